@@ -1,0 +1,3 @@
+"""One fair score from any trained classifier."""
+
+from fairroc._version import __version__

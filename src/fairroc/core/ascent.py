@@ -1,0 +1,163 @@
+"""Raise the pooled AUC of a coupling without leaving the fair curves.
+
+While the other groups' walk stands still, the pooled AUC depends on group g's walk x through a sum over levels of
+``w1 T_g(x_i) dF_i - w0 F_g(x_i) dT_i``, where (dF, dT) is how the others move at level i. Each term is concave in
+x_i, fairness allows an interval for each x_i, and x must not fall: an isotonic problem. Its solution without the
+intervals follows the slopes of the concave hull of the others' curve (pooling adjacent violators there *is* taking
+the hull), and clipping to rising intervals keeps it monotone. With two groups the others' curve is concave, so one
+step solves the problem.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fairroc.core.chain import BoolArray, Chain, FloatArray, Norm, concave_hull
+from fairroc.core.optimal import FairCurves
+from fairroc.core.tuples import heights, pooled_area, tuple_gap
+
+SPACING = 2.0 / 512
+"""No group moves farther than this in u between two levels when the ascent starts: too few levels would leave it no
+room (measured: 1024 and more gain less than 1e-6)."""
+
+MAX_SWEEPS = 30
+GAIN = 1e-9
+"""The ascent ends when a sweep over all groups gains less than this."""
+
+ROUNDING = 1e-14
+"""How far rounding may carry a tuple over epsilon; a hundred times below what is promised."""
+
+
+def spaced(u: FloatArray, spacing: float = SPACING) -> FloatArray:
+    """Add levels on the line so that no group moves farther than ``spacing`` at once."""
+    parts = np.maximum(np.ceil(np.diff(u, axis=0).max(axis=1) / spacing), 1).astype(np.intp)
+    step = np.repeat(np.arange(len(parts)), parts)
+    share = (np.arange(len(step)) - np.repeat(np.cumsum(parts) - parts, parts)) / parts[step]
+    return np.concatenate((u[step] + share[:, None] * (u[step + 1] - u[step]), u[-1:]))
+
+
+def ascend(fair: FairCurves, u: FloatArray, weights0: FloatArray, weights1: FloatArray) -> FloatArray:
+    """Move one group after the other to its best walk until nothing is gained. Fair and monotone throughout."""
+    u = _fair_on_curves(fair, u)
+    v = heights(fair.curves, u)
+    best = pooled_area(u, v, weights0, weights1)
+    for _ in range(MAX_SWEEPS):
+        before = best
+        for g in range(u.shape[1]):
+            new_u, new_v = u.copy(), v.copy()
+            new_u[:, g] = _best_walk(fair, u, v, g, weights0, weights1)
+            new_v[:, g] = fair.curves[g].at(new_u[:, g])
+            value = pooled_area(new_u, new_v, weights0, weights1)
+            if value > best and tuple_gap(new_u, new_v, fair.norm).max() <= 2 * fair.radius + ROUNDING:
+                u, v, best = new_u, new_v, value
+        if best - before < GAIN:
+            break
+    return u
+
+
+def take_turns(fair: FairCurves, u: FloatArray, weights0: FloatArray, weights1: FloatArray) -> FloatArray:
+    """Inside each step let the groups move one after the other, the steepest pooled move first, where that is fair."""
+    v = heights(fair.curves, u)
+    rise = np.arctan2(np.diff(u + v, axis=0) * weights1, np.diff(u - v, axis=0) * weights0)
+    turn = np.argsort(-rise, axis=1, kind="stable")
+    steps = np.arange(len(u) - 1)
+    now, found, places = u[:-1].copy(), [u], [np.arange(len(u), dtype=np.float64)]
+    for j in range(u.shape[1] - 1):
+        now[steps, turn[:, j]] = u[steps + 1, turn[:, j]]
+        fits = tuple_gap(now, heights(fair.curves, now), fair.norm) <= 2 * fair.radius + ROUNDING
+        fits &= (now != u[:-1]).any(axis=1) & (now != u[1:]).any(axis=1)
+        found.append(now[fits])
+        places.append(steps[fits] + (j + 1) / u.shape[1])
+    return np.concatenate(found)[np.argsort(np.concatenate(places), kind="stable")]
+
+
+def _fair_on_curves(fair: FairCurves, u: FloatArray) -> FloatArray:
+    """Drop the tuples that leave epsilon once they are lifted from the chord to the curves."""
+    fits = tuple_gap(u, heights(fair.curves, u), fair.norm) <= 2 * fair.radius + ROUNDING
+    fits[0] = fits[-1] = True
+    return u[fits]
+
+
+def _best_walk(
+    fair: FairCurves, u: FloatArray, v: FloatArray, g: int, weights0: FloatArray, weights1: FloatArray
+) -> FloatArray:
+    """Group g's best positions while the others stand still."""
+    curve, now = fair.curves[g], u[:, g]
+    others = np.arange(u.shape[1]) != g
+    fpr, tpr = (u - v)[:, others] @ weights0[others] / 2, (u + v)[:, others] @ weights1[others] / 2
+    gain, loss = _pull(fpr, tpr)
+    gain, loss = weights1[g] * gain, weights0[g] * loss
+    idle = gain + loss <= 0.0
+    slope = (loss - gain) / np.where(idle, 1.0, gain + loss)
+    wish = np.where(idle, now, curve.u[np.searchsorted(-curve.slopes, -slope, side="left")])
+    low, high = _allowed(curve, u[:, others], v[:, others], now, 2 * fair.radius, fair.norm)
+    walk = np.clip(wish, low, high)
+    walk = np.clip(_let_idle_follow(walk, now, idle), low, high)
+    walk[0], walk[-1] = 0.0, 2.0
+    return walk
+
+
+def _pull(fpr: FloatArray, tpr: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """How far the others move around each level, in fpr and tpr, in the directions of their concave hull."""
+    corner = concave_hull(fpr, tpr)
+    edge = np.searchsorted(corner, np.arange(len(fpr) - 1), side="right") - 1
+    d_fpr, d_tpr = np.diff(fpr[corner])[edge], np.diff(tpr[corner])[edge]
+    size = np.hypot(np.diff(fpr), np.diff(tpr)) / np.hypot(d_fpr, d_tpr)
+    padded = [np.concatenate(([0.0], size * d, [0.0])) for d in (d_fpr, d_tpr)]
+    return padded[0][1:] + padded[0][:-1], padded[1][1:] + padded[1][:-1]
+
+
+def _let_idle_follow(walk: FloatArray, now: FloatArray, idle: BoolArray) -> FloatArray:
+    """Where the others wait, group g may be anywhere between its neighbours: stay as near as possible to now."""
+    low = np.maximum.accumulate(np.where(idle, -np.inf, walk))
+    high = np.minimum.accumulate(np.where(idle, np.inf, walk)[::-1])[::-1]
+    return np.maximum.accumulate(np.where(idle, np.clip(now, low, np.maximum(low, high)), walk))
+
+
+def _allowed(
+    curve: Chain, u: FloatArray, v: FloatArray, now: FloatArray, epsilon: float, norm: Norm
+) -> tuple[FloatArray, FloatArray]:
+    """Rising bounds within which one group stays fair to the others (their u and v), around where it is now."""
+    if norm == 1:
+        low, high = _allowed_l1(curve, u, v, now, epsilon)
+    else:
+        low, high = np.zeros(len(u)), np.full(len(u), 2.0)
+        for theirs, ours in (((u - v) / 2, curve.fpr), ((u + v) / 2, curve.tpr)):
+            low = np.maximum(low, _first_at(theirs.max(axis=1) - epsilon, ours, curve.u))
+            high = np.minimum(high, _last_at(theirs.min(axis=1) + epsilon, ours, curve.u))
+    low, high = np.minimum(low, now), np.maximum(high, now)
+    return np.maximum.accumulate(low), np.minimum.accumulate(high[::-1])[::-1]
+
+
+def _allowed_l1(
+    curve: Chain, u: FloatArray, v: FloatArray, now: FloatArray, epsilon: float
+) -> tuple[FloatArray, FloatArray]:
+    """|du| <= epsilon and |dv| <= epsilon. Heights above the ceiling cut the curve in two: stay on today's side."""
+    first, last = curve.peak
+    rise, fall = slice(0, first + 1), slice(last, None)
+    floor, ceiling = v.max(axis=1) - epsilon, v.min(axis=1) + epsilon
+    low = np.maximum(u.max(axis=1) - epsilon, np.interp(floor, curve.v[rise], curve.u[rise]))
+    high = np.minimum(u.min(axis=1) + epsilon, np.interp(-floor, -curve.v[fall], curve.u[fall]))
+    before = np.interp(ceiling, curve.v[rise], curve.u[rise])
+    after = np.interp(-ceiling, -curve.v[fall], curve.u[fall])
+    cut = ceiling < curve.v[first]
+    left = cut & (now - before <= after - now)
+    high = np.where(left, np.minimum(high, before), high)
+    low = np.where(cut & ~left, np.maximum(low, after), low)
+    return np.maximum(low, 0.0), np.minimum(high, 2.0)
+
+
+def _first_at(height: FloatArray, rising: FloatArray, u: FloatArray) -> FloatArray:
+    """First u at which a line that never falls reaches a height (0 if it starts there)."""
+    i = np.clip(np.searchsorted(rising, height, side="left"), 1, len(u) - 1)
+    step = rising[i] - rising[i - 1]
+    share = np.where(step > 0, (height - rising[i - 1]) / np.where(step > 0, step, 1.0), 0.0)
+    return u[i - 1] + np.clip(share, 0.0, 1.0) * (u[i] - u[i - 1])
+
+
+def _last_at(height: FloatArray, rising: FloatArray, u: FloatArray) -> FloatArray:
+    """Last u at which a line that never falls is not above a height."""
+    i = np.clip(np.searchsorted(rising, height, side="right"), 1, len(u) - 1)
+    step = rising[i] - rising[i - 1]
+    share = np.where(step > 0, (height - rising[i - 1]) / np.where(step > 0, step, 1.0), 1.0)
+    return u[i - 1] + np.clip(share, 0.0, 1.0) * (u[i] - u[i - 1])

@@ -1,0 +1,154 @@
+"""The certificate: no fair randomised score has a larger pooled AUC than this."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from fairroc.core.chain import Chain, FloatArray, Norm
+
+AREA_TOLERANCE = 1e-7
+"""The bound may exceed the largest attainable area by this much: far below what data can tell apart."""
+
+MAX_PROGRAMS = 2000
+"""Linear programs at most; each one only tightens the bound, which holds after any number of them."""
+
+Point = tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Bound:
+    """Upper bound of the pooled AUC over all epsilon-fair randomised scores.
+
+    Attributes
+    ----------
+    auc : area under the outer polygon of supporting lines.
+    slack : ``auc`` minus the area under the polygon of attained points: how exactly the bound is known.
+    points : (n, 2) attained pooled points (fpr, tpr), from (0, 0) to (1, 1).
+    tuples : (n, m) the groups' u at those points, and ``heights`` their v.
+    """
+
+    auc: float
+    slack: float
+    points: FloatArray
+    tuples: FloatArray
+    heights: FloatArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Vertex:
+    """An attained pooled point, and the line ``a * tpr - b * fpr <= c`` known to bound everything there."""
+
+    point: Point
+    line: tuple[float, float, float]
+    u: FloatArray
+    v: FloatArray
+
+
+def pooled_bound(
+    hulls: Sequence[Chain],
+    weights0: FloatArray,
+    weights1: FloatArray,
+    epsilon: float,
+    norm: Norm,
+    tolerance: float = AREA_TOLERANCE,
+) -> Bound:
+    """Sandwich the pooled attainable region between attained points and supporting lines.
+
+    For a direction (a, b) the best ``a * tpr - b * fpr`` over fair tuples is a linear program in 2 m + 2 variables
+    (the groups' points and their common centre). The widest triangle between the two polygons is cut next.
+    """
+    solve = _program(hulls, weights0, weights1, epsilon / 2, norm)
+    m = len(hulls)
+    first = _Vertex((0.0, 0.0), (0.0, 1.0, 0.0), np.zeros(m), np.zeros(m))
+    last = _Vertex((1.0, 1.0), (1.0, 0.0, 1.0), np.full(m, 2.0), np.zeros(m))
+    done: list[tuple[_Vertex, _Vertex, float]] = []
+    heap = [(-_triangle(first, last), 0, first, last)]
+    open_area, count = _triangle(first, last), 1
+    while heap and open_area > tolerance and count < MAX_PROGRAMS:
+        size, _, left, right = heapq.heappop(heap)
+        open_area += size
+        a, b = right.point[0] - left.point[0], right.point[1] - left.point[1]
+        new = solve(a, b)
+        if new.line[2] <= a * left.point[1] - b * left.point[0] + 1e-13:  # the chord itself is the boundary
+            done.append((_Vertex(left.point, new.line, left.u, left.v), right, 0.0))
+            continue
+        for pair in ((left, new), (new, right)):
+            count += 1
+            heapq.heappush(heap, (-_triangle(*pair), count, *pair))
+            open_area += _triangle(*pair)
+    done += [(left, right, -size) for size, _, left, right in heap]
+    return _assemble(done)
+
+
+def _assemble(pairs: list[tuple[_Vertex, _Vertex, float]]) -> Bound:
+    pairs = sorted(pairs, key=lambda pair: pair[0].point[0] + pair[0].point[1])
+    path = [pair[0] for pair in pairs] + [pairs[-1][1]]
+    points = np.array([vertex.point for vertex in path])
+    inner = float(np.dot(np.diff(points[:, 0]), points[1:, 1] + points[:-1, 1]) / 2)
+    slack = float(sum(pair[2] for pair in pairs))
+    u, v = np.array([vertex.u for vertex in path]), np.array([vertex.v for vertex in path])
+    return Bound(min(1.0, inner + slack), slack, points, u, v)
+
+
+def _triangle(left: _Vertex, right: _Vertex) -> float:
+    """Area between the chord and the two supporting lines: what may still be attainable there."""
+    (a1, b1, c1), (a2, b2, c2) = left.line, right.line
+    det = a1 * b2 - a2 * b1
+    (x1, y1), (x2, y2) = left.point, right.point
+    if abs(det) < 1e-300:
+        return 0.0
+    x, y = (a1 * c2 - a2 * c1) / -det, (b2 * c1 - b1 * c2) / det
+    return max(0.0, ((x2 - x1) * (y - y1) - (x - x1) * (y2 - y1)) / 2)
+
+
+def _program(
+    hulls: Sequence[Chain], weights0: FloatArray, weights1: FloatArray, radius: float, norm: Norm
+) -> Callable[[float, float], _Vertex]:
+    """The linear program of one direction, ready to be solved for many.
+
+    Variables: u_1..u_m, v_1..v_m and the centre (two). Rows: every hull edge lies above its group's point; every
+    group's point lies in the ball around the centre.
+    """
+    from scipy.optimize import linprog
+    from scipy.sparse import csr_array
+
+    m = len(hulls)
+    edges = [_edge_rows(hull, g, m) for g, hull in enumerate(hulls)]
+    balls = [_ball_rows(g, m, radius, norm) for g in range(m)]
+    matrix = csr_array(np.vstack([rows for rows, _ in edges + balls]))
+    limits = np.concatenate([limit for _, limit in edges + balls])
+    bounds = [(0.0, 2.0)] * m + [(0.0, 1.0)] * m + [(None, None)] * 2
+
+    def solve(a: float, b: float) -> _Vertex:
+        up, down = a * weights1, b * weights0
+        cost = -np.concatenate(((up - down) / 2, (up + down) / 2, [0.0, 0.0]))
+        result = linprog(cost, A_ub=matrix, b_ub=limits, bounds=bounds, method="highs")
+        if result.status != 0:
+            raise RuntimeError(
+                f"the certificate's linear program ended with status {result.status}: {result.message}"
+            )
+        u, v = result.x[:m], result.x[m : 2 * m]
+        point = (float(weights0 @ (u - v) / 2), float(weights1 @ (u + v) / 2))
+        return _Vertex(point, (a, b, a * point[1] - b * point[0]), u, v)
+
+    return solve
+
+
+def _edge_rows(hull: Chain, g: int, m: int) -> tuple[FloatArray, FloatArray]:
+    slopes = hull.slopes
+    rows = np.zeros((len(slopes), 2 * m + 2))
+    rows[:, g], rows[:, m + g] = -slopes, 1.0
+    return rows, hull.v[:-1] - slopes * hull.u[:-1]
+
+
+def _ball_rows(g: int, m: int, radius: float, norm: Norm) -> tuple[FloatArray, FloatArray]:
+    du, dv = np.zeros(2 * m + 2), np.zeros(2 * m + 2)
+    du[g], du[2 * m] = 1.0, -1.0
+    dv[m + g], dv[2 * m + 1] = 1.0, -1.0
+    if norm == 1:
+        return np.array([du, -du, dv, -dv]), np.full(4, radius)
+    return np.array([du + dv, du - dv, dv - du, -du - dv]), np.full(4, 2 * radius)

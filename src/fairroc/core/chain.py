@@ -1,0 +1,185 @@
+"""Plane geometry of concave chains: hull, dilation, lower envelope.
+
+A ROC curve runs from (0, 0) to (1, 1). Turned by 45 degrees, with ``u = fpr + tpr`` and ``v = tpr - fpr``, the
+upper boundary of what a group can attain becomes an ordinary concave function ``v = V(u)`` on [0, 2] with slopes
+between -1 and 1: vertical and horizontal ROC edges are no special case. All geometry happens there, for both norms:
+
+* the L1 ball of radius r in (fpr, tpr) is the box ``|du| <= r, |dv| <= r``;
+* the L-inf ball of radius r is the diamond ``|du| + |dv| <= 2 r``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import reduce
+from typing import Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+FloatArray: TypeAlias = NDArray[np.float64]
+IntArray: TypeAlias = NDArray[np.intp]
+BoolArray: TypeAlias = NDArray[np.bool_]
+Norm: TypeAlias = Literal[1, "inf"]
+
+STRAIGHT = 1e-14
+"""Sine of the turn below which a vertex counts as lying on a straight line: rounding of sums near 1."""
+
+MERGE = 1e-14
+"""Vertices closer than this in u are one vertex: their direction would be rounding noise."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Chain:
+    """A concave polygonal line ``v = V(u)``; ``u`` strictly increasing, arrays read-only."""
+
+    u: FloatArray
+    v: FloatArray
+
+    def __post_init__(self) -> None:
+        freeze(self.u, self.v)
+
+    def at(self, u: FloatArray) -> FloatArray:
+        """V(u), constant beyond the ends."""
+        return np.interp(u, self.u, self.v)
+
+    @property
+    def fpr(self) -> FloatArray:
+        return (self.u - self.v) / 2
+
+    @property
+    def tpr(self) -> FloatArray:
+        return (self.u + self.v) / 2
+
+    @property
+    def auc(self) -> float:
+        """Area under the curve in (fpr, tpr), for a chain from (0, 0) to (2, 0)."""
+        return 0.5 + 0.5 * area(self.u, self.v)
+
+    @property
+    def peak(self) -> tuple[int, int]:
+        """First and last vertex of the highest level (equal unless the top is flat)."""
+        top = np.flatnonzero(self.v == self.v.max())
+        return int(top[0]), int(top[-1])
+
+    @property
+    def slopes(self) -> FloatArray:
+        """Slope of each edge, falling along the chain."""
+        return np.diff(self.v) / np.diff(self.u)
+
+    def mirrored(self) -> Chain:
+        """The chain seen from the other end: u becomes 2 - u (it swaps the classes and the order)."""
+        return Chain(2.0 - self.u[::-1], self.v[::-1].copy())
+
+
+def freeze(*arrays: NDArray[np.generic]) -> None:
+    """Make arrays read-only."""
+    for array in arrays:
+        array.flags.writeable = False
+
+
+def area(x: FloatArray, y: FloatArray) -> float:
+    """Signed area under the polygonal line (trapezia)."""
+    return float(np.dot(np.diff(x), y[1:] + y[:-1]) / 2)
+
+
+def concave_hull(x: FloatArray, y: FloatArray) -> IntArray:
+    """Indices of the vertices of the upper-left hull of a path that never goes back in x or y.
+
+    The first and last point stay. A point on a straight line between its neighbours is dropped. O(k).
+
+    >>> concave_hull(np.array([0.0, 1, 1, 2, 3]), np.array([0.0, 0, 2, 2, 3])).tolist()
+    [0, 2, 4]
+    """
+    keep = np.arange(len(x))
+    while len(keep) > 2:
+        inside = ~_turns_right(x[keep], y[keep])
+        dropped = int(inside.sum())
+        if dropped == 0:
+            return keep
+        keep = keep[np.concatenate(([True], ~inside, [True]))]
+        if dropped * 16 < len(keep):  # whole-array passes no longer pay: finish in one scan
+            return _hull_scan(x, y, keep)
+    return keep
+
+
+def _turns_right(x: FloatArray, y: FloatArray) -> BoolArray:
+    """For each inner point: does the path turn right there (so that it may be a hull vertex)?"""
+    dx, dy = np.diff(x), np.diff(y)
+    cross = dx[:-1] * dy[1:] - dy[:-1] * dx[1:]
+    length = np.hypot(dx, dy)
+    return cross < -STRAIGHT * length[:-1] * length[1:]
+
+
+def _hull_scan(x: FloatArray, y: FloatArray, keep: IntArray) -> IntArray:
+    """Andrew's monotone chain, for the few points that whole-array passes leave."""
+    xs, ys = x[keep].tolist(), y[keep].tolist()
+    stack: list[int] = []
+    for i, (px, py) in enumerate(zip(xs, ys, strict=True)):
+        while len(stack) > 1:
+            a, b = stack[-2], stack[-1]
+            ax, ay, bx, by = xs[b] - xs[a], ys[b] - ys[a], px - xs[b], py - ys[b]
+            if ax * by - ay * bx < -STRAIGHT * float(np.hypot(ax, ay) * np.hypot(bx, by)):
+                break
+            stack.pop()
+        stack.append(i)
+    return keep[stack]
+
+
+def chain_through(u: FloatArray, v: FloatArray) -> Chain:
+    """The concave chain through points ordered by u, near-duplicates and straight vertices dropped."""
+    gap = np.diff(u) > MERGE
+    keep = np.concatenate(([True], gap))
+    keep[-1] = True
+    if len(u) > 2 and not gap[-1]:
+        keep[-2] = False  # the end point itself stays, its double goes
+    keep[0] = True
+    u, v = u[keep], v[keep]
+    corner = concave_hull(u, v)
+    return Chain(u[corner], v[corner])
+
+
+def dilate(chain: Chain, radius: float, norm: Norm) -> Chain:
+    """Upper boundary of ``region (+) ball of radius``, for the region under ``chain``.
+
+    In L1 the part before the peak moves by (-r, +r), the part after it by (+r, +r), and a flat top opens between.
+    In L-inf everything moves up by 2 r, and edges of slope 1 and -1 join the ends. O(k).
+    """
+    u, v = chain.u, chain.v
+    if norm == 1:
+        first, last = chain.peak
+        new_u = np.concatenate((u[: first + 1] - radius, u[last:] + radius))
+        new_v = np.concatenate((v[: first + 1], v[last:])) + radius
+    else:
+        new_u = np.concatenate(([u[0] - 2 * radius], u, [u[-1] + 2 * radius]))
+        new_v = np.concatenate(([v[0]], v + 2 * radius, [v[-1]]))
+    return chain_through(new_u, new_v)
+
+
+def meet(chains: Iterable[Chain]) -> Chain:
+    """Lower envelope of concave chains, on the interval where all are defined. O(k) for each chain met."""
+    return reduce(_meet_two, chains)
+
+
+def _meet_two(a: Chain, b: Chain) -> Chain:
+    low, high = max(a.u[0], b.u[0]), min(a.u[-1], b.u[-1])
+    u = np.union1d(a.u, b.u)
+    u = u[(u >= low) & (u <= high)]
+    va, vb = a.at(u), b.at(u)
+    x, y = crossings(u, va, vb)
+    if len(x):
+        order = np.argsort(np.concatenate((u, x)), kind="stable")
+        u = np.concatenate((u, x))[order]
+        v = np.concatenate((np.minimum(va, vb), y))[order]
+    else:
+        v = np.minimum(va, vb)
+    return chain_through(u, v)
+
+
+def crossings(x: FloatArray, a: FloatArray, b: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Points strictly between grid points where two polygonal lines on the same grid change sides."""
+    d = a - b
+    at = np.flatnonzero(d[:-1] * d[1:] < 0)
+    share = d[at] / (d[at] - d[at + 1])
+    return x[at] + share * (x[at + 1] - x[at]), a[at] + share * (a[at + 1] - a[at])

@@ -1,0 +1,251 @@
+"""One threshold scale for all groups: which points of the fair curves share a threshold.
+
+A level is a tuple of points, one on each group's fair curve, pairwise within epsilon. Levels run from (0, 0) to
+(1, 1) in all groups and never go back, so they are the ROC points of one score. Between two levels every group
+moves on a straight line; by convexity all tuples in between are fair too, and a level may be dropped or added on
+the line at any time without harm.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from fairroc.core.ascent import ascend, spaced, take_turns
+from fairroc.core.chain import BoolArray, Chain, FloatArray, IntArray, Norm, area, crossings, freeze
+from fairroc.core.optimal import FairCurves
+from fairroc.core.tuples import heights, pooled_area, tuple_gap
+
+PRUNE = 1e-10
+"""A level goes if no group's AUC nor the pooled AUC loses more than this by it: a few hundred levels stay, and
+their sum stays below 1e-7."""
+
+
+GUIDE_COST = 1e-4
+"""A guided coupling may cost no group more AUC than this against the plain one."""
+
+TIGHT = 1e-14
+"""How far rounding may carry a tuple over epsilon."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Levels:
+    """Tuples of points of all groups, ordered from the strictest threshold to the mildest.
+
+    ``u[i, g] = fpr + tpr`` and ``v[i, g] = tpr - fpr`` of group g at level i; row 0 is (0, 0), the last row is
+    (1, 1). Both rates rise with i in every group; each group's points lie on a concave line.
+    """
+
+    u: FloatArray
+    v: FloatArray
+
+    def __post_init__(self) -> None:
+        freeze(self.u, self.v)
+
+    @property
+    def fpr(self) -> FloatArray:
+        return (self.u - self.v) / 2
+
+    @property
+    def tpr(self) -> FloatArray:
+        return (self.u + self.v) / 2
+
+    def gap(self, norm: Norm) -> float:
+        """Largest distance between two groups at one level, and so at any threshold."""
+        return float(tuple_gap(self.u, self.v, norm).max())
+
+    def group_aucs(self) -> FloatArray:
+        return np.array([0.5 + 0.5 * area(self.u[:, g], self.v[:, g]) for g in range(self.u.shape[1])])
+
+    def pooled_auc(self, weights0: FloatArray, weights1: FloatArray) -> float:
+        return pooled_area(self.u, self.v, weights0, weights1)
+
+
+def couple(
+    fair: FairCurves, weights0: FloatArray, weights1: FloatArray, guide: FloatArray | None = None
+) -> Levels:
+    """Levels that walk every fair curve in full, arranged for a large pooled AUC.
+
+    The closed form is fair whatever the curves; the ascent then moves the groups against each other, one group at a
+    time, each move being the best one while the others stand still (see `fairroc.core.ascent`). With a guide the
+    ascent starts a second time from there, and the better result stays unless it costs a group's curve.
+
+    Parameters
+    ----------
+    weights0, weights1 : share of each group among the negatives and among the positives.
+    guide : (n, groups) rising positions u near a good coupling, fair or not (such as `Bound.tuples`).
+    """
+    plain = _improved(fair, spaced(closed_form(fair)), weights0, weights1)
+    if guide is None:
+        return plain
+    guided = _improved(fair, spaced(_guided_start(fair, guide)), weights0, weights1)
+    worse = (plain.group_aucs() - guided.group_aucs()).max()
+    gain = guided.pooled_auc(weights0, weights1) - plain.pooled_auc(weights0, weights1)
+    return guided if gain > max(0.0, worse) and worse <= GUIDE_COST else plain
+
+
+def _improved(fair: FairCurves, u: FloatArray, weights0: FloatArray, weights1: FloatArray) -> Levels:
+    for _ in range(2):
+        u = take_turns(fair, ascend(fair, u, weights0, weights1), weights0, weights1)
+    return prune(with_vertices(fair, u), weights0, weights1)
+
+
+def _guided_start(fair: FairCurves, guide: FloatArray) -> FloatArray:
+    """The guide's fair and rising tuples, with the closed form squeezed between them where that is fair."""
+    fits = tuple_gap(guide, heights(fair.curves, guide), fair.norm) <= 2 * fair.radius + TIGHT
+    path = [np.zeros(guide.shape[1])]
+    for row in guide[fits]:
+        if (row >= path[-1]).all():
+            path.append(row)
+    path.append(np.full(guide.shape[1], 2.0))
+    plain = spaced(closed_form(fair))
+    between = [np.clip(plain, low, high) for low, high in pairwise(path)]
+    u = np.maximum.accumulate(
+        np.concatenate(
+            [
+                row
+                for pair in zip([p[None] for p in path], [*between, path[-1][None]], strict=True)
+                for row in pair
+            ]
+        )
+    )
+    fits = tuple_gap(u, heights(fair.curves, u), fair.norm) <= 2 * fair.radius + TIGHT
+    fits[0] = fits[-1] = True
+    fits[1:] &= (np.diff(u, axis=0) > 0).any(axis=1)
+    return u[fits]
+
+
+def closed_form(fair: FairCurves) -> FloatArray:
+    """(levels, groups) positions u of a fair coupling on its exact break points. O(k).
+
+    L-inf: all groups share u, since fair curves at equal u differ by at most 2 epsilon in v. L1: a box of half-width
+    ``radius`` slides with its centre along the centre's chain; every group waits at the box's left and lower side
+    while the chain rises and runs ahead on its right side while it falls.
+    """
+    curves, centre, radius = fair.curves, fair.centre, fair.radius
+    if fair.norm == "inf":
+        shared = np.unique(np.concatenate([curve.u for curve in curves]))
+        return np.repeat(shared[:, None], len(curves), axis=1)
+    top = float(centre.u[centre.peak[0]])
+    up = _rising(curves, centre, radius, top)
+    mirrored = _rising([curve.mirrored() for curve in curves], centre.mirrored(), radius, 2.0 - top)
+    down = 2.0 - mirrored[::-1]
+    across = _vertex_shares(curves, up[-1:], down[:1])[1]
+    middle = up[-1] + across[:, None] * (down[0] - up[-1])
+    u = np.maximum.accumulate(np.concatenate((up, middle, down)))
+    u[0], u[-1] = 0.0, 2.0
+    return u
+
+
+def _rising(curves: Sequence[Chain], centre: Chain, radius: float, end: float) -> FloatArray:
+    """Positions of the groups at every break point while the centre's chain rises, up to ``end``.
+
+    Group g is at the first u >= t - r with V_g(u) >= K(t) - r. Break points: vertices of K; vertices of the curves
+    shifted by r; where K reaches their heights + r; where the two candidates change places.
+    """
+    first = centre.peak[0] + 1
+    rises = [slice(0, curve.peak[0] + 1) for curve in curves]
+
+    def by_height(t: FloatArray) -> FloatArray:
+        height = centre.at(t) - radius
+        return np.stack(
+            [np.interp(height, c.v[s], c.u[s]) for c, s in zip(curves, rises, strict=True)], axis=1
+        )
+
+    when_high = [
+        np.interp(c.v[s] + radius, centre.v[:first], centre.u[:first])
+        for c, s in zip(curves, rises, strict=True)
+    ]
+    t = np.unique(np.concatenate([centre.u, *(c.u + radius for c in curves), *when_high, [-radius, end]]))
+    t = t[(t >= -radius) & (t <= end)]
+    at = by_height(t)
+    t = np.unique(np.concatenate([t, *(crossings(t, t - radius, at[:, g])[0] for g in range(len(curves)))]))
+    return np.clip(np.maximum(by_height(t), (t - radius)[:, None]), 0.0, 2.0)
+
+
+def with_vertices(fair: FairCurves, u: FloatArray) -> Levels:
+    """Add every vertex of every fair curve as a level, so that the curves are walked in full.
+
+    Inside a step all groups move evenly in u, at height chord + theta * (curve - chord), with the largest theta
+    for which all added tuples of the step are fair: one theta for all groups keeps every line concave.
+    """
+    v = heights(fair.curves, u)
+    step, share = _vertex_shares(fair.curves, u[:-1], u[1:])
+    new_u = u[step] + share[:, None] * (u[step + 1] - u[step])
+    chord = v[step] + share[:, None] * (v[step + 1] - v[step])
+    bulge = np.maximum(heights(fair.curves, new_u) - chord, 0.0)
+    theta = np.ones(len(u) - 1)
+    np.minimum.at(theta, step, _fair_theta(new_u, chord, bulge, 2 * fair.radius, fair.norm))
+    new_v = chord + theta[step][:, None] * bulge
+    order = np.argsort(np.concatenate((np.arange(len(u)), step + share)), kind="stable")
+    all_u, all_v = np.concatenate((u, new_u))[order], np.concatenate((v, new_v))[order]
+    return Levels(all_u, all_v)
+
+
+def _vertex_shares(
+    curves: Sequence[Chain], before: FloatArray, after: FloatArray
+) -> tuple[IntArray, FloatArray]:
+    """Steps and shares of the steps at which some group passes a vertex of its curve, sorted, without doubles."""
+    steps, shares = [], []
+    for g, curve in enumerate(curves):
+        low, high = before[:, g], after[:, g]
+        first = np.searchsorted(curve.u, low, side="right")
+        count = np.maximum(np.searchsorted(curve.u, high, side="left") - first, 0)
+        step = np.repeat(np.arange(len(low)), count)
+        vertex = curve.u[first[step] + np.arange(len(step)) - np.repeat(np.cumsum(count) - count, count)]
+        steps.append(step)
+        shares.append((vertex - low[step]) / (high[step] - low[step]))
+    step, share = np.concatenate(steps), np.concatenate(shares)
+    order = np.lexsort((share, step))
+    step, share = step[order], share[order]
+    fresh = np.concatenate(([True], (np.diff(step) > 0) | (np.diff(share) > 0)))[: len(step)]
+    return step[fresh], share[fresh]
+
+
+def _fair_theta(
+    u: FloatArray, chord: FloatArray, bulge: FloatArray, epsilon: float, norm: Norm
+) -> FloatArray:
+    """For each tuple: the largest share of the bulge, at most 1, that keeps all pairs within epsilon."""
+    theta = np.ones(len(u))
+    m = u.shape[1]
+    for g in range(m):
+        for h in range(m):
+            if norm == 1:
+                room = epsilon - (chord[:, g] - chord[:, h])
+            else:  # fpr and tpr differ by (du -+ dv) / 2
+                room = 2 * epsilon - (chord[:, g] - chord[:, h]) - np.abs(u[:, g] - u[:, h])
+            grow = bulge[:, g] - bulge[:, h]
+            bites = grow > np.maximum(room, 0.0)
+            theta[bites] = np.minimum(theta[bites], np.maximum(room[bites], 0.0) / grow[bites])
+    return theta
+
+
+def prune(levels: Levels, weights0: FloatArray, weights1: FloatArray) -> Levels:
+    """Drop the levels that hardly bend any line, cheapest first; what is left stays fair by convexity."""
+    u, v = levels.u, levels.v
+    while len(u) > 2:
+        cost = _removal_cost(u, v, weights0, weights1)
+        padded = np.concatenate(([np.inf], cost, [np.inf]))
+        inner = np.arange(1, len(u) - 1)
+        cheapest = (padded[inner] < padded[inner - 1]) & (padded[inner] <= padded[inner + 1])
+        go: BoolArray = (cost <= PRUNE) & cheapest
+        if not go.any():
+            break
+        keep = np.concatenate(([True], ~go, [True]))
+        u, v = u[keep], v[keep]
+    return Levels(u, v)
+
+
+def _removal_cost(u: FloatArray, v: FloatArray, weights0: FloatArray, weights1: FloatArray) -> FloatArray:
+    """Largest area that any group's line or the pooled line changes by when an inner level is dropped."""
+    groups = np.abs(_triangles(u, v)).max(axis=1) / 2
+    fpr, tpr = (u - v) @ weights0 / 2, (u + v) @ weights1 / 2
+    return np.maximum(groups, np.abs(_triangles(fpr[:, None], tpr[:, None]))[:, 0])
+
+
+def _triangles(x: FloatArray, y: FloatArray) -> FloatArray:
+    dx, dy = np.diff(x, axis=0), np.diff(y, axis=0)
+    return (dx[:-1] * dy[1:] - dy[:-1] * dx[1:]) / 2

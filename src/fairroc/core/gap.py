@@ -1,0 +1,82 @@
+"""How far apart the groups are: at the same threshold, and at the same false positive rate."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from fairroc.core.chain import FloatArray
+from fairroc.core.roc import RocCurve, rates_at
+
+QUICK = 512
+"""Thresholds of a first look that can already show a score to be unfair."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """The largest distance between two groups' points, the threshold it occurs at, and the two groups' indices."""
+
+    value: float
+    threshold: float
+    pair: tuple[int, int]
+
+
+def threshold_gap(curves: Sequence[RocCurve], p: float, thresholds: FloatArray | None = None) -> Gap:
+    """Largest L-p distance between two groups' (fpr, tpr) at the same threshold, over all thresholds.
+
+    ``p`` is at least 1 and may be infinite. With ``thresholds`` only those are looked at. O(k m^2).
+    """
+    if thresholds is None:
+        thresholds = np.unique(np.concatenate([curve.thresholds for curve in curves]))
+    rates = [rates_at(curve, thresholds) for curve in curves]
+    best = Gap(-1.0, np.nan, (0, 1))
+    for g, h in combinations(range(len(curves)), 2):
+        distance = lp_norm(rates[g][0] - rates[h][0], rates[g][1] - rates[h][1], p)
+        at = int(np.argmax(distance))
+        if distance[at] > best.value:
+            best = Gap(float(distance[at]), float(thresholds[at]), (g, h))
+    return best
+
+
+def is_fair(curves: Sequence[RocCurve], p: float, epsilon: float) -> bool:
+    """Whether the threshold gap is at most epsilon; usually decided on a few thresholds."""
+    few = [curve.thresholds[:: max(1, len(curve.thresholds) // QUICK)] for curve in curves]
+    if threshold_gap(curves, p, np.unique(np.concatenate(few))).value > epsilon:
+        return False
+    return threshold_gap(curves, p).value <= epsilon
+
+
+def curve_gap(curves: Sequence[RocCurve]) -> float:
+    """Largest difference of two groups' tpr at the same fpr, thresholds left aside."""
+    fpr = np.unique(np.concatenate([curve.fpr for curve in curves]))
+    lows = np.stack([_tpr_at(curve, fpr, "left") for curve in curves])
+    highs = np.stack([_tpr_at(curve, fpr, "right") for curve in curves])
+    return float(max(np.ptp(lows, axis=0).max(), np.ptp(highs, axis=0).max()))
+
+
+def lp_norm(x: FloatArray, y: FloatArray, p: float) -> FloatArray:
+    """Length of (x, y) in the L-p norm."""
+    x, y = np.abs(x), np.abs(y)
+    if p == 1:
+        return x + y
+    if np.isinf(p):
+        return np.maximum(x, y)
+    large = np.maximum(x, y)
+    small = np.minimum(x, y) / np.where(large > 0, large, 1.0)
+    return np.asarray(large * (1.0 + small**p) ** (1.0 / p))
+
+
+def _tpr_at(curve: RocCurve, fpr: FloatArray, side: str) -> FloatArray:
+    """tpr of the polygonal curve at an fpr: the lower (left) or upper (right) end where it is vertical."""
+    if side == "right":
+        low = np.searchsorted(curve.fpr, fpr, side="right") - 1
+        high = np.minimum(low + 1, len(curve.fpr) - 1)
+    else:
+        high = np.searchsorted(curve.fpr, fpr, side="left")
+        low = np.maximum(high - 1, 0)
+    width = curve.fpr[high] - curve.fpr[low]
+    share = np.where(width > 0, (fpr - curve.fpr[low]) / np.where(width > 0, width, 1.0), 0.0)
+    return curve.tpr[low] + share * (curve.tpr[high] - curve.tpr[low])

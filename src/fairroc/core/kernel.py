@@ -1,0 +1,192 @@
+"""From a group's scores to levels: the randomised map whose ROC is exactly the group's fair curve (Theorem B).
+
+Positions: a group's people, ordered by falling score, fill the interval [0, 2] of u = fpr + tpr, each score its own
+part. Level i (0 <= i < n) is the cell from ``levels.u[i]`` to ``levels.u[i + 1]`` of the group. Two things happen
+to a person: the position inside a block of scores (drawn evenly, or kept in raw order), and transport: with some
+probability the position is forgotten and drawn anew from an interval of cells. Transport lowers the hull to the fair
+curve; where the two agree nobody is transported.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fairroc.core.chain import BoolArray, Chain, FloatArray, IntArray, freeze
+from fairroc.core.roc import RocCurve
+
+TOUCH = 1e-12
+"""Two lines nearer than this are equal: they come from sums of about 1 in different order."""
+
+PIECE = 1.0 / 256
+"""Raw order inside a level is kept through straight pieces of at most this width in u."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Kernel:
+    """One group's map from scores to levels: blocks of scores, and a table of probabilities.
+
+    Block b holds the scores ``thresholds[b] <= s < thresholds[b - 1]``; block 0 also all above, the last block all
+    below. It draws its level from ``table[row[b]]``. Its place is [``start``, ``stop``] inside the levels ``first``
+    to ``last`` (0 is the upper end of a level): there the person lands in the block's own part, and in raw order if
+    ``ordered``; anywhere else the place inside the level is drawn evenly. ``first = -1``: always drawn evenly.
+
+    Attributes
+    ----------
+    thresholds : (B,) strictly falling.
+    ceiling : the highest fitted score, the upper end of block 0.
+    row : (B,) index into the table.
+    table : (rows, n) probabilities; every row sums to one.
+    first, last, start, stop, ordered : (B,) see above.
+    transported : (B,) whether transport can touch the block.
+    """
+
+    thresholds: FloatArray
+    ceiling: float
+    row: IntArray
+    table: FloatArray
+    first: IntArray
+    last: IntArray
+    start: FloatArray
+    stop: FloatArray
+    ordered: BoolArray
+    transported: BoolArray
+
+    def __post_init__(self) -> None:
+        freeze(self.thresholds, self.row, self.table, self.first, self.last, self.start, self.stop)
+        freeze(self.ordered, self.transported)
+
+
+@dataclass(frozen=True, slots=True)
+class Pooling:
+    """With probability ``q`` forget the position inside the cells ``begin <= i < end`` and draw it anew there."""
+
+    begin: int
+    end: int
+    q: float
+
+
+def poolings(hull: Chain, u: FloatArray, v: FloatArray) -> list[Pooling]:
+    """Partial poolings that lower the hull to the target line (u, v), outer ones first.
+
+    On an interval with the hull above the target inside and equal at both ends, pooling with probability q replaces
+    the hull by (1 - q) * hull + q * chord. The largest admissible q touches the target in a new vertex, where the
+    interval splits. At most one step for each vertex.
+    """
+    now, steps = hull.at(u), []
+    stack = [(0, len(u) - 1)]
+    while stack:
+        begin, end = stack.pop()
+        inner = slice(begin + 1, end)
+        above = now[inner] - v[inner]
+        cuts = np.flatnonzero(above <= TOUCH) + begin + 1
+        if len(cuts):
+            bounds = np.concatenate(([begin], cuts, [end]))
+            wide = np.flatnonzero(np.diff(bounds) > 1)[::-1]
+            stack += [(int(bounds[i]), int(bounds[i + 1])) for i in wide]
+        elif end - begin > 1:
+            share = (u[inner] - u[begin]) / (u[end] - u[begin])
+            chord = now[begin] + share * (now[end] - now[begin])
+            q = float(min(1.0, (above / (now[inner] - chord)).min()))
+            now[inner] += q * (chord - now[inner])
+            steps.append(Pooling(begin, end, q))
+            stack.append((begin, end))
+    return steps
+
+
+def transport(rows: FloatArray, u: FloatArray, steps: list[Pooling]) -> FloatArray:
+    """Apply poolings, one after the other, to distributions over cells (rows, n)."""
+    rows, width = rows.copy(), np.diff(u)
+    for step in steps:
+        cells = slice(step.begin, step.end)
+        even = width[cells] / width[cells].sum()
+        touched = rows[:, cells].any(axis=1)
+        part = rows[touched, cells]
+        rows[touched, cells] = (1 - step.q) * part + step.q * part.sum(axis=1, keepdims=True) * even
+    return rows / rows.sum(axis=1, keepdims=True)
+
+
+def pooled_cells(n: int, steps: list[Pooling]) -> BoolArray:
+    """Which cells lie inside some pooling."""
+    touched = np.zeros(n, dtype=np.bool_)
+    for step in steps:
+        touched[step.begin : step.end] = True
+    return touched
+
+
+def drawn_kernel(curve: RocCurve, u: FloatArray, v: FloatArray) -> Kernel:
+    """Kernel onto levels (u, v) of the group: inside a hull block the position is drawn evenly."""
+    hull, corners = curve.hull, curve.corners
+    steps = poolings(hull, u, v)
+    base = overlap(hull.u[:-1], hull.u[1:], u)
+    count = len(corners) - 1
+    nowhere = np.full(count, -1, dtype=np.intp)
+    touched = (base[:, pooled_cells(len(u) - 1, steps)] > 0).any(axis=1)
+    return Kernel(
+        thresholds=curve.thresholds[corners[1:] - 1],
+        ceiling=float(curve.thresholds[0]),
+        row=np.arange(count),
+        table=transport(base, u, steps),
+        first=nowhere,
+        last=nowhere.copy(),
+        start=np.zeros(count),
+        stop=np.ones(count),
+        ordered=np.zeros(count, dtype=np.bool_),
+        transported=touched,
+    )
+
+
+def ordered_kernel(curve: RocCurve, u: FloatArray, v: FloatArray) -> Kernel:
+    """Kernel onto levels (u, v) that keeps the raw order: people move inside a block only where transport wants it.
+
+    Only scores that lie across the border of two levels, and scores that many people share, are drawn.
+    """
+    steps = poolings(curve.hull, u, v)
+    begin, end = _snapped(curve.u[:-1], u), _snapped(curve.u[1:], u)
+    cells = len(u) - 1
+    first = np.clip(np.searchsorted(u, begin, side="right") - 1, 0, cells - 1)
+    last = np.maximum(np.clip(np.searchsorted(u, end, side="left") - 1, 0, cells - 1), first)
+    alone = (last > first) | (end - begin > PIECE)
+    piece = np.floor(begin / PIECE)
+    new = np.concatenate(
+        ([True], alone[1:] | alone[:-1] | (first[1:] != first[:-1]) | (piece[1:] != piece[:-1]))
+    )
+    head = np.flatnonzero(new)
+    tail = np.concatenate((head[1:], [len(begin)])) - 1
+    first, last = first[head], last[tail]
+    across = last > first
+    base = np.vstack((np.eye(cells), overlap(begin[head[across]], end[tail[across]], u)))
+    row = first.copy()
+    row[across] = cells + np.arange(int(across.sum()))
+    touched = pooled_cells(cells, steps)
+    rows_touched = (base[:, touched] > 0).any(axis=1)
+    used, row = np.unique(row, return_inverse=True)
+    width = np.maximum(np.diff(u), TOUCH)
+    return Kernel(
+        thresholds=curve.thresholds[tail],
+        ceiling=float(curve.thresholds[0]),
+        row=row,
+        table=transport(base[used], u, steps),
+        first=first,
+        last=last,
+        start=np.clip((begin[head] - u[first]) / width[first], 0.0, 1.0),
+        stop=np.clip((end[tail] - u[last]) / width[last], 0.0, 1.0),
+        ordered=~alone[head],
+        transported=rows_touched[used][row],
+    )
+
+
+def overlap(begin: FloatArray, end: FloatArray, u: FloatArray) -> FloatArray:
+    """Share of each interval [begin, end] that falls into each cell of the grid u: (intervals, cells)."""
+    low = np.maximum(begin[:, None], u[None, :-1])
+    high = np.minimum(end[:, None], u[None, 1:])
+    inside = np.maximum(high - low, 0.0)
+    return inside / inside.sum(axis=1, keepdims=True)
+
+
+def _snapped(x: FloatArray, grid: FloatArray) -> FloatArray:
+    """Positions within rounding of a grid point become that grid point."""
+    near = np.clip(np.searchsorted(grid, x), 1, len(grid) - 1)
+    near = near - (x - grid[near - 1] < grid[near] - x)
+    return np.where(np.abs(x - grid[near]) <= TOUCH, grid[near], x)

@@ -1,0 +1,43 @@
+"""The highest fair ROC curve of every group at once (Theorem A of the explanation)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from fairroc.core.chain import Chain, Norm, dilate, meet
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FairCurves:
+    """Fair curves of all groups, with what the proof needs to share one threshold scale.
+
+    Attributes
+    ----------
+    curves : one concave chain for each group: no epsilon-fair randomised score has its ROC above it anywhere,
+        and one fair score attains all of them.
+    centre : every fair tuple of points lies within ``radius`` of a point under this chain.
+    radius : epsilon / 2.
+    """
+
+    curves: tuple[Chain, ...]
+    centre: Chain
+    radius: float
+    norm: Norm
+
+
+def optimal(hulls: Sequence[Chain], epsilon: float, norm: Norm) -> FairCurves:
+    """Fair curves for any number of groups and any crossing of their hulls. O(k).
+
+    Points that are pairwise within epsilon (in L1 or L-inf) share a centre within epsilon / 2 of all of them, so
+    the centre lies in every dilated hull, and each point within epsilon / 2 of the centre's region.
+
+    >>> import numpy as np
+    >>> good = Chain(np.array([0.0, 1, 2]), np.array([0.0, 0.8, 0]))
+    >>> poor = Chain(np.array([0.0, 1, 2]), np.array([0.0, 0.2, 0]))
+    >>> [round(c.auc, 3) for c in optimal([good, poor], 0.1, "inf").curves]
+    [0.688, 0.6]
+    """
+    centre = meet(dilate(hull, epsilon / 2, norm) for hull in hulls)
+    reach = dilate(centre, epsilon / 2, norm)
+    return FairCurves(tuple(meet((hull, reach)) for hull in hulls), centre, epsilon / 2, norm)

@@ -1,0 +1,137 @@
+"""From scores and labels to ROC curves: ties, weights, concave hull with its score blocks, query model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from fairroc.core.chain import BoolArray, Chain, FloatArray, IntArray, concave_hull, freeze
+
+
+@dataclass(frozen=True, eq=False)
+class RocCurve:
+    """The ROC curve of one group.
+
+    ``(fpr[j], tpr[j])`` are the rates of ``score >= thresholds[j - 1]``; index 0 is the point (0, 0) above all
+    scores. So step j, from point j - 1 to point j, holds the people with ``thresholds[j] <= score <
+    thresholds[j - 1]`` (in the exact curve: those who have exactly the score ``thresholds[j - 1]``).
+
+    Attributes
+    ----------
+    thresholds : (k,) strictly falling scores.
+    fpr, tpr : (k + 1,) rising from exactly 0 to exactly 1.
+    share : (k + 1,) share of the group's people accepted, likewise.
+    """
+
+    thresholds: FloatArray
+    fpr: FloatArray
+    tpr: FloatArray
+    share: FloatArray
+
+    def __post_init__(self) -> None:
+        freeze(self.thresholds, self.fpr, self.tpr, self.share)
+
+    @cached_property
+    def u(self) -> FloatArray:
+        """fpr + tpr, from 0 to 2."""
+        return self.fpr + self.tpr
+
+    @cached_property
+    def auc(self) -> float:
+        """Area under the curve; ties count one half."""
+        return float(np.dot(np.diff(self.fpr), self.tpr[1:] + self.tpr[:-1]) / 2)
+
+    @cached_property
+    def corners(self) -> IntArray:
+        """Indices of the hull's vertices among the points, from 0 to k."""
+        return concave_hull(self.fpr, self.tpr)
+
+    @cached_property
+    def hull(self) -> Chain:
+        """Concave hull in the turned coordinates: what randomising between thresholds attains."""
+        fpr, tpr = self.fpr[self.corners], self.tpr[self.corners]
+        return Chain(fpr + tpr, tpr - fpr)
+
+
+def roc_curve(scores: FloatArray, labels: BoolArray, weights: FloatArray | None = None) -> RocCurve:
+    """Exact ROC curve with one point for each distinct score. O(n log n).
+
+    >>> curve = roc_curve(np.array([0.9, 0.5, 0.5, 0.1]), np.array([True, True, False, False]))
+    >>> curve.thresholds.tolist(), curve.fpr.tolist(), curve.tpr.tolist(), curve.auc
+    ([0.9, 0.5, 0.1], [0.0, 0.0, 0.5, 1.0], [0.0, 0.5, 1.0, 1.0], 0.875)
+    """
+    if weights is None:
+        ascending = np.sort(scores)
+        last = np.concatenate((ascending[1:] != ascending[:-1], [True]))
+        values = ascending[last]
+        below_all = np.flatnonzero(last) + 1.0
+        below_positive = np.searchsorted(np.sort(scores[labels]), values, side="right").astype(np.float64)
+    else:
+        order = np.argsort(scores, kind="stable")
+        ascending = scores[order]
+        last = np.concatenate((ascending[1:] != ascending[:-1], [True]))
+        values = ascending[last]
+        below_all = np.cumsum(weights[order])[last]
+        below_positive = np.cumsum(np.where(labels[order], weights[order], 0.0))[last]
+    return _from_counts(values, _steps(below_all), _steps(below_positive))
+
+
+def query_curve(
+    scores: FloatArray, labels: BoolArray, weights: FloatArray | None, thresholds: FloatArray
+) -> RocCurve:
+    """ROC curve at given rising thresholds, the first of which is the lowest score; people between two
+    thresholds count as tied. O(n log k)."""
+    bins = np.searchsorted(thresholds, scores, side="right") - 1
+    everyone = np.bincount(bins, weights, len(thresholds)).astype(np.float64)
+    positive_weights = labels.astype(np.float64) if weights is None else np.where(labels, weights, 0.0)
+    positive = np.bincount(bins, positive_weights, len(thresholds))
+    return _from_counts(thresholds, everyone, positive)
+
+
+def query_thresholds(low: float, high: float, queries: int) -> FloatArray:
+    """``queries`` equidistant thresholds over the score range, as in the paper's query model."""
+    return np.unique(np.linspace(low, high, queries))
+
+
+@dataclass(frozen=True, slots=True)
+class PlaLoss:
+    """What the piece-wise linear approximation of one curve can lose in AUC.
+
+    ``bound`` always holds: half the sum of dFPR * dTPR over the steps. ``paper`` is the paper's u_T * u_F / (2 k),
+    with the largest slopes seen between queries standing in for the unknown ones: an estimate.
+    """
+
+    bound: float
+    paper: float
+
+
+def pla_loss(curve: RocCurve) -> PlaLoss:
+    """Loss of knowing a curve at k thresholds only."""
+    d_fpr, d_tpr = np.diff(curve.fpr), np.diff(curve.tpr)
+    k = len(d_fpr)
+    return PlaLoss(float(np.dot(d_fpr, d_tpr) / 2), float(k * d_fpr.max() * d_tpr.max() / 2))
+
+
+def rates_at(curve: RocCurve, thresholds: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """(fpr, tpr) of ``score >= t`` for any thresholds."""
+    count = len(curve.thresholds) - np.searchsorted(curve.thresholds[::-1], thresholds, side="left")
+    return curve.fpr[count], curve.tpr[count]
+
+
+def _steps(cumulated: FloatArray) -> FloatArray:
+    return np.diff(cumulated, prepend=0.0)
+
+
+def _from_counts(values: FloatArray, everyone: FloatArray, positive: FloatArray) -> RocCurve:
+    """Curve from rising distinct scores with the weight of all people and of positives at each."""
+    used = everyone > 0
+    values, everyone, positive = values[used][::-1], everyone[used][::-1], positive[used][::-1]
+    negative = np.maximum(everyone - positive, 0.0)
+    return RocCurve(values.copy(), _cumulated(negative), _cumulated(positive), _cumulated(everyone))
+
+
+def _cumulated(steps: FloatArray) -> FloatArray:
+    total = np.concatenate(([0.0], np.cumsum(steps)))
+    return total / total[-1]

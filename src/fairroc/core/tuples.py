@@ -1,0 +1,30 @@
+"""Tuples of points, one for each group, in the turned coordinates: their distance and their pooled curve."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from fairroc.core.chain import Chain, FloatArray, Norm
+
+
+def heights(curves: Sequence[Chain], u: FloatArray) -> FloatArray:
+    """v of every group's curve at its own position: (levels, groups) to (levels, groups)."""
+    return np.stack([curve.at(u[:, g]) for g, curve in enumerate(curves)], axis=1)
+
+
+def tuple_gap(u: FloatArray, v: FloatArray, norm: Norm) -> FloatArray:
+    """Largest distance between two groups' points, for each row of (levels, groups) coordinates.
+
+    L1 is the larger of the ranges of u and v; L-inf the larger of the ranges of fpr and tpr.
+    """
+    if norm == 1:
+        return np.maximum(np.ptp(u, axis=1), np.ptp(v, axis=1))
+    return np.maximum(np.ptp(u - v, axis=1), np.ptp(u + v, axis=1)) / 2
+
+
+def pooled_area(u: FloatArray, v: FloatArray, weights0: FloatArray, weights1: FloatArray) -> float:
+    """AUC of all groups together."""
+    fpr, tpr = (u - v) @ weights0 / 2, (u + v) @ weights1 / 2
+    return float(np.dot(np.diff(fpr), tpr[1:] + tpr[:-1]) / 2)

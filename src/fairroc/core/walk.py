@@ -1,0 +1,154 @@
+"""What the fair score really does on the fitted people: exact rates over the draw, at every threshold.
+
+A person's place is ``y = level + place inside the level``, from 0 (best) to n. Accepting all places up to y gives
+each group a point (fpr, tpr); as y grows these points walk along the group's realised ROC curve. Nothing here is
+simulated: people in raw order make a step, people who are drawn make a slope.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from fairroc.core.chain import BoolArray, FloatArray, IntArray, Norm, freeze
+from fairroc.core.kernel import Kernel
+from fairroc.core.roc import RocCurve
+from fairroc.core.tuples import tuple_gap
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Walk:
+    """Accepted shares of one group as functions of the place y.
+
+    The sum of two polygonal lines: ``own`` over the knots ``y`` (a doubled knot is a step), for people who land in
+    their own part of a level, and ``even`` over 0..n, for people spread evenly over a level. Columns: negatives,
+    positives, all people of the group.
+    """
+
+    y: FloatArray
+    own: FloatArray
+    even: FloatArray
+
+    def __post_init__(self) -> None:
+        freeze(self.y, self.own, self.even)
+
+    def at(self, y: FloatArray, *, closed: bool = True) -> FloatArray:
+        """(len(y), 3) shares of people with a place <= y (``closed``) or < y."""
+        level = np.minimum(y.astype(np.intp), len(self.even) - 2)
+        part = self.even[level] + (y - level)[:, None] * (self.even[level + 1] - self.even[level])
+        if len(self.y) == 0:
+            return part
+        if closed:
+            low = np.searchsorted(self.y, y, side="right") - 1
+            high = np.minimum(low + 1, len(self.y) - 1)
+        else:
+            high = np.searchsorted(self.y, y, side="left")
+            low, high = np.where(_hit(self.y, high, y), high, high - 1), np.minimum(high, len(self.y) - 1)
+        low = np.maximum(low, 0)
+        width = self.y[high] - self.y[low]
+        share = np.clip(
+            np.where(width > 0, (y - self.y[low]) / np.where(width > 0, width, 1.0), 0.0), 0.0, 1.0
+        )
+        return part + self.own[low] + share[:, None] * (self.own[high] - self.own[low])
+
+
+def _hit(knots: FloatArray, index: IntArray, y: FloatArray) -> BoolArray:
+    inside = np.minimum(index, len(knots) - 1)
+    return (index < len(knots)) & (knots[inside] == y)
+
+
+def walk(curve: RocCurve, kernel: Kernel) -> Walk:
+    """Exact walk of one group's people through its kernel. O(k log k)."""
+    mass = np.stack([np.diff(curve.fpr), np.diff(curve.tpr), np.diff(curve.share)], axis=1)
+    tail = len(curve.thresholds) - 1 - np.searchsorted(curve.thresholds[::-1], kernel.thresholds)
+    head = np.concatenate(([0], tail[:-1] + 1))
+    blocks = np.add.reduceat(mass, head, axis=0)
+    own_block, own_level = _own_parts(kernel)
+    elsewhere = kernel.table[kernel.row]
+    chance = elsewhere[own_block, own_level]
+    elsewhere[own_block, own_level] = 0.0
+    even = np.concatenate((np.zeros((1, 3)), np.cumsum(elsewhere.T @ blocks, axis=0)))
+    steps = _steps(curve, kernel, mass, np.repeat(np.arange(len(head)), tail - head + 1))
+    slopes = _slopes(kernel, blocks, own_block, own_level, chance)
+    order = np.lexsort((np.concatenate((steps[1], slopes[1])), np.concatenate((steps[0], slopes[0]))))
+    y = np.concatenate((steps[0], slopes[0]))[order]
+    gain = np.concatenate((steps[2], slopes[2]))[order]
+    return Walk(y, np.cumsum(gain, axis=0), even)
+
+
+def _own_parts(kernel: Kernel) -> tuple[IntArray, IntArray]:
+    """All (block, level) pairs in which a block has a part of its own."""
+    placed = np.flatnonzero(kernel.first >= 0)
+    count = kernel.last[placed] - kernel.first[placed] + 1
+    block = np.repeat(placed, count)
+    level = kernel.first[block] + np.arange(len(block)) - np.repeat(np.cumsum(count) - count, count)
+    return block, level
+
+
+Knots = tuple[FloatArray, IntArray, FloatArray]  # places, order among equal places, gain of mass at each
+
+
+def _steps(curve: RocCurve, kernel: Kernel, mass: FloatArray, block: IntArray) -> Knots:
+    """People in raw order: each score makes a step at its place (a doubled knot, the second one gaining)."""
+    person = np.flatnonzero(kernel.ordered[block])
+    block = block[person]
+    level = kernel.first[block]
+    place = level + ordered_place(kernel, block, curve.thresholds[person])
+    gain = np.zeros((2 * len(person), 3))
+    gain[1::2] = mass[person] * kernel.table[kernel.row[block], level][:, None]
+    return np.repeat(place, 2), np.repeat(4 * block, 2) + np.tile([1, 2], len(person)), gain
+
+
+def _slopes(
+    kernel: Kernel, blocks: FloatArray, block: IntArray, level: IntArray, chance: FloatArray
+) -> Knots:
+    """People drawn inside their own part: a slope from its first knot (gaining nothing) to its second."""
+    drawn = ~kernel.ordered[block]
+    block, level, chance = block[drawn], level[drawn], chance[drawn]
+    begin = level + np.where(level == kernel.first[block], kernel.start[block], 0.0)
+    end = level + np.where(level == kernel.last[block], kernel.stop[block], 1.0)
+    gain = np.zeros((2 * len(block), 3))
+    gain[1::2] = blocks[block] * chance[:, None]
+    places = np.stack((begin, end), axis=1).ravel()
+    return places, np.repeat(4 * block, 2) + np.tile([0, 3], len(block)), gain
+
+
+def ordered_place(kernel: Kernel, block: IntArray, scores: FloatArray) -> FloatArray:
+    """Place inside the level of people in ordered blocks: straight in the score between the block's ends."""
+    low = kernel.thresholds[block]
+    high = np.where(block > 0, kernel.thresholds[np.maximum(block - 1, 0)], kernel.ceiling)
+    width = high - low
+    share = np.where(width > 0, (high - scores) / np.where(width > 0, width, 1.0), 1.0)
+    return kernel.start[block] + np.clip(share, 0.0, 1.0) * (kernel.stop[block] - kernel.start[block])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Performance:
+    """Exact figures of a fair score over the draw, on the fitted people."""
+
+    gap: float
+    auc: float
+    group_aucs: tuple[float, ...]
+
+
+def performance(
+    walks: Sequence[Walk], weights0: FloatArray, weights1: FloatArray, norm: Norm, tied_until: float = 0.0
+) -> Performance:
+    """Gap and AUCs over all thresholds. Places up to ``tied_until`` share one score and cannot be told apart."""
+    y = np.unique(np.concatenate([np.arange(len(walks[0].even), dtype=np.float64), *(w.y for w in walks)]))
+    y = y[y >= tied_until]
+    both = [np.stack([w.at(y, closed=False), w.at(y)], axis=1).reshape(-1, 3) for w in walks]
+    if tied_until > 0:
+        both = [side[1:] for side in both]
+    start = np.zeros((1, 3))
+    both = [np.concatenate((start, side)) for side in both]
+    fpr, tpr = (np.stack([side[:, c] for side in both], axis=1) for c in (0, 1))
+    gap = float(tuple_gap(fpr + tpr, tpr - fpr, norm).max())
+    aucs = tuple(_area(fpr[:, g], tpr[:, g]) for g in range(len(walks)))
+    return Performance(gap, _area(fpr @ weights0, tpr @ weights1), aucs)
+
+
+def _area(fpr: FloatArray, tpr: FloatArray) -> float:
+    return float(np.dot(np.diff(fpr), tpr[1:] + tpr[:-1]) / 2)

@@ -1,0 +1,93 @@
+"""Loaders for the public data sets of the fairness literature, checked by SHA-256.
+
+Adult and COMPAS are looked for in this order: ``path=``; the folder in the environment variable
+``FAIRROC_DATA`` (default: the user's cache folder); the files inside an installed package that ships them
+(found through ``importlib.metadata``, never imported); a download from the data's home. Every source gives
+the same table. CelebA comes from a local folder only.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fairroc.datasets import _find, _read
+from fairroc.errors import DatasetError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["load_adult", "load_celeba_attributes", "load_compas"]
+
+_CELEBA_HOME = "https://mmlab.ie.cuhk.edu.hk/projects/CelebA.html"
+
+
+def load_adult(path: str | os.PathLike[str] | None = None, *, verify: bool = True) -> pa.Table:
+    """Adult (census income): 48,842 rows, those of adult.data and then those of adult.test.
+
+    Columns: the 14 attributes with underscores (text stripped, "?" is null), ``income`` ("<=50K" or ">50K"),
+    ``label`` (int8, 1 for ">50K") and ``split`` ("train" or "test"). ``path`` is the folder of the two files
+    or one of them. ``verify=False`` takes local files with another SHA-256 too. doi:10.24432/C5XW20
+
+    >>> load_adult().num_rows
+    48842
+    """
+    import pyarrow as pa
+
+    files = (_find.ADULT_TRAIN, _find.ADULT_TEST)
+    names = [file.name for file in files]
+    if path is not None and Path(path).is_file():
+        if Path(path).name not in names:
+            raise DatasetError(
+                f"path= must be the folder of {names[0]} and {names[1]}, or one of them; "
+                f"got the file {path}. Give the folder, or rename the file."
+            )
+        path = Path(path).parent
+    parts = zip(_find.contents(files, path, verify=verify), names, ("train", "test"), strict=True)
+    return pa.concat_tables([_read.adult(*part) for part in parts])
+
+
+def load_compas(
+    path: str | os.PathLike[str] | None = None, *, filtered: bool = False, verify: bool = True
+) -> pa.Table:
+    """ProPublica's COMPAS two-years file: 7,214 rows, or the 6,172 of their analysis with ``filtered=True``.
+
+    Dropped on load: the columns that name a person (name, first, last, dob) and the case numbers
+    (c_case_number, r_case_number, vr_case_number), which lead to a name in the court's public register. What
+    is left still holds exact dates and jail times: treat it as data about people. The file repeats
+    decile_score and priors_count with equal values; each is kept once. Added: ``label`` (int8, equal to
+    two_year_recid). The filter: screened within 30 days of the arrest, is_recid known, no ordinary traffic
+    offence, a score given. ``path`` is the file or its folder; ``verify=False`` takes a local file with
+    another SHA-256 too.
+
+    >>> load_compas().num_rows, load_compas(filtered=True).num_rows
+    (7214, 6172)
+    """
+    (content,) = _find.contents([_find.COMPAS], path, verify=verify)
+    table = _read.compas(content)
+    return _read.propublica_filter(table) if filtered else table
+
+
+def load_celeba_attributes(path: str | os.PathLike[str] | None = None) -> pa.Table:
+    """CelebA's attributes from local files: ``image``, the attributes as int8 0/1, and ``split``.
+
+    ``path`` is list_attr_celeba.txt or its folder; without it the folder in ``FAIRROC_DATA`` (and its
+    subfolder celeba) is searched. ``split`` ("train", "valid" or "test") comes from list_eval_partition.txt
+    next to it, and is all null where that file is missing. Never downloads. doi:10.1109/ICCV.2015.425
+    """
+    import pyarrow as pa
+
+    name = "list_attr_celeba.txt"
+    folder = _find.data_folder() if path is None else Path(path)
+    found = _find.local_file(folder, "celeba", name)
+    if found is None:
+        raise DatasetError(
+            f"CelebA needs {name}, which is neither in {folder} nor in its subfolder celeba. Download it and "
+            f"list_eval_partition.txt from {_CELEBA_HOME} and give their folder as path= or in FAIRROC_DATA."
+        )
+    table = _read.celeba(found)
+    partition = found.parent / "list_eval_partition.txt"
+    if not partition.is_file():
+        return table.append_column("split", pa.nulls(table.num_rows, pa.string()))
+    return table.append_column("split", _read.celeba_split(partition, table["image"]))

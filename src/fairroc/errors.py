@@ -1,0 +1,45 @@
+"""The errors and warnings that fairroc raises.
+
+Every message says what must hold, what came, and what to do. All errors are ``ValueError``s, so code that
+guards against bad values keeps working.
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "DataError",
+    "DatasetError",
+    "FairrocError",
+    "FairrocWarning",
+    "ModelFileError",
+    "SmallGroupWarning",
+    "UnknownGroupError",
+]
+
+
+class FairrocError(ValueError):
+    """Base of all errors that fairroc raises on purpose."""
+
+
+class DataError(FairrocError):
+    """The values, columns or parameters that came in cannot be used as they are."""
+
+
+class UnknownGroupError(DataError):
+    """A row belongs to a group that was not seen when the model was fitted."""
+
+
+class ModelFileError(FairrocError):
+    """A model file is damaged, edited by hand into nonsense, or of an unknown version."""
+
+
+class DatasetError(FairrocError):
+    """A data set could be found neither on disk, nor in an installed package, nor at its home."""
+
+
+class FairrocWarning(UserWarning):
+    """Base of all warnings that fairroc gives."""
+
+
+class SmallGroupWarning(FairrocWarning):
+    """A group has too few rows of a class for its ROC curve to say much."""

@@ -1,0 +1,252 @@
+"""Tables from and to files: CSV, Parquet and Arrow, told apart by the file's suffix; writing is atomic.
+
+pyarrow is loaded when a file is read or written, not before.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import importlib
+import os
+import secrets
+import shutil
+import zlib
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from fairroc.columns import require_columns
+from fairroc.errors import DataError
+
+__all__ = ["TABLE_SUFFIXES", "check_writable", "read_table", "write_table", "write_text_atomic"]
+
+FORMATS = {
+    ".csv": "csv",
+    ".csv.gz": "csv",
+    ".tsv": "csv",
+    ".tsv.gz": "csv",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".arrow": "arrow",
+    ".feather": "arrow",
+    ".ipc": "arrow",
+}
+TABLE_SUFFIXES = tuple(FORMATS)
+
+
+def read_table(
+    path: str | os.PathLike[str], columns: Sequence[str] | None = None, text_columns: Sequence[str] = ()
+) -> Any:
+    """Read the wanted columns of a file as a ``pyarrow.Table``, in the order in which they are named.
+
+    ``columns=None`` reads all. In a CSV file the text_columns are not converted, so that "01" stays "01", and
+    an empty field is a null in every column. Other files bring their own types.
+    """
+    pyarrow = _load("pyarrow")
+    source = Path(path)
+    kind = FORMATS[_suffix(source, TABLE_SUFFIXES)]
+    _check_source(source)
+    wanted = None if columns is None else list(dict.fromkeys(columns))
+    try:
+        if kind == "csv":
+            table = _read_csv(source, wanted, text_columns)
+        else:
+            table = (_read_parquet if kind == "parquet" else _read_arrow)(source, wanted)
+    except DataError:
+        raise
+    except (pyarrow.ArrowException, OSError, EOFError, zlib.error, csv.Error) as error:
+        raise DataError(
+            f"cannot read '{source}': {_one_line(error)}; check that the file is whole."
+        ) from None
+    if table.num_rows == 0:
+        raise DataError(f"'{source}' must hold at least one row of data, got none.")
+    return table
+
+
+def write_table(table: Any, path: str | os.PathLike[str]) -> None:
+    """Write a ``pyarrow.Table`` in the format that the suffix names; all of it or, on failure, nothing."""
+    pyarrow = _load("pyarrow")
+    target = Path(path)
+    suffix = _suffix(target, TABLE_SUFFIXES)
+    write = {"csv": _write_csv, "parquet": _write_parquet, "arrow": _write_arrow}[FORMATS[suffix]]
+    try:
+        _write_atomic(target, lambda sink: write(table, sink, suffix))
+    except pyarrow.ArrowException as error:
+        raise DataError(f"cannot write '{target}': {_one_line(error)}; nothing was changed.") from None
+
+
+def write_text_atomic(path: str | os.PathLike[str], text: str) -> None:
+    """Write text as UTF-8; all of it or, on failure, nothing."""
+    content = text.encode()
+    _write_atomic(Path(path), lambda sink: sink.write(content))
+
+
+def check_writable(path: str | os.PathLike[str], suffixes: Sequence[str] | None = TABLE_SUFFIXES) -> None:
+    """Raise unless a file of this name can be written; ``suffixes=None`` allows any name.
+
+    To be called before long work; a disk may of course fill up later.
+    """
+    target = Path(path)
+    if suffixes is not None:
+        _suffix(target, suffixes)
+    _check_target(target)
+
+
+def _suffix(path: Path, suffixes: Sequence[str]) -> str:
+    for suffix in sorted(suffixes, key=len, reverse=True):
+        if path.name.lower().endswith(suffix):
+            return suffix
+    raise DataError(f"the file name must end in one of {', '.join(suffixes)}, got '{path}'; rename it.")
+
+
+def _check_source(path: Path) -> None:
+    if path.is_dir():
+        raise DataError(f"'{path}' must be a file, but it is a folder; name a file in it.")
+    if not path.exists():
+        raise DataError(f"there is no file '{path}'; check the path.")
+    if path.is_file() and path.stat().st_size == 0:
+        raise DataError(f"'{path}' must hold a table, but it is empty.")
+
+
+def _check_target(path: Path) -> None:
+    folder = path.resolve().parent
+    if not folder.is_dir():
+        raise DataError(f"cannot write '{path}': there is no folder '{folder}'; create it first.")
+    if path.exists() and not path.is_file():
+        raise DataError(f"cannot write '{path}': it is there already and is not a plain file; name another.")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise DataError(f"cannot write '{path}': no permission to write in '{folder}'; name another folder.")
+
+
+def _pick(path: Path, wanted: Sequence[str] | None, present: Sequence[str]) -> list[str]:
+    """The names to read; each must be there exactly once."""
+    names = list(present) if wanted is None else list(wanted)
+    require_columns(names, present)
+    for name in names:
+        if present.count(name) > 1:
+            raise DataError(f"'{path}' has {present.count(name)} columns {name!r}; rename them apart.")
+    return names
+
+
+def _read_csv(path: Path, wanted: Sequence[str] | None, text_columns: Sequence[str]) -> Any:
+    pyarrow, arrow_csv = _load("pyarrow"), _load("pyarrow.csv")
+    delimiter = _delimiter(_suffix(path, TABLE_SUFFIXES))
+    present = _csv_header(path, delimiter)
+    names = _pick(path, wanted, present)
+    _pick(path, text_columns, present)
+    types = {name: pyarrow.string() for name in text_columns}
+    packing = "gzip" if path.name.lower().endswith(".gz") else None
+    with pyarrow.input_stream(str(path), compression=packing) as source:
+        table = arrow_csv.read_csv(
+            source,
+            parse_options=arrow_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
+            convert_options=arrow_csv.ConvertOptions(include_columns=names, column_types=types),
+        )
+    for place, field in enumerate(table.schema):
+        if pyarrow.types.is_binary(field.type):  # pyarrow's way to say that the bytes are no UTF-8
+            raise DataError(f"column {field.name!r} of '{path}' must be UTF-8 text; save the file as UTF-8.")
+        if pyarrow.types.is_string(field.type):
+            table = table.set_column(place, field.name, _empty_to_null(table.column(place)))
+    return table
+
+
+def _csv_header(path: Path, delimiter: str) -> list[str]:
+    opener = gzip.open if path.name.lower().endswith(".gz") else open
+    with opener(path, "rt", encoding="utf-8-sig", errors="surrogateescape", newline="") as lines:
+        header = next(filter(None, csv.reader(lines, delimiter=delimiter)), None)
+        more = any(line.strip() for line in lines)
+    if header is None:
+        raise DataError(f"'{path}' must hold a header line, but it is empty.")
+    if any("\udc80" <= letter <= "\udcff" for name in header for letter in name):  # undecoded bytes
+        raise DataError(f"the header of '{path}' must be UTF-8 text; save the file as UTF-8.")
+    if not more:
+        raise DataError(f"'{path}' must hold at least one row of data, got none.")
+    return header
+
+
+def _empty_to_null(column: Any) -> Any:
+    pyarrow, pc = _load("pyarrow"), _load("pyarrow.compute")
+    return pc.if_else(pc.equal(column, ""), pyarrow.scalar(None, column.type), column)
+
+
+def _read_parquet(path: Path, wanted: Sequence[str] | None) -> Any:
+    parquet = _load("pyarrow.parquet")
+    with parquet.ParquetFile(path) as file:
+        names = _pick(path, wanted, file.schema_arrow.names)
+        return file.read(columns=names).select(names)
+
+
+def _read_arrow(path: Path, wanted: Sequence[str] | None) -> Any:
+    """Arrow IPC file (Feather version 2) or stream, whichever the first bytes announce."""
+    pyarrow, ipc = _load("pyarrow"), _load("pyarrow.ipc")
+    with pyarrow.OSFile(str(path)) as source:
+        is_file = source.read(6) == b"ARROW1"
+        source.seek(0)
+        if not is_file:
+            stream = ipc.open_stream(source)
+            names = _pick(path, wanted, stream.schema.names)
+            return stream.read_all().select(names)
+        present = ipc.open_file(source).schema.names
+        names = _pick(path, wanted, present)
+        chosen = sorted(present.index(name) for name in names)
+        options = ipc.IpcReadOptions(included_fields=chosen)
+        return ipc.open_file(source, options=options).read_all().select(names)
+
+
+def _write_csv(table: Any, sink: BinaryIO, suffix: str) -> None:
+    pyarrow, arrow_csv = _load("pyarrow"), _load("pyarrow.csv")
+    for place, field in enumerate(table.schema):
+        if pyarrow.types.is_dictionary(field.type):  # CSV knows no categories
+            table = table.set_column(place, field.name, table.column(place).cast(field.type.value_type))
+    options = arrow_csv.WriteOptions(delimiter=_delimiter(suffix))
+    if suffix.endswith(".gz"):
+        with gzip.GzipFile("", "wb", fileobj=sink, mtime=0) as packed:  # equal tables, equal bytes
+            arrow_csv.write_csv(table, packed, options)
+    else:
+        arrow_csv.write_csv(table, sink, options)
+
+
+def _write_parquet(table: Any, sink: BinaryIO, suffix: str) -> None:
+    parquet = _load("pyarrow.parquet")
+    parquet.write_table(table, sink)
+
+
+def _write_arrow(table: Any, sink: BinaryIO, suffix: str) -> None:
+    ipc = _load("pyarrow.ipc")
+    with ipc.new_file(sink, table.schema) as writer:
+        writer.write_table(table)
+
+
+def _write_atomic(path: Path, write: Callable[[BinaryIO], object]) -> None:
+    """Write beside the target, then move over it; a link is followed, the old file's mode is kept."""
+    _check_target(path)
+    target = path.resolve()
+    beside = target.parent / f".{target.name}.{secrets.token_hex(4)}.tmp"
+    try:
+        with beside.open("xb") as sink:
+            write(sink)
+            sink.flush()
+            os.fsync(sink.fileno())
+        if target.exists():
+            shutil.copymode(target, beside)
+        beside.replace(target)
+    except OSError as error:
+        raise DataError(f"cannot write '{path}': {_one_line(error)}; nothing was changed.") from None
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def _load(name: str) -> Any:
+    """A module of pyarrow, at the time of its use; typed Any, for stubs exist on some machines only."""
+    return importlib.import_module(name)
+
+
+def _delimiter(suffix: str) -> str:
+    return "\t" if suffix.startswith(".tsv") else ","
+
+
+def _one_line(error: BaseException) -> str:
+    """The first line of an error's text, without the noise that follows it."""
+    text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return text.strip().splitlines()[0].rstrip(".") if text.strip() else type(error).__name__
