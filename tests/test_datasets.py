@@ -105,9 +105,7 @@ def test_adult_columns(raw: Path) -> None:
         *("native_country", "income", "label", "split"),
     ]
     for field in table.schema:
-        expected = (
-            pa.int8() if field.name == "label" else pa.int64() if field.name in numbers else pa.string()
-        )
+        expected = pa.int8() if field.name == "label" else pa.int64() if field.name in numbers else pa.string()
         assert field.type == expected, field
     assert set(table["income"].to_pylist()) == {"<=50K", ">50K"}
     assert table["label"].to_pylist() == [int(income == ">50K") for income in table["income"].to_pylist()]
@@ -237,9 +235,7 @@ def test_package_without_its_file() -> None:
         ("win32", {}, "/home/me/AppData/Local/fairroc"),
     ],
 )
-def test_data_folder(
-    platform: str, variables: dict[str, str], expected: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_data_folder(platform: str, variables: dict[str, str], expected: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("FAIRROC_DATA", "XDG_CACHE_HOME", "LOCALAPPDATA"):
         monkeypatch.delenv(name, raising=False)
     for name, value in variables.items():
@@ -284,9 +280,7 @@ def test_other_hash_on_disk_says_expected_got_and_what_to_do(empty: Path, raw: P
 
 
 def test_path_without_the_file(tmp_path: Path) -> None:
-    with pytest.raises(
-        DatasetError, match=r"path= must lead to adult\.data; it is neither at .*\(SHA-256 5b00"
-    ):
+    with pytest.raises(DatasetError, match=r"path= must lead to adult\.data; it is neither at .*\(SHA-256 5b00"):
         load_adult(tmp_path)
 
 
@@ -369,8 +363,7 @@ def test_download_with_another_hash_stores_nothing(served: _find.Original, tmp_p
     with pytest.raises(DatasetError) as caught:
         _find.download(replace(served, sha256="0" * 64), tmp_path / "data")
     assert str(caught.value) == (
-        f"the download of {served.address} must have SHA-256 {'0' * 64}, "
-        f"but has {served.sha256}; nothing was stored"
+        f"the download of {served.address} must have SHA-256 {'0' * 64}, but has {served.sha256}; nothing was stored"
     )
     assert list(tmp_path.iterdir()) == []
 
@@ -393,9 +386,7 @@ def test_download_is_stored_whole_or_not_at_all(
         raise OSError("disk gone")
 
     monkeypatch.setattr(Path, "replace", broken)
-    with pytest.raises(
-        DatasetError, match=r"cannot be stored in .*: disk gone\. Set FAIRROC_DATA to a folder"
-    ):
+    with pytest.raises(DatasetError, match=r"cannot be stored in .*: disk gone\. Set FAIRROC_DATA to a folder"):
         _find.download(served, tmp_path)
     assert [place.name for place in tmp_path.iterdir()] == [served.name]
 

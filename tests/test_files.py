@@ -108,9 +108,7 @@ def test_feather(tmp_path: Path) -> None:
 @pytest.mark.parametrize("suffix", TABLE_SUFFIXES)
 def test_missing_column(tmp_path: Path, suffix: str) -> None:
     write_table(TABLE, tmp_path / f"t{suffix}")
-    with pytest.raises(
-        DataError, match=r"^no column 'sexe'; columns: 'p', 'sex', 'y'\. Did you mean 'sex'\?$"
-    ):
+    with pytest.raises(DataError, match=r"^no column 'sexe'; columns: 'p', 'sex', 'y'\. Did you mean 'sex'\?$"):
         read_table(tmp_path / f"t{suffix}", ["p", "sexe"])
 
 
@@ -168,9 +166,7 @@ def test_truncated(tmp_path: Path, suffix: str, part: float) -> None:
     write_table(pa.table({"p": [i * 0.37 for i in range(1000)]}), path)
     data = path.read_bytes()
     path.write_bytes(data[: int(len(data) * part)])
-    with pytest.raises(
-        DataError, match=r"^cannot read '.*': [^\n]+; check that the file is whole\.$"
-    ) as caught:
+    with pytest.raises(DataError, match=r"^cannot read '.*': [^\n]+; check that the file is whole\.$") as caught:
         read_table(path)
     assert caught.value.__suppress_context__
 
@@ -178,9 +174,7 @@ def test_truncated(tmp_path: Path, suffix: str, part: float) -> None:
 @pytest.mark.parametrize("name", ["t.csv.gz", "t.parquet", "t.arrow", "t.csv"])
 def test_not_what_the_suffix_says(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(range(256)))
-    with pytest.raises(
-        DataError, match=r"cannot read|header of .* must be UTF-8 text; save the file as UTF-8"
-    ):
+    with pytest.raises(DataError, match=r"cannot read|header of .* must be UTF-8 text; save the file as UTF-8"):
         read_table(tmp_path / name)
 
 
@@ -226,9 +220,7 @@ def test_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(
-        DataError, match=r"^cannot write '.*': No space left on device; nothing was changed\.$"
-    ):
+    with pytest.raises(DataError, match=r"^cannot write '.*': No space left on device; nothing was changed\.$"):
         write_text_atomic(tmp_path / "m.json", "new")
     assert names_in(tmp_path) == []
 

@@ -10,20 +10,32 @@ from __future__ import annotations
 import difflib
 import math
 import warnings
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from itertools import count
 from numbers import Real
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import narwhals as nw
 import numpy as np
 from narwhals.exceptions import DuplicateError
 from numpy.typing import NDArray
 
+from fairroc.checks import Missing, check_missing
 from fairroc.errors import DataError, SmallGroupWarning, UnknownGroupError
+from fairroc.factorise import (
+    MISSING_GROUP,
+    Column,
+    IntArray,
+    as_column,
+    as_text,
+    code_dtype,
+    frozen,
+    group_codes,
+    no_value,
+    present_values,
+    sensitive_columns,
+)
 
 __all__ = [
     "MISSING_GROUP",
@@ -31,9 +43,6 @@ __all__ = [
     "Columns",
     "ScoreColumns",
     "TakenColumns",
-    "check_audit_norm",
-    "check_epsilon",
-    "check_norm",
     "read_columns",
     "read_scores",
     "refuse_tiny_groups",
@@ -44,17 +53,10 @@ __all__ = [
 
 FloatArray: TypeAlias = NDArray[np.float64]
 BoolArray: TypeAlias = NDArray[np.bool_]
-IntArray: TypeAlias = NDArray[np.signedinteger[Any]]
-Column: TypeAlias = "nw.Series[Any] | NDArray[Any]"
-Missing: TypeAlias = Literal["error", "group"]
-Norm: TypeAlias = Literal[1, "inf"]
 
-MISSING_GROUP = "(missing)"  # the name of the group of rows without a group, under missing="group"
 SMALL_CLASS = 50  # fewer rows of a class leave its rate uncertain by ±0.19 and more
 LARGEST = 1e307  # beyond it the difference of two scores could overflow
 SHOWN = 5  # as many offenders are named in a message
-CHUNK = 1 << 16  # strings taken from numpy at a time, so that the Python objects stay few
-FEW_TEXTS = 16  # up to here comparing with each string is faster than hashing every row
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -117,13 +119,16 @@ def read_columns(
     >>> read_columns([0.1, 0.9, 0.4, 0.2], [0, 1, 1, 0], sensitive_features=["b", "a", "b", "a"]).names
     ('a', 'b')
     """
-    score_column, label_column = _column(scores, "scores"), _column(y, "y")
-    group_columns = _group_columns(sensitive_features)
-    weight_column = None if sample_weight is None else _column(sample_weight, "sample_weight")
-    _same_length(scores=score_column, y=label_column, **group_columns, sample_weight=weight_column)
+    score_column, label_column = as_column(scores, "scores"), as_column(y, "y")
+    group_columns = sensitive_columns(sensitive_features)
+    weight_column = None if sample_weight is None else as_column(sample_weight, "sample_weight")
+    rows = _same_length(scores=score_column, y=label_column, **group_columns, sample_weight=weight_column)
+    if not rows:
+        raise DataError("the columns must hold at least one row, got none.")
     weights = None if weight_column is None else _weights(weight_column)
     labels = _labels(label_column, pos_label)
-    groups, names = _groups(group_columns, missing)
+    check_missing(missing)
+    groups, names = group_codes(group_columns, missing)
     columns = Columns(_scores(score_column), labels, groups, names, weights)
     _both_labels(columns)
     return columns
@@ -137,27 +142,33 @@ def read_scores(
     on_unknown_group: str | None = None,
     missing: Missing = "error",
 ) -> ScoreColumns:
-    """Check and convert the columns to transform; codes refer to ``names``, the groups of the model."""
+    """Check and convert the columns to transform; codes refer to ``names``, the groups of the model.
+
+    A batch without rows is legal here: it gives empty arrays.
+    """
     known = {name: code for code, name in enumerate(names)}
     if on_unknown_group is not None and on_unknown_group not in known:
         raise DataError(
-            f"on_unknown_group must name a group of the model, got {on_unknown_group!r}; "
-            f"groups: {_quoted(names)}."
+            f"on_unknown_group must name a group of the model, got {on_unknown_group!r}; groups: {_quoted(names)}."
         )
-    score_column, group_columns = _column(scores, "scores"), _group_columns(sensitive_features)
-    _same_length(scores=score_column, **group_columns)
-    groups, found = _groups(group_columns, missing)
+    score_column, group_columns = as_column(scores, "scores"), sensitive_columns(sensitive_features)
+    rows = _same_length(scores=score_column, **group_columns)
+    check_missing(missing)
+    dtype = code_dtype(len(names))
+    if not rows:  # an empty batch says nothing about the types of its columns
+        return ScoreColumns(frozen(np.empty(0)), frozen(np.empty(0, dtype=dtype)), 0)
+    groups, found = group_codes(group_columns, missing)
     strange = [code for code, name in enumerate(found) if name not in known]
     unknown = int(np.isin(groups, strange).sum()) if strange else 0
     if unknown and on_unknown_group is None:
         raise UnknownGroupError(
-            f"the model knows the groups {_quoted(names)}, but {unknown} of {len(groups)} rows are of "
+            f"the model knows the groups {_quoted(names)}, but {unknown} of {rows} rows are of "
             f"{_quoted(found[code] for code in strange)}. Fit again with these groups, or pass "
             "on_unknown_group= the name of the group whose treatment they shall get."
         )
     other = known.get(on_unknown_group or "", -1)
-    table = np.array([known.get(name, other) for name in found], dtype=_code_dtype(len(names)))
-    return ScoreColumns(_scores(score_column), _frozen(table[groups]), unknown)
+    table = np.array([known.get(name, other) for name in found], dtype=dtype)
+    return ScoreColumns(_scores(score_column), frozen(table[groups]), unknown)
 
 
 def take_columns(
@@ -227,97 +238,18 @@ def refuse_tiny_groups(columns: Columns, minimum: int) -> None:
         )
 
 
-def check_epsilon(epsilon: Any) -> float:
-    """Return the allowed distance between ROC curves as a float in [0, 2]."""
-    if isinstance(epsilon, Real) and not isinstance(epsilon, bool) and 0 <= float(epsilon) <= 2:
-        return float(epsilon)
-    raise DataError(
-        "epsilon must lie in [0, 2], the range of the distance between two points of a ROC plane, "
-        f"got {epsilon!r}; 0 asks for equal curves."
-    )
-
-
-def check_norm(norm: Any) -> Norm:
-    """Return the norm to fit with: 1 or "inf"."""
-    if not isinstance(norm, bool) and isinstance(norm, str | Real):
-        if norm in (1, "1"):
-            return 1
-        if norm in ("inf", math.inf):
-            return "inf"
-    raise DataError(
-        f"norm must be 1 or 'inf' to fit, got {norm!r}: the exact method takes these two; "
-        "the audit measures any p >= 1."
-    )
-
-
-def check_audit_norm(norm: Any) -> float:
-    """Return the norm to measure with as a float, 1 <= p <= inf."""
-    try:
-        p = float(norm) if isinstance(norm, str | Real) and not isinstance(norm, bool) else math.nan
-    except ValueError:
-        p = math.nan
-    if p >= 1:
-        return p
-    raise DataError(f"norm must be a number p >= 1 or 'inf', got {norm!r}.")
-
-
-def _column(values: Any, what: str) -> Column:
-    """One column as a narwhals series or a 1-d array; nothing is said about its values yet."""
-    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
-        gaps, values = np.ma.getmaskarray(values), np.ma.getdata(values).astype(object)
-        values[gaps] = None
-    if isinstance(values, list | tuple):
-        return np.fromiter(values, dtype=object, count=len(values))
-    pyarrow = nw.dependencies.get_pyarrow()
-    if pyarrow is not None and isinstance(values, pyarrow.Array):
-        values = pyarrow.chunked_array([values])
-    column = nw.from_native(values, allow_series=True, pass_through=True)
-    if isinstance(column, nw.Series):
-        return column
-    array = np.asarray(values)
-    if array.ndim == 2 and array.shape[1] == 1:
-        return array[:, 0]
-    if array.ndim != 1:
-        pair = what == "scores" and array.shape[1:] == (2,)
-        hint = " Pass the score of the positive class: predict_proba(X)[:, 1]." if pair else ""
-        raise DataError(
-            f"{what} must be one column, got {type(values).__name__} of shape {array.shape}.{hint}"
-        )
-    return array
-
-
-def _group_columns(features: Any) -> dict[str, Column]:
-    """The sensitive columns by the name that messages give them; several columns mean their intersection."""
-    what = "sensitive_features"
-    if isinstance(features, Mapping):
-        parts = dict(features)
-    elif isinstance(features, np.ndarray) and features.ndim == 2:
-        parts = dict(enumerate(features.T))
-    else:
-        try:
-            frame = nw.from_native(features, eager_only=True, pass_through=True)
-        except DuplicateError:
-            raise DataError(f"{what} must have unique column names; rename those that share one.") from None
-        if not isinstance(frame, nw.DataFrame):
-            return {what: _column(features, what)}
-        parts = {name: frame[name].to_native() for name in frame.columns}
-    if not parts:
-        raise DataError(f"{what} must hold at least one column, got none.")
-    return {f"{what}[{name!r}]": _column(part, f"{what}[{name!r}]") for name, part in parts.items()}
-
-
-def _same_length(**columns: Column | None) -> None:
+def _same_length(**columns: Column | None) -> int:
+    """Number of rows, the same in all columns."""
     lengths = {name: len(column) for name, column in columns.items() if column is not None}
     if len(set(lengths.values())) > 1:
         listed = ", ".join(f"{name} {length}" for name, length in lengths.items())
         raise DataError(f"all columns must have the same number of rows, got {listed}.")
-    if 0 in lengths.values():
-        raise DataError("the columns must hold at least one row, got none.")
+    return next(iter(lengths.values()))
 
 
 def _scores(column: Column) -> FloatArray:
     advice = "Pass a score that ranks the rows, such as predict_proba(X)[:, 1], not a decision."
-    return _frozen(_numbers(column, "scores", advice))
+    return frozen(_numbers(column, "scores", advice))
 
 
 def _weights(column: Column) -> FloatArray:
@@ -329,7 +261,7 @@ def _weights(column: Column) -> FloatArray:
         )
     if weights.max() > LARGEST / len(weights):
         raise DataError("sample_weight must have a finite sum; divide the weights by a common number.")
-    return _frozen(weights)
+    return frozen(weights)
 
 
 def _numbers(column: Column, what: str, advice: str) -> FloatArray:
@@ -354,11 +286,9 @@ def _numbers(column: Column, what: str, advice: str) -> FloatArray:
 def _objects_to_numbers(array: NDArray[Any], what: str, advice: str) -> FloatArray:
     values: list[Any] = array.tolist()
     types = set(map(type, values))
-    absent = {kind for kind in types if _no_value(kind)}
+    absent = {kind for kind in types if no_value(kind)}
     wrong = {
-        kind
-        for kind in types - absent
-        if issubclass(kind, bool | np.bool_) or not issubclass(kind, Real | Decimal)
+        kind for kind in types - absent if issubclass(kind, bool | np.bool_) or not issubclass(kind, Real | Decimal)
     }
     if wrong:
         offenders = [(place, value) for place, value in enumerate(values) if type(value) in wrong]
@@ -376,7 +306,7 @@ def _objects_to_numbers(array: NDArray[Any], what: str, advice: str) -> FloatArr
 
 
 def _labels(column: Column, pos_label: Any) -> BoolArray:
-    codes, found, lost = _present(column, "y")
+    codes, found, lost = present_values(column, "y")
     if lost:
         raise DataError(f"y must not be missing, but {lost} of {len(codes)} are; drop these rows.")
     found = [value.item() if isinstance(value, np.generic) else value for value in found]
@@ -393,133 +323,10 @@ def _labels(column: Column, pos_label: Any) -> BoolArray:
         pos_label = 1
     hits = [bool(value == pos_label) for value in found]
     if not any(hits):  # the command line knows labels as text only
-        hits = [_text(value) == _text(pos_label) for value in found]
+        hits = [as_text(value) == as_text(pos_label) for value in found]
     if not any(hits):
         raise DataError(f"pos_label must be one of the labels {both}, got {pos_label!r}.")
-    return _frozen(np.array(hits)[codes])
-
-
-def _groups(columns: Mapping[str, Column], missing: Missing) -> tuple[IntArray, tuple[str, ...]]:
-    """Codes and sorted names of the groups; several columns are crossed and their texts joined."""
-    if missing not in ("error", "group"):
-        raise DataError(f"missing must be 'error' or 'group', got {missing!r}.")
-    parts = [_texts(column, what, missing) for what, column in columns.items()]
-    codes, rows = parts[0][0], [(text,) for text in parts[0][1]]
-    for other, texts in parts[1:]:
-        codes, pairs = _factorise_integers(codes * len(texts) + other)
-        rows = [(*rows[pair // len(texts)], texts[pair % len(texts)]) for pair in pairs]
-    tuples: dict[str, tuple[str, ...]] = {}
-    for row in rows:
-        name = " & ".join(row)
-        if tuples.setdefault(name, row) != row:
-            raise DataError(
-                f"the groups {tuples[name]} and {row} would both be called {name!r}; rename their values."
-            )
-    names = tuple(sorted(tuples))
-    rank = {name: code for code, name in enumerate(names)}
-    table = np.array([rank[" & ".join(row)] for row in rows], dtype=_code_dtype(len(names)))
-    return _frozen(table[codes]), names
-
-
-def _texts(column: Column, what: str, missing: Missing) -> tuple[NDArray[np.intp], list[str]]:
-    """Codes into distinct texts, all of them present."""
-    codes, found, lost = _present(column, what)
-    if lost and missing == "error":
-        raise DataError(
-            f"{what} must not be missing, but {lost} of {len(codes)} are; drop or fill these rows, or pass "
-            f"missing='group' to make them the group {MISSING_GROUP!r}."
-        )
-    place: dict[str, int] = {}
-    table = [place.setdefault(_text(value), len(place)) for value in found]
-    if lost:
-        if MISSING_GROUP in place:
-            raise DataError(f"{what} holds missing values and the text {MISSING_GROUP!r}; rename the latter.")
-        table.append(place.setdefault(MISSING_GROUP, len(place)))  # reached by the code -1
-    return np.array(table, dtype=np.intp)[codes], list(place)
-
-
-def _present(column: Column, what: str) -> tuple[NDArray[np.intp], list[Any], int]:
-    """Codes (-1 = missing) into the distinct values that occur, and the number of missing rows."""
-    try:
-        codes, values = _factorise(column)
-    except TypeError:
-        values = [()]
-    if any(isinstance(value, tuple) for value in values):
-        raise DataError(
-            f"{what} must hold one plain value per row, got lists, tuples or other containers; pass several "
-            "columns as a data frame, a dict of columns or a 2-d array."
-        )
-    rows = np.bincount(codes + 1, minlength=len(values) + 1).tolist()
-    kept = [i for i, value in enumerate(values) if rows[i + 1] and not _is_missing(value)]
-    lost = len(codes) - sum(rows[i + 1] for i in kept)
-    if len(kept) < len(values):
-        table = np.full(len(values) + 1, -1, dtype=np.intp)
-        table[kept] = np.arange(len(kept))
-        codes = table[codes]
-    return codes, [values[i] for i in kept], lost
-
-
-def _factorise(column: Column) -> tuple[NDArray[np.intp], list[Any]]:
-    """Codes (-1 = missing) into values, some of which may be missing or may not occur."""
-    if isinstance(column, nw.Series):
-        if column.implementation.is_pandas_like():
-            codes, values = column.to_pandas().factorize()
-            return codes.astype(np.intp, copy=False), values.tolist()
-        if column.dtype != nw.Object:
-            return _factorise_arrow(column.to_arrow())
-        column = column.to_numpy()
-    return _factorise_array(column)
-
-
-def _factorise_array(column: NDArray[Any]) -> tuple[NDArray[np.intp], list[Any]]:
-    kind = column.dtype.kind
-    if kind == "b":
-        return column.astype(np.intp), [False, True]
-    if kind in "iu":
-        return _factorise_integers(column)
-    if kind == "f" and column.min() > -(2**31) and column.max() < 2**31:
-        whole = column.astype(np.int32)
-        if (whole == column).all():
-            return _factorise_integers(whole)
-    if kind in "fM":
-        distinct, codes = np.unique(column, return_inverse=True)
-        return codes, list(distinct)
-    return _factorise_texts(column)
-
-
-def _factorise_integers(array: NDArray[Any]) -> tuple[NDArray[np.intp], list[Any]]:
-    low, high = int(array.min()), int(array.max())
-    if high - low > max(len(array), 1024) or high > np.iinfo(np.intp).max:
-        distinct, codes = np.unique(array, return_inverse=True)
-        return codes, distinct.tolist()
-    shifted = array.astype(np.intp) - low
-    occurs = np.bincount(shifted) > 0
-    values = (np.flatnonzero(occurs) + low).tolist()
-    return (shifted if occurs.all() else (np.cumsum(occurs) - 1)[shifted]), values
-
-
-def _factorise_texts(array: NDArray[Any]) -> tuple[NDArray[np.intp], list[Any]]:
-    """Fixed-width text or objects, by comparing with few values or else by hashing chunk by chunk."""
-    codes = np.full(len(array), -1, dtype=np.intp)
-    if array.dtype.kind == "U" and len(few := np.unique(array[:1000])) <= FEW_TEXTS:
-        for code, text in enumerate(few):
-            codes[array == text] = code
-        if codes.min() >= 0:
-            return codes, few.tolist()
-    table: defaultdict[Any, int] = defaultdict(count().__next__)
-    for start in range(0, len(array), CHUNK):
-        chunk = array[start : start + CHUNK].tolist()
-        codes[start : start + CHUNK] = np.fromiter(map(table.__getitem__, chunk), np.intp, len(chunk))
-    return codes, list(table)
-
-
-def _factorise_arrow(array: Any) -> tuple[NDArray[np.intp], list[Any]]:
-    try:
-        coded = array if hasattr(array, "dictionary") else array.dictionary_encode()
-    except NotImplementedError:  # lists and structs, which are refused as containers
-        return np.zeros(len(array), dtype=np.intp), [()]
-    indices = coded.indices.cast("int64").fill_null(-1).to_numpy()
-    return indices.astype(np.intp, copy=False), coded.dictionary.to_pylist()
+    return frozen(np.array(hits)[codes])
 
 
 def _both_labels(columns: Columns) -> None:
@@ -531,16 +338,14 @@ def _both_labels(columns: Columns) -> None:
         )
     used = "" if columns.weights is None else " of positive weight"
     broken = [
-        f"group {name!r} has {_rows(sum(rows))}{used}"
-        + (f", all with label {int(rows[1] > 0)}" if sum(rows) else "")
+        f"group {name!r} has {_rows(sum(rows))}{used}" + (f", all with label {int(rows[1] > 0)}" if sum(rows) else "")
         for name, rows in zip(names, counts.tolist(), strict=True)
         if 0 in rows
     ]
     if broken:
         it = "it" if len(broken) == 1 else "each"
         raise DataError(
-            f"{_several(broken)}; a ROC curve needs both labels. "
-            f"Merge {it} with another group or leave {it} out."
+            f"{_several(broken)}; a ROC curve needs both labels. Merge {it} with another group or leave {it} out."
         )
 
 
@@ -550,42 +355,11 @@ def _cells(columns: Columns) -> list[tuple[str, int, int]]:
     return [(name, label, rows[label]) for name, rows in counts for label in (0, 1)]
 
 
-def _text(value: Any) -> str:
-    if isinstance(value, str):
-        return str.__str__(value)
-    if isinstance(value, bytes):
-        return value.decode("utf-8", "backslashreplace")
-    if isinstance(value, float | np.floating):
-        number = float(value)
-        return str(int(number)) if number.is_integer() and abs(number) < 2**53 else repr(number)
-    return str(value)
-
-
-def _is_missing(value: Any) -> bool:
-    return _no_value(type(value)) or (not isinstance(value, str) and bool(value != value))
-
-
-def _no_value(kind: type) -> bool:
-    """None, pandas.NA and pandas.NaT, told by name so that pandas need not be loaded."""
-    return kind.__name__ in {"NoneType", "NAType", "NaTType"}
-
-
 def _parses(value: Any) -> bool:
     try:
         return isinstance(value, str) and bool(float(value) or True)
     except ValueError:
         return False
-
-
-def _code_dtype(groups: int) -> np.dtype[Any]:
-    return np.min_scalar_type(-groups)
-
-
-def _frozen(array: NDArray[Any]) -> NDArray[Any]:
-    """A read-only view; the caller's own array stays writeable."""
-    view = array.view()
-    view.flags.writeable = False
-    return view
 
 
 def _quoted(names: Iterable[str], shown: int = SHOWN) -> str:

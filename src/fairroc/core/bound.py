@@ -128,9 +128,7 @@ def _program(
         cost = -np.concatenate(((up - down) / 2, (up + down) / 2, [0.0, 0.0]))
         result = linprog(cost, A_ub=matrix, b_ub=limits, bounds=bounds, method="highs")
         if result.status != 0:
-            raise RuntimeError(
-                f"the certificate's linear program ended with status {result.status}: {result.message}"
-            )
+            raise RuntimeError(f"the certificate's linear program ended with status {result.status}: {result.message}")
         u, v = result.x[:m], result.x[m : 2 * m]
         point = (float(weights0 @ (u - v) / 2), float(weights1 @ (u + v) / 2))
         return _Vertex(point, (a, b, a * point[1] - b * point[0]), u, v)

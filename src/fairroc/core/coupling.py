@@ -64,9 +64,7 @@ class Levels:
         return pooled_area(self.u, self.v, weights0, weights1)
 
 
-def couple(
-    fair: FairCurves, weights0: FloatArray, weights1: FloatArray, guide: FloatArray | None = None
-) -> Levels:
+def couple(fair: FairCurves, weights0: FloatArray, weights1: FloatArray, guide: FloatArray | None = None) -> Levels:
     """Levels that walk every fair curve in full, arranged for a large pooled AUC.
 
     The closed form is fair whatever the curves; the ascent then moves the groups against each other, one group at a
@@ -105,11 +103,7 @@ def _guided_start(fair: FairCurves, guide: FloatArray) -> FloatArray:
     between = [np.clip(plain, low, high) for low, high in pairwise(path)]
     u = np.maximum.accumulate(
         np.concatenate(
-            [
-                row
-                for pair in zip([p[None] for p in path], [*between, path[-1][None]], strict=True)
-                for row in pair
-            ]
+            [row for pair in zip([p[None] for p in path], [*between, path[-1][None]], strict=True) for row in pair]
         )
     )
     fits = tuple_gap(u, heights(fair.curves, u), fair.norm) <= 2 * fair.radius + TIGHT
@@ -151,13 +145,10 @@ def _rising(curves: Sequence[Chain], centre: Chain, radius: float, end: float) -
 
     def by_height(t: FloatArray) -> FloatArray:
         height = centre.at(t) - radius
-        return np.stack(
-            [np.interp(height, c.v[s], c.u[s]) for c, s in zip(curves, rises, strict=True)], axis=1
-        )
+        return np.stack([np.interp(height, c.v[s], c.u[s]) for c, s in zip(curves, rises, strict=True)], axis=1)
 
     when_high = [
-        np.interp(c.v[s] + radius, centre.v[:first], centre.u[:first])
-        for c, s in zip(curves, rises, strict=True)
+        np.interp(c.v[s] + radius, centre.v[:first], centre.u[:first]) for c, s in zip(curves, rises, strict=True)
     ]
     t = np.unique(np.concatenate([centre.u, *(c.u + radius for c in curves), *when_high, [-radius, end]]))
     t = t[(t >= -radius) & (t <= end)]
@@ -185,9 +176,7 @@ def with_vertices(fair: FairCurves, u: FloatArray) -> Levels:
     return Levels(all_u, all_v)
 
 
-def _vertex_shares(
-    curves: Sequence[Chain], before: FloatArray, after: FloatArray
-) -> tuple[IntArray, FloatArray]:
+def _vertex_shares(curves: Sequence[Chain], before: FloatArray, after: FloatArray) -> tuple[IntArray, FloatArray]:
     """Steps and shares of the steps at which some group passes a vertex of its curve, sorted, without doubles."""
     steps, shares = [], []
     for g, curve in enumerate(curves):
@@ -205,9 +194,7 @@ def _vertex_shares(
     return step[fresh], share[fresh]
 
 
-def _fair_theta(
-    u: FloatArray, chord: FloatArray, bulge: FloatArray, epsilon: float, norm: Norm
-) -> FloatArray:
+def _fair_theta(u: FloatArray, chord: FloatArray, bulge: FloatArray, epsilon: float, norm: Norm) -> FloatArray:
     """For each tuple: the largest share of the bulge, at most 1, that keeps all pairs within epsilon."""
     theta = np.ones(len(u))
     m = u.shape[1]

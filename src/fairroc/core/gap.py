@@ -57,6 +57,17 @@ def curve_gap(curves: Sequence[RocCurve]) -> float:
     return float(max(np.ptp(lows, axis=0).max(), np.ptp(highs, axis=0).max()))
 
 
+def pooled_auc(curves: Sequence[RocCurve], weights0: FloatArray, weights1: FloatArray) -> float:
+    """AUC of all groups together, for the original score."""
+    thresholds = np.unique(np.concatenate([curve.thresholds for curve in curves]))[::-1]
+    fpr, tpr = np.zeros(len(thresholds) + 1), np.zeros(len(thresholds) + 1)
+    for curve, w0, w1 in zip(curves, weights0, weights1, strict=True):
+        rates = rates_at(curve, thresholds)
+        fpr[1:] += w0 * rates[0]
+        tpr[1:] += w1 * rates[1]
+    return float(np.dot(np.diff(fpr), tpr[1:] + tpr[:-1]) / 2)
+
+
 def lp_norm(x: FloatArray, y: FloatArray, p: float) -> FloatArray:
     """Length of (x, y) in the L-p norm."""
     x, y = np.abs(x), np.abs(y)

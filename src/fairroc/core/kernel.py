@@ -149,9 +149,7 @@ def ordered_kernel(curve: RocCurve, u: FloatArray, v: FloatArray) -> Kernel:
     last = np.maximum(np.clip(np.searchsorted(u, end, side="left") - 1, 0, cells - 1), first)
     alone = (last > first) | (end - begin > PIECE)
     piece = np.floor(begin / PIECE)
-    new = np.concatenate(
-        ([True], alone[1:] | alone[:-1] | (first[1:] != first[:-1]) | (piece[1:] != piece[:-1]))
-    )
+    new = np.concatenate(([True], alone[1:] | alone[:-1] | (first[1:] != first[:-1]) | (piece[1:] != piece[:-1])))
     head = np.flatnonzero(new)
     tail = np.concatenate((head[1:], [len(begin)])) - 1
     first, last = first[head], last[tail]

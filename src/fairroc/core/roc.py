@@ -33,6 +33,10 @@ class RocCurve:
     def __post_init__(self) -> None:
         freeze(self.thresholds, self.fpr, self.tpr, self.share)
 
+    def index_at(self, thresholds: FloatArray) -> IntArray:
+        """Index of the point of ``score >= t``, for any thresholds."""
+        return len(self.thresholds) - np.searchsorted(self.thresholds[::-1], thresholds, side="left")
+
     @cached_property
     def u(self) -> FloatArray:
         """fpr + tpr, from 0 to 2."""
@@ -64,30 +68,25 @@ def roc_curve(scores: FloatArray, labels: BoolArray, weights: FloatArray | None 
     """
     if weights is None:
         ascending = np.sort(scores)
-        last = np.concatenate((ascending[1:] != ascending[:-1], [True]))
+        last = np.flatnonzero(np.concatenate((ascending[1:] != ascending[:-1], [True])))
         values = ascending[last]
-        below_all = np.flatnonzero(last) + 1.0
         below_positive = np.searchsorted(np.sort(scores[labels]), values, side="right").astype(np.float64)
-    else:
-        order = np.argsort(scores, kind="stable")
-        ascending = scores[order]
-        last = np.concatenate((ascending[1:] != ascending[:-1], [True]))
-        values = ascending[last]
-        below_all = np.cumsum(weights[order])[last]
-        below_positive = np.cumsum(np.where(labels[order], weights[order], 0.0))[last]
-    return _from_counts(values, _steps(below_all), _steps(below_positive))
+        positive = np.diff(below_positive, prepend=0.0)
+        return _from_counts(values, np.diff(last + 1.0, prepend=0.0) - positive, positive)
+    order = np.argsort(scores, kind="stable")
+    ascending = scores[order]
+    first = np.flatnonzero(np.concatenate(([True], ascending[1:] != ascending[:-1])))
+    # Each class is summed by itself: a difference of sums would lose a class of far smaller weight.
+    negative, positive = (np.add.reduceat(part[order], first) for part in _by_class(labels, weights))
+    return _from_counts(ascending[first], negative, positive)
 
 
-def query_curve(
-    scores: FloatArray, labels: BoolArray, weights: FloatArray | None, thresholds: FloatArray
-) -> RocCurve:
+def query_curve(scores: FloatArray, labels: BoolArray, weights: FloatArray | None, thresholds: FloatArray) -> RocCurve:
     """ROC curve at given rising thresholds, the first of which is the lowest score; people between two
     thresholds count as tied. O(n log k)."""
     bins = np.searchsorted(thresholds, scores, side="right") - 1
-    everyone = np.bincount(bins, weights, len(thresholds)).astype(np.float64)
-    positive_weights = labels.astype(np.float64) if weights is None else np.where(labels, weights, 0.0)
-    positive = np.bincount(bins, positive_weights, len(thresholds))
-    return _from_counts(thresholds, everyone, positive)
+    negative, positive = (np.bincount(bins, part, len(thresholds)) for part in _by_class(labels, weights))
+    return _from_counts(thresholds, negative, positive)
 
 
 def query_thresholds(low: float, high: float, queries: int) -> FloatArray:
@@ -116,20 +115,21 @@ def pla_loss(curve: RocCurve) -> PlaLoss:
 
 def rates_at(curve: RocCurve, thresholds: FloatArray) -> tuple[FloatArray, FloatArray]:
     """(fpr, tpr) of ``score >= t`` for any thresholds."""
-    count = len(curve.thresholds) - np.searchsorted(curve.thresholds[::-1], thresholds, side="left")
-    return curve.fpr[count], curve.tpr[count]
+    index = curve.index_at(thresholds)
+    return curve.fpr[index], curve.tpr[index]
 
 
-def _steps(cumulated: FloatArray) -> FloatArray:
-    return np.diff(cumulated, prepend=0.0)
+def _by_class(labels: BoolArray, weights: FloatArray | None) -> tuple[FloatArray, FloatArray]:
+    """Weight of every row as a negative and as a positive; one of the two is 0."""
+    mass = np.ones(len(labels)) if weights is None else weights
+    return np.where(labels, 0.0, mass), np.where(labels, mass, 0.0)
 
 
-def _from_counts(values: FloatArray, everyone: FloatArray, positive: FloatArray) -> RocCurve:
-    """Curve from rising distinct scores with the weight of all people and of positives at each."""
-    used = everyone > 0
-    values, everyone, positive = values[used][::-1], everyone[used][::-1], positive[used][::-1]
-    negative = np.maximum(everyone - positive, 0.0)
-    return RocCurve(values.copy(), _cumulated(negative), _cumulated(positive), _cumulated(everyone))
+def _from_counts(values: FloatArray, negative: FloatArray, positive: FloatArray) -> RocCurve:
+    """Curve from rising distinct scores with the weight of negatives and of positives at each."""
+    used = (negative > 0) | (positive > 0)
+    values, negative, positive = values[used][::-1], negative[used][::-1], positive[used][::-1]
+    return RocCurve(values.copy(), _cumulated(negative), _cumulated(positive), _cumulated(negative + positive))
 
 
 def _cumulated(steps: FloatArray) -> FloatArray:

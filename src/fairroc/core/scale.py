@@ -17,10 +17,11 @@ GRID = 2048
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scale:
-    """A falling polygonal line from places y to scores.
+    """A falling polygonal line from places y (0 = best) to scores.
 
-    ``y[0] = 0`` and ``y[1]`` carry the highest score (those who share it stay tied); after that scores fall strictly,
-    down to the lowest score at the last place.
+    At every original score t on the grid but the highest, ``score >= t`` holds for exactly the places that make up
+    the share of people whose original score was at least t. Places between two such scores are spread evenly between
+    them, and those above the second highest up to the highest, so that no two places tie.
     """
 
     y: FloatArray
@@ -48,19 +49,21 @@ class Scale:
 
 
 def build_scale(curves: Sequence[RocCurve], walks: Sequence[Walk], group_shares: FloatArray) -> Scale:
-    """Match the pooled share accepted at (a fine grid of) original scores. O(k log k)."""
+    """Match the pooled share accepted at (a fine grid of) original scores. O(k log k).
+
+    Needs two distinct scores at least.
+    """
     scores = np.unique(np.concatenate([_landmarks(curve) for curve in curves]))[::-1]
     accepted = sum(
-        share * _share_at(curve, scores) for share, curve in zip(group_shares, curves, strict=True)
+        share * curve.share[curve.index_at(scores)] for share, curve in zip(group_shares, curves, strict=True)
     )
-    y = _places(walks, group_shares, np.asarray(accepted))
-    y[-1] = len(walks[0].even) - 1.0
-    top = 0.0 if y[0] > 0 else -1.0
-    last_of_tie = np.concatenate((np.diff(y) > 0, [True]))
-    y, scores = y[last_of_tie], scores[last_of_tie]
-    if top < 0:  # nobody is placed above the first landmark: both ends of the top piece would coincide
-        return Scale(y, scores) if len(y) > 1 else Scale(np.array([0.0, 1.0]), np.repeat(scores, 2))
-    return Scale(np.concatenate(([0.0], y)), np.concatenate((scores[:1], scores)))
+    places = _places(walks, group_shares, np.asarray(accepted))
+    places[-1] = len(walks[0].even) - 1.0
+    upper = scores[0] / 2 + scores[1] / 2
+    y = np.concatenate(([0.0], places))
+    score = np.concatenate((scores[:1], [upper if upper > scores[1] else scores[0]], scores[1:]))
+    new = np.concatenate(([True], np.diff(y) > 0))  # of several scores at one place the highest counts
+    return Scale(y[new], score[new])
 
 
 def _landmarks(curve: RocCurve) -> FloatArray:
@@ -70,10 +73,6 @@ def _landmarks(curve: RocCurve) -> FloatArray:
     large = step[np.diff(curve.share)[step] * GRID > 1]
     index = np.unique(np.concatenate(([0, len(curve.thresholds) - 1], step, np.maximum(large - 1, 0))))
     return curve.thresholds[index]
-
-
-def _share_at(curve: RocCurve, scores: FloatArray) -> FloatArray:
-    return curve.share[len(curve.thresholds) - np.searchsorted(curve.thresholds[::-1], scores, side="left")]
 
 
 def _places(walks: Sequence[Walk], group_shares: FloatArray, accepted: FloatArray) -> FloatArray:

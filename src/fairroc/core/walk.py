@@ -48,9 +48,7 @@ class Walk:
             low, high = np.where(_hit(self.y, high, y), high, high - 1), np.minimum(high, len(self.y) - 1)
         low = np.maximum(low, 0)
         width = self.y[high] - self.y[low]
-        share = np.clip(
-            np.where(width > 0, (y - self.y[low]) / np.where(width > 0, width, 1.0), 0.0), 0.0, 1.0
-        )
+        share = np.clip(np.where(width > 0, (y - self.y[low]) / np.where(width > 0, width, 1.0), 0.0), 0.0, 1.0)
         return part + self.own[low] + share[:, None] * (self.own[high] - self.own[low])
 
 
@@ -62,7 +60,7 @@ def _hit(knots: FloatArray, index: IntArray, y: FloatArray) -> BoolArray:
 def walk(curve: RocCurve, kernel: Kernel) -> Walk:
     """Exact walk of one group's people through its kernel. O(k log k)."""
     mass = np.stack([np.diff(curve.fpr), np.diff(curve.tpr), np.diff(curve.share)], axis=1)
-    tail = len(curve.thresholds) - 1 - np.searchsorted(curve.thresholds[::-1], kernel.thresholds)
+    tail = curve.index_at(kernel.thresholds) - 1
     head = np.concatenate(([0], tail[:-1] + 1))
     blocks = np.add.reduceat(mass, head, axis=0)
     own_block, own_level = _own_parts(kernel)
@@ -101,9 +99,7 @@ def _steps(curve: RocCurve, kernel: Kernel, mass: FloatArray, block: IntArray) -
     return np.repeat(place, 2), np.repeat(4 * block, 2) + np.tile([1, 2], len(person)), gain
 
 
-def _slopes(
-    kernel: Kernel, blocks: FloatArray, block: IntArray, level: IntArray, chance: FloatArray
-) -> Knots:
+def _slopes(kernel: Kernel, blocks: FloatArray, block: IntArray, level: IntArray, chance: FloatArray) -> Knots:
     """People drawn inside their own part: a slope from its first knot (gaining nothing) to its second."""
     drawn = ~kernel.ordered[block]
     block, level, chance = block[drawn], level[drawn], chance[drawn]
@@ -133,17 +129,10 @@ class Performance:
     group_aucs: tuple[float, ...]
 
 
-def performance(
-    walks: Sequence[Walk], weights0: FloatArray, weights1: FloatArray, norm: Norm, tied_until: float = 0.0
-) -> Performance:
-    """Gap and AUCs over all thresholds. Places up to ``tied_until`` share one score and cannot be told apart."""
+def performance(walks: Sequence[Walk], weights0: FloatArray, weights1: FloatArray, norm: Norm) -> Performance:
+    """Gap and AUCs over all thresholds."""
     y = np.unique(np.concatenate([np.arange(len(walks[0].even), dtype=np.float64), *(w.y for w in walks)]))
-    y = y[y >= tied_until]
     both = [np.stack([w.at(y, closed=False), w.at(y)], axis=1).reshape(-1, 3) for w in walks]
-    if tied_until > 0:
-        both = [side[1:] for side in both]
-    start = np.zeros((1, 3))
-    both = [np.concatenate((start, side)) for side in both]
     fpr, tpr = (np.stack([side[:, c] for side in both], axis=1) for c in (0, 1))
     gap = float(tuple_gap(fpr + tpr, tpr - fpr, norm).max())
     aucs = tuple(_area(fpr[:, g], tpr[:, g]) for g in range(len(walks)))

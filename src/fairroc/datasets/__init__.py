@@ -48,9 +48,7 @@ def load_adult(path: str | os.PathLike[str] | None = None, *, verify: bool = Tru
     return pa.concat_tables([_read.adult(*part) for part in parts])
 
 
-def load_compas(
-    path: str | os.PathLike[str] | None = None, *, filtered: bool = False, verify: bool = True
-) -> pa.Table:
+def load_compas(path: str | os.PathLike[str] | None = None, *, filtered: bool = False, verify: bool = True) -> pa.Table:
     """ProPublica's COMPAS two-years file: 7,214 rows, or the 6,172 of their analysis with ``filtered=True``.
 
     Dropped on load: the columns that name a person (name, first, last, dob) and the case numbers

@@ -30,12 +30,8 @@ _ADULT_COLUMNS: Mapping[str, type] = {
     "income": str,
 }
 # Names and birth dates, and the court's case numbers, which lead to the same names in public registers.
-_COMPAS_DROPPED = frozenset(
-    {"name", "first", "last", "dob", "c_case_number", "r_case_number", "vr_case_number"}
-)
-_COMPAS_NEEDED = frozenset(
-    {"days_b_screening_arrest", "is_recid", "c_charge_degree", "score_text", "two_year_recid"}
-)
+_COMPAS_DROPPED = frozenset({"name", "first", "last", "dob", "c_case_number", "r_case_number", "vr_case_number"})
+_COMPAS_NEEDED = frozenset({"days_b_screening_arrest", "is_recid", "c_charge_degree", "score_text", "two_year_recid"})
 _CELEBA_SPLITS = ("train", "valid", "test")  # by the number in list_eval_partition.txt
 
 
@@ -61,9 +57,7 @@ def adult(content: bytes, name: str, split: str) -> pa.Table:
     columns["income"] = pc.utf8_rtrim(columns["income"], ".")
     incomes = set(columns["income"].unique().to_pylist())
     if incomes != {"<=50K", ">50K"}:
-        raise DatasetError(
-            f"{name} must hold the incomes <=50K and >50K; got {incomes}. Use the original file."
-        )
+        raise DatasetError(f"{name} must hold the incomes <=50K and >50K; got {incomes}. Use the original file.")
     columns["label"] = pc.equal(columns["income"], pa.scalar(">50K")).cast(pa.int8())
     columns["split"] = pa.repeat(split, raw.num_rows)
     return pa.table(columns)
@@ -91,8 +85,7 @@ def compas(content: bytes) -> pa.Table:
     differ = [name for i, name in enumerate(names) if not table.column(i).equals(table.column(first[i]))]
     if differ:
         raise DatasetError(
-            f"the COMPAS file may repeat a column with equal values only; {differ} differ. "
-            f"Use the original file."
+            f"the COMPAS file may repeat a column with equal values only; {differ} differ. Use the original file."
         )
     table = table.select([i for i, name in enumerate(names) if first[i] == i and name not in _COMPAS_DROPPED])
     return table.append_column("label", table["two_year_recid"].cast(pa.int8()))
@@ -166,6 +159,4 @@ def _blank_separated(body: bytes, types: Mapping[str, pa.DataType], place: Path)
             csv.ConvertOptions(column_types=dict(types)),
         )
     except pa.ArrowInvalid as error:
-        raise DatasetError(
-            f"{place} must hold {len(types)} values in each row: {error}. Download it again."
-        ) from error
+        raise DatasetError(f"{place} must hold {len(types)} values in each row: {error}. Download it again.") from error

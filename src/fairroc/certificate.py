@@ -1,0 +1,134 @@
+"""The certificate of a fit: what was lost, what could not have been kept by any fair score, who is drawn."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from fairroc.core.bound import pooled_bound
+from fairroc.core.gap import pooled_auc, threshold_gap
+from fairroc.core.kernel import Kernel
+from fairroc.core.optimal import optimal
+from fairroc.core.roc import PlaLoss, RocCurve, pla_loss
+from fairroc.fitting import Fitted
+
+
+@dataclass(frozen=True, slots=True)
+class GroupCertificate:
+    """One group's figures on the fitted people.
+
+    ``auc_before`` is the original score's, ``auc_hull`` the best that randomising between its thresholds attains,
+    ``auc_fair`` that of the highest fair curve (Theorem A), ``auc`` the fair score's. Shares of people:
+    ``randomised_share`` have a fair score that depends on the draw at all, ``transport_share`` because fairness moves
+    them, ``tie_share`` only because of a draw among people with neighbouring or equal scores.
+    """
+
+    group: str
+    rows: int
+    positives: int
+    auc_before: float
+    auc_hull: float
+    auc_fair: float
+    auc: float
+    randomised_share: float
+    transport_share: float
+    tie_share: float
+    pla_loss: PlaLoss | None
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """Exact expectations over the draw on the fitted people, and an upper bound for every fair randomised score."""
+
+    epsilon: float
+    norm: int | str
+    method: str
+    ties: str
+    inner_epsilon: float
+    unchanged: bool
+    rows: int
+    levels: int
+    auc_before: float
+    auc: float
+    auc_bound: float
+    gap_before: float
+    gap: float
+    groups: tuple[GroupCertificate, ...]
+    seconds: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, ready for JSON."""
+        return asdict(self)
+
+
+def certify(fitted: Fitted) -> Certificate:
+    """Compute the certificate: about a hundred small linear programs."""
+    begin = time.perf_counter()
+    model, population, raw, solution = fitted.model, fitted.population, fitted.raw, fitted.solution
+    hulls = [curve.hull for curve in population.curves]
+    bound = pooled_bound(hulls, population.weights0, population.weights1, model.epsilon, model.norm)
+    before = threshold_gap(raw.curves, 1.0 if model.norm == 1 else np.inf).value
+    auc_before = pooled_auc(raw.curves, raw.weights0, raw.weights1)
+    if solution is None:
+        auc, gap = auc_before, before
+    else:
+        auc, gap = solution.performance.auc, solution.performance.gap
+    return Certificate(
+        epsilon=model.epsilon,
+        norm=model.norm,
+        method=model.method,
+        ties=model.ties,
+        inner_epsilon=model.inner_epsilon,
+        unchanged=model.unchanged,
+        rows=model.record.rows,
+        levels=model.levels,
+        auc_before=auc_before,
+        auc=auc,
+        auc_bound=bound.auc,
+        gap_before=before,
+        gap=gap,
+        groups=tuple(_group(fitted, g, fair) for g, fair in enumerate(_fair_aucs(fitted))),
+        seconds=time.perf_counter() - begin,
+    )
+
+
+def _fair_aucs(fitted: Fitted) -> list[float]:
+    """AUC of each group's highest fair curve; of an unchanged score, its own."""
+    if fitted.solution is None:
+        return [curve.auc for curve in fitted.raw.curves]
+    hulls = [curve.hull for curve in fitted.population.curves]
+    return [curve.auc for curve in optimal(hulls, fitted.model.epsilon, fitted.model.norm).curves]
+
+
+def _group(fitted: Fitted, g: int, fair: float) -> GroupCertificate:
+    model, solution = fitted.model, fitted.solution
+    curve, raw = fitted.population.curves[g], fitted.raw.curves[g]
+    record = model.groups[g]
+    if solution is None:
+        auc, transport, tie = raw.auc, 0.0, 0.0
+    else:
+        auc = solution.performance.group_aucs[g]
+        transport, tie = _drawn_shares(curve, solution.kernels[g])
+    return GroupCertificate(
+        group=record.name,
+        rows=record.rows,
+        positives=record.positives,
+        auc_before=raw.auc,
+        auc_hull=curve.hull.auc,
+        auc_fair=fair,
+        auc=auc,
+        randomised_share=transport + tie,
+        transport_share=transport,
+        tie_share=tie,
+        pla_loss=None if model.queries is None else pla_loss(curve),
+    )
+
+
+def _drawn_shares(curve: RocCurve, kernel: Kernel) -> tuple[float, float]:
+    """Shares of the group's people who are moved by transport, and who are drawn for ties alone."""
+    people = np.diff(curve.share[curve.index_at(kernel.thresholds)], prepend=0.0)
+    transport = float(people[kernel.transported].sum())
+    return transport, float(people[~kernel.transported & ~kernel.ordered].sum())

@@ -1,0 +1,54 @@
+"""Checks of the parameters that users pass beside the data."""
+
+from __future__ import annotations
+
+import math
+from numbers import Real
+from typing import Any, Literal, TypeAlias
+
+from fairroc.core.chain import Norm
+from fairroc.errors import DataError
+
+__all__ = ["Missing", "check_audit_norm", "check_epsilon", "check_missing", "check_norm"]
+
+Missing: TypeAlias = Literal["error", "group"]
+
+
+def check_epsilon(epsilon: Any) -> float:
+    """Return the allowed distance between ROC curves as a float in [0, 2]."""
+    if isinstance(epsilon, Real) and not isinstance(epsilon, bool) and 0 <= float(epsilon) <= 2:
+        return float(epsilon)
+    raise DataError(
+        "epsilon must lie in [0, 2], the range of the distance between two points of a ROC plane, "
+        f"got {epsilon!r}; 0 asks for equal curves."
+    )
+
+
+def check_norm(norm: Any) -> Norm:
+    """Return the norm to fit with: 1 or "inf"."""
+    if not isinstance(norm, bool) and isinstance(norm, str | Real):
+        if norm in (1, "1"):
+            return 1
+        if norm in ("inf", math.inf):
+            return "inf"
+    raise DataError(
+        f"norm must be 1 or 'inf' to fit, got {norm!r}: the exact method takes these two; "
+        "the audit measures any p >= 1."
+    )
+
+
+def check_audit_norm(norm: Any) -> float:
+    """Return the norm to measure with as a float, 1 <= p <= inf."""
+    try:
+        p = float(norm) if isinstance(norm, str | Real) and not isinstance(norm, bool) else math.nan
+    except ValueError:
+        p = math.nan
+    if p >= 1:
+        return p
+    raise DataError(f"norm must be a number p >= 1 or 'inf', got {norm!r}.")
+
+
+def check_missing(missing: Any) -> None:
+    """Raise unless rows without a group are told to be an "error" or a "group"."""
+    if missing not in ("error", "group"):
+        raise DataError(f"missing must be 'error' or 'group', got {missing!r}.")

@@ -1,0 +1,163 @@
+"""scikit-learn's way in: `FairROC`, a post-processor of scores."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from fairroc.certificate import Certificate, certify
+from fairroc.columns import read_columns
+from fairroc.core.chain import FloatArray
+from fairroc.fitting import Fitted, Options, fit
+from fairroc.model import FairModel
+
+
+class FairROC(BaseEstimator):  # type: ignore[misc]
+    """Turn a classifier's scores into one fair score, within epsilon at every threshold.
+
+    Parameters
+    ----------
+    epsilon : float in [0, 2]
+        At every threshold any two groups' points (fpr, tpr) lie within epsilon of each other, exactly, in expectation
+        over the draw, on the fitted people.
+    method : "optimal"
+        The exact optimum.
+    norm : 1 or "inf"
+        Distance of two points: |dFPR| + |dTPR|, or the larger of the two.
+    queries : int or None
+        Look at that many equidistant thresholds only (the paper's query model); None: at all scores.
+    ties : "draw" or "order"
+        Inside a block of neighbouring scores that the concave hull merges: draw the order (attains the hull), or keep
+        the raw order (fewer people depend on the draw; epsilon is still met exactly).
+    key : bytes, str or None
+        Secret that the draws of `ids` depend on. Without it anyone who has the model can compute a draw.
+    hash : "xxh64" or "blake2b"
+        Fast, or slower and cryptographic.
+    pos_label, missing, min_class_rows, on_unknown_group
+        The positive label of two-valued labels; "group" makes missing group values a group of their own; refuse groups
+        with fewer rows of a class; the fitted group that unknown groups are treated as (None: an error).
+    salt : int or None
+        Fixes the public salt of the model, for reproducible fits; None draws a new one for each fit.
+
+    Attributes
+    ----------
+    model_ : FairModel
+    certificate_ : Certificate
+        Computed on first access.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> sex = np.repeat(["f", "m"], 500)
+    >>> y = rng.integers(0, 2, 1000)
+    >>> score = y + np.where(sex == "f", 1.0, 2.0) * rng.normal(size=1000)
+    >>> post = FairROC(epsilon=0.05, salt=1).fit(score, y, sensitive_features=sex)
+    >>> fair = post.transform(score, sensitive_features=sex, ids=np.arange(1000))
+    >>> round(post.certificate_.gap_before, 2), round(post.certificate_.gap, 2)
+    (0.53, 0.05)
+    """
+
+    def __init__(
+        self,
+        epsilon: float = 0.05,
+        *,
+        method: str = "optimal",
+        norm: Any = 1,
+        queries: int | None = None,
+        ties: str = "draw",
+        key: bytes | str | None = None,
+        hash: str = "xxh64",
+        pos_label: Any = None,
+        missing: str = "error",
+        min_class_rows: int = 1,
+        on_unknown_group: str | None = None,
+        salt: int | None = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.method = method
+        self.norm = norm
+        self.queries = queries
+        self.ties = ties
+        self.key = key
+        self.hash = hash
+        self.pos_label = pos_label
+        self.missing = missing
+        self.min_class_rows = min_class_rows
+        self.on_unknown_group = on_unknown_group
+        self.salt = salt
+
+    def fit(self, scores: Any, y: Any, *, sensitive_features: Any, sample_weight: Any = None) -> Self:
+        """Fit to scores (any finite scale, higher means positive), labels and groups (several columns: intersection)."""
+        options = Options.checked(
+            epsilon=self.epsilon,
+            norm=self.norm,
+            method=self.method,
+            queries=self.queries,
+            ties=self.ties,
+            hash=self.hash,
+            min_class_rows=self.min_class_rows,
+        )
+        columns = read_columns(
+            scores,
+            y,
+            sensitive_features=sensitive_features,
+            sample_weight=sample_weight,
+            pos_label=self.pos_label,
+            missing=self.missing,
+        )
+        self.__dict__.pop("certificate_", None)
+        self.fitted_: Fitted = fit(columns, options, key=self.key, salt=self.salt)
+        self.model_: FairModel = self.fitted_.model
+        return self
+
+    @cached_property
+    def certificate_(self) -> Certificate:
+        """What the fit cost and the bound for every fair randomised score; computed on first access."""
+        check_is_fitted(self, "model_")
+        return certify(self.fitted_)
+
+    def transform(
+        self, scores: Any, *, sensitive_features: Any, ids: Any = None, random_state: Any = None
+    ) -> FloatArray:
+        """Fair scores, one draw for each row; give ``ids`` or ``random_state``."""
+        check_is_fitted(self, "model_")
+        return self.model_.transform(scores, **self._how(sensitive_features, ids, random_state))
+
+    def predict(
+        self,
+        scores: Any,
+        *,
+        sensitive_features: Any,
+        threshold: float = 0.5,
+        ids: Any = None,
+        random_state: Any = None,
+    ) -> NDArray[np.int64]:
+        """1 where the fair score reaches the threshold, else 0."""
+        check_is_fitted(self, "model_")
+        how = self._how(sensitive_features, ids, random_state)
+        return self.model_.predict(scores, threshold=threshold, **how)
+
+    def acceptance_rate(self, scores: Any, *, sensitive_features: Any, threshold: float = 0.5) -> FloatArray:
+        """Probability of acceptance for each row over the draw; nothing is drawn."""
+        check_is_fitted(self, "model_")
+        return self.model_.acceptance_rate(
+            scores,
+            sensitive_features=sensitive_features,
+            threshold=threshold,
+            on_unknown_group=self.on_unknown_group,
+        )
+
+    def _how(self, sensitive_features: Any, ids: Any, random_state: Any) -> dict[str, Any]:
+        return {
+            "sensitive_features": sensitive_features,
+            "ids": ids,
+            "random_state": random_state,
+            "key": self.key if ids is not None else None,
+            "on_unknown_group": self.on_unknown_group,
+        }

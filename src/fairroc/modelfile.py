@@ -1,0 +1,226 @@
+"""The model file: versioned JSON that people can read, checked in full when it is loaded. No pickle."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fairroc.core.kernel import Kernel
+from fairroc.core.scale import Scale
+from fairroc.errors import ModelFileError
+from fairroc.model import FairModel, FitRecord, GroupRecord
+
+FORMAT = "fairroc-model"
+VERSION = 1
+
+SUM_TOLERANCE = 1e-9
+"""How far a row of probabilities read from a file may be from one."""
+
+
+def dumps(model: FairModel) -> str:
+    """JSON text of a model. Floats are written so that they come back bit for bit."""
+    body: dict[str, Any] = {
+        "format": FORMAT,
+        "version": VERSION,
+        "fit": asdict(model.record),
+        "epsilon": model.epsilon,
+        "norm": model.norm,
+        "method": model.method,
+        "queries": model.queries,
+        "ties": model.ties,
+        "inner_epsilon": model.inner_epsilon,
+        "levels": model.levels,
+        "hash": model.hash,
+        "salt": str(model.salt),
+        "key_fingerprint": model.key_fingerprint,
+        "unchanged": model.unchanged,
+        "scale": None
+        if model.scale is None
+        else {"place": model.scale.y.tolist(), "score": model.scale.score.tolist()},
+        "groups": [asdict(group) for group in model.groups],
+    }
+    for group, kernel in zip(body["groups"], model.kernels, strict=False):
+        group["kernel"] = _kernel_to_data(kernel)
+    body["checksum"] = _checksum(body)
+    return _pretty(body) + "\n"
+
+
+def loads(text: str) -> FairModel:
+    """A model from JSON text, or a `ModelFileError` that says what is wrong with it."""
+    try:
+        body = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise ModelFileError(
+            f"a model file must be whole JSON; reading stopped at line {error.lineno} ({error.msg}). The file seems "
+            "truncated or damaged: copy it again or refit."
+        ) from None
+    if not isinstance(body, dict) or body.get("format") != FORMAT:
+        raise ModelFileError(
+            f'a model file must carry "format": "{FORMAT}"; this is another kind of file. Pass the file that '
+            "'fairroc fit -o' or FairModel.save wrote."
+        )
+    if body.get("version") != VERSION:
+        raise ModelFileError(
+            f"this fairroc reads model files of version {VERSION}; this one has version {body.get('version')!r}. "
+            "Update fairroc or refit the model."
+        )
+    stated = body.pop("checksum", None)
+    if stated != _checksum(body):
+        raise ModelFileError(
+            "the model file's checksum does not match its content: it was edited or damaged. Use the original file or "
+            "refit."
+        )
+    try:
+        return _model_from_data(body)
+    except (KeyError, TypeError, ValueError, IndexError, OverflowError) as error:
+        if isinstance(error, ModelFileError):
+            raise
+        raise ModelFileError(f"the model file lacks or garbles a field ({error!r}); use the original file.") from None
+
+
+def load(path: str | Path) -> FairModel:
+    """Read a model file."""
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise ModelFileError(f"no model file '{path}'; check the path, or fit one with 'fairroc fit -o'.") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise ModelFileError(f"cannot read the model file '{path}': {error}.") from None
+    try:
+        return loads(text)
+    except ModelFileError as error:
+        raise ModelFileError(f"'{path}': {error}") from None
+
+
+def _checksum(body: dict[str, Any]) -> str:
+    plain = json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return hashlib.blake2b(plain.encode(), digest_size=16).hexdigest()
+
+
+def _pretty(body: dict[str, Any]) -> str:
+    """Two levels of indentation; lists of numbers on one line each."""
+
+    def lines(value: Any, indent: int) -> str:
+        pad = "  " * (indent + 1)
+        if isinstance(value, dict) and value:
+            inner = ",\n".join(
+                f"{pad}{json.dumps(k, ensure_ascii=False)}: {lines(v, indent + 1)}" for k, v in value.items()
+            )
+            return "{\n" + inner + "\n" + "  " * indent + "}"
+        if isinstance(value, list) and value and isinstance(value[0], dict | list):
+            inner = ",\n".join(f"{pad}{lines(v, indent + 1)}" for v in value)
+            return "[\n" + inner + "\n" + "  " * indent + "]"
+        return json.dumps(value, ensure_ascii=False, allow_nan=False)
+
+    return lines(body, 0)
+
+
+def _kernel_to_data(kernel: Kernel) -> dict[str, Any]:
+    rows = []
+    for row in kernel.table:
+        used = np.flatnonzero(row)
+        rows.append([int(used[0]), *row[used[0] : used[-1] + 1].tolist()])
+    return {
+        "thresholds": kernel.thresholds.tolist(),
+        "ceiling": kernel.ceiling,
+        "row": kernel.row.tolist(),
+        "first": kernel.first.tolist(),
+        "last": kernel.last.tolist(),
+        "start": kernel.start.tolist(),
+        "stop": kernel.stop.tolist(),
+        "ordered": kernel.ordered.astype(int).tolist(),
+        "transported": kernel.transported.astype(int).tolist(),
+        "table": rows,
+    }
+
+
+def _model_from_data(body: dict[str, Any]) -> FairModel:
+    groups = tuple(GroupRecord(g["name"], int(g["rows"]), int(g["positives"])) for g in body["groups"])
+    names = [group.name for group in groups]
+    _hold(len(names) >= 2 and len(set(names)) == len(names), "groups must be two or more with different names")
+    _hold(body["norm"] in (1, "inf"), "norm must be 1 or 'inf'")
+    _hold(body["ties"] in ("draw", "order") and body["hash"] in ("xxh64", "blake2b"), "ties or hash is unknown")
+    _hold(0.0 <= body["inner_epsilon"] <= body["epsilon"] <= 2.0, "epsilon must lie in [0, 2]")
+    kernels: tuple[Kernel, ...] = ()
+    scale = None
+    if not body["unchanged"]:
+        levels = int(body["levels"])
+        kernels = tuple(_kernel_from_data(g["kernel"], levels, g["name"]) for g in body["groups"])
+        scale = _scale_from_data(body["scale"], levels)
+    return FairModel(
+        epsilon=float(body["epsilon"]),
+        norm=body["norm"],
+        method=str(body["method"]),
+        ties=body["ties"],
+        inner_epsilon=float(body["inner_epsilon"]),
+        queries=body["queries"],
+        groups=groups,
+        kernels=kernels,
+        scale=scale,
+        record=FitRecord(**body["fit"]),
+        salt=int(body["salt"]),
+        hash=body["hash"],
+        key_fingerprint=body["key_fingerprint"],
+    )
+
+
+def _scale_from_data(data: dict[str, Any], levels: int) -> Scale:
+    y, score = _floats(data["place"], "scale"), _floats(data["score"], "scale")
+    _hold(len(y) == len(score) >= 2, "the scale needs as many scores as places, two at least")
+    _hold(y[0] == 0 and y[-1] == levels and bool((np.diff(y) > 0).all()), "the scale's places must rise from 0 to n")
+    _hold(bool((np.diff(score) <= 0).all()), "the scale's scores must fall")
+    return Scale(y, score)
+
+
+def _kernel_from_data(data: dict[str, Any], levels: int, name: str) -> Kernel:
+    def hold(condition: bool, rule: str) -> None:
+        _hold(condition, f"group '{name}': {rule}")
+
+    table = np.zeros((len(data["table"]), levels))
+    for i, (first, *chances) in enumerate(data["table"]):
+        hold(0 <= first and first + len(chances) <= levels, "a table row reaches beyond the levels")
+        table[i, first : first + len(chances)] = chances
+    hold(bool(np.isfinite(table).all() and (table >= 0).all()), "probabilities must be finite and not negative")
+    hold(bool((np.abs(table.sum(axis=1) - 1) <= SUM_TOLERANCE).all()), "table rows must sum to one")
+    kernel = Kernel(
+        thresholds=_floats(data["thresholds"], name),
+        ceiling=float(data["ceiling"]),
+        row=_ints(data["row"]),
+        table=table,
+        first=_ints(data["first"]),
+        last=_ints(data["last"]),
+        start=_floats(data["start"], name),
+        stop=_floats(data["stop"], name),
+        ordered=np.array(data["ordered"], dtype=np.bool_),
+        transported=np.array(data["transported"], dtype=np.bool_),
+    )
+    blocks = len(kernel.thresholds)
+    columns = (kernel.row, kernel.first, kernel.last, kernel.start, kernel.stop, kernel.ordered, kernel.transported)
+    hold(blocks > 0 and all(len(column) == blocks for column in columns), "blocks need one entry in every list")
+    hold(bool((np.diff(kernel.thresholds) < 0).all()), "thresholds must fall strictly")
+    hold(bool(np.isfinite(kernel.ceiling)) and kernel.ceiling >= kernel.thresholds[0], "the ceiling is too low")
+    hold(bool(((kernel.row >= 0) & (kernel.row < len(table))).all()), "a block names no row of the table")
+    hold(bool(((kernel.first >= -1) & (kernel.last >= kernel.first) & (kernel.last < levels)).all()), "levels are off")
+    places = np.concatenate((kernel.start, kernel.stop))
+    hold(bool(((places >= 0) & (places <= 1)).all()), "places inside a level must lie in [0, 1]")
+    return kernel
+
+
+def _floats(values: Any, name: str) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    array = np.array(values, dtype=np.float64)
+    _hold(array.ndim == 1 and bool(np.isfinite(array).all()), f"'{name}' holds a number that is not finite")
+    return array
+
+
+def _ints(values: Any) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
+    return np.array(values, dtype=np.intp)
+
+
+def _hold(condition: bool, rule: str) -> None:
+    if not condition:
+        raise ModelFileError(f"the model file breaks a rule: {rule}. Use the original file or refit.")

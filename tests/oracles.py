@@ -1,0 +1,200 @@
+"""Slow truths, written from the definitions and not from the library's code."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations, product
+
+import numpy as np
+from scipy.optimize import linprog
+
+from fairroc.core.chain import Chain, FloatArray
+from fairroc.core.kernel import Kernel
+from fairroc.core.roc import RocCurve
+
+# ---- plane geometry ----------------------------------------------------------------------------------------
+
+
+def hull_height(x: FloatArray, y: FloatArray, at: FloatArray) -> FloatArray:
+    """Height of the upper hull of points above ``at``: the highest chord of any two points. O(n^2) each."""
+    best = np.full(len(at), -np.inf)
+    for i in range(len(x)):
+        best = np.where(at == x[i], np.maximum(best, y[i]), best)
+        right = np.flatnonzero(x > x[i])
+        inside = (at[None] >= x[i]) & (at[None] <= x[right][:, None])
+        share = (at[None] - x[i]) / (x[right] - x[i])[:, None]
+        chord = np.where(inside, y[i] + share * (y[right] - y[i])[:, None], -np.inf)
+        best = np.maximum(best, chord.max(axis=0, initial=-np.inf))
+    return best
+
+
+def is_hull_vertex(x: FloatArray, y: FloatArray, i: int) -> bool:
+    """Whether no chord of two other points passes on or above point i, in exact integers. O(n^2)."""
+    for a, b in combinations([j for j in range(len(x)) if j != i], 2):
+        ax, ay, bx, by = x[a] - x[i], y[a] - y[i], x[b] - x[i], y[b] - y[i]
+        between = min(ax + ay, bx + by) <= 0 <= max(ax + ay, bx + by)
+        if between and (bx * ay - ax * by) * np.sign((bx + by) - (ax + ay)) >= 0:
+            return False
+    return True
+
+
+def ball_points(radius: float, norm: int | str, count: int = 5) -> FloatArray:
+    """Points (du, dv) of the norm's ball in turned coordinates: a grid of its boundary, corners included."""
+    side = np.linspace(-radius, radius, count)
+    square = np.array([p for p in product(side, side) if max(map(abs, p)) == radius])
+    if norm == 1:
+        return square  # |df| + |dt| <= r is the box |du|, |dv| <= r
+    return np.stack((square.sum(axis=1), square[:, 1] - square[:, 0]), axis=1)  # (df, dt) -> (du, dv)
+
+
+def minkowski_height(chain: Chain, radius: float, norm: int | str, at: FloatArray) -> FloatArray:
+    """Upper boundary of region (+) ball, from all sums of a chain vertex and a ball point."""
+    ball = ball_points(radius, norm)
+    u, v = (chain.u[:, None] + ball[:, 0]).ravel(), (chain.v[:, None] + ball[:, 1]).ravel()
+    return hull_height(u, v, at)
+
+
+# ---- fair tuples by linear programming ---------------------------------------------------------------------
+
+
+def fair_support(
+    hulls: Sequence[Chain], epsilon: float, norm: int | str, fpr_cost: FloatArray, tpr_cost: FloatArray
+) -> tuple[float, FloatArray]:
+    """Largest ``sum of fpr_cost * fpr + tpr_cost * tpr`` over fair tuples, and the tuple (m, 2) that has it.
+
+    Every group's point is a convex combination of its hull's vertices; every pair of groups is within epsilon.
+    """
+    f, t = [hull.fpr for hull in hulls], [hull.tpr for hull in hulls]
+    owner = np.repeat(np.arange(len(hulls)), [len(x) for x in f])
+    flat_f, flat_t = np.concatenate(f), np.concatenate(t)
+    rows = []
+    for g, h in combinations(range(len(hulls)), 2):
+        sign = (owner == g) * 1.0 - (owner == h) * 1.0
+        df, dt = sign * flat_f, sign * flat_t
+        rows += [df + dt, df - dt, dt - df, -df - dt] if norm == 1 else [df, -df, dt, -dt]
+    result = linprog(
+        -(fpr_cost[owner] * flat_f + tpr_cost[owner] * flat_t),
+        A_ub=np.array(rows),
+        b_ub=np.full(len(rows), epsilon),
+        A_eq=(owner == np.arange(len(hulls))[:, None]).astype(np.float64),
+        b_eq=np.ones(len(hulls)),
+        method="highs",
+        options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
+    )
+    assert result.status == 0, result.message
+    points = [(result.x[owner == g] @ f[g], result.x[owner == g] @ t[g]) for g in range(len(hulls))]
+    return -float(result.fun), np.array(points)
+
+
+def pooled_sandwich(
+    hulls: Sequence[Chain],
+    weights0: FloatArray,
+    weights1: FloatArray,
+    epsilon: float,
+    norm: int | str,
+    directions: int,
+) -> tuple[float, float]:
+    """Area under the inner and under the outer polygon of the pooled fair region, from many linear programs."""
+    points, lines = [(0.0, 0.0)], [(0.0, 1.0, 0.0)]  # a * tpr - b * fpr <= c
+    for angle in np.linspace(0.0, np.pi / 2, directions + 2)[1:-1]:
+        a, b = np.sin(angle), np.cos(angle)
+        value, tuple_ = fair_support(hulls, epsilon, norm, -b * weights0, a * weights1)
+        points.append((float(weights0 @ tuple_[:, 0]), float(weights1 @ tuple_[:, 1])))
+        lines.append((float(a), float(b), value))
+    points.append((1.0, 1.0))
+    lines.append((1.0, 0.0, 1.0))
+    corners = [(0.0, 0.0)]
+    for (a1, b1, c1), (a2, b2, c2) in zip(lines[:-1], lines[1:], strict=True):
+        det = a1 * b2 - a2 * b1
+        corners.append(((a1 * c2 - a2 * c1) / -det, (b2 * c1 - b1 * c2) / det))
+    corners.append((1.0, 1.0))
+    return trapezia(points), trapezia(corners)
+
+
+def trapezia(points: Sequence[tuple[float, float]]) -> float:
+    """Area under a polygonal line."""
+    x, y = np.array(points).T
+    return float(np.sum(np.diff(x) * (y[1:] + y[:-1])) / 2)
+
+
+# ---- couplings ---------------------------------------------------------------------------------------------
+
+
+def pair_gap(u: FloatArray, v: FloatArray, norm: int | str) -> float:
+    """Largest distance of two groups at one level, pair by pair."""
+    f, t = (u - v) / 2, (u + v) / 2
+    worst = 0.0
+    for g, h in combinations(range(u.shape[1]), 2):
+        df, dt = np.abs(f[:, g] - f[:, h]), np.abs(t[:, g] - t[:, h])
+        worst = max(worst, float((df + dt if norm == 1 else np.maximum(df, dt)).max()))
+    return worst
+
+
+def best_pooled_on_grid(
+    curves: Sequence[Chain],
+    epsilon: float,
+    norm: int | str,
+    weights0: FloatArray,
+    weights1: FloatArray,
+    points: int,
+) -> float:
+    """Best pooled AUC of two groups whose levels are grid points of their fair curves: a dynamic program."""
+    grids = [np.unique(np.concatenate((np.linspace(0, 2, points), curve.u))) for curve in curves]
+    f, t = zip(*[((u - c.at(u)) / 2, (u + c.at(u)) / 2) for u, c in zip(grids, curves, strict=True)], strict=True)
+    df, dt = np.abs(f[0][:, None] - f[1]), np.abs(t[0][:, None] - t[1])
+    fair = (df + dt if norm == 1 else np.maximum(df, dt)) <= epsilon + 1e-12
+    pooled_f = weights0[0] * f[0][:, None] + weights0[1] * f[1]
+    pooled_t = weights1[0] * t[0][:, None] + weights1[1] * t[1]
+    best = np.full(fair.shape, -np.inf)
+    best[0, 0] = 0.0
+    for i, j in product(*map(range, fair.shape)):
+        for a, b in ((i - 1, j), (i, j - 1), (i - 1, j - 1)):
+            if fair[i, j] and a >= 0 and b >= 0:
+                gain = (pooled_f[i, j] - pooled_f[a, b]) * (pooled_t[i, j] + pooled_t[a, b]) / 2
+                best[i, j] = max(best[i, j], best[a, b] + gain)
+    return float(best[-1, -1])
+
+
+# ---- kernels and walks -------------------------------------------------------------------------------------
+
+
+def place_chance(kernel: Kernel, score: float, y: float, closed: bool) -> float:
+    """P(place <= y) of one person, or P(place < y), from the documented meaning of a kernel."""
+    block = next((b for b, low in enumerate(kernel.thresholds) if score >= low), len(kernel.thresholds) - 1)
+    first, last = kernel.first[block], kernel.last[block]
+    total = 0.0
+    for level, chance in enumerate(kernel.table[kernel.row[block]]):
+        begin, end = float(level), float(level + 1)
+        if first >= 0 and level == first:
+            begin = level + kernel.start[block]
+        if first >= 0 and level == last:
+            end = level + kernel.stop[block]
+        if kernel.ordered[block] and first <= level <= last:
+            high = kernel.ceiling if block == 0 else kernel.thresholds[block - 1]
+            low = kernel.thresholds[block]
+            share = min(1.0, max(0.0, (high - score) / (high - low))) if high > low else 1.0
+            begin = end = level + (kernel.start[block] + share * (kernel.stop[block] - kernel.start[block]))
+        if end > begin:
+            total += chance * min(1.0, max(0.0, (y - begin) / (end - begin)))
+        elif y > begin or (closed and y == begin):
+            total += chance
+    return total
+
+
+def walk_at(curve: RocCurve, kernel: Kernel, y: FloatArray, closed: bool) -> FloatArray:
+    """(len(y), 3) shares of negatives, positives and people with a place up to y, person by person."""
+    mass = np.stack([np.diff(curve.fpr), np.diff(curve.tpr), np.diff(curve.share)], axis=1)
+    chances = [[place_chance(kernel, s, place, closed) for s in curve.thresholds] for place in y]
+    return np.array(chances) @ mass
+
+
+# ---- gaps --------------------------------------------------------------------------------------------------
+
+
+def rates(scores: FloatArray, labels: np.ndarray, mass: FloatArray, threshold: float) -> tuple[float, float]:
+    """(fpr, tpr) of ``score >= threshold`` by counting."""
+    hit = scores >= threshold
+    return (
+        float(mass[hit & ~labels].sum() / mass[~labels].sum()),
+        float(mass[hit & labels].sum() / mass[labels].sum()),
+    )

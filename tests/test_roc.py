@@ -1,0 +1,161 @@
+"""ROC curves from rows: against scikit-learn, against counting, and invariant to increasing maps."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from oracles import hull_height, rates
+from sklearn import metrics
+from strategies import MILD, WEIGHTS, Sample, samples
+
+from fairroc.core.roc import pla_loss, query_curve, query_thresholds, rates_at, roc_curve
+
+MILD_SAMPLES = samples(weights=MILD)
+
+
+def exact_rates(sample: Sample, threshold: float) -> tuple[float, float, float]:
+    """(fpr, tpr, share) of ``score >= threshold`` with correctly rounded sums."""
+    hit, mass = sample.scores >= threshold, sample.mass
+    out = []
+    for part in (~sample.labels, sample.labels, np.ones_like(sample.labels)):
+        out.append(math.fsum(mass[hit & part]) / math.fsum(mass[part]))
+    return out[0], out[1], out[2]
+
+
+@given(MILD_SAMPLES)
+def test_equals_scikit_learn(sample):
+    """Thresholds, rates and AUC are scikit-learn's, with ties and weights."""
+    curve = sample.curve
+    used = sample.mass > 0  # scikit-learn drops rows of weight 0 too
+    fpr, tpr, thresholds = metrics.roc_curve(
+        sample.labels[used],
+        sample.scores[used],
+        sample_weight=None if sample.weights is None else sample.weights[used],
+        drop_intermediate=False,
+    )
+    assert curve.thresholds.tolist() == thresholds[1:].tolist()
+    assert np.abs(curve.fpr - fpr).max() <= 1e-12
+    assert np.abs(curve.tpr - tpr).max() <= 1e-12
+    auc = metrics.roc_auc_score(sample.labels, sample.scores, sample_weight=sample.weights)
+    assert curve.auc == pytest.approx(auc, abs=1e-12)
+
+
+@given(samples())
+def test_equals_counting_whatever_the_weights(sample):
+    """Every point is the exactly summed rates of ``score >= threshold``, for weights from 1e-12 to 1e12 too."""
+    curve = sample.curve
+    found = np.stack((curve.fpr, curve.tpr, curve.share), axis=1)[1:]
+    counted = np.array([exact_rates(sample, t) for t in curve.thresholds])
+    assert np.abs(found - counted).max() <= 1e-12
+    assert curve.thresholds.tolist() == np.unique(sample.scores[sample.mass > 0])[::-1].tolist()
+
+
+@given(samples())
+def test_a_curve_runs_from_zero_to_one(sample):
+    """Rates start at exactly 0, never fall and end at exactly 1."""
+    curve = sample.curve
+    for rate in (curve.fpr, curve.tpr, curve.share):
+        assert (rate[0], rate[-1]) == (0.0, 1.0)
+        assert (np.diff(rate) >= 0).all()
+        assert len(rate) == len(curve.thresholds) + 1
+
+
+@given(samples(weights=("none", "mild", "wild")), st.sampled_from(["cube", "steps", "exp"]))
+def test_increasing_maps_change_nothing(sample, kind):
+    """Only the order of the scores counts: ranks, cubes and exponentials give the same rates bit for bit."""
+    ranks = np.unique(sample.scores, return_inverse=True)[1].astype(np.float64)
+    mapped = {"cube": (ranks - 2) ** 3, "steps": ranks, "exp": np.exp(ranks / 10)}[kind]
+    before, after = sample.curve, roc_curve(mapped, sample.labels, sample.weights)
+    assert before.fpr.tolist() == after.fpr.tolist()
+    assert before.tpr.tolist() == after.tpr.tolist()
+    assert before.corners.tolist() == after.corners.tolist()
+
+
+@given(samples(weights=("none", "mild")), st.randoms(use_true_random=False))
+def test_the_order_of_the_rows_does_not_matter(sample, random):
+    """Shuffled rows give the same curve (up to the order of the sums)."""
+    order = list(range(len(sample.scores)))
+    random.shuffle(order)
+    weights = None if sample.weights is None else sample.weights[order]
+    shuffled = roc_curve(sample.scores[order], sample.labels[order], weights)
+    assert shuffled.thresholds.tolist() == sample.curve.thresholds.tolist()
+    assert np.abs(shuffled.fpr - sample.curve.fpr).max() <= 1e-13
+    assert np.abs(shuffled.tpr - sample.curve.tpr).max() <= 1e-13
+
+
+@given(samples(max_rows=40))
+def test_the_hull_is_the_highest_chord(sample):
+    """The hull's chain is concave, strictly rising in u, and at every point as high as the highest chord."""
+    curve = sample.curve
+    hull = curve.hull
+    assert (hull.u[0], hull.v[0], hull.u[-1], hull.v[-1]) == (0.0, 0.0, 2.0, 0.0)
+    assert (np.diff(hull.u) > 0).all()
+    assert (np.diff(hull.slopes) < 0).all()
+    u, v = curve.fpr + curve.tpr, curve.tpr - curve.fpr
+    assert np.abs(hull.at(u) - hull_height(u, v, u)).max() <= 1e-12
+    assert (np.abs(hull.slopes) <= 1 + 1e-9).all()
+
+
+@given(samples(weights=MILD), st.sampled_from([1, 2, 3, 7, 50]))
+def test_query_curve_equals_counting(sample, queries):
+    """At every query threshold the rates are those of counting; people between two thresholds are tied."""
+    low, high = sample.scores.min(), sample.scores.max()
+    thresholds = query_thresholds(low, high, queries)
+    curve = query_curve(sample.scores, sample.labels, sample.weights, thresholds)
+    counted = np.array([rates(sample.scores, sample.labels, sample.mass, t) for t in thresholds])
+    found = np.stack(rates_at(curve, thresholds), axis=1)
+    assert np.abs(found - counted).max() <= 1e-12
+    assert set(curve.thresholds) <= set(thresholds)
+
+
+@given(samples(), st.sampled_from([1, 2, 3, 7, 50]))
+def test_pla_loss_bounds_the_loss_of_querying(sample, queries):
+    """The exact curve's AUC is within the stated bound of the query curve's, and the estimate is no smaller."""
+    thresholds = query_thresholds(sample.scores.min(), sample.scores.max(), queries)
+    curve = query_curve(sample.scores, sample.labels, sample.weights, thresholds)
+    loss = pla_loss(curve)
+    assert abs(sample.curve.auc - curve.auc) <= loss.bound + 1e-12
+    assert loss.bound <= loss.paper + 1e-12
+
+
+def test_pla_loss_is_tight():
+    """One query over two separated classes loses exactly the bound: the AUC is 1/2 instead of 1."""
+    scores, labels = np.array([0.0, 1.0]), np.array([False, True])
+    blurred = query_curve(scores, labels, None, np.array([0.0]))
+    assert (roc_curve(scores, labels).auc, blurred.auc, pla_loss(blurred).bound) == (1.0, 0.5, 0.5)
+
+
+@given(st.floats(-1e300, 1e300), st.floats(0, 1e300), st.integers(2, 200))
+def test_query_thresholds_span_the_scores(low, width, queries):
+    """The thresholds rise strictly from the lowest score to the highest, at most as many as asked for."""
+    high = low + width
+    thresholds = query_thresholds(low, high, queries)
+    assert thresholds[0] == low
+    assert thresholds[-1] == high
+    assert (np.diff(thresholds) > 0).all()
+    assert len(thresholds) <= queries
+
+
+@given(samples(max_rows=20, weights=WEIGHTS))
+def test_rates_at_any_threshold(sample):
+    """At, next to and far beyond every score the rates are those of ``score >= t``."""
+    curve = sample.curve
+    t = np.concatenate([[s, np.nextafter(s, -np.inf), np.nextafter(s, np.inf)] for s in curve.thresholds])
+    t = np.concatenate((t, [-1e305, 1e305]))
+    found = np.stack(rates_at(curve, t), axis=1)
+    assert np.abs(found - np.array([exact_rates(sample, x)[:2] for x in t])).max() <= 1e-12
+
+
+@pytest.mark.parametrize("weights", [[1e12, 1e-12], [1e-12, 1e12], [1e-300, 1e300], [5e-324, 1.0]])
+def test_a_class_of_tiny_weight_is_not_lost(weights):
+    """Each class is summed by itself: next to a class 1e24 times heavier its rates are still exact."""
+    scores, labels = np.array([3.0, 2.0, 1.0, 0.0]), np.array([True, False, True, False])
+    mass = np.where(labels, weights[0], weights[1])
+    curve = roc_curve(scores, labels, mass)
+    assert (curve.fpr.tolist(), curve.tpr.tolist()) == ([0, 0, 0.5, 0.5, 1], [0, 0.5, 0.5, 1, 1])
+    queried = query_curve(scores, labels, mass, scores[::-1].copy())
+    assert (queried.fpr.tolist(), queried.tpr.tolist()) == (curve.fpr.tolist(), curve.tpr.tolist())
