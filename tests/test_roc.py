@@ -159,3 +159,12 @@ def test_a_class_of_tiny_weight_is_not_lost(weights):
     assert (curve.fpr.tolist(), curve.tpr.tolist()) == ([0, 0, 0.5, 0.5, 1], [0, 0.5, 0.5, 1, 1])
     queried = query_curve(scores, labels, mass, scores[::-1].copy())
     assert (queried.fpr.tolist(), queried.tpr.tolist()) == (curve.fpr.tolist(), curve.tpr.tolist())
+
+
+@pytest.mark.parametrize("tiny", [1e-20, 1e-300, 5e-324])
+def test_a_person_of_tiny_weight_does_not_hide_a_corner(tiny):
+    """Two points that rounding makes equal are one hull vertex, not none: the perfect score stays perfect."""
+    for scores, labels in (([3.0, 2, 1], [True, True, False]), ([3.0, 2, 1], [True, False, False])):
+        curve = roc_curve(np.array(scores), np.array(labels), np.array([1.0, tiny, 1.0]))
+        assert (curve.hull.u.tolist(), curve.hull.v.tolist()) == ([0.0, 1.0, 2.0], [0.0, 1.0, 0.0])
+        assert (curve.corners[0], curve.corners[-1]) == (0, len(curve.thresholds))

@@ -19,7 +19,15 @@ from typing import Any, BinaryIO
 from fairroc.columns import require_columns
 from fairroc.errors import DataError
 
-__all__ = ["TABLE_SUFFIXES", "check_writable", "read_table", "write_table", "write_text_atomic"]
+__all__ = [
+    "TABLE_SUFFIXES",
+    "check_writable",
+    "ids_from_text",
+    "numbers_from_text",
+    "read_table",
+    "write_table",
+    "write_text_atomic",
+]
 
 FORMATS = {
     ".csv": "csv",
@@ -36,12 +44,12 @@ TABLE_SUFFIXES = tuple(FORMATS)
 
 
 def read_table(
-    path: str | os.PathLike[str], columns: Sequence[str] | None = None, text_columns: Sequence[str] = ()
+    path: str | os.PathLike[str], columns: Sequence[str] | None = None, text_columns: Sequence[str] | None = ()
 ) -> Any:
     """Read the wanted columns of a file as a ``pyarrow.Table``, in the order in which they are named.
 
-    ``columns=None`` reads all. In a CSV file the text_columns are not converted, so that "01" stays "01", and
-    an empty field is a null in every column. Other files bring their own types.
+    ``columns=None`` reads all. In a CSV file the text_columns (``None``: every column) are not converted, so that
+    "01" stays "01", and an empty field is a null in every column. Other files bring their own types.
     """
     pyarrow = _load("pyarrow")
     source = Path(path)
@@ -127,13 +135,13 @@ def _pick(path: Path, wanted: Sequence[str] | None, present: Sequence[str]) -> l
     return names
 
 
-def _read_csv(path: Path, wanted: Sequence[str] | None, text_columns: Sequence[str]) -> Any:
+def _read_csv(path: Path, wanted: Sequence[str] | None, text_columns: Sequence[str] | None) -> Any:
     pyarrow, arrow_csv = _load("pyarrow"), _load("pyarrow.csv")
     delimiter = _delimiter(_suffix(path, TABLE_SUFFIXES))
     present = _csv_header(path, delimiter)
     names = _pick(path, wanted, present)
-    _pick(path, text_columns, present)
-    types = {name: pyarrow.string() for name in text_columns}
+    texts = names if text_columns is None else _pick(path, text_columns, present)
+    types = {name: pyarrow.string() for name in texts}
     packing = "gzip" if path.name.lower().endswith(".gz") else None
     with pyarrow.input_stream(str(path), compression=packing) as source:
         table = arrow_csv.read_csv(
@@ -197,12 +205,62 @@ def _write_csv(table: Any, sink: BinaryIO, suffix: str) -> None:
     for place, field in enumerate(table.schema):
         if pyarrow.types.is_dictionary(field.type):  # CSV knows no categories
             table = table.set_column(place, field.name, table.column(place).cast(field.type.value_type))
-    options = arrow_csv.WriteOptions(delimiter=_delimiter(suffix))
+    quoting = "needed" if _needs_quotes(table, _delimiter(suffix)) else "none"
+    options = arrow_csv.WriteOptions(delimiter=_delimiter(suffix), quoting_style=quoting, quoting_header=quoting)
     if suffix.endswith(".gz"):
         with gzip.GzipFile("", "wb", fileobj=sink, mtime=0) as packed:  # equal tables, equal bytes
             arrow_csv.write_csv(table, packed, options)
     else:
         arrow_csv.write_csv(table, sink, options)
+
+
+def _needs_quotes(table: Any, delimiter: str) -> bool:
+    """Whether some text holds a quote, a delimiter or a line break (pyarrow would else quote every text)."""
+    pyarrow, pc = _load("pyarrow"), _load("pyarrow.compute")
+    special = f'["{delimiter}\\r\\n]'
+    texts = [pyarrow.chunked_array([pyarrow.array(table.column_names, pyarrow.string())])]
+    texts += [c for c in table.columns if pyarrow.types.is_string(c.type) or pyarrow.types.is_large_string(c.type)]
+    return any(pc.any(pc.match_substring_regex(text, special)).as_py() for text in texts)
+
+
+def numbers_from_text(column: Any, name: str) -> Any:
+    """A text column as 64-bit floats; the first value that is no number is named, with its row."""
+    pyarrow, pc = _load("pyarrow"), _load("pyarrow.compute")
+    if not (pyarrow.types.is_string(column.type) or pyarrow.types.is_large_string(column.type)):
+        return column
+    try:
+        return pc.cast(pc.utf8_trim_whitespace(column), pyarrow.float64())
+    except pyarrow.ArrowInvalid:
+        for row, value in enumerate(column.to_pylist(), start=1):
+            if value is not None and not _is_number(value):
+                raise DataError(
+                    f"column {name!r} must hold numbers; row {row} holds {value!r}. Mend the value or name another column."
+                ) from None
+        raise
+
+
+def ids_from_text(column: Any) -> Any:
+    """Ids of a CSV file, where every value is text: whole numbers without leading zeros count as integers.
+
+    The type of an id then never depends on the other ids of the file, nor does its draw.
+    """
+    pyarrow, pc = _load("pyarrow"), _load("pyarrow.compute")
+    if not pyarrow.types.is_string(column.type):
+        return column
+    whole = pc.match_substring_regex(column, r"^(0|-?[1-9][0-9]{0,17})$")
+    if pc.all(whole).as_py():
+        return pc.cast(column, pyarrow.int64())
+    if not pc.any(whole).as_py():
+        return column
+    return [int(text) if number else text for text, number in zip(column.to_pylist(), whole.to_pylist(), strict=True)]
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return "_" not in text
 
 
 def _write_parquet(table: Any, sink: BinaryIO, suffix: str) -> None:

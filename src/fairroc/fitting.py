@@ -168,9 +168,8 @@ def measure(columns: Columns, queries: int | None) -> Population:
         rows = columns.group_rows(g)
         scores, labels = columns.scores[rows], columns.labels[rows]
         weights = None if columns.weights is None else columns.weights[rows]
-        positive = float(labels.sum() if weights is None else weights[labels].sum())
-        everyone = float(len(rows) if weights is None else weights.sum())
-        totals[g] = everyone - positive, positive
+        # Each class is summed by itself: a difference of sums would lose a class of far smaller weight.
+        totals[g] = [float(part.sum() if weights is None else weights[part].sum()) for part in (~labels, labels)]
         curves.append(
             roc_curve(scores, labels, weights) if grid is None else query_curve(scores, labels, weights, grid)
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -16,7 +17,14 @@ AREA_TOLERANCE = 1e-7
 MAX_PROGRAMS = 2000
 """Linear programs at most; each one only tightens the bound, which holds after any number of them."""
 
+TOLERANCES = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
+"""The solver's strictest: a group of a millionth of all people must not drown in them."""
+
+ROUNDING = 1e-13
+"""A chord that a linear program passes by no more than this (in fpr * tpr) is an edge of the region."""
+
 Point = tuple[float, float]
+Line = tuple[float, float, float]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,7 +51,7 @@ class _Vertex:
     """An attained pooled point, and the line ``a * tpr - b * fpr <= c`` known to bound everything there."""
 
     point: Point
-    line: tuple[float, float, float]
+    line: Line
     u: FloatArray
     v: FloatArray
 
@@ -71,10 +79,11 @@ def pooled_bound(
     while heap and open_area > tolerance and count < MAX_PROGRAMS:
         size, _, left, right = heapq.heappop(heap)
         open_area += size
-        a, b = right.point[0] - left.point[0], right.point[1] - left.point[1]
-        new = solve(a, b)
-        if new.line[2] <= a * left.point[1] - b * left.point[0] + 1e-13:  # the chord itself is the boundary
-            done.append((_Vertex(left.point, new.line, left.u, left.v), right, 0.0))
+        dx, dy = right.point[0] - left.point[0], right.point[1] - left.point[1]
+        new = solve(dx / (dx + dy), dy / (dx + dy))
+        excess = _beyond(new.line, left.point) * (dx + dy)  # bounds the area beyond the chord
+        if excess <= ROUNDING or not sum(left.point) < sum(new.point) < sum(right.point):
+            done.append((left, right, max(0.0, excess)))  # the chord itself is the boundary
             continue
         for pair in ((left, new), (new, right)):
             count += 1
@@ -89,20 +98,26 @@ def _assemble(pairs: list[tuple[_Vertex, _Vertex, float]]) -> Bound:
     path = [pair[0] for pair in pairs] + [pairs[-1][1]]
     points = np.array([vertex.point for vertex in path])
     inner = float(np.dot(np.diff(points[:, 0]), points[1:, 1] + points[:-1, 1]) / 2)
-    slack = float(sum(pair[2] for pair in pairs))
+    offset = max(_beyond(vertex.line, vertex.point) / math.hypot(*vertex.line[:2]) for vertex in path)
+    slack = float(sum(pair[2] for pair in pairs)) + max(0.0, offset)
     u, v = np.array([vertex.u for vertex in path]), np.array([vertex.v for vertex in path])
     return Bound(min(1.0, inner + slack), slack, points, u, v)
 
 
+def _beyond(line: Line, point: Point) -> float:
+    """How far a line passes above a point, times the length of its normal."""
+    return line[2] - (line[0] * point[1] - line[1] * point[0])
+
+
 def _triangle(left: _Vertex, right: _Vertex) -> float:
     """Area between the chord and the two supporting lines: what may still be attainable there."""
-    (a1, b1, c1), (a2, b2, c2) = left.line, right.line
+    (a1, b1, _), (a2, b2, _) = left.line, right.line
     det = a1 * b2 - a2 * b1
-    (x1, y1), (x2, y2) = left.point, right.point
     if abs(det) < 1e-300:
         return 0.0
+    c1, c2 = _beyond(left.line, left.point), _beyond(right.line, left.point)
     x, y = (a1 * c2 - a2 * c1) / -det, (b2 * c1 - b1 * c2) / det
-    return max(0.0, ((x2 - x1) * (y - y1) - (x - x1) * (y2 - y1)) / 2)
+    return max(0.0, ((right.point[0] - left.point[0]) * y - x * (right.point[1] - left.point[1])) / 2)
 
 
 def _program(
@@ -121,17 +136,23 @@ def _program(
     balls = [_ball_rows(g, m, radius, norm) for g in range(m)]
     matrix = csr_array(np.vstack([rows for rows, _ in edges + balls]))
     limits = np.concatenate([limit for _, limit in edges + balls])
-    bounds = [(0.0, 2.0)] * m + [(0.0, 1.0)] * m + [(None, None)] * 2
+    reach = 2 * radius
+    low = np.array([0.0] * 2 * m + [-reach] * 2)
+    high = np.array([2.0] * m + [1.0] * m + [2.0 + reach, 1.0 + reach])
 
     def solve(a: float, b: float) -> _Vertex:
         up, down = a * weights1, b * weights0
         cost = -np.concatenate(((up - down) / 2, (up + down) / 2, [0.0, 0.0]))
-        result = linprog(cost, A_ub=matrix, b_ub=limits, bounds=bounds, method="highs")
+        result = linprog(cost, matrix, limits, bounds=np.stack((low, high), 1), method="highs", options=TOLERANCES)
         if result.status != 0:
             raise RuntimeError(f"the certificate's linear program ended with status {result.status}: {result.message}")
         u, v = result.x[:m], result.x[m : 2 * m]
         point = (float(weights0 @ (u - v) / 2), float(weights1 @ (u + v) / 2))
-        return _Vertex(point, (a, b, a * point[1] - b * point[0]), u, v)
+        # Weak duality: any prices give a valid line, whatever the solver's tolerances.
+        prices = np.maximum(-result.ineqlin.marginals, 0.0)
+        rest = -cost - matrix.T @ prices
+        best = limits @ prices + np.maximum(rest * low, rest * high).sum()
+        return _Vertex(point, (a, b, float(best)), u, v)
 
     return solve
 

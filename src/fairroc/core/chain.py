@@ -85,7 +85,7 @@ def area(x: FloatArray, y: FloatArray) -> float:
 
 
 def concave_hull(x: FloatArray, y: FloatArray) -> IntArray:
-    """Indices of the vertices of the upper-left hull of a path that never goes back in x or y.
+    """Indices of the vertices of the upper-left hull of a path that never goes back in x or y, without doubles.
 
     The first and last point stay. A point on a straight line between its neighbours is dropped. O(k).
 
@@ -127,14 +127,19 @@ def _hull_scan(x: FloatArray, y: FloatArray, keep: IntArray) -> IntArray:
     return keep[stack]
 
 
+def apart(u: FloatArray) -> IntArray:
+    """One index for each cluster of points within MERGE of the next: its first point, at the end the last one.
+
+    A hull must not see doubles: each of two equal points lies on the line from its neighbour to the other.
+    """
+    first = np.flatnonzero(np.concatenate(([True], np.diff(u) > MERGE)))
+    first[1:][-1:] = len(u) - 1
+    return first
+
+
 def chain_through(u: FloatArray, v: FloatArray) -> Chain:
     """The concave chain through points ordered by u, near-duplicates and straight vertices dropped."""
-    gap = np.diff(u) > MERGE
-    keep = np.concatenate(([True], gap))
-    keep[-1] = True
-    if len(u) > 2 and not gap[-1]:
-        keep[-2] = False  # the end point itself stays, its double goes
-    keep[0] = True
+    keep = apart(u)
     u, v = u[keep], v[keep]
     corner = concave_hull(u, v)
     return Chain(u[corner], v[corner])

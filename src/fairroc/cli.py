@@ -1,0 +1,265 @@
+"""The command line: `fairroc audit`, `fit`, `transform`, `demo`.
+
+Data goes to standard output, words to standard error. Exit 0: done; 1: an audit found a gap above epsilon; 2: could
+not run (one line says why, and no output file is touched).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import warnings
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+from fairroc._version import __version__
+from fairroc.errors import DataError, FairrocError
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        """Errors of usage in one line, like all others."""
+        print(f"{self.prog}: {message}; see '{self.prog} --help'.", file=sys.stderr)
+        raise SystemExit(2)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; the exit code."""
+    arguments = _parser().parse_args(argv)
+    run: Callable[[argparse.Namespace], int] = arguments.run
+    with warnings.catch_warnings():
+        warnings.showwarning = _show_warning
+        warnings.simplefilter("always")
+        try:
+            return run(arguments)
+        except FairrocError as error:
+            _say(f"fairroc {arguments.command}: {' '.join(str(error).split())}")
+            return 2
+        except MemoryError:
+            _say(f"fairroc {arguments.command}: not enough memory for this file.")
+            return 2
+        except KeyboardInterrupt:
+            _say("stopped; no output was written.")
+            return 130
+
+
+def _say(words: str) -> None:
+    print(words, file=sys.stderr)
+
+
+def _show_warning(message: Warning | str, *_: Any) -> None:
+    _say(f"warning: {' '.join(str(message).split())}")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog="fairroc",
+        description="Make a trained classifier's score fair at every threshold, at the least loss of AUC.",
+        epilog="DATA is CSV (also .gz), Parquet or Arrow, by its suffix. Start with: fairroc audit DATA --score P "
+        "--label Y --group G",
+    )
+    parser.add_argument("--version", action="version", version=f"fairroc {__version__}")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    _audit_parser(commands)
+    _fit_parser(commands)
+    _transform_parser(commands)
+    demo = commands.add_parser("demo", help="run the whole way on a real data set and leave the results in a folder")
+    demo.add_argument("-o", "--output", default="demo", metavar="FOLDER", help="folder for the results (default: demo)")
+    demo.add_argument("--epsilon", type=_number, default=0.05, help="allowed gap (default: 0.05)")
+    demo.set_defaults(run=_demo)
+    return parser
+
+
+def _audit_parser(commands: Any) -> None:
+    parser = commands.add_parser(
+        "audit",
+        help="how far apart the groups are at every threshold",
+        description="Exit 1 if the gap exceeds epsilon.",
+    )
+    _data_arguments(parser)
+    parser.add_argument("--epsilon", type=_number, metavar="E", help="allowed gap; exit 1 if it is exceeded")
+    parser.add_argument("--norm", default="1", metavar="P", help="distance of two ROC points: any p >= 1 or inf")
+    parser.set_defaults(run=_audit)
+
+
+def _fit_parser(commands: Any) -> None:
+    parser = commands.add_parser("fit", help="fit the fair score and write a model file")
+    _data_arguments(parser)
+    parser.add_argument("--epsilon", type=_number, required=True, metavar="E", help="allowed gap, 0 to 2")
+    parser.add_argument("--norm", default="1", metavar="1|inf", help="|dFPR| + |dTPR|, or the larger (default: 1)")
+    parser.add_argument("--method", default="optimal", metavar="M", help="optimal (default)")
+    parser.add_argument("--queries", type=_whole, metavar="K", help="look at K equidistant thresholds only")
+    parser.add_argument(
+        "--ties", default=None, metavar="draw|order", help="inside hull blocks: draw, or keep raw order"
+    )
+    parser.add_argument("--hash", default="xxh64", metavar="H", help="of ids: xxh64 (default) or blake2b (slower)")
+    parser.add_argument(
+        "--key-file", metavar="FILE", help="secret key the draws will depend on; its fingerprint is kept"
+    )
+    parser.add_argument("-o", "--output", required=True, metavar="MODEL", help="model file to write, .json")
+    parser.set_defaults(run=_fit)
+
+
+def _transform_parser(commands: Any) -> None:
+    parser = commands.add_parser("transform", help="add a column of fair scores to a file")
+    parser.add_argument("data", metavar="DATA")
+    parser.add_argument("--model", required=True, metavar="MODEL", help="model file that 'fairroc fit' wrote")
+    parser.add_argument("--score", required=True, metavar="P", help="column of scores")
+    parser.add_argument("--group", required=True, action="append", metavar="G", help="column of groups; may repeat")
+    parser.add_argument("--id", metavar="ID", help="column of ids: the same id always gets the same draw")
+    parser.add_argument("--key-file", metavar="FILE", help="secret key that the draws of ids depend on")
+    parser.add_argument("--seed", type=_whole, metavar="N", help="draw from a seed instead of ids, for simulation")
+    parser.add_argument("--on-unknown-group", metavar="GROUP", help="fitted group that unknown groups are treated as")
+    parser.add_argument("--column", metavar="NAME", help="name of the new column (default: P_fair)")
+    _format_argument(parser)
+    parser.add_argument("-o", "--output", required=True, metavar="OUT", help="file to write: CSV, Parquet or Arrow")
+    parser.set_defaults(run=_transform)
+
+
+def _data_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("data", metavar="DATA", help="CSV (also .gz), Parquet or Arrow file")
+    parser.add_argument("--score", required=True, metavar="P", help="column of scores, higher means positive")
+    parser.add_argument("--label", required=True, metavar="Y", help="column of true labels: 0/1, or see --pos-label")
+    parser.add_argument("--group", required=True, action="append", metavar="G", help="column of groups; may repeat")
+    parser.add_argument("--weight", metavar="W", help="column of row weights")
+    parser.add_argument("--pos-label", metavar="VALUE", help="the label that counts as positive")
+    parser.add_argument(
+        "--missing", choices=("error", "group"), default="error", help="rows without a group: error, or a group"
+    )
+    _format_argument(parser)
+
+
+def _format_argument(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--format", choices=("text", "json"), default="text", help="of the standard output")
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"must be a number, '{text}' came") from None
+
+
+def _whole(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"must be a whole number, '{text}' came") from None
+
+
+def _columns(arguments: argparse.Namespace) -> Any:
+    """Checked columns of the file that the arguments name."""
+    from fairroc.columns import read_columns, take_columns
+    from fairroc.files import read_table
+
+    groups: list[str] = arguments.group
+    wanted = [arguments.score, arguments.label, *groups, *([arguments.weight] if arguments.weight else [])]
+    table = read_table(arguments.data, columns=wanted, text_columns=groups)
+    taken = take_columns(
+        table,
+        score=arguments.score,
+        label=arguments.label,
+        group=groups if len(groups) > 1 else groups[0],
+        weight=arguments.weight,
+    )
+    return read_columns(
+        taken.score,
+        taken.label,
+        sensitive_features=taken.group,
+        sample_weight=taken.weight,
+        pos_label=arguments.pos_label,
+        missing=arguments.missing,
+    )
+
+
+def _audit(arguments: argparse.Namespace) -> int:
+    from fairroc.audit import audit_columns
+    from fairroc.checks import check_audit_norm, check_epsilon
+    from fairroc.report.text import audit_text
+
+    check_audit_norm(arguments.norm)
+    if arguments.epsilon is not None:
+        check_epsilon(arguments.epsilon)
+    found = audit_columns(_columns(arguments), norm=arguments.norm, epsilon=arguments.epsilon)
+    print(_json(found.to_dict()) if arguments.format == "json" else audit_text(found))
+    return 1 if found.fair is False else 0
+
+
+def _fit(arguments: argparse.Namespace) -> int:
+    from fairroc.certificate import certify
+    from fairroc.draw import read_key_file
+    from fairroc.files import check_writable
+    from fairroc.fitting import Options, fit
+    from fairroc.report.text import certificate_text
+
+    options = Options.checked(
+        epsilon=arguments.epsilon,
+        norm=arguments.norm,
+        method=arguments.method,
+        queries=arguments.queries,
+        hash=arguments.hash,
+        **({} if arguments.ties is None else {"ties": arguments.ties}),
+    )
+    key = None if arguments.key_file is None else read_key_file(arguments.key_file)
+    check_writable(arguments.output, (".json",))
+    fitted = fit(_columns(arguments), options, key=key)
+    certificate = certify(fitted)
+    fitted.model.save(arguments.output)
+    print(_json(certificate.to_dict()) if arguments.format == "json" else certificate_text(certificate))
+    _say(f"model written to {arguments.output}")
+    return 0
+
+
+def _transform(arguments: argparse.Namespace) -> int:
+    from fairroc.draw import read_key_file
+    from fairroc.files import check_writable, ids_from_text, numbers_from_text, read_table, write_table
+    from fairroc.model import FairModel
+
+    if (arguments.id is None) == (arguments.seed is None):
+        raise DataError(
+            "give either --id (a column: the same person gets the same fair score every time) or --seed N (one "
+            "simulated draw); the fair score is drawn at random."
+        )
+    if arguments.key_file is not None and arguments.id is None:
+        raise DataError("--key-file goes with --id; a seeded simulation uses no key.")
+    check_writable(arguments.output)
+    model = FairModel.load(arguments.model)
+    key = None if arguments.key_file is None else read_key_file(arguments.key_file)
+    column = arguments.column or f"{arguments.score}_fair"
+    table = read_table(arguments.data, text_columns=None)
+    _require(arguments, table.column_names, column)
+    groups = table.select(arguments.group)
+    scores = model.read(
+        numbers_from_text(table.column(arguments.score), arguments.score),
+        groups if len(arguments.group) > 1 else groups.column(0),
+        arguments.on_unknown_group,
+    )
+    ids = None if arguments.id is None else ids_from_text(table.column(arguments.id))
+    uniforms = model.uniforms(table.num_rows, ids=ids, random_state=arguments.seed, key=key)
+    fair = model.fair_scores(scores, uniforms)
+    write_table(table.append_column(column, [fair]), arguments.output)
+    summary = {"rows": table.num_rows, "column": column, "output": str(arguments.output), "unknown": scores.unknown}
+    words = f"{table.num_rows:,} rows with fair scores in column '{column}' written to {arguments.output}"
+    print(_json(summary) if arguments.format == "json" else words)
+    return 0
+
+
+def _require(arguments: argparse.Namespace, present: list[str], column: str) -> None:
+    from fairroc.columns import require_columns
+
+    require_columns([arguments.score, *arguments.group, *([arguments.id] if arguments.id else [])], present)
+    if column in present:
+        raise DataError(f"'{arguments.data}' already has a column '{column}'; name another with --column.")
+
+
+def _demo(arguments: argparse.Namespace) -> int:
+    from fairroc.demo import run_demo
+
+    print(run_demo(Path(arguments.output), epsilon=arguments.epsilon, say=_say))
+    return 0
+
+
+def _json(data: dict[str, Any]) -> str:
+    return json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False)

@@ -1,0 +1,116 @@
+"""Pictures of a fit. Nothing is shown or saved here: the caller gets a matplotlib figure."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fairroc.core.chain import FloatArray
+from fairroc.core.gap import lp_norm, threshold_gap
+from fairroc.core.roc import rates_at
+from fairroc.errors import FairrocError
+from fairroc.fitting import Fitted
+from fairroc.report.text import short
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999933")
+"""Okabe and Ito's palette: told apart by colour-blind readers too; line styles help in print."""
+
+STYLES = ("-", (0, (5, 1.5)), (0, (1, 1)), (0, (4, 1, 1, 1)))
+
+MARKED_SHARES = (0.03, 0.07, 0.12, 0.2, 0.3, 0.4, 0.55, 0.7)
+"""Thresholds to mark: those that accept these shares of all people."""
+
+
+def before_after(fitted: Fitted) -> Figure:
+    """ROC curves of all groups before and after; dots joined by a line share one threshold.
+
+    The curves after are exact expectations over the draw on the fitted people. The same thresholds are marked in both
+    panels (they accept the same shares of all people), and the widest gap over all thresholds in black.
+    """
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise FairrocError("a picture needs matplotlib; install it with: pip install 'fairroc[plot]'.") from None
+    figure = Figure(figsize=(10, 5.4), layout="constrained")
+    left, right = figure.subplots(1, 2, sharex=True, sharey=True)
+    p = 1.0 if fitted.model.norm == 1 else np.inf
+    thresholds = _marked_thresholds(fitted)
+    raw = fitted.raw.curves
+    gap = threshold_gap(raw, p)
+    marked = [np.stack(rates_at(curve, thresholds), axis=1) for curve in raw]
+    widest = [np.stack(rates_at(raw[g], np.array([gap.threshold])), axis=1) for g in gap.pair]
+    _panel(left, fitted, [np.stack((c.fpr, c.tpr), axis=1) for c in raw], marked, widest, gap.value)
+    left.set_title("Before: the original score", loc="left", fontweight="bold")
+    left.set_ylabel("true positive rate")
+    if fitted.solution is None:
+        _panel(right, fitted, [np.stack((c.fpr, c.tpr), axis=1) for c in raw], marked, widest, gap.value)
+    else:
+        _panel(right, fitted, *_after(fitted, thresholds, p))
+    right.set_title(f"After: the fair score, ε = {fitted.model.epsilon:g}", loc="left", fontweight="bold")
+    figure.supxlabel("Dots joined by a line share one threshold.", fontsize=10, color="0.35")
+    return figure
+
+
+def _marked_thresholds(fitted: Fitted) -> FloatArray:
+    """Thresholds that accept given shares of all people."""
+    raw = fitted.raw
+    scores = np.unique(np.concatenate([curve.thresholds for curve in raw.curves]))[::-1]
+    parts = [share * c.share[c.index_at(scores)] for share, c in zip(raw.shares, raw.curves, strict=True)]
+    accepted = np.sum(parts, axis=0)
+    return np.array(scores[np.minimum(np.searchsorted(accepted, MARKED_SHARES), len(scores) - 1)])
+
+
+def _after(
+    fitted: Fitted, thresholds: FloatArray, p: float
+) -> tuple[list[FloatArray], list[FloatArray], list[FloatArray], float]:
+    """The fair score's curves, its points at the thresholds, the two points of its widest gap, and that gap."""
+    assert fitted.solution is not None and fitted.model.scale is not None
+    walks = fitted.solution.walks
+    y = np.unique(np.concatenate([np.arange(len(walks[0].even), dtype=np.float64), *(w.y for w in walks)]))
+    curves = [w.at(y)[:, :2] for w in walks]
+    pairs = list(combinations(range(len(curves)), 2))
+    distances = [lp_norm(*(curves[g] - curves[h]).T, p) for g, h in pairs]
+    best = int(np.argmax([distance.max() for distance in distances]))
+    place = int(distances[best].argmax())
+    at = np.maximum([fitted.model.scale.to_place(t) for t in thresholds], 0.0)
+    widest = [curves[g][place : place + 1] for g in pairs[best]]
+    return curves, [w.at(at)[:, :2] for w in walks], widest, float(distances[best][place])
+
+
+def _panel(
+    axes: Axes,
+    fitted: Fitted,
+    curves: list[FloatArray],
+    marked: list[FloatArray],
+    widest: list[FloatArray],
+    gap: float,
+) -> None:
+    """One panel: curves, dots at the marked thresholds joined across groups, the widest gap with its size."""
+    axes.plot([0, 1], [0, 1], color="0.85", linewidth=1, zorder=0)
+    for points in np.stack(marked, axis=1):
+        axes.plot(points[:, 0], points[:, 1], color="0.55", linewidth=1, marker=".", markersize=5, zorder=3)
+    for g, points in enumerate(curves):
+        fpr, tpr = points.T
+        auc = float(np.dot(np.diff(fpr), tpr[1:] + tpr[:-1]) / 2)
+        style: Any = STYLES[g % len(STYLES)]
+        name = f"{short(fitted.model.names[g])} ({auc:.3f})"
+        axes.plot(fpr, tpr, color=COLOURS[g % len(COLOURS)], linestyle=style, linewidth=1.8, label=name)
+    ends = np.concatenate(widest)
+    axes.plot(ends[:, 0], ends[:, 1], color="black", linewidth=1.5, marker="o", markersize=5, zorder=5)
+    axes.annotate(
+        f"widest gap at\none threshold: {gap:.2f}",
+        xy=tuple(ends.mean(axis=0)),
+        xytext=(0.42, 0.42),
+        arrowprops={"arrowstyle": "-", "color": "0.5", "linewidth": 0.8},
+        fontsize=10,
+    )
+    axes.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), xlabel="false positive rate")
+    axes.set_box_aspect(1)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(loc="lower right", frameon=False, title="group (AUC)")

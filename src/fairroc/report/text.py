@@ -1,0 +1,102 @@
+"""Results as plain text for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from fairroc.audit import Audit
+from fairroc.certificate import Certificate
+
+NAME_WIDTH = 28
+"""Longer group names are shortened in tables (the JSON output keeps them whole)."""
+
+
+def audit_text(audit: Audit) -> str:
+    """An audit in a few lines and a table of groups."""
+    first, second = audit.gap_pair
+    lines = [
+        f"{audit.rows:,} rows, {len(audit.groups)} groups. AUC of all people {audit.auc:.4f}.",
+        "",
+        f"Largest gap at one threshold ({norm_words(audit.norm)}): {audit.gap:.4f}",
+        f"  at score >= {audit.gap_threshold:g}, between '{first}' and '{second}'",
+        f"Largest difference of TPR at equal FPR: {audit.curve_gap:.4f}",
+    ]
+    if audit.epsilon is not None:
+        verdict = "within" if audit.fair else "NOT within"
+        lines.append(f"The gap is {verdict} epsilon = {audit.epsilon:g} at every threshold.")
+    rows = [[g.group, f"{g.rows:,}", f"{g.positives:,}", f"{g.auc:.4f}"] for g in audit.groups]
+    return "\n".join([*lines, "", *table(["group", "rows", "positives", "AUC"], rows)])
+
+
+def certificate_text(certificate: Certificate) -> str:
+    """A fit in a few lines: what it cost, what is possible, who is drawn."""
+    c = certificate
+    lines = [
+        f"{c.rows:,} rows, {len(c.groups)} groups, epsilon {c.epsilon:g} ({norm_words(c.norm)}), method {c.method}.",
+        "",
+    ]
+    if c.unchanged:
+        lines.append(f"The score already meets epsilon (gap {c.gap:.4f}): it stays as it is, nothing is drawn.")
+    lines += table(
+        ["", "before", "after", ""],
+        [
+            ["largest gap at any threshold", f"{c.gap_before:.4f}", f"{c.gap:.4f}", f"allowed {c.epsilon:g}"],
+            ["AUC of all people", f"{c.auc_before:.4f}", f"{c.auc:.4f}", f"no fair score exceeds {c.auc_bound:.4f}"],
+        ],
+    )
+    rows = [
+        [
+            g.group,
+            f"{g.rows:,}",
+            f"{g.auc_before:.4f}",
+            f"{g.auc:.4f}",
+            f"{g.auc_fair:.4f}",
+            f"{g.transport_share:.1%}",
+            f"{g.tie_share:.1%}",
+        ]
+        for g in c.groups
+    ]
+    lines += ["", *table(["group", "rows", "AUC before", "after", "best fair", "moved by draw", "tie drawn"], rows)]
+    lines += ["", f"Ties: {tie_words(c)} {c.levels} levels. Figures are exact expectations on the fitted rows;"]
+    lines += ["people not seen yet will show a larger gap."]
+    for g in c.groups:
+        if g.pla_loss is not None:
+            lines.append(
+                f"Query model, group '{short(g.group)}': its AUC is known to within {g.pla_loss.bound:.4f} "
+                f"(the paper's estimate: {g.pla_loss.paper:.4f})."
+            )
+    return "\n".join(lines)
+
+
+def tie_words(certificate: Certificate) -> str:
+    """How ties were treated, as a sentence."""
+    if certificate.unchanged:
+        return "as in the original score."
+    if certificate.ties == "order":
+        return f"raw order kept (internal epsilon {certificate.inner_epsilon:.4g})."
+    return "drawn."
+
+
+def norm_words(norm: float | int | str) -> str:
+    """A norm as a formula of the two rates."""
+    if norm == 1:
+        return "|dFPR| + |dTPR|"
+    if norm in ("inf", float("inf")):
+        return "larger of |dFPR| and |dTPR|"
+    return f"L-{norm:g} distance of (FPR, TPR)" if not isinstance(norm, str) else norm
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """Lines of a table: first column to the left, the others to the right."""
+    cells = [[short(row[0]), *row[1:]] for row in [head, *rows]]
+    widths = [max(len(row[i]) for row in cells) for i in range(len(head))]
+    return [
+        "  ".join([row[0].ljust(widths[0]), *(c.rjust(w) for c, w in zip(row[1:], widths[1:], strict=True))]).rstrip()
+        for row in cells
+    ]
+
+
+def short(name: str) -> str:
+    """A group name that fits a table: no line breaks, not too long."""
+    flat = " ".join(name.split())
+    return flat if len(flat) <= NAME_WIDTH else flat[: NAME_WIDTH - 1] + "…"

@@ -1,0 +1,65 @@
+"""The ascent raises the pooled area and never leaves the fair curves."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from oracles import pair_gap
+from strategies import EPSILONS, NORMS, SEEDS, weighted_families
+
+from fairroc.core.ascent import ascend, spaced, take_turns
+from fairroc.core.coupling import closed_form
+from fairroc.core.optimal import optimal
+from fairroc.core.tuples import heights, pooled_area
+
+
+def assert_feasible(fair, u):
+    """Fair at every level, never back, from 0 to 2."""
+    assert (u[0] == 0.0).all()
+    assert (u[-1] == 2.0).all()
+    assert (np.diff(u, axis=0) >= 0).all()
+    assert pair_gap(u, heights(fair.curves, u), fair.norm) <= 2 * fair.radius + 1e-12
+
+
+@settings(max_examples=40)
+@given(weighted_families(), EPSILONS, NORMS)
+def test_the_ascent_never_lowers_the_pooled_area(weighted, epsilon, norm):
+    """From the spaced closed form the ascent stays feasible and gains, or keeps, pooled area."""
+    hulls, weights0, weights1 = weighted
+    fair = optimal(hulls, epsilon, norm)
+    start = spaced(closed_form(fair), 1 / 16)
+    end = ascend(fair, start, weights0, weights1)
+    assert_feasible(fair, end)
+    before, after = (pooled_area(u, heights(fair.curves, u), weights0, weights1) for u in (start, end))
+    assert after >= before - 1e-12
+
+
+@settings(max_examples=40)
+@given(weighted_families(), EPSILONS, NORMS)
+def test_taking_turns_stays_feasible_and_gains(weighted, epsilon, norm):
+    """The added levels are fair and in order; the old ones stay; the pooled area does not fall."""
+    hulls, weights0, weights1 = weighted
+    fair = optimal(hulls, epsilon, norm)
+    start = spaced(closed_form(fair), 1 / 16)
+    end = take_turns(fair, start, weights0, weights1)
+    assert_feasible(fair, end)
+    assert {tuple(row) for row in start} <= {tuple(row) for row in end}
+    before, after = (pooled_area(u, heights(fair.curves, u), weights0, weights1) for u in (start, end))
+    assert after >= before - 1e-12
+
+
+@given(SEEDS, st.integers(2, 9), st.integers(1, 5), st.sampled_from([1 / 512, 0.03, 0.5, 3.0]))
+def test_spaced_respects_the_spacing(seed, levels, groups, spacing):
+    """No step is longer than the spacing; all old levels stay; new ones lie on the line between them."""
+    rng = np.random.default_rng(seed)
+    u = np.sort(rng.choice([0.0, 0.1, 0.7, 1.3, 2.0], (levels, groups)), axis=0)
+    fine = spaced(u, spacing)
+    assert np.diff(fine, axis=0).max() <= spacing * (1 + 1e-12)
+    assert (np.diff(fine, axis=0) >= -1e-15).all()
+    assert {tuple(row) for row in u} <= {tuple(row) for row in fine}
+    total, fine_total = u.sum(axis=1), fine.sum(axis=1)
+    once = np.concatenate(([True], np.diff(total) > 0))
+    for g in range(groups):
+        assert np.abs(np.interp(fine_total, total[once], u[once, g]) - fine[:, g]).max() <= 1e-12
+    assert len(fine) <= len(u) + np.ceil(np.diff(u, axis=0).max(axis=1) / spacing).sum()

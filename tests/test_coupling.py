@@ -1,0 +1,159 @@
+"""One threshold scale for all groups: fair, monotone, concave, and as good as a dynamic program."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from oracles import best_pooled_on_grid, pair_gap
+from strategies import (
+    DIAGONAL,
+    EPSILONS,
+    NORMS,
+    PERFECT,
+    chain_of_edges,
+    class_shares,
+    populations,
+    smooth_chain,
+    weighted_families,
+)
+
+from fairroc.core.bound import pooled_bound
+from fairroc.core.coupling import Levels, closed_form, couple, prune, with_vertices
+from fairroc.core.optimal import optimal
+from fairroc.core.tuples import heights
+
+GROUP_LOSS = 1e-3
+"""What inserting the vertices may cost a group's AUC on synthetic curves (measured: below 4e-4)."""
+
+PRUNED = 1e-7
+"""What dropping levels may cost in all."""
+
+
+def assert_one_score(fair, levels: Levels) -> None:
+    """Fair, rising in both rates, from (0, 0) to (1, 1), concave, and nowhere above the fair curves."""
+    assert pair_gap(levels.u, levels.v, fair.norm) <= 2 * fair.radius + 1e-12
+    assert levels.gap(fair.norm) == pytest.approx(pair_gap(levels.u, levels.v, fair.norm), abs=1e-14)
+    assert (levels.u[0] == 0.0).all()
+    assert (levels.u[-1] == 2.0).all()
+    assert (levels.v[[0, -1]] == 0.0).all()
+    assert (np.diff(levels.u, axis=0) >= 0).all()
+    assert (np.diff(levels.fpr, axis=0) >= -1e-12).all()
+    assert (np.diff(levels.tpr, axis=0) >= -1e-12).all()
+    assert (levels.v <= heights(fair.curves, levels.u) + 1e-12).all()
+    du, dv = np.diff(levels.u, axis=0), np.diff(levels.v, axis=0)
+    assert (du[:-1] * dv[1:] - dv[:-1] * du[1:] <= 1e-12).all()
+
+
+def loss(fair, levels: Levels) -> float:
+    """The most that any group's AUC falls short of its fair curve's."""
+    return float((np.array([curve.auc for curve in fair.curves]) - levels.group_aucs()).max())
+
+
+def on_curves(fair, u) -> Levels:
+    """Levels at the fair curves' own heights."""
+    return Levels(u.copy(), heights(fair.curves, u))
+
+
+@given(weighted_families(8), EPSILONS, NORMS)
+def test_the_closed_form_walks_the_fair_curves(weighted, epsilon, norm):
+    """The closed form is one score with exactly the fair curves' AUC in every group."""
+    fair = optimal(weighted[0], epsilon, norm)
+    levels = on_curves(fair, closed_form(fair))
+    assert_one_score(fair, levels)
+    assert abs(loss(fair, levels)) <= 1e-9
+
+
+@settings(max_examples=50)
+@given(populations(), EPSILONS, NORMS)
+def test_the_closed_form_holds_for_any_rows(population, epsilon, norm):
+    """The same for hulls of rows with ties, extremes, wild weights and three people."""
+    fair = optimal([sample.curve.hull for sample in population], epsilon, norm)
+    levels = on_curves(fair, closed_form(fair))
+    assert_one_score(fair, levels)
+    assert abs(loss(fair, levels)) <= 1e-9
+
+
+@given(weighted_families(), EPSILONS, NORMS)
+def test_inserting_vertices_keeps_one_score(weighted, epsilon, norm):
+    """From a thinned closed form, every vertex of every curve becomes a level; old levels stay on the curves."""
+    fair = optimal(weighted[0], epsilon, norm)
+    thin = closed_form(fair)
+    thin = np.concatenate((thin[:-1:3], thin[-1:]))
+    levels = with_vertices(fair, thin)
+    assert_one_score(fair, levels)
+    for g, curve in enumerate(fair.curves):
+        distance = np.abs(curve.u[:, None] - levels.u[None, :, g]).min(axis=1)
+        assert distance.max() <= 1e-12
+    assert (levels.group_aucs() >= on_curves(fair, thin).group_aucs() - 1e-12).all()
+
+
+@given(weighted_families(), EPSILONS, NORMS)
+def test_pruning_costs_almost_nothing(weighted, epsilon, norm):
+    """Fewer levels, still one score, and next to no area lost by any group or by all together."""
+    hulls, weights0, weights1 = weighted
+    fair = optimal(hulls, epsilon, norm)
+    full = with_vertices(fair, closed_form(fair))
+    few = prune(full, weights0, weights1)
+    assert_one_score(fair, few)
+    assert {tuple(row) for row in few.u} <= {tuple(row) for row in full.u}
+    assert np.abs(few.group_aucs() - full.group_aucs()).max() <= PRUNED
+    assert abs(few.pooled_auc(weights0, weights1) - full.pooled_auc(weights0, weights1)) <= PRUNED
+    again = prune(few, weights0, weights1)
+    assert again.u.tolist() == few.u.tolist()
+
+
+@settings(max_examples=40)
+@given(weighted_families(), EPSILONS, NORMS)
+def test_couple_is_between_the_closed_form_and_the_bound(weighted, epsilon, norm):
+    """With and without a guide: one score, group AUCs kept, pooled AUC above the closed form's, below the bound."""
+    hulls, weights0, weights1 = weighted
+    fair = optimal(hulls, epsilon, norm)
+    floor = on_curves(fair, closed_form(fair)).pooled_auc(weights0, weights1)
+    bound = pooled_bound(hulls, weights0, weights1, epsilon, norm)
+    plain = couple(fair, weights0, weights1)
+    guided = couple(fair, weights0, weights1, bound.tuples)
+    for levels in (plain, guided):
+        assert_one_score(fair, levels)
+        assert loss(fair, levels) <= GROUP_LOSS
+        assert floor - PRUNED <= levels.pooled_auc(weights0, weights1) <= bound.auc + 1e-9
+    assert guided.pooled_auc(weights0, weights1) >= plain.pooled_auc(weights0, weights1)
+
+
+@settings(max_examples=25)
+@given(populations(max_groups=8), EPSILONS, NORMS)
+def test_couple_any_rows(population, epsilon, norm):
+    """Rows of every kind, up to eight groups, the smallest of two people: one score within the promises."""
+    hulls = [sample.curve.hull for sample in population]
+    weights0, weights1, _ = class_shares(population)
+    fair = optimal(hulls, epsilon, norm)
+    levels = couple(fair, weights0, weights1)
+    assert_one_score(fair, levels)
+    assert loss(fair, levels) <= GROUP_LOSS
+    floor = on_curves(fair, closed_form(fair)).pooled_auc(weights0, weights1)
+    assert levels.pooled_auc(weights0, weights1) >= floor - PRUNED
+
+
+@pytest.mark.parametrize("norm", [1, "inf"])
+@pytest.mark.parametrize("epsilon", [0.05, 0.3])
+def test_no_monotone_path_on_a_grid_is_better(epsilon, norm):
+    """Two groups: the best monotone fair path over a grid of both curves does not beat the coupling."""
+    hulls = [smooth_chain(0.15, 17), chain_of_edges([(1, 6), (2, 2), (7, 2)])]
+    weights0, weights1 = np.array([0.7, 0.3]), np.array([0.35, 0.65])
+    fair = optimal(hulls, epsilon, norm)
+    best = best_pooled_on_grid(fair.curves, epsilon, norm, weights0, weights1, 81)
+    guide = pooled_bound(hulls, weights0, weights1, epsilon, norm).tuples
+    found = couple(fair, weights0, weights1, guide).pooled_auc(weights0, weights1)
+    assert best <= found + 1e-3
+
+
+@pytest.mark.parametrize("norm", [1, "inf"])
+def test_hand_made_couplings(norm):
+    """Perfect groups stay perfect; with a useless group and no tolerance all are useless; one point suffices."""
+    half = np.array([0.5, 0.5])
+    perfect = couple(optimal([PERFECT, PERFECT], 0.1, norm), half, half)
+    assert perfect.group_aucs().tolist() == [1.0, 1.0]
+    assert perfect.pooled_auc(half, half) == 1.0
+    useless = couple(optimal([PERFECT, DIAGONAL], 0.0, norm), half, half)
+    assert useless.u.tolist() == [[0.0, 0.0], [2.0, 2.0]]
+    assert useless.pooled_auc(half, half) == 0.5
