@@ -178,7 +178,7 @@ def take_columns(
     group: str | Sequence[str],
     label: str | None = None,
     weight: str | None = None,
-    id: str | None = None,  # noqa: A002 - the column's role is called id wherever users meet it
+    id: str | None = None,
 ) -> TakenColumns:
     """Pick native columns by name from any eager frame that narwhals knows."""
     try:

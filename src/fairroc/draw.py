@@ -128,7 +128,7 @@ def uniforms_from_ids(
     *,
     salt: int,
     key: bytes | str | None = None,
-    hash: str = "xxh64",  # noqa: A002
+    hash: str = "xxh64",
 ) -> NDArray[np.float64]:
     """One number in [0, 1) per id, the same for the same id, salt, key and hash, whatever the order.
 

@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from fairroc.certificate import Certificate, certify
+from fairroc.checks import Missing
 from fairroc.columns import read_columns
 from fairroc.core.chain import FloatArray
 from fairroc.fitting import Fitted, Options, fit
@@ -74,7 +75,7 @@ class FairROC(BaseEstimator):  # type: ignore[misc]
         key: bytes | str | None = None,
         hash: str = "xxh64",
         pos_label: Any = None,
-        missing: str = "error",
+        missing: Missing = "error",
         min_class_rows: int = 1,
         on_unknown_group: str | None = None,
         salt: int | None = None,
@@ -93,7 +94,7 @@ class FairROC(BaseEstimator):  # type: ignore[misc]
         self.salt = salt
 
     def fit(self, scores: Any, y: Any, *, sensitive_features: Any, sample_weight: Any = None) -> Self:
-        """Fit to scores (any finite scale, higher means positive), labels and groups (several columns: intersection)."""
+        """Fit to scores (any scale, higher means positive), labels and groups (several columns: intersection)."""
         options = Options.checked(
             epsilon=self.epsilon,
             norm=self.norm,

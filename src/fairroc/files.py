@@ -234,7 +234,7 @@ def numbers_from_text(column: Any, name: str) -> Any:
         for row, value in enumerate(column.to_pylist(), start=1):
             if value is not None and not _is_number(value):
                 raise DataError(
-                    f"column {name!r} must hold numbers; row {row} holds {value!r}. Mend the value or name another column."
+                    f"column {name!r} must hold numbers; row {row} holds {value!r}. Mend it or name another column."
                 ) from None
         raise
 

@@ -183,7 +183,7 @@ def _kernel_from_data(data: dict[str, Any], levels: int, name: str) -> Kernel:
 
     table = np.zeros((len(data["table"]), levels))
     for i, (first, *chances) in enumerate(data["table"]):
-        hold(0 <= first and first + len(chances) <= levels, "a table row reaches beyond the levels")
+        hold(first >= 0 and first + len(chances) <= levels, "a table row reaches beyond the levels")
         table[i, first : first + len(chances)] = chances
     hold(bool(np.isfinite(table).all() and (table >= 0).all()), "probabilities must be finite and not negative")
     hold(bool((np.abs(table.sum(axis=1) - 1) <= SUM_TOLERANCE).all()), "table rows must sum to one")

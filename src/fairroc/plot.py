@@ -75,7 +75,8 @@ def _after(
     y = np.unique(np.concatenate([np.arange(len(walks[0].even), dtype=np.float64), *(w.y for w in walks)]))
     curves = [w.at(y)[:, :2] for w in walks]
     pairs = list(combinations(range(len(curves)), 2))
-    distances = [lp_norm(*(curves[g] - curves[h]).T, p) for g, h in pairs]
+    between = [curves[g] - curves[h] for g, h in pairs]
+    distances = [lp_norm(d[:, 0], d[:, 1], p) for d in between]
     best = int(np.argmax([distance.max() for distance in distances]))
     place = int(distances[best].argmax())
     at = np.maximum([fitted.model.scale.to_place(t) for t in thresholds], 0.0)
