@@ -1,6 +1,6 @@
 """Which default is better on people the post-processor has not seen: ``ties="draw"`` or ``ties="order"``?
 
-    python benchmarks/ties.py --seeds 10      # about eight minutes on two cores
+    python benchmarks/ties.py --seeds 10      # about six minutes on two idle cores
     python benchmarks/ties.py --quick         # under a minute
 
 Adult (by sex) and COMPAS (African-American or not) are split 70 / 15 / 15: a classifier learns on the first part, the
@@ -16,14 +16,16 @@ All numbers are means over seeded splits with the standard error of that mean; d
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import time
 import warnings
-from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import product
+from pathlib import Path
 from statistics import NormalDist
 from typing import Any
 
@@ -99,6 +101,8 @@ class Outcome:
     ties: str
     values: dict[str, float]
 
+
+Result = tuple[list[Outcome], list[Outcome]]  # of fair scores, of raw scores
 
 # -- data --------------------------------------------------------------------------------------------------------------
 
@@ -270,7 +274,7 @@ def outcome(case: Case, seed: int, epsilon: float, ties: str, thresholds: int) -
     return Outcome(case.name, seed, epsilon, ties, values)
 
 
-def job(source: str, seed: int, thresholds: int, epsilons: Sequence[float]) -> tuple[list[Outcome], list[Outcome]]:
+def job(source: str, seed: int, thresholds: int, epsilons: Sequence[float]) -> Result:
     """All cells of one split of one data source, and the raw scores' figures."""
     done, raw = [], []
     for case in synthetic_cases(seed) if source == "synthetic" else real_cases(source, seed):
@@ -370,23 +374,20 @@ def count_table(cells: Cells) -> str:
     return table(["measure", "median difference", "order clearly lower", "not clear", "order clearly higher"], rows)
 
 
-def mean_frontier(cells: Cells, name: Key, ties: str, gap: str, seeds: Sequence[int]) -> tuple[Array, Array]:
-    """Mean test gap and mean test AUC over splits, one point for each epsilon, in order of the gap."""
+def mean_frontier(cells: Cells, name: Key, ties: str, gap: str, seeds: Sequence[int]) -> Array:
+    """Mean test gap, test AUC and share of fallbacks over splits: a row for each epsilon, in order of the gap."""
     points = []
     for eps in SWEEP:
         chosen = [cells[name, eps, ties][seed] for seed in seeds]
-        points.append((np.mean([v[gap] for v in chosen]), np.mean([v["auc"] for v in chosen])))
-    points.sort()
-    return np.array([p[0] for p in points]), np.array([p[1] for p in points])
+        points.append([np.mean([v[measure] for v in chosen]) for measure in (gap, "auc", "fallback")])
+    return np.array(sorted(points))
 
 
 def at_gap(cells: Cells, name: Key, gap: str, target: float, seeds: Sequence[int]) -> Array:
-    """Test AUC of draw and of order where their mean frontiers pass a test gap; NaN outside their range."""
-    values = []
-    for ties in MODES:
-        x, y = mean_frontier(cells, name, ties, gap, seeds)
-        values.append(np.interp(target, x, y, left=np.nan, right=np.nan))
-    return np.array(values)
+    """AUC of draw, AUC of order, fallbacks of order where the mean frontiers pass a test gap; NaN out of range."""
+    draw, order = (mean_frontier(cells, name, ties, gap, seeds) for ties in MODES)
+    pairs = ((draw, 1), (order, 1), (order, 2))
+    return np.array([np.interp(target, line[:, 0], line[:, c], left=np.nan, right=np.nan) for line, c in pairs])
 
 
 def jackknife(values: Array) -> float:
@@ -394,21 +395,45 @@ def jackknife(values: Array) -> float:
     return float(np.sqrt((n - 1) / n * ((values - values.mean()) ** 2).sum()))
 
 
-def frontier_table(cells: Cells, gap: str) -> str:
-    rows = []
+def frontier_rows(cells: Cells, gap: str) -> Iterator[tuple[Key, float, Array, float]]:
+    """Name, target, what `at_gap` says there, and the jackknife error of order - draw; ranges all splits cover."""
     for name in names_in(cells):
         seeds = list(cells[name, SWEEP[0], "draw"])
         for target in TARGETS:
-            draw, order = at_gap(cells, name, gap, target, seeds)
-            if np.isnan(draw) or np.isnan(order):
-                continue
-            without = [at_gap(cells, name, gap, target, [s for s in seeds if s != left]) for left in seeds]
-            se = jackknife(np.array([pair[1] - pair[0] for pair in without]))
-            ratio = (order - draw) / se if se > 0 else 0.0
-            word = "order" if ratio > 2 else "draw" if ratio < -2 else "not clear"
-            rows.append([*name, f"{target:g}", f"{draw:.4f}", f"{order:.4f}", f"{order - draw:+.4f} ± {se:.4f}", word])
-    head = ["data", "model", "calibration", MEASURES[gap], "AUC draw", "AUC order", "order - draw", "better"]
-    return table(head, rows)
+            without = np.array([at_gap(cells, name, gap, target, [s for s in seeds if s != out]) for out in seeds])
+            found = at_gap(cells, name, gap, target, seeds)
+            if np.isfinite(without).all() and np.isfinite(found).all():
+                yield name, target, found, jackknife(without[:, 1] - without[:, 0])
+
+
+def better(difference: float, se: float, fallback: float) -> str:
+    if fallback > 0.99:
+        return "same (fallback)"
+    if abs(difference) <= 2 * se:
+        return "not clear"
+    return "order" if difference > 0 else "draw"
+
+
+def frontier_table(cells: Cells, gap: str) -> str:
+    rows, words = [], Counter[str]()
+    for name, target, (draw, order, fallback), se in frontier_rows(cells, gap):
+        word = better(order - draw, se, fallback)
+        words[f"{name[0]}: {word}"] += 1
+        figures = [f"{fallback:.0%}", f"{draw:.4f}", f"{order:.4f}", f"{order - draw:+.4f} ± {se:.4f}"]
+        rows.append([*name, f"{target:g}", *figures, word])
+    head = [
+        "data",
+        "model",
+        "calibration",
+        MEASURES[gap],
+        "fallback",
+        "AUC draw",
+        "AUC order",
+        "order - draw",
+        "better",
+    ]
+    counts = ", ".join(f"{word} {count}" for word, count in sorted(words.items()))
+    return f"{table(head, rows)}\n\nRows by verdict: {counts}."
 
 
 def floor_table(cells: Cells) -> str:
@@ -438,10 +463,27 @@ def report(outcomes: Sequence[Outcome], raw: Sequence[Outcome]) -> Iterator[str]
     yield f"## Smallest mean test gap over the sweep (and its epsilon)\n\n{floor_table(cells)}"
 
 
-def run(jobs: Sequence[tuple[str, int, int, Sequence[float]]], workers: int) -> tuple[list[Outcome], list[Outcome]]:
-    with ProcessPoolExecutor(workers, initializer=threadpool_limits, initargs=(1,)) as pool:
-        results = list(pool.map(job, *zip(*jobs, strict=True)))
-    return [one for done, _ in results for one in done], [one for _, raw in results for one in raw]
+def saved(results: Iterable[Result], path: Path | None) -> Iterator[Result]:
+    """Pass results on, each also written to a file as a line of JSON as soon as it is there."""
+    for done, raw in results:
+        if path is not None:
+            with path.open("a") as file:
+                file.write(json.dumps([[asdict(one) for one in part] for part in (done, raw)]) + "\n")
+        yield done, raw
+
+
+def loaded(path: Path) -> Iterator[Result]:
+    for line in path.read_text().splitlines():
+        done, raw = ([Outcome(**{**one, "name": tuple(one["name"])}) for one in part] for part in json.loads(line))
+        yield done, raw
+
+
+def computed(options: argparse.Namespace) -> Iterator[Result]:
+    sources = ("compas", "synthetic") if options.quick else ("adult", "compas", "synthetic")
+    seeds, thresholds = (2, 100) if options.quick else (options.seeds, 400)
+    jobs = [(source, seed, thresholds, SWEEP) for seed in range(seeds) for source in sources]
+    with ProcessPoolExecutor(options.workers, initializer=threadpool_limits, initargs=(1,)) as pool:
+        yield from saved(pool.map(job, *zip(*jobs, strict=True)), options.save)
 
 
 def main() -> None:
@@ -449,14 +491,16 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=10, help="number of seeded splits")
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--quick", action="store_true", help="two splits, fewer thresholds, no Adult")
+    parser.add_argument("--save", type=Path, help="append the results to this file as they come")
+    parser.add_argument("--load", type=Path, help="print the tables of a saved file; nothing is computed")
     options = parser.parse_args()
-    sources = ("compas", "synthetic") if options.quick else ("adult", "compas", "synthetic")
-    seeds, thresholds = (2, 100) if options.quick else (options.seeds, 400)
     begin = time.perf_counter()
-    outcomes, raw = run([(s, seed, thresholds, SWEEP) for s in sources for seed in range(seeds)], options.workers)
-    print(f"# Ties drawn or in raw order: {seeds} splits, norm 1\n")
+    results = list(loaded(options.load) if options.load else computed(options))
+    outcomes, raw = [one for done, _ in results for one in done], [one for _, part in results for one in part]
+    print(f"# Ties drawn or in raw order: {len({one.seed for one in outcomes})} splits, norm 1\n")
     print("\n\n".join(report(outcomes, raw)))
-    print(f"\n{time.perf_counter() - begin:.0f} s on {options.workers} processes")
+    if not options.load:
+        print(f"\n{time.perf_counter() - begin:.0f} s on {options.workers} processes")
 
 
 if __name__ == "__main__":

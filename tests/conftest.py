@@ -1,13 +1,14 @@
 """One hypothesis profile for all tests: the same examples on every run, no clocks."""
 
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 
 settings.register_profile(
     "fairroc",
     derandomize=True,
     deadline=None,
-    max_examples=60,
+    max_examples=40,
     print_blob=True,
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("fairroc")
+settings.register_profile("quick", settings.get_profile("fairroc"), phases=[Phase.explicit, Phase.generate])

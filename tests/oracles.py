@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import combinations, product
+from itertools import combinations, pairwise, product
 
 import numpy as np
 from scipy.optimize import linprog
@@ -104,7 +104,7 @@ def pooled_sandwich(
     points.append((1.0, 1.0))
     lines.append((1.0, 0.0, 1.0))
     corners = [(0.0, 0.0)]
-    for (a1, b1, c1), (a2, b2, c2) in zip(lines[:-1], lines[1:], strict=True):
+    for (a1, b1, c1), (a2, b2, c2) in pairwise(lines):
         det = a1 * b2 - a2 * b1
         corners.append(((a1 * c2 - a2 * c1) / -det, (b2 * c1 - b1 * c2) / det))
     corners.append((1.0, 1.0))

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from oracles import pair_gap
-from strategies import EPSILONS, NORMS, SEEDS, weighted_families
 
 from fairroc.core.ascent import ascend, spaced, take_turns
 from fairroc.core.coupling import closed_form
 from fairroc.core.optimal import optimal
 from fairroc.core.tuples import heights, pooled_area
+from oracles import pair_gap
+from strategies import EPSILONS, NORMS, SEEDS, weighted_families
 
 
 def assert_feasible(fair, u):

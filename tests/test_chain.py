@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from oracles import hull_height, is_hull_vertex, minkowski_height
-from strategies import CHAINS, DIAGONAL, NORMS, PERFECT, SEEDS, chain_of_edges, families
 
 from fairroc.core.chain import Chain, chain_through, concave_hull, dilate, meet
+from oracles import hull_height, is_hull_vertex, minkowski_height
+from strategies import CHAINS, DIAGONAL, NORMS, PERFECT, SEEDS, chain_of_edges, families
 
 RADII = st.sampled_from([0.0, 1e-6, 0.025, 0.15, 0.5, 1.0])
 STEPS = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), min_size=1, max_size=16)

@@ -5,6 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from hypothesis import given, settings
+
+from fairroc.core.bound import pooled_bound
+from fairroc.core.coupling import Levels, closed_form, couple, prune, with_vertices
+from fairroc.core.optimal import optimal
+from fairroc.core.tuples import heights
 from oracles import best_pooled_on_grid, pair_gap
 from strategies import (
     DIAGONAL,
@@ -17,11 +22,6 @@ from strategies import (
     smooth_chain,
     weighted_families,
 )
-
-from fairroc.core.bound import pooled_bound
-from fairroc.core.coupling import Levels, closed_form, couple, prune, with_vertices
-from fairroc.core.optimal import optimal
-from fairroc.core.tuples import heights
 
 GROUP_LOSS = 1e-3
 """What inserting the vertices may cost a group's AUC on synthetic curves (measured: below 4e-4)."""
@@ -103,7 +103,7 @@ def test_pruning_costs_almost_nothing(weighted, epsilon, norm):
     assert again.u.tolist() == few.u.tolist()
 
 
-@settings(max_examples=40)
+@settings(max_examples=30)
 @given(weighted_families(), EPSILONS, NORMS)
 def test_couple_is_between_the_closed_form_and_the_bound(weighted, epsilon, norm):
     """With and without a guide: one score, group AUCs kept, pooled AUC above the closed form's, below the bound."""

@@ -15,7 +15,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairroc.errors import DataError
-from fairroc.files import TABLE_SUFFIXES, check_writable, read_table, write_table, write_text_atomic
+from fairroc.files import (
+    TABLE_SUFFIXES,
+    _needs_quotes,
+    check_writable,
+    ids_from_text,
+    is_csv,
+    numbers_from_text,
+    read_table,
+    write_table,
+    write_text_atomic,
+)
 
 TABLE = pa.table({"p": [0.1, 0.25, 1 / 3], "sex": ["F", "M", "01"], "y": [0, 1, 1]})
 
@@ -252,3 +262,181 @@ def test_check_writable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(os, "access", lambda *_: False)
     with pytest.raises(DataError, match=r"no permission to write in '.*'; name another folder"):
         check_writable(tmp_path / "t.csv")
+
+
+# ---- text that must come back as it was ----------------------------------------------------------------------
+
+MESSY = """\
+id,zip,day,na,note,"a ""name"", quoted"
+1,01234,2020-01-31,NA,"say ""hi"", all",x
+,00000,1/2/2020,,,
+0010,1e3,2020-01-31T00:00:00Z,null,"two
+lines",NaN
+ 7 ,+5,true,N/A,'single', lead and trail
+"""
+FIELDS = st.text(st.sampled_from("aé👩 ,\"\t\r\n'01.-NA"), max_size=6)
+
+
+def csv_bytes(rows: list[list[str]], delimiter: str) -> bytes:
+    """CSV with quotes around those fields alone that need them."""
+
+    def field(text: str) -> str:
+        quoted = '"' + text.replace('"', '""') + '"'
+        return quoted if set(text) & {'"', "\r", "\n", delimiter} else text
+
+    return "".join(delimiter.join(map(field, row)) + "\n" for row in rows).encode()
+
+
+def test_all_columns_as_text(tmp_path: Path) -> None:
+    table = read_table(csv_file(tmp_path, "a,b,c\n01,2020-01-31,true\n1.50,NA,\n"), text_columns=None)
+    assert {str(field.type) for field in table.schema} == {"string"}
+    assert table.to_pydict() == {"a": ["01", "1.50"], "b": ["2020-01-31", "NA"], "c": ["true", None]}
+
+
+def test_some_columns_as_text(tmp_path: Path) -> None:
+    path = csv_file(tmp_path, "a,b\n01,02\n")
+    assert read_table(path, ["b"], text_columns=None).to_pydict() == {"b": ["02"]}
+    assert read_table(path, text_columns=["b"]).to_pydict() == {"a": [1], "b": ["02"]}
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".arrow"])
+def test_text_columns_leave_the_types_of_other_formats(tmp_path: Path, suffix: str) -> None:
+    write_table(TABLE, tmp_path / f"t{suffix}")
+    assert read_table(tmp_path / f"t{suffix}", text_columns=None).equals(TABLE)
+
+
+@pytest.mark.parametrize("name", ["d.csv", "d.csv.gz"])
+def test_csv_comes_back_byte_for_byte(tmp_path: Path, name: str) -> None:
+    write_table(read_table(csv_file(tmp_path, MESSY, name), text_columns=None), tmp_path / f"out_{name}")
+    data = (tmp_path / f"out_{name}").read_bytes()
+    assert (gzip.decompress(data) if name.endswith(".gz") else data).decode() == MESSY
+
+
+@given(
+    st.lists(st.tuples(FIELDS, FIELDS), min_size=1, max_size=5),
+    st.lists(FIELDS.filter(bool), min_size=2, max_size=2, unique=True),
+    st.sampled_from([".csv", ".tsv"]),
+)
+def test_any_text_comes_back_byte_for_byte(
+    tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[str, str]], names: list[str], suffix: str
+) -> None:
+    folder = tmp_path_factory.mktemp("c")
+    data = csv_bytes(
+        [["n", *names], *([str(i), *row] for i, row in enumerate(rows))], "," if suffix == ".csv" else "\t"
+    )
+    table = read_table(csv_file(folder, data, f"d{suffix}"), text_columns=None)
+    assert table.column_names == ["n", *names]
+    assert list(zip(*(table[name].to_pylist() for name in names), strict=True)) == [
+        (first or None, second or None) for first, second in rows
+    ]
+    write_table(table, folder / f"out{suffix}")
+    assert (folder / f"out{suffix}").read_bytes() == data
+
+
+def test_quotes_stand_only_where_they_are_needed(tmp_path: Path) -> None:
+    day = pa.array([0, 1], pa.date32())
+    kinds = pa.array(["a,b", "c"]).dictionary_encode()
+    large = pa.array(['"', None], pa.large_string())
+    table = pa.table({"p": [0.1, 1e-300], "n": [1, None], "b": [True, False], "d": day, "k": kinds, "l": large})
+    write_table(table, tmp_path / "t.csv")
+    assert (tmp_path / "t.csv").read_text().splitlines() == [
+        "p,n,b,d,k,l",
+        '0.1,1,true,1970-01-01,"a,b",""""',
+        "1e-300,,false,1970-01-02,c,",
+    ]
+
+
+def test_numbers_read_the_same_with_and_without_quotes_beside_them(tmp_path: Path) -> None:
+    values = pa.array([0.1, 1 / 3, 1e-300, -0.0, 5e-324, 1e16, 123456789.0, float("inf")])
+    for name, text in (("plain", "x"), ("quoted", "x,y")):
+        write_table(pa.table({"p": values, "t": [text] * len(values)}), tmp_path / f"{name}.csv")
+    plain, quoted = (
+        [line.partition(",")[0] for line in (tmp_path / f"{name}.csv").read_text().splitlines()]
+        for name in ("plain", "quoted")
+    )
+    assert plain == quoted
+    assert [float(text) for text in plain[1:]] == values.to_pylist()
+
+
+@pytest.mark.parametrize("text", ["a,b", 'a"b', "a\nb", "a\rb"])
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string()])
+def test_needs_quotes(text: str, kind: pa.DataType) -> None:
+    assert _needs_quotes(pa.table({"n": [1, 2], "t": pa.array(["plain", text], kind)}), ",")
+    assert _needs_quotes(pa.table({"n": [1, 2], text: [None, "x"]}), ",")
+
+
+def test_needs_no_quotes() -> None:
+    table = pa.table({"n": [1.5, None], "t": ["it's; a\ttab |", None], "e": pa.array([None, None], pa.string())})
+    assert not _needs_quotes(table, ",")
+    assert _needs_quotes(table, "\t")
+    assert not _needs_quotes(pa.table({"t": ["a,b"]}), "\t")
+
+
+def test_is_csv() -> None:
+    assert [suffix for suffix in TABLE_SUFFIXES if is_csv(f"d{suffix}")] == [".csv", ".csv.gz", ".tsv", ".tsv.gz"]
+    with pytest.raises(DataError, match="the file name must end in one of"):
+        is_csv("d.xlsx")
+
+
+# ---- numbers and ids in columns of text ----------------------------------------------------------------------
+
+
+def texts(*values: str | None) -> pa.ChunkedArray:
+    """A column in two chunks."""
+    half = len(values) // 2
+    return pa.chunked_array([pa.array(values[:half], pa.string()), pa.array(values[half:], pa.string())])
+
+
+@given(st.lists(st.none() | st.floats(allow_nan=False), min_size=1))
+def test_numbers_from_text(values: list[float | None]) -> None:
+    column = texts(*(None if value is None else repr(value) for value in values))
+    assert numbers_from_text(column, "p").to_pylist() == values
+
+
+def test_numbers_from_text_trims_and_leaves_numbers_alone() -> None:
+    assert numbers_from_text(texts(" 0.5", "1e-3 ", "7"), "p").to_pylist() == [0.5, 0.001, 7.0]
+    assert numbers_from_text(pa.chunked_array([pa.array(["0.5"], pa.large_string())]), "p").to_pylist() == [0.5]
+    numbers = TABLE["y"]
+    assert numbers_from_text(numbers, "y") is numbers
+
+
+@pytest.mark.parametrize("word", ["abc", "0,5", "1_000", "0.5.5", "NA", "٣", "0x10", "50%", " ", "1e", "--1"])
+@pytest.mark.parametrize("row", [1, 2, 5])
+def test_the_first_text_that_is_no_number_is_named(word: str, row: int) -> None:
+    values = ["0.1", None, "3", "4", "5"]
+    values[row - 1] = word
+    with pytest.raises(DataError) as caught:
+        numbers_from_text(texts(*values, "also bad"), "p")
+    assert str(caught.value).startswith(f"column 'p' must hold numbers; row {row} holds {word!r}.")
+    assert caught.value.__suppress_context__
+
+
+@given(st.lists(st.integers(-(2**63), 2**64 - 1), min_size=1))
+def test_whole_ids_become_integers(values: list[int]) -> None:
+    found = ids_from_text(texts(*map(str, values)))
+    assert (found if isinstance(found, list) else found.to_pylist()) == values
+
+
+def test_short_whole_ids_stay_in_arrow() -> None:
+    assert ids_from_text(texts("1", "0", "-5", "9" * 18)).type == pa.int64()
+
+
+@pytest.mark.parametrize(
+    "word", ["007", "-0", "+1", "1.0", "1e3", " 1", "a", "1\n", "9" * 20, str(2**64), "-" + "9" * 19]
+)
+def test_what_is_no_whole_64_bit_number_stays_text(word: str) -> None:
+    column = texts(word, "x")
+    found = ids_from_text(column)
+    assert (found if isinstance(found, list) else found.to_pylist()) == [word, "x"]
+    assert ids_from_text(texts("12", word, "-3", str(2**63))) == [12, word, -3, 2**63]
+
+
+def test_missing_ids_stay_missing() -> None:
+    assert ids_from_text(texts("1", None, "x")) == [1, None, "x"]
+    assert ids_from_text(texts("1", None)).to_pylist() == [1, None]
+    assert ids_from_text(texts(None, None)).to_pylist() == [None, None]
+
+
+def test_ids_with_types_are_left_alone() -> None:
+    numbers = TABLE["y"]
+    assert ids_from_text(numbers) is numbers

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from oracles import fair_support
-from strategies import DIAGONAL, EPSILONS, NORMS, PERFECT, chain_of_edges, families, populations, smooth_chain
 
 from fairroc.core.chain import meet
 from fairroc.core.optimal import optimal
+from oracles import fair_support
+from strategies import DIAGONAL, EPSILONS, NORMS, PERFECT, chain_of_edges, families, populations, smooth_chain
 
 ANGLES = np.linspace(-1.4, 1.4, 5)
 DEGENERATE = {

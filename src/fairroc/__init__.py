@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING, Any
 from fairroc._version import __version__
 
 if TYPE_CHECKING:
-    from fairroc.audit import Audit, audit
+    from fairroc.auditing import Audit, audit
     from fairroc.certificate import Certificate
     from fairroc.errors import FairrocError, FairrocWarning
     from fairroc.estimator import FairROC
     from fairroc.model import FairModel
 
 _HOME = {
-    "Audit": "audit",
+    "Audit": "auditing",
     "Certificate": "certificate",
     "FairModel": "model",
     "FairROC": "estimator",
     "FairrocError": "errors",
     "FairrocWarning": "errors",
-    "audit": "audit",
+    "audit": "auditing",
 }
 
 __all__ = [

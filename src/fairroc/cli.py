@@ -21,7 +21,7 @@ from fairroc.errors import DataError, FairrocError
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Errors of usage in one line, like all others."""
-        print(f"{self.prog}: {message}; see '{self.prog} --help'.", file=sys.stderr)
+        _say(f"{self.prog}: {' '.join(message.split())}; see '{self.prog} --help'.")
         raise SystemExit(2)
 
 
@@ -47,6 +47,15 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _say(words: str) -> None:
     print(words, file=sys.stderr)
+
+
+def _put(text: str) -> None:
+    """Print a result; if the output's encoding lacks some character, all but ASCII is escaped as in JSON."""
+    try:
+        text.encode(sys.stdout.encoding or "utf-8")
+    except UnicodeEncodeError:
+        text = "".join(letter if letter.isascii() else json.dumps(letter)[1:-1] for letter in text)
+    print(text)
 
 
 def _show_warning(message: Warning | str, *_: Any) -> None:
@@ -156,7 +165,8 @@ def _columns(arguments: argparse.Namespace) -> Any:
 
     groups: list[str] = arguments.group
     wanted = [arguments.score, arguments.label, *groups, *([arguments.weight] if arguments.weight else [])]
-    table = read_table(arguments.data, columns=wanted, text_columns=groups)
+    texts = groups if arguments.pos_label is None else [*groups, arguments.label]  # '1' and 'TRUE' as they stand
+    table = read_table(arguments.data, columns=wanted, text_columns=texts)
     taken = take_columns(
         table,
         score=arguments.score,
@@ -175,7 +185,7 @@ def _columns(arguments: argparse.Namespace) -> Any:
 
 
 def _audit(arguments: argparse.Namespace) -> int:
-    from fairroc.audit import audit_columns
+    from fairroc.auditing import audit_columns
     from fairroc.checks import check_audit_norm, check_epsilon
     from fairroc.report.text import audit_text
 
@@ -183,7 +193,7 @@ def _audit(arguments: argparse.Namespace) -> int:
     if arguments.epsilon is not None:
         check_epsilon(arguments.epsilon)
     found = audit_columns(_columns(arguments), norm=arguments.norm, epsilon=arguments.epsilon)
-    print(_json(found.to_dict()) if arguments.format == "json" else audit_text(found))
+    _put(_json(found.to_dict()) if arguments.format == "json" else audit_text(found))
     return 1 if found.fair is False else 0
 
 
@@ -207,14 +217,14 @@ def _fit(arguments: argparse.Namespace) -> int:
     fitted = fit(_columns(arguments), options, key=key)
     certificate = certify(fitted)
     fitted.model.save(arguments.output)
-    print(_json(certificate.to_dict()) if arguments.format == "json" else certificate_text(certificate))
+    _put(_json(certificate.to_dict()) if arguments.format == "json" else certificate_text(certificate))
     _say(f"model written to {arguments.output}")
     return 0
 
 
 def _transform(arguments: argparse.Namespace) -> int:
     from fairroc.draw import read_key_file
-    from fairroc.files import check_writable, ids_from_text, numbers_from_text, read_table, write_table
+    from fairroc.files import check_writable, ids_from_text, is_csv, numbers_from_text, read_table, write_table
     from fairroc.model import FairModel
 
     if (arguments.id is None) == (arguments.seed is None):
@@ -230,19 +240,21 @@ def _transform(arguments: argparse.Namespace) -> int:
     column = arguments.column or f"{arguments.score}_fair"
     table = read_table(arguments.data, text_columns=None)
     _require(arguments, table.column_names, column)
-    groups = table.select(arguments.group)
+    groups, score = table.select(arguments.group), table.column(arguments.score)
+    ids = None if arguments.id is None else table.column(arguments.id)
+    if is_csv(arguments.data):  # files with types keep them: there, ids that are text are hashed as text
+        score, ids = numbers_from_text(score, arguments.score), None if ids is None else ids_from_text(ids)
     scores = model.read(
-        numbers_from_text(table.column(arguments.score), arguments.score),
+        score,
         groups if len(arguments.group) > 1 else groups.column(0),
         arguments.on_unknown_group,
     )
-    ids = None if arguments.id is None else ids_from_text(table.column(arguments.id))
     uniforms = model.uniforms(table.num_rows, ids=ids, random_state=arguments.seed, key=key)
     fair = model.fair_scores(scores, uniforms)
     write_table(table.append_column(column, [fair]), arguments.output)
     summary = {"rows": table.num_rows, "column": column, "output": str(arguments.output), "unknown": scores.unknown}
     words = f"{table.num_rows:,} rows with fair scores in column '{column}' written to {arguments.output}"
-    print(_json(summary) if arguments.format == "json" else words)
+    _put(_json(summary) if arguments.format == "json" else words)
     return 0
 
 
@@ -257,7 +269,7 @@ def _require(arguments: argparse.Namespace, present: list[str], column: str) -> 
 def _demo(arguments: argparse.Namespace) -> int:
     from fairroc.demo import run_demo
 
-    print(run_demo(Path(arguments.output), epsilon=arguments.epsilon, say=_say))
+    _put(run_demo(Path(arguments.output), epsilon=arguments.epsilon, say=_say))
     return 0
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from fairroc.audit import audit
+from fairroc.auditing import audit
 from fairroc.certificate import certify
 from fairroc.checks import check_epsilon
 from fairroc.columns import read_columns

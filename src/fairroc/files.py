@@ -12,7 +12,9 @@ import os
 import secrets
 import shutil
 import zlib
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -23,6 +25,7 @@ __all__ = [
     "TABLE_SUFFIXES",
     "check_writable",
     "ids_from_text",
+    "is_csv",
     "numbers_from_text",
     "read_table",
     "write_table",
@@ -41,6 +44,12 @@ FORMATS = {
     ".ipc": "arrow",
 }
 TABLE_SUFFIXES = tuple(FORMATS)
+
+QUOTED_ROWS = 1 << 12
+"""Rows joined at once where fields need quotes: few, for their texts must fit into 2 GiB."""
+
+SAFE_DIGITS = 18
+"""Whole numbers of so many characters fit into 64 bits, whatever they are."""
 
 
 def read_table(
@@ -97,6 +106,11 @@ def check_writable(path: str | os.PathLike[str], suffixes: Sequence[str] | None 
     if suffixes is not None:
         _suffix(target, suffixes)
     _check_target(target)
+
+
+def is_csv(path: str | os.PathLike[str]) -> bool:
+    """Whether the suffix tells of a file whose values are text, without types."""
+    return FORMATS[_suffix(Path(path), TABLE_SUFFIXES)] == "csv"
 
 
 def _suffix(path: Path, suffixes: Sequence[str]) -> str:
@@ -205,62 +219,89 @@ def _write_csv(table: Any, sink: BinaryIO, suffix: str) -> None:
     for place, field in enumerate(table.schema):
         if pyarrow.types.is_dictionary(field.type):  # CSV knows no categories
             table = table.set_column(place, field.name, table.column(place).cast(field.type.value_type))
-    quoting = "needed" if _needs_quotes(table, _delimiter(suffix)) else "none"
-    options = arrow_csv.WriteOptions(delimiter=_delimiter(suffix), quoting_style=quoting, quoting_header=quoting)
-    if suffix.endswith(".gz"):
-        with gzip.GzipFile("", "wb", fileobj=sink, mtime=0) as packed:  # equal tables, equal bytes
-            arrow_csv.write_csv(table, packed, options)
-    else:
-        arrow_csv.write_csv(table, sink, options)
+    delimiter = _delimiter(suffix)
+    plain = arrow_csv.WriteOptions(delimiter=delimiter, quoting_style="none", quoting_header="none")
+    quoted = _needs_quotes(table, delimiter)
+    with gzip.GzipFile("", "wb", fileobj=sink, mtime=0) if suffix.endswith(".gz") else nullcontext(sink) as out:
+        if quoted:
+            _write_quoted_csv(table, out, delimiter)
+        else:
+            arrow_csv.write_csv(table, out, plain)
 
 
 def _needs_quotes(table: Any, delimiter: str) -> bool:
-    """Whether some text holds a quote, a delimiter or a line break (pyarrow would else quote every text)."""
+    """Whether some text or name holds a quote, a delimiter or a line break."""
     pyarrow, pc = _load("pyarrow"), _load("pyarrow.compute")
-    special = f'["{delimiter}\\r\\n]'
-    texts = [pyarrow.chunked_array([pyarrow.array(table.column_names, pyarrow.string())])]
-    texts += [c for c in table.columns if pyarrow.types.is_string(c.type) or pyarrow.types.is_large_string(c.type)]
-    return any(pc.any(pc.match_substring_regex(text, special)).as_py() for text in texts)
+    texts = [pyarrow.array(table.column_names, pyarrow.string()), *filter(_is_text, table.columns)]
+    return any(pc.any(_special(text, delimiter)).as_py() for text in texts)
+
+
+def _write_quoted_csv(table: Any, sink: Any, delimiter: str) -> None:
+    """Quotes around those fields that need them; pyarrow would quote every text, and so change all fields."""
+    pyarrow, pc = _load("pyarrow"), _load("pyarrow.compute")
+    names = _quoted(pyarrow.array(table.column_names, pyarrow.string()), delimiter)
+    sink.write(f"{delimiter.join(names.to_pylist())}\n".encode())
+    for batch in table.to_batches(max_chunksize=QUOTED_ROWS):
+        fields = [_quoted(pc.cast(column, pyarrow.string()), delimiter) for column in batch.columns]
+        lines = pc.binary_join_element_wise(*fields, delimiter, null_handling="replace", null_replacement="")
+        sink.write("\n".join([*lines.to_pylist(), ""]).encode())
+
+
+def _quoted(texts: Any, delimiter: str) -> Any:
+    pc = _load("pyarrow.compute")
+    inside = pc.replace_substring(texts, '"', '""')
+    return pc.if_else(_special(texts, delimiter), pc.binary_join_element_wise('"', inside, '"', ""), texts)
+
+
+def _special(texts: Any, delimiter: str) -> Any:
+    return _load("pyarrow.compute").match_substring_regex(texts, f'["{delimiter}\\r\\n]')
+
+
+def _is_text(column: Any) -> bool:
+    types = _load("pyarrow").types
+    return bool(types.is_string(column.type) or types.is_large_string(column.type))
 
 
 def numbers_from_text(column: Any, name: str) -> Any:
     """A text column as 64-bit floats; the first value that is no number is named, with its row."""
     pyarrow, pc = _load("pyarrow"), _load("pyarrow.compute")
-    if not (pyarrow.types.is_string(column.type) or pyarrow.types.is_large_string(column.type)):
+    if not _is_text(column):
         return column
+    texts = pc.utf8_trim_whitespace(column)
     try:
-        return pc.cast(pc.utf8_trim_whitespace(column), pyarrow.float64())
+        return pc.cast(texts, pyarrow.float64())
     except pyarrow.ArrowInvalid:
-        for row, value in enumerate(column.to_pylist(), start=1):
-            if value is not None and not _is_number(value):
-                raise DataError(
-                    f"column {name!r} must hold numbers; row {row} holds {value!r}. Mend it or name another column."
-                ) from None
-        raise
+        place = bisect_left(range(len(texts)), True, key=lambda last: not _are_numbers(texts.slice(0, last + 1)))
+        raise DataError(
+            f"column {name!r} must hold numbers; row {place + 1} holds {column[place].as_py()!r}. "
+            "Mend it or name another column."
+        ) from None
 
 
 def ids_from_text(column: Any) -> Any:
-    """Ids of a CSV file, where every value is text: whole numbers without leading zeros count as integers.
+    """Ids of a CSV file, where every value is text: whole 64-bit numbers without leading zeros count as integers.
 
     The type of an id then never depends on the other ids of the file, nor does its draw.
     """
     pyarrow, pc = _load("pyarrow"), _load("pyarrow.compute")
-    if not pyarrow.types.is_string(column.type):
+    if not _is_text(column):
         return column
-    whole = pc.match_substring_regex(column, r"^(0|-?[1-9][0-9]{0,17})$")
-    if pc.all(whole).as_py():
-        return pc.cast(column, pyarrow.int64())
+    whole = pc.match_substring_regex(column, r"\A(0|-?[1-9][0-9]{0,19})\z")
     if not pc.any(whole).as_py():
         return column
-    return [int(text) if number else text for text, number in zip(column.to_pylist(), whole.to_pylist(), strict=True)]
+    if pc.all(whole).as_py() and pc.max(pc.utf8_length(column)).as_py() <= SAFE_DIGITS:
+        return pc.cast(column, pyarrow.int64())
+    pairs = zip(column.to_pylist(), whole.to_pylist(), strict=True)
+    return [int(text) if number and -(2**63) <= int(text) < 2**64 else text for text, number in pairs]
 
 
-def _is_number(text: str) -> bool:
+def _are_numbers(texts: Any) -> bool:
+    pyarrow, pc = _load("pyarrow"), _load("pyarrow.compute")
     try:
-        float(text)
-    except ValueError:
+        pc.cast(texts, pyarrow.float64())
+    except pyarrow.ArrowInvalid:
         return False
-    return "_" not in text
+    return True
 
 
 def _write_parquet(table: Any, sink: BinaryIO, suffix: str) -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from fairroc.core.coupling import Levels, couple
 from fairroc.core.gap import is_fair
 from fairroc.core.kernel import Kernel, drawn_kernel, ordered_kernel
 from fairroc.core.optimal import optimal
-from fairroc.core.roc import RocCurve, query_curve, query_thresholds, roc_curve
+from fairroc.core.roc import RocCurve, query_curve, query_thresholds, roc_curve, thinned
 from fairroc.core.scale import build_scale
 from fairroc.core.walk import Performance, Walk, performance, walk
 from fairroc.errors import DataError, FairrocWarning
@@ -33,8 +34,15 @@ ROUNDING = 1e-12
 GUIDE_TOLERANCE = 1e-4
 """The guide of the coupling needs the pooled region only roughly (about forty small linear programs)."""
 
-ORDER_TRIES = 8
-"""Internal epsilons tried at most when the raw order is kept."""
+ORDER_LADDER = (1.0, 0.95, 0.9, 0.8, 0.7, 0.55, 0.4, 0.25)
+"""Shares of epsilon tried as internal epsilon when the raw order is kept. The gap need not follow the internal epsilon,
+so steps are not guessed from it; below a quarter the price is out of proportion, and ties are drawn instead."""
+
+ORDER_REFINED = 3
+"""Halvings of the last step of the ladder, back towards epsilon."""
+
+COARSE, FINE = 1 << 12, 1 << 16
+"""Points of a curve when an internal epsilon is looked for, and when it is settled."""
 
 ORDER_CLOSE = 0.02
 """Stop looking for a larger internal epsilon when the gap reached is within this share of epsilon."""
@@ -62,14 +70,16 @@ class Options:
         queries: Any = None,
         ties: str = "draw",
         hash: str = "xxh64",
-        min_class_rows: int = 1,
+        min_class_rows: Any = 1,
     ) -> Options:
         """Options from whatever a caller gives, or an error that says what must hold."""
         _one_of("method", method, ("optimal",))
         _one_of("ties", ties, ("draw", "order"))
         _one_of("hash", hash, ("xxh64", "blake2b"))
-        if queries is not None and (isinstance(queries, bool) or int(queries) != queries or queries < 2):
+        if queries is not None and not (_whole(queries) and queries >= 2):
             raise DataError(f"queries must be a whole number of at least 2 (or None for all scores); {queries!r} came.")
+        if not (_whole(min_class_rows) and min_class_rows >= 1):
+            raise DataError(f"min_class_rows must be a whole number of at least 1; {min_class_rows!r} came.")
         return cls(
             epsilon=check_epsilon(epsilon),
             norm=check_norm(norm),
@@ -77,8 +87,12 @@ class Options:
             queries=None if queries is None else int(queries),
             ties=ties,
             hash=hash,
-            min_class_rows=min_class_rows,
+            min_class_rows=int(min_class_rows),
         )
+
+
+def _whole(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool) and float(value).is_integer()
 
 
 def _one_of(name: str, value: Any, allowed: tuple[str, ...]) -> None:
@@ -139,7 +153,7 @@ def fit(
     population = measure(columns, options.queries)
     _warn_inverted(columns.names, population.curves)
     solution = None if _fair_already(columns, population, options) else solve(population, options)
-    salt = draw.new_salt() if salt is None else salt
+    salt = draw.new_salt() if salt is None else draw.effective_salt(salt)
     model = FairModel(
         epsilon=options.epsilon,
         norm=options.norm,
@@ -186,8 +200,9 @@ def solve(population: Population, options: Options) -> Solution:
     if found is not None:
         return found
     warnings.warn(
-        f"ties='order' was asked, but with the raw order kept inside blocks even internal epsilon 0 has a gap above "
-        f"epsilon {options.epsilon:g}; ties are drawn instead. A larger epsilon or more rows would leave room.",
+        f"ties='order' was asked, but with the raw order kept the gap stays above epsilon {options.epsilon:g} down "
+        f"to an internal epsilon of {ORDER_LADDER[-1] * options.epsilon:g}; ties are drawn instead. A larger epsilon or more "
+        "rows would leave room.",
         FairrocWarning,
         stacklevel=5,
     )
@@ -195,25 +210,61 @@ def solve(population: Population, options: Options) -> Solution:
 
 
 def _solve_in_order(population: Population, options: Options) -> Solution | None:
-    """Raw order kept: the largest internal epsilon found whose exact gap is within epsilon, or None."""
-    target, best = options.epsilon, None
-    low, high, inner = 0.0, target, target
-    for _ in range(ORDER_TRIES):
-        tried = _solve_at(population, options, inner, "order", guided=False)
-        excess = tried.performance.gap - target
+    """Raw order kept: a large internal epsilon whose gap is within epsilon, or None.
+
+    Looked for on a coarse version of the curves, settled on a fine one (the same, and exact, for up to FINE scores).
+    The fine one's neighbouring scores count as tied; what they may hide is added to its gap.
+    """
+    coarse, fine = _thinned(population, COARSE), _thinned(population, FINE)
+    found = _search_in_order(coarse, options)
+    if found is None or fine.curves == coarse.curves:
+        return found
+    hidden = _hidden_gap(population, fine)
+    inner = found.inner_epsilon
+    for _ in ORDER_LADDER:
+        tried = _solve_at(fine, options, inner, "order", guided=False)
+        excess = tried.performance.gap + hidden - options.epsilon
         if excess <= ROUNDING:
-            best, low = tried, inner
-            if inner == target or -excess <= ORDER_CLOSE * target:
-                break
-            inner = (low + high) / 2
-        elif inner <= 0.0:
-            return None
-        else:
-            high = inner
-            inner = max(low, inner - 1.05 * excess) if best is None else (low + high) / 2
-        if high - low <= ORDER_CLOSE * target and best is not None:
+            return tried
+        inner = max(0.0, inner - 1.5 * excess)
+    return None
+
+
+def _search_in_order(population: Population, options: Options) -> Solution | None:
+    """The first of a few internal epsilons, from epsilon down, whose gap is within epsilon; then a little up again."""
+    target = options.epsilon
+    above = target
+    for inner in ORDER_LADDER:
+        tried = _solve_at(population, options, inner * target, "order", guided=False)
+        if tried.performance.gap <= target + ROUNDING:
             break
+        above = inner * target
+    else:
+        return None
+    best = tried
+    for _ in range(ORDER_REFINED):
+        if best.inner_epsilon == target or target - best.performance.gap <= ORDER_CLOSE * target:
+            break
+        middle = (best.inner_epsilon + above) / 2
+        tried = _solve_at(population, options, middle, "order", guided=False)
+        if tried.performance.gap <= target + ROUNDING:
+            best = tried
+        else:
+            above = middle
     return best
+
+
+def _thinned(population: Population, count: int) -> Population:
+    curves = tuple(thinned(curve, count) for curve in population.curves)
+    return population if curves == population.curves else replace(population, curves=curves)
+
+
+def _hidden_gap(full: Population, thin: Population) -> float:
+    """What the gap of a thinned population may miss: each group's point can lie anywhere inside its step."""
+    if thin.curves == full.curves:
+        return 0.0
+    widths = sorted(float(np.diff(curve.u).max()) for curve in thin.curves)
+    return sum(widths[-2:])
 
 
 def _solve_at(population: Population, options: Options, inner: float, ties: str, *, guided: bool) -> Solution:

@@ -279,15 +279,15 @@ class _Ready:
         place = begin + share * (end - begin)
         ordered = kernel.ordered[block] & (low == kernel.first[block])
         place[ordered] = ordered_place(kernel, block[ordered], scores[ordered])
-        return low + place
+        return np.asarray(low + place)
 
     def chance(self, scores: FloatArray, place: float) -> FloatArray:
         """Probability of a place up to ``place``."""
-        if place < 0:
-            return np.zeros(len(scores))
-        kernel, block = self.kernel, self.block(scores)
+        kernel, levels = self.kernel, self.kernel.table.shape[1]
+        if place < 0 or place >= levels:
+            return np.full(len(scores), float(place >= levels))
+        block, level = self.block(scores), int(place)
         row = kernel.row[block]
-        level = min(int(place), kernel.table.shape[1] - 1)
         begin, end = self._part(block, np.full(len(block), level))
         width = end - begin
         inside = place - level
@@ -295,7 +295,7 @@ class _Ready:
         share = np.clip(share, 0.0, 1.0)
         ordered = kernel.ordered[block] & (kernel.first[block] == level)
         share[ordered] = level + ordered_place(kernel, block[ordered], scores[ordered]) <= place
-        return self.before[row, level] + share * kernel.table[row, level]
+        return np.asarray(np.minimum(self.before[row, level] + share * kernel.table[row, level], 1.0))
 
     def _part(self, block: IntArray, level: IntArray) -> tuple[FloatArray, FloatArray]:
         """The part of a level that a block lands in: its own part, or all of it."""
@@ -306,7 +306,10 @@ class _Ready:
 
 
 def _checked_threshold(threshold: float) -> float:
-    value = float(threshold)
+    try:
+        value = float(threshold)
+    except (TypeError, ValueError):
+        value = np.nan
     if np.isnan(value):
-        raise DataError("threshold must be a number on the score's scale; NaN came.")
+        raise DataError(f"threshold must be a number on the score's scale; {threshold!r} came.")
     return value

@@ -52,13 +52,7 @@ def dumps(model: FairModel) -> str:
 
 def loads(text: str) -> FairModel:
     """A model from JSON text, or a `ModelFileError` that says what is wrong with it."""
-    try:
-        body = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise ModelFileError(
-            f"a model file must be whole JSON; reading stopped at line {error.lineno} ({error.msg}). The file seems "
-            "truncated or damaged: copy it again or refit."
-        ) from None
+    body = _parsed(text)
     if not isinstance(body, dict) or body.get("format") != FORMAT:
         raise ModelFileError(
             f'a model file must carry "format": "{FORMAT}"; this is another kind of file. Pass the file that '
@@ -70,17 +64,42 @@ def loads(text: str) -> FairModel:
             "Update fairroc or refit the model."
         )
     stated = body.pop("checksum", None)
-    if stated != _checksum(body):
+    try:
+        intact = stated == _checksum(body)
+    except ValueError:  # NaN, an infinite number or half a character: nothing that is ever written
+        intact = False
+    if not intact:
         raise ModelFileError(
             "the model file's checksum does not match its content: it was edited or damaged. Use the original file or "
             "refit."
         )
     try:
         return _model_from_data(body)
-    except (KeyError, TypeError, ValueError, IndexError, OverflowError) as error:
-        if isinstance(error, ModelFileError):
-            raise
+    except ModelFileError:
+        raise
+    except (KeyError, TypeError, ValueError, IndexError, OverflowError, AttributeError, MemoryError) as error:
         raise ModelFileError(f"the model file lacks or garbles a field ({error!r}); use the original file.") from None
+
+
+def _parsed(text: str) -> Any:
+    """JSON as the standard has it: no NaN, no lone surrogates, no numbers or nesting without end."""
+
+    def refuse(word: str) -> None:
+        raise ValueError(f"{word} is no JSON number")
+
+    try:
+        body = json.loads(text, parse_constant=refuse)
+        text.encode()
+        json.dumps(body, ensure_ascii=False).encode()
+    except json.JSONDecodeError as error:
+        why = f"reading stopped at line {error.lineno} ({error.msg})"
+    except (ValueError, RecursionError) as error:
+        why = f"reading stopped ({' '.join(str(error).split())[:80]})"
+    else:
+        return body
+    raise ModelFileError(
+        f"a model file must be whole JSON; {why}. The file seems truncated or damaged: copy it again or refit."
+    )
 
 
 def load(path: str | Path) -> FairModel:
@@ -140,16 +159,19 @@ def _kernel_to_data(kernel: Kernel) -> dict[str, Any]:
 
 
 def _model_from_data(body: dict[str, Any]) -> FairModel:
-    groups = tuple(GroupRecord(g["name"], int(g["rows"]), int(g["positives"])) for g in body["groups"])
+    _check_types(body)
+    groups = tuple(GroupRecord(g["name"], g["rows"], g["positives"]) for g in body["groups"])
     names = [group.name for group in groups]
     _hold(len(names) >= 2 and len(set(names)) == len(names), "groups must be two or more with different names")
+    _hold(all(0 < group.positives < group.rows for group in groups), "groups must hold people of both labels")
     _hold(body["norm"] in (1, "inf"), "norm must be 1 or 'inf'")
     _hold(body["ties"] in ("draw", "order") and body["hash"] in ("xxh64", "blake2b"), "ties or hash is unknown")
     _hold(0.0 <= body["inner_epsilon"] <= body["epsilon"] <= 2.0, "epsilon must lie in [0, 2]")
+    _hold(-(2**63) <= int(body["salt"]) < 2**63, "salt must be a signed 64-bit integer")
     kernels: tuple[Kernel, ...] = ()
     scale = None
     if not body["unchanged"]:
-        levels = int(body["levels"])
+        levels = body["levels"]
         kernels = tuple(_kernel_from_data(g["kernel"], levels, g["name"]) for g in body["groups"])
         scale = _scale_from_data(body["scale"], levels)
     return FairModel(
@@ -167,6 +189,32 @@ def _model_from_data(body: dict[str, Any]) -> FairModel:
         hash=body["hash"],
         key_fingerprint=body["key_fingerprint"],
     )
+
+
+_TYPES: dict[str, tuple[type, ...]] = {
+    "fit": (dict,),
+    "epsilon": (int, float),
+    "norm": (int, str),
+    "method": (str,),
+    "queries": (int, type(None)),
+    "inner_epsilon": (int, float),
+    "levels": (int,),
+    "salt": (str,),
+    "key_fingerprint": (str, type(None)),
+    "groups": (list,),
+}
+_FIT_TYPES: dict[str, tuple[type, ...]] = {"package": (str,), "date": (str,), "rows": (int,), "data": (str,)}
+_GROUP_TYPES: dict[str, tuple[type, ...]] = {"name": (str,), "rows": (int,), "positives": (int,)}
+
+
+def _check_types(body: dict[str, Any]) -> None:
+    parts = [(body, _TYPES), (body["fit"], _FIT_TYPES), *((group, _GROUP_TYPES) for group in body["groups"])]
+    for data, types in parts:
+        for field, kinds in types.items():
+            right = isinstance(data[field], kinds) and not isinstance(data[field], bool)
+            _hold(right, f"'{field}' must be {' or '.join(kind.__name__ for kind in kinds)}, not {data[field]!r}")
+    flags = (body["unchanged"], body["fit"]["weighted"])
+    _hold(all(isinstance(flag, bool) for flag in flags), "'unchanged' and 'weighted' must be true or false")
 
 
 def _scale_from_data(data: dict[str, Any], levels: int) -> Scale:
@@ -196,8 +244,8 @@ def _kernel_from_data(data: dict[str, Any], levels: int, name: str) -> Kernel:
         last=_ints(data["last"]),
         start=_floats(data["start"], name),
         stop=_floats(data["stop"], name),
-        ordered=np.array(data["ordered"], dtype=np.bool_),
-        transported=np.array(data["transported"], dtype=np.bool_),
+        ordered=_flags(data["ordered"]),
+        transported=_flags(data["transported"]),
     )
     blocks = len(kernel.thresholds)
     columns = (kernel.row, kernel.first, kernel.last, kernel.start, kernel.stop, kernel.ordered, kernel.transported)
@@ -206,8 +254,12 @@ def _kernel_from_data(data: dict[str, Any], levels: int, name: str) -> Kernel:
     hold(bool(np.isfinite(kernel.ceiling)) and kernel.ceiling >= kernel.thresholds[0], "the ceiling is too low")
     hold(bool(((kernel.row >= 0) & (kernel.row < len(table))).all()), "a block names no row of the table")
     hold(bool(((kernel.first >= -1) & (kernel.last >= kernel.first) & (kernel.last < levels)).all()), "levels are off")
+    hold(bool(((kernel.first < 0) == (kernel.last < 0)).all()), "a block has half a place")
     places = np.concatenate((kernel.start, kernel.stop))
     hold(bool(((places >= 0) & (places <= 1)).all()), "places inside a level must lie in [0, 1]")
+    inside = kernel.first == kernel.last
+    hold(bool((kernel.start <= kernel.stop)[inside].all()), "a block's place must not end before it begins")
+    hold(bool((inside & (kernel.first >= 0))[kernel.ordered].all()), "an ordered block must lie inside one level")
     return kernel
 
 
@@ -218,7 +270,13 @@ def _floats(values: Any, name: str) -> np.ndarray[tuple[int], np.dtype[np.float6
 
 
 def _ints(values: Any) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
+    _hold(all(type(value) is int for value in values), "a list of whole numbers holds something else")
     return np.array(values, dtype=np.intp)
+
+
+def _flags(values: Any) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    _hold(all(value in (0, 1) for value in values), "a list of 0 and 1 holds something else")
+    return np.array(values, dtype=np.bool_)
 
 
 def _hold(condition: bool, rule: str) -> None:

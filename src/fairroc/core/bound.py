@@ -143,8 +143,11 @@ def _program(
     def solve(a: float, b: float) -> _Vertex:
         up, down = a * weights1, b * weights0
         cost = -np.concatenate(((up - down) / 2, (up + down) / 2, [0.0, 0.0]))
-        result = linprog(cost, matrix, limits, bounds=np.stack((low, high), 1), method="highs", options=TOLERANCES)
-        if result.status != 0:
+        for options in (TOLERANCES, {}):  # should it find them too strict, the solver's own will do
+            result = linprog(cost, matrix, limits, bounds=np.stack((low, high), 1), method="highs", options=options)
+            if result.status == 0:
+                break
+        else:
             raise RuntimeError(f"the certificate's linear program ended with status {result.status}: {result.message}")
         u, v = result.x[:m], result.x[m : 2 * m]
         point = (float(weights0 @ (u - v) / 2), float(weights1 @ (u + v) / 2))

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fairroc.core.chain import BoolArray, Chain, FloatArray, IntArray, freeze
+from fairroc.core.chain import BoolArray, FloatArray, IntArray, freeze
 from fairroc.core.roc import RocCurve
 
 TOUCH = 1e-12
@@ -67,14 +67,14 @@ class Pooling:
     q: float
 
 
-def poolings(hull: Chain, u: FloatArray, v: FloatArray) -> list[Pooling]:
-    """Partial poolings that lower the hull to the target line (u, v), outer ones first.
+def poolings(start: FloatArray, u: FloatArray, v: FloatArray) -> list[Pooling]:
+    """Partial poolings that lower a line with heights ``start`` over u to the concave target v, outer ones first.
 
-    On an interval with the hull above the target inside and equal at both ends, pooling with probability q replaces
-    the hull by (1 - q) * hull + q * chord. The largest admissible q touches the target in a new vertex, where the
-    interval splits. At most one step for each vertex.
+    On an interval with the line above the target inside and not above it at both ends, pooling with probability q
+    replaces the line by (1 - q) * line + q * chord. The largest admissible q touches the target in a new vertex, where
+    the interval splits. At most one step for each vertex. Where the line starts below the target nothing lifts it.
     """
-    now, steps = hull.at(u), []
+    now, steps = start.copy(), []
     stack = [(0, len(u) - 1)]
     while stack:
         begin, end = stack.pop()
@@ -118,7 +118,7 @@ def pooled_cells(n: int, steps: list[Pooling]) -> BoolArray:
 def drawn_kernel(curve: RocCurve, u: FloatArray, v: FloatArray) -> Kernel:
     """Kernel onto levels (u, v) of the group: inside a hull block the position is drawn evenly."""
     hull, corners = curve.hull, curve.corners
-    steps = poolings(hull, u, v)
+    steps = poolings(hull.at(u), u, v)
     base = overlap(hull.u[:-1], hull.u[1:], u)
     count = len(corners) - 1
     nowhere = np.full(count, -1, dtype=np.intp)
@@ -138,41 +138,51 @@ def drawn_kernel(curve: RocCurve, u: FloatArray, v: FloatArray) -> Kernel:
 
 
 def ordered_kernel(curve: RocCurve, u: FloatArray, v: FloatArray) -> Kernel:
-    """Kernel onto levels (u, v) that keeps the raw order: people move inside a block only where transport wants it.
+    """Kernel onto levels (u, v) that keeps the raw order wherever transport does not act.
 
-    Only scores that lie across the border of two levels, and scores that many people share, are drawn.
+    Drawn are only people whom transport can move, scores that lie across the border of two levels, and scores that many
+    people share. Transport lowers the raw curve, not the hull, to the target: no more of it than is needed.
     """
-    steps = poolings(curve.hull, u, v)
-    begin, end = _snapped(curve.u[:-1], u), _snapped(curve.u[1:], u)
+    steps = poolings(np.interp(u, curve.u, curve.tpr - curve.fpr), u, v)
     cells = len(u) - 1
+    begin, end = _snapped(curve.u[:-1], u), _snapped(curve.u[1:], u)
     first = np.clip(np.searchsorted(u, begin, side="right") - 1, 0, cells - 1)
     last = np.maximum(np.clip(np.searchsorted(u, end, side="left") - 1, 0, cells - 1), first)
-    alone = (last > first) | (end - begin > PIECE)
-    piece = np.floor(begin / PIECE)
+    pooled = pooled_cells(cells, steps)
+    moved = pooled[first] | pooled[last]
+    alone = (last > first) | (~moved & (end - begin > PIECE))
+    piece = np.where(moved, -1.0, np.floor(begin / PIECE))
     new = np.concatenate(([True], alone[1:] | alone[:-1] | (first[1:] != first[:-1]) | (piece[1:] != piece[:-1])))
     head = np.flatnonzero(new)
     tail = np.concatenate((head[1:], [len(begin)])) - 1
-    first, last = first[head], last[tail]
-    across = last > first
-    base = np.vstack((np.eye(cells), overlap(begin[head[across]], end[tail[across]], u)))
-    row = first.copy()
-    row[across] = cells + np.arange(int(across.sum()))
-    touched = pooled_cells(cells, steps)
-    rows_touched = (base[:, touched] > 0).any(axis=1)
-    used, row = np.unique(row, return_inverse=True)
+    first, last, moved = first[head], last[tail], moved[head]
+    base, row = _base_rows(first, last, begin[head], end[tail], u)
     width = np.maximum(np.diff(u), TOUCH)
     return Kernel(
         thresholds=curve.thresholds[tail],
         ceiling=float(curve.thresholds[0]),
         row=row,
-        table=transport(base[used], u, steps),
-        first=first,
-        last=last,
-        start=np.clip((begin[head] - u[first]) / width[first], 0.0, 1.0),
-        stop=np.clip((end[tail] - u[last]) / width[last], 0.0, 1.0),
-        ordered=~alone[head],
-        transported=rows_touched[used][row],
+        table=transport(base, u, steps),
+        first=np.where(moved, -1, first),
+        last=np.where(moved, -1, last),
+        start=np.where(moved, 0.0, np.clip((begin[head] - u[first]) / width[first], 0.0, 1.0)),
+        stop=np.where(moved, 1.0, np.clip((end[tail] - u[last]) / width[last], 0.0, 1.0)),
+        ordered=~alone[head] & ~moved,
+        transported=moved,
     )
+
+
+def _base_rows(
+    first: IntArray, last: IntArray, begin: FloatArray, end: FloatArray, u: FloatArray
+) -> tuple[FloatArray, IntArray]:
+    """Distributions over cells before transport, and the row of each block: blocks of one cell share a row."""
+    across = last > first
+    single = np.unique(first[~across])
+    row = np.searchsorted(single, first)
+    row[across] = len(single) + np.arange(int(across.sum()))
+    alone = np.zeros((len(single), len(u) - 1))
+    alone[np.arange(len(single)), single] = 1.0
+    return np.vstack((alone, overlap(begin[across], end[across], u))), row
 
 
 def overlap(begin: FloatArray, end: FloatArray, u: FloatArray) -> FloatArray:

@@ -86,7 +86,9 @@ def query_curve(scores: FloatArray, labels: BoolArray, weights: FloatArray | Non
     """ROC curve at given rising thresholds, the first of which is the lowest score; people between two
     thresholds count as tied. O(n log k)."""
     bins = np.searchsorted(thresholds, scores, side="right") - 1
-    negative, positive = (np.bincount(bins, part, len(thresholds)) for part in _by_class(labels, weights))
+    negative, positive = (
+        np.bincount(bins, part, len(thresholds)).astype(np.float64) for part in _by_class(labels, weights)
+    )
     return _from_counts(thresholds, negative, positive)
 
 
@@ -118,6 +120,15 @@ def rates_at(curve: RocCurve, thresholds: FloatArray) -> tuple[FloatArray, Float
     """(fpr, tpr) of ``score >= t`` for any thresholds."""
     index = curve.index_at(thresholds)
     return curve.fpr[index], curve.tpr[index]
+
+
+def thinned(curve: RocCurve, count: int) -> RocCurve:
+    """The curve at about ``count`` of its points, hull vertices included: the same hull, neighbours tied. O(k)."""
+    last = len(curve.thresholds)
+    if last <= count:
+        return curve
+    index = np.union1d(np.linspace(0, last, count + 1).astype(np.intp), curve.corners)
+    return RocCurve(curve.thresholds[index[1:] - 1], curve.fpr[index], curve.tpr[index], curve.share[index])
 
 
 def _by_class(labels: BoolArray, weights: FloatArray | None) -> tuple[FloatArray, FloatArray]:

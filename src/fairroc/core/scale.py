@@ -34,7 +34,8 @@ class Scale:
         """Fair scores of places."""
         i = np.clip(np.searchsorted(self.y, y, side="right") - 1, 0, len(self.y) - 2)
         share = (y - self.y[i]) / (self.y[i + 1] - self.y[i])
-        return self.score[i] + share * (self.score[i + 1] - self.score[i])
+        high, low = self.score[i], self.score[i + 1]
+        return np.where(share < 1, np.clip(high + share * (low - high), low, high), low)
 
     def to_place(self, threshold: float) -> float:
         """The last place whose score reaches a threshold; -1 if none does."""
@@ -62,8 +63,21 @@ def build_scale(curves: Sequence[RocCurve], walks: Sequence[Walk], group_shares:
     upper = scores[0] / 2 + scores[1] / 2
     y = np.concatenate(([0.0], places))
     score = np.concatenate((scores[:1], [upper if upper > scores[1] else scores[0]], scores[1:]))
-    new = np.concatenate(([True], np.diff(y) > 0))  # of several scores at one place the highest counts
-    return Scale(y[new], score[new])
+    return _untied(y, score)
+
+
+def _untied(y: FloatArray, score: FloatArray) -> Scale:
+    """Of several scores at one place keep the highest there and move the lowest to the next number, so that every
+    threshold between them accepts just the people of that place. At the last place the highest makes room instead."""
+    opens, closes = np.diff(y, prepend=-1.0) > 0, np.diff(y, append=np.inf) > 0
+    tied_last = int(np.argmax(y == y[-1]))
+    y = np.where(opens, y, np.nextafter(y, np.inf))
+    y[-1] = y[tied_last]
+    if not opens[-1]:
+        y[tied_last] = np.nextafter(y[-1], 0.0)
+    y, score = y[opens | closes], score[opens | closes]
+    rises = np.diff(y, prepend=-1.0) > 0
+    return Scale(y[rises], score[rises])
 
 
 def _landmarks(curve: RocCurve) -> FloatArray:

@@ -85,7 +85,9 @@ def _own_parts(kernel: Kernel) -> tuple[IntArray, IntArray]:
     return block, level
 
 
-Knots = tuple[FloatArray, IntArray, FloatArray]  # places, order among equal places, gain of mass at each
+Knots = tuple[FloatArray, IntArray, FloatArray]
+"""Places, order among equal places, gain of mass at each. Along a group's parts, level by level and block by block,
+``block + level`` rises, so a part ends before the next one begins even where the two share a place."""
 
 
 def _steps(curve: RocCurve, kernel: Kernel, mass: FloatArray, block: IntArray) -> Knots:
@@ -96,7 +98,7 @@ def _steps(curve: RocCurve, kernel: Kernel, mass: FloatArray, block: IntArray) -
     place = level + ordered_place(kernel, block, curve.thresholds[person])
     gain = np.zeros((2 * len(person), 3))
     gain[1::2] = mass[person] * kernel.table[kernel.row[block], level][:, None]
-    return np.repeat(place, 2), np.repeat(4 * block, 2) + np.tile([1, 2], len(person)), gain
+    return np.repeat(place, 2), np.repeat(4 * (block + level), 2) + np.tile([1, 2], len(person)), gain
 
 
 def _slopes(kernel: Kernel, blocks: FloatArray, block: IntArray, level: IntArray, chance: FloatArray) -> Knots:
@@ -108,7 +110,7 @@ def _slopes(kernel: Kernel, blocks: FloatArray, block: IntArray, level: IntArray
     gain = np.zeros((2 * len(block), 3))
     gain[1::2] = blocks[block] * chance[:, None]
     places = np.stack((begin, end), axis=1).ravel()
-    return places, np.repeat(4 * block, 2) + np.tile([0, 3], len(block)), gain
+    return places, np.repeat(4 * (block + level), 2) + np.tile([0, 3], len(block)), gain
 
 
 def ordered_place(kernel: Kernel, block: IntArray, scores: FloatArray) -> FloatArray:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from unicodedata import category
 
-from fairroc.audit import Audit
+from fairroc.auditing import Audit
 from fairroc.certificate import Certificate
 
 NAME_WIDTH = 28
@@ -18,7 +19,7 @@ def audit_text(audit: Audit) -> str:
         f"{audit.rows:,} rows, {len(audit.groups)} groups. AUC of all people {audit.auc:.4f}.",
         "",
         f"Largest gap at one threshold ({norm_words(audit.norm)}): {audit.gap:.4f}",
-        f"  at score >= {audit.gap_threshold:g}, between '{first}' and '{second}'",
+        f"  at score >= {audit.gap_threshold:g}, between '{short(first)}' and '{short(second)}'",
         f"Largest difference of TPR at equal FPR: {audit.curve_gap:.4f}",
     ]
     if audit.epsilon is not None:
@@ -97,6 +98,6 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
 
 
 def short(name: str) -> str:
-    """A group name that fits a table: no line breaks, not too long."""
-    flat = " ".join(name.split())
+    """A group name that fits a table: no line breaks, no control characters, not too long."""
+    flat = " ".join("".join(" " if category(letter) in ("Cc", "Cs") else letter for letter in name).split())
     return flat if len(flat) <= NAME_WIDTH else flat[: NAME_WIDTH - 1] + "…"

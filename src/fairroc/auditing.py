@@ -67,7 +67,8 @@ def audit(
 ) -> Audit:
     """Measure the gap between groups at every threshold of a score, in any L-p norm, and the AUCs.
 
-    >>> found = audit([0.9, 0.6, 0.4, 0.2] * 2, [1, 0, 1, 0, 1, 1, 0, 0], sensitive_features=["a"] * 4 + ["b"] * 4)
+    >>> scores, y = [0.9, 0.6, 0.4, 0.2] * 50, [1, 0, 1, 0] * 25 + [1, 1, 0, 0] * 25
+    >>> found = audit(scores, y, sensitive_features=["a"] * 100 + ["b"] * 100)
     >>> found.gap, found.gap_threshold, found.gap_pair
     (1.0, 0.6, ('a', 'b'))
     """

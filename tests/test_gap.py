@@ -1,0 +1,148 @@
+"""Gaps between groups: at the same threshold against counting, at the same fpr against interpolation."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn import metrics
+
+from fairroc.core.gap import curve_gap, is_fair, lp_norm, pooled_auc, threshold_gap
+from fairroc.core.roc import RocCurve, roc_curve
+from oracles import rates
+from strategies import MILD, Sample, class_shares, populations
+
+NORM_POWERS = st.sampled_from([1.0, 1.5, 2.0, float("inf")])
+MILD_POPULATIONS = populations(weights=MILD)
+
+
+def counted_gap(population: list[Sample], p: float) -> tuple[float, float, tuple[int, int]]:
+    """Largest distance over all thresholds and pairs, by counting, with where it occurs."""
+    best = (-1.0, np.nan, (0, 1))
+    for t in np.unique(np.concatenate([s.scores for s in population])):
+        points = [rates(s.scores, s.labels, s.mass, t) for s in population]
+        for g, h in combinations(range(len(population)), 2):
+            d = [abs(points[g][i] - points[h][i]) for i in (0, 1)]
+            length = max(d) if p == float("inf") else float((d[0] ** p + d[1] ** p) ** (1 / p))
+            best = max(best, (length, float(t), (g, h)), key=lambda item: item[0])
+    return best
+
+
+def curve_of(fpr: list[float], tpr: list[float]) -> RocCurve:
+    """A curve with given points."""
+    f, t = np.array(fpr), np.array(tpr)
+    return RocCurve(np.arange(len(fpr) - 1, 0, -1.0), f, t, (f + t) / 2)
+
+
+@given(MILD_POPULATIONS, NORM_POWERS)
+def test_threshold_gap_equals_counting(population, p):
+    """The value is the largest over all thresholds and pairs, and it occurs where it says."""
+    curves = [sample.curve for sample in population]
+    found = threshold_gap(curves, p)
+    value, _, _ = counted_gap(population, p)
+    assert found.value == pytest.approx(value, abs=1e-12)
+    g, h = found.pair
+    a, b = (rates(s.scores, s.labels, s.mass, found.threshold) for s in (population[g], population[h]))
+    x, y = abs(a[0] - b[0]), abs(a[1] - b[1])
+    length = max(x, y) if p == float("inf") else (x**p + y**p) ** (1 / p)
+    assert length == pytest.approx(found.value, abs=1e-12)
+
+
+@given(MILD_POPULATIONS, NORM_POWERS)
+def test_is_fair_says_what_the_gap_says(population, p):
+    """Fair at the gap itself and above, not below it."""
+    curves = [sample.curve for sample in population]
+    value = threshold_gap(curves, p).value
+    assert is_fair(curves, p, value)
+    assert is_fair(curves, p, value + 0.01)
+    if value > 0:
+        assert not is_fair(curves, p, float(np.nextafter(value, 0)))
+
+
+@settings(max_examples=15)
+@given(st.integers(0, 2**32 - 1))
+def test_is_fair_looks_at_every_threshold(seed):
+    """With thousands of scores the first look skips most of them; a gap at a single one is still found."""
+    rng = np.random.default_rng(seed)
+    scores = np.arange(3000.0)
+    labels = rng.random(3000) < 0.5
+    moved = scores.copy()
+    at = int(rng.integers(1, 2998))
+    moved[at] = scores[at] + 0.5 + (labels[at] != labels[at + 1]) * 1.0  # past its neighbour or half the way
+    curves = [roc_curve(scores, labels), roc_curve(moved, labels)]
+    value = threshold_gap(curves, 1.0).value
+    assert value > 0
+    assert not is_fair(curves, 1.0, value / 2)
+
+
+@given(MILD_POPULATIONS, NORM_POWERS)
+def test_a_few_thresholds_never_show_more(population, p):
+    """Looking at given thresholds only gives at most the full gap, and the full gap at its own threshold."""
+    curves = [sample.curve for sample in population]
+    full = threshold_gap(curves, p)
+    some = curves[0].thresholds[::2]
+    assert threshold_gap(curves, p, some).value <= full.value
+    assert threshold_gap(curves, p, np.array([full.threshold])).value == full.value
+
+
+@given(st.floats(-1, 1), st.floats(-1, 1), st.floats(1, 50))
+def test_norms_are_ordered(x, y, p):
+    """max <= L-p <= L1, homogeneous, and equal to the textbook formula where that does not underflow."""
+    a, b = np.array([x]), np.array([y])
+    length = float(lp_norm(a, b, p)[0])
+    assert max(abs(x), abs(y)) * (1 - 1e-12) <= length <= (abs(x) + abs(y)) * (1 + 1e-12)
+    assert float(lp_norm(a / 2, b / 2, p)[0]) == pytest.approx(length / 2, rel=1e-12, abs=1e-300)
+    if min(abs(x), abs(y)) > 1e-3:
+        assert length == pytest.approx((abs(x) ** p + abs(y) ** p) ** (1 / p), rel=1e-9)
+
+
+@given(MILD_POPULATIONS)
+def test_curve_gap_equals_interpolation(population):
+    """Between steep places np.interp on a fine grid finds nothing larger, and comes near the value."""
+    curves = [sample.curve for sample in population]
+    found = curve_gap(curves)
+    corners = np.concatenate([curve.fpr for curve in curves])
+    near = np.concatenate((corners - 1e-9, corners + 1e-9))
+    at = np.unique(np.concatenate((np.linspace(0, 1, 2001), near[(near > 0) & (near < 1)])))
+    at = at[np.abs(at[:, None] - corners).min(axis=1) > 1e-10]  # np.interp is arbitrary on a vertical edge
+    tpr = np.stack([np.interp(at, *vertical_free(curve)) for curve in curves])
+    assert found == pytest.approx(float(np.ptp(tpr, axis=0).max()), abs=1e-6)
+
+
+def vertical_free(curve: RocCurve) -> tuple[np.ndarray, np.ndarray]:
+    """The same points, each vertical edge leaning by less than the grid can see."""
+    fpr, first = np.unique(curve.fpr, return_index=True)
+    last = np.concatenate((first[1:], [len(curve.fpr)])) - 1
+    lean = np.stack((fpr, fpr + 1e-12), axis=1).ravel()
+    return lean, np.stack((curve.tpr[first], curve.tpr[last]), axis=1).ravel()
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "gap"),
+    [
+        (([0, 0.5, 1], [0, 0.75, 1]), ([0, 0.5, 1], [0, 0.5, 1]), 0.25),
+        (([0, 0, 1], [0, 1, 1]), ([0, 1, 1], [0, 0, 1]), 1.0),
+        (([0, 0, 1], [0, 0.5, 1]), ([0, 1], [0, 1]), 0.5),
+        (([0, 0.5, 0.5, 1], [0, 0.25, 0.75, 1]), ([0, 1], [0, 1]), 0.25),
+        (([0, 0.25, 1], [0, 0.75, 1]), ([0, 0.5, 1], [0, 0.75, 1]), 0.375),
+        (([0, 0.5, 1], [0, 0.5, 1]), ([0, 1], [0, 1]), 0.0),
+    ],
+)
+def test_hand_made_curve_gaps(one, other, gap):
+    """Gaps on vertical edges, at their ends and between vertices, worked out by hand."""
+    assert curve_gap([curve_of(*one), curve_of(*other)]) == gap
+    assert curve_gap([curve_of(*other), curve_of(*one)]) == gap
+
+
+@given(MILD_POPULATIONS)
+def test_pooled_auc_is_the_auc_of_all_rows(population):
+    """The pooled AUC of the raw score is scikit-learn's on all rows together."""
+    weights0, weights1, _ = class_shares(population)
+    scores, labels, mass = (
+        np.concatenate([getattr(s, name) for s in population]) for name in ("scores", "labels", "mass")
+    )
+    auc = metrics.roc_auc_score(labels, scores, sample_weight=mass)
+    assert pooled_auc([s.curve for s in population], weights0, weights1) == pytest.approx(auc, abs=1e-12)

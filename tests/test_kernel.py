@@ -1,0 +1,154 @@
+"""The kernel's push-forward is the fair curve, its rows are ordered, and nobody moves without need."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from fairroc.core.coupling import Levels, couple
+from fairroc.core.kernel import TOUCH, drawn_kernel, ordered_kernel, overlap, pooled_cells, poolings, transport
+from fairroc.core.optimal import optimal
+from fairroc.core.roc import RocCurve, roc_curve
+from oracles import walk_at
+from strategies import DIAGONAL, EPSILONS, NORMS, Sample, class_shares, populations, samples
+
+
+def fitted(population: list[Sample], epsilon: float, norm) -> tuple[list[RocCurve], Levels]:
+    """Curves and levels of a population."""
+    curves = [sample.curve for sample in population]
+    weights0, weights1, _ = class_shares(population)
+    return curves, couple(optimal([curve.hull for curve in curves], epsilon, norm), weights0, weights1)
+
+
+def block_mass(curve: RocCurve) -> np.ndarray:
+    """(blocks, 2) share of the negatives and of the positives in each hull block."""
+    return np.stack((np.diff(curve.fpr[curve.corners]), np.diff(curve.tpr[curve.corners])), axis=1)
+
+
+@settings(max_examples=30)
+@given(populations(), EPSILONS, NORMS)
+def test_the_drawn_kernel_walks_the_levels_exactly(population, epsilon, norm):
+    """Pushed through the table, both class measures land on the levels' fpr and tpr."""
+    curves, levels = fitted(population, epsilon, norm)
+    for g, curve in enumerate(curves):
+        kernel = drawn_kernel(curve, levels.u[:, g], levels.v[:, g])
+        landed = np.cumsum(kernel.table[kernel.row].T @ block_mass(curve), axis=0)
+        assert np.abs(landed[:, 0] - levels.fpr[1:, g]).max() <= 1e-12
+        assert np.abs(landed[:, 1] - levels.tpr[1:, g]).max() <= 1e-12
+
+
+@settings(max_examples=30)
+@given(populations(), EPSILONS, NORMS)
+def test_rows_are_probabilities_in_order(population, epsilon, norm):
+    """Rows sum to one and are not negative; a higher block dominates a lower one in every tail."""
+    curves, levels = fitted(population, epsilon, norm)
+    for g, curve in enumerate(curves):
+        for build in (drawn_kernel, ordered_kernel):
+            kernel = build(curve, levels.u[:, g], levels.v[:, g])
+            assert (kernel.table >= 0).all()
+            assert np.abs(kernel.table.sum(axis=1) - 1).max() <= 1e-12
+            reached = np.cumsum(kernel.table[kernel.row], axis=1)
+            assert (np.diff(reached, axis=0) <= 1e-12).all()
+            assert (np.diff(kernel.thresholds) < 0).all()
+            assert kernel.ceiling == curve.thresholds[0]
+            assert kernel.thresholds[-1] == curve.thresholds[-1]
+
+
+@settings(max_examples=25)
+@given(populations(max_groups=4), EPSILONS, NORMS)
+def test_the_ordered_kernel_lands_where_every_person_does(population, epsilon, norm):
+    """At the levels' borders the blocks' push-forward is the sum over all people, one by one."""
+    curves, levels = fitted(population, epsilon, norm)
+    for g, curve in enumerate(curves):
+        kernel = ordered_kernel(curve, levels.u[:, g], levels.v[:, g])
+        block = np.searchsorted(-kernel.thresholds, -curve.thresholds, side="left")
+        mass = np.stack((np.diff(curve.fpr), np.diff(curve.tpr)), axis=1)
+        landed = np.cumsum(kernel.table[kernel.row[block]].T @ mass, axis=0)
+        borders = np.arange(1.0, len(levels.u))
+        assert np.abs(landed - walk_at(curve, kernel, borders, closed=True)[:, :2]).max() <= 1e-12
+
+
+@settings(max_examples=25)
+@given(populations(max_groups=4), EPSILONS, NORMS)
+def test_ordered_blocks_fill_the_cells_in_turn(population, epsilon, norm):
+    """Blocks in raw order stay inside one level, and the blocks' own parts follow one another without overlap."""
+    curves, levels = fitted(population, epsilon, norm)
+    for g, curve in enumerate(curves):
+        kernel = ordered_kernel(curve, levels.u[:, g], levels.v[:, g])
+        assert (kernel.first[kernel.ordered] == kernel.last[kernel.ordered]).all()
+        begin, end = kernel.first + kernel.start, kernel.last + kernel.stop
+        assert (begin <= end).all()
+        assert (end[:-1] <= begin[1:]).all()
+        assert (kernel.first >= 0).all()
+        assert (kernel.last < len(levels.u) - 1).all()
+
+
+@given(samples())
+def test_nobody_is_transported_to_the_own_hull(sample):
+    """Where the target is the hull the table is the plain overlap, block by block, and no pooling happens."""
+    curve = sample.curve
+    u = np.union1d(curve.hull.u, np.linspace(0, 2, 12))
+    v = curve.hull.at(u)
+    kernel = drawn_kernel(curve, u, v)
+    assert poolings(curve.hull, u, v) == []
+    assert np.abs(kernel.table - overlap(curve.hull.u[:-1], curve.hull.u[1:], u)).max() <= 1e-15
+    assert not kernel.transported.any()
+    assert not ordered_kernel(curve, u, v).transported.any()
+
+
+@settings(max_examples=30)
+@given(populations(max_groups=4), EPSILONS, NORMS)
+def test_blocks_that_are_not_transported_stay_at_home(population, epsilon, norm):
+    """A block marked as untouched has exactly the overlap of its own part of the curve."""
+    curves, levels = fitted(population, epsilon, norm)
+    for g, curve in enumerate(curves):
+        u = levels.u[:, g]
+        kernel = drawn_kernel(curve, u, levels.v[:, g])
+        home = overlap(curve.hull.u[:-1], curve.hull.u[1:], u)
+        still = ~kernel.transported
+        assert np.abs(kernel.table[still] - home[still]).max(initial=0.0) <= 1e-14
+
+
+@given(samples())
+def test_pooling_down_to_the_diagonal(sample):
+    """A useless target forgets every score: all rows are the same even distribution."""
+    curve = sample.curve
+    u = np.linspace(0, 2, 6)
+    kernel = drawn_kernel(curve, u, DIAGONAL.at(u))
+    above = curve.hull.at(u[1:-1])
+    if above.min() > TOUCH:
+        assert np.abs(kernel.table - 0.2).max() <= 1e-12
+        assert kernel.transported.all()
+    elif above.max() <= TOUCH:
+        assert not kernel.transported.any()
+
+
+def test_hand_made_kernel():
+    """A perfect score with one query in the middle: half the way to the diagonal keeps half of each class at home."""
+    curve = roc_curve(np.array([1.0, 0.0]), np.array([True, False]))
+    u, v = np.array([0.0, 1.0, 2.0]), np.array([0.0, 0.5, 0.0])
+    assert [(step.begin, step.end, step.q) for step in poolings(curve.hull, u, v)] == [(0, 2, 0.5)]
+    assert drawn_kernel(curve, u, v).table.tolist() == [[0.75, 0.25], [0.25, 0.75]]
+    assert pooled_cells(3, []).tolist() == [False, False, False]
+
+
+def test_transport_keeps_rows_outside_a_pooling():
+    """Only mass inside the pooled cells moves, and it spreads by their width."""
+    u = np.array([0.0, 0.5, 1.0, 2.0])
+    steps = poolings(
+        roc_curve(np.array([2.0, 1, 0]), np.array([True, True, False])).hull, u, np.array([0, 0.5, 0.75, 0])
+    )
+    moved = transport(np.eye(3), u, steps)
+    assert moved[0].tolist() == [1.0, 0.0, 0.0]
+    assert moved[1, 0] == 0.0
+    assert moved[1, 2] > 0
+
+
+@pytest.mark.parametrize("build", [drawn_kernel, ordered_kernel])
+def test_arrays_are_read_only(build):
+    """A kernel cannot be changed by accident."""
+    curve = roc_curve(np.array([1.0, 0.0]), np.array([True, False]))
+    kernel = build(curve, np.array([0.0, 1.0, 2.0]), np.array([0.0, 0.5, 0.0]))
+    with pytest.raises(ValueError, match="read-only"):
+        kernel.table[0, 0] = 1.0
