@@ -132,15 +132,15 @@ def pair_gap(u: FloatArray, v: FloatArray, norm: int | str) -> float:
 
 def best_pooled_on_grid(
     curves: Sequence[Chain],
+    grids: Sequence[FloatArray],
     epsilon: float,
     norm: int | str,
     weights0: FloatArray,
     weights1: FloatArray,
-    points: int,
 ) -> float:
     """Best pooled AUC of two groups whose levels are grid points of their fair curves: a dynamic program."""
-    grids = [np.unique(np.concatenate((np.linspace(0, 2, points), curve.u))) for curve in curves]
-    f, t = zip(*[((u - c.at(u)) / 2, (u + c.at(u)) / 2) for u, c in zip(grids, curves, strict=True)], strict=True)
+    f = [(u - curve.at(u)) / 2 for u, curve in zip(grids, curves, strict=True)]
+    t = [(u + curve.at(u)) / 2 for u, curve in zip(grids, curves, strict=True)]
     df, dt = np.abs(f[0][:, None] - f[1]), np.abs(t[0][:, None] - t[1])
     fair = (df + dt if norm == 1 else np.maximum(df, dt)) <= epsilon + 1e-12
     pooled_f = weights0[0] * f[0][:, None] + weights0[1] * f[1]

@@ -34,7 +34,7 @@ def counted_gap(population: list[Sample], p: float) -> tuple[float, float, tuple
 def curve_of(fpr: list[float], tpr: list[float]) -> RocCurve:
     """A curve with given points."""
     f, t = np.array(fpr), np.array(tpr)
-    return RocCurve(np.arange(len(fpr) - 1, 0, -1.0), f, t, (f + t) / 2)
+    return RocCurve(np.arange(len(fpr) - 1, 0, -1.0), f, t, 0.5)
 
 
 @given(MILD_POPULATIONS, NORM_POWERS)

@@ -58,7 +58,7 @@ def test_rows_are_probabilities_in_order(population, epsilon, norm):
 @settings(max_examples=25)
 @given(populations(max_groups=4), EPSILONS, NORMS)
 def test_the_ordered_kernel_lands_where_every_person_does(population, epsilon, norm):
-    """At the levels' borders the blocks' push-forward is the sum over all people, one by one."""
+    """At every border the blocks' push-forward is the sum over all people, but for those placed right on it."""
     curves, levels = fitted(population, epsilon, norm)
     for g, curve in enumerate(curves):
         kernel = ordered_kernel(curve, levels.u[:, g], levels.v[:, g])
@@ -66,21 +66,28 @@ def test_the_ordered_kernel_lands_where_every_person_does(population, epsilon, n
         mass = np.stack((np.diff(curve.fpr), np.diff(curve.tpr)), axis=1)
         landed = np.cumsum(kernel.table[kernel.row[block]].T @ mass, axis=0)
         borders = np.arange(1.0, len(levels.u))
-        assert np.abs(landed - walk_at(curve, kernel, borders, closed=True)[:, :2]).max() <= 1e-12
+        before, upto = (walk_at(curve, kernel, borders, closed)[:, :2] for closed in (False, True))
+        assert (before - 1e-12 <= landed).all()
+        assert (landed <= upto + 1e-12).all()
 
 
 @settings(max_examples=25)
 @given(populations(max_groups=4), EPSILONS, NORMS)
 def test_ordered_blocks_fill_the_cells_in_turn(population, epsilon, norm):
-    """Blocks in raw order stay inside one level, and the blocks' own parts follow one another without overlap."""
+    """Outside the levels that transport acts on blocks have parts of their own: one after the other, without overlap,
+    ordered ones inside one level."""
     curves, levels = fitted(population, epsilon, norm)
     for g, curve in enumerate(curves):
         kernel = ordered_kernel(curve, levels.u[:, g], levels.v[:, g])
+        placed = kernel.first >= 0
+        assert placed[~kernel.transported].all()
+        assert (kernel.last[~placed] == -1).all()
+        assert not kernel.ordered[kernel.transported].any()
+        assert not kernel.ordered[~placed].any()
         assert (kernel.first[kernel.ordered] == kernel.last[kernel.ordered]).all()
-        begin, end = kernel.first + kernel.start, kernel.last + kernel.stop
+        begin, end = (kernel.first + kernel.start)[placed], (kernel.last + kernel.stop)[placed]
         assert (begin <= end).all()
         assert (end[:-1] <= begin[1:]).all()
-        assert (kernel.first >= 0).all()
         assert (kernel.last < len(levels.u) - 1).all()
 
 
@@ -91,7 +98,7 @@ def test_nobody_is_transported_to_the_own_hull(sample):
     u = np.union1d(curve.hull.u, np.linspace(0, 2, 12))
     v = curve.hull.at(u)
     kernel = drawn_kernel(curve, u, v)
-    assert poolings(curve.hull, u, v) == []
+    assert poolings(curve.hull.at(u), u, v) == []
     assert np.abs(kernel.table - overlap(curve.hull.u[:-1], curve.hull.u[1:], u)).max() <= 1e-15
     assert not kernel.transported.any()
     assert not ordered_kernel(curve, u, v).transported.any()
@@ -128,18 +135,16 @@ def test_hand_made_kernel():
     """A perfect score with one query in the middle: half the way to the diagonal keeps half of each class at home."""
     curve = roc_curve(np.array([1.0, 0.0]), np.array([True, False]))
     u, v = np.array([0.0, 1.0, 2.0]), np.array([0.0, 0.5, 0.0])
-    assert [(step.begin, step.end, step.q) for step in poolings(curve.hull, u, v)] == [(0, 2, 0.5)]
+    assert [(step.begin, step.end, step.q) for step in poolings(curve.hull.at(u), u, v)] == [(0, 2, 0.5)]
     assert drawn_kernel(curve, u, v).table.tolist() == [[0.75, 0.25], [0.25, 0.75]]
     assert pooled_cells(3, []).tolist() == [False, False, False]
 
 
 def test_transport_keeps_rows_outside_a_pooling():
     """Only mass inside the pooled cells moves, and it spreads by their width."""
-    u = np.array([0.0, 0.5, 1.0, 2.0])
-    steps = poolings(
-        roc_curve(np.array([2.0, 1, 0]), np.array([True, True, False])).hull, u, np.array([0, 0.5, 0.75, 0])
-    )
-    moved = transport(np.eye(3), u, steps)
+    u, v = np.array([0.0, 0.5, 1.0, 2.0]), np.array([0.0, 0.5, 0.75, 0.0])
+    hull = roc_curve(np.array([2.0, 1, 0]), np.array([True, True, False])).hull
+    moved = transport(np.eye(3), u, poolings(hull.at(u), u, v))
     assert moved[0].tolist() == [1.0, 0.0, 0.0]
     assert moved[1, 0] == 0.0
     assert moved[1, 2] > 0

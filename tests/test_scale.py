@@ -99,6 +99,13 @@ def test_thresholds_beyond_the_ends(population, epsilon, norm, build):
     assert scale.to_place(float(np.nextafter(scale.score[-1], -np.inf))) == scale.y[-1]
 
 
+def test_between_neighbouring_numbers_the_lower_score_counts():
+    """Every place after a knot scores below it, so that a threshold at the knot accepts up to its place exactly."""
+    low, high = 0.5, float(np.nextafter(0.5, 1))
+    scale = Scale(np.array([0.0, 1.0, 2.0]), np.array([1.0, high, low]))
+    assert scale.to_score(np.array([1.0, np.nextafter(1.0, 2), 1.5, 2.0])).tolist() == [high, low, low, low]
+
+
 def test_hand_made_scale():
     """Three knots, read both ways by hand."""
     scale = Scale(np.array([0.0, 1.0, 3.0]), np.array([0.9, 0.5, 0.1]))

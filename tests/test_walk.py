@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from fairroc.core.kernel import drawn_kernel, ordered_kernel
 from fairroc.core.walk import ordered_place, performance, walk
-from oracles import pair_gap, trapezia, walk_at
+from oracles import pair_gap, place_chance, trapezia, walk_at
 from strategies import EPSILONS, NORMS, class_shares, populations
 from test_kernel import fitted
 
@@ -103,3 +103,15 @@ def test_people_in_raw_order_keep_it(population, epsilon, norm):
         ordered = kernel.ordered[block]
         place = kernel.first[block[ordered]] + ordered_place(kernel, block[ordered], curve.thresholds[ordered])
         assert (np.diff(place) >= 0).all()
+
+
+@settings(max_examples=25)
+@given(populations(max_groups=3, max_rows=40), EPSILONS, NORMS, BUILDS)
+def test_a_higher_score_is_never_placed_later(population, epsilon, norm, build):
+    """At every place, not at the levels' borders only, a higher score has at least the chance of a lower one."""
+    curves, levels = fitted(population, epsilon, norm)
+    for g, curve in enumerate(curves):
+        kernel = build(curve, levels.u[:, g], levels.v[:, g])
+        for y in thinned(places([walk(curve, kernel)]), 60):
+            chances = [place_chance(kernel, score, y, closed=True) for score in curve.thresholds]
+            assert (np.diff(chances) <= 1e-12).all()

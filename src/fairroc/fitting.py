@@ -201,8 +201,8 @@ def solve(population: Population, options: Options) -> Solution:
         return found
     warnings.warn(
         f"ties='order' was asked, but with the raw order kept the gap stays above epsilon {options.epsilon:g} down "
-        f"to an internal epsilon of {ORDER_LADDER[-1] * options.epsilon:g}; ties are drawn instead. A larger epsilon or more "
-        "rows would leave room.",
+        f"to an internal epsilon of {ORDER_LADDER[-1] * options.epsilon:g}; ties are drawn instead. A larger "
+        "epsilon or more rows would leave room.",
         FairrocWarning,
         stacklevel=5,
     )

@@ -108,8 +108,9 @@ def _turns_right(x: FloatArray, y: FloatArray) -> BoolArray:
     """For each inner point: does the path turn right there (so that it may be a hull vertex)?"""
     dx, dy = np.diff(x), np.diff(y)
     cross = dx[:-1] * dy[1:] - dy[:-1] * dx[1:]
-    length = np.hypot(dx, dy)
-    return cross < -STRAIGHT * length[:-1] * length[1:]
+    length = np.abs(dx) + np.abs(dy)
+    right: BoolArray = cross < -STRAIGHT * length[:-1] * length[1:]
+    return right
 
 
 def _hull_scan(x: FloatArray, y: FloatArray, keep: IntArray) -> IntArray:
@@ -120,7 +121,7 @@ def _hull_scan(x: FloatArray, y: FloatArray, keep: IntArray) -> IntArray:
         while len(stack) > 1:
             a, b = stack[-2], stack[-1]
             ax, ay, bx, by = xs[b] - xs[a], ys[b] - ys[a], px - xs[b], py - ys[b]
-            if ax * by - ay * bx < -STRAIGHT * float(np.hypot(ax, ay) * np.hypot(bx, by)):
+            if ax * by - ay * bx < -STRAIGHT * (abs(ax) + abs(ay)) * (abs(bx) + abs(by)):
                 break
             stack.pop()
         stack.append(i)

@@ -255,7 +255,8 @@ def _removal_cost(u: FloatArray, v: FloatArray, weights0: FloatArray, weights1: 
     """Largest area that any group's line or the pooled line changes by when an inner level is dropped."""
     groups = np.abs(_triangles(u, v)).max(axis=1) / 2
     fpr, tpr = (u - v) @ weights0 / 2, (u + v) @ weights1 / 2
-    return np.maximum(groups, np.abs(_triangles(fpr[:, None], tpr[:, None]))[:, 0])
+    cost: FloatArray = np.maximum(groups, np.abs(_triangles(fpr[:, None], tpr[:, None]))[:, 0])
+    return cost
 
 
 def _triangles(x: FloatArray, y: FloatArray) -> FloatArray:

@@ -104,7 +104,8 @@ def transport(rows: FloatArray, u: FloatArray, steps: list[Pooling]) -> FloatArr
         touched = rows[:, cells].any(axis=1)
         part = rows[touched, cells]
         rows[touched, cells] = (1 - step.q) * part + step.q * part.sum(axis=1, keepdims=True) * even
-    return rows / rows.sum(axis=1, keepdims=True)
+    rows /= rows.sum(axis=1, keepdims=True)
+    return rows
 
 
 def pooled_cells(n: int, steps: list[Pooling]) -> BoolArray:
@@ -122,7 +123,7 @@ def drawn_kernel(curve: RocCurve, u: FloatArray, v: FloatArray) -> Kernel:
     base = overlap(hull.u[:-1], hull.u[1:], u)
     count = len(corners) - 1
     nowhere = np.full(count, -1, dtype=np.intp)
-    touched = (base[:, pooled_cells(len(u) - 1, steps)] > 0).any(axis=1)
+    touched: BoolArray = np.any(base[:, pooled_cells(len(u) - 1, steps)] > 0, axis=1)
     return Kernel(
         thresholds=curve.thresholds[corners[1:] - 1],
         ceiling=float(curve.thresholds[0]),
@@ -158,18 +159,30 @@ def ordered_kernel(curve: RocCurve, u: FloatArray, v: FloatArray) -> Kernel:
     first, last, moved = first[head], last[tail], moved[head]
     base, row = _base_rows(first, last, begin[head], end[tail], u)
     width = np.maximum(np.diff(u), TOUCH)
+    start = np.clip((begin[head] - u[first]) / width[first], 0.0, 1.0)
+    stop = np.clip((end[tail] - u[last]) / width[last], 0.0, 1.0)
+    own_first, own_last = _untouched(first, last, pooled)
+    own = own_first <= own_last
     return Kernel(
         thresholds=curve.thresholds[tail],
         ceiling=float(curve.thresholds[0]),
         row=row,
         table=transport(base, u, steps),
-        first=np.where(moved, -1, first),
-        last=np.where(moved, -1, last),
-        start=np.where(moved, 0.0, np.clip((begin[head] - u[first]) / width[first], 0.0, 1.0)),
-        stop=np.where(moved, 1.0, np.clip((end[tail] - u[last]) / width[last], 0.0, 1.0)),
+        first=np.where(own, own_first, -1),
+        last=np.where(own, own_last, -1),
+        start=np.where(own & (own_first == first), start, 0.0),
+        stop=np.where(own & (own_last == last), stop, 1.0),
         ordered=~alone[head] & ~moved,
         transported=moved,
     )
+
+
+def _untouched(first: IntArray, last: IntArray, pooled: BoolArray) -> tuple[IntArray, IntArray]:
+    """First and last cell of each span that no pooling touches; in the wrong order if all are touched."""
+    cells = np.arange(len(pooled))
+    after = np.minimum.accumulate(np.where(pooled, len(pooled), cells)[::-1])[::-1]
+    before = np.maximum.accumulate(np.where(pooled, -1, cells))
+    return after[first], before[last]
 
 
 def _base_rows(
@@ -189,8 +202,9 @@ def overlap(begin: FloatArray, end: FloatArray, u: FloatArray) -> FloatArray:
     """Share of each interval [begin, end] that falls into each cell of the grid u: (intervals, cells)."""
     low = np.maximum(begin[:, None], u[None, :-1])
     high = np.minimum(end[:, None], u[None, 1:])
-    inside = np.maximum(high - low, 0.0)
-    return inside / inside.sum(axis=1, keepdims=True)
+    inside: FloatArray = np.maximum(high - low, 0.0)
+    inside /= inside.sum(axis=1, keepdims=True)
+    return inside
 
 
 def _snapped(x: FloatArray, grid: FloatArray) -> FloatArray:

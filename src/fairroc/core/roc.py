@@ -22,20 +22,25 @@ class RocCurve:
     ----------
     thresholds : (k,) strictly falling scores.
     fpr, tpr : (k + 1,) rising from exactly 0 to exactly 1.
-    share : (k + 1,) share of the group's people accepted, likewise.
+    prior : share of positives among the group's people.
     """
 
     thresholds: FloatArray
     fpr: FloatArray
     tpr: FloatArray
-    share: FloatArray
+    prior: float
 
     def __post_init__(self) -> None:
-        freeze(self.thresholds, self.fpr, self.tpr, self.share)
+        freeze(self.thresholds, self.fpr, self.tpr)
 
     def index_at(self, thresholds: FloatArray) -> IntArray:
         """Index of the point of ``score >= t``, for any thresholds."""
         return len(self.thresholds) - np.searchsorted(self.thresholds[::-1], thresholds, side="left")
+
+    @cached_property
+    def share(self) -> FloatArray:
+        """Share of the group's people accepted, from 0 to 1."""
+        return self.fpr + self.prior * (self.tpr - self.fpr)
 
     @cached_property
     def u(self) -> FloatArray:
@@ -68,18 +73,27 @@ def roc_curve(scores: FloatArray, labels: BoolArray, weights: FloatArray | None 
     ([0.9, 0.5, 0.1], [0.0, 0.0, 0.5, 1.0], [0.0, 0.5, 1.0, 1.0], 0.875)
     """
     if weights is None:
-        ascending = np.sort(scores)
-        last = np.flatnonzero(np.concatenate((ascending[1:] != ascending[:-1], [True])))
-        values = ascending[last]
-        below_positive = np.searchsorted(np.sort(scores[labels]), values, side="right").astype(np.float64)
-        positive = np.diff(below_positive, prepend=0.0)
-        return _from_counts(values, np.diff(last + 1.0, prepend=0.0) - positive, positive)
+        return _counted(scores, labels)
     order = np.argsort(scores, kind="stable")
     ascending = scores[order]
     first = np.flatnonzero(np.concatenate(([True], ascending[1:] != ascending[:-1])))
     # Each class is summed by itself: a difference of sums would lose a class of far smaller weight.
     negative, positive = (np.add.reduceat(part[order], first) for part in _by_class(labels, weights))
     return _from_counts(ascending[first], negative, positive)
+
+
+def _counted(scores: FloatArray, labels: BoolArray) -> RocCurve:
+    """The exact curve of rows of equal weight, in whole numbers: two sorts, no running sums."""
+    ascending = np.sort(scores)
+    first = np.flatnonzero(np.concatenate(([True], ascending[1:] != ascending[:-1])))
+    values = ascending[first]
+    positives = np.sort(scores[labels])
+    true = len(positives) - np.searchsorted(positives, values)
+    false = len(scores) - first - true
+    fpr, tpr = np.zeros(len(values) + 1), np.zeros(len(values) + 1)
+    np.divide(false[::-1], len(scores) - len(positives), out=fpr[1:])
+    np.divide(true[::-1], len(positives), out=tpr[1:])
+    return RocCurve(values[::-1].copy(), fpr, tpr, len(positives) / len(scores))
 
 
 def query_curve(scores: FloatArray, labels: BoolArray, weights: FloatArray | None, thresholds: FloatArray) -> RocCurve:
@@ -128,7 +142,7 @@ def thinned(curve: RocCurve, count: int) -> RocCurve:
     if last <= count:
         return curve
     index = np.union1d(np.linspace(0, last, count + 1).astype(np.intp), curve.corners)
-    return RocCurve(curve.thresholds[index[1:] - 1], curve.fpr[index], curve.tpr[index], curve.share[index])
+    return RocCurve(curve.thresholds[index[1:] - 1], curve.fpr[index], curve.tpr[index], curve.prior)
 
 
 def _by_class(labels: BoolArray, weights: FloatArray | None) -> tuple[FloatArray, FloatArray]:
@@ -141,9 +155,11 @@ def _from_counts(values: FloatArray, negative: FloatArray, positive: FloatArray)
     """Curve from rising distinct scores with the weight of negatives and of positives at each."""
     used = (negative > 0) | (positive > 0)
     values, negative, positive = values[used][::-1], negative[used][::-1], positive[used][::-1]
-    return RocCurve(values.copy(), _cumulated(negative), _cumulated(positive), _cumulated(negative + positive))
+    total = positive.sum()
+    return RocCurve(values.copy(), _cumulated(negative), _cumulated(positive), float(total / (total + negative.sum())))
 
 
 def _cumulated(steps: FloatArray) -> FloatArray:
     total = np.concatenate(([0.0], np.cumsum(steps)))
-    return total / total[-1]
+    share: FloatArray = total / total[-1]
+    return share

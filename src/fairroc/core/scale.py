@@ -35,7 +35,8 @@ class Scale:
         i = np.clip(np.searchsorted(self.y, y, side="right") - 1, 0, len(self.y) - 2)
         share = (y - self.y[i]) / (self.y[i + 1] - self.y[i])
         high, low = self.score[i], self.score[i + 1]
-        return np.where(share < 1, np.clip(high + share * (low - high), low, high), low)
+        top = np.where(share > 0, np.nextafter(high, low), high)  # after a knot the score is below the knot's
+        return np.where(share < 1, np.maximum(np.minimum(high + share * (low - high), top), low), low)
 
     def to_place(self, threshold: float) -> float:
         """The last place whose score reaches a threshold; -1 if none does."""
@@ -86,7 +87,8 @@ def _landmarks(curve: RocCurve) -> FloatArray:
     step = np.flatnonzero(np.diff(bins) > 0)
     large = step[np.diff(curve.share)[step] * GRID > 1]
     index = np.unique(np.concatenate(([0, len(curve.thresholds) - 1], step, np.maximum(large - 1, 0))))
-    return curve.thresholds[index]
+    scores: FloatArray = curve.thresholds[index]
+    return scores
 
 
 def _places(walks: Sequence[Walk], group_shares: FloatArray, accepted: FloatArray) -> FloatArray:

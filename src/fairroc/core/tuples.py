@@ -19,9 +19,9 @@ def tuple_gap(u: FloatArray, v: FloatArray, norm: Norm) -> FloatArray:
 
     L1 is the larger of the ranges of u and v; L-inf the larger of the ranges of fpr and tpr.
     """
-    if norm == 1:
-        return np.maximum(np.ptp(u, axis=1), np.ptp(v, axis=1))
-    return np.maximum(np.ptp(u - v, axis=1), np.ptp(u + v, axis=1)) / 2
+    first, second, unit = (u, v, 1.0) if norm == 1 else (u - v, u + v, 0.5)
+    gap: FloatArray = unit * np.maximum(np.ptp(first, axis=1), np.ptp(second, axis=1))
+    return gap
 
 
 def pooled_area(u: FloatArray, v: FloatArray, weights0: FloatArray, weights1: FloatArray) -> float:

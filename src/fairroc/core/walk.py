@@ -37,7 +37,7 @@ class Walk:
     def at(self, y: FloatArray, *, closed: bool = True) -> FloatArray:
         """(len(y), 3) shares of people with a place <= y (``closed``) or < y."""
         level = np.minimum(y.astype(np.intp), len(self.even) - 2)
-        part = self.even[level] + (y - level)[:, None] * (self.even[level + 1] - self.even[level])
+        part: FloatArray = self.even[level] + (y - level)[:, None] * (self.even[level + 1] - self.even[level])
         if len(self.y) == 0:
             return part
         if closed:
@@ -49,31 +49,37 @@ class Walk:
         low = np.maximum(low, 0)
         width = self.y[high] - self.y[low]
         share = np.clip(np.where(width > 0, (y - self.y[low]) / np.where(width > 0, width, 1.0), 0.0), 0.0, 1.0)
-        return part + self.own[low] + share[:, None] * (self.own[high] - self.own[low])
+        part += self.own[low] + share[:, None] * (self.own[high] - self.own[low])
+        return part
 
 
 def _hit(knots: FloatArray, index: IntArray, y: FloatArray) -> BoolArray:
     inside = np.minimum(index, len(knots) - 1)
-    return (index < len(knots)) & (knots[inside] == y)
+    hit: BoolArray = (index < len(knots)) & (knots[inside] == y)
+    return hit
 
 
 def walk(curve: RocCurve, kernel: Kernel) -> Walk:
     """Exact walk of one group's people through its kernel. O(k log k)."""
-    mass = np.stack([np.diff(curve.fpr), np.diff(curve.tpr), np.diff(curve.share)], axis=1)
-    tail = curve.index_at(kernel.thresholds) - 1
-    head = np.concatenate(([0], tail[:-1] + 1))
-    blocks = np.add.reduceat(mass, head, axis=0)
+    ends = np.concatenate(([0], curve.index_at(kernel.thresholds)))
+    blocks = _masses(curve, ends[:-1], ends[1:])
     own_block, own_level = _own_parts(kernel)
     elsewhere = kernel.table[kernel.row]
     chance = elsewhere[own_block, own_level]
     elsewhere[own_block, own_level] = 0.0
     even = np.concatenate((np.zeros((1, 3)), np.cumsum(elsewhere.T @ blocks, axis=0)))
-    steps = _steps(curve, kernel, mass, np.repeat(np.arange(len(head)), tail - head + 1))
+    steps = _steps(curve, kernel, ends)
     slopes = _slopes(kernel, blocks, own_block, own_level, chance)
     order = np.lexsort((np.concatenate((steps[1], slopes[1])), np.concatenate((steps[0], slopes[0]))))
     y = np.concatenate((steps[0], slopes[0]))[order]
     gain = np.concatenate((steps[2], slopes[2]))[order]
     return Walk(y, np.cumsum(gain, axis=0), even)
+
+
+def _masses(curve: RocCurve, begin: IntArray, end: IntArray) -> FloatArray:
+    """(n, 3) shares of negatives, positives and all people between two points of the curve."""
+    fpr, tpr = curve.fpr[end] - curve.fpr[begin], curve.tpr[end] - curve.tpr[begin]
+    return np.stack((fpr, tpr, fpr + curve.prior * (tpr - fpr)), axis=1)
 
 
 def _own_parts(kernel: Kernel) -> tuple[IntArray, IntArray]:
@@ -90,26 +96,28 @@ Knots = tuple[FloatArray, IntArray, FloatArray]
 ``block + level`` rises, so a part ends before the next one begins even where the two share a place."""
 
 
-def _steps(curve: RocCurve, kernel: Kernel, mass: FloatArray, block: IntArray) -> Knots:
+def _steps(curve: RocCurve, kernel: Kernel, ends: IntArray) -> Knots:
     """People in raw order: each score makes a step at its place (a doubled knot, the second one gaining)."""
-    person = np.flatnonzero(kernel.ordered[block])
-    block = block[person]
+    blocks = np.flatnonzero(kernel.ordered)
+    count = ends[blocks + 1] - ends[blocks]
+    block = np.repeat(blocks, count)
+    score = ends[block] + np.arange(len(block)) - np.repeat(np.cumsum(count) - count, count)
     level = kernel.first[block]
-    place = level + ordered_place(kernel, block, curve.thresholds[person])
-    gain = np.zeros((2 * len(person), 3))
-    gain[1::2] = mass[person] * kernel.table[kernel.row[block], level][:, None]
-    return np.repeat(place, 2), np.repeat(4 * (block + level), 2) + np.tile([1, 2], len(person)), gain
+    place = level + ordered_place(kernel, block, curve.thresholds[score])
+    gain = np.zeros((2 * len(block), 3))
+    gain[1::2] = _masses(curve, score, score + 1) * kernel.table[kernel.row[block], level][:, None]
+    return np.repeat(place, 2), np.repeat(4 * (block + level), 2) + np.tile([1, 2], len(block)), gain
 
 
 def _slopes(kernel: Kernel, blocks: FloatArray, block: IntArray, level: IntArray, chance: FloatArray) -> Knots:
     """People drawn inside their own part: a slope from its first knot (gaining nothing) to its second."""
     drawn = ~kernel.ordered[block]
     block, level, chance = block[drawn], level[drawn], chance[drawn]
-    begin = level + np.where(level == kernel.first[block], kernel.start[block], 0.0)
-    end = level + np.where(level == kernel.last[block], kernel.stop[block], 1.0)
+    places = np.zeros(2 * len(block))
+    places[0::2] = level + np.where(level == kernel.first[block], kernel.start[block], 0.0)
+    places[1::2] = level + np.where(level == kernel.last[block], kernel.stop[block], 1.0)
     gain = np.zeros((2 * len(block), 3))
     gain[1::2] = blocks[block] * chance[:, None]
-    places = np.stack((begin, end), axis=1).ravel()
     return places, np.repeat(4 * (block + level), 2) + np.tile([0, 3], len(block)), gain
 
 

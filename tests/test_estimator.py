@@ -1,0 +1,143 @@
+"""FairROC among scikit-learn's estimators."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+import fairroc.estimator
+from fairroc import FairROC
+from fairroc.errors import DataError, FairrocWarning
+from test_pipeline import normal_rows, same_bits
+
+ROWS = normal_rows(61, n=500)
+
+
+def fit(post: FairROC) -> FairROC:
+    return post.fit(ROWS.scores, ROWS.y, sensitive_features=ROWS.groups)
+
+
+def test_parameters_are_stored_as_they_came():
+    """scikit-learn's rule: the constructor checks nothing and changes nothing."""
+    strange = {"epsilon": "x", "norm": "1", "queries": 2.0, "ties": "order", "key": b"k", "salt": 5, "pos_label": "yes"}
+    post = FairROC(**strange)
+    assert strange.items() <= post.get_params().items()
+    copy = clone(post)
+    assert copy.get_params() == post.get_params()
+    assert post.set_params(epsilon=0.2).epsilon == 0.2
+    with pytest.raises(ValueError, match="Invalid parameter 'eps'"):
+        post.set_params(eps=0.1)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"epsilon": 3}, "epsilon must lie"),
+        ({"norm": 3}, "norm must be"),
+        ({"queries": 0}, "queries must be"),
+        ({"ties": None}, "ties must be 'draw' or 'order'; None came"),
+        ({"salt": 2**70}, "salt must be a signed 64-bit integer"),
+        ({"key": ""}, "key must not be empty"),
+        ({"missing": "drop"}, "missing must be 'error' or 'group'"),
+        ({"pos_label": 7}, "pos_label must be one of the labels"),
+    ],
+)
+def test_parameters_are_checked_by_fit(wrong, words):
+    with pytest.raises(DataError, match=words):
+        fit(FairROC(**{"ties": "draw", **wrong}))
+
+
+def test_not_fitted_yet():
+    post = FairROC(ties="draw")
+    how = {"sensitive_features": ["a"]}
+    for use in (
+        lambda: post.transform([0.5], random_state=0, **how),
+        lambda: post.predict([0.5], random_state=0, **how),
+        lambda: post.acceptance_rate([0.5], **how),
+        lambda: post.certificate_,
+    ):
+        with pytest.raises(NotFittedError, match="not fitted yet"):
+            use()
+
+
+def test_certificate_is_computed_on_first_access_and_reset_by_a_refit(monkeypatch):
+    calls = []
+    certify = fairroc.estimator.certify
+
+    def counting(fitted):
+        calls.append(fitted)
+        return certify(fitted)
+
+    monkeypatch.setattr(fairroc.estimator, "certify", counting)
+    post = fit(FairROC(epsilon=0.1, ties="draw", salt=1))
+    assert calls == []
+    first = post.certificate_
+    assert post.certificate_ is first
+    assert len(calls) == 1
+    fit(post.set_params(epsilon=0.05))
+    assert len(calls) == 1
+    assert (first.epsilon, post.certificate_.epsilon) == (0.1, 0.05)
+    assert len(calls) == 2
+
+
+def test_a_failed_refit_leaves_no_stale_certificate():
+    """The certificate always belongs to the model beside it."""
+    post = fit(FairROC(epsilon=0.1, ties="draw", salt=1))
+    before = post.certificate_.epsilon
+    with pytest.raises(DataError):
+        fit(post.set_params(epsilon=9))
+    assert post.certificate_.epsilon == post.model_.epsilon == before
+
+
+def test_doors_agree_with_the_model():
+    post = fit(FairROC(epsilon=0.1, ties="draw", salt=1, key="0123456789abcdef"))
+    how = {"sensitive_features": ROWS.groups, "ids": np.arange(len(ROWS.y))}
+    fair = post.transform(ROWS.scores, **how)
+    assert same_bits(fair, post.model_.transform(ROWS.scores, key="0123456789abcdef", **how))
+    assert (post.predict(ROWS.scores, **how) == (fair >= 0.5)).all()
+    assert (post.predict(ROWS.scores, threshold=1.0, **how) == (fair >= 1.0)).all()
+    rate = post.acceptance_rate(ROWS.scores, sensitive_features=ROWS.groups)
+    assert same_bits(rate, post.model_.acceptance_rate(ROWS.scores, sensitive_features=ROWS.groups, threshold=0.5))
+
+
+def test_random_state_needs_no_key():
+    keyed, plain = (fit(FairROC(epsilon=0.1, ties="draw", salt=1, key=key)) for key in ("0123456789abcdef", None))
+    how = {"sensitive_features": ROWS.groups, "random_state": 4}
+    assert same_bits(keyed.transform(ROWS.scores, **how), plain.transform(ROWS.scores, **how))
+
+
+def test_unknown_groups_as_a_parameter():
+    post = fit(FairROC(epsilon=0.1, ties="draw", salt=1, on_unknown_group="a"))
+    with pytest.warns(FairrocWarning, match="1 of 2 rows"):
+        rate = post.acceptance_rate([0.4, 0.4], sensitive_features=["new", "a"])
+    assert rate[0] == rate[1]
+
+
+def test_labels_of_any_two_values():
+    words = np.where(ROWS.y == 1, "yes", "no")
+    post = FairROC(epsilon=0.1, ties="draw", salt=1, pos_label="yes")
+    post.fit(ROWS.scores, words, sensitive_features=ROWS.groups)
+    same = fit(FairROC(epsilon=0.1, ties="draw", salt=1))
+    assert post.certificate_.auc == same.certificate_.auc
+    assert [k.table.tolist() for k in post.model_.kernels] == [k.table.tolist() for k in same.model_.kernels]
+
+
+def test_several_columns_are_crossed():
+    second = np.where(np.arange(len(ROWS.y)) % 2 == 0, "x", "y")
+    groups = {"one": ROWS.groups, "two": second}
+    import pandas as pd
+
+    post = FairROC(epsilon=0.3, ties="draw", salt=1).fit(ROWS.scores, ROWS.y, sensitive_features=pd.DataFrame(groups))
+    assert len(post.model_.names) == 4
+    assert post.certificate_.gap <= 0.3 + 1e-12
+
+
+def test_pickled_estimators_work():
+    post = fit(FairROC(epsilon=0.1, ties="draw", salt=1))
+    back = pickle.loads(pickle.dumps(post))
+    how = {"sensitive_features": ROWS.groups, "ids": np.arange(len(ROWS.y))}
+    assert same_bits(back.transform(ROWS.scores, **how), post.transform(ROWS.scores, **how))
