@@ -62,7 +62,7 @@ class FairROC(BaseEstimator):  # type: ignore[misc]
     >>> score = y + np.where(sex == "f", 1.0, 2.0) * rng.normal(size=4000)
     >>> post = FairROC(epsilon=0.1, salt=1).fit(score, y, sensitive_features=sex)
     >>> fair = post.transform(score, sensitive_features=sex, ids=np.arange(4000))
-    >>> post.certificate_.gap_before > 0.3, post.certificate_.gap <= 0.1
+    >>> post.certificate_.gap_before > 0.2, post.certificate_.gap <= 0.1
     (True, True)
     """
 
