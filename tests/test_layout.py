@@ -24,6 +24,7 @@ LAYERS = (
     ("core.coupling", "core.ascent", "core.tuples", "core.bound"),
     ("core.optimal", "core.froc"),
     ("core.roc", "core.gap"),
+    ("core.finder",),
     ("core.chain",),
     ("errors", "_version"),
 )

@@ -179,7 +179,7 @@ def test_one_changed_digit_is_refused(place, by):
 
 @pytest.mark.parametrize("text", ["", "[]", "3", "null", '{"a": 1}', '{"format": "other"}', "[" * 100_000])
 def test_other_files_are_refused(text):
-    with pytest.raises(ModelFileError, match="whole JSON|another kind of file"):
+    with pytest.raises(ModelFileError, match=r"whole JSON|another kind of file"):
         FairModel.from_json(text)
 
 
@@ -193,7 +193,7 @@ def test_unknown_version_is_refused(version):
 def test_what_json_should_not_hold_is_refused(word):
     broken = TEXT.replace('"epsilon": 0.1', f'"epsilon": {word}', 1)
     assert broken != TEXT
-    with pytest.raises(ModelFileError, match="must be whole JSON|checksum does not match"):
+    with pytest.raises(ModelFileError, match=r"must be whole JSON|checksum does not match"):
         FairModel.from_json(broken)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 from fairroc import draw
 from fairroc.columns import MISSING_GROUP, ScoreColumns, read_scores
 from fairroc.core.chain import FloatArray, IntArray, Norm
+from fairroc.core.finder import Finder
 from fairroc.core.kernel import Kernel
 from fairroc.core.scale import Scale
 from fairroc.core.walk import ordered_place
@@ -245,41 +245,46 @@ class _Ready:
 
     def __init__(self, kernel: Kernel) -> None:
         self.kernel = kernel
-        self.rising = kernel.thresholds[::-1].copy()
+        self.finder = Finder(kernel.thresholds[::-1].copy())
         used = kernel.table > 0
         self.row_first = used.argmax(axis=1)
         self.row_last = used.shape[1] - 1 - used[:, ::-1].argmax(axis=1)
-        self.cumulated = np.cumsum(kernel.table, axis=1)
-        rows = np.arange(len(used))
-        self.cumulated[rows, self.row_last] = np.inf  # every uniform number finds a level
-
-    @cached_property
-    def before(self) -> FloatArray:
-        """Probability of all levels above each level: (rows, n)."""
-        table = self.kernel.table
-        return np.concatenate((np.zeros((len(table), 1)), np.cumsum(table, axis=1)[:, :-1]), axis=1)
+        total = np.cumsum(kernel.table, axis=1)
+        self.before = np.concatenate((np.zeros((len(used), 1)), total[:, :-1]), axis=1)
+        total[np.arange(len(used)), self.row_last] = np.inf  # every uniform number finds a level
+        self.cumulated = total.ravel()
 
     def block(self, scores: FloatArray) -> IntArray:
         """Block of each score; scores below all fitted ones belong to the last block."""
-        above = np.searchsorted(self.rising, scores, side="right")
-        return np.minimum(len(self.rising) - above, len(self.rising) - 1)
+        last = len(self.kernel.thresholds) - 1
+        return np.minimum(last + 1 - self.finder.count(scores), last)
 
     def places(self, scores: FloatArray, uniforms: FloatArray) -> FloatArray:
         """Places y = level + place inside it, for scores with their uniform numbers."""
         kernel, block = self.kernel, self.block(scores)
-        row = kernel.row[block]
-        low, high = self.row_first[row], self.row_last[row]
-        while (low < high).any():
-            middle = (low + high) // 2
-            later = self.cumulated[row, middle] <= uniforms
-            low, high = np.where(later, middle + 1, low), np.where(later, high, middle)
-        chance, before = kernel.table[row, low], self.before[row, low]
-        share = np.clip((uniforms - before) / chance, 0.0, 1.0)
-        begin, end = self._part(block, low)
-        place = begin + share * (end - begin)
-        ordered = kernel.ordered[block] & (low == kernel.first[block])
+        level = self.row_first[kernel.row[block]]
+        ordered = kernel.ordered[block] & (level == kernel.first[block])
+        place = np.empty(len(scores))
         place[ordered] = ordered_place(kernel, block[ordered], scores[ordered])
-        return np.asarray(low + place)
+        drawn = np.flatnonzero(~ordered)
+        if len(drawn):
+            level[drawn], place[drawn] = self._draw(block[drawn], uniforms[drawn])
+        place += level
+        return place
+
+    def _draw(self, block: IntArray, uniforms: FloatArray) -> tuple[IntArray, FloatArray]:
+        """Levels and places inside them of rows that are drawn."""
+        row = self.kernel.row[block]
+        base = row * self.kernel.table.shape[1]
+        low, high = base + self.row_first[row], base + self.row_last[row]
+        while (low < high).any():
+            middle = (low + high) >> 1
+            later = self.cumulated[middle] <= uniforms
+            low, high = np.where(later, middle + 1, low), np.where(later, high, middle)
+        share = np.clip((uniforms - self.before.ravel()[low]) / self.kernel.table.ravel()[low], 0.0, 1.0)
+        level = low - base
+        begin, end = self._part(block, level)
+        return level, begin + share * (end - begin)
 
     def chance(self, scores: FloatArray, place: float) -> FloatArray:
         """Probability of a place up to ``place``."""

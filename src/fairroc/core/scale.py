@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from fairroc.core.chain import FloatArray, freeze
+from fairroc.core.finder import Finder
 from fairroc.core.roc import RocCurve
 from fairroc.core.walk import Walk
 
@@ -15,7 +17,7 @@ GRID = 2048
 """Thresholds at which shares are matched exactly: every 1/2048 of each group, and every score that more share."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Scale:
     """A falling polygonal line from places y (0 = best) to scores.
 
@@ -30,9 +32,13 @@ class Scale:
     def __post_init__(self) -> None:
         freeze(self.y, self.score)
 
+    @cached_property
+    def finder(self) -> Finder:
+        return Finder(self.y)
+
     def to_score(self, y: FloatArray) -> FloatArray:
         """Fair scores of places."""
-        i = np.clip(np.searchsorted(self.y, y, side="right") - 1, 0, len(self.y) - 2)
+        i = np.clip(self.finder.count(y) - 1, 0, len(self.y) - 2)
         share = (y - self.y[i]) / (self.y[i + 1] - self.y[i])
         high, low = self.score[i], self.score[i + 1]
         top = np.where(share > 0, np.nextafter(high, low), high)  # after a knot the score is below the knot's
