@@ -11,11 +11,13 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from fairroc import solving
 from fairroc.certificate import certify
 from fairroc.columns import read_columns
 from fairroc.core.roc import query_thresholds, roc_curve
 from fairroc.errors import DataError, FairrocWarning, SmallGroupWarning
-from fairroc.fitting import Options, fit, measure
+from fairroc.fitting import Options, fit
+from fairroc.population import measure
 from strategies import NORMS
 from test_pipeline import (
     EPSILONS,
@@ -209,3 +211,52 @@ def test_inner_epsilon(ties):
     assert done.model.inner_epsilon == done.solution.inner_epsilon
     assert (done.model.inner_epsilon == 0.2) if ties == "draw" else (done.model.inner_epsilon <= 0.2)
     assert done.solution.performance.gap <= 0.2 + ROUNDING
+
+
+@pytest.mark.parametrize("norm", [1, "inf"])
+def test_queries_with_raw_order_are_judged_at_all_scores(norm: int | str) -> None:
+    """The certificate of a query fit in raw order is exact although people inside a bin keep their own order."""
+    rng = np.random.default_rng(5)
+    groups = rng.choice(["a", "b"], 6000)
+    labels = rng.random(6000) < 0.4
+    scores = labels * np.where(groups == "a", 1.8, 1.0) + rng.normal(size=6000)
+    columns = read_columns(scores, labels, sensitive_features=groups)
+    fitted = fit(columns, Options.checked(epsilon=0.1, norm=norm, queries=150, ties="order"), salt=1)
+    assert fitted.model.ties == "order"
+    gaps = []
+    for threshold in np.quantile(scores, np.linspace(0, 1, 301)):
+        rate = fitted.model.acceptance_rate(scores, sensitive_features=groups, threshold=threshold)
+        points = [[rate[(groups == g) & (labels == y)].mean() for y in (False, True)] for g in ("a", "b")]
+        gaps.append(np.abs(np.subtract(*points)).sum() if norm == 1 else np.abs(np.subtract(*points)).max())
+    assert max(gaps) <= fitted.performance.gap + 1e-12
+    assert fitted.performance.gap <= 0.1 + 1e-12
+    assert max(gaps) > 0.9 * fitted.performance.gap
+
+
+def test_thinned_curves_keep_the_promise(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With more scores than fit the fine curves, what these may hide is allowed for: the gap holds."""
+    monkeypatch.setattr(solving, "COARSE", 200)
+    monkeypatch.setattr(solving, "FINE", 800)
+    rng = np.random.default_rng(6)
+    groups = rng.choice(["a", "b"], 8000)
+    labels = rng.random(8000) < 0.4
+    scores = labels * np.where(groups == "a", 1.8, 1.0) + rng.normal(size=8000)
+    fitted = fit(read_columns(scores, labels, sensitive_features=groups), Options.checked(epsilon=0.1, ties="order"))
+    assert fitted.model.ties == "order"
+    assert fitted.solution is not None
+    assert fitted.solution.walks is not fitted.walks
+    assert 0.05 < fitted.performance.gap <= 0.1 + 1e-12
+
+
+def test_shares_are_matched_beside_large_ties_of_another_group() -> None:
+    """Just above a score that half of one group shares, other groups' scores accept the share they did before."""
+    rng = np.random.default_rng(7)
+    groups = np.repeat(["a", "b"], [2000, 9000])
+    labels = rng.random(11000) < np.where(groups == "a", 0.3, 0.5)
+    scores = labels * 0.2 + rng.random(11000) * 0.8
+    scores[:1000] = 0.5
+    fitted = fit(read_columns(scores, labels, sensitive_features=groups), Options.checked(epsilon=0.02, ties="draw"))
+    above = np.sort(scores[scores > 0.5])[:5]
+    for threshold in (0.5, *above):
+        rate = fitted.model.acceptance_rate(scores, sensitive_features=groups, threshold=threshold)
+        assert abs(rate.mean() - (scores >= threshold).mean()) < 1 / 2048 + 1e-9

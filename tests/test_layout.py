@@ -17,7 +17,7 @@ import fairroc
 # that is in it; any other name stands for one module. Modules that do not exist yet may be listed.
 LAYERS = (
     ("fairroc", "__main__", "cli", "demo", "report.*", "plot.*", "estimator", "engines.*", "experiments.*"),
-    ("model", "modelfile", "fitting", "certificate", "auditing"),
+    ("model", "modelfile", "fitting", "solving", "population", "certificate", "auditing"),
     ("columns", "draw", "files", "datasets.*", "factorise", "checks", "xxh64"),
     ("core", "core.scale", "core.walk"),
     ("core.kernel",),

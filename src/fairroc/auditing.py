@@ -10,7 +10,7 @@ import numpy as np
 from fairroc.checks import check_audit_norm, check_epsilon
 from fairroc.columns import Columns, read_columns, warn_small_groups
 from fairroc.core.gap import curve_gap, pooled_auc, threshold_gap
-from fairroc.fitting import measure
+from fairroc.population import measure
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,15 +67,9 @@ class Certificate:
 def certify(fitted: Fitted) -> Certificate:
     """Compute the certificate: about a hundred small linear programs."""
     begin = time.perf_counter()
-    model, population, raw, solution = fitted.model, fitted.population, fitted.raw, fitted.solution
-    hulls = [curve.hull for curve in population.curves]
-    bound = pooled_bound(hulls, population.weights0, population.weights1, model.epsilon, model.norm)
-    before = threshold_gap(raw.curves, 1.0 if model.norm == 1 else np.inf).value
-    auc_before = pooled_auc(raw.curves, raw.weights0, raw.weights1)
-    if solution is None:
-        auc, gap = auc_before, before
-    else:
-        auc, gap = solution.performance.auc, solution.performance.gap
+    model, raw, done = fitted.model, fitted.raw, fitted.performance
+    hulls = [curve.hull for curve in raw.curves]
+    bound = pooled_bound(hulls, raw.weights0, raw.weights1, model.epsilon, model.norm)
     return Certificate(
         epsilon=model.epsilon,
         norm=model.norm,
@@ -85,11 +79,11 @@ def certify(fitted: Fitted) -> Certificate:
         unchanged=model.unchanged,
         rows=model.record.rows,
         levels=model.levels,
-        auc_before=auc_before,
-        auc=auc,
+        auc_before=pooled_auc(raw.curves, raw.weights0, raw.weights1),
+        auc=done.auc,
         auc_bound=bound.auc,
-        gap_before=before,
-        gap=gap,
+        gap_before=threshold_gap(raw.curves, 1.0 if model.norm == 1 else np.inf).value,
+        gap=done.gap,
         groups=tuple(_group(fitted, g, fair) for g, fair in enumerate(_fair_aucs(fitted))),
         seconds=time.perf_counter() - begin,
     )
@@ -99,31 +93,26 @@ def _fair_aucs(fitted: Fitted) -> list[float]:
     """AUC of each group's highest fair curve; of an unchanged score, its own."""
     if fitted.solution is None:
         return [curve.auc for curve in fitted.raw.curves]
-    hulls = [curve.hull for curve in fitted.population.curves]
+    hulls = [curve.hull for curve in fitted.raw.curves]
     return [curve.auc for curve in optimal(hulls, fitted.model.epsilon, fitted.model.norm).curves]
 
 
 def _group(fitted: Fitted, g: int, fair: float) -> GroupCertificate:
-    model, solution = fitted.model, fitted.solution
-    curve, raw = fitted.population.curves[g], fitted.raw.curves[g]
+    model, raw = fitted.model, fitted.raw.curves[g]
     record = model.groups[g]
-    if solution is None:
-        auc, transport, tie = raw.auc, 0.0, 0.0
-    else:
-        auc = solution.performance.group_aucs[g]
-        transport, tie = _drawn_shares(curve, solution.kernels[g])
+    transport, tie = (0.0, 0.0) if model.unchanged else _drawn_shares(raw, model.kernels[g])
     return GroupCertificate(
         group=record.name,
         rows=record.rows,
         positives=record.positives,
         auc_before=raw.auc,
-        auc_hull=curve.hull.auc,
+        auc_hull=raw.hull.auc,
         auc_fair=fair,
-        auc=auc,
+        auc=fitted.performance.group_aucs[g],
         randomised_share=transport + tie,
         transport_share=transport,
         tie_share=tie,
-        pla_loss=None if model.queries is None else pla_loss(curve),
+        pla_loss=None if model.queries is None else pla_loss(fitted.population.curves[g]),
     )
 
 

@@ -70,8 +70,9 @@ def _after(
     fitted: Fitted, thresholds: FloatArray, p: float
 ) -> tuple[list[FloatArray], list[FloatArray], list[FloatArray], float]:
     """The fair score's curves, its points at the thresholds, the two points of its widest gap, and that gap."""
-    assert fitted.solution is not None and fitted.model.scale is not None
-    walks = fitted.solution.walks
+    scale = fitted.model.scale
+    assert scale is not None  # an unchanged score has no such picture
+    walks = fitted.walks
     y = np.unique(np.concatenate([np.arange(len(walks[0].even), dtype=np.float64), *(w.y for w in walks)]))
     curves = [w.at(y)[:, :2] for w in walks]
     pairs = list(combinations(range(len(curves)), 2))
@@ -79,7 +80,7 @@ def _after(
     distances = [lp_norm(d[:, 0], d[:, 1], p) for d in between]
     best = int(np.argmax([distance.max() for distance in distances]))
     place = int(distances[best].argmax())
-    at = np.maximum([fitted.model.scale.to_place(t) for t in thresholds], 0.0)
+    at = np.maximum([scale.to_place(t) for t in thresholds], 0.0)
     widest = [curves[g][place : place + 1] for g in pairs[best]]
     return curves, [w.at(at)[:, :2] for w in walks], widest, float(distances[best][place])
 

@@ -51,9 +51,12 @@ class Scale:
         i = int(np.searchsorted(-self.score, -threshold, side="right")) - 1
         if i >= len(self.y) - 1:
             return float(self.y[-1])
-        drop = self.score[i] - self.score[i + 1]
-        share = (self.score[i] - threshold) / drop if drop > 0 else 0.0
-        return float(self.y[i] + share * (self.y[i + 1] - self.y[i]))
+        low, high = self.y[i], self.y[i + 1]
+        for _ in range(8):  # the exact inverse of to_score, rounding included: 257 places, eight times
+            between = np.linspace(low, high, 257)
+            reach = int(np.count_nonzero(self.to_score(between[:-1]) >= threshold)) - 1
+            low, high = between[reach], between[reach + 1]
+        return float(low)
 
 
 def build_scale(curves: Sequence[RocCurve], walks: Sequence[Walk], group_shares: FloatArray) -> Scale:
@@ -61,7 +64,9 @@ def build_scale(curves: Sequence[RocCurve], walks: Sequence[Walk], group_shares:
 
     Needs two distinct scores at least.
     """
-    scores = np.unique(np.concatenate([_landmarks(curve) for curve in curves]))[::-1]
+    marks, ties = zip(*(_landmarks(curve) for curve in curves), strict=True)
+    above_ties = [_next_above(curve, tied) for curve in curves for tied in ties]
+    scores = np.unique(np.concatenate([*marks, *above_ties]))[::-1]
     accepted = sum(
         share * curve.share[curve.index_at(scores)] for share, curve in zip(group_shares, curves, strict=True)
     )
@@ -87,14 +92,19 @@ def _untied(y: FloatArray, score: FloatArray) -> Scale:
     return Scale(y[rises], score[rises])
 
 
-def _landmarks(curve: RocCurve) -> FloatArray:
-    """Highest and lowest score, a score for every 1/GRID of the group, and both neighbours of large ties."""
-    bins = np.floor(curve.share * GRID)
-    step = np.flatnonzero(np.diff(bins) > 0)
+def _landmarks(curve: RocCurve) -> tuple[FloatArray, FloatArray]:
+    """Highest and lowest score with a score for every 1/GRID of the group, and the scores that more people share."""
+    step = np.flatnonzero(np.diff(np.floor(curve.share * GRID)) > 0)
     large = step[np.diff(curve.share)[step] * GRID > 1]
-    index = np.unique(np.concatenate(([0, len(curve.thresholds) - 1], step, np.maximum(large - 1, 0))))
-    scores: FloatArray = curve.thresholds[index]
-    return scores
+    index = np.unique(np.concatenate(([0, len(curve.thresholds) - 1], step)))
+    return curve.thresholds[index], curve.thresholds[large]
+
+
+def _next_above(curve: RocCurve, scores: FloatArray) -> FloatArray:
+    """The curve's scores just above given scores: next to a large tie the share must be matched from both sides."""
+    above = len(curve.thresholds) - np.searchsorted(curve.thresholds[::-1], scores, side="right")
+    neighbours: FloatArray = curve.thresholds[above[above > 0] - 1]
+    return neighbours
 
 
 def _places(walks: Sequence[Walk], group_shares: FloatArray, accepted: FloatArray) -> FloatArray:

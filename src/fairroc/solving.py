@@ -1,0 +1,162 @@
+"""From ROC curves to levels and kernels, with ties drawn or the raw order kept."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+
+from fairroc.core.bound import pooled_bound
+from fairroc.core.chain import FloatArray, Norm
+from fairroc.core.coupling import Levels, couple
+from fairroc.core.kernel import Kernel, drawn_kernel, ordered_kernel
+from fairroc.core.optimal import optimal
+from fairroc.core.walk import Performance, Walk, performance, walk
+from fairroc.errors import FairrocWarning
+from fairroc.population import Population, thinned_population
+
+ROUNDING = 1e-12
+"""How far rounding may carry the exact gap over epsilon."""
+
+GUIDE_TOLERANCE = 1e-4
+"""The guide of the coupling needs the pooled region only roughly (about forty small linear programs)."""
+
+ORDER_LADDER = (1.0, 0.95, 0.9, 0.8, 0.7, 0.55, 0.4, 0.25)
+"""Shares of epsilon tried as internal epsilon when the raw order is kept. The gap need not follow the internal epsilon,
+so steps are not guessed from it; below a quarter the price is out of proportion, and ties are drawn instead."""
+
+ORDER_REFINED = 3
+"""Halvings of the last step of the ladder, back towards epsilon."""
+
+COARSE, FINE = 1 << 12, 1 << 16
+"""Points of a curve when an internal epsilon is looked for, and when it is settled."""
+
+ORDER_CLOSE = 0.02
+"""Stop looking for a larger internal epsilon when the gap reached is within this share of epsilon."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Solution:
+    """Levels, kernels and what they do, for one internal epsilon."""
+
+    levels: Levels
+    kernels: tuple[Kernel, ...]
+    walks: tuple[Walk, ...]
+    performance: Performance
+    inner_epsilon: float
+    ties: str
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """What a solution must meet."""
+
+    epsilon: float
+    norm: Norm
+    ties: str
+
+
+def solve(population: Population, exact: Population, goal: Goal) -> Solution:
+    """The fair score at epsilon, with ties drawn or, where epsilon leaves room, in raw order.
+
+    ``population`` holds the curves to work on (all scores, or queries), ``exact`` those of all scores.
+    """
+    if goal.ties == "order":
+        found = _solve_in_order(population, exact, goal)
+        if found is not None:
+            return found
+        warnings.warn(
+            f"ties are drawn: with the raw order kept the gap would stay above epsilon {goal.epsilon:g}, down to an "
+            f"internal epsilon of {ORDER_LADDER[-1] * goal.epsilon:g}. A larger epsilon or more rows would leave room; "
+            "ties='draw' says that draws are fine.",
+            FairrocWarning,
+            stacklevel=5,
+        )
+    return _solve_drawn(population, goal)
+
+
+def _solve_drawn(population: Population, goal: Goal) -> Solution:
+    """Ties drawn. With three or more groups in L1 the coupling is guided by the certificate's linear programs
+    (measured: the plain start suffices elsewhere)."""
+    guide = None
+    if goal.norm == 1 and len(population.curves) > 2 and goal.epsilon > 0:
+        hulls = [curve.hull for curve in population.curves]
+        weights0, weights1 = population.weights0, population.weights1
+        guide = pooled_bound(hulls, weights0, weights1, goal.epsilon, goal.norm, GUIDE_TOLERANCE).tuples
+    levels = _levels(population, goal.epsilon, goal.norm, guide)
+    kernels = tuple(drawn_kernel(c, levels.u[:, g], levels.v[:, g]) for g, c in enumerate(population.curves))
+    found = _solution(population, levels, kernels, Goal(goal.epsilon, goal.norm, "draw"), goal.epsilon)
+    if found.performance.gap > goal.epsilon + ROUNDING:
+        raise RuntimeError(
+            f"the gap {found.performance.gap!r} exceeds epsilon {goal.epsilon!r}: please report this data"
+        )
+    return found
+
+
+def _solve_in_order(population: Population, exact: Population, goal: Goal) -> Solution | None:
+    """Raw order kept: a large internal epsilon whose gap is within epsilon, or None.
+
+    Looked for on coarse versions of the curves, settled on fine ones (the same, and exact, for up to FINE scores).
+    Neighbouring scores of a fine curve count as tied; what they may hide is added to its gap.
+    """
+    coarse = thinned_population(population, COARSE), thinned_population(exact, COARSE)
+    fine = thinned_population(population, FINE), thinned_population(exact, FINE)
+    found = _search_in_order(*coarse, goal)
+    if found is None or (fine[0] is coarse[0] and fine[1] is coarse[1]):
+        return found
+    hidden = 0.0 if fine[1] is exact else _hidden_gap(fine[1])
+    inner = found.inner_epsilon
+    for _ in ORDER_LADDER:
+        tried = _solve_ordered(*fine, goal, inner)
+        excess = tried.performance.gap + hidden - goal.epsilon
+        if excess <= ROUNDING:
+            return tried
+        inner = max(0.0, inner - 1.5 * excess)
+    return None
+
+
+def _search_in_order(population: Population, judged: Population, goal: Goal) -> Solution | None:
+    """The first of a few internal epsilons, from epsilon down, whose gap is within epsilon; then a little up again."""
+    target = above = goal.epsilon
+    for share in ORDER_LADDER:
+        best = _solve_ordered(population, judged, goal, share * target)
+        if best.performance.gap <= target + ROUNDING:
+            break
+        above = share * target
+    else:
+        return None
+    for _ in range(ORDER_REFINED):
+        if best.inner_epsilon == target or target - best.performance.gap <= ORDER_CLOSE * target:
+            break
+        middle = (best.inner_epsilon + above) / 2
+        tried = _solve_ordered(population, judged, goal, middle)
+        if tried.performance.gap <= target + ROUNDING:
+            best = tried
+        else:
+            above = middle
+    return best
+
+
+def _solve_ordered(population: Population, judged: Population, goal: Goal, inner: float) -> Solution:
+    """Raw order kept at one internal epsilon, with what it does to the judged people."""
+    levels = _levels(population, inner, goal.norm)
+    kernels = tuple(ordered_kernel(c, levels.u[:, g], levels.v[:, g]) for g, c in enumerate(population.curves))
+    return _solution(judged, levels, kernels, goal, inner)
+
+
+def _levels(population: Population, inner: float, norm: Norm, guide: FloatArray | None = None) -> Levels:
+    fair = optimal([curve.hull for curve in population.curves], inner, norm)
+    return couple(fair, population.weights0, population.weights1, guide)
+
+
+def _solution(judged: Population, levels: Levels, kernels: tuple[Kernel, ...], goal: Goal, inner: float) -> Solution:
+    walks = tuple(walk(curve, kernel) for curve, kernel in zip(judged.curves, kernels, strict=True))
+    done = performance(walks, judged.weights0, judged.weights1, goal.norm)
+    return Solution(levels, kernels, walks, done, inner, goal.ties)
+
+
+def _hidden_gap(thin: Population) -> float:
+    """What the gap of thinned curves may miss: each group's point can lie anywhere inside its step."""
+    widths = sorted(float(np.diff(curve.u).max()) for curve in thin.curves)
+    return sum(widths[-2:])
