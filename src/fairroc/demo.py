@@ -37,7 +37,7 @@ def run_demo(folder: Path, *, epsilon: float = 0.05, say: Callable[[str], None])
         say("training a logistic regression on Adult (income above 50K) ...")
         title, people = "Adult, income above 50K by sex", adult_scores()
     except DatasetError as error:
-        say(f"Adult is not at hand ({str(error).split('.')[0]}); a made-up lending example takes its place.")
+        say(f"{error}\nAdult is not at hand: a made-up lending example takes its place.")
         title, people = "made-up lending example", lending_scores()
     half = np.arange(people.num_rows) % 2 == 0
     known, new = people.filter(half), people.filter(~half)
@@ -48,7 +48,7 @@ def run_demo(folder: Path, *, epsilon: float = 0.05, say: Callable[[str], None])
     fair = fitted.model.transform(new["score"], sensitive_features=new["group"], ids=new["id"])
     write_table(known, folder / "scores.csv")
     write_table(new.append_column("score_fair", [fair]), folder / "fair_scores.csv")
-    before_after(fitted).savefig(folder / "roc.png", dpi=150)
+    before_after(fitted).savefig(folder / "roc.png", dpi=150, bbox_inches="tight")
     before = audit(new["score"], new["label"], sensitive_features=new["group"])
     after = audit(fair, new["label"], sensitive_features=new["group"])
     return "\n".join(

@@ -10,6 +10,7 @@ import numpy as np
 from fairroc.core.chain import FloatArray
 from fairroc.core.gap import lp_norm, threshold_gap
 from fairroc.core.roc import rates_at
+from fairroc.core.walk import all_points
 from fairroc.errors import FairrocError
 from fairroc.fitting import Fitted
 from fairroc.report.text import short
@@ -37,7 +38,7 @@ def before_after(fitted: Fitted) -> Figure:
         from matplotlib.figure import Figure
     except ImportError:
         raise FairrocError("a picture needs matplotlib; install it with: pip install 'fairroc[plot]'.") from None
-    figure = Figure(figsize=(10, 5.4), layout="constrained")
+    figure = Figure(figsize=(10, 5.9), layout="constrained")
     left, right = figure.subplots(1, 2, sharex=True, sharey=True)
     p = 1.0 if fitted.model.norm == 1 else np.inf
     thresholds = _marked_thresholds(fitted)
@@ -73,8 +74,8 @@ def _after(
     scale = fitted.model.scale
     assert scale is not None  # an unchanged score has no such picture
     walks = fitted.walks
-    y = np.unique(np.concatenate([np.arange(len(walks[0].even), dtype=np.float64), *(w.y for w in walks)]))
-    curves = [w.at(y)[:, :2] for w in walks]
+    fpr, tpr = all_points(walks)
+    curves = [np.stack((fpr[:, g], tpr[:, g]), axis=1) for g in range(len(walks))]
     pairs = list(combinations(range(len(curves)), 2))
     between = [curves[g] - curves[h] for g, h in pairs]
     distances = [lp_norm(d[:, 0], d[:, 1], p) for d in between]

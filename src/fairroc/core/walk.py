@@ -139,11 +139,16 @@ class Performance:
     group_aucs: tuple[float, ...]
 
 
-def performance(walks: Sequence[Walk], weights0: FloatArray, weights1: FloatArray, norm: Norm) -> Performance:
-    """Gap and AUCs over all thresholds."""
+def all_points(walks: Sequence[Walk]) -> tuple[FloatArray, FloatArray]:
+    """(n, groups) fpr and tpr at every place where some group's line bends or steps, before and after the step."""
     y = np.unique(np.concatenate([np.arange(len(walks[0].even), dtype=np.float64), *(w.y for w in walks)]))
     both = [np.stack([w.at(y, closed=False), w.at(y)], axis=1).reshape(-1, 3) for w in walks]
-    fpr, tpr = (np.stack([side[:, c] for side in both], axis=1) for c in (0, 1))
+    return np.stack([side[:, 0] for side in both], axis=1), np.stack([side[:, 1] for side in both], axis=1)
+
+
+def performance(walks: Sequence[Walk], weights0: FloatArray, weights1: FloatArray, norm: Norm) -> Performance:
+    """Gap and AUCs over all thresholds."""
+    fpr, tpr = all_points(walks)
     gap = float(tuple_gap(fpr + tpr, tpr - fpr, norm).max())
     aucs = tuple(_area(fpr[:, g], tpr[:, g]) for g in range(len(walks)))
     return Performance(gap, _area(fpr @ weights0, tpr @ weights1), aucs)
