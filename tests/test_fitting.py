@@ -221,7 +221,7 @@ def test_queries_with_raw_order_are_judged_at_all_scores(norm: int | str) -> Non
     labels = rng.random(6000) < 0.4
     scores = labels * np.where(groups == "a", 1.8, 1.0) + rng.normal(size=6000)
     columns = read_columns(scores, labels, sensitive_features=groups)
-    fitted = fit(columns, Options.checked(epsilon=0.1, norm=norm, queries=150, ties="order"), salt=1)
+    fitted = fit(columns, Options.checked(epsilon=0.1, norm=norm, queries=2000, ties="order"), salt=1)
     assert fitted.model.ties == "order"
     gaps = []
     for threshold in np.quantile(scores, np.linspace(0, 1, 301)):
@@ -260,3 +260,15 @@ def test_shares_are_matched_beside_large_ties_of_another_group() -> None:
     for threshold in (0.5, *above):
         rate = fitted.model.acceptance_rate(scores, sensitive_features=groups, threshold=threshold)
         assert abs(rate.mean() - (scores >= threshold).mean()) < 1 / 2048 + 1e-9
+
+
+def test_scores_of_few_points_are_drawn_and_it_is_said() -> None:
+    """Where nearly everyone shares a score, keeping the raw order would cost AUC and spare nobody a draw."""
+    rng = np.random.default_rng(8)
+    groups = rng.choice(["a", "b"], 3000)
+    labels = rng.random(3000) < 0.4
+    scores = np.round(3 * (labels * np.where(groups == "a", 1.8, 1.0) + rng.normal(size=3000)))
+    columns = read_columns(scores, labels, sensitive_features=groups)
+    with pytest.warns(FairrocWarning, match=r"spare only \d+% of people a draw"):
+        fitted = fit(columns, Options.checked(epsilon=0.1, ties="order"))
+    assert fitted.model.ties == "draw"

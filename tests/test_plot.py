@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -62,5 +63,7 @@ def test_no_window_is_opened_and_pyplot_stays_out() -> None:
     """A library must not touch pyplot's global state."""
     draw = "test_plot.before_after(test_plot.fitted(2, .2))"
     code = f"import sys, test_plot; {draw}; print('matplotlib.pyplot' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd="tests")
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=Path(__file__).parent
+    )
     assert done.stdout.strip() == "False"

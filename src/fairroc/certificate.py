@@ -10,9 +10,9 @@ import numpy as np
 
 from fairroc.core.bound import pooled_bound
 from fairroc.core.gap import pooled_auc, threshold_gap
-from fairroc.core.kernel import Kernel
 from fairroc.core.optimal import optimal
-from fairroc.core.roc import PlaLoss, RocCurve, pla_loss
+from fairroc.core.roc import PlaLoss, pla_loss
+from fairroc.core.walk import drawn_shares
 from fairroc.fitting import Fitted
 
 
@@ -100,7 +100,7 @@ def _fair_aucs(fitted: Fitted) -> list[float]:
 def _group(fitted: Fitted, g: int, fair: float) -> GroupCertificate:
     model, raw = fitted.model, fitted.raw.curves[g]
     record = model.groups[g]
-    transport, tie = (0.0, 0.0) if model.unchanged else _drawn_shares(raw, model.kernels[g])
+    transport, tie = (0.0, 0.0) if model.unchanged else drawn_shares(raw, model.kernels[g])
     return GroupCertificate(
         group=record.name,
         rows=record.rows,
@@ -114,10 +114,3 @@ def _group(fitted: Fitted, g: int, fair: float) -> GroupCertificate:
         tie_share=tie,
         pla_loss=None if model.queries is None else pla_loss(fitted.population.curves[g]),
     )
-
-
-def _drawn_shares(curve: RocCurve, kernel: Kernel) -> tuple[float, float]:
-    """Shares of the group's people who are moved by transport, and who are drawn for ties alone."""
-    people = np.diff(curve.share[curve.index_at(kernel.thresholds)], prepend=0.0)
-    transport = float(people[kernel.transported].sum())
-    return transport, float(people[~kernel.transported & ~kernel.ordered].sum())

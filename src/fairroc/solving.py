@@ -12,7 +12,7 @@ from fairroc.core.chain import FloatArray, Norm
 from fairroc.core.coupling import Levels, couple
 from fairroc.core.kernel import Kernel, drawn_kernel, ordered_kernel
 from fairroc.core.optimal import optimal
-from fairroc.core.walk import Performance, Walk, performance, walk
+from fairroc.core.walk import Performance, Walk, drawn_shares, performance, walk
 from fairroc.errors import FairrocWarning
 from fairroc.population import Population, thinned_population
 
@@ -28,6 +28,9 @@ so steps are not guessed from it; below a quarter the price is out of proportion
 
 ORDER_REFINED = 3
 """Halvings of the last step of the ladder, back towards epsilon."""
+
+ORDER_SPARES = 0.05
+"""Keeping the raw order must spare this share of people a draw, or it costs AUC for nothing (scores of few points)."""
 
 COARSE, FINE = 1 << 12, 1 << 16
 """Points of a curve when an internal epsilon is looked for, and when it is settled."""
@@ -64,15 +67,16 @@ def solve(population: Population, exact: Population, goal: Goal) -> Solution:
     """
     if goal.ties == "order":
         found = _solve_in_order(population, exact, goal)
-        if found is not None:
+        spared = 0.0 if found is None else _spared_share(exact, found)
+        if found is not None and spared >= ORDER_SPARES:
             return found
-        warnings.warn(
-            f"ties are drawn: with the raw order kept the gap would stay above epsilon {goal.epsilon:g}, down to an "
-            f"internal epsilon of {ORDER_LADDER[-1] * goal.epsilon:g}. A larger epsilon or more rows would leave room; "
-            "ties='draw' says that draws are fine.",
-            FairrocWarning,
-            stacklevel=5,
+        why = (
+            f"with the raw order kept the gap would stay above epsilon {goal.epsilon:g}, down to an internal epsilon "
+            f"of {ORDER_LADDER[-1] * goal.epsilon:g}; a larger epsilon or more rows would leave room"
+            if found is None
+            else f"keeping the raw order would spare only {spared:.0%} of people a draw, for most share their score"
         )
+        warnings.warn(f"ties are drawn: {why}. ties='draw' says that draws are fine.", FairrocWarning, stacklevel=5)
     return _solve_drawn(population, goal)
 
 
@@ -154,6 +158,12 @@ def _solution(judged: Population, levels: Levels, kernels: tuple[Kernel, ...], g
     walks = tuple(walk(curve, kernel) for curve, kernel in zip(judged.curves, kernels, strict=True))
     done = performance(walks, judged.weights0, judged.weights1, goal.norm)
     return Solution(levels, kernels, walks, done, inner, goal.ties)
+
+
+def _spared_share(exact: Population, found: Solution) -> float:
+    """Share of all people whose fair score does not depend on the draw."""
+    drawn = [sum(drawn_shares(curve, kernel)) for curve, kernel in zip(exact.curves, found.kernels, strict=True)]
+    return 1.0 - float(exact.shares @ drawn)
 
 
 def _hidden_gap(thin: Population) -> float:

@@ -22,6 +22,9 @@ TOUCH = 1e-12
 PIECE = 1.0 / 256
 """Raw order inside a level is kept through straight pieces of at most this width in u."""
 
+FEW = 3.0
+"""A score held by more people than this, and wider than a piece, is shared: its people are drawn inside their part."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Kernel:
@@ -151,7 +154,7 @@ def ordered_kernel(curve: RocCurve, u: FloatArray, v: FloatArray) -> Kernel:
     last = np.maximum(np.clip(np.searchsorted(u, end, side="left") - 1, 0, cells - 1), first)
     pooled = pooled_cells(cells, steps)
     moved = pooled[first] | pooled[last]
-    alone = (last > first) | (~moved & (end - begin > PIECE))
+    alone = (last > first) | (~moved & (end - begin > max(PIECE, FEW * _one_person(curve))))
     piece = np.where(moved, -1.0, np.floor(begin / PIECE))
     new = np.concatenate(([True], alone[1:] | alone[:-1] | (first[1:] != first[:-1]) | (piece[1:] != piece[:-1])))
     head = np.flatnonzero(new)
@@ -175,6 +178,11 @@ def ordered_kernel(curve: RocCurve, u: FloatArray, v: FloatArray) -> Kernel:
         ordered=~alone[head] & ~moved,
         transported=moved,
     )
+
+
+def _one_person(curve: RocCurve) -> float:
+    """Width in u of one person of the rarer class, as far as the curve's steps tell."""
+    return float(max(steps[steps > 0].min() for steps in (np.diff(curve.fpr), np.diff(curve.tpr))))
 
 
 def _untouched(first: IntArray, last: IntArray, pooled: BoolArray) -> tuple[IntArray, IntArray]:

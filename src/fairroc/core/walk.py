@@ -130,6 +130,13 @@ def ordered_place(kernel: Kernel, block: IntArray, scores: FloatArray) -> FloatA
     return kernel.start[block] + np.clip(share, 0.0, 1.0) * (kernel.stop[block] - kernel.start[block])
 
 
+def drawn_shares(curve: RocCurve, kernel: Kernel) -> tuple[float, float]:
+    """Shares of the group's people whom transport can move, and who are drawn for ties alone."""
+    people = np.diff(curve.share[curve.index_at(kernel.thresholds)], prepend=0.0)
+    transport = float(people[kernel.transported].sum())
+    return transport, float(people[~kernel.transported & ~kernel.ordered].sum())
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Performance:
     """Exact figures of a fair score over the draw, on the fitted people."""
