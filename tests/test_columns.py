@@ -55,6 +55,10 @@ def read(scores: Any = SCORES, y: Any = LABELS, sensitive_features: Any = GROUPS
     return read_columns(scores, y, sensitive_features=sensitive_features, **options)
 
 
+def pl_object(values: list[Any]) -> Any:
+    return pl.Series(values, dtype=pl.Object)
+
+
 def texts(columns: Columns) -> list[str]:
     return [columns.names[code] for code in columns.groups]
 
@@ -237,7 +241,10 @@ def test_joined_names_must_differ() -> None:
 
 
 def test_missing_groups() -> None:
-    message = r"sensitive_features must not be missing, but 2 of 4 are; .* pass missing='group' to make them"
+    message = (
+        r"^sensitive_features must not be missing, but 2 of 4 are; drop or fill these rows, or pass missing='group' "
+        r"\(on the command line: --missing group\) to make them the group '\(missing\)'\.$"
+    )
     with pytest.raises(DataError, match=message):
         read(sensitive_features=["a", None, "b", math.nan])
     with pytest.raises(DataError, match=r"sensitive_features\['sex'\] must not be missing, but 1 of 4 are"):
@@ -260,8 +267,27 @@ def test_group_shapes() -> None:
         read(sensitive_features={})
     with pytest.raises(DataError, match=r"sensitive_features must be one column, got ndarray of shape \(4, 1, 1\)"):
         read(sensitive_features=np.zeros((4, 1, 1)))
-    with pytest.raises(DataError, match="sensitive_features must have unique column names; rename those"):
+    with pytest.raises(DataError, match="must have unique column names, but the same column is named twice"):
         read(sensitive_features=pd.DataFrame([["a", "b"]] * 4, columns=["g", "g"]))
+
+
+@pytest.mark.parametrize("make", [list, lambda values: np.array(values, dtype=object), np.array, pl_object])
+@pytest.mark.parametrize("letter", ["\ud800", "\udfff"])
+def test_lone_surrogates(make: Any, letter: str) -> None:
+    group = make(["a", f"x{letter}"] * 2)
+    message = (
+        r"^sensitive_features must be text that UTF-8 can hold, got 'x\\ud\w\w\w' with a lone surrogate; rename it"
+    )
+    with pytest.raises(DataError, match=message):
+        read(sensitive_features=group)
+    with pytest.raises(DataError, match=message):
+        read_scores(SCORES, sensitive_features=group, names=["a", "b"], on_unknown_group="b")
+    with pytest.raises(DataError, match=r"sensitive_features\['g'\] must be text that UTF-8 can hold"):
+        read(sensitive_features={"g": group, "h": GROUPS})
+
+
+def test_letters_beyond_two_bytes_are_no_lone_surrogates() -> None:
+    assert read(y=[0, 0, 1, 1], sensitive_features=["\U0001f600", "a"] * 2).names == ("a", "\U0001f600")
 
 
 def test_one_group_only() -> None:
@@ -328,21 +354,24 @@ def test_float32_is_widened_exactly() -> None:
         (np.zeros((4, 3)), r"scores must be one column, got ndarray of shape \(4, 3\)\.$"),
         (pd.DataFrame(np.zeros((4, 2))), r"scores must be one column, got DataFrame of shape \(4, 2\)"),
         (0.5, r"scores must be one column, got float of shape \(\)"),
-        (["0.1", "0.2", "abc", "x"], r"4 of 4 are not; the first is 'abc' at position 2 \(counted from 0\)"),
+        (
+            ["0.1", "0.2", "abc", "x"],
+            r"4 of 4 are not; the first is 'abc' in row 3 \(counted from 1, without the header\)\. Pass",
+        ),
         (
             np.array(["0.1", "0.2", "3", "4"]),
-            r"scores must be real numbers.*the first is '0.1' at position 0",
+            r"scores must be real numbers.*the first is '0.1' in row 1",
         ),
-        (pl.Series(["1", "", "2", "3"]), "the first is '' at position 1"),
+        (pl.Series(["1", "", "2", "3"]), "the first is '' in row 2"),
         (
             [0.1, "x", 0.3, 0.4],
-            "scores must be real numbers, but 1 of 4 are not; the first is 'x' at position 1",
+            "scores must be real numbers, but 1 of 4 are not; the first is 'x' in row 2",
         ),
-        ([True, False, True, False], "the first is True at position 0 .* Pass a score .* not a decision"),
+        ([True, False, True, False], "the first is True in row 1 .* Pass a score .* not a decision"),
         (np.array([True, False, True, False]), "scores must be real numbers.*not a decision"),
         (pd.Series([True, None, True, False]), "scores must be real numbers.*not a decision"),
         (np.array([1j, 0, 0, 0]), "scores must be real numbers, but 4 of 4 are not; the first is 1j"),
-        ([[0.1], [0.2], [0.3], [0.4]], r"the first is \[0.1\] at position 0"),
+        ([[0.1], [0.2], [0.3], [0.4]], r"the first is \[0.1\] in row 1"),
         (np.zeros(4, dtype="datetime64[D]"), "scores must be real numbers, but 4 of 4"),
         ([0.1, None, math.nan, pd.NA], "scores must not be missing, but 3 of 4 are; drop or fill these rows"),
         (pa.array([None, None, 1, 2]), "scores must not be missing, but 2 of 4 are"),
@@ -406,11 +435,15 @@ def test_label_kinds(y: Any, pos_label: Any) -> None:
         (
             ["no", "yes", "yes", "no"],
             None,
-            "y holds 'no' and 'yes'; pass pos_label= the positive one of them",
+            r"y holds 'no' and 'yes'; pass pos_label= \(on the command line: --pos-label\) the positive one",
         ),
         ([2, 1, 1, 2], None, r"y holds \d and \d; pass pos_label="),
         ([0, -1, -1, 0], None, "y holds .* pass pos_label="),
-        (["no", "yes", "yes", "no"], "ja", "pos_label must be one of the labels 'no' and 'yes', got 'ja'"),
+        (
+            ["no", "yes", "yes", "no"],
+            "ja",
+            r"pos_label must be one of the labels 'no' and 'yes', got 'ja' \(on the command line: --pos-label\)\.$",
+        ),
         ([0, 1, 2, 1], None, r"y must hold two values, got 3: 0 \(1 row\), 1 \(2 rows\), 2 \(1 row\)\.$"),
         (
             np.array([0.5, 0.25, 2.0, 1.0]),
@@ -442,16 +475,17 @@ def test_only_five_values_are_listed() -> None:
     [
         (
             [1, -1, -0.5, 1],
-            "sample_weight must be >= 0, but 2 of 4 are negative; a weight of 0 leaves a row out",
+            r"sample_weight \(on the command line: --weight\) must be >= 0, but 2 of 4 are negative; a weight of 0 "
+            "leaves a row out",
         ),
-        ([1, None, 1, 1], "sample_weight must not be missing, but 1 of 4 are"),
-        ([1, math.inf, 1, 1], "sample_weight must be finite, but 1 of 4 are infinite"),
+        ([1, None, 1, 1], r"sample_weight \(.*--weight\) must not be missing, but 1 of 4 are"),
+        ([1, math.inf, 1, 1], r"sample_weight \(.*--weight\) must be finite, but 1 of 4 are infinite"),
         (
             [1, "two", 1, 1],
-            "sample_weight must be real numbers.*'two' at position 1 .* Pass one number per row",
+            r"sample_weight \(.*--weight\) must be real numbers.*'two' in row 2 .* Pass one number per row",
         ),
-        ([True] * 4, "sample_weight must be real numbers"),
-        ([9e306] * 4, "sample_weight must have a finite sum; divide the weights by a common number"),
+        ([True] * 4, r"sample_weight \(.*--weight\) must be real numbers"),
+        ([9e306] * 4, r"sample_weight \(.*--weight\) must have a finite sum; divide the weights by a common number"),
     ],
 )
 def test_bad_weights(weights: Any, message: str) -> None:
@@ -477,15 +511,23 @@ def test_unknown_groups() -> None:
     group = ["z", "a", None, "z"]
     message = (
         r"^the model knows the groups 'a', 'b', but 3 of 4 rows are of '\(missing\)', 'z'\. "
-        r"Fit again with these groups, or pass on_unknown_group= "
+        r"Fit again with these groups, or pass on_unknown_group= \(on the command line: --on-unknown-group\) the name "
     )
     with pytest.raises(UnknownGroupError, match=message):
         read_scores(SCORES, sensitive_features=group, names=["a", "b"], missing="group")
-    with pytest.raises(DataError, match="sensitive_features must not be missing, but 1 of 4 are"):
+    message = (
+        "^sensitive_features must not be missing, but 1 of 4 are; the model has no group for missing values: fill the "
+        r"group in, or refit with missing='group' \(on the command line: --missing group\)\.$"
+    )
+    with pytest.raises(DataError, match=message):
         read_scores(SCORES, sensitive_features=group, names=["a", "b"], on_unknown_group="b")
     columns = read_scores(SCORES, sensitive_features=group, names=["a", "b"], on_unknown_group="b", missing="group")
     assert columns.groups.tolist() == [1, 0, 1, 1] and columns.unknown == 3
-    with pytest.raises(DataError, match="on_unknown_group must name a group of the model, got 'c'; groups: 'a', 'b'"):
+    message = (
+        "^on_unknown_group must name a group of the model, got 'c'; groups: 'a', 'b' "
+        r"\(on the command line: --on-unknown-group\)\.$"
+    )
+    with pytest.raises(DataError, match=message):
         read_scores(SCORES, sensitive_features=GROUPS, names=["a", "b"], on_unknown_group="c")
 
 
@@ -555,6 +597,8 @@ def test_take_columns_refuses() -> None:
         take_columns(pl.LazyFrame({"p": SCORES}), score="p", group="p")
     with pytest.raises(DataError, match=r"the frame must be an eager table .* got list"):
         take_columns(SCORES, score="p", group="p")
+    with pytest.raises(DataError, match=r"^the same group column is named twice: 'q'; name it once\.$"):
+        take_columns(pl.DataFrame({"p": SCORES, "q": GROUPS}), score="p", group=["q", "p", "q"])
     with pytest.raises(DataError, match="every column name must be unique; rename"):
         take_columns(pd.DataFrame([[1, 2]], columns=["a", "a"]), score="a", group="a")
     wide = pd.DataFrame(np.zeros((1, 30)), columns=[f"c{i}" for i in range(30)])

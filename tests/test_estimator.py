@@ -141,3 +141,33 @@ def test_pickled_estimators_work():
     back = pickle.loads(pickle.dumps(post))
     how = {"sensitive_features": ROWS.groups, "ids": np.arange(len(ROWS.y))}
     assert same_bits(back.transform(ROWS.scores, **how), post.transform(ROWS.scores, **how))
+
+
+def test_the_key_is_never_shown() -> None:
+    """Neither in the console nor in a notebook, and scikit-learn's clone still carries it."""
+    post = FairROC(0.1, key="a secret of some length")
+    assert "secret" not in repr(post)
+    assert "hidden" in repr(post)
+    assert "secret" not in str(post._repr_mimebundle_())
+    assert clone(post).key == post.key
+    assert "epsilon=0.1" in repr(FairROC(0.1))
+
+
+def test_pickles_carry_the_model_but_no_training_scores() -> None:
+    rng = np.random.default_rng(3)
+    groups, labels = rng.choice(["a", "b"], 4000), rng.random(4000) < 0.4
+    scores = labels * np.where(groups == "a", 1.8, 1.0) + rng.normal(size=4000)
+    post = FairROC(0.1, ties="draw").fit(scores, labels, sensitive_features=groups)
+    again = pickle.loads(pickle.dumps(post))
+    how = {"sensitive_features": groups, "ids": np.arange(4000)}
+    assert np.array_equal(again.transform(scores, **how), post.transform(scores, **how))
+    assert scores.tobytes() not in pickle.dumps(post)
+    with pytest.raises(DataError, match="needs the training data"):
+        _ = again.certificate_
+    known = post.certificate_
+    assert pickle.loads(pickle.dumps(post)).certificate_ == known
+
+
+def test_on_unknown_group_must_be_fitted() -> None:
+    with pytest.raises(DataError, match=r"must be a fitted group \('a', 'b'\); 'z' came"):
+        FairROC(0.1, on_unknown_group="z").fit([1, 2, 3, 4], [0, 1, 0, 1], sensitive_features=["a", "a", "b", "b"])

@@ -407,7 +407,9 @@ def test_the_first_text_that_is_no_number_is_named(word: str, row: int) -> None:
     values[row - 1] = word
     with pytest.raises(DataError) as caught:
         numbers_from_text(texts(*values, "also bad"), "p")
-    assert str(caught.value).startswith(f"column 'p' must hold numbers; row {row} holds {word!r}.")
+    assert str(caught.value).startswith(
+        f"column 'p' must hold numbers; row {row} (counted from 1, without the header) holds {word!r}."
+    )
     assert caught.value.__suppress_context__
 
 
@@ -422,13 +424,42 @@ def test_short_whole_ids_stay_in_arrow() -> None:
 
 
 @pytest.mark.parametrize(
-    "word", ["007", "-0", "+1", "1.0", "1e3", " 1", "a", "1\n", "9" * 20, str(2**64), "-" + "9" * 19]
+    "word",
+    [
+        "007",
+        "-0",
+        "+1",
+        "1.5",
+        "1.",
+        ".0",
+        "1.0x",
+        "v1.0",
+        "1e3",
+        " 1",
+        "a",
+        "1\n",
+        "9" * 20,
+        str(2**64),
+        "-" + "9" * 19,
+    ],
 )
 def test_what_is_no_whole_64_bit_number_stays_text(word: str) -> None:
     column = texts(word, "x")
     found = ids_from_text(column)
     assert (found if isinstance(found, list) else found.to_pylist()) == [word, "x"]
     assert ids_from_text(texts("12", word, "-3", str(2**63))) == [12, word, -3, 2**63]
+
+
+@pytest.mark.parametrize("word", ["1.0", "0.0", "-7.00", "007.0", "9" * 30 + ".0"])
+def test_ids_that_read_like_floats_are_refused(word: str) -> None:
+    """Whatever the other ids are: some reader made floats of them, most likely because one was missing."""
+    with pytest.raises(DataError) as caught:
+        ids_from_text(texts("x", None, "12", word, "2.0"))
+    assert str(caught.value) == (
+        f"ids must be whole numbers or text, but 2 of 5 read like floats; the first is {word!r} in row 4 (counted from "
+        "1, without the header). A float id column usually is an integer column with missing values: fill or drop "
+        "those rows and write the ids without '.0'."
+    )
 
 
 def test_missing_ids_stay_missing() -> None:

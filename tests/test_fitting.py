@@ -11,7 +11,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from fairroc import solving
+from fairroc import FairROC, solving
 from fairroc.certificate import certify
 from fairroc.columns import read_columns
 from fairroc.core.roc import query_thresholds, roc_curve
@@ -54,7 +54,7 @@ def columns_of(rows: Rows):
         ({"method": "best"}, "method must be 'optimal'.*; 'best' came"),
         ({"ties": "coin"}, "ties must be 'draw' or 'order'; 'coin' came"),
         ({"hash": "md5"}, "hash must be 'xxh64' or 'blake2b'; 'md5' came"),
-        ({"queries": 1}, r"queries must be a whole number of at least 2 \(or None for all scores\); 1 came"),
+        ({"queries": 1}, r"queries must be a whole number from 2 to 10,000,000 \(or None for all scores\); 1 came"),
         ({"queries": 2.5}, "queries must be a whole number.*2.5 came"),
         ({"queries": "many"}, "queries must be a whole number.*'many' came"),
         ({"queries": float("nan")}, "queries must be a whole number.*nan came"),
@@ -272,3 +272,49 @@ def test_scores_of_few_points_are_drawn_and_it_is_said() -> None:
     with pytest.warns(FairrocWarning, match=r"spare only \d+% of people a draw"):
         fitted = fit(columns, Options.checked(epsilon=0.1, ties="order"))
     assert fitted.model.ties == "draw"
+
+
+def continuous(rows: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Scores of two groups that a classifier serves differently well."""
+    rng = np.random.default_rng(seed)
+    groups = rng.choice(["a", "b"], rows)
+    labels = rng.random(rows) < 0.4
+    return labels * np.where(groups == "a", 1.8, 1.0) + rng.normal(size=rows), labels, groups
+
+
+@pytest.mark.parametrize("queries", [3, 30])
+@pytest.mark.parametrize("ties", ["draw", "order"])
+def test_a_query_model_keeps_the_shares_too(queries: int, ties: str) -> None:
+    """The fair scale is matched at all scores, however few thresholds the geometry looked at."""
+    scores, labels, groups = continuous(3000, 9)
+    columns = read_columns(scores, labels, sensitive_features=groups)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FairrocWarning)
+        model = fit(columns, Options.checked(epsilon=0.1, queries=queries, ties=ties), salt=1).model
+    for threshold in np.sort(scores)[::97]:
+        rate = model.acceptance_rate(scores, sensitive_features=groups, threshold=threshold)
+        assert abs(rate.mean() - (scores >= threshold).mean()) <= 1 / 2048 + 2 / 3000
+
+
+def test_large_ties_hide_nothing_in_thinned_curves(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A score that many share is one step of the exact curve too: it costs no internal epsilon."""
+    monkeypatch.setattr(solving, "COARSE", 400)
+    monkeypatch.setattr(solving, "FINE", 1600)
+    scores, labels, groups = continuous(8000, 10)
+    inner = []
+    for tied in (0, 80, 400):
+        scores[:tied] = -0.5
+        columns = read_columns(scores, labels, sensitive_features=groups)
+        fitted = fit(columns, Options.checked(epsilon=0.1, ties="order"), salt=1)
+        assert fitted.performance.gap <= 0.1 + 1e-12
+        inner.append(fitted.model.inner_epsilon)
+    assert min(inner) > 0.8 * max(inner)
+
+
+def test_warnings_point_at_the_line_that_called() -> None:
+    """Not into the package, however deep the reason was found."""
+    scores, labels, groups = continuous(400, 11)
+    with pytest.warns(FairrocWarning) as seen:
+        FairROC(epsilon=0.02, ties="order").fit(-scores, labels, sensitive_features=groups)
+    assert len(seen) >= 2
+    assert {warning.filename for warning in seen} == {__file__}

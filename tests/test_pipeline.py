@@ -24,7 +24,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from fairroc import FairROC
+from fairroc import FairModel, FairROC
 from fairroc.certificate import certify
 from fairroc.columns import read_columns
 from fairroc.core.optimal import optimal
@@ -751,3 +751,16 @@ def test_real_scores_in_order(epsilon):
     assert stated.gap <= epsilon + ROUNDING
     assert stated.auc_bound - 0.01 <= stated.auc <= stated.auc_bound + 1e-9
     assert all(group.randomised_share < 0.6 for group in stated.groups)
+
+
+def test_missing_groups_of_several_columns_can_be_scored_again(tmp_path):
+    """A model fitted with missing="group" knows what to do with missing values, intersections included."""
+    rows = normal_rows(12, n=1500)
+    frame = pd.DataFrame({"sex": rows.groups, "region": np.where(np.arange(1500) % 3 == 0, "x", None)})
+    frame = frame.astype(object).where(frame.notna(), None)
+    post = FairROC(0.3, missing="group", ties="draw").fit(rows.scores, rows.y, sensitive_features=frame)
+    assert post.model_.names == ("a & (missing)", "a & x", "b & (missing)", "b & x")
+    fair = post.transform(rows.scores, sensitive_features=frame, ids=np.arange(1500))
+    post.model_.save(tmp_path / "m.json")
+    again = FairModel.load(tmp_path / "m.json").transform(rows.scores, sensitive_features=frame, ids=np.arange(1500))
+    assert same_bits(fair, again)

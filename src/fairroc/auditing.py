@@ -9,7 +9,7 @@ import numpy as np
 
 from fairroc.checks import check_audit_norm, check_epsilon
 from fairroc.columns import Columns, read_columns, warn_small_groups
-from fairroc.core.gap import curve_gap, pooled_auc, threshold_gap
+from fairroc.core.gap import ROUNDING, curve_gap, pooled_auc, threshold_gap
 from fairroc.population import measure
 
 
@@ -33,7 +33,7 @@ class Audit:
     gap_threshold, gap_pair : where it occurs (accept ``score >= gap_threshold``) and between which groups.
     curve_gap : the largest difference of two groups' tpr at the same fpr. A weaker measure: choosing other thresholds
         for each group would remove what the threshold gap sees beyond it.
-    fair : whether gap <= epsilon; None if no epsilon was given.
+    fair : whether gap <= epsilon (up to rounding); None if no epsilon was given.
     """
 
     rows: int
@@ -87,7 +87,7 @@ def audit_columns(columns: Columns, *, norm: Any = 1, epsilon: float | None = No
     """Audit checked columns."""
     p = check_audit_norm(norm)
     limit = None if epsilon is None else check_epsilon(epsilon)
-    warn_small_groups(columns, stacklevel=4)
+    warn_small_groups(columns)
     population = measure(columns, None)
     gap = threshold_gap(population.curves, p)
     first, second = gap.pair
@@ -105,6 +105,6 @@ def audit_columns(columns: Columns, *, norm: Any = 1, epsilon: float | None = No
         gap_pair=(columns.names[first], columns.names[second]),
         curve_gap=curve_gap(population.curves),
         epsilon=limit,
-        fair=None if limit is None else gap.value <= limit,
+        fair=None if limit is None else gap.value <= limit + ROUNDING,
         groups=groups,
     )

@@ -6,10 +6,8 @@ import time
 from dataclasses import asdict, dataclass
 from typing import Any
 
-import numpy as np
-
 from fairroc.core.bound import pooled_bound
-from fairroc.core.gap import pooled_auc, threshold_gap
+from fairroc.core.gap import pooled_auc, power, threshold_gap
 from fairroc.core.optimal import optimal
 from fairroc.core.roc import PlaLoss, pla_loss
 from fairroc.core.walk import drawn_shares
@@ -21,9 +19,9 @@ class GroupCertificate:
     """One group's figures on the fitted people.
 
     ``auc_before`` is the original score's, ``auc_hull`` the best that randomising between its thresholds attains,
-    ``auc_fair`` that of the highest fair curve (Theorem A), ``auc`` the fair score's. Shares of people:
-    ``randomised_share`` have a fair score that depends on the draw at all, ``transport_share`` because fairness moves
-    them, ``tie_share`` only because of a draw among people with neighbouring or equal scores.
+    ``auc_fair`` that of the highest fair curve (Theorem A; an unchanged score's own), ``auc`` the fair score's. Shares
+    of people: ``randomised_share`` have a fair score that depends on the draw at all, ``transport_share`` because
+    fairness moves them, ``tie_share`` only because of a draw among people with neighbouring or equal scores.
     """
 
     group: str
@@ -82,7 +80,7 @@ def certify(fitted: Fitted) -> Certificate:
         auc_before=pooled_auc(raw.curves, raw.weights0, raw.weights1),
         auc=done.auc,
         auc_bound=bound.auc,
-        gap_before=threshold_gap(raw.curves, 1.0 if model.norm == 1 else np.inf).value,
+        gap_before=threshold_gap(raw.curves, power(model.norm)).value,
         gap=done.gap,
         groups=tuple(_group(fitted, g, fair) for g, fair in enumerate(_fair_aucs(fitted))),
         seconds=time.perf_counter() - begin,

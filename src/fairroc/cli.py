@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 import warnings
 from collections.abc import Callable, Sequence
@@ -40,9 +41,25 @@ def main(argv: Sequence[str] | None = None) -> int:
         except MemoryError:
             _say(f"fairroc {arguments.command}: not enough memory for this file.")
             return 2
+        except BrokenPipeError:  # the reader of the output went away, as `head` does: nothing more to say
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return 2
         except KeyboardInterrupt:
-            _say("stopped; no output was written.")
+            _say("stopped.")
             return 130
+        except Exception as error:  # an exit code of 1 would mean that an audit found a gap
+            if os.environ.get("FAIRROC_TRACEBACK"):
+                raise
+            _say(f"fairroc {arguments.command}: {_unexpected(error)}")
+            return 2
+
+
+def _unexpected(error: Exception) -> str:
+    """An error nobody foresaw, in one line."""
+    words = " ".join(str(error).split()) or "no message"
+    if isinstance(error, OSError):
+        return f"the system refused ({words}); check disk space, permissions and paths."
+    return f"unexpected {type(error).__name__} ({words}); please report it, with FAIRROC_TRACEBACK=1 set for details."
 
 
 def _say(words: str) -> None:
@@ -55,7 +72,7 @@ def _put(text: str) -> None:
         text.encode(sys.stdout.encoding or "utf-8")
     except UnicodeEncodeError:
         text = "".join(letter if letter.isascii() else json.dumps(letter)[1:-1] for letter in text)
-    print(text)
+    print(text, flush=True)
 
 
 def _show_warning(message: Warning | str, *_: Any) -> None:
@@ -210,6 +227,7 @@ def _fit(arguments: argparse.Namespace) -> int:
         method=arguments.method,
         queries=arguments.queries,
         hash=arguments.hash,
+        missing=arguments.missing,
         **({} if arguments.ties is None else {"ties": arguments.ties}),
     )
     key = None if arguments.key_file is None else read_key_file(arguments.key_file)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import difflib
 import math
-import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -22,7 +21,7 @@ from narwhals.exceptions import DuplicateError
 from numpy.typing import NDArray
 
 from fairroc.checks import Missing, check_missing
-from fairroc.errors import DataError, SmallGroupWarning, UnknownGroupError
+from fairroc.errors import DataError, SmallGroupWarning, UnknownGroupError, warn_user
 from fairroc.factorise import (
     MISSING_GROUP,
     Column,
@@ -57,6 +56,10 @@ BoolArray: TypeAlias = NDArray[np.bool_]
 SMALL_CLASS = 50  # fewer rows of a class leave its rate uncertain by ±0.19 and more
 LARGEST = 1e307  # beyond it the difference of two scores could overflow
 SHOWN = 5  # as many offenders are named in a message
+NO_MISSING_GROUP = (
+    "the model has no group for missing values: fill the group in, or refit with missing='group' "
+    "(on the command line: --missing group)"
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -149,7 +152,8 @@ def read_scores(
     known = {name: code for code, name in enumerate(names)}
     if on_unknown_group is not None and on_unknown_group not in known:
         raise DataError(
-            f"on_unknown_group must name a group of the model, got {on_unknown_group!r}; groups: {_quoted(names)}."
+            f"on_unknown_group must name a group of the model, got {on_unknown_group!r}; groups: {_quoted(names)} "
+            "(on the command line: --on-unknown-group)."
         )
     score_column, group_columns = as_column(scores, "scores"), sensitive_columns(sensitive_features)
     rows = _same_length(scores=score_column, **group_columns)
@@ -157,14 +161,15 @@ def read_scores(
     dtype = code_dtype(len(names))
     if not rows:  # an empty batch says nothing about the types of its columns
         return ScoreColumns(frozen(np.empty(0)), frozen(np.empty(0, dtype=dtype)), 0)
-    groups, found = group_codes(group_columns, missing)
+    groups, found = group_codes(group_columns, missing, NO_MISSING_GROUP)
     strange = [code for code, name in enumerate(found) if name not in known]
     unknown = int(np.isin(groups, strange).sum()) if strange else 0
     if unknown and on_unknown_group is None:
         raise UnknownGroupError(
             f"the model knows the groups {_quoted(names)}, but {unknown} of {rows} rows are of "
             f"{_quoted(found[code] for code in strange)}. Fit again with these groups, or pass "
-            "on_unknown_group= the name of the group whose treatment they shall get."
+            "on_unknown_group= (on the command line: --on-unknown-group) the name of the group whose treatment they "
+            "shall get."
         )
     other = known.get(on_unknown_group or "", -1)
     table = np.array([known.get(name, other) for name in found], dtype=dtype)
@@ -191,6 +196,9 @@ def take_columns(
             f"got {type(frame).__name__}; convert or collect it first."
         ) from None
     groups = [group] if isinstance(group, str) else list(group)
+    for name in groups:
+        if groups.count(name) > 1:
+            raise DataError(f"the same group column is named twice: {name!r}; name it once.")
     singles = [name for name in (score, label, weight, id) if name is not None]
     require_columns([*singles, *groups], table.columns)
     pick: dict[str | None, Any] = {name: table[name].to_native() for name in singles}
@@ -207,7 +215,7 @@ def require_columns(wanted: Iterable[str], present: Sequence[str]) -> None:
             raise DataError(f"no column {name!r}; columns: {_quoted(present, shown=20)}.{hint}")
 
 
-def warn_small_groups(columns: Columns, minimum: int = SMALL_CLASS, *, stacklevel: int = 3) -> None:
+def warn_small_groups(columns: Columns, minimum: int = SMALL_CLASS) -> None:
     """Give one warning that names the groups with fewer than ``minimum`` rows of a class.
 
     The half width is that of the Dvoretzky-Kiefer-Wolfowitz band with Massart's constant
@@ -223,7 +231,7 @@ def warn_small_groups(columns: Columns, minimum: int = SMALL_CLASS, *, stackleve
                 f"is known to within ±{width:.2f} only (95 %)"
             )
     if notes:
-        warnings.warn(f"{_several(notes)}.", SmallGroupWarning, stacklevel=stacklevel)
+        warn_user(f"{_several(notes)}.", SmallGroupWarning)
 
 
 def refuse_tiny_groups(columns: Columns, minimum: int) -> None:
@@ -253,14 +261,15 @@ def _scores(column: Column) -> FloatArray:
 
 
 def _weights(column: Column) -> FloatArray:
-    weights = _numbers(column, "sample_weight", "Pass one number per row.")
+    what = "sample_weight (on the command line: --weight)"
+    weights = _numbers(column, what, "Pass one number per row.")
     if weights.min() < 0:
         raise DataError(
-            f"sample_weight must be >= 0, but {(weights < 0).sum()} of {len(weights)} are negative; "
+            f"{what} must be >= 0, but {(weights < 0).sum()} of {len(weights)} are negative; "
             "a weight of 0 leaves a row out."
         )
     if weights.max() > LARGEST / len(weights):
-        raise DataError("sample_weight must have a finite sum; divide the weights by a common number.")
+        raise DataError(f"{what} must have a finite sum; divide the weights by a common number.")
     return frozen(weights)
 
 
@@ -295,7 +304,7 @@ def _objects_to_numbers(array: NDArray[Any], what: str, advice: str) -> FloatArr
         place, value = next((pair for pair in offenders if not _parses(pair[1])), offenders[0])
         raise DataError(
             f"{what} must be real numbers, but {len(offenders)} of {len(values)} are not; "
-            f"the first is {value!r} at position {place} (counted from 0). {advice}"
+            f"the first is {value!r} in row {place + 1} (counted from 1, without the header). {advice}"
         )
     if absent:
         values = [math.nan if type(value) in absent else value for value in values]
@@ -319,13 +328,15 @@ def _labels(column: Column, pos_label: Any) -> BoolArray:
     both = f"{found[0]!r} and {found[1]!r}"
     if pos_label is None:
         if set(found) not in ({0, 1}, {-1, 1}):
-            raise DataError(f"y holds {both}; pass pos_label= the positive one of them.")
+            raise DataError(f"y holds {both}; pass pos_label= (on the command line: --pos-label) the positive one.")
         pos_label = 1
     hits = [bool(value == pos_label) for value in found]
     if not any(hits):  # the command line knows labels as text only
         hits = [as_text(value) == as_text(pos_label) for value in found]
     if not any(hits):
-        raise DataError(f"pos_label must be one of the labels {both}, got {pos_label!r}.")
+        raise DataError(
+            f"pos_label must be one of the labels {both}, got {pos_label!r} (on the command line: --pos-label)."
+        )
     return frozen(np.array(hits)[codes])
 
 
@@ -334,7 +345,7 @@ def _both_labels(columns: Columns) -> None:
     if len(names) == 1:
         raise DataError(
             f"one group only: {names[0]!r} holds all {columns.rows} rows, there is nothing to compare; "
-            "pass sensitive_features with at least two groups."
+            "pass sensitive_features (on the command line: --group) with at least two groups."
         )
     used = "" if columns.weights is None else " of positive weight"
     broken = [

@@ -16,7 +16,7 @@ from fairroc.datasets import load_adult
 from fairroc.errors import DataError, DatasetError
 from fairroc.files import write_table
 from fairroc.fitting import Options, fit
-from fairroc.plot import before_after
+from fairroc.plot import before_after, require_matplotlib
 from fairroc.report.text import certificate_text
 
 SALT = 20250101
@@ -29,6 +29,7 @@ WORDS = ("workclass", "marital_status", "occupation", "relationship", "race", "n
 def run_demo(folder: Path, *, epsilon: float = 0.05, say: Callable[[str], None]) -> str:
     """Fit on one half of people that the classifier has not seen, apply to the other half; what came out, in words."""
     check_epsilon(epsilon)
+    require_matplotlib()
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

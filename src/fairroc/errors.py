@@ -6,6 +6,10 @@ guards against bad values keeps working.
 
 from __future__ import annotations
 
+import sys
+import warnings
+from pathlib import Path
+
 __all__ = [
     "DataError",
     "DatasetError",
@@ -14,6 +18,7 @@ __all__ = [
     "ModelFileError",
     "SmallGroupWarning",
     "UnknownGroupError",
+    "warn_user",
 ]
 
 
@@ -43,3 +48,11 @@ class FairrocWarning(UserWarning):
 
 class SmallGroupWarning(FairrocWarning):
     """A group has too few rows of a class for its ROC curve to say much."""
+
+
+def warn_user(message: str, category: type[FairrocWarning] = FairrocWarning) -> None:
+    """Warn at the line of the caller's own code that led here, however deep in the package the reason was found."""
+    home, level, frame = str(Path(__file__).parent), 2, sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(home):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)

@@ -14,6 +14,7 @@ from fairroc.certificate import Certificate, certify
 from fairroc.checks import Missing
 from fairroc.columns import read_columns
 from fairroc.core.chain import FloatArray
+from fairroc.errors import DataError
 from fairroc.fitting import DEFAULT_TIES, Fitted, Options, fit
 from fairroc.model import FairModel
 
@@ -105,6 +106,7 @@ class FairROC(BaseEstimator):  # type: ignore[misc]
             ties=self.ties,
             hash=self.hash,
             min_class_rows=self.min_class_rows,
+            missing=self.missing,
         )
         columns = read_columns(
             scores,
@@ -114,6 +116,9 @@ class FairROC(BaseEstimator):  # type: ignore[misc]
             pos_label=self.pos_label,
             missing=self.missing,
         )
+        if self.on_unknown_group is not None and self.on_unknown_group not in columns.names:
+            names = ", ".join(repr(name) for name in columns.names[:5])
+            raise DataError(f"on_unknown_group must be a fitted group ({names}); {self.on_unknown_group!r} came.")
         self.__dict__.pop("certificate_", None)
         self.fitted_: Fitted = fit(columns, options, key=self.key, salt=self.salt)
         self.model_: FairModel = self.fitted_.model
@@ -123,6 +128,10 @@ class FairROC(BaseEstimator):  # type: ignore[misc]
     def certificate_(self) -> Certificate:
         """What the fit cost and the bound for every fair randomised score; computed on first access."""
         check_is_fitted(self, "model_")
+        if "fitted_" not in vars(self):
+            raise DataError(
+                "the certificate needs the training data, which a pickle does not carry; ask for it before."
+            )
         return certify(self.fitted_)
 
     def transform(
@@ -155,6 +164,25 @@ class FairROC(BaseEstimator):  # type: ignore[misc]
             threshold=threshold,
             on_unknown_group=self.on_unknown_group,
         )
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        """As in scikit-learn, but the key stays hidden."""
+        return str(super(FairROC, self._without_key()).__repr__(N_CHAR_MAX))
+
+    def _repr_mimebundle_(self, **how: Any) -> dict[str, Any]:
+        """For notebooks; the key stays hidden."""
+        bundle: dict[str, Any] = super(FairROC, self._without_key())._repr_mimebundle_(**how)
+        return bundle
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Pickles carry the model (and the certificate once it was computed), not the training scores."""
+        state: dict[str, Any] = super().__getstate__()
+        return {name: value for name, value in state.items() if name != "fitted_"}
+
+    def _without_key(self) -> FairROC:
+        if self.key is None:
+            return self
+        return type(self)(**{**self.get_params(deep=False), "key": "(hidden)"})
 
     def _how(self, sensitive_features: Any, ids: Any, random_state: Any) -> dict[str, Any]:
         return {

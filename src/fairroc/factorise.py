@@ -38,6 +38,10 @@ Column: TypeAlias = "nw.Series[Any] | NDArray[Any]"
 
 MISSING_GROUP = "(missing)"  # the name of the group of rows without a group, under missing="group"
 CHUNK = 1 << 16  # strings taken from numpy at a time, so that the Python objects stay few
+MAKE_A_GROUP = (
+    "drop or fill these rows, or pass missing='group' (on the command line: --missing group) to make them the group "
+    f"{MISSING_GROUP!r}"
+)
 FEW_TEXTS = 16  # up to here comparing with each string is faster than hashing every row
 
 
@@ -75,7 +79,10 @@ def sensitive_columns(features: Any) -> dict[str, Column]:
         try:
             frame = nw.from_native(features, eager_only=True, pass_through=True)
         except DuplicateError:
-            raise DataError(f"{what} must have unique column names; rename those that share one.") from None
+            raise DataError(
+                f"{what} must have unique column names, but the same column is named twice, or two columns share a "
+                "name; name it once, or rename one."
+            ) from None
         if not isinstance(frame, nw.DataFrame):
             return {what: as_column(features, what)}
         parts = {name: frame[name].to_native() for name in frame.columns}
@@ -84,9 +91,14 @@ def sensitive_columns(features: Any) -> dict[str, Column]:
     return {f"{what}[{name!r}]": as_column(part, f"{what}[{name!r}]") for name, part in parts.items()}
 
 
-def group_codes(columns: Mapping[str, Column], missing: Missing) -> tuple[IntArray, tuple[str, ...]]:
-    """Codes and sorted names of the groups; several columns are crossed and their texts joined."""
-    parts = [_texts(column, what, missing) for what, column in columns.items()]
+def group_codes(
+    columns: Mapping[str, Column], missing: Missing, advice: str = MAKE_A_GROUP
+) -> tuple[IntArray, tuple[str, ...]]:
+    """Codes and sorted names of the groups; several columns are crossed and their texts joined.
+
+    The advice is for those whose values are missing although they must not be.
+    """
+    parts = [_texts(column, what, missing, advice) for what, column in columns.items()]
     codes, rows = parts[0][0], [(text,) for text in parts[0][1]]
     for other, texts in parts[1:]:
         codes, pairs = _factorise_integers(codes * len(texts) + other)
@@ -102,16 +114,16 @@ def group_codes(columns: Mapping[str, Column], missing: Missing) -> tuple[IntArr
     return frozen(table[codes]), names
 
 
-def _texts(column: Column, what: str, missing: Missing) -> tuple[NDArray[np.intp], list[str]]:
+def _texts(column: Column, what: str, missing: Missing, advice: str) -> tuple[NDArray[np.intp], list[str]]:
     """Codes into distinct texts, all of them present."""
     codes, found, lost = present_values(column, what)
     if lost and missing == "error":
-        raise DataError(
-            f"{what} must not be missing, but {lost} of {len(codes)} are; drop or fill these rows, or pass "
-            f"missing='group' to make them the group {MISSING_GROUP!r}."
-        )
+        raise DataError(f"{what} must not be missing, but {lost} of {len(codes)} are; {advice}.")
     place: dict[str, int] = {}
     table = [place.setdefault(as_text(value), len(place)) for value in found]
+    for text in place:
+        if any("\ud800" <= letter <= "\udfff" for letter in text):
+            raise DataError(f"{what} must be text that UTF-8 can hold, got {text!r} with a lone surrogate; rename it.")
     if lost:
         if MISSING_GROUP in place:
             raise DataError(f"{what} holds missing values and the text {MISSING_GROUP!r}; rename the latter.")

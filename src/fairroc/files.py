@@ -273,19 +273,29 @@ def numbers_from_text(column: Any, name: str) -> Any:
     except pyarrow.ArrowInvalid:
         place = bisect_left(range(len(texts)), True, key=lambda last: not _are_numbers(texts.slice(0, last + 1)))
         raise DataError(
-            f"column {name!r} must hold numbers; row {place + 1} holds {column[place].as_py()!r}. "
-            "Mend it or name another column."
+            f"column {name!r} must hold numbers; row {place + 1} (counted from 1, without the header) holds "
+            f"{column[place].as_py()!r}. Mend it or name another column."
         ) from None
 
 
 def ids_from_text(column: Any) -> Any:
     """Ids of a CSV file, where every value is text: whole 64-bit numbers without leading zeros count as integers.
 
-    The type of an id then never depends on the other ids of the file, nor does its draw.
+    The type of an id then never depends on the other ids of the file, nor does its draw. Ids such as "7.0" are
+    refused, as a column of floats is: they come from whole numbers, some of which are missing.
     """
     pyarrow, pc = _load("pyarrow"), _load("pyarrow.compute")
     if not _is_text(column):
         return column
+    floats = pc.match_substring_regex(column, r"\A-?[0-9]+\.0+\z")
+    if pc.any(floats).as_py():
+        place = pc.index(floats, True).as_py()
+        raise DataError(
+            f"ids must be whole numbers or text, but {pc.sum(floats).as_py()} of {len(column)} read like floats; the "
+            f"first is {column[place].as_py()!r} in row {place + 1} (counted from 1, without the header). A float id "
+            "column usually is an integer column with missing values: fill or drop those rows and write the ids "
+            "without '.0'."
+        )
     whole = pc.match_substring_regex(column, r"\A(0|-?[1-9][0-9]{0,19})\z")
     if not pc.any(whole).as_py():
         return column

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import warnings
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
@@ -14,20 +13,24 @@ import numpy as np
 
 from fairroc import draw
 from fairroc._version import __version__
-from fairroc.checks import check_epsilon, check_norm
+from fairroc.checks import Missing, check_epsilon, check_missing, check_norm
 from fairroc.columns import Columns, refuse_tiny_groups, warn_small_groups
 from fairroc.core.chain import Norm
-from fairroc.core.gap import is_fair, pooled_auc, threshold_gap
+from fairroc.core.gap import is_fair, pooled_auc, power, threshold_gap
 from fairroc.core.roc import RocCurve
 from fairroc.core.scale import build_scale
 from fairroc.core.walk import Performance, Walk, performance, walk
-from fairroc.errors import DataError, FairrocWarning
+from fairroc.errors import DataError, warn_user
 from fairroc.model import FairModel, FitRecord, GroupRecord
 from fairroc.population import Population, measure
 from fairroc.solving import Goal, Solution, solve
 
 DEFAULT_TIES = "order"
 """On real held-out data gap and AUC are as good or better, and far fewer people are drawn (benchmarks/ties.py)."""
+
+
+MOST_QUERIES = 10_000_000
+"""More thresholds than this are more than scores; without queries= all scores are used."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +44,7 @@ class Options:
     ties: str = DEFAULT_TIES
     hash: str = "xxh64"
     min_class_rows: int = 1
+    missing: Missing = "error"
 
     @classmethod
     def checked(
@@ -53,13 +57,17 @@ class Options:
         ties: str = DEFAULT_TIES,
         hash: str = "xxh64",
         min_class_rows: Any = 1,
+        missing: Missing = "error",
     ) -> Options:
         """Options from whatever a caller gives, or an error that says what must hold."""
         _one_of("method", method, ("optimal",))
         _one_of("ties", ties, ("draw", "order"))
         _one_of("hash", hash, ("xxh64", "blake2b"))
-        if queries is not None and not (_whole(queries) and queries >= 2):
-            raise DataError(f"queries must be a whole number of at least 2 (or None for all scores); {queries!r} came.")
+        check_missing(missing)
+        if queries is not None and not (_whole(queries) and 2 <= queries <= MOST_QUERIES):
+            raise DataError(
+                f"queries must be a whole number from 2 to {MOST_QUERIES:,} (or None for all scores); {queries!r} came."
+            )
         if not (_whole(min_class_rows) and min_class_rows >= 1):
             raise DataError(f"min_class_rows must be a whole number of at least 1; {min_class_rows!r} came.")
         return cls(
@@ -70,6 +78,7 @@ class Options:
             ties=ties,
             hash=hash,
             min_class_rows=int(min_class_rows),
+            missing=missing,
         )
 
 
@@ -85,18 +94,17 @@ def _one_of(name: str, value: Any, allowed: tuple[str, ...]) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """A model together with what it was made from, for certificates and plots."""
+    """A model together with what it was made from, for certificates and plots.
+
+    ``population`` holds the curves that were worked on, ``raw`` those at all distinct scores: the same, but for a query
+    model.
+    """
 
     model: FairModel
     options: Options
-    columns: Columns
     population: Population
+    raw: Population
     solution: Solution | None
-
-    @cached_property
-    def raw(self) -> Population:
-        """The population at all distinct scores, also where the fit used a query model."""
-        return self.population if self.options.queries is None else measure(self.columns, None)
 
     @cached_property
     def walks(self) -> tuple[Walk, ...]:
@@ -108,7 +116,7 @@ class Fitted:
         """Exact gap and AUCs of the fair score over the draw, at all scores."""
         raw, norm = self.raw, self.model.norm
         if self.solution is None:
-            gap = threshold_gap(raw.curves, 1.0 if norm == 1 else np.inf).value
+            gap = threshold_gap(raw.curves, power(norm)).value
             aucs = tuple(curve.auc for curve in raw.curves)
             return Performance(gap, pooled_auc(raw.curves, raw.weights0, raw.weights1), aucs)
         return performance(self.walks, raw.weights0, raw.weights1, norm)
@@ -124,15 +132,12 @@ def fit(
 ) -> Fitted:
     """Fit the fair score to checked columns."""
     refuse_tiny_groups(columns, options.min_class_rows)
-    warn_small_groups(columns, stacklevel=4)
+    warn_small_groups(columns)
     population = measure(columns, options.queries)
     _warn_inverted(columns.names, population.curves)
     goal = Goal(options.epsilon, options.norm, options.ties)
-    p = 1.0 if goal.norm == 1 else np.inf
-    exact, fair = population, is_fair(population.curves, p, goal.epsilon)
-    if options.queries is not None and (fair or goal.ties == "order"):  # queries do not see all thresholds
-        exact = measure(columns, None)
-        fair = fair and is_fair(exact.curves, p, goal.epsilon)
+    exact = population if options.queries is None else measure(columns, None)  # queries do not see all thresholds
+    fair = is_fair(exact.curves, power(goal.norm), goal.epsilon)
     solution = None if fair else solve(population, exact, goal)
     salt = draw.new_salt() if salt is None else draw.effective_salt(salt)
     model = FairModel(
@@ -147,20 +152,19 @@ def fit(
         scale=None if solution is None else build_scale(exact.curves, solution.walks, exact.shares),
         record=_record(columns, population, date),
         salt=salt,
+        missing=options.missing,
         hash=options.hash,
         key_fingerprint=None if key is None else draw.key_fingerprint(salt, key),
     )
-    return Fitted(model, options, columns, population, solution)
+    return Fitted(model, options, population, exact, solution)
 
 
 def _warn_inverted(names: tuple[str, ...], curves: tuple[RocCurve, ...]) -> None:
     low = [f"'{name}' ({curve.auc:.3f})" for name, curve in zip(names, curves, strict=True) if curve.auc < 0.5]
     if low:
-        warnings.warn(
+        warn_user(
             f"AUC below 0.5 in group {', '.join(low)}: a high score goes with the negative label there. Check the "
             "score's sign and pos_label. Nothing is flipped; at small epsilon such a group drags all others down.",
-            FairrocWarning,
-            stacklevel=5,
         )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,13 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairroc import draw
-from fairroc.columns import MISSING_GROUP, ScoreColumns, read_scores
+from fairroc.checks import Missing
+from fairroc.columns import ScoreColumns, read_scores
 from fairroc.core.chain import FloatArray, IntArray, Norm
 from fairroc.core.finder import Finder
 from fairroc.core.kernel import Kernel
 from fairroc.core.scale import Scale
 from fairroc.core.walk import ordered_place
-from fairroc.errors import DataError, FairrocWarning
+from fairroc.errors import DataError, warn_user
 
 CHUNK = 1 << 16
 """Rows worked on at once: small enough for the cache, large enough for numpy."""
@@ -62,6 +62,7 @@ class FairModel:
     scale: Scale | None
     record: FitRecord
     salt: int
+    missing: Missing = "error"
     hash: str = "xxh64"
     key_fingerprint: str | None = None
     _prepared: dict[int, _Ready] = field(default_factory=dict, init=False, repr=False)
@@ -147,14 +148,12 @@ class FairModel:
             sensitive_features=sensitive_features,
             names=self.names,
             on_unknown_group=on_unknown_group,
-            missing="group" if MISSING_GROUP in self.names else "error",
+            missing=self.missing,
         )
         if columns.unknown:
-            warnings.warn(
+            warn_user(
                 f"{columns.unknown} of {len(columns.scores)} rows belong to groups that were not fitted; they were "
                 f"treated as group '{on_unknown_group}', for which nothing was measured on them.",
-                FairrocWarning,
-                stacklevel=3,
             )
         return columns
 

@@ -35,6 +35,7 @@ def dumps(model: FairModel) -> str:
         "ties": model.ties,
         "inner_epsilon": model.inner_epsilon,
         "levels": model.levels,
+        "missing": model.missing,
         "hash": model.hash,
         "salt": str(model.salt),
         "key_fingerprint": model.key_fingerprint,
@@ -165,6 +166,7 @@ def _model_from_data(body: dict[str, Any]) -> FairModel:
     _hold(len(names) >= 2 and len(set(names)) == len(names), "groups must be two or more with different names")
     _hold(all(0 < group.positives < group.rows for group in groups), "groups must hold people of both labels")
     _hold(body["norm"] in (1, "inf"), "norm must be 1 or 'inf'")
+    _hold(body["missing"] in ("error", "group"), "missing must be 'error' or 'group'")
     _hold(body["ties"] in ("draw", "order") and body["hash"] in ("xxh64", "blake2b"), "ties or hash is unknown")
     _hold(0.0 <= body["inner_epsilon"] <= body["epsilon"] <= 2.0, "epsilon must lie in [0, 2]")
     _hold(-(2**63) <= int(body["salt"]) < 2**63, "salt must be a signed 64-bit integer")
@@ -185,6 +187,7 @@ def _model_from_data(body: dict[str, Any]) -> FairModel:
         kernels=kernels,
         scale=scale,
         record=FitRecord(**body["fit"]),
+        missing=body["missing"],
         salt=int(body["salt"]),
         hash=body["hash"],
         key_fingerprint=body["key_fingerprint"],

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fairroc.core.chain import FloatArray
-from fairroc.core.gap import lp_norm, threshold_gap
+from fairroc.core.gap import lp_norm, power, threshold_gap
 from fairroc.core.roc import rates_at
 from fairroc.core.walk import all_points
 from fairroc.errors import FairrocError
@@ -34,13 +35,12 @@ def before_after(fitted: Fitted) -> Figure:
     The curves after are exact expectations over the draw on the fitted people. The same thresholds are marked in both
     panels (they accept the same shares of all people), and the widest gap over all thresholds in black.
     """
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise FairrocError("a picture needs matplotlib; install it with: pip install 'fairroc[plot]'.") from None
+    require_matplotlib()
+    from matplotlib.figure import Figure
+
     figure = Figure(figsize=(10, 5.9), layout="constrained")
     left, right = figure.subplots(1, 2, sharex=True, sharey=True)
-    p = 1.0 if fitted.model.norm == 1 else np.inf
+    p = power(fitted.model.norm)
     thresholds = _marked_thresholds(fitted)
     raw = fitted.raw.curves
     gap = threshold_gap(raw, p)
@@ -56,6 +56,12 @@ def before_after(fitted: Fitted) -> Figure:
     right.set_title(f"After: the fair score, ε = {fitted.model.epsilon:g}", loc="left", fontweight="bold")
     figure.supxlabel("Dots joined by a line share one threshold.", fontsize=10, color="0.35")
     return figure
+
+
+def require_matplotlib() -> None:
+    """Raise an error that says what to install where matplotlib is missing."""
+    if find_spec("matplotlib") is None:
+        raise FairrocError("a picture needs matplotlib; install it with: pip install 'fairroc[plot]'.")
 
 
 def _marked_thresholds(fitted: Fitted) -> FloatArray:

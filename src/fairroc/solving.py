@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,14 +9,12 @@ import numpy as np
 from fairroc.core.bound import pooled_bound
 from fairroc.core.chain import FloatArray, Norm
 from fairroc.core.coupling import Levels, couple
+from fairroc.core.gap import ROUNDING
 from fairroc.core.kernel import Kernel, drawn_kernel, ordered_kernel
 from fairroc.core.optimal import optimal
 from fairroc.core.walk import Performance, Walk, drawn_shares, performance, walk
-from fairroc.errors import FairrocWarning
+from fairroc.errors import warn_user
 from fairroc.population import Population, thinned_population
-
-ROUNDING = 1e-12
-"""How far rounding may carry the exact gap over epsilon."""
 
 GUIDE_TOLERANCE = 1e-4
 """The guide of the coupling needs the pooled region only roughly (about forty small linear programs)."""
@@ -74,13 +71,13 @@ def solve(population: Population, exact: Population, goal: Goal) -> Solution:
             f"with the raw order kept the gap would stay above epsilon {goal.epsilon:g}, down to an internal epsilon "
             f"of {ORDER_LADDER[-1] * goal.epsilon:g}; a larger epsilon or more rows would leave room"
             if found is None
-            else f"keeping the raw order would spare only {spared:.0%} of people a draw, for most share their score"
+            else f"keeping the raw order would spare only {spared:.0%} of people a draw"
         )
-        warnings.warn(f"ties are drawn: {why}. ties='draw' says that draws are fine.", FairrocWarning, stacklevel=5)
-    return _solve_drawn(population, goal)
+        warn_user(f"ties are drawn: {why}. ties='draw' (--ties draw) says that draws are fine.")
+    return _solve_drawn(population, exact, goal)
 
 
-def _solve_drawn(population: Population, goal: Goal) -> Solution:
+def _solve_drawn(population: Population, exact: Population, goal: Goal) -> Solution:
     """Ties drawn. With three or more groups in L1 the coupling is guided by the certificate's linear programs
     (measured: the plain start suffices elsewhere)."""
     guide = None
@@ -90,7 +87,7 @@ def _solve_drawn(population: Population, goal: Goal) -> Solution:
         guide = pooled_bound(hulls, weights0, weights1, goal.epsilon, goal.norm, GUIDE_TOLERANCE).tuples
     levels = _levels(population, goal.epsilon, goal.norm, guide)
     kernels = tuple(drawn_kernel(c, levels.u[:, g], levels.v[:, g]) for g, c in enumerate(population.curves))
-    found = _solution(population, levels, kernels, Goal(goal.epsilon, goal.norm, "draw"), goal.epsilon)
+    found = _solution(exact, levels, kernels, Goal(goal.epsilon, goal.norm, "draw"), goal.epsilon)
     if found.performance.gap > goal.epsilon + ROUNDING:
         raise RuntimeError(
             f"the gap {found.performance.gap!r} exceeds epsilon {goal.epsilon!r}: please report this data"
@@ -109,14 +106,16 @@ def _solve_in_order(population: Population, exact: Population, goal: Goal) -> So
     found = _search_in_order(*coarse, goal)
     if found is None or (fine[0] is coarse[0] and fine[1] is coarse[1]):
         return found
-    hidden = 0.0 if fine[1] is exact else _hidden_gap(fine[1])
+    hidden = _hidden_gap(exact, fine[1])
     inner = found.inner_epsilon
     for _ in ORDER_LADDER:
         tried = _solve_ordered(*fine, goal, inner)
         excess = tried.performance.gap + hidden - goal.epsilon
         if excess <= ROUNDING:
             return tried
-        inner = max(0.0, inner - 1.5 * excess)
+        inner -= 1.5 * excess
+        if inner < ORDER_LADDER[-1] * goal.epsilon:
+            break
     return None
 
 
@@ -166,7 +165,10 @@ def _spared_share(exact: Population, found: Solution) -> float:
     return 1.0 - float(exact.shares @ drawn)
 
 
-def _hidden_gap(thin: Population) -> float:
-    """What the gap of thinned curves may miss: each group's point can lie anywhere inside its step."""
-    widths = sorted(float(np.diff(curve.u).max()) for curve in thin.curves)
-    return sum(widths[-2:])
+def _hidden_gap(exact: Population, thin: Population) -> float:
+    """What the gap of thinned curves may miss: inside a step of several scores a group's point can lie anywhere."""
+    widths = []
+    for full, curve in zip(exact.curves, thin.curves, strict=True):
+        merged = np.diff(full.index_at(curve.thresholds), prepend=0) > 1
+        widths.append(float(np.diff(curve.u)[merged].max(initial=0.0)))
+    return sum(sorted(widths)[-2:])

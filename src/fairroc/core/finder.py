@@ -25,17 +25,19 @@ class Finder:
 
     def __init__(self, entries: FloatArray) -> None:
         self.entries = entries
-        self.low, width = float(entries[0]), float(entries[-1] - entries[0])
+        self.low, self.high = float(entries[0]), float(entries[-1])
+        width = self.high - self.low
         self.per_unit = BUCKETS / width if width > 0 else np.inf
         self.compared = MOST + 1
-        if np.isfinite(self.per_unit):
+        if 0 < self.per_unit < np.inf:
             filled = np.bincount(self._bucket(entries), minlength=BUCKETS + 1)
             self.compared = int(filled.max())
             self.before = np.cumsum(filled) - filled
             self.padded = np.append(entries, np.inf)
 
     def _bucket(self, x: FloatArray) -> IntArray:
-        return np.clip((x - self.low) * self.per_unit, 0.0, BUCKETS).astype(np.intp)
+        inside = np.clip(x, self.low, self.high)  # first, so that nothing overflows
+        return np.minimum((inside - self.low) * self.per_unit, BUCKETS).astype(np.intp)
 
     def count(self, x: FloatArray) -> IntArray:
         """Number of entries <= x, for finite x."""

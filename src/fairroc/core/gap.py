@@ -8,7 +8,7 @@ from itertools import combinations
 
 import numpy as np
 
-from fairroc.core.chain import FloatArray
+from fairroc.core.chain import FloatArray, Norm
 from fairroc.core.roc import RocCurve, rates_at
 
 QUICK = 512
@@ -22,6 +22,15 @@ class Gap:
     value: float
     threshold: float
     pair: tuple[int, int]
+
+
+ROUNDING = 1e-12
+"""A gap that exceeds epsilon by no more than this is within epsilon: 0.8 - 0.75 is 0.05 and a rounding error."""
+
+
+def power(norm: Norm) -> float:
+    """The p of a norm."""
+    return 1.0 if norm == 1 else float("inf")
 
 
 def threshold_gap(curves: Sequence[RocCurve], p: float, thresholds: FloatArray | None = None) -> Gap:
@@ -44,9 +53,9 @@ def threshold_gap(curves: Sequence[RocCurve], p: float, thresholds: FloatArray |
 def is_fair(curves: Sequence[RocCurve], p: float, epsilon: float) -> bool:
     """Whether the threshold gap is at most epsilon; usually decided on a few thresholds."""
     few = [curve.thresholds[:: max(1, len(curve.thresholds) // QUICK)] for curve in curves]
-    if threshold_gap(curves, p, np.unique(np.concatenate(few))).value > epsilon:
+    if threshold_gap(curves, p, np.unique(np.concatenate(few))).value > epsilon + ROUNDING:
         return False
-    return threshold_gap(curves, p).value <= epsilon
+    return threshold_gap(curves, p).value <= epsilon + ROUNDING
 
 
 def curve_gap(curves: Sequence[RocCurve]) -> float:

@@ -137,11 +137,14 @@ def rates_at(curve: RocCurve, thresholds: FloatArray) -> tuple[FloatArray, Float
 
 
 def thinned(curve: RocCurve, count: int) -> RocCurve:
-    """The curve at about ``count`` of its points, hull vertices included: the same hull, neighbours tied. O(k)."""
+    """The curve at about ``count`` of its points, hull vertices and large steps included: the same hull, but
+    neighbours tied. O(k)."""
     last = len(curve.thresholds)
     if last <= count:
         return curve
-    index = np.union1d(np.linspace(0, last, count + 1).astype(np.intp), curve.corners)
+    large = np.flatnonzero(np.diff(curve.u) > 2.0 / count)
+    parts = (np.linspace(0, last, count + 1).astype(np.intp), curve.corners, large, large + 1)
+    index = np.unique(np.concatenate(parts))
     return RocCurve(curve.thresholds[index[1:] - 1], curve.fpr[index], curve.tpr[index], curve.prior)
 
 

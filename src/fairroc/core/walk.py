@@ -126,8 +126,9 @@ def ordered_place(kernel: Kernel, block: IntArray, scores: FloatArray) -> FloatA
     low = kernel.thresholds[block]
     high = np.where(block > 0, kernel.thresholds[np.maximum(block - 1, 0)], kernel.ceiling)
     width = high - low
-    share = np.where(width > 0, (high - scores) / np.where(width > 0, width, 1.0), 1.0)
-    return kernel.start[block] + np.clip(share, 0.0, 1.0) * (kernel.stop[block] - kernel.start[block])
+    inside = np.clip(scores, low, high)  # before the division, which else might overflow
+    share = np.where(width > 0, (high - inside) / np.where(width > 0, width, 1.0), 1.0)
+    return kernel.start[block] + share * (kernel.stop[block] - kernel.start[block])
 
 
 def drawn_shares(curve: RocCurve, kernel: Kernel) -> tuple[float, float]:
