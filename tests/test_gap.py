@@ -53,13 +53,13 @@ def test_threshold_gap_equals_counting(population, p):
 
 @given(MILD_POPULATIONS, NORM_POWERS)
 def test_is_fair_says_what_the_gap_says(population, p):
-    """Fair at the gap itself and above, not below it."""
+    """Fair at the gap itself and above, not below it (but for rounding)."""
     curves = [sample.curve for sample in population]
     value = threshold_gap(curves, p).value
     assert is_fair(curves, p, value)
     assert is_fair(curves, p, value + 0.01)
-    if value > 0:
-        assert not is_fair(curves, p, float(np.nextafter(value, 0)))
+    if value > 1e-9:
+        assert not is_fair(curves, p, value - 1e-9)
 
 
 @settings(max_examples=15)

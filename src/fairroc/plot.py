@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fairroc.core.chain import FloatArray
+from fairroc.core.chain import FloatArray, area
 from fairroc.core.gap import lp_norm, power, threshold_gap
 from fairroc.core.roc import rates_at
 from fairroc.core.walk import all_points
@@ -106,9 +106,8 @@ def _panel(
         axes.plot(points[:, 0], points[:, 1], color="0.55", linewidth=1, marker=".", markersize=5, zorder=3)
     for g, points in enumerate(curves):
         fpr, tpr = points.T
-        auc = float(np.dot(np.diff(fpr), tpr[1:] + tpr[:-1]) / 2)
         style: Any = STYLES[g % len(STYLES)]
-        name = f"{short(fitted.model.names[g])} ({auc:.3f})"
+        name = f"{short(fitted.model.names[g])} ({area(fpr, tpr):.3f})"
         axes.plot(fpr, tpr, color=COLOURS[g % len(COLOURS)], linestyle=style, linewidth=1.8, label=name)
     ends = np.concatenate(widest)
     axes.plot(ends[:, 0], ends[:, 1], color="black", linewidth=1.5, marker="o", markersize=5, zorder=5)

@@ -14,7 +14,7 @@ import numpy as np
 
 from fairroc.core.chain import BoolArray, Chain, FloatArray, Norm, concave_hull
 from fairroc.core.optimal import FairCurves
-from fairroc.core.tuples import heights, pooled_area, tuple_gap
+from fairroc.core.tuples import TIGHT, heights, pooled_area, tuple_gap
 
 SPACING = 2.0 / 512
 """No group moves farther than this in u between two levels when the ascent starts: too few levels would leave it no
@@ -23,9 +23,6 @@ room (measured: 1024 and more gain less than 1e-6)."""
 MAX_SWEEPS = 30
 GAIN = 1e-9
 """The ascent ends when a sweep over all groups gains less than this."""
-
-ROUNDING = 1e-14
-"""How far rounding may carry a tuple over epsilon; a hundred times below what is promised."""
 
 
 def spaced(u: FloatArray, spacing: float = SPACING) -> FloatArray:
@@ -48,7 +45,7 @@ def ascend(fair: FairCurves, u: FloatArray, weights0: FloatArray, weights1: Floa
             new_u[:, g] = _best_walk(fair, u, v, g, weights0, weights1)
             new_v[:, g] = fair.curves[g].at(new_u[:, g])
             value = pooled_area(new_u, new_v, weights0, weights1)
-            if value > best and tuple_gap(new_u, new_v, fair.norm).max() <= 2 * fair.radius + ROUNDING:
+            if value > best and tuple_gap(new_u, new_v, fair.norm).max() <= 2 * fair.radius + TIGHT:
                 u, v, best = new_u, new_v, value
         if best - before < GAIN:
             break
@@ -64,7 +61,7 @@ def take_turns(fair: FairCurves, u: FloatArray, weights0: FloatArray, weights1: 
     now, found, places = u[:-1].copy(), [u], [np.arange(len(u), dtype=np.float64)]
     for j in range(u.shape[1] - 1):
         now[steps, turn[:, j]] = u[steps + 1, turn[:, j]]
-        fits = tuple_gap(now, heights(fair.curves, now), fair.norm) <= 2 * fair.radius + ROUNDING
+        fits = tuple_gap(now, heights(fair.curves, now), fair.norm) <= 2 * fair.radius + TIGHT
         fits &= (now != u[:-1]).any(axis=1) & (now != u[1:]).any(axis=1)
         found.append(now[fits])
         places.append(steps[fits] + (j + 1) / u.shape[1])
@@ -73,7 +70,7 @@ def take_turns(fair: FairCurves, u: FloatArray, weights0: FloatArray, weights1: 
 
 def _fair_on_curves(fair: FairCurves, u: FloatArray) -> FloatArray:
     """Drop the tuples that leave epsilon once they are lifted from the chord to the curves."""
-    fits = tuple_gap(u, heights(fair.curves, u), fair.norm) <= 2 * fair.radius + ROUNDING
+    fits = tuple_gap(u, heights(fair.curves, u), fair.norm) <= 2 * fair.radius + TIGHT
     fits[0] = fits[-1] = True
     return u[fits]
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fairroc.core.chain import Chain, FloatArray, Norm
+from fairroc.core.chain import Chain, FloatArray, Norm, area
 
 AREA_TOLERANCE = 1e-7
 """The bound may exceed the largest attainable area by this much: far below what data can tell apart."""
@@ -22,6 +22,9 @@ TOLERANCES = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance
 
 ROUNDING = 1e-13
 """A chord that a linear program passes by no more than this (in fpr * tpr) is an edge of the region."""
+
+PARALLEL = 1e-300
+"""Two lines whose normals have a smaller cross product meet nowhere; the smallest that does not overflow a division."""
 
 Point = tuple[float, float]
 Line = tuple[float, float, float]
@@ -97,7 +100,7 @@ def _assemble(pairs: list[tuple[_Vertex, _Vertex, float]]) -> Bound:
     pairs = sorted(pairs, key=lambda pair: pair[0].point[0] + pair[0].point[1])
     path = [pair[0] for pair in pairs] + [pairs[-1][1]]
     points = np.array([vertex.point for vertex in path])
-    inner = float(np.dot(np.diff(points[:, 0]), points[1:, 1] + points[:-1, 1]) / 2)
+    inner = area(points[:, 0], points[:, 1])
     offset = max(_beyond(vertex.line, vertex.point) / math.hypot(*vertex.line[:2]) for vertex in path)
     slack = float(sum(pair[2] for pair in pairs)) + max(0.0, offset)
     u, v = np.array([vertex.u for vertex in path]), np.array([vertex.v for vertex in path])
@@ -113,7 +116,7 @@ def _triangle(left: _Vertex, right: _Vertex) -> float:
     """Area between the chord and the two supporting lines: what may still be attainable there."""
     (a1, b1, _), (a2, b2, _) = left.line, right.line
     det = a1 * b2 - a2 * b1
-    if abs(det) < 1e-300:
+    if abs(det) < PARALLEL:
         return 0.0
     c1, c2 = _beyond(left.line, left.point), _beyond(right.line, left.point)
     x, y = (a1 * c2 - a2 * c1) / -det, (b2 * c1 - b1 * c2) / det

@@ -17,7 +17,7 @@ import numpy as np
 from fairroc.core.ascent import ascend, spaced, take_turns
 from fairroc.core.chain import BoolArray, Chain, FloatArray, IntArray, Norm, area, crossings, freeze
 from fairroc.core.optimal import FairCurves
-from fairroc.core.tuples import heights, pooled_area, tuple_gap
+from fairroc.core.tuples import TIGHT, heights, pooled_area, tuple_gap
 
 PRUNE = 1e-10
 """A level goes if no group's AUC nor the pooled AUC loses more than this by it: a few hundred levels stay, and
@@ -29,9 +29,6 @@ GROUP_COST = 1e-4
 
 GUIDE_COST = 1e-4
 """A guided coupling may cost no group more AUC than this against the plain one."""
-
-TIGHT = 1e-14
-"""How far rounding may carry a tuple over epsilon."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

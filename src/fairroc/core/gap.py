@@ -8,7 +8,7 @@ from itertools import combinations
 
 import numpy as np
 
-from fairroc.core.chain import FloatArray, Norm
+from fairroc.core.chain import FloatArray, Norm, area
 from fairroc.core.roc import RocCurve, rates_at
 
 QUICK = 512
@@ -74,7 +74,7 @@ def pooled_auc(curves: Sequence[RocCurve], weights0: FloatArray, weights1: Float
         rates = rates_at(curve, thresholds)
         fpr[1:] += w0 * rates[0]
         tpr[1:] += w1 * rates[1]
-    return float(np.dot(np.diff(fpr), tpr[1:] + tpr[:-1]) / 2)
+    return area(fpr, tpr)
 
 
 def lp_norm(x: FloatArray, y: FloatArray, p: float) -> FloatArray:

@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from fairroc.core.chain import BoolArray, Chain, FloatArray, IntArray, apart, concave_hull, freeze
+from fairroc.core.chain import BoolArray, Chain, FloatArray, IntArray, apart, area, concave_hull, freeze
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +50,7 @@ class RocCurve:
     @cached_property
     def auc(self) -> float:
         """Area under the curve; ties count one half."""
-        return float(np.dot(np.diff(self.fpr), self.tpr[1:] + self.tpr[:-1]) / 2)
+        return area(self.fpr, self.tpr)
 
     @cached_property
     def corners(self) -> IntArray:

@@ -17,6 +17,13 @@ GRID = 2048
 """Thresholds at which shares are matched exactly: every 1/2048 of each group, and every score that more share."""
 
 
+SAME_SHARE = 1e-13
+"""Shares of people nearer than this are equal: sums of about 1 in different order."""
+
+HALVINGS = 48
+"""Bisections inside one level until a place is known to the last bits."""
+
+
 @dataclass(frozen=True, eq=False)
 class Scale:
     """A falling polygonal line from places y (0 = best) to scores.
@@ -118,10 +125,10 @@ def _places(walks: Sequence[Walk], group_shares: FloatArray, accepted: FloatArra
     known = pooled(edges)
     if all(len(w.y) == 0 for w in walks):
         return np.interp(accepted, known, edges)
-    high = edges[np.minimum(np.searchsorted(known, accepted - 1e-13), len(edges) - 1)]
+    high = edges[np.minimum(np.searchsorted(known, accepted - SAME_SHARE), len(edges) - 1)]
     low = np.maximum(high - 1.0, 0.0)
-    for _ in range(48):
+    for _ in range(HALVINGS):
         middle = (low + high) / 2
-        enough = pooled(middle) >= accepted - 1e-13
+        enough = pooled(middle) >= accepted - SAME_SHARE
         low, high = np.where(enough, low, middle), np.where(enough, middle, high)
     return high

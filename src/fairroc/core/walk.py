@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fairroc.core.chain import BoolArray, FloatArray, IntArray, Norm, freeze
+from fairroc.core.chain import BoolArray, FloatArray, IntArray, Norm, area, freeze
 from fairroc.core.kernel import Kernel
 from fairroc.core.roc import RocCurve
 from fairroc.core.tuples import tuple_gap
@@ -158,9 +158,5 @@ def performance(walks: Sequence[Walk], weights0: FloatArray, weights1: FloatArra
     """Gap and AUCs over all thresholds."""
     fpr, tpr = all_points(walks)
     gap = float(tuple_gap(fpr + tpr, tpr - fpr, norm).max())
-    aucs = tuple(_area(fpr[:, g], tpr[:, g]) for g in range(len(walks)))
-    return Performance(gap, _area(fpr @ weights0, tpr @ weights1), aucs)
-
-
-def _area(fpr: FloatArray, tpr: FloatArray) -> float:
-    return float(np.dot(np.diff(fpr), tpr[1:] + tpr[:-1]) / 2)
+    aucs = tuple(area(fpr[:, g], tpr[:, g]) for g in range(len(walks)))
+    return Performance(gap, area(fpr @ weights0, tpr @ weights1), aucs)
