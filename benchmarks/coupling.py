@@ -169,7 +169,9 @@ def cell(data: Scores, seed: int, norm: int | str, epsilon: float) -> Cell:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         begin = time.perf_counter()
-        post = FairROC(epsilon, norm=norm, salt=1).fit(data.scores, data.labels, sensitive_features=data.groups)
+        post = FairROC(epsilon, norm=norm, ties="draw", salt=1).fit(
+            data.scores, data.labels, sensitive_features=data.groups
+        )
         seconds = time.perf_counter() - begin
     found = post.certificate_
     values = {
