@@ -38,7 +38,7 @@ def rows(name: str, people: Any) -> list[str]:
     for epsilon in EPSILONS:
         order, draw = fitted(people, epsilon, "order"), fitted(people, epsilon, "draw")
         drawn = sum(g.rows * g.randomised_share for g in order.groups) / order.rows
-        kept = f"{order.auc:.4f} ({drawn:.0%})" if order.ties == "order" else "no room"
+        kept = f"{order.auc:.4f} ({drawn:.0%})" if order.ties == "order" else "–"
         lines.append(
             f"| {name} | {epsilon:g} | {order.gap_before:.3f} | {order.auc_before:.4f} | {kept} | {draw.auc:.4f} "
             f"| {draw.auc_bound:.4f} |"

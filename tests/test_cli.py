@@ -608,14 +608,14 @@ BAD = [
     Bad("labels of two words", r"y holds .*'no'.*; pass pos_label= \(.*--pos-label\)", "audit fit", lambda rows: [
         {**row, "y": "yes" if row["y"] == "1" else "no"} for row in rows
     ]),
-    Bad("text as score", r"scores must be real numbers, but .*the first is 'high' in row 4 ", "audit fit",
+    Bad("text as score", r"column 'p' must hold numbers; row 4 .*holds 'high'", "audit fit",
         with_value("p", "high")),
     Bad("text as score", r"column 'p' must hold numbers; row 4 .*holds 'high'", "transform", with_value("p", "high")),
     Bad("foreign digits", r"column 'p' must hold numbers; row 4 .*holds '٣'", "transform", with_value("p", "٣")),
     Bad("truth values as score", r"scores must be real numbers", "audit fit", everywhere("p", "true")),
     Bad("negative weight", r"sample_weight .*--weight.* must be >= 0, but 1 of 800", "audit fit", with_value("w", "-1"),
         options={"--weight": "w"}),
-    Bad("text as weight", r"sample_weight .*--weight.* must be real numbers", "audit fit", with_value("w", "much"),
+    Bad("text as weight", r"column 'w' must hold numbers; row 4 .*holds 'much'", "audit fit", with_value("w", "much"),
         options={"--weight": "w"}),
     Bad("float id", r"1 of 800 read like floats; the first is '7\.0' in row 4 ", "transform", with_value("id", "7.0")),
     Bad("missing id", r"Every row needs an id, but 1 of 800 ids are missing", "transform", with_value("id", "")),

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from fairroc.core.bound import pooled_bound
-from fairroc.core.gap import pooled_auc, power, threshold_gap
+from fairroc.core.gap import ROUNDING, pooled_auc, power, threshold_gap
 from fairroc.core.optimal import optimal
 from fairroc.core.roc import PlaLoss, pla_loss
 from fairroc.core.walk import drawn_shares
@@ -39,7 +39,10 @@ class GroupCertificate:
 
 @dataclass(frozen=True, slots=True)
 class Certificate:
-    """Exact expectations over the draw on the fitted people, and an upper bound for every fair randomised score."""
+    """Exact expectations over the draw on the fitted people, and an upper bound for every fair randomised score.
+
+    "Exact" is to rounding: a gap that exceeds epsilon by no more than 1e-12 is stated as epsilon.
+    """
 
     epsilon: float
     norm: int | str
@@ -81,7 +84,7 @@ def certify(fitted: Fitted) -> Certificate:
         auc=done.auc,
         auc_bound=bound.auc,
         gap_before=threshold_gap(raw.curves, power(model.norm)).value,
-        gap=done.gap,
+        gap=model.epsilon if model.epsilon < done.gap <= model.epsilon + ROUNDING else done.gap,
         groups=tuple(_group(fitted, g, fair) for g, fair in enumerate(_fair_aucs(fitted))),
         seconds=time.perf_counter() - begin,
     )

@@ -178,12 +178,16 @@ def _whole(text: str) -> int:
 def _columns(arguments: argparse.Namespace) -> Any:
     """Checked columns of the file that the arguments name."""
     from fairroc.columns import read_columns, take_columns
-    from fairroc.files import read_table
+    from fairroc.files import is_csv, numbers_from_text, read_table
 
     groups: list[str] = arguments.group
     wanted = [arguments.score, arguments.label, *groups, *([arguments.weight] if arguments.weight else [])]
     texts = groups if arguments.pos_label is None else [*groups, arguments.label]  # '1' and 'TRUE' as they stand
     table = read_table(arguments.data, columns=wanted, text_columns=texts)
+    if is_csv(arguments.data):
+        for name in dict.fromkeys([arguments.score, *([arguments.weight] if arguments.weight else [])]):
+            place = table.column_names.index(name)
+            table = table.set_column(place, name, numbers_from_text(table.column(name), name))
     taken = take_columns(
         table,
         score=arguments.score,

@@ -169,7 +169,7 @@ def read_scores(
             f"the model knows the groups {_quoted(names)}, but {unknown} of {rows} rows are of "
             f"{_quoted(found[code] for code in strange)}. Fit again with these groups, or pass "
             "on_unknown_group= (on the command line: --on-unknown-group) the name of the group whose treatment they "
-            "shall get."
+            "shall get. Several group columns must come in the order of the fit."
         )
     other = known.get(on_unknown_group or "", -1)
     table = np.array([known.get(name, other) for name in found], dtype=dtype)
@@ -322,7 +322,9 @@ def _labels(column: Column, pos_label: Any) -> BoolArray:
     if len(found) > 2:
         rows = np.bincount(codes)
         listed = _several([f"{value!r} ({_rows(rows[i])})" for i, value in enumerate(found)], ", ")
-        raise DataError(f"y must hold two values, got {len(found)}: {listed}.")
+        raise DataError(
+            f"y must hold two values, got {len(found)}: {listed}. Recode the others or leave their rows out."
+        )
     if len(found) == 1:
         raise DataError(f"y must hold both labels, but all {len(codes)} rows have label {found[0]!r}.")
     both = f"{found[0]!r} and {found[1]!r}"

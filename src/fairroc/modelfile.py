@@ -59,7 +59,7 @@ def loads(text: str) -> FairModel:
             f'a model file must carry "format": "{FORMAT}"; this is another kind of file. Pass the file that '
             "'fairroc fit -o' or FairModel.save wrote."
         )
-    if body.get("version") != VERSION:
+    if type(body.get("version")) is not int or body["version"] != VERSION:
         raise ModelFileError(
             f"this fairroc reads model files of version {VERSION}; this one has version {body.get('version')!r}. "
             "Update fairroc or refit the model."
@@ -206,6 +206,7 @@ _TYPES: dict[str, tuple[type, ...]] = {
     "key_fingerprint": (str, type(None)),
     "groups": (list,),
 }
+FIELDS = {*_TYPES, "format", "version", "ties", "missing", "hash", "unchanged", "scale"}
 _FIT_TYPES: dict[str, tuple[type, ...]] = {"package": (str,), "date": (str,), "rows": (int,), "data": (str,)}
 _GROUP_TYPES: dict[str, tuple[type, ...]] = {"name": (str,), "rows": (int,), "positives": (int,)}
 
@@ -216,6 +217,10 @@ def _check_types(body: dict[str, Any]) -> None:
         for field, kinds in types.items():
             right = isinstance(data[field], kinds) and not isinstance(data[field], bool)
             _hold(right, f"'{field}' must be {' or '.join(kind.__name__ for kind in kinds)}, not {data[field]!r}")
+    strange = sorted(set(body) - FIELDS)
+    _hold(not strange, f"unknown field {strange[:1]}")
+    kernels = ["kernel" in group for group in body["groups"]]
+    _hold(not any(kernels) if body["unchanged"] else all(kernels), "an unchanged score has no kernels, any other has")
     flags = (body["unchanged"], body["fit"]["weighted"])
     _hold(all(isinstance(flag, bool) for flag in flags), "'unchanged' and 'weighted' must be true or false")
 
