@@ -444,7 +444,7 @@ def test_label_kinds(y: Any, pos_label: Any) -> None:
             "ja",
             r"pos_label must be one of the labels 'no' and 'yes', got 'ja' \(on the command line: --pos-label\)\.$",
         ),
-        ([0, 1, 2, 1], None, r"y must hold two values, got 3: 0 \(1 row\), 1 \(2 rows\), 2 \(1 row\)\.$"),
+        ([0, 1, 2, 1], None, r"y must hold two values, got 3: 0 \(1 row\), 1 \(2 rows\), 2 \(1 row\)\. Recode"),
         (
             np.array([0.5, 0.25, 2.0, 1.0]),
             None,
@@ -463,7 +463,7 @@ def test_bad_labels(y: Any, pos_label: Any, message: str) -> None:
 
 
 def test_only_five_values_are_listed() -> None:
-    with pytest.raises(DataError, match=r"got 9: 0 .*, 4 \(1 row\), and 4 more\.$"):
+    with pytest.raises(DataError, match=r"got 9: 0 .*, 4 \(1 row\), and 4 more\. Recode"):
         read(np.arange(9), np.arange(9), ["a"] * 9)
 
 

@@ -73,9 +73,8 @@ def read_table(
     except DataError:
         raise
     except (pyarrow.ArrowException, OSError, EOFError, zlib.error, csv.Error) as error:
-        raise DataError(
-            f"cannot read '{source}': {_one_line(error)}; check that the file is whole, and UTF-8."
-        ) from None
+        advice = "save the file as UTF-8" if "UTF8" in str(error) else "check that the file is whole"
+        raise DataError(f"cannot read '{source}': {_one_line(error)}; {advice}.") from None
     if table.num_rows == 0:
         raise DataError(f"'{source}' must hold at least one row of data, got none.")
     return table
