@@ -99,7 +99,7 @@ def test_csv_does_not_parse_unwanted_columns(tmp_path: Path) -> None:
     assert read_table(path, ["p"])["p"].to_pylist() == [0.5]
     with pytest.raises(DataError, match=r"column 'name' of .* must be UTF-8 text; save the file as UTF-8"):
         read_table(path)
-    with pytest.raises(DataError, match=r"cannot read .*: .*invalid UTF8 data; check that the file is whole"):
+    with pytest.raises(DataError, match=r"cannot read .*: .*invalid UTF8 data; save the file as UTF-8"):
         read_table(path, text_columns=["name"])
 
 
