@@ -58,7 +58,11 @@ def certificate_text(certificate: Certificate) -> str:
         for g in c.groups
     ]
     lines += ["", *table(["group", "rows", "AUC before", "after", "best fair", "moved by draw", "tie drawn"], rows)]
-    lines += ["", f"Ties: {tie_words(c)} {c.levels} levels. Figures are exact expectations on the fitted rows;"]
+    lines += [
+        "",
+        f"Ties: {tie_words(c)}",
+        f"{c.levels} levels. Figures are exact expectations over the draw on these rows;",
+    ]
     lines += ["people not seen yet will show a larger gap."]
     for g in c.groups:
         if g.pla_loss is not None:
@@ -74,7 +78,10 @@ def tie_words(certificate: Certificate) -> str:
     if certificate.unchanged:
         return "as in the original score."
     if certificate.ties == "order":
-        return f"raw order kept (internal epsilon {certificate.inner_epsilon:.4g})."
+        return (
+            f"raw order kept (internal epsilon {certificate.inner_epsilon:.4g}); --ties draw would come nearer to the bound\n"
+            "on these rows and draw everyone, with no gain seen on new people of real data (docs/ties.md)."
+        )
     return "drawn."
 
 
