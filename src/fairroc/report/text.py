@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from unicodedata import category
 
 from fairroc.auditing import Audit
-from fairroc.certificate import Certificate
+from fairroc.certificate import Certificate, GroupCertificate
 
 NAME_WIDTH = 28
 """Longer group names are shortened in tables (the JSON output keeps them whole)."""
@@ -45,19 +45,13 @@ def certificate_text(certificate: Certificate) -> str:
             ["AUC of all people", f"{c.auc_before:.4f}", f"{c.auc:.4f}", f"no fair score exceeds {c.auc_bound:.4f}"],
         ],
     )
-    rows = [
-        [
-            g.group,
-            f"{g.rows:,}",
-            f"{g.auc_before:.4f}",
-            f"{g.auc:.4f}",
-            f"{g.auc_fair:.4f}",
-            f"{g.transport_share:.1%}",
-            f"{g.tie_share:.1%}",
-        ]
-        for g in c.groups
+    lines += [
+        "",
+        *table(
+            ["group", "rows", "AUC before", "after", "best fair", "moved by draw", "tie drawn"],
+            [_group_row(g) for g in c.groups],
+        ),
     ]
-    lines += ["", *table(["group", "rows", "AUC before", "after", "best fair", "moved by draw", "tie drawn"], rows)]
     lines += ["", f"Ties: {tie_words(c)} {c.levels} levels."]
     if c.ties == "order" and not c.unchanged:
         lines.append("--ties draw would come nearer to the bound on these rows, and draw everyone.")
@@ -71,6 +65,11 @@ def certificate_text(certificate: Certificate) -> str:
                 f"(the paper's estimate: {g.pla_loss.paper:.4f})."
             )
     return "\n".join(lines)
+
+
+def _group_row(g: GroupCertificate) -> list[str]:
+    aucs = [f"{auc:.4f}" for auc in (g.auc_before, g.auc, g.auc_fair)]
+    return [g.group, f"{g.rows:,}", *aucs, f"{g.transport_share:.1%}", f"{g.tie_share:.1%}"]
 
 
 def tie_words(certificate: Certificate) -> str:
