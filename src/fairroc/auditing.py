@@ -91,11 +91,8 @@ def audit_columns(columns: Columns, *, norm: Any = 1, epsilon: float | None = No
     population = measure(columns, None)
     gap = threshold_gap(population.curves, p)
     first, second = gap.pair
-    positives = np.bincount(columns.groups[columns.labels], minlength=len(columns.names))
-    groups = tuple(
-        GroupAudit(name, len(columns.group_rows(g)), int(positives[g]), population.curves[g].auc)
-        for g, name in enumerate(columns.names)
-    )
+    counts = zip(columns.names, *columns.group_counts(), population.curves, strict=True)
+    groups = tuple(GroupAudit(name, int(rows), int(positives), curve.auc) for name, rows, positives, curve in counts)
     return Audit(
         rows=columns.rows,
         norm=p,

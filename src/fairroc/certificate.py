@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from fairroc.core.bound import pooled_bound
-from fairroc.core.gap import ROUNDING, pooled_auc, power, threshold_gap
+from fairroc.core.gap import ROUNDING
 from fairroc.core.optimal import optimal
 from fairroc.core.roc import PlaLoss, pla_loss
 from fairroc.core.walk import drawn_shares
@@ -80,10 +80,10 @@ def certify(fitted: Fitted) -> Certificate:
         unchanged=model.unchanged,
         rows=model.record.rows,
         levels=model.levels,
-        auc_before=pooled_auc(raw.curves, raw.weights0, raw.weights1),
+        auc_before=fitted.before.auc,
         auc=done.auc,
         auc_bound=bound.auc,
-        gap_before=threshold_gap(raw.curves, power(model.norm)).value,
+        gap_before=fitted.before.gap,
         gap=model.epsilon if model.epsilon < done.gap <= model.epsilon + ROUNDING else done.gap,
         groups=tuple(_group(fitted, g, fair) for g, fair in enumerate(_fair_aucs(fitted))),
         seconds=time.perf_counter() - begin,
@@ -92,8 +92,8 @@ def certify(fitted: Fitted) -> Certificate:
 
 def _fair_aucs(fitted: Fitted) -> list[float]:
     """AUC of each group's highest fair curve; of an unchanged score, its own."""
-    if fitted.solution is None:
-        return [curve.auc for curve in fitted.raw.curves]
+    if fitted.model.unchanged:
+        return list(fitted.before.group_aucs)
     hulls = [curve.hull for curve in fitted.raw.curves]
     return [curve.auc for curve in optimal(hulls, fitted.model.epsilon, fitted.model.norm).curves]
 

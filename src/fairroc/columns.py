@@ -81,6 +81,11 @@ class Columns:
         """Positions of the rows of group number ``group``, ascending."""
         return np.flatnonzero(self.groups == group)
 
+    def group_counts(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Rows and positives of every group, whatever their weight."""
+        size = len(self.names)
+        return np.bincount(self.groups, minlength=size), np.bincount(self.groups[self.labels], minlength=size)
+
     def class_rows(self) -> NDArray[np.intp]:
         """(groups, 2) number of rows with positive weight, by group and label; O(n)."""
         cell = self.groups.astype(np.intp) * 2 + self.labels

@@ -28,7 +28,6 @@ from fairroc.solving import Goal, Solution, solve
 DEFAULT_TIES = "order"
 """On real held-out data gap and AUC are as good or better, and far fewer people are drawn (benchmarks/ties.py)."""
 
-
 MOST_QUERIES = 10_000_000
 """More thresholds than this are more than scores; without queries= all scores are used."""
 
@@ -107,19 +106,28 @@ class Fitted:
     solution: Solution | None
 
     @cached_property
+    def before(self) -> Performance:
+        """Gap and AUCs of the original score, at all its thresholds."""
+        raw = self.raw
+        gap = threshold_gap(raw.curves, power(self.model.norm)).value
+        aucs = tuple(curve.auc for curve in raw.curves)
+        return Performance(gap, pooled_auc(raw.curves, raw.weights0, raw.weights1), aucs)
+
+    @cached_property
     def walks(self) -> tuple[Walk, ...]:
         """What the fair score does to every fitted person (empty for an unchanged score)."""
+        if self.solution is not None and self.solution.judged is self.raw:
+            return self.solution.walks
         return tuple(walk(curve, kernel) for curve, kernel in zip(self.raw.curves, self.model.kernels, strict=False))
 
     @cached_property
     def performance(self) -> Performance:
         """Exact gap and AUCs of the fair score over the draw, at all scores."""
-        raw, norm = self.raw, self.model.norm
         if self.solution is None:
-            gap = threshold_gap(raw.curves, power(norm)).value
-            aucs = tuple(curve.auc for curve in raw.curves)
-            return Performance(gap, pooled_auc(raw.curves, raw.weights0, raw.weights1), aucs)
-        return performance(self.walks, raw.weights0, raw.weights1, norm)
+            return self.before
+        if self.solution.judged is self.raw:
+            return self.solution.performance
+        return performance(self.walks, self.raw.weights0, self.raw.weights1, self.model.norm)
 
 
 def fit(
@@ -169,9 +177,8 @@ def _warn_inverted(names: tuple[str, ...], curves: tuple[RocCurve, ...]) -> None
 
 
 def _group_records(columns: Columns) -> tuple[GroupRecord, ...]:
-    rows = np.bincount(columns.groups, minlength=len(columns.names))
-    positives = np.bincount(columns.groups[columns.labels], minlength=len(columns.names))
-    return tuple(GroupRecord(name, int(rows[g]), int(positives[g])) for g, name in enumerate(columns.names))
+    counts = zip(columns.names, *columns.group_counts(), strict=True)
+    return tuple(GroupRecord(name, int(rows), int(positives)) for name, rows, positives in counts)
 
 
 def _record(columns: Columns, population: Population, date: datetime | None) -> FitRecord:

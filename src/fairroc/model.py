@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from fairroc import draw
 from fairroc.checks import Missing
 from fairroc.columns import ScoreColumns, read_scores
-from fairroc.core.chain import FloatArray, IntArray, Norm
+from fairroc.core.chain import FloatArray, IntArray, Norm, ratio
 from fairroc.core.finder import Finder
 from fairroc.core.kernel import Kernel
 from fairroc.core.scale import Scale
@@ -65,7 +66,6 @@ class FairModel:
     missing: Missing = "error"
     hash: str = "xxh64"
     key_fingerprint: str | None = None
-    _prepared: dict[int, _Ready] = field(default_factory=dict, init=False, repr=False)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -136,7 +136,7 @@ class FairModel:
         rate = np.zeros(len(columns.scores))
         for g in range(len(self.groups)):
             rows = np.flatnonzero(columns.groups == g)
-            rate[rows] = self._ready(g).chance(columns.scores[rows], place)
+            rate[rows] = self._ready[g].chance(columns.scores[rows], place)
         return rate
 
     # -- parts of it, for callers that hold columns and uniforms already ------------------------------------------
@@ -187,7 +187,7 @@ class FairModel:
             for g in range(len(self.groups)):
                 rows = np.flatnonzero(groups == g)
                 if len(rows):
-                    out[rows] = self.scale.to_score(self._ready(g).places(scores[rows], u[rows]))
+                    out[rows] = self.scale.to_score(self._ready[g].places(scores[rows], u[rows]))
         return fair
 
     def _check_key(self, key: bytes | str | None) -> None:
@@ -205,10 +205,9 @@ class FairModel:
                 f"{came}. Use the first key, or refit to change keys."
             )
 
-    def _ready(self, g: int) -> _Ready:
-        if g not in self._prepared:
-            self._prepared[g] = _Ready(self.kernels[g])
-        return self._prepared[g]
+    @cached_property
+    def _ready(self) -> tuple[_Ready, ...]:
+        return tuple(_Ready(kernel) for kernel in self.kernels)
 
     # -- file ----------------------------------------------------------------------------------------------------
 
@@ -295,7 +294,7 @@ class _Ready:
         begin, end = self._part(block, np.full(len(block), level))
         width = end - begin
         inside = place - level
-        share = np.where(width > 0, (inside - begin) / np.where(width > 0, width, 1.0), inside >= begin)
+        share = ratio(inside - begin, width, inside >= begin)
         share = np.clip(share, 0.0, 1.0)
         ordered = kernel.ordered[block] & (kernel.first[block] == level)
         share[ordered] = level + ordered_place(kernel, block[ordered], scores[ordered]) <= place

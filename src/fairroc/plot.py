@@ -10,7 +10,7 @@ import numpy as np
 
 from fairroc.core.chain import FloatArray, area
 from fairroc.core.gap import lp_norm, power, threshold_gap
-from fairroc.core.roc import rates_at
+from fairroc.core.roc import all_thresholds, pooled_share, rates_at
 from fairroc.core.walk import all_points
 from fairroc.errors import FairrocError
 from fairroc.fitting import Fitted
@@ -46,13 +46,11 @@ def before_after(fitted: Fitted) -> Figure:
     gap = threshold_gap(raw, p)
     marked = [np.stack(rates_at(curve, thresholds), axis=1) for curve in raw]
     widest = [np.stack(rates_at(raw[g], np.array([gap.threshold])), axis=1) for g in gap.pair]
-    _panel(left, fitted, [np.stack((c.fpr, c.tpr), axis=1) for c in raw], marked, widest, gap.value)
+    before = [np.stack((c.fpr, c.tpr), axis=1) for c in raw], marked, widest, gap.value
+    _panel(left, fitted, *before)
     left.set_title("Before: the original score", loc="left", fontweight="bold")
     left.set_ylabel("true positive rate")
-    if fitted.solution is None:
-        _panel(right, fitted, [np.stack((c.fpr, c.tpr), axis=1) for c in raw], marked, widest, gap.value)
-    else:
-        _panel(right, fitted, *_after(fitted, thresholds, p))
+    _panel(right, fitted, *(before if fitted.model.unchanged else _after(fitted, thresholds, p)))
     right.set_title(f"After: the fair score, ε = {fitted.model.epsilon:g}", loc="left", fontweight="bold")
     figure.supxlabel("Dots joined by a line share one threshold.", fontsize=10, color="0.35")
     return figure
@@ -67,9 +65,8 @@ def require_matplotlib() -> None:
 def _marked_thresholds(fitted: Fitted) -> FloatArray:
     """Thresholds that accept given shares of all people."""
     raw = fitted.raw
-    scores = np.unique(np.concatenate([curve.thresholds for curve in raw.curves]))[::-1]
-    parts = [share * c.share[c.index_at(scores)] for share, c in zip(raw.shares, raw.curves, strict=True)]
-    accepted = np.sum(parts, axis=0)
+    scores = all_thresholds(raw.curves)[::-1]
+    accepted = pooled_share(raw.curves, raw.shares, scores)
     return np.array(scores[np.minimum(np.searchsorted(accepted, MARKED_SHARES), len(scores) - 1)])
 
 

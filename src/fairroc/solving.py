@@ -38,12 +38,13 @@ ORDER_CLOSE = 0.02
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Solution:
-    """Levels, kernels and what they do, for one internal epsilon."""
+    """Levels, kernels and what they do to the judged people, for one internal epsilon."""
 
     levels: Levels
     kernels: tuple[Kernel, ...]
     walks: tuple[Walk, ...]
     performance: Performance
+    judged: Population
     inner_epsilon: float
     ties: str
 
@@ -163,7 +164,7 @@ def _levels(population: Population, inner: float, norm: Norm, guide: FloatArray 
 def _solution(judged: Population, levels: Levels, kernels: tuple[Kernel, ...], goal: Goal, inner: float) -> Solution:
     walks = tuple(walk(curve, kernel) for curve, kernel in zip(judged.curves, kernels, strict=True))
     done = performance(walks, judged.weights0, judged.weights1, goal.norm)
-    return Solution(levels, kernels, walks, done, inner, goal.ties)
+    return Solution(levels, kernels, walks, done, judged, inner, goal.ties)
 
 
 def _spared_share(exact: Population, found: Solution) -> float:

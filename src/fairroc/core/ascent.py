@@ -10,11 +10,13 @@ step solves the problem.
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 
-from fairroc.core.chain import BoolArray, Chain, FloatArray, Norm, concave_hull
+from fairroc.core.chain import BoolArray, Chain, FloatArray, Norm, concave_hull, ratio
 from fairroc.core.optimal import FairCurves
-from fairroc.core.tuples import TIGHT, heights, pooled_area, tuple_gap
+from fairroc.core.tuples import TIGHT, fair_rows, heights, pooled_area, tuple_gap, within
 
 SPACING = 2.0 / 512
 """No group moves farther than this in u between two levels when the ascent starts: too few levels would leave it no
@@ -35,7 +37,7 @@ def spaced(u: FloatArray, spacing: float = SPACING) -> FloatArray:
 
 def ascend(fair: FairCurves, u: FloatArray, weights0: FloatArray, weights1: FloatArray) -> FloatArray:
     """Move one group after the other to its best walk until nothing is gained. Fair and monotone throughout."""
-    u = _fair_on_curves(fair, u)
+    u = fair_rows(fair, u)
     v = heights(fair.curves, u)
     best = pooled_area(u, v, weights0, weights1)
     for _ in range(MAX_SWEEPS):
@@ -61,18 +63,11 @@ def take_turns(fair: FairCurves, u: FloatArray, weights0: FloatArray, weights1: 
     now, found, places = u[:-1].copy(), [u], [np.arange(len(u), dtype=np.float64)]
     for j in range(u.shape[1] - 1):
         now[steps, turn[:, j]] = u[steps + 1, turn[:, j]]
-        fits = tuple_gap(now, heights(fair.curves, now), fair.norm) <= 2 * fair.radius + TIGHT
+        fits = within(fair, now)
         fits &= (now != u[:-1]).any(axis=1) & (now != u[1:]).any(axis=1)
         found.append(now[fits])
         places.append(steps[fits] + (j + 1) / u.shape[1])
     return np.concatenate(found)[np.argsort(np.concatenate(places), kind="stable")]
-
-
-def _fair_on_curves(fair: FairCurves, u: FloatArray) -> FloatArray:
-    """Drop the tuples that leave epsilon once they are lifted from the chord to the curves."""
-    fits = tuple_gap(u, heights(fair.curves, u), fair.norm) <= 2 * fair.radius + TIGHT
-    fits[0] = fits[-1] = True
-    return u[fits]
 
 
 def _best_walk(
@@ -120,8 +115,8 @@ def _allowed(
     else:
         low, high = np.zeros(len(u)), np.full(len(u), 2.0)
         for theirs, ours in (((u - v) / 2, curve.fpr), ((u + v) / 2, curve.tpr)):
-            low = np.maximum(low, _first_at(theirs.max(axis=1) - epsilon, ours, curve.u))
-            high = np.minimum(high, _last_at(theirs.min(axis=1) + epsilon, ours, curve.u))
+            low = np.maximum(low, _where_at(theirs.max(axis=1) - epsilon, ours, curve.u, "left"))
+            high = np.minimum(high, _where_at(theirs.min(axis=1) + epsilon, ours, curve.u, "right"))
     low, high = np.minimum(low, now), np.maximum(high, now)
     return np.maximum.accumulate(low), np.minimum.accumulate(high[::-1])[::-1]
 
@@ -144,17 +139,8 @@ def _allowed_l1(
     return np.maximum(low, 0.0), np.minimum(high, 2.0)
 
 
-def _first_at(height: FloatArray, rising: FloatArray, u: FloatArray) -> FloatArray:
-    """First u at which a line that never falls reaches a height (0 if it starts there)."""
-    i = np.clip(np.searchsorted(rising, height, side="left"), 1, len(u) - 1)
-    step = rising[i] - rising[i - 1]
-    share = np.where(step > 0, (height - rising[i - 1]) / np.where(step > 0, step, 1.0), 0.0)
-    return u[i - 1] + np.clip(share, 0.0, 1.0) * (u[i] - u[i - 1])
-
-
-def _last_at(height: FloatArray, rising: FloatArray, u: FloatArray) -> FloatArray:
-    """Last u at which a line that never falls is not above a height."""
-    i = np.clip(np.searchsorted(rising, height, side="right"), 1, len(u) - 1)
-    step = rising[i] - rising[i - 1]
-    share = np.where(step > 0, (height - rising[i - 1]) / np.where(step > 0, step, 1.0), 1.0)
+def _where_at(height: FloatArray, rising: FloatArray, u: FloatArray, side: Literal["left", "right"]) -> FloatArray:
+    """Where a line that never falls is at a height: the first such u (``left``), or the last (``right``)."""
+    i = np.clip(np.searchsorted(rising, height, side=side), 1, len(u) - 1)
+    share = ratio(height - rising[i - 1], rising[i] - rising[i - 1], 0.0 if side == "left" else 1.0)
     return u[i - 1] + np.clip(share, 0.0, 1.0) * (u[i] - u[i - 1])

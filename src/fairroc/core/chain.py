@@ -84,6 +84,11 @@ def area(x: FloatArray, y: FloatArray) -> float:
     return float(np.dot(np.diff(x), y[1:] + y[:-1]) / 2)
 
 
+def ratio(part: FloatArray, whole: FloatArray, otherwise: FloatArray | BoolArray | float) -> FloatArray:
+    """``part / whole`` where the whole is positive, ``otherwise`` where it is not."""
+    return np.where(whole > 0, part / np.where(whole > 0, whole, 1.0), otherwise)
+
+
 def concave_hull(x: FloatArray, y: FloatArray) -> IntArray:
     """Indices of the vertices of the upper-left hull of a path that never goes back in x or y, without doubles.
 

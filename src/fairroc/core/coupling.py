@@ -17,7 +17,7 @@ import numpy as np
 from fairroc.core.ascent import ascend, spaced, take_turns
 from fairroc.core.chain import BoolArray, Chain, FloatArray, IntArray, Norm, area, crossings, freeze
 from fairroc.core.optimal import FairCurves
-from fairroc.core.tuples import TIGHT, heights, pooled_area, tuple_gap
+from fairroc.core.tuples import fair_rows, heights, pooled_area, tuple_gap, within
 
 PRUNE = 1e-10
 """A level goes if no group's AUC nor the pooled AUC loses more than this by it: a few hundred levels stay, and
@@ -106,32 +106,24 @@ def _squeezed(fair: FairCurves, u: FloatArray) -> FloatArray:
     for low, high in pairwise(u):
         inside = ((plain > low) & (plain < high)).any(axis=1)
         path += [np.clip(plain[inside], low, high), high[None]]
-    filled = np.concatenate(path)
-    fits = tuple_gap(filled, heights(fair.curves, filled), fair.norm) <= 2 * fair.radius + TIGHT
-    fits[0] = fits[-1] = True
-    return filled[fits]
+    return fair_rows(fair, np.concatenate(path))
 
 
 def _guided_start(fair: FairCurves, guide: FloatArray) -> FloatArray:
     """The guide's fair and rising tuples, with the closed form squeezed between them where that is fair."""
     guide = np.clip(guide, 0.0, 2.0)  # a solver may leave the range by rounding
-    fits = tuple_gap(guide, heights(fair.curves, guide), fair.norm) <= 2 * fair.radius + TIGHT
     path = [np.zeros(guide.shape[1])]
-    for row in guide[fits]:
+    for row in guide[within(fair, guide)]:
         if (row >= path[-1]).all():
             path.append(row)
     path.append(np.full(guide.shape[1], 2.0))
     plain = spaced(closed_form(fair))
-    between = [np.clip(plain, low, high) for low, high in pairwise(path)]
-    u = np.maximum.accumulate(
-        np.concatenate(
-            [row for pair in zip([p[None] for p in path], [*between, path[-1][None]], strict=True) for row in pair]
-        )
-    )
-    fits = tuple_gap(u, heights(fair.curves, u), fair.norm) <= 2 * fair.radius + TIGHT
-    fits[0] = fits[-1] = True
-    fits[1:] &= (np.diff(u, axis=0) > 0).any(axis=1)
-    return u[fits]
+    filled = [path[0][None]]
+    for low, high in pairwise(path):
+        filled += [np.clip(plain, low, high), high[None]]
+    u = np.maximum.accumulate(np.concatenate(filled))
+    moves = np.concatenate(([True], (np.diff(u, axis=0) > 0).any(axis=1)))
+    return fair_rows(fair, u[moves])
 
 
 def closed_form(fair: FairCurves) -> FloatArray:

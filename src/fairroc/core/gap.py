@@ -8,8 +8,8 @@ from itertools import combinations
 
 import numpy as np
 
-from fairroc.core.chain import FloatArray, Norm, area
-from fairroc.core.roc import RocCurve, rates_at
+from fairroc.core.chain import FloatArray, Norm, area, ratio
+from fairroc.core.roc import RocCurve, all_thresholds, rates_at
 
 QUICK = 512
 """Thresholds of a first look that can already show a score to be unfair."""
@@ -39,7 +39,7 @@ def threshold_gap(curves: Sequence[RocCurve], p: float, thresholds: FloatArray |
     ``p`` is at least 1 and may be infinite. With ``thresholds`` only those are looked at. O(k m^2).
     """
     if thresholds is None:
-        thresholds = np.unique(np.concatenate([curve.thresholds for curve in curves]))
+        thresholds = all_thresholds(curves)
     rates = [rates_at(curve, thresholds) for curve in curves]
     best = Gap(-1.0, np.nan, (0, 1))
     for g, h in combinations(range(len(curves)), 2):
@@ -68,7 +68,7 @@ def curve_gap(curves: Sequence[RocCurve]) -> float:
 
 def pooled_auc(curves: Sequence[RocCurve], weights0: FloatArray, weights1: FloatArray) -> float:
     """AUC of all groups together, for the original score."""
-    thresholds = np.unique(np.concatenate([curve.thresholds for curve in curves]))[::-1]
+    thresholds = all_thresholds(curves)[::-1]
     fpr, tpr = np.zeros(len(thresholds) + 1), np.zeros(len(thresholds) + 1)
     for curve, w0, w1 in zip(curves, weights0, weights1, strict=True):
         rates = rates_at(curve, thresholds)
@@ -98,5 +98,5 @@ def _tpr_at(curve: RocCurve, fpr: FloatArray, side: str) -> FloatArray:
         high = np.searchsorted(curve.fpr, fpr, side="left")
         low = np.maximum(high - 1, 0)
     width = curve.fpr[high] - curve.fpr[low]
-    share = np.where(width > 0, (fpr - curve.fpr[low]) / np.where(width > 0, width, 1.0), 0.0)
+    share = ratio(fpr - curve.fpr[low], width, 0.0)
     return curve.tpr[low] + share * (curve.tpr[high] - curve.tpr[low])

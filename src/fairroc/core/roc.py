@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -134,6 +135,17 @@ def rates_at(curve: RocCurve, thresholds: FloatArray) -> tuple[FloatArray, Float
     """(fpr, tpr) of ``score >= t`` for any thresholds."""
     index = curve.index_at(thresholds)
     return curve.fpr[index], curve.tpr[index]
+
+
+def all_thresholds(curves: Sequence[RocCurve]) -> FloatArray:
+    """The distinct thresholds of several curves, rising."""
+    return np.unique(np.concatenate([curve.thresholds for curve in curves]))
+
+
+def pooled_share(curves: Sequence[RocCurve], group_shares: FloatArray, thresholds: FloatArray) -> FloatArray:
+    """Share of all people with ``score >= t``, from each group's curve and its share of all people."""
+    parts = [part * curve.share[curve.index_at(thresholds)] for part, curve in zip(group_shares, curves, strict=True)]
+    return np.asarray(np.sum(parts, axis=0))
 
 
 def thinned(curve: RocCurve, count: int) -> RocCurve:

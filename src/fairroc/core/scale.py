@@ -10,7 +10,7 @@ import numpy as np
 
 from fairroc.core.chain import FloatArray, freeze
 from fairroc.core.finder import Finder
-from fairroc.core.roc import RocCurve
+from fairroc.core.roc import RocCurve, pooled_share
 from fairroc.core.walk import Walk
 
 GRID = 2048
@@ -74,10 +74,7 @@ def build_scale(curves: Sequence[RocCurve], walks: Sequence[Walk], group_shares:
     marks, ties = zip(*(_landmarks(curve) for curve in curves), strict=True)
     above_ties = [_next_above(curve, tied) for curve in curves for tied in ties]
     scores = np.unique(np.concatenate([*marks, *above_ties]))[::-1]
-    accepted = sum(
-        share * curve.share[curve.index_at(scores)] for share, curve in zip(group_shares, curves, strict=True)
-    )
-    places = _places(walks, group_shares, np.asarray(accepted))
+    places = _places(walks, group_shares, pooled_share(curves, group_shares, scores))
     places[-1] = len(walks[0].even) - 1.0
     upper = scores[0] / 2 + scores[1] / 2
     y = np.concatenate(([0.0], places))

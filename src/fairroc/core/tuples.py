@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from fairroc.core.chain import Chain, FloatArray, Norm, area
+from fairroc.core.chain import BoolArray, Chain, FloatArray, Norm, area
+from fairroc.core.optimal import FairCurves
 
 TIGHT = 1e-14
 """How far rounding may carry a tuple over epsilon while levels are made: a hundred times below what is promised."""
@@ -25,6 +26,19 @@ def tuple_gap(u: FloatArray, v: FloatArray, norm: Norm) -> FloatArray:
     first, second, unit = (u, v, 1.0) if norm == 1 else (u - v, u + v, 0.5)
     gap: FloatArray = unit * np.maximum(np.ptp(first, axis=1), np.ptp(second, axis=1))
     return gap
+
+
+def within(fair: FairCurves, u: FloatArray) -> BoolArray:
+    """Which rows of positions on the fair curves are fair, up to rounding."""
+    fits: BoolArray = tuple_gap(u, heights(fair.curves, u), fair.norm) <= 2 * fair.radius + TIGHT
+    return fits
+
+
+def fair_rows(fair: FairCurves, u: FloatArray) -> FloatArray:
+    """The fair rows of positions, and the two end points in any case."""
+    fits = within(fair, u)
+    fits[0] = fits[-1] = True
+    return u[fits]
 
 
 def pooled_area(u: FloatArray, v: FloatArray, weights0: FloatArray, weights1: FloatArray) -> float:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fairroc.core.chain import BoolArray, FloatArray, IntArray, Norm, area, freeze
+from fairroc.core.chain import BoolArray, FloatArray, IntArray, Norm, area, freeze, ratio
 from fairroc.core.kernel import Kernel
 from fairroc.core.roc import RocCurve
 from fairroc.core.tuples import tuple_gap
@@ -48,7 +48,7 @@ class Walk:
             low, high = np.where(_hit(self.y, high, y), high, high - 1), np.minimum(high, len(self.y) - 1)
         low = np.maximum(low, 0)
         width = self.y[high] - self.y[low]
-        share = np.clip(np.where(width > 0, (y - self.y[low]) / np.where(width > 0, width, 1.0), 0.0), 0.0, 1.0)
+        share = np.clip(ratio(y - self.y[low], width, 0.0), 0.0, 1.0)
         part += self.own[low] + share[:, None] * (self.own[high] - self.own[low])
         return part
 
@@ -127,7 +127,7 @@ def ordered_place(kernel: Kernel, block: IntArray, scores: FloatArray) -> FloatA
     high = np.where(block > 0, kernel.thresholds[np.maximum(block - 1, 0)], kernel.ceiling)
     width = high - low
     inside = np.clip(scores, low, high)  # before the division, which else might overflow
-    share = np.where(width > 0, (high - inside) / np.where(width > 0, width, 1.0), 1.0)
+    share = ratio(high - inside, width, 1.0)
     return kernel.start[block] + share * (kernel.stop[block] - kernel.start[block])
 
 
