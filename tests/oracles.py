@@ -181,6 +181,26 @@ def place_chance(kernel: Kernel, score: float, y: float, closed: bool) -> float:
     return total
 
 
+def drawn_place(kernel: Kernel, score: float, uniform: float) -> float:
+    """Place of one person with a uniform number, from the documented meaning of a kernel."""
+    block = next((b for b, low in enumerate(kernel.thresholds) if score >= low), len(kernel.thresholds) - 1)
+    row = kernel.table[kernel.row[block]]
+    level, before = 0, 0.0
+    for candidate in np.flatnonzero(row):
+        level, before = int(candidate), float(row[:candidate].sum())
+        if uniform < before + row[candidate]:
+            break
+    first, last = kernel.first[block], kernel.last[block]
+    begin = kernel.start[block] if level == first else 0.0
+    end = kernel.stop[block] if level == last else 1.0
+    share = min(1.0, max(0.0, (uniform - before) / row[level]))
+    if kernel.ordered[block] and level == first:
+        high = kernel.ceiling if block == 0 else kernel.thresholds[block - 1]
+        low = kernel.thresholds[block]
+        share = min(1.0, max(0.0, (high - score) / (high - low))) if high > low else 1.0
+    return float(level + (begin + share * (end - begin)))
+
+
 def walk_at(curve: RocCurve, kernel: Kernel, y: FloatArray, closed: bool) -> FloatArray:
     """(len(y), 3) shares of negatives, positives and people with a place up to y, person by person."""
     mass = np.stack([np.diff(curve.fpr), np.diff(curve.tpr), np.diff(curve.share)], axis=1)

@@ -8,48 +8,63 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairroc import FairROC
-from fairroc.core.finder import MOST, Finder
+from fairroc.core.finder import Finder
 
 FINITE = st.floats(min_value=-1e307, max_value=1e307)
 CLOSE = st.integers(-200, 200).map(lambda n: n / 64)
 SIZES = st.sampled_from([5e-324, 1e-310, 1e-300, 1e-154, 1.0, 1e154, 1e300, 3e304])
 
 
-@given(st.lists(FINITE | CLOSE, min_size=1, max_size=60), st.lists(FINITE | CLOSE, max_size=60))
-def test_it_counts_as_a_binary_search_does(entries: list[float], others: list[float]) -> None:
-    """On entries, beside them by one ulp, and anywhere else."""
-    rising = np.unique(np.array(entries))
-    x = np.concatenate((rising, np.nextafter(rising, np.inf), np.nextafter(rising, -np.inf), np.array(others)))
-    assert np.array_equal(Finder(rising).count(x), np.searchsorted(rising, x, side="right"))
+def searched(lists: list[np.ndarray], which: np.ndarray, x: np.ndarray) -> list[int]:
+    """One binary search for each number."""
+    first = np.cumsum([0, *map(len, lists)])
+    return [
+        int(first[i] + np.searchsorted(lists[i], value, side="right") - 1) for i, value in zip(which, x, strict=True)
+    ]
+
+
+def check(lists: list[np.ndarray], others: list[float]) -> Finder:
+    """On entries, beside them by one ulp, and anywhere else; in every list."""
+    lists = [np.concatenate(([-np.inf], np.unique(entries))) for entries in lists]
+    known = np.concatenate([entries[1:] for entries in lists])
+    near = np.concatenate((known, np.nextafter(known, np.inf), np.nextafter(known, -np.inf), others))
+    x = np.tile(near, len(lists))
+    which = np.repeat(np.arange(len(lists), dtype=np.int8), len(near))
+    finder = Finder(lists)
+    assert finder.find(which, x).tolist() == searched(lists, which, x)
+    return finder
+
+
+@given(st.lists(st.lists(FINITE | CLOSE, max_size=40), min_size=1, max_size=4), st.lists(FINITE | CLOSE, max_size=60))
+def test_it_finds_what_a_binary_search_does(lists: list[list[float]], others: list[float]) -> None:
+    check([np.array(entries) for entries in lists], others)
 
 
 @given(st.lists(CLOSE, min_size=1, max_size=60), SIZES, st.lists(CLOSE | FINITE, max_size=60), SIZES)
 def test_lists_and_numbers_of_any_size(entries: list[float], size: float, others: list[float], other: float) -> None:
     """Numbers far outside the list, or all in one of its buckets; no warning, which would be an error here."""
-    rising = np.unique(np.array(entries) * size)
+    wide = [-1e307, -1e300, -1.0, -1e-300, -0.0, 0.0, 5e-324, 1e-300, 1.0, 1e300, 1e307]
     far = np.clip(np.array(others) * min(other, 1.0), -1e307, 1e307)
-    wide = np.array([-1e307, -1e300, -1.0, -1e-300, -0.0, 0.0, 5e-324, 1e-300, 1.0, 1e300, 1e307])
-    near = np.concatenate((rising, np.nextafter(rising, np.inf), np.nextafter(rising, -np.inf)))
-    x = np.concatenate((near, far, np.clip(np.array(others), -300, 300) * other, wide))
-    assert np.array_equal(Finder(rising).count(x), np.searchsorted(rising, x, side="right"))
+    check([np.array(entries) * size], [*far, *(np.clip(np.array(others), -300, 300) * other), *wide])
 
 
-def test_a_list_wider_than_all_numbers() -> None:
-    """Its width is infinite, and buckets would have none."""
-    rising = np.array([-1.7e308, 0.0, 1.7e308])
-    x = np.array([-1.75e308, -1.7e308, -1.0, 0.0, 1.0, 1.7e308, 1.75e308])
-    assert Finder(rising).count(x).tolist() == [0, 1, 1, 2, 2, 3, 3]
+EVEN = np.linspace(0.0, 1.0, 1000)
 
 
-def test_even_lists_use_buckets_and_crowded_ones_do_not() -> None:
-    """Both ways are taken, and give the same."""
-    even = np.linspace(0.0, 1.0, 1000)
-    crowded = np.append(np.linspace(0.0, 1e-9, 1000), 1.0)
-    x = np.random.default_rng(0).random(5000)
-    for rising, bucketed in ((even, True), (crowded, False)):
-        finder = Finder(rising)
-        assert (finder.compared <= MOST) is bucketed
-        assert np.array_equal(finder.count(x), np.searchsorted(rising, x, side="right"))
+@pytest.mark.parametrize(
+    ("entries", "by_bits", "rounds", "rare"),
+    [
+        (EVEN, False, 1, False),
+        (np.exp(-30 * EVEN), True, 1, False),
+        (np.append(EVEN[:990] * 1e-9, EVEN[990:]), False, 2, True),
+        ((EVEN - 0.5) ** 3, False, 2, True),
+    ],
+    ids=["even", "crowded towards zero", "crowded at zero", "crowded inside"],
+)
+def test_every_way_is_taken(entries: np.ndarray, by_bits: bool, rounds: int, rare: bool) -> None:
+    """Even lists need one comparison, others buckets by the bits of the doubles, two comparisons or a search."""
+    finder = check([entries, entries[::3]], np.random.default_rng(0).random(2000).tolist())
+    assert (finder.shift >= 0, finder.rounds, finder.rare) == (by_bits, rounds, rare)
 
 
 @pytest.mark.parametrize("ties", ["draw", "order"])

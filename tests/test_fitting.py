@@ -11,13 +11,14 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from fairroc import FairROC, solving
+from fairroc import FairROC
 from fairroc.certificate import certify
 from fairroc.columns import read_columns
+from fairroc.core import sample
 from fairroc.core.roc import query_thresholds, roc_curve
 from fairroc.errors import DataError, FairrocWarning, SmallGroupWarning
 from fairroc.fitting import Options, fit
-from fairroc.population import measure
+from fairroc.population import measure, queried
 from strategies import NORMS
 from test_pipeline import (
     EPSILONS,
@@ -176,7 +177,8 @@ def test_pla_loss_bounds_what_queries_miss(rows, queries):
 def test_queries_are_equidistant_over_the_range_of_the_scores():
     grid = query_thresholds(ROWS.scores.min(), ROWS.scores.max(), 9)
     assert np.diff(grid) == pytest.approx(np.full(8, np.ptp(ROWS.scores) / 8))
-    for curve in measure(columns_of(ROWS), 9).curves:
+    columns = columns_of(ROWS)
+    for curve in queried(columns, measure(columns), 9).curves:
         assert set(curve.thresholds) <= set(grid)
     assert certify(fitted(ROWS, 0.1)).groups[0].pla_loss is None
 
@@ -187,7 +189,7 @@ def test_queries_are_equidistant_over_the_range_of_the_scores():
 def test_population_shares():
     """Weights of the groups among negatives, positives and all people, by counting."""
     rows = Rows(ROWS.scores, ROWS.y, ROWS.groups, 1 + ROWS.y + 3.0 * (ROWS.groups == "a"))
-    found = measure(columns_of(rows), None)
+    found = measure(columns_of(rows)).exact
     for g, name in enumerate("ab"):
         mine = rows.groups == name
         for got, among in ((found.weights0, rows.y == 0), (found.weights1, rows.y == 1), (found.shares, rows.y >= 0)):
@@ -198,7 +200,7 @@ def test_a_class_of_tiny_weight_is_not_lost():
     """1e12 against 1e-12: a difference of sums would leave no negatives at all."""
     y = np.tile([0, 1], 10)
     rows = Rows(np.arange(20.0), y, np.repeat(["a", "b"], 10), np.where(y == 1, 1e12, 1e-12))
-    found = measure(columns_of(rows), None)
+    found = measure(columns_of(rows)).exact
     assert found.weights0 == pytest.approx([0.5, 0.5])
     assert np.isfinite(certify(fitted(rows, 0.1)).auc_bound)
 
@@ -235,8 +237,8 @@ def test_queries_with_raw_order_are_judged_at_all_scores(norm: int | str) -> Non
 
 def test_thinned_curves_keep_the_promise(monkeypatch: pytest.MonkeyPatch) -> None:
     """With more scores than fit the fine curves, what these may hide is allowed for: the gap holds."""
-    monkeypatch.setattr(solving, "COARSE", 200)
-    monkeypatch.setattr(solving, "FINE", 800)
+    monkeypatch.setattr(sample, "WHOLE", 1000)
+    monkeypatch.setattr(sample, "FINE", 800)
     rng = np.random.default_rng(6)
     groups = rng.choice(["a", "b"], 8000)
     labels = rng.random(8000) < 0.4
@@ -298,8 +300,8 @@ def test_a_query_model_keeps_the_shares_too(queries: int, ties: str) -> None:
 
 def test_large_ties_hide_nothing_in_thinned_curves(monkeypatch: pytest.MonkeyPatch) -> None:
     """A score that many share is one step of the exact curve too: it costs no internal epsilon."""
-    monkeypatch.setattr(solving, "COARSE", 400)
-    monkeypatch.setattr(solving, "FINE", 1600)
+    monkeypatch.setattr(sample, "WHOLE", 2000)
+    monkeypatch.setattr(sample, "FINE", 1600)
     scores, labels, groups = continuous(8000, 10)
     inner = []
     for tied in (0, 80, 400):

@@ -7,8 +7,8 @@ import dataclasses
 import numpy as np
 import pytest
 
+from fairroc.core.fairmap import CHUNK
 from fairroc.errors import DataError
-from fairroc.model import CHUNK
 from test_pipeline import Rows, acceptance, fitted, normal_rows, same_bits
 
 ROWS = normal_rows(21, n=800)

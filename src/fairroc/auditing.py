@@ -88,7 +88,7 @@ def audit_columns(columns: Columns, *, norm: Any = 1, epsilon: float | None = No
     p = check_audit_norm(norm)
     limit = None if epsilon is None else check_epsilon(epsilon)
     warn_small_groups(columns)
-    population = measure(columns, None)
+    population = measure(columns).exact
     gap = threshold_gap(population.curves, p)
     first, second = gap.pair
     counts = zip(columns.names, *columns.group_counts(), population.curves, strict=True)

@@ -12,6 +12,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import cached_property
 from numbers import Real
 from typing import Any, NamedTuple, TypeAlias
 
@@ -29,10 +30,12 @@ from fairroc.factorise import (
     as_column,
     as_text,
     code_dtype,
+    count_codes,
     frozen,
     group_codes,
     no_value,
     present_values,
+    recode,
     sensitive_columns,
 )
 
@@ -62,7 +65,7 @@ NO_MISSING_GROUP = (
 )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Columns:
     """Scores, labels and groups of n rows, checked; every group holds both labels with positive weight."""
 
@@ -83,15 +86,24 @@ class Columns:
 
     def group_counts(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """Rows and positives of every group, whatever their weight."""
-        size = len(self.names)
-        return np.bincount(self.groups, minlength=size), np.bincount(self.groups[self.labels], minlength=size)
+        return self._cells.sum(axis=1), self._cells[:, 1]
 
     def class_rows(self) -> NDArray[np.intp]:
         """(groups, 2) number of rows with positive weight, by group and label; O(n)."""
-        cell = self.groups.astype(np.intp) * 2 + self.labels
-        if self.weights is not None:
-            cell = cell[self.weights > 0]
-        return np.bincount(cell, minlength=2 * len(self.names)).reshape(-1, 2)
+        if self.weights is None:
+            return self._cells
+        used = self.weights > 0
+        return _count_cells(self.groups[used], self.labels[used], len(self.names))
+
+    @cached_property
+    def _cells(self) -> NDArray[np.intp]:
+        """(groups, 2) number of rows by group and label, whatever their weight."""
+        return _count_cells(self.groups, self.labels, len(self.names))
+
+
+def _count_cells(groups: IntArray, labels: BoolArray, size: int) -> NDArray[np.intp]:
+    positives = count_codes(groups[labels], size)
+    return np.stack((count_codes(groups, size) - positives, positives), axis=1)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -178,7 +190,7 @@ def read_scores(
         )
     other = known.get(on_unknown_group or "", -1)
     table = np.array([known.get(name, other) for name in found], dtype=dtype)
-    return ScoreColumns(_scores(score_column), frozen(table[groups]), unknown)
+    return ScoreColumns(_scores(score_column), frozen(recode(groups, table)), unknown)
 
 
 def take_columns(
@@ -273,6 +285,8 @@ def _weights(column: Column) -> FloatArray:
             f"{what} must be >= 0, but {(weights < 0).sum()} of {len(weights)} are negative; "
             "a weight of 0 leaves a row out."
         )
+    if weights.max() == 0:
+        raise DataError(f"{what} must hold a weight above zero, but all are zero; leave it out for equal weights.")
     if weights.max() > LARGEST / len(weights):
         raise DataError(f"{what} must have a finite sum; divide the weights by a common number.")
     return frozen(weights)
@@ -320,6 +334,10 @@ def _objects_to_numbers(array: NDArray[Any], what: str, advice: str) -> FloatArr
 
 
 def _labels(column: Column, pos_label: Any) -> BoolArray:
+    if pos_label is None and isinstance(column, np.ndarray) and column.dtype.kind in "iub":
+        low, high = column.min(), column.max()
+        if low == 0 and high == 1:  # by far the most common case, in one pass
+            return frozen(column.astype(np.bool_))
     codes, found, lost = present_values(column, "y")
     if lost:
         raise DataError(f"y must not be missing, but {lost} of {len(codes)} are; drop these rows.")
@@ -331,7 +349,10 @@ def _labels(column: Column, pos_label: Any) -> BoolArray:
             f"y must hold two values, got {len(found)}: {listed}. Recode the others or leave their rows out."
         )
     if len(found) == 1:
-        raise DataError(f"y must hold both labels, but all {len(codes)} rows have label {found[0]!r}.")
+        raise DataError(
+            f"y must hold both labels, but all {len(codes)} rows have label {found[0]!r}; with one class there is "
+            "nothing to rank."
+        )
     both = f"{found[0]!r} and {found[1]!r}"
     if pos_label is None:
         if set(found) not in ({0, 1}, {-1, 1}):
@@ -344,7 +365,7 @@ def _labels(column: Column, pos_label: Any) -> BoolArray:
         raise DataError(
             f"pos_label must be one of the labels {both}, got {pos_label!r} (on the command line: --pos-label)."
         )
-    return frozen(np.array(hits)[codes])
+    return frozen(recode(codes, np.array(hits)))
 
 
 def _both_labels(columns: Columns) -> None:

@@ -12,6 +12,7 @@ import numbers
 import os
 import secrets
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import date, time, timedelta
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -23,6 +24,7 @@ from fairroc.errors import DataError
 from fairroc.xxh64 import BLOCK, MASK, U64, arrow, refuse_missing, text_chunks, xxh64_ints, xxh64_texts
 
 __all__ = [
+    "IntegerDraws",
     "derive_seed",
     "effective_salt",
     "key_fingerprint",
@@ -150,8 +152,33 @@ def uniforms_from_ids(
     if hash not in ("xxh64", "blake2b"):
         raise DataError(f'hash must be "xxh64" or "blake2b", but got {hash!r}; choose one of the two.')
     hasher = _xxh64_hasher(salt, key) if hash == "xxh64" else _blake2b_hasher(salt, key)
-    h = _hash_ids(ids, hasher)
-    for lo in range(0, h.size, BLOCK):  # the draws take the place of the hashes, block by block
+    return _to_uniforms(_hash_ids(ids, hasher))
+
+
+@dataclass(frozen=True, eq=False)
+class IntegerDraws:
+    """The draws of integer ids, hashed by XXH64 when they are asked for: where few rows are drawn, few are hashed."""
+
+    ids: NDArray[np.integer[Any]]
+    seed: int
+
+    @classmethod
+    def of(cls, ids: NDArray[np.integer[Any]], *, salt: int, key: bytes | str | None = None) -> IntegerDraws:
+        """For the ids of rows, a model's salt and its key."""
+        return cls(ids, derive_seed(salt, key))
+
+    def at(self, rows: NDArray[np.intp]) -> NDArray[np.float64]:
+        """The draws of some rows, as :func:`uniforms_from_ids` gives them.
+
+        >>> IntegerDraws.of(np.array([101, 102]), salt=7).at(np.array([1])).round(4)
+        array([0.8216])
+        """
+        return _to_uniforms(xxh64_ints(self.ids.take(rows), self.seed))
+
+
+def _to_uniforms(h: U64) -> NDArray[np.float64]:
+    """The upper 53 bits of hashes as numbers in [0, 1), in their place."""
+    for lo in range(0, h.size, BLOCK):
         block = h[lo : lo + BLOCK]
         block >>= np.uint64(11)
         np.multiply(block.view(np.int64), 2.0**-53, out=block.view(np.float64))

@@ -26,10 +26,12 @@ __all__ = [
     "as_column",
     "as_text",
     "code_dtype",
+    "count_codes",
     "frozen",
     "group_codes",
     "no_value",
     "present_values",
+    "recode",
     "sensitive_columns",
 ]
 
@@ -37,11 +39,12 @@ IntArray: TypeAlias = NDArray[np.signedinteger[Any]]
 Column: TypeAlias = "nw.Series[Any] | NDArray[Any]"
 
 MISSING_GROUP = "(missing)"  # the name of the group of rows without a group, under missing="group"
-CHUNK = 1 << 16  # strings taken from numpy at a time, so that the Python objects stay few
+CHUNK = 1 << 16  # rows worked on at a time, so that the Python objects stay few and large copies small
 MAKE_A_GROUP = (
     "drop or fill these rows, or pass missing='group' (on the command line: --missing group) to make them the group "
     f"{MISSING_GROUP!r}"
 )
+FEW_CODES = 8  # up to here comparing with each code is faster than bincount
 FEW_TEXTS = 16  # up to here comparing with each string is faster than hashing every row
 
 
@@ -57,7 +60,8 @@ def as_column(values: Any, what: str) -> Column:
         values = pyarrow.chunked_array([values])
     column = nw.from_native(values, allow_series=True, pass_through=True)
     if isinstance(column, nw.Series):
-        return column
+        whole = column.dtype.is_integer() and column.null_count() == 0
+        return column.to_numpy() if whole else column
     array = np.asarray(values)
     if array.ndim == 2 and array.shape[1] == 1:
         return array[:, 0]
@@ -101,7 +105,7 @@ def group_codes(
     parts = [_texts(column, what, missing, advice) for what, column in columns.items()]
     codes, rows = parts[0][0], [(text,) for text in parts[0][1]]
     for other, texts in parts[1:]:
-        codes, pairs = _factorise_integers(codes * len(texts) + other)
+        codes, pairs = _factorise_integers(codes.astype(np.intp) * len(texts) + other)
         rows = [(*rows[pair // len(texts)], texts[pair % len(texts)]) for pair in pairs]
     tuples: dict[str, tuple[str, ...]] = {}
     for row in rows:
@@ -111,10 +115,10 @@ def group_codes(
     names = tuple(sorted(tuples))
     rank = {name: code for code, name in enumerate(names)}
     table = np.array([rank[" & ".join(row)] for row in rows], dtype=code_dtype(len(names)))
-    return frozen(table[codes]), names
+    return frozen(recode(codes, table)), names
 
 
-def _texts(column: Column, what: str, missing: Missing, advice: str) -> tuple[NDArray[np.intp], list[str]]:
+def _texts(column: Column, what: str, missing: Missing, advice: str) -> tuple[IntArray, list[str]]:
     """Codes into distinct texts, all of them present."""
     codes, found, lost = present_values(column, what)
     if lost and missing == "error":
@@ -128,10 +132,10 @@ def _texts(column: Column, what: str, missing: Missing, advice: str) -> tuple[ND
         if MISSING_GROUP in place:
             raise DataError(f"{what} holds missing values and the text {MISSING_GROUP!r}; rename the latter.")
         table.append(place.setdefault(MISSING_GROUP, len(place)))  # reached by the code -1
-    return np.array(table, dtype=np.intp)[codes], list(place)
+    return recode(codes, np.array(table, dtype=code_dtype(len(place)))), list(place)
 
 
-def present_values(column: Column, what: str) -> tuple[NDArray[np.intp], list[Any], int]:
+def present_values(column: Column, what: str) -> tuple[IntArray, list[Any], int]:
     """Codes (-1 = missing) into the distinct values that occur, and the number of missing rows."""
     try:
         codes, values = _factorise(column)
@@ -142,17 +146,39 @@ def present_values(column: Column, what: str) -> tuple[NDArray[np.intp], list[An
             f"{what} must hold one plain value per row, got lists, tuples or other containers; pass several "
             "columns as a data frame, a dict of columns or a 2-d array."
         )
-    rows = np.bincount(codes + 1, minlength=len(values) + 1).tolist()
-    kept = [i for i, value in enumerate(values) if rows[i + 1] and not _is_missing(value)]
-    lost = len(codes) - sum(rows[i + 1] for i in kept)
+    rows = count_codes(codes, len(values)).tolist()
+    kept = [i for i, value in enumerate(values) if rows[i] and not _is_missing(value)]
+    lost = len(codes) - sum(rows[i] for i in kept)
     if len(kept) < len(values):
-        table = np.full(len(values) + 1, -1, dtype=np.intp)
+        table = np.full(len(values) + 1, -1, dtype=codes.dtype)
         table[kept] = np.arange(len(kept))
-        codes = table[codes]
+        codes = recode(codes, table)
     return codes, [values[i] for i in kept], lost
 
 
-def _factorise(column: Column) -> tuple[NDArray[np.intp], list[Any]]:
+def count_codes(codes: IntArray, size: int) -> NDArray[np.intp]:
+    """Number of rows of each code from 0 to ``size - 1``; the code -1 is not counted. In blocks: bincount would copy
+    small integers into large ones."""
+    if size <= FEW_CODES:
+        return np.array([np.count_nonzero(codes == code) for code in range(size)], dtype=np.intp)
+    rows = np.zeros(size + 1, dtype=np.intp)
+    for begin in range(0, len(codes), CHUNK):
+        part = codes[begin : begin + CHUNK]
+        rows += np.bincount(part.astype(np.intp) + 1, minlength=size + 1)
+    return rows[1:]
+
+
+def recode(codes: IntArray, table: NDArray[Any]) -> NDArray[Any]:
+    """``table[codes]``, in blocks: numpy would copy all codes into large integers."""
+    if table.dtype == codes.dtype and np.array_equal(table, np.arange(len(table))):
+        return codes
+    out = np.empty(len(codes), dtype=table.dtype)
+    for begin in range(0, len(codes), CHUNK):
+        out[begin : begin + CHUNK] = table[codes[begin : begin + CHUNK]]
+    return out
+
+
+def _factorise(column: Column) -> tuple[IntArray, list[Any]]:
     """Codes (-1 = missing) into values, some of which may be missing or may not occur."""
     if isinstance(column, nw.Series):
         if column.implementation.is_pandas_like():
@@ -164,10 +190,10 @@ def _factorise(column: Column) -> tuple[NDArray[np.intp], list[Any]]:
     return _factorise_array(column)
 
 
-def _factorise_array(column: NDArray[Any]) -> tuple[NDArray[np.intp], list[Any]]:
+def _factorise_array(column: NDArray[Any]) -> tuple[IntArray, list[Any]]:
     kind = column.dtype.kind
     if kind == "b":
-        return column.astype(np.intp), [False, True]
+        return column.astype(np.int8), [False, True]
     if kind in "iu":
         return _factorise_integers(column)
     if kind == "f" and column.min() > -(2**31) and column.max() < 2**31:
@@ -180,25 +206,30 @@ def _factorise_array(column: NDArray[Any]) -> tuple[NDArray[np.intp], list[Any]]
     return _factorise_texts(column)
 
 
-def _factorise_integers(array: NDArray[Any]) -> tuple[NDArray[np.intp], list[Any]]:
+def _factorise_integers(array: NDArray[Any]) -> tuple[IntArray, list[Any]]:
     low, high = int(array.min()), int(array.max())
     if high - low > max(len(array), 1024) or high > np.iinfo(np.intp).max:
         distinct, codes = np.unique(array, return_inverse=True)
         return codes, distinct.tolist()
-    shifted = array.astype(np.intp) - low
-    occurs = np.bincount(shifted) > 0
+    shifted = np.empty(len(array), dtype=code_dtype(high - low + 1))
+    for begin in range(0, len(array), CHUNK):
+        shifted[begin : begin + CHUNK] = array[begin : begin + CHUNK].astype(np.intp) - low
+    occurs = count_codes(shifted, high - low + 1) > 0
     values = (np.flatnonzero(occurs) + low).tolist()
-    return (shifted if occurs.all() else (np.cumsum(occurs) - 1)[shifted]), values
+    if not occurs.all():
+        shifted = recode(shifted, (np.cumsum(occurs) - 1).astype(code_dtype(len(values))))
+    return shifted, values
 
 
-def _factorise_texts(array: NDArray[Any]) -> tuple[NDArray[np.intp], list[Any]]:
+def _factorise_texts(array: NDArray[Any]) -> tuple[IntArray, list[Any]]:
     """Fixed-width text or objects, by comparing with few values or else by hashing chunk by chunk."""
-    codes = np.full(len(array), -1, dtype=np.intp)
     if array.dtype.kind == "U" and len(few := np.unique(array[:1000])) <= FEW_TEXTS:
+        small = np.full(len(array), -1, dtype=np.int8)
         for code, text in enumerate(few):
-            codes[array == text] = code
-        if codes.min() >= 0:
-            return codes, few.tolist()
+            small[array == text] = code
+        if small.min() >= 0:
+            return small, few.tolist()
+    codes = np.empty(len(array), dtype=np.intp)
     table: defaultdict[Any, int] = defaultdict(count().__next__)
     for start in range(0, len(array), CHUNK):
         chunk = array[start : start + CHUNK].tolist()
@@ -206,7 +237,7 @@ def _factorise_texts(array: NDArray[Any]) -> tuple[NDArray[np.intp], list[Any]]:
     return codes, list(table)
 
 
-def _factorise_arrow(array: Any) -> tuple[NDArray[np.intp], list[Any]]:
+def _factorise_arrow(array: Any) -> tuple[IntArray, list[Any]]:
     try:
         coded = array if hasattr(array, "dictionary") else array.dictionary_encode()
     except NotImplementedError:  # lists and structs, which are refused as containers

@@ -18,11 +18,11 @@ from fairroc.columns import Columns, refuse_tiny_groups, warn_small_groups
 from fairroc.core.chain import Norm
 from fairroc.core.gap import is_fair, pooled_auc, power, threshold_gap
 from fairroc.core.roc import RocCurve
-from fairroc.core.scale import build_scale
+from fairroc.core.scale import Scale, build_scale
 from fairroc.core.walk import Performance, Walk, performance, walk
 from fairroc.errors import DataError, warn_user
 from fairroc.model import FairModel, FitRecord, GroupRecord
-from fairroc.population import Population, measure
+from fairroc.population import People, Population, measure, queried
 from fairroc.solving import Goal, Solution, solve
 
 DEFAULT_TIES = "order"
@@ -96,14 +96,19 @@ class Fitted:
     """A model together with what it was made from, for certificates and plots.
 
     ``population`` holds the curves that were worked on, ``raw`` those at all distinct scores: the same, but for a query
-    model.
+    model and for very many scores.
     """
 
     model: FairModel
     options: Options
+    people: People
     population: Population
-    raw: Population
     solution: Solution | None
+
+    @property
+    def raw(self) -> Population:
+        """The curves at all distinct scores."""
+        return self.people.exact
 
     @cached_property
     def before(self) -> Performance:
@@ -116,7 +121,7 @@ class Fitted:
     @cached_property
     def walks(self) -> tuple[Walk, ...]:
         """What the fair score does to every fitted person (empty for an unchanged score)."""
-        if self.solution is not None and self.solution.judged is self.raw:
+        if self.solution is not None and self._judged_exactly(self.solution):
             return self.solution.walks
         return tuple(walk(curve, kernel) for curve, kernel in zip(self.raw.curves, self.model.kernels, strict=False))
 
@@ -125,9 +130,13 @@ class Fitted:
         """Exact gap and AUCs of the fair score over the draw, at all scores."""
         if self.solution is None:
             return self.before
-        if self.solution.judged is self.raw:
+        if self._judged_exactly(self.solution):
             return self.solution.performance
         return performance(self.walks, self.raw.weights0, self.raw.weights1, self.model.norm)
+
+    def _judged_exactly(self, solution: Solution) -> bool:
+        """Whether the solution was judged on curves that tell all that matters to it."""
+        return (solution.ties == "draw" and self.options.queries is None) or self.people.thin is self.raw
 
 
 def fit(
@@ -141,12 +150,11 @@ def fit(
     """Fit the fair score to checked columns."""
     refuse_tiny_groups(columns, options.min_class_rows)
     warn_small_groups(columns)
-    population = measure(columns, options.queries)
+    people = measure(columns)
+    population = people.thin if options.queries is None else queried(columns, people, options.queries)
     _warn_inverted(columns.names, population.curves)
     goal = Goal(options.epsilon, options.norm, options.ties)
-    exact = population if options.queries is None else measure(columns, None)  # queries do not see all thresholds
-    fair = is_fair(exact.curves, power(goal.norm), goal.epsilon)
-    solution = None if fair else solve(population, exact, goal)
+    solution = None if _is_fair(people, goal) else solve(population, people, goal)
     salt = draw.new_salt() if salt is None else draw.effective_salt(salt)
     model = FairModel(
         epsilon=options.epsilon,
@@ -157,14 +165,26 @@ def fit(
         queries=options.queries,
         groups=_group_records(columns),
         kernels=() if solution is None else solution.kernels,
-        scale=None if solution is None else build_scale(exact.curves, solution.walks, exact.shares),
+        scale=None if solution is None else _scale(people, solution),
         record=_record(columns, population, date),
         salt=salt,
         missing=options.missing,
         hash=options.hash,
         key_fingerprint=None if key is None else draw.key_fingerprint(salt, key),
     )
-    return Fitted(model, options, population, exact, solution)
+    return Fitted(model, options, people, population, solution)
+
+
+def _is_fair(people: People, goal: Goal) -> bool:
+    """Whether the original score meets epsilon at all its thresholds; the thin curves usually tell."""
+    p = power(goal.norm)
+    if not is_fair(people.thin.curves, p, goal.epsilon + people.hidden):
+        return False
+    return is_fair(people.exact.curves, p, goal.epsilon)
+
+
+def _scale(people: People, solution: Solution) -> Scale:
+    return build_scale(people.thin.curves, solution.walks, people.thin.shares, people.samples)
 
 
 def _warn_inverted(names: tuple[str, ...], curves: tuple[RocCurve, ...]) -> None:

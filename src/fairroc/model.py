@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -13,15 +14,11 @@ from numpy.typing import NDArray
 from fairroc import draw
 from fairroc.checks import Missing
 from fairroc.columns import ScoreColumns, read_scores
-from fairroc.core.chain import FloatArray, IntArray, Norm, ratio
-from fairroc.core.finder import Finder
+from fairroc.core.chain import FloatArray, IntArray, Norm
+from fairroc.core.fairmap import FairMap
 from fairroc.core.kernel import Kernel
 from fairroc.core.scale import Scale
-from fairroc.core.walk import ordered_place
 from fairroc.errors import DataError, warn_user
-
-CHUNK = 1 << 16
-"""Rows worked on at once: small enough for the cache, large enough for numpy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +95,13 @@ class FairModel:
         Give ``ids`` (the same id, model and key always give the same fair score) or ``random_state`` (simulation).
         """
         columns = self.read(scores, sensitive_features, on_unknown_group)
-        uniforms = self.uniforms(len(columns.scores), ids=ids, random_state=random_state, key=key)
-        return self.fair_scores(columns, uniforms)
+        if isinstance(ids, np.ndarray) and ids.dtype.kind in "iu" and ids.ndim == 1 and self.hash == "xxh64":
+            self._check_draw(len(columns.scores), ids, random_state, key)
+            draws = draw.IntegerDraws.of(ids, salt=self.salt, key=key)  # only those who are drawn need a number
+            return self._fair(columns, draws.at)
+        return self.fair_scores(
+            columns, self.uniforms(len(columns.scores), ids=ids, random_state=random_state, key=key)
+        )
 
     def predict(
         self,
@@ -132,12 +134,7 @@ class FairModel:
         columns = self.read(scores, sensitive_features, on_unknown_group)
         if self.scale is None:
             return (columns.scores >= limit).astype(np.float64)
-        place = self.scale.to_place(limit)
-        rate = np.zeros(len(columns.scores))
-        for g in range(len(self.groups)):
-            rows = np.flatnonzero(columns.groups == g)
-            rate[rows] = self._ready[g].chance(columns.scores[rows], place)
-        return rate
+        return self._map.chance(columns.scores, columns.groups, limit)
 
     # -- parts of it, for callers that hold columns and uniforms already ------------------------------------------
 
@@ -161,34 +158,34 @@ class FairModel:
         self, n: int, *, ids: Any = None, random_state: Any = None, key: bytes | str | None = None
     ) -> FloatArray:
         """One uniform number for each row, from ids or from a random state."""
+        self._check_draw(n, ids, random_state, key)
+        if ids is None:
+            return draw.uniforms_from_state(random_state, n)
+        uniforms = draw.uniforms_from_ids(ids, salt=self.salt, key=key, hash=self.hash)
+        _same_number(len(uniforms), n)
+        return uniforms
+
+    def fair_scores(self, columns: ScoreColumns, uniforms: FloatArray) -> FloatArray:
+        """Fair scores of checked columns with given uniform numbers in [0, 1)."""
+        return self._fair(columns, uniforms.take)
+
+    def _fair(self, columns: ScoreColumns, uniforms: Callable[[IntArray], FloatArray]) -> FloatArray:
+        if self.scale is None:
+            return columns.scores.copy()
+        return self._map.scores(columns.scores, columns.groups, uniforms)
+
+    def _check_draw(self, n: int, ids: Any, random_state: Any, key: bytes | str | None) -> None:
+        """Raise unless there is one source of draws, and the key it needs."""
         if (ids is None) == (random_state is None):
             came = "neither" if ids is None else "both"
             raise DataError(
                 f"give either ids or random_state; {came} came. The fair score is drawn at random for each row: ids= "
                 "(one id for each row) gives the same person the same draw every time, random_state=0 simulates one."
             )
-        if ids is None:
-            return draw.uniforms_from_state(random_state, n)
-        self._check_key(key)
-        uniforms = draw.uniforms_from_ids(ids, salt=self.salt, key=key, hash=self.hash)
-        if len(uniforms) != n:
-            raise DataError(f"ids must be as many as scores; {len(uniforms)} ids and {n} scores came.")
-        return uniforms
-
-    def fair_scores(self, columns: ScoreColumns, uniforms: FloatArray) -> FloatArray:
-        """Fair scores of checked columns with given uniform numbers in [0, 1)."""
-        if self.scale is None:
-            return columns.scores.copy()
-        fair = np.empty(len(columns.scores))
-        for begin in range(0, len(fair), CHUNK):
-            part = slice(begin, begin + CHUNK)
-            scores, groups, u = columns.scores[part], columns.groups[part], uniforms[part]
-            out = fair[part]
-            for g in range(len(self.groups)):
-                rows = np.flatnonzero(groups == g)
-                if len(rows):
-                    out[rows] = self.scale.to_score(self._ready[g].places(scores[rows], u[rows]))
-        return fair
+        if ids is not None:
+            self._check_key(key)
+        if isinstance(ids, np.ndarray) and ids.ndim == 1:
+            _same_number(len(ids), n)
 
     def _check_key(self, key: bytes | str | None) -> None:
         if self.key_fingerprint is None:
@@ -206,8 +203,9 @@ class FairModel:
             )
 
     @cached_property
-    def _ready(self) -> tuple[_Ready, ...]:
-        return tuple(_Ready(kernel) for kernel in self.kernels)
+    def _map(self) -> FairMap:
+        assert self.scale is not None  # an unchanged score is not looked up
+        return FairMap(self.kernels, self.scale)
 
     # -- file ----------------------------------------------------------------------------------------------------
 
@@ -238,74 +236,9 @@ class FairModel:
         return load(path)
 
 
-class _Ready:
-    """A kernel with its cumulated table, for looking rows up."""
-
-    def __init__(self, kernel: Kernel) -> None:
-        self.kernel = kernel
-        self.finder = Finder(kernel.thresholds[::-1].copy())
-        used = kernel.table > 0
-        self.row_first = used.argmax(axis=1)
-        self.row_last = used.shape[1] - 1 - used[:, ::-1].argmax(axis=1)
-        total = np.cumsum(kernel.table, axis=1)
-        self.before = np.concatenate((np.zeros((len(used), 1)), total[:, :-1]), axis=1)
-        total[np.arange(len(used)), self.row_last] = np.inf  # every uniform number finds a level
-        self.cumulated = total.ravel()
-
-    def block(self, scores: FloatArray) -> IntArray:
-        """Block of each score; scores below all fitted ones belong to the last block."""
-        last = len(self.kernel.thresholds) - 1
-        return np.minimum(last + 1 - self.finder.count(scores), last)
-
-    def places(self, scores: FloatArray, uniforms: FloatArray) -> FloatArray:
-        """Places y = level + place inside it, for scores with their uniform numbers."""
-        kernel, block = self.kernel, self.block(scores)
-        level = self.row_first[kernel.row[block]]
-        ordered = kernel.ordered[block] & (level == kernel.first[block])
-        place = np.empty(len(scores))
-        place[ordered] = ordered_place(kernel, block[ordered], scores[ordered])
-        drawn = np.flatnonzero(~ordered)
-        if len(drawn):
-            level[drawn], place[drawn] = self._draw(block[drawn], uniforms[drawn])
-        place += level
-        return place
-
-    def _draw(self, block: IntArray, uniforms: FloatArray) -> tuple[IntArray, FloatArray]:
-        """Levels and places inside them of rows that are drawn."""
-        row = self.kernel.row[block]
-        base = row * self.kernel.table.shape[1]
-        low, high = base + self.row_first[row], base + self.row_last[row]
-        while (low < high).any():
-            middle = (low + high) >> 1
-            later = self.cumulated[middle] <= uniforms
-            low, high = np.where(later, middle + 1, low), np.where(later, high, middle)
-        share = np.clip((uniforms - self.before.ravel()[low]) / self.kernel.table.ravel()[low], 0.0, 1.0)
-        level = low - base
-        begin, end = self._part(block, level)
-        return level, begin + share * (end - begin)
-
-    def chance(self, scores: FloatArray, place: float) -> FloatArray:
-        """Probability of a place up to ``place``."""
-        kernel, levels = self.kernel, self.kernel.table.shape[1]
-        if place < 0 or place >= levels:
-            return np.full(len(scores), float(place >= levels))
-        block, level = self.block(scores), int(place)
-        row = kernel.row[block]
-        begin, end = self._part(block, np.full(len(block), level))
-        width = end - begin
-        inside = place - level
-        share = ratio(inside - begin, width, inside >= begin)
-        share = np.clip(share, 0.0, 1.0)
-        ordered = kernel.ordered[block] & (kernel.first[block] == level)
-        share[ordered] = level + ordered_place(kernel, block[ordered], scores[ordered]) <= place
-        return np.asarray(np.minimum(self.before[row, level] + share * kernel.table[row, level], 1.0))
-
-    def _part(self, block: IntArray, level: IntArray) -> tuple[FloatArray, FloatArray]:
-        """The part of a level that a block lands in: its own part, or all of it."""
-        kernel = self.kernel
-        begin = np.where(level == kernel.first[block], kernel.start[block], 0.0)
-        end = np.where(level == kernel.last[block], kernel.stop[block], 1.0)
-        return begin, end
+def _same_number(ids: int, scores: int) -> None:
+    if ids != scores:
+        raise DataError(f"ids must be as many as scores; {ids} ids and {scores} scores came.")
 
 
 def _checked_threshold(threshold: float) -> float:

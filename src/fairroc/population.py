@@ -1,14 +1,18 @@
-"""The people a fit or an audit looks at: every group's ROC curve and weight."""
+"""The people a fit or an audit looks at: every group's sample, ROC curve and weight."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
-from fairroc.columns import Columns
+from fairroc.columns import BoolArray, Columns
 from fairroc.core.chain import FloatArray
 from fairroc.core.roc import RocCurve, query_curve, query_thresholds, roc_curve, thinned
+from fairroc.core.sample import CountedSample, CurveSample, Sample
+from fairroc.core.sorting import packing, sorted_rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,24 +25,48 @@ class Population:
     shares: FloatArray
 
 
-def measure(columns: Columns, queries: int | None) -> Population:
-    """ROC curves of all groups: at all distinct scores, or at equidistant thresholds over the score range."""
-    grid = None
-    if queries is not None:
-        grid = query_thresholds(float(columns.scores.min()), float(columns.scores.max()), queries)
-    curves, totals = [], np.zeros((len(columns.names), 2))
-    for g in range(len(columns.names)):
-        rows = columns.group_rows(g)
-        scores, labels = columns.scores[rows], columns.labels[rows]
-        weights = None if columns.weights is None else columns.weights[rows]
-        # Each class is summed by itself: a difference of sums would lose a class of far smaller weight.
-        totals[g] = [float(part.sum() if weights is None else weights[part].sum()) for part in (~labels, labels)]
-        curves.append(
-            roc_curve(scores, labels, weights) if grid is None else query_curve(scores, labels, weights, grid)
-        )
-    class_total = totals.sum(axis=0)
-    weights0, weights1 = totals[:, 0] / class_total[0], totals[:, 1] / class_total[1]
-    return Population(tuple(curves), weights0, weights1, totals.sum(axis=1) / class_total.sum())
+@dataclass(frozen=True, eq=False)
+class People:
+    """All groups' samples, with curves at all scores (``exact``) or at as many as a fit needs (``thin``)."""
+
+    samples: tuple[Sample, ...]
+
+    @cached_property
+    def thin(self) -> Population:
+        """Curves of bounded size with the exact hulls; the exact curves themselves unless there are many scores."""
+        return self._population(tuple(sample.thin for sample in self.samples))
+
+    @cached_property
+    def exact(self) -> Population:
+        """Curves with a point for every distinct score."""
+        curves = tuple(sample.curve for sample in self.samples)
+        same = all(a is b for a, b in zip(curves, self.thin.curves, strict=True))
+        return self.thin if same else replace(self.thin, curves=curves)
+
+    @cached_property
+    def hidden(self) -> float:
+        """How far the gap of the thin curves may be off: inside a step of several scores a point can lie anywhere."""
+        return sum(sorted(sample.hidden for sample in self.samples)[-2:])
+
+    def _population(self, curves: tuple[RocCurve, ...]) -> Population:
+        totals = np.array([sample.totals for sample in self.samples])
+        each = totals.sum(axis=0)
+        return Population(curves, totals[:, 0] / each[0], totals[:, 1] / each[1], totals.sum(axis=1) / each.sum())
+
+
+def measure(columns: Columns) -> People:
+    """Sort every group's rows. O(n) for most scores, O(n log n) at worst."""
+    pack = None if columns.weights is not None else packing(columns.scores)
+    if pack is None:
+        return People(tuple(_curve_sample(*rows) for rows in _group_rows(columns)))
+    rows = sorted_rows(columns.scores, columns.labels, columns.groups, len(columns.names), pack)
+    return People(tuple(CountedSample(part, pack) for part in rows))
+
+
+def queried(columns: Columns, people: People, queries: int) -> Population:
+    """The people seen through the query model only: curves at equidistant thresholds over the score range."""
+    grid = query_thresholds(float(columns.scores.min()), float(columns.scores.max()), queries)
+    return replace(people.thin, curves=tuple(query_curve(*rows, grid) for rows in _group_rows(columns)))
 
 
 def thinned_population(population: Population, count: int) -> Population:
@@ -46,3 +74,16 @@ def thinned_population(population: Population, count: int) -> Population:
     if all(len(curve.thresholds) <= count for curve in population.curves):
         return population
     return replace(population, curves=tuple(thinned(curve, count) for curve in population.curves))
+
+
+def _curve_sample(scores: FloatArray, labels: BoolArray, weights: FloatArray | None) -> CurveSample:
+    # Each class is summed by itself: a difference of sums would lose a class of far smaller weight.
+    negative, positive = (float(part.sum() if weights is None else weights[part].sum()) for part in (~labels, labels))
+    return CurveSample(roc_curve(scores, labels, weights), (negative, positive))
+
+
+def _group_rows(columns: Columns) -> Iterator[tuple[FloatArray, BoolArray, FloatArray | None]]:
+    """Scores, labels and weights of each group."""
+    for g in range(len(columns.names)):
+        rows = columns.group_rows(g)
+        yield columns.scores[rows], columns.labels[rows], None if columns.weights is None else columns.weights[rows]

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from fairroc.core.bound import pooled_bound
 from fairroc.core.chain import FloatArray, Norm
 from fairroc.core.coupling import Levels, couple
@@ -14,7 +12,7 @@ from fairroc.core.kernel import Kernel, drawn_kernel, ordered_kernel
 from fairroc.core.optimal import optimal
 from fairroc.core.walk import Performance, Walk, drawn_shares, performance, walk
 from fairroc.errors import warn_user
-from fairroc.population import Population, thinned_population
+from fairroc.population import People, Population, thinned_population
 
 GUIDE_TOLERANCE = 1e-4
 """The guide of the coupling needs the pooled region only roughly (about forty small linear programs)."""
@@ -29,8 +27,15 @@ ORDER_REFINED = 3
 ORDER_SPARES = 0.05
 """Keeping the raw order must spare this share of people a draw, or it costs AUC for nothing (scores of few points)."""
 
-COARSE, FINE = 1 << 12, 1 << 16
-"""Points of a curve when an internal epsilon is looked for, and when it is settled."""
+COARSE = 1 << 12
+"""Points of a curve when an internal epsilon is looked for; it is settled on the thin curves."""
+
+ORDER_DEPTH = 0.5
+"""With raw order the gap exceeds the internal epsilon by about this share of how far the curves lie below their hulls
+(two to four groups of 1e5 to 4e6 people: 0.3 to 0.6 of it, at any epsilon)."""
+
+ORDER_NEAR = 0.05
+"""An internal epsilon is foretold only if it is short of epsilon by no more than this share."""
 
 ORDER_CLOSE = 0.02
 """Stop looking for a larger internal epsilon when the gap reached is within this share of epsilon."""
@@ -58,14 +63,14 @@ class Goal:
     ties: str
 
 
-def solve(population: Population, exact: Population, goal: Goal) -> Solution:
+def solve(population: Population, people: People, goal: Goal) -> Solution:
     """The fair score at epsilon, with ties drawn or, where epsilon leaves room, in raw order.
 
-    ``population`` holds the curves to work on (all scores, or queries), ``exact`` those of all scores.
+    ``population`` holds the curves to work on: the people's thin ones, or queries.
     """
     if goal.ties == "order":
-        found = _solve_in_order(population, exact, goal)
-        spared = 0.0 if found is None else _spared_share(exact, found)
+        found = _solve_in_order(population, people, goal)
+        spared = 0.0 if found is None else _spared_share(people.thin, found)
         if found is not None and spared >= ORDER_SPARES:
             return found
         why = (
@@ -75,16 +80,20 @@ def solve(population: Population, exact: Population, goal: Goal) -> Solution:
             else f"keeping the raw order would spare only {spared:.0%} of people a draw"
         )
         warn_user(f"ties are drawn: {why}. ties='draw' (--ties draw) says that draws are fine.")
-    return _solve_drawn(population, exact, goal)
+    return _solve_drawn(population, people.thin, goal)
 
 
-def _solve_drawn(population: Population, exact: Population, goal: Goal) -> Solution:
-    """Ties drawn. Should rounding carry the gap over epsilon, an internal epsilon smaller by twice that is taken."""
+def _solve_drawn(population: Population, judged: Population, goal: Goal) -> Solution:
+    """Ties drawn. Should rounding carry the gap over epsilon, an internal epsilon smaller by twice that is taken.
+
+    What drawn ties do depends on the blocks' masses alone: judged on thin curves they are judged exactly, unless the
+    blocks come from queries.
+    """
     inner = goal.epsilon
     for _ in range(3):
         levels = _levels(population, inner, goal.norm, _guide(population, inner, goal.norm))
         kernels = tuple(drawn_kernel(c, levels.u[:, g], levels.v[:, g]) for g, c in enumerate(population.curves))
-        found = _solution(exact, levels, kernels, Goal(goal.epsilon, goal.norm, "draw"), inner)
+        found = _solution(judged, levels, kernels, Goal(goal.epsilon, goal.norm, "draw"), inner)
         excess = found.performance.gap - goal.epsilon
         if excess <= ROUNDING:
             return found
@@ -103,27 +112,38 @@ def _guide(population: Population, inner: float, norm: Norm) -> FloatArray | Non
     return pooled_bound(hulls, population.weights0, population.weights1, inner, norm, GUIDE_TOLERANCE).tuples
 
 
-def _solve_in_order(population: Population, exact: Population, goal: Goal) -> Solution | None:
+def _solve_in_order(population: Population, people: People, goal: Goal) -> Solution | None:
     """Raw order kept: a large internal epsilon whose gap is within epsilon, or None.
 
-    Looked for on coarse versions of the curves, settled on fine ones (the same, and exact, for up to FINE scores).
-    Neighbouring scores of a fine curve count as tied; what they may hide is added to its gap.
+    Foretold where it is near epsilon, as with very many scores; else looked for on coarse versions of the curves. Then
+    settled on all points, or on those of the thin curves: neighbouring scores count as tied there, and what they may
+    hide is added to the gap.
     """
-    coarse = thinned_population(population, COARSE), thinned_population(exact, COARSE)
-    fine = thinned_population(population, FINE), thinned_population(exact, FINE)
+    if people.hidden > 0 and (less := ORDER_DEPTH * _depth(people.thin)) <= ORDER_NEAR * goal.epsilon:
+        return _settle(population, people, goal, goal.epsilon - people.hidden - less)
+    coarse = thinned_population(population, COARSE), thinned_population(people.thin, COARSE)
     found = _search_in_order(*coarse, goal)
-    if found is None or (fine[0] is coarse[0] and fine[1] is coarse[1]):
+    if found is None or (coarse[0] is population and coarse[1] is people.exact):
         return found
-    hidden = _hidden_gap(exact, fine[1])
-    inner = found.inner_epsilon
+    return _settle(population, people, goal, found.inner_epsilon)
+
+
+def _depth(population: Population) -> float:
+    """How far the raw curves lie below their hulls, summed over the two groups where it is most."""
+    depths = [float((curve.hull.at(curve.u) - (curve.tpr - curve.fpr)).max()) for curve in population.curves]
+    return sum(sorted(depths)[-2:])
+
+
+def _settle(population: Population, people: People, goal: Goal, inner: float) -> Solution | None:
+    """The first internal epsilon, from the given one down, whose gap is within epsilon on all points."""
     for _ in ORDER_LADDER:
-        tried = _solve_ordered(*fine, goal, inner)
-        excess = tried.performance.gap + hidden - goal.epsilon
+        if inner < ORDER_LADDER[-1] * goal.epsilon:
+            break
+        tried = _solve_ordered(population, people.thin, goal, inner)
+        excess = tried.performance.gap + people.hidden - goal.epsilon
         if excess <= ROUNDING:
             return tried
         inner -= 1.5 * excess
-        if inner < ORDER_LADDER[-1] * goal.epsilon:
-            break
     return None
 
 
@@ -167,16 +187,7 @@ def _solution(judged: Population, levels: Levels, kernels: tuple[Kernel, ...], g
     return Solution(levels, kernels, walks, done, judged, inner, goal.ties)
 
 
-def _spared_share(exact: Population, found: Solution) -> float:
+def _spared_share(judged: Population, found: Solution) -> float:
     """Share of all people whose fair score does not depend on the draw."""
-    drawn = [sum(drawn_shares(curve, kernel)) for curve, kernel in zip(exact.curves, found.kernels, strict=True)]
-    return 1.0 - float(exact.shares @ drawn)
-
-
-def _hidden_gap(exact: Population, thin: Population) -> float:
-    """What the gap of thinned curves may miss: inside a step of several scores a group's point can lie anywhere."""
-    widths = []
-    for full, curve in zip(exact.curves, thin.curves, strict=True):
-        merged = np.diff(full.index_at(curve.thresholds), prepend=0) > 1
-        widths.append(float(np.diff(curve.u)[merged].max(initial=0.0)))
-    return sum(sorted(widths)[-2:])
+    drawn = [sum(drawn_shares(curve, kernel)) for curve, kernel in zip(judged.curves, found.kernels, strict=True)]
+    return 1.0 - float(judged.shares @ drawn)

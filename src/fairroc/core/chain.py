@@ -81,7 +81,13 @@ def freeze(*arrays: NDArray[np.generic]) -> None:
 
 def area(x: FloatArray, y: FloatArray) -> float:
     """Signed area under the polygonal line (trapezia)."""
-    return float(np.dot(np.diff(x), y[1:] + y[:-1]) / 2)
+    return float(np.sum(np.diff(x) * (y[1:] + y[:-1])) / 2)
+
+
+def merged(*parts: FloatArray) -> FloatArray:
+    """The distinct numbers of sorted arrays, rising. O(n) for few arrays: numpy's stable sort merges sorted runs."""
+    together = np.sort(np.concatenate(parts), kind="stable")
+    return together[np.concatenate(([True], together[1:] > together[:-1]))[: len(together)]]
 
 
 def ratio(part: FloatArray, whole: FloatArray, otherwise: FloatArray | BoolArray | float) -> FloatArray:

@@ -1,49 +1,102 @@
-"""Look many numbers up in a sorted list, faster than a binary search each."""
+"""Look many numbers up in sorted lists, faster than by a binary search each."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from fairroc.core.chain import FloatArray, IntArray
 
-BUCKETS = 1 << 14
-"""Equal buckets over the list's range: a table that fits the cache."""
+LEAST, MOST, TOTAL = 1 << 10, 1 << 15, 1 << 18
+"""Buckets of a list, and of all lists together: tables that fit the cache."""
 
-MOST = 6
-"""With more entries than this in one bucket a binary search is faster."""
+PER_ENTRY = 8
+"""Buckets for each entry of the longest list."""
+
+FEW = 0.02
+"""If more than this share of entries lies in buckets with several, all rows are compared twice."""
 
 
 class Finder:
-    """``count(x)`` is the number of entries <= x, as by ``np.searchsorted(entries, x, side="right")``.
+    """``find(which, x)``: the number of the last entry <= x in list ``which``; entries are numbered list by list.
 
-    A bucket number rises with x, so entries of earlier buckets lie below x and those of later buckets above it; only
-    the few entries of x's own bucket are compared.
+    Every list rises strictly and begins with minus infinity. The range of all entries is cut into buckets, evenly by
+    value or by the bits of the doubles (for lists crowded near zero). A bucket's number rises with x, so that only the
+    few entries in x's own bucket are compared; a binary search is left to buckets with many.
 
-    >>> Finder(np.array([0.0, 1.0, 1.5])).count(np.array([-1.0, 0.0, 1.2, 9.0])).tolist()
-    [0, 1, 2, 3]
+    >>> find = Finder([np.array([-np.inf, 0.0, 1.0, 1.5]), np.array([-np.inf, 5.0])]).find
+    >>> find(np.array([0, 0, 0, 0, 1, 1]), np.array([-1.0, 0.0, 1.2, 9.0, 1.2, 9.0])).tolist()
+    [0, 1, 2, 3, 4, 5]
     """
 
-    def __init__(self, entries: FloatArray) -> None:
-        self.entries = entries
-        self.low, self.high = float(entries[0]), float(entries[-1])
-        width = self.high - self.low
-        self.per_unit = BUCKETS / width if width > 0 else np.inf
-        self.compared = MOST + 1
-        if 0 < self.per_unit < np.inf:
-            filled = np.bincount(self._bucket(entries), minlength=BUCKETS + 1)
-            self.compared = int(filled.max())
-            self.before = np.cumsum(filled) - filled
-            self.padded = np.append(entries, np.inf)
+    def __init__(self, lists: Sequence[FloatArray]) -> None:
+        self.lists = lists
+        self.first = np.cumsum([0, *(len(entries) for entries in lists)])
+        self.next = np.concatenate([np.append(entries[1:], np.inf) for entries in lists])
+        room = max(LEAST, min(MOST, TOTAL // len(lists)))
+        self.buckets = min(room, max(LEAST, 1 << (PER_ENTRY * max(map(len, lists))).bit_length()))
+        finite = np.concatenate([entries[1:] for entries in lists])
+        self.low = float(finite.min(initial=np.inf)) if len(finite) else 0.0
+        self.high = float(finite.max(initial=-np.inf)) if len(finite) else 0.0
+        with np.errstate(over="ignore"):
+            unit = (self.buckets - 1) / np.float64(self.high - self.low) if self.high > self.low else np.float64(0.0)
+        self.per_unit = float(unit) if np.isfinite(unit) else 0.0
+        self.shift = -1
+        self._fill()
+        if self.low > 0 and self.crowded > FEW:
+            even = self.crowded
+            self.shift = (_bits(self.high) - _bits(self.low)).bit_length() - self.buckets.bit_length() + 1
+            self.shift = max(0, self.shift)
+            self._fill()
+            if self.crowded >= even:
+                self.shift = -1
+                self._fill()
+        self.rounds = 1 if self.crowded <= FEW else 2
+        self.table[np.concatenate([filled > self.rounds for filled in self.filled])] = -1
+        self.rare = bool((self.table < 0).any())
+
+    def _fill(self) -> None:
+        """For each bucket of each list: the last entry in earlier buckets."""
+        self.filled = [np.bincount(self._bucket(entries[1:]), minlength=self.buckets) for entries in self.lists]
+        before = [np.cumsum(filled) - filled + begin for filled, begin in zip(self.filled, self.first, strict=False)]
+        self.table = np.concatenate(before)
+        alone = sum(int(filled[filled == 1].sum()) for filled in self.filled)
+        self.crowded = 1.0 - alone / max(1, len(self.next) - len(self.lists))
 
     def _bucket(self, x: FloatArray) -> IntArray:
-        inside = np.clip(x, self.low, self.high)  # first, so that nothing overflows
-        return np.minimum((inside - self.low) * self.per_unit, BUCKETS).astype(np.intp)
+        inside = np.clip(x, self.low, self.high)
+        if self.shift >= 0:
+            bits: IntArray = inside.view(np.int64)
+            bits -= _bits(self.low)
+            bits >>= self.shift
+            return bits
+        inside -= self.low
+        inside *= self.per_unit
+        return inside.astype(np.intp)
 
-    def count(self, x: FloatArray) -> IntArray:
-        """Number of entries <= x, for finite x."""
-        if self.compared > MOST:
-            return np.searchsorted(self.entries, x, side="right")
-        found = self.before[self._bucket(x)]
-        for _ in range(self.compared):
-            found += self.padded[found] <= x
+    def find(self, which: NDArray[np.integer[Any]], x: FloatArray) -> IntArray:
+        """Numbers of the last entries <= x, for finite x."""
+        slot = self._bucket(x)
+        if len(self.lists) > 1:
+            slot += which.astype(np.intp) * self.buckets
+        found = self.table.take(slot)
+        rare = np.flatnonzero(found < 0) if self.rare else ()
+        for _ in range(self.rounds):
+            found += self.next.take(found) <= x  # found < 0 counts from the end: no harm, it is replaced
+        if len(rare):
+            found[rare] = self._search(which[rare], x[rare])
         return found
+
+    def _search(self, which: NDArray[np.integer[Any]], x: FloatArray) -> IntArray:
+        found = np.empty(len(x), dtype=np.intp)
+        for number, entries in enumerate(self.lists):
+            mine = np.flatnonzero(which == number)
+            found[mine] = self.first[number] + np.searchsorted(entries, x[mine], side="right") - 1
+        return found
+
+
+def _bits(number: float) -> int:
+    return int(np.float64(number).view(np.int64))

@@ -78,38 +78,43 @@ def poolings(start: FloatArray, u: FloatArray, v: FloatArray) -> list[Pooling]:
     replaces the line by (1 - q) * line + q * chord. The largest admissible q touches the target in a new vertex, where
     the interval splits. At most one step for each vertex. Where the line starts below the target nothing lifts it.
     """
-    now, steps = start.copy(), []
-    stack = [(0, len(u) - 1)]
-    while stack:
-        begin, end = stack.pop()
-        inner = slice(begin + 1, end)
-        above = now[inner] - v[inner]
-        cuts = np.flatnonzero(above <= TOUCH) + begin + 1
-        if len(cuts):
-            bounds = np.concatenate(([begin], cuts, [end]))
-            wide = np.flatnonzero(np.diff(bounds) > 1)[::-1]
-            stack += [(int(bounds[i]), int(bounds[i + 1])) for i in wide]
-        elif end - begin > 1:
-            share = (u[inner] - u[begin]) / (u[end] - u[begin])
-            chord = now[begin] + share * (now[end] - now[begin])
-            q = float(min(1.0, (above / (now[inner] - chord)).min()))
-            now[inner] += q * (chord - now[inner])
-            steps.append(Pooling(begin, end, q))
-            stack.append((begin, end))
-    return steps
+    now = start.copy()
+    steps: list[Pooling] = []
+    while True:
+        fixed = np.flatnonzero(np.concatenate(([True], now[1:-1] - v[1:-1] <= TOUCH, [True])))
+        wide = np.flatnonzero(np.diff(fixed) > 1)
+        if not len(wide):
+            return steps
+        begin, end = fixed[wide], fixed[wide + 1]
+        size = end - begin - 1
+        first = np.cumsum(size) - size
+        which = np.repeat(np.arange(len(wide)), size)
+        inner = np.arange(len(which)) + (begin + 1 - first)[which]
+        b, e = begin[which], end[which]
+        chord = now[b] + (u[inner] - u[b]) / (u[e] - u[b]) * (now[e] - now[b])
+        over = now[inner] - chord
+        q = np.minimum(1.0, np.minimum.reduceat((now[inner] - v[inner]) / over, first))
+        now[inner] -= q[which] * over
+        steps += [Pooling(*step) for step in zip(begin.tolist(), end.tolist(), q.tolist(), strict=True)]
 
 
 def transport(rows: FloatArray, u: FloatArray, steps: list[Pooling]) -> FloatArray:
-    """Apply poolings, one after the other, to distributions over cells (rows, n)."""
-    rows, width = rows.copy(), np.diff(u)
+    """Apply poolings, one after the other, to distributions over cells (rows, n).
+
+    Intervals lie inside each other or apart, outer ones first, and an even spread over an interval stays as it is under
+    poolings inside. So whoever a pooling takes is spread over its interval for good, and the others go on.
+    """
+    width = np.diff(u)
+    stays, spread = np.ones(len(width)), np.zeros_like(rows)
     for step in steps:
         cells = slice(step.begin, step.end)
-        even = width[cells] / width[cells].sum()
-        touched = rows[:, cells].any(axis=1)
-        part = rows[touched, cells]
-        rows[touched, cells] = (1 - step.q) * part + step.q * part.sum(axis=1, keepdims=True) * even
-    rows /= rows.sum(axis=1, keepdims=True)
-    return rows
+        touched = np.flatnonzero(rows[:, cells].any(axis=1))
+        taken = rows[touched, cells].sum(axis=1) * (step.q * stays[step.begin])
+        spread[touched, cells] += taken[:, None] * (width[cells] / width[cells].sum())
+        stays[cells] *= 1 - step.q
+    moved = rows * stays + spread
+    moved /= moved.sum(axis=1, keepdims=True)
+    return moved
 
 
 def pooled_cells(n: int, steps: list[Pooling]) -> BoolArray:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 
@@ -37,6 +38,11 @@ class RocCurve:
     def index_at(self, thresholds: FloatArray) -> IntArray:
         """Index of the point of ``score >= t``, for any thresholds."""
         return len(self.thresholds) - np.searchsorted(self.thresholds[::-1], thresholds, side="left")
+
+    def share_at(self, thresholds: FloatArray) -> FloatArray:
+        """Share of the group's people with ``score >= t``, for any thresholds."""
+        share: FloatArray = self.share[self.index_at(thresholds)]
+        return share
 
     @cached_property
     def share(self) -> FloatArray:
@@ -142,9 +148,16 @@ def all_thresholds(curves: Sequence[RocCurve]) -> FloatArray:
     return np.unique(np.concatenate([curve.thresholds for curve in curves]))
 
 
-def pooled_share(curves: Sequence[RocCurve], group_shares: FloatArray, thresholds: FloatArray) -> FloatArray:
-    """Share of all people with ``score >= t``, from each group's curve and its share of all people."""
-    parts = [part * curve.share[curve.index_at(thresholds)] for part, curve in zip(group_shares, curves, strict=True)]
+class KnowsShares(Protocol):
+    """A curve or sample of one group's people."""
+
+    def share_at(self, thresholds: FloatArray) -> FloatArray:
+        """Share of the group's people with ``score >= t``."""
+
+
+def pooled_share(groups: Sequence[KnowsShares], group_shares: FloatArray, thresholds: FloatArray) -> FloatArray:
+    """Share of all people with ``score >= t``, from each group's curve or sample and its share of all people."""
+    parts = [part * group.share_at(thresholds) for part, group in zip(group_shares, groups, strict=True)]
     return np.asarray(np.sum(parts, axis=0))
 
 

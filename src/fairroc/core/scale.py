@@ -8,10 +8,10 @@ from functools import cached_property
 
 import numpy as np
 
-from fairroc.core.chain import FloatArray, freeze
+from fairroc.core.chain import FloatArray, freeze, ratio
 from fairroc.core.finder import Finder
-from fairroc.core.roc import RocCurve, pooled_share
-from fairroc.core.walk import Walk
+from fairroc.core.roc import KnowsShares, RocCurve, pooled_share
+from fairroc.core.walk import Walk, all_places, two_sided
 
 GRID = 2048
 """Thresholds at which shares are matched exactly: every 1/2048 of each group, and every score that more share."""
@@ -19,9 +19,6 @@ GRID = 2048
 
 SAME_SHARE = 1e-13
 """Shares of people nearer than this are equal: sums of about 1 in different order."""
-
-HALVINGS = 48
-"""Bisections inside one level until a place is known to the last bits."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,15 +38,25 @@ class Scale:
 
     @cached_property
     def finder(self) -> Finder:
-        return Finder(self.y)
+        return Finder([np.concatenate(([-np.inf], self.y[1:-1]))])
+
+    @cached_property
+    def below(self) -> FloatArray:
+        """The next number below each knot's score but the last, or the next knot's score where that is higher."""
+        return np.nextafter(self.score[:-1], self.score[1:])
 
     def to_score(self, y: FloatArray) -> FloatArray:
-        """Fair scores of places."""
-        i = np.clip(self.finder.count(y) - 1, 0, len(self.y) - 2)
-        share = (y - self.y[i]) / (self.y[i + 1] - self.y[i])
-        high, low = self.score[i], self.score[i + 1]
-        top = np.where(share > 0, np.nextafter(high, low), high)  # after a knot the score is below the knot's
-        return np.where(share < 1, np.maximum(np.minimum(high + share * (low - high), top), low), low)
+        """Fair scores of places from 0 to the last one."""
+        i = self.finder.find(np.zeros(len(y), dtype=np.int8), y)
+        begin, high, low = self.y.take(i), self.score.take(i), self.score.take(i + 1)
+        share = y - begin
+        share /= self.y.take(i + 1) - begin
+        score = low - high
+        score *= share
+        score += high
+        np.minimum(score, self.below.take(i), out=score)  # after a knot the score is below the knot's
+        np.maximum(score, low, out=score)
+        return np.where(share > 0, np.where(share < 1, score, low), high)
 
     def to_place(self, threshold: float) -> float:
         """The last place whose score reaches a threshold; -1 if none does."""
@@ -66,15 +73,20 @@ class Scale:
         return float(low)
 
 
-def build_scale(curves: Sequence[RocCurve], walks: Sequence[Walk], group_shares: FloatArray) -> Scale:
+def build_scale(
+    curves: Sequence[RocCurve],
+    walks: Sequence[Walk],
+    group_shares: FloatArray,
+    people: Sequence[KnowsShares] | None = None,
+) -> Scale:
     """Match the pooled share accepted at (a fine grid of) original scores. O(k log k).
 
-    Needs two distinct scores at least.
+    Needs two distinct scores at least. ``people`` know the exact shares where the curves are thinned ones.
     """
     marks, ties = zip(*(_landmarks(curve) for curve in curves), strict=True)
     above_ties = [_next_above(curve, tied) for curve in curves for tied in ties]
     scores = np.unique(np.concatenate([*marks, *above_ties]))[::-1]
-    places = _places(walks, group_shares, pooled_share(curves, group_shares, scores))
+    places = _places(walks, group_shares, pooled_share(people or curves, group_shares, scores))
     places[-1] = len(walks[0].even) - 1.0
     upper = scores[0] / 2 + scores[1] / 2
     y = np.concatenate(([0.0], places))
@@ -112,20 +124,13 @@ def _next_above(curve: RocCurve, scores: FloatArray) -> FloatArray:
 
 
 def _places(walks: Sequence[Walk], group_shares: FloatArray, accepted: FloatArray) -> FloatArray:
-    """First place at which the fair score accepts the given pooled shares (to within rounding)."""
-
-    def pooled(y: FloatArray) -> FloatArray:
-        parts = [share * w.at(y)[:, 2] for share, w in zip(group_shares, walks, strict=True)]
-        return np.asarray(np.sum(parts, axis=0))
-
-    edges = np.arange(len(walks[0].even), dtype=np.float64)
-    known = pooled(edges)
-    if all(len(w.y) == 0 for w in walks):
-        return np.interp(accepted, known, edges)
-    high = edges[np.minimum(np.searchsorted(known, accepted - SAME_SHARE), len(edges) - 1)]
-    low = np.maximum(high - 1.0, 0.0)
-    for _ in range(HALVINGS):
-        middle = (low + high) / 2
-        enough = pooled(middle) >= accepted - SAME_SHARE
-        low, high = np.where(enough, low, middle), np.where(enough, middle, high)
-    return high
+    """First place at which the fair score accepts the given pooled shares (to within rounding). O(k log k)."""
+    y = all_places(walks)
+    parts = [share * two_sided(w, y, (2,))[0] for share, w in zip(group_shares, walks, strict=True)]
+    both: FloatArray = np.maximum.accumulate(np.sum(parts, axis=0))  # at each place before its step, and after it
+    after = np.minimum(np.searchsorted(both, accepted - SAME_SHARE), len(both) - 1)
+    begin = np.maximum(after - 1, 0)
+    share = ratio(accepted - SAME_SHARE - both[begin], both[after] - both[begin], 0.0)
+    low, high = y[begin // 2], y[after // 2]
+    found: FloatArray = np.clip(low + share * (high - low), low, high)
+    return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -24,8 +24,17 @@ def tuple_gap(u: FloatArray, v: FloatArray, norm: Norm) -> FloatArray:
     L1 is the larger of the ranges of u and v; L-inf the larger of the ranges of fpr and tpr.
     """
     first, second, unit = (u, v, 1.0) if norm == 1 else (u - v, u + v, 0.5)
-    gap: FloatArray = unit * np.maximum(np.ptp(first, axis=1), np.ptp(second, axis=1))
+    gap: FloatArray = unit * np.maximum(spread(first.T), spread(second.T))
     return gap
+
+
+def spread(lines: Iterable[FloatArray]) -> FloatArray:
+    """Largest difference at every place between several lines of the same places."""
+    first, *others = lines
+    low, high = first, first
+    for line in others:
+        low, high = np.minimum(low, line), np.maximum(high, line)
+    return high - low
 
 
 def within(fair: FairCurves, u: FloatArray) -> BoolArray:

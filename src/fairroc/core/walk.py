@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fairroc.core.chain import BoolArray, FloatArray, IntArray, Norm, area, freeze, ratio
+from fairroc.core.chain import BoolArray, FloatArray, IntArray, Norm, area, freeze, merged, ratio
 from fairroc.core.kernel import Kernel
 from fairroc.core.roc import RocCurve
 from fairroc.core.tuples import tuple_gap
@@ -36,27 +36,52 @@ class Walk:
 
     def at(self, y: FloatArray, *, closed: bool = True) -> FloatArray:
         """(len(y), 3) shares of people with a place <= y (``closed``) or < y."""
+        below = np.searchsorted(self.y, y, side="left")
+        upto = np.searchsorted(self.y, y, side="right") if closed else below
+        hits = (below < len(self.y)) & (self.y[np.minimum(below, len(self.y) - 1)] == y) if len(self.y) else below > 0
+        spot = self.spot(y, upto, hits & (not closed))
+        return np.stack([self.line(spot, c) for c in range(3)], axis=1)
+
+    def both_sides(self, y: FloatArray) -> tuple[Spot, Spot]:
+        """Where sorted distinct places lie, just before a step and after it. All knots must be among them. O(k)."""
+        here = np.bincount(np.searchsorted(y, self.y), minlength=len(y))
+        upto = np.cumsum(here)
+        return self.spot(y, upto - here, here > 0), self.spot(y, upto, np.zeros(len(y), dtype=np.bool_))
+
+    def spot(self, y: FloatArray, upto: IntArray, at_knot: BoolArray) -> Spot:
+        """Where places lie that have ``upto`` knots before them, and themselves count as the next knot ``at_knot``."""
         level = np.minimum(y.astype(np.intp), len(self.even) - 2)
-        part: FloatArray = self.even[level] + (y - level)[:, None] * (self.even[level + 1] - self.even[level])
         if len(self.y) == 0:
-            return part
-        if closed:
-            low = np.searchsorted(self.y, y, side="right") - 1
-            high = np.minimum(low + 1, len(self.y) - 1)
-        else:
-            high = np.searchsorted(self.y, y, side="left")
-            low, high = np.where(_hit(self.y, high, y), high, high - 1), np.minimum(high, len(self.y) - 1)
-        low = np.maximum(low, 0)
-        width = self.y[high] - self.y[low]
-        share = np.clip(ratio(y - self.y[low], width, 0.0), 0.0, 1.0)
-        part += self.own[low] + share[:, None] * (self.own[high] - self.own[low])
-        return part
+            return Spot(level, y - level, level, level, y)
+        low, high = np.maximum(np.where(at_knot, upto, upto - 1), 0), np.minimum(upto, len(self.y) - 1)
+        share = ratio(y - self.y[low], self.y[high] - self.y[low], 0.0)
+        return Spot(level, y - level, low, high, np.clip(share, 0.0, 1.0))
+
+    def line(self, spot: Spot, c: int) -> FloatArray:
+        """Accepted share of class c (0 negatives, 1 positives, 2 all) at places that were looked up."""
+        even, own = self.even[:, c], self.own[:, c]
+        found: FloatArray = np.diff(even)[spot.level]
+        found *= spot.inside
+        found += even[spot.level]
+        if len(own):
+            step = own[spot.high]
+            low = own[spot.low]
+            step -= low
+            step *= spot.share
+            step += low
+            found += step
+        return found
 
 
-def _hit(knots: FloatArray, index: IntArray, y: FloatArray) -> BoolArray:
-    inside = np.minimum(index, len(knots) - 1)
-    hit: BoolArray = (index < len(knots)) & (knots[inside] == y)
-    return hit
+@dataclass(frozen=True, slots=True, eq=False)
+class Spot:
+    """Places looked up in a walk: the level and the place inside it; the knots around it and the share between them."""
+
+    level: IntArray
+    inside: FloatArray
+    low: IntArray
+    high: IntArray
+    share: FloatArray
 
 
 def walk(curve: RocCurve, kernel: Kernel) -> Walk:
@@ -72,14 +97,14 @@ def walk(curve: RocCurve, kernel: Kernel) -> Walk:
     slopes = _slopes(kernel, blocks, own_block, own_level, chance)
     order = np.lexsort((np.concatenate((steps[1], slopes[1])), np.concatenate((steps[0], slopes[0]))))
     y = np.concatenate((steps[0], slopes[0]))[order]
-    gain = np.concatenate((steps[2], slopes[2]))[order]
-    return Walk(y, np.cumsum(gain, axis=0), even)
+    gain = np.concatenate((steps[2], slopes[2]), axis=1)[:, order]
+    return Walk(y, np.cumsum(gain, axis=1).T, even)
 
 
 def _masses(curve: RocCurve, begin: IntArray, end: IntArray) -> FloatArray:
     """(n, 3) shares of negatives, positives and all people between two points of the curve."""
     fpr, tpr = curve.fpr[end] - curve.fpr[begin], curve.tpr[end] - curve.tpr[begin]
-    return np.stack((fpr, tpr, fpr + curve.prior * (tpr - fpr)), axis=1)
+    return np.stack((fpr, tpr, fpr + curve.prior * (tpr - fpr))).T
 
 
 def _own_parts(kernel: Kernel) -> tuple[IntArray, IntArray]:
@@ -104,8 +129,8 @@ def _steps(curve: RocCurve, kernel: Kernel, ends: IntArray) -> Knots:
     score = ends[block] + np.arange(len(block)) - np.repeat(np.cumsum(count) - count, count)
     level = kernel.first[block]
     place = level + ordered_place(kernel, block, curve.thresholds[score])
-    gain = np.zeros((2 * len(block), 3))
-    gain[1::2] = _masses(curve, score, score + 1) * kernel.table[kernel.row[block], level][:, None]
+    gain = np.zeros((3, 2 * len(block)))
+    gain[:, 1::2] = _masses(curve, score, score + 1).T * kernel.table[kernel.row[block], level]
     return np.repeat(place, 2), np.repeat(4 * (block + level), 2) + np.tile([1, 2], len(block)), gain
 
 
@@ -116,8 +141,8 @@ def _slopes(kernel: Kernel, blocks: FloatArray, block: IntArray, level: IntArray
     places = np.zeros(2 * len(block))
     places[0::2] = level + np.where(level == kernel.first[block], kernel.start[block], 0.0)
     places[1::2] = level + np.where(level == kernel.last[block], kernel.stop[block], 1.0)
-    gain = np.zeros((2 * len(block), 3))
-    gain[1::2] = blocks[block] * chance[:, None]
+    gain = np.zeros((3, 2 * len(block)))
+    gain[:, 1::2] = (blocks[block] * chance[:, None]).T
     return places, np.repeat(4 * (block + level), 2) + np.tile([0, 3], len(block)), gain
 
 
@@ -147,11 +172,22 @@ class Performance:
     group_aucs: tuple[float, ...]
 
 
+def all_places(walks: Sequence[Walk]) -> FloatArray:
+    """Every place where some group's line bends or steps, rising."""
+    return merged(np.arange(len(walks[0].even), dtype=np.float64), *(w.y for w in walks))
+
+
+def two_sided(walk: Walk, y: FloatArray, classes: tuple[int, ...]) -> list[FloatArray]:
+    """Lines of some classes at all places, before and after the step at each: two numbers for each place."""
+    before, after = walk.both_sides(y)
+    return [np.stack((walk.line(before, c), walk.line(after, c)), axis=1).ravel() for c in classes]
+
+
 def all_points(walks: Sequence[Walk]) -> tuple[FloatArray, FloatArray]:
     """(n, groups) fpr and tpr at every place where some group's line bends or steps, before and after the step."""
-    y = np.unique(np.concatenate([np.arange(len(walks[0].even), dtype=np.float64), *(w.y for w in walks)]))
-    both = [np.stack([w.at(y, closed=False), w.at(y)], axis=1).reshape(-1, 3) for w in walks]
-    return np.stack([side[:, 0] for side in both], axis=1), np.stack([side[:, 1] for side in both], axis=1)
+    y = all_places(walks)
+    fpr, tpr = zip(*(two_sided(w, y, (0, 1)) for w in walks), strict=True)
+    return np.stack(fpr).T, np.stack(tpr).T
 
 
 def performance(walks: Sequence[Walk], weights0: FloatArray, weights1: FloatArray, norm: Norm) -> Performance:
