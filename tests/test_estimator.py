@@ -5,9 +5,16 @@ from __future__ import annotations
 import pickle
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
+from sklearn import config_context
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
+from sklearn.compose import ColumnTransformer
+from sklearn.exceptions import NotFittedError, UnsetMetadataPassedError
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+from sklearn.utils import get_tags
 
 import fairroc.estimator
 from fairroc import FairROC
@@ -129,8 +136,6 @@ def test_labels_of_any_two_values():
 def test_several_columns_are_crossed():
     second = np.where(np.arange(len(ROWS.y)) % 2 == 0, "x", "y")
     groups = {"one": ROWS.groups, "two": second}
-    import pandas as pd
-
     post = FairROC(epsilon=0.3, ties="draw", salt=1).fit(ROWS.scores, ROWS.y, sensitive_features=pd.DataFrame(groups))
     assert len(post.model_.names) == 4
     assert post.certificate_.gap <= 0.3 + 1e-12
@@ -171,3 +176,72 @@ def test_pickles_carry_the_model_but_no_training_scores() -> None:
 def test_on_unknown_group_must_be_fitted() -> None:
     with pytest.raises(DataError, match=r"must be a fitted group \('a', 'b'\); 'z' came"):
         FairROC(0.1, on_unknown_group="z").fit([1, 2, 3, 4], [0, 1, 0, 1], sensitive_features=["a", "a", "b", "b"])
+
+
+# ---- as a transformer of one column ------------------------------------------------------------------------
+
+HOW = {"sensitive_features": ROWS.groups, "ids": np.arange(len(ROWS.y))}
+
+
+def test_the_shape_follows_the_scores() -> None:
+    post = fit(FairROC(epsilon=0.1, ties="draw", salt=1))
+    fair = post.transform(ROWS.scores, **HOW)
+    assert fair.shape == ROWS.scores.shape and post.n_features_in_ == 1
+    for table in (ROWS.scores[:, None], pd.DataFrame({"p": ROWS.scores}), pl.DataFrame({"p": ROWS.scores})):
+        assert same_bits(post.transform(table, **HOW), fair[:, None])
+    for column in (pd.Series(ROWS.scores), pl.Series(ROWS.scores), ROWS.scores.tolist()):
+        assert same_bits(post.transform(column, **HOW), fair)
+    again = FairROC(epsilon=0.1, ties="draw", salt=1).fit_transform(ROWS.scores, ROWS.y, **HOW)
+    assert same_bits(again, fair)
+
+
+def test_names_of_the_column() -> None:
+    frame = pd.DataFrame({"p": ROWS.scores})
+    post = FairROC(epsilon=0.1, ties="draw", salt=1).fit(frame, ROWS.y, sensitive_features=ROWS.groups)
+    assert post.feature_names_in_.tolist() == ["p"] and post.get_feature_names_out().tolist() == ["p_fair"]
+    with pytest.raises(ValueError, match="feature names should match"):
+        post.transform(frame.rename(columns={"p": "q"}), **HOW)
+    with pytest.raises(ValueError, match="input_features is not equal"):
+        post.get_feature_names_out(["q"])
+    fit(post)
+    assert not hasattr(post, "feature_names_in_") and post.get_feature_names_out().tolist() == ["fair_score"]
+
+
+@pytest.mark.parametrize(("container", "kind"), [("pandas", pd.DataFrame), ("polars", pl.DataFrame)])
+def test_set_output(container, kind) -> None:
+    fair = fit(FairROC(epsilon=0.1, ties="draw", salt=1)).transform(ROWS.scores, **HOW)
+    frame = pd.DataFrame({"p": ROWS.scores}, index=np.arange(len(ROWS.y)) + 7)
+    for scores, name in ((ROWS.scores, "fair_score"), (frame, "p_fair")):
+        post = FairROC(epsilon=0.1, ties="draw", salt=1).set_output(transform=container)
+        out = post.fit(scores, ROWS.y, sensitive_features=ROWS.groups).transform(scores, **HOW)
+        assert isinstance(out, kind) and list(out.columns) == [name]
+        assert same_bits(out[name].to_numpy(), fair)
+        assert type(post.fit_transform(scores, ROWS.y, **HOW)) is kind
+    if container == "pandas":
+        assert out.index.equals(frame.index)
+
+
+def test_in_pipelines_and_column_transformers() -> None:
+    """Groups and ids are requested without asking; with weights the usual request has to be set."""
+    table = pd.DataFrame({"age": np.arange(len(ROWS.y)), "p": ROWS.scores})
+    fair = fit(FairROC(epsilon=0.1, ties="draw", salt=1)).transform(ROWS.scores, **HOW)
+    make = FairROC(epsilon=0.1, ties="draw", salt=1)
+    with config_context(enable_metadata_routing=True):
+        pipe = make_pipeline(FunctionTransformer(lambda X: X[["p"]]), clone(make))
+        pipe.fit(table, ROWS.y, sensitive_features=ROWS.groups)
+        assert same_bits(pipe.transform(table, **HOW), fair[:, None])
+        assert np.array_equal(pipe.predict(table, **HOW), fair >= 0.5)
+        columns = ColumnTransformer([("fair", clone(make), ["p"])], remainder="passthrough")
+        out = columns.set_output(transform="pandas").fit_transform(table, ROWS.y, **HOW)
+        assert list(out) == ["fair__p_fair", "remainder__age"]
+        assert same_bits(out["fair__p_fair"].to_numpy(), fair)
+        with pytest.raises(UnsetMetadataPassedError, match="sample_weight"):
+            pipe.fit(table, ROWS.y, sensitive_features=ROWS.groups, sample_weight=np.ones(len(ROWS.y)))
+    pipe.fit(table, ROWS.y, fairroc__sensitive_features=ROWS.groups)
+    assert np.array_equal(pipe.predict(table, **HOW), fair >= 0.5)
+
+
+def test_labels_are_needed() -> None:
+    with pytest.raises(DataError, match="requires y to be passed"):
+        FairROC().fit(ROWS.scores, None, sensitive_features=ROWS.groups)
+    assert get_tags(FairROC()).target_tags.required

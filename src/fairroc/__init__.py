@@ -10,6 +10,7 @@ from fairroc._version import __version__
 if TYPE_CHECKING:
     from fairroc.auditing import Audit, audit
     from fairroc.certificate import Certificate
+    from fairroc.classifier import FairROCClassifier
     from fairroc.errors import FairrocError, FairrocWarning
     from fairroc.estimator import FairROC
     from fairroc.model import FairModel
@@ -19,6 +20,7 @@ _HOME = {
     "Certificate": "certificate",
     "FairModel": "model",
     "FairROC": "estimator",
+    "FairROCClassifier": "classifier",
     "FairrocError": "errors",
     "FairrocWarning": "errors",
     "audit": "auditing",
@@ -29,6 +31,7 @@ __all__ = [
     "Certificate",
     "FairModel",
     "FairROC",
+    "FairROCClassifier",
     "FairrocError",
     "FairrocWarning",
     "__version__",

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.metadata_routing import UNUSED
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
 from fairroc.certificate import Certificate, certify
 from fairroc.checks import Missing
@@ -17,9 +18,13 @@ from fairroc.core.chain import FloatArray
 from fairroc.errors import DataError
 from fairroc.fitting import DEFAULT_TIES, Fitted, Options, fit
 from fairroc.model import FairModel
+from fairroc.secret import SecretParameter
+
+ROUTED: dict[str, Any] = {"scores": UNUSED, "sensitive_features": True}
+"""Requested from pipelines and searches as they come; scores are what a method is about and no metadata."""
 
 
-class FairROC(BaseEstimator):  # type: ignore[misc]
+class FairROC(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Turn a classifier's scores into one fair score, within epsilon at every threshold.
 
     Parameters
@@ -53,6 +58,15 @@ class FairROC(BaseEstimator):  # type: ignore[misc]
     model_ : FairModel
     certificate_ : Certificate
         Computed on first access.
+    n_features_in_, feature_names_in_
+        1, and the name of the column if the scores came as a frame of one column.
+
+    Notes
+    -----
+    Scores are one column. Given as 1-d they come back as 1-d, given as a table of one column (a frame, or an array of
+    shape (n, 1), as in scikit-learn's pipelines and column transformers) as an array of shape (n, 1), and after
+    ``set_output(transform="pandas")`` or ``"polars"`` as a frame whose column is called like that of the scores with
+    "_fair" behind it, or "fair_score".
 
     Examples
     --------
@@ -66,6 +80,13 @@ class FairROC(BaseEstimator):  # type: ignore[misc]
     >>> post.certificate_.gap_before > 0.2, post.certificate_.gap <= 0.1
     (True, True)
     """
+
+    __metadata_request__fit: ClassVar[dict[str, Any]] = ROUTED
+    __metadata_request__fit_transform: ClassVar[dict[str, Any]] = {**ROUTED, "ids": True}
+    __metadata_request__transform: ClassVar[dict[str, Any]] = {**ROUTED, "ids": True}
+    __metadata_request__predict: ClassVar[dict[str, Any]] = {**ROUTED, "ids": True}
+
+    key = SecretParameter()
 
     def __init__(
         self,
@@ -98,16 +119,9 @@ class FairROC(BaseEstimator):  # type: ignore[misc]
 
     def fit(self, scores: Any, y: Any, *, sensitive_features: Any, sample_weight: Any = None) -> Self:
         """Fit to scores (any scale, higher means positive), labels and groups (several columns: intersection)."""
-        options = Options.checked(
-            epsilon=self.epsilon,
-            norm=self.norm,
-            method=self.method,
-            queries=self.queries,
-            ties=self.ties,
-            hash=self.hash,
-            min_class_rows=self.min_class_rows,
-            missing=self.missing,
-        )
+        if y is None:
+            raise DataError("fit requires y to be passed, but the target y is None; pass the labels.")
+        options = self.checked_options()
         columns = read_columns(
             scores,
             y,
@@ -119,10 +133,24 @@ class FairROC(BaseEstimator):  # type: ignore[misc]
         if self.on_unknown_group is not None and self.on_unknown_group not in columns.names:
             names = ", ".join(repr(name) for name in columns.names[:5])
             raise DataError(f"on_unknown_group must be a fitted group ({names}); {self.on_unknown_group!r} came.")
+        self._note_features(scores, reset=True)
         self.__dict__.pop("certificate_", None)
         self.fitted_: Fitted = fit(columns, options, key=self.key, salt=self.salt)
         self.model_: FairModel = self.fitted_.model
         return self
+
+    def checked_options(self) -> Options:
+        """The parameters as the fit takes them, or an error that says what must hold."""
+        return Options.checked(
+            epsilon=self.epsilon,
+            norm=self.norm,
+            method=self.method,
+            queries=self.queries,
+            ties=self.ties,
+            hash=self.hash,
+            min_class_rows=self.min_class_rows,
+            missing=self.missing,
+        )
 
     @cached_property
     def certificate_(self) -> Certificate:
@@ -135,11 +163,28 @@ class FairROC(BaseEstimator):  # type: ignore[misc]
         return certify(self.fitted_)
 
     def transform(
-        self, scores: Any, *, sensitive_features: Any, ids: Any = None, random_state: Any = None
+        self, scores: Any, /, *, sensitive_features: Any, ids: Any = None, random_state: Any = None
     ) -> FloatArray:
         """Fair scores, one draw for each row; give ``ids`` or ``random_state``."""
         check_is_fitted(self, "model_")
-        return self.model_.transform(scores, **self._how(sensitive_features, ids, random_state))
+        self._note_features(scores, reset=False)
+        fair = self.model_.transform(scores, **self._how(sensitive_features, ids, random_state))
+        return fair[:, None] if _is_table(scores) else fair
+
+    def fit_transform(
+        self,
+        scores: Any,
+        y: Any,
+        /,
+        *,
+        sensitive_features: Any,
+        sample_weight: Any = None,
+        ids: Any = None,
+        random_state: Any = None,
+    ) -> FloatArray:
+        """Fit, and give the fair scores of the same rows; give ``ids`` or ``random_state``."""
+        self.fit(scores, y, sensitive_features=sensitive_features, sample_weight=sample_weight)
+        return self.transform(scores, sensitive_features=sensitive_features, ids=ids, random_state=random_state)
 
     def predict(
         self,
@@ -165,24 +210,31 @@ class FairROC(BaseEstimator):  # type: ignore[misc]
             on_unknown_group=self.on_unknown_group,
         )
 
-    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
-        """As in scikit-learn, but the key stays hidden."""
-        return str(super(FairROC, self._without_key()).__repr__(N_CHAR_MAX))
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
+        """(1,) name of the fair score: that of the scores' column with "_fair" behind it, or "fair_score"."""
+        check_is_fitted(self, "model_")
+        names = _check_feature_names_in(self, input_features, generate_names=False)
+        return np.array(["fair_score" if names is None else f"{names[0]}_fair"], dtype=object)
 
-    def _repr_mimebundle_(self, **how: Any) -> dict[str, Any]:
-        """For notebooks; the key stays hidden."""
-        bundle: dict[str, Any] = super(FairROC, self._without_key())._repr_mimebundle_(**how)
-        return bundle
+    def __sklearn_tags__(self) -> Any:
+        """Scores are one column, given as such or as a table; labels are needed."""
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.input_tags.one_d_array = True
+        return tags
 
     def __getstate__(self) -> dict[str, Any]:
         """Pickles carry the model (and the certificate once it was computed), not the training scores."""
         state: dict[str, Any] = super().__getstate__()
         return {name: value for name, value in state.items() if name != "fitted_"}
 
-    def _without_key(self) -> FairROC:
-        if self.key is None:
-            return self
-        return type(self)(**{**self.get_params(deep=False), "key": "(hidden)"})
+    def _note_features(self, scores: Any, *, reset: bool) -> None:
+        """Remember the column's name, or check it against the one remembered, where the scores have one."""
+        if _is_table(scores) and (reset or hasattr(self, "feature_names_in_")):
+            validate_data(self, scores, reset=reset, skip_check_array=True)
+        elif reset:
+            self.n_features_in_ = 1
+            self.__dict__.pop("feature_names_in_", None)
 
     def _how(self, sensitive_features: Any, ids: Any, random_state: Any) -> dict[str, Any]:
         return {
@@ -192,3 +244,7 @@ class FairROC(BaseEstimator):  # type: ignore[misc]
             "key": self.key if ids is not None else None,
             "on_unknown_group": self.on_unknown_group,
         }
+
+
+def _is_table(scores: Any) -> bool:
+    return len(getattr(scores, "shape", ())) == 2
