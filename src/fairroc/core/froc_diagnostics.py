@@ -1,0 +1,145 @@
+"""What the paper's method did, and which of its assumptions held: index by index, and in numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from fairroc.core.chain import BoolArray, FloatArray, freeze
+from fairroc.core.froc import CUTS, Froc, Shift
+from fairroc.core.froc_curves import coherent_curves
+from fairroc.core.froc_geometry import SAME, join, signed_auc, upper_hull, with_ends
+from fairroc.core.optimal import optimal
+from fairroc.core.roc import PlaLoss, RocCurve, pla_loss
+
+
+@dataclass(frozen=True, slots=True)
+class Losses:
+    """The paper's losses of AUC: L = L_PLA + L_AUC.
+
+    ``pla`` is the measured L_PLA (negative where joining the queries gains); ``pla_bound`` holds always, ``pla_paper``
+    is the paper's bound with slopes estimated from the queries. ``auc`` is L_AUC, of the moved points joined in order.
+    """
+
+    pla: float
+    pla_bound: float
+    pla_paper: float
+    auc: float
+    total: float
+
+
+@dataclass(frozen=True, slots=True)
+class GroupDiagnostics:
+    """One group's figures.
+
+    AUCs: ``auc_before`` of the joined queries, ``auc_after`` of the moved points joined in order (backward steps count
+    negative; it need not be any score's AUC), ``auc_score`` of the fair curve made of them, ``auc_optimal`` of the
+    highest fair curve on the same queries. Counts: what `Shift` says; ``above_hull`` and ``clipped`` of U and L;
+    ``non_monotone`` steps between moved points on which a rate falls.
+    """
+
+    auc_before: float
+    auc_after: float
+    auc_score: float
+    auc_optimal: float
+    losses: Losses
+    upshifts: int
+    leftshifts: int
+    cutshifts: int
+    hypograph: int
+    kept: int
+    clipped: int
+    above_hull: int
+    non_monotone: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Diagnostics:
+    """The whole run.
+
+    Attributes
+    ----------
+    gap : (k,) largest L1 distance of two groups at every query, after the move.
+    unfair : number of queries with a gap above epsilon.
+    fpr_slopes, tpr_slopes : (m, k - 1) fall of the rates per unit of threshold between neighbouring queries; their
+        largest values estimate the u_F and u_T of Assumption 4.1. Where many people share a score, no bound exists:
+        the estimate grows with k.
+    between : (m, k) Assumption 4.2, first part: the query's fpr lies between those of the lower curve's neighbours.
+    two_cuts : (m, k) Assumption 4.2, second part: at most two cuts. Both hold for queries that stay as the lowest.
+    segments : number of stretches of queries over which the order of the curves stays the same.
+    groups : figures of every group.
+    """
+
+    gap: FloatArray
+    unfair: int
+    fpr_slopes: FloatArray
+    tpr_slopes: FloatArray
+    between: BoolArray
+    two_cuts: BoolArray
+    segments: int
+    groups: tuple[GroupDiagnostics, ...]
+
+    def __post_init__(self) -> None:
+        freeze(self.gap, self.fpr_slopes, self.tpr_slopes, self.between, self.two_cuts)
+
+
+def diagnose(done: Froc, curves: Sequence[RocCurve]) -> Diagnostics:
+    """Diagnostics of a run on the curves it was made from. O(m k log k)."""
+    widths = -np.diff(done.thresholds)
+    steps = np.diff(done.queries, axis=1) / widths[:, None]
+    scores = [curve.auc for curve in coherent_curves(done, [curve.hull for curve in curves]).curves]
+    best = [curve.auc for curve in optimal([upper_hull(q) for q in done.queries], done.epsilon, 1).curves]
+    return Diagnostics(
+        gap=done.gap,
+        unfair=int((done.gap > done.epsilon + SAME).sum()),
+        fpr_slopes=steps[..., 0],
+        tpr_slopes=steps[..., 1],
+        between=_between(done),
+        two_cuts=done.cuts <= 2,
+        segments=1 + int((np.diff(done.order, axis=0) != 0).any(axis=1).sum()),
+        groups=tuple(_group(done, g, curve, scores[g], best[g]) for g, curve in enumerate(curves)),
+    )
+
+
+def _between(done: Froc) -> BoolArray:
+    """Assumption 4.2, first part, against the group just below at each query (its moved points)."""
+    around = np.stack([with_ends(points)[:, 0] for points in done.points])
+    below, at = done.below, np.arange(done.shift.shape[1])
+    fpr = done.queries[..., 0]
+    holds: BoolArray = (around[below, at] <= fpr) & (fpr <= around[below, at + 2])
+    holds[done.shift == Shift.FIXED] = True
+    return holds
+
+
+def _group(done: Froc, g: int, curve: RocCurve, score: float, best: float) -> GroupDiagnostics:
+    queries, points, shift = done.queries[g], done.points[g], done.shift[g]
+    before, after = join(queries).auc, signed_auc(points)
+    bounds = _pla(done, g, curve.prior)
+    backward = (np.diff(with_ends(points), axis=0) < -SAME).any(axis=1)
+    return GroupDiagnostics(
+        auc_before=before,
+        auc_after=after,
+        auc_score=score,
+        auc_optimal=best,
+        losses=Losses(curve.auc - before, bounds.bound, bounds.paper, before - after, curve.auc - after),
+        upshifts=int((shift == Shift.UP).sum()),
+        leftshifts=int((shift == Shift.LEFT).sum()),
+        cutshifts=int(np.isin(shift, CUTS).sum()),
+        hypograph=int((shift == Shift.HYPOGRAPH).sum()),
+        kept=int(np.isin(shift, (Shift.FIXED, Shift.END, Shift.INSIDE)).sum()),
+        clipped=int(done.clipped[g].sum()),
+        above_hull=int(done.projected[g].sum()),
+        non_monotone=int(backward.sum()),
+    )
+
+
+def _pla(done: Froc, g: int, prior: float) -> PlaLoss:
+    """Both bounds of L_PLA, from the joined queries; accepting everyone is a threshold of its own if none does."""
+    thresholds, path = done.thresholds, with_ends(done.queries[g])
+    if (path[-2] == 1.0).all():
+        path = path[:-1]
+    else:
+        thresholds = np.append(thresholds, -np.inf)
+    return pla_loss(RocCurve(thresholds, path[:, 0].copy(), path[:, 1].copy(), prior))
