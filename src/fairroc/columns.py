@@ -337,7 +337,7 @@ def _labels(column: Column, pos_label: Any) -> BoolArray:
     if pos_label is None and isinstance(column, np.ndarray) and column.dtype.kind in "iub":
         low, high = column.min(), column.max()
         if low == 0 and high == 1:  # by far the most common case, in one pass
-            return frozen(column.astype(np.bool_))
+            return frozen(column.view(np.bool_) if column.itemsize == 1 else column.astype(np.bool_))
     codes, found, lost = present_values(column, "y")
     if lost:
         raise DataError(f"y must not be missing, but {lost} of {len(codes)} are; drop these rows.")

@@ -26,6 +26,9 @@ Norm: TypeAlias = Literal[1, "inf"]
 STRAIGHT = 1e-14
 """Sine of the turn below which a vertex counts as lying on a straight line: rounding of sums near 1."""
 
+SLOW_PASSES = 24
+"""Passes over all points that drop few of them, after which one scan point by point is no slower."""
+
 MERGE = 1e-14
 """Vertices closer than this in u are one vertex: their direction would be rounding noise."""
 
@@ -95,6 +98,16 @@ def ratio(part: FloatArray, whole: FloatArray, otherwise: FloatArray | BoolArray
     return np.where(whole > 0, part / np.where(whole > 0, whole, 1.0), otherwise)
 
 
+def inner_slope(x: FloatArray, y: FloatArray, end: FloatArray, limit: FloatArray) -> FloatArray:
+    """Slopes from (x, y) up to (end, limit) that rounding does not carry beyond the limit; 0 where that is below y."""
+    width = end - x
+    with np.errstate(over="ignore"):  # the width may be smaller than any normal number
+        slope = np.clip(ratio(limit - y, width, 0.0), 0.0, np.finfo(np.float64).max)
+    for _ in range(4):
+        slope = np.where(y + width * slope > limit, np.nextafter(slope, 0.0), slope)
+    return np.where(y + width * slope > limit, 0.0, slope)
+
+
 def concave_hull(x: FloatArray, y: FloatArray) -> IntArray:
     """Indices of the vertices of the upper-left hull of a path that never goes back in x or y, without doubles.
 
@@ -103,14 +116,15 @@ def concave_hull(x: FloatArray, y: FloatArray) -> IntArray:
     >>> concave_hull(np.array([0.0, 1, 1, 2, 3]), np.array([0.0, 0, 2, 2, 3])).tolist()
     [0, 2, 4]
     """
-    keep = np.arange(len(x))
+    keep, slow = np.arange(len(x)), 0
     while len(keep) > 2:
         inside = ~_turns_right(x[keep], y[keep])
         dropped = int(inside.sum())
         if dropped == 0:
             return keep
         keep = keep[np.concatenate(([True], ~inside, [True]))]
-        if dropped * 16 < len(keep):  # whole-array passes no longer pay: finish in one scan
+        slow += dropped * 16 < len(keep)
+        if slow > SLOW_PASSES:
             return _hull_scan(x, y, keep)
     return keep
 

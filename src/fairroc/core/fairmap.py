@@ -11,14 +11,61 @@ from numpy.typing import NDArray
 from fairroc.core.chain import FloatArray, IntArray, ratio
 from fairroc.core.finder import Finder
 from fairroc.core.kernel import Kernel
+from fairroc.core.ranges import ranges
 from fairroc.core.scale import Scale
 from fairroc.core.segments import cells
 
 CHUNK = 1 << 15
 """Rows worked on at once: small enough for the fast caches, large enough for numpy."""
 
-GUIDE = 64
-"""Equal parts of [0, 1) for which the first possible level of a row of the table is noted."""
+
+class Lottery:
+    """Draws from the rows of a table of probabilities by their cumulated sums.
+
+    A row has a guide: for equal parts of [0, 1), at least as many as it has outcomes, the first outcome possible there.
+
+    >>> Lottery(np.array([[0.5, 0.0, 0.5]])).draw(np.array([0, 0]), np.array([0.25, 0.75]))
+    (array([0, 2]), array([0.5, 0.5]))
+    """
+
+    def __init__(self, table: FloatArray) -> None:
+        owner, outcome = np.nonzero(table > 0)
+        size = np.bincount(owner, minlength=len(table))
+        first = np.cumsum(size + 1) - size - 1  # a row's bounds: 0, the cumulated sums, the last of which is 1
+        slot = np.arange(len(owner)) + owner
+        self.bounds, self.outcome = np.zeros(len(owner) + len(table)), np.zeros(len(owner) + len(table), dtype=np.intp)
+        self.bounds[slot + 1] = np.minimum(np.cumsum(table, axis=1)[owner, outcome], 1.0)
+        self.bounds[first + size] = 1.0
+        self.outcome[slot] = outcome
+        self.parts = 2.0 ** np.ceil(np.log2(size))
+        parts = self.parts.astype(np.intp)
+        self.guide_first = np.cumsum(parts) - parts
+        which, _ = ranges(np.zeros(len(parts), dtype=np.intp), parts)
+        # An outcome is over in part j if its upper bound is at most j / parts.
+        over = np.ceil(self.bounds[slot + 1] * self.parts[owner]).astype(np.intp)
+        inside = over < parts[owner]
+        ends = np.bincount(self.guide_first[owner[inside]] + over[inside], minlength=len(which))
+        done = np.cumsum(ends)
+        self.guide = first[which] + done - (done - ends)[self.guide_first[which]]
+
+    def draw(self, row: IntArray, uniforms: FloatArray) -> tuple[IntArray, FloatArray]:
+        """Outcomes of rows for uniform numbers in [0, 1), and the place in [0, 1] of each number inside its outcome's
+        share: again a uniform number, whatever the outcome."""
+        part = self.parts.take(row)
+        part *= uniforms
+        at = part.astype(np.intp)
+        at += self.guide_first.take(row)
+        at = self.guide.take(at)
+        upper = self.bounds[1:]
+        at += upper.take(at) <= uniforms
+        late = np.flatnonzero(upper.take(at) <= uniforms)
+        while len(late):
+            at[late] += 1
+            late = late[upper.take(at.take(late)) <= uniforms.take(late)]
+        lower = self.bounds.take(at)
+        place = uniforms - lower
+        place /= upper.take(at) - lower
+        return self.outcome.take(at), place
 
 
 class FairMap:
@@ -38,23 +85,15 @@ class FairMap:
             np.concatenate([getattr(part, name) for part in parts]) for name in ("origin", "value", "slope")
         )
         self.any_ordered = not np.isnan(self.slope).all()
-        self.row = np.concatenate([kernel.row + begin for kernel, begin in zip(kernels, rows, strict=False)])
+        row = np.concatenate([kernel.row + begin for kernel, begin in zip(kernels, rows, strict=False)])
         self.first, self.last, self.start, self.stop = (
             np.concatenate([getattr(kernel, name) for kernel in kernels]) for name in ("first", "last", "start", "stop")
         )
         self.any_own = bool((self.first >= 0).any())
-        table = np.concatenate([kernel.table for kernel in kernels])
-        self.levels = table.shape[1]
-        self.table = table.ravel()
-        total = np.cumsum(table, axis=1)
-        self.before = np.concatenate((np.zeros((len(table), 1)), total[:, :-1]), axis=1).ravel()
-        last = self.levels - 1 - (table > 0)[:, ::-1].argmax(axis=1)
-        total[np.arange(len(table)), last] = np.inf  # every uniform number finds a level
-        self.upto = total.ravel()
-        marks = np.arange(GUIDE) / GUIDE
-        self.guide = np.concatenate(
-            [r * self.levels + np.searchsorted(upto, marks, side="right") for r, upto in enumerate(total)]
-        )
+        self.table = np.concatenate([kernel.table for kernel in kernels])
+        self.lottery = Lottery(self.table)
+        self.row = row
+        self.cell_row = row[self.block]
 
     def scores(
         self, scores: FloatArray, groups: NDArray[np.signedinteger[Any]], uniforms: Callable[[IntArray], FloatArray]
@@ -71,9 +110,7 @@ class FairMap:
             else:
                 drawn = np.arange(len(out))
             if len(drawn):
-                level, place = self._draw(self.block.take(found.take(drawn)), uniforms(drawn + begin))
-                place += level
-                out[drawn] = self.scale.to_score(place)
+                out[drawn] = self.scale.to_score(self._place(found.take(drawn), uniforms(drawn + begin)))
         return fair
 
     def chance(self, scores: FloatArray, groups: NDArray[np.signedinteger[Any]], threshold: float) -> FloatArray:
@@ -96,35 +133,27 @@ class FairMap:
         out *= self.slope.take(found)
         out += self.value.take(found)
 
-    def _draw(self, block: IntArray, uniforms: FloatArray) -> tuple[IntArray, FloatArray]:
-        """Levels and places inside them of rows that are drawn."""
-        row = self.row.take(block)
-        at = self.guide.take(row * GUIDE + (uniforms * GUIDE).astype(np.intp))
-        at += self.upto.take(at) <= uniforms
-        late = np.flatnonzero(self.upto.take(at) <= uniforms)
-        while len(late):
-            at[late] += 1
-            late = late[self.upto.take(at.take(late)) <= uniforms.take(late)]
-        place = uniforms - self.before.take(at)
-        place /= self.table.take(at)
-        np.clip(place, 0.0, 1.0, out=place)
-        level = at - row * self.levels
+    def _place(self, cell: IntArray, uniforms: FloatArray) -> FloatArray:
+        """Places of people in cells that are drawn."""
+        level, place = self.lottery.draw(self.cell_row.take(cell), uniforms)
         if self.any_own:
-            begin, end = self._part(block, level)
+            begin, end = self._part(self.block.take(cell), level)
             place *= end - begin
             place += begin
-        return level, place
+        place += level
+        return place
 
     def _chance(self, block: IntArray, place: float) -> FloatArray:
         """Probability of a place up to ``place`` in blocks that are drawn."""
-        if place < 0 or place >= self.levels:
-            return np.full(len(block), float(place >= self.levels))
+        levels = self.table.shape[1]
+        if place < 0 or place >= levels:
+            return np.full(len(block), float(place >= levels))
         level = int(place)
-        at = self.row.take(block) * self.levels + level
         begin, end = self._part(block, np.full(len(block), level))
-        share = ratio(place - level - begin, end - begin, place - level >= begin)
-        rate: FloatArray = np.minimum(self.before.take(at) + np.clip(share, 0.0, 1.0) * self.table.take(at), 1.0)
-        return rate
+        share = np.clip(ratio(place - level - begin, end - begin, place - level >= begin), 0.0, 1.0)
+        row = self.row.take(block)
+        rate: FloatArray = self.table[:, :level].sum(axis=1)[row] + share * self.table[row, level]
+        return np.minimum(rate, 1.0)
 
     def _part(self, block: IntArray, level: IntArray) -> tuple[FloatArray, FloatArray]:
         """The part of a level that a block lands in: its own part, or all of it."""

@@ -13,7 +13,7 @@ from fairroc.core.chain import FloatArray, IntArray
 LEAST, MOST, TOTAL = 1 << 10, 1 << 15, 1 << 18
 """Buckets of a list, and of all lists together: tables that fit the cache."""
 
-PER_ENTRY = 8
+PER_ENTRY = 32
 """Buckets for each entry of the longest list."""
 
 FEW = 0.02
@@ -77,20 +77,22 @@ class Finder:
         inside *= self.per_unit
         return inside.astype(np.intp)
 
-    def find(self, which: NDArray[np.integer[Any]], x: FloatArray) -> IntArray:
-        """Numbers of the last entries <= x, for finite x."""
+    def find(self, which: NDArray[np.integer[Any]] | None, x: FloatArray) -> IntArray:
+        """Numbers of the last entries <= x, for finite x; ``which`` is None if there is one list only."""
         slot = self._bucket(x)
-        if len(self.lists) > 1:
+        if which is not None:
             slot += which.astype(np.intp) * self.buckets
         found = self.table.take(slot)
         rare = np.flatnonzero(found < 0) if self.rare else ()
         for _ in range(self.rounds):
             found += self.next.take(found) <= x  # found < 0 counts from the end: no harm, it is replaced
         if len(rare):
-            found[rare] = self._search(which[rare], x[rare])
+            found[rare] = self._search(None if which is None else which[rare], x[rare])
         return found
 
-    def _search(self, which: NDArray[np.integer[Any]], x: FloatArray) -> IntArray:
+    def _search(self, which: NDArray[np.integer[Any]] | None, x: FloatArray) -> IntArray:
+        if which is None:
+            return np.searchsorted(self.lists[0], x, side="right") - 1
         found = np.empty(len(x), dtype=np.intp)
         for number, entries in enumerate(self.lists):
             mine = np.flatnonzero(which == number)

@@ -21,7 +21,7 @@ vertices and large ties."""
 STEP = 64
 """Rows between the marks at which positives are counted, at most, in samples that are not kept whole."""
 
-LOOK, CHUNK = 1 << 17, 1 << 13
+LOOK, CHUNK = 1 << 17, 1 << 12
 """Rows, and steps, looked at together: few enough not to need much memory."""
 
 
@@ -41,7 +41,7 @@ class CountedSample:
 
     @cached_property
     def positives(self) -> int:
-        return int(self._before(np.array([0, len(self.rows)]))[-1])
+        return int(self._marks[1][-1])
 
     @property
     def totals(self) -> tuple[float, float]:
@@ -166,19 +166,29 @@ class CountedSample:
         corner = _hull(fpr, tpr)
         edge = np.searchsorted(corner, np.arange(len(at) - 1), side="right")  # of the step from mark i to i + 1
         line = _Lines(fpr[corner], tpr[corner])
-        step = np.flatnonzero(line.above(edge, fpr[1:], tpr[:-1]))
-        owner, row = ranges(at[step] + 1, at[step + 1])
-        label = self.rows[row - 1] & 1
-        seen = np.cumsum(label)
-        begins = np.flatnonzero(np.diff(owner, prepend=-1))
-        positives = before[step][owner] + seen - np.repeat((seen - label)[begins], np.diff(begins, append=len(row)))
-        new = (self.rows[row] >> 1) != (self.rows[row - 1] >> 1)
-        kept = np.flatnonzero(new & line.above(edge[step][owner], *self._rates(row, positives)))
-        at, before = np.concatenate((at[corner], row[kept])), np.concatenate((before[corner], positives[kept]))
+        look = np.flatnonzero(line.above(edge, fpr[1:], tpr[:-1]))
+        found = [(at[corner], before[corner])]
+        for i in range(0, len(look), CHUNK):
+            step = look[i : i + CHUNK]
+            found.append(self._above(line, edge[step], at[step], at[step + 1], before[step]))
+        at, before = (np.concatenate(part) for part in zip(*found, strict=True))
         order = np.argsort(at, kind="stable")
         at, before = at[order], before[order]
         corner = _hull(*self._rates(at, before))
         return at[corner], before[corner]
+
+    def _above(
+        self, line: _Lines, edge: IntArray, begin: IntArray, end: IntArray, before: IntArray
+    ) -> tuple[IntArray, IntArray]:
+        """Positions inside steps whose points lie above the steps' hull edges, and the positives before them."""
+        owner, row = ranges(begin + 1, end)
+        label = self.rows[row - 1] & 1
+        seen = np.cumsum(label)
+        opens = np.flatnonzero(np.diff(owner, prepend=-1))
+        positives = before[owner] + seen - np.repeat((seen - label)[opens], np.diff(opens, append=len(row)))
+        new = (self.rows[row] >> 1) != (self.rows[row - 1] >> 1)
+        kept = np.flatnonzero(new & line.above(edge[owner], *self._rates(row, positives)))
+        return row[kept], positives[kept]
 
 
 @dataclass(frozen=True, eq=False)

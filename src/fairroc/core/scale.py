@@ -8,13 +8,14 @@ from functools import cached_property
 
 import numpy as np
 
-from fairroc.core.chain import FloatArray, freeze, ratio
+from fairroc.core.chain import FloatArray, freeze, inner_slope, ratio
 from fairroc.core.finder import Finder
 from fairroc.core.roc import KnowsShares, RocCurve, pooled_share
 from fairroc.core.walk import Walk, all_places, two_sided
 
-GRID = 2048
-"""Thresholds at which shares are matched exactly: every 1/2048 of each group, and every score that more share."""
+GRID, MOST = 2048, 8192
+"""Thresholds at which shares are matched exactly: every 1/2048 of each group (of more than four groups fewer, so that
+all together are about MOST), and every score that more share."""
 
 
 SAME_SHARE = 1e-13
@@ -38,25 +39,27 @@ class Scale:
 
     @cached_property
     def finder(self) -> Finder:
-        return Finder([np.concatenate(([-np.inf], self.y[1:-1]))])
+        return Finder([np.concatenate(([-np.inf], self.y[1:]))])
+
+    @cached_property
+    def slope(self) -> FloatArray:
+        """Slope after each knot; 0 after the last."""
+        return np.append(-inner_slope(self.y[:-1], -self.score[:-1], self.y[1:], -self.score[1:]), 0.0)
 
     @cached_property
     def below(self) -> FloatArray:
-        """The next number below each knot's score but the last, or the next knot's score where that is higher."""
-        return np.nextafter(self.score[:-1], self.score[1:])
+        """The next number below each knot's score (towards the next knot's): the highest score of places after it."""
+        return np.append(np.nextafter(self.score[:-1], self.score[1:]), self.score[-1])
 
     def to_score(self, y: FloatArray) -> FloatArray:
         """Fair scores of places from 0 to the last one."""
-        i = self.finder.find(np.zeros(len(y), dtype=np.int8), y)
-        begin, high, low = self.y.take(i), self.score.take(i), self.score.take(i + 1)
-        share = y - begin
-        share /= self.y.take(i + 1) - begin
-        score = low - high
-        score *= share
-        score += high
-        np.minimum(score, self.below.take(i), out=score)  # after a knot the score is below the knot's
-        np.maximum(score, low, out=score)
-        return np.where(share > 0, np.where(share < 1, score, low), high)
+        i = self.finder.find(None, y)
+        knot = self.score.take(i)
+        after = y - self.y.take(i)
+        score = after * self.slope.take(i)
+        score += knot
+        np.minimum(score, self.below.take(i), out=score)
+        return np.where(after > 0, score, knot)
 
     def to_place(self, threshold: float) -> float:
         """The last place whose score reaches a threshold; -1 if none does."""
@@ -83,7 +86,8 @@ def build_scale(
 
     Needs two distinct scores at least. ``people`` know the exact shares where the curves are thinned ones.
     """
-    marks, ties = zip(*(_landmarks(curve) for curve in curves), strict=True)
+    grid = min(GRID, max(1, MOST // len(curves)))
+    marks, ties = zip(*(_landmarks(curve, grid) for curve in curves), strict=True)
     above_ties = [_next_above(curve, tied) for curve in curves for tied in ties]
     scores = np.unique(np.concatenate([*marks, *above_ties]))[::-1]
     places = _places(walks, group_shares, pooled_share(people or curves, group_shares, scores))
@@ -108,10 +112,10 @@ def _untied(y: FloatArray, score: FloatArray) -> Scale:
     return Scale(y[rises], score[rises])
 
 
-def _landmarks(curve: RocCurve) -> tuple[FloatArray, FloatArray]:
-    """Highest and lowest score with a score for every 1/GRID of the group, and the scores that more people share."""
-    step = np.flatnonzero(np.diff(np.floor(curve.share * GRID)) > 0)
-    large = step[np.diff(curve.share)[step] * GRID > 1]
+def _landmarks(curve: RocCurve, grid: int) -> tuple[FloatArray, FloatArray]:
+    """Highest and lowest score with a score for every 1/grid of the group, and the scores that more people share."""
+    step = np.flatnonzero(np.diff(np.floor(curve.share * grid)) > 0)
+    large = step[np.diff(curve.share)[step] * grid > 1]
     index = np.unique(np.concatenate(([0, len(curve.thresholds) - 1], step)))
     return curve.thresholds[index], curve.thresholds[large]
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fairroc.core.chain import BoolArray, FloatArray, IntArray, freeze, ratio
+from fairroc.core.chain import BoolArray, FloatArray, IntArray, freeze, inner_slope, ratio
 from fairroc.core.kernel import Kernel
 from fairroc.core.ranges import ranges
 from fairroc.core.scale import Scale
@@ -55,7 +55,7 @@ def cells(kernel: Kernel, scale: Scale) -> Cells:
     origin = np.maximum(start, lowest)
     end = np.clip(np.nextafter(np.append(start[1:], np.inf), -np.inf), origin, max(ceiling, lowest))
     value, top = (_fair(kernel, block, scores, scale) for scores in (origin, end))
-    slope = _slope(origin, value, end, top)
+    slope = inner_slope(origin, value, end, top)
     slope[0] = 0.0  # scores below all fitted ones share the place of the lowest
     return Cells(start, block, origin, value, np.where(in_order[block], slope, np.nan))
 
@@ -70,16 +70,6 @@ def ordered_blocks(kernel: Kernel) -> BoolArray:
 def _fair(kernel: Kernel, block: IntArray, scores: FloatArray, scale: Scale) -> FloatArray:
     """Fair scores of people in blocks that keep their order (of others, anything)."""
     return scale.to_score(np.maximum(kernel.first[block] + ordered_place(kernel, block, scores), 0.0))
-
-
-def _slope(x: FloatArray, y: FloatArray, end: FloatArray, limit: FloatArray) -> FloatArray:
-    """Slopes from (x, y) towards (end, limit) that rounding does not carry above the limit."""
-    width = end - x
-    with np.errstate(over="ignore"):  # a cell may be narrower than any normal number
-        slope = np.clip(ratio(limit - y, width, 0.0), 0.0, np.finfo(np.float64).max)
-    for _ in range(4):
-        slope = np.where(y + width * slope > limit, np.nextafter(slope, 0.0), slope)
-    return np.where(y + width * slope > limit, 0.0, slope)
 
 
 def _knot_scores(kernel: Kernel, blocks: IntArray, scale: Scale) -> tuple[FloatArray, IntArray]:

@@ -89,16 +89,30 @@ def walk(curve: RocCurve, kernel: Kernel) -> Walk:
     ends = np.concatenate(([0], curve.index_at(kernel.thresholds)))
     blocks = _masses(curve, ends[:-1], ends[1:])
     own_block, own_level = _own_parts(kernel)
-    elsewhere = kernel.table[kernel.row]
-    chance = elsewhere[own_block, own_level]
-    elsewhere[own_block, own_level] = 0.0
-    even = np.concatenate((np.zeros((1, 3)), np.cumsum(elsewhere.T @ blocks, axis=0)))
+    chance = kernel.table[kernel.row[own_block], own_level]
+    even = np.cumsum(_elsewhere(kernel, blocks, own_block, own_level), axis=0)
+    even = np.concatenate((np.zeros((1, 3)), even))
     steps = _steps(curve, kernel, ends)
     slopes = _slopes(kernel, blocks, own_block, own_level, chance)
     order = np.lexsort((np.concatenate((steps[1], slopes[1])), np.concatenate((steps[0], slopes[0]))))
     y = np.concatenate((steps[0], slopes[0]))[order]
     gain = np.concatenate((steps[2], slopes[2]), axis=1)[:, order]
     return Walk(y, np.cumsum(gain, axis=1).T, even)
+
+
+def _elsewhere(kernel: Kernel, blocks: FloatArray, own_block: IntArray, own_level: IntArray) -> FloatArray:
+    """(levels, 3) shares of people whom the table sends to each level, but for those in their block's own part."""
+    rows, levels = kernel.table.shape
+    own = np.zeros((rows, levels), dtype=np.bool_)
+    single = np.bincount(kernel.row, minlength=rows)[kernel.row[own_block]] == 1
+    own[kernel.row[own_block[single]], own_level[single]] = True
+    per_row = np.stack([np.bincount(kernel.row, mass, rows) for mass in blocks.T], axis=1)
+    found: FloatArray = np.where(own, 0.0, kernel.table).T @ per_row
+    row, level, mass = kernel.row[own_block[~single]], own_level[~single], blocks[own_block[~single]]
+    taken = kernel.table[row, level][:, None] * mass
+    for c in range(3):
+        found[:, c] -= np.bincount(level, taken[:, c], levels)
+    return np.maximum(found, 0.0)
 
 
 def _masses(curve: RocCurve, begin: IntArray, end: IntArray) -> FloatArray:
