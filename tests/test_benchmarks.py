@@ -17,7 +17,7 @@ from benchmarks.__main__ import main
 from benchmarks.harness import child, data, document, envs, report, speed, store
 from benchmarks.harness.catalogue import DRAW, NAIVE, ORDER, PEERS, ROC_CURVE, SEARCH, THOUSAND, of_quality, of_speed
 from benchmarks.harness.children import Answer, run_tasks
-from benchmarks.harness.goals import goals
+from benchmarks.harness.goals import goals, start_goals
 from benchmarks.harness.measure import measure
 from benchmarks.harness.quality import auc_of, decision_of, gap_of
 from benchmarks.runners.fairroc import Loaded, Post, thousand_blocks
@@ -217,15 +217,19 @@ def test_what_failed_is_a_row_that_says_why() -> None:
     assert "| a peer | not available: no wheel |" in text
 
 
-def test_goals_are_computed_at_the_largest_size() -> None:
+def test_goals_are_computed_at_every_size() -> None:
     slow = dict.fromkeys(FIT, 10.0)
     small, large = records(slow, PREDICT, rows=10), records(FIT, PREDICT, rows=1000, memory=43 * MB)
-    found = {goal.text: goal for goal in goals(small + large, STARTUP)}
+    found = {goal.text: goal for goal in goals(small + large, 1000)}
     verdicts = [(goal.figure, goal.met) for goal in found.values()]
-    assert verdicts[:4] == [(2.0, False), (3.0, True), (2.5, True), (10.0, True)]
+    assert verdicts[:2] == [(2.0, False), (3.0, True)]
+    assert verdicts[3:5] == [(2.5, True), (10.0, True)]
+    assert [goal.figure for goal in goals(small + large, 10)][:2] == [1.0, 1.0]
     memory = found["extra memory of fit, default"]
     assert (memory.figure, memory.bound, memory.met) == (43.0, 42.0, False)
-    start = [goal for goal in found.values() if goal.unit == "ms"]
+    page = report.goals_section({"meta": META, "records": small + large, "startup": STARTUP})
+    assert "| ≥ 2.5 × | 1.00 ×, not met | 2.00 ×, not met |" in page
+    start = start_goals(STARTUP)
     assert [goal.met for goal in start] == [True, False]
     assert start[0].figure == pytest.approx(80)
 
@@ -233,8 +237,8 @@ def test_goals_are_computed_at_the_largest_size() -> None:
 def test_a_goal_without_a_figure_is_not_met_by_silence() -> None:
     broken = [record for record in records(FIT, PREDICT) if record["title"] != ROC_CURVE.title]
     broken.append({"rows": 1000, "title": ROC_CURVE.title, "timed": ["fit"], "error": "why"})
-    assert goals(broken, STARTUP)[0].met is None
-    assert "| – | not measured |" in report.goals_section({"meta": META, "records": broken, "startup": STARTUP})
+    assert goals(broken, 1000)[0].met is None
+    assert "| not measured |" in report.goals_section({"meta": META, "records": broken, "startup": STARTUP})
 
 
 def quality_results() -> dict[str, Any]:

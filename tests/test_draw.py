@@ -23,6 +23,7 @@ from hypothesis import strategies as st
 
 from fairroc import draw, xxh64
 from fairroc.draw import (
+    IntegerDraws,
     derive_seed,
     effective_salt,
     key_fingerprint,
@@ -565,3 +566,14 @@ def test_global_numpy_state_is_untouched():
     assert before[0] == after[0]
     assert np.array_equal(before[1], after[1])
     assert before[2:] == after[2:]
+
+
+@given(st.lists(st.integers(-(2**63), 2**63 - 1), min_size=1, max_size=50), st.booleans())
+def test_integer_draws_are_the_draws_of_the_ids(ids, keyed):
+    """Some rows, all rows, a slice: the numbers that hashing all ids gives."""
+    values, key = np.array(ids, dtype=np.int64), "a secret of 16 bytes" if keyed else None
+    every = uniforms_from_ids(values, salt=5, key=key)
+    draws = IntegerDraws.of(values, salt=5, key=key)
+    rows = np.arange(len(ids))[::-2]
+    assert np.array_equal(draws.at(rows), every[rows])
+    assert np.array_equal(draws.at(slice(1, None)), every[1:])

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairroc.core import fairmap
-from fairroc.core.fairmap import FairMap
+from fairroc.core.fairmap import FairMap, Lottery
 from fairroc.core.kernel import Kernel, drawn_kernel, ordered_kernel
 from fairroc.core.scale import Scale, build_scale
 from fairroc.core.segments import cells
@@ -57,7 +57,7 @@ def test_fair_scores_are_those_of_kernel_and_scale(population, epsilon, norm, bu
     kernels, scale = made(population, epsilon, norm, build)
     table = FairMap(kernels, scale)
     scores, groups, uniforms = some_rows(population, seed)
-    fair = table.scores(scores, groups, uniforms.take)
+    fair = table.scores(scores, groups, uniforms.__getitem__)
     place = np.array([drawn_place(kernels[g], s, u) for g, s, u in zip(groups, scores, uniforms, strict=True)])
     slack = 1e-11
     best, worst = (scale.to_score(np.clip(place + move, 0, scale.y[-1])) for move in (-slack, slack))
@@ -97,8 +97,26 @@ def test_order_is_kept(population, epsilon, norm):
     for g, part in enumerate(population):
         scores = np.unique(np.concatenate((part.scores, np.nextafter(part.scores, 1e308), part.scores / 3)))
         for u in (0.0, 0.3, 0.99):
-            fair = table.scores(scores, np.full(len(scores), g, dtype=np.int8), np.full(len(scores), u).take)
+            fair = table.scores(scores, np.full(len(scores), g, dtype=np.int8), np.full(len(scores), u).__getitem__)
             assert (np.diff(fair) >= -1e-12 * np.abs(fair).max() - 1e-323).all()
+
+
+@given(st.integers(1, 12), st.integers(1, 40), SEEDS)
+def test_the_lottery_draws_by_cumulated_sums(rows, outcomes, seed):
+    """For numbers on the bounds, beside them and anywhere: the outcome is that of a plain search."""
+    rng = np.random.default_rng(seed)
+    table = rng.random((rows, outcomes)) ** 6 * (rng.random((rows, outcomes)) < 0.6)
+    table[np.arange(rows), rng.integers(0, outcomes, rows)] += rng.random(rows) + 1e-3
+    table /= table.sum(axis=1, keepdims=True)
+    total = np.minimum(np.cumsum(table, axis=1), 1.0)
+    for row in range(rows):
+        exact = total[row][total[row] < 1.0]
+        u = np.concatenate((rng.random(20), exact, np.nextafter(exact, 0.0), [0.0, 1 - 2**-53]))
+        outcome, place = Lottery(table).draw(np.full(len(u), row), u)
+        last = int(np.flatnonzero(table[row])[-1])
+        assert outcome.tolist() == np.minimum(np.searchsorted(total[row], u, side="right"), last).tolist()
+        assert ((place >= 0) & (place <= 1)).all()
+        assert np.abs(np.append(0.0, total[row])[outcome] + place * table[row, outcome] - u).max() <= 1e-12
 
 
 def test_chunks_do_not_matter(monkeypatch: pytest.MonkeyPatch):
@@ -107,8 +125,8 @@ def test_chunks_do_not_matter(monkeypatch: pytest.MonkeyPatch):
     population = [Sample(labels * d + rng.normal(size=400), labels) for d in (0.5, 1.5)]
     table = FairMap(*made(population, 0.1, 1, ordered_kernel))
     scores, groups, uniforms = some_rows(population, 4, 1000)
-    whole = table.scores(scores, groups, uniforms.take)
+    whole = table.scores(scores, groups, uniforms.__getitem__)
     chance = table.chance(scores, groups, 0.5)
     monkeypatch.setattr(fairmap, "CHUNK", 7)
-    assert (table.scores(scores, groups, uniforms.take) == whole).all()
+    assert (table.scores(scores, groups, uniforms.__getitem__) == whole).all()
     assert (table.chance(scores, groups, 0.5) == chance).all()

@@ -167,13 +167,13 @@ class IntegerDraws:
         """For the ids of rows, a model's salt and its key."""
         return cls(ids, derive_seed(salt, key))
 
-    def at(self, rows: NDArray[np.intp]) -> NDArray[np.float64]:
+    def at(self, rows: NDArray[np.intp] | slice) -> NDArray[np.float64]:
         """The draws of some rows, as :func:`uniforms_from_ids` gives them.
 
         >>> IntegerDraws.of(np.array([101, 102]), salt=7).at(np.array([1])).round(4)
         array([0.8216])
         """
-        return _to_uniforms(xxh64_ints(self.ids.take(rows), self.seed))
+        return _to_uniforms(xxh64_ints(self.ids[rows], self.seed))
 
 
 def _to_uniforms(h: U64) -> NDArray[np.float64]:

@@ -167,9 +167,9 @@ class FairModel:
 
     def fair_scores(self, columns: ScoreColumns, uniforms: FloatArray) -> FloatArray:
         """Fair scores of checked columns with given uniform numbers in [0, 1)."""
-        return self._fair(columns, uniforms.take)
+        return self._fair(columns, uniforms.__getitem__)
 
-    def _fair(self, columns: ScoreColumns, uniforms: Callable[[IntArray], FloatArray]) -> FloatArray:
+    def _fair(self, columns: ScoreColumns, uniforms: Callable[[IntArray | slice], FloatArray]) -> FloatArray:
         if self.scale is None:
             return columns.scores.copy()
         return self._map.scores(columns.scores, columns.groups, uniforms)

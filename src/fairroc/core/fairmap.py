@@ -96,7 +96,10 @@ class FairMap:
         self.cell_row = row[self.block]
 
     def scores(
-        self, scores: FloatArray, groups: NDArray[np.signedinteger[Any]], uniforms: Callable[[IntArray], FloatArray]
+        self,
+        scores: FloatArray,
+        groups: NDArray[np.signedinteger[Any]],
+        uniforms: Callable[[IntArray | slice], FloatArray],
     ) -> FloatArray:
         """Fair scores; ``uniforms(rows)`` gives the uniform numbers of the rows that are drawn."""
         fair = np.empty(len(scores))
@@ -104,11 +107,11 @@ class FairMap:
             part = slice(begin, begin + CHUNK)
             found = self.finder.find(groups[part], scores[part])
             out = fair[part]
-            if self.any_ordered:
-                self._in_order(found, scores[part], out)
-                drawn = np.flatnonzero(np.isnan(out))
-            else:
-                drawn = np.arange(len(out))
+            if not self.any_ordered:
+                out[:] = self.scale.to_score(self._place(found, uniforms(part)))
+                continue
+            self._in_order(found, scores[part], out)
+            drawn = np.flatnonzero(np.isnan(out))
             if len(drawn):
                 out[drawn] = self.scale.to_score(self._place(found.take(drawn), uniforms(drawn + begin)))
         return fair

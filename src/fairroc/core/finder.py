@@ -13,7 +13,7 @@ from fairroc.core.chain import FloatArray, IntArray
 LEAST, MOST, TOTAL = 1 << 10, 1 << 15, 1 << 18
 """Buckets of a list, and of all lists together: tables that fit the cache."""
 
-PER_ENTRY = 32
+PER_ENTRY = 128
 """Buckets for each entry of the longest list."""
 
 FEW = 0.02
