@@ -119,6 +119,7 @@ class FairMap:
     def chance(self, scores: FloatArray, groups: NDArray[np.signedinteger[Any]], threshold: float) -> FloatArray:
         """Probability that the fair score reaches a threshold."""
         place = self.scale.to_place(threshold)
+        before = self.table[:, : max(int(place), 0)].sum(axis=1)
         rate = np.empty(len(scores))
         for begin in range(0, len(rate), CHUNK):
             part = slice(begin, begin + CHUNK)
@@ -127,7 +128,7 @@ class FairMap:
             self._in_order(found, scores[part], fair)
             drawn = np.flatnonzero(np.isnan(fair))
             rate[part] = fair >= threshold
-            rate[begin + drawn] = self._chance(self.block.take(found.take(drawn)), place)
+            rate[begin + drawn] = self._chance(self.block.take(found.take(drawn)), place, before)
         return rate
 
     def _in_order(self, found: IntArray, scores: FloatArray, out: FloatArray) -> None:
@@ -146,8 +147,8 @@ class FairMap:
         place += level
         return place
 
-    def _chance(self, block: IntArray, place: float) -> FloatArray:
-        """Probability of a place up to ``place`` in blocks that are drawn."""
+    def _chance(self, block: IntArray, place: float, before: FloatArray) -> FloatArray:
+        """Probability of a place up to ``place`` in blocks that are drawn; ``before``: of an earlier level, by row."""
         levels = self.table.shape[1]
         if place < 0 or place >= levels:
             return np.full(len(block), float(place >= levels))
@@ -155,7 +156,7 @@ class FairMap:
         begin, end = self._part(block, np.full(len(block), level))
         share = np.clip(ratio(place - level - begin, end - begin, place - level >= begin), 0.0, 1.0)
         row = self.row.take(block)
-        rate: FloatArray = self.table[:, :level].sum(axis=1)[row] + share * self.table[row, level]
+        rate: FloatArray = before[row] + share * self.table[row, level]
         return np.minimum(rate, 1.0)
 
     def _part(self, block: IntArray, level: IntArray) -> tuple[FloatArray, FloatArray]:
