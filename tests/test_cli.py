@@ -319,6 +319,43 @@ def test_fit_ties(tmp_path: Path, run: Run, ties: str) -> None:
     assert ran.json["gap"] <= 0.2 + 1e-12
 
 
+def test_fit_by_the_papers_method(tmp_path: Path, run: Run) -> None:
+    """A default number of queries, a report of the algorithm in JSON and text, and a model that transforms."""
+    target, data = tmp_path / "m.json", write(tmp_path)
+    options = ("fit", data, *ROLES, "--epsilon", 0.05, "--method", "froc", "--ties", "draw", "-o", target)
+    found = run(*options, "--format", "json").json
+    assert (found["method"], FairModel.load(target).method, FairModel.load(target).queries) == ("froc", "froc", 100)
+    assert found["gap"] <= 0.05 + 1e-12
+    assert len(found["froc"]["gaps"]) == found["froc"]["queries"] <= 100
+    assert [group["group"] for group in found["froc"]["groups"]] == ["F", "M"]
+    text = run(*options).out
+    assert "method froc" in text and f"Algorithm 1 at {found['froc']['queries']} distinct queries" in text
+    roles = ("--score", "p", "--group", "sex", "--id", "id", "--model", target)
+    assert run("transform", data, *roles, "-o", tmp_path / "out.csv").code == 0
+
+
+@pytest.mark.parametrize("suffix", [".png", ".svg"])
+def test_froc_draws_one_index(tmp_path: Path, run: Run, suffix: str) -> None:
+    """The pair that is drawn, in text and JSON, and a picture of the right kind."""
+    pytest.importorskip("matplotlib")
+    picture = tmp_path / f"froc{suffix}"
+    options = ("froc", write(tmp_path), *ROLES, "--epsilon", 0.05, "--queries", 40, "--index", 20, "-o", picture)
+    found = run(*options, "--format", "json").json
+    assert (found["index"], found["epsilon"]) == (20, 0.05)
+    assert {found["upper"], found["lower"]} == {"F", "M"}
+    assert picture.read_bytes().startswith(b"\x89PNG" if suffix == ".png" else b"<?xml")
+    ran = run(*options, "--upper", found["upper"])
+    assert ran.code == 0 and f"Query 20 of {found['queries']}" in ran.out and found["shift"] in ran.out
+
+
+def test_froc_without_matplotlib(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fairroc.plot.find_spec", lambda name: None)
+    ran = run("froc", write(tmp_path), *ROLES, "--epsilon", 0.05, "--index", 20, "-o", tmp_path / "froc.png")
+    assert (ran.code, ran.out) == (2, "")
+    assert "a picture needs matplotlib; install it with" in ran.err
+    assert not (tmp_path / "froc.png").exists()
+
+
 def test_fit_weight_and_pos_label(tmp_path: Path, run: Run) -> None:
     """Weights are row repetitions, for the fit as well."""
     options = ("--epsilon", 0.05, "--format", "json", "-o", tmp_path / "m.json")
@@ -577,7 +614,7 @@ class Bad:
 
     name: str
     words: str
-    commands: str = "audit fit transform"
+    commands: str = "audit fit transform froc"
     rows: Callable[[list[Row]], list[Row]] = list
     content: str | None = None
     data: str = "d.csv"
@@ -591,40 +628,40 @@ BAD = [
     # the data's values
     Bad("unseen group", r"knows the groups 'F', 'M', but 1 of 800 rows are of 'X'.*--on-unknown-group", "transform",
         with_value("sex", "X")),
-    Bad("one group only", r"one group only: 'F' holds all 800 rows", "audit fit", everywhere("sex", "F")),
-    Bad("one label in a group", r"group 'M' has \d+ rows, all with label 0", "audit fit", one_label_in_m),
-    Bad("one label", r"must hold both labels, but all 800 rows have label 1", "audit fit", everywhere("y", "1")),
+    Bad("one group only", r"one group only: 'F' holds all 800 rows", "audit fit froc", everywhere("sex", "F")),
+    Bad("one label in a group", r"group 'M' has \d+ rows, all with label 0", "audit fit froc", one_label_in_m),
+    Bad("one label", r"must hold both labels, but all 800 rows have label 1", "audit fit froc", everywhere("y", "1")),
     Bad("NaN score", r"scores must not be missing, but 1 of 800", rows=with_value("p", "nan")),
     Bad("infinite score", r"scores must be finite, but 1 of 800", rows=with_value("p", "inf")),
     Bad("minus infinite score", r"scores must be finite, but 1 of 800", rows=with_value("p", "-inf")),
     Bad("missing score", r"scores must not be missing, but 1 of 800", rows=with_value("p", "")),
     Bad("missing scores", r"scores must not be missing, but 800 of 800", rows=everywhere("p", "")),
-    Bad("missing label", r"y must not be missing, but 1 of 800", "audit fit", with_value("y", "")),
-    Bad("missing group", r"must not be missing, but 1 of 800 .*--missing group\) to make them", "audit fit",
+    Bad("missing label", r"y must not be missing, but 1 of 800", "audit fit froc", with_value("y", "")),
+    Bad("missing group", r"must not be missing, but 1 of 800 .*--missing group\) to make them", "audit fit froc",
         with_value("sex", "")),
     Bad("missing group", r"but 1 of 800 are; the model has no group for missing values: .*refit", "transform",
         with_value("sex", "")),
-    Bad("third label", r"y must hold two values, got 3: .*2 \(1 row\)", "audit fit", with_value("y", "2")),
-    Bad("labels of two words", r"y holds .*'no'.*; pass pos_label= \(.*--pos-label\)", "audit fit", lambda rows: [
+    Bad("third label", r"y must hold two values, got 3: .*2 \(1 row\)", "audit fit froc", with_value("y", "2")),
+    Bad("labels of two words", r"y holds .*'no'.*; pass pos_label= \(.*--pos-label\)", "audit fit froc", lambda rows: [
         {**row, "y": "yes" if row["y"] == "1" else "no"} for row in rows
     ]),
-    Bad("text as score", r"column 'p' must hold numbers; row 4 .*holds 'high'", "audit fit",
+    Bad("text as score", r"column 'p' must hold numbers; row 4 .*holds 'high'", "audit fit froc",
         with_value("p", "high")),
     Bad("text as score", r"column 'p' must hold numbers; row 4 .*holds 'high'", "transform", with_value("p", "high")),
     Bad("foreign digits", r"column 'p' must hold numbers; row 4 .*holds '٣'", "transform", with_value("p", "٣")),
-    Bad("truth values as score", r"scores must be real numbers", "audit fit", everywhere("p", "true")),
-    Bad("negative weight", r"sample_weight .*--weight.* must be >= 0, but 1 of 800", "audit fit", with_value("w", "-1"),
-        options={"--weight": "w"}),
-    Bad("text as weight", r"column 'w' must hold numbers; row 4 .*holds 'much'", "audit fit", with_value("w", "much"),
-        options={"--weight": "w"}),
+    Bad("truth values as score", r"scores must be real numbers", "audit fit froc", everywhere("p", "true")),
+    Bad("negative weight", r"sample_weight .*--weight.* must be >= 0, but 1 of 800", "audit fit froc",
+        with_value("w", "-1"), options={"--weight": "w"}),
+    Bad("text as weight", r"column 'w' must hold numbers; row 4 .*holds 'much'", "audit fit froc",
+        with_value("w", "much"), options={"--weight": "w"}),
     Bad("float id", r"1 of 800 read like floats; the first is '7\.0' in row 4 ", "transform", with_value("id", "7.0")),
     Bad("missing id", r"Every row needs an id, but 1 of 800 ids are missing", "transform", with_value("id", "")),
     # the data's columns and files
     Bad("missing column", r"no column 'sexe'; columns: .*'sex'.*Did you mean 'sex'\?", options={"--group": "sexe"}),
     Bad("missing score column", r"no column 'zzz'; columns: .*'p'", options={"--score": "zzz"}),
-    Bad("missing label column", r"no column 'Y'; columns: .*'y'", "audit fit", options={"--label": "Y"}),
+    Bad("missing label column", r"no column 'Y'; columns: .*'y'", "audit fit froc", options={"--label": "Y"}),
     Bad("missing id column", r"no column 'ids'; .*Did you mean 'id'\?", "transform", options={"--id": "ids"}),
-    Bad("missing weight column", r"no column 'ww'", "audit fit", options={"--weight": "ww"}),
+    Bad("missing weight column", r"no column 'ww'", "audit fit froc", options={"--weight": "ww"}),
     Bad("twice the same group", r"the same (group )?column is named twice", more=("--group", "sex")),
     Bad("empty file", r"d\.csv' must hold a table, but it is empty", content=""),
     Bad("header only", r"d\.csv' must hold at least one row of data", content="id,p,y,sex\n"),
@@ -633,11 +670,11 @@ BAD = [
     Bad("unknown suffix", r"file name must end in one of \.csv.*got '.*d\.xlsx'", data="d.xlsx", content="PK"),
     Bad("no Parquet", r"cannot read '.*d\.parquet'", data="d.parquet", content="p,y\n1,2\n"),
     # epsilon, norm and the other options
-    Bad("epsilon -1", r"epsilon must lie in \[0, 2\].*-1", "audit fit", options={"--epsilon": "-1"}),
-    Bad("epsilon 2.5", r"epsilon must lie in \[0, 2\].*2\.5", "audit fit", options={"--epsilon": "2.5"}),
-    Bad("epsilon nan", r"epsilon must lie in \[0, 2\].*nan", "audit fit", options={"--epsilon": "nan"}),
-    Bad("epsilon abc", r"--epsilon: must be a number, 'abc' came", "audit fit", options={"--epsilon": "abc"}),
-    Bad("epsilon in two lines", r"must be a number, 'a b' came", "audit fit", options={"--epsilon": "a\nb"}),
+    Bad("epsilon -1", r"epsilon must lie in \[0, 2\].*-1", "audit fit froc", options={"--epsilon": "-1"}),
+    Bad("epsilon 2.5", r"epsilon must lie in \[0, 2\].*2\.5", "audit fit froc", options={"--epsilon": "2.5"}),
+    Bad("epsilon nan", r"epsilon must lie in \[0, 2\].*nan", "audit fit froc", options={"--epsilon": "nan"}),
+    Bad("epsilon abc", r"--epsilon: must be a number, 'abc' came", "audit fit froc", options={"--epsilon": "abc"}),
+    Bad("epsilon in two lines", r"must be a number, 'a b' came", "audit fit froc", options={"--epsilon": "a\nb"}),
     Bad("no epsilon", r"required: --epsilon", "fit", options={"--epsilon": None}),
     Bad("norm 2", r"norm must be 1 or 'inf' to fit, got '2'", "fit", options={"--norm": "2"}),
     Bad("norm 0.5", r"norm must be a number p >= 1 or 'inf', got '0\.5'", "audit", options={"--norm": "0.5"}),
@@ -646,8 +683,17 @@ BAD = [
     Bad("queries 2.5", r"--queries: must be a whole number, '2\.5' came", "fit", options={"--queries": "2.5"}),
     Bad("hash x", r"hash must be 'xxh64' or 'blake2b'; 'x' came", "fit", options={"--hash": "x"}),
     Bad("method x", r"method must be .*'optimal'.*'x' came", "fit", options={"--method": "x"}),
-    Bad("no such pos-label", r"pos_label must be one of the labels", "audit fit", options={"--pos-label": "7"}),
-    Bad("missing x", r"--missing: invalid choice: 'x'", "audit fit", options={"--missing": "x"}),
+    Bad("method froc with norm inf", r"norm must be 1 for method='froc'.*'inf' came\. Take norm=1", "fit",
+        options={"--method": "froc", "--norm": "inf"}),
+    Bad("index 0", r"index must lie from 1 .* to \d+, .*; 0 came\. Take another", "froc", options={"--index": "0"}),
+    Bad("index 101", r"index must lie from 1 .* to \d+, .*; 101 came\. Take another", "froc",
+        options={"--index": "101"}),
+    Bad("index 1.5", r"--index: must be a whole number, '1\.5' came", "froc", options={"--index": "1.5"}),
+    Bad("no index", r"required: --index", "froc", options={"--index": None}),
+    Bad("no such upper group", r"upper must be a group of the data; 'X' came\. Name one of 'F', 'M'", "froc",
+        options={"--upper": "X"}),
+    Bad("no such pos-label", r"pos_label must be one of the labels", "audit fit froc", options={"--pos-label": "7"}),
+    Bad("missing x", r"--missing: invalid choice: 'x'", "audit fit froc", options={"--missing": "x"}),
     Bad("format xml", r"--format: invalid choice: 'xml'", options={"--format": "xml"}),
     Bad("unknown option", r"unrecognized arguments: --fast", more=("--fast",)),
     # draws and keys
@@ -682,7 +728,9 @@ BAD = [
     Bad("unknown output suffix", r"must end in one of \.json, got '.*out\.txt'", "fit",
         options={"-o": "{folder}/out.txt"}),
     Bad("unknown output suffix", r"must end in one of \.csv", "transform", options={"-o": "{folder}/out.xlsx"}),
-    Bad("no output", r"required: -o/--output", "fit transform", options={"-o": None}),
+    Bad("unknown output suffix", r"must end in one of \.png, \.pdf, \.svg, got '.*out\.txt'", "froc",
+        options={"-o": "{folder}/out.txt"}),
+    Bad("no output", r"required: -o/--output", "fit transform froc", options={"-o": None}),
     Bad("target column is there", r"already has a column 'w'; name another with --column", "transform",
         options={"--column": "w"}),
     Bad("default target column is there", r"already has a column 'p_fair'", "transform",
@@ -692,6 +740,14 @@ BAD = [
 USUAL: dict[str, dict[str, str | None]] = {
     "audit": {"--score": "p", "--label": "y", "--group": "sex"},
     "fit": {"--score": "p", "--label": "y", "--group": "sex", "--epsilon": "0.05", "-o": "{folder}/out.json"},
+    "froc": {
+        "--score": "p",
+        "--label": "y",
+        "--group": "sex",
+        "--epsilon": "0.05",
+        "--index": "50",
+        "-o": "{folder}/out.png",
+    },
     "transform": {
         "--score": "p",
         "--group": "sex",
@@ -739,7 +795,7 @@ def test_bad_input(tmp_path: Path, run: Run, model: Path, bad: Bad, command: str
     arguments = prepare(tmp_path, bad, command, model)
     for old in (None, "old content"):
         if old is not None:
-            for name in ("out.json", "out.csv", "out.txt", "out.xlsx"):
+            for name in ("out.json", "out.csv", "out.txt", "out.xlsx", "out.png"):
                 (tmp_path / name).write_text(old)
         before = files_in(tmp_path)
         ran = run(*arguments)
@@ -783,11 +839,11 @@ def test_no_memory_and_interruption(
 def test_python_m_help() -> None:
     done = shell(sys.executable, "-m", "fairroc", "--help")
     assert (done.returncode, done.stderr) == (0, "")
-    for word in ("audit", "fit", "transform", "demo", "CSV"):
+    for word in ("audit", "fit", "transform", "froc", "demo", "CSV"):
         assert word in done.stdout
 
 
-@pytest.mark.parametrize("command", ["audit", "fit", "transform"])
+@pytest.mark.parametrize("command", ["audit", "fit", "transform", "froc"])
 def test_help_of_every_command_names_its_options(run: Run, command: str) -> None:
     ran = run(command, "--help")
     assert (ran.code, ran.err) == (0, "")

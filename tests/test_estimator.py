@@ -231,6 +231,9 @@ def test_in_pipelines_and_column_transformers() -> None:
         pipe.fit(table, ROWS.y, sensitive_features=ROWS.groups)
         assert same_bits(pipe.transform(table, **HOW), fair[:, None])
         assert np.array_equal(pipe.predict(table, **HOW), fair >= 0.5)
+        assert np.array_equal(pipe.predict(table, threshold=0.8, **HOW), fair >= 0.8)
+        drawn = {"sensitive_features": ROWS.groups, "random_state": 3}
+        assert same_bits(pipe.transform(table, **drawn), pipe[-1].transform(table[["p"]], **drawn))
         columns = ColumnTransformer([("fair", clone(make), ["p"])], remainder="passthrough")
         out = columns.set_output(transform="pandas").fit_transform(table, ROWS.y, **HOW)
         assert list(out) == ["fair__p_fair", "remainder__age"]

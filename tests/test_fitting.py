@@ -52,7 +52,7 @@ def columns_of(rows: Rows):
         ({"epsilon": True}, r"epsilon must lie in \[0, 2\].*True"),
         ({"norm": 2}, "norm must be 1 or 'inf' to fit, got 2"),
         ({"norm": True}, "norm must be 1 or 'inf' to fit, got True"),
-        ({"method": "best"}, "method must be 'optimal'.*; 'best' came"),
+        ({"method": "best"}, "method must be 'optimal' or 'froc'; 'best' came"),
         ({"ties": "coin"}, "ties must be 'draw' or 'order'; 'coin' came"),
         ({"hash": "md5"}, "hash must be 'xxh64' or 'blake2b'; 'md5' came"),
         ({"queries": 1}, r"queries must be a whole number from 2 to 10,000,000 \(or None for all scores\); 1 came"),

@@ -269,3 +269,22 @@ def test_crossing_curves_stay_unfair_where_line_13_keeps_queries():
     assert (done.shift == Shift.HYPOGRAPH).sum() == 45
     assert done.projected.sum() == 19
     assert done.gap.max() == pytest.approx(0.61, abs=0.005)
+
+
+def test_crossing_curves_do_not_depend_on_the_order_of_the_groups():
+    """The lower curve of a stretch is what it was before its own moves in other stretches."""
+    rng = np.random.default_rng(4)
+    y = rng.random((2, 300)) < 0.5
+    spread = np.where(y, np.array([[2.5], [0.6]]), np.array([[1.0], [1.0]]))
+    scores = 1 / (1 + np.exp(-(y * 0.8 + spread * rng.normal(size=y.shape))))
+    curves = [roc_curve(s, label) for s, label in zip(scores, y, strict=True)]
+    grid = np.linspace(0, 1, 40)[::-1]
+    done, turned_round = froc(curves, grid, 0.05), froc(curves[::-1], grid, 0.05)
+    assert len(np.unique(done.order, axis=0)) == 2
+    assert (done.points == turned_round.points[::-1]).all()
+    assert (done.shift == turned_round.shift[::-1]).all()
+    first, second = diagnose(done, curves), diagnose(turned_round, curves[::-1])
+    assert (first.between == second.between[::-1]).all()
+    for group, index in ((0, 5), (1, 5), (0, 35), (1, 35)):
+        if done.rank[group, index] == 1:
+            assert (done.lower_curve(group, index) == done.queries[1 - group]).all()

@@ -30,7 +30,10 @@ LAYERS = (
         "classifier",
     ),
     ("estimator", "crossfit", "training", "model_selection"),
-    ("model", "modelfile", "fitting", "solving", "population", "certificate", "auditing", "expectation"),
+    (
+        *("model", "modelfile", "fitting", "solving", "population", "certificate", "froc_report", "froc_index"),
+        *("auditing", "expectation"),
+    ),
     ("columns", "draw", "files", "datasets.*", "factorise", "checks", "xxh64", "sensitive", "secret"),
     ("core", "core.fairmap"),
     ("core.segments",),

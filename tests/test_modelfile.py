@@ -18,7 +18,7 @@ from fairroc import FairModel, FairROC, __version__
 from fairroc.columns import read_columns
 from fairroc.errors import ModelFileError
 from fairroc.fitting import Options, fit
-from fairroc.modelfile import FORMAT, VERSION, _checksum, _pretty
+from fairroc.modelfile import FORMAT, VERSION, _checksum, pretty
 from strategies import NORMS
 from test_pipeline import DATE, EPSILONS, TIES, Rows, fitted, normal_rows, same_bits, worlds
 
@@ -207,7 +207,7 @@ def test_a_missing_checksum_is_refused():
 def test_layout_does_not_matter():
     """Only the data are summed: another indentation is the same model."""
     assert FairModel.from_json(json.dumps(json.loads(TEXT), indent=7)).to_json() == TEXT
-    assert json.loads(_pretty(json.loads(TEXT))) == json.loads(TEXT)
+    assert json.loads(pretty(json.loads(TEXT))) == json.loads(TEXT)
 
 
 # ---- structure, with a checksum that fits ------------------------------------------------------------------
@@ -263,6 +263,7 @@ BROKEN = {
     "salt beyond 64 bits": (put("salt", str(2**63)), "64-bit"),
     "queries text": (put("queries", "all"), "'queries' must be"),
     "method number": (put("method", 1), "'method' must be str"),
+    "unknown method": (put("method", "best"), "method must be 'optimal' or 'froc'"),
     "key fingerprint": (put("key_fingerprint", 1), "'key_fingerprint' must be"),
     "unchanged number": (put("unchanged", 0), "true or false"),
     "levels float": (put("levels", 3.0), "'levels' must be int"),

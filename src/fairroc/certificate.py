@@ -12,6 +12,7 @@ from fairroc.core.optimal import optimal
 from fairroc.core.roc import PlaLoss, pla_loss
 from fairroc.core.walk import drawn_shares
 from fairroc.fitting import Fitted
+from fairroc.froc_report import FrocReport, froc_report
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +42,8 @@ class GroupCertificate:
 class Certificate:
     """Exact expectations over the draw on the fitted people, and an upper bound for every fair randomised score.
 
-    "Exact" is to rounding: a gap that exceeds epsilon by no more than 1e-12 is stated as epsilon.
+    "Exact" is to rounding: a gap that exceeds epsilon by no more than 1e-12 is stated as epsilon. ``froc`` says what
+    the paper's method did, where it was asked for and the score had to change.
     """
 
     epsilon: float
@@ -59,6 +61,7 @@ class Certificate:
     gap: float
     groups: tuple[GroupCertificate, ...]
     seconds: float
+    froc: FrocReport | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, ready for JSON."""
@@ -70,6 +73,7 @@ def certify(fitted: Fitted) -> Certificate:
     begin = time.perf_counter()
     model, raw, done = fitted.model, fitted.raw, fitted.performance
     hulls = [curve.hull for curve in raw.curves]
+    report = froc_report(fitted)
     bound = pooled_bound(hulls, raw.weights0, raw.weights1, model.epsilon, model.norm)
     return Certificate(
         epsilon=model.epsilon,
@@ -85,7 +89,8 @@ def certify(fitted: Fitted) -> Certificate:
         auc_bound=bound.auc,
         gap_before=fitted.before.gap,
         gap=model.epsilon if model.epsilon < done.gap <= model.epsilon + ROUNDING else done.gap,
-        groups=tuple(_group(fitted, g, fair) for g, fair in enumerate(_fair_aucs(fitted))),
+        groups=tuple(_group(fitted, g, fair, report) for g, fair in enumerate(_fair_aucs(fitted))),
+        froc=report,
         seconds=time.perf_counter() - begin,
     )
 
@@ -98,7 +103,7 @@ def _fair_aucs(fitted: Fitted) -> list[float]:
     return [curve.auc for curve in optimal(hulls, fitted.model.epsilon, fitted.model.norm).curves]
 
 
-def _group(fitted: Fitted, g: int, fair: float) -> GroupCertificate:
+def _group(fitted: Fitted, g: int, fair: float, report: FrocReport | None) -> GroupCertificate:
     model, raw = fitted.model, fitted.raw.curves[g]
     record = model.groups[g]
     transport, tie = (0.0, 0.0) if model.unchanged else drawn_shares(raw, model.kernels[g])
@@ -113,5 +118,13 @@ def _group(fitted: Fitted, g: int, fair: float) -> GroupCertificate:
         randomised_share=transport + tie,
         transport_share=transport,
         tie_share=tie,
-        pla_loss=None if model.queries is None else pla_loss(fitted.population.curves[g]),
+        pla_loss=_pla_loss(fitted, g, report),
     )
+
+
+def _pla_loss(fitted: Fitted, g: int, report: FrocReport | None) -> PlaLoss | None:
+    """What knowing a group's curve at the queries only can lose."""
+    if report is not None:
+        losses = report.groups[g].losses
+        return PlaLoss(losses.pla_bound, losses.pla_paper)
+    return None if fitted.model.queries is None else pla_loss(fitted.population.curves[g])

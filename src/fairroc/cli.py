@@ -1,4 +1,4 @@
-"""The command line: `fairroc audit`, `fit`, `transform`, `demo`.
+"""The command line: `fairroc audit`, `fit`, `transform`, `froc`, `demo`.
 
 Data goes to standard output, words to standard error. Exit 0: done; 1: an audit found a gap above epsilon; 2: could
 not run (one line says why, and no output file is touched).
@@ -91,6 +91,7 @@ def _parser() -> argparse.ArgumentParser:
     _audit_parser(commands)
     _fit_parser(commands)
     _transform_parser(commands)
+    _froc_parser(commands)
     demo = commands.add_parser("demo", help="run the whole way on a real data set and leave the results in a folder")
     demo.add_argument("-o", "--output", default="demo", metavar="FOLDER", help="folder for the results (default: demo)")
     demo.add_argument("--epsilon", type=_number, default=0.05, help="allowed gap (default: 0.05)")
@@ -115,8 +116,12 @@ def _fit_parser(commands: Any) -> None:
     _data_arguments(parser)
     parser.add_argument("--epsilon", type=_number, required=True, metavar="E", help="allowed gap, 0 to 2")
     parser.add_argument("--norm", default="1", metavar="1|inf", help="|dFPR| + |dTPR|, or the larger (default: 1)")
-    parser.add_argument("--method", default="optimal", metavar="M", help="optimal (default)")
-    parser.add_argument("--queries", type=_whole, metavar="K", help="look at K equidistant thresholds only")
+    parser.add_argument(
+        "--method", default="optimal", metavar="optimal|froc", help="the optimum (default), or the paper's"
+    )
+    parser.add_argument(
+        "--queries", type=_whole, metavar="K", help="look at K equidistant thresholds only (froc: 100 by default)"
+    )
     parser.add_argument(
         "--ties", default=None, metavar="draw|order", help="inside hull blocks: draw, or keep raw order"
     )
@@ -142,6 +147,24 @@ def _transform_parser(commands: Any) -> None:
     _format_argument(parser)
     parser.add_argument("-o", "--output", required=True, metavar="OUT", help="file to write: CSV, Parquet or Arrow")
     parser.set_defaults(run=_transform)
+
+
+def _froc_parser(commands: Any) -> None:
+    parser = commands.add_parser(
+        "froc",
+        help="draw one step of the paper's algorithm",
+        description="Draws one index of the paper's Algorithm 1: two groups' curves, the norm boundary, its cuts and "
+        "the shift. To fit by the paper's method: fairroc fit --method froc.",
+    )
+    _data_arguments(parser)
+    parser.add_argument("--epsilon", type=_number, required=True, metavar="E", help="radius of the norm set, 0 to 2")
+    parser.add_argument("--queries", type=_whole, metavar="K", help="number of equidistant thresholds (default: 100)")
+    parser.add_argument("--index", type=_whole, required=True, metavar="I", help="query to draw; 1 is the strictest")
+    parser.add_argument(
+        "--upper", metavar="GROUP", help="group whose query moves (default: the one that moves farthest there)"
+    )
+    parser.add_argument("-o", "--output", required=True, metavar="PICTURE", help="file to write: .png, .pdf or .svg")
+    parser.set_defaults(run=_froc)
 
 
 def _data_arguments(parser: argparse.ArgumentParser) -> None:
@@ -288,6 +311,27 @@ def _require(arguments: argparse.Namespace, present: list[str], column: str) -> 
         raise DataError(f"'{arguments.data}' already has a column '{column}'; name another with --column.")
 
 
+def _froc(arguments: argparse.Namespace) -> int:
+    from fairroc.checks import check_epsilon
+    from fairroc.files import check_writable
+    from fairroc.froc_index import froc_index, moving_group, paper_run_on
+    from fairroc.froc_plot import geometry_figure
+    from fairroc.plot import require_matplotlib
+    from fairroc.report.text import index_text
+
+    check_epsilon(arguments.epsilon)
+    require_matplotlib()
+    check_writable(arguments.output, (".png", ".pdf", ".svg"))
+    columns = _columns(arguments)
+    done = paper_run_on(columns, epsilon=arguments.epsilon, queries=arguments.queries)
+    group = moving_group(done, columns.names, arguments.index, arguments.upper)
+    step = froc_index(done, columns.names, group, arguments.index)
+    geometry_figure(done, group, arguments.index - 1, columns.names).savefig(arguments.output, dpi=120)
+    _put(_json(step.to_dict()) if arguments.format == "json" else index_text(step))
+    _say(f"picture written to {arguments.output}")
+    return 0
+
+
 def _demo(arguments: argparse.Namespace) -> int:
     from fairroc.demo import run_demo
 
@@ -296,4 +340,6 @@ def _demo(arguments: argparse.Namespace) -> int:
 
 
 def _json(data: dict[str, Any]) -> str:
-    return json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False)
+    from fairroc.modelfile import pretty
+
+    return pretty(data)

@@ -15,6 +15,7 @@ from fairroc.certificate import Certificate, certify
 from fairroc.checks import Missing
 from fairroc.columns import read_columns
 from fairroc.core.chain import FloatArray
+from fairroc.draw import effective_salt
 from fairroc.errors import DataError
 from fairroc.fitting import DEFAULT_TIES, Fitted, Options, fit
 from fairroc.model import FairModel
@@ -32,12 +33,14 @@ class FairROC(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     epsilon : float in [0, 2]
         At every threshold any two groups' points (fpr, tpr) lie within epsilon of each other, exactly, in expectation
         over the draw, on the fitted people.
-    method : "optimal"
-        The exact optimum.
+    method : "optimal" or "froc"
+        The exact optimum, or the algorithm of the paper that fairroc starts from, made a score: within epsilon too, for
+        all pairs of groups, and never with a higher group AUC (docs/froc.md). ``"froc"`` takes ``norm=1`` only.
     norm : 1 or "inf"
         Distance of two points: |dFPR| + |dTPR|, or the larger of the two.
     queries : int or None
-        Look at that many equidistant thresholds only (the paper's query model); None: at all scores.
+        Look at that many equidistant thresholds only (the paper's query model); None: at all scores, and at
+        100 thresholds for ``method="froc"``, which works on queries only.
     ties : "order" or "draw"
         Inside a block of neighbouring scores that the concave hull merges: keep the raw order (few people depend on the
         draw; epsilon is still met exactly, by an internal epsilon that is a little smaller), or draw the order (attains
@@ -57,7 +60,7 @@ class FairROC(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     ----------
     model_ : FairModel
     certificate_ : Certificate
-        Computed on first access.
+        Computed on first access. ``certificate_.froc`` has the diagnostics of the paper's method.
     n_features_in_, feature_names_in_
         1, and the name of the column if the scores came as a frame of one column.
 
@@ -82,9 +85,13 @@ class FairROC(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """
 
     __metadata_request__fit: ClassVar[dict[str, Any]] = ROUTED
-    __metadata_request__fit_transform: ClassVar[dict[str, Any]] = {**ROUTED, "ids": True}
-    __metadata_request__transform: ClassVar[dict[str, Any]] = {**ROUTED, "ids": True}
-    __metadata_request__predict: ClassVar[dict[str, Any]] = {**ROUTED, "ids": True}
+    __metadata_request__transform: ClassVar[dict[str, Any]] = {**ROUTED, "ids": True, "random_state": True}
+    __metadata_request__predict: ClassVar[dict[str, Any]] = {
+        **ROUTED,
+        "ids": True,
+        "random_state": True,
+        "threshold": True,
+    }
 
     key = SecretParameter()
 
@@ -141,6 +148,7 @@ class FairROC(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def checked_options(self) -> Options:
         """The parameters as the fit takes them, or an error that says what must hold."""
+        effective_salt(0 if self.salt is None else self.salt, self.key)  # raises if one of them cannot be used
         return Options.checked(
             epsilon=self.epsilon,
             norm=self.norm,

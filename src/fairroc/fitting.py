@@ -28,6 +28,12 @@ from fairroc.solving import Goal, Solution, solve
 DEFAULT_TIES = "order"
 """On real held-out data gap and AUC are as good or better, and far fewer people are drawn (benchmarks/ties.py)."""
 
+METHODS = ("optimal", "froc")
+"""The exact optimum, or the algorithm of the paper that fairroc starts from."""
+
+FROC_QUERIES = 100
+"""Queries of the paper's method where no number is asked for: it works on queries only (docs/froc.md measures it)."""
+
 MOST_QUERIES = 10_000_000
 """More thresholds than this are more than scores; without queries= all scores are used."""
 
@@ -59,7 +65,7 @@ class Options:
         missing: Missing = "error",
     ) -> Options:
         """Options from whatever a caller gives, or an error that says what must hold."""
-        _one_of("method", method, ("optimal",))
+        _one_of("method", method, METHODS)
         _one_of("ties", ties, ("draw", "order"))
         _one_of("hash", hash, ("xxh64", "blake2b"))
         check_missing(missing)
@@ -69,9 +75,13 @@ class Options:
             )
         if not (_whole(min_class_rows) and min_class_rows >= 1):
             raise DataError(f"min_class_rows must be a whole number of at least 1; {min_class_rows!r} came.")
+        norm = check_norm(norm)
+        if method == "froc":
+            _check_froc_norm(norm)
+            queries = FROC_QUERIES if queries is None else queries
         return cls(
             epsilon=check_epsilon(epsilon),
-            norm=check_norm(norm),
+            norm=norm,
             method=method,
             queries=None if queries is None else int(queries),
             ties=ties,
@@ -89,6 +99,14 @@ def _one_of(name: str, value: Any, allowed: tuple[str, ...]) -> None:
     if value not in allowed:
         words = " or ".join(repr(word) for word in allowed)
         raise DataError(f"{name} must be {words}; {value!r} came.")
+
+
+def _check_froc_norm(norm: Norm) -> None:
+    if norm != 1:
+        raise DataError(
+            f"norm must be 1 for method='froc', whose geometry is that of |dFPR| + |dTPR|; {norm!r} came. Take norm=1, "
+            "or method='optimal', which knows both norms."
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,7 +171,7 @@ def fit(
     people = measure(columns)
     population = people.thin if options.queries is None else queried(columns, people, options.queries)
     _warn_inverted(columns.names, population.curves)
-    goal = Goal(options.epsilon, options.norm, options.ties)
+    goal = Goal(options.epsilon, options.norm, options.ties, options.method)
     solution = None if _is_fair(people, goal) else solve(population, people, goal)
     salt = draw.new_salt() if salt is None else draw.effective_salt(salt)
     model = FairModel(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,31 +11,22 @@ from fairroc.core.chain import FloatArray
 from fairroc.core.froc import Froc, Shift
 from fairroc.core.froc_geometry import NormBoundary, cut_shift, join, norm_boundary, with_ends
 from fairroc.core.froc_mixture import Mixture
+from fairroc.froc_index import WORDS
 from fairroc.plot import COLOURS, require_matplotlib
+from fairroc.report.text import short
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-WORDS = {
-    Shift.FIXED: "not moved: the lowest curve here",
-    Shift.END: "end point, fair already: kept",
-    Shift.CUT_LEFT: "CutShift to the left cut",
-    Shift.CUT_RIGHT: "CutShift to the right cut",
-    Shift.CUT_ONLY: "CutShift to the only cut",
-    Shift.CUT_NEAREST: "CutShift to the nearest of several cuts",
-    Shift.HYPOGRAPH: "under the lower curve: kept",
-    Shift.INSIDE: "upper curve inside the norm set: kept",
-    Shift.UP: "UpShift to U",
-    Shift.LEFT: "LeftShift to L",
-}
 UP, DOWN, MOVE = COLOURS[0], COLOURS[1], COLOURS[2]
 
 
-def geometry_figure(done: Froc, group: int, index: int) -> Figure:
+def geometry_figure(done: Froc, group: int, index: int, names: Sequence[str] | None = None) -> Figure:
     """One index of Algorithm 1: both curves, the norm boundary with its vertices, the cuts, and the shift chosen.
 
-    Left the whole ROC square, right the surroundings of the norm boundary. ``group`` is the one that moves.
+    Left the whole ROC square, right the surroundings of the norm boundary. ``group`` is the one that moves, ``index``
+    counts from 0, ``names`` are those of all groups.
     """
     require_matplotlib()
     from matplotlib.figure import Figure
@@ -46,7 +38,10 @@ def geometry_figure(done: Froc, group: int, index: int) -> Figure:
     boundary = norm_boundary(centre[None], done.step)
     for axes in (whole, near):
         _geometry(axes, done, group, below, index, boundary, close=axes is near)
-    whole.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), ylabel="true positive rate")
+    if names is not None:
+        for line, g in zip(whole.get_lines(), (group, below), strict=False):
+            line.set_label(f"{line.get_label()}: {short(names[g])}")
+    whole.set(xlim=(-0.02, 1.02), ylim=(-0.02, max(1.02, centre[1] + done.step + 0.02)), ylabel="true positive rate")
     whole.set_title(f"Query {index + 1} of {len(done.thresholds)}, threshold {done.thresholds[index]:.3g}", loc="left")
     reach = 1.25 * max(done.step, float(np.abs(done.points[group, index] - centre).max()), 1e-3)
     near.set(xlim=(centre[0] - reach, centre[0] + reach), ylim=(centre[1] - reach, centre[1] + reach))
@@ -64,7 +59,7 @@ def _geometry(
 ) -> None:
     for points, colour, name, line in (
         (done.queries[group], UP, "upper curve", "-"),
-        (done.points[below], DOWN, "lower curve", "--"),
+        (done.lower_curve(group, index), DOWN, "lower curve", "--"),
     ):
         axes.plot(*with_ends(points).T, line, color=colour, linewidth=1.5, marker=".", markersize=4, label=name)
     rim = np.concatenate([boundary.up, boundary.right, boundary.down, boundary.left, boundary.up])
@@ -73,11 +68,13 @@ def _geometry(
     start, end, centre = done.queries[group, index], done.points[group, index], done.points[below, index]
     axes.plot(*centre, "s", color=DOWN, markersize=7, label="query of the lower curve", zorder=5)
     axes.plot(*start, "o", color=UP, markersize=8, label="query of the upper curve", zorder=5)
-    axes.plot(*end, "D", color=MOVE, markersize=8, label="where it moves", zorder=7)
+    ring: Any = {"color": MOVE, "markersize": 13, "markerfacecolor": "none", "markeredgewidth": 2.2}
+    axes.plot(*end, "D", label="where it moves", zorder=7, **ring)
     cuts = cut_shift(join(done.queries[group]), centre[None], done.step).points
-    axes.plot(*cuts.T, "x", color="black", markersize=9, markeredgewidth=2, label="cuts", zorder=8)
+    label = "cuts" if len(cuts) else "_no cuts"
+    axes.plot(*cuts.T, "x", color="black", markersize=7, markeredgewidth=2, label=label, zorder=8)
     if not close:
-        arrow: Any = {"arrowstyle": "->", "color": MOVE, "linewidth": 1.8, "shrinkA": 5, "shrinkB": 5}
+        arrow: Any = {"arrowstyle": "->", "color": MOVE, "linewidth": 1.8, "shrinkA": 5, "shrinkB": 8}
         axes.annotate("", xy=tuple(end), xytext=tuple(start), arrowprops=arrow, zorder=6)
     else:  # the start may lie outside this panel: a line is cut off there, an arrow is not
         axes.plot(*np.stack((start, end)).T, color=MOVE, linewidth=1.8, zorder=4)

@@ -48,7 +48,7 @@ def dumps(model: FairModel) -> str:
     for group, kernel in zip(body["groups"], model.kernels, strict=False):
         group["kernel"] = _kernel_to_data(kernel)
     body["checksum"] = _checksum(body)
-    return _pretty(body) + "\n"
+    return pretty(body) + "\n"
 
 
 def loads(text: str) -> FairModel:
@@ -122,8 +122,8 @@ def _checksum(body: dict[str, Any]) -> str:
     return hashlib.blake2b(plain.encode(), digest_size=16).hexdigest()
 
 
-def _pretty(body: dict[str, Any]) -> str:
-    """Two levels of indentation; lists of numbers on one line each."""
+def pretty(body: dict[str, Any]) -> str:
+    """JSON indented by its dicts, with lists of plain values on one line each."""
 
     def lines(value: Any, indent: int) -> str:
         pad = "  " * (indent + 1)
@@ -132,7 +132,7 @@ def _pretty(body: dict[str, Any]) -> str:
                 f"{pad}{json.dumps(k, ensure_ascii=False)}: {lines(v, indent + 1)}" for k, v in value.items()
             )
             return "{\n" + inner + "\n" + "  " * indent + "}"
-        if isinstance(value, list) and value and isinstance(value[0], dict | list):
+        if isinstance(value, list | tuple) and value and isinstance(value[0], dict | list | tuple):
             inner = ",\n".join(f"{pad}{lines(v, indent + 1)}" for v in value)
             return "[\n" + inner + "\n" + "  " * indent + "]"
         return json.dumps(value, ensure_ascii=False, allow_nan=False)
@@ -166,6 +166,7 @@ def _model_from_data(body: dict[str, Any]) -> FairModel:
     _hold(len(names) >= 2 and len(set(names)) == len(names), "groups must be two or more with different names")
     _hold(all(0 < group.positives < group.rows for group in groups), "groups must hold people of both labels")
     _hold(body["norm"] in (1, "inf"), "norm must be 1 or 'inf'")
+    _hold(body["method"] in ("optimal", "froc"), "method must be 'optimal' or 'froc'")
     _hold(body["missing"] in ("error", "group"), "missing must be 'error' or 'group'")
     _hold(body["ties"] in ("draw", "order") and body["hash"] in ("xxh64", "blake2b"), "ties or hash is unknown")
     _hold(0.0 <= body["inner_epsilon"] <= body["epsilon"] <= 2.0, "epsilon must lie in [0, 2]")

@@ -1,15 +1,19 @@
-"""From ROC curves to levels and kernels, with ties drawn or the raw order kept."""
+"""From ROC curves to levels and kernels, by the exact method or the paper's, with ties drawn or raw order kept."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from fairroc.core.bound import pooled_bound
-from fairroc.core.chain import FloatArray, Norm
+from fairroc.core.chain import Chain, FloatArray, Norm
 from fairroc.core.coupling import Levels, couple
+from fairroc.core.froc import Froc, froc
+from fairroc.core.froc_curves import coherent_curves
 from fairroc.core.gap import ROUNDING
 from fairroc.core.kernel import Kernel, drawn_kernel, ordered_kernel
 from fairroc.core.optimal import optimal
+from fairroc.core.roc import all_thresholds
 from fairroc.core.walk import Performance, Walk, drawn_shares, performance, walk
 from fairroc.errors import warn_user
 from fairroc.population import People, Population, thinned_population
@@ -61,6 +65,7 @@ class Goal:
     epsilon: float
     norm: Norm
     ties: str
+    method: str = "optimal"
 
 
 def solve(population: Population, people: People, goal: Goal) -> Solution:
@@ -91,9 +96,9 @@ def _solve_drawn(population: Population, judged: Population, goal: Goal) -> Solu
     """
     inner = goal.epsilon
     for _ in range(3):
-        levels = _levels(population, inner, goal.norm, _guide(population, inner, goal.norm))
+        levels = _levels(population, inner, goal, guided=True)
         kernels = tuple(drawn_kernel(c, levels.u[:, g], levels.v[:, g]) for g, c in enumerate(population.curves))
-        found = _solution(judged, levels, kernels, Goal(goal.epsilon, goal.norm, "draw"), inner)
+        found = _solution(judged, levels, kernels, replace(goal, ties="draw"), inner)
         excess = found.performance.gap - goal.epsilon
         if excess <= ROUNDING:
             return found
@@ -101,14 +106,13 @@ def _solve_drawn(population: Population, judged: Population, goal: Goal) -> Solu
     raise RuntimeError(f"the gap {found.performance.gap!r} exceeds epsilon {goal.epsilon!r}: please report it")
 
 
-def _guide(population: Population, inner: float, norm: Norm) -> FloatArray | None:
+def _guide(population: Population, hulls: Sequence[Chain], inner: float, norm: Norm) -> FloatArray | None:
     """Tuples near a good coupling, from the certificate's linear programs, for three or more groups in L1.
 
     Elsewhere the plain start suffices (measured).
     """
-    if norm != 1 or len(population.curves) < 3 or inner == 0:
+    if norm != 1 or len(hulls) < 3 or inner == 0:
         return None
-    hulls = [curve.hull for curve in population.curves]
     return pooled_bound(hulls, population.weights0, population.weights1, inner, norm, GUIDE_TOLERANCE).tuples
 
 
@@ -171,14 +175,25 @@ def _search_in_order(population: Population, judged: Population, goal: Goal) -> 
 
 def _solve_ordered(population: Population, judged: Population, goal: Goal, inner: float) -> Solution:
     """Raw order kept at one internal epsilon, with what it does to the judged people."""
-    levels = _levels(population, inner, goal.norm)
+    levels = _levels(population, inner, goal)
     kernels = tuple(ordered_kernel(c, levels.u[:, g], levels.v[:, g]) for g, c in enumerate(population.curves))
     return _solution(judged, levels, kernels, goal, inner)
 
 
-def _levels(population: Population, inner: float, norm: Norm, guide: FloatArray | None = None) -> Levels:
-    fair = optimal([curve.hull for curve in population.curves], inner, norm)
+def _levels(population: Population, inner: float, goal: Goal, *, guided: bool = False) -> Levels:
+    hulls = [curve.hull for curve in population.curves]
+    if goal.method == "froc":
+        fair = coherent_curves(paper_run(population, inner), hulls)
+        hulls = list(fair.curves)  # the coupling is to be found under these, whatever lies above them
+    else:
+        fair = optimal(hulls, inner, goal.norm)
+    guide = _guide(population, hulls, inner, goal.norm) if guided else None
     return couple(fair, population.weights0, population.weights1, guide)
+
+
+def paper_run(population: Population, epsilon: float) -> Froc:
+    """Algorithm 1 on the population's queries, at every threshold that some group has, the strictest first."""
+    return froc(population.curves, all_thresholds(population.curves)[::-1], epsilon)
 
 
 def _solution(judged: Population, levels: Levels, kernels: tuple[Kernel, ...], goal: Goal, inner: float) -> Solution:

@@ -194,6 +194,17 @@ class Froc:
         np.put_along_axis(below, self.order.T, chain.T, axis=0)
         return below
 
+    @property
+    def rank(self) -> IntArray:
+        """(m, k) place of every group in the order of the curves at each query; 0 is the lowest."""
+        return np.asarray(np.argsort(self.order, axis=1).T)
+
+    def lower_curve(self, group: int, index: int) -> FloatArray:
+        """(k, 2) the curve that a group's query was moved against, as it stood then."""
+        below = int(self.below[group, index])
+        moved = self.rank[below] <= self.rank[below, index]
+        return np.asarray(np.where(moved[:, None], self.points[below], self.queries[below]))
+
 
 def query_grid(queries: int) -> FloatArray:
     """The paper's thresholds t_i = i / k, falling from 1 to 1 / k, for scores between 0 and 1."""
@@ -233,9 +244,10 @@ def froc(
     shift, cuts = np.zeros((groups, count), dtype=np.int8), np.zeros((groups, count), dtype=np.intp)
     clipped, projected = np.zeros((2, groups, count), dtype=np.bool_)
     for rank in range(1, groups):
+        lower = points.copy()  # as they stand now, so that which pair comes first makes no difference
         for down, up in np.unique(order[:, rank - 1 : rank + 1], axis=0):
             here = (order[:, rank - 1] == down) & (order[:, rank] == up)
-            moved = algorithm_1(queries[up], points[down], step)
+            moved = algorithm_1(queries[up], lower[down], step)
             points[up, here], shift[up, here], cuts[up, here] = moved.points[here], moved.shift[here], moved.cuts[here]
             clipped[up, here], projected[up, here] = moved.clipped[here], moved.projected[here]
     return Froc(thresholds.copy(), queries, points, shift, cuts, clipped, projected, order, epsilon, step)

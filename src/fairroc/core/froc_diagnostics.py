@@ -63,9 +63,9 @@ class Diagnostics:
     ----------
     gap : (k,) largest L1 distance of two groups at every query, after the move.
     unfair : number of queries with a gap above epsilon.
-    fpr_slopes, tpr_slopes : (m, k - 1) fall of the rates per unit of threshold between neighbouring queries; their
-        largest values estimate the u_F and u_T of Assumption 4.1. Where many people share a score, no bound exists:
-        the estimate grows with k.
+    fpr_slopes, tpr_slopes : (m, k - 1) rise of the rates per range of the thresholds (1 in the paper) between
+        neighbouring queries; their largest values estimate the u_F and u_T of Assumption 4.1. Where many people share a
+        score, no bound exists: the estimate grows with k.
     between : (m, k) Assumption 4.2, first part: the query's fpr lies between those of the lower curve's neighbours.
     two_cuts : (m, k) Assumption 4.2, second part: at most two cuts. Both hold for queries that stay as the lowest.
     segments : number of stretches of queries over which the order of the curves stays the same.
@@ -87,7 +87,7 @@ class Diagnostics:
 
 def diagnose(done: Froc, curves: Sequence[RocCurve]) -> Diagnostics:
     """Diagnostics of a run on the curves it was made from. O(m k log k)."""
-    widths = -np.diff(done.thresholds)
+    widths = -np.diff(done.thresholds) / np.ptp(done.thresholds)
     steps = np.diff(done.queries, axis=1) / widths[:, None]
     scores = [curve.auc for curve in coherent_curves(done, [curve.hull for curve in curves]).curves]
     best = [curve.auc for curve in optimal([upper_hull(q) for q in done.queries], done.epsilon, 1).curves]
@@ -104,11 +104,17 @@ def diagnose(done: Froc, curves: Sequence[RocCurve]) -> Diagnostics:
 
 
 def _between(done: Froc) -> BoolArray:
-    """Assumption 4.2, first part, against the group just below at each query (its moved points)."""
-    around = np.stack([with_ends(points)[:, 0] for points in done.points])
-    below, at = done.below, np.arange(done.shift.shape[1])
+    """Assumption 4.2, first part, against the group just below at each query (its points as they stood then)."""
+    moved, asked = (np.stack([with_ends(group)[:, 0] for group in rates]) for rates in (done.points, done.queries))
+    rank = np.pad(done.rank, ((0, 0), (1, 1)))
+    below, at = done.below, np.arange(1, done.shift.shape[1] + 1)
+
+    def beside(step: int) -> FloatArray:
+        then = rank[below, at + step] <= rank[below, at]
+        return np.asarray(np.where(then, moved[below, at + step], asked[below, at + step]))
+
     fpr = done.queries[..., 0]
-    holds: BoolArray = (around[below, at] <= fpr) & (fpr <= around[below, at + 2])
+    holds: BoolArray = (beside(-1) <= fpr) & (fpr <= beside(1))
     holds[done.shift == Shift.FIXED] = True
     return holds
 
