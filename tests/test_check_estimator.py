@@ -1,16 +1,20 @@
-"""scikit-learn's own checks of estimators, on estimators that find groups and ids in the rows they are given."""
+"""scikit-learn's own checks of estimators, on estimators that read groups and ids from the rows they are given.
+
+Every check has to pass but those in `EXPECTED_TO_FAIL`, each with its reason.
+"""
 
 from __future__ import annotations
 
-import hashlib
-
 import numpy as np
 import pytest
+import sklearn
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
 from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.fixes import parse_version
 from sklearn.utils.validation import check_is_fitted, validate_data
+from threadpoolctl import threadpool_limits
 
 from fairroc import FairROC, FairROCClassifier
 
@@ -20,28 +24,47 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning"),
 ]
 
+OWN_LABELS = (
+    "scikit-learn 1.6 renames the labels of the weighted and of the repeated rows differently, each by its first"
+)
+EXPECTED_TO_FAIL: dict[str, str] = (
+    {f"check_sample_weight_equivalence_on_{kind}_data": OWN_LABELS for kind in ("dense", "sparse")}
+    if parse_version(sklearn.__version__) < parse_version("1.7")
+    else {}
+)
+"""Of the classifiers. None of the current scikit-learn; `check_array_api_input` skips itself."""
 
-SALT = 4
-"""Chosen so that in the small tables of the checks both groups have rows of both labels."""
+BAND = 0.18
+"""Narrow enough, and with such edges, that in every table of the checks both groups have rows of both labels."""
 
 
-def rows_of(X) -> list[str]:
-    """A text for each row of whatever a check passes, the same for the same row."""
-    table = X.toarray() if sparse.issparse(X) else X
-    try:
-        table = np.asarray(table)
-        table = table if np.iscomplexobj(table) else table.astype(np.float64).round(6) + 0.0
-    except (TypeError, ValueError):  # text
-        table = np.asarray(table, dtype=object)
-    return [str(row) for row in table.tolist()]
+@pytest.fixture(autouse=True, scope="module")
+def _one_thread():
+    """Tables this small are fitted many times faster without the threads of linear algebra."""
+    with threadpool_limits(1):
+        yield
+
+
+def table_of(X) -> np.ndarray:
+    return X.toarray() if sparse.issparse(X) else np.asarray(X)
 
 
 def groups_of(X) -> list[str]:
-    """Two groups, from the content of a row; rows without content, or all the same, take turns."""
-    texts = rows_of(X)
-    if len(set(texts)) == 1 < len(texts):
-        return ["aabb"[place % 4] for place in range(len(texts))]
-    return ["ab"[hashlib.md5(f"{SALT} {row}".encode()).digest()[0] & 1] for row in texts]
+    """Two groups from the first column: bands of its values belong to one and to the other by turns.
+
+    Rows take turns where there is no column of numbers; what the checks want to see then is the estimator's error.
+    """
+    table = table_of(X)
+    try:
+        first = np.nan_to_num(np.real(table[:, 0]).astype(np.float64), posinf=0, neginf=0)
+    except (IndexError, TypeError, ValueError):
+        return ["aabb"[place % 4] for place in range(len(table))]
+    return np.where(np.floor(first / BAND) % 2 == 0, "a", "b").tolist()
+
+
+def ids_of(X) -> list[str]:
+    """A text for each row, the same for the same row."""
+    return [str(row) for row in (table_of(X).astype(np.float64).round(6) + 0.0).tolist()]
 
 
 class Classifier(FairROCClassifier):
@@ -49,16 +72,12 @@ class Classifier(FairROCClassifier):
         return groups_of(X)
 
     def _how(self, X, sensitive_features, ids):
-        return super()._how(X, sensitive_features, rows_of(X))
+        return super()._how(X, sensitive_features, ids_of(X))
 
 
-CLASSIFIERS = [
-    Classifier(LogisticRegression(), 0.5, cv=StratifiedKFold(2), salt=1),
-    Classifier(
-        LogisticRegression(), 0.5, cv=StratifiedKFold(2), salt=1, ensemble=False, response_method="decision_function"
-    ),
-]
-"""Two folds by label: some tables of the checks are too small for folds by group and label."""
+def classifier(**how) -> Classifier:
+    """Two folds by label: some tables of the checks are too small for folds by group and label."""
+    return Classifier(LogisticRegression(), 0.5, cv=StratifiedKFold(2), ties="draw", salt=1, **how)
 
 
 class Postprocessor(FairROC):
@@ -82,7 +101,7 @@ class Postprocessor(FairROC):
     def transform(self, X):
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, dtype=np.float64)
-        return super().transform(X.mean(axis=1)[:, None], sensitive_features=groups_of(X), ids=rows_of(X))
+        return super().transform(X.mean(axis=1)[:, None], sensitive_features=groups_of(X), ids=ids_of(X))
 
     def fit_transform(self, X, y=None):
         return self.fit(X, y).transform(X)
@@ -90,7 +109,7 @@ class Postprocessor(FairROC):
     def predict(self, X):
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, dtype=np.float64)
-        return super().predict(X.mean(axis=1), sensitive_features=groups_of(X), ids=rows_of(X))
+        return super().predict(X.mean(axis=1), sensitive_features=groups_of(X), ids=ids_of(X))
 
 
 @parametrize_with_checks([Postprocessor(0.5, salt=1)])
@@ -98,6 +117,9 @@ def test_postprocessor(estimator, check) -> None:
     check(estimator)
 
 
-@parametrize_with_checks(CLASSIFIERS)
+@parametrize_with_checks(
+    [classifier(), classifier(ensemble=False, response_method="decision_function")],
+    expected_failed_checks=lambda _: EXPECTED_TO_FAIL,
+)
 def test_classifier(estimator, check) -> None:
     check(estimator)

@@ -8,8 +8,10 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+import sklearn
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from joblib import parallel_config
 from scipy import sparse
 from sklearn import config_context
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
@@ -33,8 +35,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils.fixes import parse_version
 
 from fairroc import FairROC, FairROCClassifier
+from fairroc.classifier import POST_PARAMETERS
 from fairroc.errors import DataError, FairrocWarning, UnknownGroupError
 from fairroc.model_selection import SensitiveStratifiedKFold
 from strategies import SEEDS
@@ -219,6 +223,12 @@ def test_score_is_the_expected_accuracy() -> None:
     assert abs(np.mean(drawn) - exact) < 4 * np.std(drawn) / np.sqrt(200)
     weights = np.where(NEW_Y == 1, 1.0, 0.0)
     assert clf.score(NEW, NEW_Y, weights, **how) == pytest.approx(clf.acceptance_rate(NEW, **how)[NEW_Y == 1].mean())
+    of_these = accuracy_score(NEW_Y, clf.predict(NEW, ids=IDS, **how))
+    assert clf.score(NEW, NEW_Y, ids=IDS, **how) == pytest.approx(of_these) != pytest.approx(exact)
+    with pytest.raises(DataError, match=r"y must hold the fitted labels \[0, 1\]; \['no', 'yes'\] came"):
+        clf.score(NEW, np.where(NEW_Y == 1, "yes", "no"), **how)
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        clf.score(NEW, NEW_Y[:-1], **how)
 
 
 @pytest.mark.parametrize("labels", [("no", "yes"), (-1, 1), (False, True), (3, 7)])
@@ -308,6 +318,9 @@ class Unfit(ClassifierMixin, BaseEstimator):
         ({"ties": None}, "ties must be"),
         ({"missing": "drop"}, "missing must be"),
         ({"pos_label": 7}, "pos_label must be one of the labels"),
+        ({"key": ""}, "key must not be empty"),
+        ({"salt": 2**70}, "salt must be a signed 64-bit integer"),
+        ({"response_method": "predict"}, "response_method must be"),
         ({"cv": "five"}, "cv must be a number of folds, 'prefit', a splitter or splits; 'five' came"),
     ],
 )
@@ -360,6 +373,14 @@ def test_parameters_clones_and_names() -> None:
     named = fitted()
     named.fit(X, Y, sensitive_features=SEX)
     assert not hasattr(named, "feature_names_in_")
+
+
+def test_every_parameter_of_the_post_processor_reaches_it() -> None:
+    """But the positive label, which the classifier has read already."""
+    assert set(POST_PARAMETERS) == set(FairROC().get_params()) - {"pos_label"}
+    clf = fitted(norm="inf", queries=50, hash="blake2b", min_class_rows=3, on_unknown_group="m")
+    given = {name: getattr(clf, name) for name in POST_PARAMETERS}
+    assert given.items() <= clf.postprocessor_.get_params().items()
 
 
 def test_pickles_carry_the_models_but_no_training_rows() -> None:
@@ -426,19 +447,61 @@ def test_routing_to_the_inner_estimator_and_to_the_splitter() -> None:
         assert "sensitive_features" in str(classifier(cv="prefit").get_metadata_routing())
 
 
-def test_pipelines_searches_and_cross_validation_with_routing() -> None:
+def test_pipelines_with_routing() -> None:
     ids = np.arange(len(Y))
     with config_context(enable_metadata_routing=True):
         pipe = make_pipeline(StandardScaler(), classifier())
         pipe.fit(X, Y, sensitive_features=SEX)
-        assert pipe.predict_proba(X, sensitive_features=SEX, ids=ids).shape == (len(Y), 2)
-        assert pipe.score(X, Y, sensitive_features=SEX) > 0.5
-        search = GridSearchCV(pipe, {"fairrocclassifier__epsilon": [0.05, 2.0]}, cv=SensitiveStratifiedKFold(2))
+        proba = pipe.predict_proba(X, sensitive_features=SEX, ids=ids)
+        labels = pipe.predict(X, sensitive_features=SEX, ids=ids, threshold=0.7)
+        assert np.array_equal(labels, proba[:, 1] >= 0.7)
+        exact = pipe.score(X, Y, sensitive_features=SEX)
+        drawn = pipe.score(X, Y, sensitive_features=SEX, ids=ids)
+        inner, before = pipe[-1], pipe[:-1].transform(X)
+    assert exact == inner.score(before, Y, sensitive_features=SEX)
+    assert drawn == inner.score(before, Y, sensitive_features=SEX, ids=ids) != exact
+
+
+@pytest.mark.parametrize("ids", [None, np.arange(len(Y))], ids=["expected", "drawn"])
+def test_cross_validation_with_routing(ids) -> None:
+    """Groups and ids reach the fit and the score of every fold."""
+    params = {"sensitive_features": SEX} if ids is None else {"sensitive_features": SEX, "ids": ids}
+    folds = list(KFold(2).split(X))
+    with config_context(enable_metadata_routing=True):
+        done = cross_validate(classifier(), X, Y, cv=folds, params=params, return_estimator=True)
+    for clf, found, (train, test) in zip(done["estimator"], done["test_score"], folds, strict=True):
+        assert clf.model_.record.rows == len(train)
+        here = {name: value[test] for name, value in params.items()}
+        assert found == clf.score(X[test], Y[test], **here)
+
+
+@pytest.mark.parametrize(
+    "deep",
+    [
+        False,
+        pytest.param(
+            True,
+            marks=pytest.mark.skipif(
+                parse_version(sklearn.__version__) < parse_version("1.8"),
+                reason="the default scorer passes nothing on to a pipeline before scikit-learn 1.8; scoring= does",
+            ),
+        ),
+    ],
+)
+def test_searches_with_routing(deep) -> None:
+    model = make_pipeline(StandardScaler(), classifier()) if deep else classifier()
+    name = "fairrocclassifier__epsilon" if deep else "epsilon"
+    with config_context(enable_metadata_routing=True):
+        search = GridSearchCV(model, {name: [0.05, 2.0]}, cv=SensitiveStratifiedKFold(2), error_score="raise")
         search.fit(X, Y, sensitive_features=SEX)
-        assert search.best_params_ == {"fairrocclassifier__epsilon": 2.0}
-        done = cross_validate(pipe, X, Y, cv=2, params={"sensitive_features": SEX}, return_estimator=True)
-    inner = done["estimator"][0][-1]
-    assert inner.model_.record.rows == len(Y) // 2
+        assert search.best_params_ == {name: 2.0}
+        search.fit(X, Y, sensitive_features=SEX, ids=np.arange(len(Y)))
+        assert search.best_estimator_.predict(NEW.to_numpy(), sensitive_features=NEW_SEX, ids=IDS).shape == NEW_Y.shape
+
+
+def test_parallel_folds_give_the_same_fit() -> None:
+    with parallel_config("threading"):
+        assert fitted(n_jobs=2).model_.record.data == fitted().model_.record.data
 
 
 def test_all_of_scikit_learn_where_the_groups_are_columns() -> None:

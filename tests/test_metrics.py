@@ -13,7 +13,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import make_scorer, roc_auc_score
 from sklearn.model_selection import GridSearchCV, cross_validate
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.svm import LinearSVC
 
 from fairroc import FairROC, FairROCClassifier, audit
@@ -95,6 +95,30 @@ def test_ready_for_make_scorer() -> None:
     )
 
 
+def test_make_scorer_in_a_search() -> None:
+    """Over a plain classifier, and over a fair one that finds the groups in X: scikit-learn's scorers pass X alone."""
+    X, y, sex = people(2)
+    with config_context(enable_metadata_routing=True):
+        made = {
+            "gap": make_scorer(threshold_gap_score, greater_is_better=False, response_method="predict_proba"),
+            "auc": make_scorer(auc_at_gap_score, response_method="predict_proba", max_gap=2),
+        }
+        for scorer in made.values():
+            scorer.set_score_request(sensitive_features=True)
+        ready = {"ready gap": threshold_gap_scorer(), "ready auc": auc_at_gap_scorer(max_gap=2)}
+        how = {"refit": False, "cv": 2, "error_score": "raise"}
+        plain = GridSearchCV(LogisticRegression(), {"C": [1e-6, 1.0]}, scoring=made | ready, **how)
+        plain.fit(X, y, sensitive_features=sex)
+        clf = FairROCClassifier(LogisticRegression(), cv=2, ties="draw", random_state=0, sensitive_features="f")
+        fair = GridSearchCV(clf, {"epsilon": [0.02, 2.0]}, scoring=made, **how)
+        fair.fit(X, y, sensitive_features=X["f"])
+    for name in made:
+        expected = plain.cv_results_[f"mean_test_ready {name}"]
+        assert plain.cv_results_[f"mean_test_{name}"] == pytest.approx(expected)
+    assert fair.cv_results_["mean_test_gap"][0] > fair.cv_results_["mean_test_gap"][1]
+    assert fair.cv_results_["mean_test_auc"][0] < fair.cv_results_["mean_test_auc"][1]
+
+
 @pytest.mark.parametrize("model", [LogisticRegression(), LinearSVC()])
 def test_any_classifier_and_any_labels(model) -> None:
     X, y, sex = people()
@@ -149,6 +173,42 @@ def test_groups_named_in_the_scorer_need_no_routing() -> None:
     clf = FairROCClassifier(LogisticRegression(), 0.1, cv=2, sensitive_features="f")
     done = cross_validate(clf, X, y, scoring={"gap": threshold_gap_scorer(), "auc": "roc_auc"}, cv=2)
     assert (done["test_gap"] < 0).all() and (done["test_auc"] > 0.5).all()
+
+
+def test_with_ids_their_draws_are_measured() -> None:
+    X, y, sex = people(3)
+    ids = np.arange(len(y))
+    clf = FairROCClassifier(LogisticRegression(), 0.1, cv=2, ties="draw").fit(X, y, sensitive_features=sex)
+    fair = clf.fair_score(X, sensitive_features=sex, ids=ids)
+    score = threshold_gap_scorer()
+    drawn = score(clf, X, y, sensitive_features=sex, ids=ids)
+    assert drawn == -threshold_gap_score(y, fair, sensitive_features=sex) != score(clf, X, y, sensitive_features=sex)
+    with config_context(enable_metadata_routing=True):
+        params = {"sensitive_features": sex, "ids": ids}
+        done = cross_validate(clf, X, y, scoring=score, cv=2, params=params, return_estimator=True, return_indices=True)
+    for model, found, test in zip(done["estimator"], done["test_score"], done["indices"]["test"], strict=True):
+        assert found == score(model, X.iloc[test], y[test], sensitive_features=sex[test], ids=ids[test])
+
+
+def test_columns_that_the_last_step_names() -> None:
+    """A fair classifier behind other steps finds its groups in what these steps make of X."""
+    X, y, _ = people(3)
+    pipe = make_pipeline(
+        FunctionTransformer(lambda table: table.rename(columns={"f": "woman"})),
+        FairROCClassifier(LogisticRegression(), 0.1, cv=2, ties="draw", sensitive_features="woman"),
+    ).fit(X, y)
+    score = threshold_gap_scorer()
+    assert score(pipe, X, y) == pytest.approx(score(pipe, X, y, sensitive_features=X["f"]))
+    with pytest.raises(DataError, match="sensitive_features must be given"):
+        score(LogisticRegression().fit(X, y), X, y)
+
+
+def test_labels_must_be_those_of_the_fit() -> None:
+    X, y, sex = people(3)
+    fair = FairROCClassifier(LogisticRegression(), 0.1, cv=2).fit(X, y, sensitive_features=sex)
+    for model in (fair, LogisticRegression().fit(X, y)):
+        with pytest.raises(DataError, match=r"y must hold the fitted labels \[0, 1\]; \[2\] came"):
+            threshold_gap_scorer()(model, X, np.where(y == 0, 2, y), sensitive_features=sex)
 
 
 def test_weights_are_routed_when_asked_for() -> None:

@@ -88,7 +88,7 @@ def test_in_a_search_with_and_without_routing() -> None:
         )
         search = GridSearchCV(LogisticRegression(), {"C": [0.1, 1.0]}, cv=SensitiveStratifiedKFold(4))
         search.fit(X, y, sensitive_features=sex)
-    assert plain == pytest.approx(search.cv_results_["mean_test_score"].max(), abs=1) and len(plain) == len(routed)
+    assert plain.mean() == pytest.approx(search.cv_results_["mean_test_score"][1])  # C=1, the default
     assert search.n_splits_ == 4
     assert np.allclose(plain, routed)
 

@@ -33,6 +33,17 @@ def test_columns_of_a_frame(make) -> None:
         sensitive_rows(frame, "sexe")
 
 
+def test_names_of_columns_are_not_taken_for_values() -> None:
+    """A list is one value for each row; only where its length does not fit it is told apart from names."""
+    frame = pd.DataFrame(TABLE)
+    with pytest.raises(DataError, match=r"each of the 3 rows, but \['sex', 'race'\] are columns of X. Pass these"):
+        sensitive_rows(frame, ["sex", "race"])
+    values = ["sex", "race", "sex"]
+    assert sensitive_rows(frame, values) is values
+    short = ["f", "m"]  # the wrong number of rows is found where they are read
+    assert sensitive_rows(frame, short) is short
+
+
 @pytest.mark.parametrize("make", [np.asarray, sparse.csr_matrix, sparse.csr_array])
 def test_columns_of_a_matrix(make) -> None:
     matrix = make(np.arange(12.0).reshape(4, 3))
@@ -44,11 +55,17 @@ def test_columns_of_a_matrix(make) -> None:
         sensitive_rows(matrix, "sex")
 
 
+def test_columns_of_a_list_of_rows() -> None:
+    assert sensitive_rows([[1.5, "f"], [2.5, "m"]], None, 1).tolist() == [["f"], ["m"]]
+    with pytest.raises(DataError, match="no column 0 in 0"):
+        sensitive_rows([1.5, 2.5], None, 0)
+
+
 def test_what_is_given_is_taken() -> None:
     for given in (["f", "m"], np.array([1, 2]), pd.Series(["f", "m"]), {"a": ["f", "m"]}):
         assert sensitive_rows(None, given, "sex") is given
 
 
 def test_nothing_given() -> None:
-    with pytest.raises(DataError, match=r"sensitive_features must be given.*enable_metadata_routing"):
+    with pytest.raises(DataError, match=r"must be given.*enable_metadata_routing.*scorers of fairroc.metrics"):
         sensitive_rows(np.zeros((3, 2)), None)

@@ -11,27 +11,36 @@ from sklearn.model_selection import check_cv
 from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from fairroc.certificate import Certificate
 from fairroc.checks import Missing
-from fairroc.columns import Columns, read_columns
 from fairroc.core.chain import FloatArray
-from fairroc.crossfit import base_score, crossfit, response_name
+from fairroc.crossfit import (
+    base_score,
+    check_prefit,
+    check_response,
+    crossfit,
+    params_to,
+    response_name,
+    splitter,
+)
 from fairroc.errors import DataError
 from fairroc.estimator import FairROC
-from fairroc.expectation import expected_columns
 from fairroc.fitting import DEFAULT_TIES
 from fairroc.model import FairModel
 from fairroc.secret import SecretParameter
 from fairroc.sensitive import sensitive_rows
-from fairroc.training import TrainingRows, check_prefit, params_to, read_training_rows, splitter
+from fairroc.training import TrainingRows, positives, read_training_rows
 
 POST_PARAMETERS = (
     *("epsilon", "method", "norm", "queries", "ties", "key", "hash"),
     *("missing", "min_class_rows", "on_unknown_group", "salt"),
 )
 """Parameters that the classifier hands to its post-processor."""
+
+ROUTED: dict[str, Any] = {"sensitive_features": True, "ids": True}
+"""Requested from pipelines and searches as they come, by every method that uses the fair score."""
 
 FROM_ESTIMATOR = ("n_features_in_", "feature_names_in_")
 
@@ -118,10 +127,10 @@ class FairROCClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # 
     """
 
     __metadata_request__fit: ClassVar[dict[str, Any]] = {"sensitive_features": True}
-    __metadata_request__predict: ClassVar[dict[str, Any]] = {"sensitive_features": True, "ids": True}
-    __metadata_request__predict_proba: ClassVar[dict[str, Any]] = {"sensitive_features": True, "ids": True}
-    __metadata_request__decision_function: ClassVar[dict[str, Any]] = {"sensitive_features": True, "ids": True}
-    __metadata_request__score: ClassVar[dict[str, Any]] = {"sensitive_features": True}
+    __metadata_request__predict: ClassVar[dict[str, Any]] = {**ROUTED, "threshold": True}
+    __metadata_request__predict_proba: ClassVar[dict[str, Any]] = ROUTED
+    __metadata_request__decision_function: ClassVar[dict[str, Any]] = ROUTED
+    __metadata_request__score: ClassVar[dict[str, Any]] = ROUTED
 
     key = SecretParameter()
 
@@ -185,6 +194,7 @@ class FairROCClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # 
         """
         post = FairROC(**{name: getattr(self, name) for name in POST_PARAMETERS})
         post.checked_options()
+        check_response(self.response_method)
         given = self._groups(X, sensitive_features)
         rows = read_training_rows(
             X,
@@ -197,7 +207,7 @@ class FairROCClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # 
         if isinstance(self.cv, str) and self.cv == "prefit":
             kept = self._fit_prefit(rows, post, fit_params)
         else:
-            weights = None if rows.weights is None else rows.weights.copy()
+            weights = None if rows.weights is None else rows.weights.copy()  # checked weights cannot be written to
             metadata = {**fit_params, "sensitive_features": given, "sample_weight": weights}
             kept = self._fit_on_folds(rows, post, metadata)
         for name in ("estimator_", "estimators_", *FROM_ESTIMATOR):
@@ -299,22 +309,17 @@ class FairROCClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # 
             on_unknown_group=self.on_unknown_group,
         )
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None, *, sensitive_features: Any = None) -> float:
-        """Accuracy of `predict` in expectation over the draw."""
-        rate = self.acceptance_rate(X, sensitive_features=sensitive_features)
-        hits = column_or_1d(y) == self.pos_label_
-        return float(np.average(np.where(hits, rate, 1.0 - rate), weights=sample_weight))
-
-    def expected_columns(self, X: Any, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None) -> Columns:
-        """The fair score of these rows in expectation over the draw, for measuring it: see `fairroc.metrics`."""
-        columns = read_columns(
-            self.base_score(X),
-            column_or_1d(y) == self.pos_label_,
-            sensitive_features=self._groups(X, sensitive_features),
-            sample_weight=sample_weight,
-            missing=self.missing,
-        )
-        return expected_columns(self.model_, columns, on_unknown_group=self.on_unknown_group)
+    def score(
+        self, X: Any, y: Any, sample_weight: Any = None, *, sensitive_features: Any = None, ids: Any = None
+    ) -> float:
+        """Accuracy of `predict`: in expectation over the draw, or of the draws that these ``ids`` get."""
+        if ids is None:
+            accepted = self.acceptance_rate(X, sensitive_features=sensitive_features)
+        else:
+            accepted = self.predict(X, sensitive_features=sensitive_features, ids=ids) == self.pos_label_
+        hits = positives(y, self.classes_, self.pos_label_)
+        check_consistent_length(accepted, hits, sample_weight)
+        return float(np.average(np.where(hits, accepted, 1.0 - accepted), weights=sample_weight))
 
     @property
     def model_(self) -> FairModel:

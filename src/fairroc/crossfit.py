@@ -1,4 +1,4 @@
-"""Scores of rows by models that have not seen them."""
+"""Scores of rows by models that have not seen them: the folds, who is given what, the fits and the scores."""
 
 from __future__ import annotations
 
@@ -8,18 +8,35 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn import get_config
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 from sklearn.utils import _safe_indexing
+from sklearn.utils.metadata_routing import process_routing
 from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.parallel import Parallel, delayed
-from sklearn.utils.validation import _num_samples
+from sklearn.utils.validation import _num_samples, check_is_fitted, has_fit_parameter
 
+from fairroc.checks import Missing
 from fairroc.core.chain import FloatArray
-from fairroc.errors import DataError
+from fairroc.errors import DataError, warn_user
+from fairroc.model_selection import SensitiveStratifiedKFold
 
-__all__ = ["Crossfit", "base_score", "crossfit", "response_name"]
+__all__ = [
+    "Crossfit",
+    "base_score",
+    "check_prefit",
+    "check_response",
+    "crossfit",
+    "params_to",
+    "response_name",
+    "splitter",
+]
 
 RESPONSES = ("predict_proba", "decision_function")
+
+FOLD_SEED = 0
+"""Integer ``cv`` shuffles, because rows often come sorted, and always in the same way: the same rows, the same fit."""
 
 Split = tuple[NDArray[np.intp], NDArray[np.intp]]
 
@@ -33,10 +50,15 @@ class Crossfit:
     scores: FloatArray
 
 
-def response_name(estimator: Any, wanted: str = "auto") -> str:
-    """Method of the estimator that gives scores."""
+def check_response(wanted: Any) -> None:
+    """Raise unless a response method of that name can be asked for."""
     if wanted not in ("auto", *RESPONSES):
         raise DataError(f"response_method must be 'auto', 'predict_proba' or 'decision_function'; {wanted!r} came.")
+
+
+def response_name(estimator: Any, wanted: str = "auto") -> str:
+    """Method of the estimator that gives scores."""
+    check_response(wanted)
     names = RESPONSES if wanted == "auto" else (wanted,)
     for name in names:
         if hasattr(estimator, name):
@@ -60,6 +82,56 @@ def base_score(estimator: Any, X: Any, response: str, positive: Any) -> FloatArr
         return values[:, int(column[0])]
     values = values.reshape(-1)
     return values if column[0] == 1 else -values
+
+
+def splitter(cv: Any, missing: Missing) -> Any:
+    """The splitter that ``cv`` stands for; what is no number is left to scikit-learn."""
+    if isinstance(cv, str):
+        raise DataError(f"cv must be a number of folds, 'prefit', a splitter or splits; {cv!r} came.")
+    if cv is None or (isinstance(cv, int | np.integer) and not isinstance(cv, bool)):
+        number = 5 if cv is None else int(cv)
+        if number < 2:
+            raise DataError(f"cv must be at least 2 folds (or 'prefit', a splitter or splits); {number} came.")
+        return SensitiveStratifiedKFold(number, shuffle=True, random_state=FOLD_SEED, missing=missing)
+    return cv
+
+
+def check_prefit(estimator: Any) -> None:
+    """Raise unless the estimator is fitted."""
+    try:
+        check_is_fitted(estimator)
+    except NotFittedError:
+        raise NotFittedError(
+            f"cv='prefit' needs a fitted estimator, but this {type(estimator).__name__} is not fitted. Fit it before, "
+            "or let cv=5 fit it. Where copies are made, as in a search or a cross-validation, the copies are not "
+            "fitted: wrap the fitted estimator in sklearn.frozen.FrozenEstimator."
+        ) from None
+
+
+def params_to(
+    owner: Any, cv: Any, estimator: Any, metadata: Mapping[str, Any]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What of the metadata of a fit goes to the estimator's fit, and what to the splitter's split.
+
+    With routing each gets what it requests. Without, the splitter of this package gets the sensitive features, and the
+    estimator gets everything but these; the weights only if its fit takes them.
+    """
+    if get_config()["enable_metadata_routing"]:
+        routed = process_routing(owner, "fit", **metadata)
+        return dict(routed.estimator.fit), dict(routed.splitter.split)
+    to_estimator = {
+        name: value for name, value in metadata.items() if name != "sensitive_features" and value is not None
+    }
+    if "sample_weight" in to_estimator and not has_fit_parameter(estimator, "sample_weight"):
+        del to_estimator["sample_weight"]
+        warn_user(
+            f"{type(estimator).__name__} takes no sample_weight, so the weights are used for the fair score alone. "
+            "sklearn.set_config(enable_metadata_routing=True) routes them to a step of a pipeline that asks for them."
+        )
+    to_splitter = (
+        {"sensitive_features": metadata["sensitive_features"]} if isinstance(cv, SensitiveStratifiedKFold) else {}
+    )
+    return to_estimator, to_splitter
 
 
 def crossfit(
@@ -89,7 +161,7 @@ def crossfit(
     return Crossfit(tuple(model for model, _ in done), rows, scores[rows])
 
 
-def taken_params(X: Any, params: Mapping[str, Any], rows: NDArray[np.intp]) -> dict[str, Any]:
+def _taken_params(X: Any, params: Mapping[str, Any], rows: NDArray[np.intp]) -> dict[str, Any]:
     """The parameters of a fit on some rows: what has a value for each row of X is cut to them."""
     n = _num_samples(X)
     return {name: _safe_indexing(value, rows) if _by_row(value, n) else value for name, value in params.items()}
@@ -107,7 +179,7 @@ def _fit_and_score(
     train, test = split
     X_train, y_train = _safe_split(estimator, X, y, train)
     X_test, _ = _safe_split(estimator, X, y, test, train)
-    estimator.fit(X_train, y_train, **taken_params(X, params, train))
+    estimator.fit(X_train, y_train, **_taken_params(X, params, train))
     return estimator, base_score(estimator, X_test, response_name(estimator, response), positive)
 
 

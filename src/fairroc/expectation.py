@@ -9,13 +9,13 @@ import numpy as np
 from fairroc.columns import Columns
 from fairroc.core.chain import FloatArray
 from fairroc.core.kernel import Kernel
-from fairroc.core.walk import all_points, walk
+from fairroc.core.walk import Walk, all_points, walk
 from fairroc.errors import UnknownGroupError
 from fairroc.factorise import code_dtype
 from fairroc.model import FairModel
-from fairroc.population import measure
+from fairroc.population import Population, measure
 
-__all__ = ["expected_columns"]
+__all__ = ["expected_columns", "expected_walks"]
 
 
 def expected_columns(model: FairModel, columns: Columns, *, on_unknown_group: str | None = None) -> Columns:
@@ -27,14 +27,21 @@ def expected_columns(model: FairModel, columns: Columns, *, on_unknown_group: st
     """
     if model.unchanged:
         return columns
-    kernels = [model.kernels[_treated_as(model, name, on_unknown_group)] for name in columns.names]
-    people = measure(_not_below(columns, kernels)).exact
-    walks = [walk(curve, kernel) for curve, kernel in zip(people.curves, kernels, strict=True)]
+    people, walks = expected_walks(model, columns, on_unknown_group=on_unknown_group)
     fpr, tpr = all_points(walks)
     mass = np.ones(columns.rows) if columns.weights is None else columns.weights
     negatives = _steps(fpr) * people.weights0 * float(mass[~columns.labels].sum())
     positives = _steps(tpr) * people.weights1 * float(mass[columns.labels].sum())
     return _rows(negatives, positives, columns.names)
+
+
+def expected_walks(
+    model: FairModel, columns: Columns, *, on_unknown_group: str | None = None
+) -> tuple[Population, tuple[Walk, ...]]:
+    """These people and their way through a model that changes the score: exact rates at every place of its scale."""
+    kernels = [model.kernels[_treated_as(model, name, on_unknown_group)] for name in columns.names]
+    people = measure(_not_below(columns, kernels)).exact
+    return people, tuple(walk(curve, kernel) for curve, kernel in zip(people.curves, kernels, strict=True))
 
 
 def _treated_as(model: FairModel, name: str, on_unknown_group: str | None) -> int:

@@ -14,16 +14,17 @@ from typing import Any
 
 from sklearn.pipeline import Pipeline
 from sklearn.utils.metadata_routing import MetadataRequest
-from sklearn.utils.validation import column_or_1d
 
 from fairroc.checks import check_audit_norm, check_epsilon, check_norm
 from fairroc.classifier import FairROCClassifier
 from fairroc.columns import Columns, read_columns
 from fairroc.core.gap import is_fair, pooled_auc, power, threshold_gap
 from fairroc.crossfit import base_score, response_name
+from fairroc.expectation import expected_columns
 from fairroc.population import measure
 from fairroc.sensitive import sensitive_rows
 from fairroc.solving import Goal, solve
+from fairroc.training import positives
 
 __all__ = ["FairScorer", "auc_at_gap_score", "auc_at_gap_scorer", "threshold_gap_score", "threshold_gap_scorer"]
 
@@ -90,11 +91,12 @@ class FairScorer:
     """A scorer for searches and cross-validation that knows the groups.
 
     Of a `FairROCClassifier`, also as the last step of a pipeline or inside a finished search, it measures the fair
-    score in expectation over the draw, exactly: nothing is drawn, and two calls agree. Of any other classifier it
-    measures the score that ``predict_proba`` or ``decision_function`` gives.
+    score in expectation over the draw, exactly: nothing is drawn, and two calls agree. Given ``ids``, it measures the
+    draws that these get. Of any other classifier it measures the score that ``predict_proba`` or ``decision_function``
+    gives.
 
-    The groups are routed to it (it requests ``sensitive_features``), or taken from the columns of X that
-    ``sensitive_features`` names when the scorer is made.
+    The groups are routed to it (it requests ``sensitive_features`` and ``ids``), or taken from the columns of X that
+    ``sensitive_features`` names when the scorer is made, or a `FairROCClassifier` when that was made.
     """
 
     name: str
@@ -104,11 +106,20 @@ class FairScorer:
     sample_weight_request: bool | str | None = None
 
     def __call__(
-        self, estimator: Any, X: Any, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None
+        self,
+        estimator: Any,
+        X: Any,
+        y: Any,
+        *,
+        sensitive_features: Any = None,
+        sample_weight: Any = None,
+        ids: Any = None,
     ) -> float:
         """The figure, with the sign that makes greater better."""
-        groups = self._groups(estimator, X, sensitive_features)
-        return self.sign * self.figure(_response_columns(estimator, X, y, groups, sample_weight))
+        groups = sensitive_features
+        if groups is not None or self.sensitive_features is not None:
+            groups = sensitive_rows(X, groups, self.sensitive_features)
+        return self.sign * self.figure(_response_columns(estimator, X, y, groups, sample_weight, ids))
 
     def set_score_request(self, *, sample_weight: bool | str | None) -> FairScorer:
         """A scorer that takes weights too (True), does not (False), or takes them under another name."""
@@ -118,6 +129,7 @@ class FairScorer:
         """What scikit-learn's searches pass on to this scorer."""
         request = MetadataRequest(owner=self)
         request.score.add_request(param="sensitive_features", alias=True)
+        request.score.add_request(param="ids", alias=True)
         request.score.add_request(param="sample_weight", alias=self.sample_weight_request)
         return request
 
@@ -127,11 +139,6 @@ class FairScorer:
     def _parameters(self) -> dict[str, Any]:
         own = dict(self.figure.keywords) if isinstance(self.figure, partial) else {}
         return own if self.sensitive_features is None else {**own, "sensitive_features": self.sensitive_features}
-
-    def _groups(self, estimator: Any, X: Any, given: Any) -> Any:
-        """Groups as given, else by the columns that this scorer or the estimator names."""
-        columns = self.sensitive_features
-        return sensitive_rows(X, given, getattr(estimator, "sensitive_features", None) if columns is None else columns)
 
 
 def threshold_gap_scorer(*, norm: Any = 1, sensitive_features: Any = None) -> FairScorer:
@@ -175,15 +182,30 @@ def _columns(y_true: Any, y_score: Any, sensitive_features: Any, sample_weight: 
     )
 
 
-def _response_columns(estimator: Any, X: Any, y: Any, groups: Any, weights: Any) -> Columns:
+def _response_columns(estimator: Any, X: Any, y: Any, groups: Any, weights: Any, ids: Any) -> Columns:
     """The score of the rows as the estimator gives it, or its expectation where it is drawn."""
     if hasattr(estimator, "best_estimator_"):
-        return _response_columns(estimator.best_estimator_, X, y, groups, weights)
+        return _response_columns(estimator.best_estimator_, X, y, groups, weights, ids)
     if isinstance(estimator, Pipeline):
         before = estimator[:-1].transform(X) if len(estimator) > 1 else X
-        return _response_columns(estimator[-1], before, y, groups, weights)
+        return _response_columns(estimator[-1], before, y, groups, weights, ids)
     if isinstance(estimator, FairROCClassifier):
-        return estimator.expected_columns(X, y, sensitive_features=groups, sample_weight=weights)
+        return _fair_columns(estimator, X, y, groups, weights, ids)
     positive = estimator.classes_[1]
     scores = base_score(estimator, X, response_name(estimator), positive)
-    return _columns(column_or_1d(y) == positive, scores, groups, weights, None)
+    return _columns(positives(y, estimator.classes_, positive), scores, sensitive_rows(X, groups), weights, None)
+
+
+def _fair_columns(clf: FairROCClassifier, X: Any, y: Any, groups: Any, weights: Any, ids: Any) -> Columns:
+    """The fair score in expectation over the draw, or as it is drawn for these ids."""
+    groups = sensitive_rows(X, groups, clf.sensitive_features)
+    columns = read_columns(
+        clf.base_score(X) if ids is None else clf.fair_score(X, sensitive_features=groups, ids=ids),
+        positives(y, clf.classes_, clf.pos_label_),
+        sensitive_features=groups,
+        sample_weight=weights,
+        missing=clf.missing,
+    )
+    if ids is not None:
+        return columns
+    return expected_columns(clf.model_, columns, on_unknown_group=clf.on_unknown_group)

@@ -1,31 +1,23 @@
-"""What a classifier is given to fit: the rows, checked before anything is fitted, and what goes to whom."""
+"""The rows that a classifier is given to fit: checked before anything is fitted."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn import get_config
-from sklearn.exceptions import NotFittedError
 from sklearn.utils import assert_all_finite, indexable
-from sklearn.utils.metadata_routing import process_routing
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import check_is_fitted, column_or_1d, has_fit_parameter
+from sklearn.utils.validation import column_or_1d
 
 from fairroc.checks import Missing, check_missing
 from fairroc.columns import read_columns
 from fairroc.core.chain import BoolArray, FloatArray
-from fairroc.errors import DataError, warn_user
+from fairroc.errors import DataError
 from fairroc.factorise import group_codes, sensitive_columns
-from fairroc.model_selection import SensitiveStratifiedKFold
 
-__all__ = ["TrainingRows", "check_prefit", "params_to", "read_training_rows", "splitter"]
-
-FOLD_SEED = 0
-"""Integer ``cv`` shuffles, because rows often come sorted, and always in the same way: the same rows, the same fit."""
+__all__ = ["TrainingRows", "positives", "read_training_rows"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -77,6 +69,15 @@ def _check_weighted_classes(hits: BoolArray, sample_weight: Any) -> None:
         raise DataError("sample_weight must leave rows of both classes, but all rows of one class have weight zero.")
 
 
+def positives(y: Any, classes: NDArray[Any], positive: Any) -> BoolArray:
+    """Where y is the positive label; an error if it holds a label that was not fitted."""
+    labels, known = column_or_1d(y), classes.tolist()
+    strange = [label for label in np.unique(labels).tolist() if label not in known]
+    if strange:
+        raise DataError(f"y must hold the fitted labels {known}; {strange[:5]} came. Recode y as in the fit.")
+    return np.asarray(labels == positive)
+
+
 def _positive(classes: NDArray[Any], pos_label: Any) -> Any:
     if pos_label is None:
         return classes[1]
@@ -84,53 +85,3 @@ def _positive(classes: NDArray[Any], pos_label: Any) -> Any:
     if not hit:
         raise DataError(f"pos_label must be one of the labels {classes.tolist()}; {pos_label!r} came.")
     return hit[0]
-
-
-def splitter(cv: Any, missing: Missing) -> Any:
-    """The splitter that ``cv`` stands for; what is no number is left to scikit-learn."""
-    if isinstance(cv, str):
-        raise DataError(f"cv must be a number of folds, 'prefit', a splitter or splits; {cv!r} came.")
-    if cv is None or (isinstance(cv, int | np.integer) and not isinstance(cv, bool)):
-        number = 5 if cv is None else int(cv)
-        if number < 2:
-            raise DataError(f"cv must be at least 2 folds (or 'prefit', a splitter or splits); {number} came.")
-        return SensitiveStratifiedKFold(number, shuffle=True, random_state=FOLD_SEED, missing=missing)
-    return cv
-
-
-def check_prefit(estimator: Any) -> None:
-    """Raise unless the estimator is fitted."""
-    try:
-        check_is_fitted(estimator)
-    except NotFittedError:
-        raise NotFittedError(
-            f"cv='prefit' needs a fitted estimator, but this {type(estimator).__name__} is not fitted. Fit it before, "
-            "or let cv=5 fit it. Where copies are made, as in a search or a cross-validation, the copies are not "
-            "fitted: wrap the fitted estimator in sklearn.frozen.FrozenEstimator."
-        ) from None
-
-
-def params_to(
-    owner: Any, cv: Any, estimator: Any, metadata: Mapping[str, Any]
-) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What of the metadata of a fit goes to the estimator's fit, and what to the splitter's split.
-
-    With routing each gets what it requests. Without, the splitter of this package gets the sensitive features, and the
-    estimator gets everything but these; the weights only if its fit takes them.
-    """
-    if get_config()["enable_metadata_routing"]:
-        routed = process_routing(owner, "fit", **metadata)
-        return dict(routed.estimator.fit), dict(routed.splitter.split)
-    to_estimator = {
-        name: value for name, value in metadata.items() if name != "sensitive_features" and value is not None
-    }
-    if "sample_weight" in to_estimator and not has_fit_parameter(estimator, "sample_weight"):
-        del to_estimator["sample_weight"]
-        warn_user(
-            f"{type(estimator).__name__} takes no sample_weight, so the weights are used for the fair score alone. "
-            "sklearn.set_config(enable_metadata_routing=True) routes them to a step of a pipeline that asks for them."
-        )
-    to_splitter = (
-        {"sensitive_features": metadata["sensitive_features"]} if isinstance(cv, SensitiveStratifiedKFold) else {}
-    )
-    return to_estimator, to_splitter
