@@ -10,32 +10,45 @@ from fairroc._version import __version__
 if TYPE_CHECKING:
     from fairroc.auditing import Audit, audit
     from fairroc.certificate import Certificate
+    from fairroc.choosing import Choice, choose_threshold
     from fairroc.classifier import FairROCClassifier
     from fairroc.errors import FairrocError, FairrocWarning
     from fairroc.estimator import FairROC
+    from fairroc.explaining import Explanation
     from fairroc.model import FairModel
+    from fairroc.tradeoff import Frontier, frontier
 
 _HOME = {
     "Audit": "auditing",
     "Certificate": "certificate",
+    "Choice": "choosing",
+    "Explanation": "explaining",
     "FairModel": "model",
     "FairROC": "estimator",
     "FairROCClassifier": "classifier",
     "FairrocError": "errors",
     "FairrocWarning": "errors",
+    "Frontier": "tradeoff",
     "audit": "auditing",
+    "choose_threshold": "choosing",
+    "frontier": "tradeoff",
 }
 
 __all__ = [
     "Audit",
     "Certificate",
+    "Choice",
+    "Explanation",
     "FairModel",
     "FairROC",
     "FairROCClassifier",
     "FairrocError",
     "FairrocWarning",
+    "Frontier",
     "__version__",
     "audit",
+    "choose_threshold",
+    "frontier",
 ]
 
 

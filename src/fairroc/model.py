@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,9 @@ from fairroc.core.fairmap import FairMap
 from fairroc.core.kernel import Kernel
 from fairroc.core.scale import Scale
 from fairroc.errors import DataError, warn_user
+
+if TYPE_CHECKING:
+    from fairroc.explaining import Explanation
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +138,44 @@ class FairModel:
         if self.scale is None:
             return (columns.scores >= limit).astype(np.float64)
         return self._map.chance(columns.scores, columns.groups, limit)
+
+    def explain(
+        self,
+        score: Any,
+        group: Any,
+        *,
+        threshold: float | None = None,
+        id: int | str | None = None,
+        key: bytes | str | None = None,
+        on_unknown_group: str | None = None,
+    ) -> Explanation:
+        """What can happen to one person, and why: possible fair scores with their probabilities, in words and as data.
+
+        Parameters
+        ----------
+        score : number
+            The person's original score.
+        group : value of the group column, or a tuple of the values of several columns in the order of the fit
+        threshold : number, optional
+            Adds whether the score reached it before, and with what probability the fair score does.
+        id, key : optional
+            Add the draw itself: the fair score that `transform` gives this id (with the model's key, if it has one).
+        on_unknown_group : str, optional
+            Fitted group whose treatment an unknown group shall get; else that is an error.
+
+        Examples
+        --------
+        >>> from fairroc import FairROC
+        >>> rng = np.random.default_rng(0)
+        >>> sex, y = np.repeat(["f", "m"], 2000), rng.integers(0, 2, 4000)
+        >>> score = y + np.where(sex == "f", 1.0, 2.0) * rng.normal(size=4000)
+        >>> model = FairROC(epsilon=0.1, salt=1).fit(score, y, sensitive_features=sex).model_
+        >>> model.explain(-1.5, "m", threshold=1).reason
+        'order'
+        """
+        from fairroc.explaining import explain
+
+        return explain(self, score, group, threshold=threshold, id=id, key=key, on_unknown_group=on_unknown_group)
 
     # -- parts of it, for callers that hold columns and uniforms already ------------------------------------------
 
