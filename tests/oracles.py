@@ -218,3 +218,23 @@ def rates(scores: FloatArray, labels: np.ndarray, mass: FloatArray, threshold: f
         float(mass[hit & ~labels].sum() / mass[~labels].sum()),
         float(mass[hit & labels].sum() / mass[labels].sum()),
     )
+
+
+# ---- areas and their variance, pair by pair ----------------------------------------------------------------
+
+
+def above(high: FloatArray, low: FloatArray) -> FloatArray:
+    """(n, m) 1 where the first scores above the second, one half where they tie."""
+    return (high[:, None] > low[None, :]) + 0.5 * (high[:, None] == low[None, :])
+
+
+def pair_auc(high: FloatArray, high_mass: FloatArray, low: FloatArray, low_mass: FloatArray) -> float:
+    """Chance that one drawn from the first scores above one drawn from the second; a tie counts one half."""
+    pairs = high_mass[:, None] * low_mass[None, :]
+    return float((pairs * above(high, low)).sum() / pairs.sum())
+
+
+def delong_variance(scores: FloatArray, labels: np.ndarray) -> float:
+    """DeLong's variance of the AUC from the table of all pairs. O(n^2)."""
+    wins = above(scores[labels], scores[~labels])
+    return float(np.var(wins.mean(axis=1), ddof=1) / len(wins) + np.var(wins.mean(axis=0), ddof=1) / wins.shape[1])

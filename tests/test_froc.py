@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from fairroc.core.froc import CUTS, Shift, algorithm_1, curve_order, froc, query, query_grid
 from fairroc.core.froc_diagnostics import diagnose
-from fairroc.core.froc_geometry import in_norm_set, join, signed_auc, turned
+from fairroc.core.froc_geometry import cut_shift, in_norm_set, join, signed_auc, turned, upper_hull
 from fairroc.core.optimal import optimal
 from fairroc.core.roc import RocCurve, roc_curve
 from oracles import hull_height
@@ -221,6 +221,7 @@ def test_diagnostics_count_what_was_done(population, epsilon):
     grid = np.linspace(0.0, 1.0, 7)[::-1]
     done = froc(curves, grid, epsilon)
     stated = diagnose(done, curves)
+    best = optimal([upper_hull(queries) for queries in done.queries], epsilon, 1).curves
     for g, group in enumerate(stated.groups):
         counted = group.upshifts + group.leftshifts + group.cutshifts + group.hypograph + group.kept
         assert counted == len(grid)
@@ -231,8 +232,55 @@ def test_diagnostics_count_what_was_done(population, epsilon):
         walk = [(0.0, 0.0), *map(tuple, done.points[g]), (1.0, 1.0)]
         back = [b[0] < a[0] - 1e-12 or b[1] < a[1] - 1e-12 for a, b in pairwise(walk)]
         assert group.non_monotone == sum(back)
+        assert (group.clipped, group.above_hull) == (done.clipped[g].sum(), done.projected[g].sum())
+        aucs = signed_auc(done.queries[g]), signed_auc(done.points[g]), best[g].auc
+        assert (group.auc_before, group.auc_after, group.auc_optimal) == pytest.approx(aucs, abs=1e-12)
+    assert (stated.two_cuts == (done.cuts <= 2)).all()
     assert stated.unfair == int((stated.gap > epsilon + 1e-12).sum())
     assert stated.between.shape == stated.two_cuts.shape == done.shift.shape
+
+
+@given(populations(max_groups=4, max_rows=30, weights=MILD), STEPS)
+def test_assumptions_index_by_index(population, epsilon):
+    """4.2 from its definition at every query that moves; the slopes of 4.1 are the rises of the queries."""
+    curves = [sample.curve for sample in population]
+    done = froc(curves, np.linspace(0.0, 1.0, 9)[::-1], epsilon)
+    stated = diagnose(done, curves)
+    for g, i in np.ndindex(done.shift.shape):
+        between = two_cuts = True
+        if done.shift[g, i] != Shift.FIXED:
+            lower = np.vstack(([0, 0], done.lower_curve(g, i), [1, 1]))
+            between = lower[i, 0] <= done.queries[g, i, 0] <= lower[i + 2, 0]
+            two_cuts = cut_shift(join(done.queries[g]), lower[None, i + 1], done.step).count[0] <= 2
+        assert (stated.between[g, i], stated.two_cuts[g, i]) == (between, two_cuts)
+    rises = np.stack((stated.fpr_slopes, stated.tpr_slopes), axis=2) / 8
+    assert rises == pytest.approx(np.diff(done.queries, axis=1), abs=1e-12)
+
+
+def test_assumption_4_2_by_hand():
+    """The first part fails at queries 2 (.3 > .25) and 4 (.6 > .55), the second at 4, with its four cuts."""
+    up = [[0.0, 0.0], [0.0, 0.45], [0.3, 0.45], [0.3, 0.8], [0.6, 0.8], [0.6, 0.85], [1.0, 1.0]]
+    down = [[0.0, 0.0], [0.1, 0.2], [0.2, 0.3], [0.25, 0.4], [0.5, 0.6], [0.55, 0.6], [1.0, 1.0]]
+    grid = np.arange(6, 0, -1.0)
+    curves = [RocCurve(grid, *np.array(path).T.copy(), 0.5) for path in (up, down)]
+    stated = diagnose(froc(curves, grid, 0.3, crossing="area"), curves)
+    assert stated.between[0].tolist() == [True, False, True, False, True, True]
+    assert stated.two_cuts[0].tolist()[3] is False
+    assert stated.between[1].all() and stated.two_cuts[1].all()
+
+
+def test_three_cuts_and_clipped_points_are_counted():
+    """A line that begins inside a norm set, leaves it twice and so cuts it three times; and L of the clipped golden."""
+    grid = np.array([3.0, 2.0, 1.0, 0.0])
+    up, down = [[0.0, 0.21], [0.04, 0.21], [0.04, 0.9]], [[0.0, 0.0], [0.05, 0.05], [0.5, 0.5]]
+    curves = [RocCurve(grid, *np.array([[0, 0], *path, [1, 1]], dtype=float).T.copy(), 0.5) for path in (up, down)]
+    done = froc(curves, grid, 0.2)
+    assert done.cuts[0, 1] == 3
+    assert not diagnose(done, curves).two_cuts[0, 1]
+    up, down = [[0.05, 0.1], [0.4, 0.9], [0.99, 0.95]], [[0.005, 0.2], [0.01, 0.5], [0.3, 0.55]]
+    curves = [RocCurve(grid, *np.array([[0, 0], *path, [1, 1]], dtype=float).T.copy(), 0.5) for path in (up, down)]
+    figures = diagnose(froc(curves, grid, 0.05, crossing="area"), curves).groups
+    assert [(group.clipped, group.above_hull) for group in figures] == [(1, 1), (0, 0)]
 
 
 # ---- the reference scores ----------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairroc.core.coupling import couple
-from fairroc.core.froc import froc
+from fairroc.core.froc import froc, query
 from fairroc.core.froc_curves import coherent_curves, froc_curves
 from fairroc.core.froc_geometry import turned, upper_hull
 from fairroc.core.kernel import drawn_kernel
@@ -28,10 +28,11 @@ def thresholds_of(curves, queries):
 
 @given(populations(max_groups=5, max_rows=40, weights=MILD), STEPS, st.sampled_from([None, 5]), PAIRS)
 def test_fair_for_all_pairs_and_never_above_the_optimum(population, epsilon, queries, pairs):
-    """The levels' gap is within epsilon, and no group's AUC exceeds the optimum's at that very gap."""
+    """The levels' gap is within epsilon, and no group's AUC exceeds the optimum's at that gap, on the same queries."""
     curves = [sample.curve for sample in population]
-    hulls = [curve.hull for curve in curves]
-    fair = froc_curves(curves, thresholds_of(curves, queries), epsilon, pairs=pairs)
+    grid = thresholds_of(curves, queries)
+    hulls = [upper_hull(group) for group in query(curves, grid)]
+    fair = froc_curves(curves, grid, epsilon, pairs=pairs)
     weights0, weights1, _ = class_shares(population)
     levels = couple(fair, weights0, weights1)
     reached = levels.gap(1)

@@ -191,6 +191,24 @@ def test_slopes_do_not_depend_on_the_scale_of_the_scores():
         assert sum(a.tpr_slopes) <= 15 + 1e-9
 
 
+@pytest.mark.parametrize("method", ["froc", "optimal"])
+def test_the_papers_bound_has_the_queries_asked_for(method):
+    """Ten distinct scores, 1,001 queries: k is 1,001 in u_T u_F / 2k, whatever decides alike."""
+    rows = normal_rows(9, n=400, digits=0)
+    stated = certify(done_by(method, rows, 0.05, 1001))
+    for group in stated.groups:
+        mine = [rows.scores[(rows.groups == group.group) & (rows.y == label)] for label in (0, 1)]
+        most = [np.unique(part, return_counts=True)[1].max() / len(part) for part in mine]
+        assert group.pla_loss is not None
+        assert group.pla_loss.paper == pytest.approx(1001 * most[0] * most[1] / 2)
+
+
+def test_no_negative_zero():
+    """Adult: the lower group loses nothing, to rounding."""
+    stated = certify(done_by("froc", real_rows("adult_lr"), 0.05))
+    assert "-0.0000" not in certificate_text(stated)
+
+
 def test_text_tells_the_report():
     stated = certify(done_by("froc", normal_rows(8, n=900, groups=3), 0.05))
     report, text = stated.froc, certificate_text(stated)

@@ -135,13 +135,29 @@ def _diagonal_cuts(centre: np.ndarray, epsilon: float) -> list[np.ndarray]:
 
 
 def test_a_fair_query_is_best_where_it_is():
-    """Fails for fair queries. One query, the same in both groups: keeping it gives .7, the boundary at most .65."""
+    """Fails for fair queries. One query, the same in both groups: keeping it gives .7, the boundary at most 2/3."""
     query = np.array([[0.4, 0.8]])
     assert assumption_4_2(query, query, 0.2)
     assert signed_auc(query) == pytest.approx(0.7)
     assert best_in_norm_set(query, query[0], 0.2, 0) == pytest.approx([0.4, 0.8], abs=1e-7)
     cuts = cut_shift(join(query), query, 0.2).points
-    assert max(signed_auc(point[None]) for point in cuts) <= 0.7 - 0.03
+    assert max(signed_auc(point[None]) for point in cuts) == pytest.approx(2 / 3)
+
+
+def test_a_hollow_curve_can_be_best_inside():
+    """Fails where the upper curve is not concave. Second query, neighbours fixed: (0, 0), inside its norm set, is worth
+    more than any point of the boundary, though it steps back behind the first query."""
+    up, down = np.array([[0.1, 0.1], [0.5, 0.6], [0.5, 0.7]]), np.array([[0.0, 0.0], [0.1, 0.1], [0.5, 0.5]])
+    assert assumption_4_2(up, down, 0.3)
+    assert (join(up).at(join(down).u) >= join(down).v).all()
+    assert np.abs(up[1] - down[1]).sum() > 0.3 > np.abs(down[1]).sum()
+    best = best_in_norm_set(up, down[1], 0.3, 1)
+    assert best == pytest.approx([0.0, 0.0], abs=1e-7)
+    # The attainable part of the boundary runs from the diagonal to the hull's edge from (0, 0) to (.5, .7).
+    ends = [cut_shift(upper_path, down[1:2], 0.3).points[-1] for upper_path in (join(up[2:]), join(np.empty((0, 2))))]
+    on_rim = [ends[0] + share * (ends[1] - ends[0]) for share in np.linspace(0, 1, 101)]
+    assert np.abs(np.array(on_rim) - down[1]).sum(axis=1) == pytest.approx(np.full(101, 0.3))
+    assert max(gain(up[0], up[2], point) for point in on_rim) / 2 < gain(up[0], up[2], best) / 2 - 0.004
 
 
 # ---- CutShift ----------------------------------------------------------------------------------------------

@@ -121,6 +121,18 @@ def test_pla_loss_bounds_the_loss_of_querying(sample, queries):
     assert loss.bound <= loss.paper + 1e-12
 
 
+def test_the_papers_estimate_counts_all_queries():
+    """Thresholds that decide alike are no points of the curve, but they are queries: u_T u_F / 2k as defined."""
+    scores, labels = np.array([0.0, 0.1, 0.2, 0.9, 1.0, 1.0]), np.array([0, 0, 1, 0, 1, 1], dtype=bool)
+    grid = query_thresholds(0.0, 1.0, 21)
+    curve = query_curve(scores, labels, None, grid)
+    rates = np.array([[(scores[labels == y] >= t).mean() for t in grid[::-1]] for y in (False, True)])
+    slopes = np.diff(rates, axis=1, prepend=0.0).max(axis=1) * len(grid)
+    assert len(curve.thresholds) == 5 < len(grid)
+    assert pla_loss(curve, 21).paper == pytest.approx(slopes[0] * slopes[1] / (2 * len(grid)))
+    assert pla_loss(curve, 21).bound == pla_loss(curve).bound <= pla_loss(curve).paper < pla_loss(curve, 21).paper
+
+
 def test_pla_loss_is_tight():
     """One query over two separated classes loses exactly the bound: the AUC is 1/2 instead of 1."""
     scores, labels = np.array([0.0, 1.0]), np.array([False, True])

@@ -127,4 +127,5 @@ def _pla_loss(fitted: Fitted, g: int, report: FrocReport | None) -> PlaLoss | No
     if report is not None:
         losses = report.groups[g].losses
         return PlaLoss(losses.pla_bound, losses.pla_paper)
-    return None if fitted.model.queries is None else pla_loss(fitted.population.curves[g])
+    queries = fitted.model.queries
+    return None if queries is None else pla_loss(fitted.population.curves[g], queries)

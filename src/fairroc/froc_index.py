@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -69,14 +70,18 @@ def paper_run_on(columns: Columns, *, epsilon: float, queries: int | None = None
     return paper_run(queried(columns, measure(columns), options.queries), options.epsilon)
 
 
-def moving_group(done: Froc, names: tuple[str, ...], index: int, upper: str | None = None) -> int:
-    """The group whose move to look at: the one named, or the one that moves farthest at an index (from 1)."""
-    count = len(done.thresholds)
-    if not 1 <= index <= count:
+def check_index(index: Any, count: int) -> None:
+    """Raise unless an index is one of ``count`` thresholds, counted from 1."""
+    if isinstance(index, bool) or not isinstance(index, Integral) or not 1 <= int(index) <= count:
         raise DataError(
             f"index must lie from 1 (the strictest threshold) to {count}, the number of distinct queries; "
-            f"{index} came. Take another index, or more queries."
+            f"{index!r} came. Take another index, or more queries."
         )
+
+
+def moving_group(done: Froc, names: tuple[str, ...], index: int, upper: str | None = None) -> int:
+    """The group whose move to look at: the one named, or the one that moves farthest at an index (from 1)."""
+    check_index(index, len(done.thresholds))
     lowest = int(done.order[index - 1, 0])
     if upper is None:
         way = np.abs(done.points[:, index - 1] - done.queries[:, index - 1]).sum(axis=1)

@@ -41,7 +41,9 @@ def geometry_figure(done: Froc, group: int, index: int, names: Sequence[str] | N
     if names is not None:
         for line, g in zip(whole.get_lines(), (group, below), strict=False):
             line.set_label(f"{line.get_label()}: {short(names[g])}")
-    whole.set(xlim=(-0.02, 1.02), ylim=(-0.02, max(1.02, centre[1] + done.step + 0.02)), ylabel="true positive rate")
+    whole.set(
+        xlim=(-0.02, 1.02), ylim=(-0.02, min(max(1.02, centre[1] + done.step + 0.02), 1.2)), ylabel="true positive rate"
+    )
     whole.set_title(f"Query {index + 1} of {len(done.thresholds)}, threshold {done.thresholds[index]:.3g}", loc="left")
     reach = 1.25 * max(done.step, float(np.abs(done.points[group, index] - centre).max()), 1e-3)
     near.set(xlim=(centre[0] - reach, centre[0] + reach), ylim=(centre[1] - reach, centre[1] + reach))
@@ -79,7 +81,7 @@ def _geometry(
     else:  # the start may lie outside this panel: a line is cut off there, an arrow is not
         axes.plot(*np.stack((start, end)).T, color=MOVE, linewidth=1.8, zorder=4)
         corners = boundary.up, boundary.right, boundary.down, boundary.left
-        for name, corner, offset in zip("URDL", corners, ((0, 7), (9, -4), (0, -16), (-9, -4)), strict=True):
+        for name, corner, offset in zip("URDL", corners, ((0, 11), (16, -4), (0, -20), (-16, -4)), strict=True):
             axes.annotate(name, corner[0].tolist(), offset, textcoords="offset points", ha="center", fontweight="bold")
 
 

@@ -25,9 +25,9 @@ class FrocGroup:
     add up to the number of queries), ``clipped`` to the unit square, ``above_hull`` where nothing leads and moved back
     onto it; ``non_monotone`` steps between moved points on which a rate falls.
 
-    Index by index: ``shifts`` in words, ``fpr_slopes`` and ``tpr_slopes`` between neighbouring queries, per range of
-    the thresholds (their largest values estimate Assumption 4.1's bounds), and the queries at which Assumption 4.2
-    fails: ``not_between`` its first part, ``many_cuts`` its second.
+    Index by index: ``shifts`` in words, ``fpr_slopes`` and ``tpr_slopes`` between neighbouring distinct queries, per
+    range of the thresholds (their largest values estimate Assumption 4.1's bounds), and the queries at which
+    Assumption 4.2 fails: ``not_between`` its first part, ``many_cuts`` its second.
     """
 
     group: str
@@ -78,7 +78,7 @@ def froc_report(fitted: Fitted) -> FrocReport | None:
     if fitted.model.method != "froc" or fitted.solution is None:
         return None
     done = paper_run(fitted.population, fitted.model.inner_epsilon)
-    stated = diagnose(done, fitted.raw.curves)
+    stated = diagnose(done, fitted.raw.curves, fitted.model.queries)
     return FrocReport(
         epsilon=done.epsilon,
         queries=len(done.thresholds),

@@ -107,10 +107,12 @@ def algorithm_1(roc_up: FloatArray, roc_down: FloatArray, epsilon: float) -> Tra
     3. ``continue`` in line 14 jumps over the append of line 22. A query kept by line 13 is appended here.
     4. Line 6 returns two cuts. Where there is one it is taken; where there are more than two (against Assumption
        4.2), the one nearest in fpr to the query, as the paper's CutShift theorem says; line 7 decides between two.
+       A curve that touches the boundary from inside does not cut it.
     5. Without a cut the whole upper curve may lie inside the norm set (a large epsilon). The query is kept then.
     6. U or L outside the unit square is clipped to it; outside the hull of the upper curve's queries, where no
        randomisation leads, it is projected onto the hull, inside the norm set if the two meet. Both are counted.
     7. Line 16 by Heron's formula in Kahan's form, which degenerate triangles survive.
+    8. A lower curve that was moved before (several groups) may step back; it is joined in order of fpr + tpr.
 
     Not changed: queries that are fair already move to the boundary, areas are unsigned and use the original neighbours,
     and a query kept by line 13 may be farther than epsilon from its partner.
@@ -233,8 +235,9 @@ def froc(
     ----------
     pairs : ``"neighbours"`` keeps neighbouring curves within epsilon (the paper's D.6), so that two of m groups can be
         (m - 1) epsilon apart; ``"all"`` keeps neighbours within epsilon / (m - 1).
-    crossing : ``"segments"`` cuts crossing curves where they cross, and in each segment the higher one moves;
-        ``"area"`` calls the curve of larger area the upper one throughout.
+    crossing : ``"segments"`` cuts crossing curves where they cross, and in each segment the queries of the higher one
+        move (cuts and areas still come from the whole curves); ``"area"`` calls the curve of larger area the upper one
+        throughout.
     """
     queries = query(curves, thresholds)
     groups, count = queries.shape[:2]

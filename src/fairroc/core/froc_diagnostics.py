@@ -85,8 +85,11 @@ class Diagnostics:
         freeze(self.gap, self.fpr_slopes, self.tpr_slopes, self.between, self.two_cuts)
 
 
-def diagnose(done: Froc, curves: Sequence[RocCurve]) -> Diagnostics:
-    """Diagnostics of a run on the curves it was made from. O(m k log k)."""
+def diagnose(done: Froc, curves: Sequence[RocCurve], queries: int | None = None) -> Diagnostics:
+    """Diagnostics of a run on the curves it was made from. O(m k log k).
+
+    ``queries`` were asked for, if those that decide alike were left out of the run: k of the paper's bound.
+    """
     widths = -np.diff(done.thresholds) / np.ptp(done.thresholds)
     steps = np.diff(done.queries, axis=1) / widths[:, None]
     scores = [curve.auc for curve in coherent_curves(done, [curve.hull for curve in curves]).curves]
@@ -99,7 +102,7 @@ def diagnose(done: Froc, curves: Sequence[RocCurve]) -> Diagnostics:
         between=_between(done),
         two_cuts=done.cuts <= 2,
         segments=1 + int((np.diff(done.order, axis=0) != 0).any(axis=1).sum()),
-        groups=tuple(_group(done, g, curve, scores[g], best[g]) for g, curve in enumerate(curves)),
+        groups=tuple(_group(done, g, curve, scores[g], best[g], queries) for g, curve in enumerate(curves)),
     )
 
 
@@ -119,10 +122,10 @@ def _between(done: Froc) -> BoolArray:
     return holds
 
 
-def _group(done: Froc, g: int, curve: RocCurve, score: float, best: float) -> GroupDiagnostics:
+def _group(done: Froc, g: int, curve: RocCurve, score: float, best: float, asked: int | None) -> GroupDiagnostics:
     queries, points, shift = done.queries[g], done.points[g], done.shift[g]
     before, after = join(queries).auc, signed_auc(points)
-    bounds = _pla(done, g, curve.prior)
+    bounds = _pla(done, g, curve.prior, asked)
     backward = (np.diff(with_ends(points), axis=0) < -SAME).any(axis=1)
     return GroupDiagnostics(
         auc_before=before,
@@ -141,11 +144,11 @@ def _group(done: Froc, g: int, curve: RocCurve, score: float, best: float) -> Gr
     )
 
 
-def _pla(done: Froc, g: int, prior: float) -> PlaLoss:
+def _pla(done: Froc, g: int, prior: float, asked: int | None) -> PlaLoss:
     """Both bounds of L_PLA, from the joined queries; accepting everyone is a threshold of its own if none does."""
     thresholds, path = done.thresholds, with_ends(done.queries[g])
     if (path[-2] == 1.0).all():
         path = path[:-1]
     else:
         thresholds = np.append(thresholds, -np.inf)
-    return pla_loss(RocCurve(thresholds, path[:, 0].copy(), path[:, 1].copy(), prior))
+    return pla_loss(RocCurve(thresholds, path[:, 0].copy(), path[:, 1].copy(), prior), asked)

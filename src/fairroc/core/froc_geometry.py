@@ -154,7 +154,7 @@ def cut_shift(path: Path, centres: FloatArray, epsilon: float) -> Cuts:
 
     Every boundary has a pointer to the line, which starts where the line enters the boundary's range of u and moves
     from cut to cut in steps of doubled length, all pointers at once. O((k + cuts) log k): with at most two cuts each,
-    as the paper assumes, O(k log k); there can be O(k^2) cuts in all.
+    as the paper assumes, O(k log k); there can be O(k^2) cuts in all, and all of them are kept.
     """
     a, b = turned(centres)
     low, high = a - epsilon, a + epsilon

@@ -38,6 +38,10 @@ class Mixture:
             accepted += weight * (scores[:, None] >= threshold)
         return accepted
 
+    def acceptance_at(self, scores: FloatArray, point: int) -> FloatArray:
+        """(n,) probability that one classifier accepts a person with a score."""
+        return np.asarray((scores[:, None] >= self.thresholds[point]) @ self.weights[point])
+
     def decide(self, scores: FloatArray, uniforms: FloatArray, point: int) -> BoolArray:
         """Decisions of one classifier, for one uniform number from [0, 1) a person."""
         upto = np.cumsum(self.weights[point])

@@ -130,10 +130,14 @@ class PlaLoss:
     paper: float
 
 
-def pla_loss(curve: RocCurve) -> PlaLoss:
-    """Loss of knowing a curve at k thresholds only."""
+def pla_loss(curve: RocCurve, queries: int | None = None) -> PlaLoss:
+    """Loss of knowing a curve at k thresholds only.
+
+    k is the number of ``queries`` asked for, where thresholds that decide alike were left out of the curve: the slopes
+    are rises between equidistant queries.
+    """
     d_fpr, d_tpr = np.diff(curve.fpr), np.diff(curve.tpr)
-    k = len(d_fpr)
+    k = max(len(d_fpr), queries or 0)
     return PlaLoss(float(np.dot(d_fpr, d_tpr) / 2), float(k * d_fpr.max() * d_tpr.max() / 2))
 
 
