@@ -18,14 +18,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairroc.auditing import Audit, audit
+from fairroc.core.bands import largest_gap
 from fairroc.errors import DataError, SmallGroupWarning
+from oracles import pair_auc
 from strategies import MILD, SEEDS, Sample, populations
 
 NORMS = [1, 2, 3.5, math.inf]
 COUNTS = ("none", "zeros")  # weights whose sums are exact in any order
 SCORES, LABELS, GROUPS = [0.9, 0.6, 0.4, 0.2] * 2, [1, 0, 1, 0, 1, 1, 0, 0], ["a"] * 4 + ["b"] * 4
 KEYS = {"rows", "norm", "auc", "gap", "gap_threshold", "gap_pair", "curve_gap", "epsilon", "fair", "groups"}
-GROUP_KEYS = {"group", "rows", "positives", "auc"}
+KEYS |= {"gap_interval", "auc_interval", "cross_aucs", "decision"}
+GROUP_KEYS = {"group", "rows", "positives", "auc", "auc_interval", "bnsp_auc", "bpsn_auc", "band", "calibration"}
+HALF = {"scores": SCORES * 30, "y": LABELS * 30, "sensitive_features": GROUPS * 30}
 
 
 def rows_of(population: Sequence[Sample]) -> dict[str, Any]:
@@ -44,7 +48,7 @@ def look(rows: dict[str, Any], **options: Any) -> Audit:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SmallGroupWarning)
         rest = {name: values for name, values in rows.items() if name not in ("scores", "y")}
-        return audit(rows["scores"], rows["y"], **rest, **options)
+        return audit(rows["scores"], rows["y"], **rest, **{"bootstrap": 100, **options})
 
 
 def take(rows: dict[str, Any], index: np.ndarray) -> dict[str, Any]:
@@ -102,7 +106,7 @@ def test_aucs_and_counts_equal_brute_force(population: list[Sample]) -> None:
 def test_row_order_changes_nothing(population: list[Sample], seed: int, p: float) -> None:
     rows = rows_of(population)
     mixed = take(rows, np.random.default_rng(seed).permutation(len(rows["scores"])))
-    assert look(mixed, norm=p, epsilon=0.1) == look(rows, norm=p, epsilon=0.1)
+    assert look(mixed, norm=p, epsilon=0.1, threshold=0.5) == look(rows, norm=p, epsilon=0.1, threshold=0.5)
 
 
 @given(populations(max_groups=4, weights=["zeros"]), st.sampled_from(NORMS))
@@ -219,3 +223,180 @@ def test_the_public_name_is_the_function_even_after_its_module_was_imported() ->
     code = "import fairroc.auditing, fairroc.cli; from fairroc import audit; print(callable(audit))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "True"
+
+
+# ---- intervals -------------------------------------------------------------------------------------------------
+
+
+@given(populations(max_groups=4, max_rows=40), st.sampled_from(NORMS), st.sampled_from([0.5, 0.95]))
+def test_intervals_lie_in_range_and_hold_the_sample(population: list[Sample], p: float, level: float) -> None:
+    found = look(rows_of(population), norm=p, confidence=level)
+    interval = found.gap_interval
+    assert interval.level == level
+    for low, high in filter(None, (interval.dkw, interval.bootstrap)):
+        assert 0 <= low <= high <= largest_gap(p)
+        assert low <= found.gap + 1e-12 and min(found.gap, largest_gap(p)) <= high + 1e-12
+    for group in found.groups:
+        assert all(
+            0 <= width <= 1 for widths in filter(None, (group.band.dkw, group.band.bootstrap)) for width in widths
+        )
+
+
+def test_weights_leave_the_bootstrap_alone_and_say_why() -> None:
+    weighted = look({**HALF, "sample_weight": [1.0, 2.0] * 120})
+    interval = weighted.gap_interval
+    assert interval.dkw is None and "rows of equal weight only" in interval.dkw_reason
+    assert interval.bootstrap is not None and interval.bootstrap_reason is None
+    assert weighted.auc_interval is None and "DeLong's interval is for rows of equal weight" in weighted.auc_reason
+    for group in weighted.groups:
+        assert group.auc_interval is None and group.band.dkw is None and group.band.bootstrap is not None
+    plain = look(HALF)
+    assert (plain.gap_interval.dkw_reason, plain.auc_reason) == (None, None)
+    assert plain.auc_interval is not None and plain.groups[0].auc_interval is not None
+
+
+def test_equal_weights_give_the_bootstrap_of_no_weights() -> None:
+    rng = np.random.default_rng(5)
+    rows = {"scores": rng.random(300), "y": rng.random(300) < 0.5, "sensitive_features": rng.integers(0, 2, 300)}
+    one = look(rows, sample_weight=None).gap_interval.bootstrap
+    other = look(rows, sample_weight=np.full(300, 3.0)).gap_interval.bootstrap
+    assert other == pytest.approx(one, abs=1e-9)
+
+
+def test_uneven_weights_widen_the_bootstrap() -> None:
+    rng = np.random.default_rng(6)
+    rows = {"scores": rng.random(2000), "y": rng.random(2000) < 0.5, "sensitive_features": rng.integers(0, 2, 2000)}
+    even, uneven = (look(rows, sample_weight=w) for w in (np.ones(2000), np.exp(rng.normal(0, 1.5, 2000))))
+    widths = [np.array([group.band.bootstrap for group in found.groups]) for found in (even, uneven)]
+    assert (widths[1] > 1.5 * widths[0]).all()
+
+
+def test_no_bootstrap() -> None:
+    found = look(HALF, bootstrap=0)
+    assert (found.gap_interval.bootstrap, found.gap_interval.draws) == (None, 0)
+    assert found.gap_interval.bootstrap_reason == "no bootstrap draws were asked for"
+    assert all(group.band.bootstrap is None and group.band.dkw is not None for group in found.groups)
+    assert found.gap_interval.best == found.gap_interval.dkw
+
+
+def test_seeds() -> None:
+    rng = np.random.default_rng(7)
+    rows = {"scores": rng.random(400), "y": rng.random(400) < 0.5, "sensitive_features": rng.integers(0, 2, 400)}
+    assert look(rows) == look(rows) == look(rows, random_state=0)
+    assert look(rows, random_state=1) != look(rows)
+    assert look(rows, random_state=np.random.default_rng(0)) == look(rows)
+    state = np.random.RandomState(3)
+    assert look(rows, random_state=state) != look(rows, random_state=state)
+    for changed in ("dkw", "level"):
+        one, other = look(rows), look(rows, confidence=0.5)
+        assert getattr(one.gap_interval, changed) != getattr(other.gap_interval, changed)
+    assert one.auc_interval[0] < other.auc_interval[0] < one.auc < other.auc_interval[1] < one.auc_interval[1]
+
+
+def test_a_single_row_of_a_class_has_no_auc_interval() -> None:
+    found = look({"scores": [0.1, 0.2, 0.3, 0.4, 0.5], "y": [0, 1, 0, 1, 1], "sensitive_features": list("aabbb")})
+    assert [group.auc_interval for group in found.groups] == [None, None]
+    assert found.auc_interval is not None
+    assert found.auc_reason == "a class of a single row has no variance to estimate: 'a', 'b'"
+
+
+# ---- across groups, one threshold, calibration -----------------------------------------------------------------
+
+
+@given(populations(max_groups=4, max_rows=30, weights=MILD))
+def test_aucs_across_groups_count_pairs(population: list[Sample]) -> None:
+    found = look(rows_of(population))
+    assert len(found.cross_aucs) == len(population) * (len(population) - 1)
+    for cross in found.cross_aucs:
+        one, other = (population[int(name[1:])] for name in (cross.positives, cross.negatives))
+        chosen = one.scores[one.labels], one.mass[one.labels], other.scores[~other.labels], other.mass[~other.labels]
+        assert cross.auc == pytest.approx(pair_auc(*chosen), abs=1e-12)
+
+
+def test_two_groups_mirror_each_other() -> None:
+    found = look(HALF)
+    a, b = found.groups
+    assert (a.bnsp_auc, a.bpsn_auc) == (b.bpsn_auc, b.bnsp_auc)
+    assert {(c.positives, c.negatives): c.auc for c in found.cross_aucs} == {
+        ("a", "b"): a.bnsp_auc,
+        ("b", "a"): b.bnsp_auc,
+    }
+
+
+def test_decision_by_hand() -> None:
+    """score >= 0.6: a accepts one of two positives and one of two negatives, b both positives and no negative."""
+    decision = look(HALF, threshold=0.6).decision
+    a, b = decision.groups
+    assert (a.tpr, a.fpr, a.selection_rate, a.precision, a.accuracy) == (0.5, 0.5, 0.5, 0.5, 0.5)
+    assert (b.tpr, b.fpr, b.selection_rate, b.precision, b.accuracy) == (1.0, 0.0, 0.5, 1.0, 1.0)
+    assert (decision.disparate_impact, decision.four_fifths, decision.demographic_parity_difference) == (1.0, True, 0.0)
+    assert decision.equal_opportunity_difference == decision.equalized_odds_max == decision.equalized_odds_mean == 0.5
+    assert decision.equalized_odds_l1 == 1.0
+
+
+def test_nobody_accepted_is_none_and_no_warning() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = audit(**HALF, threshold=2, bootstrap=0)
+    assert [g.precision for g in found.decision.groups] == [None, None]
+    assert (found.decision.disparate_impact, found.decision.four_fifths) == (None, None)
+    json.dumps(found.to_dict(), allow_nan=False)
+
+
+def test_calibration_needs_scores_in_the_unit_interval() -> None:
+    found = look({**HALF, "scores": [2 * s for s in HALF["scores"]]})
+    assert all(group.calibration is None for group in found.groups)
+    assert (
+        found.calibration_reason == "scores must lie in [0, 1] to be compared with shares, and these lie in [0.4, 1.8]"
+    )
+    assert look(HALF).calibration_reason is None
+
+
+def test_calibration_by_hand() -> None:
+    """Group a has positives at 0.9 and 0.4 and negatives at 0.6 and 0.2: |0.9 - 1|, 0.6, |0.4 - 1|, 0.2 on average."""
+    calibration = look(HALF).groups[0].calibration
+    assert [(b.count, round(b.mean_score, 12), b.positive_share) for b in calibration.bins] == [
+        (30, 0.2, 0.0),
+        (30, 0.4, 1.0),
+        (30, 0.6, 0.0),
+        (30, 0.9, 1.0),
+    ]
+    assert all(type(b.count) is int for b in calibration.bins)
+    assert calibration.error == pytest.approx((0.2 + 0.6 + 0.6 + 0.1) / 4)
+
+
+def test_to_frame_has_a_row_for_each_group() -> None:
+    table = look(HALF, threshold=0.6).to_frame()
+    assert table.column("group").to_pylist() == ["a", "b"]
+    assert table.column("auc").to_pylist() == [0.75, 1.0]
+    assert table.column("tpr").to_pylist() == [0.5, 1.0]
+    frame = table.to_pandas()
+    assert frame.set_index("group").loc["b", "precision"] == 1.0
+    weighted = look({**HALF, "sample_weight": [1.0] * 240}).to_frame()
+    assert weighted.column("auc_low").to_pylist() == [None, None]
+    assert "tpr" not in weighted.column_names
+    assert str(weighted.schema.field("auc_low").type) == "double"
+
+
+@pytest.mark.parametrize("confidence", [0, 1, 1.5, -0.1, math.nan, "0.95", True, None])
+def test_bad_confidence(confidence: Any) -> None:
+    with pytest.raises(DataError, match=r"confidence must lie between 0 and 1, both excluded, got"):
+        look(HALF, confidence=confidence)
+
+
+@pytest.mark.parametrize("threshold", [math.nan, math.inf, "0.5", True, [0.5]])
+def test_bad_threshold(threshold: Any) -> None:
+    with pytest.raises(DataError, match=r"threshold must be a finite number on the score's scale, got"):
+        look(HALF, threshold=threshold)
+
+
+@pytest.mark.parametrize("bootstrap", [-1, 1, 99, 1000.0, True, None, "1000"])
+def test_bad_bootstrap(bootstrap: Any) -> None:
+    with pytest.raises(DataError, match=r"bootstrap must be a whole number of draws, at least 100, or 0 for none, got"):
+        look(HALF, bootstrap=bootstrap)
+
+
+@pytest.mark.parametrize("random_state", [-1, 0.5, None, "0", True])
+def test_bad_random_state(random_state: Any) -> None:
+    with pytest.raises(DataError, match=r"random_state must be an integer of 0 or more"):
+        look(HALF, random_state=random_state)

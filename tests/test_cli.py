@@ -41,7 +41,8 @@ FIT_KEYS = {
 }
 FIT_GROUP_KEYS = {"group", "rows", "positives", "auc_before", "auc_hull", "auc", "randomised_share"}
 AUDIT_KEYS = {"rows", "norm", "auc", "gap", "gap_threshold", "gap_pair", "curve_gap", "epsilon", "fair", "groups"}
-AUDIT_GROUP_KEYS = {"group", "rows", "positives", "auc"}
+AUDIT_KEYS |= {"gap_interval"}
+AUDIT_GROUP_KEYS = {"group", "rows", "positives", "auc", "auc_interval"}
 KEY = "a secret of sixteen bytes or more"
 
 
@@ -187,6 +188,22 @@ def test_audit_json_holds_the_promised_keys(tmp_path: Path, run: Run) -> None:
     assert [group["group"] for group in found["groups"]] == ["F", "M"]
     assert all(group.keys() >= AUDIT_GROUP_KEYS for group in found["groups"])
     assert (found["epsilon"], found["fair"], found["gap_pair"]) == (0.05, False, ["F", "M"])
+    assert found["gap_interval"].keys() >= {"level", "dkw", "bootstrap"}
+    assert [len(found["gap_interval"][kind]) for kind in ("dkw", "bootstrap")] == [2, 2]
+
+
+def test_audit_options_reach_the_audit(tmp_path: Path, run: Run) -> None:
+    options = ("--confidence", 0.8, "--threshold", 0.4, "--bootstrap", 200, "--seed", 3, "--format", "json")
+    wanted = expected(confidence=0.8, threshold=0.4, bootstrap=200, random_state=3).to_dict()
+    found = run("audit", write(tmp_path), *ROLES, *options).json
+    assert found == json.loads(json.dumps(wanted))
+    assert (found["gap_interval"]["level"], found["decision"]["threshold"]) == (0.8, 0.4)
+
+
+def test_audit_without_bootstrap(tmp_path: Path, run: Run) -> None:
+    found = run("audit", write(tmp_path), *ROLES, "--bootstrap", 0, "--format", "json").json["gap_interval"]
+    assert found["bootstrap"] is None and "no bootstrap draws" in found["bootstrap_reason"]
+    assert len(found["dkw"]) == 2
 
 
 def test_audit_tells_by_its_exit_code(tmp_path: Path, run: Run) -> None:
@@ -678,6 +695,17 @@ BAD = [
     Bad("no epsilon", r"required: --epsilon", "fit", options={"--epsilon": None}),
     Bad("norm 2", r"norm must be 1 or 'inf' to fit, got '2'", "fit", options={"--norm": "2"}),
     Bad("norm 0.5", r"norm must be a number p >= 1 or 'inf', got '0\.5'", "audit", options={"--norm": "0.5"}),
+    Bad("confidence 1", r"confidence must lie between 0 and 1, both excluded, got 1\.0", "audit",
+        options={"--confidence": "1"}),
+    Bad("confidence abc", r"--confidence: must be a number, 'abc' came", "audit", options={"--confidence": "abc"}),
+    Bad("threshold nan", r"threshold must be a finite number on the score's scale, got nan", "audit",
+        options={"--threshold": "nan"}),
+    Bad("threshold abc", r"--threshold: must be a number, 'abc' came", "audit", options={"--threshold": "abc"}),
+    Bad("bootstrap 10", r"bootstrap must be a whole number of draws, at least 100, or 0 for none, got 10", "audit",
+        options={"--bootstrap": "10"}),
+    Bad("bootstrap 1.5", r"--bootstrap: must be a whole number, '1\.5' came", "audit", options={"--bootstrap": "1.5"}),
+    Bad("seed -1 of the bootstrap", r"random_state must be an integer of 0 or more.*-1", "audit",
+        options={"--seed": "-1"}),
     Bad("ties x", r"ties must be 'draw' or 'order'; 'x' came", "fit", options={"--ties": "x"}),
     Bad("queries 1", r"queries must be a whole number from 2 .*1 came", "fit", options={"--queries": "1"}),
     Bad("queries 2.5", r"--queries: must be a whole number, '2\.5' came", "fit", options={"--queries": "2.5"}),

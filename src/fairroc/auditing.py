@@ -1,57 +1,84 @@
-"""Assess a score: how far apart the groups are at every threshold, where, and between whom."""
+"""Assess a score: how far apart the groups are at every threshold, where, between whom, and how sure one can be."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
-from fairroc.checks import check_audit_norm, check_epsilon
+from fairroc.checks import check_audit_norm, check_bootstrap, check_confidence, check_cut, check_epsilon
 from fairroc.columns import Columns, read_columns, warn_small_groups
-from fairroc.core.gap import ROUNDING, curve_gap, pooled_auc, threshold_gap
-from fairroc.population import measure
+from fairroc.core.bands import Noise, dkw_widths, even_noise, gap_limits, weighted_noise
+from fairroc.core.calibration import calibration
+from fairroc.core.chain import FloatArray
+from fairroc.core.cross import background_aucs, cross_aucs
+from fairroc.core.decision import Rates, disparity
+from fairroc.core.delong import auc_interval
+from fairroc.core.gap import ROUNDING, curve_gap, pooled_auc, pooled_curve, threshold_gap
+from fairroc.core.multiplier import bootstrap as bootstrap_draws
+from fairroc.core.roc import rates_at
+from fairroc.draw import generator_from_state
+from fairroc.findings import (
+    Audit,
+    Band,
+    Calibration,
+    CalibrationBin,
+    CrossAuc,
+    Decision,
+    GapInterval,
+    GroupAudit,
+    GroupDecision,
+    Interval,
+)
+from fairroc.population import People, Population, measure
+
+__all__ = ["Audit", "GroupAudit", "Settings", "audit", "audit_columns"]
+
+DRAWS = 1000
+"""Bootstrap draws by default: a tenth of a second for two groups."""
+
+EQUAL_ONLY = "it holds for rows of equal weight only, and these rows are weighted; see the bootstrap"
+NOT_ASKED = "no bootstrap draws were asked for"
+DELONG_ONLY = "DeLong's interval is for rows of equal weight, and these rows are weighted"
+LONE_ROW = "a class of a single row has no variance to estimate"
+NO_PROBABILITY = "scores must lie in [0, 1] to be compared with shares, and these lie in [{low:g}, {high:g}]"
+
+Progress = Callable[[int, int], None]
 
 
-@dataclass(frozen=True, slots=True)
-class GroupAudit:
-    """One group of an audited score."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Settings:
+    """What to measure, checked; a bootstrap draws from ``rng``."""
 
-    group: str
-    rows: int
-    positives: int
-    auc: float
-
-
-@dataclass(frozen=True, slots=True)
-class Audit:
-    """What an audit found.
-
-    Attributes
-    ----------
-    gap : the largest distance of two groups' (fpr, tpr) at the same threshold, over all thresholds (the threshold gap).
-    gap_threshold, gap_pair : where it occurs (accept ``score >= gap_threshold``) and between which groups.
-    curve_gap : the largest difference of two groups' tpr at the same fpr. A weaker measure: choosing other thresholds
-        for each group would remove what the threshold gap sees beyond it.
-    fair : whether gap <= epsilon (up to rounding); None if no epsilon was given.
-    """
-
-    rows: int
     norm: float
-    auc: float
-    gap: float
-    gap_threshold: float
-    gap_pair: tuple[str, str]
-    curve_gap: float
     epsilon: float | None
-    fair: bool | None
-    groups: tuple[GroupAudit, ...]
+    confidence: float
+    threshold: float | None
+    bootstrap: int
+    rng: np.random.Generator
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data, ready for JSON (an infinite norm becomes "inf")."""
-        data = asdict(self)
-        data["norm"] = "inf" if np.isinf(self.norm) else (int(self.norm) if self.norm == int(self.norm) else self.norm)
-        return data
+    @classmethod
+    def checked(
+        cls,
+        *,
+        norm: Any = 1,
+        epsilon: Any = None,
+        confidence: Any = 0.95,
+        threshold: Any = None,
+        bootstrap: Any = DRAWS,
+        random_state: Any = 0,
+    ) -> Settings:
+        """From what a user passed."""
+        return cls(
+            norm=check_audit_norm(norm),
+            epsilon=None if epsilon is None else check_epsilon(epsilon),
+            confidence=check_confidence(confidence),
+            threshold=None if threshold is None else check_cut(threshold),
+            bootstrap=check_bootstrap(bootstrap),
+            rng=generator_from_state(random_state),
+        )
 
 
 def audit(
@@ -64,14 +91,42 @@ def audit(
     sample_weight: Any = None,
     pos_label: Any = None,
     missing: Any = "error",
+    confidence: float = 0.95,
+    threshold: float | None = None,
+    bootstrap: int = DRAWS,
+    random_state: Any = 0,
 ) -> Audit:
-    """Measure the gap between groups at every threshold of a score, in any L-p norm, and the AUCs.
+    """Measure the gap between groups at every threshold of a score, AUCs, calibration, and how sure one can be.
+
+    Parameters
+    ----------
+    scores, y : one score and one of two labels for each row; a higher score speaks for the positive label.
+    sensitive_features : one column of groups, or several (intersection).
+    norm : a number p >= 1 or "inf": the distance of two groups' (fpr, tpr).
+    epsilon : the allowed gap, for the result's ``fair``.
+    sample_weight, pos_label, missing : as in :class:`fairroc.FairROC`.
+    confidence : level of all intervals and bands.
+    threshold : also look at the one decision ``score >= threshold``.
+    bootstrap : number of draws; 0 for none.
+    random_state : seed or generator of the bootstrap; the same seed and rows give the same intervals.
 
     >>> scores, y = [0.9, 0.6, 0.4, 0.2] * 50, [1, 0, 1, 0] * 25 + [1, 1, 0, 0] * 25
-    >>> found = audit(scores, y, sensitive_features=["a"] * 100 + ["b"] * 100)
+    >>> found = audit(scores, y, sensitive_features=["a"] * 100 + ["b"] * 100, threshold=0.5)
     >>> found.gap, found.gap_threshold, found.gap_pair
     (1.0, 0.6, ('a', 'b'))
+    >>> [(round(low, 2), round(high, 2)) for low, high in (found.gap_interval.dkw, found.gap_interval.bootstrap)]
+    [(0.1, 1.45), (0.73, 1.21)]
+    >>> found.decision.disparate_impact, found.decision.equal_opportunity_difference
+    (1.0, 0.5)
     """
+    settings = Settings.checked(
+        norm=norm,
+        epsilon=epsilon,
+        confidence=confidence,
+        threshold=threshold,
+        bootstrap=bootstrap,
+        random_state=random_state,
+    )
     columns = read_columns(
         scores,
         y,
@@ -80,28 +135,136 @@ def audit(
         pos_label=pos_label,
         missing=missing,
     )
-    return audit_columns(columns, norm=norm, epsilon=epsilon)
+    return audit_columns(columns, settings)
 
 
-def audit_columns(columns: Columns, *, norm: Any = 1, epsilon: float | None = None) -> Audit:
-    """Audit checked columns."""
-    p = check_audit_norm(norm)
-    limit = None if epsilon is None else check_epsilon(epsilon)
+def audit_columns(columns: Columns, settings: Settings, *, progress: Progress | None = None) -> Audit:
+    """Audit checked columns; ``progress(done, all)`` is called as the bootstrap goes on."""
     warn_small_groups(columns)
-    population = measure(columns).exact
-    gap = threshold_gap(population.curves, p)
-    first, second = gap.pair
-    counts = zip(columns.names, *columns.group_counts(), population.curves, strict=True)
-    groups = tuple(GroupAudit(name, int(rows), int(positives), curve.auc) for name, rows, positives, curve in counts)
+    people = measure(columns)
+    population, weighted = people.exact, columns.weights is not None
+    curves = population.curves
+    gap = threshold_gap(curves, settings.norm)
+    limit, auc = settings.epsilon, pooled_auc(curves, population.weights0, population.weights1)
+    interval, bands = _intervals(columns, people, settings, progress)
+    pooled = None if weighted else _pooled_interval(columns, population, auc, settings.confidence)
+    cross = cross_aucs(curves)
     return Audit(
         rows=columns.rows,
-        norm=p,
-        auc=pooled_auc(population.curves, population.weights0, population.weights1),
+        norm=settings.norm,
+        auc=auc,
         gap=gap.value,
         gap_threshold=gap.threshold,
-        gap_pair=(columns.names[first], columns.names[second]),
-        curve_gap=curve_gap(population.curves),
+        gap_pair=(columns.names[gap.pair[0]], columns.names[gap.pair[1]]),
+        curve_gap=curve_gap(curves),
         epsilon=limit,
         fair=None if limit is None else gap.value <= limit + ROUNDING,
-        groups=groups,
+        groups=_groups(columns, people, cross, bands, settings.confidence),
+        gap_interval=interval,
+        auc_interval=pooled,
+        auc_reason=_why_no_auc_interval(columns),
+        cross_aucs=tuple(
+            CrossAuc(one, other, float(cross[g, h]))
+            for g, one in enumerate(columns.names)
+            for h, other in enumerate(columns.names)
+            if g != h
+        ),
+        calibration_reason=_why_no_calibration(columns),
+        decision=None if settings.threshold is None else _decision(columns, population, settings.threshold),
     )
+
+
+def _intervals(
+    columns: Columns, people: People, settings: Settings, progress: Progress | None
+) -> tuple[GapInterval, tuple[Band, ...]]:
+    """The gap's interval and the bands of all groups."""
+    weighted, level = columns.weights is not None, settings.confidence
+    noises = _noises(columns, people)
+    widths = None if weighted else dkw_widths(columns.class_rows(), level)
+    limits = gap_limits(noises, widths, settings.norm, level)
+    sharp, sharp_widths = None, None
+    if settings.bootstrap:
+        draws = bootstrap_draws(noises, settings.norm, draws=settings.bootstrap, rng=settings.rng, progress=progress)
+        lowest = float((limits.pair_gaps - draws.reach((1 + level) / 2)).max())
+        sharp, sharp_widths = (max(lowest, 0.0), limits.upper), draws.widths(level)
+    interval = GapInterval(
+        level=level,
+        dkw=limits.within,
+        bootstrap=sharp,
+        dkw_reason=EQUAL_ONLY if weighted else None,
+        bootstrap_reason=None if settings.bootstrap else NOT_ASKED,
+        draws=settings.bootstrap,
+    )
+    bands = zip(_rows_of(widths, len(noises)), _rows_of(sharp_widths, len(noises)), strict=True)
+    return interval, tuple(Band(safe, sharp) for safe, sharp in bands)
+
+
+def _noises(columns: Columns, people: People) -> list[Noise]:
+    if columns.weights is None:
+        return [even_noise(sample.curve, *sample.totals) for sample in people.samples]
+    parts = [(sample.curve, columns.group_rows(g)) for g, sample in enumerate(people.samples)]
+    return [weighted_noise(c, columns.scores[i], columns.labels[i], columns.weights[i]) for c, i in parts]
+
+
+def _rows_of(widths: FloatArray | None, count: int) -> Sequence[Interval | None]:
+    return [None] * count if widths is None else [(float(fpr), float(tpr)) for fpr, tpr in widths]
+
+
+def _pooled_interval(columns: Columns, population: Population, auc: float, confidence: float) -> Interval | None:
+    fpr, tpr = pooled_curve(population.curves, population.weights0, population.weights1)
+    negatives, positives = columns.class_rows().sum(axis=0).tolist()
+    return auc_interval(fpr, tpr, auc, negatives, positives, confidence)
+
+
+def _why_no_auc_interval(columns: Columns) -> str | None:
+    """Why some AUC has no interval."""
+    if columns.weights is not None:
+        return DELONG_ONLY
+    lone = [name for name, rows in zip(columns.names, columns.class_rows().min(axis=1), strict=True) if rows < 2]
+    return f"{LONE_ROW}: {', '.join(map(repr, lone))}" if lone else None
+
+
+def _why_no_calibration(columns: Columns) -> str | None:
+    low, high = float(columns.scores.min()), float(columns.scores.max())
+    return None if low >= 0 and high <= 1 else NO_PROBABILITY.format(low=low, high=high)
+
+
+def _groups(
+    columns: Columns, people: People, cross: FloatArray, bands: Sequence[Band], confidence: float
+) -> tuple[GroupAudit, ...]:
+    exact, weighted, calibrated = people.exact, columns.weights is not None, _why_no_calibration(columns) is None
+    bnsp, bpsn = background_aucs(cross, exact.weights0, exact.weights1)
+    found = []
+    for g, (rows, positives) in enumerate(zip(*columns.group_counts(), strict=True)):
+        curve = exact.curves[g]
+        counts = int(rows - positives), int(positives)
+        found.append(
+            GroupAudit(
+                group=columns.names[g],
+                rows=int(rows),
+                positives=int(positives),
+                auc=curve.auc,
+                auc_interval=None if weighted else auc_interval(curve.fpr, curve.tpr, curve.auc, *counts, confidence),
+                bnsp_auc=float(bnsp[g]),
+                bpsn_auc=float(bpsn[g]),
+                band=bands[g],
+                calibration=_calibration(people, g, weighted) if calibrated else None,
+            )
+        )
+    return tuple(found)
+
+
+def _calibration(people: People, g: int, weighted: bool) -> Calibration:
+    bins = calibration(people.exact.curves[g], *people.samples[g].totals, whole=not weighted)
+    counts = bins.mass.tolist() if weighted else bins.mass.astype(int).tolist()
+    columns = zip(counts, bins.mean_score.tolist(), bins.positive_share.tolist(), strict=True)
+    return Calibration(bins.error, tuple(CalibrationBin(*row) for row in columns))
+
+
+def _decision(columns: Columns, population: Population, threshold: float) -> Decision:
+    at = np.array([threshold])
+    points = np.array([np.concatenate(rates_at(curve, at)) for curve in population.curves])
+    rates = Rates(points[:, 0].copy(), points[:, 1].copy(), np.array([curve.prior for curve in population.curves]))
+    lists = (rates.tpr.tolist(), rates.fpr.tolist(), rates.selection.tolist(), rates.precision, rates.accuracy.tolist())
+    groups = tuple(GroupDecision(*row) for row in zip(columns.names, *lists, strict=True))
+    return Decision(threshold=threshold, **asdict(disparity(rates)), groups=groups)

@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 import math
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any, Literal, TypeAlias
 
 from fairroc.core.chain import Norm
 from fairroc.errors import DataError
 
-__all__ = ["Missing", "check_audit_norm", "check_epsilon", "check_missing", "check_norm"]
+__all__ = [
+    "Missing",
+    "check_audit_norm",
+    "check_bootstrap",
+    "check_confidence",
+    "check_cut",
+    "check_epsilon",
+    "check_missing",
+    "check_norm",
+]
 
 Missing: TypeAlias = Literal["error", "group"]
+
+MIN_DRAWS = 100
+"""Fewer bootstrap draws leave the 95 % limit to two or three of them."""
 
 
 def check_epsilon(epsilon: Any) -> float:
@@ -52,3 +64,30 @@ def check_missing(missing: Any) -> None:
     """Raise unless rows without a group are told to be an "error" or a "group"."""
     if missing not in ("error", "group"):
         raise DataError(f"missing must be 'error' or 'group', got {missing!r}.")
+
+
+def check_confidence(confidence: Any) -> float:
+    """Return the level of confidence intervals as a float inside (0, 1)."""
+    if isinstance(confidence, Real) and not isinstance(confidence, bool) and 0 < float(confidence) < 1:
+        return float(confidence)
+    raise DataError(f"confidence must lie between 0 and 1, both excluded, got {confidence!r}; pass for example 0.95.")
+
+
+def check_cut(threshold: Any) -> float:
+    """Return the threshold of a decision ``score >= threshold`` as a finite float."""
+    if isinstance(threshold, Real) and not isinstance(threshold, bool) and math.isfinite(threshold):
+        return float(threshold)
+    raise DataError(
+        f"threshold must be a finite number on the score's scale, got {threshold!r}; pass for example threshold=0.5."
+    )
+
+
+def check_bootstrap(draws: Any) -> int:
+    """Return the number of bootstrap draws: 0 (none) or at least MIN_DRAWS."""
+    whole = isinstance(draws, Integral) and not isinstance(draws, bool)
+    if whole and (draws == 0 or draws >= MIN_DRAWS):
+        return int(draws)
+    raise DataError(
+        f"bootstrap must be a whole number of draws, at least {MIN_DRAWS}, or 0 for none, got {draws!r}; "
+        "1000 is the default."
+    )

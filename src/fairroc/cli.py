@@ -1,4 +1,4 @@
-"""The command line: `fairroc audit`, `fit`, `transform`, `froc`, `demo`.
+"""The command line: `fairroc audit`, `fit`, `transform`, `froc`, `demo`; more in `cli_more`.
 
 Data goes to standard output, words to standard error. Exit 0: done; 1: an audit found a gap above epsilon; 2: could
 not run (one line says why, and no output file is touched).
@@ -80,6 +80,8 @@ def _show_warning(message: Warning | str, *_: Any) -> None:
 
 
 def _parser() -> argparse.ArgumentParser:
+    from fairroc.cli_more import add_parsers
+
     parser = _Parser(
         prog="fairroc",
         description="Make a trained classifier's score fair at every threshold, at the least loss of AUC.",
@@ -92,6 +94,7 @@ def _parser() -> argparse.ArgumentParser:
     _fit_parser(commands)
     _transform_parser(commands)
     _froc_parser(commands)
+    add_parsers(commands)
     demo = commands.add_parser("demo", help="run the whole way on a real data set and leave the results in a folder")
     demo.add_argument("-o", "--output", default="demo", metavar="FOLDER", help="folder for the results (default: demo)")
     demo.add_argument("--epsilon", type=_number, default=0.05, help="allowed gap (default: 0.05)")
@@ -108,6 +111,14 @@ def _audit_parser(commands: Any) -> None:
     _data_arguments(parser)
     parser.add_argument("--epsilon", type=_number, metavar="E", help="allowed gap; exit 1 if it is exceeded")
     parser.add_argument("--norm", default="1", metavar="P", help="distance of two ROC points: any p >= 1 or inf")
+    parser.add_argument("--threshold", type=_number, metavar="T", help="also look at the one decision score >= T")
+    parser.add_argument(
+        "--confidence", type=_number, default=0.95, metavar="C", help="of intervals and bands (default: 0.95)"
+    )
+    parser.add_argument(
+        "--bootstrap", type=_whole, default=1000, metavar="N", help="number of draws (default: 1000; 0: none)"
+    )
+    parser.add_argument("--seed", type=_whole, default=0, metavar="S", help="of the bootstrap (default: 0)")
     parser.set_defaults(run=_audit)
 
 
@@ -229,14 +240,21 @@ def _columns(arguments: argparse.Namespace) -> Any:
 
 
 def _audit(arguments: argparse.Namespace) -> int:
-    from fairroc.auditing import audit_columns
-    from fairroc.checks import check_audit_norm, check_epsilon
-    from fairroc.report.text import audit_text
+    from fairroc.auditing import Settings, audit_columns
+    from fairroc.progress import progress_bar
+    from fairroc.report.audit import audit_text
 
-    check_audit_norm(arguments.norm)
-    if arguments.epsilon is not None:
-        check_epsilon(arguments.epsilon)
-    found = audit_columns(_columns(arguments), norm=arguments.norm, epsilon=arguments.epsilon)
+    settings = Settings.checked(
+        norm=arguments.norm,
+        epsilon=arguments.epsilon,
+        confidence=arguments.confidence,
+        threshold=arguments.threshold,
+        bootstrap=arguments.bootstrap,
+        random_state=arguments.seed,
+    )
+    columns = _columns(arguments)
+    with progress_bar("bootstrap") as show:
+        found = audit_columns(columns, settings, progress=show)
     _put(_json(found.to_dict()) if arguments.format == "json" else audit_text(found))
     return 1 if found.fair is False else 0
 

@@ -68,13 +68,20 @@ def curve_gap(curves: Sequence[RocCurve]) -> float:
 
 def pooled_auc(curves: Sequence[RocCurve], weights0: FloatArray, weights1: FloatArray) -> float:
     """AUC of all groups together, for the original score."""
+    return area(*pooled_curve(curves, weights0, weights1))
+
+
+def pooled_curve(
+    curves: Sequence[RocCurve], weights0: FloatArray, weights1: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """fpr and tpr of all groups together, from (0, 0) on."""
     thresholds = all_thresholds(curves)[::-1]
     fpr, tpr = np.zeros(len(thresholds) + 1), np.zeros(len(thresholds) + 1)
     for curve, w0, w1 in zip(curves, weights0, weights1, strict=True):
         rates = rates_at(curve, thresholds)
         fpr[1:] += w0 * rates[0]
         tpr[1:] += w1 * rates[1]
-    return area(fpr, tpr)
+    return fpr, tpr
 
 
 def lp_norm(x: FloatArray, y: FloatArray, p: float) -> FloatArray:

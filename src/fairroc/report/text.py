@@ -3,32 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 from unicodedata import category
 
-from fairroc.auditing import Audit
-from fairroc.certificate import Certificate, GroupCertificate
-from fairroc.froc_index import FrocIndex
-from fairroc.froc_report import FrocGroup, FrocReport
+if TYPE_CHECKING:  # an audit is shown without loading what a fit needs
+    from fairroc.certificate import Certificate, GroupCertificate
+    from fairroc.froc_index import FrocIndex
+    from fairroc.froc_report import FrocGroup, FrocReport
 
 NAME_WIDTH = 28
 """Longer group names are shortened in tables (the JSON output keeps them whole)."""
-
-
-def audit_text(audit: Audit) -> str:
-    """An audit in a few lines and a table of groups."""
-    first, second = audit.gap_pair
-    lines = [
-        f"{audit.rows:,} rows, {len(audit.groups)} groups. AUC of all people {audit.auc:.4f}.",
-        "",
-        f"Largest gap at one threshold ({norm_words(audit.norm)}): {audit.gap:.4f}",
-        f"  at score >= {audit.gap_threshold:g}, between '{short(first)}' and '{short(second)}'",
-        f"Largest difference of TPR at equal FPR: {audit.curve_gap:.4f}",
-    ]
-    if audit.epsilon is not None:
-        verdict = "within" if audit.fair else "NOT within"
-        lines.append(f"The gap is {verdict} epsilon = {audit.epsilon:g} at every threshold.")
-    rows = [[g.group, f"{g.rows:,}", f"{g.positives:,}", f"{g.auc:.4f}"] for g in audit.groups]
-    return "\n".join([*lines, "", *table(["group", "rows", "positives", "AUC"], rows)])
 
 
 def certificate_text(certificate: Certificate) -> str:
@@ -120,7 +104,7 @@ def _shift_row(g: FrocGroup) -> list[str]:
 
 def _loss_row(g: FrocGroup) -> list[str]:
     figures = (g.auc_queries, g.auc_points, g.auc_curve, g.auc_optimal, g.losses.pla, g.losses.auc)
-    return [g.group, *(f"{figure:.4f}" for figure in figures)]
+    return [g.group, *(f"{round(figure, 4) + 0.0:.4f}" for figure in figures)]  # no "-0.0000"
 
 
 def _group_row(g: GroupCertificate) -> list[str]:

@@ -1,0 +1,227 @@
+"""What an audit found: frozen results, as plain data and as a table."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+__all__ = [
+    "Audit",
+    "Band",
+    "Calibration",
+    "CalibrationBin",
+    "CrossAuc",
+    "Decision",
+    "GapInterval",
+    "GroupAudit",
+    "GroupDecision",
+]
+
+Interval: TypeAlias = tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class GapInterval:
+    """Where the gap of the people that the rows stand for lies, at confidence ``level``.
+
+    Attributes
+    ----------
+    dkw : holds for any number of rows and any distribution; wide. None with row weights.
+    bootstrap : narrower, for classes of a few dozen rows and more. None if no draws were asked for.
+    dkw_reason, bootstrap_reason : why there is none; None where there is one.
+    draws : bootstrap draws.
+    """
+
+    level: float
+    dkw: Interval | None
+    bootstrap: Interval | None
+    dkw_reason: str | None = None
+    bootstrap_reason: str | None = None
+    draws: int = 0
+
+    @property
+    def best(self) -> Interval | None:
+        """The narrower one that there is."""
+        return self.dkw if self.bootstrap is None else self.bootstrap
+
+
+@dataclass(frozen=True, slots=True)
+class Band:
+    """Half widths (fpr, tpr) of a group's ROC band, which holds for all thresholds and all groups at once.
+
+    At every threshold the true point lies within them of the measured one.
+    """
+
+    dkw: Interval | None
+    bootstrap: Interval | None
+
+
+@dataclass(frozen=True, slots=True)
+class CalibrationBin:
+    """People of neighbouring scores: how many (their weight, if rows are weighted), mean score, share of positives."""
+
+    count: float
+    mean_score: float
+    positive_share: float
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """A group's calibration in bins of about equal count, by rising score.
+
+    ``error`` is the expected calibration error: the mean of |mean score - share of positives| over people.
+    """
+
+    error: float
+    bins: tuple[CalibrationBin, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GroupAudit:
+    """One group of an audited score.
+
+    Attributes
+    ----------
+    auc_interval : DeLong's, on the logit scale; None with row weights or a single row of a class.
+    bnsp_auc : background negative, subgroup positive: the chance that a positive of the group scores above a negative
+        of the other groups. Low: the group's positives are overlooked.
+    bpsn_auc : background positive, subgroup negative: the chance that a positive of the other groups scores above a
+        negative of the group. Low: the group's negatives are taken for positives.
+    calibration : None unless all scores lie in [0, 1].
+    """
+
+    group: str
+    rows: int
+    positives: int
+    auc: float
+    auc_interval: Interval | None = None
+    bnsp_auc: float | None = None
+    bpsn_auc: float | None = None
+    band: Band | None = None
+    calibration: Calibration | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CrossAuc:
+    """Chance that a positive of one group scores above a negative of another; ties count one half (xAUC)."""
+
+    positives: str
+    negatives: str
+    auc: float
+
+
+@dataclass(frozen=True, slots=True)
+class GroupDecision:
+    """One group when everyone with ``score >= threshold`` is accepted; precision is None where nobody is."""
+
+    group: str
+    tpr: float
+    fpr: float
+    selection_rate: float
+    precision: float | None
+    accuracy: float
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What one threshold does.
+
+    Attributes
+    ----------
+    disparate_impact : smallest selection rate over the largest; None where nobody is accepted.
+    four_fifths : whether that is at least 0.8 (the 80 % rule).
+    demographic_parity_difference, equal_opportunity_difference : largest less smallest selection rate, and TPR.
+    equalized_odds_l1 : largest |dFPR| + |dTPR| of two groups.
+    equalized_odds_max, equalized_odds_mean : the larger, and the mean, of the ranges of FPR and TPR.
+    """
+
+    threshold: float
+    disparate_impact: float | None
+    four_fifths: bool | None
+    demographic_parity_difference: float
+    equal_opportunity_difference: float
+    equalized_odds_l1: float
+    equalized_odds_max: float
+    equalized_odds_mean: float
+    groups: tuple[GroupDecision, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """What an audit found.
+
+    Attributes
+    ----------
+    gap : the largest distance of two groups' (fpr, tpr) at the same threshold, over all thresholds (the threshold gap).
+    gap_threshold, gap_pair : where it occurs (accept ``score >= gap_threshold``) and between which groups.
+    curve_gap : the largest difference of two groups' tpr at the same fpr. A weaker measure: choosing other thresholds
+        for each group would remove what the threshold gap sees beyond it.
+    fair : whether gap <= epsilon (up to rounding) on these rows; None if no epsilon was given.
+    gap_interval : what the rows say about the gap of the people they stand for.
+    auc_interval, auc_reason : DeLong's interval of the AUC of all people, or why there is none.
+    cross_aucs : for every ordered pair of groups.
+    calibration_reason : why there is no calibration; None where there is.
+    decision : rates at the chosen threshold; None if none was given.
+    """
+
+    rows: int
+    norm: float
+    auc: float
+    gap: float
+    gap_threshold: float
+    gap_pair: tuple[str, str]
+    curve_gap: float
+    epsilon: float | None
+    fair: bool | None
+    groups: tuple[GroupAudit, ...]
+    gap_interval: GapInterval | None = None
+    auc_interval: Interval | None = None
+    auc_reason: str | None = None
+    cross_aucs: tuple[CrossAuc, ...] = ()
+    calibration_reason: str | None = None
+    decision: Decision | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, ready for JSON (an infinite norm becomes "inf")."""
+        data = asdict(self)
+        data["norm"] = "inf" if np.isinf(self.norm) else (int(self.norm) if self.norm == int(self.norm) else self.norm)
+        return data
+
+    def to_frame(self) -> Any:
+        """One row for each group, as a ``pyarrow.Table``.
+
+        ``.to_pandas()`` makes a pandas frame of it, ``polars.from_arrow`` a polars one. What is None is null. With a
+        threshold the group's rates there are columns too.
+        """
+        import pyarrow
+
+        decided = [None] * len(self.groups) if self.decision is None else self.decision.groups
+        rows = [_group_row(group, at) for group, at in zip(self.groups, decided, strict=True)]
+        schema = pyarrow.schema([(name, _column_type(pyarrow, name)) for name in rows[0]])
+        return pyarrow.Table.from_pylist(rows, schema=schema)
+
+
+def _group_row(group: GroupAudit, at: GroupDecision | None) -> dict[str, Any]:
+    low, high = group.auc_interval or (None, None)
+    row = {
+        "group": group.group,
+        "rows": group.rows,
+        "positives": group.positives,
+        "auc": group.auc,
+        "auc_low": low,
+        "auc_high": high,
+        "bnsp_auc": group.bnsp_auc,
+        "bpsn_auc": group.bpsn_auc,
+        "calibration_error": None if group.calibration is None else group.calibration.error,
+    }
+    for kind in ("dkw", "bootstrap"):
+        fpr, tpr = (None if group.band is None else getattr(group.band, kind)) or (None, None)
+        row |= {f"fpr_width_{kind}": fpr, f"tpr_width_{kind}": tpr}
+    return row if at is None else row | {name: value for name, value in asdict(at).items() if name != "group"}
+
+
+def _column_type(pyarrow: Any, name: str) -> Any:
+    kinds = {"group": pyarrow.string(), "rows": pyarrow.int64(), "positives": pyarrow.int64()}
+    return kinds.get(name, pyarrow.float64())
