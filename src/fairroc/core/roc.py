@@ -9,7 +9,7 @@ from typing import Protocol
 
 import numpy as np
 
-from fairroc.core.chain import BoolArray, Chain, FloatArray, IntArray, apart, area, concave_hull, freeze
+from fairroc.core.chain import BoolArray, Chain, FloatArray, IntArray, apart, area, concave_hull, freeze, merged
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,7 +149,7 @@ def rates_at(curve: RocCurve, thresholds: FloatArray) -> tuple[FloatArray, Float
 
 def all_thresholds(curves: Sequence[RocCurve]) -> FloatArray:
     """The distinct thresholds of several curves, rising."""
-    return np.unique(np.concatenate([curve.thresholds for curve in curves]))
+    return merged(*(curve.thresholds[::-1] for curve in curves))
 
 
 class KnowsShares(Protocol):
