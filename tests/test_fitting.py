@@ -237,8 +237,9 @@ def test_queries_with_raw_order_are_judged_at_all_scores(norm: int | str) -> Non
 
 def test_thinned_curves_keep_the_promise(monkeypatch: pytest.MonkeyPatch) -> None:
     """With more scores than fit the fine curves, what these may hide is allowed for: the gap holds."""
-    monkeypatch.setattr(sample, "WHOLE", 1000)
+    monkeypatch.setattr(sample, "WHOLE", 1)
     monkeypatch.setattr(sample, "FINE", 800)
+    monkeypatch.setattr(sample, "LEAST", 1)
     rng = np.random.default_rng(6)
     groups = rng.choice(["a", "b"], 8000)
     labels = rng.random(8000) < 0.4
@@ -300,8 +301,9 @@ def test_a_query_model_keeps_the_shares_too(queries: int, ties: str) -> None:
 
 def test_large_ties_hide_nothing_in_thinned_curves(monkeypatch: pytest.MonkeyPatch) -> None:
     """A score that many share is one step of the exact curve too: it costs no internal epsilon."""
-    monkeypatch.setattr(sample, "WHOLE", 2000)
+    monkeypatch.setattr(sample, "WHOLE", 1)
     monkeypatch.setattr(sample, "FINE", 1600)
+    monkeypatch.setattr(sample, "LEAST", 1)
     scores, labels, groups = continuous(8000, 10)
     inner = []
     for tied in (0, 80, 400):

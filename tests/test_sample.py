@@ -22,7 +22,7 @@ KINDS = st.sampled_from(["even", "normal", "clustered", "skewed", "rounded", "us
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """A few hundred rows are many."""
-    for name, value in {"WHOLE": 60, "FINE": 20, "STEP": 4, "LOOK": 50, "CHUNK": 7}.items():
+    for name, value in {"WHOLE": 3, "FINE": 20, "LEAST": 1, "STEP": 4, "LOOK": 50, "CHUNK": 7}.items():
         monkeypatch.setattr(sample, name, value)
 
 

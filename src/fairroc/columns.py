@@ -102,8 +102,8 @@ class Columns:
 
 
 def _count_cells(groups: IntArray, labels: BoolArray, size: int) -> NDArray[np.intp]:
-    positives = count_codes(groups[labels], size)
-    return np.stack((count_codes(groups, size) - positives, positives), axis=1)
+    rows, positives = count_codes(groups, size), count_codes(groups, size, among=labels)
+    return np.stack((rows - positives, positives), axis=1)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

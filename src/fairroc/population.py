@@ -11,7 +11,7 @@ import numpy as np
 from fairroc.columns import BoolArray, Columns
 from fairroc.core.chain import FloatArray
 from fairroc.core.roc import RocCurve, query_curve, query_thresholds, roc_curve, thinned
-from fairroc.core.sample import CountedSample, CurveSample, Sample
+from fairroc.core.sample import CountedSample, CurveSample, Sample, thin_points
 from fairroc.core.sorting import packing, sorted_rows
 
 
@@ -57,10 +57,11 @@ class People:
 def measure(columns: Columns) -> People:
     """Sort every group's rows. O(n) for most scores, O(n log n) at worst."""
     pack = None if columns.weights is not None else packing(columns.scores)
+    points = thin_points(len(columns.names))
     if pack is None:
-        return People(tuple(_curve_sample(*rows) for rows in _group_rows(columns)))
+        return People(tuple(_curve_sample(*rows, points) for rows in _group_rows(columns)))
     rows = sorted_rows(columns.scores, columns.labels, columns.groups, len(columns.names), pack)
-    return People(tuple(CountedSample(part, pack) for part in rows))
+    return People(tuple(CountedSample(part, pack, points) for part in rows))
 
 
 def queried(columns: Columns, people: People, queries: int) -> Population:
@@ -76,10 +77,10 @@ def thinned_population(population: Population, count: int) -> Population:
     return replace(population, curves=tuple(thinned(curve, count) for curve in population.curves))
 
 
-def _curve_sample(scores: FloatArray, labels: BoolArray, weights: FloatArray | None) -> CurveSample:
+def _curve_sample(scores: FloatArray, labels: BoolArray, weights: FloatArray | None, points: int) -> CurveSample:
     # Each class is summed by itself: a difference of sums would lose a class of far smaller weight.
     negative, positive = (float(part.sum() if weights is None else weights[part].sum()) for part in (~labels, labels))
-    return CurveSample(roc_curve(scores, labels, weights), (negative, positive))
+    return CurveSample(roc_curve(scores, labels, weights), (negative, positive), points)
 
 
 def _group_rows(columns: Columns) -> Iterator[tuple[FloatArray, BoolArray, FloatArray | None]]:

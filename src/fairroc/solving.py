@@ -31,14 +31,15 @@ ORDER_REFINED = 3
 ORDER_SPARES = 0.05
 """Keeping the raw order must spare this share of people a draw, or it costs AUC for nothing (scores of few points)."""
 
-COARSE = 1 << 12
-"""Points of a curve when an internal epsilon is looked for; it is settled on the thin curves."""
+COARSE, COARSE_ALL = 1 << 12, 1 << 13
+"""Points of a curve (with many groups fewer, so that all together are about COARSE_ALL, but 512) when an internal
+epsilon is looked for; it is settled on the thin curves."""
 
-ORDER_DEPTH = 0.5
-"""With raw order the gap exceeds the internal epsilon by about this share of how far the curves lie below their hulls
-(two to four groups of 1e5 to 4e6 people: 0.3 to 0.6 of it, at any epsilon)."""
+ORDER_DEPTH = 0.65
+"""With raw order the gap exceeds the internal epsilon by at most about this share of how far the curves lie below their
+hulls (two to four groups of 1e5 to 4e6 people: mostly 0.3 to 0.6 of it, at any epsilon)."""
 
-ORDER_NEAR = 0.05
+ORDER_NEAR = 0.1
 """An internal epsilon is foretold only if it is short of epsilon by no more than this share."""
 
 ORDER_CLOSE = 0.02
@@ -125,7 +126,8 @@ def _solve_in_order(population: Population, people: People, goal: Goal) -> Solut
     """
     if people.hidden > 0 and (less := ORDER_DEPTH * _depth(people.thin)) <= ORDER_NEAR * goal.epsilon:
         return _settle(population, people, goal, goal.epsilon - people.hidden - less)
-    coarse = thinned_population(population, COARSE), thinned_population(people.thin, COARSE)
+    points = min(COARSE, max(512, COARSE_ALL // len(people.samples)))
+    coarse = thinned_population(population, points), thinned_population(people.thin, points)
     found = _search_in_order(*coarse, goal)
     if found is None or (coarse[0] is population and coarse[1] is people.exact):
         return found

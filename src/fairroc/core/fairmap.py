@@ -20,21 +20,25 @@ CHUNK = 1 << 15
 
 
 class Lottery:
-    """Draws from the rows of a table of probabilities by their cumulated sums.
+    """Draws from the rows of tables of probabilities by their cumulated sums; rows are numbered table by table.
 
     A row has a guide: for equal parts of [0, 1), at least as many as it has outcomes, the first outcome possible there.
 
-    >>> Lottery(np.array([[0.5, 0.0, 0.5]])).draw(np.array([0, 0]), np.array([0.25, 0.75]))
+    >>> Lottery([np.array([[0.5, 0.0, 0.5]])]).draw(np.array([0, 0]), np.array([0.25, 0.75]))
     (array([0, 2]), array([0.5, 0.5]))
     """
 
-    def __init__(self, table: FloatArray) -> None:
-        owner, outcome = np.nonzero(table > 0)
-        size = np.bincount(owner, minlength=len(table))
+    def __init__(self, tables: Sequence[FloatArray]) -> None:
+        rows, outcomes, sums = zip(*map(_outcomes, tables), strict=True)
+        begins = np.cumsum([0, *map(len, tables)])
+        owner = np.concatenate([row + begin for row, begin in zip(rows, begins, strict=False)])
+        outcome = np.concatenate(outcomes)
+        size = np.bincount(owner, minlength=begins[-1])
         first = np.cumsum(size + 1) - size - 1  # a row's bounds: 0, the cumulated sums, the last of which is 1
         slot = np.arange(len(owner)) + owner
-        self.bounds, self.outcome = np.zeros(len(owner) + len(table)), np.zeros(len(owner) + len(table), dtype=np.intp)
-        self.bounds[slot + 1] = np.minimum(np.cumsum(table, axis=1)[owner, outcome], 1.0)
+        self.bounds = np.zeros(len(owner) + len(size))
+        self.outcome = np.zeros(len(owner) + len(size), dtype=np.intp)
+        self.bounds[slot + 1] = np.minimum(np.concatenate(sums), 1.0)
         self.bounds[first + size] = 1.0
         self.outcome[slot] = outcome
         self.parts = 2.0 ** np.ceil(np.log2(size))
@@ -68,6 +72,12 @@ class Lottery:
         return self.outcome.take(at), place
 
 
+def _outcomes(table: FloatArray) -> tuple[IntArray, IntArray, FloatArray]:
+    """Row, column and cumulated sum of every positive entry."""
+    owner, outcome = np.nonzero(table > 0)
+    return owner, outcome, np.cumsum(table, axis=1)[owner, outcome]
+
+
 class FairMap:
     """All groups' kernels and the scale, ready for looking rows up.
 
@@ -90,8 +100,8 @@ class FairMap:
             np.concatenate([getattr(kernel, name) for kernel in kernels]) for name in ("first", "last", "start", "stop")
         )
         self.any_own = bool((self.first >= 0).any())
-        self.table = np.concatenate([kernel.table for kernel in kernels])
-        self.lottery = Lottery(self.table)
+        self.tables = [kernel.table for kernel in kernels]
+        self.lottery = Lottery(self.tables)
         self.row = row
         self.cell_row = row[self.block]
 
@@ -119,7 +129,9 @@ class FairMap:
     def chance(self, scores: FloatArray, groups: NDArray[np.signedinteger[Any]], threshold: float) -> FloatArray:
         """Probability that the fair score reaches a threshold."""
         place = self.scale.to_place(threshold)
-        before = self.table[:, : max(int(place), 0)].sum(axis=1)
+        level = int(np.clip(place, 0, self.tables[0].shape[1] - 1))
+        before = np.concatenate([table[:, :level].sum(axis=1) for table in self.tables])
+        there = np.concatenate([table[:, level] for table in self.tables])
         rate = np.empty(len(scores))
         for begin in range(0, len(rate), CHUNK):
             part = slice(begin, begin + CHUNK)
@@ -128,7 +140,7 @@ class FairMap:
             self._in_order(found, scores[part], fair)
             drawn = np.flatnonzero(np.isnan(fair))
             rate[part] = fair >= threshold
-            rate[begin + drawn] = self._chance(self.block.take(found.take(drawn)), place, before)
+            rate[begin + drawn] = self._chance(self.block.take(found.take(drawn)), place, before, there)
         return rate
 
     def _in_order(self, found: IntArray, scores: FloatArray, out: FloatArray) -> None:
@@ -147,16 +159,17 @@ class FairMap:
         place += level
         return place
 
-    def _chance(self, block: IntArray, place: float, before: FloatArray) -> FloatArray:
-        """Probability of a place up to ``place`` in blocks that are drawn; ``before``: of an earlier level, by row."""
-        levels = self.table.shape[1]
+    def _chance(self, block: IntArray, place: float, before: FloatArray, there: FloatArray) -> FloatArray:
+        """Probability of a place up to ``place`` in blocks that are drawn; by row, that of earlier levels (``before``)
+        and of the place's level (``there``)."""
+        levels = self.tables[0].shape[1]
         if place < 0 or place >= levels:
             return np.full(len(block), float(place >= levels))
         level = int(place)
         begin, end = self._part(block, np.full(len(block), level))
         share = np.clip(ratio(place - level - begin, end - begin, place - level >= begin), 0.0, 1.0)
         row = self.row.take(block)
-        rate: FloatArray = before[row] + share * self.table[row, level]
+        rate: FloatArray = before[row] + share * there[row]
         return np.minimum(rate, 1.0)
 
     def _part(self, block: IntArray, level: IntArray) -> tuple[FloatArray, FloatArray]:

@@ -14,9 +14,11 @@ from fairroc.core.ranges import ranges
 from fairroc.core.roc import RocCurve, thinned
 from fairroc.core.sorting import Packing
 
-WHOLE, FINE = 1 << 16, 1 << 14
-"""Samples of at most WHOLE distinct scores are kept whole; of others the thin curve has FINE points beside the hull's
-vertices and large ties."""
+FINE, LEAST = 1 << 14, 1 << 12
+"""Points of a thin curve beside the hull's vertices and large ties: FINE for two groups, fewer for more, but LEAST."""
+
+WHOLE = 4
+"""Samples of at most this many times as many distinct scores are kept whole."""
 
 STEP = 64
 """Rows between the marks at which positives are counted, at most, in samples that are not kept whole."""
@@ -35,6 +37,7 @@ class CountedSample:
 
     rows: NDArray[np.int64]
     pack: Packing
+    points: int = FINE
 
     def __post_init__(self) -> None:
         freeze(self.rows)
@@ -58,8 +61,8 @@ class CountedSample:
 
     @cached_property
     def thin(self) -> RocCurve:
-        """The curve at about FINE of its points: with the same hull, and large ties told apart from their neighbours.
-        The exact curve itself where there are no more scores. O(n)."""
+        """The curve at about ``points`` of its points, with the same hull, and large ties told apart from their
+        neighbours; the exact curve itself where scores are few. O(n)."""
         return self._curve(*self._points)
 
     @cached_property
@@ -82,9 +85,10 @@ class CountedSample:
 
     @cached_property
     def _whole(self) -> IntArray | None:
-        """Positions of all distinct scores, and n, if these are no more than WHOLE."""
-        at = self._distinct(WHOLE)
-        return at if len(at) <= WHOLE + 1 else None
+        """Positions of all distinct scores, and n, if these are few."""
+        most = WHOLE * self.points
+        at = self._distinct(most)
+        return at if len(at) <= most + 1 else None
 
     def _distinct(self, most: int) -> IntArray:
         """Positions at which a new score begins, and n; once there are more than ``most`` of them, only the first."""
@@ -116,7 +120,7 @@ class CountedSample:
         """Positions from 0 to n where a new score begins, all or many of them, and the number of positives before."""
         if self._whole is not None:
             return self._whole, self._before(self._whole)
-        at = self._untied(np.linspace(0, len(self.rows), max(FINE, len(self.rows) // STEP) + 1).astype(np.intp))
+        at = self._untied(np.linspace(0, len(self.rows), max(self.points, len(self.rows) // STEP) + 1).astype(np.intp))
         return at, self._before(at)
 
     @cached_property
@@ -126,8 +130,8 @@ class CountedSample:
         if self._whole is not None:
             return at, before
         hull_at, hull_before = self._hull_vertices(at, before)
-        even = np.searchsorted(at, np.arange(FINE + 1) * len(self.rows) // FINE)
-        large = np.flatnonzero(np.diff(at) * FINE > len(self.rows))
+        even = np.searchsorted(at, np.arange(self.points + 1) * len(self.rows) // self.points)
+        large = np.flatnonzero(np.diff(at) * self.points > len(self.rows))
         kept = sorted_unique(np.concatenate((even, large, large + 1)))
         found, first = np.unique(np.concatenate((at[kept], hull_at)), return_index=True)
         return found, np.concatenate((before[kept], hull_before))[first]
@@ -197,11 +201,13 @@ class CurveSample:
 
     curve: RocCurve
     totals: tuple[float, float]
+    points: int = FINE
 
     @cached_property
     def thin(self) -> RocCurve:
-        """The curve at about FINE of its points, or at all if they are few."""
-        return self.curve if len(self.curve.thresholds) <= WHOLE else thinned(self.curve, FINE)
+        """The curve at about ``points`` of its points, or at all if they are few."""
+        few = len(self.curve.thresholds) <= WHOLE * self.points
+        return self.curve if few else thinned(self.curve, self.points)
 
     @cached_property
     def hidden(self) -> float:
@@ -215,6 +221,11 @@ class CurveSample:
 
 
 Sample: TypeAlias = CountedSample | CurveSample
+
+
+def thin_points(groups: int) -> int:
+    """Points of each of so many thin curves: what a fit does to them grows with the square of their number."""
+    return max(LEAST, 2 * FINE // max(2, groups))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
