@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from fairroc.estimator import FairROC
     from fairroc.explaining import Explanation
     from fairroc.model import FairModel
+    from fairroc.plot.frontier import FrontierDisplay
+    from fairroc.plot.gap import GapDisplay
+    from fairroc.plot.roc import FairROCDisplay
+    from fairroc.plot.scores import ScoreDisplay
     from fairroc.tradeoff import Frontier, frontier
 
 _HOME = {
@@ -26,9 +30,13 @@ _HOME = {
     "FairModel": "model",
     "FairROC": "estimator",
     "FairROCClassifier": "classifier",
+    "FairROCDisplay": "plot.roc",
     "FairrocError": "errors",
     "FairrocWarning": "errors",
     "Frontier": "tradeoff",
+    "FrontierDisplay": "plot.frontier",
+    "GapDisplay": "plot.gap",
+    "ScoreDisplay": "plot.scores",
     "audit": "auditing",
     "choose_threshold": "choosing",
     "frontier": "tradeoff",
@@ -42,9 +50,13 @@ __all__ = [
     "FairModel",
     "FairROC",
     "FairROCClassifier",
+    "FairROCDisplay",
     "FairrocError",
     "FairrocWarning",
     "Frontier",
+    "FrontierDisplay",
+    "GapDisplay",
+    "ScoreDisplay",
     "__version__",
     "audit",
     "choose_threshold",

@@ -1,10 +1,9 @@
-"""Pictures of a fit. Nothing is shown or saved here: the caller gets a matplotlib figure."""
+"""A fit in two panels: ROC curves of all groups before and after, on the people fitted."""
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,18 +11,13 @@ from fairroc.core.chain import FloatArray, area
 from fairroc.core.gap import lp_norm, power, threshold_gap
 from fairroc.core.roc import all_thresholds, pooled_share, rates_at
 from fairroc.core.walk import all_points
-from fairroc.errors import FairrocError
 from fairroc.fitting import Fitted
-from fairroc.report.text import short
+from fairroc.plot import require_matplotlib
+from fairroc.plot.style import labels, look
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999933")
-"""Okabe and Ito's palette: told apart by colour-blind readers too; line styles help in print."""
-
-STYLES = ("-", (0, (5, 1.5)), (0, (1, 1)), (0, (4, 1, 1, 1)))
 
 MARKED_SHARES = (0.03, 0.07, 0.12, 0.2, 0.3, 0.4, 0.55, 0.7)
 """Thresholds to mark: those that accept these shares of all people."""
@@ -54,12 +48,6 @@ def before_after(fitted: Fitted) -> Figure:
     right.set_title(f"After: the fair score, ε = {fitted.model.epsilon:g}", loc="left", fontweight="bold")
     figure.supxlabel("Dots joined by a line share one threshold.", fontsize=10, color="0.35")
     return figure
-
-
-def require_matplotlib() -> None:
-    """Raise an error that says what to install where matplotlib is missing."""
-    if find_spec("matplotlib") is None:
-        raise FairrocError("a picture needs matplotlib; install it with: pip install 'fairroc[plot]'.")
 
 
 def _marked_thresholds(fitted: Fitted) -> FloatArray:
@@ -101,11 +89,9 @@ def _panel(
     axes.plot([0, 1], [0, 1], color="0.85", linewidth=1, zorder=0)
     for points in np.stack(marked, axis=1):
         axes.plot(points[:, 0], points[:, 1], color="0.55", linewidth=1, marker=".", markersize=5, zorder=3)
-    for g, points in enumerate(curves):
+    for g, (points, name) in enumerate(zip(curves, labels(fitted.model.names), strict=True)):
         fpr, tpr = points.T
-        style: Any = STYLES[g % len(STYLES)]
-        name = f"{short(fitted.model.names[g])} ({area(fpr, tpr):.3f})"
-        axes.plot(fpr, tpr, color=COLOURS[g % len(COLOURS)], linestyle=style, linewidth=1.8, label=name)
+        axes.plot(fpr, tpr, linewidth=1.8, label=f"{name} ({area(fpr, tpr):.3f})", **look(g))
     ends = np.concatenate(widest)
     axes.plot(ends[:, 0], ends[:, 1], color="black", linewidth=1.5, marker="o", markersize=5, zorder=5)
     axes.annotate(

@@ -1,0 +1,59 @@
+"""Pictures. Nothing is shown or saved here, and pyplot is left alone: the caller gets matplotlib figures.
+
+The Displays follow scikit-learn's: ``from_predictions`` and ``from_estimator`` compute and draw, ``plot`` draws again.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+from fairroc.errors import FairrocError
+
+if TYPE_CHECKING:
+    from fairroc.plot.frontier import FrontierDisplay
+    from fairroc.plot.gap import GapDisplay
+    from fairroc.plot.panels import before_after
+    from fairroc.plot.roc import FairROCDisplay
+    from fairroc.plot.scores import ScoreDisplay
+    from fairroc.plot.style import COLOURS, STYLES
+
+_HOME = {
+    "COLOURS": "style",
+    "FairROCDisplay": "roc",
+    "FrontierDisplay": "frontier",
+    "GapDisplay": "gap",
+    "STYLES": "style",
+    "ScoreDisplay": "scores",
+    "before_after": "panels",
+}
+
+__all__ = [
+    "COLOURS",
+    "STYLES",
+    "FairROCDisplay",
+    "FrontierDisplay",
+    "GapDisplay",
+    "ScoreDisplay",
+    "before_after",
+    "require_matplotlib",
+]
+
+
+def require_matplotlib() -> None:
+    """Raise an error that says what to install where matplotlib is missing."""
+    if find_spec("matplotlib") is None:
+        raise FairrocError("a picture needs matplotlib; install it with: pip install 'fairroc[plot]'.")
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'fairroc.plot' has no attribute '{name}'")
+    value = getattr(import_module(f"fairroc.plot.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,133 @@
+"""What fairness costs at every epsilon: `FrontierDisplay`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+from fairroc.checks import Missing
+from fairroc.plot import require_matplotlib
+from fairroc.plot.style import Display, labels, legend, look, tidy
+from fairroc.tradeoff import FRONTIER_TIES, Frontier, frontier
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.lines import Line2D
+
+TIP_BELOW = 7
+"""matplotlib's marker that points down and ends at its place."""
+
+
+class FrontierDisplay(Display):
+    """AUC against epsilon: of all people together, of every group, and the bound that no fair score exceeds.
+
+    Parameters
+    ----------
+    found : what `fairroc.frontier` returned.
+
+    Attributes
+    ----------
+    ax_, figure_ : the Axes drawn on, and its figure.
+    line_ : list of lines: all people together, then every group.
+    bound_line_ : the bound, or None where there is none.
+    before_ : the point of the original score, at its own gap.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> sex, y = np.repeat(["f", "m"], 500), rng.integers(0, 2, 1000)
+    >>> score = y + np.where(sex == "f", 1.0, 2.0) * rng.normal(size=1000)
+    >>> display = FrontierDisplay.from_predictions(score, y, sensitive_features=sex, epsilons=[0, 0.1, 0.2])
+    >>> [line.get_label() for line in display.line_], display.line_[0].get_xdata().tolist()
+    (['all people', 'f', 'm'], [0.0, 0.1, 0.2])
+    """
+
+    bound_line_: Line2D | None
+    before_: Line2D
+
+    def __init__(self, found: Frontier) -> None:
+        self.found = found
+
+    @classmethod
+    def from_frontier(cls, found: Frontier, *, ax: Any = None, **kwargs: Any) -> Self:
+        """Draw a frontier that there is already."""
+        return cls(found).plot(ax, **kwargs)
+
+    @classmethod
+    def from_predictions(
+        cls,
+        scores: Any,
+        y: Any,
+        *,
+        sensitive_features: Any,
+        epsilons: Any = None,
+        norm: Any = 1,
+        method: str = "optimal",
+        ties: str = FRONTIER_TIES,
+        queries: Any = None,
+        bound: bool = True,
+        sample_weight: Any = None,
+        pos_label: Any = None,
+        missing: Missing = "error",
+        ax: Any = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Compute the frontier and draw it: parameters as in `fairroc.frontier`; ax and the rest are for `plot`."""
+        require_matplotlib()
+        found = frontier(
+            scores,
+            y,
+            sensitive_features=sensitive_features,
+            epsilons=epsilons,
+            norm=norm,
+            method=method,
+            ties=ties,
+            queries=queries,
+            bound=bound,
+            sample_weight=sample_weight,
+            pos_label=pos_label,
+            missing=missing,
+        )
+        return cls(found).plot(ax, **kwargs)
+
+    def plot(self, ax: Any = None, *, groups: bool = True, bound: bool = True, **kwargs: Any) -> Self:
+        """Draw; nothing is computed.
+
+        Parameters
+        ----------
+        ax : Axes or None
+            None makes a new figure.
+        groups, bound : whether to draw the groups' AUCs, and the bound.
+        **kwargs : for all lines of AUCs, as in ``Axes.plot``.
+        """
+        (axes,) = self._begin(ax, 1, (7.8, 4.4))
+        points, before = self.found.points, self.found.before
+        epsilons = [point.epsilon for point in points]
+        how = {"color": "black", "linewidth": 2.4, "label": "all people", "zorder": 3, **self._dots(), **kwargs}
+        self.line_ += axes.plot(epsilons, [point.auc for point in points], **how)
+        if groups:
+            for g, name in enumerate(labels([group.group for group in before.groups])):
+                how = {"label": name, "linewidth": 1.6, **look(g), **self._dots(), **kwargs}
+                self.line_ += axes.plot(epsilons, [point.groups[g].auc for point in points], **how)
+        self.bound_line_ = self._draw_bound(axes) if bound else None
+        style: dict[str, Any] = {"marker": "*", "markersize": 11, "color": "black", "linestyle": "none", "zorder": 5}
+        (self.before_,) = axes.plot([before.gap], [before.auc], label="original score, at its own gap", **style)
+        axes.set(xlabel="epsilon: the largest gap allowed", ylabel="AUC")
+        axes.margins(x=0.03)
+        tidy(axes)
+        where: Any = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)} if self._own else {}
+        legend(axes, small=True, **where)
+        return self
+
+    def _dots(self) -> dict[str, Any]:
+        """A single epsilon makes no line."""
+        return {"marker": "o", "markersize": 4} if len(self.found.points) == 1 else {}
+
+    def _draw_bound(self, axes: Axes) -> Line2D | None:
+        known = [(point.epsilon, point.auc_bound) for point in self.found.points if point.auc_bound is not None]
+        if not known:
+            return None
+        style: dict[str, Any] = {"color": "0.45", "linestyle": "none", "zorder": 4}
+        mark: dict[str, Any] = {"marker": TIP_BELOW, "markersize": 6, "markeredgewidth": 0}
+        (line,) = axes.plot(*zip(*known, strict=True), label="bound: no fair score is above", **style, **mark)
+        return line

@@ -1,0 +1,194 @@
+"""The gap at every threshold, before and after, with a simultaneous band: `GapDisplay`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from fairroc.core.chain import FloatArray, freeze
+from fairroc.core.gap import lp_norm
+from fairroc.plot.audited import AuditedDisplay
+from fairroc.plot.source import Shown, Source, Widths
+from fairroc.plot.style import COLOURS, STYLES, legend, thin_peaks, tidy
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.collections import PolyCollection
+    from matplotlib.lines import Line2D
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GapCurve:
+    """The largest distance of two groups' (fpr, tpr) at every threshold.
+
+    Attributes
+    ----------
+    thresholds : (k,) falling; people with ``score >= threshold`` are accepted.
+    gap : (k,) the distance there.
+    low, high : (k,) a band that holds at all thresholds at once; None without one.
+    steps : whether the gap between two thresholds is that of the higher one; else it runs straight.
+    interval : of the largest gap, from the audit; None for the fair score of a model.
+    """
+
+    thresholds: FloatArray
+    gap: FloatArray
+    low: FloatArray | None
+    high: FloatArray | None
+    steps: bool
+    interval: tuple[float, float] | None = None
+
+    def __post_init__(self) -> None:
+        freeze(self.thresholds, self.gap)
+
+    @property
+    def largest(self) -> float:
+        """The gap of an audit: the largest over all thresholds."""
+        return float(self.gap.max())
+
+
+class GapDisplay(AuditedDisplay):
+    """How far apart the groups are at every threshold, before and after, with the allowed epsilon.
+
+    Make it with `from_predictions` or `from_estimator`; both compute, draw, and return the Display.
+
+    Parameters
+    ----------
+    before, after : the gap of the original score and of the fair score (None: there is none).
+    epsilon : the allowed gap, drawn as a line; None: no line.
+    confidence : level of the bands.
+
+    Attributes
+    ----------
+    ax_, figure_ : the Axes drawn on, and its figure.
+    line_ : list of one line for each score.
+    band_ : list of bands, in the same order; empty where none are drawn.
+    epsilon_line_ : the line at epsilon, or None.
+
+    Notes
+    -----
+    The band holds what groups inside their ROC bands (docs/auditing.md) can have, threshold by threshold. It is wider
+    than the audit's interval of the largest gap, which the legend gives in brackets, because it holds everywhere at
+    once. With many groups the largest of many distances is seen.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> sex, y = np.repeat(["f", "m"], 500), rng.integers(0, 2, 1000)
+    >>> score = y + np.where(sex == "f", 1.0, 2.0) * rng.normal(size=1000)
+    >>> display = GapDisplay.from_predictions(score, y, sensitive_features=sex, epsilon=0.1)
+    >>> round(display.before.largest, 3), display.epsilon_line_.get_ydata()[0]
+    (0.387, 0.1)
+    """
+
+    band_: list[PolyCollection]
+    epsilon_line_: Line2D | None
+
+    def __init__(
+        self,
+        *,
+        before: GapCurve,
+        after: GapCurve | None = None,
+        epsilon: float | None = None,
+        confidence: float = 0.95,
+    ) -> None:
+        self.before = before
+        self.after = after
+        self.epsilon = epsilon
+        self.confidence = confidence
+
+    @classmethod
+    def from_source(cls, found: Source) -> Self:
+        """The gap at all thresholds of both scores."""
+        return cls(
+            before=_gap_curve(found.before, found.norm),
+            after=None if found.after is None else _gap_curve(found.after, found.norm),
+            epsilon=found.epsilon,
+            confidence=found.confidence,
+        )
+
+    def plot(self, ax: Any = None, *, band: bool = True, **kwargs: Any) -> Self:
+        """Draw; nothing is computed.
+
+        Parameters
+        ----------
+        ax : Axes or None
+            None makes a new figure.
+        band : whether to draw the bands.
+        **kwargs : for both gap lines, as in ``Axes.plot``.
+        """
+        (axes,) = self._begin(ax, 1, (7, 4.4))
+        self.band_, self.epsilon_line_ = [], None
+        self._draw(axes, "before", self.before, 1, band, kwargs)
+        if self.after is not None:
+            self._draw(axes, "after", self.after, 0, band, kwargs)
+        if self.epsilon is not None:
+            how = {"color": "black", "linewidth": 1, "linestyle": STYLES[2]}
+            self.epsilon_line_ = axes.axhline(self.epsilon, label=f"allowed: ε = {self.epsilon:g}", **how)
+        axes.set(xlabel="threshold (accepted: score at least this)", ylabel="gap between groups")
+        axes.set_ylim(bottom=0)
+        axes.margins(x=0.01)
+        tidy(axes)
+        where: Any = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0)} if self._own else {}
+        title = f"shaded: {100 * self.confidence:g}% band, at all thresholds at once" if self.band_ else None
+        legend(axes, small=not self._own, title=title, **where)
+        return self
+
+    def _draw(self, axes: Axes, score: str, curve: GapCurve, colour: int, band: bool, kwargs: dict[str, Any]) -> None:
+        drawn = [line for line in (curve.gap, curve.low, curve.high) if line is not None]
+        kept = thin_peaks(drawn)[::-1]
+        style = {"color": COLOURS[colour], "linestyle": STYLES[colour], "linewidth": 1.8}
+        steps = {"drawstyle": "steps-pre"} if curve.steps else {}
+        how = {**style, **steps, "label": _label(score, curve), **kwargs}
+        (line,) = axes.plot(curve.thresholds[kept], curve.gap[kept], **how)
+        self.line_.append(line)
+        if band and curve.low is not None and curve.high is not None:
+            fill: dict[str, Any] = {"alpha": 0.15, "linewidth": 0, "zorder": 1, "step": "pre" if curve.steps else None}
+            x, low, high = curve.thresholds[kept], curve.low[kept], curve.high[kept]
+            self.band_.append(axes.fill_between(x, low, high, color=line.get_color(), **fill))
+
+
+def _label(score: str, curve: GapCurve) -> str:
+    words = f"{score}: largest gap {curve.largest:.3f}"
+    return words if curve.interval is None else words + " ({:.3f} to {:.3f})".format(*curve.interval)
+
+
+def _gap_curve(shown: Shown, p: float) -> GapCurve:
+    thresholds, rates = shown.rates.everywhere()
+    gap, (low, high) = _distance(rates, p), (None, None)
+    if shown.widths is not None:
+        low, high = gap_band(rates, shown.widths, p)
+    interval = None if shown.drawn or shown.audit.gap_interval is None else shown.audit.gap_interval.best
+    return GapCurve(thresholds, gap, low, high, steps=not shown.drawn, interval=interval)
+
+
+def _distance(rates: FloatArray, p: float) -> FloatArray:
+    """(k,) largest distance of two groups' points."""
+    found = np.zeros(rates.shape[2])
+    for g, h in combinations(range(len(rates)), 2):
+        off = rates[g] - rates[h]
+        np.maximum(found, lp_norm(off[0], off[1], p), out=found)
+    return found
+
+
+def gap_band(rates: FloatArray, widths: tuple[Widths, ...], p: float) -> tuple[FloatArray, FloatArray]:
+    """(k,) smallest and largest gap, threshold by threshold, of groups inside their ROC bands.
+
+    ``rates`` is (groups, 2, k). The largest of each is the audit's interval of the gap for the same widths.
+
+    >>> low, high = gap_band(np.array([[[0.5], [0.9]], [[0.2], [0.9]]]), ((0.1, 0.1), (0.1, 0.1)), 1)
+    >>> low.round(3).tolist(), high.round(3).tolist()
+    ([0.1], [0.7])
+    """
+    reach = np.array(widths)[:, :, None]
+    lowest, highest = np.maximum(rates - reach, 0.0), np.minimum(rates + reach, 1.0)
+    low, high = np.zeros(rates.shape[2]), np.zeros(rates.shape[2])
+    for g, h in combinations(range(len(rates)), 2):
+        above, below = highest[g] - lowest[h], highest[h] - lowest[g]
+        near = np.maximum(np.maximum(-above, -below), 0.0)
+        far = np.maximum(above, below)
+        np.maximum(low, lp_norm(near[0], near[1], p), out=low)
+        np.maximum(high, lp_norm(far[0], far[1], p), out=high)
+    return low, high

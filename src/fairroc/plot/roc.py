@@ -1,0 +1,175 @@
+"""ROC curves by group, before and after, with bands: `FairROCDisplay`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from fairroc.core.chain import FloatArray, area
+from fairroc.plot.audited import AuditedDisplay
+from fairroc.plot.source import Shown, Source, Widths
+from fairroc.plot.style import CROWD, FEW, labels, legend, look, thin_path, tidy, title_of, which_scores
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.patches import Polygon
+
+BANDED = 3
+"""Bands of more groups hide each other and are drawn only where asked for."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GroupCurve:
+    """ROC curve of one group: points from (0, 0) to (1, 1), AUC, half widths (fpr, tpr) of the band."""
+
+    group: str
+    fpr: FloatArray
+    tpr: FloatArray
+    auc: float
+    band: Widths | None = None
+
+
+class FairROCDisplay(AuditedDisplay):
+    """ROC curves of all groups, before and after, with simultaneous confidence bands.
+
+    Make it with `from_predictions` or `from_estimator`; both compute, draw, and return the Display.
+
+    Parameters
+    ----------
+    before, after : curves of the original score and of the fair score (None: there is none), one for each group.
+    epsilon : what the fair score was fitted with, for the title.
+    confidence : level of the bands.
+
+    Attributes
+    ----------
+    ax_, figure_, axes_ : the Axes drawn on (``axes_`` all, ``ax_`` the first) and their figure.
+    line_ : list of lines, one for each score and group.
+    band_ : list of bands, in the same order; empty where none are drawn.
+
+    Notes
+    -----
+    At every threshold, in all groups and for both rates at once, the true point lies in its band at the level
+    ``confidence``; see docs/auditing.md. The half widths of the original score hold for the expected curve of any score
+    made from it by a draw in which a higher score never fares worse, and so for the fair score of a model.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> sex, y = np.repeat(["f", "m"], 500), rng.integers(0, 2, 1000)
+    >>> score = y + np.where(sex == "f", 1.0, 2.0) * rng.normal(size=1000)
+    >>> display = FairROCDisplay.from_predictions(score, y, sensitive_features=sex)
+    >>> [line.get_label() for line in display.line_]
+    ['f (0.822)', 'm (0.643)']
+    """
+
+    band_: list[Polygon]
+
+    def __init__(
+        self,
+        *,
+        before: Sequence[GroupCurve],
+        after: Sequence[GroupCurve] | None = None,
+        epsilon: float | None = None,
+        confidence: float = 0.95,
+    ) -> None:
+        self.before = tuple(before)
+        self.after = None if after is None else tuple(after)
+        self.epsilon = epsilon
+        self.confidence = confidence
+
+    @classmethod
+    def from_source(cls, found: Source) -> Self:
+        """Every group's curve, AUC and band."""
+        return cls(
+            before=_curves(found.before),
+            after=None if found.after is None else _curves(found.after),
+            epsilon=found.epsilon,
+            confidence=found.confidence,
+        )
+
+    def plot(
+        self, ax: Any = None, *, which: str | None = None, band: bool | None = None, chance: bool = True, **kwargs: Any
+    ) -> Self:
+        """Draw; nothing is computed.
+
+        Parameters
+        ----------
+        ax : Axes, two of them, or None
+            None makes a new figure with one panel for each score. On a single Axes the fair score is drawn, if there
+            is one, unless ``which`` says otherwise.
+        which : "before", "after" or None
+        band : whether to draw the bands; None: for up to three groups.
+        chance : whether to draw the diagonal.
+        **kwargs : for all curves, as in ``Axes.plot``.
+        """
+        scores = which_scores(ax, which, after=self.after is not None)
+        self.band_ = []
+        groups = len(self.before)
+        banded = groups <= BANDED if band is None else band
+        size = (5.0, 5.4) if groups <= CROWD else (5.0 + 2.9 / len(scores), 5.4)
+        for axes, score in zip(self._begin(ax, len(scores), size), scores, strict=True):
+            if chance:
+                axes.plot([0, 1], [0, 1], color="0.8", linewidth=1, zorder=0, label="_chance")
+            self._draw(axes, self._curves(score), banded, kwargs)
+            axes.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), xlabel="false positive rate")
+            axes.set_box_aspect(1)
+            axes.set_title(title_of(score, self.epsilon), loc="left", fontsize="medium", fontweight="bold")
+            tidy(axes)
+        self.ax_.set_ylabel("true positive rate")
+        self._explain(scores)
+        return self
+
+    def _curves(self, score: str) -> tuple[GroupCurve, ...]:
+        return self.before if score == "before" or self.after is None else self.after
+
+    def _explain(self, scores: Sequence[str]) -> None:
+        """Legends: one in each panel, or one beside a crowd of groups."""
+        groups = len(self.before)
+        title = "group (AUC)" + (f", {100 * self.confidence:g}% bands" if self.band_ else "")
+        if groups <= CROWD:
+            for axes in self.axes_:
+                legend(axes, small=groups > FEW or not self._own, loc="lower right", title=title)
+            return
+        names = labels([curve.group for curve in self.before])
+        aucs = zip(*([f"{curve.auc:.3f}" for curve in self._curves(score)] for score in scores), strict=True)
+        words = [f"{name} ({' → '.join(each)})" for name, each in zip(names, aucs, strict=True)]
+        beside: dict[str, Any] = {"handles": self.line_[:groups], "labels": words, "title": title}
+        if self._own:
+            legend(self.figure_, small=True, loc="outside right center", **beside)
+        else:
+            legend(self.axes_[-1], small=True, loc="upper left", bbox_to_anchor=(1.0, 1.0), **beside)
+
+    def _draw(self, axes: Axes, curves: Sequence[GroupCurve], band: bool, kwargs: dict[str, Any]) -> None:
+        names = labels([curve.group for curve in curves])
+        for g, (curve, name) in enumerate(zip(curves, names, strict=True)):
+            kept = thin_path(curve.fpr, curve.tpr)
+            fpr, tpr = curve.fpr[kept], curve.tpr[kept]
+            how = {"linewidth": 1.8, "label": f"{name} ({curve.auc:.3f})", **look(g), **kwargs}
+            (line,) = axes.plot(fpr, tpr, **how)
+            self.line_.append(line)
+            if band and curve.band is not None:
+                outline = band_outline(fpr, tpr, curve.band)
+                self.band_ += axes.fill(*outline.T, color=line.get_color(), alpha=0.15, linewidth=0, zorder=1)
+
+
+def band_outline(fpr: FloatArray, tpr: FloatArray, widths: Widths) -> FloatArray:
+    """(n, 2) outline of all boxes of the given half widths around the points of a curve, inside the unit square.
+
+    >>> band_outline(np.array([0.0, 1.0]), np.array([0.0, 1.0]), (0.25, 0.5)).tolist()
+    [[0.0, 0.0], [0.0, 0.5], [0.75, 1.0], [1.0, 1.0], [1.0, 0.5], [0.25, 0.0]]
+    """
+    upper, lower = np.stack((fpr - widths[0], tpr + widths[1])), np.stack((fpr + widths[0], tpr - widths[1]))
+    parts = ([[0.0, 0.0]], upper.T, [[1.0, 1.0]], lower.T[::-1])
+    return np.clip(np.concatenate(parts), 0.0, 1.0)
+
+
+def _curves(shown: Shown) -> tuple[GroupCurve, ...]:
+    found = []
+    for g, name in enumerate(shown.names):
+        fpr, tpr = shown.rates.curve(g)
+        widths = shown.widths
+        found.append(GroupCurve(name, fpr, tpr, area(fpr, tpr), None if widths is None else widths[g]))
+    return tuple(found)

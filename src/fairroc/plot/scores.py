@@ -1,0 +1,236 @@
+"""How scores are distributed in every group and label, before and after: `ScoreDisplay`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from numbers import Integral
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from fairroc.auditing import Settings
+from fairroc.checks import Missing
+from fairroc.core.chain import FloatArray, freeze
+from fairroc.errors import DataError
+from fairroc.plot import require_matplotlib, source
+from fairroc.plot.source import Rates, Source
+from fairroc.plot.style import COLOURS, Display, labels, legend, tidy, title_of, which_scores
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.collections import PolyCollection
+
+BINS = 40
+"""Bins of the range of all scores; fewer where there are fewer different scores."""
+
+HALF = 0.45
+"""Height of the highest bin: the strips of two groups do not meet."""
+
+SIDES = ((-1.0, COLOURS[0], "negatives, downwards"), (1.0, COLOURS[1], "positives, upwards"))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Histogram:
+    """Shares of people by score.
+
+    Attributes
+    ----------
+    edges : (bins + 1,) rising; bin b holds ``edges[b] <= score < edges[b + 1]``, the last one its upper edge as well.
+    shares : (groups, 2, bins) share of a group's negatives and positives in each bin; they add up to 1.
+    """
+
+    edges: FloatArray
+    shares: FloatArray
+
+    def __post_init__(self) -> None:
+        freeze(self.edges, self.shares)
+
+    @property
+    def density(self) -> FloatArray:
+        """(groups, 2, bins) share divided by the bin's width."""
+        return np.asarray(self.shares / np.diff(self.edges))
+
+
+class ScoreDisplay(Display):
+    """Distribution of the score in every group: positives upwards, negatives downwards; before and after.
+
+    Make it with `from_predictions` or `from_estimator`; both compute, draw, and return the Display.
+
+    Parameters
+    ----------
+    names : of the groups.
+    before, after : histograms of the original score and of the fair score (None: there is none).
+    epsilon : what the fair score was fitted with, for the title.
+
+    Attributes
+    ----------
+    ax_, figure_, axes_ : the Axes drawn on (``axes_`` all, ``ax_`` the first) and their figure.
+    line_ : list of outlines: for each score and group that of the negatives, then that of the positives.
+    fill_ : list of filled areas, in the same order.
+
+    Notes
+    -----
+    Every shape has its own highest bin as height: shapes can be compared, heights cannot.
+
+    Examples
+    --------
+    >>> scores, y = [1, 2, 3, 3, 1, 1, 2, 3] * 25, [0, 0, 1, 1, 0, 0, 1, 1] * 25
+    >>> display = ScoreDisplay.from_predictions(scores, y, sensitive_features=list("aaaabbbb") * 25)
+    >>> display.before.edges.tolist(), display.before.shares[0].tolist()
+    ([0.5, 1.5, 2.5, 3.5], [[0.5, 0.5, 0.0], [0.0, 0.0, 1.0]])
+    """
+
+    fill_: list[PolyCollection]
+
+    def __init__(
+        self,
+        *,
+        names: tuple[str, ...],
+        before: Histogram,
+        after: Histogram | None = None,
+        epsilon: float | None = None,
+    ) -> None:
+        self.names = names
+        self.before = before
+        self.after = after
+        self.epsilon = epsilon
+
+    @classmethod
+    def from_predictions(
+        cls,
+        scores: Any,
+        y: Any,
+        *,
+        sensitive_features: Any,
+        fair_scores: Any = None,
+        bins: int = BINS,
+        sample_weight: Any = None,
+        pos_label: Any = None,
+        missing: Missing = "error",
+        ax: Any = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Compute and draw from scores, labels and groups.
+
+        Parameters
+        ----------
+        scores, y, sensitive_features : one score, label and group (or several columns of groups) for each row.
+        fair_scores : other scores of the same rows, one draw of a fair score say, to be shown as "after".
+        bins : number of bins at most.
+        sample_weight, pos_label, missing : as in `fairroc.audit`.
+        ax, **kwargs : for `plot`.
+        """
+        require_matplotlib()
+        how = {"sample_weight": sample_weight, "pos_label": pos_label, "missing": missing}
+        settings = Settings.checked(bootstrap=0)
+        found = source.from_predictions(
+            scores, y, sensitive_features=sensitive_features, fair_scores=fair_scores, settings=settings, **how
+        )
+        return cls._of(found, bins).plot(ax, **kwargs)
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: Any,
+        *,
+        sensitive_features: Any = None,
+        bins: int = BINS,
+        sample_weight: Any = None,
+        pos_label: Any = None,
+        ax: Any = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Compute and draw from a fitted model: the score it works on, and its fair score, exact over the draw.
+
+        Parameters
+        ----------
+        estimator, X, y, sensitive_features, sample_weight, pos_label : as in `FairROCDisplay.from_estimator`.
+        bins : number of bins at most.
+        ax, **kwargs : for `plot`.
+        """
+        require_matplotlib()
+        found = source.from_estimator(
+            estimator,
+            X,
+            y,
+            sensitive_features=sensitive_features,
+            sample_weight=sample_weight,
+            pos_label=pos_label,
+            confidence=0.95,
+            bootstrap=0,
+            random_state=0,
+        )
+        return cls._of(found, bins).plot(ax, **kwargs)
+
+    @classmethod
+    def _of(cls, found: Source, bins: int) -> Self:
+        edges = _edges(found, bins)
+        after = None if found.after is None else Histogram(edges, _shares(found.after.rates, edges))
+        before = Histogram(edges, _shares(found.before.rates, edges))
+        return cls(names=found.before.names, before=before, after=after, epsilon=found.epsilon)
+
+    def plot(self, ax: Any = None, *, which: str | None = None, **kwargs: Any) -> Self:
+        """Draw; nothing is computed.
+
+        Parameters
+        ----------
+        ax : Axes, two of them, or None
+            None makes a new figure with one panel for each score. On a single Axes the fair score is drawn, if there
+            is one, unless ``which`` says otherwise.
+        which : "before", "after" or None
+        **kwargs : for all outlines, as in ``Axes.plot``.
+        """
+        scores = which_scores(ax, which, after=self.after is not None)
+        self.fill_ = []
+        size = 5.0, 1.2 + 1.0 * max(len(self.names), 2)
+        for axes, score in zip(self._begin(ax, len(scores), size), scores, strict=True):
+            found = self.before if score == "before" or self.after is None else self.after
+            self._draw(axes, found, kwargs)
+            axes.set_title(title_of(score, self.epsilon), loc="left", fontsize="medium", fontweight="bold")
+            axes.set(xlabel="score", ylim=(len(self.names) - 0.45, -0.55))
+            axes.set_yticks(range(len(self.names)), labels(self.names))
+            axes.tick_params(axis="y", length=0)
+            tidy(axes)
+            axes.spines["left"].set_visible(False)
+        handles = self.line_[:2][::-1]
+        where: Any = (
+            {"loc": "outside lower center"} if self._own else {"loc": "upper center", "bbox_to_anchor": (0.5, -0.15)}
+        )
+        legend(self.figure_ if self._own else self.ax_, small=True, handles=handles, ncols=2, **where)
+        return self
+
+    def _draw(self, axes: Axes, found: Histogram, kwargs: dict[str, Any]) -> None:
+        x = np.repeat(found.edges, 2)
+        for g, both in enumerate(found.density):
+            for density, (side, colour, label) in zip(both, SIDES, strict=True):
+                height = HALF * density / density.max()
+                y = g - side * np.concatenate(([0.0], np.repeat(height, 2), [0.0]))
+                how = {"color": colour, "linewidth": 1.1, "label": label, **kwargs}
+                (line,) = axes.plot(x, y, **how)
+                self.line_.append(line)
+                self.fill_.append(axes.fill_between(x, g, y, color=line.get_color(), alpha=0.3, linewidth=0))
+            axes.axhline(g, color="0.4", linewidth=0.6)
+
+
+def _edges(found: Source, bins: int) -> FloatArray:
+    """Even bins over all scores, or one for each score where there are no more."""
+    if not isinstance(bins, Integral) or isinstance(bins, bool) or bins < 2:
+        raise DataError(f"bins must be a whole number of at least 2; {bins!r} came.")
+    spans = [shown.rates.span() for shown in (found.before, found.after) if shown is not None]
+    low, high = min(span[0] for span in spans), max(span[1] for span in spans)
+    original = found.before.rates.everywhere()[0][::-1]
+    if not 2 <= len(original) <= bins:
+        return np.linspace(low, high, int(bins) + 1) if high > low else np.array([low - 0.5, low + 0.5])
+    inner = original[:-1] / 2 + original[1:] / 2
+    first, last = min(low, original[0] - (inner[0] - original[0])), max(high, original[-1] + (original[-1] - inner[-1]))
+    return np.concatenate(([first], inner, [last]))
+
+
+def _shares(rates: Rates, edges: FloatArray) -> FloatArray:
+    """(groups, 2, bins) shares between neighbouring edges."""
+    reached = rates.at(edges[1:-1])
+    ends = (*reached.shape[:2], 1)
+    line = np.concatenate((np.ones(ends), reached, np.zeros(ends)), axis=2)
+    return np.asarray(line[:, :, :-1] - line[:, :, 1:])

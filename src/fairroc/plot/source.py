@@ -1,0 +1,216 @@
+"""What the Displays draw: exact rates of a score, and of the fair score a model makes of it."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import numpy as np
+
+from fairroc.auditing import Audit, Settings, audit_columns
+from fairroc.columns import Columns, read_columns
+from fairroc.core.chain import FloatArray, merged
+from fairroc.core.gap import power
+from fairroc.core.roc import RocCurve, all_thresholds, rates_at
+from fairroc.core.scale import Scale
+from fairroc.core.walk import Walk, all_places, all_points, two_sided
+from fairroc.errors import DataError
+from fairroc.expectation import expected_walks
+from fairroc.fitting import Fitted
+from fairroc.model import FairModel
+from fairroc.population import measure
+from fairroc.sensitive import sensitive_rows
+
+Widths = tuple[float, float]
+
+
+class Rates(Protocol):
+    """A score's (fpr, tpr) in every group."""
+
+    def curve(self, g: int) -> tuple[FloatArray, FloatArray]:
+        """fpr and tpr along the ROC curve of group number ``g``."""
+
+    def at(self, thresholds: FloatArray) -> FloatArray:
+        """(groups, 2, k) rates of ``score >= t``."""
+
+    def everywhere(self) -> tuple[FloatArray, FloatArray]:
+        """(k,) falling thresholds between which nothing happens, and (groups, 2, k) rates there."""
+
+    def span(self) -> tuple[float, float]:
+        """Lowest and highest score."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ScoreRates:
+    """Rates of scores as they are."""
+
+    curves: tuple[RocCurve, ...]
+
+    def curve(self, g: int) -> tuple[FloatArray, FloatArray]:
+        return self.curves[g].fpr, self.curves[g].tpr
+
+    def at(self, thresholds: FloatArray) -> FloatArray:
+        return np.stack([np.stack(rates_at(curve, thresholds)) for curve in self.curves])
+
+    def everywhere(self) -> tuple[FloatArray, FloatArray]:
+        """Between two thresholds the rates are those of the higher one."""
+        thresholds = all_thresholds(self.curves)[::-1]
+        return thresholds, self.at(thresholds)
+
+    def span(self) -> tuple[float, float]:
+        return min(c.thresholds[-1] for c in self.curves).item(), max(c.thresholds[0] for c in self.curves).item()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FairRates:
+    """Rates of a fair score, exact expectations over the draw."""
+
+    walks: tuple[Walk, ...]
+    scale: Scale
+
+    def curve(self, g: int) -> tuple[FloatArray, FloatArray]:
+        fpr, tpr = all_points(self.walks[g : g + 1])
+        rises = np.diff(fpr[:, 0] + tpr[:, 0], prepend=-1.0) > 0
+        return fpr[rises, 0], tpr[rises, 0]
+
+    def at(self, thresholds: FloatArray) -> FloatArray:
+        places = np.array([self.scale.to_place(t) for t in thresholds.tolist()])
+        found = np.stack([w.at(np.maximum(places, 0.0))[:, :2].T for w in self.walks])
+        return np.where(places < 0, 0.0, found)
+
+    def everywhere(self) -> tuple[FloatArray, FloatArray]:
+        """Between two thresholds the rates run straight; a step is two points at one threshold."""
+        places = merged(all_places(self.walks), self.scale.y[self.scale.y <= len(self.walks[0].even) - 1])
+        rates = np.stack([np.stack(two_sided(w, places, (0, 1))) for w in self.walks])
+        return np.repeat(self.scale.to_score(places), 2), rates
+
+    def span(self) -> tuple[float, float]:
+        return float(self.scale.score[-1]), float(self.scale.score[0])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Shown:
+    """One score: its rates, and what an audit says of it (of the original score, for the fair score of a model)."""
+
+    rates: Rates
+    audit: Audit
+    drawn: bool
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(group.group for group in self.audit.groups)
+
+    @property
+    def widths(self) -> tuple[Widths, ...] | None:
+        """Half widths (fpr, tpr) of every group's band: the bootstrap's if there are any, else those of DKW."""
+        found = [None if group.band is None else group.band.bootstrap or group.band.dkw for group in self.audit.groups]
+        known = tuple(widths for widths in found if widths is not None)
+        return known if len(known) == len(found) else None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Source:
+    """A score before and, where there is a fair one, after."""
+
+    before: Shown
+    after: Shown | None
+    epsilon: float | None
+    norm: float
+    confidence: float
+
+
+def from_predictions(
+    scores: Any,
+    y: Any,
+    *,
+    sensitive_features: Any,
+    fair_scores: Any,
+    settings: Settings,
+    **how: Any,
+) -> Source:
+    """Scores and, if given, other scores of the same people."""
+    before, after = _audited(read_columns(scores, y, sensitive_features=sensitive_features, **how), settings), None
+    if fair_scores is not None:
+        after = _audited(read_columns(fair_scores, y, sensitive_features=sensitive_features, **how), settings)
+    return Source(before, after, settings.epsilon, settings.norm, settings.confidence)
+
+
+def from_estimator(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    *,
+    sensitive_features: Any,
+    sample_weight: Any,
+    pos_label: Any,
+    confidence: Any,
+    bootstrap: Any,
+    random_state: Any,
+) -> Source:
+    """The scores a fitted model works on, and its fair score in expectation over the draw."""
+    found = opened(estimator, X, sensitive_features)
+    model = found.model
+    settings = Settings.checked(
+        norm=power(model.norm),
+        epsilon=model.epsilon,
+        confidence=confidence,
+        bootstrap=bootstrap,
+        random_state=random_state,
+    )
+    columns = read_columns(
+        found.scores,
+        y,
+        sensitive_features=found.groups,
+        sample_weight=sample_weight,
+        pos_label=found.pos_label if pos_label is None else pos_label,
+        missing=model.missing,
+    )
+    before = _audited(columns, settings)
+    after = before
+    if model.scale is not None:
+        walks = expected_walks(model, columns, on_unknown_group=found.on_unknown_group)[1]
+        after = Shown(FairRates(walks, model.scale), before.audit, drawn=True)
+    return Source(before, after, model.epsilon, settings.norm, settings.confidence)
+
+
+def _audited(columns: Columns, settings: Settings) -> Shown:
+    """An audit with draws of its own: the same as that of this score alone."""
+    found = audit_columns(columns, replace(settings, rng=deepcopy(settings.rng)))
+    return Shown(ScoreRates(measure(columns).exact.curves), found, drawn=False)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Opened:
+    """What an estimator says of its rows."""
+
+    model: FairModel
+    scores: Any
+    groups: Any
+    pos_label: Any = None
+    on_unknown_group: str | None = None
+
+
+def opened(estimator: Any, X: Any, sensitive_features: Any) -> Opened:
+    """Model, original scores and groups; ``X`` holds the scores unless the estimator makes them."""
+    from sklearn.utils.validation import check_is_fitted
+
+    from fairroc.classifier import FairROCClassifier
+    from fairroc.estimator import FairROC
+
+    if isinstance(estimator, FairROCClassifier):
+        scores = estimator.base_score(X)
+        groups = sensitive_rows(X, sensitive_features, estimator.sensitive_features)
+        return Opened(estimator.model_, scores, groups, estimator.pos_label_, estimator.on_unknown_group)
+    if sensitive_features is None:
+        raise DataError("sensitive_features must be given, one value for each row; none came.")
+    if isinstance(estimator, FairROC):
+        check_is_fitted(estimator, "model_")
+        return Opened(estimator.model_, X, sensitive_features, estimator.pos_label, estimator.on_unknown_group)
+    if isinstance(estimator, FairModel | Fitted):
+        model = estimator if isinstance(estimator, FairModel) else estimator.model
+        return Opened(model, X, sensitive_features)
+    raise DataError(
+        f"estimator must be a fitted FairROC, FairROCClassifier or FairModel; {type(estimator).__name__} came. For "
+        "scores of anything else use from_predictions."
+    )

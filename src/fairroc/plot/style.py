@@ -1,0 +1,158 @@
+"""What all pictures share: colours, axes without pyplot, legends, and lines of bounded size."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from io import BytesIO
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+from unicodedata import category
+
+import numpy as np
+
+from fairroc.core.chain import FloatArray, IntArray
+from fairroc.errors import DataError
+from fairroc.plot import require_matplotlib
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
+
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999933")
+"""Okabe and Ito's palette: told apart by colour-blind readers too; line styles help in print."""
+
+STYLES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (1, 1)), (0, (4, 1, 1, 1)))
+
+MOST_POINTS = 4000
+"""Points of a line that is drawn: more than any picture has pixels, and few enough for a vector file."""
+
+FEW = 4
+"""Longer legends are set in small letters."""
+
+CROWD = 8
+"""Longer legends are set beside the axes."""
+
+WIDTH, TAIL = 23, 9
+"""Letters of a name that are shown, and how many of them are its last ones."""
+
+
+class Display:
+    """Base of the Displays: what `plot` leaves behind.
+
+    Attributes
+    ----------
+    ax_, figure_ : the (first) Axes drawn on, and its figure.
+    axes_ : all Axes drawn on.
+    line_ : the lines of the data, in the order of the scores and groups.
+    """
+
+    ax_: Axes
+    figure_: Figure
+    axes_: tuple[Axes, ...]
+    line_: list[Line2D]
+    _own: bool
+
+    def _begin(self, ax: Any, count: int, size: tuple[float, float]) -> tuple[Axes, ...]:
+        """Axes to draw on: those given, or those of a new figure."""
+        self._own = ax is None
+        self.axes_ = panels(ax, count, size)
+        self.ax_ = self.axes_[0]
+        self.figure_ = self.ax_.figure  # type: ignore[assignment]
+        self.line_ = []
+        return self.axes_
+
+    def _repr_png_(self) -> bytes | None:
+        """What a notebook shows; a figure that was given is left to its owner."""
+        if not getattr(self, "_own", False):
+            return None
+        picture = BytesIO()
+        self.figure_.savefig(picture, format="png", dpi=100)
+        return picture.getvalue()
+
+
+def panels(ax: Any, count: int, size: tuple[float, float]) -> tuple[Axes, ...]:
+    """``count`` Axes side by side: those given, or those of a new figure that pyplot knows nothing of."""
+    require_matplotlib()
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    if ax is None:
+        figure = Figure(figsize=(size[0] * count, size[1]), layout="constrained")
+        return tuple(figure.subplots(1, count, squeeze=False, sharex=True, sharey=True)[0])
+    found = (ax,) if isinstance(ax, Axes) else tuple(np.ravel(np.asarray(ax, dtype=object)))
+    if len(found) != count or not all(isinstance(one, Axes) for one in found):
+        raise DataError(f"ax must be {count} matplotlib Axes, or None for a new figure; {ax!r} came.")
+    return found
+
+
+def which_scores(ax: Any, which: str | None, *, after: bool) -> tuple[str, ...]:
+    """The scores to draw, each on Axes of its own: on one given Axes the last one there is, else all."""
+    if which not in (None, "before", "after"):
+        raise DataError(f"which must be 'before', 'after' or None; {which!r} came.")
+    if which == "after" and not after:
+        raise DataError(
+            "which='after' needs a fair score, and there is none: pass fair_scores=, or use from_estimator."
+        )
+    if which is not None:
+        return (which,)
+    if not after:
+        return ("before",)
+    return ("after",) if ax is not None and np.size(ax) == 1 else ("before", "after")
+
+
+def title_of(score: str, epsilon: float | None) -> str:
+    """What a panel shows."""
+    if score == "before":
+        return "Before: the original score"
+    return "After: the fair score" + ("" if epsilon is None else f", ε = {epsilon:g}")
+
+
+def look(g: int) -> dict[str, Any]:
+    """Colour and line style of group number ``g``; 32 pairs before one comes again."""
+    turn = g // len(COLOURS)
+    return {"color": COLOURS[g % len(COLOURS)], "linestyle": STYLES[(g + turn) % len(STYLES)]}
+
+
+def tidy(axes: Axes) -> None:
+    """No box around the data."""
+    axes.spines[["top", "right"]].set_visible(False)
+
+
+def legend(home: Axes | Figure, *, small: bool, **how: Any) -> None:
+    """A legend without a box."""
+    size = {"fontsize": "small", "title_fontsize": "small"} if small else {}
+    home.legend(**{"frameon": False, "alignment": "left", **size, **how})
+
+
+def labels(names: Sequence[str]) -> list[str]:
+    """Names of groups as matplotlib can show them: short, told apart, read as they are.
+
+    >>> labels(["a $50 note", "_", "a very long name of a group, the first", "a very long name of a group, the second"])
+    ['a \\\\$50 note', ' _', 'a very long n…the first', 'a very long n…he second']
+    """
+    flat = [" ".join("".join(" " if category(c) in ("Cc", "Cs") else c for c in name).split()) for name in names]
+    cut = [name if len(name) <= WIDTH else f"{name[: WIDTH - TAIL - 1]}…{name[-TAIL:]}" for name in flat]
+    told = [f"{name} #{i + 1}" if cut.count(name) > 1 else name for i, name in enumerate(cut)]
+    return [(" " if name.startswith("_") else "") + name.replace("$", r"\$") for name in told]
+
+
+def thin_path(x: FloatArray, y: FloatArray) -> IntArray:
+    """Indices of at most about MOST_POINTS points of a path on which x + y rises, both ends included."""
+    if len(x) <= MOST_POINTS:
+        return np.arange(len(x))
+    u = x + y
+    found = np.searchsorted(u, np.linspace(u[0], u[-1], MOST_POINTS))
+    return np.unique(np.concatenate(([0], found, [len(x) - 1])).clip(0, len(x) - 1))
+
+
+def thin_peaks(lines: Sequence[FloatArray]) -> IntArray:
+    """Indices of at most about MOST_POINTS points among which are every line's lowest and highest of each stretch."""
+    size = len(lines[0])
+    if size <= MOST_POINTS:
+        return np.arange(size)
+    ends = np.linspace(0, size, max(MOST_POINTS // (2 * len(lines)), 1) + 1).astype(np.intp)
+    kept = [np.array([0, size - 1])]
+    for begin, end in pairwise(ends.tolist()):
+        kept.extend(np.array([begin + line[begin:end].argmin(), begin + line[begin:end].argmax()]) for line in lines)
+    return np.unique(np.concatenate(kept))
