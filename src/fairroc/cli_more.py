@@ -1,8 +1,9 @@
-"""Commands that explore a trade-off or a model: `fairroc frontier`, `threshold`, `explain`."""
+"""Commands that explore a trade-off or a model: `fairroc frontier`, `report`, `threshold`, `explain`."""
 
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 from typing import Any
 
 from fairroc.cli import _columns, _data_arguments, _format_argument, _json, _number, _put, _say, _whole
@@ -14,6 +15,7 @@ __all__ = ["add_parsers"]
 def add_parsers(commands: Any) -> None:
     """Add the commands of this module."""
     _frontier_parser(commands)
+    _report_parser(commands)
     _threshold_parser(commands)
     _explain_parser(commands)
 
@@ -37,6 +39,31 @@ def _frontier_parser(commands: Any) -> None:
     parser.add_argument("--no-bound", action="store_true", help="leave out the bound for every fair score")
     parser.add_argument("-o", "--output", metavar="OUT", help="file to write: CSV, Parquet or Arrow")
     parser.set_defaults(run=_frontier)
+
+
+def _report_parser(commands: Any) -> None:
+    parser = commands.add_parser(
+        "report",
+        help="write a report as one HTML file that opens offline",
+        description="Audit, frontier and, with --epsilon, the fit's certificate on one page with sliders.",
+    )
+    _data_arguments(parser)
+    parser.add_argument(
+        "--epsilon", type=_number, metavar="E", help="allowed gap, 0 to 2; without it nothing is fitted"
+    )
+    parser.add_argument("--norm", default="1", metavar="1|inf", help="|dFPR| + |dTPR|, or the larger (default: 1)")
+    parser.add_argument("--ties", default=None, metavar="draw|order", help="as in fit")
+    parser.add_argument("--threshold", type=_number, metavar="T", help="where the page starts (default: largest gap)")
+    parser.add_argument(
+        "--confidence", type=_number, default=0.95, metavar="C", help="of intervals and bands (default: 0.95)"
+    )
+    parser.add_argument(
+        "--bootstrap", type=_whole, default=1000, metavar="N", help="number of draws (default: 1000; 0: none)"
+    )
+    parser.add_argument("--seed", type=_whole, default=0, metavar="S", help="of the bootstrap (default: 0)")
+    parser.add_argument("--title", metavar="WORDS", help="of the page (default: the name of the file)")
+    parser.add_argument("-o", "--output", required=True, metavar="PAGE", help="file to write, .html")
+    parser.set_defaults(run=_report)
 
 
 def _threshold_parser(commands: Any) -> None:
@@ -101,6 +128,43 @@ def _frontier(arguments: argparse.Namespace) -> int:
     _put(_json(found.to_dict()) if arguments.format == "json" else frontier_text(found))
     if arguments.output is not None:
         _say(f"frontier written to {arguments.output}")
+    return 0
+
+
+def _report(arguments: argparse.Namespace) -> int:
+    from fairroc.files import check_writable
+    from fairroc.progress import progress_bar
+    from fairroc.report.data import Asked, Source, gather
+    from fairroc.report.html import SUFFIXES, require_plotly, write_page
+
+    require_plotly()
+    asked = Asked.checked(
+        epsilon=arguments.epsilon,
+        norm=arguments.norm,
+        ties=arguments.ties,
+        threshold=arguments.threshold,
+        confidence=arguments.confidence,
+        bootstrap=arguments.bootstrap,
+        random_state=arguments.seed,
+        missing=arguments.missing,
+    )
+    check_writable(arguments.output, SUFFIXES)
+    source = Source(
+        data=arguments.data,
+        score=arguments.score,
+        label=arguments.label,
+        groups=tuple(arguments.group),
+        weight=arguments.weight,
+        pos_label=arguments.pos_label,
+    )
+    columns = _columns(arguments)
+    title = Path(arguments.data).name if arguments.title is None else arguments.title
+    with progress_bar("report") as show:
+        data = gather(columns, asked, title=title, source=source, progress=show)
+    write_page(arguments.output, data)
+    summary = {"output": str(arguments.output), "rows": columns.rows, "gap": data.audit.gap, "fair": data.audit.fair}
+    words = f"largest gap {data.audit.gap:.4f} on {columns.rows:,} rows; report written to {arguments.output}"
+    _put(_json(summary) if arguments.format == "json" else words)
     return 0
 
 

@@ -1,4 +1,4 @@
-"""The demo: from a real data set to a model file, fair scores and a picture, in one go."""
+"""The demo: from a real data set to a model file, fair scores, a picture and a report, in one go."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ from fairroc.errors import DataError, DatasetError
 from fairroc.files import write_table
 from fairroc.fitting import Options, fit
 from fairroc.plot import before_after, require_matplotlib
+from fairroc.report.data import Asked, Source, gather
+from fairroc.report.html import require_plotly, write_page
 from fairroc.report.text import certificate_text
 
 SALT = 20250101
@@ -30,6 +32,7 @@ def run_demo(folder: Path, *, epsilon: float = 0.05, say: Callable[[str], None])
     """Fit on one half of people that the classifier has not seen, apply to the other half; what came out, in words."""
     check_epsilon(epsilon)
     require_matplotlib()
+    require_plotly()
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -50,6 +53,10 @@ def run_demo(folder: Path, *, epsilon: float = 0.05, say: Callable[[str], None])
     write_table(known, folder / "scores.csv")
     write_table(new.append_column("score_fair", [fair]), folder / "fair_scores.csv")
     before_after(fitted).savefig(folder / "roc.png", dpi=150, bbox_inches="tight")
+    say("writing a report ...")
+    asked = Asked.checked(epsilon=epsilon)
+    source = Source(f"{folder}/scores.csv", "score", "label", ("group",))
+    write_page(folder / "report.html", gather(columns, asked, title=title, source=source))
     before = audit(new["score"], new["label"], sensitive_features=new["group"])
     after = audit(fair, new["label"], sensitive_features=new["group"])
     return "\n".join(
@@ -62,7 +69,8 @@ def run_demo(folder: Path, *, epsilon: float = 0.05, say: Callable[[str], None])
             f"On {new.num_rows:,} people it has not seen (one draw each)",
             f"largest gap {before.gap:.3f} -> {after.gap:.3f}, AUC {before.auc:.4f} -> {after.auc:.4f}",
             "",
-            f"In {folder}/: model.json, fair_scores.csv, roc.png, and scores.csv, which you can try yourself:",
+            f"Open {folder}/report.html in a browser: everything above, with sliders for threshold and epsilon.",
+            f"In {folder}/ also: model.json, fair_scores.csv, roc.png, and scores.csv, which you can try yourself:",
             f"  fairroc audit {folder}/scores.csv --score score --label label --group group",
             f"  fairroc fit {folder}/scores.csv --score score --label label --group group --epsilon 0.1 -o model.json",
         ]

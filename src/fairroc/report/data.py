@@ -1,0 +1,258 @@
+"""What a report shows, as plain data: an audit, a certificate, a frontier, lines to draw, and warnings."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+
+from fairroc._version import __version__
+from fairroc.auditing import Settings, audit_columns
+from fairroc.certificate import Certificate, certify
+from fairroc.checks import Missing, check_norm
+from fairroc.columns import Columns
+from fairroc.core.chain import Norm
+from fairroc.errors import FairrocWarning, warn_user
+from fairroc.findings import Audit, GroupAudit
+from fairroc.fitting import DEFAULT_TIES, Options, fit
+from fairroc.population import People, measure
+from fairroc.report.data_curves import (
+    Lines,
+    crossing_pairs,
+    fair_lines,
+    original_lines,
+    round_epsilons,
+    threshold_grid,
+)
+from fairroc.report.text import short
+from fairroc.tradeoff import Frontier, frontier_of
+
+__all__ = ["Asked", "ReportData", "Source", "gather"]
+
+WIDE = 0.1
+"""A rate known to within this or less tells groups apart that differ by more than a tenth or two."""
+
+FEW_GROUPS = 12
+"""With more groups the page leaves out the AUCs of all pairs, which grow with the square."""
+
+UNITS = 100_000
+"""Rates of fair scores are kept as whole hundred-thousandths, which makes the page a third smaller."""
+
+SHOWN = 3
+"""Names or pairs that a warning lists."""
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where the rows came from, in the words of the command line."""
+
+    data: str
+    score: str
+    label: str
+    groups: tuple[str, ...]
+    weight: str | None = None
+    pos_label: str | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Asked:
+    """What a report was asked for, checked; without ``options`` no epsilon was named and nothing is fitted."""
+
+    settings: Settings
+    norm: Norm
+    options: Options | None
+    missing: Missing
+    ties: str
+
+    @classmethod
+    def checked(
+        cls,
+        *,
+        epsilon: Any = None,
+        norm: Any = 1,
+        ties: str | None = None,
+        threshold: Any = None,
+        confidence: Any = 0.95,
+        bootstrap: Any = 1000,
+        random_state: Any = 0,
+        missing: Missing = "error",
+    ) -> Asked:
+        """From what a user passed."""
+        ties = DEFAULT_TIES if ties is None else ties
+        norm = check_norm(norm)
+        settings = Settings.checked(
+            norm=norm,
+            epsilon=epsilon,
+            confidence=confidence,
+            threshold=threshold,
+            bootstrap=bootstrap,
+            random_state=random_state,
+        )
+        options = Options.checked(epsilon=0.0 if epsilon is None else epsilon, norm=norm, ties=ties, missing=missing)
+        return cls(settings, norm, None if epsilon is None else options, missing, ties)
+
+
+@dataclass(frozen=True, slots=True)
+class ReportData:
+    """All that a page shows.
+
+    Attributes
+    ----------
+    thresholds : rising; ``start`` is the index of the one asked for, or of the largest gap.
+    priors, shares : each group's share of positives, and its share of all people.
+    before : the original score's rates at the thresholds; ``fair``: those of the fair score at each epsilon of
+        ``frontier.points``, in expectation over the draw.
+    certificate : of the fit at the epsilon asked for; None if none was.
+    chosen : index among the frontier's points of the epsilon asked for, else of one in the middle.
+    """
+
+    title: str
+    made: str
+    package: str
+    source: Source | None
+    norm: Norm
+    ties: str
+    missing: Missing
+    weighted: bool
+    threshold: float | None
+    thresholds: tuple[float, ...]
+    start: int
+    priors: tuple[float, ...]
+    shares: tuple[float, ...]
+    before: Lines
+    fair: tuple[Lines, ...]
+    audit: Audit
+    certificate: Certificate | None
+    frontier: Frontier
+    chosen: int
+    warnings: tuple[str, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(group.group for group in self.audit.groups)
+
+    def to_dict(self) -> dict[str, Any]:
+        """What the page's script reads, ready for JSON: the audit and the certificate as the commands print them."""
+        audit = self.audit.to_dict()
+        if len(self.names) > FEW_GROUPS:
+            del audit["cross_aucs"]
+        return {
+            "title": self.title,
+            "made": self.made,
+            "package": self.package,
+            "norm": self.norm,
+            "names": self.names,
+            "labels": [short(name) or "(no name)" for name in self.names],
+            "priors": self.priors,
+            "shares": self.shares,
+            "thresholds": self.thresholds,
+            "start": self.start,
+            "chosen": self.chosen,
+            "before": [{"fpr": g.fpr, "tpr": g.tpr} for g in self.before.groups],
+            "units": UNITS,
+            "fair": [[{"fpr": _whole(g.fpr), "tpr": _whole(g.tpr)} for g in lines.groups] for lines in self.fair],
+            "frontier": self.frontier.to_columns(),
+            "audit": audit,
+            "certificate": None if self.certificate is None else self.certificate.to_dict(),
+        }
+
+
+def gather(
+    columns: Columns,
+    asked: Asked,
+    *,
+    title: str = "Scores and groups",
+    source: Source | None = None,
+    made: datetime | None = None,
+    progress: Progress | None = None,
+) -> ReportData:
+    """Measure, fit (if an epsilon was asked for) and draw the frontier; every warning is given once and kept."""
+    with _kept_warnings() as kept:
+        audit = audit_columns(columns, asked.settings, progress=progress)
+        fitted = None if asked.options is None else fit(columns, asked.options)
+        certificate = None if fitted is None else certify(fitted)
+        people = measure(columns) if fitted is None else fitted.people
+        epsilons = round_epsilons(audit.gap, asked.settings.epsilon, len(columns.names))
+        plain = Options.checked(epsilon=0.0, norm=asked.norm, ties="draw", missing=asked.missing)
+        frontier = frontier_of(columns, plain, epsilons=epsilons)
+    threshold = audit.gap_threshold if asked.settings.threshold is None else asked.settings.threshold
+    grid = threshold_grid(people, len(epsilons), sorted({audit.gap_threshold, threshold}))
+    before = original_lines(people, grid, asked.norm)
+    return ReportData(
+        title=title,
+        made=(datetime.now(UTC) if made is None else made).strftime("%Y-%m-%d"),
+        package=f"fairroc {__version__}",
+        source=source,
+        norm=asked.norm,
+        ties=asked.ties,
+        missing=asked.missing,
+        weighted=columns.weights is not None,
+        threshold=asked.settings.threshold,
+        thresholds=tuple(grid.tolist()),
+        start=int(np.searchsorted(grid, threshold)),
+        priors=tuple(curve.prior for curve in people.exact.curves),
+        shares=tuple(people.exact.shares.tolist()),
+        before=before,
+        fair=fair_lines(people, grid, asked.norm, epsilons, (audit.gap, before), fitted, progress),
+        audit=audit,
+        certificate=certificate,
+        frontier=frontier,
+        chosen=len(epsilons) // 4 if asked.settings.epsilon is None else epsilons.index(asked.settings.epsilon),
+        warnings=(*kept, *_cautions(audit, people)),
+    )
+
+
+@contextmanager
+def _kept_warnings() -> Iterator[list[str]]:
+    """A list that fairroc's warnings end up in; afterwards each is given once."""
+    kept: list[str] = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield kept
+    for warning in caught:
+        words = str(warning.message)
+        if words in kept:
+            continue
+        if isinstance(warning.message, FairrocWarning):
+            kept.append(words)
+            warn_user(words, type(warning.message))
+        else:
+            warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
+
+
+def _cautions(audit: Audit, people: People) -> list[str]:
+    """What a reader should know beside the warnings: wide bands, crossing curves."""
+    found = []
+    wide = [(group.group, width) for group in audit.groups if (width := band_width(group)) > WIDE]
+    if wide:
+        listed = _listed([f"'{short(name)}' (±{width:.2f})" for name, width in wide])
+        found.append(f"Wide bands: rates are known only roughly for {listed}. More rows would narrow them.")
+    pairs = crossing_pairs(people.thin.curves)
+    if pairs:
+        names = [short(group.group) for group in audit.groups]
+        listed = _listed([f"'{names[g]}' and '{names[h]}'" for g, h in pairs])
+        found.append(f"Crossing curves: {listed}. Which group is better served depends on the threshold.")
+    return found
+
+
+def band_width(group: GroupAudit) -> float:
+    """The larger half width of the narrower band that there is; 1 if there is none."""
+    band = group.band
+    best = None if band is None else band.dkw if band.bootstrap is None else band.bootstrap
+    return 1.0 if best is None else max(best)
+
+
+def _listed(items: list[str]) -> str:
+    more = len(items) - SHOWN
+    return ", ".join(items[:SHOWN]) + (f" and {more} more" if more > 0 else "")
+
+
+def _whole(rates: tuple[float, ...]) -> list[int]:
+    return [round(rate * UNITS) for rate in rates]
