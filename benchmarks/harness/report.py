@@ -103,8 +103,8 @@ def goals_section(results: Results) -> str:
         [
             "## Goals",
             "From the same run as [Speed](#speed). Extra memory may reach input + output + 32 MB. Start-up is wall "
-            "time, best of several. The model of 1,000 blocks has as many levels, and most blocks have hundreds of outcomes: "
-            "its table is larger than the caches." + (f" {CHANGED}" if results["meta"]["changed"] else ""),
+            "time, best of several. The model of 1,000 blocks has as many levels, and most blocks have hundreds of "
+            "outcomes: its table is larger than the caches." + (f" {CHANGED}" if results["meta"]["changed"] else ""),
             table(["", "goal", *(f"{rows_name(rows)} rows" for rows in sizes)], lines),
         ]
     )
