@@ -246,7 +246,7 @@ def card(data: ReportData) -> Html:
         ("Weights", "rows are weighted" if data.weighted else "every row counts once"),
         ("Groups", f"{len(audit.groups)}; smallest class {_smallest(data):,} rows"),
         ("Missing groups", "a group of their own" if data.missing == "group" else "none"),
-        ("AUC of all people", f"{audit.auc:.4f}, between {span(audit.auc_interval)}"),
+        ("AUC of all people", f"{audit.auc:.4f} ({span(audit.auc_interval)})"),
         ("Distance", norm_words(data.norm)),
         ("Made to", "assess a score, and choose epsilon and threshold, before a decision uses either"),
         ("Not made to", "show that a decision is lawful, or that labels are right"),
