@@ -198,6 +198,7 @@ def test_explain_several_columns_and_a_missing_group(tmp_path: Path, run: Run) -
         (("--score", "x", "--group", "F"), "must be a number, 'x' came"),
         (("--score", "nan", "--group", "F"), "scores must not be missing"),
         (("--score", 0.5, "--group", "F", "--key-file", "k"), "--key-file goes with --id"),
+        (("--score", 0.5, "--group", "F", "--id", ""), "--id must not be empty"),
         (("--score", 0.5, "--group", "F", "--id", "7.0"), "ids must be whole numbers or text"),
         (("--score", 0.5), "--group"),
     ],

@@ -152,7 +152,7 @@ def test_people_of_one_block_have_one_explanation() -> None:
     ("ties", "epsilon", "reason", "words"),
     [
         ("draw", 0.1, "transport", "because fairness moves people here"),
-        ("draw", 0.1, "ties", "Nobody here is moved for the sake of the other groups"),
+        ("draw", 0.1, "ties", "moves nobody further within the group"),
         ("order", 0.1, "order", "Nothing is drawn for this person"),
         ("order", 2.0, "unchanged", "Nothing is changed: on the people the model was fitted to"),
     ],
@@ -168,6 +168,19 @@ def test_words_name_the_reason_and_the_condition(ties, epsilon, reason, words) -
     assert "For the id 'x' the fair score is" in found.text
     assert ("Possible fair scores" in found.text) == (reason in ("transport", "ties"))
     assert not {"guarantee", "unbiased", "debias"} & set(found.text.lower().split())
+    assert ("all groups are put on one scale" in found.text) == (reason != "unchanged")
+
+
+def test_words_do_not_deny_a_shift_of_scale() -> None:
+    """People drawn only among neighbours can still cross a threshold for certain; the text must not say otherwise."""
+    rng = np.random.default_rng(0)
+    groups, y = np.repeat(["a", "b"], 1000), rng.integers(0, 2, 2000)
+    scores = y + rng.normal(size=2000) + 2.0 * (groups == "b")
+    model = FairROC(epsilon=0.05, ties="draw", salt=1).fit(scores, y, sensitive_features=groups).model_
+    every = [model.explain(score, "b") for score in scores[groups == "b"]]
+    shifted = [one for one in every if one.reason == "ties" and max(part.high for part in one.outcomes) < one.score]
+    assert shifted
+    assert all("Fair scores here can still lie above or below the original ones" in one.text for one in shifted)
 
 
 def test_scores_outside_the_fitted_range() -> None:

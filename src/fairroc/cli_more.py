@@ -205,6 +205,8 @@ def _explain(arguments: argparse.Namespace) -> int:
 
     if arguments.key_file is not None and arguments.id is None:
         raise DataError("--key-file goes with --id; without an id nothing is drawn.")
+    if arguments.id == "":  # transform, too, takes an empty field for a missing id
+        raise DataError("--id must not be empty; give the person's id, or leave --id out for an answer without a draw.")
     model = FairModel.load(arguments.model)
     key = None if arguments.key_file is None else read_key_file(arguments.key_file)
     groups = tuple(group or None for group in arguments.group)  # an empty field is a missing one, as in CSV files

@@ -10,6 +10,8 @@ if TYPE_CHECKING:
 
 __all__ = ["explanation_text"]
 
+_SCALE = "because all groups are put on one scale, on which about as many people as before reach each threshold"
+
 
 def explanation_text(found: Explanation) -> str:
     """An explanation as short paragraphs."""
@@ -61,18 +63,19 @@ def _why(found: Explanation) -> str:
     if found.reason == "order":
         return (
             "Nothing is drawn for this person: the fair score follows from the score and the group alone. It can "
-            "differ from the score, because all groups are put on one scale, on which about as many people as before "
-            "reach each threshold."
+            f"differ from the score, {_SCALE}."
         )
     if found.reason == "transport":
         return (
             "The fair score is partly drawn at random, because fairness moves people here: so that the groups' error "
             f"rates come {within}, some people of this group get a higher and some a lower place than their score "
-            "alone would give. Who does is left to chance."
+            "alone would give. Who does is left to chance. Besides, fair scores here can lie above or below "
+            f"the original ones, {_SCALE}."
         )
     return (
-        "The fair score is drawn at random among places close to this person's own: it decides the order of people "
-        "with equal or neighbouring scores. Nobody here is moved for the sake of the other groups."
+        "The fair score is drawn at random among places close to this person's own in the group: it decides the order "
+        "of people with equal or neighbouring scores, and moves nobody further within the group. Fair scores here can "
+        f"still lie above or below the original ones, {_SCALE}."
     )
 
 

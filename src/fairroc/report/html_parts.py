@@ -158,7 +158,7 @@ def rates_table(data: ReportData) -> Html:
         numbers = [percent(prior * x.tpr[at] + (1 - prior) * x.fpr[at]) for x in (before, after)]
         numbers += [number(x.tpr[at]) for x in (before, after)] + [number(x.fpr[at]) for x in (before, after)]
         rows.append([name_of(name), *numbers])
-    rows.append(["gap", "", "", number(data.before.gap[at]), number(chosen.gap[at]), "", ""])
+    rows.append(["gap (both rates)", "", "", number(data.before.gap[at]), number(chosen.gap[at]), "", ""])
     heads = [tag("th", words, scope="colgroup", colspan=2) for words in ("accepted", "TPR", "FPR")]
     above = tag("tr", tag("td"), *heads, class_="level")
     where = tag("span", f"{data.thresholds[at]:.4g}", id="rates-threshold")
