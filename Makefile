@@ -31,7 +31,7 @@ bench: .venv/.demo ## measure fairroc and its peers, small version; writes docs/
 	$(BIN)/python -m benchmarks
 
 clean:
-	rm -rf .venv demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .bench demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 .venv/.pip:
 	$(PYTHON) -m venv .venv
