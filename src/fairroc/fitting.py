@@ -23,7 +23,7 @@ from fairroc.core.walk import Performance, Walk, performance, walk
 from fairroc.errors import DataError, warn_user
 from fairroc.model import FairModel, FitRecord, GroupRecord
 from fairroc.population import People, Population, measure, queried
-from fairroc.solving import Goal, Solution, solve
+from fairroc.solving import Goal, Solution, judged_exactly, solve
 
 DEFAULT_TIES = "order"
 """On real held-out data gap and AUC are as good or better, and far fewer people are drawn (benchmarks/ties.py)."""
@@ -139,7 +139,7 @@ class Fitted:
     @cached_property
     def walks(self) -> tuple[Walk, ...]:
         """What the fair score does to every fitted person (empty for an unchanged score)."""
-        if self.solution is not None and self._judged_exactly(self.solution):
+        if self.solution is not None and judged_exactly(self.solution, self.people, self.options.queries):
             return self.solution.walks
         return tuple(walk(curve, kernel) for curve, kernel in zip(self.raw.curves, self.model.kernels, strict=False))
 
@@ -148,13 +148,9 @@ class Fitted:
         """Exact gap and AUCs of the fair score over the draw, at all scores."""
         if self.solution is None:
             return self.before
-        if self._judged_exactly(self.solution):
+        if judged_exactly(self.solution, self.people, self.options.queries):
             return self.solution.performance
         return performance(self.walks, self.raw.weights0, self.raw.weights1, self.model.norm)
-
-    def _judged_exactly(self, solution: Solution) -> bool:
-        """Whether the solution was judged on curves that tell all that matters to it."""
-        return (solution.ties == "draw" and self.options.queries is None) or self.people.thin is self.raw
 
 
 def fit(
@@ -183,7 +179,7 @@ def fit(
         queries=options.queries,
         groups=_group_records(columns),
         kernels=() if solution is None else solution.kernels,
-        scale=None if solution is None else _scale(people, solution),
+        scale=None if solution is None else scale_of(people, solution),
         record=_record(columns, population, date),
         salt=salt,
         missing=options.missing,
@@ -201,7 +197,8 @@ def _is_fair(people: People, goal: Goal) -> bool:
     return is_fair(people.exact.curves, p, goal.epsilon)
 
 
-def _scale(people: People, solution: Solution) -> Scale:
+def scale_of(people: People, solution: Solution) -> Scale:
+    """The scale on which a solution accepts the shares of people that the original score did."""
     return build_scale(people.thin.curves, solution.walks, people.thin.shares, people.samples)
 
 

@@ -89,6 +89,11 @@ def solve(population: Population, people: People, goal: Goal) -> Solution:
     return _solve_drawn(population, people.thin, goal)
 
 
+def judged_exactly(solution: Solution, people: People, queries: int | None) -> bool:
+    """Whether a solution was judged on curves that tell all that matters to it."""
+    return (solution.ties == "draw" and queries is None) or people.thin is people.exact
+
+
 def _solve_drawn(population: Population, judged: Population, goal: Goal) -> Solution:
     """Ties drawn. Should rounding carry the gap over epsilon, an internal epsilon smaller by twice that is taken.
 

@@ -21,7 +21,7 @@ from fairroc.core.walk import all_points, drawn_shares, walk
 from fairroc.errors import DataError, FairrocWarning, warn_user
 from fairroc.fitting import Options
 from fairroc.population import People, Population, measure, queried
-from fairroc.solving import Goal, Solution, solve
+from fairroc.solving import Goal, Solution, judged_exactly, solve
 
 __all__ = ["Frontier", "FrontierGroup", "FrontierPoint", "frontier", "frontier_of"]
 
@@ -174,13 +174,15 @@ def frontier_of(
     epsilons: Any = None,
     bound: bool = True,
     progress: Callable[[int, int], None] | None = None,
+    people: People | None = None,
+    solutions: dict[float, Solution] | None = None,
 ) -> Frontier:
     """Frontier of checked columns; ``progress(done, all)`` is told after every epsilon. The options' epsilon is not
-    used."""
+    used. A caller that has measured the columns passes the ``people``, and finds what was solved in ``solutions``."""
     wanted = None if epsilons is None else checked_epsilons(epsilons)
     refuse_tiny_groups(columns, options.min_class_rows)
     warn_small_groups(columns)
-    people = measure(columns)
+    people = measure(columns) if people is None else people
     population = people.thin if options.queries is None else queried(columns, people, options.queries)
     before = _before(columns, people, options)
     if wanted is None:
@@ -188,7 +190,10 @@ def frontier_of(
     limit = _bounds(people.thin, options, wanted) if bound else lambda _: None
     points = []
     for i, epsilon in enumerate(wanted):
-        points.append(_point(columns, people, population, replace(options, epsilon=epsilon), before, limit(i)))
+        found = None if before.gap <= epsilon + ROUNDING else _solved(population, people, options, epsilon)
+        if found is not None and solutions is not None:
+            solutions[epsilon] = found
+        points.append(_point(columns, people, replace(options, epsilon=epsilon), before, found, limit(i)))
         if progress is not None:
             progress(i + 1, len(wanted))
     _warn_drawn(options, points)
@@ -229,22 +234,25 @@ def _before(columns: Columns, people: People, options: Options) -> FrontierPoint
     return _figures(columns, exact, options, fpr, tpr, nobody)
 
 
+def _solved(population: Population, people: People, options: Options, epsilon: float) -> Solution:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FairrocWarning)  # one warning for all epsilons follows
+        return solve(population, people, Goal(epsilon, options.norm, options.ties, options.method))
+
+
 def _point(
     columns: Columns,
     people: People,
-    population: Population,
     options: Options,
     before: FrontierPoint,
+    found: Solution | None,
     limit: float | None,
 ) -> FrontierPoint:
-    """The fair score at one epsilon."""
+    """The fair score at one epsilon; the original one where nothing had to be solved."""
     epsilon = options.epsilon
-    if before.gap <= epsilon + ROUNDING:
+    if found is None:
         return replace(before, epsilon=epsilon, ties=options.ties, inner_epsilon=epsilon, auc_bound=limit)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FairrocWarning)  # one warning for all epsilons follows
-        found = solve(population, people, Goal(epsilon, options.norm, options.ties, options.method))
-    judged = _judged(people, options, found)
+    judged = found.judged if judged_exactly(found, people, options.queries) else people.exact
     kernels = zip(judged.curves, found.kernels, strict=True)
     walks = found.walks if judged is found.judged else [walk(curve, kernel) for curve, kernel in kernels]
     drawn = np.array([drawn_shares(c, kernel) for c, kernel in zip(judged.curves, found.kernels, strict=True)])
@@ -258,12 +266,6 @@ def _point(
         gap=epsilon if epsilon < point.gap <= epsilon + ROUNDING else point.gap,
         auc_bound=limit,
     )
-
-
-def _judged(people: People, options: Options, found: Solution) -> Population:
-    """The curves that tell all that matters: those the solution was judged on, or those at all scores."""
-    exactly = found.ties == "draw" and options.queries is None
-    return found.judged if exactly or people.thin is people.exact else people.exact
 
 
 def _figures(

@@ -128,21 +128,21 @@ def gap_limits(noises: Sequence[Noise], widths: FloatArray | None, p: float, con
             gaps[i] = max(gaps[i], distance.max())
             upper = max(upper, float((distance + z * np.sqrt(noise)).max()))
             if widths is not None:
-                nearest, farthest = _boxes(rates[g], rates[h], widths[g], widths[h], p)
-                near, far = max(near, nearest), max(far, farthest)
+                nearest, farthest = box_distances(rates[g], rates[h], widths[g], widths[h], p)
+                near, far = max(near, float(nearest.max())), max(far, float(farthest.max()))
     return GapLimits(gaps, None if widths is None else (near, far), min(upper, largest_gap(p)))
 
 
-def _boxes(
+def box_distances(
     one: FloatArray, other: FloatArray, width: FloatArray, other_width: FloatArray, p: float
-) -> tuple[float, float]:
-    """Largest over the thresholds of the smallest, and of the largest, distance of points in two groups' bands."""
+) -> tuple[FloatArray, FloatArray]:
+    """(k,) smallest and largest distance of points in two groups' bands, from (2, k) rates and (2,) half widths."""
     low, high = np.maximum(one - width[:, None], 0.0), np.minimum(one + width[:, None], 1.0)
     other_low = np.maximum(other - other_width[:, None], 0.0)
     other_high = np.minimum(other + other_width[:, None], 1.0)
     above, below = high - other_low, other_high - low
     near = _length(np.maximum(np.maximum(-above, -below), 0.0), p)
-    return float(near.max()), float(_length(np.maximum(above, below), p).max())
+    return near, _length(np.maximum(above, below), p)
 
 
 def _length(both: FloatArray, p: float) -> FloatArray:

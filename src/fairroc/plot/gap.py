@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from fairroc.core.bands import box_distances, group_pairs
 from fairroc.core.chain import FloatArray, freeze
 from fairroc.core.gap import lp_norm
 from fairroc.plot.audited import AuditedDisplay
@@ -182,13 +183,9 @@ def gap_band(rates: FloatArray, widths: tuple[Widths, ...], p: float) -> tuple[F
     >>> low.round(3).tolist(), high.round(3).tolist()
     ([0.1], [0.7])
     """
-    reach = np.array(widths)[:, :, None]
-    lowest, highest = np.maximum(rates - reach, 0.0), np.minimum(rates + reach, 1.0)
+    reach = np.array(widths)
     low, high = np.zeros(rates.shape[2]), np.zeros(rates.shape[2])
-    for g, h in combinations(range(len(rates)), 2):
-        above, below = highest[g] - lowest[h], highest[h] - lowest[g]
-        near = np.maximum(np.maximum(-above, -below), 0.0)
-        far = np.maximum(above, below)
-        np.maximum(low, lp_norm(near[0], near[1], p), out=low)
-        np.maximum(high, lp_norm(far[0], far[1], p), out=high)
+    for g, h in group_pairs(len(rates)):
+        near, far = box_distances(rates[g], rates[h], reach[g], reach[h], p)
+        low, high = np.maximum(low, near), np.maximum(high, far)
     return low, high

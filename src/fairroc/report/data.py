@@ -30,6 +30,7 @@ from fairroc.report.data_curves import (
     threshold_grid,
 )
 from fairroc.report.text import short
+from fairroc.solving import Solution
 from fairroc.tradeoff import Frontier, frontier_of
 
 __all__ = ["Asked", "ReportData", "Source", "gather"]
@@ -181,7 +182,8 @@ def gather(
         people = measure(columns) if fitted is None else fitted.people
         epsilons = round_epsilons(audit.gap, asked.settings.epsilon, len(columns.names))
         plain = Options.checked(epsilon=0.0, norm=asked.norm, ties="draw", missing=asked.missing)
-        frontier = frontier_of(columns, plain, epsilons=epsilons)
+        solutions: dict[float, Solution] = {}
+        frontier = frontier_of(columns, plain, epsilons=epsilons, progress=progress, people=people, solutions=solutions)
     threshold = audit.gap_threshold if asked.settings.threshold is None else asked.settings.threshold
     grid = threshold_grid(people, len(epsilons), sorted({audit.gap_threshold, threshold}))
     before = original_lines(people, grid, asked.norm)
@@ -200,7 +202,7 @@ def gather(
         priors=tuple(curve.prior for curve in people.exact.curves),
         shares=tuple(people.exact.shares.tolist()),
         before=before,
-        fair=fair_lines(people, grid, asked.norm, epsilons, (audit.gap, before), fitted, progress),
+        fair=fair_lines(people, grid, asked.norm, epsilons, before, fitted, solutions),
         audit=audit,
         certificate=certificate,
         frontier=frontier,

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -13,13 +12,12 @@ import numpy as np
 from fairroc.core.chain import FloatArray, Norm
 from fairroc.core.gap import ROUNDING
 from fairroc.core.roc import RocCurve, all_thresholds, rates_at
-from fairroc.core.scale import Scale, build_scale
+from fairroc.core.scale import Scale
 from fairroc.core.tuples import tuple_gap
 from fairroc.core.walk import Walk
-from fairroc.errors import FairrocWarning
-from fairroc.fitting import Fitted
+from fairroc.fitting import Fitted, scale_of
 from fairroc.population import People
-from fairroc.solving import Goal, solve
+from fairroc.solving import Solution
 
 MOST_POINTS, FEWEST_POINTS = 200, 25
 """Thresholds on a line; fewer where many groups would make the page large."""
@@ -102,34 +100,25 @@ def fair_lines(
     thresholds: FloatArray,
     norm: Norm,
     epsilons: Sequence[float],
-    before: tuple[float, Lines],
+    before: Lines,
     fitted: Fitted | None,
-    progress: Callable[[int, int], None] | None = None,
+    solutions: Mapping[float, Solution],
 ) -> tuple[Lines, ...]:
     """Exact rates over the draw of ``fair score >= t`` at every epsilon; at the fitted one, those of the fit itself.
 
-    ``before`` is the original score's gap with its lines, which stand wherever the score meets epsilon already.
+    ``before`` is the original score's lines, which stand wherever the score meets epsilon already; at all other
+    epsilons the frontier has found ``solutions``.
     """
-    gap, original = before
     found = []
-    for i, epsilon in enumerate(epsilons):
-        if gap <= epsilon + ROUNDING:
-            found.append(original)
+    for epsilon in epsilons:
+        if epsilon not in solutions:
+            found.append(before)
         elif fitted is not None and fitted.model.scale is not None and epsilon == fitted.model.epsilon:
             found.append(_lines(_expected(fitted.walks, fitted.model.scale, thresholds), norm))
         else:
-            found.append(_drawn(people, thresholds, Goal(epsilon, norm, "draw")))
-        if progress is not None:
-            progress(i + 1, len(epsilons))
+            solution = solutions[epsilon]
+            found.append(_lines(_expected(solution.walks, scale_of(people, solution), thresholds), norm))
     return tuple(found)
-
-
-def _drawn(people: People, thresholds: FloatArray, goal: Goal) -> Lines:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FairrocWarning)  # the frontier beside it has warned
-        solution = solve(people.thin, people, goal)
-    scale = build_scale(people.thin.curves, solution.walks, people.thin.shares, people.samples)
-    return _lines(_expected(solution.walks, scale, thresholds), goal.norm)
 
 
 def _expected(walks: Sequence[Walk], scale: Scale, thresholds: FloatArray) -> list[FloatArray]:
