@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from fairroc.core.delong import auc_interval
 from fairroc.core.gap import ROUNDING, curve_gap, pooled_auc, pooled_curve, threshold_gap
 from fairroc.core.multiplier import bootstrap as bootstrap_draws
 from fairroc.core.roc import rates_at
+from fairroc.counts import ScoreCounts
 from fairroc.draw import generator_from_state
 from fairroc.findings import (
     Audit,
@@ -34,7 +35,7 @@ from fairroc.findings import (
 )
 from fairroc.population import People, Population, measure
 
-__all__ = ["Audit", "GroupAudit", "Settings", "audit", "audit_columns"]
+__all__ = ["Audit", "GroupAudit", "Settings", "audit", "audit_columns", "audit_counts"]
 
 DRAWS = 1000
 """Bootstrap draws by default: a tenth of a second for two groups."""
@@ -138,18 +139,30 @@ def audit(
     return audit_columns(columns, settings)
 
 
-def audit_columns(columns: Columns, settings: Settings, *, progress: Progress | None = None) -> Audit:
-    """Audit checked columns; ``progress(done, all)`` is called as the bootstrap goes on."""
+def audit_counts(counts: ScoreCounts, **settings: Any) -> Audit:
+    """Audit people who were counted: the same figures as from their rows, in memory for the distinct scores only.
+
+    The settings are those of :func:`audit`: norm, epsilon, confidence, threshold, bootstrap, random_state.
+
+    >>> counts = ScoreCounts.from_table([1, 2] * 2, [0, 60] * 2, [90, 0, 80, 10], sensitive_features=[*"aabb"])
+    >>> audit_counts(counts, bootstrap=0).gap
+    0.1111111111111111
+    """
+    return audit_columns(counts.complete(), Settings.checked(**settings))
+
+
+def audit_columns(columns: Columns | ScoreCounts, settings: Settings, *, progress: Progress | None = None) -> Audit:
+    """Audit checked columns or complete counts; ``progress(done, all)`` is called as the bootstrap goes on."""
     warn_small_groups(columns)
     people = measure(columns)
-    population, weighted = people.exact, columns.weights is not None
+    population, weighted = people.exact, columns.weighted
     curves = population.curves
     gap = threshold_gap(curves, settings.norm)
     limit, auc = settings.epsilon, pooled_auc(curves, population.weights0, population.weights1)
     interval, bands = _intervals(columns, people, settings, progress)
     pooled = None if weighted else _pooled_interval(columns, population, auc, settings.confidence)
     cross = cross_aucs(curves)
-    return Audit(
+    found = Audit(
         rows=columns.rows,
         norm=settings.norm,
         auc=auc,
@@ -158,7 +171,7 @@ def audit_columns(columns: Columns, settings: Settings, *, progress: Progress | 
         gap_pair=(columns.names[gap.pair[0]], columns.names[gap.pair[1]]),
         curve_gap=curve_gap(curves),
         epsilon=limit,
-        fair=None if limit is None else gap.value <= limit + ROUNDING,
+        fair=None,
         groups=_groups(columns, people, cross, bands, settings.confidence),
         gap_interval=interval,
         auc_interval=pooled,
@@ -171,15 +184,17 @@ def audit_columns(columns: Columns, settings: Settings, *, progress: Progress | 
         ),
         calibration_reason=_why_no_calibration(columns),
         decision=None if settings.threshold is None else _decision(columns, population, settings.threshold),
+        count_error=people.error,
     )
+    return found if limit is None else replace(found, fair=found.gap_limit <= limit + ROUNDING)
 
 
 def _intervals(
-    columns: Columns, people: People, settings: Settings, progress: Progress | None
+    columns: Columns | ScoreCounts, people: People, settings: Settings, progress: Progress | None
 ) -> tuple[GapInterval, tuple[Band, ...]]:
     """The gap's interval and the bands of all groups."""
-    weighted, level = columns.weights is not None, settings.confidence
-    noises = _noises(columns, people)
+    weighted, level = columns.weighted, settings.confidence
+    noises = noises_of(columns, people)
     widths = None if weighted else dkw_widths(columns.class_rows(), level)
     limits = gap_limits(noises, widths, settings.norm, level)
     sharp, sharp_widths = None, None
@@ -199,10 +214,14 @@ def _intervals(
     return interval, tuple(Band(safe, sharp) for safe, sharp in bands)
 
 
-def _noises(columns: Columns, people: People) -> list[Noise]:
-    if columns.weights is None:
+def noises_of(columns: Columns | ScoreCounts, people: People) -> list[Noise]:
+    """How uncertain every group's exact curve is."""
+    curves = [sample.curve for sample in people.samples]
+    if isinstance(columns, ScoreCounts) and columns.weighted:
+        return [weighted_noise(curve, *columns.cells(g)) for g, curve in enumerate(curves)]
+    if isinstance(columns, ScoreCounts) or columns.weights is None:
         return [even_noise(sample.curve, *sample.totals) for sample in people.samples]
-    parts = [(sample.curve, columns.group_rows(g)) for g, sample in enumerate(people.samples)]
+    parts = [(curve, columns.group_rows(g)) for g, curve in enumerate(curves)]
     return [weighted_noise(c, columns.scores[i], columns.labels[i], columns.weights[i]) for c, i in parts]
 
 
@@ -210,29 +229,31 @@ def _rows_of(widths: FloatArray | None, count: int) -> Sequence[Interval | None]
     return [None] * count if widths is None else [(float(fpr), float(tpr)) for fpr, tpr in widths]
 
 
-def _pooled_interval(columns: Columns, population: Population, auc: float, confidence: float) -> Interval | None:
+def _pooled_interval(
+    columns: Columns | ScoreCounts, population: Population, auc: float, confidence: float
+) -> Interval | None:
     fpr, tpr = pooled_curve(population.curves, population.weights0, population.weights1)
     negatives, positives = columns.class_rows().sum(axis=0).tolist()
     return auc_interval(fpr, tpr, auc, negatives, positives, confidence)
 
 
-def _why_no_auc_interval(columns: Columns) -> str | None:
+def _why_no_auc_interval(columns: Columns | ScoreCounts) -> str | None:
     """Why some AUC has no interval."""
-    if columns.weights is not None:
+    if columns.weighted:
         return DELONG_ONLY
     lone = [name for name, rows in zip(columns.names, columns.class_rows().min(axis=1), strict=True) if rows < 2]
     return f"{LONE_ROW}: {', '.join(map(repr, lone))}" if lone else None
 
 
-def _why_no_calibration(columns: Columns) -> str | None:
-    low, high = float(columns.scores.min()), float(columns.scores.max())
+def _why_no_calibration(columns: Columns | ScoreCounts) -> str | None:
+    low, high = columns.score_range
     return None if low >= 0 and high <= 1 else NO_PROBABILITY.format(low=low, high=high)
 
 
 def _groups(
-    columns: Columns, people: People, cross: FloatArray, bands: Sequence[Band], confidence: float
+    columns: Columns | ScoreCounts, people: People, cross: FloatArray, bands: Sequence[Band], confidence: float
 ) -> tuple[GroupAudit, ...]:
-    exact, weighted, calibrated = people.exact, columns.weights is not None, _why_no_calibration(columns) is None
+    exact, weighted, calibrated = people.exact, columns.weighted, _why_no_calibration(columns) is None
     bnsp, bpsn = background_aucs(cross, exact.weights0, exact.weights1)
     found = []
     for g, (rows, positives) in enumerate(zip(*columns.group_counts(), strict=True)):
@@ -261,7 +282,7 @@ def _calibration(people: People, g: int, weighted: bool) -> Calibration:
     return Calibration(bins.error, tuple(CalibrationBin(*row) for row in columns))
 
 
-def _decision(columns: Columns, population: Population, threshold: float) -> Decision:
+def _decision(columns: Columns | ScoreCounts, population: Population, threshold: float) -> Decision:
     at = np.array([threshold])
     points = np.array([np.concatenate(rates_at(curve, at)) for curve in population.curves])
     rates = Rates(points[:, 0].copy(), points[:, 1].copy(), np.array([curve.prior for curve in population.curves]))

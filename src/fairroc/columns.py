@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
 from numbers import Real
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import narwhals as nw
 import numpy as np
@@ -44,8 +44,14 @@ __all__ = [
     "SMALL_CLASS",
     "Columns",
     "ScoreColumns",
+    "TableColumns",
     "TakenColumns",
+    "both_labels",
+    "checked_scores",
+    "checked_weights",
+    "positive_labels",
     "read_columns",
+    "read_counts",
     "read_scores",
     "refuse_tiny_groups",
     "require_columns",
@@ -58,6 +64,7 @@ BoolArray: TypeAlias = NDArray[np.bool_]
 
 SMALL_CLASS = 50  # fewer rows of a class leave its rate uncertain by ±0.19 and more
 LARGEST = 1e307  # beyond it the difference of two scores could overflow
+MOST_PEOPLE = 2**48  # sums and products with the points of a curve stay exact
 SHOWN = 5  # as many offenders are named in a message
 NO_MISSING_GROUP = (
     "the model has no group for missing values: fill the group in, or refit with missing='group' "
@@ -80,6 +87,16 @@ class Columns:
         """Number of rows n."""
         return len(self.scores)
 
+    @property
+    def weighted(self) -> bool:
+        """Whether rows have weights."""
+        return self.weights is not None
+
+    @property
+    def score_range(self) -> tuple[float, float]:
+        """Lowest and highest score; O(n)."""
+        return float(self.scores.min()), float(self.scores.max())
+
     def group_rows(self, group: int) -> NDArray[np.intp]:
         """Positions of the rows of group number ``group``, ascending."""
         return np.flatnonzero(self.groups == group)
@@ -95,6 +112,14 @@ class Columns:
         used = self.weights > 0
         return _count_cells(self.groups[used], self.labels[used], len(self.names))
 
+    def class_sizes(self) -> FloatArray:
+        """(groups, 2) rows of equal weight that tell as much (Kish): the rows themselves without weights; O(n)."""
+        if self.weights is None:
+            return self._cells.astype(np.float64)
+        cell, part = 2 * self.groups.astype(np.intp) + self.labels, self.weights / self.weights.max()
+        mass, squares = (np.bincount(cell, part**k, 2 * len(self.names)) for k in (1, 2))
+        return (mass**2 / np.where(squares > 0, squares, 1.0)).reshape(-1, 2)
+
     @cached_property
     def _cells(self) -> NDArray[np.intp]:
         """(groups, 2) number of rows by group and label, whatever their weight."""
@@ -104,6 +129,36 @@ class Columns:
 def _count_cells(groups: IntArray, labels: BoolArray, size: int) -> NDArray[np.intp]:
     rows, positives = count_codes(groups, size), count_codes(groups, size, among=labels)
     return np.stack((rows - positives, positives), axis=1)
+
+
+class KnowsCounts(Protocol):
+    """Checked people of several groups: rows, or counts of them."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The groups."""
+
+    @property
+    def rows(self) -> int:
+        """Number of people."""
+
+    @property
+    def weighted(self) -> bool:
+        """Whether people have weights."""
+
+    def class_rows(self) -> NDArray[np.intp]:
+        """(groups, 2) number of people with positive weight, by group and label."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TableColumns:
+    """An aggregated table: so many negatives and positives with each score and group, checked."""
+
+    scores: FloatArray  # (n,) finite
+    negatives: NDArray[Any]  # (n,) >= 0: int64 counts, or float64 weights if any number is fractional
+    positives: NDArray[Any]
+    groups: IntArray  # (n,) codes into names
+    names: tuple[str, ...]  # sorted
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -133,8 +188,11 @@ def read_columns(
     sample_weight: Any = None,
     pos_label: Any = None,
     missing: Missing = "error",
+    whole: bool = True,
 ) -> Columns:
     """Check and convert the columns to fit on or to audit; O(n) for small-integer groups.
+
+    Rows that are not the ``whole`` of a table may lack a label or a group.
 
     >>> read_columns([0.1, 0.9, 0.4, 0.2], [0, 1, 1, 0], sensitive_features=["b", "a", "b", "a"]).names
     ('a', 'b')
@@ -146,12 +204,37 @@ def read_columns(
     if not rows:
         raise DataError("the columns must hold at least one row, got none.")
     weights = None if weight_column is None else _weights(weight_column)
-    labels = _labels(label_column, pos_label)
+    labels = _labels(label_column, pos_label, whole)
     check_missing(missing)
     groups, names = group_codes(group_columns, missing)
     columns = Columns(_scores(score_column), labels, groups, names, weights)
-    _both_labels(columns)
+    if whole:
+        both_labels(columns)
     return columns
+
+
+def read_counts(
+    scores: Any, positives: Any, negatives: Any, *, sensitive_features: Any, missing: Missing = "error"
+) -> TableColumns:
+    """Check and convert an aggregated table: counts of positives and negatives for each score and group."""
+    score_column, group_columns = as_column(scores, "scores"), sensitive_columns(sensitive_features)
+    hits, misses = as_column(positives, "positives"), as_column(negatives, "negatives")
+    rows = _same_length(scores=score_column, positives=hits, negatives=misses, **group_columns)
+    if not rows:
+        raise DataError("the columns must hold at least one row, got none.")
+    both = _counts(hits, "positives"), _counts(misses, "negatives")
+    check_missing(missing)
+    groups, names = group_codes(group_columns, missing)
+    if all((part == np.floor(part)).all() for part in both):
+        both = both[0].astype(np.int64), both[1].astype(np.int64)
+    else:
+        broken = sum(int((part != np.floor(part)).sum()) for part in both)
+        warn_user(
+            f"{broken} of {2 * rows} counts are fractional, so all are taken for weights: there are no DKW and DeLong "
+            "intervals, and each cell of a group, label and score counts as one row. Pass whole numbers if they count "
+            "people."
+        )
+    return TableColumns(_scores(score_column), frozen(both[1]), frozen(both[0]), groups, names)
 
 
 def read_scores(
@@ -232,7 +315,7 @@ def require_columns(wanted: Iterable[str], present: Sequence[str]) -> None:
             raise DataError(f"no column {name!r}; columns: {_quoted(present, shown=20)}.{hint}")
 
 
-def warn_small_groups(columns: Columns, minimum: int = SMALL_CLASS) -> None:
+def warn_small_groups(columns: KnowsCounts, minimum: int = SMALL_CLASS) -> None:
     """Give one warning that names the groups with fewer than ``minimum`` rows of a class.
 
     The half width is that of the Dvoretzky-Kiefer-Wolfowitz band with Massart's constant
@@ -251,7 +334,7 @@ def warn_small_groups(columns: Columns, minimum: int = SMALL_CLASS) -> None:
         warn_user(f"{_several(notes)}.", SmallGroupWarning)
 
 
-def refuse_tiny_groups(columns: Columns, minimum: int) -> None:
+def refuse_tiny_groups(columns: KnowsCounts, minimum: int) -> None:
     """Raise if a group has fewer than ``minimum`` rows of a class."""
     tiny = [cell for cell in _cells(columns) if cell[2] < minimum]
     if tiny:
@@ -272,12 +355,22 @@ def _same_length(**columns: Column | None) -> int:
     return next(iter(lengths.values()))
 
 
+def checked_scores(values: Any) -> FloatArray:
+    """Scores of some rows, checked."""
+    return _scores(as_column(values, "scores"))
+
+
+def checked_weights(values: Any) -> FloatArray:
+    """Weights of some rows, checked one by one; all of them may be zero."""
+    return _weights(as_column(values, "sample_weight"), whole=False)
+
+
 def _scores(column: Column) -> FloatArray:
     advice = "Pass a score that ranks the rows, such as predict_proba(X)[:, 1], not a decision."
     return frozen(_numbers(column, "scores", advice))
 
 
-def _weights(column: Column) -> FloatArray:
+def _weights(column: Column, whole: bool = True) -> FloatArray:
     what = "sample_weight (on the command line: --weight)"
     weights = _numbers(column, what, "Pass one number per row.")
     if weights.min() < 0:
@@ -285,11 +378,23 @@ def _weights(column: Column) -> FloatArray:
             f"{what} must be >= 0, but {(weights < 0).sum()} of {len(weights)} are negative; "
             "a weight of 0 leaves a row out."
         )
-    if weights.max() == 0:
+    if whole and weights.max() == 0:
         raise DataError(f"{what} must hold a weight above zero, but all are zero; leave it out for equal weights.")
     if weights.max() > LARGEST / len(weights):
         raise DataError(f"{what} must have a finite sum; divide the weights by a common number.")
     return frozen(weights)
+
+
+def _counts(column: Column, name: str) -> FloatArray:
+    what = f"{name} (on the command line: --{name})"
+    counts = _numbers(column, what, "Pass the number of people with each score and group.")
+    if counts.min() < 0:
+        raise DataError(
+            f"{what} must be >= 0, but {(counts < 0).sum()} of {len(counts)} are negative; they count people."
+        )
+    if counts.sum() > MOST_PEOPLE:
+        raise DataError(f"{what} must sum to 2**48 at most, so that all sums are exact; divide them by some number.")
+    return counts
 
 
 def _numbers(column: Column, what: str, advice: str) -> FloatArray:
@@ -333,7 +438,7 @@ def _objects_to_numbers(array: NDArray[Any], what: str, advice: str) -> FloatArr
         raise DataError(f"{what} must lie within ±1e307, but some do not; rescale them.") from None
 
 
-def _labels(column: Column, pos_label: Any) -> BoolArray:
+def _labels(column: Column, pos_label: Any, whole: bool = True) -> BoolArray:
     if pos_label is None and isinstance(column, np.ndarray) and column.dtype.kind in "iub":
         low, high = column.min(), column.max()
         if low == 0 and high == 1:  # by far the most common case, in one pass
@@ -342,16 +447,18 @@ def _labels(column: Column, pos_label: Any) -> BoolArray:
     if lost:
         raise DataError(f"y must not be missing, but {lost} of {len(codes)} are; drop these rows.")
     found = [value.item() if isinstance(value, np.generic) else value for value in found]
+    if len(found) == 1:
+        return _one_label(found[0], pos_label, len(codes), whole)
+    rows = np.bincount(codes).tolist() if len(found) > 2 else []
+    return frozen(recode(codes, np.array(positive_labels(found, rows, pos_label))))
+
+
+def positive_labels(found: Sequence[Any], rows: Sequence[int], pos_label: Any) -> list[bool]:
+    """Which of two labels is the positive one; ``rows`` with each label are named where there are more than two."""
     if len(found) > 2:
-        rows = np.bincount(codes)
         listed = _several([f"{value!r} ({_rows(rows[i])})" for i, value in enumerate(found)], ", ")
         raise DataError(
             f"y must hold two values, got {len(found)}: {listed}. Recode the others or leave their rows out."
-        )
-    if len(found) == 1:
-        raise DataError(
-            f"y must hold both labels, but all {len(codes)} rows have label {found[0]!r}; with one class there is "
-            "nothing to rank."
         )
     both = f"{found[0]!r} and {found[1]!r}"
     if pos_label is None:
@@ -365,17 +472,32 @@ def _labels(column: Column, pos_label: Any) -> BoolArray:
         raise DataError(
             f"pos_label must be one of the labels {both}, got {pos_label!r} (on the command line: --pos-label)."
         )
-    return frozen(recode(codes, np.array(hits)))
+    return hits
 
 
-def _both_labels(columns: Columns) -> None:
+def _one_label(value: Any, pos_label: Any, rows: int, whole: bool) -> BoolArray:
+    """Labels of rows that all have the same one, which only a part of a table may be."""
+    if whole:
+        raise DataError(
+            f"y must hold both labels, but all {rows} rows have label {value!r}; with one class there is nothing to "
+            "rank."
+        )
+    if pos_label is None:
+        if value not in (-1, 0, 1):
+            raise DataError(f"y holds {value!r}; pass pos_label= (on the command line: --pos-label) the positive one.")
+        pos_label = 1
+    return frozen(np.full(rows, bool(value == pos_label) or as_text(value) == as_text(pos_label)))
+
+
+def both_labels(columns: KnowsCounts) -> None:
+    """Raise unless there are two groups or more, each with people of both labels."""
     names, counts = columns.names, columns.class_rows()
     if len(names) == 1:
         raise DataError(
             f"one group only: {names[0]!r} holds all {columns.rows} rows, there is nothing to compare; "
             "pass sensitive_features (on the command line: --group) with at least two groups."
         )
-    used = "" if columns.weights is None else " of positive weight"
+    used = " of positive weight" if columns.weighted else ""
     broken = [
         f"group {name!r} has {_rows(sum(rows))}{used}" + (f", all with label {int(rows[1] > 0)}" if sum(rows) else "")
         for name, rows in zip(names, counts.tolist(), strict=True)
@@ -388,7 +510,7 @@ def _both_labels(columns: Columns) -> None:
         )
 
 
-def _cells(columns: Columns) -> list[tuple[str, int, int]]:
+def _cells(columns: KnowsCounts) -> list[tuple[str, int, int]]:
     """(name, label, rows of positive weight) of every group and label."""
     counts = zip(columns.names, columns.class_rows().tolist(), strict=True)
     return [(name, label, rows[label]) for name, rows in counts for label in (0, 1)]

@@ -158,12 +158,15 @@ class Audit:
     gap_threshold, gap_pair : where it occurs (accept ``score >= gap_threshold``) and between which groups.
     curve_gap : the largest difference of two groups' tpr at the same fpr. A weaker measure: choosing other thresholds
         for each group would remove what the threshold gap sees beyond it.
-    fair : whether gap <= epsilon (up to rounding) on these rows; None if no epsilon was given.
+    fair : whether the gap is <= epsilon (up to rounding) on these rows, for counts in bins: whether that is sure; None
+        if no epsilon was given.
     gap_interval : what the rows say about the gap of the people they stand for.
     auc_interval, auc_reason : DeLong's interval of the AUC of all people, or why there is none.
     cross_aucs : for every ordered pair of groups.
     calibration_reason : why there is no calibration; None where there is.
     decision : rates at the chosen threshold; None if none was given.
+    count_error : how far any rate can be too low because people were counted in bins; 0.0 for exact scores.
+    gap_limit : the gap of the people counted is at least ``gap`` and at most this: the same for exact scores.
     """
 
     rows: int
@@ -182,6 +185,14 @@ class Audit:
     cross_aucs: tuple[CrossAuc, ...] = ()
     calibration_reason: str | None = None
     decision: Decision | None = None
+    count_error: float = 0.0
+
+    @property
+    def gap_limit(self) -> float:
+        """What the gap of the people counted does not exceed: rates are never too high, so two groups' differ by at
+        most ``count_error`` more than stated."""
+        largest = float(2.0 ** (1.0 / self.norm))
+        return min(self.gap + self.count_error * largest, largest) if self.count_error else self.gap
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, ready for JSON (an infinite norm becomes "inf")."""

@@ -12,6 +12,7 @@ from fairroc.columns import Columns
 from fairroc.core.chain import FloatArray
 from fairroc.core.froc import Froc, Shift
 from fairroc.core.froc_geometry import cut_shift, join
+from fairroc.counts import ScoreCounts
 from fairroc.errors import DataError
 from fairroc.fitting import Options
 from fairroc.population import measure, queried
@@ -63,7 +64,7 @@ class FrocIndex:
         return asdict(self)
 
 
-def paper_run_on(columns: Columns, *, epsilon: float, queries: int | None = None) -> Froc:
+def paper_run_on(columns: Columns | ScoreCounts, *, epsilon: float, queries: int | None = None) -> Froc:
     """Algorithm 1 on checked columns, at equidistant thresholds over the range of the scores."""
     options = Options.checked(epsilon=epsilon, method="froc", queries=queries)
     assert options.queries is not None  # the paper's method always has some

@@ -1,4 +1,4 @@
-"""The people a fit or an audit looks at: every group's sample, ROC curve and weight."""
+"""The people a fit or an audit looks at, from rows or from counts: every group's sample, ROC curve and weight."""
 
 from __future__ import annotations
 
@@ -10,9 +10,19 @@ import numpy as np
 
 from fairroc.columns import BoolArray, Columns
 from fairroc.core.chain import FloatArray
-from fairroc.core.roc import RocCurve, query_curve, query_thresholds, roc_curve, thinned
+from fairroc.core.countsample import TallySample
+from fairroc.core.roc import (
+    RocCurve,
+    curve_from_counts,
+    query_counts,
+    query_curve,
+    query_thresholds,
+    roc_curve,
+    thinned,
+)
 from fairroc.core.sample import CountedSample, CurveSample, Sample, thin_points
 from fairroc.core.sorting import packing, sorted_rows
+from fairroc.counts import CountArray, ScoreCounts
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,9 +37,13 @@ class Population:
 
 @dataclass(frozen=True, eq=False)
 class People:
-    """All groups' samples, with curves at all scores (``exact``) or at as many as a fit needs (``thin``)."""
+    """All groups' samples, with curves at all scores (``exact``) or at as many as a fit needs (``thin``).
+
+    ``error`` is that of counts in bins: how far any rate at any threshold can be too low.
+    """
 
     samples: tuple[Sample, ...]
+    error: float = 0.0
 
     @cached_property
     def thin(self) -> Population:
@@ -54,20 +68,36 @@ class People:
         return Population(curves, totals[:, 0] / each[0], totals[:, 1] / each[1], totals.sum(axis=1) / each.sum())
 
 
-def measure(columns: Columns) -> People:
-    """Sort every group's rows. O(n) for most scores, O(n log n) at worst."""
+def measure(data: Columns | ScoreCounts) -> People:
+    """Sort every group's rows, or take counts as they are. O(n) for most scores, O(n log n) at worst."""
+    return _measure_counts(data) if isinstance(data, ScoreCounts) else _measure_rows(data)
+
+
+def _measure_rows(columns: Columns) -> People:
     pack = None if columns.weights is not None else packing(columns.scores)
     points = thin_points(len(columns.names))
     if pack is None:
         return People(tuple(_curve_sample(*rows, points) for rows in _group_rows(columns)))
     rows = sorted_rows(columns.scores, columns.labels, columns.groups, len(columns.names), pack)
-    return People(tuple(CountedSample(part, pack, points) for part in rows))
+    return People(tuple(CountedSample(part, pack, points=points) for part in rows))
 
 
-def queried(columns: Columns, people: People, queries: int) -> Population:
+def _measure_counts(counts: ScoreCounts) -> People:
+    """The same people as the rows that were counted: also the choice between packed rows and curves is theirs."""
+    points, cells = thin_points(len(counts.names)), _group_cells(counts.complete())
+    if not counts.weighted and packing(np.concatenate(counts.scores)) is not None:
+        tallies = [TallySample(*part, counts.top(g), points=points) for g, part in enumerate(cells)]
+        return People(tuple(tallies), counts.error)
+    curves = [CurveSample(curve_from_counts(*part), _totals(*part[1:]), points) for part in cells]
+    return People(tuple(curves), counts.error)
+
+
+def queried(data: Columns | ScoreCounts, people: People, queries: int) -> Population:
     """The people seen through the query model only: curves at equidistant thresholds over the score range."""
-    grid = query_thresholds(float(columns.scores.min()), float(columns.scores.max()), queries)
-    return replace(people.thin, curves=tuple(query_curve(*rows, grid) for rows in _group_rows(columns)))
+    grid = query_thresholds(*data.score_range, queries)
+    if isinstance(data, ScoreCounts):
+        return replace(people.thin, curves=tuple(query_counts(*part, grid) for part in _group_cells(data)))
+    return replace(people.thin, curves=tuple(query_curve(*rows, grid) for rows in _group_rows(data)))
 
 
 def thinned_population(population: Population, count: int) -> Population:
@@ -81,6 +111,15 @@ def _curve_sample(scores: FloatArray, labels: BoolArray, weights: FloatArray | N
     # Each class is summed by itself: a difference of sums would lose a class of far smaller weight.
     negative, positive = (float(part.sum() if weights is None else weights[part].sum()) for part in (~labels, labels))
     return CurveSample(roc_curve(scores, labels, weights), (negative, positive), points)
+
+
+def _totals(negatives: CountArray, positives: CountArray) -> tuple[float, float]:
+    return float(negatives.sum()), float(positives.sum())
+
+
+def _group_cells(counts: ScoreCounts) -> list[tuple[FloatArray, CountArray, CountArray]]:
+    """Scores and counts of each group."""
+    return list(zip(counts.scores, counts.negatives, counts.positives, strict=True))
 
 
 def _group_rows(columns: Columns) -> Iterator[tuple[FloatArray, BoolArray, FloatArray | None]]:

@@ -18,6 +18,7 @@ from fairroc.core.gap import ROUNDING
 from fairroc.core.roc import all_thresholds, rates_at
 from fairroc.core.tuples import tuple_gap
 from fairroc.core.walk import all_points, drawn_shares, walk
+from fairroc.counts import ScoreCounts
 from fairroc.errors import DataError, FairrocWarning, warn_user
 from fairroc.fitting import Options
 from fairroc.population import People, Population, measure, queried
@@ -168,7 +169,7 @@ def frontier(
 
 
 def frontier_of(
-    columns: Columns,
+    columns: Columns | ScoreCounts,
     options: Options,
     *,
     epsilons: Any = None,
@@ -177,8 +178,9 @@ def frontier_of(
     people: People | None = None,
     solutions: dict[float, Solution] | None = None,
 ) -> Frontier:
-    """Frontier of checked columns; ``progress(done, all)`` is told after every epsilon. The options' epsilon is not
-    used. A caller that has measured the columns passes the ``people``, and finds what was solved in ``solutions``."""
+    """Frontier of checked columns or complete counts; ``progress(done, all)`` is told after every epsilon. The options'
+    epsilon is not used. A caller that has measured the columns passes the ``people``, and finds what was solved in
+    ``solutions``."""
     wanted = None if epsilons is None else checked_epsilons(epsilons)
     refuse_tiny_groups(columns, options.min_class_rows)
     warn_small_groups(columns)
@@ -224,7 +226,7 @@ def _bounds(people: Population, options: Options, epsilons: tuple[float, ...]) -
     )
 
 
-def _before(columns: Columns, people: People, options: Options) -> FrontierPoint:
+def _before(columns: Columns | ScoreCounts, people: People, options: Options) -> FrontierPoint:
     """The original score, at all its thresholds."""
     exact = people.exact
     thresholds = all_thresholds(exact.curves)[::-1]
@@ -241,7 +243,7 @@ def _solved(population: Population, people: People, options: Options, epsilon: f
 
 
 def _point(
-    columns: Columns,
+    columns: Columns | ScoreCounts,
     people: People,
     options: Options,
     before: FrontierPoint,
@@ -269,7 +271,12 @@ def _point(
 
 
 def _figures(
-    columns: Columns, people: Population, options: Options, fpr: FloatArray, tpr: FloatArray, drawn: FloatArray
+    columns: Columns | ScoreCounts,
+    people: Population,
+    options: Options,
+    fpr: FloatArray,
+    tpr: FloatArray,
+    drawn: FloatArray,
 ) -> FrontierPoint:
     """What a score does whose groups walk through (points, groups) rates, of an unchanged score unless replaced.
 

@@ -86,7 +86,7 @@ def roc_curve(scores: FloatArray, labels: BoolArray, weights: FloatArray | None 
     first = np.flatnonzero(np.concatenate(([True], ascending[1:] != ascending[:-1])))
     # Each class is summed by itself: a difference of sums would lose a class of far smaller weight.
     negative, positive = (np.add.reduceat(part[order], first) for part in _by_class(labels, weights))
-    return _from_counts(ascending[first], negative, positive)
+    return curve_from_counts(ascending[first], negative, positive)
 
 
 def _counted(scores: FloatArray, labels: BoolArray) -> RocCurve:
@@ -106,11 +106,14 @@ def _counted(scores: FloatArray, labels: BoolArray) -> RocCurve:
 def query_curve(scores: FloatArray, labels: BoolArray, weights: FloatArray | None, thresholds: FloatArray) -> RocCurve:
     """ROC curve at given rising thresholds, the first of which is the lowest score; people between two
     thresholds count as tied. O(n log k)."""
+    return query_counts(scores, *_by_class(labels, weights), thresholds)
+
+
+def query_counts(scores: FloatArray, negatives: FloatArray, positives: FloatArray, thresholds: FloatArray) -> RocCurve:
+    """The same from scores with the weight of negatives and of positives at each. O(n log k)."""
     bins = np.searchsorted(thresholds, scores, side="right") - 1
-    negative, positive = (
-        np.bincount(bins, part, len(thresholds)).astype(np.float64) for part in _by_class(labels, weights)
-    )
-    return _from_counts(thresholds, negative, positive)
+    both = (np.bincount(bins, part, len(thresholds)).astype(np.float64) for part in (negatives, positives))
+    return curve_from_counts(thresholds, *both)
 
 
 def query_thresholds(low: float, high: float, queries: int) -> FloatArray:
@@ -183,7 +186,7 @@ def _by_class(labels: BoolArray, weights: FloatArray | None) -> tuple[FloatArray
     return np.where(labels, 0.0, mass), np.where(labels, mass, 0.0)
 
 
-def _from_counts(values: FloatArray, negative: FloatArray, positive: FloatArray) -> RocCurve:
+def curve_from_counts(values: FloatArray, negative: FloatArray, positive: FloatArray) -> RocCurve:
     """Curve from rising distinct scores with the weight of negatives and of positives at each."""
     used = (negative > 0) | (positive > 0)
     values, negative, positive = values[used][::-1], negative[used][::-1], positive[used][::-1]

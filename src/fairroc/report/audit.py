@@ -30,7 +30,14 @@ def _gap_lines(audit: Audit) -> list[str]:
         *([] if audit.gap_interval is None else _interval_lines(audit.gap_interval)),
         f"Largest difference of TPR at equal FPR: {audit.curve_gap:.4f}",
     ]
-    if audit.epsilon is not None:
+    if audit.count_error:
+        lines.append(
+            f"People were counted in bins of scores: rates can be too low by up to {audit.count_error:.2g}, "
+            f"and the gap is at most {audit.gap_limit:.4f}. More bits make it less."
+        )
+    if audit.epsilon is not None and audit.gap <= audit.epsilon and not audit.fair:
+        lines.append(f"The bins leave open whether the gap is within epsilon = {audit.epsilon:g}.")
+    elif audit.epsilon is not None:
         verdict = "within" if audit.fair else "NOT within"
         lines.append(f"The gap is {verdict} epsilon = {audit.epsilon:g} at every threshold{_doubt(audit)}")
     return lines

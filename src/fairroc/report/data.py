@@ -17,6 +17,7 @@ from fairroc.certificate import Certificate, certify
 from fairroc.checks import Missing, check_norm
 from fairroc.columns import Columns
 from fairroc.core.chain import Norm
+from fairroc.counts import ScoreCounts
 from fairroc.errors import FairrocWarning, warn_user
 from fairroc.findings import Audit, GroupAudit
 from fairroc.fitting import DEFAULT_TIES, Options, fit
@@ -56,10 +57,11 @@ class Source:
 
     data: str
     score: str
-    label: str
+    label: str | None
     groups: tuple[str, ...]
     weight: str | None = None
     pos_label: str | None = None
+    counts: tuple[str, str] | None = None  # columns of positives and negatives, instead of a label
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -166,7 +168,7 @@ class ReportData:
 
 
 def gather(
-    columns: Columns,
+    columns: Columns | ScoreCounts,
     asked: Asked,
     *,
     title: str = "Scores and groups",
@@ -195,7 +197,7 @@ def gather(
         norm=asked.norm,
         ties=asked.ties,
         missing=asked.missing,
-        weighted=columns.weights is not None,
+        weighted=columns.weighted,
         threshold=asked.settings.threshold,
         thresholds=tuple(grid.tolist()),
         start=int(np.searchsorted(grid, threshold)),

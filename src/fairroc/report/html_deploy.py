@@ -21,7 +21,8 @@ def deploy(data: ReportData) -> Html:
 
 
 def _shell(data: ReportData, source: Source, epsilon: Html) -> list[tuple[str, Html]]:
-    roles, label = ["--score", source.score], ["--label", source.label]
+    roles, label = ["--score", source.score], ["--label", source.label or "LABEL"]
+    counted = label if source.counts is None else ["--positives", source.counts[0], "--negatives", source.counts[1]]
     groups = [word for name in source.groups for word in ("--group", name)]
     more = [] if source.weight is None else ["--weight", source.weight]
     more += [] if source.pos_label is None else ["--pos-label", source.pos_label]
@@ -31,7 +32,7 @@ def _shell(data: ReportData, source: Source, epsilon: Html) -> list[tuple[str, H
     allowed = join(["--epsilon ", epsilon])
     fit = _lines(
         shlex.join(["fairroc", "fit", source.data]),
-        shlex.join([*roles, *label]),
+        shlex.join([*roles, *counted]),
         shlex.join([*groups, *more]),
         join([allowed, " ", shlex.join([*settings, "-o", "model.json"])]),
     )

@@ -10,6 +10,7 @@ if TYPE_CHECKING:  # an audit is shown without loading what a fit needs
     from fairroc.certificate import Certificate, GroupCertificate
     from fairroc.froc_index import FrocIndex
     from fairroc.froc_report import FrocGroup, FrocReport
+    from fairroc.outlook import Outlook
 
 NAME_WIDTH = 28
 """Longer group names are shortened in tables (the JSON output keeps them whole)."""
@@ -20,14 +21,19 @@ def certificate_text(certificate: Certificate) -> str:
     c = certificate
     lines = [
         f"{c.rows:,} rows, {len(c.groups)} groups, epsilon {c.epsilon:g} ({norm_words(c.norm)}), method {c.method}.",
-        "",
     ]
+    allowed = c.epsilon if c.allowed is None else c.allowed
+    if c.confidence is not None:
+        lines.append(
+            f"Epsilon is promised for the population, at {c.confidence:.4g} confidence: so much less is allowed here."
+        )
+    lines.append("")
     if c.unchanged:
         lines.append(f"The score already meets epsilon (gap {c.gap:.4f}): it stays as it is, nothing is drawn.")
     lines += table(
         ["", "before", "after", ""],
         [
-            ["largest gap at any threshold", f"{c.gap_before:.4f}", f"{c.gap:.4f}", f"allowed {c.epsilon:g}"],
+            ["largest gap at any threshold", f"{c.gap_before:.4f}", f"{c.gap:.4f}", f"allowed {allowed:.4g}"],
             ["AUC of all people", f"{c.auc_before:.4f}", f"{c.auc:.4f}", f"no fair score exceeds {c.auc_bound:.4f}"],
         ],
     )
@@ -41,9 +47,14 @@ def certificate_text(certificate: Certificate) -> str:
     lines += ["", f"Ties: {tie_words(c)} {c.levels} levels."]
     if c.ties == "order" and not c.unchanged:
         lines.append("--ties draw would come nearer to the bound on these rows, and draw everyone.")
-    lines.append(
-        "Figures are exact expectations over the draw on these rows; people not seen yet will show a larger gap."
-    )
+    if c.curve != "raw":
+        lines.append(f"Curves: {curve_words(c.curve)}, an estimate of the population's; epsilon is kept on these rows.")
+    lines.append("Figures are exact expectations over the draw on these rows.")
+    if c.count_error:
+        lines.append(
+            f"People were counted in bins of scores: rates can be too low by up to {c.count_error:.2g}, so that gaps "
+            f"may exceed those stated by up to {(2 if c.norm == 1 else 1) * c.count_error:.2g}. More bits make it less."
+        )
     for g in c.groups:
         if g.pla_loss is not None:
             lines.append(
@@ -119,6 +130,32 @@ def tie_words(certificate: Certificate) -> str:
     if certificate.ties == "order":
         return f"raw order kept (internal epsilon {certificate.inner_epsilon:.4g})."
     return "drawn."
+
+
+def curve_words(curve: str) -> str:
+    """The curves that were worked on, in words."""
+    name, _, half = curve.partition(", ")
+    return f"halfway between raw and {name}" if half else name
+
+
+def outlook_text(outlook: Outlook) -> str:
+    """What to expect of new people, in three sentences."""
+    o, limit = outlook, outlook.limited_by
+    estimate = (
+        f"no estimate of the gap: {o.estimate_reason}"
+        if o.gap_estimate is None
+        else f"the gap will be about {o.gap_estimate:.3f} ({o.folds}-fold cross-fitting, less the folds' own noise)"
+    )
+    safe = "" if o.upper_dkw is None else f", {o.upper_dkw:.3f} (DKW, for any sample size)"
+    return "\n".join(
+        [
+            f"People not seen yet, of the same population: {estimate}.",
+            f"At {o.level:.4g} confidence it is at most {o.upper_bootstrap:.3f} (bootstrap){safe}.",
+            f"Least known is group '{short(limit.group)}', label {limit.label}: {limit.rows:,} rows, "
+            f"±{limit.width:.3f}; {limit.rows_to_halve:,} would halve that. {o.rows_to_halve:,} rows like these would "
+            "halve the distance to both limits.",
+        ]
+    )
 
 
 def norm_words(norm: float | int | str) -> str:
