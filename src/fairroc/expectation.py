@@ -10,12 +10,13 @@ from fairroc.columns import Columns
 from fairroc.core.chain import FloatArray
 from fairroc.core.kernel import Kernel
 from fairroc.core.walk import Walk, all_points, walk
+from fairroc.counts import ScoreCounts
 from fairroc.errors import UnknownGroupError
 from fairroc.factorise import code_dtype
 from fairroc.model import FairModel
-from fairroc.population import Population, measure
+from fairroc.population import People, Population, measure
 
-__all__ = ["expected_columns", "expected_walks"]
+__all__ = ["expected_columns", "expected_walks", "treated"]
 
 
 def expected_columns(model: FairModel, columns: Columns, *, on_unknown_group: str | None = None) -> Columns:
@@ -39,9 +40,17 @@ def expected_walks(
     model: FairModel, columns: Columns, *, on_unknown_group: str | None = None
 ) -> tuple[Population, tuple[Walk, ...]]:
     """These people and their way through a model that changes the score: exact rates at every place of its scale."""
-    kernels = [model.kernels[_treated_as(model, name, on_unknown_group)] for name in columns.names]
-    people = measure(_not_below(columns, kernels)).exact
-    return people, tuple(walk(curve, kernel) for curve, kernel in zip(people.curves, kernels, strict=True))
+    people, kernels = treated(model, columns, on_unknown_group=on_unknown_group)
+    exact = people.exact
+    return exact, tuple(walk(curve, kernel) for curve, kernel in zip(exact.curves, kernels, strict=True))
+
+
+def treated(
+    model: FairModel, columns: Columns | ScoreCounts, *, on_unknown_group: str | None = None
+) -> tuple[People, tuple[Kernel, ...]]:
+    """These people as a model that changes the score sees them, and every group's kernel."""
+    kernels = tuple(model.kernels[_treated_as(model, name, on_unknown_group)] for name in columns.names)
+    return measure(_not_below(columns, kernels)), kernels
 
 
 def _treated_as(model: FairModel, name: str, on_unknown_group: str | None) -> int:
@@ -56,8 +65,11 @@ def _treated_as(model: FairModel, name: str, on_unknown_group: str | None) -> in
     )
 
 
-def _not_below(columns: Columns, kernels: list[Kernel]) -> Columns:
+def _not_below(columns: Columns | ScoreCounts, kernels: tuple[Kernel, ...]) -> Columns | ScoreCounts:
     """The same people with scores below all fitted ones of their group at the lowest: they are treated like it."""
+    if isinstance(columns, ScoreCounts):
+        lowest = [kernel.thresholds[-1] for kernel in kernels]
+        return columns.recounted([np.maximum(part, low) for part, low in zip(columns.scores, lowest, strict=True)])
     scores = columns.scores.copy()
     for g, kernel in enumerate(kernels):
         rows = columns.group_rows(g)

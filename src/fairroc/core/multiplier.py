@@ -8,7 +8,7 @@ as much as the grid has points, whatever the number of rows.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -90,15 +90,8 @@ def bootstrap(
 ) -> Draws:
     """Draw the groups' errors ``draws`` times; ``progress(done, draws)`` is called. O(draws m^2 k), k grid points."""
     grid, pairs = grid_of(noises), group_pairs(len(noises))
-    spread = np.sqrt(grid.steps)
-    cells, apart = np.empty((draws, *spread.shape[:2])), np.empty((draws, len(pairs)))
-    batch = max(1, ROOM // spread.size)
-    for begin in range(0, draws, batch):
-        part = slice(begin, min(begin + batch, draws))
-        error = rng.standard_normal((part.stop - begin, *spread.shape))
-        error *= spread
-        np.cumsum(error, axis=-1, out=error)
-        error -= grid.rates * error[..., -1:]
+    cells, apart = np.empty((draws, *grid.steps.shape[:2])), np.empty((draws, len(pairs)))
+    for part, error in errors(grid, draws, rng):
         cells[part] = np.abs(error).max(axis=-1)
         for i, (g, h) in enumerate(pairs):
             off = error[:, g] - error[:, h]
@@ -110,6 +103,19 @@ def bootstrap(
     return Draws(cells, apart, OVERSHOOT * np.sqrt(grid.hidden.max(axis=-1)), OVERSHOOT * np.sqrt(between))
 
 
+def errors(grid: Grid, draws: int, rng: np.random.Generator) -> Iterator[tuple[slice, FloatArray]]:
+    """Errors of all rates, (draws, groups, 2, k) in all, a few draws at a time."""
+    spread = np.sqrt(grid.steps)
+    batch = max(1, ROOM // spread.size)
+    for begin in range(0, draws, batch):
+        part = slice(begin, min(begin + batch, draws))
+        error = rng.standard_normal((part.stop - begin, *spread.shape))
+        error *= spread
+        np.cumsum(error, axis=-1, out=error)
+        error -= grid.rates * error[..., -1:]
+        yield part, error
+
+
 def grid_of(noises: Sequence[Noise], count: int | None = None) -> Grid:
     """All thresholds, or about ``count`` (GRID) of them: even steps of every rate, and large ties by themselves."""
     curves = [noise.curve for noise in noises]
@@ -117,7 +123,7 @@ def grid_of(noises: Sequence[Noise], count: int | None = None) -> Grid:
     thresholds, count = every, GRID if count is None else count
     if len(every) > count:
         each = max(count // (2 * len(noises)), FEWEST)
-        parts = [noise.curve.thresholds[_even(rate, each) - 1] for noise in noises for rate in noise.rates]
+        parts = [noise.curve.thresholds[even_steps(rate, each) - 1] for noise in noises for rate in noise.rates]
         thresholds = np.unique(np.concatenate((every[-1:], *parts)))[::-1]
     scores = np.diff(len(every) - np.searchsorted(every[::-1], thresholds), prepend=0)  # distinct ones of every step
     at = [curve.index_at(thresholds) for curve in curves]
@@ -129,7 +135,7 @@ def grid_of(noises: Sequence[Noise], count: int | None = None) -> Grid:
     return Grid(rates, steps, np.where(tied, 0.0, steps))
 
 
-def _even(rate: FloatArray, count: int) -> IntArray:
+def even_steps(rate: FloatArray, count: int) -> IntArray:
     """Indices, from 1, of points that part a rising rate into even steps; both ends of every larger step."""
     index = np.searchsorted(rate, np.arange(1, count + 1) / count)
     large = np.flatnonzero(np.diff(rate) > 1.0 / count)
