@@ -20,8 +20,9 @@ COST_SHARES = np.arange(1, 40) / 40
 class Relaxed:
     """Equalized odds within a tolerance of the L1 distance; equal costs of both errors unless refitted for a curve."""
 
-    def __init__(self, tolerance: float) -> None:
+    def __init__(self, tolerance: float, shares: list[float] | None = None) -> None:
         self.tolerance = tolerance
+        self.shares = COST_SHARES if shares is None else np.array(shares)
 
     def inputs(self, part: Part) -> Inputs:
         return part.scores.reshape(-1, 1), part.labels.astype(np.int64), part.groups.astype(np.int64)
@@ -39,7 +40,7 @@ class Relaxed:
 
     def curve(self, inputs: Inputs) -> Iterator[Array]:
         """Refit for every ratio of the two costs; false positives dear first."""
-        for share in COST_SHARES[::-1]:
+        for share in self.shares[::-1]:
             yield _chance(self._fitted(share, 1.0 - share), inputs)
 
     def _fitted(self, false_pos_cost: float, false_neg_cost: float) -> RelaxedThresholdOptimizer:

@@ -1,0 +1,1 @@
+"""Methods of other authors, written anew from their papers, to compare with."""
