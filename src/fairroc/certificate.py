@@ -43,7 +43,10 @@ class Certificate:
     """Exact expectations over the draw on the fitted people, and an upper bound for every fair randomised score.
 
     "Exact" is to rounding: a gap that exceeds epsilon by no more than 1e-12 is stated as epsilon. ``froc`` says what
-    the paper's method did, where it was asked for and the score had to change.
+    the paper's method did, where it was asked for and the score had to change. ``count_error`` is 0 but for counts in
+    bins: there the gaps of the people counted may exceed those stated by twice as much (once for norm "inf").
+    ``allowed`` is the gap allowed on the fitted people: epsilon, or less where epsilon shall hold in the population at
+    some ``confidence``. ``auc_bound`` is for scores within it.
     """
 
     epsilon: float
@@ -62,6 +65,10 @@ class Certificate:
     groups: tuple[GroupCertificate, ...]
     seconds: float
     froc: FrocReport | None = None
+    count_error: float = 0.0
+    curve: str = "raw"
+    confidence: float | None = None
+    allowed: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, ready for JSON."""
@@ -74,7 +81,7 @@ def certify(fitted: Fitted) -> Certificate:
     model, raw, done = fitted.model, fitted.raw, fitted.performance
     hulls = [curve.hull for curve in raw.curves]
     report = froc_report(fitted)
-    bound = pooled_bound(hulls, raw.weights0, raw.weights1, model.epsilon, model.norm)
+    bound = pooled_bound(hulls, raw.weights0, raw.weights1, fitted.target, model.norm)
     return Certificate(
         epsilon=model.epsilon,
         norm=model.norm,
@@ -88,9 +95,13 @@ def certify(fitted: Fitted) -> Certificate:
         auc=done.auc,
         auc_bound=bound.auc,
         gap_before=fitted.before.gap,
-        gap=model.epsilon if model.epsilon < done.gap <= model.epsilon + ROUNDING else done.gap,
+        gap=fitted.target if fitted.target < done.gap <= fitted.target + ROUNDING else done.gap,
         groups=tuple(_group(fitted, g, fair, report) for g, fair in enumerate(_fair_aucs(fitted))),
         froc=report,
+        count_error=fitted.people.error,
+        curve=model.curve,
+        confidence=model.confidence,
+        allowed=fitted.target,
         seconds=time.perf_counter() - begin,
     )
 
@@ -100,7 +111,7 @@ def _fair_aucs(fitted: Fitted) -> list[float]:
     if fitted.model.unchanged:
         return list(fitted.before.group_aucs)
     hulls = [curve.hull for curve in fitted.raw.curves]
-    return [curve.auc for curve in optimal(hulls, fitted.model.epsilon, fitted.model.norm).curves]
+    return [curve.auc for curve in optimal(hulls, fitted.target, fitted.model.norm).curves]
 
 
 def _group(fitted: Fitted, g: int, fair: float, report: FrocReport | None) -> GroupCertificate:

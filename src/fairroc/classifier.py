@@ -34,7 +34,7 @@ from fairroc.sensitive import sensitive_rows
 from fairroc.training import TrainingRows, positives, read_training_rows
 
 POST_PARAMETERS = (
-    *("epsilon", "method", "norm", "queries", "ties", "key", "hash"),
+    *("epsilon", "method", "norm", "queries", "ties", "curve", "confidence", "key", "hash"),
     *("missing", "min_class_rows", "on_unknown_group", "salt"),
 )
 """Parameters that the classifier hands to its post-processor."""
@@ -92,7 +92,7 @@ class FairROCClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # 
         Draws of rows without ``ids``. An integer: the same call gives the same draws. None: new draws in each call.
     n_jobs : int or None
         Folds that are fitted at the same time.
-    method, norm, queries, ties, key, hash, missing, min_class_rows, on_unknown_group, salt
+    method, norm, queries, ties, curve, confidence, key, hash, missing, min_class_rows, on_unknown_group, salt
         As for `FairROC`.
 
     Attributes
@@ -146,6 +146,8 @@ class FairROCClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # 
         norm: Any = 1,
         queries: int | None = None,
         ties: str = DEFAULT_TIES,
+        curve: str = "auto",
+        confidence: float | None = None,
         key: bytes | str | None = None,
         hash: str = "xxh64",
         pos_label: Any = None,
@@ -166,6 +168,8 @@ class FairROCClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # 
         self.norm = norm
         self.queries = queries
         self.ties = ties
+        self.curve = curve
+        self.confidence = confidence
         self.key = key
         self.hash = hash
         self.pos_label = pos_label

@@ -13,12 +13,14 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, v
 
 from fairroc.certificate import Certificate, certify
 from fairroc.checks import Missing
-from fairroc.columns import read_columns
+from fairroc.columns import Columns, read_columns
 from fairroc.core.chain import FloatArray
+from fairroc.counts import ScoreCounts
 from fairroc.draw import effective_salt
 from fairroc.errors import DataError
 from fairroc.fitting import DEFAULT_TIES, Fitted, Options, fit
 from fairroc.model import FairModel
+from fairroc.outlook import LEVEL, Outlook, outlook
 from fairroc.secret import SecretParameter
 
 ROUTED: dict[str, Any] = {"scores": UNUSED, "sensitive_features": True}
@@ -46,6 +48,13 @@ class FairROC(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         draw; epsilon is still met exactly, by an internal epsilon that is a little smaller), or draw the order (attains
         the hull, the largest AUC on the fitted people). Where epsilon leaves no room for the raw order, ties are drawn,
         with a warning.
+    curve : "auto", "raw", "smooth", "binormal", "calibrated" or "shrunk"
+        The groups' ROC curves to work on: the sample's own, or an estimate of the population's. Epsilon is kept on the
+        fitted people with any of them: where an estimate cannot, its mean with the raw curve is tried, then the raw
+        curve. "auto" is "smooth" where some class of a group has fewer than 1,000 rows, else "raw" (docs/unseen.md).
+    confidence : float or None
+        None: epsilon holds on the fitted people. A level such as 0.95: epsilon holds, at that confidence, for the
+        population they come from; the gap on the fitted people is then smaller. Raises if there are too few rows.
     key : bytes, str or None
         Secret that the draws of `ids` depend on. Without it anyone who has the model can compute a draw.
     hash : "xxh64" or "blake2b"
@@ -59,6 +68,8 @@ class FairROC(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     Attributes
     ----------
     model_ : FairModel
+    outlook_ : Outlook
+        Computed on first access: the gap to expect among new people, and upper confidence limits for it.
     certificate_ : Certificate
         Computed on first access. ``certificate_.froc`` has the diagnostics of the paper's method.
     n_features_in_, feature_names_in_
@@ -103,6 +114,8 @@ class FairROC(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         norm: Any = 1,
         queries: int | None = None,
         ties: str = DEFAULT_TIES,
+        curve: str = "auto",
+        confidence: float | None = None,
         key: bytes | str | None = None,
         hash: str = "xxh64",
         pos_label: Any = None,
@@ -116,6 +129,8 @@ class FairROC(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.norm = norm
         self.queries = queries
         self.ties = ties
+        self.curve = curve
+        self.confidence = confidence
         self.key = key
         self.hash = hash
         self.pos_label = pos_label
@@ -137,11 +152,33 @@ class FairROC(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             pos_label=self.pos_label,
             missing=self.missing,
         )
+        return self._fit(columns, options, scores)
+
+    def fit_counts(self, counts: ScoreCounts) -> Self:
+        """Fit to people who were counted by group, label and score: the same model as from their rows.
+
+        ``pos_label`` plays no part; ``missing`` says what `transform` will do.
+
+        >>> counts = ScoreCounts.from_table([1, 2] * 2, [60, 90] * 2, [90, 60, 75, 75], sensitive_features=[*"aabb"])
+        >>> FairROC(epsilon=0.05, ties="draw").fit_counts(counts).certificate_.gap
+        0.05
+        """
+        if not isinstance(counts, ScoreCounts):
+            raise DataError(
+                f"counts must be a fairroc.ScoreCounts, {type(counts).__name__} came; make one with "
+                "ScoreCounts.from_table (an aggregated table) or from_rows."
+            )
+        options = self.checked_options()
+        return self._fit(counts.complete(), options, None)
+
+    def _fit(self, columns: Columns | ScoreCounts, options: Options, scores: Any) -> Self:
+        """Fit to checked columns or complete counts; ``scores`` as they came, for their name."""
         if self.on_unknown_group is not None and self.on_unknown_group not in columns.names:
             names = ", ".join(repr(name) for name in columns.names[:5])
             raise DataError(f"on_unknown_group must be a fitted group ({names}); {self.on_unknown_group!r} came.")
         self._note_features(scores, reset=True)
-        self.__dict__.pop("certificate_", None)
+        for of_last_fit in ("certificate_", "outlook_"):
+            self.__dict__.pop(of_last_fit, None)
         self.fitted_: Fitted = fit(columns, options, key=self.key, salt=self.salt)
         self.model_: FairModel = self.fitted_.model
         return self
@@ -158,17 +195,26 @@ class FairROC(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             hash=self.hash,
             min_class_rows=self.min_class_rows,
             missing=self.missing,
+            curve=self.curve,
+            confidence=self.confidence,
         )
+
+    @cached_property
+    def outlook_(self) -> Outlook:
+        """What to expect of new people like the fitted ones; computed on first access, at the cost of a few fits."""
+        return outlook(self._known("outlook"), LEVEL if self.confidence is None else float(self.confidence))
+
+    def _known(self, what: str) -> Fitted:
+        """The fit with its data."""
+        check_is_fitted(self, "model_")
+        if "fitted_" not in vars(self):
+            raise DataError(f"the {what} needs the training data, which a pickle does not carry; ask for it before.")
+        return self.fitted_
 
     @cached_property
     def certificate_(self) -> Certificate:
         """What the fit cost and the bound for every fair randomised score; computed on first access."""
-        check_is_fitted(self, "model_")
-        if "fitted_" not in vars(self):
-            raise DataError(
-                "the certificate needs the training data, which a pickle does not carry; ask for it before."
-            )
-        return certify(self.fitted_)
+        return certify(self._known("certificate"))
 
     def transform(
         self, scores: Any, /, *, sensitive_features: Any, ids: Any = None, random_state: Any = None
@@ -252,6 +298,11 @@ class FairROC(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             "key": self.key if ids is not None else None,
             "on_unknown_group": self.on_unknown_group,
         }
+
+
+def fit_counts(counts: ScoreCounts, epsilon: float = 0.05, **params: Any) -> FairROC:
+    """A fitted `FairROC` from counts; the parameters are its own."""
+    return FairROC(epsilon, **params).fit_counts(counts)
 
 
 def _is_table(scores: Any) -> bool:

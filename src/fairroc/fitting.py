@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from numbers import Real
@@ -13,16 +14,20 @@ import numpy as np
 
 from fairroc import draw
 from fairroc._version import __version__
-from fairroc.checks import Missing, check_epsilon, check_missing, check_norm
+from fairroc.checks import Missing, check_confidence, check_epsilon, check_missing, check_norm
 from fairroc.columns import Columns, refuse_tiny_groups, warn_small_groups
 from fairroc.core.chain import Norm
+from fairroc.core.estimate import ESTIMATES, blend
 from fairroc.core.gap import is_fair, pooled_auc, power, threshold_gap
+from fairroc.core.reference import Reference, reference_of
 from fairroc.core.roc import RocCurve
 from fairroc.core.scale import Scale, build_scale
 from fairroc.core.walk import Performance, Walk, performance, walk
+from fairroc.counts import ScoreCounts
 from fairroc.errors import DataError, warn_user
 from fairroc.model import FairModel, FitRecord, GroupRecord
 from fairroc.population import People, Population, measure, queried
+from fairroc.promise import reach
 from fairroc.solving import Goal, Solution, judged_exactly, solve
 
 DEFAULT_TIES = "order"
@@ -38,6 +43,16 @@ MOST_QUERIES = 10_000_000
 """More thresholds than this are more than scores; without queries= all scores are used."""
 
 
+CURVES = ("auto", "raw", *ESTIMATES)
+"""The sample's own curves, or an estimate of the population's; "auto": raw, and for small samples smooth."""
+
+SMALL_SAMPLE = 1000
+"""Where some class of a group has fewer rows, curve="auto" is smooth (measured: docs/unseen.md)."""
+
+BLENDS = (1.0, 0.5)
+"""Shares of an estimate in the curves that are tried, before the raw ones, until epsilon is kept."""
+
+
 @dataclass(frozen=True, slots=True)
 class Options:
     """Parameters of a fit, checked."""
@@ -50,6 +65,8 @@ class Options:
     hash: str = "xxh64"
     min_class_rows: int = 1
     missing: Missing = "error"
+    curve: str = "auto"
+    confidence: float | None = None
 
     @classmethod
     def checked(
@@ -63,11 +80,14 @@ class Options:
         hash: str = "xxh64",
         min_class_rows: Any = 1,
         missing: Missing = "error",
+        curve: str = "auto",
+        confidence: Any = None,
     ) -> Options:
         """Options from whatever a caller gives, or an error that says what must hold."""
         _one_of("method", method, METHODS)
         _one_of("ties", ties, ("draw", "order"))
         _one_of("hash", hash, ("xxh64", "blake2b"))
+        _one_of("curve", curve, CURVES)
         check_missing(missing)
         if queries is not None and not (_whole(queries) and 2 <= queries <= MOST_QUERIES):
             raise DataError(
@@ -79,6 +99,11 @@ class Options:
         if method == "froc":
             _check_froc_norm(norm)
             queries = FROC_QUERIES if queries is None else queries
+        if curve not in ("auto", "raw") and (ties == "draw" or queries is not None):
+            why = "ties='draw', which attains the raw curve's hull" if ties == "draw" else "queries"
+            raise DataError(
+                f"curve must be 'auto' or 'raw' with {why}; {curve!r} came. Take ties='order' and no queries."
+            )
         return cls(
             epsilon=check_epsilon(epsilon),
             norm=norm,
@@ -88,6 +113,8 @@ class Options:
             hash=hash,
             min_class_rows=int(min_class_rows),
             missing=missing,
+            curve=curve,
+            confidence=None if confidence is None else check_confidence(confidence),
         )
 
 
@@ -114,7 +141,8 @@ class Fitted:
     """A model together with what it was made from, for certificates and plots.
 
     ``population`` holds the curves that were worked on, ``raw`` those at all distinct scores: the same, but for a query
-    model and for very many scores.
+    model and for very many scores. ``target`` is the gap allowed among the fitted people: epsilon, or less if epsilon
+    was to hold in the population.
     """
 
     model: FairModel
@@ -122,6 +150,8 @@ class Fitted:
     people: People
     population: Population
     solution: Solution | None
+    columns: Columns | ScoreCounts
+    target: float
 
     @property
     def raw(self) -> Population:
@@ -154,28 +184,29 @@ class Fitted:
 
 
 def fit(
-    columns: Columns,
+    columns: Columns | ScoreCounts,
     options: Options,
     *,
     key: bytes | str | None = None,
     salt: int | None = None,
     date: datetime | None = None,
 ) -> Fitted:
-    """Fit the fair score to checked columns."""
+    """Fit the fair score to checked columns, or to complete counts: the same people give the same model."""
     refuse_tiny_groups(columns, options.min_class_rows)
     warn_small_groups(columns)
     people = measure(columns)
     population = people.thin if options.queries is None else queried(columns, people, options.queries)
     _warn_inverted(columns.names, population.curves)
-    goal = Goal(options.epsilon, options.norm, options.ties, options.method)
-    solution = None if _is_fair(people, goal) else solve(population, people, goal)
+    target = options.epsilon if options.confidence is None else _promised(columns, people, options, options.confidence)
+    goal = Goal(target, options.norm, options.ties, options.method)
+    solution = None if _is_fair(people, goal) else solve(population, people, goal, _estimates(columns, people, options))
     salt = draw.new_salt() if salt is None else draw.effective_salt(salt)
     model = FairModel(
         epsilon=options.epsilon,
         norm=options.norm,
         method=options.method,
         ties=options.ties if solution is None else solution.ties,
-        inner_epsilon=options.epsilon if solution is None else solution.inner_epsilon,
+        inner_epsilon=target if solution is None else solution.inner_epsilon,
         queries=options.queries,
         groups=_group_records(columns),
         kernels=() if solution is None else solution.kernels,
@@ -185,8 +216,42 @@ def fit(
         missing=options.missing,
         hash=options.hash,
         key_fingerprint=None if key is None else draw.key_fingerprint(salt, key),
+        references=_references(columns, people, solution),
+        curve="raw" if solution is None else solution.curve,
+        confidence=options.confidence,
     )
-    return Fitted(model, options, people, population, solution)
+    return Fitted(model, options, people, population, solution, columns, target)
+
+
+def _estimates(columns: Columns | ScoreCounts, people: People, options: Options) -> list[tuple[str, Population]]:
+    """Curves to try before the raw ones: estimates of the population's, whole and mixed with the raw ones."""
+    name = options.curve
+    if name == "auto":
+        small = int(columns.class_rows().min()) < SMALL_SAMPLE
+        name = "smooth" if small and options.queries is None and options.ties == "order" else "raw"
+    if name == "raw":
+        return []
+    raw = people.thin
+    curves = ESTIMATES[name](raw.curves, raw.shares, columns.class_sizes())
+    return [
+        (name if share == 1 else f"{name}, half", replace(raw, curves=blend(raw.curves, curves, share)))
+        for share in BLENDS
+    ]
+
+
+def _promised(columns: Columns | ScoreCounts, people: People, options: Options, confidence: float) -> float:
+    """The gap among the fitted people that promises epsilon in the population, or an error that says what can be."""
+    far = reach(people, columns, options.norm, confidence)
+    if far.value <= options.epsilon:
+        return options.epsilon - far.value
+    limit, times = far.limit, (far.value / max(options.epsilon, 1e-9)) ** 2
+    needed = f"about {math.ceil(times * columns.rows):,} rows" if times < 1e6 else "far more rows"
+    raise DataError(
+        f"epsilon {options.epsilon:g} cannot be promised at confidence {confidence:g} with {columns.rows:,} rows, "
+        f"whatever the score: the smallest that can is {far.value:.3f} (by {far.method}), and group {limit.group!r} "
+        f"with its {limit.rows:,} rows of label {limit.label} limits it. Take epsilon "
+        f"{math.ceil(1000 * far.value) / 1000:g} or more, a lower confidence, or {needed} like these."
+    )
 
 
 def _is_fair(people: People, goal: Goal) -> bool:
@@ -211,18 +276,26 @@ def _warn_inverted(names: tuple[str, ...], curves: tuple[RocCurve, ...]) -> None
         )
 
 
-def _group_records(columns: Columns) -> tuple[GroupRecord, ...]:
+def _group_records(columns: Columns | ScoreCounts) -> tuple[GroupRecord, ...]:
     counts = zip(columns.names, *columns.group_counts(), strict=True)
     return tuple(GroupRecord(name, int(rows), int(positives)) for name, rows, positives in counts)
 
 
-def _record(columns: Columns, population: Population, date: datetime | None) -> FitRecord:
+def _references(columns: Columns | ScoreCounts, people: People, solution: Solution | None) -> tuple[Reference, ...]:
+    """What later checks compare new scores with."""
+    samples = people.samples
+    sizes = columns.class_sizes() if columns.weighted else [None] * len(samples)
+    aucs = [None] * len(samples) if solution is None else solution.performance.group_aucs
+    return tuple(reference_of(*of_group) for of_group in zip(samples, sizes, aucs, strict=True))
+
+
+def _record(columns: Columns | ScoreCounts, population: Population, date: datetime | None) -> FitRecord:
     moment = (datetime.now(UTC) if date is None else date.astimezone(UTC)).replace(microsecond=0)
     return FitRecord(
         package=f"fairroc {__version__}",
         date=moment.isoformat().replace("+00:00", "Z"),
         rows=columns.rows,
-        weighted=columns.weights is not None,
+        weighted=columns.weighted,
         data=_fingerprint(columns.names, population),
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -17,10 +17,12 @@ from fairroc.columns import ScoreColumns, read_scores
 from fairroc.core.chain import FloatArray, IntArray, Norm
 from fairroc.core.fairmap import FairMap
 from fairroc.core.kernel import Kernel
+from fairroc.core.reference import Reference
 from fairroc.core.scale import Scale
 from fairroc.errors import DataError, warn_user
 
 if TYPE_CHECKING:
+    from fairroc.drift import Drift
     from fairroc.explaining import Explanation
 
 
@@ -49,7 +51,9 @@ class FairModel:
     """A fair score, ready to be applied, saved and loaded.
 
     ``kernels`` is empty when the original score already met epsilon: then the fair score *is* the original score,
-    bit for bit.
+    bit for bit. ``references`` holds what `check` compares new scores with; it is empty in models of old files.
+    ``curve`` names the estimate of the ROC curves that was worked on. With ``confidence``, epsilon was chosen for the
+    population: the gap among the fitted people is smaller.
     """
 
     epsilon: float
@@ -66,6 +70,9 @@ class FairModel:
     missing: Missing = "error"
     hash: str = "xxh64"
     key_fingerprint: str | None = None
+    references: tuple[Reference, ...] = ()
+    curve: str = "raw"
+    confidence: float | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -177,6 +184,104 @@ class FairModel:
 
         return explain(self, score, group, threshold=threshold, id=id, key=key, on_unknown_group=on_unknown_group)
 
+    def check(
+        self,
+        scores: Any,
+        *,
+        sensitive_features: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        pos_label: Any = None,
+        confidence: float = 0.95,
+        bootstrap: int = 1000,
+        random_state: Any = 0,
+        on_unknown_group: str | None = None,
+    ) -> Drift:
+        """Whether new people are still like those the model was fitted to: scores, groups and, with ``y``, the gap.
+
+        Parameters
+        ----------
+        scores, sensitive_features, sample_weight, pos_label : as in the fit, of new people.
+        y : labels, if known: the gap of the fair score is then measured, in expectation over the draw.
+        confidence : of intervals; if nothing moved, all tests together find something with 1 - confidence at most.
+        bootstrap, random_state : draws of the gap's narrower interval (0: none), and their seed.
+        on_unknown_group : fitted group whose treatment unknown groups get; else unknown groups are a finding.
+
+        Examples
+        --------
+        >>> from fairroc import FairROC
+        >>> rng = np.random.default_rng(0)
+        >>> sex, y = np.repeat(["f", "m"], 2000), rng.integers(0, 2, 4000)
+        >>> score = y + np.where(sex == "f", 1.0, 2.0) * rng.normal(size=4000)
+        >>> model = FairROC(epsilon=0.1, salt=1).fit(score, y, sensitive_features=sex).model_
+        >>> model.check(score[1000:3000], sensitive_features=sex[1000:3000]).drifted
+        False
+        >>> model.check(score + 0.5 * (sex == "f"), sensitive_features=sex).reasons[0][:32]
+        "the scores of group 'f' moved: a"
+        """
+        from fairroc.monitoring import Watch, check
+
+        watch = Watch.checked(
+            confidence=confidence, bootstrap=bootstrap, random_state=random_state, on_unknown_group=on_unknown_group
+        )
+        return check(self, scores, sensitive_features, y, sample_weight, pos_label, watch)
+
+    def to_sql(
+        self,
+        dialect: str,
+        *,
+        form: str | None = None,
+        table: str = "people",
+        score: str = "score",
+        group: str | Sequence[str] = "group",
+        id: str = "id",
+        id_type: str = "integer",
+        column: str | None = None,
+        function: str = "fair_score",
+        key: bytes | str | None = None,
+        on_unknown_group: str | None = None,
+    ) -> str:
+        """The transform as SQL, hash of the ids included: the same fair scores, bit for bit, where the scores live.
+
+        Parameters
+        ----------
+        dialect : {"duckdb", "spark", "postgres"}
+        form : {"query", "function"}, optional
+            "query" (DuckDB, Spark): one SELECT of all columns of ``table`` and the fair score. "function": for DuckDB a
+            table macro, for PostgreSQL a function of score, group and id. By default the first that the dialect has.
+        table : str
+            What a query reads, written into it as it is: a table, a qualified name, a subquery in brackets.
+        score, group, id : str
+            Names of columns; several group columns, in the order of the fit, mean their intersection.
+        id_type : {"integer", "text"}
+            How ids are hashed: integers as 64-bit integers, everything else as its UTF-8 text.
+        column : str, optional
+            Name of the new column (by default the score's with ``_fair``).
+        function : str
+            Name of the macro or function.
+        key : bytes or str, optional
+            The model's key, if it has one. The SQL then holds a secret.
+        on_unknown_group : str, optional
+            Fitted group whose treatment unknown groups shall get; else they are an error when the SQL runs.
+        """
+        from fairroc.sql import to_sql
+
+        self._check_key(key)
+        return to_sql(
+            self,
+            dialect,
+            form=form,
+            table=table,
+            score=score,
+            group=group,
+            id=id,
+            id_type=id_type,
+            column=column,
+            function=function,
+            key=key,
+            on_unknown_group=on_unknown_group,
+        )
+
     # -- parts of it, for callers that hold columns and uniforms already ------------------------------------------
 
     def read(self, scores: Any, sensitive_features: Any, on_unknown_group: str | None = None) -> ScoreColumns:
@@ -188,11 +293,7 @@ class FairModel:
             on_unknown_group=on_unknown_group,
             missing=self.missing,
         )
-        if columns.unknown:
-            warn_user(
-                f"{columns.unknown} of {len(columns.scores)} rows belong to groups that were not fitted; they were "
-                f"treated as group '{on_unknown_group}', for which nothing was measured on them.",
-            )
+        warn_unknown(columns.unknown, len(columns.scores), on_unknown_group)
         return columns
 
     def uniforms(
@@ -275,6 +376,15 @@ class FairModel:
         from fairroc.modelfile import load
 
         return load(path)
+
+
+def warn_unknown(unknown: int, rows: int, group: str | None) -> None:
+    """Warn if some rows are of groups that were not fitted and got the treatment of another."""
+    if unknown:
+        warn_user(
+            f"{unknown} of {rows} rows belong to groups that were not fitted; they were treated as group '{group}', "
+            "for which nothing was measured on them.",
+        )
 
 
 def _same_number(ids: int, scores: int) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from fairroc.core.kernel import Kernel
+from fairroc.core.reference import Reference
 from fairroc.core.scale import Scale
 from fairroc.errors import ModelFileError
 from fairroc.model import FairModel, FitRecord, GroupRecord
@@ -34,6 +35,8 @@ def dumps(model: FairModel) -> str:
         "queries": model.queries,
         "ties": model.ties,
         "inner_epsilon": model.inner_epsilon,
+        "curve": model.curve,
+        "confidence": model.confidence,
         "levels": model.levels,
         "missing": model.missing,
         "hash": model.hash,
@@ -47,6 +50,8 @@ def dumps(model: FairModel) -> str:
     }
     for group, kernel in zip(body["groups"], model.kernels, strict=False):
         group["kernel"] = _kernel_to_data(kernel)
+    for group, reference in zip(body["groups"], model.references, strict=False):
+        group["reference"] = _reference_to_data(reference)
     body["checksum"] = _checksum(body)
     return pretty(body) + "\n"
 
@@ -159,6 +164,23 @@ def _kernel_to_data(kernel: Kernel) -> dict[str, Any]:
     }
 
 
+def _reference_to_data(reference: Reference) -> dict[str, Any]:
+    return {
+        "edges": reference.edges.tolist(),
+        "highest": reference.highest,
+        "negatives": [_short(mass) for mass in reference.counts[:, 0].tolist()],
+        "positives": [_short(mass) for mass in reference.counts[:, 1].tolist()],
+        "sizes": [_short(size) for size in reference.sizes.tolist()],
+        "auc": reference.auc,
+        "fair_auc": reference.fair_auc,
+    }
+
+
+def _short(number: float) -> int | float:
+    """A number as it is shortest in JSON: a count without ``.0``."""
+    return int(number) if number.is_integer() and abs(number) < 2**53 else number
+
+
 def _model_from_data(body: dict[str, Any]) -> FairModel:
     _check_types(body)
     groups = tuple(GroupRecord(g["name"], g["rows"], g["positives"]) for g in body["groups"])
@@ -192,6 +214,9 @@ def _model_from_data(body: dict[str, Any]) -> FairModel:
         salt=int(body["salt"]),
         hash=body["hash"],
         key_fingerprint=body["key_fingerprint"],
+        references=_references_from_data(body["groups"]),
+        curve=body.get("curve", "raw"),
+        confidence=body.get("confidence"),
     )
 
 
@@ -207,13 +232,16 @@ _TYPES: dict[str, tuple[type, ...]] = {
     "key_fingerprint": (str, type(None)),
     "groups": (list,),
 }
-FIELDS = {*_TYPES, "format", "version", "ties", "missing", "hash", "unchanged", "scale"}
+_NEWER_TYPES: dict[str, tuple[type, ...]] = {"curve": (str,), "confidence": (int, float, type(None))}
+FIELDS = {*_TYPES, *_NEWER_TYPES, "format", "version", "ties", "missing", "hash", "unchanged", "scale"}
 _FIT_TYPES: dict[str, tuple[type, ...]] = {"package": (str,), "date": (str,), "rows": (int,), "data": (str,)}
 _GROUP_TYPES: dict[str, tuple[type, ...]] = {"name": (str,), "rows": (int,), "positives": (int,)}
 
 
 def _check_types(body: dict[str, Any]) -> None:
-    parts = [(body, _TYPES), (body["fit"], _FIT_TYPES), *((group, _GROUP_TYPES) for group in body["groups"])]
+    newer = {field: kinds for field, kinds in _NEWER_TYPES.items() if field in body}  # older files lack them
+    groups = ((group, _GROUP_TYPES) for group in body["groups"])
+    parts = [(body, _TYPES | newer), (body["fit"], _FIT_TYPES), *groups]
     for data, types in parts:
         for field, kinds in types.items():
             right = isinstance(data[field], kinds) and not isinstance(data[field], bool)
@@ -224,6 +252,29 @@ def _check_types(body: dict[str, Any]) -> None:
     _hold(not any(kernels) if body["unchanged"] else all(kernels), "an unchanged score has no kernels, any other has")
     flags = (body["unchanged"], body["fit"]["weighted"])
     _hold(all(isinstance(flag, bool) for flag in flags), "'unchanged' and 'weighted' must be true or false")
+
+
+def _references_from_data(groups: list[dict[str, Any]]) -> tuple[Reference, ...]:
+    """The groups' references; none in files written before there were any."""
+    present = ["reference" in group for group in groups]
+    _hold(all(present) or not any(present), "all groups must have a reference, or none")
+    return tuple(_reference_from_data(group["reference"], group["name"]) for group in groups) if all(present) else ()
+
+
+def _reference_from_data(data: dict[str, Any], name: str) -> Reference:
+    def hold(condition: bool, rule: str) -> None:
+        _hold(condition, f"group '{name}', reference: {rule}")
+
+    edges = _floats(data["edges"], name)
+    counts = [_floats(data[label], name) for label in ("negatives", "positives")]
+    sizes, aucs = _floats(data["sizes"], name), _floats([data["auc"], data["fair_auc"]], name)
+    highest = _floats([data["highest"]], name)[0]
+    hold(len(edges) > 0 and all(len(part) == len(edges) for part in counts), "bins need one entry in every list")
+    hold(bool((np.diff(edges) > 0).all()) and highest >= edges[-1], "edges must rise, up to the highest score")
+    hold(all(bool((part >= 0).all()) and part.sum() > 0 for part in counts), "counts must not be negative, nor all 0")
+    hold(len(sizes) == 2 and bool((sizes > 0).all()), "sizes must be two numbers above 0")
+    hold(bool(((aucs >= 0) & (aucs <= 1)).all()), "an AUC must lie in [0, 1]")
+    return Reference(edges, float(highest), np.stack(counts, axis=1), sizes, float(aucs[0]), float(aucs[1]))
 
 
 def _scale_from_data(data: dict[str, Any], levels: int) -> Scale:

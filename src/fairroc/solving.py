@@ -57,6 +57,7 @@ class Solution:
     judged: Population
     inner_epsilon: float
     ties: str
+    curve: str = "raw"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +70,19 @@ class Goal:
     method: str = "optimal"
 
 
-def solve(population: Population, people: People, goal: Goal) -> Solution:
+def solve(
+    population: Population, people: People, goal: Goal, estimates: Sequence[tuple[str, Population]] = ()
+) -> Solution:
     """The fair score at epsilon, with ties drawn or, where epsilon leaves room, in raw order.
 
-    ``population`` holds the curves to work on: the people's thin ones, or queries.
+    ``population`` holds the curves to work on: the people's thin ones, or queries. ``estimates`` are tried before, one
+    after the other: the first whose fair score keeps epsilon among the people, in raw order, is taken.
     """
     if goal.ties == "order":
+        for name, estimate in estimates:
+            found = _solve_in_order(estimate, people, goal)
+            if found is not None and _spared_share(people.thin, found) >= ORDER_SPARES:
+                return replace(found, curve=name)
         found = _solve_in_order(population, people, goal)
         spared = 0.0 if found is None else _spared_share(people.thin, found)
         if found is not None and spared >= ORDER_SPARES:

@@ -82,7 +82,7 @@ def group_pairs(groups: int) -> IntArray:
     return np.array(list(combinations(range(groups), 2)), dtype=np.intp)
 
 
-def dkw_widths(rows: IntArray, confidence: float) -> FloatArray:
+def dkw_widths(rows: IntArray | FloatArray, confidence: float) -> FloatArray:
     """(groups, 2) half widths that hold for all thresholds, groups and classes at once.
 
     Dvoretzky, Kiefer and Wolfowitz with Massart's constant (doi:10.1214/aop/1176990746), and Bonferroni over the

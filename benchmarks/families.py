@@ -1,0 +1,94 @@
+"""Synthetic people whose population is known: normal scores within every group and class, on the scale (0, 1)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit, logit
+from scipy.stats import norm
+
+from fairroc.core.roc import RocCurve
+from fairroc.population import Population
+
+Array = NDArray[Any]
+
+FINE = np.linspace(-8.0, 10.0, 9001)
+LEAST = 5
+"""People of every group and label in a sample, at least: samples with fewer are drawn anew."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """Share of all people, share of positives, mean and spread of the logits of negatives and of positives."""
+
+    share: float
+    positives: float
+    negative: tuple[float, float]
+    positive: tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Family:
+    """Groups, and the digits that scores are rounded to (None: not at all)."""
+
+    name: str
+    groups: tuple[Group, ...]
+    digits: int | None = None
+
+    def draw(self, rows: int, rng: np.random.Generator) -> tuple[Array, Array, Array]:
+        """Scores, labels and groups of so many people."""
+        shares = np.array([g.share for g in self.groups])
+        while True:
+            group = rng.choice(len(shares), rows, p=shares / shares.sum())
+            label = rng.random(rows) < np.array([g.positives for g in self.groups])[group]
+            if np.bincount(2 * group + label, minlength=2 * len(shares)).min() >= LEAST:
+                break
+        table = np.array([[g.negative, g.positive] for g in self.groups])[group, label.astype(int)]
+        score = expit(table[:, 0] + table[:, 1] * rng.standard_normal(rows))
+        return score if self.digits is None else np.round(score, self.digits), label, group
+
+    def population(self) -> Population:
+        """The exact curves, on a fine grid of thresholds, and the groups' weights."""
+        shares = np.array([g.share for g in self.groups]) / sum(g.share for g in self.groups)
+        priors = np.array([g.positives for g in self.groups])
+        negatives, positives = shares * (1 - priors), shares * priors
+        curves = tuple(self._curve(g) for g in self.groups)
+        return Population(curves, negatives / negatives.sum(), positives / positives.sum(), shares)
+
+    def _curve(self, group: Group) -> RocCurve:
+        if self.digits is None:
+            thresholds, cuts = expit(FINE), FINE
+        else:
+            steps = 10**self.digits
+            thresholds = np.arange(steps + 1) / steps
+            cuts = np.concatenate(([-np.inf], logit(thresholds[1:] - 0.5 / steps)))
+        rates = [
+            np.append(0.0, norm.sf((cuts - mean) / spread)[::-1]) for mean, spread in (group.negative, group.positive)
+        ]
+        for rate in rates:
+            rate[-1] = 1.0
+        return RocCurve(thresholds[::-1].copy(), *rates, group.positives)
+
+
+FAMILIES = {
+    family.name: family
+    for family in (
+        Family("income", (Group(0.33, 0.11, (-3.0, 1.3), (0.2, 1.5)), Group(0.67, 0.31, (-1.6, 1.5), (0.7, 1.3)))),
+        Family(
+            "recidivism", (Group(0.51, 0.52, (-0.3, 0.8), (0.4, 0.85)), Group(0.49, 0.39, (-0.75, 0.75), (-0.2, 0.85)))
+        ),
+        Family("crossing", (Group(0.5, 0.4, (-0.8, 1.6), (0.8, 0.6)), Group(0.5, 0.5, (-0.6, 0.6), (0.6, 1.5)))),
+        Family("tenths", (Group(0.4, 0.3, (-1.0, 1.0), (0.5, 1.0)), Group(0.6, 0.5, (-0.5, 1.0), (1.0, 1.2))), 1),
+        Family(
+            "three",
+            (
+                Group(0.15, 0.3, (-1.0, 1.0), (0.2, 1.0)),
+                Group(0.35, 0.4, (-0.6, 1.0), (0.8, 1.2)),
+                Group(0.5, 0.5, (-0.2, 1.2), (1.4, 1.0)),
+            ),
+        ),
+    )
+}
