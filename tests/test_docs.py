@@ -10,7 +10,19 @@ import pytest
 import sklearn
 
 DOCS = Path(__file__).parents[1] / "docs"
-PAGES = ["auditing.md", "explain.md", "frontier.md", "plots.md", "report.md", "scikit-learn.md"]
+PAGES = [
+    "auditing.md",
+    "counts.md",
+    "engines.md",
+    "explain.md",
+    "frontier.md",
+    "monitoring.md",
+    "plots.md",
+    "report.md",
+    "scikit-learn.md",
+    "sql.md",
+    "streaming.md",
+]
 
 
 @pytest.mark.filterwarnings("ignore::fairroc.errors.FairrocWarning")

@@ -21,6 +21,8 @@ LAYERS = (
         "__main__",
         "cli",
         "cli_more",
+        "cli_monitor",
+        "cli_sql",
         "progress",
         "demo",
         "report.*",
@@ -35,25 +37,36 @@ LAYERS = (
     (
         *("model", "modelfile", "fitting", "solving", "population", "certificate"),
         *("froc", "froc_report", "froc_index"),
-        *("auditing", "findings", "expectation"),
+        *("auditing", "findings", "expectation", "outlook", "promise", "folds"),
+        *("drift", "driftwords", "gapwatch", "monitoring"),
         *("tradeoff", "choosing", "ladder", "explaining", "wording"),
+        "rewriting",
+        "sql.*",
+        "tensors.models",
     ),
-    ("columns", "draw", "files", "datasets.*", "factorise", "checks", "xxh64", "sensitive", "secret"),
+    ("counts", "streaming"),
+    ("tensors.*",),
+    ("columns", "draw", "files", "batches", "datasets.*", "factorise", "checks", "xxh64", "sensitive", "secret"),
     ("core", "core.fairmap"),
     ("core.segments",),
     ("core.scale", "core.walk"),
     ("core.kernel",),
     ("core.coupling", "core.ascent", "core.tuples", "core.bound", "core.duality"),
     ("core.froc_diagnostics", "core.froc_curves"),
-    ("core.optimal", "core.froc", "core.froc_geometry", "core.froc_mixture"),
+    ("core.optimal", "core.estimate", "core.reach", "core.froc", "core.froc_geometry", "core.froc_mixture"),
+    ("core.reference", "core.twosample"),
     ("core.multiplier", "core.bands", "core.cross", "core.delong", "core.decision", "core.calibration"),
+    ("core.tally", "core.countsample"),
     ("core.sample",),
     ("core.roc", "core.gap"),
-    ("core.finder", "core.ranges", "core.sorting"),
+    ("core.finder", "core.ranges", "core.sorting", "core.gridcount"),
     ("core.chain",),
     ("errors", "_version"),
 )
-HEAVY = ["pandas", "polars", "matplotlib", "plotly", "pyspark", "torch", "scipy", "sklearn", "pyarrow"]
+HEAVY = [
+    *("pandas", "polars", "pyarrow", "duckdb", "dask", "pyspark"),
+    *("matplotlib", "plotly", "torch", "scipy", "sklearn"),
+]
 ROOT = Path(fairroc.__file__).parent
 
 

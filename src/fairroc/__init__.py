@@ -8,24 +8,28 @@ from typing import TYPE_CHECKING, Any
 from fairroc._version import __version__
 
 if TYPE_CHECKING:
-    from fairroc.auditing import Audit, audit
+    from fairroc.auditing import Audit, audit, audit_counts
     from fairroc.certificate import Certificate
     from fairroc.choosing import Choice, choose_threshold
     from fairroc.classifier import FairROCClassifier
+    from fairroc.counts import ScoreCounts
+    from fairroc.drift import Drift
     from fairroc.errors import FairrocError, FairrocWarning
-    from fairroc.estimator import FairROC
+    from fairroc.estimator import FairROC, fit_counts
     from fairroc.explaining import Explanation
     from fairroc.model import FairModel
     from fairroc.plot.frontier import FrontierDisplay
     from fairroc.plot.gap import GapDisplay
     from fairroc.plot.roc import FairROCDisplay
     from fairroc.plot.scores import ScoreDisplay
+    from fairroc.streaming import count_files
     from fairroc.tradeoff import Frontier, frontier
 
 _HOME = {
     "Audit": "auditing",
     "Certificate": "certificate",
     "Choice": "choosing",
+    "Drift": "drift",
     "Explanation": "explaining",
     "FairModel": "model",
     "FairROC": "estimator",
@@ -36,9 +40,13 @@ _HOME = {
     "Frontier": "tradeoff",
     "FrontierDisplay": "plot.frontier",
     "GapDisplay": "plot.gap",
+    "ScoreCounts": "counts",
     "ScoreDisplay": "plot.scores",
     "audit": "auditing",
+    "audit_counts": "auditing",
     "choose_threshold": "choosing",
+    "count_files": "streaming",
+    "fit_counts": "estimator",
     "frontier": "tradeoff",
 }
 
@@ -46,6 +54,7 @@ __all__ = [
     "Audit",
     "Certificate",
     "Choice",
+    "Drift",
     "Explanation",
     "FairModel",
     "FairROC",
@@ -56,10 +65,14 @@ __all__ = [
     "Frontier",
     "FrontierDisplay",
     "GapDisplay",
+    "ScoreCounts",
     "ScoreDisplay",
     "__version__",
     "audit",
+    "audit_counts",
     "choose_threshold",
+    "count_files",
+    "fit_counts",
     "frontier",
 ]
 

@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from fairroc.cli import _columns, _data_arguments, _format_argument, _json, _number, _put, _say, _whole
+from fairroc.cli_monitor import add_monitor_parser
+from fairroc.cli_sql import add_sql_parser
 from fairroc.errors import DataError
 
 __all__ = ["add_parsers"]
@@ -18,6 +20,8 @@ def add_parsers(commands: Any) -> None:
     _report_parser(commands)
     _threshold_parser(commands)
     _explain_parser(commands)
+    add_monitor_parser(commands)
+    add_sql_parser(commands)
 
 
 def _frontier_parser(commands: Any) -> None:
@@ -26,7 +30,7 @@ def _frontier_parser(commands: Any) -> None:
         help="what fairness costs at every epsilon",
         description="Writes a table with one row for each epsilon: AUC, its bound, accuracy, disparate impact, groups.",
     )
-    _data_arguments(parser)
+    _data_arguments(parser, counts=True)
     parser.add_argument(
         "--epsilons", type=_numbers, metavar="E,E,...", help="allowed gaps (default: 21, from 0 to the score's own gap)"
     )
@@ -47,7 +51,7 @@ def _report_parser(commands: Any) -> None:
         help="write a report as one HTML file that opens offline",
         description="Audit, frontier and, with --epsilon, the fit's certificate on one page with sliders.",
     )
-    _data_arguments(parser)
+    _data_arguments(parser, counts=True)
     parser.add_argument(
         "--epsilon", type=_number, metavar="E", help="allowed gap, 0 to 2; without it nothing is fitted"
     )
@@ -156,6 +160,7 @@ def _report(arguments: argparse.Namespace) -> int:
         groups=tuple(arguments.group),
         weight=arguments.weight,
         pos_label=arguments.pos_label,
+        counts=None if arguments.positives is None else (arguments.positives, arguments.negatives),
     )
     columns = _columns(arguments)
     title = Path(arguments.data).name if arguments.title is None else arguments.title

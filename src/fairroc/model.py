@@ -20,6 +20,7 @@ from fairroc.core.kernel import Kernel
 from fairroc.core.reference import Reference
 from fairroc.core.scale import Scale
 from fairroc.errors import DataError, warn_user
+from fairroc.tensors import is_tensor
 
 if TYPE_CHECKING:
     from fairroc.drift import Drift
@@ -103,10 +104,21 @@ class FairModel:
         """Fair scores on the original scale, one draw for each row.
 
         Give ``ids`` (the same id, model and key always give the same fair score) or ``random_state`` (simulation).
+        A torch tensor of scores gives a tensor on its device, see ``docs/tensors.md``.
         """
-        columns = self.read(scores, sensitive_features, on_unknown_group)
+        if is_tensor(scores):
+            from fairroc.tensors import models
+
+            fair: FloatArray = models.transform(
+                self, scores, sensitive_features, ids, random_state, key, on_unknown_group
+            )
+            return fair
+        return self.drawn(self.read(scores, sensitive_features, on_unknown_group), ids, random_state, key)
+
+    def drawn(self, columns: ScoreColumns, ids: Any, random_state: Any, key: bytes | str | None) -> FloatArray:
+        """Fair scores of checked columns, drawn by ids or from a random state."""
         if isinstance(ids, np.ndarray) and ids.dtype.kind in "iu" and ids.ndim == 1 and self.hash == "xxh64":
-            self._check_draw(len(columns.scores), ids, random_state, key)
+            self.check_draw(len(columns.scores), ids, random_state, key)
             draws = draw.IntegerDraws.of(ids, salt=self.salt, key=key)  # only those who are drawn need a number
             return self._fair(columns, draws.at)
         return self.fair_scores(
@@ -126,7 +138,7 @@ class FairModel:
     ) -> NDArray[np.int64]:
         """1 where the fair score reaches the threshold, else 0."""
         limit = _checked_threshold(threshold)
-        fair = self.transform(
+        fair: Any = self.transform(
             scores,
             sensitive_features=sensitive_features,
             ids=ids,
@@ -134,14 +146,23 @@ class FairModel:
             key=key,
             on_unknown_group=on_unknown_group,
         )
-        return (fair >= limit).astype(np.int64)
+        chosen: NDArray[np.int64] = (fair >= limit).long() if is_tensor(fair) else (fair >= limit).astype(np.int64)
+        return chosen
 
     def acceptance_rate(
         self, scores: Any, *, sensitive_features: Any, threshold: float, on_unknown_group: str | None = None
     ) -> FloatArray:
         """Probability, over the draw, that the fair score reaches the threshold; nothing is drawn."""
         limit = _checked_threshold(threshold)
-        columns = self.read(scores, sensitive_features, on_unknown_group)
+        if is_tensor(scores):
+            from fairroc.tensors import models
+
+            rate: FloatArray = models.acceptance_rate(self, scores, sensitive_features, limit, on_unknown_group)
+            return rate
+        return self.rates(self.read(scores, sensitive_features, on_unknown_group), limit)
+
+    def rates(self, columns: ScoreColumns, limit: float) -> FloatArray:
+        """Acceptance rates of checked columns at a threshold."""
         if self.scale is None:
             return (columns.scores >= limit).astype(np.float64)
         return self._map.chance(columns.scores, columns.groups, limit)
@@ -300,7 +321,7 @@ class FairModel:
         self, n: int, *, ids: Any = None, random_state: Any = None, key: bytes | str | None = None
     ) -> FloatArray:
         """One uniform number for each row, from ids or from a random state."""
-        self._check_draw(n, ids, random_state, key)
+        self.check_draw(n, ids, random_state, key)
         if ids is None:
             return draw.uniforms_from_state(random_state, n)
         uniforms = draw.uniforms_from_ids(ids, salt=self.salt, key=key, hash=self.hash)
@@ -316,7 +337,7 @@ class FairModel:
             return columns.scores.copy()
         return self._map.scores(columns.scores, columns.groups, uniforms)
 
-    def _check_draw(self, n: int, ids: Any, random_state: Any, key: bytes | str | None) -> None:
+    def check_draw(self, n: int, ids: Any, random_state: Any, key: bytes | str | None) -> None:
         """Raise unless there is one source of draws, and the key it needs."""
         if (ids is None) == (random_state is None):
             came = "neither" if ids is None else "both"
@@ -326,7 +347,7 @@ class FairModel:
             )
         if ids is not None:
             self._check_key(key)
-        if isinstance(ids, np.ndarray) and ids.ndim == 1:
+        if (isinstance(ids, np.ndarray) or is_tensor(ids)) and ids.ndim == 1:
             _same_number(len(ids), n)
 
     def _check_key(self, key: bytes | str | None) -> None:
