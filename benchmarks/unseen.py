@@ -39,7 +39,7 @@ Array = NDArray[Any]
 Triple = tuple[Array, Array, Array]
 
 FOLDER = Path(__file__).parents[1] / ".bench" / "unseen"
-EPSILONS = (0.0, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3)
+EPSILONS = (0.0, 0.02, 0.05, 0.1, 0.2, 0.3)
 ROWS = (200, 1000, 5000, 20_000)
 NEW_PEOPLE = 50_000
 HELD_OUT = 500
@@ -71,7 +71,7 @@ class Job:
     seed: int
 
     def path(self, what: str) -> Path:
-        return FOLDER / f"{self.people}-{self.rows}-{self.seed}-{what}.json"
+        return FOLDER / f"{self.people.replace('/', '-')}-{self.rows}-{self.seed}-{what}.json"
 
 
 def parts(job: Job) -> tuple[Triple, Triple] | None:

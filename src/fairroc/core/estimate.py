@@ -137,7 +137,7 @@ def _even(curve: RocCurve) -> IntArray:
 def _curve(curve: RocCurve, at: IntArray, rates: Sequence[FloatArray]) -> RocCurve:
     """The curve with given rates at some of its thresholds, and straight lines between them."""
     known = curve.share[np.concatenate(([0], at + 1))]
-    fpr, tpr = (np.interp(curve.share, known, _from_zero(rate)) for rate in rates)
+    fpr, tpr = (_from_zero(np.interp(curve.share[1:], known, _from_zero(rate))) for rate in rates)
     return RocCurve(curve.thresholds, fpr, tpr, curve.prior)
 
 

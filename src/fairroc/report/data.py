@@ -21,6 +21,7 @@ from fairroc.counts import ScoreCounts
 from fairroc.errors import FairrocWarning, warn_user
 from fairroc.findings import Audit, GroupAudit
 from fairroc.fitting import DEFAULT_TIES, Options, fit
+from fairroc.outlook import Outlook, outlook
 from fairroc.population import People, measure
 from fairroc.report.data_curves import (
     Lines,
@@ -112,7 +113,7 @@ class ReportData:
     priors, shares : each group's share of positives, and its share of all people.
     before : the original score's rates at the thresholds; ``fair``: those of the fair score at each epsilon of
         ``frontier.points``, in expectation over the draw.
-    certificate : of the fit at the epsilon asked for; None if none was.
+    certificate, outlook : of the fit at the epsilon asked for; None if none was.
     chosen : index among the frontier's points of the epsilon asked for, else of one in the middle.
     """
 
@@ -133,6 +134,7 @@ class ReportData:
     fair: tuple[Lines, ...]
     audit: Audit
     certificate: Certificate | None
+    outlook: Outlook | None
     frontier: Frontier
     chosen: int
     warnings: tuple[str, ...]
@@ -164,6 +166,7 @@ class ReportData:
             "frontier": self.frontier.to_columns(),
             "audit": audit,
             "certificate": None if self.certificate is None else self.certificate.to_dict(),
+            "new_people": None if self.outlook is None else self.outlook.to_dict(),
         }
 
 
@@ -181,6 +184,7 @@ def gather(
         audit = audit_columns(columns, asked.settings, progress=progress)
         fitted = None if asked.options is None else fit(columns, asked.options)
         certificate = None if fitted is None else certify(fitted)
+        ahead = None if fitted is None else outlook(fitted, asked.settings.confidence, progress=progress)
         people = measure(columns) if fitted is None else fitted.people
         epsilons = round_epsilons(audit.gap, asked.settings.epsilon, len(columns.names))
         plain = Options.checked(epsilon=0.0, norm=asked.norm, ties="draw", missing=asked.missing)
@@ -207,6 +211,7 @@ def gather(
         fair=fair_lines(people, grid, asked.norm, epsilons, before, fitted, solutions),
         audit=audit,
         certificate=certificate,
+        outlook=ahead,
         frontier=frontier,
         chosen=len(epsilons) // 4 if asked.settings.epsilon is None else epsilons.index(asked.settings.epsilon),
         warnings=(*kept, *_cautions(audit, people)),

@@ -39,12 +39,16 @@ def _shell(data: ReportData, source: Source, epsilon: Html) -> list[tuple[str, H
     transform = _lines(
         "fairroc transform NEW.csv", "--model model.json", shlex.join([*roles, *groups]), "--id ID -o FAIR.csv"
     )
+    known = [] if source.weight is None else ["--weight", source.weight]
+    known += [] if source.pos_label is None else ["--pos-label", source.pos_label]
+    watch = _lines("fairroc monitor NEW.csv", "--model model.json", shlex.join([*roles, *groups]), shlex.join(known))
     fair = shlex.join(["--score", f"{source.score}_fair", *label])
     norm = " --norm inf" if data.norm == "inf" else ""
     audit = _lines("fairroc audit FAIR.csv", fair, shlex.join([*groups, *more]), join([allowed, norm]))
     return [
         ("Fit the fair score on rows like these; add --key-file to make draws secret:", fit),
         ("Apply it to new rows. The same id always gets the same draw:", transform),
+        (f"Watch whether new people are like these; once labels are known, add {shlex.join(label)}:", watch),
         ("When their labels are known, look again:", audit),
     ]
 

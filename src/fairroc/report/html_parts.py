@@ -7,9 +7,10 @@ from collections.abc import Iterable
 from fairroc.certificate import Certificate
 from fairroc.core.gap import ROUNDING
 from fairroc.findings import GapInterval, GroupAudit, Interval
+from fairroc.outlook import Outlook
 from fairroc.report.data import ReportData, band_width
 from fairroc.report.html_tags import Html, join, name_of, table, tag
-from fairroc.report.text import norm_words, short, tie_words
+from fairroc.report.text import METHOD_WORDS, norm_words, outlook_text, short, tie_words
 
 FRONTIER_HEAD = ("epsilon", "gap", "AUC", "no fair score exceeds", "best accuracy", "disparate impact", "people drawn")
 
@@ -117,16 +118,22 @@ def _costs(data: ReportData) -> Html:
 
 
 def _unknown(data: ReportData) -> Iterable[str]:
-    if data.certificate is not None and not data.certificate.unchanged:
-        yield (
-            "How fair the fair score is on people not seen yet: its figures are exact expectations on these rows, and "
-            "new people will show a larger gap. Audit new rows."
-        )
+    if data.outlook is not None:
+        yield _ahead(data.outlook)
     yield "Whether the labels are right. A label that is itself biased makes every rate here wrong."
     yield "Whether equal error rates are the right aim: calibration and equal shares accepted are others, and conflict."
     widest = max(data.audit.groups, key=band_width)
     if band_width(widest) < 1:
         yield f"The rates themselves, exactly: in the least certain group they may be off by {band_width(widest):.3f}."
+
+
+def _ahead(found: Outlook) -> str:
+    """How fair the score will be on new people, as far as one can tell."""
+    about = "" if found.gap_estimate is None else f"expect a gap of about {found.gap_estimate:.3f}, and "
+    return (
+        f"How fair the fair score is on people not seen yet: {about}at {found.level:.4g} confidence no more than "
+        f"{found.upper:.3f} ({METHOD_WORDS[found.method]}). Check new rows with fairroc monitor."
+    )
 
 
 def cards(data: ReportData) -> Html:
@@ -225,6 +232,7 @@ def certificate_part(data: ReportData) -> Html:
             table("Certificate of the fit", head, rows, id="certificate"),
             table("Certificate by group", columns, groups),
             tag("p", f"Ties: {tie_words(found)} {_levels(found)}Exact expectations over the draw on these rows."),
+            *([] if data.outlook is None else [tag("p", words) for words in outlook_text(data.outlook).splitlines()]),
         ]
     )
 

@@ -12,6 +12,9 @@ if TYPE_CHECKING:  # an audit is shown without loading what a fit needs
     from fairroc.froc_report import FrocGroup, FrocReport
     from fairroc.outlook import Outlook
 
+METHOD_WORDS = {"bootstrap": "bootstrap", "dkw": "DKW, for any sample size"}
+"""How an upper limit came about."""
+
 NAME_WIDTH = 28
 """Longer group names are shortened in tables (the JSON output keeps them whole)."""
 
@@ -146,7 +149,7 @@ def outlook_text(outlook: Outlook) -> str:
         if o.gap_estimate is None
         else f"the gap will be about {o.gap_estimate:.3f} ({o.folds}-fold cross-fitting, less the folds' own noise)"
     )
-    safe = "" if o.upper_dkw is None else f", {o.upper_dkw:.3f} (DKW, for any sample size)"
+    safe = "" if o.upper_dkw is None else f", {o.upper_dkw:.3f} ({METHOD_WORDS['dkw']})"
     return "\n".join(
         [
             f"People not seen yet, of the same population: {estimate}.",
