@@ -85,8 +85,9 @@ def _parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog="fairroc",
         description="Make a trained classifier's score fair at every threshold, at the least loss of AUC.",
-        epilog="DATA is CSV (also .gz), Parquet or Arrow, by its suffix. Start with: fairroc audit DATA --score P "
-        "--label Y --group G",
+        epilog="DATA is CSV (also .gz), Parquet or Arrow, by its suffix; audit, fit and transform also take a folder "
+        "of such files or a pattern in quotes, and read large data in batches. Start with: fairroc audit DATA "
+        "--score P --label Y --group G",
     )
     parser.add_argument("--version", action="version", version=f"fairroc {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
@@ -108,7 +109,8 @@ def _audit_parser(commands: Any) -> None:
         help="how far apart the groups are at every threshold",
         description="Exit 1 if the gap exceeds epsilon.",
     )
-    _data_arguments(parser)
+    _data_arguments(parser, counts=True)
+    _stream_arguments(parser)
     parser.add_argument("--epsilon", type=_number, metavar="E", help="allowed gap; exit 1 if it is exceeded")
     parser.add_argument("--norm", default="1", metavar="P", help="distance of two ROC points: any p >= 1 or inf")
     parser.add_argument("--threshold", type=_number, metavar="T", help="also look at the one decision score >= T")
@@ -124,7 +126,8 @@ def _audit_parser(commands: Any) -> None:
 
 def _fit_parser(commands: Any) -> None:
     parser = commands.add_parser("fit", help="fit the fair score and write a model file")
-    _data_arguments(parser)
+    _data_arguments(parser, counts=True)
+    _stream_arguments(parser)
     parser.add_argument("--epsilon", type=_number, required=True, metavar="E", help="allowed gap, 0 to 2")
     parser.add_argument("--norm", default="1", metavar="1|inf", help="|dFPR| + |dTPR|, or the larger (default: 1)")
     parser.add_argument(
@@ -136,6 +139,18 @@ def _fit_parser(commands: Any) -> None:
     parser.add_argument(
         "--ties", default=None, metavar="draw|order", help="inside hull blocks: draw, or keep raw order"
     )
+    parser.add_argument(
+        "--curve",
+        default="auto",
+        metavar="NAME",
+        help="ROC curves to work on: raw, smooth, binormal, calibrated, shrunk (default: smooth for small samples)",
+    )
+    parser.add_argument(
+        "--confidence", type=_number, metavar="C", help="promise epsilon for the population, at this level such as 0.95"
+    )
+    parser.add_argument(
+        "--folds", type=_whole, default=5, metavar="K", help="of the estimate for new people; 0: none (default: 5)"
+    )
     parser.add_argument("--hash", default="xxh64", metavar="H", help="of ids: xxh64 (default) or blake2b (slower)")
     parser.add_argument(
         "--key-file", metavar="FILE", help="secret key the draws will depend on; its fingerprint is kept"
@@ -146,7 +161,7 @@ def _fit_parser(commands: Any) -> None:
 
 def _transform_parser(commands: Any) -> None:
     parser = commands.add_parser("transform", help="add a column of fair scores to a file")
-    parser.add_argument("data", metavar="DATA")
+    parser.add_argument("data", metavar="DATA", help="file, folder of files, or pattern in quotes")
     parser.add_argument("--model", required=True, metavar="MODEL", help="model file that 'fairroc fit' wrote")
     parser.add_argument("--score", required=True, metavar="P", help="column of scores")
     parser.add_argument("--group", required=True, action="append", metavar="G", help="column of groups; may repeat")
@@ -156,7 +171,10 @@ def _transform_parser(commands: Any) -> None:
     parser.add_argument("--on-unknown-group", metavar="GROUP", help="fitted group that unknown groups are treated as")
     parser.add_argument("--column", metavar="NAME", help="name of the new column (default: P_fair)")
     _format_argument(parser)
-    parser.add_argument("-o", "--output", required=True, metavar="OUT", help="file to write: CSV, Parquet or Arrow")
+    parser.add_argument("--stream", action="store_true", help="in batches, as large files are anyway")
+    parser.add_argument(
+        "-o", "--output", required=True, metavar="OUT", help="CSV, Parquet or Arrow file to write; or a folder, OUT/"
+    )
     parser.set_defaults(run=_transform)
 
 
@@ -167,7 +185,7 @@ def _froc_parser(commands: Any) -> None:
         description="Draws one index of the paper's Algorithm 1: two groups' curves, the norm boundary, its cuts and "
         "the shift. To fit by the paper's method: fairroc fit --method froc.",
     )
-    _data_arguments(parser)
+    _data_arguments(parser, counts=True)
     parser.add_argument("--epsilon", type=_number, required=True, metavar="E", help="radius of the norm set, 0 to 2")
     parser.add_argument("--queries", type=_whole, metavar="K", help="number of equidistant thresholds (default: 100)")
     parser.add_argument("--index", type=_whole, required=True, metavar="I", help="query to draw; 1 is the strictest")
@@ -178,10 +196,16 @@ def _froc_parser(commands: Any) -> None:
     parser.set_defaults(run=_froc)
 
 
-def _data_arguments(parser: argparse.ArgumentParser) -> None:
+def _data_arguments(parser: argparse.ArgumentParser, *, counts: bool = False) -> None:
+    """Where the rows are; with ``counts`` they may be aggregated."""
     parser.add_argument("data", metavar="DATA", help="CSV (also .gz), Parquet or Arrow file")
     parser.add_argument("--score", required=True, metavar="P", help="column of scores, higher means positive")
-    parser.add_argument("--label", required=True, metavar="Y", help="column of true labels: 0/1, or see --pos-label")
+    parser.add_argument(
+        "--label", required=not counts, metavar="Y", help="column of true labels: 0/1, or see --pos-label"
+    )
+    if counts:
+        parser.add_argument("--positives", metavar="N", help="of an aggregated table, instead of --label: column that")
+        parser.add_argument("--negatives", metavar="N", help="counts people of a score and group, by true label")
     parser.add_argument("--group", required=True, action="append", metavar="G", help="column of groups; may repeat")
     parser.add_argument("--weight", metavar="W", help="column of row weights")
     parser.add_argument("--pos-label", metavar="VALUE", help="the label that counts as positive")
@@ -189,6 +213,13 @@ def _data_arguments(parser: argparse.ArgumentParser) -> None:
         "--missing", choices=("error", "group"), default="error", help="rows without a group: error, or a group"
     )
     _format_argument(parser)
+
+
+def _stream_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--stream", action="store_true", help="read in batches, as large files and folders are anyway")
+    parser.add_argument(
+        "--max-distinct", type=_whole, metavar="N", help="scores kept apart when streaming (default: 2**22), see docs"
+    )
 
 
 def _format_argument(parser: argparse.ArgumentParser) -> None:
@@ -210,18 +241,19 @@ def _whole(text: str) -> int:
 
 
 def _columns(arguments: argparse.Namespace) -> Any:
-    """Checked columns of the file that the arguments name."""
+    """Checked columns of the file that the arguments name, or counts if it is an aggregated table."""
     from fairroc.columns import read_columns, take_columns
-    from fairroc.files import is_csv, numbers_from_text, read_table
+    from fairroc.files import read_table
 
+    if _aggregated(arguments):
+        return _counts(arguments)
+    if (parts := _streamed_parts(arguments)) is not None:
+        return _streamed_counts(arguments, parts)
     groups: list[str] = arguments.group
     wanted = [arguments.score, arguments.label, *groups, *([arguments.weight] if arguments.weight else [])]
     texts = groups if arguments.pos_label is None else [*groups, arguments.label]  # '1' and 'TRUE' as they stand
     table = read_table(arguments.data, columns=wanted, text_columns=texts)
-    if is_csv(arguments.data):
-        for name in dict.fromkeys([arguments.score, *([arguments.weight] if arguments.weight else [])]):
-            place = table.column_names.index(name)
-            table = table.set_column(place, name, numbers_from_text(table.column(name), name))
+    table = _with_numbers(arguments, table, [arguments.score, *([arguments.weight] if arguments.weight else [])])
     taken = take_columns(
         table,
         score=arguments.score,
@@ -237,6 +269,79 @@ def _columns(arguments: argparse.Namespace) -> Any:
         pos_label=arguments.pos_label,
         missing=arguments.missing,
     )
+
+
+def _streamed_parts(arguments: argparse.Namespace) -> Any:
+    """The files to be read in batches, where the command can and the data are many or that is asked for."""
+    from fairroc.batches import find_parts, is_large
+
+    if not hasattr(arguments, "stream"):
+        return None
+    parts = find_parts(arguments.data)
+    asked = arguments.stream or getattr(arguments, "max_distinct", None) is not None
+    one_file = parts[0].path == Path(arguments.data)
+    return parts if asked or not one_file or is_large(parts) else None
+
+
+def _streamed_counts(arguments: argparse.Namespace, parts: Any) -> Any:
+    from fairroc.progress import progress_bar
+    from fairroc.streaming import MOST_DISTINCT, TableNames, count_table
+
+    names = TableNames(arguments.score, arguments.label, tuple(arguments.group), arguments.weight)
+    with progress_bar("reading, MB") as show:
+        counts = count_table(
+            parts,
+            names,
+            pos_label=arguments.pos_label,
+            missing=arguments.missing,
+            most=MOST_DISTINCT if arguments.max_distinct is None else arguments.max_distinct,
+            progress=show,
+        )
+    return counts.complete()
+
+
+def _with_numbers(arguments: argparse.Namespace, table: Any, names: list[str]) -> Any:
+    """The table with numbers in these columns, where it comes from a file that holds text only."""
+    from fairroc.files import is_csv, numbers_from_text
+
+    for name in dict.fromkeys(names) if is_csv(arguments.data) else ():
+        place = table.column_names.index(name)
+        table = table.set_column(place, name, numbers_from_text(table.column(name), name))
+    return table
+
+
+def _aggregated(arguments: argparse.Namespace) -> bool:
+    """Whether the rows are aggregated: counts of positives and negatives instead of labels."""
+    both = [getattr(arguments, name, None) for name in ("positives", "negatives")]
+    if both == [None, None] and arguments.label is not None:
+        return False
+    if None in both or arguments.label is not None:
+        raise DataError(
+            "give either --label (one row for each person) or both --positives and --negatives (an aggregated table: "
+            "columns that count the people of each score and group)."
+        )
+    if arguments.weight is not None or arguments.pos_label is not None:
+        raise DataError("--weight and --pos-label go with --label; --positives and --negatives count people.")
+    return True
+
+
+def _counts(arguments: argparse.Namespace) -> Any:
+    """Counts from an aggregated table; what ScoreCounts.save wrote keeps its bins."""
+    from fairroc.columns import take_columns
+    from fairroc.counts import ScoreCounts, is_saved
+    from fairroc.files import read_table
+
+    groups, score, sums = arguments.group, arguments.score, [arguments.positives, arguments.negatives]
+    table = read_table(arguments.data, columns=[score, *sums, *groups], text_columns=groups)
+    if is_saved(table):
+        return ScoreCounts.load(arguments.data).complete()
+    table = _with_numbers(arguments, table, [score, *sums])
+    taken = take_columns(table, score=score, group=groups if len(groups) > 1 else groups[0])
+    hits, misses = (table.column(name) for name in sums)
+    counts = ScoreCounts.from_table(
+        taken.score, hits, misses, sensitive_features=taken.group, missing=arguments.missing
+    )
+    return counts.complete()
 
 
 def _audit(arguments: argparse.Namespace) -> int:
@@ -264,7 +369,9 @@ def _fit(arguments: argparse.Namespace) -> int:
     from fairroc.draw import read_key_file
     from fairroc.files import check_writable
     from fairroc.fitting import Options, fit
-    from fairroc.report.text import certificate_text
+    from fairroc.outlook import LEVEL, check_folds, outlook
+    from fairroc.progress import progress_bar
+    from fairroc.report.text import certificate_text, outlook_text
 
     options = Options.checked(
         epsilon=arguments.epsilon,
@@ -273,22 +380,32 @@ def _fit(arguments: argparse.Namespace) -> int:
         queries=arguments.queries,
         hash=arguments.hash,
         missing=arguments.missing,
+        curve=arguments.curve,
+        confidence=arguments.confidence,
         **({} if arguments.ties is None else {"ties": arguments.ties}),
     )
+    check_folds(arguments.folds)
     key = None if arguments.key_file is None else read_key_file(arguments.key_file)
     check_writable(arguments.output, (".json",))
     fitted = fit(_columns(arguments), options, key=key)
     certificate = certify(fitted)
+    with progress_bar("looking ahead, folds") as show:
+        ahead = outlook(fitted, arguments.confidence or LEVEL, folds=arguments.folds, progress=show)
     fitted.model.save(arguments.output)
-    _put(_json(certificate.to_dict()) if arguments.format == "json" else certificate_text(certificate))
+    if arguments.format == "json":
+        _put(_json(certificate.to_dict() | {"new_people": ahead.to_dict()}))
+    else:
+        _put(f"{certificate_text(certificate)}\n\n{outlook_text(ahead)}")
     _say(f"model written to {arguments.output}")
     return 0
 
 
 def _transform(arguments: argparse.Namespace) -> int:
     from fairroc.draw import read_key_file
-    from fairroc.files import check_writable, ids_from_text, is_csv, numbers_from_text, read_table, write_table
+    from fairroc.files import ids_from_text, is_csv, numbers_from_text, read_table, write_table
     from fairroc.model import FairModel
+    from fairroc.progress import progress_bar
+    from fairroc.rewriting import Rewriting, check_output, is_folder, transform_table
 
     if (arguments.id is None) == (arguments.seed is None):
         raise DataError(
@@ -297,10 +414,24 @@ def _transform(arguments: argparse.Namespace) -> int:
         )
     if arguments.key_file is not None and arguments.id is None:
         raise DataError("--key-file goes with --id; a seeded simulation uses no key.")
-    check_writable(arguments.output)
+    check_output(arguments.output)
     model = FairModel.load(arguments.model)
     key = None if arguments.key_file is None else read_key_file(arguments.key_file)
     column = arguments.column or f"{arguments.score}_fair"
+    arguments.stream = arguments.stream or is_folder(arguments.output)
+    if (parts := _streamed_parts(arguments)) is not None:
+        how = Rewriting(
+            score=arguments.score,
+            groups=tuple(arguments.group),
+            column=column,
+            id=arguments.id,
+            seed=arguments.seed,
+            key=key,
+            on_unknown_group=arguments.on_unknown_group,
+        )
+        with progress_bar("transforming, MB") as show:
+            rows, unknown = transform_table(model, parts, arguments.output, how, progress=show)
+        return _put_transformed(arguments, rows, unknown, column)
     table = read_table(arguments.data, text_columns=None)
     _require(arguments, table.column_names, column)
     groups, score = table.select(arguments.group), table.column(arguments.score)
@@ -315,8 +446,12 @@ def _transform(arguments: argparse.Namespace) -> int:
     uniforms = model.uniforms(table.num_rows, ids=ids, random_state=arguments.seed, key=key)
     fair = model.fair_scores(scores, uniforms)
     write_table(table.append_column(column, [fair]), arguments.output)
-    summary = {"rows": table.num_rows, "column": column, "output": str(arguments.output), "unknown": scores.unknown}
-    words = f"{table.num_rows:,} rows with fair scores in column '{column}' written to {arguments.output}"
+    return _put_transformed(arguments, table.num_rows, scores.unknown, column)
+
+
+def _put_transformed(arguments: argparse.Namespace, rows: int, unknown: int, column: str) -> int:
+    summary = {"rows": rows, "column": column, "output": str(arguments.output), "unknown": unknown}
+    words = f"{rows:,} rows with fair scores in column '{column}' written to {arguments.output}"
     _put(_json(summary) if arguments.format == "json" else words)
     return 0
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import difflib
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Sized
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
 from numbers import Real
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from typing import Any, NamedTuple, NoReturn, Protocol, TypeAlias
 
 import narwhals as nw
 import numpy as np
@@ -49,13 +49,18 @@ __all__ = [
     "both_labels",
     "checked_scores",
     "checked_weights",
+    "known_groups",
+    "one_label",
     "positive_labels",
     "read_columns",
     "read_counts",
     "read_scores",
+    "refuse_extremes",
     "refuse_tiny_groups",
     "require_columns",
+    "same_length",
     "take_columns",
+    "unknown_groups",
     "warn_small_groups",
 ]
 
@@ -200,7 +205,7 @@ def read_columns(
     score_column, label_column = as_column(scores, "scores"), as_column(y, "y")
     group_columns = sensitive_columns(sensitive_features)
     weight_column = None if sample_weight is None else as_column(sample_weight, "sample_weight")
-    rows = _same_length(scores=score_column, y=label_column, **group_columns, sample_weight=weight_column)
+    rows = same_length(scores=score_column, y=label_column, **group_columns, sample_weight=weight_column)
     if not rows:
         raise DataError("the columns must hold at least one row, got none.")
     weights = None if weight_column is None else _weights(weight_column)
@@ -219,7 +224,7 @@ def read_counts(
     """Check and convert an aggregated table: counts of positives and negatives for each score and group."""
     score_column, group_columns = as_column(scores, "scores"), sensitive_columns(sensitive_features)
     hits, misses = as_column(positives, "positives"), as_column(negatives, "negatives")
-    rows = _same_length(scores=score_column, positives=hits, negatives=misses, **group_columns)
+    rows = same_length(scores=score_column, positives=hits, negatives=misses, **group_columns)
     if not rows:
         raise DataError("the columns must hold at least one row, got none.")
     both = _counts(hits, "positives"), _counts(misses, "negatives")
@@ -249,14 +254,9 @@ def read_scores(
 
     A batch without rows is legal here: it gives empty arrays.
     """
-    known = {name: code for code, name in enumerate(names)}
-    if on_unknown_group is not None and on_unknown_group not in known:
-        raise DataError(
-            f"on_unknown_group must name a group of the model, got {on_unknown_group!r}; groups: {_quoted(names)} "
-            "(on the command line: --on-unknown-group)."
-        )
+    known = known_groups(names, on_unknown_group)
     score_column, group_columns = as_column(scores, "scores"), sensitive_columns(sensitive_features)
-    rows = _same_length(scores=score_column, **group_columns)
+    rows = same_length(scores=score_column, **group_columns)
     check_missing(missing)
     dtype = code_dtype(len(names))
     if not rows:  # an empty batch says nothing about the types of its columns
@@ -265,15 +265,30 @@ def read_scores(
     strange = [code for code, name in enumerate(found) if name not in known]
     unknown = int(np.isin(groups, strange).sum()) if strange else 0
     if unknown and on_unknown_group is None:
-        raise UnknownGroupError(
-            f"the model knows the groups {_quoted(names)}, but {unknown} of {rows} rows are of "
-            f"{_quoted(found[code] for code in strange)}. Fit again with these groups, or pass "
-            "on_unknown_group= (on the command line: --on-unknown-group) the name of the group whose treatment they "
-            "shall get. Several group columns must come in the order of the fit."
-        )
+        raise unknown_groups(names, unknown, rows, [found[code] for code in strange])
     other = known.get(on_unknown_group or "", -1)
     table = np.array([known.get(name, other) for name in found], dtype=dtype)
     return ScoreColumns(_scores(score_column), frozen(recode(groups, table)), unknown)
+
+
+def known_groups(names: Sequence[str], on_unknown_group: str | None) -> dict[str, int]:
+    """Codes of a model's groups by name, if the group that unknown ones shall be treated as is among them."""
+    known = {name: code for code, name in enumerate(names)}
+    if on_unknown_group is not None and on_unknown_group not in known:
+        raise DataError(
+            f"on_unknown_group must name a group of the model, got {on_unknown_group!r}; groups: {_quoted(names)} "
+            "(on the command line: --on-unknown-group)."
+        )
+    return known
+
+
+def unknown_groups(names: Sequence[str], unknown: int, rows: int, strange: Sequence[str]) -> UnknownGroupError:
+    """What to raise if so many rows are of strange groups."""
+    return UnknownGroupError(
+        f"the model knows the groups {_quoted(names)}, but {unknown} of {rows} rows are of {_quoted(strange)}. Fit "
+        "again with these groups, or pass on_unknown_group= (on the command line: --on-unknown-group) the name of the "
+        "group whose treatment they shall get. Several group columns must come in the order of the fit."
+    )
 
 
 def take_columns(
@@ -346,7 +361,7 @@ def refuse_tiny_groups(columns: KnowsCounts, minimum: int) -> None:
         )
 
 
-def _same_length(**columns: Column | None) -> int:
+def same_length(**columns: Sized | None) -> int:
     """Number of rows, the same in all columns."""
     lengths = {name: len(column) for name, column in columns.items() if column is not None}
     if len(set(lengths.values())) > 1:
@@ -406,14 +421,18 @@ def _numbers(column: Column, what: str, advice: str) -> FloatArray:
     else:
         numbers = _objects_to_numbers(array.astype(object), what, advice)
     if not (numbers.min() >= -LARGEST and numbers.max() <= LARGEST):
-        n, nan, inf = len(numbers), np.isnan(numbers).sum(), np.isinf(numbers).sum()
-        if nan:
-            raise DataError(f"{what} must not be missing, but {nan} of {n} are; drop or fill these rows.")
-        if inf:
-            raise DataError(f"{what} must be finite, but {inf} of {n} are infinite; drop or clip these rows.")
-        large = (np.abs(numbers) > LARGEST).sum()
-        raise DataError(f"{what} must lie within ±1e307, but {large} of {n} do not; rescale them.")
+        nan, inf, large = np.isnan(numbers), np.isinf(numbers), np.abs(numbers) > LARGEST
+        refuse_extremes(what, len(numbers), int(nan.sum()), int(inf.sum()), int(large.sum()))
     return numbers
+
+
+def refuse_extremes(what: str, n: int, nan: int, inf: int, large: int) -> NoReturn:
+    """Say which of n numbers cannot be used."""
+    if nan:
+        raise DataError(f"{what} must not be missing, but {nan} of {n} are; drop or fill these rows.")
+    if inf:
+        raise DataError(f"{what} must be finite, but {inf} of {n} are infinite; drop or clip these rows.")
+    raise DataError(f"{what} must lie within ±1e307, but {large} of {n} do not; rescale them.")
 
 
 def _objects_to_numbers(array: NDArray[Any], what: str, advice: str) -> FloatArray:
@@ -448,7 +467,7 @@ def _labels(column: Column, pos_label: Any, whole: bool = True) -> BoolArray:
         raise DataError(f"y must not be missing, but {lost} of {len(codes)} are; drop these rows.")
     found = [value.item() if isinstance(value, np.generic) else value for value in found]
     if len(found) == 1:
-        return _one_label(found[0], pos_label, len(codes), whole)
+        return one_label(found[0], pos_label, len(codes), whole)
     rows = np.bincount(codes).tolist() if len(found) > 2 else []
     return frozen(recode(codes, np.array(positive_labels(found, rows, pos_label))))
 
@@ -475,7 +494,7 @@ def positive_labels(found: Sequence[Any], rows: Sequence[int], pos_label: Any) -
     return hits
 
 
-def _one_label(value: Any, pos_label: Any, rows: int, whole: bool) -> BoolArray:
+def one_label(value: Any, pos_label: Any, rows: int, whole: bool) -> BoolArray:
     """Labels of rows that all have the same one, which only a part of a table may be."""
     if whole:
         raise DataError(

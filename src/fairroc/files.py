@@ -6,30 +6,51 @@ pyarrow is loaded when a file is read or written, not before.
 from __future__ import annotations
 
 import csv
+import glob
 import gzip
 import importlib
 import os
 import secrets
 import shutil
+import time
 import zlib
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import IO, Any, BinaryIO
 
 from fairroc.columns import require_columns
 from fairroc.errors import DataError
 
+try:
+    import fcntl
+except ImportError:  # not on this system: there, nobody cleans up after a process that was killed
+    fcntl = None  # type: ignore[assignment]
+
 __all__ = [
+    "FORMATS",
     "TABLE_SUFFIXES",
+    "check_source",
     "check_writable",
+    "csv_options",
+    "csv_source",
+    "empty_to_null",
     "ids_from_text",
     "is_csv",
+    "load_module",
     "numbers_from_text",
+    "packed",
+    "pick",
+    "read_csv_header",
     "read_table",
+    "readable",
+    "refuse_bytes",
+    "table_suffix",
+    "write_csv_rows",
     "write_table",
     "write_text_atomic",
+    "written_together",
 ]
 
 FORMATS = {
@@ -48,6 +69,9 @@ TABLE_SUFFIXES = tuple(FORMATS)
 QUOTED_ROWS = 1 << 12
 """Rows joined at once where fields need quotes: few, for their texts must fit into 2 GiB."""
 
+ABANDONED = 60
+"""Seconds after which an unfinished file that no process holds counts as left behind."""
+
 SAFE_DIGITS = 18
 """Whole numbers of so many characters fit into 64 bits, whatever they are."""
 
@@ -60,31 +84,38 @@ def read_table(
     ``columns=None`` reads all. In a CSV file the text_columns (``None``: every column) are not converted, so that
     "01" stays "01", and an empty field is a null in every column. Other files bring their own types.
     """
-    pyarrow = _load("pyarrow")
     source = Path(path)
-    kind = FORMATS[_suffix(source, TABLE_SUFFIXES)]
-    _check_source(source)
+    kind = FORMATS[table_suffix(source)]
+    check_source(source)
     wanted = None if columns is None else list(dict.fromkeys(columns))
-    try:
+    with readable(source):
         if kind == "csv":
             table = _read_csv(source, wanted, text_columns)
         else:
             table = (_read_parquet if kind == "parquet" else _read_arrow)(source, wanted)
-    except DataError:
-        raise
-    except (pyarrow.ArrowException, OSError, EOFError, zlib.error, csv.Error) as error:
-        advice = "save the file as UTF-8" if "UTF8" in str(error) else "check that the file is whole"
-        raise DataError(f"cannot read '{source}': {_one_line(error)}; {advice}.") from None
     if table.num_rows == 0:
         raise DataError(f"'{source}' must hold at least one row of data, got none.")
     return table
 
 
+@contextmanager
+def readable(path: Path) -> Iterator[None]:
+    """What goes wrong in reading a file is said in one line that names it."""
+    pyarrow = load_module("pyarrow")
+    try:
+        yield
+    except DataError:
+        raise
+    except (pyarrow.ArrowException, OSError, EOFError, zlib.error, csv.Error) as error:
+        advice = "save the file as UTF-8" if "UTF8" in str(error) else "check that the file is whole"
+        raise DataError(f"cannot read '{path}': {_one_line(error)}; {advice}.") from None
+
+
 def write_table(table: Any, path: str | os.PathLike[str]) -> None:
     """Write a ``pyarrow.Table`` in the format that the suffix names; all of it or, on failure, nothing."""
-    pyarrow = _load("pyarrow")
+    pyarrow = load_module("pyarrow")
     target = Path(path)
-    suffix = _suffix(target, TABLE_SUFFIXES)
+    suffix = table_suffix(target)
     write = {"csv": _write_csv, "parquet": _write_parquet, "arrow": _write_arrow}[FORMATS[suffix]]
     try:
         _write_atomic(target, lambda sink: write(table, sink, suffix))
@@ -111,7 +142,12 @@ def check_writable(path: str | os.PathLike[str], suffixes: Sequence[str] | None 
 
 def is_csv(path: str | os.PathLike[str]) -> bool:
     """Whether the suffix tells of a file whose values are text, without types."""
-    return FORMATS[_suffix(Path(path), TABLE_SUFFIXES)] == "csv"
+    return FORMATS[table_suffix(Path(path))] == "csv"
+
+
+def table_suffix(path: Path) -> str:
+    """The suffix that tells a table's format."""
+    return _suffix(path, TABLE_SUFFIXES)
 
 
 def _suffix(path: Path, suffixes: Sequence[str]) -> str:
@@ -121,7 +157,8 @@ def _suffix(path: Path, suffixes: Sequence[str]) -> str:
     raise DataError(f"the file name must end in one of {', '.join(suffixes)}, got '{path}'; rename it.")
 
 
-def _check_source(path: Path) -> None:
+def check_source(path: Path) -> None:
+    """Raise unless there is such a file, with something in it."""
     if path.is_dir():
         raise DataError(f"'{path}' must be a file, but it is a folder; name a file in it.")
     if not path.exists():
@@ -140,7 +177,7 @@ def _check_target(path: Path) -> None:
         raise DataError(f"cannot write '{path}': no permission to write in '{folder}'; name another folder.")
 
 
-def _pick(path: Path, wanted: Sequence[str] | None, present: Sequence[str]) -> list[str]:
+def pick(path: Path, wanted: Sequence[str] | None, present: Sequence[str]) -> list[str]:
     """The names to read; each must be there exactly once."""
     names = list(present) if wanted is None else list(wanted)
     require_columns(names, present)
@@ -151,28 +188,54 @@ def _pick(path: Path, wanted: Sequence[str] | None, present: Sequence[str]) -> l
 
 
 def _read_csv(path: Path, wanted: Sequence[str] | None, text_columns: Sequence[str] | None) -> Any:
-    pyarrow, arrow_csv = _load("pyarrow"), _load("pyarrow.csv")
-    delimiter = _delimiter(_suffix(path, TABLE_SUFFIXES))
-    present = _csv_header(path, delimiter)
-    names = _pick(path, wanted, present)
-    texts = names if text_columns is None else _pick(path, text_columns, present)
-    types = {name: pyarrow.string() for name in texts}
-    packing = "gzip" if path.name.lower().endswith(".gz") else None
-    with pyarrow.input_stream(str(path), compression=packing) as source:
-        table = arrow_csv.read_csv(
-            source,
-            parse_options=arrow_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
-            convert_options=arrow_csv.ConvertOptions(include_columns=names, column_types=types),
-        )
+    pyarrow, arrow_csv = load_module("pyarrow"), load_module("pyarrow.csv")
+    present, more = read_csv_header(path)
+    if not more:
+        raise DataError(f"'{path}' must hold at least one row of data, got none.")
+    names = pick(path, wanted, present)
+    texts = names if text_columns is None else pick(path, text_columns, present)
+    with csv_source(path) as (source, _):
+        table = arrow_csv.read_csv(source, **csv_options(path, names, {name: pyarrow.string() for name in texts}))
+    refuse_bytes(path, table.schema)
     for place, field in enumerate(table.schema):
-        if pyarrow.types.is_binary(field.type):  # pyarrow's way to say that the bytes are no UTF-8
-            raise DataError(f"column {field.name!r} of '{path}' must be UTF-8 text; save the file as UTF-8.")
         if pyarrow.types.is_string(field.type):
-            table = table.set_column(place, field.name, _empty_to_null(table.column(place)))
+            table = table.set_column(place, field.name, empty_to_null(table.column(place)))
     return table
 
 
-def _csv_header(path: Path, delimiter: str) -> list[str]:
+@contextmanager
+def csv_source(path: Path) -> Iterator[tuple[Any, Any]]:
+    """A file's text as a stream of bytes, unpacked if need be, and the file itself, which knows how far it is read."""
+    pyarrow = load_module("pyarrow")
+    with pyarrow.OSFile(str(path)) as raw:
+        if not path.name.lower().endswith(".gz"):
+            yield raw, raw
+        else:
+            with pyarrow.CompressedInputStream(raw, "gzip") as source:
+                yield source, raw
+
+
+def csv_options(path: Path, names: Sequence[str], types: Mapping[str, Any]) -> dict[str, Any]:
+    """How these columns of a CSV file are read, some of them as the given types."""
+    arrow_csv = load_module("pyarrow.csv")
+    delimiter = _delimiter(table_suffix(path))
+    return {
+        "parse_options": arrow_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
+        "convert_options": arrow_csv.ConvertOptions(include_columns=names, column_types=types),
+    }
+
+
+def refuse_bytes(path: Path, schema: Any) -> None:
+    """Raise if a column of a CSV file is binary: pyarrow's way to say that the bytes are no UTF-8."""
+    is_binary = load_module("pyarrow").types.is_binary
+    for field in schema:
+        if is_binary(field.type):
+            raise DataError(f"column {field.name!r} of '{path}' must be UTF-8 text; save the file as UTF-8.")
+
+
+def read_csv_header(path: Path) -> tuple[list[str], bool]:
+    """Names of the columns of a CSV file, and whether there are rows."""
+    delimiter = _delimiter(table_suffix(path))
     opener = gzip.open if path.name.lower().endswith(".gz") else open
     with opener(path, "rt", encoding="utf-8-sig", errors="surrogateescape", newline="") as lines:
         header = next(filter(None, csv.reader(lines, delimiter=delimiter)), None)
@@ -181,67 +244,78 @@ def _csv_header(path: Path, delimiter: str) -> list[str]:
         raise DataError(f"'{path}' must hold a header line, but it is empty.")
     if any("\udc80" <= letter <= "\udcff" for name in header for letter in name):  # undecoded bytes
         raise DataError(f"the header of '{path}' must be UTF-8 text; save the file as UTF-8.")
-    if not more:
-        raise DataError(f"'{path}' must hold at least one row of data, got none.")
-    return header
+    return header, more
 
 
-def _empty_to_null(column: Any) -> Any:
-    pyarrow, pc = _load("pyarrow"), _load("pyarrow.compute")
+def empty_to_null(column: Any) -> Any:
+    """A text column with nulls for its empty texts."""
+    pyarrow, pc = load_module("pyarrow"), load_module("pyarrow.compute")
     return pc.if_else(pc.equal(column, ""), pyarrow.scalar(None, column.type), column)
 
 
 def _read_parquet(path: Path, wanted: Sequence[str] | None) -> Any:
-    parquet = _load("pyarrow.parquet")
+    parquet = load_module("pyarrow.parquet")
     with parquet.ParquetFile(path) as file:
-        names = _pick(path, wanted, file.schema_arrow.names)
+        names = pick(path, wanted, file.schema_arrow.names)
         return file.read(columns=names).select(names)
 
 
 def _read_arrow(path: Path, wanted: Sequence[str] | None) -> Any:
     """Arrow IPC file (Feather version 2) or stream, whichever the first bytes announce."""
-    pyarrow, ipc = _load("pyarrow"), _load("pyarrow.ipc")
+    pyarrow, ipc = load_module("pyarrow"), load_module("pyarrow.ipc")
     with pyarrow.OSFile(str(path)) as source:
         is_file = source.read(6) == b"ARROW1"
         source.seek(0)
         if not is_file:
             stream = ipc.open_stream(source)
-            names = _pick(path, wanted, stream.schema.names)
+            names = pick(path, wanted, stream.schema.names)
             return stream.read_all().select(names)
         present = ipc.open_file(source).schema.names
-        names = _pick(path, wanted, present)
+        names = pick(path, wanted, present)
         chosen = sorted(present.index(name) for name in names)
         options = ipc.IpcReadOptions(included_fields=chosen)
         return ipc.open_file(source, options=options).read_all().select(names)
 
 
 def _write_csv(table: Any, sink: BinaryIO, suffix: str) -> None:
-    pyarrow, arrow_csv = _load("pyarrow"), _load("pyarrow.csv")
+    with packed(sink, suffix) as out:
+        write_csv_rows(table, out, suffix, header=True)
+
+
+def packed(sink: BinaryIO, suffix: str) -> AbstractContextManager[Any]:
+    """Where to write the text of a CSV file: through gzip if the suffix says so."""
+    return gzip.GzipFile("", "wb", fileobj=sink, mtime=0) if suffix.endswith(".gz") else nullcontext(sink)
+
+
+def write_csv_rows(table: Any, sink: Any, suffix: str, *, header: bool) -> None:
+    """Write rows of a CSV file, after its header if that is wanted."""
+    pyarrow, arrow_csv = load_module("pyarrow"), load_module("pyarrow.csv")
     for place, field in enumerate(table.schema):
         if pyarrow.types.is_dictionary(field.type):  # CSV knows no categories
             table = table.set_column(place, field.name, table.column(place).cast(field.type.value_type))
     delimiter = _delimiter(suffix)
-    plain = arrow_csv.WriteOptions(delimiter=delimiter, quoting_style="none", quoting_header="none")
-    quoted = _needs_quotes(table, delimiter)
-    with gzip.GzipFile("", "wb", fileobj=sink, mtime=0) if suffix.endswith(".gz") else nullcontext(sink) as out:
-        if quoted:
-            _write_quoted_csv(table, out, delimiter)
-        else:
-            arrow_csv.write_csv(table, out, plain)
+    if _needs_quotes(table, delimiter):
+        _write_quoted_csv(table, sink, delimiter, header)
+    else:
+        plain = arrow_csv.WriteOptions(
+            delimiter=delimiter, quoting_style="none", quoting_header="none", include_header=header
+        )
+        arrow_csv.write_csv(table, sink, plain)
 
 
 def _needs_quotes(table: Any, delimiter: str) -> bool:
     """Whether some text or name holds a quote, a delimiter or a line break."""
-    pyarrow, pc = _load("pyarrow"), _load("pyarrow.compute")
+    pyarrow, pc = load_module("pyarrow"), load_module("pyarrow.compute")
     texts = [pyarrow.array(table.column_names, pyarrow.string()), *filter(_is_text, table.columns)]
     return any(pc.any(_special(text, delimiter)).as_py() for text in texts)
 
 
-def _write_quoted_csv(table: Any, sink: Any, delimiter: str) -> None:
+def _write_quoted_csv(table: Any, sink: Any, delimiter: str, header: bool) -> None:
     """Quotes around those fields that need them; pyarrow would quote every text, and so change all fields."""
-    pyarrow, pc = _load("pyarrow"), _load("pyarrow.compute")
-    names = _quoted(pyarrow.array(table.column_names, pyarrow.string()), delimiter)
-    sink.write(f"{delimiter.join(names.to_pylist())}\n".encode())
+    pyarrow, pc = load_module("pyarrow"), load_module("pyarrow.compute")
+    if header:
+        names = _quoted(pyarrow.array(table.column_names, pyarrow.string()), delimiter)
+        sink.write(f"{delimiter.join(names.to_pylist())}\n".encode())
     for batch in table.to_batches(max_chunksize=QUOTED_ROWS):
         fields = [_quoted(pc.cast(column, pyarrow.string()), delimiter) for column in batch.columns]
         lines = pc.binary_join_element_wise(*fields, delimiter, null_handling="replace", null_replacement="")
@@ -249,23 +323,26 @@ def _write_quoted_csv(table: Any, sink: Any, delimiter: str) -> None:
 
 
 def _quoted(texts: Any, delimiter: str) -> Any:
-    pc = _load("pyarrow.compute")
+    pc = load_module("pyarrow.compute")
     inside = pc.replace_substring(texts, '"', '""')
     return pc.if_else(_special(texts, delimiter), pc.binary_join_element_wise('"', inside, '"', ""), texts)
 
 
 def _special(texts: Any, delimiter: str) -> Any:
-    return _load("pyarrow.compute").match_substring_regex(texts, f'["{delimiter}\\r\\n]')
+    return load_module("pyarrow.compute").match_substring_regex(texts, f'["{delimiter}\\r\\n]')
 
 
 def _is_text(column: Any) -> bool:
-    types = _load("pyarrow").types
+    types = load_module("pyarrow").types
     return bool(types.is_string(column.type) or types.is_large_string(column.type))
 
 
-def numbers_from_text(column: Any, name: str) -> Any:
-    """A text column as 64-bit floats; the first value that is no number is named, with its row."""
-    pyarrow, pc = _load("pyarrow"), _load("pyarrow.compute")
+def numbers_from_text(column: Any, name: str, *, before: int = 0) -> Any:
+    """A text column as 64-bit floats; the first value that is no number is named, with its row.
+
+    So many rows came ``before`` those of the column.
+    """
+    pyarrow, pc = load_module("pyarrow"), load_module("pyarrow.compute")
     if not _is_text(column):
         return column
     texts = pc.utf8_trim_whitespace(column)
@@ -274,18 +351,18 @@ def numbers_from_text(column: Any, name: str) -> Any:
     except pyarrow.ArrowInvalid:
         place = bisect_left(range(len(texts)), True, key=lambda last: not _are_numbers(texts.slice(0, last + 1)))
         raise DataError(
-            f"column {name!r} must hold numbers; row {place + 1} (counted from 1, without the header) holds "
+            f"column {name!r} must hold numbers; row {before + place + 1} (counted from 1, without the header) holds "
             f"{column[place].as_py()!r}. Mend it or name another column."
         ) from None
 
 
-def ids_from_text(column: Any) -> Any:
+def ids_from_text(column: Any, *, before: int = 0) -> Any:
     """Ids of a CSV file, where every value is text: whole 64-bit numbers without leading zeros count as integers.
 
     The type of an id then never depends on the other ids of the file, nor does its draw. Ids such as "7.0" are
     refused, as a column of floats is: they come from whole numbers, some of which are missing.
     """
-    pyarrow, pc = _load("pyarrow"), _load("pyarrow.compute")
+    pyarrow, pc = load_module("pyarrow"), load_module("pyarrow.compute")
     if not _is_text(column):
         return column
     floats = pc.match_substring_regex(column, r"\A-?[0-9]+\.0+\z")
@@ -293,9 +370,9 @@ def ids_from_text(column: Any) -> Any:
         place = pc.index(floats, True).as_py()
         raise DataError(
             f"ids must be whole numbers or text, but {pc.sum(floats).as_py()} of {len(column)} read like floats; the "
-            f"first is {column[place].as_py()!r} in row {place + 1} (counted from 1, without the header). A float id "
-            "column usually is an integer column with missing values: fill or drop those rows and write the ids "
-            "without '.0'."
+            f"first is {column[place].as_py()!r} in row {before + place + 1} (counted from 1, without the header). A "
+            "float id column usually is an integer column with missing values: fill or drop those rows and write the "
+            "ids without '.0'."
         )
     whole = pc.match_substring_regex(column, r"\A(0|-?[1-9][0-9]{0,19})\z")
     if not pc.any(whole).as_py():
@@ -307,7 +384,7 @@ def ids_from_text(column: Any) -> Any:
 
 
 def _are_numbers(texts: Any) -> bool:
-    pyarrow, pc = _load("pyarrow"), _load("pyarrow.compute")
+    pyarrow, pc = load_module("pyarrow"), load_module("pyarrow.compute")
     try:
         pc.cast(texts, pyarrow.float64())
     except pyarrow.ArrowInvalid:
@@ -316,36 +393,83 @@ def _are_numbers(texts: Any) -> bool:
 
 
 def _write_parquet(table: Any, sink: BinaryIO, suffix: str) -> None:
-    parquet = _load("pyarrow.parquet")
+    parquet = load_module("pyarrow.parquet")
     parquet.write_table(table, sink)
 
 
 def _write_arrow(table: Any, sink: BinaryIO, suffix: str) -> None:
-    ipc = _load("pyarrow.ipc")
+    ipc = load_module("pyarrow.ipc")
     with ipc.new_file(sink, table.schema) as writer:
         writer.write_table(table)
 
 
 def _write_atomic(path: Path, write: Callable[[BinaryIO], object]) -> None:
-    """Write beside the target, then move over it; a link is followed, the old file's mode is kept."""
-    _check_target(path)
-    target = path.resolve()
-    beside = target.parent / f".{target.name}.{secrets.token_hex(4)}.tmp"
+    """Write all of a file or, on failure, nothing."""
+    with written_together() as begin, begin(path) as sink:
+        write(sink)
+
+
+@contextmanager
+def written_together() -> Iterator[Callable[[Path], AbstractContextManager[BinaryIO]]]:
+    """Give a function that opens a new file for writing. The files appear when all are written and on disk; on failure
+    none does. Each is written beside its target; a link is followed, the mode of an old file is kept."""
+    pending: list[tuple[Path, Path]] = []
+    with ExitStack() as locks:
+
+        @contextmanager
+        def begin(path: Path) -> Iterator[BinaryIO]:
+            _check_target(path)
+            target = path.resolve()
+            _remove_abandoned(target)
+            beside = target.parent / f".{target.name}.{secrets.token_hex(4)}.tmp"
+            with _writing(path), beside.open("xb") as sink:
+                pending.append((beside, target))
+                _lock(locks.enter_context(beside.open("rb")))
+                yield sink
+                sink.flush()
+                os.fsync(sink.fileno())
+
+        try:
+            yield begin
+            for beside, target in pending:
+                with _writing(target):
+                    if target.exists():
+                        shutil.copymode(target, beside)
+                    beside.replace(target)
+        finally:
+            for beside, _ in pending:
+                beside.unlink(missing_ok=True)
+
+
+@contextmanager
+def _writing(path: Path) -> Iterator[None]:
     try:
-        with beside.open("xb") as sink:
-            write(sink)
-            sink.flush()
-            os.fsync(sink.fileno())
-        if target.exists():
-            shutil.copymode(target, beside)
-        beside.replace(target)
+        yield
     except OSError as error:
         raise DataError(f"cannot write '{path}': {_one_line(error)}; nothing was changed.") from None
-    finally:
-        beside.unlink(missing_ok=True)
 
 
-def _load(name: str) -> Any:
+def _remove_abandoned(target: Path) -> None:
+    """Remove what a process that was killed left beside a target: old, and locked by nobody."""
+    if fcntl is None:
+        return
+    for left in target.parent.glob(f".{glob.escape(target.name)}.????????.tmp"):
+        with suppress(OSError), left.open("rb") as file:
+            if time.time() - left.stat().st_mtime > ABANDONED and _lock(file):
+                left.unlink()
+
+
+def _lock(file: IO[bytes]) -> bool:
+    """Lock a file until it is closed, where the system can; whether nobody else had it locked."""
+    if fcntl is not None:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return False
+    return True
+
+
+def load_module(name: str) -> Any:
     """A module of pyarrow, at the time of its use; typed Any, for stubs exist on some machines only."""
     return importlib.import_module(name)
 
