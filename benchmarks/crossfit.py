@@ -148,7 +148,7 @@ def job(name: str, title: str, seed: int) -> list[Outcome]:
         for arm, people, fit_scores, test_scores in scored(models(seed)[title], fit, test, seed):
             columns = read_columns(test_scores, test.y, sensitive_features=test.groups)
             for epsilon in EPSILONS:
-                post = FairROC(epsilon, salt=1).fit(fit_scores, people.y, sensitive_features=people.groups)
+                post = FairROC(epsilon, curve="raw", salt=1).fit(fit_scores, people.y, sensitive_features=people.groups)
                 found = measure(expected_columns(post.model_, columns)).exact
                 gap = threshold_gap(found.curves, 1.0).value
                 auc = pooled_auc(found.curves, found.weights0, found.weights1)

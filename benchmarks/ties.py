@@ -218,7 +218,8 @@ def outcome(case: Case, seed: int, epsilon: float, ties: str, thresholds: int) -
     fit = case.calibration
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        post = FairROC(epsilon, ties=ties, salt=1).fit(fit.scores, fit.labels, sensitive_features=fit.groups)
+        post = FairROC(epsilon, ties=ties, curve="raw", salt=1)
+        post.fit(fit.scores, fit.labels, sensitive_features=fit.groups)
     values = measured(post, case.test, thresholds=thresholds if main else thresholds // 2, draws=10 if main else 4)
     values["fallback"] = float(not post.model_.unchanged and post.model_.ties != ties)
     if main:

@@ -317,7 +317,7 @@ def test_large_ties_hide_nothing_in_thinned_curves(monkeypatch: pytest.MonkeyPat
 
 def test_warnings_point_at_the_line_that_called() -> None:
     """Not into the package, however deep the reason was found."""
-    scores, labels, groups = continuous(400, 11)
+    scores, labels, groups = continuous(120, 11)
     with pytest.warns(FairrocWarning) as seen:
         FairROC(epsilon=0.02, ties="order").fit(-scores, labels, sensitive_features=groups)
     assert len(seen) >= 2

@@ -36,9 +36,13 @@ NAIVE = Entry("naive numpy, model of 1,000 blocks", "reference", "NaiveTransform
 THOUSAND = Entry("fairroc, model of 1,000 blocks", "fairroc", "Loaded", ("predict",))
 ORDER = Entry("fairroc, default", "fairroc", "Post", ("fit", "predict"), {"epsilon": 0.05, "ties": "order"})
 DRAW = Entry('fairroc, ties="draw"', "fairroc", "Post", ("fit", "predict"), {"epsilon": 0.05, "ties": "draw"})
+BINNED = tuple(
+    Entry(f'fairroc, counted in bins of {bits} bits, ties="draw"', "fairroc", "Binned", ("fit",), {"bits": bits})
+    for bits in (20, 24)
+)
 
 REFERENCES = (ROC_CURVE, SEARCH, NAIVE)
-OWN = (THOUSAND, ORDER, DRAW)
+OWN = (THOUSAND, ORDER, DRAW, *BINNED)
 
 
 def _fair(epsilon: float, ties: str, *asks: str, **options: Any) -> Entry:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from benchmarks.harness.catalogue import DRAW, NAIVE, ORDER, ROC_CURVE, SEARCH, THOUSAND, Entry
+from benchmarks.harness.catalogue import BINNED, DRAW, NAIVE, ORDER, ROC_CURVE, SEARCH, THOUSAND, Entry
 
 SPARE_MEMORY = 32e6
 """Bytes that a call may hold beyond its input and output."""
@@ -40,6 +40,10 @@ def goals(records: Records, rows: int) -> list[Goal]:
         _ratio("transform, default, against one np.searchsorted", found, SEARCH, ORDER, "predict", 2.0),
         _ratio("transform, 1,000 blocks, against one np.searchsorted", found, SEARCH, THOUSAND, "predict", 2.0),
         _ratio("transform, 1,000 blocks, against naive numpy, same model", found, NAIVE, THOUSAND, "predict", 8.0),
+        *(
+            _ratio(f"fit {entry.title[9:]}, against roc_curve per group", found, ROC_CURVE, entry, "fit", bound)
+            for entry, bound in zip(BINNED, (40.0, 35.0), strict=True)
+        ),
         *(_memory(f"extra memory of fit, {entry.title[9:]}", found, entry, "fit") for entry in (ORDER, DRAW)),
         *(
             _memory(f"extra memory of transform, {entry.title[9:]}", found, entry, "predict")

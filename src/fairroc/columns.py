@@ -125,6 +125,14 @@ class Columns:
         mass, squares = (np.bincount(cell, part**k, 2 * len(self.names)) for k in (1, 2))
         return (mass**2 / np.where(squares > 0, squares, 1.0)).reshape(-1, 2)
 
+    def class_people(self) -> FloatArray:
+        """(groups, 2) people by group and label: whole weights count people, others tell as much as so many; O(n)."""
+        if self.weights is None or bool((self.weights != np.floor(self.weights)).any()):
+            return self.class_sizes()
+        cell = 2 * self.groups.astype(np.intp) + self.labels
+        people: FloatArray = np.bincount(cell, self.weights, 2 * len(self.names)).astype(np.float64).reshape(-1, 2)
+        return people
+
     @cached_property
     def _cells(self) -> NDArray[np.intp]:
         """(groups, 2) number of rows by group and label, whatever their weight."""

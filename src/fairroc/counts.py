@@ -20,9 +20,11 @@ from numpy.typing import NDArray
 from fairroc.checks import Missing
 from fairroc.columns import Columns, TableColumns, both_labels, read_columns, read_counts
 from fairroc.core.chain import BoolArray, FloatArray, freeze
+from fairroc.core.gridcount import MOST_CELLS, RankBins, edge_counts, grid_counts
 from fairroc.core.sorting import packing, sorted_rows
 from fairroc.errors import DataError
 from fairroc.files import check_writable, read_table, write_table
+from fairroc.tensors import is_tensor
 
 __all__ = ["LEAST_BITS", "MOST_BITS", "CountArray", "ScoreCounts", "bin_edges", "is_saved"]
 
@@ -76,28 +78,69 @@ class ScoreCounts:
         sample_weight: Any = None,
         pos_label: Any = None,
         missing: Missing = "error",
+        bits: int | None = None,
     ) -> ScoreCounts:
         """Count rows, all or a part of a table; the parameters are those of `FairROC` and its ``fit``.
+
+        With ``bits`` the same as ``binned(bits)`` of the exact counts, but nothing is sorted: many times as fast.
+        Torch tensors are counted on their device, see ``docs/tensors.md``.
 
         >>> counts = ScoreCounts.from_rows([0.5, 0.5, 0.9], [0, 1, 1], sensitive_features=["a", "a", "b"])
         >>> counts.names, counts.scores[0].tolist(), counts.negatives[0].tolist(), counts.positives[0].tolist()
         (('a', 'b'), [0.5], [1], [1])
         """
-        return cls.from_columns(
-            read_columns(
-                scores,
-                y,
-                sensitive_features=sensitive_features,
-                sample_weight=sample_weight,
-                pos_label=pos_label,
-                missing=missing,
-                whole=False,
-            )
+        if bits is not None:
+            _check_bits(bits)
+        if is_tensor(scores):
+            return cls._from_tensors(scores, y, sensitive_features, sample_weight, pos_label, missing, bits)
+        columns = read_columns(
+            scores,
+            y,
+            sensitive_features=sensitive_features,
+            sample_weight=sample_weight,
+            pos_label=pos_label,
+            missing=missing,
+            whole=False,
         )
+        return cls.from_columns(columns, bits)
 
     @classmethod
-    def from_columns(cls, columns: Columns) -> ScoreCounts:
-        """Count checked columns. O(n) for most scores, O(n log n) at worst."""
+    def _from_tensors(
+        cls, scores: Any, y: Any, features: Any, weight: Any, pos_label: Any, missing: Missing, bits: int | None
+    ) -> ScoreCounts:
+        """Count tensors where they are; those on the host by numpy, in the same memory."""
+        from fairroc.tensors import GroupCodes, counting, door
+
+        on_host = scores.device.type == "cpu"
+        if on_host and not isinstance(features, GroupCodes):
+            return cls.from_rows(
+                door.host_array(scores, "scores"),
+                door.host_array(y, "y") if is_tensor(y) else y,
+                sensitive_features=door.host_features(features),
+                sample_weight=door.host_array(weight, "sample_weight") if is_tensor(weight) else weight,
+                pos_label=pos_label,
+                missing=missing,
+                bits=bits,
+            )
+        if weight is not None:
+            raise DataError(
+                "sample_weight must be left out with GroupCodes and for rows counted on a device: sums of weights "
+                "would depend on it. Pass scores.cpu() and the weights and groups of the rows on the host."
+            )
+        rows = door.read_rows(scores, y, features, pos_label, missing)
+        if on_host:
+            both, groups = (part.numpy() for part in (rows.labels, rows.groups))
+            return cls.from_columns(Columns(rows.scores.numpy(), both, groups, rows.names, None), bits)
+        if bits is None:
+            return _made(rows.names, [(*cells, None) for cells in counting.exact_cells(rows)], False, None)
+        binned = counting.binned_cells(rows, int(bits))
+        return _made(rows.names, [(*cells, spread) for cells, spread in binned], False, int(bits))
+
+    @classmethod
+    def from_columns(cls, columns: Columns, bits: int | None = None) -> ScoreCounts:
+        """Count checked columns. O(n) for most scores and for bins, O(n log n) at worst."""
+        if bits is not None:
+            return _counted_in_bins(columns, int(bits)) or cls.from_columns(columns).binned(bits)
         pack = None if columns.weighted else packing(columns.scores)
         if pack is None:
             mass = np.ones(columns.rows, dtype=np.int64) if columns.weights is None else columns.weights
@@ -213,6 +256,10 @@ class ScoreCounts:
         sizes = [part.sum() ** 2 / max((part**2).sum(), np.finfo(float).tiny) for part in both]
         return np.array(sizes, dtype=np.float64).reshape(-1, 2)
 
+    def class_people(self) -> FloatArray:
+        """The same: weighted counts have fractions, or they would be counts."""
+        return self.class_sizes()
+
     @property
     def _parts(self) -> list[CountArray]:
         """Negatives and positives of the first group, of the second and so on."""
@@ -263,8 +310,7 @@ class ScoreCounts:
 
         Cutting twice is cutting to the coarser at once, and it does not matter whether one merges before or after.
         """
-        if not isinstance(bits, Integral) or isinstance(bits, bool) or not LEAST_BITS <= bits <= MOST_BITS:
-            raise DataError(f"bits must be a whole number from {LEAST_BITS} to {MOST_BITS}; {bits!r} came.")
+        _check_bits(bits)
         if self.bits is not None and self.bits <= bits:
             return self
         parts = []
@@ -335,6 +381,25 @@ class ScoreCounts:
             return cls.from_arrow(read_table(path))
         except DataError as error:
             raise DataError(f"'{path}': {error}") from None
+
+
+def _check_bits(bits: Any) -> None:
+    if not isinstance(bits, Integral) or isinstance(bits, bool) or not LEAST_BITS <= int(bits) <= MOST_BITS:
+        raise DataError(f"bits must be a whole number from {LEAST_BITS} to {MOST_BITS}; {bits!r} came.")
+
+
+def _counted_in_bins(columns: Columns, bits: int) -> ScoreCounts | None:
+    """Counts in bins without sorting; None where weights or too many bins stand against it."""
+    bins, count = RankBins.over(*columns.score_range, bits), len(columns.names)
+    if columns.weighted or 2 * count * bins.size > MOST_CELLS:
+        return None
+    both = grid_counts(columns.scores, columns.labels, columns.groups, count, bins, bins.size)
+    spread = both.sum(axis=1) > edge_counts(columns.scores, columns.groups, count, bins)
+    edges, parts = bins.edges(), []
+    for (negatives, positives), wide in zip(both, spread, strict=True):
+        used = np.flatnonzero(negatives + positives)
+        parts.append((edges[used], negatives[used], positives[used], wide[used]))
+    return _made(columns.names, parts, False, bits)
 
 
 def is_saved(table: Any) -> bool:

@@ -22,6 +22,7 @@ from fairroc.fitting import DEFAULT_TIES, Fitted, Options, fit
 from fairroc.model import FairModel
 from fairroc.outlook import LEVEL, Outlook, outlook
 from fairroc.secret import SecretParameter
+from fairroc.tensors import is_tensor
 
 ROUTED: dict[str, Any] = {"scores": UNUSED, "sensitive_features": True}
 """Requested from pipelines and searches as they come; scores are what a method is about and no metadata."""
@@ -144,6 +145,16 @@ class FairROC(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if y is None:
             raise DataError("fit requires y to be passed, but the target y is None; pass the labels.")
         options = self.checked_options()
+        if is_tensor(scores):
+            counts = ScoreCounts.from_rows(
+                scores,
+                y,
+                sensitive_features=sensitive_features,
+                sample_weight=sample_weight,
+                pos_label=self.pos_label,
+                missing=self.missing,
+            )
+            return self.fit_counts(counts)
         columns = read_columns(
             scores,
             y,

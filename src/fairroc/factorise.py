@@ -7,7 +7,7 @@ are one value where one column of objects mixes them.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from itertools import count
 from typing import Any, TypeAlias
 
@@ -27,6 +27,7 @@ __all__ = [
     "as_text",
     "code_dtype",
     "count_codes",
+    "cross_names",
     "frozen",
     "group_codes",
     "no_value",
@@ -107,15 +108,20 @@ def group_codes(
     for other, texts in parts[1:]:
         codes, pairs = _factorise_integers(codes.astype(np.intp) * len(texts) + other)
         rows = [(*rows[pair // len(texts)], texts[pair % len(texts)]) for pair in pairs]
+    names = cross_names(rows)
+    rank = {name: code for code, name in enumerate(names)}
+    table = np.array([rank[" & ".join(row)] for row in rows], dtype=code_dtype(len(names)))
+    return frozen(recode(codes, table)), names
+
+
+def cross_names(rows: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
+    """Sorted names of groups: the texts of their columns joined."""
     tuples: dict[str, tuple[str, ...]] = {}
     for row in rows:
         name = " & ".join(row)
         if tuples.setdefault(name, row) != row:
             raise DataError(f"the groups {tuples[name]} and {row} would both be called {name!r}; rename their values.")
-    names = tuple(sorted(tuples))
-    rank = {name: code for code, name in enumerate(names)}
-    table = np.array([rank[" & ".join(row)] for row in rows], dtype=code_dtype(len(names)))
-    return frozen(recode(codes, table)), names
+    return tuple(sorted(tuples))
 
 
 def _texts(column: Column, what: str, missing: Missing, advice: str) -> tuple[IntArray, list[str]]:

@@ -16,8 +16,9 @@ from fairroc import draw
 from fairroc._version import __version__
 from fairroc.checks import Missing, check_confidence, check_epsilon, check_missing, check_norm
 from fairroc.columns import Columns, refuse_tiny_groups, warn_small_groups
+from fairroc.core.bands import largest_gap
 from fairroc.core.chain import Norm
-from fairroc.core.estimate import ESTIMATES, blend
+from fairroc.core.estimate import ESTIMATES, blend, flattened, smooth
 from fairroc.core.gap import is_fair, pooled_auc, power, threshold_gap
 from fairroc.core.reference import Reference, reference_of
 from fairroc.core.roc import RocCurve
@@ -26,7 +27,7 @@ from fairroc.core.walk import Performance, Walk, performance, walk
 from fairroc.counts import ScoreCounts
 from fairroc.errors import DataError, warn_user
 from fairroc.model import FairModel, FitRecord, GroupRecord
-from fairroc.population import People, Population, measure, queried
+from fairroc.population import People, Population, measure, queried, thinned_population
 from fairroc.promise import reach
 from fairroc.solving import Goal, Solution, judged_exactly, solve
 
@@ -51,6 +52,14 @@ SMALL_SAMPLE = 1000
 
 BLENDS = (1.0, 0.5)
 """Shares of an estimate in the curves that are tried, before the raw ones, until epsilon is kept."""
+
+
+DIP = 0.4
+"""A block of scores of an estimated curve is drawn, not kept in raw order, if it dips farther below the hull than so
+many deviations of the raw curve."""
+
+HULL_GAIN, HULL_POINTS = 0.003, 2048
+"""Ties are drawn if the hulls of smooth curves, at so many points, gain more AUC than this."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,11 +204,13 @@ def fit(
     refuse_tiny_groups(columns, options.min_class_rows)
     warn_small_groups(columns)
     people = measure(columns)
-    population = people.thin if options.queries is None else queried(columns, people, options.queries)
-    _warn_inverted(columns.names, population.curves)
+    population = worked_on(columns, people, options)
+    _warn_inverted(columns.names, people.thin.curves)
     target = options.epsilon if options.confidence is None else _promised(columns, people, options, options.confidence)
-    goal = Goal(target, options.norm, options.ties, options.method)
-    solution = None if _is_fair(people, goal) else solve(population, people, goal, _estimates(columns, people, options))
+    goal, solution = Goal(target, options.norm, options.ties, options.method), None
+    if not _is_fair(people, goal):
+        goal = replace(goal, ties=settled_ties(columns, people, options))
+        solution = solve(population, people, goal, estimates_of(columns, people, options))
     salt = draw.new_salt() if salt is None else draw.effective_salt(salt)
     model = FairModel(
         epsilon=options.epsilon,
@@ -223,34 +234,70 @@ def fit(
     return Fitted(model, options, people, population, solution, columns, target)
 
 
-def _estimates(columns: Columns | ScoreCounts, people: People, options: Options) -> list[tuple[str, Population]]:
+def worked_on(columns: Columns | ScoreCounts, people: People, options: Options) -> Population:
+    """The curves to work on where no estimate is: the people's, or queries."""
+    return people.thin if options.queries is None else queried(columns, people, options.queries)
+
+
+def settled_ties(columns: Columns | ScoreCounts, people: People, options: Options) -> str:
+    """How to treat ties: as asked for, but not in raw order where that misleads, with a warning.
+
+    Where the population's own curve dips below its hull, raw order loses what a draw attains, for new people too. A
+    smooth estimate tells; the sample's curve dips by chance.
+    """
+    if options.ties == "draw" or options.queries is not None:
+        return options.ties
+    thin = thinned_population(people.thin, HULL_POINTS)
+    curves = smooth(thin.curves, thin.shares, columns.class_people())
+    gain = float(thin.shares @ [curve.hull.auc - curve.auc for curve in curves])
+    if gain <= HULL_GAIN:
+        return options.ties
+    warn_user(
+        "ties are drawn: the order of scores misleads, as even smooth ROC curves lie below their hulls, by "
+        f"{gain:.3f} of AUC on average. ties='draw' (--ties draw) says that draws are fine."
+    )
+    return "draw"
+
+
+def chosen_curve(columns: Columns | ScoreCounts, options: Options) -> str:
+    """The curves to work on, "auto" settled."""
+    if options.curve != "auto":
+        return options.curve
+    small = columns.class_people().min() < SMALL_SAMPLE
+    return "smooth" if small and options.queries is None and options.ties == "order" else "raw"
+
+
+def estimates_of(columns: Columns | ScoreCounts, people: People, options: Options) -> list[tuple[str, Population]]:
     """Curves to try before the raw ones: estimates of the population's, whole and mixed with the raw ones."""
-    name = options.curve
-    if name == "auto":
-        small = int(columns.class_rows().min()) < SMALL_SAMPLE
-        name = "smooth" if small and options.queries is None and options.ties == "order" else "raw"
+    name = chosen_curve(columns, options)
     if name == "raw":
         return []
     raw = people.thin
-    curves = ESTIMATES[name](raw.curves, raw.shares, columns.class_sizes())
+    sizes = columns.class_people()
+    curves = ESTIMATES[name](raw.curves, raw.shares, sizes)
+    mixed = [(share, blend(raw.curves, curves, share)) for share in BLENDS]
     return [
-        (name if share == 1 else f"{name}, half", replace(raw, curves=blend(raw.curves, curves, share)))
-        for share in BLENDS
+        (name if share == 1 else f"{name}, half", replace(raw, curves=flattened(part, sizes, DIP)))
+        for share, part in mixed
     ]
 
 
 def _promised(columns: Columns | ScoreCounts, people: People, options: Options, confidence: float) -> float:
     """The gap among the fitted people that promises epsilon in the population, or an error that says what can be."""
+    most = largest_gap(power(options.norm))
+    if options.epsilon >= most:
+        return options.epsilon
     far = reach(people, columns, options.norm, confidence)
     if far.value <= options.epsilon:
         return options.epsilon - far.value
+    least = min(math.ceil(1000 * far.value) / 1000, most)
     limit, times = far.limit, (far.value / max(options.epsilon, 1e-9)) ** 2
     needed = f"about {math.ceil(times * columns.rows):,} rows" if times < 1e6 else "far more rows"
     raise DataError(
         f"epsilon {options.epsilon:g} cannot be promised at confidence {confidence:g} with {columns.rows:,} rows, "
-        f"whatever the score: the smallest that can is {far.value:.3f} (by {far.method}), and group {limit.group!r} "
+        f"whatever the score: the smallest that can is {least:g} (by {far.method}), and group {limit.group!r} "
         f"with its {limit.rows:,} rows of label {limit.label} limits it. Take epsilon "
-        f"{math.ceil(1000 * far.value) / 1000:g} or more, a lower confidence, or {needed} like these."
+        f"{least:g} or more, a lower confidence, or {needed} like these."
     )
 
 

@@ -13,6 +13,9 @@ from fairroc.counts import CountArray, ScoreCounts
 EXPANDED = 1_000_000
 """Counts of at most this many people are split person by person, evenly; larger ones cell by cell, at random."""
 
+FEW = 10_000
+"""Of those, classes of at most this many people are split person by person too: at random a part might get nobody."""
+
 
 def split(
     people: Columns | ScoreCounts, count: int, seed: int
@@ -30,11 +33,21 @@ def split(
 
 def _split_rows(columns: Columns, count: int, rng: np.random.Generator) -> Iterator[tuple[Columns, Columns]]:
     order = rng.permutation(columns.rows)
+    if columns.rows <= EXPANDED:
+        order = _in_turn(columns)[order]
     cell = 2 * columns.groups[order].astype(np.intp) + columns.labels[order]
+    if columns.weights is not None:
+        cell = 2 * cell + (columns.weights[order] > 0)  # rows of weight 0 by themselves: every part needs others
     fold = np.empty(columns.rows, dtype=np.intp)
     fold[order[np.argsort(cell, kind="stable")]] = np.arange(columns.rows) % count
     for part in range(count):
         yield _rows(columns, np.flatnonzero(fold != part)), _rows(columns, np.flatnonzero(fold == part))
+
+
+def _in_turn(columns: Columns) -> IntArray:
+    """All rows in an order that depends on who they are alone: however they came, the parts are the same."""
+    weights = () if columns.weights is None else (columns.weights,)
+    return np.lexsort((*weights, columns.scores, columns.labels, columns.groups))
 
 
 def _rows(columns: Columns, index: IntArray) -> Columns:
@@ -57,6 +70,10 @@ def _split_counts(
 
 def _shares(cells: CountArray, count: int, weighted: bool, rng: np.random.Generator) -> CountArray:
     """(count, k) how many of every cell fall into each part; a weighted cell is one row and stays whole."""
+    if not weighted and (people := int(cells.sum())) <= FEW:
+        cell = np.repeat(np.arange(len(cells)), cells)
+        places = rng.permutation(people) % count * len(cells) + cell
+        return np.bincount(places, minlength=count * len(cells)).reshape(count, -1)
     if not weighted:
         found: CountArray = rng.multinomial(cells, np.full(count, 1.0 / count)).T
         return found

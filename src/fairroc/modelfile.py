@@ -246,6 +246,8 @@ def _check_types(body: dict[str, Any]) -> None:
         for field, kinds in types.items():
             right = isinstance(data[field], kinds) and not isinstance(data[field], bool)
             _hold(right, f"'{field}' must be {' or '.join(kind.__name__ for kind in kinds)}, not {data[field]!r}")
+    confidence = body.get("confidence")
+    _hold(confidence is None or 0 < confidence < 1, f"'confidence' must lie between 0 and 1, not {confidence!r}")
     strange = sorted(set(body) - FIELDS)
     _hold(not strange, f"unknown field {strange[:1]}")
     kernels = ["kernel" in group for group in body["groups"]]

@@ -20,7 +20,7 @@ from fairroc.core.walk import walk
 from fairroc.counts import ScoreCounts
 from fairroc.errors import DataError
 from fairroc.expectation import treated
-from fairroc.fitting import Fitted, Options, fit
+from fairroc.fitting import Fitted, Options, chosen_curve, fit
 from fairroc.folds import split
 from fairroc.model import FairModel
 from fairroc.population import measure
@@ -98,11 +98,7 @@ def outlook(
     smallest = int(columns.class_rows().min())
     reason = "none was asked for" if not folds else "a class of a single row cannot be split" if smallest < 2 else None
     folds = 0 if reason else min(folds, smallest)
-    found = (
-        cross_fitted(columns, replace(fitted.options, epsilon=fitted.target, confidence=None), folds, progress)
-        if folds
-        else None
-    )
+    found = cross_fitted(columns, _options_of_folds(fitted), folds, progress) if folds else None
     return Outlook(
         level=confidence,
         gap=gap,
@@ -119,6 +115,12 @@ def outlook(
         rows=columns.rows,
         rows_to_halve=4 * columns.rows,
     )
+
+
+def _options_of_folds(fitted: Fitted) -> Options:
+    """What was asked for, whatever a part of the people would make of it."""
+    curve = chosen_curve(fitted.columns, fitted.options)
+    return replace(fitted.options, epsilon=fitted.target, curve=curve, confidence=None, min_class_rows=1)
 
 
 def cross_fitted(

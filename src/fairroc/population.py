@@ -11,6 +11,7 @@ import numpy as np
 from fairroc.columns import BoolArray, Columns
 from fairroc.core.chain import FloatArray
 from fairroc.core.countsample import TallySample
+from fairroc.core.gridcount import Steps, grid_counts
 from fairroc.core.roc import (
     RocCurve,
     curve_from_counts,
@@ -97,6 +98,10 @@ def queried(data: Columns | ScoreCounts, people: People, queries: int) -> Popula
     grid = query_thresholds(*data.score_range, queries)
     if isinstance(data, ScoreCounts):
         return replace(people.thin, curves=tuple(query_counts(*part, grid) for part in _group_cells(data)))
+    if not data.weighted:
+        count = len(data.names)
+        both = grid_counts(data.scores, data.labels, data.groups, count, Steps(grid), len(grid)).astype(np.float64)
+        return replace(people.thin, curves=tuple(curve_from_counts(grid, *part) for part in both))
     return replace(people.thin, curves=tuple(query_curve(*rows, grid) for rows in _group_rows(data)))
 
 

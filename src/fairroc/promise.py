@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -41,7 +42,8 @@ class Limit:
 class Reach:
     """How far the population's gap can exceed that of the fitted people, for any monotone score, at some level.
 
-    ``dkw`` holds for any sample size (None for weighted rows), ``bootstrap`` for large samples, and is narrower.
+    ``dkw`` holds for any sample size (None for weighted rows), ``bootstrap`` for large samples, and is narrower. Both
+    hold what counts in bins may hide.
     ``method`` names the one to rely on: DKW where some class has fewer than 50 rows.
     """
 
@@ -65,10 +67,13 @@ def reach(people: People, columns: Columns | ScoreCounts, norm: Norm, confidence
     else:
         noises = [even_noise(sample.thin, *sample.totals) for sample in people.samples]
     rng = np.random.default_rng(SEED)
-    sharp = sharp_reach(noises, norm, draws=DRAWS, rng=rng, confidence=confidence)
+    binned = people.error * (2 if norm == 1 else 1)
+    sharp = sharp_reach(noises, norm, draws=DRAWS, rng=rng, confidence=confidence) + binned
     widths = dkw_widths(sizes, confidence)
-    safe = None if columns.weighted else float(safe_reach(widths, norm).max())
-    g, label = divmod(int(np.argmax(widths)), 2)
-    limit = Limit(columns.names[g], label, int(rows[g, label]), float(widths[g, label]), 4 * int(rows[g, label]))
+    safe = None if columns.weighted else float(safe_reach(widths, norm).max()) + binned
+    g, label = divmod(int(np.argmin(sizes)), 2)
+    known = int(rows[g, label])
+    halved = max(4 * known, math.ceil(2 * math.log(2 * sizes.size / (1.0 - confidence))))  # widths end at 1
+    limit = Limit(columns.names[g], label, known, float(widths[g, label]), halved)
     small = safe is not None and int(rows.min()) < SMALL_CLASS
     return Reach(confidence, safe, sharp, "dkw" if small else "bootstrap", limit)

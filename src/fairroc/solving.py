@@ -11,7 +11,7 @@ from fairroc.core.coupling import Levels, couple
 from fairroc.core.froc import Froc, froc
 from fairroc.core.froc_curves import coherent_curves
 from fairroc.core.gap import ROUNDING
-from fairroc.core.kernel import Kernel, drawn_kernel, ordered_kernel
+from fairroc.core.kernel import Kernel, drawn_kernel, one_person, ordered_kernel
 from fairroc.core.optimal import optimal
 from fairroc.core.roc import all_thresholds
 from fairroc.core.walk import Performance, Walk, drawn_shares, performance, walk
@@ -28,7 +28,7 @@ so steps are not guessed from it; below a quarter the price is out of proportion
 ORDER_REFINED = 3
 """Halvings of the last step of the ladder, back towards epsilon."""
 
-ORDER_SPARES = 0.05
+ORDER_SPARES = 0.2
 """Keeping the raw order must spare this share of people a draw, or it costs AUC for nothing (scores of few points)."""
 
 COARSE, COARSE_ALL = 1 << 12, 1 << 13
@@ -191,7 +191,10 @@ def _search_in_order(population: Population, judged: Population, goal: Goal) -> 
 def _solve_ordered(population: Population, judged: Population, goal: Goal, inner: float) -> Solution:
     """Raw order kept at one internal epsilon, with what it does to the judged people."""
     levels = _levels(population, inner, goal)
-    kernels = tuple(ordered_kernel(c, levels.u[:, g], levels.v[:, g]) for g, c in enumerate(population.curves))
+    kernels = tuple(
+        ordered_kernel(curve, levels.u[:, g], levels.v[:, g], one_person(seen))
+        for g, (curve, seen) in enumerate(zip(population.curves, judged.curves, strict=True))
+    )
     return _solution(judged, levels, kernels, goal, inner)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -20,8 +20,8 @@ from fairroc.core.tuples import tuple_gap
 from fairroc.core.walk import all_points, drawn_shares, walk
 from fairroc.counts import ScoreCounts
 from fairroc.errors import DataError, FairrocWarning, warn_user
-from fairroc.fitting import Options
-from fairroc.population import People, Population, measure, queried
+from fairroc.fitting import Options, estimates_of, settled_ties, worked_on
+from fairroc.population import People, Population, measure
 from fairroc.solving import Goal, Solution, judged_exactly, solve
 
 __all__ = ["Frontier", "FrontierGroup", "FrontierPoint", "frontier", "frontier_of"]
@@ -185,20 +185,23 @@ def frontier_of(
     refuse_tiny_groups(columns, options.min_class_rows)
     warn_small_groups(columns)
     people = measure(columns) if people is None else people
-    population = people.thin if options.queries is None else queried(columns, people, options.queries)
+    population = worked_on(columns, people, options)
     before = _before(columns, people, options)
     if wanted is None:
         wanted = tuple(np.unique(np.linspace(0.0, before.gap, DEFAULT_EPSILONS)).tolist())
     limit = _bounds(people.thin, options, wanted) if bound else lambda _: None
-    points = []
+    points, estimates = [], estimates_of(columns, people, options)
+    ties = settled_ties(columns, people, options) if wanted[0] < before.gap else options.ties
     for i, epsilon in enumerate(wanted):
-        found = None if before.gap <= epsilon + ROUNDING else _solved(population, people, options, epsilon)
+        goal = Goal(epsilon, options.norm, ties, options.method)
+        found = None if before.gap <= epsilon + ROUNDING else _solved(population, people, goal, estimates)
         if found is not None and solutions is not None:
             solutions[epsilon] = found
         points.append(_point(columns, people, replace(options, epsilon=epsilon), before, found, limit(i)))
         if progress is not None:
             progress(i + 1, len(wanted))
-    _warn_drawn(options, points)
+    if ties == options.ties:
+        _warn_drawn(options, points)
     return Frontier(options.norm, options.method, options.ties, columns.rows, before, tuple(points))
 
 
@@ -236,10 +239,12 @@ def _before(columns: Columns | ScoreCounts, people: People, options: Options) ->
     return _figures(columns, exact, options, fpr, tpr, nobody)
 
 
-def _solved(population: Population, people: People, options: Options, epsilon: float) -> Solution:
+def _solved(
+    population: Population, people: People, goal: Goal, estimates: Sequence[tuple[str, Population]]
+) -> Solution:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FairrocWarning)  # one warning for all epsilons follows
-        return solve(population, people, Goal(epsilon, options.norm, options.ties, options.method))
+        return solve(population, people, goal, estimates)
 
 
 def _point(

@@ -106,6 +106,29 @@ def blend(raw: Sequence[RocCurve], estimates: Sequence[RocCurve], share: float) 
     return tuple(found)
 
 
+def flattened(curves: Sequence[RocCurve], sizes: FloatArray, chance: float) -> tuple[RocCurve, ...]:
+    """Curves without the points of hull blocks that lie farther below the hull than chance would have it.
+
+    There the order of scores misleads: people of the block are to be drawn, which attains the hull, and nobody else.
+    ``chance`` is in units of the deviation of two samples' difference inside the block. A curve without such blocks
+    comes back as it is.
+    """
+    return tuple(_flat(curve, pair, chance) for curve, pair in zip(curves, sizes, strict=True))
+
+
+def _flat(curve: RocCurve, sizes: FloatArray, chance: float) -> RocCurve:
+    corners = curve.corners
+    below = curve.hull.at(curve.u) - (curve.tpr - curve.fpr)
+    depth = np.maximum.reduceat(below, corners[:-1])
+    spread = np.sqrt(np.diff(curve.u[corners]) / 2 * (1.0 / sizes).sum())
+    deep = np.repeat(depth > chance * spread, np.diff(corners))  # of every point from the first on
+    kept = np.append(~deep, True)
+    kept[corners] = True
+    if kept.all():
+        return curve
+    return RocCurve(curve.thresholds[kept[1:]], curve.fpr[kept], curve.tpr[kept], curve.prior)
+
+
 Prepared: TypeAlias = tuple[RocCurve, FloatArray, FloatArray, FloatArray, IntArray]
 
 

@@ -35,6 +35,7 @@ class Lottery:
         outcome = np.concatenate(outcomes)
         size = np.bincount(owner, minlength=begins[-1])
         first = np.cumsum(size + 1) - size - 1  # a row's bounds: 0, the cumulated sums, the last of which is 1
+        self.row_first = np.append(first, len(owner) + len(size))
         slot = np.arange(len(owner)) + owner
         self.bounds = np.zeros(len(owner) + len(size))
         self.outcome = np.zeros(len(owner) + len(size), dtype=np.intp)
@@ -128,10 +129,7 @@ class FairMap:
 
     def chance(self, scores: FloatArray, groups: NDArray[np.signedinteger[Any]], threshold: float) -> FloatArray:
         """Probability that the fair score reaches a threshold."""
-        place = self.scale.to_place(threshold)
-        level = int(np.clip(place, 0, self.tables[0].shape[1] - 1))
-        before = np.concatenate([table[:, :level].sum(axis=1) for table in self.tables])
-        there = np.concatenate([table[:, level] for table in self.tables])
+        by_block = self.block_chance(threshold)
         rate = np.empty(len(scores))
         for begin in range(0, len(rate), CHUNK):
             part = slice(begin, begin + CHUNK)
@@ -140,8 +138,21 @@ class FairMap:
             self._in_order(found, scores[part], fair)
             drawn = np.flatnonzero(np.isnan(fair))
             rate[part] = fair >= threshold
-            rate[begin + drawn] = self._chance(self.block.take(found.take(drawn)), place, before, there)
+            rate[begin + drawn] = by_block.take(self.block.take(found.take(drawn)))
         return rate
+
+    def block_chance(self, threshold: float) -> FloatArray:
+        """The same of each block, if its people are drawn."""
+        place, levels = self.scale.to_place(threshold), self.tables[0].shape[1]
+        if place < 0 or place >= levels:
+            return np.full(len(self.row), float(place >= levels))
+        level = int(place)
+        before = np.concatenate([table[:, :level].sum(axis=1) for table in self.tables])
+        there = np.concatenate([table[:, level] for table in self.tables])
+        begin, end = self._part(np.arange(len(self.row)), np.full(len(self.row), level))
+        share = np.clip(ratio(place - level - begin, end - begin, place - level >= begin), 0.0, 1.0)
+        rate: FloatArray = before[self.row] + share * there[self.row]
+        return np.minimum(rate, 1.0)
 
     def _in_order(self, found: IntArray, scores: FloatArray, out: FloatArray) -> None:
         """Fair scores of people who keep their order, NaN of all others."""
@@ -158,19 +169,6 @@ class FairMap:
             place += begin
         place += level
         return place
-
-    def _chance(self, block: IntArray, place: float, before: FloatArray, there: FloatArray) -> FloatArray:
-        """Probability of a place up to ``place`` in blocks that are drawn; by row, that of earlier levels (``before``)
-        and of the place's level (``there``)."""
-        levels = self.tables[0].shape[1]
-        if place < 0 or place >= levels:
-            return np.full(len(block), float(place >= levels))
-        level = int(place)
-        begin, end = self._part(block, np.full(len(block), level))
-        share = np.clip(ratio(place - level - begin, end - begin, place - level >= begin), 0.0, 1.0)
-        row = self.row.take(block)
-        rate: FloatArray = before[row] + share * there[row]
-        return np.minimum(rate, 1.0)
 
     def _part(self, block: IntArray, level: IntArray) -> tuple[FloatArray, FloatArray]:
         """The part of a level that a block lands in: its own part, or all of it."""

@@ -147,11 +147,12 @@ def drawn_kernel(curve: RocCurve, u: FloatArray, v: FloatArray) -> Kernel:
     )
 
 
-def ordered_kernel(curve: RocCurve, u: FloatArray, v: FloatArray) -> Kernel:
+def ordered_kernel(curve: RocCurve, u: FloatArray, v: FloatArray, person: float = 0.0) -> Kernel:
     """Kernel onto levels (u, v) that keeps the raw order wherever transport does not act.
 
     Drawn are only people whom transport can move, scores that lie across the border of two levels, and scores that many
     people share. Transport lowers the raw curve, not the hull, to the target: no more of it than is needed.
+    ``person`` is the least width in u of one person: the steps of an estimated curve do not tell.
     """
     steps = poolings(np.interp(u, curve.u, curve.tpr - curve.fpr), u, v)
     cells = len(u) - 1
@@ -160,7 +161,7 @@ def ordered_kernel(curve: RocCurve, u: FloatArray, v: FloatArray) -> Kernel:
     last = np.maximum(np.clip(np.searchsorted(u, end, side="left") - 1, 0, cells - 1), first)
     pooled = pooled_cells(cells, steps)
     moved = pooled[first] | pooled[last]
-    alone = (last > first) | (~moved & (end - begin > max(PIECE, FEW * _one_person(curve))))
+    alone = (last > first) | (~moved & (end - begin > max(PIECE, FEW * max(person, one_person(curve)))))
     piece = np.where(moved, -1.0, np.floor(begin / PIECE))
     new = np.concatenate(([True], alone[1:] | alone[:-1] | (first[1:] != first[:-1]) | (piece[1:] != piece[:-1])))
     head = np.flatnonzero(new)
@@ -186,7 +187,7 @@ def ordered_kernel(curve: RocCurve, u: FloatArray, v: FloatArray) -> Kernel:
     )
 
 
-def _one_person(curve: RocCurve) -> float:
+def one_person(curve: RocCurve) -> float:
     """Width in u of one person of the rarer class, as far as the curve's steps tell."""
     return float(max(steps[steps > 0].min() for steps in (np.diff(curve.fpr), np.diff(curve.tpr))))
 

@@ -1,0 +1,124 @@
+"""Count rows by group, label and bin of the score, without sorting them: one pass in blocks that stay in the cache."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairroc.core.chain import BoolArray, FloatArray, IntArray
+
+BLOCK = 1 << 15
+"""Rows worked on at once, unless there are more bins than rows in a block."""
+
+MOST_CELLS = 1 << 21
+"""Cells of all groups, labels and bins together for which counting is faster than sorting."""
+
+BELOW = np.int64((1 << 63) - 1)
+"""All bits but the sign."""
+
+Bins = Callable[[FloatArray], IntArray]
+
+
+def grid_counts(
+    scores: FloatArray, labels: BoolArray, groups: NDArray[np.integer[Any]], count: int, bins: Bins, size: int
+) -> IntArray:
+    """(count, 2, size) number of rows of each of ``count`` groups, label and bin from 0 to ``size - 1``. O(n)."""
+    kinds, small = 2 * count, np.dtype(np.int16 if 2 * count < 1 << 15 else np.intp)
+    total = np.zeros(kinds * size, dtype=np.intp)
+    step = max(BLOCK, min(len(total), 1 << 18))
+    for begin in range(0, len(scores), step):
+        part = slice(begin, begin + step)
+        cell = bins(scores[part])
+        kind: NDArray[np.integer[Any]] = groups[part].astype(small)
+        kind += kind
+        kind += labels[part]
+        cell *= kinds
+        cell += kind
+        total += np.bincount(cell, minlength=len(total))
+    return np.ascontiguousarray(total.reshape(size, count, 2).transpose(1, 2, 0))
+
+
+def edge_counts(scores: FloatArray, groups: NDArray[np.integer[Any]], count: int, bins: RankBins) -> IntArray:
+    """(count, bins) number of rows of each group whose score is the lower edge of its bin. O(n)."""
+    total = np.zeros(count * bins.size, dtype=np.intp)
+    for begin in range(0, len(scores), BLOCK):
+        part = scores[begin : begin + BLOCK]
+        rows = np.flatnonzero(bins.at_edge(part))
+        if len(rows):
+            cell = bins(part[rows]) + groups[begin + rows].astype(np.intp) * bins.size
+            np.add.at(total, cell, 1)
+    return total.reshape(count, bins.size)
+
+
+class Steps:
+    """``Steps(thresholds)(x)`` is ``searchsorted(thresholds, x, side="right") - 1`` for x from the first threshold on.
+
+    The bin is guessed as if the thresholds were equidistant, compared with its neighbours, and searched for where that
+    does not settle it.
+
+    >>> Steps(np.array([0.0, 0.5, 1.0]))(np.array([0.0, 0.4, 0.5, 1.0, 7.0])).tolist()
+    [0, 0, 1, 2, 2]
+    """
+
+    def __init__(self, thresholds: FloatArray) -> None:
+        self.lower, self.upper = thresholds, np.append(thresholds[1:], np.inf)
+        low, high = thresholds[[0, -1]]
+        with np.errstate(over="ignore"):
+            unit = np.float64(len(thresholds) - 1) / (high - low) if high > low else np.float64(0.0)
+        self.per_unit = float(unit) if np.isfinite(unit) else 0.0
+
+    def __call__(self, x: FloatArray) -> IntArray:
+        guess = x - self.lower[0]
+        guess *= self.per_unit
+        if len(guess) and not guess.max() < len(self.lower):
+            np.minimum(guess, len(self.lower) - 1, out=guess)
+        found: IntArray = guess.astype(np.intp)
+        off = self.lower.take(found) > x
+        off |= self.upper.take(found) <= x
+        wrong = np.flatnonzero(off)
+        if len(wrong):
+            found[wrong] = np.searchsorted(self.lower, x[wrong], side="right") - 1
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class RankBins:
+    """Bins by the first ``bits`` bits of a score's rank among all doubles, numbered from that of the lowest score."""
+
+    bits: int
+    first: int
+    size: int
+    signed: bool
+
+    @classmethod
+    def over(cls, low: float, high: float, bits: int) -> RankBins:
+        """Those that scores from ``low`` to ``high`` can lie in."""
+        first, last = (int(rank) >> (64 - bits) for rank in ranks(np.array([low, high])))
+        return cls(bits, first, last - first + 1, low <= 0)
+
+    def __call__(self, scores: FloatArray) -> IntArray:
+        """Numbers of the scores' bins."""
+        found: IntArray = (ranks(scores) if self.signed else scores.view(np.int64)) >> (64 - self.bits)
+        found -= self.first
+        return found
+
+    def edges(self) -> FloatArray:
+        """Lower edge of every bin."""
+        rank = (np.arange(self.size, dtype=np.int64) + self.first) << (64 - self.bits)
+        return np.where(rank < 0, rank ^ BELOW, rank).view(np.float64) + 0.0
+
+    def at_edge(self, scores: FloatArray) -> BoolArray:
+        """Whether scores are the lower edges of their bins."""
+        rank = ranks(scores) if self.signed else scores.view(np.int64)
+        found: BoolArray = (rank & ((1 << (64 - self.bits)) - 1)) == 0
+        return found
+
+
+def ranks(scores: FloatArray) -> NDArray[np.int64]:
+    """Place among all doubles by size, as a signed number; -0.0 is 0.0."""
+    word = (scores + 0.0).view(np.int64)
+    return np.where(word < 0, word ^ BELOW, word)
