@@ -38,6 +38,9 @@ __all__ = [
 CHUNK, HOST_CHUNK = 1 << 24, 1 << 16
 """Rows worked on at once: enough for any device, few enough that what is between input and output stays small."""
 
+FEW = 16
+"""Up to here comparing with each number is faster than counting, where all rows would add to the same few places."""
+
 NARROW = 1 << 16
 """Whole numbers within a range of this many are counted, others sorted."""
 
@@ -267,6 +270,9 @@ def _factorised(column: Tensor, what: str) -> tuple[Tensor, list[Any], list[int]
     low, high = (int(end) for end in torch.aminmax(column))
     if high - low >= NARROW:
         return _sorted_out(column)
+    if high - low < FEW:
+        sizes = [int((column == value).sum()) for value in range(low, high + 1)]
+        return (column - low).to(torch.int32), list(range(low, high + 1)), sizes
     codes = torch.empty(len(column), dtype=torch.int32, device=column.device)
     total = torch.zeros(high - low + 1, dtype=torch.int64, device=column.device)
     step = HOST_CHUNK if column.device.type == "cpu" else CHUNK
