@@ -62,6 +62,9 @@ RIVALS = ("FairProjection-CE", "FairProjection-KL", "error-parity")
 RIVAL_EPSILONS = (0.0, 0.05, 0.1)
 """error-parity is slow; FairProjection takes its own tolerances."""
 
+SAME = 1e-4
+"""Smaller differences of AUC are none."""
+
 GAPS = (0.05, 0.075, 0.1, 0.125, 0.15, 0.2, 0.25, 0.3)
 
 
@@ -206,16 +209,22 @@ def gathered(people: str, rows: int, seeds: int) -> dict[str, dict[int, Array]]:
     return found
 
 
-def report(sets: Sequence[str], sizes: Sequence[int], seeds: int, base: str = "default") -> str:
-    """Markdown: AUC of the default less that of every other method, at equal gap."""
-    lines: list[str] = []
+@dataclass(frozen=True)
+class Against:
+    """The default's advantage over one method at equal gaps, on one set and size."""
+
+    people: str
+    rows: int
+    method: str
+    seeds: int
+    gain: Array
+    error: Array
+
+
+def compared(sets: Sequence[str], sizes: Sequence[int], seeds: int, base: str = "default") -> list[Against]:
+    """The default against every other method, wherever three seeds or more have both."""
+    found = []
     for rows in sizes:
-        head = " | ".join(f"{gap:g}" for gap in GAPS)
-        lines += [
-            f"\n### {rows:,} rows\n",
-            f"| set | {base} against | seeds | {head} |",
-            "|---|---|---|" + "---|" * len(GAPS),
-        ]
         for people in sets:
             every = gathered(people, rows, seeds)
             for name, points in every.items():
@@ -225,8 +234,43 @@ def report(sets: Sequence[str], sizes: Sequence[int], seeds: int, base: str = "d
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore")
                     gain, error = advantage(*(np.stack([part[k] for k in both]) for part in (every[base], points)))
-                cells = [_cell(*pair) for pair in zip(gain, error, strict=True)]
-                lines.append(f"| {people} | {name} | {len(both)} | " + " | ".join(cells) + " |")
+                found.append(Against(people, rows, name, len(both), gain, error))
+    return found
+
+
+def summary(cells: Sequence[Against]) -> str:
+    """Markdown: for every size and method, in how many places the default is above, even and below."""
+    lines = [
+        "| rows | default against | sets | mean | above | even | below | below most |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for rows in sorted({cell.rows for cell in cells}):
+        for method in (*METHODS, *RIVALS):
+            mine = [cell for cell in cells if cell.rows == rows and cell.method == method]
+            if not mine:
+                continue
+            gain, error = (np.concatenate([getattr(cell, name) for cell in mine]) for name in ("gain", "error"))
+            known = ~np.isnan(gain)
+            above, below = (int((sign * gain[known] > 2 * error[known] + SAME).sum()) for sign in (1, -1))
+            worst = min(mine, key=lambda cell: np.nanmin(cell.gain, initial=0.0))
+            at = "" if not below else f"{worst.people}: {1000 * np.nanmin(worst.gain):+.1f}"
+            mean = f"{1000 * gain[known].mean():+.1f}" if known.any() else ""
+            even = int(known.sum()) - above - below
+            lines.append(f"| {rows:,} | {method} | {len(mine)} | {mean} | {above} | {even} | {below} | {at} |")
+    return "\n".join(lines)
+
+
+def details(cells: Sequence[Against]) -> str:
+    """Markdown: AUC of the default less that of every other method, at equal gap, in thousandths."""
+    lines: list[str] = []
+    for rows in sorted({cell.rows for cell in cells}):
+        head = " | ".join(f"{gap:g}" for gap in GAPS)
+        lines += [f"\n## {rows:,} rows\n", f"| set | default against | seeds | {head} |"]
+        lines.append("|---|---|---|" + "---|" * len(GAPS))
+        for cell in cells:
+            if cell.rows == rows:
+                numbers = " | ".join(_cell(*pair) for pair in zip(cell.gain, cell.error, strict=True))
+                lines.append(f"| {cell.people} | {cell.method} | {cell.seeds} | {numbers} |")
     return "\n".join(lines)
 
 
@@ -261,7 +305,8 @@ def main(arguments: Iterable[str] | None = None) -> None:
             for done, _ in enumerate(pool.map(run, tasks), 1):
                 print(f"\r{done} of {len(tasks)}", end="", file=sys.stderr, flush=True)
         print(file=sys.stderr)
-    print(report(sets, chosen.rows, chosen.seeds))
+    cells = compared(sets, chosen.rows, chosen.seeds)
+    print(f"{summary(cells)}\n{details(cells)}")
 
 
 if __name__ == "__main__":

@@ -202,7 +202,7 @@ def test_weighted_rows_have_no_dkw_limit():
     assert found.upper_dkw is None
     assert "weight" in found.dkw_reason
     assert found.upper == found.upper_bootstrap
-    even = outlook(fitted(replace(SMALL, weights=np.full(SMALL.rows, 3.0)), epsilon=0.1), folds=2)
+    even = outlook(fitted(replace(SMALL, weights=np.full(SMALL.rows, 0.75)), epsilon=0.1), folds=2)
     plain = outlook(fitted(SMALL, epsilon=0.1), folds=2)
     assert even.upper_bootstrap == pytest.approx(plain.upper_bootstrap, rel=1e-9)
 

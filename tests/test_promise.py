@@ -93,7 +93,7 @@ def test_nobody_is_drawn_for_the_smallness_of_a_step(curve):
 @pytest.mark.parametrize("curve", ESTIMATED)
 def test_a_fit_to_estimates_tells_how_small_a_person_is(curve, monkeypatch):
     """Drawn are no more people than levels have borders: nobody has a score of another."""
-    monkeypatch.setattr("fairroc.fitting.ESTIMATE_CHANCE", 100.0)  # no block is drawn on purpose
+    monkeypatch.setattr("fairroc.fitting.DIP", 100.0)  # no block is drawn on purpose
     done = fitted(normal_rows(6, n=700), epsilon=0.3, curve=curve)
     assert done.model.curve.startswith(curve)
     for seen, kernel in zip(done.raw.curves, done.model.kernels, strict=True):

@@ -28,7 +28,7 @@ so steps are not guessed from it; below a quarter the price is out of proportion
 ORDER_REFINED = 3
 """Halvings of the last step of the ladder, back towards epsilon."""
 
-ORDER_SPARES = 0.2
+ORDER_SPARES = 0.05
 """Keeping the raw order must spare this share of people a draw, or it costs AUC for nothing (scores of few points)."""
 
 COARSE, COARSE_ALL = 1 << 12, 1 << 13

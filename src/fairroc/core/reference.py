@@ -11,8 +11,9 @@ from fairroc.core.multiplier import even_steps
 from fairroc.core.roc import RocCurve
 from fairroc.core.sample import Sample
 
-PARTS = 64
-"""Even parts that the bins cut each label's scores into; with large ties by themselves at most 4 * PARTS bins."""
+PARTS, PEOPLE = 64, 10
+"""Even parts that the bins cut each label's scores into, or fewer, so that each holds about so many people or more: the
+model file is no list of its people. With large ties by themselves there are at most 4 * PARTS bins."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,7 +56,7 @@ class Reference:
 def reference_of(sample: Sample, sizes: FloatArray | None, fair_auc: float | None) -> Reference:
     """The reference of a group; ``sizes`` where rows are weighted, ``fair_auc`` where the score is changed."""
     curve, totals = sample.thin, np.array(sample.totals)
-    index = _cuts(curve)
+    index = _cuts(curve, totals if sizes is None else sizes)
     rates = np.stack((curve.fpr[index], curve.tpr[index]), axis=1)
     counts = np.diff(rates, axis=0)[::-1] * totals
     return Reference(
@@ -68,7 +69,8 @@ def reference_of(sample: Sample, sizes: FloatArray | None, fair_auc: float | Non
     )
 
 
-def _cuts(curve: RocCurve) -> IntArray:
+def _cuts(curve: RocCurve, sizes: FloatArray) -> IntArray:
     """Indices of the curve's points, first and last included, that cut both labels' scores into even parts."""
-    inner = [even_steps(rate, PARTS) for rate in (curve.fpr, curve.tpr)]
+    parts = np.clip(sizes // PEOPLE, 1, PARTS).astype(int).tolist()
+    inner = [even_steps(rate, part) for rate, part in zip((curve.fpr, curve.tpr), parts, strict=True)]
     return np.unique(np.concatenate(([0], *inner, [len(curve.thresholds)])))
