@@ -18,6 +18,7 @@ from fairroc.columns import Columns, read_columns
 from fairroc.core import twosample
 from fairroc.core.gap import power, threshold_gap
 from fairroc.core.reference import PARTS, Reference, reference_of
+from fairroc.core.reference import PEOPLE as EACH
 from fairroc.errors import DataError, ModelFileError
 from fairroc.expectation import expected_columns
 from fairroc.modelfile import _checksum
@@ -95,7 +96,7 @@ def test_reference_counts_the_fitted_rows(seed, n, digits, weighted) -> None:
         if not weighted:
             wide = np.array(of_label[1:])[np.array(distinct)[: len(of_label) - 1] > 1]
             size = int((y == label).sum())
-            parts = min(max(size // PEOPLE, 1), PARTS)
+            parts = min(max(size // EACH, 1), PARTS)
             assert (wide <= 2 * size / parts + 1).all()
     mass = np.ones(n) if weights is None else weights
     assert sizes == pytest.approx([mass[y == c].sum() ** 2 / (mass[y == c] ** 2).sum() for c in (0, 1)])
