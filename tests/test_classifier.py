@@ -383,6 +383,14 @@ def test_every_parameter_of_the_post_processor_reaches_it() -> None:
     assert given.items() <= clf.postprocessor_.get_params().items()
 
 
+def test_a_promise_needs_scores_like_those_of_new_people() -> None:
+    with pytest.raises(DataError, match="confidence must be None with cv=3"):
+        fitted(cv=3, confidence=0.95)
+    model = LogisticRegression().fit(FRAME, Y)
+    post = fitted(estimator=model, cv="prefit", epsilon=1.5, confidence=0.5).postprocessor_
+    assert post.model_.confidence == 0.5 and post.certificate_.allowed < 1.5
+
+
 def test_pickles_carry_the_models_but_no_training_rows() -> None:
     clf = fitted()
     back = pickle.loads(pickle.dumps(clf))

@@ -97,7 +97,9 @@ def test_reference_counts_the_fitted_rows(seed, n, digits, weighted) -> None:
             wide = np.array(of_label[1:])[np.array(distinct)[: len(of_label) - 1] > 1]
             size = int((y == label).sum())
             parts = min(max(size // EACH, 1), PARTS)
-            assert (wide <= 2 * size / parts + 1).all()
+            assert (wide <= 2 * size / parts + 1 + EACH).all()
+    people = np.bincount(np.searchsorted(found.edges, scores, side="right"))[1:]
+    assert weighted or len(people) == 1 or people.min() >= EACH
     mass = np.ones(n) if weights is None else weights
     assert sizes == pytest.approx([mass[y == c].sum() ** 2 / (mass[y == c] ** 2).sum() for c in (0, 1)])
 

@@ -93,7 +93,7 @@ class FairROCClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # 
     n_jobs : int or None
         Folds that are fitted at the same time.
     method, norm, queries, ties, curve, confidence, key, hash, missing, min_class_rows, on_unknown_group, salt
-        As for `FairROC`.
+        As for `FairROC`; ``confidence`` with ``cv="prefit"`` only.
 
     Attributes
     ----------
@@ -199,6 +199,12 @@ class FairROCClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # 
         post = FairROC(**{name: getattr(self, name) for name in POST_PARAMETERS})
         post.checked_options()
         check_response(self.response_method)
+        if self.confidence is not None and not self._is_prefit:
+            raise DataError(
+                f"confidence must be None with cv={self.cv!r}; {self.confidence!r} came. The promise would be about "
+                "out-of-fold scores, and new people are scored by other models: take cv='prefit' with people the "
+                "estimator has not seen."
+            )
         given = self._groups(X, sensitive_features)
         rows = read_training_rows(
             X,
@@ -208,7 +214,7 @@ class FairROCClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # 
             pos_label=self.pos_label,
             missing=self.missing,
         )
-        if isinstance(self.cv, str) and self.cv == "prefit":
+        if self._is_prefit:
             kept = self._fit_prefit(rows, post, fit_params)
         else:
             weights = None if rows.weights is None else rows.weights.copy()  # checked weights cannot be written to
@@ -224,6 +230,10 @@ class FairROCClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # 
             if hasattr(self._models()[0], name):
                 setattr(self, name, getattr(self._models()[0], name))
         return self
+
+    @property
+    def _is_prefit(self) -> bool:
+        return isinstance(self.cv, str) and self.cv == "prefit"
 
     def _fit_prefit(self, rows: TrainingRows, post: FairROC, fit_params: dict[str, Any]) -> dict[str, Any]:
         """Fit the post-processor to the scores of a fitted estimator; give back the model to keep."""
@@ -342,7 +352,7 @@ class FairROCClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # 
     def get_metadata_routing(self) -> MetadataRouter:
         """Who takes what: this object, the estimator's fit, and the splitter."""
         router = MetadataRouter(owner=self).add_self_request(self)
-        if isinstance(self.cv, str) and self.cv == "prefit":
+        if self._is_prefit:
             return router
         to_fit = MethodMapping().add(caller="fit", callee="fit")
         to_split = MethodMapping().add(caller="fit", callee="split")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,9 @@ LEVEL = 0.95
 FOLDS, MOST_FOLDS = 5, 20
 """Parts of the people; each is judged by a fit to the others."""
 
+REPEATS, FEW_ROWS = 2, 20_000
+"""People are split so many times where they are few: another split gives another estimate."""
+
 FOLD_DRAWS = 200
 """Draws of the noise in each part."""
 
@@ -47,7 +51,7 @@ class Outlook:
     ----------
     gap : on the fitted people.
     gap_estimate : estimate for new people: every fifth of the fitted people is judged by a fit to the others, and what
-        its own noise adds to the gap is taken off. None if a class is too small: ``estimate_reason``.
+        its own noise adds to the gap is taken off, down to ``gap``. None if a class is too small: ``estimate_reason``.
     gap_folds : the same before the noise is taken off.
     upper_dkw, upper_bootstrap : upper confidence limits, at ``level``, of the gap among all people; the first holds for
         any sample size (None for weighted rows: ``dkw_reason``), the second for large samples.
@@ -89,7 +93,7 @@ def outlook(
     folds: int = FOLDS,
     progress: Callable[[int, int], None] | None = None,
 ) -> Outlook:
-    """Look ahead; costs as much as ``folds`` fits. ``progress(done, all)`` is called after each."""
+    """Look ahead; costs as much as ``folds`` fits, or twice as many. ``progress(done, all)`` is called after each."""
     columns, norm, gap = fitted.columns, fitted.model.norm, fitted.performance.gap
     far = reach(fitted.people, columns, norm, confidence)
     most = largest_gap(power(norm))
@@ -102,7 +106,7 @@ def outlook(
     return Outlook(
         level=confidence,
         gap=gap,
-        gap_estimate=None if found is None else max(found[0] - found[1], 0.0),
+        gap_estimate=None if found is None else max(found[0] - found[1], gap),
         gap_folds=None if found is None else found[0],
         folds=folds,
         estimate_reason=reason,
@@ -132,14 +136,16 @@ def cross_fitted(
     would cancel.
     """
     thresholds = _grid(measure(columns).thin.curves)
+    repeats = REPEATS if columns.rows <= FEW_ROWS else 1
+    parts = chain.from_iterable(split(columns, folds, SEED + repeat) for repeat in range(repeats))
     found = []
-    for done, (rest, part) in enumerate(split(columns, folds, SEED), 1):
+    for done, (rest, part) in enumerate(parts, 1):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             model = fit(rest, options, salt=0).model
         found.append(_gap_and_noise(thresholds, _rates(model, part, thresholds), part.class_sizes(), options.norm))
         if progress is not None:
-            progress(done, folds)
+            progress(done, repeats * folds)
     gap, noise = np.mean(found, axis=0).tolist()
     return gap, noise
 

@@ -73,4 +73,10 @@ def _cuts(curve: RocCurve, sizes: FloatArray) -> IntArray:
     """Indices of the curve's points, first and last included, that cut both labels' scores into even parts."""
     parts = np.clip(sizes // PEOPLE, 1, PARTS).astype(int).tolist()
     inner = [even_steps(rate, part) for rate, part in zip((curve.fpr, curve.tpr), parts, strict=True)]
-    return np.unique(np.concatenate(([0], *inner, [len(curve.thresholds)])))
+    found = np.unique(np.concatenate((*inner, [len(curve.thresholds)])))
+    people = curve.fpr[found] * sizes[0] + curve.tpr[found] * sizes[1]
+    kept, before = [0], 0.0
+    for index, accepted in zip(found.tolist(), people.tolist(), strict=True):
+        if accepted - before >= PEOPLE:
+            kept, before = [*kept, index], accepted
+    return np.array([*(kept[:-1] if len(kept) > 1 else kept), len(curve.thresholds)])

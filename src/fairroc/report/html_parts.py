@@ -129,7 +129,7 @@ def _unknown(data: ReportData) -> Iterable[str]:
 
 def _ahead(found: Outlook) -> str:
     """How fair the score will be on new people, as far as one can tell."""
-    about = "" if found.gap_estimate is None else f"expect a gap of about {found.gap_estimate:.3f}, and "
+    about = "" if found.gap_estimate is None else f"expect a gap of about {found.gap_estimate:.2f}, and "
     return (
         f"How fair the fair score is on people not seen yet: {about}at {found.level:.4g} confidence no more than "
         f"{found.upper:.3f} ({METHOD_WORDS[found.method]}). Check new rows with fairroc monitor."

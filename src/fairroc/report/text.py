@@ -147,7 +147,7 @@ def outlook_text(outlook: Outlook) -> str:
     estimate = (
         f"no estimate of the gap: {o.estimate_reason}"
         if o.gap_estimate is None
-        else f"the gap will be about {o.gap_estimate:.3f} ({o.folds}-fold cross-fitting, less the folds' own noise)"
+        else f"the gap will be about {o.gap_estimate:.2f} ({o.folds}-fold cross-fitting, less the folds' own noise)"
     )
     safe = "" if o.upper_dkw is None else f", {o.upper_dkw:.3f} ({METHOD_WORDS['dkw']})"
     return "\n".join(
