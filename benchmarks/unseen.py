@@ -176,11 +176,11 @@ def run(task: tuple[Job, str]) -> None:
 
 
 def frontier(points: Array, gaps: Sequence[float] = GAPS) -> Array:
-    """AUC at given gaps from (seeds, epsilons, 2) gaps and AUCs: mean over seeds, then straight lines; NaN below."""
+    """AUC at given gaps from (seeds, epsilons, 2) gaps and AUCs: mean over seeds, then straight lines; NaN beyond."""
     mean = np.nanmean(points, axis=0)
     order = np.argsort(mean[:, 0])
     gap, auc = mean[order, 0], np.maximum.accumulate(mean[order, 1])
-    return np.interp(gaps, gap, auc, left=np.nan)
+    return np.interp(gaps, gap, auc, left=np.nan, right=np.nan)
 
 
 def advantage(one: Array, other: Array) -> tuple[Array, Array]:

@@ -22,6 +22,7 @@ PAGES = [
     "scikit-learn.md",
     "sql.md",
     "streaming.md",
+    "unseen.md",
     "tensors.md",
 ]
 

@@ -59,7 +59,7 @@ LAYERS = (
     ("core.tally", "core.countsample"),
     ("core.sample",),
     ("core.roc", "core.gap"),
-    ("core.finder", "core.ranges", "core.sorting", "core.gridcount"),
+    ("core.finder", "core.ranges", "core.sorting", "core.gridcount", "core.doubles"),
     ("core.chain",),
     ("errors", "_version"),
 )

@@ -110,9 +110,8 @@ def find_parts(data: str | os.PathLike[str]) -> tuple[Part, ...]:
         files = [path]
     parts = []
     for file in files:
-        suffix = table_suffix(file)
         check_source(file)
-        parts.append(Part(file, FORMATS[suffix], file.stat().st_size))
+        parts.append(Part(file, FORMATS[table_suffix(file)], file.stat().st_size))
     return tuple(parts)
 
 

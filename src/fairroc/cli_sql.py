@@ -59,7 +59,7 @@ def _sql(arguments: argparse.Namespace) -> int:
         on_unknown_group=arguments.on_unknown_group,
     )
     if arguments.output is not None:
-        write_text_atomic(arguments.output, text)
+        write_text_atomic(arguments.output, text, private=arguments.key_file is not None)
         if arguments.format == "json":
             _put(_json({"dialect": arguments.dialect, "output": str(arguments.output)}))
         _say(f"SQL written to {arguments.output}")

@@ -58,6 +58,7 @@ __all__ = [
     "refuse_extremes",
     "refuse_tiny_groups",
     "require_columns",
+    "require_distinct",
     "same_length",
     "take_columns",
     "unknown_groups",
@@ -319,14 +320,19 @@ def take_columns(
             f"got {type(frame).__name__}; convert or collect it first."
         ) from None
     groups = [group] if isinstance(group, str) else list(group)
-    for name in groups:
-        if groups.count(name) > 1:
-            raise DataError(f"the same group column is named twice: {name!r}; name it once.")
+    require_distinct(groups)
     singles = [name for name in (score, label, weight, id) if name is not None]
     require_columns([*singles, *groups], table.columns)
     pick: dict[str | None, Any] = {name: table[name].to_native() for name in singles}
     group_part = table[group] if isinstance(group, str) else table.select(groups)
     return TakenColumns(pick[score], group_part.to_native(), pick.get(label), pick.get(weight), pick.get(id))
+
+
+def require_distinct(groups: Sequence[str]) -> None:
+    """Raise if a group column is named twice."""
+    for name in groups:
+        if groups.count(name) > 1:
+            raise DataError(f"the same group column is named twice: {name!r}; name it once.")
 
 
 def require_columns(wanted: Iterable[str], present: Sequence[str]) -> None:

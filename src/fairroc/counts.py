@@ -35,7 +35,6 @@ LEAST_BITS, MOST_BITS = 12, 63
 
 FORMAT, VERSION = "fairroc-counts", 1
 SUFFIXES = (".parquet", ".pq", ".arrow", ".feather", ".ipc")
-SIGN = np.uint64(1 << 63)
 
 
 @dataclass(frozen=True, eq=False)
@@ -414,22 +413,12 @@ def bin_edges(scores: FloatArray, bits: int) -> FloatArray:
     [0.25, 0.5, -0.49999999999999994]
     """
     drop = np.uint64(64 - bits)
-    return _with_rank((_rank(scores) >> drop) << drop)
+    return with_ranks((ranks(scores + 0.0) >> drop) << drop)
 
 
 def _bin_ends(edges: FloatArray, bits: int | None) -> FloatArray:
     """The largest double of every bin."""
-    return edges if bits is None else _with_rank(_rank(edges) | np.uint64((1 << (64 - bits)) - 1))
-
-
-def _rank(scores: FloatArray) -> NDArray[np.uint64]:
-    """Place among all doubles by size; -0.0 is 0.0."""
-    word = (scores + 0.0).view(np.uint64)
-    return np.where(word & SIGN, ~word, word | SIGN)
-
-
-def _with_rank(rank: NDArray[np.uint64]) -> FloatArray:
-    return np.where(rank & SIGN, rank ^ SIGN, ~rank).view(np.float64) + 0.0
+    return edges if bits is None else with_ranks(ranks(edges + 0.0) | np.uint64((1 << (64 - bits)) - 1))
 
 
 _Part: TypeAlias = tuple[FloatArray, CountArray, CountArray, BoolArray | None]

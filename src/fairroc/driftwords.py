@@ -112,7 +112,7 @@ def _needed(group: GroupDrift, telling: float) -> str:
 
 
 def _unknown(found: Drift) -> str:
-    shown = [f"{_name(group.group)} ({group.rows:,} rows)" for group in found.unknown[:5]]
+    shown = [f"{_name(group.group)} ({group.rows:,} row{'s' if group.rows > 1 else ''})" for group in found.unknown[:5]]
     more = len(found.unknown) - len(shown)
     plural = "s" if len(found.unknown) > 1 else ""
     return f"the group{plural} {', '.join(shown)}{f' and {more} more' if more else ''}"

@@ -85,8 +85,8 @@ def read_table(
     "01" stays "01", and an empty field is a null in every column. Other files bring their own types.
     """
     source = Path(path)
-    kind = FORMATS[table_suffix(source)]
     check_source(source)
+    kind = FORMATS[table_suffix(source)]
     wanted = None if columns is None else list(dict.fromkeys(columns))
     with readable(source):
         if kind == "csv":
@@ -123,10 +123,10 @@ def write_table(table: Any, path: str | os.PathLike[str]) -> None:
         raise DataError(f"cannot write '{target}': {_one_line(error)}; nothing was changed.") from None
 
 
-def write_text_atomic(path: str | os.PathLike[str], text: str) -> None:
-    """Write text as UTF-8; all of it or, on failure, nothing."""
+def write_text_atomic(path: str | os.PathLike[str], text: str, *, private: bool = False) -> None:
+    """Write text as UTF-8; all of it or, on failure, nothing. Only its owner can read a private file."""
     content = text.encode()
-    _write_atomic(Path(path), lambda sink: sink.write(content))
+    _write_atomic(Path(path), lambda sink: sink.write(content), private=private)
 
 
 def check_writable(path: str | os.PathLike[str], suffixes: Sequence[str] | None = TABLE_SUFFIXES) -> None:
@@ -160,7 +160,7 @@ def _suffix(path: Path, suffixes: Sequence[str]) -> str:
 def check_source(path: Path) -> None:
     """Raise unless there is such a file, with something in it."""
     if path.is_dir():
-        raise DataError(f"'{path}' must be a file, but it is a folder; name a file in it.")
+        raise DataError(f"'{path}' must be a file, but it is a folder; name a file in it: one file is read here.")
     if not path.exists():
         raise DataError(f"there is no file '{path}'; check the path.")
     if path.is_file() and path.stat().st_size == 0:
@@ -403,17 +403,23 @@ def _write_arrow(table: Any, sink: BinaryIO, suffix: str) -> None:
         writer.write_table(table)
 
 
-def _write_atomic(path: Path, write: Callable[[BinaryIO], object]) -> None:
+def _write_atomic(path: Path, write: Callable[[BinaryIO], object], *, private: bool = False) -> None:
     """Write all of a file or, on failure, nothing."""
-    with written_together() as begin, begin(path) as sink:
+    with written_together(private=private) as begin, begin(path) as sink:
         write(sink)
 
 
 @contextmanager
-def written_together() -> Iterator[Callable[[Path], AbstractContextManager[BinaryIO]]]:
+def written_together(*, private: bool = False) -> Iterator[Callable[[Path], AbstractContextManager[BinaryIO]]]:
     """Give a function that opens a new file for writing. The files appear when all are written and on disk; on failure
-    none does. Each is written beside its target; a link is followed, the mode of an old file is kept."""
+    none does. Each is written beside its target; a link is followed, the mode of an old file is kept, unless the files
+    are private: then only their owner can read them.
+
+    The files have a token in common, and the first of a folder is locked to the end: so nobody takes the others, which
+    are closed as soon as they are written, for left behind.
+    """
     pending: list[tuple[Path, Path]] = []
+    token, held = secrets.token_hex(4), set[Path]()
     with ExitStack() as locks:
 
         @contextmanager
@@ -421,42 +427,63 @@ def written_together() -> Iterator[Callable[[Path], AbstractContextManager[Binar
             _check_target(path)
             target = path.resolve()
             _remove_abandoned(target)
-            beside = target.parent / f".{target.name}.{secrets.token_hex(4)}.tmp"
-            with _writing(path), beside.open("xb") as sink:
+            beside = target.parent / f".{target.name}.{token}.tmp"
+            with _writing(path):
+                beside.touch(0o600 if private else 0o666, exist_ok=False)
                 pending.append((beside, target))
-                _lock(locks.enter_context(beside.open("rb")))
-                yield sink
-                sink.flush()
-                os.fsync(sink.fileno())
+                with beside.open("wb") as sink:
+                    if target.parent not in held:
+                        _lock(locks.enter_context(beside.open("rb")))
+                        held.add(target.parent)
+                    yield sink
+                    sink.flush()
+                    os.fsync(sink.fileno())
 
+        written: list[Path] = []
         try:
             yield begin
-            for beside, target in pending:
-                with _writing(target):
-                    if target.exists():
+            for beside, target in reversed(pending):  # those that are locked come last
+                with _writing(target, written):
+                    if target.exists() and not private:
                         shutil.copymode(target, beside)
                     beside.replace(target)
+                    written.append(target)
         finally:
             for beside, _ in pending:
                 beside.unlink(missing_ok=True)
 
 
 @contextmanager
-def _writing(path: Path) -> Iterator[None]:
+def _writing(path: Path, written: Sequence[Path] = ()) -> Iterator[None]:
+    """What goes wrong in writing a file is said in one line, with the files that are changed already."""
     try:
         yield
     except OSError as error:
-        raise DataError(f"cannot write '{path}': {_one_line(error)}; nothing was changed.") from None
+        changed = "nothing was changed"
+        if written:
+            more = f" and {len(written) - 5} more" if len(written) > 5 else ""
+            names = ", ".join(f"'{name}'" for name in written[:5])
+            changed = f"only these files were written: {names}{more}; run the command again"
+        raise DataError(f"cannot write '{path}': {_one_line(error)}; {changed}.") from None
 
 
 def _remove_abandoned(target: Path) -> None:
-    """Remove what a process that was killed left beside a target: old, and locked by nobody."""
+    """Remove what a process that was killed left beside a target: old, and it holds no file with the same token."""
     if fcntl is None:
         return
     for left in target.parent.glob(f".{glob.escape(target.name)}.????????.tmp"):
-        with suppress(OSError), left.open("rb") as file:
-            if time.time() - left.stat().st_mtime > ABANDONED and _lock(file):
-                left.unlink()
+        with suppress(OSError):
+            if time.time() - left.stat().st_mtime > ABANDONED:
+                together = list(left.parent.glob(f".*{glob.escape(left.name[-13:])}"))
+                if not any(map(_is_held, together)):
+                    for file in together:
+                        file.unlink(missing_ok=True)
+
+
+def _is_held(path: Path) -> bool:
+    """Whether another process has the file locked."""
+    with path.open("rb") as file:
+        return not _lock(file)
 
 
 def _lock(file: IO[bytes]) -> bool:

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from fairroc.checks import check_bootstrap, check_confidence
-from fairroc.columns import Columns, read_columns
+from fairroc.columns import Columns, known_groups, read_columns
 from fairroc.core.chain import FloatArray
 from fairroc.core.reference import Reference
 from fairroc.core.twosample import (
@@ -29,7 +29,6 @@ from fairroc.core.twosample import (
 from fairroc.draw import generator_from_state
 from fairroc.drift import Drift, DriftTest, GroupDrift, Shift, Status, UnknownGroup, psi_level
 from fairroc.driftwords import doubts, reasons
-from fairroc.errors import DataError
 from fairroc.factorise import as_column
 from fairroc.gapwatch import GapNow, GroupAucs, gap_now
 from fairroc.model import FairModel
@@ -115,11 +114,7 @@ def check(
 ) -> Drift:
     """Compare new people with the fitted ones. O(n log B) for B bins, and with labels what an audit takes."""
     other = watch.on_unknown_group
-    if other is not None and other not in model.names:
-        raise DataError(
-            f"on_unknown_group must name a group of the model, got {other!r}; groups: "
-            f"{', '.join(map(repr, model.names[:5]))} (on the command line: --on-unknown-group)."
-        )
+    known_groups(model.names, other)
     people, labelled = _read(scores, sensitive_features, y, sample_weight, pos_label), y is not None
     seen = _seen(model, people)
     whole = _fitted_groups(model), _new_groups(model, people)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import glob
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO, TypeAlias
 
@@ -28,7 +29,7 @@ from fairroc.files import (
 )
 from fairroc.model import FairModel, warn_unknown
 
-__all__ = ["Rewriting", "check_output", "is_folder", "transform_table"]
+__all__ = ["Rewriting", "check_apart", "check_output", "is_folder", "transform_table"]
 
 Progress: TypeAlias = Callable[[int, int], None]
 
@@ -47,7 +48,7 @@ class Rewriting:
     column: str
     id: str | None = None
     seed: int | None = None
-    key: bytes | str | None = None
+    key: bytes | str | None = field(default=None, repr=False)
     on_unknown_group: str | None = None
 
 
@@ -60,6 +61,11 @@ def check_output(output: str) -> None:
     """Raise unless the output can be written: a file, or a folder that is there or can be made."""
     folder = Path(output)
     if not is_folder(output):
+        if folder.is_dir():
+            raise DataError(
+                f"the output '{output}' is a folder; name a file in it, or end its name in a slash (-o {output}/) for "
+                "one file in it for every file that is read."
+            )
         check_writable(output)
     elif folder.is_dir():
         check_writable(folder / "table", None)
@@ -68,33 +74,53 @@ def check_output(output: str) -> None:
 
 
 def transform_table(
-    model: FairModel, parts: Sequence[Part], output: str, how: Rewriting, *, progress: Progress | None = None
+    model: FairModel, parts: Sequence[Part], output: str, how: Rewriting, *, data: str | None = None,
+    progress: Progress | None = None,
 ) -> tuple[int, int]:
     """Write all rows with their fair scores; number of rows, and of those of unknown groups.
 
     The fair scores are those of a transform of all rows at once. All output appears when all of it is on disk, or,
-    on failure, nothing does.
+    on failure, nothing does. The ``data`` are the folder or pattern that the parts come from, if any.
     """
     schemas = [part_schema(part) for part in parts]
     for part, schema in zip(parts, schemas, strict=True):
         _check_names(part, schema.names, how)
     targets = _targets(parts, schemas, output)
+    check_apart(data, [part.path for part in parts], targets)
     work = _Work(model, how, np.random.default_rng(0) if how.seed is None else generator_from_state(how.seed))
     total = max(1, sum(part.size for part in parts) >> 20)
-    with _folder(output), written_together() as begin, ExitStack() as stack:
-        writers: dict[Path, Callable[[Any], None]] = {}
-        for target, schema in zip(dict.fromkeys(targets), schemas, strict=False):
-            sink = stack.enter_context(begin(target))
-            writers[target] = stack.enter_context(_writer(sink, table_suffix(target), _with_column(schema, how)))
-        place = dict(zip(parts, targets, strict=True))
-        for batch in read_batches(parts):
-            writers[place[batch.part]](work.rewritten(batch))
-            if progress is not None:
-                progress(batch.done >> 20, total)
+    outputs, place = list(dict.fromkeys(targets)), dict(zip(parts, targets, strict=True))
+    with _folder(output), written_together() as begin, closing(read_batches(parts)) as batches:  # type: ignore[type-var]
+        for target in outputs:
+            check_writable(target)
+        batch = next(batches, None)
+        for target, schema in zip(outputs, schemas, strict=False):  # batches come in the order of the parts
+            with begin(target) as sink, _writer(sink, table_suffix(target), _with_column(schema, how)) as write:
+                while batch is not None and place[batch.part] == target:
+                    write(work.rewritten(batch))
+                    if progress is not None:
+                        progress(batch.done >> 20, total)
+                    batch = next(batches, None)
         if not work.rows:
             raise DataError(f"'{parts[0].path}' must hold at least one row of data, got none.")
     warn_unknown(work.unknown, work.rows, how.on_unknown_group)
     return work.rows, work.unknown
+
+
+def check_apart(data: str | None, files: Sequence[Path], targets: Sequence[Path]) -> None:
+    """Raise if a target is one of the files that are read, or would be read with them the next time."""
+    read, source = {file.resolve() for file in files}, Path(data or "")
+    folder = source.resolve() if data and source.is_dir() else None
+    pattern = source.absolute() if data and not source.exists() and glob.has_magic(data) else None
+    for target in dict.fromkeys(targets):
+        if target.resolve() in read:
+            raise DataError(f"the output '{target}' is one of the files that are read; name another place with -o.")
+        inside = folder is not None and target.resolve().is_relative_to(folder)
+        if inside or (pattern is not None and target.absolute().match(str(pattern))):
+            raise DataError(
+                f"the output '{target}' would be read with '{data}' the next time, and its rows counted twice; name a "
+                "place outside of it with -o."
+            )
 
 
 def _check_names(part: Part, present: Sequence[str], how: Rewriting) -> None:
@@ -165,9 +191,13 @@ class _Work:
     def rewritten(self, batch: Batch) -> Any:
         """The batch, as a table, with its fair scores."""
         try:
-            columns, uniforms = self._read(batch, batch.rows)
+            score, ids = self._converted(batch)
+        except DataError as error:  # names the row
+            raise DataError(f"'{batch.part.path}': {error}") from None
+        try:
+            columns, uniforms = self._read(batch.rows, score, ids)
         except DataError as error:
-            raise batch.located(error, lambda rows: self._read(batch, rows)) from None
+            raise batch.located(error, lambda rows: self._read(rows, score, ids)) from None
         if uniforms is None:
             uniforms = self.generator.random(len(columns.scores))
         self.rows += len(columns.scores)
@@ -175,13 +205,19 @@ class _Work:
         table = load_module("pyarrow").Table.from_batches([batch.rows])
         return table.append_column(self.how.column, [self.model.fair_scores(columns, uniforms)])
 
-    def _read(self, batch: Batch, rows: Any) -> tuple[ScoreColumns, FloatArray | None]:
-        """Checked scores and groups of rows, and the draws that belong to their ids."""
-        how = self.how
+    def _converted(self, batch: Batch) -> tuple[Any, Any]:
+        """Scores and ids of a batch; those of a file without types as numbers."""
+        how, rows = self.how, batch.rows
         score, ids = rows.column(how.score), None if how.id is None else rows.column(how.id)
         if batch.part.is_text:  # files with types keep them: there, ids that are text are hashed as text
             score = numbers_from_text(score, how.score, before=batch.first)
             ids = None if ids is None else ids_from_text(ids, before=batch.first)
+        return score, ids
+
+    def _read(self, rows: Any, score: Any, ids: Any) -> tuple[ScoreColumns, FloatArray | None]:
+        """Checked scores and groups of a batch's first rows, and the draws that belong to their ids."""
+        how = self.how
+        score, ids = score[: rows.num_rows], None if ids is None else ids[: rows.num_rows]
         groups = load_module("pyarrow").Table.from_batches([rows.select(list(how.groups))])
         columns = read_scores(
             score,

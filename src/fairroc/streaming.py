@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from fairroc.batches import Batch, Part, find_parts, read_batches
 from fairroc.checks import Missing, check_missing
-from fairroc.columns import LARGEST, FloatArray, checked_scores, checked_weights, positive_labels
+from fairroc.columns import LARGEST, FloatArray, checked_scores, checked_weights, positive_labels, require_distinct
 from fairroc.core.tally import Tally
 from fairroc.counts import ScoreCounts
 from fairroc.errors import DataError
@@ -52,9 +52,7 @@ class TableNames:
     weight: str | None = None
 
     def __post_init__(self) -> None:
-        for name in self.groups:
-            if self.groups.count(name) > 1:
-                raise DataError(f"the same group column is named twice: {name!r}; name it once.")
+        require_distinct(self.groups)
 
     @property
     def numbers(self) -> list[str]:

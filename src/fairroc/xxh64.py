@@ -22,10 +22,8 @@ Index: TypeAlias = NDArray[np.int64]
 
 MASK = 2**64 - 1
 BLOCK = 2**15  # rows hashed at a time: two buffers of this many words stay in the fast caches
-_P1, _P2, _P3, _P4, _P5 = map(  # the five constants of the XXH64 specification
-    np.uint64,
-    (0x9E3779B185EBCA87, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0x85EBCA77C2B2AE63, 0x27D4EB2F165667C5),
-)
+PRIMES = (0x9E3779B185EBCA87, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0x85EBCA77C2B2AE63, 0x27D4EB2F165667C5)
+_P1, _P2, _P3, _P4, _P5 = map(np.uint64, PRIMES)  # the five constants of the XXH64 specification
 
 
 def xxh64_ints(values: NDArray[np.integer[Any]], seed: int) -> U64:

@@ -41,7 +41,6 @@ FEW = 64
 MANTISSA = 52
 OCTAVES = 1 << 12
 NOWHERE = -(1 << 62)
-SIGN = np.uint64(1 << 63)
 
 
 class CellCounts(NamedTuple):
@@ -143,7 +142,7 @@ class Tally:
     # -- exact counts --------------------------------------------------------------------------------------------
 
     def _add_exact(self, scores: FloatArray, cells: NDArray[Any], weights: FloatArray | None) -> None:
-        rank = _ranks(scores)
+        rank = ranks(scores)
         place = self._bins(rank)
         if place.min() < 0:
             self._grant(_octaves(rank[place < 0]))
@@ -224,7 +223,7 @@ class Tally:
         self._sort_waiting()
         exact = [(cell, self._cell(cell)) for cell in range(self._cells)]
         self._runs, self._known = {}, np.full(1, np.nan)
-        joined = np.unique(np.concatenate([_octaves(_ranks(found.scores)) for _, found in exact]))
+        joined = np.unique(np.concatenate([_octaves(ranks(found.scores)) for _, found in exact]))
         self._lay_out(self._finest(len(joined)), joined, self._cells)
         self._edge = np.zeros_like(self._table)
         self.bits, self._crowded = 12 + self._fine, False
@@ -251,7 +250,7 @@ class Tally:
         self._place(self._octaves)
 
     def _add_binned(self, scores: FloatArray, cells: NDArray[Any], mass: NDArray[Any] | None) -> None:
-        rank = _ranks(scores)
+        rank = ranks(scores)
         place = self._bins(rank)
         if place.min() < 0:
             self._octaves = np.concatenate((self._octaves, _octaves(rank[place < 0])))
@@ -284,15 +283,7 @@ class Tally:
         )
         order = np.argsort(rank)
         counts = column[place][order]
-        return CellCounts(_scores(rank[order]), counts, counts > self._edge[cell :: self._width][place][order])
-
-
-def _ranks(scores: FloatArray) -> NDArray[np.uint64]:
-    """Rank of every double among all doubles."""
-    word = scores.view(np.uint64)
-    if scores.min(initial=0.0) < 0:
-        return np.where(word & SIGN, ~word, word | SIGN)
-    return word | SIGN
+        return CellCounts(with_ranks(rank[order]), counts, counts > self._edge[cell :: self._width][place][order])
 
 
 def _octaves(ranks: NDArray[np.uint64]) -> NDArray[np.int64]:
@@ -301,11 +292,6 @@ def _octaves(ranks: NDArray[np.uint64]) -> NDArray[np.int64]:
     for begin in range(0, len(ranks), BLOCK):
         found[ranks[begin : begin + BLOCK] >> np.uint64(MANTISSA)] = True
     return np.flatnonzero(found)
-
-
-def _scores(ranks: NDArray[np.uint64]) -> FloatArray:
-    """The doubles that have these ranks; -0.0 is 0.0."""
-    return np.where(ranks & SIGN, ranks ^ SIGN, ~ranks).view(np.float64) + 0.0
 
 
 def _longer(array: NDArray[Any], size: int, fill: float) -> NDArray[Any]:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairroc.checks import Missing
-from fairroc.columns import Columns, read_columns, require_columns
+from fairroc.columns import Columns, read_columns, require_columns, require_distinct
 from fairroc.counts import ScoreCounts, bin_edges
 from fairroc.errors import DataError
 
@@ -41,9 +41,7 @@ class Names:
         names = cls(score, label, groups, weight)
         if not names.groups:
             raise DataError("group must name at least one column, got none.")
-        for name in names.groups:
-            if names.groups.count(name) > 1:
-                raise DataError(f"the same group column is named twice: {name!r}; name it once.")
+        require_distinct(names.groups)
         require_columns([score, label, *([] if weight is None else [weight]), *names.groups], present)
         return names
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from fairroc.columns import require_columns
@@ -24,7 +24,7 @@ class Use:
     group: str | tuple[str, ...]
     id: str
     column: str
-    key: bytes | str | None = None
+    key: bytes | str | None = field(default=None, repr=False)  # engines show what they are about to call
     on_unknown_group: str | None = None
 
     @classmethod

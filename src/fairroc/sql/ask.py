@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from fairroc.columns import known_groups, require_distinct
 from fairroc.draw import derive_seed, effective_salt
 from fairroc.errors import DataError
 from fairroc.factorise import MISSING_GROUP
@@ -33,8 +34,8 @@ class Ask:
     column: str
     function: str
     on_unknown_group: str | None
-    salt: int  # with the key in it, as Spark's xxhash64 wants it
-    seed: int  # of XXH64, the same otherwise
+    salt: int = field(repr=False)  # with the key in it, as Spark's xxhash64 wants it
+    seed: int = field(repr=False)  # of XXH64, the same otherwise
     secret: bool
 
     @classmethod
@@ -66,7 +67,13 @@ class Ask:
         for what, names in named.items():
             for name in names or ("",):
                 _name(what, name)
-        _distinct(groups)
+        require_distinct(groups)
+        if score == id or {score, id} & {*groups}:
+            twice = score if score == id or score in groups else id
+            raise DataError(
+                f"score, group and id must be different columns (on the command line: --score, --group, --id), but "
+                f"{twice!r} is named twice; name the column of each."
+            )
         if column in (score, id, *groups):
             raise DataError(f"the new column must have a name of its own, but {column!r} is one of the others.")
         if not isinstance(table, str) or not table.strip():
@@ -76,11 +83,7 @@ class Ask:
                 f'SQL can compute draws of hash="xxh64" only, but this model has hash={model.hash!r}; transform in '
                 "Python, or refit with hash='xxh64' (docs/draws.md says what that gives up)."
             )
-        if on_unknown_group is not None and on_unknown_group not in model.names:
-            raise DataError(
-                f"on_unknown_group must name a group of the model, got {on_unknown_group!r}; groups: "
-                f"{', '.join(map(repr, model.names[:5]))} (on the command line: --on-unknown-group)."
-            )
+        known_groups(model.names, on_unknown_group)
         if any("\0" in name for name in model.names):
             raise DataError("a group's name holds a NUL character, which SQL text cannot; rename the group and refit.")
         return cls(
@@ -145,9 +148,3 @@ def _one_of(what: str, came: Any, allowed: Sequence[str] | dict[str, Any], flag:
 def _name(what: str, name: Any) -> None:
     if not isinstance(name, str) or not name or not name.isprintable():
         raise DataError(f"{what} must be a name (on the command line: --{what}), but got {name!r}.")
-
-
-def _distinct(groups: tuple[str, ...]) -> None:
-    for name in groups:
-        if groups.count(name) > 1:
-            raise DataError(f"the same group column is named twice: {name!r}; name it once.")
