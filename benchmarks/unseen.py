@@ -274,6 +274,35 @@ def details(cells: Sequence[Against]) -> str:
     return "\n".join(lines)
 
 
+SHOWN = {"default": "#0072B2", "raw hull": "#999999", "FairProjection-CE": "#D55E00", "error-parity": "#009E73"}
+
+
+def picture(sets: Sequence[str], sizes: Sequence[int], seeds: int, path: Path) -> None:
+    """Frontiers of some methods: mean gap and AUC among new people, a point for each epsilon."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(3.2 * len(sets), 2.7 * len(sizes)), layout="constrained")
+    panels = figure.subplots(len(sizes), len(sets), squeeze=False)
+    for row, rows in enumerate(sizes):
+        for column, people in enumerate(sets):
+            panel, every = panels[row, column], gathered(people, rows, seeds)
+            for name, color in SHOWN.items():
+                if every[name]:
+                    mean = np.nanmean(np.stack(list(every[name].values())), axis=0)
+                    mean = mean[np.argsort(mean[:, 0])]
+                    panel.plot(*mean.T, marker="o", markersize=4, color=color, label=name, linewidth=1.5)
+            panel.set_title(f"{people.split('/')[0]}, {rows:,} rows", fontsize=10)
+            panel.grid(color="#dddddd", linewidth=0.6)
+            panel.set_xlim(0, 0.42)
+            panel.spines[["top", "right"]].set_visible(False)
+    for panel in panels[-1]:
+        panel.set_xlabel("gap of new people")
+    for panel in panels[:, 0]:
+        panel.set_ylabel("AUC of new people")
+    panels[0, 0].legend(fontsize=8, frameon=False)
+    figure.savefig(path, dpi=120)
+
+
 def _cell(gain: float, error: float) -> str:
     if np.isnan(gain):
         return ""
@@ -294,6 +323,7 @@ def main(arguments: Iterable[str] | None = None) -> None:
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--methods", nargs="+", choices=[*METHODS, *RIVALS], default=[*METHODS, *RIVALS])
     parser.add_argument("--workers", type=int, default=os.cpu_count())
+    parser.add_argument("--picture", type=Path, help="file to draw the frontiers of the first sets into")
     parser.add_argument("--report", action="store_true", help="only the tables of what is done")
     chosen = parser.parse_args(None if arguments is None else list(arguments))
     sets = chosen.sets or [*FAMILIES, *real_sets()]
@@ -305,6 +335,8 @@ def main(arguments: Iterable[str] | None = None) -> None:
             for done, _ in enumerate(pool.map(run, tasks), 1):
                 print(f"\r{done} of {len(tasks)}", end="", file=sys.stderr, flush=True)
         print(file=sys.stderr)
+    if chosen.picture is not None:
+        picture(sets[:4], chosen.rows, chosen.seeds, chosen.picture)
     cells = compared(sets, chosen.rows, chosen.seeds)
     print(f"{summary(cells)}\n{details(cells)}")
 

@@ -97,7 +97,8 @@ def test_reference_counts_the_fitted_rows(seed, n, digits, weighted) -> None:
             wide = np.array(of_label[1:])[np.array(distinct)[: len(of_label) - 1] > 1]
             size = int((y == label).sum())
             parts = min(max(size // EACH, 1), PARTS)
-            assert (wide <= 2 * size / parts + 1 + EACH).all()
+            shared = np.unique(scores[y == label], return_counts=True)[1].max()
+            assert (wide <= 2 * size / parts + EACH + shared).all()
     people = np.bincount(np.searchsorted(found.edges, scores, side="right"))[1:]
     assert weighted or len(people) == 1 or people.min() >= EACH
     mass = np.ones(n) if weights is None else weights
@@ -364,6 +365,12 @@ def test_scores_outside_the_range() -> None:
     found = checked(MODEL, (scores, y, groups))
     assert [(t.what, t.group) for t in found.tests if t.found] == [("range", "b")]
     assert "15 above" in found.reasons[0] and found.groups[1].above == 15
+
+
+def test_one_row_of_a_new_group() -> None:
+    scores, y, groups = (part.copy() for part in NEW)
+    groups[0] = "z"
+    assert "'z' (1 row)" in checked(MODEL, (scores, y, groups)).reasons[0]
 
 
 def test_groups_that_come_and_go() -> None:

@@ -358,3 +358,14 @@ def test_categories_that_nobody_is_in(engine) -> None:
     fair = frames.transform(kinds[engine], post, score="p", group=["race", "sex"], id="id")
     expected = frames.transform(table, truth, score="p", group=["race", "sex"], id="id")
     assert (by_id(fair, "p_fair") == by_id(expected, "p_fair")).all()
+
+
+def test_a_lazy_frame_does_not_show_the_key() -> None:
+    rows = pa.table(
+        {"p": [0.1, 0.9, 0.4, 0.6] * 50, "y": [0, 1] * 100, "g": ["f", "f", "m", "m"] * 50, "i": range(200)}
+    )
+    model = frames.fit(rows, score="p", label="y", group="g", key=KEY)
+    plan = frames.transform(to_dask(rows), model, score="p", group="g", id="i", key=KEY)
+    assert "p_fair" in plan.expr.tree_repr() and KEY not in plan.expr.tree_repr()
+    assert KEY not in repr(plan) and KEY not in str(plan.dask)
+    assert KEY not in frames.transform(to_lazy(rows), model, score="p", group="g", id="i", key=KEY).explain()

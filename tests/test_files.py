@@ -18,6 +18,7 @@ from fairroc.errors import DataError
 from fairroc.files import (
     TABLE_SUFFIXES,
     _needs_quotes,
+    _remove_abandoned,
     check_writable,
     ids_from_text,
     is_csv,
@@ -25,6 +26,7 @@ from fairroc.files import (
     read_table,
     write_table,
     write_text_atomic,
+    written_together,
 )
 
 TABLE = pa.table({"p": [0.1, 0.25, 1 / 3], "sex": ["F", "M", "01"], "y": [0, 1, 1]})
@@ -139,8 +141,12 @@ def test_double_columns(tmp_path: Path) -> None:
 
 def test_bad_sources(tmp_path: Path) -> None:
     (tmp_path / "folder.csv").mkdir()
-    with pytest.raises(DataError, match="must be a file, but it is a folder; name a file in it"):
+    with pytest.raises(DataError, match="must be a file, but it is a folder; name a file in it: this takes one file"):
         read_table(tmp_path / "folder.csv")
+    with pytest.raises(DataError, match="must be a file, but it is a folder"):
+        read_table(tmp_path)
+    with pytest.raises(DataError, match="there is no file"):
+        read_table(tmp_path / "nope")
     with pytest.raises(DataError, match=r"there is no file '.*no.csv'; check the path"):
         read_table(tmp_path / "no.csv")
     with pytest.raises(DataError, match=r"must end in one of \.csv, .*, got '.*d\.xlsx'; rename it"):
@@ -243,6 +249,63 @@ def test_write_text_follows_links_and_keeps_the_mode(tmp_path: Path) -> None:
     assert path.read_bytes() == "ε\n".encode()
     assert path.stat().st_mode & 0o777 == 0o640
     assert (tmp_path / "link.json").is_symlink()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes of files")
+def test_only_the_owner_reads_a_private_file(tmp_path: Path) -> None:
+    old = csv_file(tmp_path, "old", "old.sql")
+    old.chmod(0o644)
+    for path in (old, tmp_path / "new.sql"):
+        write_text_atomic(path, "secret", private=True)
+        assert path.read_text() == "secret" and path.stat().st_mode & 0o777 == 0o600
+
+
+def write_three(folder: Path) -> None:
+    with written_together() as begin:
+        for name in ("a", "b", "c"):
+            with begin(folder / name) as sink:
+                sink.write(b"new")
+
+
+@pytest.mark.parametrize("fails", [0, 1, 2])
+def test_a_rename_that_fails_says_what_was_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fails: int) -> None:
+    plain, calls = Path.replace, []
+
+    def replace(self: Path, target: Path) -> Path:
+        calls.append(target)
+        if len(calls) > fails:
+            raise OSError(5, "Input/output error")
+        return plain(self, target)
+
+    monkeypatch.setattr(Path, "replace", replace)
+    with pytest.raises(DataError, match=r"cannot write .*: Input/output error") as caught:
+        write_three(tmp_path)
+    written = names_in(tmp_path)
+    assert len(written) == fails
+    assert ("nothing was changed" in str(caught.value)) == (fails == 0)
+    said = str(caught.value).partition("only these files were written: ")[2]
+    assert all(f"'{tmp_path / name}'" in said for name in written)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="locks of files")
+def test_files_written_together_are_not_left_behind_while_one_is_open(tmp_path: Path) -> None:
+    """All but one are closed, and so not locked themselves; a process that died holds none."""
+    with written_together() as begin:
+        for name in ("a", "b"):
+            with begin(tmp_path / name) as sink:
+                sink.write(b"new")
+        waiting = sorted(tmp_path.iterdir())
+        for path in waiting:
+            os.utime(path, (0, 0))
+        for name in ("a", "b"):
+            _remove_abandoned(tmp_path / name)
+        assert sorted(tmp_path.iterdir()) == waiting and len(waiting) == 2
+    assert names_in(tmp_path) == ["a", "b"]
+    for path in waiting:
+        path.touch()
+        os.utime(path, (0, 0))
+    _remove_abandoned(tmp_path / "a")
+    assert names_in(tmp_path) == ["a", "b"]
 
 
 def test_check_writable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,6 +13,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from fairroc import FairROC, FairROCClassifier
+from fairroc.engines.models import Use
+from fairroc.rewriting import Rewriting
 from fairroc.secret import SecretParameter
 
 KEYS = ["a secret of some length", b"a secret of some length"]
@@ -60,3 +62,11 @@ def test_the_class_attribute() -> None:
     del post.__dict__["key"]
     with pytest.raises(AttributeError, match="'FairROC' object has no attribute 'key'"):
         _ = post.key
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_a_request_does_not_show_its_key(key) -> None:
+    use = Use(None, "p", "g", "i", "p_fair", key)
+    how = Rewriting("p", ("g",), "p_fair", id="i", key=key)
+    for asked in (use, how):
+        assert asked.key == key and "secret" not in repr(asked)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 from fairroc import FairModel
 from fairroc.errors import DataError
+from fairroc.sql.ask import Ask
 from fairroc.sql.tables import tables_of
 from sql_cases import CASES, KEY, WILD, Case, case, fitted, rows_for
 from strategies import NORMS, SEEDS
@@ -96,6 +98,11 @@ def test_only_a_key_makes_it_a_secret(dialect):
         ({"group": []}, r"group must be a name"),
         ({"group": None}, r"group must be a name"),
         ({"group": ["a", "a"]}, r"the same group column is named twice: 'a'"),
+        (
+            {"score": "s", "group": "s", "id": "s"},
+            r"score, group and id must be different columns .*'s' is named twice",
+        ),
+        ({"score": "s", "id": "i", "group": ["g", "i"]}, r"must be different columns .*'i' is named twice"),
         ({"column": "score"}, r"the new column must have a name of its own, but 'score' is one of the others"),
         ({"table": " "}, r"table must name what to read .*--table"),
         ({"id": "two\nlines"}, r"id must be a name"),
@@ -105,6 +112,16 @@ def test_only_a_key_makes_it_a_secret(dialect):
 def test_refusals(how, message):
     with pytest.raises(DataError, match=message):
         case("order").model.to_sql(**{"dialect": "duckdb", **how})
+
+
+def test_the_secret_is_not_shown():
+    """Neither the seed of a key's draws nor its salt is in what an error or a debugger shows."""
+    model = case("key").model
+    ask = Ask.checked(
+        model, "spark", form=None, table="t", score="s", group="g", id="i", id_type="integer", column=None,
+        function="f", key=KEY, on_unknown_group=None,
+    )  # fmt: skip
+    assert str(ask.salt) not in repr(ask) and str(ask.seed) not in repr(ask)
 
 
 def test_keys_are_checked():
@@ -264,6 +281,7 @@ def test_command_line(tmp_path, run: Run):
     ran = run("sql", *how, "-o", out)
     assert (ran.code, ran.out, ran.err) == (0, "", f"SQL written to {out}\n")
     assert out.read_text(encoding="utf-8") == some.sql("duckdb")
+    assert os.name != "posix" or out.stat().st_mode & 0o777 == 0o600
     assert json.loads(run("sql", *how, "--format", "json").out)["sql"] == some.sql("duckdb")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -20,7 +21,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fairroc
-from fairroc import FairModel, batches, progress, rewriting
+from fairroc import FairModel, batches, files, progress, rewriting
 from fairroc.batches import find_parts, is_large, part_schema, read_batches
 from fairroc.cli import main
 from fairroc.columns import read_columns
@@ -500,6 +501,84 @@ def test_a_folder_into_a_file_or_a_folder(tmp_path: Path, capsys: pytest.Capture
     assert pa.concat_tables([read_any(tmp_path / "out" / name) for name in names]).equals(expected)
 
 
+@pytest.mark.parametrize("output", ["parts/", "parts/x.csv", "parts/more/", "parts/more/x.csv", "parts/0.csv", "link/"])
+def test_outputs_among_the_inputs(tmp_path: Path, capsys: pytest.CaptureFixture[str], model: Path, output: str) -> None:
+    folder = tmp_path / "parts"
+    (folder / "more").mkdir(parents=True)
+    (tmp_path / "link").symlink_to(folder)
+    for i in range(2):
+        write(PEOPLE.slice(450 * i, 450), folder / f"{i}.csv")
+    before = {path: path.read_bytes() for path in folder.glob("*.csv")}
+    how = ["--model", model, "--score", "p", "--group", "sex", "--id", "id", "-o", f"{tmp_path}/{output}"]
+    code, out, err = run(capsys, "transform", folder, *how)
+    place = tmp_path / output / ("0.csv" if output.endswith("/") else "")
+    assert code == 2 and not out and err.count("\n") == 1 and f"'{place}'" in err and "with -o" in err
+    assert {path: path.read_bytes() for path in folder.rglob("*.csv")} == before
+    code, _, err = run(capsys, "transform", folder / "*.csv", *how)
+    assert code == (0 if "more" in output else 2)
+    if output == "parts/":
+        assert run(capsys, "transform", folder / "0.csv", *how)[0] == 2
+    if output == "parts/0.csv":
+        assert run(capsys, "transform", folder / "0.csv", *how, "--stream")[0] == 2
+    if output == "parts/x.csv":
+        assert run(capsys, "transform", folder / "0.csv", *how, "--stream")[0] == 0
+    assert before.items() <= {path: path.read_bytes() for path in folder.glob("*.csv")}.items()
+
+
+def test_the_advice_for_paths_of_the_wrong_kind(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], model: Path
+) -> None:
+    folder = tmp_path / "parts"
+    folder.mkdir()
+    write(PEOPLE, folder / "a.csv")
+    for words in (
+        ["monitor", folder, "--model", model, "--score", "p", "--group", "sex"],
+        ["frontier", folder, *NAMES],
+        ["report", folder, *NAMES, "-o", tmp_path / "r.html"],
+    ):
+        code, _, err = run(capsys, *words)
+        assert code == 2 and "it is a folder; name a file in it: this takes one file" in err
+    with pytest.raises(DataError, match=f"there is no file '{tmp_path / 'nope'}'"):
+        fairroc.count_files(tmp_path / "nope", score="p", label="y", group="sex")
+    (tmp_path / "out").mkdir()
+    common = ["transform", folder, "--model", model, "--score", "p", "--group", "sex", "--id", "id", "-o"]
+    code, _, err = run(capsys, *common, tmp_path / "out")
+    assert code == 2 and f"(-o {tmp_path / 'out'}/)" in err
+    assert run(capsys, *common, f"{tmp_path / 'out'}/")[0] == 0
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="limits of a process")
+def test_more_files_than_may_be_open(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, model: Path
+) -> None:
+    """One file at a time is open for writing; a file without rows gets one without rows."""
+    folder = tmp_path / "parts"
+    folder.mkdir()
+    for i in range(40):
+        write(PEOPLE.slice(20 * i, 0 if i in (0, 7, 39) else 20), folder / f"{i:02}.csv")
+    plain, most = files.os.fsync, 0
+
+    def counted(descriptor: int) -> None:
+        nonlocal most
+        most = max(most, sum(path.name.endswith(".tmp") for path in held_files()))
+        plain(descriptor)
+
+    monkeypatch.setattr(files.os, "fsync", counted)
+    how = ["--model", model, "--score", "p", "--group", "sex", "--id", "id", "-o", f"{tmp_path / 'out'}/"]
+    assert run(capsys, "transform", folder, *how)[0] == 0
+    assert 0 < most <= 2  # the one that is written, and the one that is locked: the first again
+    got = [read_any(path).num_rows for path in sorted((tmp_path / "out").iterdir())]
+    assert got == [0 if i in (0, 7, 39) else 20 for i in range(40)]
+
+
+def held_files() -> list[Path]:
+    """Files that this process has open, by name."""
+    links = Path("/proc/self/fd")
+    if not links.exists():
+        pytest.skip("no list of open files on this system")
+    return [link.readlink() for link in links.iterdir() if link.is_symlink()]
+
+
 def test_files_that_do_not_go_into_one(tmp_path: Path, capsys: pytest.CaptureFixture[str], model: Path) -> None:
     folder = tmp_path / "parts"
     folder.mkdir()
@@ -560,6 +639,7 @@ def test_transform_names_the_row(
     common = ["transform", data, "--model", model, "--score", "p", "--group", "sex", "--id", "id", "-o"]
     code, out, err = run(capsys, *common, tmp_path / "o.csv", "--stream")
     assert code == 2 and not out and err.count("\n") == 1 and words in err and f"'{data}'" in err
+    assert len(re.findall(r"\brow (?:there is )?\d+", err)) == 1
     assert [path.name for path in tmp_path.iterdir()] == ["d.csv"]
 
 

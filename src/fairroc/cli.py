@@ -405,7 +405,7 @@ def _transform(arguments: argparse.Namespace) -> int:
     from fairroc.files import ids_from_text, is_csv, numbers_from_text, read_table, write_table
     from fairroc.model import FairModel
     from fairroc.progress import progress_bar
-    from fairroc.rewriting import Rewriting, check_apart, check_output, is_folder, transform_table
+    from fairroc.rewriting import Rewriting, check_output, is_folder, transform_table
 
     if (arguments.id is None) == (arguments.seed is None):
         raise DataError(
@@ -432,7 +432,6 @@ def _transform(arguments: argparse.Namespace) -> int:
         with progress_bar("transforming, MB") as show:
             rows, unknown = transform_table(model, parts, arguments.output, how, data=arguments.data, progress=show)
         return _put_transformed(arguments, rows, unknown, column)
-    check_apart(None, [Path(arguments.data)], [Path(arguments.output)])
     table = read_table(arguments.data, text_columns=None)
     _require(arguments, table.column_names, column)
     groups, score = table.select(arguments.group), table.column(arguments.score)

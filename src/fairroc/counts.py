@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from fairroc.checks import Missing
 from fairroc.columns import Columns, TableColumns, both_labels, read_columns, read_counts
 from fairroc.core.chain import BoolArray, FloatArray, freeze
+from fairroc.core.doubles import ranks, with_ranks
 from fairroc.core.gridcount import MOST_CELLS, RankBins, edge_counts, grid_counts
 from fairroc.core.sorting import packing, sorted_rows
 from fairroc.errors import DataError

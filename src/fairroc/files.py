@@ -160,7 +160,7 @@ def _suffix(path: Path, suffixes: Sequence[str]) -> str:
 def check_source(path: Path) -> None:
     """Raise unless there is such a file, with something in it."""
     if path.is_dir():
-        raise DataError(f"'{path}' must be a file, but it is a folder; name a file in it: one file is read here.")
+        raise DataError(f"'{path}' must be a file, but it is a folder; name a file in it: this takes one file.")
     if not path.exists():
         raise DataError(f"there is no file '{path}'; check the path.")
     if path.is_file() and path.stat().st_size == 0:

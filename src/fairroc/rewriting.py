@@ -29,7 +29,7 @@ from fairroc.files import (
 )
 from fairroc.model import FairModel, warn_unknown
 
-__all__ = ["Rewriting", "check_apart", "check_output", "is_folder", "transform_table"]
+__all__ = ["Rewriting", "check_output", "is_folder", "transform_table"]
 
 Progress: TypeAlias = Callable[[int, int], None]
 
@@ -74,7 +74,12 @@ def check_output(output: str) -> None:
 
 
 def transform_table(
-    model: FairModel, parts: Sequence[Part], output: str, how: Rewriting, *, data: str | None = None,
+    model: FairModel,
+    parts: Sequence[Part],
+    output: str,
+    how: Rewriting,
+    *,
+    data: str | None = None,
     progress: Progress | None = None,
 ) -> tuple[int, int]:
     """Write all rows with their fair scores; number of rows, and of those of unknown groups.
@@ -86,7 +91,7 @@ def transform_table(
     for part, schema in zip(parts, schemas, strict=True):
         _check_names(part, schema.names, how)
     targets = _targets(parts, schemas, output)
-    check_apart(data, [part.path for part in parts], targets)
+    _check_apart(data, [part.path for part in parts], targets)
     work = _Work(model, how, np.random.default_rng(0) if how.seed is None else generator_from_state(how.seed))
     total = max(1, sum(part.size for part in parts) >> 20)
     outputs, place = list(dict.fromkeys(targets)), dict(zip(parts, targets, strict=True))
@@ -107,7 +112,7 @@ def transform_table(
     return work.rows, work.unknown
 
 
-def check_apart(data: str | None, files: Sequence[Path], targets: Sequence[Path]) -> None:
+def _check_apart(data: str | None, files: Sequence[Path], targets: Sequence[Path]) -> None:
     """Raise if a target is one of the files that are read, or would be read with them the next time."""
     read, source = {file.resolve() for file in files}, Path(data or "")
     folder = source.resolve() if data and source.is_dir() else None

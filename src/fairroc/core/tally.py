@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairroc.core.chain import BoolArray, FloatArray
+from fairroc.core.doubles import ranks, with_ranks
 from fairroc.core.sorting import packing, sorted_rows
 
 __all__ = ["CellCounts", "Tally"]
