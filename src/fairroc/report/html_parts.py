@@ -131,8 +131,8 @@ def _ahead(found: Outlook) -> str:
     """How fair the score will be on new people, as far as one can tell."""
     about = "" if found.gap_estimate is None else f"expect a gap of about {found.gap_estimate:.2f}, and "
     return (
-        f"How fair the fair score is on people not seen yet: {about}at {found.level:.4g} confidence no more than "
-        f"{found.upper:.3f} ({METHOD_WORDS[found.method]}). Check new rows with fairroc monitor."
+        f"How fair the fair score is on people not seen yet: {about}at {100 * found.level:.4g} % confidence no more "
+        f"than {found.upper:.3f} ({METHOD_WORDS[found.method]}). Check new rows with fairroc monitor."
     )
 
 

@@ -28,7 +28,8 @@ def certificate_text(certificate: Certificate) -> str:
     allowed = c.epsilon if c.allowed is None else c.allowed
     if c.confidence is not None:
         lines.append(
-            f"Epsilon is promised for the population, at {c.confidence:.4g} confidence: so much less is allowed here."
+            f"Epsilon is promised for the population, at {100 * c.confidence:.4g} % confidence: so much less is "
+            "allowed here."
         )
     lines.append("")
     if c.unchanged:
@@ -153,7 +154,7 @@ def outlook_text(outlook: Outlook) -> str:
     return "\n".join(
         [
             f"People not seen yet, of the same population: {estimate}.",
-            f"At {o.level:.4g} confidence it is at most {o.upper_bootstrap:.3f} (bootstrap){safe}.",
+            f"At {100 * o.level:.4g} % confidence it is at most {o.upper_bootstrap:.3f} (bootstrap){safe}.",
             f"Least known is group '{short(limit.group)}', label {limit.label}: {limit.rows:,} rows, "
             f"±{limit.width:.3f}; {limit.rows_to_halve:,} would halve that. {o.rows_to_halve:,} rows like these would "
             "halve the distance to both limits.",
