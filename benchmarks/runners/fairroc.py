@@ -18,7 +18,7 @@ CHOICES = 400
 
 
 class Post:
-    """`FairROC` with given epsilon and ties.
+    """`FairROC` with given epsilon and ties, on raw curves.
 
     ``threshold`` of a decision: a number, or None for the most accurate one on the calibration part. ``points`` of a
     curve: that many quantiles of a draw, or None for those and every score at which the model's scale has a knot.
@@ -27,7 +27,7 @@ class Post:
     def __init__(
         self, epsilon: float, ties: str = "order", *, threshold: float | None = None, points: int | None = None
     ) -> None:
-        self.post = FairROC(epsilon, ties=ties, salt=1)
+        self.post = FairROC(epsilon, ties=ties, curve="raw", salt=1)
         self.threshold, self.points = threshold, points
 
     def inputs(self, part: Part) -> tuple[Part, Array]:
