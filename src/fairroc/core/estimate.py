@@ -13,7 +13,7 @@ from typing import TypeAlias
 import numpy as np
 
 from fairroc.core.chain import FloatArray, IntArray
-from fairroc.core.roc import RocCurve, all_thresholds, pooled_share
+from fairroc.core.roc import RocCurve, all_thresholds, pooled_share, rates_at
 
 POINTS = 24
 """Thresholds of an estimate, about: all of them where there are no more. More would make more levels, and more people
@@ -65,27 +65,13 @@ def calibrated(curves: Sequence[RocCurve], shares: FloatArray, sizes: FloatArray
 
 def shrunk(curves: Sequence[RocCurve], shares: FloatArray, sizes: FloatArray) -> tuple[RocCurve, ...]:
     """Every class drawn towards that class of all people, as if ``PRIOR_ROWS`` of them had been seen in the group."""
-    every = all_thresholds(curves)[::-1]
     mass = sizes / sizes.sum(axis=0)
-    pooled = [
-        np.sum(
-            [
-                mass[g, c] * np.diff(rate[np.concatenate(([0], curve.index_at(every)))])
-                for g, curve in enumerate(curves)
-                for rate in ((curve.fpr, curve.tpr)[c],)
-            ],
-            axis=0,
-        )
-        for c in (0, 1)
-    ]
     found = []
     for curve, pair in zip(curves, sizes, strict=True):
-        at = _even(curve)
-        index = np.searchsorted(-every, -curve.thresholds[at], side="right") - 1
-        part = pair / (pair + PRIOR_ROWS)
-        own = (curve.fpr[at + 1], curve.tpr[at + 1])
-        rates = [part[c] * own[c] + (1.0 - part[c]) * np.cumsum(pooled[c])[index] for c in (0, 1)]
-        found.append(_curve(curve, at, rates))
+        at, part = _even(curve), pair / (pair + PRIOR_ROWS)
+        each = np.array([rates_at(other, curve.thresholds[at]) for other in curves])
+        pooled, own = np.einsum("gc,gck->ck", mass, each), np.array(rates_at(curve, curve.thresholds[at]))
+        found.append(_curve(curve, at, [part[c] * own[c] + (1.0 - part[c]) * pooled[c] for c in (0, 1)]))
     return tuple(found)
 
 
