@@ -10,13 +10,14 @@ import numpy as np
 
 from fairroc.checks import check_audit_norm, check_bootstrap, check_confidence, check_cut, check_epsilon
 from fairroc.columns import Columns, read_columns, warn_small_groups
-from fairroc.core.bands import Noise, dkw_widths, even_noise, gap_limits, weighted_noise
+from fairroc.core.bands import GapLimits, Noise, dkw_widths, even_noise, gap_limits, weighted_noise
 from fairroc.core.calibration import calibration
 from fairroc.core.chain import FloatArray
 from fairroc.core.cross import background_aucs, cross_aucs
 from fairroc.core.decision import Rates, disparity
 from fairroc.core.delong import auc_interval
 from fairroc.core.gap import ROUNDING, curve_gap, pooled_auc, pooled_curve, threshold_gap
+from fairroc.core.multiplier import Draws
 from fairroc.core.multiplier import bootstrap as bootstrap_draws
 from fairroc.core.roc import rates_at
 from fairroc.counts import ScoreCounts
@@ -197,21 +198,29 @@ def _intervals(
     noises = noises_of(columns, people)
     widths = None if weighted else dkw_widths(columns.class_rows(), level)
     limits = gap_limits(noises, widths, settings.norm, level)
-    sharp, sharp_widths = None, None
+    draws = None
     if settings.bootstrap:
         draws = bootstrap_draws(noises, settings.norm, draws=settings.bootstrap, rng=settings.rng, progress=progress)
+    interval = gap_interval(limits, draws, level)
+    sharp_widths = None if draws is None else draws.widths(level)
+    bands = zip(_rows_of(widths, len(noises)), _rows_of(sharp_widths, len(noises)), strict=True)
+    return interval, tuple(Band(safe, sharp) for safe, sharp in bands)
+
+
+def gap_interval(limits: GapLimits, draws: Draws | None, level: float, hidden: float = 0.0) -> GapInterval:
+    """Both intervals of the gap, as far as there are limits and draws; merged scores hide so much of it."""
+    sharp = None
+    if draws is not None:
         lowest = float((limits.pair_gaps - draws.reach((1 + level) / 2)).max())
-        sharp, sharp_widths = (max(lowest, 0.0), limits.upper), draws.widths(level)
-    interval = GapInterval(
+        sharp = (max(lowest - hidden, 0.0), limits.upper + hidden)
+    return GapInterval(
         level=level,
         dkw=limits.within,
         bootstrap=sharp,
-        dkw_reason=EQUAL_ONLY if weighted else None,
-        bootstrap_reason=None if settings.bootstrap else NOT_ASKED,
-        draws=settings.bootstrap,
+        dkw_reason=EQUAL_ONLY if limits.within is None else None,
+        bootstrap_reason=NOT_ASKED if draws is None else None,
+        draws=0 if draws is None else len(draws.pairs),
     )
-    bands = zip(_rows_of(widths, len(noises)), _rows_of(sharp_widths, len(noises)), strict=True)
-    return interval, tuple(Band(safe, sharp) for safe, sharp in bands)
 
 
 def noises_of(columns: Columns | ScoreCounts, people: People) -> list[Noise]:
@@ -223,6 +232,13 @@ def noises_of(columns: Columns | ScoreCounts, people: People) -> list[Noise]:
         return [even_noise(sample.curve, *sample.totals) for sample in people.samples]
     parts = [(curve, columns.group_rows(g)) for g, curve in enumerate(curves)]
     return [weighted_noise(c, columns.scores[i], columns.labels[i], columns.weights[i]) for c, i in parts]
+
+
+def thin_noises(columns: Columns | ScoreCounts, people: People) -> list[Noise]:
+    """The same of curves of bounded size, where rows weigh the same."""
+    if columns.weighted:
+        return noises_of(columns, people)
+    return [even_noise(sample.thin, *sample.totals) for sample in people.samples]
 
 
 def _rows_of(widths: FloatArray | None, count: int) -> Sequence[Interval | None]:

@@ -17,9 +17,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from fairroc.auditing import EQUAL_ONLY, NOT_ASKED
+from fairroc.auditing import gap_interval, thin_noises
 from fairroc.columns import SMALL_CLASS, Columns
-from fairroc.core.bands import Noise, dkw_widths, even_noise, gap_limits, group_pairs, weighted_noise
+from fairroc.core.bands import Noise, dkw_widths, gap_limits, group_pairs
 from fairroc.core.chain import FloatArray, area
 from fairroc.core.delong import auc_interval
 from fairroc.core.gap import ROUNDING, pooled_auc, power
@@ -80,19 +80,8 @@ def gap_now(
     weights = before.thin.weights0, before.thin.weights1
     widths = None if columns.weighted else dkw_widths(columns.class_rows(), confidence) + hidden
     limits = gap_limits(noises, widths, power(model.norm), confidence)
-    sharp = None
-    if draws:
-        errors = bootstrap(noises, power(model.norm), draws=draws, rng=rng)
-        lowest = float((limits.pair_gaps - errors.reach((1 + confidence) / 2)).max())
-        sharp = (max(lowest - hidden, 0.0), limits.upper + hidden)
-    interval = GapInterval(
-        level=confidence,
-        dkw=limits.within,
-        bootstrap=sharp,
-        dkw_reason=EQUAL_ONLY if columns.weighted else None,
-        bootstrap_reason=None if draws else NOT_ASKED,
-        draws=draws,
-    )
+    errors = bootstrap(noises, power(model.norm), draws=draws, rng=rng) if draws else None
+    interval = gap_interval(limits, errors, confidence, hidden)
     method = _method(interval, int(columns.class_rows().min()))
     if method is None:
         return GapNow(None, "weighted rows need a bootstrap for an interval, and none was asked for", aucs)
@@ -146,10 +135,7 @@ def _measured(model: FairModel, columns: Columns, treated_as: str | None) -> tup
     """
     if model.unchanged:
         people = measure(columns)
-        if columns.weights is not None:
-            return people, [_weighted(curve, columns, g) for g, curve in enumerate(people.exact.curves)], 0.0
-        pairs = zip(people.thin.curves, people.samples, strict=True)
-        return people, [even_noise(curve, *sample.totals) for curve, sample in pairs], people.hidden
+        return people, thin_noises(columns, people), 0.0 if columns.weighted else people.hidden
     people, kernels = treated(model, columns, on_unknown_group=treated_as)
     lowest = np.array([kernel.thresholds[-1] for kernel in kernels])
     before = measure(columns) if bool((columns.scores < lowest[columns.groups]).any()) else people
@@ -182,12 +168,6 @@ def _rising(one: Walk, places: FloatArray) -> FloatArray:
     rates -= rates[:, :1]
     rates /= rates[:, -1:]
     return rates
-
-
-def _weighted(curve: RocCurve, columns: Columns, g: int) -> Noise:
-    rows = columns.group_rows(g)
-    assert columns.weights is not None
-    return weighted_noise(curve, columns.scores[rows], columns.labels[rows], columns.weights[rows])
 
 
 def _interval(curve: RocCurve, columns: Columns, g: int, confidence: float) -> Interval | None:

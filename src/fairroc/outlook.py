@@ -102,7 +102,7 @@ def outlook(
     smallest = int(columns.class_rows().min())
     reason = "none was asked for" if not folds else "a class of a single row cannot be split" if smallest < 2 else None
     folds = 0 if reason else min(folds, smallest)
-    found = cross_fitted(columns, _options_of_folds(fitted), folds, progress) if folds else None
+    found = cross_fitted(fitted, folds, progress) if folds else None
     return Outlook(
         level=confidence,
         gap=gap,
@@ -114,7 +114,7 @@ def outlook(
         upper_bootstrap=sharp,
         dkw_reason=EQUAL_ONLY if safe is None else None,
         method=far.method,
-        upper=safe if far.method == "dkw" and safe is not None else sharp,
+        upper=min(gap + far.value, most),
         limited_by=far.limit,
         rows=columns.rows,
         rows_to_halve=4 * columns.rows,
@@ -127,15 +127,14 @@ def _options_of_folds(fitted: Fitted) -> Options:
     return replace(fitted.options, epsilon=fitted.target, curve=curve, confidence=None, min_class_rows=1)
 
 
-def cross_fitted(
-    columns: Columns | ScoreCounts, options: Options, folds: int, progress: Callable[[int, int], None] | None = None
-) -> tuple[float, float]:
+def cross_fitted(fitted: Fitted, folds: int, progress: Callable[[int, int], None] | None = None) -> tuple[float, float]:
     """Gap of people judged by fits that have not seen them, and how much of it their own noise adds: means over folds.
 
     Every fold has its own gap. Rates are not pooled over folds: the errors of the fits and of the parts, put together,
     would cancel.
     """
-    thresholds = _grid(measure(columns).thin.curves)
+    columns, options = fitted.columns, _options_of_folds(fitted)
+    thresholds = _grid(fitted.people.thin.curves)
     repeats = REPEATS if columns.rows <= FEW_ROWS else 1
     parts = chain.from_iterable(split(columns, folds, SEED + repeat) for repeat in range(repeats))
     found = []

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fairroc.auditing import noises_of
+from fairroc.auditing import thin_noises
 from fairroc.columns import SMALL_CLASS, Columns
-from fairroc.core.bands import dkw_widths, even_noise
+from fairroc.core.bands import dkw_widths
 from fairroc.core.chain import Norm
 from fairroc.core.reach import safe_reach, sharp_reach
 from fairroc.counts import ScoreCounts
@@ -62,11 +62,7 @@ class Reach:
 def reach(people: People, columns: Columns | ScoreCounts, norm: Norm, confidence: float) -> Reach:
     """How much people not seen can differ from these."""
     rows, sizes = columns.class_rows(), columns.class_sizes()
-    if columns.weighted:
-        noises = noises_of(columns, people)
-    else:
-        noises = [even_noise(sample.thin, *sample.totals) for sample in people.samples]
-    rng = np.random.default_rng(SEED)
+    noises, rng = thin_noises(columns, people), np.random.default_rng(SEED)
     binned = people.error * (2 if norm == 1 else 1)
     sharp = sharp_reach(noises, norm, draws=DRAWS, rng=rng, confidence=confidence) + binned
     widths = dkw_widths(sizes, confidence)

@@ -22,7 +22,7 @@ from fairroc.counts import ScoreCounts
 from fairroc.engines.cells import Names, counts_of_cells
 from fairroc.engines.models import Use
 from fairroc.errors import DataError
-from fairroc.estimator import FairROC, fit_counts
+from fairroc.estimator import FairROC
 from fairroc.model import FairModel
 
 __all__ = ["audit", "counts", "fit", "transform"]
@@ -96,7 +96,7 @@ def fit(
         pos_label=post.pos_label,
         missing=post.missing,
     )
-    return fit_counts(found, epsilon, **params)
+    return post.fit_counts(found)
 
 
 def audit(

@@ -80,7 +80,7 @@ def fit(
 ) -> FairROC:
     """Fit to columns of a Spark frame; ``params`` as for :class:`fairroc.FairROC`, ``cells`` and ``bits`` as for
     :func:`counts`."""
-    from fairroc.estimator import FairROC, fit_counts
+    from fairroc.estimator import FairROC
 
     post = FairROC(epsilon, **params)
     post.checked_options()
@@ -95,7 +95,7 @@ def fit(
         cells=cells,
         bits=bits,
     )
-    return fit_counts(found, epsilon, **params)
+    return post.fit_counts(found)
 
 
 def audit(
