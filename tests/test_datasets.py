@@ -22,7 +22,16 @@ import pyarrow as pa
 import pytest
 
 from fairroc import datasets
-from fairroc.datasets import _find, _read, load_adult, load_celeba_attributes, load_compas
+from fairroc.datasets import (
+    _find,
+    _read,
+    celeba_attribute,
+    find_celeba_images,
+    load_adult,
+    load_celeba_attributes,
+    load_compas,
+    load_compas_fairml,
+)
 from fairroc.errors import DatasetError
 
 SHARED = Path(__file__).parents[1].parent / "shared" / "data"
@@ -146,6 +155,35 @@ def test_filter_leaves_out_each_kind_of_row() -> None:
     lines += [",".join("" if value is None else str(value) for value in row) + ",0" for row in rows]
     kept = _read.propublica_filter(_read.compas("\n".join(lines).encode()))
     assert kept["days_b_screening_arrest"].to_pylist() == [30, -30]
+
+
+FAIRML_SHA256 = "efc28b32b72462af9a07236bfe04b2a9ac07971fad35f87704b2b92bbfe6cf06"  # of ProPublica's file
+
+
+def test_fairml_is_propublicas_file_byte_by_byte(raw: Path) -> None:
+    table = load_compas_fairml(raw)
+    lines = [",".join(table.column_names), *(",".join(map(str, row.values())) for row in table.to_pylist())]
+    content = "".join(f"{line}\n" for line in lines).encode()
+    published = raw / "compas" / "propublica_data_for_fairml.csv"
+    if published.is_file():
+        assert content == published.read_bytes()
+    assert hashlib.sha256(content).hexdigest() == FAIRML_SHA256
+
+
+def test_fairml_rows_are_those_of_the_filter(raw: Path) -> None:
+    table, people = load_compas_fairml(raw), load_compas(raw, filtered=True)
+    assert table["Two_yr_Recidivism"].to_pylist() == people["label"].to_pylist()
+    assert table["Hispanic"].to_pylist() == [int(race == "Hispanic") for race in people["race"].to_pylist()]
+    assert all(field.type == pa.int64() for field in table.schema)
+
+
+def test_fairml_checks_the_file_like_the_original(empty: Path, raw: Path) -> None:
+    assert load_compas_fairml().equals(load_compas_fairml(raw))
+    changed = empty / _find.COMPAS.name
+    changed.write_bytes(original(_find.COMPAS, raw).replace(b"miguel", b"manuel"))
+    with pytest.raises(DatasetError, match="must have SHA-256"):
+        load_compas_fairml()
+    assert load_compas_fairml(changed, verify=False).equals(load_compas_fairml(raw))
 
 
 # Sources
@@ -469,6 +507,48 @@ def test_celeba_damaged_partition(tmp_path: Path, text: str, missing: int) -> No
     write_partition(tmp_path, text)
     with pytest.raises(DatasetError, match=rf"must give every image 0, 1 or 2; {missing} of 3 images"):
         load_celeba_attributes(tmp_path)
+
+
+@pytest.mark.parametrize("inside", ["", "Img", "img_align_celeba"])
+def test_celeba_images_are_beside_the_attributes_or_one_folder_below(tmp_path: Path, inside: str) -> None:
+    place = write_celeba(tmp_path)
+    pictures = tmp_path / inside / "img_align_celeba"
+    pictures.mkdir(parents=True)
+    (pictures / "000001.jpg").write_bytes(b"")
+    assert find_celeba_images(place) == find_celeba_images(tmp_path) == pictures
+
+
+def test_celeba_images_in_the_data_folder(empty: Path) -> None:
+    pictures = empty / "celeba" / "img_align_celeba"
+    pictures.mkdir(parents=True)
+    write_celeba(empty / "celeba")
+    (pictures / "000001.png").write_bytes(b"")
+    assert find_celeba_images() == pictures
+
+
+def test_celeba_without_images(tmp_path: Path) -> None:
+    with pytest.raises(DatasetError, match=r"CelebA needs list_attr_celeba\.txt"):
+        find_celeba_images(tmp_path)
+    write_celeba(tmp_path)
+    (tmp_path / "img_align_celeba").mkdir()
+    (tmp_path / "img_align_celeba" / "readme.txt").write_bytes(b"")
+    with pytest.raises(DatasetError) as caught:
+        find_celeba_images(tmp_path)
+    assert f"must be in a folder img_align_celeba in {tmp_path} or one folder below" in str(caught.value)
+    assert "Download img_align_celeba.zip from https://mmlab" in str(caught.value)
+
+
+def test_celeba_attribute_by_name() -> None:
+    table = pa.table({"image": ["a"], "Attractive": [1], "Blond_Hair": [0], "Black_Hair": [1], "split": ["test"]})
+    for name in ("Blond_Hair", "blond_hair", " Blond hair "):
+        assert celeba_attribute(table, name) == "Blond_Hair"
+    with pytest.raises(DatasetError, match=r"there is none called 'Atractive'\. Did you mean 'Attractive'\?"):
+        celeba_attribute(table, "Atractive")
+    with pytest.raises(DatasetError, match=r"Did you mean 'Blond_Hair' or 'Black_Hair'\?"):
+        celeba_attribute(table, "Blonde Hair")
+    for name in ("xyz", "split", "image"):
+        with pytest.raises(DatasetError, match=r"Choose one of: Attractive, Blond_Hair, Black_Hair\."):
+            celeba_attribute(table, name)
 
 
 def test_public_names() -> None:

@@ -8,6 +8,7 @@ the same table. CelebA comes from a local folder only.
 
 from __future__ import annotations
 
+import difflib
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,7 +19,14 @@ from fairroc.errors import DatasetError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["load_adult", "load_celeba_attributes", "load_compas"]
+__all__ = [
+    "celeba_attribute",
+    "find_celeba_images",
+    "load_adult",
+    "load_celeba_attributes",
+    "load_compas",
+    "load_compas_fairml",
+]
 
 _CELEBA_HOME = "https://mmlab.ie.cuhk.edu.hk/projects/CelebA.html"
 
@@ -67,6 +75,20 @@ def load_compas(path: str | os.PathLike[str] | None = None, *, filtered: bool = 
     return _read.propublica_filter(table) if filtered else table
 
 
+def load_compas_fairml(path: str | os.PathLike[str] | None = None, *, verify: bool = True) -> pa.Table:
+    """COMPAS as ProPublica's "data for fairml": 6,172 rows of 12 integer columns, made from the two-years file.
+
+    Equal, row by row, to propublica_data_for_fairml.csv. The rows are those of ``load_compas(filtered=True)`` in
+    the same order. ``Two_yr_Recidivism`` is the label, ``score_factor`` is 1 for a COMPAS score above "Low", the
+    others but ``Number_of_Priors`` are 1 or 0 too; nothing set means 25 to 45 years, Caucasian, male, felony.
+    ``path`` and ``verify`` as in ``load_compas``.
+
+    >>> load_compas_fairml().shape
+    (6172, 12)
+    """
+    return _read.fairml(load_compas(path, filtered=True, verify=verify))
+
+
 def load_celeba_attributes(path: str | os.PathLike[str] | None = None) -> pa.Table:
     """CelebA's attributes from local files: ``image``, the attributes as int8 0/1, and ``split``.
 
@@ -76,6 +98,45 @@ def load_celeba_attributes(path: str | os.PathLike[str] | None = None) -> pa.Tab
     """
     import pyarrow as pa
 
+    found = _celeba_file(path)
+    table = _read.celeba(found)
+    partition = found.parent / "list_eval_partition.txt"
+    if not partition.is_file():
+        return table.append_column("split", pa.nulls(table.num_rows, pa.string()))
+    return table.append_column("split", _read.celeba_split(partition, table["image"]))
+
+
+def find_celeba_images(path: str | os.PathLike[str] | None = None) -> Path:
+    """The folder of CelebA's pictures: img_align_celeba beside the attribute file or one folder below.
+
+    ``path`` as in ``load_celeba_attributes``. A folder without pictures is passed over, so an archive unpacked into
+    a folder of its own name is found too.
+    """
+    place, name = _celeba_file(path).parent, "img_align_celeba"
+    for folder in (place / name, *sorted(inner / name for inner in place.iterdir())):
+        if folder.is_dir():
+            with os.scandir(folder) as entries:
+                if any(entry.name.endswith((".jpg", ".png")) for entry in entries):
+                    return folder
+    raise DatasetError(
+        f"CelebA's pictures must be in a folder {name} in {place} or one folder below; there is none with .jpg or "
+        f".png files. Download img_align_celeba.zip from {_CELEBA_HOME} and unpack it there."
+    )
+
+
+def celeba_attribute(table: pa.Table, name: str) -> str:
+    """The column of ``load_celeba_attributes`` that is meant; case and blanks instead of _ do not matter."""
+    attributes: list[str] = [column for column in table.column_names if column not in ("image", "split")]
+    plain = {column.lower(): column for column in attributes}
+    wanted = name.strip().lower().replace(" ", "_")
+    if wanted in plain:
+        return plain[wanted]
+    close = [plain[match] for match in difflib.get_close_matches(wanted, plain, n=3)]
+    hint = f"Did you mean {' or '.join(map(repr, close))}?" if close else f"Choose one of: {', '.join(attributes)}."
+    raise DatasetError(f"an attribute of CelebA is needed, but there is none called {name!r}. {hint}")
+
+
+def _celeba_file(path: str | os.PathLike[str] | None) -> Path:
     name = "list_attr_celeba.txt"
     folder = _find.data_folder() if path is None else Path(path)
     found = _find.local_file(folder, "celeba", name)
@@ -84,8 +145,4 @@ def load_celeba_attributes(path: str | os.PathLike[str] | None = None) -> pa.Tab
             f"CelebA needs {name}, which is neither in {folder} nor in its subfolder celeba. Download it and "
             f"list_eval_partition.txt from {_CELEBA_HOME} and give their folder as path= or in FAIRROC_DATA."
         )
-    table = _read.celeba(found)
-    partition = found.parent / "list_eval_partition.txt"
-    if not partition.is_file():
-        return table.append_column("split", pa.nulls(table.num_rows, pa.string()))
-    return table.append_column("split", _read.celeba_split(partition, table["image"]))
+    return found

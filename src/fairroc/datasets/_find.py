@@ -141,6 +141,11 @@ def data_folder() -> Path:
     chosen = os.environ.get("FAIRROC_DATA")
     if chosen:
         return Path(chosen).expanduser()
+    return cache_folder()
+
+
+def cache_folder() -> Path:
+    """fairroc's folder in the user's cache."""
     variable, default = {
         "win32": ("LOCALAPPDATA", "AppData/Local"),
         "darwin": ("", "Library/Caches"),

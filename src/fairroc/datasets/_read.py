@@ -32,6 +32,22 @@ _ADULT_COLUMNS: Mapping[str, type] = {
 # Names and birth dates, and the court's case numbers, which lead to the same names in public registers.
 _COMPAS_DROPPED = frozenset({"name", "first", "last", "dob", "c_case_number", "r_case_number", "vr_case_number"})
 _COMPAS_NEEDED = frozenset({"days_b_screening_arrest", "is_recid", "c_charge_degree", "score_text", "two_year_recid"})
+FAIRML_COLUMNS = (
+    *("Two_yr_Recidivism", "Number_of_Priors", "score_factor", "Age_Above_FourtyFive", "Age_Below_TwentyFive"),
+    *("African_American", "Asian", "Hispanic", "Native_American", "Other", "Female", "Misdemeanor"),
+)
+_FAIRML_COUNTS = {"Two_yr_Recidivism": "two_year_recid", "Number_of_Priors": "priors_count"}
+_FAIRML_FLAGS = {  # 1 where the column has the value
+    "Age_Above_FourtyFive": ("age_cat", "Greater than 45"),
+    "Age_Below_TwentyFive": ("age_cat", "Less than 25"),
+    "African_American": ("race", "African-American"),
+    "Asian": ("race", "Asian"),
+    "Hispanic": ("race", "Hispanic"),
+    "Native_American": ("race", "Native American"),
+    "Other": ("race", "Other"),
+    "Female": ("sex", "Female"),
+    "Misdemeanor": ("c_charge_degree", "M"),
+}
 _CELEBA_SPLITS = ("train", "valid", "test")  # by the number in list_eval_partition.txt
 
 
@@ -103,6 +119,18 @@ def propublica_filter(table: pa.Table) -> pa.Table:
         & (pc.field("c_charge_degree") != "O")
         & (pc.field("score_text") != "N/A")
     )
+
+
+def fairml(table: pa.Table) -> pa.Table:
+    """ProPublica's filtered rows, in their order, as the 12 columns of int64 that the package fairml was shown."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    columns = {name: table[source] for name, source in _FAIRML_COUNTS.items()}
+    for name, (source, value) in _FAIRML_FLAGS.items():
+        columns[name] = pc.equal(table[source], pa.scalar(value)).cast(pa.int64())
+    columns["score_factor"] = pc.not_equal(table["score_text"], pa.scalar("Low")).cast(pa.int64())
+    return pa.table({name: columns[name] for name in FAIRML_COLUMNS})
 
 
 def celeba(place: Path) -> pa.Table:

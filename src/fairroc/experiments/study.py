@@ -41,6 +41,7 @@ class Problem:
     privileged: str  # the group below the line of the disparate impact
     digest: str  # SHA-256 of all of the above
     images: Path | None = None  # folder of the pictures that the column "image" of features names
+    partition: NDArray[np.str_] | None = None  # (n,) "train", "valid" or "test" where the authors' own split is known
 
     @property
     def rows(self) -> int:
@@ -77,10 +78,18 @@ class Recipe:
 
     def missing(self) -> str | None:
         """Why this model cannot be trained here, in one line; None if it can."""
-        absent = [name for name in self.needs if find_spec(name.partition(".")[0]) is None]
+        absent = [name for name in self.needs if not _installed(name)]
         if not absent:
             return None
         return f"{self.title}: {', '.join(absent)} not installed; run: pip install 'fairroc[experiments]'"
+
+
+def _installed(module: str) -> bool:
+    """Whether a module is there, without loading it. What holds it is loaded: nothing, for a package of parts."""
+    try:
+        return find_spec(module) is not None
+    except ModuleNotFoundError:  # not even what holds it
+        return False
 
 
 @dataclass(frozen=True, slots=True, eq=False)

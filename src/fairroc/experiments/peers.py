@@ -1,0 +1,254 @@
+"""Other libraries' post-processors on the same scores, through the benchmark harness of the source tree.
+
+fairlearn's, aif360's and error-parity's requirements contradict each other, so each runs in an environment of its own,
+which the harness (the folder ``benchmarks`` beside ``src``) makes on demand and keeps. The harness is no part of the
+installed package: `missing` says what to do where it is not there.
+
+Every peer is fitted on the calibration part and measured there and on the test part, in exact expectation over its
+draws. All but error-parity make one decision. error-parity is refitted for 39 ratios of the two errors' costs, and each
+refit is an operating point: the most accurate one on the fitted people is reported, as for every method.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+
+import fairroc
+from fairroc.columns import Columns
+from fairroc.experiments.curve import Curve, totals_of
+from fairroc.experiments.measuring import baseline
+from fairroc.experiments.store import key, source_digest
+from fairroc.experiments.study import Result, Scored
+
+__all__ = ["EPSILONS", "PEERS", "Peer", "fingerprint", "missing", "refused", "results", "results_many", "task_count"]
+
+EPSILONS = (0.0, 0.01, 0.02, 0.05, 0.1)
+"""error-parity's tolerances of the L1 distance of two groups."""
+
+CHUNK = 40
+"""At most so many tasks of one process, so that a process that dies takes few with it."""
+
+SECONDS = 300.0
+"""Time that a task may take; the slowest, aif360's reject option, needs about 15 s for 10,000 people."""
+
+Harness: TypeAlias = Any
+"""The package ``benchmarks.harness``, which type checks of this one do not see."""
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """A method of another library."""
+
+    method: str  # its name in the results
+    library: str  # its environment
+    runner: str  # its class in the harness's module of that library
+    swept: bool = False  # has a tolerance, and many operating points
+    most_groups: int | None = None
+    slow: bool = False  # a task takes longer than the start of a process
+
+
+PEERS = (
+    Peer("aif360-reject", "aif360", "RejectOption", most_groups=2, slow=True),
+    Peer("aif360-eqodds", "aif360", "EqOdds", most_groups=2),
+    Peer("aif360-calibrated", "aif360", "CalibratedEqOdds", most_groups=2),
+    Peer("error-parity", "error-parity", "Relaxed", swept=True),
+    Peer("fairlearn", "fairlearn", "EqualizedOdds"),
+)
+SOURCES = tuple(f"fairroc.experiments.{name}" for name in ("peers", "measuring", "curve", "rules"))
+LIBRARIES = tuple(dict.fromkeys(peer.library for peer in PEERS))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Task:
+    """One peer on one model's scores, at one tolerance."""
+
+    number: int  # of the scores
+    scored: Scored
+    peer: Peer
+    epsilon: float | None
+
+    @property
+    def possible(self) -> bool:
+        """Whether the peer takes so many groups."""
+        return self.peer.most_groups is None or len(self.scored.test.names) <= self.peer.most_groups
+
+    def asked(self, folder: Path) -> dict[str, Any]:
+        """As the harness wants it."""
+        options = {} if self.epsilon is None else {"tolerance": self.epsilon}
+        named = {"method": self.peer.runner, "options": options, "data": str(folder / f"{self.number}.npz")}
+        return named | {"ask": "both", "many": self.peer.swept}
+
+    def line(self, why: str) -> str:
+        """What is said where there is no result."""
+        if why.startswith("not available"):
+            return f"{self.peer.library}: {why}; its environment needs pip and a network, see benchmarks/README.md"
+        return f"{self.peer.method} on {self.scored.problem}, {self.scored.model}: {why}"
+
+
+def missing() -> str | None:
+    """Why no peer can run here, in one line; None if the harness is there."""
+    if _harness() is not None:
+        return None
+    return f"{', '.join(LIBRARIES)}: need the source tree's benchmark harness; run fairroc reproduce from a clone"
+
+
+def fingerprint() -> str:
+    """SHA-256 of all that decides about peers' figures but the scores: the code that runs and measures them, and the
+    versions of their packages."""
+    harness = _harness()
+    if harness is None:
+        return key("no peers")
+    home = Path(harness.__file__).parent
+    runners = [home.parent / "runners" / f"{library.replace('-', '_')}.py" for library in LIBRARIES]
+    texts = [path.read_text(encoding="utf-8") for path in (home / "child.py", home / "data.py", *runners)]
+    return key(texts, [harness.envs.PINS[library] for library in LIBRARIES], source_digest(SOURCES), EPSILONS)
+
+
+def refused(scoreds: Sequence[Scored]) -> tuple[str, ...]:
+    """A line for each problem and peer that takes fewer groups than the problem has; `results_many` leaves them out."""
+    never = [task for task in _tasks(scoreds, ()) if not task.possible]
+    sizes = [(task.scored.problem, task.peer, len(task.scored.test.names)) for task in never]
+    lines = [f"{peer.method} takes {peer.most_groups} groups; {problem} has {size}" for problem, peer, size in sizes]
+    return tuple(dict.fromkeys(lines))
+
+
+def results(scored: Scored, epsilons: Sequence[float] = EPSILONS) -> list[Result]:
+    """Every peer's figures for one model's scores; a peer that fails has none."""
+    return results_many([scored], epsilons)[0][0]
+
+
+def task_count(scoreds: Sequence[Scored], epsilons: Sequence[float] = EPSILONS) -> int:
+    """How many tasks `results_many` will report as done."""
+    return 0 if missing() else sum(task.possible for task in _tasks(scoreds, epsilons))
+
+
+def results_many(
+    scoreds: Sequence[Scored],
+    epsilons: Sequence[float] = EPSILONS,
+    *,
+    workers: int | None = None,
+    done: Callable[[int], object] | None = None,
+) -> tuple[list[list[Result]], tuple[str, ...]]:
+    """Every peer's figures for each of many models' scores, and a line for each failure.
+
+    ``workers``: processes at a time (default: one for each core). ``done`` hears, from other threads, how many tasks
+    have just ended. An environment that is not there yet is made first, which takes about a minute and a network.
+    """
+    rows: list[list[Result]] = [[] for _ in scoreds]
+    harness = _harness()
+    if harness is None:
+        return rows, (str(missing()),)
+    lines: dict[str, None] = {}
+    tasks = [task for task in _tasks(scoreds, epsilons) if task.possible]
+    for task, answer in _answered(harness, scoreds, tasks, workers or os.cpu_count() or 1, done):
+        if answer.error is None:
+            rows[task.number] += _rows(task, answer.arrays)
+        else:
+            lines[task.line(answer.error)] = None
+    return [sorted(found, key=_order) for found in rows], tuple(lines)
+
+
+def _order(row: Result) -> tuple[str, float, str]:
+    return row.method, row.epsilon or 0.0, row.measured
+
+
+def _tasks(scoreds: Sequence[Scored], epsilons: Sequence[float]) -> Iterator[_Task]:
+    for peer in PEERS:
+        for number, scored in enumerate(scoreds):
+            for epsilon in map(float, epsilons) if peer.swept else (None,):
+                yield _Task(number, scored, peer, epsilon)
+
+
+# -- the harness -------------------------------------------------------------------------------------------------------
+
+
+def _harness() -> Harness | None:
+    """The benchmark harness beside the source tree; None if fairroc was installed without it."""
+    root = Path(fairroc.__file__).resolve().parents[2]
+    if not (root / "benchmarks" / "harness" / "children.py").is_file():
+        return None
+    sys.path.insert(0, str(root))
+    try:
+        import_module("benchmarks.harness.children")
+        found = import_module("benchmarks.harness")
+    except ImportError:  # another package of this name was loaded before
+        return None
+    finally:
+        sys.path.remove(str(root))
+    return found
+
+
+def _answered(
+    harness: Harness, scoreds: Sequence[Scored], tasks: list[_Task], workers: int, done: Callable[[int], object] | None
+) -> Iterator[tuple[_Task, Any]]:
+    """Every task with the harness's answer."""
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(workers) as pool:
+        for number, scored in enumerate(scoreds):
+            case = harness.data.Case(_part(harness, scored.calibration), _part(harness, scored.test))
+            harness.data.save(Path(folder) / f"{number}.npz", case)
+        for library in dict.fromkeys(task.peer.library for task in tasks):
+            with suppress(harness.envs.NotAvailable):  # every task will be answered so
+                harness.envs.python_of(library)  # now, lest two threads make the same environment
+
+        def run(chunk: list[_Task]) -> list[Any]:
+            asked = [task.asked(Path(folder)) for task in chunk]
+            found = harness.children.run_tasks(chunk[0].peer.library, asked, timeout=SECONDS * len(chunk))
+            if done is not None:
+                done(len(chunk))
+            return list(found)
+
+        chunks = _chunks(tasks, workers)
+        for chunk, answers in zip(chunks, pool.map(run, chunks), strict=True):
+            yield from zip(chunk, answers, strict=True)
+
+
+def _chunks(tasks: list[_Task], workers: int) -> list[list[_Task]]:
+    """Tasks of one library each, at most CHUNK of them; slow ones first, dealt out to the workers."""
+    chunks = []
+    for slow in (True, False):
+        for library in LIBRARIES:
+            mine = [task for task in tasks if (task.peer.library, task.peer.slow) == (library, slow)]
+            count = max(min(len(mine), workers) if slow else 1, -(-len(mine) // CHUNK))
+            chunks += [mine[start::count] for start in range(count) if mine]
+    return chunks
+
+
+def _part(harness: Harness, people: Columns) -> Any:
+    return harness.data.Part(people.scores, people.labels.astype(np.int64), people.groups.astype(np.int64))
+
+
+# -- figures -----------------------------------------------------------------------------------------------------------
+
+
+def _rows(task: _Task, accepted: dict[str, Any]) -> Iterator[Result]:
+    """Rows of the fitted and of the test people from (points, 2 * groups) expected acceptances on both."""
+    scored = task.scored
+    parts = (baseline(scored, scored.calibration, "fitted"), baseline(scored, scored.test, "test"))
+    curves = [_curve(accepted[part.measured], part.people) for part in parts]
+    point = curves[0].best()
+    for part, curve in zip(parts, curves, strict=True):
+        yield Result(
+            problem=scored.problem,
+            model=scored.model,
+            protected=scored.protected,
+            kind="splits",
+            repetition=scored.seed,
+            method=task.peer.method,
+            epsilon=task.epsilon,
+            **part.figures(curve, point, curve if task.peer.swept else None),
+        )
+
+
+def _curve(accepted: Any, people: Columns) -> Curve:
+    return Curve(np.asarray(accepted, dtype=np.float64).reshape(-1, len(people.names), 2), totals_of(people))

@@ -1,0 +1,153 @@
+"""Jobs done: a model trained, post-processed and measured, in this process or in several."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, dataclass, field
+from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
+from multiprocessing import get_context
+from typing import Any
+
+from fairroc.errors import FairrocError
+from fairroc.experiments import measuring
+from fairroc.experiments.plan import Job, Plan, epsilons_of, lines_of, result_of, row_of
+from fairroc.experiments.problems import load, split
+from fairroc.experiments.recipes import RECIPES
+from fairroc.experiments.rules import collected_warnings
+from fairroc.experiments.scoring import scored
+from fairroc.experiments.store import Store, key, source_digest
+from fairroc.experiments.study import Problem, Result, RocLines, Scored
+
+__all__ = ["PEER_SPLITS", "Done", "completed", "loaded"]
+
+PEER_SPLITS = 1
+"""Splits that other libraries are run on: they take seconds to minutes for each."""
+
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+
+
+@dataclass(slots=True)
+class Done:
+    """What came of a job."""
+
+    results: list[Result] = field(default_factory=list)
+    rocs: list[RocLines] = field(default_factory=list)
+    warnings: Counter[str] = field(default_factory=Counter)
+    scored: Scored | None = None  # for other libraries, which run afterwards
+    stored: bool = False  # taken from the store
+    failed: str | None = None
+
+
+def loaded(name: str, plan: Plan) -> Problem:
+    """A problem of a plan; read once in each process."""
+    return _load(name, plan.rows, plan.celeba, plan.target)
+
+
+@cache
+def _load(name: str, rows: int | None, celeba: str | None, target: str) -> Problem:
+    return load(name, rows=rows, celeba=celeba, target=target)
+
+
+def completed(plan: Plan, jobs: Sequence[Job]) -> Iterator[tuple[int, Done]]:
+    """Numbers of jobs and what came of them, as they end."""
+    processes = min(plan.jobs or os.cpu_count() or 1, len(jobs))
+    if processes <= 1:
+        yield from ((number, _attempted(job, plan)) for number, job in enumerate(jobs))
+        return
+    with _single_threaded(), ProcessPoolExecutor(processes, get_context("spawn")) as pool:
+        futures: dict[Future[Done], int] = {pool.submit(_attempted, job, plan): n for n, job in enumerate(jobs)}
+        try:
+            for future in as_completed(futures):
+                yield futures[future], future.result()
+        except BrokenProcessPool:
+            raise FairrocError(
+                "a process of the run was ended from outside, perhaps for lack of memory. Run again with fewer of them "
+                "(--jobs 1); what is done is kept."
+            ) from None
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+
+
+@contextmanager
+def _single_threaded() -> Iterator[None]:
+    """Processes started here use one thread each."""
+    before = {name: os.environ.get(name) for name in THREADS}
+    os.environ.update(dict.fromkeys(THREADS, "1"))
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
+
+
+def _attempted(job: Job, plan: Plan) -> Done:
+    warned: Counter[str] = Counter()
+    try:
+        with ExitStack() as stack, collected_warnings(warned):
+            if find_spec("threadpoolctl") is not None:  # sums of several threads would round differently
+                stack.enter_context(import_module("threadpoolctl").threadpool_limits(1))
+            done = _did(job, plan)
+        done.warnings.update(warned)
+        return done
+    except FairrocError as error:
+        return Done(failed=str(error))
+    except Exception as error:
+        if os.environ.get("FAIRROC_TRACEBACK"):
+            raise
+        words = (str(error).strip() or "no words").splitlines()[0]
+        return Done(failed=f"unexpected {type(error).__name__} ({words}); FAIRROC_TRACEBACK=1 shows where.")
+
+
+def _did(job: Job, plan: Plan) -> Done:
+    problem, store = loaded(job.problem, plan), None if plan.cache is None else Store(plan.cache)
+    options = {} if job.target is None else {"target": job.target}
+    part = split(problem, job.seed)
+    people = scored(problem, RECIPES[job.model], part, protected=job.protected, cache=store, **options)
+    name = key("rows", asdict(job), people.digest, people.privileged, plan.epsilons, plan.draws, _sources())
+    kept = None if store is None else store.get_rows(name)
+    done = Done() if kept is None else _from_store(kept)
+    if kept is None:
+        with collected_warnings(done.warnings):
+            _measure(done, job, plan, people)
+        if store is not None:
+            store.put_rows(name, _to_store(done))
+    if plan.peers and job.seed < PEER_SPLITS and job.protected and job.target is None:
+        done.scored = people
+    return done
+
+
+def _measure(done: Done, job: Job, plan: Plan, people: Scored) -> None:
+    if job.target is not None:
+        done.results += measuring.constrained(people, job.target)
+        return
+    epsilons = epsilons_of(job.problem, job.model, plan.epsilons)
+    done.results += measuring.split_rows(people, epsilons)
+    done.results += measuring.projected(people)
+    if job.seed == 0:
+        done.results += measuring.drawn(people, epsilons, plan.draws)
+        done.rocs += measuring.roc_lines(people)
+
+
+def _to_store(done: Done) -> dict[str, Any]:
+    rocs = [asdict(lines) for lines in done.rocs]
+    return {"results": [row_of(row) for row in done.results], "rocs": rocs, "warnings": dict(done.warnings)}
+
+
+def _from_store(kept: dict[str, Any]) -> Done:
+    rows, rocs = [result_of(row) for row in kept["results"]], [lines_of(item) for item in kept["rocs"]]
+    return Done(rows, rocs, Counter(kept["warnings"]), stored=True)
+
+
+@cache
+def _sources() -> str:
+    return source_digest((*measuring.SOURCES, Plan.__module__, __name__))
