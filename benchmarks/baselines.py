@@ -26,7 +26,7 @@ import numpy as np
 
 from benchmarks.harness.children import Answer, run_tasks
 from benchmarks.harness.data import Array, Case, Part, save
-from fairroc.experiments.fairprojection import FairProjection
+from fairroc.experiments.fairprojection import FairProjection, authors_options
 
 Triple = tuple[Array, Array, Array]
 """Scores, labels and groups of some people."""
@@ -114,15 +114,6 @@ def fairprojection(
     options = authors_options(divergence, len(train[0]))
     post = FairProjection(divergence, tolerance, label_model=label_model, **options).fit(*train)
     return of_score(post.transform(test[0], test[2]), test[1], test[2], begin)
-
-
-def authors_options(divergence: str, rows: int) -> dict[str, float]:
-    """The strength 1 / sqrt(n) is the authors'.
-
-    What it acts on was chosen, for each divergence, by how near it comes to their stored COMPAS results
-    (`benchmarks.fairprojection`); one choice for both misses a figure by more than .01.
-    """
-    return {"regularisation": rows**-0.5, "smoothing": rows**-0.5 if divergence == "ce" else 0.0}
 
 
 def fairprojection_at(

@@ -23,6 +23,7 @@ LAYERS = (
         "cli_more",
         "cli_monitor",
         "cli_sql",
+        "cli_reproduce",
         "progress",
         "demo",
         "report.*",

@@ -4,7 +4,8 @@
 
 TASKS.json is a list of ``{"method", "options", "data", "ask", ...}``; ``data`` is a file of `benchmarks.harness.data`.
 What ``ask`` can be: "cost" (CPU seconds and memory of fit and predict), "decision" (chance of acceptance of every
-person of the test part), "curve" (the same summed over each group and label, for many decisions). A task that fails
+person of the test part), "curve" (the same summed over each group and label, for many decisions), "both" (such sums on
+the calibration part and on the test part, for one decision or with ``many`` for many, from one fit). A task that fails
 leaves ``{"error": why}`` and the others go on. RESULTS.json is a list of the same length; arrays go to ARRAYS.npz under
 the task's number and name. Only numpy and the standard library are needed here.
 """
@@ -39,6 +40,9 @@ def perform(runner: Any, task: dict[str, Any]) -> tuple[dict[str, Any], dict[str
     begin = time.process_time()
     method = make(**options)
     method.fit(method.inputs(case.calibration))
+    if task["ask"] == "both":
+        arrays = both(method, case, many=task.get("many", False))
+        return {"cpu": time.process_time() - begin}, arrays
     if task["ask"] == "decision":
         rates = np.asarray(method.rates(method.inputs(case.test)), dtype=np.float64)
         arrays = {"rates": rates, "accepted": summed(rates, case.test)[None, :]}
@@ -47,6 +51,16 @@ def perform(runner: Any, task: dict[str, Any]) -> tuple[dict[str, Any], dict[str
         arrays = {"accepted": np.array([summed(rates, case.test) for rates in curve])}
     arrays["totals"] = case.test.totals
     return {"cpu": time.process_time() - begin}, arrays
+
+
+def both(method: Any, case: Case, *, many: bool) -> dict[str, Array]:
+    """Expected numbers of people accepted, (decisions, cells), on the people fitted on and on the others."""
+    cut = len(case.calibration.scores)
+    inputs = method.inputs(case.calibration.then(case.test))
+    decisions = method.curve(inputs) if many else [method.rates(inputs)]
+    sums = [(summed(rates[:cut], case.calibration), summed(rates[cut:], case.test)) for rates in decisions]
+    fitted, test = (np.array(side) for side in zip(*sums, strict=True))
+    return {"fitted": fitted, "test": test}
 
 
 def cost(make: Any, options: dict[str, Any], case: Case, timed: list[str], budget: float) -> dict[str, Any]:

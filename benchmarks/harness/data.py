@@ -36,6 +36,11 @@ class Part:
     def take(self, rows: Array | slice) -> Part:
         return Part(self.scores[rows], self.labels[rows], self.groups[rows])
 
+    def then(self, other: Part) -> Part:
+        """These people, then the others."""
+        pairs = ((self.scores, other.scores), (self.labels, other.labels), (self.groups, other.groups))
+        return Part(*map(np.concatenate, pairs))
+
     @property
     def cells(self) -> Array:
         """2 * group + label."""

@@ -8,6 +8,7 @@ from typing import Any
 
 from fairroc.cli import _columns, _data_arguments, _format_argument, _json, _number, _put, _say, _whole
 from fairroc.cli_monitor import add_monitor_parser
+from fairroc.cli_reproduce import add_reproduce_parser
 from fairroc.cli_sql import add_sql_parser
 from fairroc.errors import DataError
 
@@ -22,6 +23,7 @@ def add_parsers(commands: Any) -> None:
     _explain_parser(commands)
     add_monitor_parser(commands)
     add_sql_parser(commands)
+    add_reproduce_parser(commands)
 
 
 def _frontier_parser(commands: Any) -> None:

@@ -9,7 +9,7 @@ from fairroc.experiments.claims_fairness import fairness_claims
 from fairroc.experiments.verdicts import VERDICTS, Claim, Evidence
 
 if TYPE_CHECKING:
-    from fairroc.experiments.protocol import Study
+    from fairroc.experiments.plan import Study
 
 __all__ = ["Claim", "claims", "tally"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from fairroc.experiments.published import PUBLISHED_EPSILON
@@ -257,12 +257,12 @@ def _frontier(evidence: Evidence, problem: str, model: str, who: Measured, share
 # -- legends and files -------------------------------------------------------------------------------------------------
 
 
-def legend(methods: Iterable[str], *, marks: bool = False) -> Html:
-    """What the colours of a row of figures mean; ``marks``: dots for all but our own curves."""
+def legend(methods: Iterable[str], *, marked: Collection[str] = ()) -> Html:
+    """What the colours of a row of figures mean; those ``marked`` have dots."""
     items = []
     for method in methods:
         style = _style(method)
-        dots = marks and method not in CURVES[1:]
+        dots = method in marked
         line = Line([(0, 0.5), (1, 0.5)], style.colour, "", style.dash)
         sample = [line, Line([(0.5, 0.5)], style.colour, dots=True, mark=style.mark)] if dots else [line]
         items.append(tag("li", _swatch(sample), method_title(method)))
@@ -275,6 +275,7 @@ def _swatch(lines: Sequence[Line]) -> Html:
 
 
 def standalone(picture: Figure) -> str:
-    """A figure as a file of its own, on white ground."""
-    start = '<svg xmlns="http://www.w3.org/2000/svg" font-family="system-ui, sans-serif" style="background:#fff"'
-    return f"{start}{picture.svg.removeprefix('<svg')}\n"
+    """A figure as a file of its own, in its own size on white ground."""
+    width, height = picture.svg.partition('viewBox="0 0 ')[2].partition('"')[0].split()
+    start = f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" style="background:#fff" '
+    return f'{start}font-family="system-ui, sans-serif"{picture.svg.removeprefix("<svg")}\n'

@@ -17,17 +17,20 @@ from fairroc.experiments.figures import Figure, beside_fnnc, beside_peers, pair_
 from fairroc.experiments.page import TITLE, page
 from fairroc.experiments.study import Result
 from fairroc.experiments.summary import Summary
+from fairroc.experiments.titles import model_title, problem_title
 from fairroc.experiments.verdicts import Evidence
 from fairroc.files import written_together
 
 if TYPE_CHECKING:
-    from fairroc.experiments.protocol import Study
+    from fairroc.experiments.plan import Study
 
 __all__ = ["Written", "check_folder", "study_dict", "study_text", "write"]
 
 FIGURES = "figures"
 KEY_PAIRS = (("adult", "lr"), ("adult", "rf"), ("compas", "rf"), ("adult", "fnnc"), ("celeba", "resnet"))
 """Runs whose figures the README shows, where they exist; otherwise the first run."""
+
+KEY_FIGURES = ("roc-none", "roc-froc", "roc-optimal", "accuracy-test", "disparate_impact-test")
 
 Written: TypeAlias = tuple[Claim, ...]
 
@@ -82,13 +85,13 @@ def _unmake(new: Sequence[Path]) -> None:
 
 def _texts(study: Study, found: Written, *, command: str, date: str) -> Iterator[tuple[str, str]]:
     evidence = Evidence(study)
-    pictures = list(_key_figures(evidence))
+    pictures = dict(_key_figures(evidence))
     yield "results.csv", _csv(Result.columns(), (_row(row, Result.columns()) for row in study.results))
     yield "summary.csv", _summaries(evidence.table.summaries)
     yield "claims.csv", _csv(Claim.columns(), (_row(claim, Claim.columns()) for claim in found))
     yield "index.html", page(study, found, command=command, date=date)
-    yield "README.md", _readme(study, evidence, found, pictures, command=command, date=date)
-    for picture in pictures:
+    yield "README.md", _readme(study, found, pictures, command=command, date=date)
+    for picture in (picture for some in pictures.values() for picture in some):
         yield f"{FIGURES}/{picture.name}.svg", standalone(picture)
 
 
@@ -116,22 +119,25 @@ def _summaries(summaries: Sequence[Summary]) -> str:
 # -- README ------------------------------------------------------------------------------------------------------------
 
 
-def _key_figures(evidence: Evidence) -> Iterator[Figure]:
-    """A handful, each with its own legend."""
+def _key_figures(evidence: Evidence) -> Iterator[tuple[str, list[Figure]]]:
+    """A handful by run, each with its own legend."""
     pairs = evidence.table.pairs()
     for problem, model in [pair for pair in KEY_PAIRS if pair in pairs] or pairs[:1]:
         drawn = pair_figures(evidence, problem, model, named=True)
-        wanted = ("roc-none", "roc-froc", "roc-optimal", "accuracy-test", "disparate_impact-test")
-        yield from (p for row in drawn.values() for p in row if p.name.endswith(wanted))
+        found = [p for row in drawn.values() for p in row if p.name.endswith(KEY_FIGURES)]
         if model == "fnnc":
-            yield from beside_fnnc(evidence, problem, named=True)
+            found += beside_fnnc(evidence, problem, named=True)
         if (problem, model) == ("adult", "rf"):
-            yield from beside_peers(evidence, problem, model, named=True)
+            found += beside_peers(evidence, problem, model, named=True)
+        yield f"{problem_title(problem)}, {model_title(model)}", found
 
 
-def _readme(
-    study: Study, evidence: Evidence, found: Written, pictures: Sequence[Figure], *, command: str, date: str
-) -> str:
+def _gallery(title: str, pictures: Sequence[Figure]) -> Iterator[str]:
+    yield from ("", f"### {_plain(title)}", "")
+    yield from (f"![{_plain(picture.caption)}]({FIGURES}/{picture.name}.svg)" for picture in pictures)
+
+
+def _readme(study: Study, found: Written, pictures: Mapping[str, Sequence[Figure]], *, command: str, date: str) -> str:
     lines = [
         f"# {TITLE}",
         "",
@@ -147,12 +153,13 @@ def _readme(
         "",
         *_markdown(
             ["claim", "measured with FROC", "exact method", "verdict"],
-            ([claim.claim, claim.measured, claim.exact, claim.verdict] for claim in found),
+            ([c.claim, c.measured, c.exact, c.verdict] for c in found if c.verdict != "not run"),
         ),
         "",
-        "## Some figures",
+        "The page has the rules by which claims are judged, and those that were not run.",
         "",
-        *(f"![{_plain(picture.caption)}]({FIGURES}/{picture.name}.svg)" for picture in pictures),
+        "## Some figures",
+        *(line for title, some in pictures.items() for line in _gallery(title, some)),
         "",
         *(["## Skipped", "", *(f"- {_plain(line)}" for line in study.skipped), ""] if study.skipped else []),
     ]

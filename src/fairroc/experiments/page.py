@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib.resources import files
 from string import Template
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fairroc.experiments import page_runs as runs
 from fairroc.experiments.claims import Claim, tally
 from fairroc.experiments.facts import parts_table, versions
 from fairroc.experiments.published import PROJECTIONS
 from fairroc.experiments.verdicts import VERDICTS, Evidence
+from fairroc.report.html_parts import number
 from fairroc.report.html_tags import Html, join, table, tag, text
 
 if TYPE_CHECKING:
-    from fairroc.experiments.protocol import Study
+    from fairroc.experiments.plan import Study
 
 __all__ = ["TITLE", "page"]
 
@@ -84,7 +85,7 @@ def page(study: Study, claims: tuple[Claim, ...], *, command: str, date: str) ->
         verdicts=verdict_table(claims),
         contents=runs.contents(evidence),
         runs=join(runs.sections(evidence), "\n"),
-        elsewhere=_elsewhere(),
+        elsewhere=_elsewhere(study.facts),
         skipped=_skipped(study.skipped),
         method=join([_method(), parts_table(study.facts)]),
         script=_static("fairroc.experiments", "page.js"),
@@ -146,26 +147,33 @@ def _labelled(label: str, words: str) -> Html:
     return join([tag("span", label, class_="label"), words]) if words else Html("")
 
 
-def _elsewhere() -> Html:
-    rows = [
-        [
-            f"{stored.data}; {stored.model}",
-            stored.method,
-            "–" if tolerance is None else f"{tolerance:g}",
-            f"{accuracy:.4f}",
-            f"{meo:.4f}",
-        ]
-        for stored in PROJECTIONS
-        for tolerance, accuracy, meo in stored.points
-    ]
-    head = ["data and model", "method", "tolerance", "accuracy", "mean equalized odds"]
+def _elsewhere(facts: Mapping[str, Any]) -> Html:
+    """What FairProjection's authors store, beside ours where their protocol was repeated."""
+    ours = {
+        (row["data"], row["model"], row["method"], row["tolerance"]): (row["accuracy"], row["meo"])
+        for row in facts.get("fairprojection", ())
+    }
+    rows = []
+    for stored in PROJECTIONS:
+        for tolerance, *theirs in stored.points:
+            mine = ours.get((stored.data, stored.model, stored.method, tolerance), (None, None))
+            pairs = [number(value) for pair in zip(theirs, mine, strict=True) for value in pair]
+            told = "–" if tolerance is None else f"{tolerance:g}"
+            rows.append([f"{stored.data}; {stored.model}", stored.method, told, *pairs])
+    heads = (tag("th", words, scope="colgroup", colspan=2) for words in ("accuracy", "mean equalized odds"))
+    above = tag("tr", tag("td"), tag("td"), tag("td"), *heads, class_="level")
     words = (
         "FairProjection's authors (Alghamdi et al., 2022) store means of ten splits at threshold 0.5, without "
         "standard errors. Their groups are not the paper's: African-American against Caucasian on COMPAS, race on "
-        "Adult. So they stand here by themselves."
+        f"Adult. So they stand here by themselves{'' if ours else '; runs without --rows repeat their protocol'}."
     )
-    listed = tag("details", tag("summary", f"{len(rows)} stored results"), table("Stored results", head, rows))
-    return join([tag("p", words), listed])
+    found = table(
+        "Stored results, and ours",
+        ["data and model", "method", "tolerance", *(["stored", "ours"] * 2)],
+        rows,
+        above=above,
+    )
+    return join([tag("p", words), tag("details", tag("summary", f"{len(rows)} stored results"), found)])
 
 
 def _skipped(lines: Iterable[str]) -> Html:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from fairroc.experiments.claims_costs import slope_words
+from fairroc.experiments.claims_numbers import slope_words
 from fairroc.experiments.figures import CURVES, OTHERS, PEERS, Figure, beside_fnnc, beside_peers, legend, pair_figures
 from fairroc.experiments.published import EXPERIMENTS, LR_EPSILON, experiment
 from fairroc.experiments.summary import Summary, slope
@@ -111,7 +111,7 @@ def _run(evidence: Evidence, problem: str, model: str, *, unfolded: bool) -> Htm
     parts: list[object] = [
         tag("p", f"Figures: {main} the protected attribute among the features; bands: ± one standard deviation."),
         _row("ROC curves, split 0, fitted people", drawn["roc"]),
-        legend(CURVES),
+        legend(_known(evidence, problem, model, CURVES)),
         _row("Fitted people, as in the paper", drawn["fitted"]),
         _row("Test people", drawn["test"]),
         _beside(evidence, problem, model),
@@ -141,16 +141,21 @@ def _beside(evidence: Evidence, problem: str, model: str) -> Html:
                 drawn,
                 grid="pair",
             ),
-            legend(("none", "froc", "optimal", "default", "fnnc"), marks=True),
+            legend((*_known(evidence, problem, model, CURVES), "fnnc"), marked=("fnnc",)),
         ]
     if drawn := beside_peers(evidence, problem, model):
-        known = [m for m in (*CURVES[1:], *PEERS, *OTHERS, "none") if evidence.rows(problem, model, m, "test")]
+        known = _known(evidence, problem, model, (*CURVES[1:], *PEERS, *OTHERS, "none"))
         parts += [
             _row(f"Beside other methods on the same scores, {_splits(evidence, problem, model)}", drawn, grid="pair"),
-            legend(known, marks=True),
+            legend(known, marked=(*PEERS, *OTHERS, "none")),
             tag("details", tag("summary", "Numbers, other methods"), _peers(evidence, problem, model)),
         ]
     return join(parts)
+
+
+def _known(evidence: Evidence, problem: str, model: str, methods: Sequence[str]) -> list[str]:
+    """Those that were run."""
+    return [method for method in methods if evidence.rows(problem, model, method, "test")]
 
 
 def _splits(evidence: Evidence, problem: str, model: str) -> str:

@@ -21,7 +21,10 @@ FARTHER = {("adult", "rf"): 0.2}
 
 @dataclass(frozen=True)
 class Plan:
-    """What to run. ``splits`` counts the fixed split, number 0. ``cache`` None: nothing is kept between runs."""
+    """What to run. ``splits`` counts the fixed split, number 0. ``cache`` None: nothing is kept between runs.
+
+    ``heavy``: the problems on which models that take long are trained; None: all of them.
+    """
 
     problems: tuple[str, ...] = QUICK
     models: tuple[str, ...] = ("lr", "rf")
@@ -34,6 +37,8 @@ class Plan:
     peers: bool = False
     jobs: int | None = None  # processes at a time; None: one for each core
     cache: str | None = field(default_factory=lambda: str(Store().folder))
+    heavy: tuple[str, ...] | None = None
+    stored: bool = False  # also repeat the results that FairProjection's authors stored
     protected: tuple[bool, ...] = (True, False)  # with the protected columns among the features, and without
 
 
@@ -62,7 +67,8 @@ class Study:
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Study:
         """The study that `to_dict` was asked of."""
-        listed = {name: tuple(data["plan"][name]) for name in ("problems", "models", "protected")}
+        names = ("problems", "models", "protected", "heavy")
+        listed = {name: tuple(data["plan"][name]) for name in names if data["plan"][name] is not None}
         return cls(
             plan=Plan(**(data["plan"] | listed)),
             results=tuple(result_of(row) for row in data["results"]),

@@ -27,10 +27,12 @@ from fairroc.experiments.study import FloatArray, IntArray, Problem, Split
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["PROBLEMS", "QUICK", "Source", "codes", "digest", "inputs", "is_words", "load", "numbers", "split"]
+__all__ = ["PAPER", "PROBLEMS", "QUICK", "Source", "codes", "digest", "inputs", "is_words", "load", "numbers", "split"]
 
 QUICK = ("adult", "compas")
 """The problems of a quick run."""
+PAPER = (*QUICK, "celeba")
+"""The problems of the paper; the others are extra runs."""
 IMAGE = "image"
 """The column that names a person's picture; tables of inputs leave it out."""
 LEAST = 125

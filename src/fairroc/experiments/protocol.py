@@ -11,7 +11,7 @@ import platform
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from importlib import metadata
 from typing import Any
 
@@ -22,8 +22,9 @@ from fairroc.errors import DataError, FairrocError
 from fairroc.experiments.plan import Job, Plan, Study, epsilons_of, result_of, row_of
 from fairroc.experiments.problems import split
 from fairroc.experiments.recipes import RECIPES
-from fairroc.experiments.store import Store, key
+from fairroc.experiments.store import Store, key, source_digest
 from fairroc.experiments.study import Problem, Result, Scored
+from fairroc.experiments.timing import froc_seconds
 from fairroc.experiments.work import Done, completed, loaded
 
 __all__ = ["Job", "Plan", "Study", "epsilons_of", "run"]
@@ -49,12 +50,14 @@ def run(plan: Plan, *, progress: Progress | None = None, say: Callable[[str], No
     rows += _peers(plan, [done.scored for done in found if done.scored is not None], lines)
     if not rows:
         raise FairrocError(f"nothing could be run. {' '.join(lines.all) or 'Name a problem and a model.'}")
-    facts = {
+    facts: dict[str, Any] = {
         "problems": {name: _described(problem) for name, problem in problems.items()},
         "models": {name: RECIPES[name].title for name in plan.models},
         "epsilons": {f"{p}/{m}": list(epsilons_of(p, m, plan.epsilons)) for p in problems for m in plan.models},
         "versions": _versions(plan.models),
         "warnings": dict(sorted(sum((done.warnings for done in found), Counter[str]()).items())),
+        "fairprojection": _stored_checks(plan, lines),
+        "froc_seconds": froc_seconds(),
         "jobs": len(found),
         "stored": sum(done.stored for done in found),
         "seconds": time.monotonic() - begin,
@@ -104,6 +107,8 @@ def _jobs(plan: Plan, problem: Problem, lines: _Lines) -> Iterator[Job]:
     """Every model that can be trained here, with the protected features and without; then those with a target."""
     for model in plan.models:
         recipe = RECIPES[model]
+        if recipe.heavy and plan.heavy is not None and problem.name not in plan.heavy:
+            continue  # the plan says so
         why = recipe.missing()
         if why is None and recipe.images and problem.images is None:
             if problem.name != "celeba":
@@ -161,6 +166,26 @@ def _peers(plan: Plan, people: Sequence[Scored], lines: _Lines) -> list[Result]:
             if store is not None and not left_out:
                 store.put_rows(name, found[name])
     return [result_of(row) for name in keys for row in found[name]]
+
+
+def _stored_checks(plan: Plan, lines: _Lines) -> list[dict[str, Any]]:
+    """FairProjection beside its authors' stored results, if the plan asks for it: a row for each tolerance."""
+    if not plan.stored:
+        return []
+    from fairroc.experiments import stored
+
+    store = None if plan.cache is None else Store(plan.cache)
+    name = key("stored", source_digest(stored.SOURCES))
+    found: list[dict[str, Any]] | None = None if store is None else store.get_rows(name)
+    if found is None:
+        try:
+            found = [asdict(row) | {"close": row.close} for row in stored.check()]
+        except FairrocError as error:
+            lines.add(f"FairProjection's stored results: {error}")
+            return []
+        if store is not None:
+            store.put_rows(name, found)
+    return found
 
 
 def _with_losses(rows: Sequence[Result]) -> Iterator[Result]:

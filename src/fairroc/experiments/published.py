@@ -81,7 +81,7 @@ def _swept(accuracies: tuple[float, ...], meos: tuple[float, ...]) -> tuple[tupl
 
 
 COMPAS_GROUPS = "COMPAS, African-American against Caucasian"
-ADULT_GROUPS = "Adult, by race"
+ADULT_GROUPS = "Adult, Black against White"
 
 PROJECTIONS = (
     Projected(

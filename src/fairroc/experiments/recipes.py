@@ -36,8 +36,15 @@ RECIPES: dict[str, Recipe] = {
     for recipe in (
         Recipe("lr", "logistic regression", train_logistic, ("sklearn",), _TABLES),
         Recipe("rf", "random forest", train_forest, ("sklearn",), _TABLES),
-        Recipe("fnnc", "FNNC", _fnnc, ("torch",), (*_TABLES, f"{_HOME}.fnnc", f"{_HOME}.neural")),
-        Recipe("autogluon", "AutoGluon ensemble", _ensemble, ("autogluon.tabular",), (*_TABLES, f"{_HOME}.ensemble")),
+        Recipe("fnnc", "FNNC", _fnnc, ("torch",), (*_TABLES, f"{_HOME}.fnnc", f"{_HOME}.neural"), heavy=True),
+        Recipe(
+            "autogluon",
+            "AutoGluon ensemble",
+            _ensemble,
+            ("autogluon.tabular",),
+            (*_TABLES, f"{_HOME}.ensemble"),
+            heavy=True,
+        ),
         Recipe(
             "resnet",
             "ResNet",
@@ -45,6 +52,7 @@ RECIPES: dict[str, Recipe] = {
             ("torch", "torchvision"),
             (f"{_HOME}.problems", f"{_HOME}.resnet", f"{_HOME}.neural"),
             images=True,
+            heavy=True,
         ),
     )
 }

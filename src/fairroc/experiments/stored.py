@@ -24,7 +24,7 @@ from fairroc.experiments.published import ADULT_GROUPS, COMPAS_GROUPS, PROJECTIO
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["CLOSE", "SPLITS", "STORED", "Check", "check"]
+__all__ = ["CLOSE", "SOURCES", "SPLITS", "STORED", "Check", "check"]
 
 Array: TypeAlias = NDArray[Any]
 People: TypeAlias = tuple[Array, Array, Array]
@@ -33,6 +33,9 @@ People: TypeAlias = tuple[Array, Array, Array]
 SPLITS = 10
 CLOSE = 0.01
 """No standard errors are stored; a figure as near as this counts as reproduced."""
+
+SOURCES = ("fairroc.experiments.stored", "fairroc.experiments.fairprojection", "fairroc.experiments.published")
+"""Modules whose text decides about the figures."""
 
 DIVERGENCES: dict[str, Divergence] = {"FairProjection-CE": "ce", "FairProjection-KL": "kl"}
 STORED = tuple(stored for stored in PROJECTIONS if stored.method in DIVERGENCES)

@@ -75,6 +75,7 @@ class Recipe:
     needs: tuple[str, ...] = ()  # modules that must be installed
     source: tuple[str, ...] = ()  # modules of fairroc whose text is part of the cache's key
     images: bool = False  # works on pictures, not on tables
+    heavy: bool = False  # takes seconds to minutes for each training, and packages beyond fairroc's own
 
     def missing(self) -> str | None:
         """Why this model cannot be trained here, in one line; None if it can."""

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from fairroc.experiments.study import Measured, Result, RocLines
 from fairroc.experiments.summary import Summary, Table
+from fairroc.experiments.titles import MODELS, PROBLEMS
 
 if TYPE_CHECKING:
-    from fairroc.experiments.protocol import Study
+    from fairroc.experiments.plan import Study
 
-__all__ = ["NEAR", "VERDICTS", "Claim", "Evidence", "Verdict", "count", "judge", "not_run", "points"]
+__all__ = ["LEVEL", "NEAR", "VERDICTS", "Claim", "Evidence", "Verdict", "count", "judge", "not_run", "points"]
 
 Verdict: TypeAlias = Literal[
     "reproduced", "reproduced on the fitted people only", "partly", "not reproduced", "not run"
@@ -26,6 +27,9 @@ VERDICTS: tuple[Verdict, ...] = (
 )
 NEAR = 0.0053
 """Where a claim names an epsilon, the nearest one of the run stands for it: at most a step of the paper's grid away."""
+
+LEVEL = 1e-3
+"""Losses and accuracies that differ by less count as equal (a tenth of a point)."""
 
 MEASURED: tuple[Measured, ...] = ("fitted", "test")
 
@@ -55,6 +59,7 @@ class Evidence:
         self.results: tuple[Result, ...] = tuple(study.results)
         self.rocs: tuple[RocLines, ...] = tuple(study.rocs)
         self.skipped: tuple[str, ...] = tuple(study.skipped)
+        self.facts: dict[str, Any] = study.facts
         self.table = Table(self.results)
 
     def shared(self, problem: str, model: str, methods: Iterable[str]) -> set[int]:
@@ -113,8 +118,9 @@ class Evidence:
     def why_not(self, problem: str, model: str) -> str:
         """Why there are no rows of a problem and a model."""
         for line in self.skipped:
-            words = line.lower().replace(":", " ").replace(",", " ").split()
-            if model in words or problem in words:
+            words = set(line.lower().replace(":", " ").replace(",", " ").split())
+            models, problems = words & set(MODELS), words & set(PROBLEMS)
+            if (models or problems) and models <= {model} and problems <= {problem}:
                 return f"not run: {line}"
         return f"not run: {model} on {problem} was not part of this run"
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from typing import Literal, TypeAlias
 
 from fairroc.report.data import ReportData
 from fairroc.report.html_tags import Html, join, tag
@@ -15,6 +17,10 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#AA4499", "#B8860B", "#2AA1D3", "#3
 
 DASHES = ("5 3", "2 3")
 WIDTH, HEIGHT, LEFT, BOTTOM, TOP, RIGHT = 460, 380, 66, 44, 12, 18
+UNSEEN = 0.2
+"""Nobody sees a line that is off by so many pixels."""
+
+MIDDLE = {"text_anchor": "middle"}
 NEAR = 1e-9
 """A tick that rounding carries over an end by this share of a step still belongs to the axis."""
 
@@ -22,6 +28,9 @@ LEGEND = 8
 """Groups in the legend of a figure; tables name them all."""
 
 Points = Sequence[tuple[float, float]]
+Place: TypeAlias = tuple[float, float]
+Mark: TypeAlias = Literal["circle", "square", "diamond", "triangle", "cross"]
+"""Shapes of dots, so that colour is not all that tells them apart."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +48,7 @@ class Axis:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line of a figure, or dots where ``dots``."""
+    """A line of a figure, or dots where ``dots``; ``band`` is an area around it, its upper edge first."""
 
     points: Points
     colour: str
@@ -47,6 +56,8 @@ class Line:
     dash: str | None = None
     width: float = 2.0
     dots: bool = False
+    mark: Mark = "circle"
+    band: tuple[Points, Points] | None = None
 
 
 def axis(title: str, low: float, high: float) -> Axis:
@@ -64,51 +75,129 @@ def axis(title: str, low: float, high: float) -> Axis:
     return Axis(title, low, high, tuple(float(f"{i * step:.10g}") for i in range(first, last + 1)))
 
 
-def figure(lines: Sequence[Line], x: Axis, y: Axis, words: str) -> Html:
-    """A picture of lines with axes and a legend below."""
-    inner_w, inner_h = WIDTH - LEFT - RIGHT, HEIGHT - TOP - BOTTOM
+def figure(lines: Sequence[Line], x: Axis, y: Axis, words: str, *, size: tuple[int, int] = (WIDTH, HEIGHT)) -> Html:
+    """A picture of lines with axes and a legend below; ``size`` is that of the picture without its legend."""
+    inner_w, inner_h = size[0] - LEFT - RIGHT, size[1] - TOP - BOTTOM
 
-    def at(point: tuple[float, float]) -> tuple[float, float]:
+    def at(point: Place) -> Place:
         return LEFT + inner_w * x.share(point[0]), TOP + inner_h * (1 - y.share(point[1]))
 
     named = [line for line in lines if line.name]
-    height = HEIGHT + 20 * len(named)
-    legend = [_legend(line, HEIGHT + 12 + 20 * i) for i, line in enumerate(named)]
-    parts = [tag("title", words), *_frame(x, y, at), *(_draw(line, at) for line in lines), *legend]
-    return tag("svg", *parts, viewBox=f"0 0 {WIDTH} {height}", role="img", class_="static", font_size="12")
+    height = size[1] + 20 * len(named)
+    legend = [_legend(line, size[1] + 12 + 20 * i) for i, line in enumerate(named)]
+    bands = [_band(line, at) for line in lines if line.band is not None]
+    parts = [tag("title", words), *_frame(x, y, at, size), *bands, *(draw(line, at) for line in lines), *legend]
+    return tag("svg", *parts, viewBox=f"0 0 {size[0]} {height}", role="img", class_="static", font_size="12")
 
 
-def _frame(x: Axis, y: Axis, at: Callable[[tuple[float, float]], tuple[float, float]]) -> list[Html]:
-    found = []
-    for tick in x.ticks:
-        px, py = at((tick, y.low))
-        found.append(tag("line", x1=f"{px:.1f}", x2=f"{px:.1f}", y1=TOP, y2=f"{py:.1f}", stroke="#e5e5e5"))
-        found.append(tag("text", f"{tick:.6g}", x=f"{px:.1f}", y=f"{py + 16:.1f}", text_anchor="middle"))
-    for tick in y.ticks:
-        px, py = at((x.low, tick))
-        found.append(tag("line", x1=f"{px:.1f}", x2=WIDTH - RIGHT, y1=f"{py:.1f}", y2=f"{py:.1f}", stroke="#e5e5e5"))
-        found.append(tag("text", f"{tick:.6g}", x=f"{px - 6:.1f}", y=f"{py + 4:.1f}", text_anchor="end"))
-    middle = TOP + (HEIGHT - TOP - BOTTOM) / 2
-    found.append(tag("text", x.title, x=LEFT + (WIDTH - LEFT - RIGHT) / 2, y=HEIGHT - 8, text_anchor="middle"))
+def _frame(x: Axis, y: Axis, at: Callable[[Place], Place], size: tuple[int, int]) -> list[Html]:
+    width, height = size
+    low, right = f"{height - BOTTOM:.1f}", f"{width - RIGHT:.1f}"
+    across = [(tick, at((tick, y.low))[0]) for tick in x.ticks]
+    up = [(tick, at((x.low, tick))[1]) for tick in y.ticks]
+    lines = [f"M{px:.1f} {TOP}V{low}" for _, px in across] + [f"M{LEFT} {py:.1f}H{right}" for _, py in up]
+    middle = TOP + (height - TOP - BOTTOM) / 2
     turned = f"rotate(-90 12 {middle})"
-    found.append(tag("text", y.title, x=12, y=middle, text_anchor="middle", transform=turned))
-    return found
+    return [
+        tag("path", d="".join(lines), stroke="#e5e5e5", fill="none"),
+        tag("g", *(tag("text", f"{t:.6g}", x=f"{px:.1f}", y=height - BOTTOM + 16) for t, px in across), **MIDDLE),
+        tag("g", *(tag("text", f"{t:.6g}", x=LEFT - 6, y=f"{py + 4:.1f}") for t, py in up), text_anchor="end"),
+        tag("text", x.title, x=LEFT + (width - LEFT - RIGHT) / 2, y=height - 8, **MIDDLE),
+        tag("text", y.title, x=12, y=middle, transform=turned, **MIDDLE),
+    ]
 
 
-def _draw(line: Line, at: Callable[[tuple[float, float]], tuple[float, float]]) -> Html:
+def draw(line: Line, at: Callable[[Place], Place]) -> Html:
+    """A line, or its dots, where ``at`` puts them."""
     places = [at(point) for point in line.points]
     if line.dots:
-        return join(tag("circle", cx=f"{px:.1f}", cy=f"{py:.1f}", r="4.5", fill=line.colour) for px, py in places)
-    path = " ".join(f"{px:.1f},{py:.1f}" for px, py in places)
+        return join(_dot(line, *place) for place in places)
     return tag(
-        "polyline", points=path, fill="none", stroke=line.colour, stroke_width=line.width, stroke_dasharray=line.dash
+        "path",
+        d=_path(thinned(places)),
+        fill="none",
+        stroke=line.colour,
+        stroke_width=line.width,
+        stroke_dasharray=line.dash,
     )
+
+
+def _band(line: Line, at: Callable[[Place], Place]) -> Html:
+    upper, lower = line.band or ((), ())
+    edge = [*thinned([at(point) for point in upper]), *thinned([at(point) for point in reversed(lower)])]
+    return tag("path", d=_path(edge), fill=line.colour, fill_opacity="0.15")
+
+
+def _path(places: Sequence[Place]) -> str:
+    """The way through places, to a tenth of a pixel, in steps: shorter than places are.
+
+    >>> _path([(1, 2), (3.04, 1.5), (3, 9)])
+    'M1 2l2-.5l0 7.5'
+    """
+    tenths = [(round(10 * px), round(10 * py)) for px, py in places]
+    start = " ".join(map(_tenths, tenths[0])) if tenths else "0 0"
+    return f"M{start}" + "".join(_step(b[0] - a[0], b[1] - a[1]) for a, b in pairwise(tenths) if a != b)
+
+
+def thinned(places: Sequence[Place], off: float = UNSEEN) -> list[Place]:
+    """Some of the places, both ends among them: the way through them is nowhere farther than ``off`` from the others.
+
+    Douglas and Peucker's way, O(n log n) for most curves.
+
+    >>> thinned([(0, 0), (1, 0.1), (2, 0), (3, 1)])
+    [(0, 0), (2, 0), (3, 1)]
+    """
+    keep, todo = {0, len(places) - 1}, [(0, len(places) - 1)]
+    while todo:
+        first, last = todo.pop()
+        if last - first < 2:
+            continue
+        far, at = max((_distance(places[i], places[first], places[last]), i) for i in range(first + 1, last))
+        if far > off:
+            keep.add(at)
+            todo += [(first, at), (at, last)]
+    return [place for i, place in enumerate(places) if i in keep]
+
+
+def _distance(place: Place, start: Place, end: Place) -> float:
+    """From a place to the nearest point of a straight way."""
+    wx, wy = end[0] - start[0], end[1] - start[1]
+    dx, dy = place[0] - start[0], place[1] - start[1]
+    length = wx * wx + wy * wy
+    along = min(1.0, max(0.0, (dx * wx + dy * wy) / length)) if length > 0 else 0.0
+    return math.hypot(dx - along * wx, dy - along * wy)
+
+
+def _step(dx: int, dy: int) -> str:
+    return f"l{_tenths(dx)}{'' if dy < 0 else ' '}{_tenths(dy)}"
+
+
+def _tenths(value: int) -> str:
+    """A number of tenths, as short as it can be."""
+    whole, part = divmod(abs(value), 10)
+    sign = "-" if value < 0 else ""
+    return f"{sign}{whole or ('' if part else '0')}{f'.{part}' if part else ''}"
+
+
+def _dot(line: Line, px: float, py: float) -> Html:
+    """A mark of about the same area whatever its shape."""
+    if line.mark == "circle":
+        return tag("circle", cx=f"{px:.1f}", cy=f"{py:.1f}", r="4.5", fill=line.colour)
+    if line.mark == "cross":
+        d = f"M{px - 4:.1f} {py - 4:.1f}l8 8m0 -8l-8 8"
+        return tag("path", d=d, stroke=line.colour, stroke_width="2.5", fill="none")
+    steps = {
+        "square": "m-4 -4h8v8h-8z",
+        "diamond": "m0 -5.8l5.8 5.8l-5.8 5.8l-5.8 -5.8z",
+        "triangle": "m0 -5l5.4 9h-10.8z",
+    }
+    return tag("path", d=f"M{px:.1f} {py:.1f}{steps[line.mark]}", fill=line.colour)
 
 
 def _legend(line: Line, y: float) -> Html:
     ends = {"x1": LEFT, "x2": LEFT + 26, "y1": y - 4, "y2": y - 4}
     mark = (
-        tag("circle", cx=LEFT + 13, cy=y - 4, r="4.5", fill=line.colour)
+        _dot(line, LEFT + 13, y - 4)
         if line.dots
         else tag("line", **ends, stroke=line.colour, stroke_width=line.width, stroke_dasharray=line.dash)
     )
