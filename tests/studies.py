@@ -13,7 +13,7 @@ from fairroc.experiments.study import Measured, Result, RocLines
 WILD = '</svg><b>"A" & B</b>'
 """A group's name that would break a page."""
 
-SKIPPED = ("ResNet: torch, torchvision not installed; run: pip install", f"autogluon: {WILD}")
+SKIPPED = ("ResNet: torch, PIL not installed; run: pip install", f"autogluon: {WILD}")
 PAPER = (("adult", "lr", False), *product(("adult", "compas"), ("lr", "rf", "fnnc"), (True,)))
 
 

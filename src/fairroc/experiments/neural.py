@@ -24,8 +24,8 @@ def training_device() -> torch.device:
 
 
 @contextmanager
-def repeatable(seed: int, *, threads: int | None = 1) -> Iterator[torch.Generator]:
-    """Torch on ``threads`` threads (None: as many as it has), first weights drawn from ``seed``; all is put back after.
+def repeatable(seed: int, *, threads: int = 1) -> Iterator[torch.Generator]:
+    """Torch on ``threads`` threads, its first weights drawn from ``seed``; all is put back after.
 
     Gives a generator of its own for everything else that is drawn. Networks are to be made on the processor: only
     its random state is set and put back. On a processor the same seed then gives the same network, bit for bit; a
@@ -34,7 +34,7 @@ def repeatable(seed: int, *, threads: int | None = 1) -> Iterator[torch.Generato
     import torch
 
     before = torch.get_num_threads()
-    torch.set_num_threads(threads or before)
+    torch.set_num_threads(threads)
     try:
         with torch.random.fork_rng(devices=[]):
             torch.default_generator.manual_seed(seed)

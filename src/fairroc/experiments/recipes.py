@@ -34,14 +34,15 @@ def _resnet(problem: Problem, rows: IntArray, seed: int, **options: Any) -> Floa
 RECIPES: dict[str, Recipe] = {
     recipe.name: recipe
     for recipe in (
-        Recipe("lr", "logistic regression", train_logistic, ("sklearn",), _TABLES),
-        Recipe("rf", "random forest", train_forest, ("sklearn",), _TABLES),
-        Recipe("fnnc", "FNNC", _fnnc, ("torch",), (*_TABLES, f"{_HOME}.fnnc", f"{_HOME}.neural"), heavy=True),
+        Recipe("lr", "logistic regression", train_logistic, ("sklearn",), source=_TABLES),
+        Recipe("rf", "random forest", train_forest, ("sklearn",), source=_TABLES),
+        Recipe("fnnc", "FNNC", _fnnc, ("torch",), source=(*_TABLES, f"{_HOME}.fnnc", f"{_HOME}.neural"), heavy=True),
         Recipe(
             "autogluon",
             "AutoGluon ensemble",
             _ensemble,
             ("autogluon.tabular",),
+            ("lightgbm",),
             (*_TABLES, f"{_HOME}.ensemble"),
             heavy=True,
         ),
@@ -49,8 +50,8 @@ RECIPES: dict[str, Recipe] = {
             "resnet",
             "ResNet",
             _resnet,
-            ("torch", "torchvision"),
-            (f"{_HOME}.problems", f"{_HOME}.resnet", f"{_HOME}.neural"),
+            ("torch", "PIL"),
+            source=(f"{_HOME}.problems", f"{_HOME}.resnet", f"{_HOME}.neural"),
             images=True,
             heavy=True,
         ),

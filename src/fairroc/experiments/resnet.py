@@ -97,6 +97,7 @@ def train(
     epochs: int = 5,
     batch: int = 128,
     side: int = 64,
+    threads: int = 1,
     progress: Callable[[int, int], None] | None = None,
 ) -> FloatArray:
     """P(label 1) of all rows of ``problem`` by a network that saw the labels of ``rows`` only. (n,)
@@ -104,14 +105,14 @@ def train(
     A picture tells a model what it tells; ``protected`` adds the group's name beside it, as inputs of the last layer.
     ``weights``: a file of weights (a state dict) to begin with, random ones without it. ``progress`` gets how much is
     done and of how much. Pictures are held in memory, 3 side^2 bytes each: 2.5 GB for all of CelebA. Uses a graphics
-    processor where there is one, with numbers of half the length where it has them.
+    processor where there is one, with numbers of half the length where it has them; else ``threads`` of the processor.
     """
     pictures = Pictures.of(problem, side)
     told = _counter(progress, 2 * problem.rows + epochs * len(rows))
     pixels = pictures.read_all(told)
     names = np.unique(problem.groups[rows])
     beside = problem.groups[:, None] == (names if protected else names[:0])
-    with repeatable(seed, threads=None) as generator:
+    with repeatable(seed, threads=threads) as generator:
         network = _network(beside.shape[1])
         if weights is not None:
             _begin_with(network, Path(weights))

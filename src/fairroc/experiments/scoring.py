@@ -52,7 +52,7 @@ def _cached(
         return _trained(problem, recipe, split, protected, options)
     name = key(
         *("scores", problem.digest, recipe.name, options, protected, split.seed, split.train.astype(np.int64)),
-        *(source_digest(recipe.source), _versions(recipe.needs)),
+        *(source_digest(recipe.source), _versions((*recipe.needs, *recipe.optional))),
     )
     found = cache.get(name)
     if found is not None:

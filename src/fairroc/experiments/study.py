@@ -73,6 +73,7 @@ class Recipe:
     title: str  # "logistic regression"
     train: Callable[..., FloatArray]
     needs: tuple[str, ...] = ()  # modules that must be installed
+    optional: tuple[str, ...] = ()  # modules that change what comes out, if they are installed
     source: tuple[str, ...] = ()  # modules of fairroc whose text is part of the cache's key
     images: bool = False  # works on pictures, not on tables
     heavy: bool = False  # takes seconds to minutes for each training, and packages beyond fairroc's own
