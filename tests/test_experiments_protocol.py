@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import json
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
+from importlib.machinery import ModuleSpec
+from importlib.util import find_spec
+from multiprocessing import active_children
 from pathlib import Path
 
 import numpy as np
@@ -13,13 +17,16 @@ import pytest
 
 from fairroc.columns import Columns, read_columns
 from fairroc.errors import DataError, FairrocError, FairrocWarning
-from fairroc.experiments import measuring
+from fairroc.experiments import measuring, stored, work
 from fairroc.experiments.curve import decided
-from fairroc.experiments.protocol import Plan, Study, epsilons_of, run
+from fairroc.experiments.protocol import Job, Plan, Study, epsilons_of, run
 from fairroc.experiments.recipes import RECIPES
-from fairroc.experiments.rules import as_it_is, collected_warnings, fair_score, fairprojection
-from fairroc.experiments.store import Store, key, source_digest
+from fairroc.experiments.rules import as_it_is, collected_warnings, fair_score, fairprojection, named_groups
+from fairroc.experiments.store import Store, key, package_versions, source_digest
 from fairroc.experiments.study import Problem, Recipe, Result, Scored
+from fairroc.experiments.work import Done, completed, loaded
+from fairroc.froc import query_grid, run_froc
+from test_experiments_problems import write_celeba
 
 SHARED = Path(__file__).parents[1].parent / "shared" / "data"
 EPSILONS = (0.01, 0.1)
@@ -75,6 +82,22 @@ def test_a_damaged_file_is_a_miss(tmp_path: Path, keep: int) -> None:
     assert store.get_rows(name) == [4]
 
 
+def test_a_file_with_a_wrong_byte_is_a_miss_or_whole(tmp_path: Path) -> None:
+    """Wherever the byte is: in the packed numbers, in the list of contents, or where it does not matter."""
+    store, name, numbers = Store(tmp_path), key("x"), np.random.default_rng(0).normal(size=30)
+    store.put(name, {"numbers": numbers})
+    (file,) = (path for path in tmp_path.rglob("*") if path.is_file())
+    content, missed = file.read_bytes(), 0
+    for place in range(len(content)):
+        file.write_bytes(content[:place] + bytes([content[place] ^ 0x55]) + content[place + 1 :])
+        with collected_warnings(Counter()):
+            found = store.get(name)
+        missed += found is None
+        if found is not None:
+            np.testing.assert_array_equal(found["numbers"], numbers)
+    assert missed > len(content) / 2
+
+
 def test_a_folder_that_cannot_be_written_only_warns(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     with pytest.warns(FairrocWarning, match="not kept for the next run"):
@@ -112,6 +135,51 @@ def test_a_digest_of_sources_follows_their_text() -> None:
         source_digest(["fairroc.nothing"])
 
 
+def loads(module: str) -> set[str]:
+    """All modules of fairroc that a module loads at once, and those that they load; fairroc itself left out."""
+    found: set[str] = set()
+    ahead = [module]
+    while ahead:
+        name = ahead.pop()
+        spec = None if name in found or name == "fairroc" else _spec(name)
+        if spec is None or spec.origin is None:
+            continue
+        found.add(name)
+        for node in ast.parse(Path(spec.origin).read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ImportFrom) and str(node.module).partition(".")[0] == "fairroc":
+                ahead += [str(node.module), *(f"{node.module}.{alias.name}" for alias in node.names)]
+    return found
+
+
+def _spec(name: str) -> ModuleSpec | None:
+    try:
+        return find_spec(name)
+    except ModuleNotFoundError:  # not a module but something in one
+        return None
+
+
+SILENT = {
+    *("fairroc._version", "fairroc.errors", "fairroc.files", "fairroc.datasets._find"),  # words and files
+    *("fairroc.promise", "fairroc.auditing", "fairroc.findings"),  # confidence, which no method here asks for
+    *("fairroc.draw", "fairroc.xxh64", "fairroc.tensors"),  # draws by people's ids, and on devices
+}
+
+
+def test_kept_rows_follow_all_code_that_makes_them() -> None:
+    all_of_it = loads("fairroc.experiments.measuring")
+    assert {"fairroc.core.kernel", "fairroc.counts", "fairroc.experiments.store"} <= all_of_it
+    covered = {name for name in all_of_it if any(f"{name}.".startswith(f"{source}.") for source in measuring.SOURCES)}
+    assert all_of_it - covered == SILENT
+    checks = loads("fairroc.experiments.stored") - set(stored.SOURCES)
+    assert checks == {"fairroc.checks", "fairroc.core.chain", "fairroc.errors"}
+
+
+def test_versions_of_what_is_installed() -> None:
+    assert package_versions(()).keys() == {"numpy", "scipy"}
+    found = package_versions(["sklearn.linear_model", "no_such_module"])
+    assert found["numpy"] == np.__version__ and found.keys() == {"numpy", "scipy", "scikit-learn"}
+
+
 # -- the rows of one model's scores ------------------------------------------------------------------------------------
 
 
@@ -135,13 +203,13 @@ def rows(some: Scored) -> list[Result]:
 
 def test_rows_of_a_split(some: Scored, rows: list[Result]) -> None:
     kinds = {(row.method, row.epsilon, row.measured) for row in rows}
-    assert len(kinds) == len(rows) == 2 * (1 + 3 * len(EPSILONS))
+    assert len(kinds) == len(rows) == 2 * (1 + 5 * len(EPSILONS))
     assert all(row.kind == "splits" and row.repetition == 0 and row.problem == "made" for row in rows)
     for row in rows:
         assert row.gap is not None and row.auc is not None and row.auc_loss is not None
         if row.method == "none":
             assert (row.epsilon, row.auc_loss, row.auc_loss_upper) == (None, 0.0, 0.0)
-        elif row.measured == "fitted":
+        elif row.measured == "fitted" and row.method != "classifiers":
             assert row.epsilon is not None and row.gap <= row.epsilon + 1e-9
             assert row.meo <= row.epsilon / 2 + 1e-9
             assert row.auc_loss_upper is not None and row.auc_loss_upper > 0
@@ -160,6 +228,29 @@ def test_the_point_is_chosen_on_the_fitted_people(some: Scored, rows: list[Resul
     assert test.accuracy == pytest.approx(np.mean(accepted == some.test.labels))
     shares = {name: accepted[some.test.groups == g].mean() for g, name in enumerate(some.test.names)}
     assert test.disparate_impact == pytest.approx(shares["f"] / shares["m"])
+
+
+def test_every_classifier_of_the_paper_counts(some: Scored, rows: list[Result]) -> None:
+    """Their gap is the largest of all 100, group by group and person by person."""
+    for epsilon in EPSILONS:
+        run_of = run_froc(
+            some.calibration.scores,
+            some.calibration.labels,
+            sensitive_features=named_groups(some.calibration),
+            epsilon=epsilon,
+            queries=query_grid(100),
+        )
+        for measured, part in (("fitted", some.calibration), ("test", some.test)):
+            groups = named_groups(part)
+            points = [
+                decided(run_of.acceptance(part.scores, sensitive_features=groups, index=i), part)
+                for i in range(1, len(run_of.moved.thresholds) + 1)
+            ]
+            (row,) = (r for r in rows if (r.method, r.epsilon, r.measured) == ("classifiers", epsilon, measured))
+            assert row.gap == pytest.approx(max(point.gap for point in points))
+            assert row.meo <= row.gap / 2 + 1e-12
+            if measured == "fitted":
+                assert row.accuracy == pytest.approx(max(float(point.accuracy[0]) for point in points))
 
 
 def test_draws_scatter_as_they_must(some: Scored) -> None:
@@ -241,7 +332,7 @@ def study() -> Study:
 
 def test_a_tiny_run(study: Study) -> None:
     assert study.skipped == ()
-    fair = 1 + 3 * 2
+    fair = 1 + 5 * 2
     splits, draws = 2 * 2 * (fair + 20), 2 * 3 * 2 * 2  # splits x parts x methods; parts x methods x epsilons x draws
     assert len([row for row in study.results if row.kind == "splits"]) == splits
     assert len([row for row in study.results if row.kind == "draws"]) == draws
@@ -260,11 +351,21 @@ def test_two_processes_and_the_store_give_the_same(study: Study, tmp_path: Path)
     plan = replace(TINY, cache=str(tmp_path))
     first = run(replace(plan, jobs=2), progress=lambda *step: steps.append(step))
     assert first.results == study.results and first.rocs == study.rocs
-    assert steps == [(1, 2), (2, 2)] and first.facts["stored"] == 0
+    assert steps == [(0, 2), (1, 2), (2, 2)] and first.facts["stored"] == 0
     again = run(plan)
     assert again.results == first.results and again.rocs == first.rocs
     assert again.facts["stored"] == 2 and again.facts["warnings"] == first.facts["warnings"]
     assert run(replace(plan, splits=1, draws=1, epsilons=1)).facts["stored"] == 0  # another question
+
+
+def test_a_run_that_is_stopped_leaves_the_rest(tmp_path: Path) -> None:
+    """After the first of ten jobs: only those that the processes have begun by then are still done."""
+    jobs = [Job("compas", "lr", True, seed) for seed in range(10)]
+    found = completed(replace(ONE, rows=100, jobs=2, cache=str(tmp_path)), jobs)
+    next(found)
+    found.close()
+    assert not active_children()
+    assert 1 <= len(list(tmp_path.rglob("*.json"))) <= 4
 
 
 def test_a_run_needs_no_place_to_keep_things(tmp_path: Path) -> None:
@@ -340,12 +441,35 @@ def test_what_fails_is_a_line(recipes: dict[str, Recipe], monkeypatch: pytest.Mo
         ({"splits": 0}, "splits must be 1 or more; 0 came"),
         ({"epsilons": 0}, "epsilons must be 1 or more; 0 came"),
         ({"draws": -1}, "draws must be 0 or more; -1 came"),
+        ({"jobs": 0}, "jobs must be 1 or more; 0 came"),
         ({"problems": ("nothing",)}, "no problem 'nothing'"),
+        ({"problems": ("compas", "adlut")}, "no problem 'adlut'.* Did you mean 'adult'"),
     ],
 )
 def test_plans_are_checked(changes: dict[str, object], words: str) -> None:
     with pytest.raises(DataError, match=words):
         run(replace(TINY, **changes))  # type: ignore[arg-type]
+
+
+def test_a_problem_that_cannot_be_split_is_a_line(tmp_path: Path) -> None:
+    """It is found out at once, not after the others were run."""
+    write_celeba(tmp_path, 15, partition=False)
+    steps: list[tuple[int, int]] = []
+    plan = replace(ONE, problems=("celeba", "compas"), celeba=str(tmp_path))
+    found = run(plan, progress=lambda *step: steps.append(step))
+    assert {row.problem for row in found.results} == {"compas"} and steps[-1] == (1, 1)
+    (line,) = found.skipped
+    assert line.startswith("celeba: three parts need 5 people or more of every group with each label")
+    assert found.facts["problems"].keys() == {"compas"}
+
+
+def test_data_are_looked_for_where_they_are_now(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another folder of data is another problem, in the same process too."""
+    for folder, n in (("few", 300), ("many", 400)):
+        (tmp_path / folder).mkdir()
+        write_celeba(tmp_path / folder, n)
+        monkeypatch.setenv("FAIRROC_DATA", str(tmp_path / folder))
+        assert loaded("celeba", replace(ONE, rows=None)).rows == n
 
 
 def test_peers_are_kept_too(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -368,5 +492,25 @@ def test_peers_are_kept_too(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
     assert calls == [[("lr", 0, True)]]
     assert found[0].results == found[1].results and found[1].skipped == ("peers: not all",)
     assert [row.method for row in found[0].results].count("peer") == 1
+    privileged = {"African-American": "Other", "Other": "African-American"}
+
+    def other_way_round(job: Job, plan: Plan) -> Done:
+        done = work._did(job, plan)
+        assert done.scored is not None
+        return replace(done, scored=replace(done.scored, privileged=privileged[done.scored.privileged]))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(work, "_attempted", other_way_round)
+        run(plan)
+    assert len(calls) == 2  # disparate impact is another then
+
+    def no_room(scoreds: list[Scored], **_: object) -> tuple[list[list[Result]], tuple[str, ...]]:
+        raise OSError("no space left")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(peers, "results_many", no_room)
+        left = run(replace(plan, cache=None))
+    assert left.skipped == ("peers: not all", "aif360, error-parity, fairlearn: no space left")
+    assert {row.method for row in left.results} == {row.method for row in found[0].results} - {"peer"}
     monkeypatch.setattr(peers, "missing", lambda: "peers: not here")
     assert run(plan).skipped == ("peers: not here",)

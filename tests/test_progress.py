@@ -32,6 +32,14 @@ def test_a_bar_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     assert text.endswith("\r\x1b[K") and "\n" not in text
 
 
+def test_a_bar_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = Terminal()
+    monkeypatch.setattr(sys, "stderr", stream)
+    with progress_bar("work", patience=0.0) as show:
+        show(0, 8)
+        assert stream.getvalue() == "\r\x1b[Kwork [........................] 0/8"
+
+
 def test_no_bar_for_short_work_or_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
     assert drawn(monkeypatch, Terminal(), 60.0) == ""
     assert drawn(monkeypatch, io.StringIO(), 0.0) == ""

@@ -183,6 +183,7 @@ def test_verdicts_of_the_made_up_study() -> None:
     assert ids["fnnc-adult"].verdict == "reproduced"
     assert "+0.40 points" in ids["fnnc-adult"].measured
     assert ids["fnnc-overachieves-adult"].verdict == fitted
+    assert ids["impact-celeba-resnet"].verdict == "not run"
     assert ids["auc-loss-adult-rf"].verdict == "reproduced"  # to epsilon .2
     assert ids["auc-loss-adult-fnnc"].verdict == "reproduced"
     assert ids["scatter-adult-rf"].verdict == "reproduced"
@@ -192,8 +193,11 @@ def test_verdicts_of_the_made_up_study() -> None:
     assert ids["scatter-adult-autogluon"].measured == f"not run: {SKIPPED[1]}"
 
 
-def changed(change: Callable[[Result], Result]) -> dict[str, Claim]:
-    return by_id(claims(replace(STUDY, results=tuple(map(change, STUDY.results)))))
+def changed(change: Callable[[Result], Result], adult: int = 200) -> dict[str, Claim]:
+    """Claims about changed rows; ``adult``: people of Adult that decisions were drawn for."""
+    about = {"adult": {"calibration": adult, "test": adult}}
+    facts = STUDY.facts | {"problems": STUDY.facts["problems"] | about}
+    return by_id(claims(replace(STUDY, results=tuple(map(change, STUDY.results)), facts=facts)))
 
 
 def test_verdicts_follow_the_rows() -> None:
@@ -211,25 +215,113 @@ def test_verdicts_follow_the_rows() -> None:
 
     assert changed(wider)["gap"].verdict == "not reproduced"
     assert changed(tighter)["gap"].verdict == "reproduced"
-    assert changed(wilder)["scatter-adult-rf"].verdict == "partly"  # disparate impact scatters as before
+    assert changed(wilder, adult=48_842)["scatter-adult-rf"].verdict == "partly"  # disparate impact as before
     assert changed(free)["lr-accuracy"].verdict == "reproduced"
     assert changed(free)["slope-adult-rf"].verdict == "not reproduced"
     assert "undefined" in changed(free)["slope-adult-rf"].measured
 
 
-def test_drawn_classifiers_are_judged_up_to_their_scatter() -> None:
-    """In the made-up study their gap is epsilon in every draw."""
-    assert by_id(CLAIMS)["classifiers"].verdict == "reproduced"
+def test_scatter_is_scaled_to_all_people() -> None:
+    """Variances fall as one over the number drawn for: those of a fifth of Adult are divided by five, and so on."""
+    name = "scatter-adult-rf"
 
-    def unfair(row: Result) -> Result:
-        return replace(row, meo=row.meo + 0.01) if row.measured == "test" else row
+    def of(variance: float) -> Callable[[Result], Result]:
+        """Rows whose draws have this variance of accuracy, about: two values, far apart."""
 
-    assert changed(unfair)["classifiers"].verdict == "reproduced on the fitted people only"
+        def change(row: Result) -> Result:
+            far = math.sqrt(variance) * (1 if row.repetition % 2 else -1)
+            return replace(row, accuracy=0.85 + far) if row.kind == "draws" else row
 
-    def noisy(row: Result) -> Result:
-        return replace(row, meo=row.meo + 0.02 * (row.repetition % 2)) if row.measured == "test" else row
+        return change
 
-    assert changed(noisy)["classifiers"].verdict == "reproduced"
+    published = next(e for e in EXPERIMENTS if (e.problem, e.model) == ("adult", "rf"))
+    ours = statistics.variance([-1, 1, -1, 1, -1])  # times the number asked for
+    for share, factor, holds in ((1, 3, True), (1, 5, False), (5, 15, True), (5, 25, False)):
+        claim = changed(of(factor * published.accuracy_variance / ours), published.people // share)[name]
+        assert (claim.verdict == "reproduced") == holds
+        assert ("Scaled" in claim.measured) == (share != 1)
+    assert "8.3 × 10⁻⁷" in claim.claim and "7.59 × 10⁻⁶" in claim.claim  # as published, no digit lost
+
+
+def test_slopes_say_which_way_they_differ() -> None:
+    def steeper(row: Result) -> Result:
+        return replace(row, disparate_impact=0.3 + 3 * (row.disparate_impact or 0.0) - 0.9)
+
+    def flatter(row: Result) -> Result:
+        return replace(row, disparate_impact=0.3 + ((row.disparate_impact or 0.0) - 0.3) / 3)
+
+    for change, words in ((steeper, "More than published"), (flatter, "Less than published")):
+        claim = changed(change)["slope-adult-fnnc"]
+        assert claim.verdict == "not reproduced" and words in claim.measured
+    assert "published" not in by_id(CLAIMS)["slope-adult-fnnc"].measured
+
+
+def test_least_loss_is_judged_on_the_same_thresholds_where_they_were_run() -> None:
+    """FROC loses more than the exact method on all scores, but no more than that on its own thresholds."""
+    assert by_id(CLAIMS)["minimal-loss"].verdict != "reproduced"
+    assert "100 thresholds, the exact method on all scores" in by_id(CLAIMS)["minimal-loss"].note
+    same = tuple(replace(row, method="optimal-100") for row in STUDY.results if row.method == "froc")
+    claim = by_id(claims(replace(STUDY, results=STUDY.results + same)))["minimal-loss"]
+    assert claim.verdict == "reproduced"
+    assert "with the same 100 thresholds" in claim.rule and "with all scores up to" in claim.exact
+
+
+def test_only_the_papers_experiments_count_for_all_of_them() -> None:
+    """An extra problem that loses much, and CelebA, which gains nothing, change nothing."""
+    runs = [("adult", "rf", True), ("compas-race", "rf", True), ("celeba", "resnet", False)]
+
+    def worse(row: Result) -> Result:
+        return row if row.problem == "adult" or row.method == "none" else replace(row, accuracy=0.5)
+
+    made_up = study(runs)
+    claim = by_id(claims(replace(made_up, results=tuple(map(worse, made_up.results)))))["two-percent"]
+    assert claim.verdict == "reproduced" and "1 of 1 experiments" in claim.measured
+    assert by_id(claims(study(runs[1:])))["two-percent"].verdict == "not run"
+
+
+def test_overachieving_is_more_than_to_achieve() -> None:
+    def just(row: Result) -> Result:
+        return replace(row, meo=0.49 * (row.epsilon or 0.0)) if row.method == "fnnc" else row
+
+    def well(row: Result) -> Result:
+        return replace(row, meo=0.4 * (row.epsilon or 0.0)) if row.method == "fnnc" else row
+
+    assert changed(just)["fnnc-overachieves-compas"].verdict == "not reproduced"
+    assert changed(well)["fnnc-overachieves-compas"].verdict == "reproduced"
+
+
+def test_celeba_hardly_improves() -> None:
+    """In the made-up study disparate impact rises by up to .1; a third of that is little."""
+    made_up = study([("celeba", "resnet", False)])
+    assert by_id(claims(made_up))["impact-celeba-resnet"].verdict == "not reproduced"
+    less = tuple(replace(r, disparate_impact=0.9 + (r.disparate_impact or 0.0) / 3 - 0.1) for r in made_up.results)
+    claim = by_id(claims(replace(made_up, results=less)))["impact-celeba-resnet"]
+    assert claim.verdict == "reproduced" and "3.3" in claim.measured
+
+
+def test_fairprojection_is_compared_between_epsilons() -> None:
+    """A coarse grid of epsilons is no reason to be beaten: between two fits a coin can be flipped."""
+
+    def point(method: str, epsilon: float, meo: float, accuracy: float) -> Iterator[Result]:
+        for who in ("fitted", "test"):
+            yield Result("adult", "rf", True, "splits", 0, method, epsilon, who, accuracy, 0.5, meo)  # type: ignore[arg-type]
+
+    froc = (*point("froc", 0.01, 0.01, 0.80), *point("froc", 0.1, 0.05, 0.84))
+    for accuracy, verdict in ((0.8205, "reproduced"), (0.8225, "not reproduced")):
+        rows = (*froc, *point("fairprojection-ce", 0.0, 0.03, accuracy))
+        assert by_id(claims(replace(STUDY, results=rows)))["fairprojection"].verdict == verdict
+
+
+def test_the_papers_classifiers_are_judged_by_their_own_gaps() -> None:
+    assert by_id(CLAIMS)["classifiers"].verdict == "not run"
+
+    def classifiers(row: Result, more: float) -> Result:
+        gap = (row.epsilon or 0.0) + (more if row.measured == "test" else 0.0)
+        return replace(row, method="classifiers", gap=gap) if row.method == "froc" and row.kind == "splits" else row
+
+    assert changed(lambda row: classifiers(row, 0.0))["classifiers"].verdict == "reproduced"
+    unfair = changed(lambda row: classifiers(row, 0.01))["classifiers"]
+    assert unfair.verdict == "reproduced on the fitted people only"
 
 
 def test_stored_results_of_fairprojection() -> None:
@@ -439,12 +531,30 @@ def test_files_come_back(tmp_path: Path) -> None:
         assert tuple(Claim(**row) for row in csv.DictReader(file)) == CLAIMS  # type: ignore[arg-type]
     with (folder / "summary.csv").open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
-    assert [float(row["accuracy_mean"]) for row in rows] == [s.mean("accuracy") for s in summarise(STUDY.results)]
+    summaries = summarise(STUDY.results)
+    assert len(rows) == len(summaries)
+    for row, summary in zip(rows, summaries, strict=True):
+        for name in FIGURES:
+            spread = summary.figures[name]
+            told = None if row[f"{name}_mean"] == "" else float(row[f"{name}_mean"])
+            assert told == (None if spread is None else pytest.approx(spread.mean, rel=1e-4, abs=1e-12))
+            told = None if row[f"{name}_sd"] == "" else float(row[f"{name}_sd"])
+            assert told == (
+                None if spread is None or spread.sd is None else pytest.approx(spread.sd, rel=1e-2, abs=1e-12)
+            )
+        assert (row["accuracy_variance"] == "") == (row["kind"] == "splits")
+        assert all(len(value) <= 20 for value in row.values())
     readme = (folder / "README.md").read_text(encoding="utf-8")
     assert "fairroc reproduce" in readme and "2026-11-15" in readme and WILD not in readme
     pictures = re.findall(r"\]\((figures/[^)]+)\)", readme)
     assert {folder / name for name in pictures} == set((folder / "figures").iterdir())
     assert 5 <= len(pictures) <= 40
+    assert "](results.csv)" not in readme and "](summary.csv)" in readme  # the former is too large for a repository
+    heads, images = (
+        [line for line in readme.splitlines() if line.startswith(start)] for start in ("| ROC curves before", "| ![ROC")
+    )
+    assert len(heads) == len(images) > 0
+    assert {line.count("|") for line in heads + images} == {4}  # three in a row
 
 
 def _result(row: dict[str, str]) -> Result:

@@ -31,14 +31,18 @@ def add_reproduce_parser(commands: Any) -> None:
         "verdict on each of its claims. What was computed before is taken from a cache.",
     )
     size = parser.add_mutually_exclusive_group()
-    size.add_argument("--quick", action="store_true", help="lr and rf on adult and compas (default); about 3 minutes")
+    size.add_argument("--quick", action="store_true", help="lr and rf on adult and compas (default); up to 3 minutes")
     size.add_argument(
-        "--full", action="store_true", help="every problem and model that is installed or at hand, and peers; an hour"
+        "--full", action="store_true", help="every problem and model that is installed or at hand, and peers; hours"
     )
-    parser.add_argument("--problems", type=_names, metavar="P,P,...", help="problems instead, for example adult,compas")
-    parser.add_argument("--models", type=_names, metavar="M,M,...", help="models instead, for example lr,fnnc")
+    parser.add_argument(
+        "--problems", type=_names, metavar="P,P,...", help="these problems, for example adult,compas-race"
+    )
+    parser.add_argument("--models", type=_names, metavar="M,M,...", help="these models, for example lr,fnnc")
     _counts(parser)
-    parser.add_argument("--celeba", metavar="FOLDER", help="folder of CelebA's files")
+    parser.add_argument(
+        "--celeba", metavar="FOLDER", help="folder of CelebA's attribute lists, and of its pictures for resnet"
+    )
     parser.add_argument("--target", default=TARGET, metavar="NAME", help=f"CelebA's label (default: {TARGET})")
     parser.add_argument(
         "--peers",
@@ -60,12 +64,16 @@ def _counts(parser: argparse.ArgumentParser) -> None:
         "--splits", type=_whole, default=SPLITS, metavar="N", help=f"splits of each problem (default: {SPLITS})"
     )
     parser.add_argument(
-        "--draws", type=_whole, default=DRAWS, metavar="N", help=f"draws at the first split (default: {DRAWS})"
+        "--draws", type=_whole, default=DRAWS, metavar="N", help=f"draws of decisions, first split (default: {DRAWS})"
     )
     parser.add_argument(
-        "--epsilons", type=_whole, default=EPSILONS, metavar="K", help=f"steps from .001 to .1 (default: {EPSILONS})"
+        "--epsilons",
+        type=_whole,
+        default=EPSILONS,
+        metavar="K",
+        help=f"epsilons from .001 to .1, as in the paper; rf on adult: to .2 (default: {EPSILONS})",
     )
-    parser.add_argument("--rows", type=_whole, metavar="N", help="about so many people of each problem only")
+    parser.add_argument("--rows", type=_whole, metavar="N", help="about N people of each problem, for a first look")
 
 
 def _names(text: str) -> tuple[str, ...]:
@@ -79,7 +87,7 @@ def _reproduce(arguments: argparse.Namespace) -> int:
 
     plan, date = _plan(arguments), _date()
     check_folder(arguments.output)
-    with progress_bar("models") as show:
+    with progress_bar("models trained and measured", patience=0.0) as show:
         study = run(plan, progress=show)
     found = write(study, arguments.output, command=_command(arguments), date=date)
     show_result = study_dict if arguments.format == "json" else study_text

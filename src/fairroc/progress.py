@@ -13,14 +13,15 @@ PATIENCE = 0.5
 
 
 @contextmanager
-def progress_bar(title: str) -> Iterator[Callable[[int, int], None]]:
-    """Give a function ``(done, all)`` that draws a bar on a terminal, once work has gone on for a while; elsewhere
-    nothing is written. The bar is wiped out at the end."""
+def progress_bar(title: str, *, patience: float | None = None) -> Iterator[Callable[[int, int], None]]:
+    """Give a function ``(done, all)`` that draws a bar on a terminal, once work has gone on for ``patience`` seconds
+    (None: PATIENCE); elsewhere nothing is written. The bar is wiped out at the end."""
     begin, shown = time.monotonic(), False
+    wait = PATIENCE if patience is None else patience
 
     def show(done: int, total: int) -> None:
         nonlocal shown
-        if sys.stderr.isatty() and time.monotonic() - begin >= PATIENCE:
+        if sys.stderr.isatty() and time.monotonic() - begin >= wait:
             filled = WIDTH * done // total
             sys.stderr.write(f"\r\x1b[K{title} [{'#' * filled}{'.' * (WIDTH - filled)}] {done}/{total}")
             sys.stderr.flush()

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 from fairroc.experiments.claims_numbers import number_claims
+from fairroc.experiments.measuring import SAME_THRESHOLDS
 from fairroc.experiments.published import (
     ACCURACY_DROP,
     COMPAS_GROUPS,
+    EXPERIMENTS,
     FAIRNESS_GAIN,
     LR_EPSILON,
     LR_LOSS,
@@ -20,8 +23,14 @@ from fairroc.experiments.verdicts import LEVEL, MEASURED, NEAR, Claim, Evidence,
 __all__ = ["cost_claims"]
 
 
+GENERAL = (("adult", "lr"), *((e.problem, e.model) for e in EXPERIMENTS if e.slope is not None))
+"""The paper's experiments with a disparate impact to improve; on CelebA it reports none."""
+
 SMALL = 0.05
 """Epsilons and targets up to here count as small."""
+
+OVER = 0.9
+"""A target is overachieved where a tenth of it is left over."""
 
 LINEAR = 1.2
 """An exponent up to here counts as linear: one measurement has noise, and a sort a logarithm."""
@@ -32,6 +41,7 @@ def cost_claims(evidence: Evidence) -> Iterator[Claim]:
     yield _minimal_loss(evidence)
     yield _lr_accuracy(evidence)
     yield _two_percent(evidence)
+    yield _celeba(evidence)
     for problem in ("adult", "compas"):
         yield _fnnc_lower(evidence, problem)
         yield _fnnc_overachieves(evidence, problem)
@@ -61,23 +71,36 @@ def _linear_time(evidence: Evidence) -> Claim:
 def _minimal_loss(evidence: Evidence) -> Claim:
     id, place = "minimal-loss", "theorem 4.2"
     words = "FROC loses the least AUC that fairness at epsilon costs."
-    rule = f"fitted people: FROC's loss in AUC of the upper group exceeds the exact method's by at most {LEVEL}"
     note = "Assumption 4.2 (1) holds at few thresholds of real data; the theorem then says nothing."
-    excess = [
-        mine - best
-        for problem, model in evidence.table.pairs()
-        for froc, exact in zip(
-            *(evidence.rows(problem, model, method, "fitted") for method in ("froc", "optimal")), strict=False
+    same, every = (_excess(evidence, method) for method in (SAME_THRESHOLDS, "optimal"))
+    among = "with the same 100 thresholds" if same else "with all scores"
+    rule = f"fitted people: FROC's loss in AUC of the upper group exceeds the exact method's {among} by at most {LEVEL}"
+    if not same:
+        note += (
+            " FROC works on 100 thresholds, the exact method on all scores: that alone costs part of the difference "
+            "(.0005 to .0018 on two score sets of Adult), Algorithm 1 the rest."
         )
-        if froc.epsilon == exact.epsilon
-        and (mine := froc.mean("auc_loss_upper")) is not None
-        and (best := exact.mean("auc_loss_upper")) is not None
-    ]
+    excess = same or every
     if not excess:
         return not_run(id, place, words, rule, "not run: no fits of froc and optimal at the same epsilon", note)
     least = [value <= LEVEL for value in excess]
-    said = f"{count(least, 'problems × models × epsilons')}; FROC loses up to {max(excess):.4f} more AUC"
-    return Claim(id, place, words, said, "the least loss, by construction", judge(least, least), rule, note)
+    said = f"{count(least, 'runs × epsilons')}; FROC loses up to {max(excess):.4f} more AUC"
+    exact = "the least loss, by construction"
+    if same and every:
+        exact += f"; with all scores up to {max(every):.4f} less than FROC's"
+    return Claim(id, place, words, said, exact, judge(least, least), rule, note)
+
+
+def _excess(evidence: Evidence, method: str) -> list[float]:
+    """What FROC loses more than a method at the same epsilon, fitted people: a value for each run and epsilon."""
+    found = []
+    for pair in evidence.table.pairs():
+        theirs = {row.epsilon: row.mean("auc_loss_upper") for row in evidence.rows(*pair, method, "fitted")}
+        for row in evidence.rows(*pair, "froc", "fitted"):
+            mine, best = row.mean("auc_loss_upper"), theirs.get(row.epsilon)
+            if mine is not None and best is not None:
+                found.append(mine - best)
+    return found
 
 
 # -- accuracy ----------------------------------------------------------------------------------------------------------
@@ -108,13 +131,14 @@ def _lr_accuracy(evidence: Evidence) -> Claim:
             why = f"not run: no epsilon near {LR_EPSILON}; ask for more with --epsilons"
         return not_run(id, place, words, rule, why)
     used = evidence.at(LR_EPSILON, "adult", "lr", "froc", "fitted")
-    where = "" if used is None else f" at epsilon {used.epsilon:.4g}"
+    where = "" if used is None else f" (at epsilon {used.epsilon:.3f})"
     said, exact = (
         "; ".join(f"{who} people: {points(found[method, who])} lost" for who in MEASURED if (method, who) in found)
         for method in ("froc", "optimal")
     )
     verdict = judge(held.get("fitted", []), held.get("test", []))
-    return Claim(id, place, words, said + where, exact, verdict, rule, "Algorithm 1 elsewhere: .8425 to .8416.")
+    note = "On another split, measured where fitted, Algorithm 1 lost .09 points: from .8425 to .8416."
+    return Claim(id, place, words, said + where, exact, verdict, rule, note)
 
 
 def _cheapest(evidence: Evidence, problem: str, model: str, method: str, who: Measured) -> float | None:
@@ -139,22 +163,48 @@ def _two_percent(evidence: Evidence) -> Claim:
     id, place = "two-percent", "section 5, results"
     words = "In general, across all experiments: 7–8 % more fairness costs at most 2 % of accuracy."
     rule = (
-        f"for every problem and model some epsilon brings disparate impact {points(FAIRNESS_GAIN, 0)} nearer to 1 "
-        f"and loses at most {points(ACCURACY_DROP, 0)} of accuracy"
+        f"in every experiment of the paper but CelebA's, whose curves it found close, some epsilon brings disparate "
+        f"impact {points(FAIRNESS_GAIN, 0)} nearer to 1 and loses at most {points(ACCURACY_DROP, 0)} of accuracy"
     )
-    pairs = [pair for pair in evidence.table.pairs() if evidence.rows(*pair, "froc", "fitted")]
+    pairs = [pair for pair in GENERAL if evidence.rows(*pair, "froc", "fitted")]
     if not pairs:
-        return not_run(id, place, words, rule, "not run: no fits of froc")
+        return not_run(id, place, words, rule, "not run: none of the paper's experiments was part of this run")
     held, said = {}, {}
     for method in ("froc", "optimal"):
         for who in MEASURED:
             costs = [_cheapest(evidence, *pair, method, who) for pair in pairs]
             held[method, who] = [cost is not None and cost <= ACCURACY_DROP for cost in costs]
-        said[method] = "; ".join(f"{who} people: {count(held[method, who])} problems × models" for who in MEASURED)
+        said[method] = "; ".join(f"{who} people: {count(held[method, who], 'experiments')}" for who in MEASURED)
     worst = _worst_drop(evidence, pairs)
     verdict = judge(held["froc", "fitted"], held["froc", "test"])
     drop = f". Largest drop at any epsilon, test people: {points(worst)}"
     return Claim(id, place, words, said["froc"] + drop, said["optimal"], verdict, rule)
+
+
+def _celeba(evidence: Evidence) -> Claim:
+    id, place = "impact-celeba-resnet", "appendix, CelebA"
+    words = "CelebA, ResNet: the ROC curves are close to begin with, so disparate impact hardly improves."
+    rule = f"no epsilon brings disparate impact {points(FAIRNESS_GAIN, 0)} nearer to 1"
+    found = {(m, who): _gain(evidence, "celeba", "resnet", m, who) for m in ("froc", "optimal") for who in MEASURED}
+    held = {who: [gain < FAIRNESS_GAIN] for who in MEASURED if (gain := found["froc", who]) is not None}
+    if not held:
+        return not_run(id, place, words, rule, evidence.why_not("celeba", "resnet"))
+    said, exact = (
+        "; ".join(
+            f"{who} people: up to {points(found[m, who])} nearer" for who in MEASURED if found[m, who] is not None
+        )
+        for m in ("froc", "optimal")
+    )
+    return Claim(id, place, words, said, exact, judge(held.get("fitted", []), held.get("test", [])), rule)
+
+
+def _gain(evidence: Evidence, problem: str, model: str, method: str, who: Measured) -> float | None:
+    """How much nearer to 1 disparate impact comes at the best epsilon."""
+    before = evidence.before(problem, model, who)
+    start = None if before is None else closeness(before.mean("disparate_impact"))
+    rows = evidence.rows(problem, model, method, who)
+    ends = [near for row in rows if (near := closeness(row.mean("disparate_impact"))) is not None]
+    return None if start is None or not ends else max(ends) - start
 
 
 def _worst_drop(evidence: Evidence, pairs: list[tuple[str, str]]) -> float | None:
@@ -200,8 +250,9 @@ def _no_fnnc(evidence: Evidence, problem: str) -> str:
 def _fnnc_lower(evidence: Evidence, problem: str) -> Claim:
     id, place = f"fnnc-{problem}", f"appendix, {_title(problem)} – FNNC; figure C1 against C1-FROC"
     words = f"{_title(problem)}: FNNC with a fairness target is slightly less accurate than FROC on plain FNNC."
-    rule = f"mean over targets up to {SMALL}: FNNC is less accurate, by at most {points(ACCURACY_DROP, 0)}"
-    held: list[list[bool]] = []
+    rule = f"test people, mean over targets up to {SMALL}: FNNC is less accurate, by at most {points(ACCURACY_DROP, 0)}"
+    note = "Fitted people are others for FNNC (train) than for FROC (calibration), so they do not decide."
+    held: list[bool] = []
     said = {"froc": [], "optimal": []}  # type: dict[str, list[str]]
     for who in MEASURED:
         for method, words_of in said.items():
@@ -209,36 +260,42 @@ def _fnnc_lower(evidence: Evidence, problem: str) -> Claim:
             if rows:
                 mean = sum(ours - theirs for _, theirs, ours in rows) / len(rows)
                 words_of.append(f"{who} people: {100 * mean:+.2f} points")
-                if method == "froc":
-                    held.append([0 < mean <= ACCURACY_DROP])
+                if (method, who) == ("froc", "test"):
+                    held.append(0 < mean <= ACCURACY_DROP)
     if not held:
-        return not_run(id, place, words, rule, _no_fnnc(evidence, problem))
-    told = "FROC less FNNC, " + "; ".join(said["froc"])
-    verdict = judge(held[0], held[1] if len(held) > 1 else [])
-    return Claim(id, place, words, told, "; ".join(said["optimal"]), verdict, rule)
+        return not_run(id, place, words, rule, _no_fnnc(evidence, problem), note)
+    told, exact = ("accuracy above FNNC's, " + "; ".join(parts) if parts else "" for parts in said.values())
+    return Claim(id, place, words, told, exact, judge(held, held), rule, note)
 
 
 def _fnnc_overachieves(evidence: Evidence, problem: str) -> Claim:
     id, place = f"fnnc-overachieves-{problem}", f"section 5, results; appendix, {_title(problem)} – FNNC"
     words = f"{_title(problem)}: FNNC overachieves small fairness targets."
-    rule = f"at most targets up to {SMALL} the gap at its decision, twice the mean equalized odds, is below the target"
+    rule = (
+        f"at more than half of the targets up to {SMALL}, the gap at its decision (twice the mean equalized odds) is "
+        f"at most {100 * OVER:g} % of the target"
+    )
+    note = "FNNC as written here keeps only networks that meet the target on its training people; this asks for more."
     held, said = [], []
     for who in MEASURED:
         rows = [r for r in evidence.rows(problem, "fnnc", "fnnc", who) if r.epsilon is not None and r.epsilon <= SMALL]
-        over = [2 * (row.mean("meo") or 0.0) < (row.epsilon or 0.0) for row in rows]
+        over = [2 * (row.mean("meo") or 0.0) <= OVER * (row.epsilon or 0.0) for row in rows]
         if over:
             held.append([sum(over) > len(over) / 2])
             said.append(f"{who} people: {count(over, 'targets')}")
     if not held:
-        return not_run(id, place, words, rule, _no_fnnc(evidence, problem))
+        return not_run(id, place, words, rule, _no_fnnc(evidence, problem), note)
     verdict = judge(held[0], held[1] if len(held) > 1 else [])
-    return Claim(id, place, words, "; ".join(said), "", verdict, rule)
+    return Claim(id, place, words, "; ".join(said), "", verdict, rule, note)
 
 
 def _projection(evidence: Evidence) -> Claim:
     id, place = "fairprojection", "figure C3-FROC against FairProjection; section 5, results"
     words = "Adult, random forest: at small unfairness FROC is at least as accurate as FairProjection-CE and -KL."
-    rule = f"at each of their points with mean equalized odds up to {SMALL}, FROC is as fair and as accurate to {LEVEL}"
+    rule = (
+        f"at each of their points with mean equalized odds up to {SMALL}, FROC's line of accuracy against mean "
+        f"equalized odds is as high, to {LEVEL}"
+    )
     note = "The stored results of FairProjection's authors are for race on Adult; these are for sex."
     held: dict[tuple[str, Measured], list[bool]] = {
         (method, who): [
@@ -255,7 +312,7 @@ def _projection(evidence: Evidence) -> Claim:
         why = f"not run: FairProjection never got below {SMALL}" if ran else "not run: no FairProjection on adult × rf"
         return not_run(id, place, words, rule, why, note)
     said, exact = (
-        "; ".join(f"{who} people: at {count(held[method, who], 'of their points')}" for who in MEASURED)
+        "; ".join(f"{who} people: as accurate at {count(held[method, who], 'points of theirs')}" for who in MEASURED)
         for method in ("froc", "optimal")
     )
     return Claim(id, place, words, said, exact, judge(held["froc", "fitted"], held["froc", "test"]), rule, note)
@@ -275,7 +332,12 @@ def _stored(evidence: Evidence) -> Claim:
 
 
 def _best(evidence: Evidence, method: str, who: Measured, meo: float) -> float | None:
-    """Accuracy of the method's most accurate fit that is as fair."""
+    """Accuracy that the method has at this mean equalized odds or below: of a fit, or between two fits next to each
+    other (flipping a coin between two classifiers gives every point between them, or a fairer one)."""
     rows = evidence.rows("adult", "rf", method, who)
-    fair = [r.mean("accuracy") or 0.0 for r in rows if (mine := r.mean("meo")) is not None and mine <= meo]
+    line = [(m, a) for row in rows if (m := row.mean("meo")) is not None and (a := row.mean("accuracy")) is not None]
+    fair = [accuracy for mine, accuracy in line if mine <= meo]
+    for (x0, y0), (x1, y1) in pairwise(line):
+        if min(x0, x1) < meo < max(x0, x1):
+            fair.append(y0 + (y1 - y0) * (meo - x0) / (x1 - x0))
     return max(fair, default=None)

@@ -14,7 +14,7 @@ from fairroc.report.html_svg import COLOURS, DASHES, Axis, Line, Mark, axis, dra
 from fairroc.report.html_tags import Html, tag
 from fairroc.report.text import short
 
-__all__ = ["CURVES", "Figure", "beside_fnnc", "beside_peers", "legend", "pair_figures", "standalone"]
+__all__ = ["CURVES", "Figure", "beside_fnnc", "beside_peers", "group_legend", "legend", "pair_figures", "standalone"]
 
 SIZE = (360, 268)
 """Three of them side by side fill the page."""
@@ -24,6 +24,9 @@ BIG = (520, 330)
 
 LEGEND = 6
 """Groups that a legend names."""
+
+LEVEL_LINE = ((0.0, 0.5), (1.0, 0.5))
+"""A sample for a legend."""
 
 DIAGONAL = Line(((0, 0), (1, 1)), "#cccccc", width=1)
 
@@ -61,6 +64,11 @@ AGAINST = (
     ("auc_loss_upper", "AUC lost, upper group", "AUC loss"),
 )
 WHO = {"fitted": "fitted people", "test": "test people"}
+TRAINED = {"fitted": "fitted people (FNNC: training people)", "test": "test people"}
+"""FNNC with a target is fitted by training."""
+
+NEAR_EQUAL = 0.9
+"""Where a disparate impact gets so near to 1, or above, the picture shows where 1 is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +79,7 @@ class Figure:
     caption: str
     svg: Html
     short: str  # the caption where a title says the rest
+    wide: bool = False
 
 
 def _style(method: str) -> Style:
@@ -89,19 +98,30 @@ def pair_figures(evidence: Evidence, problem: str, model: str, *, named: bool = 
 
     ``named``: every figure has its own legend of methods.
     """
-    found = {"roc": list(_rocs(evidence, problem, model)), "fitted": [], "test": []}  # type: dict[str, list[Figure]]
+    found: dict[str, list[Figure]] = {"roc": list(_rocs(evidence, problem, model, named)), "fitted": [], "test": []}
     for column, words, caption in AGAINST:
         lines = {who: _against(evidence, problem, model, column, who) for who in MEASURED}
         if not any(lines.values()):
             continue
+        after = ""
+        if column == "disparate_impact" and _reaches_one(lines.values()):
+            after = "; grey: 1"
+            end = max(x for many in lines.values() for line in many for x, _ in line.points)
+            lines = {who: [Line([(0.0, 1.0), (end, 1.0)], "#999999", width=1), *many] for who, many in lines.items()}
         y = _range(words, (line for many in lines.values() for line in many))
         for who in MEASURED:
-            told = f"{caption} against epsilon, {WHO[who]}"
+            told = f"{caption} against epsilon, {WHO[who]}{after}"
             if lines[who]:
                 drawn = lines[who] if named else [replace(line, name="") for line in lines[who]]
                 svg = figure(drawn, _epsilons(lines[who]), y, f"{told}: {_title(problem, model)}", size=SIZE)
-                found[who].append(Figure(f"{problem}-{model}-{column}-{who}", told, svg, f"{caption} against epsilon"))
+                found[who].append(
+                    Figure(f"{problem}-{model}-{column}-{who}", told, svg, f"{caption} against epsilon{after}")
+                )
     return found
+
+
+def _reaches_one(lines: Iterable[Sequence[Line]]) -> bool:
+    return any(y >= NEAR_EQUAL for many in lines for line in many for _, y in line.points)
 
 
 def _epsilons(lines: Iterable[Line], title: str = "epsilon") -> Axis:
@@ -150,23 +170,28 @@ def _line(rows: Sequence[Summary], column: str, method: str) -> Line | None:
     return Line(points, style.colour, method_title(method), style.dash, band=band)
 
 
-def _rocs(evidence: Evidence, problem: str, model: str) -> Iterator[Figure]:
+def _rocs(evidence: Evidence, problem: str, model: str, named: bool) -> Iterator[Figure]:
     for method, words in (("none", "Before"), ("froc", "After FROC"), ("optimal", "After the exact method")):
         lines = evidence.lines(problem, model, method, PUBLISHED_EPSILON if method != "none" else None)
         if lines is not None:
             at = "" if lines.epsilon is None else f", epsilon {lines.epsilon:.3g}"
             told = f"ROC curves {words.lower()}{at}".replace("froc", "FROC")
-            svg = _roc(lines, f"{told}: {_title(problem, model)}")
+            svg = _roc(lines, f"{told}: {_title(problem, model)}", named)
             yield Figure(f"{problem}-{model}-roc-{method}", told, svg, f"{words}{at}")
 
 
-def _roc(lines: RocLines, words: str) -> Html:
+def _roc(lines: RocLines, words: str, named: bool) -> Html:
     drawn = [
-        Line(line, COLOURS[g % len(COLOURS)], short(name) if g < LEGEND else "", None if g % 2 else DASHES[0])
+        replace(_of_group(g), points=line, name=short(name) if named and g < LEGEND else "")
         for g, (name, line) in enumerate(zip(lines.groups, lines.lines, strict=True))
     ]
     x, y = axis("false positive rate", 0, 1), axis("true positive rate", 0, 1)
     return figure([DIAGONAL, *drawn], x, y, words, size=SIZE)
+
+
+def _of_group(g: int) -> Line:
+    """How a group's curve is drawn."""
+    return Line(LEVEL_LINE, COLOURS[g % len(COLOURS)], dash=None if g % 2 else DASHES[0])
 
 
 # -- beside others -----------------------------------------------------------------------------------------------------
@@ -187,10 +212,10 @@ def beside_fnnc(evidence: Evidence, problem: str, *, named: bool = False) -> lis
         points = [(r.epsilon, a) for r in rows if r.epsilon is not None and (a := r.mean("accuracy")) is not None]
         if not points or not accuracy:
             continue
-        told = f"Accuracy against epsilon, {WHO[who]}: FNNC by its target, FROC on plain FNNC"
+        told = f"Accuracy against epsilon, {TRAINED[who]}: FNNC by its target, FROC on plain FNNC"
         lines = [*accuracy, *_marked(points, "fnnc", dots=True)]
         found.append(_picture(f"{problem}-fnnc-accuracy-beside-{who}", told, problem, lines, "accuracy", None, named))
-        told = f"Gap reached at the decision, {WHO[who]} (dashed: epsilon itself)"
+        told = f"Gap reached at the decision, {TRAINED[who]}; dashed: epsilon itself"
         end = max(x for line in reached for x, _ in line.points)
         guide = Line([(0.0, 0.0), (end, end)], "#999999", "epsilon itself", DASHES[0], 1)
         found.append(
@@ -204,7 +229,7 @@ def _picture(
 ) -> Figure:
     drawn = lines if named else [replace(line, name="") for line in lines]
     x, y = _epsilons(lines, "epsilon, or FNNC's target"), _range(height, lines, low)
-    return Figure(name, told, figure(drawn, x, y, f"{told}: {_title(problem, 'fnnc')}", size=BIG), told)
+    return Figure(name, told, figure(drawn, x, y, f"{told}: {_title(problem, 'fnnc')}", size=BIG), told, wide=True)
 
 
 def _marked(points: list[tuple[float, float]], method: str, *, dots: bool) -> list[Line]:
@@ -238,7 +263,7 @@ def beside_peers(evidence: Evidence, problem: str, model: str, *, named: bool = 
         told = f"Accuracy against mean equalized odds, {WHO[who]}"
         drawn = lines[who] if named else [replace(line, name="") for line in lines[who]]
         svg = figure(drawn, x, y, f"{told}: {_title(problem, model)}", size=BIG)
-        found.append(Figure(f"{problem}-{model}-peers-{who}", told, svg, told))
+        found.append(Figure(f"{problem}-{model}-peers-{who}", told, svg, told, wide=True))
     return found
 
 
@@ -263,9 +288,18 @@ def legend(methods: Iterable[str], *, marked: Collection[str] = ()) -> Html:
     for method in methods:
         style = _style(method)
         dots = method in marked
-        line = Line([(0, 0.5), (1, 0.5)], style.colour, "", style.dash)
+        line = Line(LEVEL_LINE, style.colour, "", style.dash)
         sample = [line, Line([(0.5, 0.5)], style.colour, dots=True, mark=style.mark)] if dots else [line]
         items.append(tag("li", _swatch(sample), method_title(method)))
+    return tag("ul", *items, class_="legend")
+
+
+def group_legend(evidence: Evidence, problem: str, model: str) -> Html:
+    """Whose the ROC curves of a row of figures are."""
+    lines = evidence.lines(problem, model, "none")
+    if lines is None:
+        return Html("")
+    items = [tag("li", _swatch([_of_group(g)]), short(name)) for g, name in enumerate(lines.groups[:LEGEND])]
     return tag("ul", *items, class_="legend")
 
 

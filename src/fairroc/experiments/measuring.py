@@ -26,11 +26,13 @@ from fairroc.experiments.study import Measured, Result, RocLines, Scored
 __all__ = ["ROC_EPSILON", "SOURCES", "baseline", "constrained", "drawn", "projected", "roc_lines", "split_rows"]
 
 SOURCES = (
-    *("fairroc.core", "fairroc.columns", "fairroc.population", "fairroc.solving", "fairroc.fitting", "fairroc.model"),
-    *("fairroc.expectation", "fairroc.froc", "fairroc.experiments.fairprojection", "fairroc.experiments.curve"),
+    *("fairroc.core", "fairroc.checks", "fairroc.columns", "fairroc.counts", "fairroc.factorise", "fairroc.population"),
+    *("fairroc.solving", "fairroc.fitting", "fairroc.model", "fairroc.expectation", "fairroc.froc"),
+    *("fairroc.froc_index", "fairroc.experiments.fairprojection", "fairroc.experiments.curve"),
     *("fairroc.experiments.rules", "fairroc.experiments.measuring", "fairroc.experiments.study"),
+    "fairroc.experiments.store",  # whose keys seed the draws
 )
-"""Modules whose text decides about the rows."""
+"""Modules whose text decides about the rows: all that this one loads, but for words, files, promises and ids."""
 
 DEFAULT_EPSILONS = 5
 """So many epsilons, evenly among all, for the default fit, which takes ten times as long as a fit that draws ties."""
@@ -41,7 +43,11 @@ ROC_EPSILON = 0.01
 DRAWN_POINTS = 80
 """Points of a drawn ROC curve."""
 
-DRAWN_METHODS = ("froc", "optimal", "classifiers")
+METHODS = ("froc", "optimal", "classifiers")
+"""What is run at every epsilon, in expectation and by draws."""
+
+SAME_THRESHOLDS = "optimal-100"
+"""What the paper's method is compared with at every epsilon, in expectation, for two groups as in its theorems."""
 
 
 @dataclass(frozen=True)
@@ -101,8 +107,8 @@ def _named(scored: Scored, kind: str, repetition: int, method: str, epsilon: flo
 
 
 def split_rows(scored: Scored, epsilons: Sequence[float]) -> list[Result]:
-    """Exact expectations of the model as it is, the paper's score and the optimum at every epsilon, and the default fit
-    at some."""
+    """Exact expectations of the model as it is, of the paper's score and classifiers and the optimum at every epsilon,
+    and of the default fit at some."""
     return _expected(scored, _fair_rules(scored.calibration, epsilons))
 
 
@@ -136,8 +142,9 @@ def _fair_rules(people: Columns, epsilons: Sequence[float]) -> Iterator[tuple[st
     yield "none", None, as_it_is(people)
     some = {epsilons[k] for k in np.linspace(0, len(epsilons) - 1, DEFAULT_EPSILONS).round().astype(int)}
     for epsilon in epsilons:
-        for method in ("froc", "optimal", *(("default",) if epsilon in some else ())):
-            yield method, epsilon, fair_score(people, method, epsilon)
+        beside = (SAME_THRESHOLDS,) if len(people.names) == 2 else ()
+        for method in (*METHODS, *beside, *(("default",) if epsilon in some else ())):
+            yield method, epsilon, _rule(people, method, epsilon)
 
 
 def _expected(scored: Scored, rules: Iterable[tuple[str, float | None, Rule]]) -> list[Result]:
@@ -158,7 +165,7 @@ def drawn(scored: Scored, epsilons: Sequence[float], draws: int) -> list[Result]
     """Simulated decisions of the paper's score, the optimum and the paper's classifiers at the point chosen."""
     return [
         row
-        for method in DRAWN_METHODS
+        for method in METHODS
         for epsilon in epsilons
         for row in _drawn(scored, method, epsilon, _rule(scored.calibration, method, epsilon), draws)
     ]

@@ -7,6 +7,7 @@ import io
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -30,7 +31,12 @@ FIGURES = "figures"
 KEY_PAIRS = (("adult", "lr"), ("adult", "rf"), ("compas", "rf"), ("adult", "fnnc"), ("celeba", "resnet"))
 """Runs whose figures the README shows, where they exist; otherwise the first run."""
 
-KEY_FIGURES = ("roc-none", "roc-froc", "roc-optimal", "accuracy-test", "disparate_impact-test")
+KEY_FIGURES = (
+    *("roc-none", "roc-froc", "roc-optimal"),
+    *("accuracy-test", "disparate_impact-test", "auc_loss_upper-test"),
+)
+ACROSS = 3
+"""Figures side by side in the README; wide ones are two."""
 
 Written: TypeAlias = tuple[Claim, ...]
 
@@ -133,8 +139,20 @@ def _key_figures(evidence: Evidence) -> Iterator[tuple[str, list[Figure]]]:
 
 
 def _gallery(title: str, pictures: Sequence[Figure]) -> Iterator[str]:
-    yield from ("", f"### {_plain(title)}", "")
-    yield from (f"![{_plain(picture.caption)}]({FIGURES}/{picture.name}.svg)" for picture in pictures)
+    """Tables of pictures with their captions as heads: repositories show them side by side."""
+    yield from ("", f"### {_plain(title)}")
+    for wide, some in groupby(pictures, key=lambda picture: picture.wide):
+        row = list(some)
+        across = 2 if wide else ACROSS
+        for first in range(0, len(row), across):
+            shown = row[first : first + across]
+            images = [f"![{_plain(picture.caption)}]({FIGURES}/{picture.name}.svg)" for picture in shown]
+            yield from (
+                "",
+                f"| {' | '.join(_plain(picture.caption) for picture in shown)} |",
+                f"|{'---|' * len(shown)}",
+                f"| {' | '.join(images)} |",
+            )
 
 
 def _readme(study: Study, found: Written, pictures: Mapping[str, Sequence[Figure]], *, command: str, date: str) -> str:
@@ -144,8 +162,9 @@ def _readme(study: Study, found: Written, pictures: Mapping[str, Sequence[Figure
         f"Made by `{command}` on {date} with {versions(study.facts)}.",
         work_words(study.facts),
         "",
-        "[index.html](index.html) has all figures and tables (it opens offline); [results.csv](results.csv) every "
-        "measured row, [summary.csv](summary.csv) means and spreads, [claims.csv](claims.csv) the table below.",
+        "[index.html](index.html) has all figures and tables (it opens offline), [summary.csv](summary.csv) means and "
+        "spreads, [claims.csv](claims.csv) the table below with rules and notes. The command also writes "
+        "`results.csv`, every measured row.",
         "",
         "## Claims and verdicts",
         "",

@@ -42,8 +42,8 @@ METHOD = (
     ),
     (
         "Epsilon",
-        "Largest |ΔFPR| + |ΔTPR| of two groups at any one threshold. FNNC's target and FairProjection's tolerance are "
-        "their own parameters and mean other things.",
+        "Largest |ΔFPR| + |ΔTPR| of two groups at any one threshold. FNNC's target is that distance at its one "
+        "decision; FairProjection's tolerance is its own parameter and means something else.",
     ),
     ("Accuracy", "At the operating point that is most accurate on the fitted people."),
     (
@@ -114,7 +114,10 @@ def verdict_table(claims: Sequence[Claim]) -> Html:
     """Claims that were judged; those that were not are folded away."""
     judged = [claim for claim in claims if claim.verdict != "not run"]
     rest = [claim for claim in claims if claim.verdict == "not run"]
-    words = "Claims are judged with the protected attribute among the features, where models have it."
+    words = (
+        "Claims about one problem and model are judged with the protected attribute among the features; claims about "
+        "all fits, classifiers or curves by every run, with it and without it."
+    )
     parts: list[object] = [_claims(words, judged)] if judged else [tag("p", "No claim could be judged.")]
     if rest:
         folded = _claims("Not run here, and why", rest)

@@ -5,8 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from fairroc.experiments.claims_numbers import slope_words
-from fairroc.experiments.figures import CURVES, OTHERS, PEERS, Figure, beside_fnnc, beside_peers, legend, pair_figures
+from fairroc.experiments.claims_numbers import slope_words, small
+from fairroc.experiments.figures import (
+    CURVES,
+    OTHERS,
+    PEERS,
+    Figure,
+    beside_fnnc,
+    beside_peers,
+    group_legend,
+    legend,
+    pair_figures,
+)
 from fairroc.experiments.published import EXPERIMENTS, LR_EPSILON, experiment
 from fairroc.experiments.summary import Summary, slope
 from fairroc.experiments.titles import method_title, model_title, problem_title
@@ -111,18 +121,25 @@ def _run(evidence: Evidence, problem: str, model: str, *, unfolded: bool) -> Htm
     parts: list[object] = [
         tag("p", f"Figures: {main} the protected attribute among the features; bands: ± one standard deviation."),
         _row("ROC curves, split 0, fitted people", drawn["roc"]),
+        group_legend(evidence, problem, model) if drawn["roc"] else "",
+        tag("h4", "Against epsilon, means over splits"),
         legend(_known(evidence, problem, model, CURVES)),
         _row("Fitted people, as in the paper", drawn["fitted"]),
         _row("Test people", drawn["test"]),
         _beside(evidence, problem, model),
         _slopes(evidence, problem, model),
         _draws(evidence, problem, model),
-        tag("details", tag("summary", "Numbers, splits"), _numbers(evidence, problem, model)),
+        tag("details", tag("summary", _numbers_words(settings)), _numbers(evidence, problem, model)),
     ]
     name = model_title(model)
     title = tag("summary", f"{name[:1].upper()}{name[1:]}", tag("span", f" – {problem_title(problem)}", class_="note"))
     up = tag("p", tag("a", "Back to all runs", href="#contents"), class_="screen-only")
     return tag("details", title, *parts, up, id=anchor(problem, model), class_="run", open=True if unfolded else None)
+
+
+def _numbers_words(settings: Sequence[bool]) -> str:
+    both = ", with and without the protected attribute" if len(settings) > 1 else ""
+    return f"Numbers, means over splits{both}"
 
 
 def _row(title: str, figures: Sequence[Figure], *, grid: str = "three") -> Html:
@@ -279,4 +296,4 @@ def _draw_count(evidence: Evidence, problem: str, model: str) -> int:
 def _scatter(name: str, value: float | None) -> str:
     if value is None:
         return "–"
-    return f"{100 * value:.3g} %" if name.endswith("cov") else f"{value:.2g}"
+    return f"{100 * value:.3g} %" if name.endswith("cov") else small(value)

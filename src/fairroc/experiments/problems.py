@@ -27,7 +27,10 @@ from fairroc.experiments.study import FloatArray, IntArray, Problem, Split
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["PAPER", "PROBLEMS", "QUICK", "Source", "codes", "digest", "inputs", "is_words", "load", "numbers", "split"]
+__all__ = [
+    *("PAPER", "PROBLEMS", "QUICK", "Source", "check_name", "codes", "digest", "inputs", "is_words", "load"),
+    *("numbers", "split"),
+]
 
 QUICK = ("adult", "compas")
 """The problems of a quick run."""
@@ -74,10 +77,7 @@ def load(
     >>> load("compas").rows, load("compas").unprivileged
     (6172, ('African-American',))
     """
-    if name not in PROBLEMS:
-        close = difflib.get_close_matches(name, PROBLEMS, n=1)
-        hint = f" Did you mean {close[0]!r}?" if close else ""
-        raise DataError(f"no problem {name!r}; choose one of: {', '.join(PROBLEMS)}.{hint}")
+    check_name(name)
     source = PROBLEMS[name]
     options = (celeba, target) if name == "celeba" else ()
     problem = replace(source.read(source.title, *options), name=name)
@@ -87,6 +87,14 @@ def load(
         if values is not None:
             values.flags.writeable = False
     return replace(problem, digest=digest(problem))
+
+
+def check_name(name: str) -> None:
+    """Raise unless this is a problem's name."""
+    if name not in PROBLEMS:
+        close = difflib.get_close_matches(name, PROBLEMS, n=1)
+        hint = f" Did you mean {close[0]!r}?" if close else ""
+        raise DataError(f"no problem {name!r}; choose one of: {', '.join(PROBLEMS)}.{hint}")
 
 
 def split(problem: Problem, seed: int) -> Split:

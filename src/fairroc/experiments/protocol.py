@@ -11,8 +11,8 @@ import platform
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import asdict, replace
-from importlib import metadata
 from typing import Any
 
 import numpy as np
@@ -20,9 +20,9 @@ import numpy as np
 from fairroc._version import __version__
 from fairroc.errors import DataError, FairrocError
 from fairroc.experiments.plan import Job, Plan, Study, epsilons_of, result_of, row_of
-from fairroc.experiments.problems import split
+from fairroc.experiments.problems import check_name, split
 from fairroc.experiments.recipes import RECIPES
-from fairroc.experiments.store import Store, key, source_digest
+from fairroc.experiments.store import Store, key, package_versions, source_digest
 from fairroc.experiments.study import Problem, Result, Scored
 from fairroc.experiments.timing import froc_seconds
 from fairroc.experiments.work import Done, completed, loaded
@@ -31,12 +31,14 @@ __all__ = ["Job", "Plan", "Study", "epsilons_of", "run"]
 
 Progress = Callable[[int, int], None]
 
+NO_CELEBA = "celeba: its files are not at hand; give their folder with --celeba (celeba= of a plan)."
 CONSTRAINED = "fnnc"
 """The model that can be trained to meet a target."""
 
 
 def run(plan: Plan, *, progress: Progress | None = None, say: Callable[[str], None] | None = None) -> Study:
-    """Run a plan. ``progress(done, all)`` is called after each job, ``say`` with a line for each thing left out.
+    """Run a plan. ``progress(done, all)`` is called at once and after each job, ``say`` with a line for each
+    thing left out.
 
     A job that fails becomes a line of ``Study.skipped``; with FAIRROC_TRACEBACK set its error ends the run.
     """
@@ -57,7 +59,7 @@ def run(plan: Plan, *, progress: Progress | None = None, say: Callable[[str], No
         "versions": _versions(plan.models),
         "warnings": dict(sorted(sum((done.warnings for done in found), Counter[str]()).items())),
         "fairprojection": _stored_checks(plan, lines),
-        "froc_seconds": froc_seconds(),
+        "froc_seconds": [list(pair) for pair in froc_seconds()],
         "jobs": len(found),
         "stored": sum(done.stored for done in found),
         "seconds": time.monotonic() - begin,
@@ -70,9 +72,12 @@ def _check(plan: Plan) -> None:
     for model in plan.models:
         if model not in RECIPES:
             raise DataError(f"no model {model!r}; choose one of: {', '.join(RECIPES)}.")
-    for name, least in (("splits", 1), ("draws", 0), ("epsilons", 1)):
-        if getattr(plan, name) < least:
-            raise DataError(f"{name} must be {least} or more; {getattr(plan, name)} came.")
+    for problem in plan.problems:
+        check_name(problem)
+    for name, least in (("splits", 1), ("draws", 0), ("epsilons", 1), ("jobs", 1)):
+        value = getattr(plan, name)
+        if value is not None and value < least:
+            raise DataError(f"{name} must be {least} or more; {value} came.")
 
 
 class _Lines:
@@ -92,14 +97,17 @@ class _Lines:
 
 
 def _problems(plan: Plan, lines: _Lines) -> dict[str, Problem]:
+    """The problems that can be loaded and split here."""
     found = {}
     for name in plan.problems:
         try:
-            found[name] = loaded(name, plan)
+            problem = loaded(name, plan)
+            split(problem, 0)
+            found[name] = problem
         except FairrocError as error:
             if len(plan.problems) == 1:
                 raise
-            lines.add(f"{name}: {error}")
+            lines.add(NO_CELEBA if name == "celeba" and plan.celeba is None else f"{name}: {error}")
     return found
 
 
@@ -117,11 +125,9 @@ def _jobs(plan: Plan, problem: Problem, lines: _Lines) -> Iterator[Job]:
         if why is not None:
             lines.add(why)
             continue
-        # a picture has no protected columns to leave out
-        features = (False,) if recipe.images else plan.protected
-        for protected in features:
+        for protected in plan.protected:
             yield from (Job(problem.name, model, protected, seed) for seed in range(plan.splits))
-        if model == CONSTRAINED and True in features:
+        if model == CONSTRAINED and True in plan.protected:
             targets = epsilons_of(problem.name, model, plan.epsilons)
             yield from (Job(problem.name, model, True, 0, target) for target in targets)
 
@@ -129,12 +135,15 @@ def _jobs(plan: Plan, problem: Problem, lines: _Lines) -> Iterator[Job]:
 def _worked(plan: Plan, jobs: Sequence[Job], progress: Progress | None, lines: _Lines) -> Iterator[Done]:
     """What came of each job, in the order of the jobs."""
     found: list[Done | None] = [None] * len(jobs)
-    for count, (number, done) in enumerate(completed(plan, jobs), 1):
-        found[number] = done
-        if done.failed is not None:
-            lines.add(f"{jobs[number].words}: {done.failed}")
-        if progress is not None:
-            progress(count, len(jobs))
+    if progress is not None and jobs:
+        progress(0, len(jobs))
+    with closing(completed(plan, jobs)) as ended:
+        for count, (number, done) in enumerate(ended, 1):
+            found[number] = done
+            if done.failed is not None:
+                lines.add(f"{jobs[number].words}: {done.failed}")
+            if progress is not None:
+                progress(count, len(jobs))
     return (done for done in found if done is not None)
 
 
@@ -154,11 +163,11 @@ def _peers(plan: Plan, people: Sequence[Scored], lines: _Lines) -> list[Result]:
     for line in peers.refused(people):
         lines.add(line)
     store, source = None if plan.cache is None else Store(plan.cache), peers.fingerprint()
-    keys = [key("peers", one.problem, one.model, one.protected, one.seed, one.digest, source) for one in people]
+    keys = [_peers_key(one, source) for one in people]
     found: dict[str, Any] = {name: None if store is None else store.get_rows(name) for name in keys}
     new = [(name, one) for name, one in zip(keys, people, strict=True) if found[name] is None]
     if new:
-        rows, left_out = peers.results_many([one for _, one in new], workers=plan.jobs)
+        rows, left_out = _peers_rows([one for _, one in new], plan.jobs)
         for line in left_out:
             lines.add(line)
         for (name, _), some in zip(new, rows, strict=True):
@@ -168,6 +177,19 @@ def _peers(plan: Plan, people: Sequence[Scored], lines: _Lines) -> list[Result]:
     return [result_of(row) for name in keys for row in found[name]]
 
 
+def _peers_key(one: Scored, source: str) -> str:
+    return key("peers", one.problem, one.model, one.protected, one.seed, one.privileged, one.digest, source)
+
+
+def _peers_rows(people: Sequence[Scored], workers: int | None) -> tuple[list[list[Result]], tuple[str, ...]]:
+    from fairroc.experiments import peers
+
+    try:
+        return peers.results_many(people, workers=workers)
+    except OSError as error:  # no room for their environments, say; all else is measured by now
+        return [[] for _ in people], (f"{', '.join(peers.LIBRARIES)}: {error}",)
+
+
 def _stored_checks(plan: Plan, lines: _Lines) -> list[dict[str, Any]]:
     """FairProjection beside its authors' stored results, if the plan asks for it: a row for each tolerance."""
     if not plan.stored:
@@ -175,7 +197,7 @@ def _stored_checks(plan: Plan, lines: _Lines) -> list[dict[str, Any]]:
     from fairroc.experiments import stored
 
     store = None if plan.cache is None else Store(plan.cache)
-    name = key("stored", source_digest(stored.SOURCES))
+    name = key("stored", source_digest(stored.SOURCES), package_versions(stored.NEEDS))
     found: list[dict[str, Any]] | None = None if store is None else store.get_rows(name)
     if found is None:
         try:
@@ -226,11 +248,5 @@ def _described(problem: Problem) -> dict[str, Any]:
 
 
 def _versions(models: Sequence[str]) -> dict[str, str]:
-    modules = {name.partition(".")[0] for model in models for name in RECIPES[model].needs}
-    parts = metadata.packages_distributions()
-    packages = sorted({"numpy", *(package for module in modules for package in parts.get(module, ()))})
-    return {
-        "python": platform.python_version(),
-        "fairroc": __version__,
-        **{package: metadata.version(package) for package in packages},
-    }
+    packages = package_versions(module for model in models for module in RECIPES[model].needs)
+    return {"python": platform.python_version(), "fairroc": __version__, **packages}

@@ -27,6 +27,7 @@ class Experiment:
     model: str
     title: str
     place: str
+    people: int  # in the data: the most that decisions can have been drawn for, the paper does not say for how many
     accuracy_variance: float
     accuracy_cov: float  # a share, not percent
     impact_variance: float | None = None
@@ -35,26 +36,34 @@ class Experiment:
     auc_loss: bool = True  # whether the paper says that the AUC loss decays to 0
 
 
+ADULT, COMPAS, CELEBA = 48_842, 6_172, 202_599
+
 EXPERIMENTS = (
     Experiment(
-        *("adult", "autogluon", "Adult, weighted ensemble", "appendix, Adult – weighted ensemble L2"),
+        *("adult", "autogluon", "Adult, weighted ensemble", "appendix, Adult – weighted ensemble L2", ADULT),
         *(1.88e-6, 0.0015, 2.25e-5, 0.0055, 5.0),
     ),
     Experiment(
-        *("adult", "rf", "Adult, random forest", "appendix, Adult – random forest gini"),
+        *("adult", "rf", "Adult, random forest", "appendix, Adult – random forest gini", ADULT),
         *(8.3e-7, 0.001, 7.59e-6, 0.0075, 7.0),
     ),
-    Experiment(*("adult", "fnnc", "Adult, FNNC", "appendix, Adult – FNNC"), *(6.6e-7, 0.0009, 1e-4, 0.0126, 5.0)),
     Experiment(
-        *("compas", "autogluon", "COMPAS, weighted ensemble", "appendix, COMPAS – weighted ensemble L2"),
+        *("adult", "fnnc", "Adult, FNNC", "appendix, Adult – FNNC", ADULT),
+        *(6.6e-7, 0.0009, 1e-4, 0.0126, 5.0),
+    ),
+    Experiment(
+        *("compas", "autogluon", "COMPAS, weighted ensemble", "appendix, COMPAS – weighted ensemble L2", COMPAS),
         *(1.44e-5, 0.0054, 1.6e-4, 0.0169, 7.0),
     ),
     Experiment(
-        *("compas", "rf", "COMPAS, random forest", "appendix, COMPAS – random forest gini"),
+        *("compas", "rf", "COMPAS, random forest", "appendix, COMPAS – random forest gini", COMPAS),
         *(9.63e-6, 0.0044, 2e-4, 0.0156, 7.0),
     ),
-    Experiment(*("compas", "fnnc", "COMPAS, FNNC", "appendix, COMPAS – FNNC"), *(4.83e-6, 0.0043, 2.48e-5, 0.005, 3.0)),
-    Experiment("celeba", "resnet", "CelebA, ResNet", "appendix, CelebA", 1.9e-7, 0.0007, auc_loss=False),
+    Experiment(
+        *("compas", "fnnc", "COMPAS, FNNC", "appendix, COMPAS – FNNC", COMPAS),
+        *(4.83e-6, 0.0043, 2.48e-5, 0.005, 3.0),
+    ),
+    Experiment("celeba", "resnet", "CelebA, ResNet", "appendix, CelebA", CELEBA, 1.9e-7, 0.0007, auc_loss=False),
 )
 
 

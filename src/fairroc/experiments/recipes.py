@@ -42,7 +42,7 @@ RECIPES: dict[str, Recipe] = {
             "AutoGluon ensemble",
             _ensemble,
             ("autogluon.tabular",),
-            ("lightgbm",),
+            ("lightgbm", "sklearn", "pandas"),
             (*_TABLES, f"{_HOME}.ensemble"),
             heavy=True,
         ),

@@ -46,16 +46,18 @@ __all__ = [
 
 FloatArray: TypeAlias = NDArray[np.float64]
 
+QUERIES = 100
+"""Thresholds of the paper's classifiers, t_i = i / 100, and of its score, over the range of scores."""
+
 FAIR_SCORES: dict[str, dict[str, Any]] = {
     "froc": {"method": "froc", "ties": "draw"},
     "optimal": {"ties": "draw", "curve": "raw"},
+    "optimal-100": {"ties": "draw", "curve": "raw", "queries": QUERIES},
     "default": {},
 }
 """Options of `FairROC` for each method that gives a fair score. The paper's classifiers randomise between thresholds,
-so its score and the optimum beside it draw their ties; the default keeps the raw order where epsilon leaves room."""
-
-QUERIES = 100
-"""Thresholds of the paper's classifiers: t_i = i / 100."""
+so its score and the optimum beside it draw their ties; the default keeps the raw order where epsilon leaves room.
+"optimal-100" is the optimum of those who look at as many thresholds as the paper's method does."""
 
 TOLERANCES = (0.0, 0.001, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 """FairProjection's tolerances, which play epsilon's part."""

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from functools import cache as remembered
-from importlib import metadata
 from typing import Any
 
 import numpy as np
 
 from fairroc.columns import Columns, read_columns
 from fairroc.errors import DataError, DatasetError
-from fairroc.experiments.store import Store, key, source_digest
+from fairroc.experiments.store import Store, key, package_versions, source_digest
 from fairroc.experiments.study import FloatArray, IntArray, Problem, Recipe, Scored, Split
 
 __all__ = ["scored"]
@@ -52,7 +50,7 @@ def _cached(
         return _trained(problem, recipe, split, protected, options)
     name = key(
         *("scores", problem.digest, recipe.name, options, protected, split.seed, split.train.astype(np.int64)),
-        *(source_digest(recipe.source), _versions((*recipe.needs, *recipe.optional))),
+        *(source_digest(recipe.source), package_versions((*recipe.needs, *recipe.optional))),
     )
     found = cache.get(name)
     if found is not None:
@@ -86,11 +84,3 @@ def _checked(scores: Any, problem: Problem, recipe: Recipe) -> FloatArray:
 
 def _columns(problem: Problem, scores: FloatArray, rows: IntArray) -> Columns:
     return read_columns(scores[rows], problem.labels[rows], sensitive_features=problem.groups[rows])
-
-
-@remembered
-def _versions(modules: tuple[str, ...]) -> dict[str, str]:
-    """Versions of numpy and of all packages that are part of the modules."""
-    parts = metadata.packages_distributions()
-    names = {"numpy", *(name for module in modules for name in parts.get(module.partition(".")[0], ()))}
-    return {name: metadata.version(name) for name in sorted(names)}

@@ -14,8 +14,10 @@ import hashlib
 import json
 import os
 import zipfile
+import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
+from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, BinaryIO, TypeAlias
@@ -27,11 +29,11 @@ from fairroc.datasets._find import cache_folder
 from fairroc.errors import DataError, warn_user
 from fairroc.files import written_together
 
-__all__ = ["Store", "key", "source_digest"]
+__all__ = ["Store", "key", "package_versions", "source_digest"]
 
 Arrays: TypeAlias = Mapping[str, NDArray[Any]]
 
-DAMAGED = (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile)
+DAMAGED = (OSError, ValueError, KeyError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error)
 """What reading a file raises that is cut short, overwritten or of another kind."""
 
 
@@ -149,3 +151,16 @@ def _texts(module: str) -> tuple[tuple[str, str], ...]:
     return tuple(
         (f"{module}:{file.relative_to(origin.parent).as_posix()}", file.read_text(encoding="utf-8")) for file in files
     )
+
+
+def package_versions(modules: Iterable[str]) -> dict[str, str]:
+    """Versions of numpy, of scipy and of the packages that hold the modules, as far as they are installed."""
+    wanted = {"numpy", "scipy", *(module.partition(".")[0] for module in modules)}
+    packages = {package for module in wanted for package in _holders().get(module, ())}
+    return {package: metadata.version(package) for package in sorted(packages)}
+
+
+@cache
+def _holders() -> Mapping[str, list[str]]:
+    """The packages that hold each module; to find them takes a good part of a second."""
+    return metadata.packages_distributions()

@@ -24,7 +24,7 @@ from fairroc.experiments.published import ADULT_GROUPS, COMPAS_GROUPS, PROJECTIO
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["CLOSE", "SOURCES", "SPLITS", "STORED", "Check", "check"]
+__all__ = ["CLOSE", "NEEDS", "SOURCES", "SPLITS", "STORED", "Check", "check"]
 
 Array: TypeAlias = NDArray[Any]
 People: TypeAlias = tuple[Array, Array, Array]
@@ -34,8 +34,14 @@ SPLITS = 10
 CLOSE = 0.01
 """No standard errors are stored; a figure as near as this counts as reproduced."""
 
-SOURCES = ("fairroc.experiments.stored", "fairroc.experiments.fairprojection", "fairroc.experiments.published")
+SOURCES = (
+    *("fairroc.experiments.stored", "fairroc.experiments.fairprojection", "fairroc.experiments.published"),
+    *("fairroc.datasets", "fairroc.columns", "fairroc.factorise"),
+)
 """Modules whose text decides about the figures."""
+
+NEEDS = ("sklearn",)
+"""Modules whose versions decide too."""
 
 DIVERGENCES: dict[str, Divergence] = {"FairProjection-CE": "ce", "FairProjection-KL": "kl"}
 STORED = tuple(stored for stored in PROJECTIONS if stored.method in DIVERGENCES)

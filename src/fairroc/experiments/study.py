@@ -114,8 +114,9 @@ class Result:
     """One figure row: a method at one epsilon, on some people. None: does not apply.
 
     ``accuracy``, ``disparate_impact``, ``meo`` are at the operating point that is most accurate on the people the
-    method was fitted on; the others regard all operating points. ``meo`` is (|dFPR| + |dTPR|) / 2, the largest over
-    pairs of groups; ``disparate_impact`` the smallest unprivileged group's selection rate over the privileged one's.
+    method was fitted on (a model trained to a target decides at one half); the others regard all operating points.
+    ``meo`` is (|dFPR| + |dTPR|) / 2, the largest over pairs of groups; ``disparate_impact`` the smallest unprivileged
+    group's selection rate over the privileged one's.
     """
 
     problem: str

@@ -14,6 +14,9 @@ __all__ = ["FIGURES", "Series", "Slope", "Spread", "Summary", "Table", "closenes
 
 FIGURES = ("accuracy", "disparate_impact", "meo", "gap", "auc", "auc_loss", "auc_loss_upper")
 
+NOTHING = 1e-12
+"""Differences of sums that are equal but for rounding are smaller than this; a published variance is not."""
+
 STILL = 1e-3
 """Accuracy that moves by less than this (a tenth of a point) over all epsilons has no slope to speak of."""
 
@@ -62,20 +65,34 @@ class Summary:
         return None if found is None else found.mean
 
     def to_row(self) -> dict[str, Any]:
-        """One line of summary.csv: mean and sd of every figure, variance and CoV of the two published ones."""
+        """One line of summary.csv: mean and sd of every figure; of draws also variance and CoV of the two published.
+
+        Rounded to what repetitions can tell: means to five digits, the rest to three.
+        """
         s = self.series
         row: dict[str, Any] = {
             **{"problem": s.problem, "model": s.model, "protected": s.protected, "kind": s.kind, "method": s.method},
-            **{"epsilon": self.epsilon, "measured": s.measured, "n": self.n},
+            **{"epsilon": rounded(self.epsilon, 6), "measured": s.measured, "n": self.n},
         }
         for name, spread in self.figures.items():
-            row[f"{name}_mean"] = None if spread is None else spread.mean
-            row[f"{name}_sd"] = None if spread is None else spread.sd
+            row[f"{name}_mean"] = None if spread is None else rounded(spread.mean, 5)
+            row[f"{name}_sd"] = None if spread is None else rounded(spread.sd, 3)
         for name in ("accuracy", "disparate_impact"):
-            spread = self.figures[name]
-            row[f"{name}_variance"] = None if spread is None else spread.variance
-            row[f"{name}_cov"] = None if spread is None else spread.cov
+            spread = self.figures[name] if s.kind == "draws" else None
+            row[f"{name}_variance"] = None if spread is None else rounded(spread.variance, 3)
+            row[f"{name}_cov"] = None if spread is None else rounded(spread.cov, 3)
         return row
+
+
+def rounded(value: float | None, digits: int) -> float | None:
+    """To so many digits; what rounding left of a zero is none.
+
+    >>> rounded(0.123456789, 4), rounded(3e-17, 4), rounded(None, 4)
+    (0.1235, 0.0, None)
+    """
+    if value is None:
+        return None
+    return 0.0 if abs(value) < NOTHING else float(f"{value:.{digits}g}")
 
 
 def summarise(results: Iterable[Result]) -> tuple[Summary, ...]:

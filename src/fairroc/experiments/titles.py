@@ -26,6 +26,7 @@ METHODS = {
     "froc": "FROC, as one score",
     "classifiers": "FROC, the paper's classifiers",
     "optimal": "exact optimum",
+    "optimal-100": "exact optimum, 100 thresholds",
     "default": "FairROC's default",
     "fnnc": "FNNC with a target",
     "fairprojection-ce": "FairProjection-CE",

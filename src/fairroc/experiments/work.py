@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from collections.abc import Generator, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
+from itertools import islice
 from multiprocessing import get_context
+from pathlib import Path
 from typing import Any
 
+from fairroc.datasets._find import data_folder
 from fairroc.errors import FairrocError
 from fairroc.experiments import measuring
 from fairroc.experiments.plan import Job, Plan, epsilons_of, lines_of, result_of, row_of
@@ -22,7 +25,7 @@ from fairroc.experiments.problems import load, split
 from fairroc.experiments.recipes import RECIPES
 from fairroc.experiments.rules import collected_warnings
 from fairroc.experiments.scoring import scored
-from fairroc.experiments.store import Store, key, source_digest
+from fairroc.experiments.store import Store, key, package_versions, source_digest
 from fairroc.experiments.study import Problem, Result, RocLines, Scored
 
 __all__ = ["PEER_SPLITS", "Done", "completed", "loaded"]
@@ -46,33 +49,44 @@ class Done:
 
 
 def loaded(name: str, plan: Plan) -> Problem:
-    """A problem of a plan; read once in each process."""
-    return _load(name, plan.rows, plan.celeba, plan.target)
+    """A problem of a plan; read once in each process from each folder of data."""
+    return _load(name, plan.rows, plan.celeba, plan.target, data_folder())
 
 
 @cache
-def _load(name: str, rows: int | None, celeba: str | None, target: str) -> Problem:
+def _load(name: str, rows: int | None, celeba: str | None, target: str, _: Path) -> Problem:
     return load(name, rows=rows, celeba=celeba, target=target)
 
 
-def completed(plan: Plan, jobs: Sequence[Job]) -> Iterator[tuple[int, Done]]:
-    """Numbers of jobs and what came of them, as they end."""
+def completed(plan: Plan, jobs: Sequence[Job]) -> Generator[tuple[int, Done], None, None]:
+    """Numbers of jobs and what came of them, as they end; closed early, no further job is begun."""
     processes = min(plan.jobs or os.cpu_count() or 1, len(jobs))
     if processes <= 1:
         yield from ((number, _attempted(job, plan)) for number, job in enumerate(jobs))
         return
-    with _single_threaded(), ProcessPoolExecutor(processes, get_context("spawn")) as pool:
-        futures: dict[Future[Done], int] = {pool.submit(_attempted, job, plan): n for n, job in enumerate(jobs)}
+    with _single_threaded():
+        pool = ProcessPoolExecutor(processes, get_context("spawn"))
         try:
-            for future in as_completed(futures):
-                yield futures[future], future.result()
+            yield from _shared_out(pool, processes, plan, jobs)
         except BrokenProcessPool:
             raise FairrocError(
                 "a process of the run was ended from outside, perhaps for lack of memory. Run again with fewer of them "
                 "(--jobs 1); what is done is kept."
             ) from None
         finally:
-            pool.shutdown(wait=False, cancel_futures=True)
+            pool.shutdown(cancel_futures=True)
+
+
+def _shared_out(pool: Executor, processes: int, plan: Plan, jobs: Sequence[Job]) -> Iterator[tuple[int, Done]]:
+    """Every process gets a job when it has none, not before: whoever stops a run waits for no job in a queue."""
+    ahead, running = iter(enumerate(jobs)), dict[Future[Done], int]()
+    while True:
+        for number, job in islice(ahead, processes - len(running)):
+            running[pool.submit(_attempted, job, plan)] = number
+        if not running:
+            return
+        for future in wait(running, return_when=FIRST_COMPLETED).done:
+            yield running.pop(future), future.result()
 
 
 @contextmanager
@@ -150,4 +164,5 @@ def _from_store(kept: dict[str, Any]) -> Done:
 
 @cache
 def _sources() -> str:
-    return source_digest((*measuring.SOURCES, Plan.__module__, __name__))
+    """What rows depend on but the plan and the people: the code that makes them, and what it stands on."""
+    return key(source_digest((*measuring.SOURCES, Plan.__module__, __name__)), package_versions(()))
