@@ -387,6 +387,18 @@ def test_judging() -> None:
 # ---- figures -------------------------------------------------------------------------------------------------
 
 
+def test_a_method_far_off_is_named_instead_of_drawn() -> None:
+    def far(row: Result) -> Result:
+        return replace(row, meo=0.9, accuracy=0.1) if row.method == "fairlearn" else row
+
+    (near, *_), (squeezed, *_) = (
+        beside_peers(Evidence(replace(STUDY, results=tuple(map(change, STUDY.results)))), "compas", "rf", named=True)
+        for change in (lambda row: row, far)
+    )
+    assert "Outside" not in near.caption and ">fairlearn<" in near.svg
+    assert "Outside: fairlearn (0.900, 0.100)" in squeezed.caption and ">fairlearn<" not in squeezed.svg
+
+
 def test_figures_are_whole() -> None:
     evidence = Evidence(STUDY)
     drawn = [picture for row in pair_figures(evidence, "adult", "rf", named=True).values() for picture in row]

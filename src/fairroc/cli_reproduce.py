@@ -33,7 +33,9 @@ def add_reproduce_parser(commands: Any) -> None:
     size = parser.add_mutually_exclusive_group()
     size.add_argument("--quick", action="store_true", help="lr and rf on adult and compas (default); up to 3 minutes")
     size.add_argument(
-        "--full", action="store_true", help="every problem and model that is installed or at hand, and peers; hours"
+        "--full",
+        action="store_true",
+        help="every problem and model that is installed or at hand, and peers; half an hour",
     )
     parser.add_argument(
         "--problems", type=_names, metavar="P,P,...", help="these problems, for example adult,compas-race"

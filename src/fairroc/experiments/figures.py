@@ -249,22 +249,50 @@ OTHERS = ("error-parity", "fairlearn", "aif360-eqodds", "aif360-calibrated", "ai
 
 
 def beside_peers(evidence: Evidence, problem: str, model: str, *, named: bool = False) -> list[Figure]:
-    """Accuracy against mean equalized odds: our curves and other methods; empty if no other method was run."""
+    """Accuracy against mean equalized odds: our curves and other methods; empty if no other method was run.
+
+    A method far off all others is named in the caption instead of squeezing them.
+    """
     if not any(evidence.rows(problem, model, method, "test") for method in (*PEERS, *OTHERS)):
         return []
     shared = evidence.on_shared(problem, model, (*CURVES[1:], *PEERS, *OTHERS))
     lines = {who: _frontier(evidence, problem, model, who, shared) for who in MEASURED}
-    every = [line for who in MEASURED for line in lines[who]]
-    y = _range("accuracy", every)
-    far = max(x for line in every for x, _ in line.points)
-    x = axis("mean equalized odds (0: equal rates)", 0.0, far * 1.04 or 0.1)
+    x, y = _near([line for who in MEASURED for line in lines[who]])
     found = []
     for who in MEASURED:
-        told = f"Accuracy against mean equalized odds, {WHO[who]}"
-        drawn = lines[who] if named else [replace(line, name="") for line in lines[who]]
+        inside = [line for line in lines[who] if not _outside(line, x, y)]
+        far = "; ".join(_place(line) for line in lines[who] if line.dots and _outside(line, x, y))
+        told = f"Accuracy against mean equalized odds, {WHO[who]}" + (f". Outside: {far}" if far else "")
+        drawn = inside if named else [replace(line, name="") for line in inside]
         svg = figure(drawn, x, y, f"{told}: {_title(problem, model)}", size=BIG)
         found.append(Figure(f"{problem}-{model}-peers-{who}", told, svg, told, wide=True))
     return found
+
+
+def _near(lines: Sequence[Line]) -> tuple[Axis, Axis]:
+    """Axes that hold all lines but those of methods with one point, and these if they are no farther off than all
+    others are apart."""
+    many = [line for line in lines if len(line.points) > 1 or line.name == method_title("none")] or list(lines)
+    (left, right), (low, high) = (
+        (min(values), max(values)) for values in zip(*(point for line in many for point in line.points), strict=True)
+    )
+    width, height = right - left, high - low
+    kept = [
+        line
+        for line in lines
+        if all(px <= right + width and low - height <= py <= high + height for px, py in line.points)
+    ]
+    far = max(px for line in kept for px, _ in line.points)
+    return axis("mean equalized odds (0: equal rates)", 0.0, far * 1.04 or 0.1), _range("accuracy", kept)
+
+
+def _outside(line: Line, x: Axis, y: Axis) -> bool:
+    return any(px > x.high or not y.low <= py <= y.high for px, py in line.points)
+
+
+def _place(line: Line) -> str:
+    (px, py), *_ = line.points
+    return f"{line.name} ({px:.3f}, {py:.3f})"
 
 
 def _frontier(evidence: Evidence, problem: str, model: str, who: Measured, shared: Table) -> list[Line]:

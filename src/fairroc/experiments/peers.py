@@ -116,11 +116,15 @@ def fingerprint() -> str:
 
 
 def refused(scoreds: Sequence[Scored]) -> tuple[str, ...]:
-    """A line for each problem and peer that takes fewer groups than the problem has; `results_many` leaves them out."""
+    """A line for each number of groups that some peers take at most, with these peers and the problems that have more;
+    `results_many` leaves them out."""
     never = [task for task in _tasks(scoreds, ()) if not task.possible]
-    sizes = [(task.scored.problem, task.peer, len(task.scored.test.names)) for task in never]
-    lines = [f"{peer.method} takes {peer.most_groups} groups; {problem} has {size}" for problem, peer, size in sizes]
-    return tuple(dict.fromkeys(lines))
+    lines = []
+    for most in dict.fromkeys(task.peer.most_groups for task in never):
+        peers = dict.fromkeys(task.peer.method for task in never if task.peer.most_groups == most)
+        problems = dict.fromkeys(task.scored.problem for task in never if task.peer.most_groups == most)
+        lines.append(f"{', '.join(peers)}: {most} groups at most, so not run on {', '.join(problems)}")
+    return tuple(lines)
 
 
 def results(scored: Scored, epsilons: Sequence[float] = EPSILONS) -> list[Result]:

@@ -248,5 +248,9 @@ def _described(problem: Problem) -> dict[str, Any]:
 
 
 def _versions(models: Sequence[str]) -> dict[str, str]:
-    packages = package_versions(module for model in models for module in RECIPES[model].needs)
+    """Of what was run with. Of a package in several parts, such as autogluon, only the part that is asked for."""
+    modules = [module for model in models for module in (*RECIPES[model].needs, *RECIPES[model].optional)]
+    parts = {module.partition(".")[0]: module for module in modules if "." in module}
+    found = package_versions(modules)
+    packages = {name: found[name] for name in found if parts.get(name.partition(".")[0], name) == name}
     return {"python": platform.python_version(), "fairroc": __version__, **packages}
