@@ -312,6 +312,19 @@ def test_fairprojection_is_compared_between_epsilons() -> None:
         assert by_id(claims(replace(STUDY, results=rows)))["fairprojection"].verdict == verdict
 
 
+def test_one_hopeless_network_is_no_lead() -> None:
+    """FNNC accepts nobody at the smallest target and is more accurate at all others: a mean would say FROC leads."""
+
+    def trivial_at_one_target(row: Result) -> Result:
+        if row.method != "fnnc":
+            return row
+        return replace(row, accuracy=0.1 if row.epsilon == 0.001 else row.accuracy + 0.01)
+
+    found = changed(trivial_at_one_target)["fnnc-adult"]
+    assert found.verdict == "not reproduced"
+    assert re.search(r"test people: more accurate at 1 of \d+ targets, by \+", found.measured)
+
+
 def test_the_papers_classifiers_are_judged_by_their_own_gaps() -> None:
     assert by_id(CLAIMS)["classifiers"].verdict == "not run"
 

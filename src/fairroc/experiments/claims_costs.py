@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise
+from statistics import median
 
 from fairroc.experiments.claims_numbers import number_claims
 from fairroc.experiments.measuring import SAME_THRESHOLDS
@@ -250,22 +251,38 @@ def _no_fnnc(evidence: Evidence, problem: str) -> str:
 def _fnnc_lower(evidence: Evidence, problem: str) -> Claim:
     id, place = f"fnnc-{problem}", f"appendix, {_title(problem)} – FNNC; figure C1 against C1-FROC"
     words = f"{_title(problem)}: FNNC with a fairness target is slightly less accurate than FROC on plain FNNC."
-    rule = f"test people, mean over targets up to {SMALL}: FNNC is less accurate, by at most {points(ACCURACY_DROP, 0)}"
-    note = "Fitted people are others for FNNC (train) than for FROC (calibration), so they do not decide."
-    held: list[bool] = []
-    said = {"froc": [], "optimal": []}  # type: dict[str, list[str]]
-    for who in MEASURED:
-        for method, words_of in said.items():
-            rows = _beside_fnnc(evidence, problem, method, who)
-            if rows:
-                mean = sum(ours - theirs for _, theirs, ours in rows) / len(rows)
-                words_of.append(f"{who} people: {100 * mean:+.2f} points")
-                if (method, who) == ("froc", "test"):
-                    held.append(0 < mean <= ACCURACY_DROP)
-    if not held:
+    rule = (
+        f"test people: FNNC is less accurate, by at most {points(ACCURACY_DROP, 0)}, at more than half of the targets "
+        f"up to {SMALL}; partly if at some"
+    )
+    note = (
+        "Fitted people are others for FNNC (train) than for FROC (calibration), so they do not decide. At the smallest "
+        "targets FNNC accepts next to nobody; at others its gap on test people is often above FROC's."
+    )
+    said = {
+        method: "; ".join(
+            f"{who} people: {_ahead([ours - theirs for _, theirs, ours in rows])}"
+            for who in MEASURED
+            if (rows := _beside_fnnc(evidence, problem, method, who))
+        )
+        for method in ("froc", "optimal")
+    }
+    test = _beside_fnnc(evidence, problem, "froc", "test")
+    if not test:
         return not_run(id, place, words, rule, _no_fnnc(evidence, problem), note)
-    told, exact = ("accuracy above FNNC's, " + "; ".join(parts) if parts else "" for parts in said.values())
-    return Claim(id, place, words, told, exact, judge(held, held), rule, note)
+    lower = [0 < ours - theirs <= ACCURACY_DROP for _, theirs, ours in test]
+    half = [sum(lower) > len(lower) / 2]
+    verdict = judge(half, half)
+    if verdict == "not reproduced" and any(lower):
+        verdict = "partly"
+    return Claim(id, place, words, said["froc"], said["optimal"], verdict, rule, note)
+
+
+def _ahead(leads: list[float]) -> str:
+    """How often and how far a fair score is more accurate than FNNC."""
+    mean, middle = 100 * sum(leads) / len(leads), 100 * median(leads)
+    ahead = count([lead > 0 for lead in leads], "targets")
+    return f"more accurate at {ahead}, by {mean:+.2f} points in the mean and {middle:+.2f} in the middle"
 
 
 def _fnnc_overachieves(evidence: Evidence, problem: str) -> Claim:
