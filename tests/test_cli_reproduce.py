@@ -61,7 +61,7 @@ def test_a_bar_before_the_first_model_is_trained(tmp_path: Path, asked: Asked, m
     stream = Terminal()
     monkeypatch.setattr(sys, "stderr", stream)
     assert main(["reproduce", "-o", str(tmp_path / "out")]) == 0
-    assert "models trained and measured [############............] 1/2" in stream.getvalue()
+    assert "models [############............] 1/2" in stream.getvalue()
 
 
 def test_options(tmp_path: Path, run: Run, asked: Asked) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
@@ -477,8 +477,12 @@ def test_peers_are_kept_too(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
 
     calls = []
 
-    def results_many(scoreds: list[Scored], **_: object) -> tuple[list[list[Result]], tuple[str, ...]]:
+    def results_many(
+        scoreds: list[Scored], *, done: Callable[[int], object], **_: object
+    ) -> tuple[list[list[Result]], tuple[str, ...]]:
         calls.append([(one.model, one.seed, one.protected) for one in scoreds])
+        done(2)
+        done(1)
         return [
             [Result("compas", one.model, True, "splits", 0, "peer", None, "test", 0.5, 1.0, 0.0)] for one in scoreds
         ], ()
@@ -488,7 +492,11 @@ def test_peers_are_kept_too(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
     monkeypatch.setattr(peers, "fingerprint", lambda: "as they are")
     monkeypatch.setattr(peers, "results_many", results_many)
     plan = replace(ONE, peers=True, cache=str(tmp_path))
-    found = [run(plan) for _ in range(2)]
+    steps: list[tuple[int, int]] = []
+    monkeypatch.setattr(peers, "task_count", lambda people: 3 * len(people))
+    found = [run(plan, progress=lambda *step: steps.append(step)) for _ in range(2)]
+    jobs = [(0, 1), (1, 1)]
+    assert steps == [*jobs, (0, 3), (2, 3), (3, 3), *jobs]  # nothing is left to do the second time
     assert calls == [[("lr", 0, True)]]
     assert found[0].results == found[1].results and found[1].skipped == ("peers: not all",)
     assert [row.method for row in found[0].results].count("peer") == 1

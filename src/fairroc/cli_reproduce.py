@@ -89,7 +89,7 @@ def _reproduce(arguments: argparse.Namespace) -> int:
 
     plan, date = _plan(arguments), _date()
     check_folder(arguments.output)
-    with progress_bar("models trained and measured", patience=0.0) as show:
+    with progress_bar("models and peers" if plan.peers else "models", patience=0.0) as show:
         study = run(plan, progress=show)
     found = write(study, arguments.output, command=_command(arguments), date=date)
     show_result = study_dict if arguments.format == "json" else study_text

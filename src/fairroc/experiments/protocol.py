@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import asdict, replace
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -37,8 +38,8 @@ CONSTRAINED = "fnnc"
 
 
 def run(plan: Plan, *, progress: Progress | None = None, say: Callable[[str], None] | None = None) -> Study:
-    """Run a plan. ``progress(done, all)`` is called at once and after each job, ``say`` with a line for each
-    thing left out.
+    """Run a plan. ``progress(done, all)`` is called at once and after each job, and then, from 0 again, for the tasks
+    of other libraries; ``say`` with a line for each thing left out.
 
     A job that fails becomes a line of ``Study.skipped``; with FAIRROC_TRACEBACK set its error ends the run.
     """
@@ -49,7 +50,7 @@ def run(plan: Plan, *, progress: Progress | None = None, say: Callable[[str], No
         jobs += _jobs(plan, problems[name], lines)
     found = list(_worked(plan, jobs, progress, lines))
     rows = [row for done in found for row in done.results]
-    rows += _peers(plan, [done.scored for done in found if done.scored is not None], lines)
+    rows += _peers(plan, [done.scored for done in found if done.scored is not None], progress, lines)
     if not rows:
         raise FairrocError(f"nothing could be run. {' '.join(lines.all) or 'Name a problem and a model.'}")
     facts: dict[str, Any] = {
@@ -150,7 +151,7 @@ def _worked(plan: Plan, jobs: Sequence[Job], progress: Progress | None, lines: _
 # -- other libraries ---------------------------------------------------------------------------------------------------
 
 
-def _peers(plan: Plan, people: Sequence[Scored], lines: _Lines) -> list[Result]:
+def _peers(plan: Plan, people: Sequence[Scored], progress: Progress | None, lines: _Lines) -> list[Result]:
     """Other libraries' rows, kept in the store; they run in processes of their own."""
     if not plan.peers or not people:
         return []
@@ -167,7 +168,7 @@ def _peers(plan: Plan, people: Sequence[Scored], lines: _Lines) -> list[Result]:
     found: dict[str, Any] = {name: None if store is None else store.get_rows(name) for name in keys}
     new = [(name, one) for name, one in zip(keys, people, strict=True) if found[name] is None]
     if new:
-        rows, left_out = _peers_rows([one for _, one in new], plan.jobs)
+        rows, left_out = _peers_rows([one for _, one in new], plan.jobs, progress)
         for line in left_out:
             lines.add(line)
         for (name, _), some in zip(new, rows, strict=True):
@@ -181,13 +182,30 @@ def _peers_key(one: Scored, source: str) -> str:
     return key("peers", one.problem, one.model, one.protected, one.seed, one.privileged, one.digest, source)
 
 
-def _peers_rows(people: Sequence[Scored], workers: int | None) -> tuple[list[list[Result]], tuple[str, ...]]:
+def _peers_rows(
+    people: Sequence[Scored], workers: int | None, progress: Progress | None
+) -> tuple[list[list[Result]], tuple[str, ...]]:
     from fairroc.experiments import peers
 
+    counter = _Counter(progress, peers.task_count(people))
     try:
-        return peers.results_many(people, workers=workers)
+        return peers.results_many(people, workers=workers, done=counter.add)
     except OSError as error:  # no room for their environments, say; all else is measured by now
         return [[] for _ in people], (f"{', '.join(peers.LIBRARIES)}: {error}",)
+
+
+class _Counter:
+    """Tells ``progress`` of tasks that end in several threads."""
+
+    def __init__(self, progress: Progress | None, total: int) -> None:
+        self.progress, self.total, self.done, self.lock = progress, total, 0, Lock()
+        self.add(0)
+
+    def add(self, ended: int) -> None:
+        with self.lock:
+            self.done += ended
+            if self.progress is not None and self.total:
+                self.progress(self.done, self.total)
 
 
 def _stored_checks(plan: Plan, lines: _Lines) -> list[dict[str, Any]]:
