@@ -224,7 +224,8 @@ def test_models_of_tables(recipe: Any, tmp_path: Path, monkeypatch: pytest.Monke
         scores, recipe.train(replace(problem, labels=labels, features=features), rows, 0, protected=False)
     )
     assert not np.array_equal(scores, recipe.train(problem, rows, 0, protected=True))
-    assert not list(tmp_path.iterdir())
+    torch_makes = "torchinductor_"  # where it is first imported
+    assert not [place for place in tmp_path.iterdir() if not place.name.startswith(torch_makes)]
 
 
 def test_ensemble_without_time() -> None:
