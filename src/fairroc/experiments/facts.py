@@ -18,11 +18,17 @@ def versions(facts: Mapping[str, Any]) -> str:
 
 
 def work_words(facts: Mapping[str, Any]) -> str:
-    """How much was computed and how long it took."""
+    """How much was computed and how long it took, unless part of it was kept from an earlier run.
+
+    >>> work_words({"jobs": 80, "stored": 0, "seconds": 92.3}), work_words({"jobs": 80, "stored": 8, "seconds": 3.0})
+    ('80 models trained and measured in 92 seconds.', '80 models trained and measured, 8 of them in an earlier run.')
+    """
     if "jobs" not in facts:
         return ""
-    kept = f", {facts['stored']:,} of them kept from an earlier run" if facts.get("stored") else ""
-    return f"{facts['jobs']:,} models trained and measured{kept}; {facts.get('seconds', 0.0):,.0f} seconds."
+    done, kept = f"{facts['jobs']:,} models trained and measured", facts.get("stored", 0)
+    if kept:
+        return f"{done}, {'all' if kept == facts['jobs'] else f'{kept:,}'} of them in an earlier run."
+    return f"{done} in {facts.get('seconds', 0.0):,.0f} seconds."
 
 
 def parts_table(facts: Mapping[str, Any]) -> Html:
