@@ -62,14 +62,15 @@ clean:
 	touch $@
 
 # Spark needs Java 17 or newer. Where there is none and it cannot be installed, the tests on Spark are skipped.
-.venv/.java: .venv/.pip
+# The system's package manager works for one at a time, so what it installs comes one after the other, also with -j.
+.venv/.java: .venv/.pip | .venv/.browser
 	@command -v java || { [ "$$(id -u)" = 0 ] && command -v apt-get \
 		&& apt-get -qq update && apt-get -qq install -y --no-install-recommends default-jre-headless; } \
 		> .venv/java.log 2>&1 || echo "no Java: the tests on Spark will be skipped"
 	touch $@
 
 # SQL is run on a real PostgreSQL server. Where there is none and it cannot be installed, those tests are skipped.
-.venv/.postgres: .venv/.pip
+.venv/.postgres: .venv/.pip | .venv/.java
 	@command -v initdb || ls /usr/lib/postgresql/*/bin/initdb 2> /dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get \
 		&& apt-get -qq update && apt-get -qq install -y --no-install-recommends postgresql; } > .venv/postgres.log 2>&1 \
 		|| echo "no PostgreSQL: the tests on it will be skipped"
