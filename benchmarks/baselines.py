@@ -26,6 +26,7 @@ import numpy as np
 
 from benchmarks.harness.children import Answer, run_tasks
 from benchmarks.harness.data import Array, Case, Part, save
+from fairroc.experiments import curve
 from fairroc.experiments.fairprojection import FairProjection, authors_options
 
 Triple = tuple[Array, Array, Array]
@@ -160,7 +161,7 @@ def measured(accepted: Array, totals: Array, cpu: float) -> Rival:
 
 def widest(fpr: Array, tpr: Array) -> float:
     """Largest |dFPR| + |dTPR| of two groups: the widest range of fpr + tpr or of fpr - tpr in a row."""
-    return float(max(np.ptp(fpr + tpr, axis=1).max(), np.ptp(fpr - tpr, axis=1).max()))
+    return float(curve.widest(fpr, tpr).max())
 
 
 def area(points: Array) -> float:

@@ -272,10 +272,7 @@ def _fnnc_lower(evidence: Evidence, problem: str) -> Claim:
         return not_run(id, place, words, rule, _no_fnnc(evidence, problem), note)
     lower = [0 < ours - theirs <= ACCURACY_DROP for _, theirs, ours in test]
     half = [sum(lower) > len(lower) / 2]
-    verdict = judge(half, half)
-    if verdict == "not reproduced" and any(lower):
-        verdict = "partly"
-    return Claim(id, place, words, said["froc"], said["optimal"], verdict, rule, note)
+    return Claim(id, place, words, said["froc"], said["optimal"], judge(half, half, partly=any(lower)), rule, note)
 
 
 def _ahead(leads: list[float]) -> str:

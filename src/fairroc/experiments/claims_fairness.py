@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from fairroc.core.froc_geometry import signed_auc
 from fairroc.experiments.published import LR_EPSILON, MAX_DIFFERENCE
 from fairroc.experiments.study import FloatArray, Measured, Result, RocLines
 from fairroc.experiments.verdicts import Claim, Evidence, count, judge, not_run
@@ -155,11 +156,7 @@ def vertical(lines: RocLines) -> float:
 
 def areas(lines: RocLines) -> list[float]:
     """Area under every curve."""
-    found = []
-    for line in lines.lines:
-        fpr, tpr = np.asarray(line, dtype=np.float64).T
-        found.append(float(np.sum(np.diff(fpr) * (tpr[1:] + tpr[:-1]) / 2)))
-    return found
+    return [signed_auc(np.asarray(line, dtype=np.float64)) for line in lines.lines]
 
 
 def _rarely_cross(evidence: Evidence) -> Claim:

@@ -197,9 +197,7 @@ def _decays(evidence: Evidence, published: Experiment) -> Claim:
     first = _losses(evidence, problem, model, "froc", "fitted")
     last = _losses(evidence, problem, model, "optimal", "fitted")
     exact = f"fitted people: from {_signed(last[0])} to {_signed(last[-1])}" if last else ""
-    verdict = judge(gone[:1], gone[1:])
-    if verdict == "not reproduced" and any(half):
-        verdict = "partly"
+    verdict = judge(gone[:1], gone[1:], partly=any(half))
     below = note if min((*first, *last), default=0.0) < -LEVEL / 10 else ""
     return Claim(id, place, words, "; ".join(said), exact, verdict, rule, below)
 

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairroc.columns import Columns
+from fairroc.core.froc_geometry import signed_auc
 
-__all__ = ["Curve", "decided", "totals_of"]
+__all__ = ["Curve", "decided", "totals_of", "widest"]
 
 FloatArray: TypeAlias = NDArray[np.float64]
 
@@ -76,16 +77,17 @@ class Curve:
 
     @cached_property
     def _distances(self) -> FloatArray:
-        """(points,) over pairs, the largest |dF| + |dT| is the larger range of F + T and of F - T."""
-        fpr, tpr = self.rates[..., 0], self.rates[..., 1]
-        return np.asarray(np.maximum(np.ptp(fpr + tpr, axis=1), np.ptp(fpr - tpr, axis=1)))
+        return widest(self.rates[..., 0], self.rates[..., 1])
+
+
+def widest(fpr: FloatArray, tpr: FloatArray) -> FloatArray:
+    """(points,) largest |dF| + |dT| of two groups, from (points, groups): the larger range of F + T and of F - T."""
+    return np.asarray(np.maximum(np.ptp(fpr + tpr, axis=1), np.ptp(fpr - tpr, axis=1)))
 
 
 def _area(points: FloatArray) -> float:
     """Points that step back, as those of several classifiers may, are taken from left to right."""
-    ordered = points[np.lexsort((points[:, 1], points[:, 0]))]
-    fpr, tpr = np.concatenate(([[0.0, 0.0]], ordered, [[1.0, 1.0]])).T
-    return float(np.dot(np.diff(fpr), tpr[1:] + tpr[:-1]) / 2)
+    return signed_auc(points[np.lexsort((points[:, 1], points[:, 0]))])
 
 
 def decided(accepted: NDArray[np.float64] | NDArray[np.bool_], people: Columns) -> Curve:

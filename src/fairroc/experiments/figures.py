@@ -112,12 +112,22 @@ def pair_figures(evidence: Evidence, problem: str, model: str, *, named: bool = 
         for who in MEASURED:
             told = f"{caption} against epsilon, {WHO[who]}{after}"
             if lines[who]:
-                drawn = lines[who] if named else [replace(line, name="") for line in lines[who]]
-                svg = figure(drawn, _epsilons(lines[who]), y, f"{told}: {_title(problem, model)}", size=SIZE)
+                svg = figure(
+                    _with_names(lines[who], named),
+                    _epsilons(lines[who]),
+                    y,
+                    f"{told}: {_title(problem, model)}",
+                    size=SIZE,
+                )
                 found[who].append(
                     Figure(f"{problem}-{model}-{column}-{who}", told, svg, f"{caption} against epsilon{after}")
                 )
     return found
+
+
+def _with_names(lines: Sequence[Line], named: bool) -> Sequence[Line]:
+    """Lines with their names, for a legend of their own, or without."""
+    return lines if named else [replace(line, name="") for line in lines]
 
 
 def _reaches_one(lines: Iterable[Sequence[Line]]) -> bool:
@@ -227,8 +237,7 @@ def beside_fnnc(evidence: Evidence, problem: str, *, named: bool = False) -> lis
 def _picture(
     name: str, told: str, problem: str, lines: list[Line], height: str, low: float | None, named: bool
 ) -> Figure:
-    drawn = lines if named else [replace(line, name="") for line in lines]
-    x, y = _epsilons(lines, "epsilon, or FNNC's target"), _range(height, lines, low)
+    drawn, x, y = _with_names(lines, named), _epsilons(lines, "epsilon, or FNNC's target"), _range(height, lines, low)
     return Figure(name, told, figure(drawn, x, y, f"{told}: {_title(problem, 'fnnc')}", size=BIG), told, wide=True)
 
 
@@ -263,8 +272,7 @@ def beside_peers(evidence: Evidence, problem: str, model: str, *, named: bool = 
         inside = [line for line in lines[who] if not _outside(line, x, y)]
         far = "; ".join(_place(line) for line in lines[who] if line.dots and _outside(line, x, y))
         told = f"Accuracy against mean equalized odds, {WHO[who]}" + (f". Outside: {far}" if far else "")
-        drawn = inside if named else [replace(line, name="") for line in inside]
-        svg = figure(drawn, x, y, f"{told}: {_title(problem, model)}", size=BIG)
+        svg = figure(_with_names(inside, named), x, y, f"{told}: {_title(problem, model)}", size=BIG)
         found.append(Figure(f"{problem}-{model}-peers-{who}", told, svg, told, wide=True))
     return found
 

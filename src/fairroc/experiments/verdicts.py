@@ -125,15 +125,15 @@ class Evidence:
         return f"not run: {model} on {problem} was not part of this run"
 
 
-def judge(fitted: Sequence[bool], test: Sequence[bool]) -> Verdict:
-    """From what held among the fitted people and among people nobody had seen."""
+def judge(fitted: Sequence[bool], test: Sequence[bool], *, partly: bool = False) -> Verdict:
+    """From what held among the fitted people and among people nobody had seen; ``partly``: less than that held."""
     if not fitted and not test:
         return "not run"
     if all(fitted) and test and all(test):
         return "reproduced"
     if fitted and all(fitted):
         return "reproduced on the fitted people only"
-    return "partly" if any(fitted) or any(test) else "not reproduced"
+    return "partly" if partly or any(fitted) or any(test) else "not reproduced"
 
 
 def not_run(id: str, place: str, claim: str, rule: str, why: str, note: str = "") -> Claim:
