@@ -8,7 +8,7 @@ PYTEST := $(BIN)/python -m pytest -n auto --dist loadgroup
 EXPERIMENTS := .venv-experiments
 TORCH ?= torch==2.13.0
 INSTALL_SECONDS ?= 300
-EXPERIMENT_TESTS := tests/test_reproduce.py tests/test_experiments_models.py tests/test_tensors.py
+EXPERIMENT_TESTS := tests/studies/test_reproduce.py tests/studies/test_experiments_models.py tests/backends/test_torch.py
 
 .PHONY: demo test test-slow lint types format bench clean
 
@@ -16,7 +16,7 @@ demo: .venv/.demo ## run the main job on real data; leaves its results in demo/
 	$(BIN)/fairroc demo --output demo
 
 test: .venv/.dev .venv/.browser .venv/.java .venv/.postgres $(EXPERIMENTS)/.done ## all tests but the slow ones
-	$(PYTEST) -m "not slow" tests src $$([ ! -x $(EXPERIMENTS)/bin/python ] || echo --ignore=tests/test_reproduce.py)
+	$(PYTEST) -m "not slow" tests src $$([ ! -x $(EXPERIMENTS)/bin/python ] || echo --ignore=tests/studies/test_reproduce.py)
 	@if [ -x $(EXPERIMENTS)/bin/python ]; then \
 		$(EXPERIMENTS)/bin/python -m pytest -n auto -p no:cacheprovider -m "not slow" $(EXPERIMENT_TESTS); fi
 

@@ -40,12 +40,12 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from threadpoolctl import threadpool_limits
 
 from fairroc import FairROC, FairROCClassifier
-from fairroc.columns import read_columns
 from fairroc.core.gap import pooled_auc, threshold_gap
 from fairroc.datasets import load_adult, load_compas
-from fairroc.expectation import expected_columns
-from fairroc.model_selection import SensitiveStratifiedKFold, strata
-from fairroc.population import measure
+from fairroc.estimators.model_selection import SensitiveStratifiedKFold, strata
+from fairroc.model.expectation import expected_columns
+from fairroc.people.people import measure
+from fairroc.people.rows import read_columns
 
 Array = NDArray[Any]
 

@@ -27,7 +27,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from fairroc import FairModel, FairROC
-from fairroc.engines import frames
+from fairroc.backends import frames
 
 NAMES = {"score": "p", "label": "y", "group": "g"}
 USE = {"score": "p", "group": "g", "id": "id"}

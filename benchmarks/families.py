@@ -11,7 +11,7 @@ from scipy.special import expit, logit
 from scipy.stats import norm
 
 from fairroc.core.roc import RocCurve
-from fairroc.population import Population
+from fairroc.people.people import Population
 
 Array = NDArray[Any]
 

@@ -22,19 +22,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairroc.certificate import certify
-from fairroc.columns import Columns, read_columns
 from fairroc.core.bound import pooled_bound
 from fairroc.core.coupling import couple
-from fairroc.core.froc import Froc, algorithm_1, froc
-from fairroc.core.froc_curves import coherent_curves, froc_curves
-from fairroc.core.froc_diagnostics import diagnose
-from fairroc.core.froc_geometry import upper_hull
-from fairroc.core.froc_mixture import triangle_mixture
 from fairroc.core.optimal import FairCurves, optimal
 from fairroc.core.roc import RocCurve, roc_curve
-from fairroc.fitting import Fitted, Options, fit
-from fairroc.population import Population
+from fairroc.fitting.certificate import certify
+from fairroc.fitting.fit import Fitted, Options, fit
+from fairroc.froc.algorithm import Froc, algorithm_1, froc
+from fairroc.froc.curves import coherent_curves, froc_curves
+from fairroc.froc.diagnostics import diagnose
+from fairroc.froc.geometry import upper_hull
+from fairroc.froc.mixture import triangle_mixture
+from fairroc.people.people import Population
+from fairroc.people.rows import Columns, read_columns
 
 FILES = ("adult_lr", "adult_rf10", "compas_lr", "compas_rf10")
 EPSILONS = (0.001, 0.01, 0.02, 0.05, 0.1)
@@ -250,7 +250,7 @@ def run_for_pictures(epsilon: float) -> tuple[Froc, int]:
 
 
 def draw(arguments: Any) -> None:
-    from fairroc.froc_plot import acceptance_figure
+    from fairroc.plot.froc import acceptance_figure
 
     done, group = run_for_pictures(arguments.epsilon)
     mixture = triangle_mixture(done.points[group], done.queries[group], done.thresholds)

@@ -19,11 +19,11 @@ from typing import Any
 import numpy as np
 import torch
 
-from fairroc.columns import read_columns
-from fairroc.counts import ScoreCounts
 from fairroc.errors import FairrocWarning
-from fairroc.fitting import Options, fit
-from fairroc.model import FairModel
+from fairroc.fitting.fit import Options, fit
+from fairroc.model.model import FairModel
+from fairroc.people.counts import ScoreCounts
+from fairroc.people.rows import read_columns
 
 FITTED = 200_000
 """Rows the models are fitted to."""

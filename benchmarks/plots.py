@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from fairroc import FairROC, FairROCDisplay, FrontierDisplay, GapDisplay, ScoreDisplay
-from fairroc.demo import adult_scores
+from fairroc.cli.demo import adult_scores
 
 FOLDER = Path(__file__).parents[1] / "docs" / "img"
 

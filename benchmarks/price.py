@@ -13,8 +13,8 @@ import warnings
 from typing import Any
 
 from fairroc import Certificate, FairROC
+from fairroc.cli.demo import adult_scores
 from fairroc.datasets import load_compas
-from fairroc.demo import adult_scores
 
 EPSILONS = (0.0, 0.01, 0.05, 0.1)
 

@@ -22,14 +22,14 @@ from typing import Any
 import numpy as np
 
 from benchmarks.families import FAMILIES
-from fairroc.columns import read_columns
 from fairroc.core.gap import threshold_gap
+from fairroc.core.realised import performance, walk
 from fairroc.core.roc import RocCurve
-from fairroc.core.walk import performance, walk
 from fairroc.errors import DataError
-from fairroc.fitting import Fitted, Options, fit
-from fairroc.outlook import outlook
-from fairroc.population import Population
+from fairroc.fitting.fit import Fitted, Options, fit
+from fairroc.fitting.outlook import outlook
+from fairroc.people.people import Population
+from fairroc.people.rows import read_columns
 
 LEVEL, EPSILON = 0.95, 0.1
 ROWS = (300, 3000, 30_000)

@@ -24,7 +24,7 @@ from pathlib import Path
 import numpy as np
 from harness.tables import table
 
-from fairroc import streaming
+from fairroc.people import streaming
 
 CHUNK = 1 << 20
 NAMES = ["--score", "p", "--label", "y", "--group", "sex"]
@@ -53,9 +53,13 @@ def child(words: list[str]) -> None:
     """Run one task and print what it took."""
     import resource
 
-    from fairroc import auditing, batches, certificate, fitting, rewriting  # noqa: F401 - loaded beforehand
-    from fairroc.cli import main
-    from fairroc.report import audit, text  # noqa: F401
+    from fairroc.auditing import audit as auditing  # noqa: F401 - loaded beforehand
+    from fairroc.backends import files as rewriting  # noqa: F401 - loaded beforehand
+    from fairroc.cli.main import main
+    from fairroc.fitting import certificate  # noqa: F401 - loaded beforehand
+    from fairroc.fitting import fit as fitting
+    from fairroc.tables import batches
+    from fairroc.text import audit  # noqa: F401
 
     error = None
     begin, cpu = time.perf_counter(), time.process_time()

@@ -27,13 +27,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.families import FAMILIES
-from fairroc.columns import Columns, read_columns
 from fairroc.core.gap import pooled_auc, threshold_gap
-from fairroc.core.walk import performance
+from fairroc.core.realised import performance
 from fairroc.errors import FairrocError
-from fairroc.expectation import expected_walks
-from fairroc.fitting import Options, chosen_curve, fit
-from fairroc.population import measure
+from fairroc.fitting.fit import Options, chosen_curve, fit
+from fairroc.model.expectation import expected_walks
+from fairroc.people.people import measure
+from fairroc.people.rows import Columns, read_columns
 
 Array = NDArray[Any]
 Triple = tuple[Array, Array, Array]

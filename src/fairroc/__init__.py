@@ -8,46 +8,46 @@ from typing import TYPE_CHECKING, Any
 from fairroc._version import __version__
 
 if TYPE_CHECKING:
-    from fairroc.auditing import Audit, audit, audit_counts
-    from fairroc.certificate import Certificate
-    from fairroc.choosing import Choice, choose_threshold
-    from fairroc.classifier import FairROCClassifier
-    from fairroc.counts import ScoreCounts
-    from fairroc.drift import Drift
+    from fairroc.auditing.audit import Audit, audit, audit_counts
     from fairroc.errors import FairrocError, FairrocWarning
-    from fairroc.estimator import FairROC, fit_counts
-    from fairroc.explaining import Explanation
-    from fairroc.model import FairModel
+    from fairroc.estimators.classifier import FairROCClassifier
+    from fairroc.estimators.fair_roc import FairROC, fit_counts
+    from fairroc.fitting.certificate import Certificate
+    from fairroc.fitting.frontier import Frontier, frontier
+    from fairroc.fitting.thresholds import Choice, choose_threshold
+    from fairroc.model.explanation import Explanation
+    from fairroc.model.model import FairModel
+    from fairroc.monitoring.drift import Drift
+    from fairroc.people.counts import ScoreCounts
+    from fairroc.people.streaming import count_files
     from fairroc.plot.frontier import FrontierDisplay
     from fairroc.plot.gap import GapDisplay
     from fairroc.plot.roc import FairROCDisplay
     from fairroc.plot.scores import ScoreDisplay
-    from fairroc.streaming import count_files
-    from fairroc.tradeoff import Frontier, frontier
 
 _HOME = {
-    "Audit": "auditing",
-    "Certificate": "certificate",
-    "Choice": "choosing",
-    "Drift": "drift",
-    "Explanation": "explaining",
-    "FairModel": "model",
-    "FairROC": "estimator",
-    "FairROCClassifier": "classifier",
+    "Audit": "auditing.audit",
+    "Certificate": "fitting.certificate",
+    "Choice": "fitting.thresholds",
+    "Drift": "monitoring.drift",
+    "Explanation": "model.explanation",
+    "FairModel": "model.model",
+    "FairROC": "estimators.fair_roc",
+    "FairROCClassifier": "estimators.classifier",
     "FairROCDisplay": "plot.roc",
     "FairrocError": "errors",
     "FairrocWarning": "errors",
-    "Frontier": "tradeoff",
+    "Frontier": "fitting.frontier",
     "FrontierDisplay": "plot.frontier",
     "GapDisplay": "plot.gap",
-    "ScoreCounts": "counts",
+    "ScoreCounts": "people.counts",
     "ScoreDisplay": "plot.scores",
-    "audit": "auditing",
-    "audit_counts": "auditing",
-    "choose_threshold": "choosing",
-    "count_files": "streaming",
-    "fit_counts": "estimator",
-    "frontier": "tradeoff",
+    "audit": "auditing.audit",
+    "audit_counts": "auditing.audit",
+    "choose_threshold": "fitting.thresholds",
+    "count_files": "people.streaming",
+    "fit_counts": "estimators.fair_roc",
+    "frontier": "fitting.frontier",
 }
 
 __all__ = [

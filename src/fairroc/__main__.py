@@ -1,6 +1,6 @@
 """`python -m fairroc`."""
 
-from fairroc.cli import main
+from fairroc.cli.main import main
 
 if __name__ == "__main__":
     raise SystemExit(main())

@@ -10,8 +10,8 @@ import numpy as np
 
 from fairroc.core.chain import FloatArray, freeze, inner_slope, ratio
 from fairroc.core.finder import Finder
+from fairroc.core.realised import Walk, all_places, two_sided
 from fairroc.core.roc import KnowsShares, RocCurve, pooled_share
-from fairroc.core.walk import Walk, all_places, two_sided
 
 GRID, MOST = 2048, 8192
 """Thresholds at which shares are matched exactly: every 1/2048 of each group (of more than four groups fewer, so that

@@ -8,14 +8,7 @@ from statistics import median
 
 from fairroc.experiments.claims_numbers import number_claims
 from fairroc.experiments.measuring import SAME_THRESHOLDS
-from fairroc.experiments.published import (
-    ACCURACY_DROP,
-    COMPAS_GROUPS,
-    EXPERIMENTS,
-    FAIRNESS_GAIN,
-    LR_EPSILON,
-    LR_LOSS,
-)
+from fairroc.experiments.published import ACCURACY_DROP, COMPAS_GROUPS, EXPERIMENTS, FAIRNESS_GAIN, LR_EPSILON, LR_LOSS
 from fairroc.experiments.study import Measured
 from fairroc.experiments.summary import closeness
 from fairroc.experiments.timing import exponent

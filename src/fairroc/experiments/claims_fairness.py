@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from fairroc.core.froc_geometry import signed_auc
 from fairroc.experiments.published import LR_EPSILON, MAX_DIFFERENCE
 from fairroc.experiments.study import FloatArray, Measured, Result, RocLines
 from fairroc.experiments.verdicts import Claim, Evidence, count, judge, not_run
+from fairroc.froc.geometry import signed_auc
 
 __all__ = ["fairness_claims"]
 

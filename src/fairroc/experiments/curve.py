@@ -9,8 +9,8 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from fairroc.columns import Columns
-from fairroc.core.froc_geometry import signed_auc
+from fairroc.froc.geometry import signed_auc
+from fairroc.people.rows import Columns
 
 __all__ = ["Curve", "decided", "totals_of", "widest"]
 

@@ -22,8 +22,8 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from fairroc.columns import Columns, read_columns, read_scores
 from fairroc.errors import DataError, FairrocError
+from fairroc.people.rows import Columns, read_columns, read_scores
 
 __all__ = ["FairProjection", "Projection", "authors_options", "project"]
 

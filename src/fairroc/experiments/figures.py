@@ -12,7 +12,7 @@ from fairroc.experiments.titles import method_title, model_title, problem_title
 from fairroc.experiments.verdicts import MEASURED, Evidence
 from fairroc.report.html_svg import COLOURS, DASHES, Axis, Line, Mark, axis, draw, figure
 from fairroc.report.html_tags import Html, tag
-from fairroc.report.text import short
+from fairroc.text.certificate import short
 
 __all__ = ["CURVES", "Figure", "beside_fnnc", "beside_peers", "group_legend", "legend", "pair_figures", "standalone"]
 

@@ -9,26 +9,17 @@ from typing import Any
 
 import numpy as np
 
-from fairroc.columns import Columns
 from fairroc.experiments.curve import Curve, FloatArray, decided
-from fairroc.experiments.rules import (
-    TOLERANCES,
-    Rule,
-    as_it_is,
-    at_half,
-    classifiers,
-    fair_score,
-    fairprojection,
-)
+from fairroc.experiments.rules import TOLERANCES, Rule, as_it_is, at_half, classifiers, fair_score, fairprojection
 from fairroc.experiments.store import key
 from fairroc.experiments.study import Measured, Result, RocLines, Scored
+from fairroc.people.rows import Columns
 
 __all__ = ["ROC_EPSILON", "SOURCES", "baseline", "constrained", "drawn", "projected", "roc_lines", "split_rows"]
 
 SOURCES = (
-    *("fairroc.core", "fairroc.checks", "fairroc.columns", "fairroc.counts", "fairroc.factorise", "fairroc.population"),
-    *("fairroc.solving", "fairroc.fitting", "fairroc.model", "fairroc.expectation", "fairroc.froc"),
-    *("fairroc.froc_index", "fairroc.experiments.fairprojection", "fairroc.experiments.curve"),
+    *("fairroc.core", "fairroc.options", "fairroc.people", "fairroc.fitting", "fairroc.model", "fairroc.froc"),
+    *("fairroc.stats", "fairroc.auditing", "fairroc.experiments.fairprojection", "fairroc.experiments.curve"),
     *("fairroc.experiments.rules", "fairroc.experiments.measuring", "fairroc.experiments.study"),
     "fairroc.experiments.store",  # whose keys seed the draws
 )

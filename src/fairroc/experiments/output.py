@@ -20,7 +20,7 @@ from fairroc.experiments.study import Result
 from fairroc.experiments.summary import Summary
 from fairroc.experiments.titles import model_title, problem_title
 from fairroc.experiments.verdicts import Evidence
-from fairroc.files import written_together
+from fairroc.tables.files import written_together
 
 if TYPE_CHECKING:
     from fairroc.experiments.plan import Study

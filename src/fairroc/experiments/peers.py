@@ -25,11 +25,11 @@ from typing import Any, TypeAlias
 import numpy as np
 
 import fairroc
-from fairroc.columns import Columns
 from fairroc.experiments.curve import Curve, totals_of
 from fairroc.experiments.measuring import baseline
 from fairroc.experiments.store import key, source_digest
 from fairroc.experiments.study import Result, Scored
+from fairroc.people.rows import Columns
 
 __all__ = ["EPSILONS", "PEERS", "Peer", "fingerprint", "missing", "refused", "results", "results_many", "task_count"]
 

@@ -236,7 +236,7 @@ def _groups(table: pa.Table, by: tuple[str, ...], labels: NDArray[np.bool_]) -> 
 
 
 def _crossed(columns: Sequence[NDArray[np.str_]]) -> NDArray[np.str_]:
-    """The columns' words joined as ``fairroc.columns`` joins them."""
+    """The columns' words joined as ``fairroc.people.rows`` joins them."""
     crossed = columns[0]
     for column in columns[1:]:
         crossed = np.char.add(np.char.add(crossed, " & "), column)

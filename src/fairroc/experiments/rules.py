@@ -16,18 +16,18 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from fairroc.columns import Columns
 from fairroc.core.kernel import Kernel
+from fairroc.core.realised import Walk, all_places, all_points, ordered_place
 from fairroc.core.roc import RocCurve, rates_at
-from fairroc.core.walk import Walk, all_places, all_points, ordered_place
 from fairroc.errors import DataError, FairrocWarning
-from fairroc.expectation import expected_walks
 from fairroc.experiments.curve import Curve, totals_of
 from fairroc.experiments.fairprojection import Divergence, FairProjection, authors_options
-from fairroc.fitting import Options, fit
-from fairroc.froc import FrocRun, query_grid, run_froc
-from fairroc.model import FairModel
-from fairroc.population import measure
+from fairroc.fitting.fit import Options, fit
+from fairroc.froc.run import FrocRun, query_grid, run_froc
+from fairroc.model.expectation import expected_walks
+from fairroc.model.model import FairModel
+from fairroc.people.people import measure
+from fairroc.people.rows import Columns
 
 __all__ = [
     "FAIR_SCORES",

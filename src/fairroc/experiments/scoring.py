@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from fairroc.columns import Columns, read_columns
 from fairroc.errors import DataError, DatasetError
 from fairroc.experiments.store import Store, key, package_versions, source_digest
 from fairroc.experiments.study import FloatArray, IntArray, Problem, Recipe, Scored, Split
+from fairroc.people.rows import Columns, read_columns
 
 __all__ = ["scored"]
 

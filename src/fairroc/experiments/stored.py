@@ -36,7 +36,7 @@ CLOSE = 0.01
 
 SOURCES = (
     *("fairroc.experiments.stored", "fairroc.experiments.fairprojection", "fairroc.experiments.published"),
-    *("fairroc.datasets", "fairroc.columns", "fairroc.factorise"),
+    *("fairroc.datasets", "fairroc.people.rows", "fairroc.people.factorise"),
 )
 """Modules whose text decides about the figures."""
 

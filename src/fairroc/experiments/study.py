@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from fairroc.columns import Columns
+from fairroc.people.rows import Columns
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -6,7 +6,7 @@ import time
 
 import numpy as np
 
-from fairroc.core.froc import algorithm_1
+from fairroc.froc.algorithm import algorithm_1
 
 __all__ = ["EPSILON", "SIZES", "exponent", "froc_seconds"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-from fairroc.auditing import DRAWS, Settings
-from fairroc.checks import Missing
+from fairroc.auditing.audit import DRAWS, Settings
+from fairroc.options import Missing
 from fairroc.plot import require_matplotlib, source
 from fairroc.plot.source import Source
 from fairroc.plot.style import Display

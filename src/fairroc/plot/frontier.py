@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Self
 
-from fairroc.checks import Missing
+from fairroc.fitting.frontier import FRONTIER_TIES, Frontier, frontier
+from fairroc.options import Missing
 from fairroc.plot import require_matplotlib
 from fairroc.plot.style import Display, labels, legend, look, tidy
-from fairroc.tradeoff import FRONTIER_TIES, Frontier, frontier
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from fairroc.core.bands import box_distances, group_pairs
 from fairroc.core.chain import FloatArray, freeze
 from fairroc.core.gap import lp_norm
 from fairroc.plot.audited import AuditedDisplay
 from fairroc.plot.source import Shown, Source, Widths
 from fairroc.plot.style import COLOURS, STYLES, legend, thin_peaks, tidy
+from fairroc.stats.bands import box_distances, group_pairs
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,9 +9,9 @@ import numpy as np
 
 from fairroc.core.chain import FloatArray, area
 from fairroc.core.gap import lp_norm, power, threshold_gap
+from fairroc.core.realised import all_points
 from fairroc.core.roc import all_thresholds, pooled_share, rates_at
-from fairroc.core.walk import all_points
-from fairroc.fitting import Fitted
+from fairroc.fitting.fit import Fitted
 from fairroc.plot import require_matplotlib
 from fairroc.plot.style import labels, look
 

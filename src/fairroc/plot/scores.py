@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from fairroc.auditing import Settings
-from fairroc.checks import Missing
+from fairroc.auditing.audit import Settings
 from fairroc.core.chain import FloatArray, freeze
 from fairroc.errors import DataError
+from fairroc.options import Missing
 from fairroc.plot import require_matplotlib, source
 from fairroc.plot.source import Rates, Source
 from fairroc.plot.style import COLOURS, Display, labels, legend, tidy, title_of, which_scores

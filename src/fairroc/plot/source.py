@@ -8,19 +8,19 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from fairroc.auditing import Audit, Settings, audit_columns
-from fairroc.columns import Columns, read_columns
+from fairroc.auditing.audit import Audit, Settings, audit_columns
 from fairroc.core.chain import FloatArray, merged
 from fairroc.core.gap import power
+from fairroc.core.realised import Walk, all_places, all_points, two_sided
 from fairroc.core.roc import RocCurve, all_thresholds, rates_at
 from fairroc.core.scale import Scale
-from fairroc.core.walk import Walk, all_places, all_points, two_sided
 from fairroc.errors import DataError
-from fairroc.expectation import expected_walks
-from fairroc.fitting import Fitted
-from fairroc.model import FairModel
-from fairroc.population import measure
-from fairroc.sensitive import sensitive_rows
+from fairroc.fitting.fit import Fitted
+from fairroc.model.expectation import expected_walks
+from fairroc.model.model import FairModel
+from fairroc.people.people import measure
+from fairroc.people.rows import Columns, read_columns
+from fairroc.people.sensitive import sensitive_rows
 
 Widths = tuple[float, float]
 
@@ -195,8 +195,8 @@ def opened(estimator: Any, X: Any, sensitive_features: Any) -> Opened:
     """Model, original scores and groups; ``X`` holds the scores unless the estimator makes them."""
     from sklearn.utils.validation import check_is_fitted
 
-    from fairroc.classifier import FairROCClassifier
-    from fairroc.estimator import FairROC
+    from fairroc.estimators.classifier import FairROCClassifier
+    from fairroc.estimators.fair_roc import FairROC
 
     if isinstance(estimator, FairROCClassifier):
         scores = estimator.base_score(X)

@@ -12,28 +12,21 @@ from typing import Any
 import numpy as np
 
 from fairroc._version import __version__
-from fairroc.auditing import Settings, audit_columns
-from fairroc.certificate import Certificate, certify
-from fairroc.checks import Missing, check_norm
-from fairroc.columns import Columns
+from fairroc.auditing.audit import Settings, audit_columns
+from fairroc.auditing.findings import Audit, GroupAudit
 from fairroc.core.chain import Norm
-from fairroc.counts import ScoreCounts
 from fairroc.errors import FairrocWarning, warn_user
-from fairroc.findings import Audit, GroupAudit
-from fairroc.fitting import DEFAULT_TIES, Options, fit
-from fairroc.outlook import Outlook, outlook
-from fairroc.population import People, measure
-from fairroc.report.data_curves import (
-    Lines,
-    crossing_pairs,
-    fair_lines,
-    original_lines,
-    round_epsilons,
-    threshold_grid,
-)
-from fairroc.report.text import short
-from fairroc.solving import Solution
-from fairroc.tradeoff import Frontier, frontier_of
+from fairroc.fitting.certificate import Certificate, certify
+from fairroc.fitting.fit import DEFAULT_TIES, Options, fit
+from fairroc.fitting.frontier import Frontier, frontier_of
+from fairroc.fitting.outlook import Outlook, outlook
+from fairroc.fitting.solving import Solution
+from fairroc.options import Missing, check_norm
+from fairroc.people.counts import ScoreCounts
+from fairroc.people.people import People, measure
+from fairroc.people.rows import Columns
+from fairroc.report.data_curves import Lines, crossing_pairs, fair_lines, original_lines, round_epsilons, threshold_grid
+from fairroc.text.certificate import short
 
 __all__ = ["Asked", "ReportData", "Source", "gather"]
 

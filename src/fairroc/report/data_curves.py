@@ -11,13 +11,13 @@ import numpy as np
 
 from fairroc.core.chain import FloatArray, Norm
 from fairroc.core.gap import ROUNDING
+from fairroc.core.realised import Walk
 from fairroc.core.roc import RocCurve, all_thresholds, rates_at
 from fairroc.core.scale import Scale
 from fairroc.core.tuples import tuple_gap
-from fairroc.core.walk import Walk
-from fairroc.fitting import Fitted, scale_of
-from fairroc.population import People
-from fairroc.solving import Solution
+from fairroc.fitting.fit import Fitted, scale_of
+from fairroc.fitting.solving import Solution
+from fairroc.people.people import People
 
 MOST_POINTS, FEWEST_POINTS = 200, 25
 """Thresholds on a line; fewer where many groups would make the page large."""

@@ -8,15 +8,15 @@ from importlib.util import find_spec
 from string import Template
 from typing import Any
 
-from fairroc.checks import Missing
-from fairroc.columns import read_columns
 from fairroc.errors import FairrocError
-from fairroc.files import check_writable, write_text_atomic
+from fairroc.options import Missing
+from fairroc.people.rows import read_columns
 from fairroc.report import html_parts as parts
 from fairroc.report.data import Asked, ReportData, gather
 from fairroc.report.html_deploy import deploy
 from fairroc.report.html_svg import frontier_figure, gap_figure, roc_figure
 from fairroc.report.html_tags import Html, script_json, tag, text
+from fairroc.tables.files import check_writable, write_text_atomic
 
 __all__ = ["page", "require_plotly", "write_page", "write_report"]
 

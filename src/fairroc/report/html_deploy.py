@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 
-from fairroc.fitting import DEFAULT_TIES
+from fairroc.fitting.fit import DEFAULT_TIES
 from fairroc.report.data import ReportData, Source
 from fairroc.report.html_tags import Html, join, tag
 

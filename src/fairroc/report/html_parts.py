@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from fairroc.certificate import Certificate
+from fairroc.auditing.findings import GapInterval, GroupAudit, Interval
 from fairroc.core.gap import ROUNDING
-from fairroc.findings import GapInterval, GroupAudit, Interval
-from fairroc.outlook import Outlook
+from fairroc.fitting.certificate import Certificate
+from fairroc.fitting.outlook import Outlook
 from fairroc.report.data import ReportData, band_width
 from fairroc.report.html_tags import Html, join, name_of, table, tag
-from fairroc.report.text import METHOD_WORDS, norm_words, outlook_text, short, tie_words
+from fairroc.text.certificate import METHOD_WORDS, norm_words, outlook_text, short, tie_words
 
 FRONTIER_HEAD = ("epsilon", "gap", "AUC", "no fair score exceeds", "best accuracy", "disparate impact", "people drawn")
 

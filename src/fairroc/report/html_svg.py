@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 
 from fairroc.report.data import ReportData
 from fairroc.report.html_tags import Html, join, tag
-from fairroc.report.text import short
+from fairroc.text.certificate import short
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#AA4499", "#B8860B", "#2AA1D3", "#333333", "#7A7A1F")
 """After Okabe and Ito: told apart by colour-blind readers too."""

@@ -1,0 +1,307 @@
+"""Assess a score: how far apart the groups are at every threshold, where, between whom, and how sure one can be."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from fairroc.auditing.findings import (
+    Audit,
+    Band,
+    Calibration,
+    CalibrationBin,
+    CrossAuc,
+    Decision,
+    GapInterval,
+    GroupAudit,
+    GroupDecision,
+    Interval,
+)
+from fairroc.core.chain import FloatArray
+from fairroc.core.gap import ROUNDING, curve_gap, pooled_auc, pooled_curve, threshold_gap
+from fairroc.core.roc import rates_at
+from fairroc.model.draw import generator_from_state
+from fairroc.options import check_audit_norm, check_bootstrap, check_confidence, check_cut, check_epsilon
+from fairroc.people.counts import ScoreCounts
+from fairroc.people.people import People, Population, measure
+from fairroc.people.rows import Columns, read_columns, warn_small_groups
+from fairroc.stats.bands import GapLimits, Noise, dkw_widths, even_noise, gap_limits, weighted_noise
+from fairroc.stats.bootstrap import Draws
+from fairroc.stats.bootstrap import bootstrap as bootstrap_draws
+from fairroc.stats.calibration import calibration
+from fairroc.stats.cross import background_aucs, cross_aucs
+from fairroc.stats.decision import Rates, disparity
+from fairroc.stats.delong import auc_interval
+
+__all__ = ["Audit", "GroupAudit", "Settings", "audit", "audit_columns", "audit_counts"]
+
+DRAWS = 1000
+"""Bootstrap draws by default: a tenth of a second for two groups."""
+
+EQUAL_ONLY = "it holds for rows of equal weight only, and these rows are weighted; see the bootstrap"
+NOT_ASKED = "no bootstrap draws were asked for"
+DELONG_ONLY = "DeLong's interval is for rows of equal weight, and these rows are weighted"
+LONE_ROW = "a class of a single row has no variance to estimate"
+NO_PROBABILITY = "scores must lie in [0, 1] to be compared with shares, and these lie in [{low:g}, {high:g}]"
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Settings:
+    """What to measure, checked; a bootstrap draws from ``rng``."""
+
+    norm: float
+    epsilon: float | None
+    confidence: float
+    threshold: float | None
+    bootstrap: int
+    rng: np.random.Generator
+
+    @classmethod
+    def checked(
+        cls,
+        *,
+        norm: Any = 1,
+        epsilon: Any = None,
+        confidence: Any = 0.95,
+        threshold: Any = None,
+        bootstrap: Any = DRAWS,
+        random_state: Any = 0,
+    ) -> Settings:
+        """From what a user passed."""
+        return cls(
+            norm=check_audit_norm(norm),
+            epsilon=None if epsilon is None else check_epsilon(epsilon),
+            confidence=check_confidence(confidence),
+            threshold=None if threshold is None else check_cut(threshold),
+            bootstrap=check_bootstrap(bootstrap),
+            rng=generator_from_state(random_state),
+        )
+
+
+def audit(
+    scores: Any,
+    y: Any,
+    *,
+    sensitive_features: Any,
+    norm: Any = 1,
+    epsilon: float | None = None,
+    sample_weight: Any = None,
+    pos_label: Any = None,
+    missing: Any = "error",
+    confidence: float = 0.95,
+    threshold: float | None = None,
+    bootstrap: int = DRAWS,
+    random_state: Any = 0,
+) -> Audit:
+    """Measure the gap between groups at every threshold of a score, AUCs, calibration, and how sure one can be.
+
+    Parameters
+    ----------
+    scores, y : one score and one of two labels for each row; a higher score speaks for the positive label.
+    sensitive_features : one column of groups, or several (intersection).
+    norm : a number p >= 1 or "inf": the distance of two groups' (fpr, tpr).
+    epsilon : the allowed gap, for the result's ``fair``.
+    sample_weight, pos_label, missing : as in :class:`fairroc.FairROC`.
+    confidence : level of all intervals and bands.
+    threshold : also look at the one decision ``score >= threshold``.
+    bootstrap : number of draws; 0 for none.
+    random_state : seed or generator of the bootstrap; the same seed and rows give the same intervals.
+
+    >>> scores, y = [0.9, 0.6, 0.4, 0.2] * 50, [1, 0, 1, 0] * 25 + [1, 1, 0, 0] * 25
+    >>> found = audit(scores, y, sensitive_features=["a"] * 100 + ["b"] * 100, threshold=0.5)
+    >>> found.gap, found.gap_threshold, found.gap_pair
+    (1.0, 0.6, ('a', 'b'))
+    >>> [(round(low, 2), round(high, 2)) for low, high in (found.gap_interval.dkw, found.gap_interval.bootstrap)]
+    [(0.1, 1.45), (0.73, 1.21)]
+    >>> found.decision.disparate_impact, found.decision.equal_opportunity_difference
+    (1.0, 0.5)
+    """
+    settings = Settings.checked(
+        norm=norm,
+        epsilon=epsilon,
+        confidence=confidence,
+        threshold=threshold,
+        bootstrap=bootstrap,
+        random_state=random_state,
+    )
+    columns = read_columns(
+        scores,
+        y,
+        sensitive_features=sensitive_features,
+        sample_weight=sample_weight,
+        pos_label=pos_label,
+        missing=missing,
+    )
+    return audit_columns(columns, settings)
+
+
+def audit_counts(counts: ScoreCounts, **settings: Any) -> Audit:
+    """Audit people who were counted: the same figures as from their rows, in memory for the distinct scores only.
+
+    The settings are those of :func:`audit`: norm, epsilon, confidence, threshold, bootstrap, random_state.
+
+    >>> counts = ScoreCounts.from_table([1, 2] * 2, [0, 60] * 2, [90, 0, 80, 10], sensitive_features=[*"aabb"])
+    >>> audit_counts(counts, bootstrap=0).gap
+    0.1111111111111111
+    """
+    return audit_columns(counts.complete(), Settings.checked(**settings))
+
+
+def audit_columns(columns: Columns | ScoreCounts, settings: Settings, *, progress: Progress | None = None) -> Audit:
+    """Audit checked columns or complete counts; ``progress(done, all)`` is called as the bootstrap goes on."""
+    warn_small_groups(columns)
+    people = measure(columns)
+    population, weighted = people.exact, columns.weighted
+    curves = population.curves
+    gap = threshold_gap(curves, settings.norm)
+    limit, auc = settings.epsilon, pooled_auc(curves, population.weights0, population.weights1)
+    interval, bands = _intervals(columns, people, settings, progress)
+    pooled = None if weighted else _pooled_interval(columns, population, auc, settings.confidence)
+    cross = cross_aucs(curves)
+    found = Audit(
+        rows=columns.rows,
+        norm=settings.norm,
+        auc=auc,
+        gap=gap.value,
+        gap_threshold=gap.threshold,
+        gap_pair=(columns.names[gap.pair[0]], columns.names[gap.pair[1]]),
+        curve_gap=curve_gap(curves),
+        epsilon=limit,
+        fair=None,
+        groups=_groups(columns, people, cross, bands, settings.confidence),
+        gap_interval=interval,
+        auc_interval=pooled,
+        auc_reason=_why_no_auc_interval(columns),
+        cross_aucs=tuple(
+            CrossAuc(one, other, float(cross[g, h]))
+            for g, one in enumerate(columns.names)
+            for h, other in enumerate(columns.names)
+            if g != h
+        ),
+        calibration_reason=_why_no_calibration(columns),
+        decision=None if settings.threshold is None else _decision(columns, population, settings.threshold),
+        count_error=people.error,
+    )
+    return found if limit is None else replace(found, fair=found.gap_limit <= limit + ROUNDING)
+
+
+def _intervals(
+    columns: Columns | ScoreCounts, people: People, settings: Settings, progress: Progress | None
+) -> tuple[GapInterval, tuple[Band, ...]]:
+    """The gap's interval and the bands of all groups."""
+    weighted, level = columns.weighted, settings.confidence
+    noises = noises_of(columns, people)
+    widths = None if weighted else dkw_widths(columns.class_rows(), level)
+    limits = gap_limits(noises, widths, settings.norm, level)
+    draws = None
+    if settings.bootstrap:
+        draws = bootstrap_draws(noises, settings.norm, draws=settings.bootstrap, rng=settings.rng, progress=progress)
+    interval = gap_interval(limits, draws, level)
+    sharp_widths = None if draws is None else draws.widths(level)
+    bands = zip(_rows_of(widths, len(noises)), _rows_of(sharp_widths, len(noises)), strict=True)
+    return interval, tuple(Band(safe, sharp) for safe, sharp in bands)
+
+
+def gap_interval(limits: GapLimits, draws: Draws | None, level: float, hidden: float = 0.0) -> GapInterval:
+    """Both intervals of the gap, as far as there are limits and draws; merged scores hide so much of it."""
+    sharp = None
+    if draws is not None:
+        lowest = float((limits.pair_gaps - draws.reach((1 + level) / 2)).max())
+        sharp = (max(lowest - hidden, 0.0), limits.upper + hidden)
+    return GapInterval(
+        level=level,
+        dkw=limits.within,
+        bootstrap=sharp,
+        dkw_reason=EQUAL_ONLY if limits.within is None else None,
+        bootstrap_reason=NOT_ASKED if draws is None else None,
+        draws=0 if draws is None else len(draws.pairs),
+    )
+
+
+def noises_of(columns: Columns | ScoreCounts, people: People) -> list[Noise]:
+    """How uncertain every group's exact curve is."""
+    curves = [sample.curve for sample in people.samples]
+    if isinstance(columns, ScoreCounts) and columns.weighted:
+        return [weighted_noise(curve, *columns.cells(g)) for g, curve in enumerate(curves)]
+    if isinstance(columns, ScoreCounts) or columns.weights is None:
+        return [even_noise(sample.curve, *sample.totals) for sample in people.samples]
+    parts = [(curve, columns.group_rows(g)) for g, curve in enumerate(curves)]
+    return [weighted_noise(c, columns.scores[i], columns.labels[i], columns.weights[i]) for c, i in parts]
+
+
+def thin_noises(columns: Columns | ScoreCounts, people: People) -> list[Noise]:
+    """The same of curves of bounded size, where rows weigh the same."""
+    if columns.weighted:
+        return noises_of(columns, people)
+    return [even_noise(sample.thin, *sample.totals) for sample in people.samples]
+
+
+def _rows_of(widths: FloatArray | None, count: int) -> Sequence[Interval | None]:
+    return [None] * count if widths is None else [(float(fpr), float(tpr)) for fpr, tpr in widths]
+
+
+def _pooled_interval(
+    columns: Columns | ScoreCounts, population: Population, auc: float, confidence: float
+) -> Interval | None:
+    fpr, tpr = pooled_curve(population.curves, population.weights0, population.weights1)
+    negatives, positives = columns.class_rows().sum(axis=0).tolist()
+    return auc_interval(fpr, tpr, auc, negatives, positives, confidence)
+
+
+def _why_no_auc_interval(columns: Columns | ScoreCounts) -> str | None:
+    """Why some AUC has no interval."""
+    if columns.weighted:
+        return DELONG_ONLY
+    lone = [name for name, rows in zip(columns.names, columns.class_rows().min(axis=1), strict=True) if rows < 2]
+    return f"{LONE_ROW}: {', '.join(map(repr, lone))}" if lone else None
+
+
+def _why_no_calibration(columns: Columns | ScoreCounts) -> str | None:
+    low, high = columns.score_range
+    return None if low >= 0 and high <= 1 else NO_PROBABILITY.format(low=low, high=high)
+
+
+def _groups(
+    columns: Columns | ScoreCounts, people: People, cross: FloatArray, bands: Sequence[Band], confidence: float
+) -> tuple[GroupAudit, ...]:
+    exact, weighted, calibrated = people.exact, columns.weighted, _why_no_calibration(columns) is None
+    bnsp, bpsn = background_aucs(cross, exact.weights0, exact.weights1)
+    found = []
+    for g, (rows, positives) in enumerate(zip(*columns.group_counts(), strict=True)):
+        curve = exact.curves[g]
+        counts = int(rows - positives), int(positives)
+        found.append(
+            GroupAudit(
+                group=columns.names[g],
+                rows=int(rows),
+                positives=int(positives),
+                auc=curve.auc,
+                auc_interval=None if weighted else auc_interval(curve.fpr, curve.tpr, curve.auc, *counts, confidence),
+                bnsp_auc=float(bnsp[g]),
+                bpsn_auc=float(bpsn[g]),
+                band=bands[g],
+                calibration=_calibration(people, g, weighted) if calibrated else None,
+            )
+        )
+    return tuple(found)
+
+
+def _calibration(people: People, g: int, weighted: bool) -> Calibration:
+    bins = calibration(people.exact.curves[g], *people.samples[g].totals, whole=not weighted)
+    counts = bins.mass.tolist() if weighted else bins.mass.astype(int).tolist()
+    columns = zip(counts, bins.mean_score.tolist(), bins.positive_share.tolist(), strict=True)
+    return Calibration(bins.error, tuple(CalibrationBin(*row) for row in columns))
+
+
+def _decision(columns: Columns | ScoreCounts, population: Population, threshold: float) -> Decision:
+    at = np.array([threshold])
+    points = np.array([np.concatenate(rates_at(curve, at)) for curve in population.curves])
+    rates = Rates(points[:, 0].copy(), points[:, 1].copy(), np.array([curve.prior for curve in population.curves]))
+    lists = (rates.tpr.tolist(), rates.fpr.tolist(), rates.selection.tolist(), rates.precision, rates.accuracy.tolist())
+    groups = tuple(GroupDecision(*row) for row in zip(columns.names, *lists, strict=True))
+    return Decision(threshold=threshold, **asdict(disparity(rates)), groups=groups)

@@ -1,0 +1,289 @@
+"""Fair scores for tables larger than memory: read, transformed and written a batch of rows at a time."""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, BinaryIO, TypeAlias
+
+import numpy as np
+
+from fairroc.errors import DataError
+from fairroc.model.draw import generator_from_state
+from fairroc.model.model import FairModel, warn_unknown
+from fairroc.people.rows import FloatArray, ScoreColumns, read_scores, require_columns
+from fairroc.tables.batches import Batch, Part, part_schema, read_batches
+from fairroc.tables.files import (
+    FORMATS,
+    check_writable,
+    ids_from_text,
+    load_module,
+    numbers_from_text,
+    packed,
+    table_suffix,
+    write_csv_rows,
+    written_together,
+)
+
+__all__ = ["Rewriting", "check_output", "is_folder", "transform_table"]
+
+Progress: TypeAlias = Callable[[int, int], None]
+
+ROW_GROUP = 1 << 20
+"""Rows of a row group of a Parquet file; fewer where rows are wide."""
+
+ROW_GROUP_BYTES = 1 << 27
+
+
+@dataclass(frozen=True, slots=True)
+class Rewriting:
+    """Which columns to use, how to draw, and the name of the new column. Either ``id`` or ``seed`` is given."""
+
+    score: str
+    groups: tuple[str, ...]
+    column: str
+    id: str | None = None
+    seed: int | None = None
+    key: bytes | str | None = field(default=None, repr=False)
+    on_unknown_group: str | None = None
+
+
+def is_folder(output: str) -> bool:
+    """Whether an output is a folder, which gets a file for every file that is read: its name ends in a slash."""
+    return output.endswith(("/", os.sep))
+
+
+def check_output(output: str) -> None:
+    """Raise unless the output can be written: a file, or a folder that is there or can be made."""
+    folder = Path(output)
+    if not is_folder(output):
+        if folder.is_dir():
+            raise DataError(
+                f"the output '{output}' is a folder; name a file in it, or end its name in a slash (-o {output}/) for "
+                "one file in it for every file that is read."
+            )
+        check_writable(output)
+    elif folder.is_dir():
+        check_writable(folder / "table", None)
+    else:
+        check_writable(folder, None)
+
+
+def transform_table(
+    model: FairModel,
+    parts: Sequence[Part],
+    output: str,
+    how: Rewriting,
+    *,
+    data: str | None = None,
+    progress: Progress | None = None,
+) -> tuple[int, int]:
+    """Write all rows with their fair scores; number of rows, and of those of unknown groups.
+
+    The fair scores are those of a transform of all rows at once. All output appears when all of it is on disk, or,
+    on failure, nothing does. The ``data`` are the folder or pattern that the parts come from, if any.
+    """
+    schemas = [part_schema(part) for part in parts]
+    for part, schema in zip(parts, schemas, strict=True):
+        _check_names(part, schema.names, how)
+    targets = _targets(parts, schemas, output)
+    _check_apart(data, [part.path for part in parts], targets)
+    work = _Work(model, how, np.random.default_rng(0) if how.seed is None else generator_from_state(how.seed))
+    total = max(1, sum(part.size for part in parts) >> 20)
+    outputs, place = list(dict.fromkeys(targets)), dict(zip(parts, targets, strict=True))
+    with _folder(output), written_together() as begin, closing(read_batches(parts)) as batches:  # type: ignore[type-var]
+        for target in outputs:
+            check_writable(target)
+        batch = next(batches, None)
+        for target, schema in zip(outputs, schemas, strict=False):  # batches come in the order of the parts
+            with begin(target) as sink, _writer(sink, table_suffix(target), _with_column(schema, how)) as write:
+                while batch is not None and place[batch.part] == target:
+                    write(work.rewritten(batch))
+                    if progress is not None:
+                        progress(batch.done >> 20, total)
+                    batch = next(batches, None)
+        if not work.rows:
+            raise DataError(f"'{parts[0].path}' must hold at least one row of data, got none.")
+    warn_unknown(work.unknown, work.rows, how.on_unknown_group)
+    return work.rows, work.unknown
+
+
+def _check_apart(data: str | None, files: Sequence[Path], targets: Sequence[Path]) -> None:
+    """Raise if a target is one of the files that are read, or would be read with them the next time."""
+    read, source = {file.resolve() for file in files}, Path(data or "")
+    folder = source.resolve() if data and source.is_dir() else None
+    pattern = source.absolute() if data and not source.exists() and glob.has_magic(data) else None
+    for target in dict.fromkeys(targets):
+        if target.resolve() in read:
+            raise DataError(f"the output '{target}' is one of the files that are read; name another place with -o.")
+        inside = folder is not None and target.resolve().is_relative_to(folder)
+        if inside or (pattern is not None and target.absolute().match(str(pattern))):
+            raise DataError(
+                f"the output '{target}' would be read with '{data}' the next time, and its rows counted twice; name a "
+                "place outside of it with -o."
+            )
+
+
+def _check_names(part: Part, present: Sequence[str], how: Rewriting) -> None:
+    require_columns([how.score, *how.groups, *([how.id] if how.id else [])], present)
+    if how.column in present:
+        raise DataError(f"'{part.path}' already has a column '{how.column}'; name another with --column.")
+
+
+def _targets(parts: Sequence[Part], schemas: Sequence[Any], output: str) -> list[Path]:
+    """The file that each part goes to."""
+    if is_folder(output):
+        names = [part.path.name for part in parts]
+        for name in names:
+            if names.count(name) > 1:
+                raise DataError(f"two files are called '{name}', and '{output}' can hold one; name an output file.")
+        return [Path(output) / name for name in names]
+    for part, schema in zip(parts, schemas, strict=True):
+        if not schema.equals(schemas[0]):
+            raise DataError(
+                f"files that go into one must have the same columns and types, but '{part.path}' and "
+                f"'{parts[0].path}' differ ({_difference(schema, schemas[0])}); convert them, or name an output "
+                "folder: -o FOLDER/."
+            )
+    return [Path(output)] * len(parts)
+
+
+def _difference(one: Any, other: Any) -> str:
+    if one.names != other.names:
+        return f"columns {', '.join(one.names)} and {', '.join(other.names)}"
+    name = next(name for name in one.names if one.field(name) != other.field(name))
+    return f"column {name!r} is {one.field(name).type} and {other.field(name).type}"
+
+
+@contextmanager
+def _folder(output: str) -> Iterator[None]:
+    """Make the output's folder if need be; on failure it goes again."""
+    folder = Path(output)
+    new = is_folder(output) and not folder.exists()
+    if new:
+        folder.mkdir()
+    try:
+        yield
+    except BaseException:
+        if new:
+            with suppress(OSError):
+                folder.rmdir()
+        raise
+
+
+def _with_column(schema: Any, how: Rewriting) -> Any:
+    pyarrow = load_module("pyarrow")
+    return schema.append(pyarrow.field(how.column, pyarrow.float64()))
+
+
+# ---- rows ------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _Work:
+    """Turns batches into batches with fair scores, in order: draws from a seed go on from batch to batch."""
+
+    model: FairModel
+    how: Rewriting
+    generator: np.random.Generator
+    rows: int = 0
+    unknown: int = 0
+
+    def rewritten(self, batch: Batch) -> Any:
+        """The batch, as a table, with its fair scores."""
+        try:
+            score, ids = self._converted(batch)
+        except DataError as error:  # names the row
+            raise DataError(f"'{batch.part.path}': {error}") from None
+        try:
+            columns, uniforms = self._read(batch.rows, score, ids)
+        except DataError as error:
+            raise batch.located(error, lambda rows: self._read(rows, score, ids)) from None
+        if uniforms is None:
+            uniforms = self.generator.random(len(columns.scores))
+        self.rows += len(columns.scores)
+        self.unknown += columns.unknown
+        table = load_module("pyarrow").Table.from_batches([batch.rows])
+        return table.append_column(self.how.column, [self.model.fair_scores(columns, uniforms)])
+
+    def _converted(self, batch: Batch) -> tuple[Any, Any]:
+        """Scores and ids of a batch; those of a file without types as numbers."""
+        how, rows = self.how, batch.rows
+        score, ids = rows.column(how.score), None if how.id is None else rows.column(how.id)
+        if batch.part.is_text:  # files with types keep them: there, ids that are text are hashed as text
+            score = numbers_from_text(score, how.score, before=batch.first)
+            ids = None if ids is None else ids_from_text(ids, before=batch.first)
+        return score, ids
+
+    def _read(self, rows: Any, score: Any, ids: Any) -> tuple[ScoreColumns, FloatArray | None]:
+        """Checked scores and groups of a batch's first rows, and the draws that belong to their ids."""
+        how = self.how
+        score, ids = score[: rows.num_rows], None if ids is None else ids[: rows.num_rows]
+        groups = load_module("pyarrow").Table.from_batches([rows.select(list(how.groups))])
+        columns = read_scores(
+            score,
+            sensitive_features=groups if len(how.groups) > 1 else groups.column(0),
+            names=self.model.names,
+            on_unknown_group=how.on_unknown_group,
+            missing=self.model.missing,
+        )
+        return columns, None if ids is None else self.model.uniforms(rows.num_rows, ids=ids, key=how.key)
+
+
+# ---- writers ---------------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def _writer(sink: BinaryIO, suffix: str, schema: Any) -> Iterator[Callable[[Any], None]]:
+    """A function that writes one table after the other to a file of the suffix's format."""
+    pyarrow = load_module("pyarrow")
+    make = {"csv": _csv_writer, "parquet": _parquet_writer, "arrow": _arrow_writer}[FORMATS[suffix]]
+    try:
+        with make(sink, suffix, schema) as write:
+            yield write
+    except pyarrow.ArrowException as error:
+        raise OSError(str(error)) from None  # said as any other failure to write
+
+
+@contextmanager
+def _csv_writer(sink: BinaryIO, suffix: str, schema: Any) -> Iterator[Callable[[Any], None]]:
+    with packed(sink, suffix) as out:
+        write_csv_rows(schema.empty_table(), out, suffix, header=True)
+        yield lambda table: write_csv_rows(table, out, suffix, header=False)
+
+
+@contextmanager
+def _parquet_writer(sink: BinaryIO, suffix: str, schema: Any) -> Iterator[Callable[[Any], None]]:
+    pyarrow, parquet = load_module("pyarrow"), load_module("pyarrow.parquet")
+    waiting: list[Any] = []
+
+    def flush(writer: Any) -> None:
+        if waiting:
+            writer.write_table(pyarrow.concat_tables(waiting), row_group_size=ROW_GROUP)
+            waiting.clear()
+
+    with parquet.ParquetWriter(sink, schema) as writer:
+
+        def write(table: Any) -> None:
+            waiting.append(table.cast(schema))
+            rows, size = sum(part.num_rows for part in waiting), sum(part.nbytes for part in waiting)
+            if rows >= ROW_GROUP or size >= ROW_GROUP_BYTES:
+                flush(writer)
+
+        yield write
+        flush(writer)
+
+
+@contextmanager
+def _arrow_writer(sink: BinaryIO, suffix: str, schema: Any) -> Iterator[Callable[[Any], None]]:
+    """Categories become plain values: a file has one dictionary for a column, and batches may have several."""
+    pyarrow, ipc = load_module("pyarrow"), load_module("pyarrow.ipc")
+    is_dictionary = pyarrow.types.is_dictionary
+    plain = [field.with_type(field.type.value_type) if is_dictionary(field.type) else field for field in schema]
+    schema = pyarrow.schema(plain, schema.metadata)
+    with ipc.new_file(sink, schema) as writer:
+        yield lambda table: writer.write_table(table.cast(schema))

@@ -1,0 +1,262 @@
+"""The transform in DuckDB's SQL: ASOF joins with three small tables, and XXH64 in 128-bit integers.
+
+Helper columns begin with ``fairroc_``. Text becomes double through lists in quotes, since DuckDB reads a plain 0.1 as a
+decimal number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from fairroc.backends.sql import words
+from fairroc.backends.sql.ask import Ask, double_quoted, single_quoted
+from fairroc.backends.sql.primes import MASK, P1, P2, P3, P4, P5
+from fairroc.backends.sql.tables import Tables, tables_of, written
+
+INTEGERS = "'TINYINT','SMALLINT','INTEGER','BIGINT','HUGEINT','UTINYINT','USMALLINT','UINTEGER','UBIGINT','UHUGEINT'"
+
+
+def write(ask: Ask) -> str:
+    """The query, or a table macro around it."""
+    source = "query_table(fairroc_source)" if ask.form == "function" else ask.table
+    body = _unchanged(ask, source) if ask.model.scale is None else _query(ask, source, tables_of(ask.model._map))
+    if ask.form == "query":
+        return ask.heading("DuckDB 1.3 or newer.") + body + "\n"
+    use = f"DuckDB 1.3 or newer. SELECT * FROM {ask.function}('name of a table or view')"
+    return (
+        ask.heading(use) + f"CREATE OR REPLACE MACRO {double_quoted(ask.function)}(fairroc_source) AS TABLE\n{body};\n"
+    )
+
+
+def _unchanged(ask: Ask, source: str) -> str:
+    """All rows with the checked score itself."""
+    parts = ["WITH", _door(ask, source)]
+    hidden = "fairroc_s, fairroc_g, fairroc_id"
+    lost = f"ELSE error({single_quoted(words.LOST)})"
+    used = f"CASE WHEN fairroc_g IS NOT NULL AND fairroc_id IS NOT NULL THEN fairroc_s {lost} END"
+    parts.append(f"SELECT * EXCLUDE ({hidden}), {used} AS {double_quoted(ask.column)} FROM fairroc_door")
+    return "\n".join(parts)
+
+
+def _query(ask: Ask, source: str, tables: Tables) -> str:
+    """Door, cell, draw, outcome, knot: each a SELECT from the one before."""
+    cell = ("origin", "value", "slope", "row", "first", "last", "begin", "end")
+    hidden = [f"fairroc_{name}" for name in ("s", "g", "id", *cell, "u", "place")]
+    steps = list(_integer_steps(ask.seed) if ask.id_type == "integer" else _text_steps(ask.seed))
+    names = [f"fairroc_hash{i}" for i in range(len(steps))]
+    chain = [
+        f"{name} AS (SELECT {step} FROM {before}),"
+        for name, step, before in zip(names, steps, ["fairroc_celled", *names], strict=False)
+    ]
+    begin = "CASE WHEN o.level = t.fairroc_first THEN t.fairroc_begin ELSE 0.0::DOUBLE END"
+    end = "CASE WHEN o.level = t.fairroc_last THEN t.fairroc_end ELSE 1.0::DOUBLE END"
+    place = f"(t.fairroc_u - o.lower) / o.width * ({end} - {begin}) + {begin} + o.level"
+    after = "(t.fairroc_place - k.y) * k.slope + k.score"
+    return "\n".join(
+        [
+            "WITH",
+            *_table_texts(tables),
+            _door(ask, source) + ",",
+            "fairroc_celled AS (",
+            f"  SELECT t.*, {', '.join(f'c.{name} AS fairroc_{name}' for name in cell)}",
+            "  FROM fairroc_door AS t ASOF LEFT JOIN fairroc_cells AS c",
+            "    ON t.fairroc_g = c.g AND t.fairroc_s >= c.start),",
+            *chain,
+            "fairroc_placed AS (",
+            f"  SELECT t.*, {place} AS fairroc_place",
+            f"  FROM {names[-1]} AS t ASOF LEFT JOIN fairroc_outcomes AS o",
+            "    ON t.fairroc_row = o.row AND t.fairroc_u >= o.lower)",
+            f"SELECT t.* EXCLUDE ({', '.join(hidden)}), CASE",
+            "    WHEN t.fairroc_row < 0 THEN (t.fairroc_s - t.fairroc_origin) * t.fairroc_slope + t.fairroc_value",
+            f"    WHEN t.fairroc_place > k.y THEN CASE WHEN {after} < k.below THEN {after} ELSE k.below END",
+            "    WHEN k.score IS NOT NULL THEN k.score",
+            f"    ELSE error({single_quoted(words.LOST)}) END AS {double_quoted(ask.column)}",
+            "FROM fairroc_placed AS t ASOF LEFT JOIN fairroc_knots AS k ON t.fairroc_place >= k.y",
+        ]
+    )
+
+
+def _table_texts(tables: Tables) -> Iterator[str]:
+    cells, outcomes, knots = tables.cells, tables.outcomes, tables.knots
+    opens = ", ".join(str(number + 1) for number in cells.opens)
+    ints, doubles = "INTEGER", "DOUBLE"
+    columns = {
+        "g": (cells.group, ints),
+        "origin": (cells.origin, doubles),
+        "value": (cells.value, doubles),
+        "slope": (cells.slope, doubles),
+        "row": (cells.row, ints),
+        "first": (cells.first, ints),
+        "last": (cells.last, ints),
+        "begin": (cells.begin, doubles),
+        "end": (cells.end, doubles),
+    }
+    start = f"CASE WHEN n IN ({opens}) THEN '-inf'::DOUBLE ELSE origin END AS start"
+    inner = _unnested({"n": (np.arange(1, len(cells.row) + 1), ints), **columns})
+    yield f"fairroc_cells AS (SELECT *, {start} FROM (\n{inner})),"
+    yield (
+        "fairroc_outcomes AS (\n"
+        + _unnested(
+            {
+                "row": (outcomes.row, ints),
+                "lower": (outcomes.lower, doubles),
+                "width": (outcomes.width, doubles),
+                "level": (outcomes.level, ints),
+            }
+        )
+        + "),"
+    )
+    yield (
+        "fairroc_knots AS (\n"
+        + _unnested({name: (getattr(knots, name), doubles) for name in ("y", "score", "slope", "below")})
+        + "),"
+    )
+
+
+def _unnested(columns: dict[str, tuple[np.ndarray[tuple[int], np.dtype[np.generic]], str]]) -> str:
+    parts = [f"    unnest('[{written(values)}]'::{kind}[]) AS \"{name}\"" for name, (values, kind) in columns.items()]
+    return "  SELECT\n" + ",\n".join(parts)
+
+
+def _door(ask: Ask, source: str) -> str:
+    """All columns with the checked score, number of the group, and id."""
+    score, id = double_quoted(ask.score), double_quoted(ask.id)
+    group = " || ' & ' || ".join(_group_text(double_quoted(name), ask.missing_name) for name in ask.groups)
+    known = "\n".join(
+        f"    WHEN encode(fairroc_g) = encode({single_quoted(name)}) THEN {code}"
+        for code, name in enumerate(ask.model.names)
+    )
+    other = f"error({single_quoted(words.UNKNOWN)} || fairroc_g)" if ask.unknown_code is None else ask.unknown_code
+    return f"""fairroc_door AS (SELECT * REPLACE (CASE
+    WHEN fairroc_g IS NULL THEN error({single_quoted(words.GROUP)})
+{known}
+    ELSE {other} END AS fairroc_g)
+  FROM (SELECT *,
+    CASE WHEN NOT (typeof({score}) IN ({INTEGERS},'DOUBLE','FLOAT') OR typeof({score}) LIKE 'DECIMAL%')
+      THEN error({single_quoted(words.SCORE_TYPE)})
+      WHEN {score} IS NULL OR NOT CAST({score} AS DOUBLE) BETWEEN -1e307 AND 1e307
+      THEN error({single_quoted(words.SCORE)})
+      ELSE CAST({score} AS DOUBLE) END AS fairroc_s,
+    {group} AS fairroc_g,
+    {_integer_id(id) if ask.id_type == "integer" else _text_id(id)} AS fairroc_id
+  FROM {source}))"""
+
+
+def _group_text(column: str, missing: str | None) -> str:
+    """A group's name as Python would write the value; NULL where it is missing and must not be."""
+    text = f"CAST({column} AS VARCHAR)"
+    whole = f"nullif(regexp_replace({text}, '\\.0$', ''), 'nan')"
+    truth = f"CASE {text} WHEN 'true' THEN 'True' WHEN 'false' THEN 'False' END"
+    kind = f"typeof({column})"
+    named = f"CASE WHEN {kind} IN ('DOUBLE','FLOAT') THEN {whole} WHEN {kind} = 'BOOLEAN' THEN {truth} ELSE {text} END"
+    return named if missing is None else f"coalesce({named}, {single_quoted(missing)})"
+
+
+def _integer_id(id: str) -> str:
+    wide = f"CAST({id} AS HUGEINT)"
+    return f"""CASE WHEN typeof({id}) NOT IN ({INTEGERS}) THEN error({single_quoted(words.INTEGER)})
+      WHEN {id} IS NULL THEN error({single_quoted(words.ID)})
+      WHEN NOT {wide} BETWEEN -9223372036854775808 AND 18446744073709551615 THEN error({single_quoted(words.INTEGER)})
+      ELSE CAST(({wide} + 18446744073709551616) % 18446744073709551616 AS UBIGINT) END"""
+
+
+def _text_id(id: str) -> str:
+    kind = f"typeof({id})"
+    return f"""CASE
+      WHEN NOT ({kind} IN ('VARCHAR','UUID') OR {kind} LIKE 'ENUM%') THEN error({single_quoted(words.TEXT)})
+      WHEN {id} IS NULL OR CAST({id} AS VARCHAR) = '' THEN error({single_quoted(words.ID)})
+      ELSE CAST({id} AS VARCHAR) END"""
+
+
+# -- XXH64: every step is the list of a SELECT from the step before; fairroc_u is the running hash --------------------
+
+
+def _integer_steps(seed: int) -> Iterator[str]:
+    yield f"*, {_times('fairroc_id', P2)} AS fairroc_u"
+    yield _next(f"xor({_times(_turned('fairroc_u', 31), P1)}, {_constant(seed + P5 + 8)})")
+    yield _next(_times(_turned("fairroc_u", 27), P1, P4))
+    yield from _last_steps()
+
+
+def _text_steps(seed: int) -> Iterator[str]:
+    """Stripes of 32 bytes by list functions, then 8, 4 and 1 bytes at a time; texts of who is not drawn count as empty.
+
+    Bytes are read from the hexadecimal digits in reverse: little-endian but for the two digits of every byte, which are
+    swapped back.
+    """
+    u, n, tail = "fairroc_u", "fairroc_n", "(fairroc_n & 31)"
+    blob = "encode(fairroc_id)"
+    size, digits = (
+        f"CASE WHEN fairroc_row < 0 THEN {none} ELSE {some} END"
+        for none, some in (("0", f"octet_length({blob})"), ("''", f"reverse(hex({blob}))"))
+    )
+    yield f"*, {size} AS {n}, {digits} AS fairroc_hex, {_constant(seed + P5)} AS {u}"
+    lanes = [f"fairroc_lane{k}" for k in range(4)]
+    starts = [seed + P1 + P2, seed + P2, seed, seed - P1]
+    lists = [
+        f"CASE WHEN {n} >= 32 THEN list_reduce(list_concat([{_constant(start)}], list_transform("
+        f"range({n} // 32), lambda i: {_word(f'32 * i + {8 * k}', 8)})), "
+        f"lambda a, w: {_times(_turned(_sum('a', f'w::UHUGEINT * {P2}'), 31), P1)}) END AS {lane}"
+        for k, (lane, start) in enumerate(zip(lanes, starts, strict=True))
+    ]
+    yield "*, " + ", ".join(lists)
+
+    def where(condition: str, value: str) -> str:
+        return _next(f"CASE WHEN {condition} THEN {value} ELSE {u} END")
+
+    turned = [_turned(lane, left) for lane, left in zip(lanes, (1, 7, 12, 18), strict=True)]
+    yield where(f"{n} >= 32", _sum(*turned))
+    for lane in lanes:
+        word = _times(_turned(_times(lane, P2), 31), P1)
+        yield where(f"{n} >= 32", _times(f"xor({u}, {word})", P1, P4))
+    yield _next(_sum(u, n))
+    base = f"({n} - {tail})"
+    for k in range(3):
+        word = _times(_word(f"{base} + {8 * k}", 8), P2)
+        yield where(f"{tail} >= {8 * k + 8}", f"xor({u}, {_times(_turned(word, 31), P1)})")
+        yield where(f"{tail} >= {8 * k + 8}", _times(_turned(u, 27), P1, P4))
+    yield where(f"({n} & 4) <> 0", f"xor({u}, {_times(_word(f'{base} + ({n} & 24)', 4), P1)})")
+    yield where(f"({n} & 4) <> 0", _times(_turned(u, 23), P2, P3))
+    for k in range(3):
+        yield where(f"({n} & 3) > {k}", f"xor({u}, {_times(_word(f'{base} + ({n} & 28) + {k}', 1), P5)})")
+        yield where(f"({n} & 3) > {k}", _times(_turned(u, 11), P1))
+    yield "* EXCLUDE (fairroc_n, fairroc_hex, " + ", ".join(lanes) + ")"
+    yield from _last_steps()
+
+
+def _last_steps() -> Iterator[str]:
+    yield _next(_times("xor(fairroc_u, fairroc_u >> 33)", P2))
+    yield _next(_times("xor(fairroc_u, fairroc_u >> 29)", P3))
+    yield _next("CAST(xor(fairroc_u, fairroc_u >> 32) >> 11 AS DOUBLE) * 1.1102230246251565e-16")
+
+
+def _next(value: str) -> str:
+    return f"* REPLACE ({value} AS fairroc_u)"
+
+
+def _constant(number: int) -> str:
+    return f"{number & MASK}::UBIGINT"
+
+
+def _times(value: str, factor: int, plus: int = 0) -> str:
+    """``value * factor + plus`` modulo 2**64."""
+    more = f" + {plus}" if plus else ""
+    return f"((CAST({value} AS UHUGEINT) * {factor}{more}) & {MASK})::UBIGINT"
+
+
+def _sum(*values: str) -> str:
+    total = " + ".join(f"CAST({value} AS UHUGEINT)" for value in values)
+    return f"(({total}) & {MASK})::UBIGINT"
+
+
+def _turned(value: str, left: int) -> str:
+    """All bits moved to the left, those that drop out come in at the right."""
+    return f"((({value} & {(1 << (64 - left)) - 1}::UBIGINT) << {left}) | ({value} >> {64 - left}))"
+
+
+def _word(at: str, width: int) -> str:
+    digits = f"('0x' || substr(fairroc_hex, 2 * (fairroc_n - ({at}) - {width}) + 1, {2 * width}))::UBIGINT"
+    half = int("0F" * width, 16)
+    return f"((({digits} & {half}) << 4) | (({digits} >> 4) & {half}))"

@@ -1,0 +1,1 @@
+"""The transform on torch tensors."""

@@ -1,0 +1,71 @@
+"""A model and the columns that it is applied to, checked once and small enough to be sent to other machines."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from fairroc.core.chain import FloatArray
+from fairroc.errors import DataError
+from fairroc.model.model import FairModel
+from fairroc.people.rows import require_columns
+
+if TYPE_CHECKING:  # scikit-learn need not be loaded where a model is only applied
+    from fairroc.estimators.fair_roc import FairROC
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """What to do with every row: a model, the names of the columns it needs and of the one it makes."""
+
+    model: FairModel
+    score: str
+    group: str | tuple[str, ...]
+    id: str
+    column: str
+    key: bytes | str | None = field(default=None, repr=False)  # engines show what they are about to call
+    on_unknown_group: str | None = None
+
+    @classmethod
+    def of(
+        cls,
+        model: FairModel | FairROC,
+        *,
+        score: str,
+        group: str | Sequence[str],
+        id: str,
+        key: bytes | str | None,
+        column: str | None,
+        on_unknown_group: str | None,
+    ) -> Use:
+        """From what a user passed; key and unknown group of a fitted estimator are its own unless others are given."""
+        if not isinstance(model, FairModel):
+            key = model.key if key is None else key
+            on_unknown_group = model.on_unknown_group if on_unknown_group is None else on_unknown_group
+            model = model.model_
+        groups = group if isinstance(group, str) else tuple(group)
+        return cls(model, score, groups, id, column or f"{score}_fair", key, on_unknown_group)
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """The group columns."""
+        return (self.group,) if isinstance(self.group, str) else self.group
+
+    @property
+    def inputs(self) -> list[str]:
+        """The columns that are looked at, each once."""
+        return list(dict.fromkeys((self.score, self.id, *self.groups)))
+
+    def check(self, present: Sequence[str]) -> None:
+        """Raise unless the columns, the key and the unknown group can be used: before any row is looked at."""
+        require_columns(self.inputs, present)
+        if self.column in present:
+            raise DataError(f"the frame already has a column {self.column!r}; name another with column=.")
+        self.fair([], [], [])
+
+    def fair(self, scores: Any, groups: Any, ids: Any) -> FloatArray:
+        """Fair scores of rows."""
+        return self.model.transform(
+            scores, sensitive_features=groups, ids=ids, key=self.key, on_unknown_group=self.on_unknown_group
+        )

@@ -1,0 +1,129 @@
+"""The demo: from a real data set to a model file, fair scores, a picture and a report, in one go."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fairroc.auditing.audit import audit
+from fairroc.datasets import load_adult
+from fairroc.errors import DataError, DatasetError
+from fairroc.fitting.certificate import certify
+from fairroc.fitting.fit import Options, fit
+from fairroc.options import check_epsilon
+from fairroc.people.rows import read_columns
+from fairroc.plot import before_after, require_matplotlib
+from fairroc.report.data import Asked, Source, gather
+from fairroc.report.html import require_plotly, write_page
+from fairroc.tables.files import write_table
+from fairroc.text.certificate import certificate_text
+
+SALT = 20250101
+"""A fixed public salt, so that the demo gives the same fair scores everywhere."""
+
+NUMBERS = ("age", "education_num", "capital_gain", "capital_loss", "hours_per_week")
+WORDS = ("workclass", "marital_status", "occupation", "relationship", "race", "native_country")
+
+
+def run_demo(folder: Path, *, epsilon: float = 0.05, say: Callable[[str], None]) -> str:
+    """Fit on one half of people that the classifier has not seen, apply to the other half; what came out, in words."""
+    check_epsilon(epsilon)
+    require_matplotlib()
+    require_plotly()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DataError(f"the demo needs a folder to write to; '{folder}' cannot be made: {error.strerror}.") from None
+    try:
+        say("training a logistic regression on Adult (income above 50K) ...")
+        title, people = "Adult, income above 50K by sex", adult_scores()
+    except DatasetError as error:
+        say(f"{error}\nAdult is not at hand: a made-up lending example takes its place.")
+        title, people = "made-up lending example", lending_scores()
+    half = np.arange(people.num_rows) % 2 == 0
+    known, new = people.filter(half), people.filter(~half)
+    columns = read_columns(known["score"], known["label"], sensitive_features=known["group"])
+    say(f"fitting the fair score on {known.num_rows:,} people ...")
+    fitted = fit(columns, Options.checked(epsilon=epsilon), salt=SALT)
+    fitted.model.save(folder / "model.json")
+    fair = fitted.model.transform(new["score"], sensitive_features=new["group"], ids=new["id"])
+    write_table(known, folder / "scores.csv")
+    write_table(new.append_column("score_fair", [fair]), folder / "fair_scores.csv")
+    before_after(fitted).savefig(folder / "roc.png", dpi=150, bbox_inches="tight")
+    say("writing a report ...")
+    asked = Asked.checked(epsilon=epsilon)
+    source = Source(f"{folder}/scores.csv", "score", "label", ("group",))
+    write_page(folder / "report.html", gather(columns, asked, title=title, source=source))
+    before = audit(new["score"], new["label"], sensitive_features=new["group"])
+    after = audit(fair, new["label"], sensitive_features=new["group"])
+    return "\n".join(
+        [
+            title,
+            "",
+            "On the people it was fitted to",
+            certificate_text(certify(fitted)),
+            "",
+            f"On {new.num_rows:,} people it has not seen (one draw each)",
+            f"largest gap {before.gap:.3f} -> {after.gap:.3f}, AUC {before.auc:.4f} -> {after.auc:.4f}",
+            "",
+            f"Open {folder}/report.html in a browser: everything above, with sliders for threshold and epsilon.",
+            f"In {folder}/ also: model.json, fair_scores.csv, roc.png, and scores.csv, which you can try yourself:",
+            f"  fairroc audit {folder}/scores.csv --score score --label label --group group",
+            f"  fairroc fit {folder}/scores.csv --score score --label label --group group --epsilon 0.1 -o model.json",
+        ]
+    )
+
+
+def adult_scores() -> Any:
+    """Scores of the test part of Adult by a logistic regression that does not see sex: id, score, label, group."""
+    import pyarrow as pa
+    from sklearn.compose import make_column_transformer
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+    table = load_adult()
+    features = np.column_stack([_filled(table[name]) for name in (*NUMBERS, *WORDS)])
+    split = np.array(table["split"].to_pylist())
+    label = table["label"].to_numpy()
+    numbers, words = list(range(len(NUMBERS))), list(range(len(NUMBERS), len(NUMBERS) + len(WORDS)))
+    encode = make_column_transformer(
+        (StandardScaler(), numbers), (OneHotEncoder(handle_unknown="ignore", min_frequency=50), words)
+    )
+    classifier = make_pipeline(encode, LogisticRegression(max_iter=1000))
+    classifier.fit(features[split == "train"], label[split == "train"])
+    score = classifier.predict_proba(features[split == "test"])[:, 1]
+    return pa.table(
+        {
+            "id": np.arange(len(score)),
+            "score": score,
+            "label": label[split == "test"],
+            "group": table["sex"].filter(pa.array(split == "test")),
+        }
+    )
+
+
+def _filled(column: Any) -> Any:
+    """A column of objects for scikit-learn, with a word where a value is missing."""
+    return np.array(["(missing)" if value is None else value for value in column.to_pylist()], dtype=object)
+
+
+def lending_scores(rows: int = 16000, seed: int = 0) -> Any:
+    """A seeded, made-up lending example: credit scores that tell good from bad payers better in one group."""
+    import pyarrow as pa
+
+    rng = np.random.default_rng(seed)
+    first = rng.random(rows) < 0.35
+    label = rng.random(rows) < np.where(first, 0.3, 0.5)
+    signal = np.where(first, 0.9, 1.7) * label + np.where(first, -0.4, 0.0) + rng.normal(size=rows)
+    return pa.table(
+        {
+            "id": np.arange(rows),
+            "score": np.round(600 + 60 * signal).astype(int),
+            "label": label.astype(np.int8),
+            "group": np.where(first, "A", "B"),
+        }
+    )

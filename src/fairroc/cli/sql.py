@@ -1,0 +1,82 @@
+"""The command `fairroc sql`: a model as SQL, for the engine that holds the scores."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import Any
+
+from fairroc.cli.main import _format_argument, _json, _put, _say
+from fairroc.errors import DataError
+
+__all__ = ["add_sql_parser"]
+
+
+def add_sql_parser(commands: Any) -> None:
+    """Add the command of this module."""
+    parser = commands.add_parser(
+        "sql",
+        help="write a model's transform as SQL for DuckDB, Spark or PostgreSQL",
+        description="The SQL gives the same fair scores as 'fairroc transform', bit for bit, hash of the ids included.",
+    )
+    parser.add_argument("--model", required=True, metavar="MODEL", help="model file that 'fairroc fit' wrote")
+    parser.add_argument("--dialect", required=True, metavar="D", help="duckdb, spark or postgres")
+    parser.add_argument("--form", metavar="F", help="query (default; not postgres) or function (not spark)")
+    parser.add_argument("--table", default="people", metavar="T", help="what a query reads (default: people)")
+    parser.add_argument("--score", required=True, metavar="P", help="column of scores")
+    parser.add_argument("--group", required=True, action="append", metavar="G", help="column of groups; may repeat")
+    parser.add_argument("--id", required=True, metavar="ID", help="column of ids")
+    parser.add_argument(
+        "--id-type", default="integer", metavar="integer|text", help="how ids are hashed (default: integer)"
+    )
+    parser.add_argument("--key-file", metavar="FILE", help="the model's secret key; the SQL is then a secret too")
+    parser.add_argument("--column", metavar="NAME", help="name of the new column (default: P_fair)")
+    parser.add_argument("--function", default="fair_score", metavar="NAME", help="its name (default: fair_score)")
+    parser.add_argument("--on-unknown-group", metavar="GROUP", help="fitted group that unknown groups are treated as")
+    _format_argument(parser)
+    parser.add_argument("-o", "--output", metavar="OUT", help="file to write, .sql (default: standard output)")
+    parser.set_defaults(run=_sql)
+
+
+def _sql(arguments: argparse.Namespace) -> int:
+    from fairroc.model.draw import read_key_file
+    from fairroc.model.model import FairModel
+    from fairroc.tables.files import check_writable, write_text_atomic
+
+    if arguments.output is not None:
+        check_writable(arguments.output, (".sql",))
+    text = FairModel.load(arguments.model).to_sql(
+        arguments.dialect,
+        form=arguments.form,
+        table=arguments.table,
+        score=arguments.score,
+        group=arguments.group,
+        id=arguments.id,
+        id_type=arguments.id_type,
+        column=arguments.column,
+        function=arguments.function,
+        key=None if arguments.key_file is None else read_key_file(arguments.key_file),
+        on_unknown_group=arguments.on_unknown_group,
+    )
+    if arguments.output is not None:
+        write_text_atomic(arguments.output, text, private=arguments.key_file is not None)
+        if arguments.format == "json":
+            _put(_json({"dialect": arguments.dialect, "output": str(arguments.output)}))
+        _say(f"SQL written to {arguments.output}")
+    elif arguments.format == "json":
+        _put(_json({"dialect": arguments.dialect, "sql": text}))
+    else:
+        _put_exactly(text)
+    return 0
+
+
+def _put_exactly(text: str) -> None:
+    """Print, or refuse where a letter would have to be replaced."""
+    try:
+        text.encode(sys.stdout.encoding or "utf-8")
+    except UnicodeEncodeError:
+        raise DataError(
+            f"the SQL holds letters that the standard output's encoding ({sys.stdout.encoding}) lacks; write it to a "
+            "file with -o, or set PYTHONIOENCODING=utf-8."
+        ) from None
+    print(text, end="", flush=True)

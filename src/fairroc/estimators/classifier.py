@@ -1,0 +1,393 @@
+"""Any scikit-learn classifier with a fair score: `FairROCClassifier`."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.model_selection import check_cv
+from sklearn.utils import get_tags
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
+
+from fairroc.core.chain import FloatArray
+from fairroc.errors import DataError
+from fairroc.estimators.crossfit import (
+    base_score,
+    check_prefit,
+    check_response,
+    crossfit,
+    params_to,
+    response_name,
+    splitter,
+)
+from fairroc.estimators.fair_roc import FairROC
+from fairroc.estimators.training import TrainingRows, positives, read_training_rows
+from fairroc.fitting.certificate import Certificate
+from fairroc.fitting.fit import DEFAULT_TIES
+from fairroc.model.model import FairModel
+from fairroc.model.secret import SecretParameter
+from fairroc.options import Missing
+from fairroc.people.sensitive import sensitive_rows
+
+POST_PARAMETERS = (
+    *("epsilon", "method", "norm", "queries", "ties", "curve", "confidence", "key", "hash"),
+    *("missing", "min_class_rows", "on_unknown_group", "salt"),
+)
+"""Parameters that the classifier hands to its post-processor."""
+
+ROUTED: dict[str, Any] = {"sensitive_features": True, "ids": True}
+"""Requested from pipelines and searches as they come, by every method that uses the fair score."""
+
+FROM_ESTIMATOR = ("n_features_in_", "feature_names_in_")
+
+
+def _scores_are(name: str) -> Any:
+    """Whether the scores come from a method of that name."""
+
+    def check(self: FairROCClassifier) -> bool:
+        fitted = getattr(self, "estimators_", None) or [getattr(self, "estimator_", self.estimator)]
+        try:
+            found = response_name(fitted[0], self.response_method)
+        except DataError as error:  # fit says it; here it must not disturb hasattr
+            raise AttributeError(str(error)) from None
+        return found == name
+
+    return check
+
+
+class FairROCClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
+    """A classifier whose score is fair at every threshold, within epsilon.
+
+    The estimator is fitted on folds, every row is scored by the model that has not seen it, and these scores are what
+    the fair score is fitted to: a model's scores of its own training rows are too good, and what is fair for them is
+    not fair for new people.
+
+    Parameters
+    ----------
+    estimator : classifier
+        Has ``predict_proba`` or ``decision_function``.
+    epsilon : float in [0, 2]
+        At every threshold any two groups' points (fpr, tpr) lie within epsilon of each other, exactly, in expectation
+        over the draw, on the out-of-fold scores.
+    cv : int, "prefit", splitter or iterable of splits
+        An integer makes that many folds, stratified by group and label and shuffled with a fixed seed. "prefit": the
+        estimator is fitted already, and all rows given to `fit` (which should be new to it) fit the fair score. A
+        splitter must test no row twice; rows that it never tests do not fit the fair score.
+    ensemble : bool
+        True: new people are scored by the mean of the fold models, whose scores are closest to those the fair score was
+        fitted to. False: by one model, fitted again on all rows; smaller and faster. docs/crossfit.md measures both.
+        "prefit" has one model.
+    response_method : "auto", "predict_proba" or "decision_function"
+        Where the scores come from; "auto": the first that the estimator has.
+    pos_label : label or None
+        The positive label; None: the second of ``classes_``, as in scikit-learn.
+    sensitive_features : str, int, list of them, or None
+        Columns of X (names, or positions in a matrix) that hold the groups where a call does not give any; several mean
+        their intersection. X goes to the estimator whole, with these columns.
+    random_state : int, RandomState, Generator or None
+        Draws of rows without ``ids``. An integer: the same call gives the same draws. None: new draws in each call.
+    n_jobs : int or None
+        Folds that are fitted at the same time.
+    method, norm, queries, ties, curve, confidence, key, hash, missing, min_class_rows, on_unknown_group, salt
+        As for `FairROC`; ``confidence`` with ``cv="prefit"`` only.
+
+    Attributes
+    ----------
+    classes_ : (2,) labels, sorted
+    pos_label_ : the positive label
+    estimators_ : list of fold models (only for ``ensemble=True``)
+    estimator_ : the one model that scores new people (else)
+    postprocessor_ : FairROC, fitted to the out-of-fold scores
+    model_ : FairModel of the postprocessor
+    certificate_ : Certificate of the postprocessor, computed on first access
+    n_features_in_, feature_names_in_ : as the estimator has them
+
+    Notes
+    -----
+    ``predict_proba``, ``decision_function`` and ``predict`` give one draw of the fair score for each row. Pass ``ids``
+    for decisions about people: the same id always gets the same draw. `acceptance_rate` draws nothing.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> rng = np.random.default_rng(0)
+    >>> sex = np.repeat(["f", "m"], 1000)
+    >>> y = rng.integers(0, 2, 2000)
+    >>> X = y[:, None] + np.where(sex == "f", 1.0, 2.0)[:, None] * rng.normal(size=(2000, 3))
+    >>> clf = FairROCClassifier(LogisticRegression(), epsilon=0.1, cv=5)
+    >>> clf.fit(X, y, sensitive_features=sex).certificate_.gap <= 0.1
+    True
+    >>> clf.predict_proba(X, sensitive_features=sex, ids=np.arange(2000)).shape
+    (2000, 2)
+    """
+
+    __metadata_request__fit: ClassVar[dict[str, Any]] = {"sensitive_features": True}
+    __metadata_request__predict: ClassVar[dict[str, Any]] = {**ROUTED, "threshold": True}
+    __metadata_request__predict_proba: ClassVar[dict[str, Any]] = ROUTED
+    __metadata_request__decision_function: ClassVar[dict[str, Any]] = ROUTED
+    __metadata_request__score: ClassVar[dict[str, Any]] = ROUTED
+
+    key = SecretParameter()
+
+    def __init__(
+        self,
+        estimator: Any,
+        epsilon: float = 0.05,
+        *,
+        cv: Any = 5,
+        ensemble: bool = True,
+        response_method: str = "auto",
+        method: str = "optimal",
+        norm: Any = 1,
+        queries: int | None = None,
+        ties: str = DEFAULT_TIES,
+        curve: str = "auto",
+        confidence: float | None = None,
+        key: bytes | str | None = None,
+        hash: str = "xxh64",
+        pos_label: Any = None,
+        missing: Missing = "error",
+        min_class_rows: int = 1,
+        on_unknown_group: str | None = None,
+        salt: int | None = None,
+        sensitive_features: Any = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.epsilon = epsilon
+        self.cv = cv
+        self.ensemble = ensemble
+        self.response_method = response_method
+        self.method = method
+        self.norm = norm
+        self.queries = queries
+        self.ties = ties
+        self.curve = curve
+        self.confidence = confidence
+        self.key = key
+        self.hash = hash
+        self.pos_label = pos_label
+        self.missing = missing
+        self.min_class_rows = min_class_rows
+        self.on_unknown_group = on_unknown_group
+        self.salt = salt
+        self.sensitive_features = sensitive_features
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    # -- fit -----------------------------------------------------------------------------------------------------
+
+    def fit(
+        self, X: Any, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None, **fit_params: Any
+    ) -> Self:
+        """Fit the estimator on folds, the fair score to the out-of-fold scores, and the model that is kept.
+
+        Parameters
+        ----------
+        X : rows, in any form the estimator takes
+        y : two labels
+        sensitive_features : one column or several (intersection), as array or frame, or the name of a column of X
+        sample_weight : weights of the rows, for the fair score and for an estimator that takes them
+        **fit_params : for the estimator's fit; what has a value for each row is cut to the rows of each fold
+        """
+        post = FairROC(**{name: getattr(self, name) for name in POST_PARAMETERS})
+        post.checked_options()
+        check_response(self.response_method)
+        if self.confidence is not None and not self._is_prefit:
+            raise DataError(
+                f"confidence must be None with cv={self.cv!r}; {self.confidence!r} came. The promise would be about "
+                "out-of-fold scores, and new people are scored by other models: take cv='prefit' with people the "
+                "estimator has not seen."
+            )
+        given = self._groups(X, sensitive_features)
+        rows = read_training_rows(
+            X,
+            y,
+            sensitive_features=given,
+            sample_weight=sample_weight,
+            pos_label=self.pos_label,
+            missing=self.missing,
+        )
+        if self._is_prefit:
+            kept = self._fit_prefit(rows, post, fit_params)
+        else:
+            weights = None if rows.weights is None else rows.weights.copy()  # checked weights cannot be written to
+            metadata = {**fit_params, "sensitive_features": given, "sample_weight": weights}
+            kept = self._fit_on_folds(rows, post, metadata)
+        for name in ("estimator_", "estimators_", *FROM_ESTIMATOR):
+            self.__dict__.pop(name, None)
+        self.__dict__.update(kept)
+        self.postprocessor_: FairROC = post
+        self.classes_: NDArray[Any] = rows.classes
+        self.pos_label_: Any = rows.positive
+        for name in FROM_ESTIMATOR:
+            if hasattr(self._models()[0], name):
+                setattr(self, name, getattr(self._models()[0], name))
+        return self
+
+    @property
+    def _is_prefit(self) -> bool:
+        return isinstance(self.cv, str) and self.cv == "prefit"
+
+    def _fit_prefit(self, rows: TrainingRows, post: FairROC, fit_params: dict[str, Any]) -> dict[str, Any]:
+        """Fit the post-processor to the scores of a fitted estimator; give back the model to keep."""
+        check_prefit(self.estimator)
+        if fit_params:
+            raise DataError(
+                f"cv='prefit' fits no estimator, so nothing can take {', '.join(fit_params)}; leave it out."
+            )
+        response = response_name(self.estimator, self.response_method)
+        scores = base_score(self.estimator, rows.X, response, rows.positive)
+        post.fit(scores, rows.hits, sensitive_features=rows.groups, sample_weight=rows.weights)
+        return {"estimator_": self.estimator}
+
+    def _fit_on_folds(self, rows: TrainingRows, post: FairROC, metadata: dict[str, Any]) -> dict[str, Any]:
+        """Fit the post-processor to out-of-fold scores; give back the models to keep."""
+        cv = check_cv(splitter(self.cv, self.missing), rows.y, classifier=True)
+        to_estimator, to_splitter = params_to(self, cv, self.estimator, metadata)
+        done = crossfit(
+            self.estimator,
+            rows.X,
+            rows.y,
+            cv.split(rows.X, rows.y, **to_splitter),
+            positive=rows.positive,
+            response=self.response_method,
+            fit_params=to_estimator,
+            n_jobs=self.n_jobs,
+        )
+        post.fit(
+            done.scores,
+            rows.hits[done.rows],
+            sensitive_features=rows.groups[done.rows],
+            sample_weight=None if rows.weights is None else rows.weights[done.rows],
+        )
+        if self.ensemble:
+            return {"estimators_": list(done.estimators)}
+        return {"estimator_": clone(self.estimator).fit(rows.X, rows.y, **to_estimator)}
+
+    # -- use -----------------------------------------------------------------------------------------------------
+
+    def base_score(self, X: Any) -> FloatArray:
+        """(n,) score of the positive label before fairness: by the kept model, or the mean over the fold models."""
+        check_is_fitted(self, "postprocessor_")
+        models = self._models()
+        response = response_name(models[0], self.response_method)
+        return np.asarray(np.mean([base_score(model, X, response, self.pos_label_) for model in models], axis=0))
+
+    def fair_score(self, X: Any, *, sensitive_features: Any = None, ids: Any = None) -> FloatArray:
+        """(n,) fair score of the positive label, one draw for each row, on the scale of the estimator's score."""
+        scores = self.base_score(X)
+        return self.model_.transform(scores, **self._how(X, sensitive_features, ids))
+
+    @available_if(_scores_are("predict_proba"))  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any, *, sensitive_features: Any = None, ids: Any = None) -> FloatArray:
+        """(n, 2) one draw h of the fair score for each row as [1 - h, h], in the order of ``classes_``.
+
+        A draw of a score that ranks fairly, not a calibrated probability.
+        """
+        fair = self.fair_score(X, sensitive_features=sensitive_features, ids=ids)
+        pair = (1.0 - fair, fair) if self._positive_is_last() else (fair, 1.0 - fair)
+        return np.stack(pair, axis=1)
+
+    @available_if(_scores_are("decision_function"))  # type: ignore[untyped-decorator]
+    def decision_function(self, X: Any, *, sensitive_features: Any = None, ids: Any = None) -> FloatArray:
+        """(n,) one draw of the fair score for each row; high for the second of ``classes_``."""
+        fair = self.fair_score(X, sensitive_features=sensitive_features, ids=ids)
+        return fair if self._positive_is_last() else -fair
+
+    def predict(
+        self, X: Any, *, sensitive_features: Any = None, threshold: float | None = None, ids: Any = None
+    ) -> NDArray[Any]:
+        """(n,) the positive label where the drawn fair score reaches the threshold, else the other.
+
+        Without a threshold: 0.5 for scores from ``predict_proba``, 0 for those from ``decision_function``.
+        """
+        scores = self.base_score(X)
+        limit = self._threshold(threshold)
+        reached = self.model_.predict(scores, threshold=limit, **self._how(X, sensitive_features, ids)) == 1
+        return np.asarray(self.classes_[(reached == self._positive_is_last()).astype(np.intp)])
+
+    def acceptance_rate(self, X: Any, *, sensitive_features: Any = None, threshold: float | None = None) -> FloatArray:
+        """(n,) probability, over the draw, that `predict` gives the positive label; nothing is drawn."""
+        scores = self.base_score(X)
+        return self.model_.acceptance_rate(
+            scores,
+            sensitive_features=self._groups(X, sensitive_features),
+            threshold=self._threshold(threshold),
+            on_unknown_group=self.on_unknown_group,
+        )
+
+    def score(
+        self, X: Any, y: Any, sample_weight: Any = None, *, sensitive_features: Any = None, ids: Any = None
+    ) -> float:
+        """Accuracy of `predict`: in expectation over the draw, or of the draws that these ``ids`` get."""
+        if ids is None:
+            accepted = self.acceptance_rate(X, sensitive_features=sensitive_features)
+        else:
+            accepted = self.predict(X, sensitive_features=sensitive_features, ids=ids) == self.pos_label_
+        hits = positives(y, self.classes_, self.pos_label_)
+        check_consistent_length(accepted, hits, sample_weight)
+        return float(np.average(np.where(hits, accepted, 1.0 - accepted), weights=sample_weight))
+
+    @property
+    def model_(self) -> FairModel:
+        """The fitted fair score: plain data, to save and load."""
+        check_is_fitted(self, "postprocessor_")
+        return self.postprocessor_.model_
+
+    @property
+    def certificate_(self) -> Certificate:
+        """What the fair score costs on the out-of-fold scores; computed on first access."""
+        check_is_fitted(self, "postprocessor_")
+        return self.postprocessor_.certificate_
+
+    # -- among scikit-learn's estimators ---------------------------------------------------------------------------
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Who takes what: this object, the estimator's fit, and the splitter."""
+        router = MetadataRouter(owner=self).add_self_request(self)
+        if self._is_prefit:
+            return router
+        to_fit = MethodMapping().add(caller="fit", callee="fit")
+        to_split = MethodMapping().add(caller="fit", callee="split")
+        cv = check_cv(splitter(self.cv, self.missing))
+        return router.add(estimator=self.estimator, method_mapping=to_fit).add(splitter=cv, method_mapping=to_split)
+
+    def __sklearn_tags__(self) -> Any:
+        """Two classes; else what the estimator takes."""
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        tags.input_tags = get_tags(self.estimator).input_tags
+        return tags
+
+    def _models(self) -> list[Any]:
+        """The fitted models whose mean score is the base score."""
+        return self.estimators_ if "estimators_" in vars(self) else [self.estimator_]
+
+    def _groups(self, X: Any, sensitive_features: Any) -> Any:
+        return sensitive_rows(X, sensitive_features, self.sensitive_features)
+
+    def _how(self, X: Any, sensitive_features: Any, ids: Any) -> dict[str, Any]:
+        """How rows are drawn: by their ids, else from the random state."""
+        state = np.random.default_rng() if self.random_state is None else self.random_state
+        return {
+            "sensitive_features": self._groups(X, sensitive_features),
+            "ids": ids,
+            "random_state": state if ids is None else None,
+            "key": self.key if ids is not None else None,
+            "on_unknown_group": self.on_unknown_group,
+        }
+
+    def _positive_is_last(self) -> bool:
+        return bool(self.classes_[1] == self.pos_label_)
+
+    def _threshold(self, threshold: float | None) -> float:
+        if threshold is not None:
+            return threshold
+        return 0.5 if response_name(self._models()[0], self.response_method) == "predict_proba" else 0.0

@@ -1,0 +1,196 @@
+"""Scores of rows by models that have not seen them: the folds, who is given what, the fits and the scores."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn import get_config
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.utils import _safe_indexing
+from sklearn.utils.metadata_routing import process_routing
+from sklearn.utils.metaestimators import _safe_split
+from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import _num_samples, check_is_fitted, has_fit_parameter
+
+from fairroc.core.chain import FloatArray
+from fairroc.errors import DataError, warn_user
+from fairroc.estimators.model_selection import SensitiveStratifiedKFold
+from fairroc.options import Missing
+
+__all__ = [
+    "Crossfit",
+    "base_score",
+    "check_prefit",
+    "check_response",
+    "crossfit",
+    "params_to",
+    "response_name",
+    "splitter",
+]
+
+RESPONSES = ("predict_proba", "decision_function")
+
+FOLD_SEED = 0
+"""Integer ``cv`` shuffles, because rows often come sorted, and always in the same way: the same rows, the same fit."""
+
+Split = tuple[NDArray[np.intp], NDArray[np.intp]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Crossfit:
+    """Fold models, and for each row in ``rows`` the score by the one model that has not seen it."""
+
+    estimators: tuple[Any, ...]
+    rows: NDArray[np.intp]
+    scores: FloatArray
+
+
+def check_response(wanted: Any) -> None:
+    """Raise unless a response method of that name can be asked for."""
+    if wanted not in ("auto", *RESPONSES):
+        raise DataError(f"response_method must be 'auto', 'predict_proba' or 'decision_function'; {wanted!r} came.")
+
+
+def response_name(estimator: Any, wanted: str = "auto") -> str:
+    """Method of the estimator that gives scores."""
+    check_response(wanted)
+    names = RESPONSES if wanted == "auto" else (wanted,)
+    for name in names:
+        if hasattr(estimator, name):
+            return name
+    raise DataError(
+        f"estimator must have {' or '.join(names)} to give scores, which {type(estimator).__name__} lacks. Take a "
+        "classifier, or a setting of this one, that gives scores."
+    )
+
+
+def base_score(estimator: Any, X: Any, response: str, positive: Any) -> FloatArray:
+    """Score of the positive class by a fitted binary classifier."""
+    values = np.asarray(getattr(estimator, response)(X), dtype=np.float64)
+    column = np.flatnonzero(estimator.classes_ == positive)
+    if len(estimator.classes_) != 2 or not len(column):
+        raise DataError(
+            f"estimator must know two classes, {positive!r} among them; it knows {list(estimator.classes_)}. Fit it "
+            "with the labels that are given here."
+        )
+    if response == "predict_proba":
+        return values[:, int(column[0])]
+    values = values.reshape(-1)
+    return values if column[0] == 1 else -values
+
+
+def splitter(cv: Any, missing: Missing) -> Any:
+    """The splitter that ``cv`` stands for; what is no number is left to scikit-learn."""
+    if isinstance(cv, str):
+        raise DataError(f"cv must be a number of folds, 'prefit', a splitter or splits; {cv!r} came.")
+    if cv is None or (isinstance(cv, int | np.integer) and not isinstance(cv, bool)):
+        number = 5 if cv is None else int(cv)
+        if number < 2:
+            raise DataError(f"cv must be at least 2 folds (or 'prefit', a splitter or splits); {number} came.")
+        return SensitiveStratifiedKFold(number, shuffle=True, random_state=FOLD_SEED, missing=missing)
+    return cv
+
+
+def check_prefit(estimator: Any) -> None:
+    """Raise unless the estimator is fitted."""
+    try:
+        check_is_fitted(estimator)
+    except NotFittedError:
+        raise NotFittedError(
+            f"cv='prefit' needs a fitted estimator, but this {type(estimator).__name__} is not fitted. Fit it before, "
+            "or let cv=5 fit it. Where copies are made, as in a search or a cross-validation, the copies are not "
+            "fitted: wrap the fitted estimator in sklearn.frozen.FrozenEstimator."
+        ) from None
+
+
+def params_to(
+    owner: Any, cv: Any, estimator: Any, metadata: Mapping[str, Any]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What of the metadata of a fit goes to the estimator's fit, and what to the splitter's split.
+
+    With routing each gets what it requests. Without, the splitter of this package gets the sensitive features, and the
+    estimator gets everything but these; the weights only if its fit takes them.
+    """
+    if get_config()["enable_metadata_routing"]:
+        routed = process_routing(owner, "fit", **metadata)
+        return dict(routed.estimator.fit), dict(routed.splitter.split)
+    to_estimator = {
+        name: value for name, value in metadata.items() if name != "sensitive_features" and value is not None
+    }
+    if "sample_weight" in to_estimator and not has_fit_parameter(estimator, "sample_weight"):
+        del to_estimator["sample_weight"]
+        warn_user(
+            f"{type(estimator).__name__} takes no sample_weight, so the weights are used for the fair score alone. "
+            "sklearn.set_config(enable_metadata_routing=True) routes them to a step of a pipeline that asks for them."
+        )
+    to_splitter = (
+        {"sensitive_features": metadata["sensitive_features"]} if isinstance(cv, SensitiveStratifiedKFold) else {}
+    )
+    return to_estimator, to_splitter
+
+
+def crossfit(
+    estimator: Any,
+    X: Any,
+    y: NDArray[Any],
+    splits: Iterable[Split],
+    *,
+    positive: Any,
+    response: str = "auto",
+    fit_params: Mapping[str, Any] | None = None,
+    n_jobs: int | None = None,
+) -> Crossfit:
+    """Fit a clone on the training rows of every split and score its test rows.
+
+    Rows that no split tests get no score; a row that two splits test is an error.
+    """
+    parts = list(splits)
+    rows = _tested_once(parts, _num_samples(X))
+    done = Parallel(n_jobs=n_jobs)(
+        delayed(_fit_and_score)(clone(estimator), X, y, split, positive, response, dict(fit_params or {}))
+        for split in parts
+    )
+    scores = np.empty(_num_samples(X))
+    for (_, test), (_, part) in zip(parts, done, strict=True):
+        scores[test] = part
+    return Crossfit(tuple(model for model, _ in done), rows, scores[rows])
+
+
+def _taken_params(X: Any, params: Mapping[str, Any], rows: NDArray[np.intp]) -> dict[str, Any]:
+    """The parameters of a fit on some rows: what has a value for each row of X is cut to them."""
+    n = _num_samples(X)
+    return {name: _safe_indexing(value, rows) if _by_row(value, n) else value for name, value in params.items()}
+
+
+def _by_row(value: Any, n: int) -> bool:
+    if isinstance(value, str | bytes) or not (hasattr(value, "__len__") or hasattr(value, "shape")):
+        return False
+    return np.ndim(value) > 0 and int(_num_samples(value)) == n
+
+
+def _fit_and_score(
+    estimator: Any, X: Any, y: NDArray[Any], split: Split, positive: Any, response: str, params: dict[str, Any]
+) -> tuple[Any, FloatArray]:
+    train, test = split
+    X_train, y_train = _safe_split(estimator, X, y, train)
+    X_test, _ = _safe_split(estimator, X, y, test, train)
+    estimator.fit(X_train, y_train, **_taken_params(X, params, train))
+    return estimator, base_score(estimator, X_test, response_name(estimator, response), positive)
+
+
+def _tested_once(splits: Sequence[Split], n: int) -> NDArray[np.intp]:
+    """Rows with an out-of-fold score."""
+    if not splits:
+        raise DataError("cv must give at least one split, but gives none.")
+    times = np.bincount(np.concatenate([np.arange(n)[test] for _, test in splits]), minlength=n)
+    if times.max() > 1:
+        raise DataError(
+            f"cv must test no row twice, but {int((times > 1).sum())} of {n} rows are in several test parts. Take a "
+            "splitter whose test parts are disjoint, such as KFold; repeated splits cannot be used."
+        )
+    return np.flatnonzero(times)

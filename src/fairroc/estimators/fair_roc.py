@@ -1,0 +1,320 @@
+"""scikit-learn's way in: `FairROC`, a post-processor of scores."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.metadata_routing import UNUSED
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
+
+from fairroc.core.chain import FloatArray
+from fairroc.errors import DataError
+from fairroc.fitting.certificate import Certificate, certify
+from fairroc.fitting.fit import DEFAULT_TIES, Fitted, Options, fit
+from fairroc.fitting.outlook import LEVEL, Outlook, outlook
+from fairroc.model.draw import effective_salt
+from fairroc.model.model import FairModel
+from fairroc.model.secret import SecretParameter
+from fairroc.options import Missing
+from fairroc.people.counts import ScoreCounts
+from fairroc.people.rows import Columns, read_columns
+from fairroc.people.tensors import is_tensor
+
+ROUTED: dict[str, Any] = {"scores": UNUSED, "sensitive_features": True}
+"""Requested from pipelines and searches as they come; scores are what a method is about and no metadata."""
+
+
+class FairROC(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Turn a classifier's scores into one fair score, within epsilon at every threshold.
+
+    Parameters
+    ----------
+    epsilon : float in [0, 2]
+        At every threshold any two groups' points (fpr, tpr) lie within epsilon of each other, exactly, in expectation
+        over the draw, on the fitted people.
+    method : "optimal" or "froc"
+        The exact optimum, or the algorithm of the paper that fairroc starts from, made a score: within epsilon too, for
+        all pairs of groups, and never with a higher group AUC (docs/froc.md). ``"froc"`` takes ``norm=1`` only.
+    norm : 1 or "inf"
+        Distance of two points: |dFPR| + |dTPR|, or the larger of the two.
+    queries : int or None
+        Look at that many equidistant thresholds only (the paper's query model); None: at all scores, and at
+        100 thresholds for ``method="froc"``, which works on queries only.
+    ties : "order" or "draw"
+        Inside a block of neighbouring scores that the concave hull merges: keep the raw order (few people depend on the
+        draw; epsilon is still met exactly, by an internal epsilon that is a little smaller), or draw the order (attains
+        the hull, the largest AUC on the fitted people). Where epsilon leaves no room for the raw order, ties are drawn,
+        with a warning.
+    curve : "auto", "raw", "smooth", "binormal", "calibrated" or "shrunk"
+        The groups' ROC curves to work on: the sample's own, or an estimate of the population's. Epsilon is kept on the
+        fitted people with any of them: where an estimate cannot, its mean with the raw curve is tried, then the raw
+        curve. "auto" is "smooth" where some class of a group has fewer than 1,000 rows, else "raw" (docs/unseen.md).
+    confidence : float or None
+        None: epsilon holds on the fitted people. A level such as 0.95: epsilon holds, at that confidence, for the
+        population they come from; the gap on the fitted people is then smaller. Raises if there are too few rows.
+    key : bytes, str or None
+        Secret that the draws of `ids` depend on. Without it anyone who has the model can compute a draw.
+    hash : "xxh64" or "blake2b"
+        Fast, or slower and cryptographic.
+    pos_label, missing, min_class_rows, on_unknown_group
+        The positive label of two-valued labels; "group" makes missing group values a group of their own; refuse groups
+        with fewer rows of a class; the fitted group that unknown groups are treated as (None: an error).
+    salt : int or None
+        Fixes the public salt of the model, for reproducible fits; None draws a new one for each fit.
+
+    Attributes
+    ----------
+    model_ : FairModel
+    outlook_ : Outlook
+        Computed on first access: the gap to expect among new people, and upper confidence limits for it.
+    certificate_ : Certificate
+        Computed on first access. ``certificate_.froc`` has the diagnostics of the paper's method.
+    n_features_in_, feature_names_in_
+        1, and the name of the column if the scores came as a frame of one column.
+
+    Notes
+    -----
+    Scores are one column. Given as 1-d they come back as 1-d, given as a table of one column (a frame, or an array of
+    shape (n, 1), as in scikit-learn's pipelines and column transformers) as an array of shape (n, 1), and after
+    ``set_output(transform="pandas")`` or ``"polars"`` as a frame whose column is called like that of the scores with
+    "_fair" behind it, or "fair_score".
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> sex = np.repeat(["f", "m"], 2000)
+    >>> y = rng.integers(0, 2, 4000)
+    >>> score = y + np.where(sex == "f", 1.0, 2.0) * rng.normal(size=4000)
+    >>> post = FairROC(epsilon=0.1, salt=1).fit(score, y, sensitive_features=sex)
+    >>> fair = post.transform(score, sensitive_features=sex, ids=np.arange(4000))
+    >>> post.certificate_.gap_before > 0.2, post.certificate_.gap <= 0.1
+    (True, True)
+    """
+
+    __metadata_request__fit: ClassVar[dict[str, Any]] = ROUTED
+    __metadata_request__transform: ClassVar[dict[str, Any]] = {**ROUTED, "ids": True, "random_state": True}
+    __metadata_request__predict: ClassVar[dict[str, Any]] = {
+        **ROUTED,
+        "ids": True,
+        "random_state": True,
+        "threshold": True,
+    }
+
+    key = SecretParameter()
+
+    def __init__(
+        self,
+        epsilon: float = 0.05,
+        *,
+        method: str = "optimal",
+        norm: Any = 1,
+        queries: int | None = None,
+        ties: str = DEFAULT_TIES,
+        curve: str = "auto",
+        confidence: float | None = None,
+        key: bytes | str | None = None,
+        hash: str = "xxh64",
+        pos_label: Any = None,
+        missing: Missing = "error",
+        min_class_rows: int = 1,
+        on_unknown_group: str | None = None,
+        salt: int | None = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.method = method
+        self.norm = norm
+        self.queries = queries
+        self.ties = ties
+        self.curve = curve
+        self.confidence = confidence
+        self.key = key
+        self.hash = hash
+        self.pos_label = pos_label
+        self.missing = missing
+        self.min_class_rows = min_class_rows
+        self.on_unknown_group = on_unknown_group
+        self.salt = salt
+
+    def fit(self, scores: Any, y: Any, *, sensitive_features: Any, sample_weight: Any = None) -> Self:
+        """Fit to scores (any scale, higher means positive), labels and groups (several columns: intersection)."""
+        if y is None:
+            raise DataError("fit requires y to be passed, but the target y is None; pass the labels.")
+        options = self.checked_options()
+        if is_tensor(scores):
+            counts = ScoreCounts.from_rows(
+                scores,
+                y,
+                sensitive_features=sensitive_features,
+                sample_weight=sample_weight,
+                pos_label=self.pos_label,
+                missing=self.missing,
+            )
+            return self.fit_counts(counts)
+        columns = read_columns(
+            scores,
+            y,
+            sensitive_features=sensitive_features,
+            sample_weight=sample_weight,
+            pos_label=self.pos_label,
+            missing=self.missing,
+        )
+        return self._fit(columns, options, scores)
+
+    def fit_counts(self, counts: ScoreCounts) -> Self:
+        """Fit to people who were counted by group, label and score: the same model as from their rows.
+
+        ``pos_label`` plays no part; ``missing`` says what `transform` will do.
+
+        >>> counts = ScoreCounts.from_table([1, 2] * 2, [60, 90] * 2, [90, 60, 75, 75], sensitive_features=[*"aabb"])
+        >>> FairROC(epsilon=0.05, ties="draw").fit_counts(counts).certificate_.gap
+        0.05
+        """
+        if not isinstance(counts, ScoreCounts):
+            raise DataError(
+                f"counts must be a fairroc.ScoreCounts, {type(counts).__name__} came; make one with "
+                "ScoreCounts.from_table (an aggregated table) or from_rows."
+            )
+        options = self.checked_options()
+        return self._fit(counts.complete(), options, None)
+
+    def _fit(self, columns: Columns | ScoreCounts, options: Options, scores: Any) -> Self:
+        """Fit to checked columns or complete counts; ``scores`` as they came, for their name."""
+        if self.on_unknown_group is not None and self.on_unknown_group not in columns.names:
+            names = ", ".join(repr(name) for name in columns.names[:5])
+            raise DataError(f"on_unknown_group must be a fitted group ({names}); {self.on_unknown_group!r} came.")
+        self._note_features(scores, reset=True)
+        for of_last_fit in ("certificate_", "outlook_"):
+            self.__dict__.pop(of_last_fit, None)
+        self.fitted_: Fitted = fit(columns, options, key=self.key, salt=self.salt)
+        self.model_: FairModel = self.fitted_.model
+        return self
+
+    def checked_options(self) -> Options:
+        """The parameters as the fit takes them, or an error that says what must hold."""
+        effective_salt(0 if self.salt is None else self.salt, self.key)  # raises if one of them cannot be used
+        return Options.checked(
+            epsilon=self.epsilon,
+            norm=self.norm,
+            method=self.method,
+            queries=self.queries,
+            ties=self.ties,
+            hash=self.hash,
+            min_class_rows=self.min_class_rows,
+            missing=self.missing,
+            curve=self.curve,
+            confidence=self.confidence,
+        )
+
+    @cached_property
+    def outlook_(self) -> Outlook:
+        """What to expect of new people like the fitted ones; computed on first access, at the cost of a few fits."""
+        return outlook(self._known("outlook"), LEVEL if self.confidence is None else float(self.confidence))
+
+    def _known(self, what: str) -> Fitted:
+        """The fit with its data."""
+        check_is_fitted(self, "model_")
+        if "fitted_" not in vars(self):
+            raise DataError(f"the {what} needs the training data, which a pickle does not carry; ask for it before.")
+        return self.fitted_
+
+    @cached_property
+    def certificate_(self) -> Certificate:
+        """What the fit cost and the bound for every fair randomised score; computed on first access."""
+        return certify(self._known("certificate"))
+
+    def transform(
+        self, scores: Any, /, *, sensitive_features: Any, ids: Any = None, random_state: Any = None
+    ) -> FloatArray:
+        """Fair scores, one draw for each row; give ``ids`` or ``random_state``."""
+        check_is_fitted(self, "model_")
+        self._note_features(scores, reset=False)
+        fair = self.model_.transform(scores, **self._how(sensitive_features, ids, random_state))
+        return fair[:, None] if _is_table(scores) else fair
+
+    def fit_transform(
+        self,
+        scores: Any,
+        y: Any,
+        /,
+        *,
+        sensitive_features: Any,
+        sample_weight: Any = None,
+        ids: Any = None,
+        random_state: Any = None,
+    ) -> FloatArray:
+        """Fit, and give the fair scores of the same rows; give ``ids`` or ``random_state``."""
+        self.fit(scores, y, sensitive_features=sensitive_features, sample_weight=sample_weight)
+        return self.transform(scores, sensitive_features=sensitive_features, ids=ids, random_state=random_state)
+
+    def predict(
+        self,
+        scores: Any,
+        *,
+        sensitive_features: Any,
+        threshold: float = 0.5,
+        ids: Any = None,
+        random_state: Any = None,
+    ) -> NDArray[np.int64]:
+        """1 where the fair score reaches the threshold, else 0."""
+        check_is_fitted(self, "model_")
+        how = self._how(sensitive_features, ids, random_state)
+        return self.model_.predict(scores, threshold=threshold, **how)
+
+    def acceptance_rate(self, scores: Any, *, sensitive_features: Any, threshold: float = 0.5) -> FloatArray:
+        """Probability of acceptance for each row over the draw; nothing is drawn."""
+        check_is_fitted(self, "model_")
+        return self.model_.acceptance_rate(
+            scores,
+            sensitive_features=sensitive_features,
+            threshold=threshold,
+            on_unknown_group=self.on_unknown_group,
+        )
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
+        """(1,) name of the fair score: that of the scores' column with "_fair" behind it, or "fair_score"."""
+        check_is_fitted(self, "model_")
+        names = _check_feature_names_in(self, input_features, generate_names=False)
+        return np.array(["fair_score" if names is None else f"{names[0]}_fair"], dtype=object)
+
+    def __sklearn_tags__(self) -> Any:
+        """Scores are one column, given as such or as a table; labels are needed."""
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.input_tags.one_d_array = True
+        return tags
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Pickles carry the model (and the certificate once it was computed), not the training scores."""
+        state: dict[str, Any] = super().__getstate__()
+        return {name: value for name, value in state.items() if name != "fitted_"}
+
+    def _note_features(self, scores: Any, *, reset: bool) -> None:
+        """Remember the column's name, or check it against the one remembered, where the scores have one."""
+        if _is_table(scores) and (reset or hasattr(self, "feature_names_in_")):
+            validate_data(self, scores, reset=reset, skip_check_array=True)
+        elif reset:
+            self.n_features_in_ = 1
+            self.__dict__.pop("feature_names_in_", None)
+
+    def _how(self, sensitive_features: Any, ids: Any, random_state: Any) -> dict[str, Any]:
+        return {
+            "sensitive_features": sensitive_features,
+            "ids": ids,
+            "random_state": random_state,
+            "key": self.key if ids is not None else None,
+            "on_unknown_group": self.on_unknown_group,
+        }
+
+
+def fit_counts(counts: ScoreCounts, epsilon: float = 0.05, **params: Any) -> FairROC:
+    """A fitted `FairROC` from counts; the parameters are its own."""
+    return FairROC(epsilon, **params).fit_counts(counts)
+
+
+def _is_table(scores: Any) -> bool:
+    return len(getattr(scores, "shape", ())) == 2

@@ -1,0 +1,211 @@
+"""One number for how far apart groups are, and one for what a score is worth once they are close; with scorers.
+
+>>> from sklearn.metrics import make_scorer
+>>> plain = make_scorer(threshold_gap_score, greater_is_better=False, response_method="predict_proba")
+>>> ready = threshold_gap_scorer(sensitive_features="sex")
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+from sklearn.pipeline import Pipeline
+from sklearn.utils.metadata_routing import MetadataRequest
+
+from fairroc.core.gap import is_fair, pooled_auc, power, threshold_gap
+from fairroc.estimators.classifier import FairROCClassifier
+from fairroc.estimators.crossfit import base_score, response_name
+from fairroc.estimators.training import positives
+from fairroc.fitting.solving import Goal, solve
+from fairroc.model.expectation import expected_columns
+from fairroc.options import check_audit_norm, check_epsilon, check_norm
+from fairroc.people.people import measure
+from fairroc.people.rows import Columns, read_columns
+from fairroc.people.sensitive import sensitive_rows
+
+__all__ = ["FairScorer", "auc_at_gap_score", "auc_at_gap_scorer", "threshold_gap_score", "threshold_gap_scorer"]
+
+
+def threshold_gap_score(
+    y_true: Any,
+    y_score: Any,
+    *,
+    sensitive_features: Any,
+    norm: Any = 1,
+    sample_weight: Any = None,
+    pos_label: Any = None,
+) -> float:
+    """Largest distance between two groups' (fpr, tpr) at the same threshold, over all thresholds; 0 is best.
+
+    Parameters
+    ----------
+    y_true : two labels
+    y_score : one score for each row, high for the positive label
+    sensitive_features : one column or several (intersection)
+    norm : a number p >= 1 or "inf"
+        1: |dFPR| + |dTPR|.
+    sample_weight : weights or None
+    pos_label : the positive label; None: 1, where the labels are 0 and 1 or -1 and 1
+
+    >>> threshold_gap_score([0, 1, 0, 1], [0.1, 0.8, 0.4, 0.6], sensitive_features=["a", "a", "b", "b"])
+    1.0
+    """
+    return _gap(_columns(y_true, y_score, sensitive_features, sample_weight, pos_label), norm=norm)
+
+
+def auc_at_gap_score(
+    y_true: Any,
+    y_score: Any,
+    *,
+    sensitive_features: Any,
+    max_gap: float = 0.05,
+    norm: Any = 1,
+    sample_weight: Any = None,
+    pos_label: Any = None,
+) -> float:
+    """AUC of all people that the score keeps when its threshold gap is brought to ``max_gap`` by the exact method.
+
+    The score's own AUC where its gap is no larger. So scores of different fairness, from whatever model, can be
+    compared by one number. The largest ``max_gap``, 2, gives the AUC itself.
+
+    Parameters
+    ----------
+    max_gap : float in [0, 2]
+    norm : 1 or "inf"
+    y_true, y_score, sensitive_features, sample_weight, pos_label
+        As for `threshold_gap_score`.
+
+    >>> y, score, groups = [0, 1, 0, 1], [0.1, 0.8, 0.4, 0.6], ["a", "a", "b", "b"]
+    >>> auc_at_gap_score(y, score, sensitive_features=groups, max_gap=0)
+    1.0
+    """
+    columns = _columns(y_true, y_score, sensitive_features, sample_weight, pos_label)
+    return _auc_at_gap(columns, max_gap=max_gap, norm=norm)
+
+
+@dataclass(frozen=True)
+class FairScorer:
+    """A scorer for searches and cross-validation that knows the groups.
+
+    Of a `FairROCClassifier`, also as the last step of a pipeline or inside a finished search, it measures the fair
+    score in expectation over the draw, exactly: nothing is drawn, and two calls agree. Given ``ids``, it measures the
+    draws that these get. Of any other classifier it measures the score that ``predict_proba`` or ``decision_function``
+    gives.
+
+    The groups are routed to it (it requests ``sensitive_features`` and ``ids``), or taken from the columns of X that
+    ``sensitive_features`` names when the scorer is made, or a `FairROCClassifier` when that was made.
+    """
+
+    name: str
+    sign: float
+    figure: Callable[[Columns], float]
+    sensitive_features: Any = None
+    sample_weight_request: bool | str | None = None
+
+    def __call__(
+        self,
+        estimator: Any,
+        X: Any,
+        y: Any,
+        *,
+        sensitive_features: Any = None,
+        sample_weight: Any = None,
+        ids: Any = None,
+    ) -> float:
+        """The figure, with the sign that makes greater better."""
+        groups = sensitive_features
+        if groups is not None or self.sensitive_features is not None:
+            groups = sensitive_rows(X, groups, self.sensitive_features)
+        return self.sign * self.figure(_response_columns(estimator, X, y, groups, sample_weight, ids))
+
+    def set_score_request(self, *, sample_weight: bool | str | None) -> FairScorer:
+        """A scorer that takes weights too (True), does not (False), or takes them under another name."""
+        return replace(self, sample_weight_request=sample_weight)
+
+    def get_metadata_routing(self) -> MetadataRequest:
+        """What scikit-learn's searches pass on to this scorer."""
+        request = MetadataRequest(owner=self)
+        request.score.add_request(param="sensitive_features", alias=True)
+        request.score.add_request(param="ids", alias=True)
+        request.score.add_request(param="sample_weight", alias=self.sample_weight_request)
+        return request
+
+    def __repr__(self) -> str:
+        return f"{self.name}({', '.join(f'{key}={value!r}' for key, value in self._parameters().items())})"
+
+    def _parameters(self) -> dict[str, Any]:
+        own = dict(self.figure.keywords) if isinstance(self.figure, partial) else {}
+        return own if self.sensitive_features is None else {**own, "sensitive_features": self.sensitive_features}
+
+
+def threshold_gap_scorer(*, norm: Any = 1, sensitive_features: Any = None) -> FairScorer:
+    """Scorer of the threshold gap, negated so that greater is better.
+
+    >>> threshold_gap_scorer(norm="inf")
+    threshold_gap_scorer(norm='inf')
+    """
+    check_audit_norm(norm)
+    return FairScorer("threshold_gap_scorer", -1.0, partial(_gap, norm=norm), sensitive_features)
+
+
+def auc_at_gap_scorer(*, max_gap: float = 0.05, norm: Any = 1, sensitive_features: Any = None) -> FairScorer:
+    """Scorer of the AUC at a gap; ``max_gap=2``: of the plain AUC.
+
+    >>> auc_at_gap_scorer(max_gap=0.1)
+    auc_at_gap_scorer(max_gap=0.1, norm=1)
+    """
+    check_epsilon(max_gap)
+    check_norm(norm)
+    figure = partial(_auc_at_gap, max_gap=max_gap, norm=norm)
+    return FairScorer("auc_at_gap_scorer", 1.0, figure, sensitive_features)
+
+
+def _gap(columns: Columns, *, norm: Any) -> float:
+    return threshold_gap(measure(columns).exact.curves, check_audit_norm(norm)).value
+
+
+def _auc_at_gap(columns: Columns, *, max_gap: float, norm: Any) -> float:
+    goal = Goal(check_epsilon(max_gap), check_norm(norm), "draw")
+    people = measure(columns)
+    own = people.exact
+    if is_fair(own.curves, power(goal.norm), goal.epsilon):
+        return pooled_auc(own.curves, own.weights0, own.weights1)
+    return solve(people.thin, people, goal).performance.auc
+
+
+def _columns(y_true: Any, y_score: Any, sensitive_features: Any, sample_weight: Any, pos_label: Any) -> Columns:
+    return read_columns(
+        y_score, y_true, sensitive_features=sensitive_features, sample_weight=sample_weight, pos_label=pos_label
+    )
+
+
+def _response_columns(estimator: Any, X: Any, y: Any, groups: Any, weights: Any, ids: Any) -> Columns:
+    """The score of the rows as the estimator gives it, or its expectation where it is drawn."""
+    if hasattr(estimator, "best_estimator_"):
+        return _response_columns(estimator.best_estimator_, X, y, groups, weights, ids)
+    if isinstance(estimator, Pipeline):
+        before = estimator[:-1].transform(X) if len(estimator) > 1 else X
+        return _response_columns(estimator[-1], before, y, groups, weights, ids)
+    if isinstance(estimator, FairROCClassifier):
+        return _fair_columns(estimator, X, y, groups, weights, ids)
+    positive = estimator.classes_[1]
+    scores = base_score(estimator, X, response_name(estimator), positive)
+    return _columns(positives(y, estimator.classes_, positive), scores, sensitive_rows(X, groups), weights, None)
+
+
+def _fair_columns(clf: FairROCClassifier, X: Any, y: Any, groups: Any, weights: Any, ids: Any) -> Columns:
+    """The fair score in expectation over the draw, or as it is drawn for these ids."""
+    groups = sensitive_rows(X, groups, clf.sensitive_features)
+    columns = read_columns(
+        clf.base_score(X) if ids is None else clf.fair_score(X, sensitive_features=groups, ids=ids),
+        positives(y, clf.classes_, clf.pos_label_),
+        sensitive_features=groups,
+        sample_weight=weights,
+        missing=clf.missing,
+    )
+    if ids is not None:
+        return columns
+    return expected_columns(clf.model_, columns, on_unknown_group=clf.on_unknown_group)

@@ -1,0 +1,1 @@
+"""From people and options to a model."""

@@ -1,0 +1,142 @@
+"""The certificate of a fit: what was lost, what could not have been kept by any fair score, who is drawn."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from fairroc.core.bound import pooled_bound
+from fairroc.core.gap import ROUNDING
+from fairroc.core.optimal import optimal
+from fairroc.core.realised import drawn_shares
+from fairroc.core.roc import PlaLoss, pla_loss
+from fairroc.fitting.fit import Fitted
+from fairroc.froc.report import FrocReport, froc_report
+
+
+@dataclass(frozen=True, slots=True)
+class GroupCertificate:
+    """One group's figures on the fitted people.
+
+    ``auc_before`` is the original score's, ``auc_hull`` the best that randomising between its thresholds attains,
+    ``auc_fair`` that of the highest fair curve (Theorem A; an unchanged score's own), ``auc`` the fair score's. Shares
+    of people: ``randomised_share`` have a fair score that depends on the draw at all, ``transport_share`` because
+    fairness moves them, ``tie_share`` only because of a draw among people with neighbouring or equal scores.
+    """
+
+    group: str
+    rows: int
+    positives: int
+    auc_before: float
+    auc_hull: float
+    auc_fair: float
+    auc: float
+    randomised_share: float
+    transport_share: float
+    tie_share: float
+    pla_loss: PlaLoss | None
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """Exact expectations over the draw on the fitted people, and an upper bound for every fair randomised score.
+
+    "Exact" is to rounding: a gap that exceeds epsilon by no more than 1e-12 is stated as epsilon. ``froc`` says what
+    the paper's method did, where it was asked for and the score had to change. ``count_error`` is 0 but for counts in
+    bins: there the gaps of the people counted may exceed those stated by twice as much (once for norm "inf").
+    ``allowed`` is the gap allowed on the fitted people: epsilon, or less where epsilon shall hold in the population at
+    some ``confidence``. ``auc_bound`` is for scores within it.
+    """
+
+    epsilon: float
+    norm: int | str
+    method: str
+    ties: str
+    inner_epsilon: float
+    unchanged: bool
+    rows: int
+    levels: int
+    auc_before: float
+    auc: float
+    auc_bound: float
+    gap_before: float
+    gap: float
+    groups: tuple[GroupCertificate, ...]
+    seconds: float
+    froc: FrocReport | None = None
+    count_error: float = 0.0
+    curve: str = "raw"
+    confidence: float | None = None
+    allowed: float | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, ready for JSON."""
+        return asdict(self)
+
+
+def certify(fitted: Fitted) -> Certificate:
+    """Compute the certificate: about a hundred small linear programs."""
+    begin = time.perf_counter()
+    model, raw, done = fitted.model, fitted.raw, fitted.performance
+    hulls = [curve.hull for curve in raw.curves]
+    report = froc_report(fitted)
+    bound = pooled_bound(hulls, raw.weights0, raw.weights1, fitted.target, model.norm)
+    return Certificate(
+        epsilon=model.epsilon,
+        norm=model.norm,
+        method=model.method,
+        ties=model.ties,
+        inner_epsilon=model.inner_epsilon,
+        unchanged=model.unchanged,
+        rows=model.record.rows,
+        levels=model.levels,
+        auc_before=fitted.before.auc,
+        auc=done.auc,
+        auc_bound=bound.auc,
+        gap_before=fitted.before.gap,
+        gap=fitted.target if fitted.target < done.gap <= fitted.target + ROUNDING else done.gap,
+        groups=tuple(_group(fitted, g, fair, report) for g, fair in enumerate(_fair_aucs(fitted))),
+        froc=report,
+        count_error=fitted.people.error,
+        curve=model.curve,
+        confidence=model.confidence,
+        allowed=fitted.target,
+        seconds=time.perf_counter() - begin,
+    )
+
+
+def _fair_aucs(fitted: Fitted) -> list[float]:
+    """AUC of each group's highest fair curve; of an unchanged score, its own."""
+    if fitted.model.unchanged:
+        return list(fitted.before.group_aucs)
+    hulls = [curve.hull for curve in fitted.raw.curves]
+    return [curve.auc for curve in optimal(hulls, fitted.target, fitted.model.norm).curves]
+
+
+def _group(fitted: Fitted, g: int, fair: float, report: FrocReport | None) -> GroupCertificate:
+    model, raw = fitted.model, fitted.raw.curves[g]
+    record = model.groups[g]
+    transport, tie = (0.0, 0.0) if model.unchanged else drawn_shares(raw, model.kernels[g])
+    return GroupCertificate(
+        group=record.name,
+        rows=record.rows,
+        positives=record.positives,
+        auc_before=raw.auc,
+        auc_hull=raw.hull.auc,
+        auc_fair=fair,
+        auc=fitted.performance.group_aucs[g],
+        randomised_share=transport + tie,
+        transport_share=transport,
+        tie_share=tie,
+        pla_loss=_pla_loss(fitted, g, report),
+    )
+
+
+def _pla_loss(fitted: Fitted, g: int, report: FrocReport | None) -> PlaLoss | None:
+    """What knowing a group's curve at the queries only can lose."""
+    if report is not None:
+        losses = report.groups[g].losses
+        return PlaLoss(losses.pla_bound, losses.pla_paper)
+    queries = fitted.model.queries
+    return None if queries is None else pla_loss(fitted.population.curves[g], queries)

@@ -1,0 +1,361 @@
+"""Fit: columns -> ROC curves -> fair curves -> levels -> kernels -> model."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import cached_property
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from fairroc._version import __version__
+from fairroc.core.chain import Norm
+from fairroc.core.estimate import ESTIMATES, blend, flattened, smooth
+from fairroc.core.gap import is_fair, pooled_auc, power, threshold_gap
+from fairroc.core.realised import Performance, Walk, performance, walk
+from fairroc.core.roc import RocCurve
+from fairroc.core.scale import Scale, build_scale
+from fairroc.errors import DataError, warn_user
+from fairroc.fitting.promise import reach
+from fairroc.fitting.solving import Goal, Solution, judged_exactly, solve
+from fairroc.model import draw
+from fairroc.model.model import FairModel, FitRecord, GroupRecord
+from fairroc.model.reference import Reference, reference_of
+from fairroc.options import Missing, check_confidence, check_epsilon, check_missing, check_norm
+from fairroc.people.counts import ScoreCounts
+from fairroc.people.people import People, Population, measure, queried, thinned_population
+from fairroc.people.rows import Columns, refuse_tiny_groups, warn_small_groups
+from fairroc.stats.bands import largest_gap
+
+DEFAULT_TIES = "order"
+"""On real held-out data gap and AUC are as good or better, and far fewer people are drawn (benchmarks/ties.py)."""
+
+METHODS = ("optimal", "froc")
+"""The exact optimum, or the algorithm of the paper that fairroc starts from."""
+
+FROC_QUERIES = 100
+"""Queries of the paper's method where no number is asked for: it works on queries only (docs/froc.md measures it)."""
+
+MOST_QUERIES = 10_000_000
+"""More thresholds than this are more than scores; without queries= all scores are used."""
+
+
+CURVES = ("auto", "raw", *ESTIMATES)
+"""The sample's own curves, or an estimate of the population's; "auto": raw, and for small samples smooth."""
+
+SMALL_SAMPLE = 1000
+"""Where some class of a group has fewer rows, curve="auto" is smooth (measured: docs/unseen.md)."""
+
+BLENDS = (1.0, 0.5)
+"""Shares of an estimate in the curves that are tried, before the raw ones, until epsilon is kept."""
+
+
+DIP = 0.4
+"""A block of scores of an estimated curve is drawn, not kept in raw order, if it dips farther below the hull than so
+many deviations of the raw curve."""
+
+HULL_GAIN, HULL_POINTS = 0.003, 2048
+"""Ties are drawn if the hulls of smooth curves, at so many points, gain more AUC than this."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Parameters of a fit, checked."""
+
+    epsilon: float
+    norm: Norm = 1
+    method: str = "optimal"
+    queries: int | None = None
+    ties: str = DEFAULT_TIES
+    hash: str = "xxh64"
+    min_class_rows: int = 1
+    missing: Missing = "error"
+    curve: str = "auto"
+    confidence: float | None = None
+
+    @classmethod
+    def checked(
+        cls,
+        *,
+        epsilon: Any,
+        norm: Any = 1,
+        method: str = "optimal",
+        queries: Any = None,
+        ties: str = DEFAULT_TIES,
+        hash: str = "xxh64",
+        min_class_rows: Any = 1,
+        missing: Missing = "error",
+        curve: str = "auto",
+        confidence: Any = None,
+    ) -> Options:
+        """Options from whatever a caller gives, or an error that says what must hold."""
+        _one_of("method", method, METHODS)
+        _one_of("ties", ties, ("draw", "order"))
+        _one_of("hash", hash, ("xxh64", "blake2b"))
+        _one_of("curve", curve, CURVES)
+        check_missing(missing)
+        if queries is not None and not (_whole(queries) and 2 <= queries <= MOST_QUERIES):
+            raise DataError(
+                f"queries must be a whole number from 2 to {MOST_QUERIES:,} (or None for all scores); {queries!r} came."
+            )
+        if not (_whole(min_class_rows) and min_class_rows >= 1):
+            raise DataError(f"min_class_rows must be a whole number of at least 1; {min_class_rows!r} came.")
+        norm = check_norm(norm)
+        if method == "froc":
+            _check_froc_norm(norm)
+            queries = FROC_QUERIES if queries is None else queries
+        if curve not in ("auto", "raw") and (ties == "draw" or queries is not None):
+            why = "ties='draw', which attains the raw curve's hull" if ties == "draw" else "queries"
+            raise DataError(
+                f"curve must be 'auto' or 'raw' with {why}; {curve!r} came. Take ties='order' and no queries."
+            )
+        return cls(
+            epsilon=check_epsilon(epsilon),
+            norm=norm,
+            method=method,
+            queries=None if queries is None else int(queries),
+            ties=ties,
+            hash=hash,
+            min_class_rows=int(min_class_rows),
+            missing=missing,
+            curve=curve,
+            confidence=None if confidence is None else check_confidence(confidence),
+        )
+
+
+def _whole(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool) and float(value).is_integer()
+
+
+def _one_of(name: str, value: Any, allowed: tuple[str, ...]) -> None:
+    if value not in allowed:
+        words = " or ".join(repr(word) for word in allowed)
+        raise DataError(f"{name} must be {words}; {value!r} came.")
+
+
+def _check_froc_norm(norm: Norm) -> None:
+    if norm != 1:
+        raise DataError(
+            f"norm must be 1 for method='froc', whose geometry is that of |dFPR| + |dTPR|; {norm!r} came. Take norm=1, "
+            "or method='optimal', which knows both norms."
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """A model together with what it was made from, for certificates and plots.
+
+    ``population`` holds the curves that were worked on, ``raw`` those at all distinct scores: the same, but for a query
+    model and for very many scores. ``target`` is the gap allowed among the fitted people: epsilon, or less if epsilon
+    was to hold in the population.
+    """
+
+    model: FairModel
+    options: Options
+    people: People
+    population: Population
+    solution: Solution | None
+    columns: Columns | ScoreCounts
+    target: float
+
+    @property
+    def raw(self) -> Population:
+        """The curves at all distinct scores."""
+        return self.people.exact
+
+    @cached_property
+    def before(self) -> Performance:
+        """Gap and AUCs of the original score, at all its thresholds."""
+        raw = self.raw
+        gap = threshold_gap(raw.curves, power(self.model.norm)).value
+        aucs = tuple(curve.auc for curve in raw.curves)
+        return Performance(gap, pooled_auc(raw.curves, raw.weights0, raw.weights1), aucs)
+
+    @cached_property
+    def walks(self) -> tuple[Walk, ...]:
+        """What the fair score does to every fitted person (empty for an unchanged score)."""
+        if self.solution is not None and judged_exactly(self.solution, self.people, self.options.queries):
+            return self.solution.walks
+        return tuple(walk(curve, kernel) for curve, kernel in zip(self.raw.curves, self.model.kernels, strict=False))
+
+    @cached_property
+    def performance(self) -> Performance:
+        """Exact gap and AUCs of the fair score over the draw, at all scores."""
+        if self.solution is None:
+            return self.before
+        if judged_exactly(self.solution, self.people, self.options.queries):
+            return self.solution.performance
+        return performance(self.walks, self.raw.weights0, self.raw.weights1, self.model.norm)
+
+
+def fit(
+    columns: Columns | ScoreCounts,
+    options: Options,
+    *,
+    key: bytes | str | None = None,
+    salt: int | None = None,
+    date: datetime | None = None,
+) -> Fitted:
+    """Fit the fair score to checked columns, or to complete counts: the same people give the same model."""
+    refuse_tiny_groups(columns, options.min_class_rows)
+    warn_small_groups(columns)
+    people = measure(columns)
+    population = worked_on(columns, people, options)
+    _warn_inverted(columns.names, people.thin.curves)
+    target = options.epsilon if options.confidence is None else _promised(columns, people, options, options.confidence)
+    goal, solution = Goal(target, options.norm, options.ties, options.method), None
+    if not _is_fair(people, goal):
+        goal = replace(goal, ties=settled_ties(columns, people, options))
+        solution = solve(population, people, goal, estimates_of(columns, people, options))
+    salt = draw.new_salt() if salt is None else draw.effective_salt(salt)
+    model = FairModel(
+        epsilon=options.epsilon,
+        norm=options.norm,
+        method=options.method,
+        ties=options.ties if solution is None else solution.ties,
+        inner_epsilon=target if solution is None else solution.inner_epsilon,
+        queries=options.queries,
+        groups=_group_records(columns),
+        kernels=() if solution is None else solution.kernels,
+        scale=None if solution is None else scale_of(people, solution),
+        record=_record(columns, population, date),
+        salt=salt,
+        missing=options.missing,
+        hash=options.hash,
+        key_fingerprint=None if key is None else draw.key_fingerprint(salt, key),
+        references=_references(columns, people, solution),
+        curve="raw" if solution is None else solution.curve,
+        confidence=options.confidence,
+    )
+    return Fitted(model, options, people, population, solution, columns, target)
+
+
+def worked_on(columns: Columns | ScoreCounts, people: People, options: Options) -> Population:
+    """The curves to work on where no estimate is: the people's, or queries."""
+    return people.thin if options.queries is None else queried(columns, people, options.queries)
+
+
+def settled_ties(columns: Columns | ScoreCounts, people: People, options: Options) -> str:
+    """How to treat ties: as asked for, but not in raw order where that misleads, with a warning.
+
+    Where the population's own curve dips below its hull, raw order loses what a draw attains, for new people too. A
+    smooth estimate tells; the sample's curve dips by chance.
+    """
+    if options.ties == "draw" or options.queries is not None:
+        return options.ties
+    thin = thinned_population(people.thin, HULL_POINTS)
+    curves = smooth(thin.curves, thin.shares, columns.class_people())
+    gain = float(thin.shares @ [curve.hull.auc - curve.auc for curve in curves])
+    if gain <= HULL_GAIN:
+        return options.ties
+    warn_user(
+        "ties are drawn: the order of scores misleads, as even smooth ROC curves lie below their hulls, by "
+        f"{gain:.3f} of AUC on average. ties='draw' (--ties draw) says that draws are fine."
+    )
+    return "draw"
+
+
+def chosen_curve(columns: Columns | ScoreCounts, options: Options) -> str:
+    """The curves to work on, "auto" settled."""
+    if options.curve != "auto":
+        return options.curve
+    small = columns.class_people().min() < SMALL_SAMPLE
+    return "smooth" if small and options.queries is None and options.ties == "order" else "raw"
+
+
+def estimates_of(columns: Columns | ScoreCounts, people: People, options: Options) -> list[tuple[str, Population]]:
+    """Curves to try before the raw ones: estimates of the population's, whole and mixed with the raw ones."""
+    name = chosen_curve(columns, options)
+    if name == "raw":
+        return []
+    raw = people.thin
+    sizes = columns.class_people()
+    curves = ESTIMATES[name](raw.curves, raw.shares, sizes)
+    mixed = [(share, blend(raw.curves, curves, share)) for share in BLENDS]
+    return [
+        (name if share == 1 else f"{name}, half", replace(raw, curves=flattened(part, sizes, DIP)))
+        for share, part in mixed
+    ]
+
+
+def _promised(columns: Columns | ScoreCounts, people: People, options: Options, confidence: float) -> float:
+    """The gap among the fitted people that promises epsilon in the population, or an error that says what can be."""
+    most = largest_gap(power(options.norm))
+    if options.epsilon >= most:
+        return options.epsilon
+    far = reach(people, columns, options.norm, confidence)
+    if far.value <= options.epsilon:
+        return options.epsilon - far.value
+    least = min(math.ceil(1000 * far.value) / 1000, most)
+    limit, times = far.limit, (far.value / max(options.epsilon, 1e-9)) ** 2
+    needed = f"about {math.ceil(times * columns.rows):,} rows" if times < 1e6 else "far more rows"
+    raise DataError(
+        f"epsilon {options.epsilon:g} cannot be promised at confidence {confidence:g} with {columns.rows:,} rows, "
+        f"whatever the score: the smallest that can is {least:g} (by {far.method}), and group {limit.group!r} "
+        f"with its {limit.rows:,} rows of label {limit.label} limits it. Take epsilon "
+        f"{least:g} or more, a lower confidence, or {needed} like these."
+    )
+
+
+def _is_fair(people: People, goal: Goal) -> bool:
+    """Whether the original score meets epsilon at all its thresholds; the thin curves usually tell."""
+    p = power(goal.norm)
+    if not is_fair(people.thin.curves, p, goal.epsilon + people.hidden):
+        return False
+    return is_fair(people.exact.curves, p, goal.epsilon)
+
+
+def scale_of(people: People, solution: Solution) -> Scale:
+    """The scale on which a solution accepts the shares of people that the original score did."""
+    return build_scale(people.thin.curves, solution.walks, people.thin.shares, people.samples)
+
+
+def _warn_inverted(names: tuple[str, ...], curves: tuple[RocCurve, ...]) -> None:
+    low = [f"'{name}' ({curve.auc:.3f})" for name, curve in zip(names, curves, strict=True) if curve.auc < 0.5]
+    if low:
+        warn_user(
+            f"AUC below 0.5 in group {', '.join(low)}: a high score goes with the negative label there. Check the "
+            "score's sign and pos_label. Nothing is flipped; at small epsilon such a group drags all others down.",
+        )
+
+
+def _group_records(columns: Columns | ScoreCounts) -> tuple[GroupRecord, ...]:
+    counts = zip(columns.names, *columns.group_counts(), strict=True)
+    return tuple(GroupRecord(name, int(rows), int(positives)) for name, rows, positives in counts)
+
+
+def _references(columns: Columns | ScoreCounts, people: People, solution: Solution | None) -> tuple[Reference, ...]:
+    """What later checks compare new scores with."""
+    samples = people.samples
+    sizes = columns.class_sizes() if columns.weighted else [None] * len(samples)
+    aucs = [None] * len(samples) if solution is None else solution.performance.group_aucs
+    return tuple(reference_of(*of_group) for of_group in zip(samples, sizes, aucs, strict=True))
+
+
+def _record(columns: Columns | ScoreCounts, population: Population, date: datetime | None) -> FitRecord:
+    moment = (datetime.now(UTC) if date is None else date.astimezone(UTC)).replace(microsecond=0)
+    return FitRecord(
+        package=f"fairroc {__version__}",
+        date=moment.isoformat().replace("+00:00", "Z"),
+        rows=columns.rows,
+        weighted=columns.weighted,
+        data=_fingerprint(columns.names, population),
+    )
+
+
+def _fingerprint(names: tuple[str, ...], population: Population) -> str:
+    """Sixteen hex digits that change with the groups, their sizes or their hulls."""
+    digest = hashlib.blake2b(digest_size=8)
+    digest.update(repr(names).encode())
+    for curve, *weights in zip(
+        population.curves, population.weights0, population.weights1, population.shares, strict=True
+    ):
+        corners = curve.corners
+        digest.update(np.array(weights).tobytes())
+        digest.update(curve.thresholds[corners[1:] - 1].tobytes())
+        digest.update(curve.fpr[corners].tobytes() + curve.tpr[corners].tobytes())
+    return digest.hexdigest()

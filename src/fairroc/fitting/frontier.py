@@ -1,0 +1,327 @@
+"""The frontier: what a score's accuracy costs at every epsilon, from one pass over the data."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from fairroc.core.bound import pooled_bound
+from fairroc.core.chain import FloatArray, area
+from fairroc.core.duality import pair_bounds
+from fairroc.core.gap import ROUNDING
+from fairroc.core.realised import all_points, drawn_shares, walk
+from fairroc.core.roc import all_thresholds, rates_at
+from fairroc.core.tuples import tuple_gap
+from fairroc.errors import DataError, FairrocWarning, warn_user
+from fairroc.fitting.fit import Options, estimates_of, settled_ties, worked_on
+from fairroc.fitting.solving import Goal, Solution, judged_exactly, solve
+from fairroc.options import Missing, check_epsilon
+from fairroc.people.counts import ScoreCounts
+from fairroc.people.people import People, Population, measure
+from fairroc.people.rows import Columns, read_columns, refuse_tiny_groups, warn_small_groups
+
+__all__ = ["Frontier", "FrontierGroup", "FrontierPoint", "frontier", "frontier_of"]
+
+FRONTIER_TIES = "draw"
+"""The frontier of what is possible: ties are drawn, as in the theorems, and an epsilon costs milliseconds."""
+
+DEFAULT_EPSILONS = 21
+"""Epsilons from 0 to the original score's gap where none are named."""
+
+BOUND_TOLERANCE, BOUNDED = 1e-5, 5
+"""The linear programs that bound the AUC of three or more groups: solved to a hundredth of what a frontier shows, and
+at so many epsilons at most, for they take longer than all the rest."""
+
+
+@dataclass(frozen=True, slots=True)
+class FrontierGroup:
+    """One group at one epsilon: AUC of its fair score, and the shares of its people who are drawn."""
+
+    group: str
+    auc: float
+    randomised_share: float
+    transport_share: float
+
+
+@dataclass(frozen=True, slots=True)
+class FrontierPoint:
+    """The fair score at one epsilon: exact expectations over the draw on the people given.
+
+    Attributes
+    ----------
+    ties, inner_epsilon : what the fit at this epsilon does; ``unchanged`` if the original score meets epsilon already.
+    auc, gap : of all people together; ``auc_bound`` exceeds the AUC of every fair randomised score (None: not asked).
+    accuracy, balanced_accuracy : the largest over all thresholds of the fair score.
+    selection_rate, disparate_impact : at the most accurate threshold, the share of all people accepted, and the
+        smallest group's share divided by the largest (None if nobody is accepted).
+    randomised_share : share of people whose fair score depends on the draw: ``transport_share`` because fairness moves
+        them, ``tie_share`` only because of a draw among equal or neighbouring scores.
+    """
+
+    epsilon: float
+    ties: str
+    inner_epsilon: float
+    unchanged: bool
+    levels: int
+    auc: float
+    auc_bound: float | None
+    gap: float
+    accuracy: float
+    balanced_accuracy: float
+    selection_rate: float
+    disparate_impact: float | None
+    randomised_share: float
+    transport_share: float
+    tie_share: float
+    groups: tuple[FrontierGroup, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Frontier:
+    """Fair scores at several epsilons, by rising epsilon, beside the original score (``before``, drawn by nobody)."""
+
+    norm: int | str
+    method: str
+    ties: str
+    rows: int
+    before: FrontierPoint
+    points: tuple[FrontierPoint, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, ready for JSON."""
+        return asdict(self)
+
+    def to_columns(self) -> dict[str, list[Any]]:
+        """One row for each epsilon; the groups' AUCs in columns ``auc[GROUP]``."""
+        plain = [name for name in FrontierPoint.__slots__ if name != "groups"]
+        columns = {name: [getattr(point, name) for point in self.points] for name in plain}
+        for g, group in enumerate(self.before.groups):
+            columns[f"auc[{group.group}]"] = [point.groups[g].auc for point in self.points]
+        return columns
+
+    def to_frame(self) -> Any:
+        """The same as a pandas data frame."""
+        try:
+            import pandas as pd
+        except ImportError:
+            raise DataError(
+                "to_frame needs pandas, which is not installed; install it, or take to_columns(), which needs nothing."
+            ) from None
+        return pd.DataFrame(self.to_columns())
+
+
+def frontier(
+    scores: Any,
+    y: Any,
+    *,
+    sensitive_features: Any,
+    epsilons: Any = None,
+    norm: Any = 1,
+    method: str = "optimal",
+    ties: str = FRONTIER_TIES,
+    queries: Any = None,
+    bound: bool = True,
+    sample_weight: Any = None,
+    pos_label: Any = None,
+    missing: Missing = "error",
+) -> Frontier:
+    """Trade-off between epsilon and what the fair score can do, with the rows sorted once.
+
+    Every point is what `FairROC` with the same parameters would do on these rows.
+
+    Parameters
+    ----------
+    epsilons : numbers in [0, 2], optional
+        By default 21 of them, evenly from 0 to the original score's own gap.
+    ties : "draw" or "order"
+        By default drawn, which shows what is possible at each epsilon and is fast. ``FairROC`` keeps the raw order by
+        default: ``ties="order"`` shows that, and on very many distinct scores takes about a second for each epsilon.
+    bound : bool
+        Whether to bound the AUC of every fair score. For two groups this is quick and exact to about 2e-5 (3e-4 for
+        scores of few points). For more groups linear programs are solved, about a second for each epsilon, to 1e-5 and
+        at no more than five epsilons, evenly among those given; the others have None.
+    norm, method, queries, sample_weight, pos_label, missing
+        As in `FairROC`.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> sex, y = np.repeat(["f", "m"], 2000), rng.integers(0, 2, 4000)
+    >>> score = y + np.where(sex == "f", 1.0, 2.0) * rng.normal(size=4000)
+    >>> found = frontier(score, y, sensitive_features=sex, epsilons=[0, 0.1, 0.5])
+    >>> [round(point.auc, 2) for point in found.points], found.points[-1].unchanged
+    ([0.65, 0.7, 0.7], True)
+    """
+    columns = read_columns(
+        scores,
+        y,
+        sensitive_features=sensitive_features,
+        sample_weight=sample_weight,
+        pos_label=pos_label,
+        missing=missing,
+    )
+    options = Options.checked(epsilon=0.0, norm=norm, method=method, queries=queries, ties=ties, missing=missing)
+    return frontier_of(columns, options, epsilons=epsilons, bound=bound)
+
+
+def frontier_of(
+    columns: Columns | ScoreCounts,
+    options: Options,
+    *,
+    epsilons: Any = None,
+    bound: bool = True,
+    progress: Callable[[int, int], None] | None = None,
+    people: People | None = None,
+    solutions: dict[float, Solution] | None = None,
+) -> Frontier:
+    """Frontier of checked columns or complete counts; ``progress(done, all)`` is told after every epsilon. The options'
+    epsilon is not used. A caller that has measured the columns passes the ``people``, and finds what was solved in
+    ``solutions``."""
+    wanted = None if epsilons is None else checked_epsilons(epsilons)
+    refuse_tiny_groups(columns, options.min_class_rows)
+    warn_small_groups(columns)
+    people = measure(columns) if people is None else people
+    population = worked_on(columns, people, options)
+    before = _before(columns, people, options)
+    if wanted is None:
+        wanted = tuple(np.unique(np.linspace(0.0, before.gap, DEFAULT_EPSILONS)).tolist())
+    limit = _bounds(people.thin, options, wanted) if bound else lambda _: None
+    points, estimates = [], estimates_of(columns, people, options)
+    ties = settled_ties(columns, people, options) if wanted[0] < before.gap else options.ties
+    for i, epsilon in enumerate(wanted):
+        goal = Goal(epsilon, options.norm, ties, options.method)
+        found = None if before.gap <= epsilon + ROUNDING else _solved(population, people, goal, estimates)
+        if found is not None and solutions is not None:
+            solutions[epsilon] = found
+        points.append(_point(columns, people, replace(options, epsilon=epsilon), before, found, limit(i)))
+        if progress is not None:
+            progress(i + 1, len(wanted))
+    if ties == options.ties:
+        _warn_drawn(options, points)
+    return Frontier(options.norm, options.method, options.ties, columns.rows, before, tuple(points))
+
+
+def checked_epsilons(epsilons: Any) -> tuple[float, ...]:
+    """Distinct epsilons, rising, or an error that says what must hold."""
+    try:
+        numbers = np.unique([check_epsilon(epsilon) for epsilon in np.atleast_1d(epsilons).tolist()])
+    except (TypeError, OverflowError):
+        raise DataError(f"epsilons must be numbers in [0, 2]; {epsilons!r} came.") from None
+    if not len(numbers):
+        raise DataError("epsilons must hold at least one number in [0, 2], none came; leave it out for a default grid.")
+    return tuple(numbers.tolist())
+
+
+def _bounds(people: Population, options: Options, epsilons: tuple[float, ...]) -> Callable[[int], float | None]:
+    """What no fair score's AUC exceeds at each epsilon, by its number; None where it is not known."""
+    hulls = [curve.hull for curve in people.curves]
+    weights = people.weights0, people.weights1
+    if len(hulls) == 2:
+        found: list[float] = pair_bounds(hulls, *weights, np.array(epsilons), options.norm).tolist()
+        return found.__getitem__
+    chosen = np.linspace(0, len(epsilons) - 1, min(len(epsilons), BOUNDED)).astype(np.intp).tolist()
+    return lambda i: (
+        pooled_bound(hulls, *weights, epsilons[i], options.norm, BOUND_TOLERANCE).auc if i in chosen else None
+    )
+
+
+def _before(columns: Columns | ScoreCounts, people: People, options: Options) -> FrontierPoint:
+    """The original score, at all its thresholds."""
+    exact = people.exact
+    thresholds = all_thresholds(exact.curves)[::-1]
+    rates = [rates_at(curve, thresholds) for curve in exact.curves]
+    fpr, tpr = (np.concatenate((np.zeros((1, len(rates))), np.stack([r[i] for r in rates], axis=1))) for i in (0, 1))
+    nobody = np.zeros((len(rates), 2))
+    return _figures(columns, exact, options, fpr, tpr, nobody)
+
+
+def _solved(
+    population: Population, people: People, goal: Goal, estimates: Sequence[tuple[str, Population]]
+) -> Solution:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FairrocWarning)  # one warning for all epsilons follows
+        return solve(population, people, goal, estimates)
+
+
+def _point(
+    columns: Columns | ScoreCounts,
+    people: People,
+    options: Options,
+    before: FrontierPoint,
+    found: Solution | None,
+    limit: float | None,
+) -> FrontierPoint:
+    """The fair score at one epsilon; the original one where nothing had to be solved."""
+    epsilon = options.epsilon
+    if found is None:
+        return replace(before, epsilon=epsilon, ties=options.ties, inner_epsilon=epsilon, auc_bound=limit)
+    judged = found.judged if judged_exactly(found, people, options.queries) else people.exact
+    kernels = zip(judged.curves, found.kernels, strict=True)
+    walks = found.walks if judged is found.judged else [walk(curve, kernel) for curve, kernel in kernels]
+    drawn = np.array([drawn_shares(c, kernel) for c, kernel in zip(judged.curves, found.kernels, strict=True)])
+    point = _figures(columns, judged, options, *all_points(walks), drawn)
+    return replace(
+        point,
+        ties=found.ties,
+        inner_epsilon=found.inner_epsilon,
+        unchanged=False,
+        levels=len(found.levels.u) - 1,
+        gap=epsilon if epsilon < point.gap <= epsilon + ROUNDING else point.gap,
+        auc_bound=limit,
+    )
+
+
+def _figures(
+    columns: Columns | ScoreCounts,
+    people: Population,
+    options: Options,
+    fpr: FloatArray,
+    tpr: FloatArray,
+    drawn: FloatArray,
+) -> FrontierPoint:
+    """What a score does whose groups walk through (points, groups) rates, of an unchanged score unless replaced.
+
+    ``drawn`` holds each group's share of people drawn by transport and for ties alone.
+    """
+    priors = np.array([curve.prior for curve in people.curves])
+    positives = float(people.shares @ priors)
+    all_fpr, all_tpr = fpr @ people.weights0, tpr @ people.weights1
+    right = positives * all_tpr + (1 - positives) * (1 - all_fpr)
+    best = int(np.argmax(right))
+    selected = fpr[best] + priors * (tpr[best] - fpr[best])
+    transport, tie = (people.shares @ drawn).tolist()
+    groups = tuple(
+        FrontierGroup(name, area(fpr[:, g], tpr[:, g]), float(drawn[g].sum()), float(drawn[g, 0]))
+        for g, name in enumerate(columns.names)
+    )
+    return FrontierPoint(
+        epsilon=options.epsilon,
+        ties=options.ties,
+        inner_epsilon=options.epsilon,
+        unchanged=True,
+        levels=0,
+        auc=area(all_fpr, all_tpr),
+        auc_bound=None,
+        gap=float(tuple_gap(fpr + tpr, tpr - fpr, options.norm).max()),
+        accuracy=float(right[best]),
+        balanced_accuracy=float((1 + all_tpr - all_fpr).max() / 2),
+        selection_rate=float(people.shares @ selected),
+        disparate_impact=float(selected.min() / selected.max()) if selected.max() > 0 else None,
+        randomised_share=transport + tie,
+        transport_share=transport,
+        tie_share=tie,
+        groups=groups,
+    )
+
+
+def _warn_drawn(options: Options, points: list[FrontierPoint]) -> None:
+    drawn = [point.epsilon for point in points if not point.unchanged and point.ties != options.ties]
+    if drawn:
+        warn_user(
+            f"ties are drawn at {len(drawn)} of {len(points)} epsilons (up to {max(drawn):g}): keeping the raw order "
+            "would leave the gap above epsilon there, or spare hardly anyone a draw."
+        )

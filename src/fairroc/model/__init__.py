@@ -1,0 +1,1 @@
+"""The fitted model: plain data, its file, its lookup tables and its draws."""

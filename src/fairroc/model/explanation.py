@@ -1,0 +1,194 @@
+"""What can happen to one person, and why: the possible fair scores, their probabilities, and the draw."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from fairroc.core.kernel import Kernel
+from fairroc.model.model import FairModel
+from fairroc.model.segments import ordered_blocks
+from fairroc.people.rows import ScoreColumns
+from fairroc.text.explanation import explanation_text
+
+__all__ = ["Block", "Draw", "Explanation", "Outcome", "explain", "readable"]
+
+ALONE = 0.1
+"""An interval of fair scores with at least this probability gets a line of its own."""
+
+TOGETHER = 0.25
+"""Intervals that are less probable share lines of about this probability."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The fair score lies from ``low`` to ``high`` with this probability; one score where the two are equal."""
+
+    low: float
+    high: float
+    probability: float
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Scores ``low <= score < high`` of a group that share their treatment.
+
+    In the highest block ``high`` is the highest fitted score, and scores above are treated like it; in the lowest all
+    scores below are treated like ``low``.
+    """
+
+    low: float
+    high: float
+    highest: bool
+    lowest: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Draw:
+    """What the draw of one id gave; ``accepted`` is None without a threshold."""
+
+    id: int | str
+    score: float
+    accepted: bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """What the model can do to a person of this score and group.
+
+    Attributes
+    ----------
+    treated_as : the fitted group whose treatment is given; another than ``group`` only where that was asked for.
+    outside : "above" or "below" where the score lies outside what was fitted in the group, else None (as in a model
+        that leaves the score unchanged, which keeps no record of the range).
+    reason : "unchanged" (the model returns every score as it is), "order" (the fair score is fixed: people here keep
+        their order), "transport" (drawn: fairness moves people here) or "ties" (drawn only among people with equal or
+        neighbouring scores).
+    outcomes : every possible level of the fair score as an interval, from the highest down; probabilities sum to one.
+    lines : the same with neighbouring intervals merged, for reading.
+    threshold, accepted_before, acceptance : the threshold, whether the original score reaches it, and the probability
+        that the fair score does; None without a threshold.
+    draw : what the draw of an id gave, if one was given.
+    """
+
+    score: float
+    group: str
+    treated_as: str
+    epsilon: float
+    norm: int | str
+    rows: int
+    group_rows: int
+    outside: str | None
+    reason: str
+    block: Block | None
+    outcomes: tuple[Outcome, ...]
+    lines: tuple[Outcome, ...]
+    threshold: float | None
+    accepted_before: bool | None
+    acceptance: float | None
+    draw: Draw | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, ready for JSON."""
+        return asdict(self)
+
+    @property
+    def text(self) -> str:
+        """The explanation in words."""
+        return explanation_text(self)
+
+
+def explain(
+    model: FairModel,
+    score: Any,
+    group: Any,
+    *,
+    threshold: float | None = None,
+    id: int | str | None = None,
+    key: bytes | str | None = None,
+    on_unknown_group: str | None = None,
+) -> Explanation:
+    """Explain what a model does to one person; `FairModel.explain` documents it."""
+    features = {str(i): [part] for i, part in enumerate(group)} if isinstance(group, tuple | list) else [group]
+    how: dict[str, Any] = {"sensitive_features": features, "on_unknown_group": on_unknown_group}
+    row = model.read([score], features, on_unknown_group)
+    value, g = float(row.scores[0]), int(row.groups[0])
+    chance = None if threshold is None else float(model.acceptance_rate([score], threshold=threshold, **how)[0])
+    block, reason, outcomes = _outcomes(model, row)
+    record = model.groups[g]
+    return Explanation(
+        score=value,
+        group=_asked_for(group) if row.unknown else record.name,
+        treated_as=record.name,
+        epsilon=model.epsilon,
+        norm=model.norm,
+        rows=model.record.rows,
+        group_rows=record.rows,
+        outside=None if model.unchanged else _outside(model.kernels[g], value),
+        reason=reason,
+        block=block,
+        outcomes=outcomes,
+        lines=readable(outcomes),
+        threshold=None if threshold is None else float(threshold),
+        accepted_before=None if threshold is None else value >= float(threshold),
+        acceptance=chance,
+        draw=None if id is None else _draw(model, score, how, threshold, id, key),
+    )
+
+
+def _asked_for(group: Any) -> str:
+    return " & ".join(map(str, group)) if isinstance(group, tuple | list) else str(group)
+
+
+def _draw(model: FairModel, score: Any, how: dict[str, Any], threshold: Any, id: int | str, key: Any) -> Draw:
+    fair = float(model.transform([score], ids=[id], key=key, **how)[0])
+    return Draw(id, fair, None if threshold is None else fair >= float(threshold))
+
+
+def _outside(kernel: Kernel, score: float) -> str | None:
+    if score > kernel.ceiling:
+        return "above"
+    return "below" if score < kernel.thresholds[-1] else None
+
+
+def _outcomes(model: FairModel, row: ScoreColumns) -> tuple[Block | None, str, tuple[Outcome, ...]]:
+    """The block a person is in, why its people are drawn or not, and the possible fair scores."""
+    score = float(row.scores[0])
+    if model.scale is None:
+        return None, "unchanged", (Outcome(score, score, 1.0),)
+    kernel = model.kernels[int(row.groups[0])]
+    last = len(kernel.thresholds) - 1
+    b = min(int(np.searchsorted(-kernel.thresholds, -score)), last)
+    high = float(kernel.ceiling if b == 0 else kernel.thresholds[b - 1])
+    block = Block(float(kernel.thresholds[b]), high, b == 0, b == last)
+    if ordered_blocks(kernel)[b]:
+        fair = float(model.fair_scores(row, np.zeros(1))[0])  # whatever the number: nobody is drawn here
+        return block, "order", (Outcome(fair, fair, 1.0),)
+    table = kernel.table[kernel.row[b]]
+    level = np.flatnonzero(table > 0)
+    begin = level + np.where(level == kernel.first[b], kernel.start[b], 0.0)
+    end = level + np.where(level == kernel.last[b], kernel.stop[b], 1.0)
+    high_score, low_score = (model.scale.to_score(place.astype(np.float64)) for place in (begin, end))
+    chance = table[level] / table[level].sum()
+    found = zip(low_score.tolist(), high_score.tolist(), chance.tolist(), strict=True)
+    reason = "transport" if kernel.transported[b] else "ties"
+    return block, reason, tuple(Outcome(*outcome) for outcome in found)
+
+
+def readable(outcomes: tuple[Outcome, ...]) -> tuple[Outcome, ...]:
+    """Few intervals instead of many: probable ones stand alone, the others are merged with their neighbours.
+
+    >>> readable((Outcome(0.8, 0.9, 0.05), Outcome(0.7, 0.8, 0.05), Outcome(0.6, 0.7, 0.9)))
+    (Outcome(low=0.7, high=0.9, probability=0.1), Outcome(low=0.6, high=0.7, probability=0.9))
+    """
+    lines: list[list[Outcome]] = []
+    for outcome in outcomes:
+        line = lines[-1] if lines else []
+        full = not line or line[0].probability >= ALONE or sum(part.probability for part in line) >= TOGETHER
+        if full or outcome.probability >= ALONE:
+            lines.append([outcome])
+        else:
+            line.append(outcome)
+    return tuple(Outcome(line[-1].low, line[0].high, sum(part.probability for part in line)) for line in lines)

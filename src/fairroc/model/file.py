@@ -1,0 +1,346 @@
+"""The model file: versioned JSON that people can read, checked in full when it is loaded. No pickle."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fairroc.core.kernel import Kernel
+from fairroc.core.scale import Scale
+from fairroc.errors import ModelFileError
+from fairroc.model.model import FairModel, FitRecord, GroupRecord
+from fairroc.model.reference import Reference
+
+FORMAT = "fairroc-model"
+VERSION = 1
+
+SUM_TOLERANCE = 1e-9
+"""How far a row of probabilities read from a file may be from one."""
+
+
+def dumps(model: FairModel) -> str:
+    """JSON text of a model. Floats are written so that they come back bit for bit."""
+    body: dict[str, Any] = {
+        "format": FORMAT,
+        "version": VERSION,
+        "fit": asdict(model.record),
+        "epsilon": model.epsilon,
+        "norm": model.norm,
+        "method": model.method,
+        "queries": model.queries,
+        "ties": model.ties,
+        "inner_epsilon": model.inner_epsilon,
+        "curve": model.curve,
+        "confidence": model.confidence,
+        "levels": model.levels,
+        "missing": model.missing,
+        "hash": model.hash,
+        "salt": str(model.salt),
+        "key_fingerprint": model.key_fingerprint,
+        "unchanged": model.unchanged,
+        "scale": None
+        if model.scale is None
+        else {"place": model.scale.y.tolist(), "score": model.scale.score.tolist()},
+        "groups": [asdict(group) for group in model.groups],
+    }
+    for group, kernel in zip(body["groups"], model.kernels, strict=False):
+        group["kernel"] = _kernel_to_data(kernel)
+    for group, reference in zip(body["groups"], model.references, strict=False):
+        group["reference"] = _reference_to_data(reference)
+    body["checksum"] = _checksum(body)
+    return pretty(body) + "\n"
+
+
+def loads(text: str) -> FairModel:
+    """A model from JSON text, or a `ModelFileError` that says what is wrong with it."""
+    body = _parsed(text)
+    if not isinstance(body, dict) or body.get("format") != FORMAT:
+        raise ModelFileError(
+            f'a model file must carry "format": "{FORMAT}"; this is another kind of file. Pass the file that '
+            "'fairroc fit -o' or FairModel.save wrote."
+        )
+    if type(body.get("version")) is not int or body["version"] != VERSION:
+        raise ModelFileError(
+            f"this fairroc reads model files of version {VERSION}; this one has version {body.get('version')!r}. "
+            "Update fairroc or refit the model."
+        )
+    stated = body.pop("checksum", None)
+    try:
+        intact = stated == _checksum(body)
+    except ValueError:  # NaN, an infinite number or half a character: nothing that is ever written
+        intact = False
+    if not intact:
+        raise ModelFileError(
+            "the model file's checksum does not match its content: it was edited or damaged. Use the original file or "
+            "refit."
+        )
+    try:
+        return _model_from_data(body)
+    except ModelFileError:
+        raise
+    except (KeyError, TypeError, ValueError, IndexError, OverflowError, AttributeError, MemoryError) as error:
+        raise ModelFileError(f"the model file lacks or garbles a field ({error!r}); use the original file.") from None
+
+
+def _parsed(text: str) -> Any:
+    """JSON as the standard has it: no NaN, no lone surrogates, no numbers or nesting without end."""
+
+    def refuse(word: str) -> None:
+        raise ValueError(f"{word} is no JSON number")
+
+    try:
+        body = json.loads(text, parse_constant=refuse)
+        text.encode()
+        json.dumps(body, ensure_ascii=False).encode()
+    except json.JSONDecodeError as error:
+        why = f"reading stopped at line {error.lineno} ({error.msg})"
+    except (ValueError, RecursionError) as error:
+        why = f"reading stopped ({' '.join(str(error).split())[:80]})"
+    else:
+        return body
+    raise ModelFileError(
+        f"a model file must be whole JSON; {why}. The file seems truncated or damaged: copy it again or refit."
+    )
+
+
+def load(path: str | Path) -> FairModel:
+    """Read a model file."""
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise ModelFileError(f"no model file '{path}'; check the path, or fit one with 'fairroc fit -o'.") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise ModelFileError(f"cannot read the model file '{path}': {error}.") from None
+    try:
+        return loads(text)
+    except ModelFileError as error:
+        raise ModelFileError(f"'{path}': {error}") from None
+
+
+def _checksum(body: dict[str, Any]) -> str:
+    plain = json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return hashlib.blake2b(plain.encode(), digest_size=16).hexdigest()
+
+
+def pretty(body: dict[str, Any]) -> str:
+    """JSON indented by its dicts, with lists of plain values on one line each."""
+
+    def lines(value: Any, indent: int) -> str:
+        pad = "  " * (indent + 1)
+        if isinstance(value, dict) and value:
+            inner = ",\n".join(
+                f"{pad}{json.dumps(k, ensure_ascii=False)}: {lines(v, indent + 1)}" for k, v in value.items()
+            )
+            return "{\n" + inner + "\n" + "  " * indent + "}"
+        if isinstance(value, list | tuple) and value and isinstance(value[0], dict | list | tuple):
+            inner = ",\n".join(f"{pad}{lines(v, indent + 1)}" for v in value)
+            return "[\n" + inner + "\n" + "  " * indent + "]"
+        return json.dumps(value, ensure_ascii=False, allow_nan=False)
+
+    return lines(body, 0)
+
+
+def _kernel_to_data(kernel: Kernel) -> dict[str, Any]:
+    rows = []
+    for row in kernel.table:
+        used = np.flatnonzero(row)
+        rows.append([int(used[0]), *row[used[0] : used[-1] + 1].tolist()])
+    return {
+        "thresholds": kernel.thresholds.tolist(),
+        "ceiling": kernel.ceiling,
+        "row": kernel.row.tolist(),
+        "first": kernel.first.tolist(),
+        "last": kernel.last.tolist(),
+        "start": kernel.start.tolist(),
+        "stop": kernel.stop.tolist(),
+        "ordered": kernel.ordered.astype(int).tolist(),
+        "transported": kernel.transported.astype(int).tolist(),
+        "table": rows,
+    }
+
+
+def _reference_to_data(reference: Reference) -> dict[str, Any]:
+    return {
+        "edges": reference.edges.tolist(),
+        "highest": reference.highest,
+        "negatives": [_short(mass) for mass in reference.counts[:, 0].tolist()],
+        "positives": [_short(mass) for mass in reference.counts[:, 1].tolist()],
+        "sizes": [_short(size) for size in reference.sizes.tolist()],
+        "auc": reference.auc,
+        "fair_auc": reference.fair_auc,
+    }
+
+
+def _short(number: float) -> int | float:
+    """A number as it is shortest in JSON: a count without ``.0``."""
+    return int(number) if number.is_integer() and abs(number) < 2**53 else number
+
+
+def _model_from_data(body: dict[str, Any]) -> FairModel:
+    _check_types(body)
+    groups = tuple(GroupRecord(g["name"], g["rows"], g["positives"]) for g in body["groups"])
+    names = [group.name for group in groups]
+    _hold(len(names) >= 2 and len(set(names)) == len(names), "groups must be two or more with different names")
+    _hold(all(0 < group.positives < group.rows for group in groups), "groups must hold people of both labels")
+    _hold(body["norm"] in (1, "inf"), "norm must be 1 or 'inf'")
+    _hold(body["method"] in ("optimal", "froc"), "method must be 'optimal' or 'froc'")
+    _hold(body["missing"] in ("error", "group"), "missing must be 'error' or 'group'")
+    _hold(body["ties"] in ("draw", "order") and body["hash"] in ("xxh64", "blake2b"), "ties or hash is unknown")
+    _hold(0.0 <= body["inner_epsilon"] <= body["epsilon"] <= 2.0, "epsilon must lie in [0, 2]")
+    _hold(-(2**63) <= int(body["salt"]) < 2**63, "salt must be a signed 64-bit integer")
+    kernels: tuple[Kernel, ...] = ()
+    scale = None
+    if not body["unchanged"]:
+        levels = body["levels"]
+        kernels = tuple(_kernel_from_data(g["kernel"], levels, g["name"]) for g in body["groups"])
+        scale = _scale_from_data(body["scale"], levels)
+    return FairModel(
+        epsilon=float(body["epsilon"]),
+        norm=body["norm"],
+        method=str(body["method"]),
+        ties=body["ties"],
+        inner_epsilon=float(body["inner_epsilon"]),
+        queries=body["queries"],
+        groups=groups,
+        kernels=kernels,
+        scale=scale,
+        record=FitRecord(**body["fit"]),
+        missing=body["missing"],
+        salt=int(body["salt"]),
+        hash=body["hash"],
+        key_fingerprint=body["key_fingerprint"],
+        references=_references_from_data(body["groups"]),
+        curve=body.get("curve", "raw"),
+        confidence=body.get("confidence"),
+    )
+
+
+_TYPES: dict[str, tuple[type, ...]] = {
+    "fit": (dict,),
+    "epsilon": (int, float),
+    "norm": (int, str),
+    "method": (str,),
+    "queries": (int, type(None)),
+    "inner_epsilon": (int, float),
+    "levels": (int,),
+    "salt": (str,),
+    "key_fingerprint": (str, type(None)),
+    "groups": (list,),
+}
+_NEWER_TYPES: dict[str, tuple[type, ...]] = {"curve": (str,), "confidence": (int, float, type(None))}
+FIELDS = {*_TYPES, *_NEWER_TYPES, "format", "version", "ties", "missing", "hash", "unchanged", "scale"}
+_FIT_TYPES: dict[str, tuple[type, ...]] = {"package": (str,), "date": (str,), "rows": (int,), "data": (str,)}
+_GROUP_TYPES: dict[str, tuple[type, ...]] = {"name": (str,), "rows": (int,), "positives": (int,)}
+
+
+def _check_types(body: dict[str, Any]) -> None:
+    newer = {field: kinds for field, kinds in _NEWER_TYPES.items() if field in body}  # older files lack them
+    groups = ((group, _GROUP_TYPES) for group in body["groups"])
+    parts = [(body, _TYPES | newer), (body["fit"], _FIT_TYPES), *groups]
+    for data, types in parts:
+        for field, kinds in types.items():
+            right = isinstance(data[field], kinds) and not isinstance(data[field], bool)
+            _hold(right, f"'{field}' must be {' or '.join(kind.__name__ for kind in kinds)}, not {data[field]!r}")
+    confidence = body.get("confidence")
+    _hold(confidence is None or 0 < confidence < 1, f"'confidence' must lie between 0 and 1, not {confidence!r}")
+    strange = sorted(set(body) - FIELDS)
+    _hold(not strange, f"unknown field {strange[:1]}")
+    kernels = ["kernel" in group for group in body["groups"]]
+    _hold(not any(kernels) if body["unchanged"] else all(kernels), "an unchanged score has no kernels, any other has")
+    flags = (body["unchanged"], body["fit"]["weighted"])
+    _hold(all(isinstance(flag, bool) for flag in flags), "'unchanged' and 'weighted' must be true or false")
+
+
+def _references_from_data(groups: list[dict[str, Any]]) -> tuple[Reference, ...]:
+    """The groups' references; none in files written before there were any."""
+    present = ["reference" in group for group in groups]
+    _hold(all(present) or not any(present), "all groups must have a reference, or none")
+    return tuple(_reference_from_data(group["reference"], group["name"]) for group in groups) if all(present) else ()
+
+
+def _reference_from_data(data: dict[str, Any], name: str) -> Reference:
+    def hold(condition: bool, rule: str) -> None:
+        _hold(condition, f"group '{name}', reference: {rule}")
+
+    edges = _floats(data["edges"], name)
+    counts = [_floats(data[label], name) for label in ("negatives", "positives")]
+    sizes, aucs = _floats(data["sizes"], name), _floats([data["auc"], data["fair_auc"]], name)
+    highest = _floats([data["highest"]], name)[0]
+    hold(len(edges) > 0 and all(len(part) == len(edges) for part in counts), "bins need one entry in every list")
+    hold(bool((np.diff(edges) > 0).all()) and highest >= edges[-1], "edges must rise, up to the highest score")
+    hold(all(bool((part >= 0).all()) and part.sum() > 0 for part in counts), "counts must not be negative, nor all 0")
+    hold(len(sizes) == 2 and bool((sizes > 0).all()), "sizes must be two numbers above 0")
+    hold(bool(((aucs >= 0) & (aucs <= 1)).all()), "an AUC must lie in [0, 1]")
+    return Reference(edges, float(highest), np.stack(counts, axis=1), sizes, float(aucs[0]), float(aucs[1]))
+
+
+def _scale_from_data(data: dict[str, Any], levels: int) -> Scale:
+    y, score = _floats(data["place"], "scale"), _floats(data["score"], "scale")
+    _hold(len(y) == len(score) >= 2, "the scale needs as many scores as places, two at least")
+    _hold(y[0] == 0 and y[-1] == levels and bool((np.diff(y) > 0).all()), "the scale's places must rise from 0 to n")
+    _hold(bool((np.diff(score) <= 0).all()), "the scale's scores must fall")
+    return Scale(y, score)
+
+
+def _kernel_from_data(data: dict[str, Any], levels: int, name: str) -> Kernel:
+    def hold(condition: bool, rule: str) -> None:
+        _hold(condition, f"group '{name}': {rule}")
+
+    table = np.zeros((len(data["table"]), levels))
+    for i, (first, *chances) in enumerate(data["table"]):
+        hold(first >= 0 and first + len(chances) <= levels, "a table row reaches beyond the levels")
+        table[i, first : first + len(chances)] = chances
+    hold(bool(np.isfinite(table).all() and (table >= 0).all()), "probabilities must be finite and not negative")
+    hold(bool((np.abs(table.sum(axis=1) - 1) <= SUM_TOLERANCE).all()), "table rows must sum to one")
+    kernel = Kernel(
+        thresholds=_floats(data["thresholds"], name),
+        ceiling=float(data["ceiling"]),
+        row=_ints(data["row"]),
+        table=table,
+        first=_ints(data["first"]),
+        last=_ints(data["last"]),
+        start=_floats(data["start"], name),
+        stop=_floats(data["stop"], name),
+        ordered=_flags(data["ordered"]),
+        transported=_flags(data["transported"]),
+    )
+    blocks = len(kernel.thresholds)
+    columns = (kernel.row, kernel.first, kernel.last, kernel.start, kernel.stop, kernel.ordered, kernel.transported)
+    hold(blocks > 0 and all(len(column) == blocks for column in columns), "blocks need one entry in every list")
+    hold(bool((np.diff(kernel.thresholds) < 0).all()), "thresholds must fall strictly")
+    hold(bool(np.isfinite(kernel.ceiling)) and kernel.ceiling >= kernel.thresholds[0], "the ceiling is too low")
+    hold(bool(((kernel.row >= 0) & (kernel.row < len(table))).all()), "a block names no row of the table")
+    hold(bool(((kernel.first >= -1) & (kernel.last >= kernel.first) & (kernel.last < levels)).all()), "levels are off")
+    hold(bool(((kernel.first < 0) == (kernel.last < 0)).all()), "a block has half a place")
+    places = np.concatenate((kernel.start, kernel.stop))
+    hold(bool(((places >= 0) & (places <= 1)).all()), "places inside a level must lie in [0, 1]")
+    inside = kernel.first == kernel.last
+    hold(bool((kernel.start <= kernel.stop)[inside].all()), "a block's place must not end before it begins")
+    hold(bool((inside & (kernel.first >= 0))[kernel.ordered].all()), "an ordered block must lie inside one level")
+    return kernel
+
+
+def _floats(values: Any, name: str) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    array = np.array(values, dtype=np.float64)
+    _hold(array.ndim == 1 and bool(np.isfinite(array).all()), f"'{name}' holds a number that is not finite")
+    return array
+
+
+def _ints(values: Any) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
+    _hold(all(type(value) is int for value in values), "a list of whole numbers holds something else")
+    return np.array(values, dtype=np.intp)
+
+
+def _flags(values: Any) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    _hold(all(value in (0, 1) for value in values), "a list of 0 and 1 holds something else")
+    return np.array(values, dtype=np.bool_)
+
+
+def _hold(condition: bool, rule: str) -> None:
+    if not condition:
+        raise ModelFileError(f"the model file breaks a rule: {rule}. Use the original file or refit.")

@@ -1,0 +1,1 @@
+"""Check new people against a fitted model."""

@@ -1,0 +1,332 @@
+"""Check new people against a fitted model: scores, groups and, with labels, the gap."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from fairroc.core.chain import FloatArray
+from fairroc.model.draw import generator_from_state
+from fairroc.model.model import FairModel
+from fairroc.model.reference import Reference
+from fairroc.monitoring.drift import Drift, DriftTest, GroupDrift, Shift, Status, UnknownGroup, psi_level
+from fairroc.monitoring.gap import GapNow, GroupAucs, gap_now
+from fairroc.options import check_bootstrap, check_confidence
+from fairroc.people.factorise import as_column
+from fairroc.people.rows import Columns, known_groups, read_columns
+from fairroc.stats.two_sample import (
+    absent_p_value,
+    holm,
+    largest_shift,
+    outside_p_value,
+    parts_p_value,
+    psi,
+    psi_bins,
+    psi_by_chance,
+    rows_to_see,
+    shares,
+    shift_p_value,
+    visible_shift,
+)
+from fairroc.text.findings import doubts, reasons
+
+__all__ = ["TELLING", "Watch", "check"]
+
+TELLING = 0.1
+"""A shift that carries a tenth of a group's people over some score: where it would not show, rows are too few."""
+
+NO_LABELS = "no labels came (y=, on the command line: --label)"
+
+CLASSES = {"scores": None, "negatives": 0, "positives": 1}
+
+Tested: TypeAlias = tuple[str, str | None, float]
+"""What a test looked at, the group, its p-value."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Watch:
+    """How to check, checked; a bootstrap draws from ``rng``."""
+
+    confidence: float
+    bootstrap: int
+    rng: np.random.Generator
+    on_unknown_group: str | None
+
+    @classmethod
+    def checked(
+        cls, *, confidence: Any = 0.95, bootstrap: Any = 1000, random_state: Any = 0, on_unknown_group: Any = None
+    ) -> Watch:
+        """From what a user passed."""
+        return cls(
+            confidence=check_confidence(confidence),
+            bootstrap=check_bootstrap(bootstrap),
+            rng=generator_from_state(random_state),
+            on_unknown_group=on_unknown_group,
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cells:
+    """Weight of people by bin and label, and the rows of equal weight that tell as much, by label."""
+
+    mass: FloatArray  # (bins, 2)
+    sizes: FloatArray  # (2,)
+
+    def of(self, label: int | None) -> FloatArray:
+        """(bins,) people of one label or of both, scaled to as many rows of equal weight as tell as much."""
+        if label is not None:
+            return np.asarray(shares(self.mass[:, label]) * self.sizes[label])
+        return np.asarray(shares(self.mass.sum(axis=1)) * joined_size(self.mass.sum(axis=0), self.sizes))
+
+    def labels(self) -> FloatArray:
+        """(2,) negatives and positives, on the scale of ``of(None)``."""
+        by_label = self.mass.sum(axis=0)
+        return np.asarray(shares(by_label) * joined_size(by_label, self.sizes))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Seen:
+    """One fitted group's new people beside the fitted ones."""
+
+    reference: Reference
+    fitted: Cells
+    new: Cells
+    rows: int
+    below: int
+    above: int
+
+    def sizes(self, label: int | None) -> tuple[float, float]:
+        """Of the fitted and of the new people, in rows of equal weight."""
+        return float(self.fitted.of(label).sum()), float(self.new.of(label).sum())
+
+
+def joined_size(mass: FloatArray, sizes: FloatArray) -> float:
+    """Rows of equal weight that tell as much as several parts, given the parts' weight and such rows."""
+    used = sizes > 0
+    return float(1.0 / (shares(mass)[used] ** 2 / sizes[used]).sum())
+
+
+def check(
+    model: FairModel, scores: Any, sensitive_features: Any, y: Any, sample_weight: Any, pos_label: Any, watch: Watch
+) -> Drift:
+    """Compare new people with the fitted ones. O(n log B) for B bins, and with labels what an audit takes."""
+    other = watch.on_unknown_group
+    known_groups(model.names, other)
+    people, labelled = _read(scores, sensitive_features, y, sample_weight, pos_label), y is not None
+    seen = _seen(model, people)
+    whole = _fitted_groups(model), _new_groups(model, people)
+    tests = [*_tests(seen, labelled), *_share_tests(model, *whole)]
+    now = GapNow(None, NO_LABELS, {})
+    if labelled:
+        now = gap_now(
+            model, people, confidence=watch.confidence, draws=watch.bootstrap, rng=watch.rng, treated_as=other
+        )
+    done = _judged(tests, 1.0 - watch.confidence)
+    rows = dict(zip(people.names, people.group_counts()[0].tolist(), strict=True))
+    groups = tuple(
+        _group(model, g, seen.get(name), rows.get(name, 0), done, now.aucs.get(name), watch.confidence, labelled)
+        for g, name in enumerate(model.names)
+    )
+    groups = _with_shares(groups, *whole)
+    unknown = tuple(UnknownGroup(name, count) for name, count in rows.items() if count and name not in model.names)
+    found = Drift(
+        rows=people.rows,
+        confidence=watch.confidence,
+        reasons=(),
+        doubts=(),
+        groups=groups,
+        unknown=unknown,
+        tests=done,
+        gap=now.check,
+        gap_reason=now.reason,
+    )
+    return replace(found, reasons=reasons(found, other), doubts=doubts(found, other, TELLING, labelled))
+
+
+def _read(scores: Any, sensitive_features: Any, y: Any, sample_weight: Any, pos_label: Any) -> Columns:
+    """New people of positive weight; without labels all count as negatives. A missing group is an unknown one."""
+    columns = read_columns(
+        scores,
+        np.zeros(len(as_column(scores, "scores")), dtype=np.int8) if y is None else y,
+        sensitive_features=sensitive_features,
+        sample_weight=sample_weight,
+        pos_label=pos_label if y is not None else None,
+        missing="group",
+        whole=False,
+    )
+    if columns.weights is None or columns.weights.min() > 0:
+        return columns
+    rows = np.flatnonzero(columns.weights > 0)
+    return replace(
+        columns,
+        scores=columns.scores[rows],
+        labels=columns.labels[rows],
+        groups=columns.groups[rows],
+        weights=columns.weights[rows],
+    )
+
+
+def _seen(model: FairModel, people: Columns) -> dict[str, Seen]:
+    """Fitted groups that have a reference and new people."""
+    found, sizes = {}, people.class_sizes()
+    for name, reference in zip(model.names, model.references, strict=False):
+        if name not in people.names:
+            continue
+        code = people.names.index(name)
+        rows = people.group_rows(code)
+        if not len(rows):
+            continue
+        scores, weights = people.scores[rows], None if people.weights is None else people.weights[rows]
+        mass = reference.count(scores, people.labels[rows].astype(np.intp), weights)
+        found[name] = Seen(
+            reference=reference,
+            fitted=Cells(reference.padded, reference.sizes),
+            new=Cells(mass, sizes[code]),
+            rows=len(rows),
+            below=int((scores < reference.edges[0]).sum()),
+            above=int((scores > reference.highest).sum()),
+        )
+    return found
+
+
+def _tests(seen: dict[str, Seen], labelled: bool) -> list[Tested]:
+    """Tests of every group, with their p-values."""
+    found: list[Tested] = []
+    for name, group in seen.items():
+        for what, label in CLASSES.items():
+            if _comparable(group, label, labelled):
+                distance, _ = largest_shift(group.fitted.of(label), group.new.of(label))
+                found.append((what, name, shift_p_value(distance, *group.sizes(label))))
+        fitted = group.sizes(None)[0]
+        found.append(("range", name, outside_p_value(group.below + group.above, group.rows, fitted)))
+        if labelled:
+            found.append(("labels", name, parts_p_value(group.fitted.labels(), group.new.labels())))
+    return found
+
+
+def _comparable(group: Seen, label: int | None, labelled: bool) -> bool:
+    """Whether there are new people of a label (None: of any)."""
+    return label is None or (labelled and group.new.sizes[label] > 0)
+
+
+def _share_tests(model: FairModel, fitted: FloatArray | None, new: FloatArray) -> list[Tested]:
+    """Whether fitted groups have the same shares of all people as at the fit, and whether one is missing."""
+    if fitted is None or not new.sum():
+        return []
+    absent = [
+        ("missing", name, absent_p_value(float(rows), float(fitted.sum()), float(new.sum())))
+        for name, rows, now in zip(model.names, fitted, new, strict=True)
+        if not now
+    ]
+    return [*absent, ("shares", None, parts_p_value(fitted, new))]
+
+
+def _fitted_groups(model: FairModel) -> FloatArray | None:
+    """(groups,) fitted people, as many as rows of equal weight that tell as much; None where that is not known."""
+    if not model.references:
+        rows = np.array([group.rows for group in model.groups], dtype=np.float64)
+        return None if model.record.weighted else rows
+    mass = np.array([reference.counts.sum(axis=0) for reference in model.references])
+    sizes = np.array([reference.sizes for reference in model.references])
+    return np.asarray(shares(mass.sum(axis=1)) * joined_size(mass.ravel(), sizes.ravel()))
+
+
+def _new_groups(model: FairModel, people: Columns) -> FloatArray:
+    """(groups,) new people of the fitted groups, on the same scale."""
+    weights = np.ones(people.rows) if people.weights is None else people.weights / people.weights.max()
+    mass = np.bincount(people.groups.astype(np.intp), weights, len(people.names))
+    squares = np.bincount(people.groups.astype(np.intp), weights**2, len(people.names))
+    place = [people.names.index(name) if name in people.names else -1 for name in model.names]
+    known = np.array([0.0 if i < 0 else mass[i] for i in place])
+    total = float(sum(squares[i] for i in place if i >= 0))
+    return np.asarray(known * (known.sum() / total)) if total else known
+
+
+def _judged(tests: Sequence[Tested], level: float) -> tuple[DriftTest, ...]:
+    adjusted = holm([p for *_, p in tests])
+    return tuple(DriftTest(*test, adjusted=p, found=p < level) for test, p in zip(tests, adjusted, strict=True))
+
+
+def _group(
+    model: FairModel,
+    g: int,
+    seen: Seen | None,
+    rows: int,
+    tests: Sequence[DriftTest],
+    aucs: GroupAucs | None,
+    confidence: float,
+    labelled: bool,
+) -> GroupDrift:
+    record, level = model.groups[g], (1.0 - confidence) / max(len(tests), 1)
+    found = GroupDrift(record.name, "not checked" if rows else "missing", rows, record.rows)
+    if aucs is not None:
+        found = replace(found, auc=aucs.auc, auc_interval=aucs.interval, fair_auc=aucs.fair_auc)
+    if model.references:
+        reference = model.references[g]
+        found = replace(
+            found,
+            lowest=float(reference.edges[0]),
+            highest=reference.highest,
+            fitted_positive_share=float(shares(reference.counts.sum(axis=0))[1]),
+            fitted_auc=reference.auc,
+            fitted_fair_auc=reference.fair_auc,
+        )
+    if seen is None:
+        return found
+    shifts = {
+        what: _shift(seen, label, level) if _comparable(seen, label, labelled) else None
+        for what, label in CLASSES.items()
+    }
+    moved = any(test.found and test.group == record.name for test in tests)
+    blind = visible_shift(level, *seen.sizes(None)) > TELLING
+    status: Status = "moved" if moved else ("too few rows" if blind else "steady")
+    return replace(
+        _stability(found, seen, confidence),
+        status=status,
+        rows_needed=rows_to_see(TELLING, level, seen.sizes(None)[0]) if blind else None,
+        scores=shifts["scores"],
+        negatives=shifts["negatives"],
+        positives=shifts["positives"],
+        below=seen.below,
+        above=seen.above,
+        outside_expected=seen.rows * 2.0 / (seen.sizes(None)[0] + 1.0),
+        positive_share=float(shares(seen.new.labels())[1]) if labelled else None,
+    )
+
+
+def _with_shares(groups: tuple[GroupDrift, ...], fitted: FloatArray | None, new: FloatArray) -> tuple[GroupDrift, ...]:
+    now = shares(new).tolist() if new.any() else [None] * len(groups)
+    before = [None] * len(groups) if fitted is None else shares(fitted).tolist()
+    return tuple(
+        replace(group, share=share, fitted_share=was) for group, share, was in zip(groups, now, before, strict=True)
+    )
+
+
+def _shift(seen: Seen, label: int | None, level: float) -> Shift:
+    fitted, new, edges = seen.fitted.of(label), seen.new.of(label), seen.reference.edges
+    distance, border = largest_shift(fitted, new)
+    above = border > len(edges)
+    return Shift(
+        distance=distance,
+        score=seen.reference.highest if above else float(edges[border - 1]),
+        above=above,
+        share=float(new[border:].sum() / new.sum()),
+        fitted_share=float(fitted[border:].sum() / fitted.sum()),
+        visible=visible_shift(level, *seen.sizes(label)),
+    )
+
+
+def _stability(found: GroupDrift, seen: Seen, confidence: float) -> GroupDrift:
+    """With the population stability index over coarse bins; people outside the fitted range count to the nearest."""
+    fitted = seen.fitted.of(None)[1:-1]
+    new = seen.new.of(None)
+    inside = new[1:-1].copy()
+    inside[0] += new[0]
+    inside[-1] += new[-1]
+    coarse = psi_bins(fitted)
+    index = psi(*(np.bincount(coarse, part).astype(np.float64) for part in (fitted, inside)))
+    expected, limit = psi_by_chance(int(coarse.max()) + 1, *seen.sizes(None), confidence)
+    return replace(found, psi=index, psi_level=psi_level(index), psi_expected=expected, psi_limit=limit)

@@ -1,0 +1,174 @@
+"""What a check of new people against a fitted model found: frozen results, as plain data."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, TypeAlias
+
+from fairroc.auditing.findings import GapInterval, Interval
+from fairroc.core.chain import Norm
+
+__all__ = ["Drift", "DriftTest", "GapCheck", "GroupDrift", "Shift", "UnknownGroup"]
+
+Status: TypeAlias = Literal["moved", "steady", "too few rows", "missing", "not checked"]
+Answer: TypeAlias = Literal["within", "unclear", "outside"]
+
+PSI_LEVELS = ((0.1, "small"), (0.25, "moderate"))
+"""Customary words for the population stability index: small below 0.1, moderate below 0.25, else large."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shift:
+    """How far some people's scores moved: the largest change of the share who reach a score.
+
+    Attributes
+    ----------
+    distance : that change (Kolmogorov and Smirnov's distance), over the borders of the model's bins.
+    score : where it is: ``score >= score``, or ``score > score`` if ``above`` (beyond the highest fitted score).
+    share, fitted_share : of people who reach it, now and at the fit.
+    visible : the smallest distance that so many rows can show.
+    """
+
+    distance: float
+    score: float
+    above: bool
+    share: float
+    fitted_share: float
+    visible: float
+
+
+@dataclass(frozen=True, slots=True)
+class GroupDrift:
+    """One fitted group among the new people. What could not be measured is None.
+
+    Attributes
+    ----------
+    status : "moved": some test of the group found something; "steady": none did; "too few rows": none did, but a
+        shift of a tenth of the people would not show; "missing": no new rows; "not checked": no reference.
+    rows_needed : with too few rows, how many would show a shift of a tenth; None: the fit itself has too few.
+    share, fitted_share : the group's share of all people of fitted groups.
+    scores, negatives, positives : shift of the scores of all the group's people, and by label.
+    psi, psi_level : population stability index and the customary word for it.
+    psi_expected, psi_limit : mean of the index if nothing moved, and what it then stays below with the confidence.
+    lowest, highest : fitted score range; ``below`` and ``above`` it lie so many new rows, ``outside_expected`` of them
+        are to be expected.
+    positive_share, fitted_positive_share : share of positives.
+    auc, auc_interval, fitted_auc : of the original score.
+    fair_auc, fitted_fair_auc : of the fair score, in expectation over the draw.
+    """
+
+    group: str
+    status: Status
+    rows: int
+    fitted_rows: int
+    rows_needed: int | None = None
+    share: float | None = None
+    fitted_share: float | None = None
+    scores: Shift | None = None
+    negatives: Shift | None = None
+    positives: Shift | None = None
+    psi: float | None = None
+    psi_level: str | None = None
+    psi_expected: float | None = None
+    psi_limit: float | None = None
+    lowest: float | None = None
+    highest: float | None = None
+    below: int | None = None
+    above: int | None = None
+    outside_expected: float | None = None
+    positive_share: float | None = None
+    fitted_positive_share: float | None = None
+    auc: float | None = None
+    auc_interval: Interval | None = None
+    fitted_auc: float | None = None
+    fair_auc: float | None = None
+    fitted_fair_auc: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DriftTest:
+    """One test; ``adjusted`` is its p-value after Holm's correction for all tests of the check.
+
+    ``what`` is "scores", "negatives", "positives", "range", "labels", "missing" (of a group) or "shares" (of all).
+    """
+
+    what: str
+    group: str | None
+    p_value: float
+    adjusted: float
+    found: bool
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownGroup:
+    """A group that the model was not fitted to, and its new rows."""
+
+    group: str
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class GapCheck:
+    """The gap of the fair score among new people with labels, in expectation over the draw.
+
+    Attributes
+    ----------
+    answer : "within": the whole interval is; "outside": none of it is; "unclear": it holds epsilon.
+    resolution : how far ``gap`` may be off because neighbouring scores were merged; 0 unless there are very many.
+    interval, method : where the gap of the people that the rows stand for lies, and which of the two decided.
+    groups : those measured; others lack rows of a label or are unknown.
+    rows_needed : where unclear, about how many rows would show a gap of half epsilon to be within it.
+    auc, auc_before : of all these people, for the fair and for the original score.
+    """
+
+    gap: float
+    pair: tuple[str, str]
+    epsilon: float
+    norm: Norm
+    answer: Answer
+    method: str
+    interval: GapInterval
+    resolution: float
+    rows: int
+    rows_needed: int | None
+    groups: tuple[str, ...]
+    auc: float
+    auc_before: float
+
+
+@dataclass(frozen=True, slots=True)
+class Drift:
+    """Whether new people are still like those a model was fitted to.
+
+    Attributes
+    ----------
+    reasons : every finding, in words; none: nothing was found.
+    doubts : what could not be checked or told, and why, in words.
+    rows : new rows, those of unknown groups included.
+    confidence : if nothing moved, all ``tests`` together find something with probability 1 - confidence at most.
+    gap, gap_reason : with labels, the gap; or why it was not measured.
+    """
+
+    rows: int
+    confidence: float
+    reasons: tuple[str, ...]
+    doubts: tuple[str, ...]
+    groups: tuple[GroupDrift, ...]
+    unknown: tuple[UnknownGroup, ...]
+    tests: tuple[DriftTest, ...]
+    gap: GapCheck | None
+    gap_reason: str | None
+
+    @property
+    def drifted(self) -> bool:
+        """Whether anything was found."""
+        return bool(self.reasons)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, ready for JSON."""
+        return {"drifted": self.drifted, **asdict(self)}
+
+
+def psi_level(psi: float) -> str:
+    """The customary word for an index."""
+    return next((word for limit, word in PSI_LEVELS if psi < limit), "large")

@@ -1,0 +1,1 @@
+"""The door: rows, counts, files, frames and tensors become checked people."""

@@ -1,0 +1,514 @@
+"""Counts of people by group, label and score: all that a fit or an audit needs to know about rows.
+
+Counts of parts of a table add up to the counts of the whole, in any order. Scores may be cut to bins whose edges are
+the same everywhere; what that costs is known and stated.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from numbers import Integral
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairroc.core.chain import BoolArray, FloatArray, freeze
+from fairroc.core.doubles import ranks, with_ranks
+from fairroc.errors import DataError
+from fairroc.options import Missing
+from fairroc.people.gridcount import MOST_CELLS, RankBins, edge_counts, grid_counts
+from fairroc.people.rows import Columns, TableColumns, both_labels, read_columns, read_counts
+from fairroc.people.sorting import packing, sorted_rows
+from fairroc.people.tensors import is_tensor
+from fairroc.tables.files import check_writable, read_table, write_table
+
+__all__ = ["LEAST_BITS", "MOST_BITS", "CountArray", "ScoreCounts", "bin_edges", "is_saved"]
+
+CountArray: TypeAlias = NDArray[Any]
+
+LEAST_BITS, MOST_BITS = 12, 63
+"""Bits of a bin: the sign and the exponent at least, so that a bin's lower edge is a finite number."""
+
+FORMAT, VERSION = "fairroc-counts", 1
+SUFFIXES = (".parquet", ".pq", ".arrow", ".feather", ".ipc")
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreCounts:
+    """People counted by group, label and score. Mergeable, serialisable, and as large as there are distinct scores.
+
+    A part of a table may lack labels or groups: only a fit or an audit asks for both labels in two groups or more.
+
+    Attributes
+    ----------
+    names : the groups, sorted.
+    scores : for every group its distinct scores, rising. In bins: their lower edges.
+    negatives, positives : for every group and score the number of people (int64), or their weight (float64).
+    weighted : whether these are weights; every cell of a group, label and score then counts as one weighted row.
+    bits : None: the scores are exact. Else people of one bin count as tied at its lower edge, and the bin is the first
+        so many bits of the score's 64-bit rank among all doubles: edges are fixed and never depend on the data.
+    spread : for every group and bin, whether it may hold scores other than its edge; None: not known, so every one may.
+    """
+
+    names: tuple[str, ...]
+    scores: tuple[FloatArray, ...]
+    negatives: tuple[CountArray, ...]
+    positives: tuple[CountArray, ...]
+    weighted: bool = False
+    bits: int | None = None
+    spread: tuple[BoolArray, ...] | None = None
+
+    def __post_init__(self) -> None:
+        freeze(*self.scores, *self.negatives, *self.positives, *(self.spread or ()))
+
+    # -- where counts come from --------------------------------------------------------------------------------------
+
+    @classmethod
+    def from_rows(
+        cls,
+        scores: Any,
+        y: Any,
+        *,
+        sensitive_features: Any,
+        sample_weight: Any = None,
+        pos_label: Any = None,
+        missing: Missing = "error",
+        bits: int | None = None,
+    ) -> ScoreCounts:
+        """Count rows, all or a part of a table; the parameters are those of `FairROC` and its ``fit``.
+
+        With ``bits`` the same as ``binned(bits)`` of the exact counts, but nothing is sorted: many times as fast.
+        Torch tensors are counted on their device, see ``docs/tensors.md``.
+
+        >>> counts = ScoreCounts.from_rows([0.5, 0.5, 0.9], [0, 1, 1], sensitive_features=["a", "a", "b"])
+        >>> counts.names, counts.scores[0].tolist(), counts.negatives[0].tolist(), counts.positives[0].tolist()
+        (('a', 'b'), [0.5], [1], [1])
+        """
+        if bits is not None:
+            _check_bits(bits)
+        if is_tensor(scores):
+            return cls._from_tensors(scores, y, sensitive_features, sample_weight, pos_label, missing, bits)
+        columns = read_columns(
+            scores,
+            y,
+            sensitive_features=sensitive_features,
+            sample_weight=sample_weight,
+            pos_label=pos_label,
+            missing=missing,
+            whole=False,
+        )
+        return cls.from_columns(columns, bits)
+
+    @classmethod
+    def _from_tensors(
+        cls, scores: Any, y: Any, features: Any, weight: Any, pos_label: Any, missing: Missing, bits: int | None
+    ) -> ScoreCounts:
+        """Count tensors where they are; those on the host by numpy, in the same memory."""
+        from fairroc.people import tensor_counts as counting
+        from fairroc.people import tensor_door as door
+        from fairroc.people.tensors import GroupCodes
+
+        on_host = scores.device.type == "cpu"
+        if on_host and not isinstance(features, GroupCodes):
+            return cls.from_rows(
+                door.host_array(scores, "scores"),
+                door.host_array(y, "y") if is_tensor(y) else y,
+                sensitive_features=door.host_features(features),
+                sample_weight=door.host_array(weight, "sample_weight") if is_tensor(weight) else weight,
+                pos_label=pos_label,
+                missing=missing,
+                bits=bits,
+            )
+        if weight is not None:
+            raise DataError(
+                "sample_weight must be left out with GroupCodes and for rows counted on a device: sums of weights "
+                "would depend on it. Pass scores.cpu() and the weights and groups of the rows on the host."
+            )
+        rows = door.read_rows(scores, y, features, pos_label, missing)
+        if on_host:
+            both, groups = (part.numpy() for part in (rows.labels, rows.groups))
+            return cls.from_columns(Columns(rows.scores.numpy(), both, groups, rows.names, None), bits)
+        if bits is None:
+            return _made(rows.names, [(*cells, None) for cells in counting.exact_cells(rows)], False, None)
+        binned = counting.binned_cells(rows, int(bits))
+        return _made(rows.names, [(*cells, spread) for cells, spread in binned], False, int(bits))
+
+    @classmethod
+    def from_columns(cls, columns: Columns, bits: int | None = None) -> ScoreCounts:
+        """Count checked columns. O(n) for most scores and for bins, O(n log n) at worst."""
+        if bits is not None:
+            return _counted_in_bins(columns, int(bits)) or cls.from_columns(columns).binned(bits)
+        pack = None if columns.weighted else packing(columns.scores)
+        if pack is None:
+            mass = np.ones(columns.rows, dtype=np.int64) if columns.weights is None else columns.weights
+            return cls.from_cells(
+                columns.names, columns.groups, columns.labels, columns.scores, mass, weighted=columns.weighted
+            )
+        parts = []
+        for rows in sorted_rows(columns.scores, columns.labels, columns.groups, len(columns.names), pack):
+            keys = rows >> 1
+            first = np.flatnonzero(np.concatenate((np.ones(min(1, len(keys)), dtype=np.bool_), keys[1:] != keys[:-1])))
+            positive = np.add.reduceat(rows & 1, first) if len(first) else np.zeros(0, dtype=np.int64)
+            parts.append((pack.scores(keys[first]), np.diff(first, append=len(rows)) - positive, positive))
+        values, negative, positive = zip(*parts, strict=True)
+        return cls(columns.names, values, negative, positive)
+
+    @classmethod
+    def from_table(
+        cls, scores: Any, positives: Any, negatives: Any, *, sensitive_features: Any, missing: Missing = "error"
+    ) -> ScoreCounts:
+        """Counts from a table that is aggregated already: so many positives and negatives with each score and group.
+
+        Rows of the same score and group are added up. Whole numbers are counts of people; if any is fractional, all are
+        weights, and a warning says so.
+
+        >>> table = ScoreCounts.from_table([1, 2, 2], [0, 5, 1], [7, 2, 0], sensitive_features=["a", "a", "a"])
+        >>> table.scores[0].tolist(), table.negatives[0].tolist(), table.positives[0].tolist(), table.rows
+        ([1.0, 2.0], [7, 2], [0, 6], 15)
+        """
+        return cls.from_counted(
+            read_counts(scores, positives, negatives, sensitive_features=sensitive_features, missing=missing)
+        )
+
+    @classmethod
+    def from_counted(cls, table: TableColumns) -> ScoreCounts:
+        """Counts from the checked columns of an aggregated table."""
+        weighted = table.negatives.dtype.kind == "f"
+        parts = [
+            _cells(table.scores[rows], table.negatives[rows], table.positives[rows])
+            for rows in _by_group(table.groups, len(table.names))
+        ]
+        return _made(table.names, parts, weighted, None)
+
+    @classmethod
+    def from_cells(
+        cls,
+        names: Sequence[str],
+        groups: NDArray[Any],
+        labels: NDArray[Any],
+        scores: FloatArray,
+        counts: CountArray,
+        *,
+        weighted: bool = False,
+        bits: int | None = None,
+    ) -> ScoreCounts:
+        """Counts of (group code, label, score) cells in any order, equal ones added up; arrays are trusted.
+
+        With ``bits`` the scores are lower edges of such bins already, and what is in a bin is not known.
+        """
+        truth, by_group = np.asarray(labels).astype(np.bool_), _by_group(np.asarray(groups), len(names))
+        mass = np.asarray(counts, dtype=np.float64 if weighted else np.int64)
+        scores = np.asarray(scores, dtype=np.float64)
+        order = sorted(range(len(names)), key=lambda g: names[g])
+        parts = []
+        for g in order:
+            rows = by_group[g]
+            hit, part = truth[rows], mass[rows]
+            parts.append(_cells(scores[rows], np.where(hit, 0, part), np.where(hit, part, 0)))
+        return _made([names[g] for g in order], parts, weighted, bits)
+
+    # -- what they say -----------------------------------------------------------------------------------------------
+
+    @cached_property
+    def rows(self) -> int:
+        """Number of people; of weighted counts: number of cells."""
+        return int(self._classes.sum())
+
+    @cached_property
+    def error(self) -> float:
+        """How far any group's FPR or TPR at any threshold can be off because of bins; 0.0 for exact scores.
+
+        At a threshold inside a bin those of its people count as rejected who are not: rates are never too high, and too
+        low by no more than the bin's share of the class.
+        """
+        if self.bits is None:
+            return 0.0
+        found = 0.0
+        for g in range(len(self.names)):
+            within = slice(None) if self.spread is None else self.spread[g]
+            for part in (self.negatives[g], self.positives[g]):
+                largest = part[within].max(initial=0)
+                found = max(found, float(largest / part.sum()) if largest > 0 else 0.0)
+        return found
+
+    @property
+    def score_range(self) -> tuple[float, float]:
+        """Lowest and highest score."""
+        ends = [(float(part[0]), float(part[-1])) for part in self.scores if len(part)]
+        return min(low for low, _ in ends), max(high for _, high in ends)
+
+    def group_counts(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """People and positives of every group; of weighted counts: cells."""
+        return self._classes.sum(axis=1), self._classes[:, 1]
+
+    def class_rows(self) -> NDArray[np.intp]:
+        """(groups, 2) number of people by group and label; of weighted counts: cells of positive weight."""
+        return self._classes
+
+    def class_sizes(self) -> FloatArray:
+        """(groups, 2) people of equal weight that tell as much (Kish): the people themselves without weights."""
+        if not self.weighted:
+            return self._classes.astype(np.float64)
+        both = [part / max(part.max(initial=0.0), np.finfo(float).tiny) for part in self._parts]
+        sizes = [part.sum() ** 2 / max((part**2).sum(), np.finfo(float).tiny) for part in both]
+        return np.array(sizes, dtype=np.float64).reshape(-1, 2)
+
+    def class_people(self) -> FloatArray:
+        """The same: weighted counts have fractions, or they would be counts."""
+        return self.class_sizes()
+
+    @property
+    def _parts(self) -> list[CountArray]:
+        """Negatives and positives of the first group, of the second and so on."""
+        return [part for pair in zip(self.negatives, self.positives, strict=True) for part in pair]
+
+    @cached_property
+    def _classes(self) -> NDArray[np.intp]:
+        total = np.count_nonzero if self.weighted else np.sum
+        return np.array([total(part) for part in self._parts], dtype=np.intp).reshape(-1, 2)
+
+    def cells(self, g: int) -> tuple[FloatArray, BoolArray, CountArray]:
+        """Scores, labels and counts of one group's cells, each label by itself."""
+        parts = [(label, part, np.flatnonzero(part > 0)) for label, part in enumerate(self._parts[2 * g : 2 * g + 2])]
+        scores = np.concatenate([self.scores[g][at] for _, _, at in parts])
+        labels = np.concatenate([np.full(len(at), bool(label)) for label, _, at in parts])
+        return scores, labels, np.concatenate([part[at] for _, part, at in parts])
+
+    def top(self, g: int) -> float:
+        """What no score of one group exceeds: its highest score, or the upper end of its highest bin."""
+        return float(self.scores[g][-1] if not self._spread(g)[-1] else _bin_ends(self.scores[g][-1:], self.bits)[0])
+
+    def complete(self) -> ScoreCounts:
+        """Themselves, if they can be fitted or audited: two groups or more, each with people of both labels."""
+        if not self.names:
+            raise DataError("counts must hold people of two groups or more, and these hold nobody.")
+        both_labels(self)
+        return self
+
+    # -- what becomes of them ----------------------------------------------------------------------------------------
+
+    def merge(self, *others: ScoreCounts) -> ScoreCounts:
+        """All of them together. Whole counts add up exactly, in any order; weights do up to rounding.
+
+        Where some are in bins, all are cut to the coarsest of these; where some are weights, all are.
+        """
+        parts = (self, *others)
+        bits = min((part.bits for part in parts if part.bits is not None), default=None)
+        if bits is not None:
+            parts = tuple(part.binned(bits) for part in parts)
+        names = sorted({name for part in parts for name in part.names})
+        return _made(names, [_together(parts, name) for name in names], any(part.weighted for part in parts), bits)
+
+    def __add__(self, other: ScoreCounts) -> ScoreCounts:
+        return self.merge(other) if isinstance(other, ScoreCounts) else NotImplemented
+
+    def binned(self, bits: int) -> ScoreCounts:
+        """Cut to bins of so many bits, 12 to 63: 12 tell powers of two apart, each more halves the bins' width.
+
+        Cutting twice is cutting to the coarser at once, and it does not matter whether one merges before or after.
+        """
+        _check_bits(bits)
+        if self.bits is not None and self.bits <= bits:
+            return self
+        parts = []
+        for g, scores in enumerate(self.scores):
+            edges = bin_edges(scores, int(bits))
+            parts.append(_cells(edges, self.negatives[g], self.positives[g], (edges != scores) | self._spread(g)))
+        return _made(self.names, parts, self.weighted, int(bits))
+
+    def recounted(
+        self,
+        scores: Sequence[FloatArray] | None = None,
+        negatives: Sequence[CountArray] | None = None,
+        positives: Sequence[CountArray] | None = None,
+    ) -> ScoreCounts:
+        """Themselves with other scores or counts of every cell; equal scores are added up, cells of nobody left out."""
+        groups = zip(scores or self.scores, negatives or self.negatives, positives or self.positives, strict=True)
+        parts = [_cells(*cells, self._spread(g)) for g, cells in enumerate(groups)]
+        return _made(self.names, parts, self.weighted, self.bits)
+
+    def _spread(self, g: int) -> BoolArray:
+        if self.spread is not None:
+            return self.spread[g]
+        return np.full(len(self.scores[g]), self.bits is not None)
+
+    # -- files -------------------------------------------------------------------------------------------------------
+
+    def to_arrow(self) -> Any:
+        """A ``pyarrow.Table`` with the columns group, score, negatives and positives (of bins also spread)."""
+        import pyarrow as pa
+
+        codes = np.repeat(np.arange(len(self.names), dtype=np.int32), [len(part) for part in self.scores])
+        kind = np.float64 if self.weighted else np.int64
+        columns = {
+            "group": pa.DictionaryArray.from_arrays(pa.array(codes), pa.array(self.names, pa.string())),
+            "score": pa.array(_joined(self.scores, np.float64)),
+            "negatives": pa.array(_joined(self.negatives, kind)),
+            "positives": pa.array(_joined(self.positives, kind)),
+        }
+        if self.bits is not None:
+            columns["spread"] = pa.array(_joined([self._spread(g) for g in range(len(self.names))], np.bool_))
+        about = {"version": VERSION, "names": self.names, "weighted": self.weighted, "bits": self.bits}
+        return pa.table(columns).replace_schema_metadata({FORMAT: json.dumps(about)})
+
+    @classmethod
+    def from_arrow(cls, table: Any) -> ScoreCounts:
+        """Counts from a table that `to_arrow` made, in any row order."""
+        names, weighted, bits = _about(table)
+        numbers = "f" if weighted else "iu"
+        kinds = {"score": "f", "negatives": numbers, "positives": numbers} | ({"spread": "b"} if bits else {})
+        columns = [_read_numbers(table, name, kind) for name, kind in kinds.items()]
+        if any((part < 0).any() for part in columns[1:3]):
+            raise DataError("the counts hold a negative number of people; use the original file.")
+        rows = _by_group(_read_groups(table, names), len(names))
+        return _made(names, [_cells(*(column[part] for column in columns)) for part in rows], weighted, bits)
+
+    def save(self, path: str | Path) -> None:
+        """Write one Parquet or Arrow file, whole or not at all."""
+        check_writable(path, SUFFIXES)
+        write_table(self.to_arrow(), path)
+
+    @classmethod
+    def load(cls, path: str | Path) -> ScoreCounts:
+        """Read what `save` wrote."""
+        check = str(path).lower()
+        if not check.endswith(SUFFIXES):
+            raise DataError(f"a file of counts must end in one of {', '.join(SUFFIXES)}, got '{path}'; see save.")
+        try:
+            return cls.from_arrow(read_table(path))
+        except DataError as error:
+            raise DataError(f"'{path}': {error}") from None
+
+
+def _check_bits(bits: Any) -> None:
+    if not isinstance(bits, Integral) or isinstance(bits, bool) or not LEAST_BITS <= int(bits) <= MOST_BITS:
+        raise DataError(f"bits must be a whole number from {LEAST_BITS} to {MOST_BITS}; {bits!r} came.")
+
+
+def _counted_in_bins(columns: Columns, bits: int) -> ScoreCounts | None:
+    """Counts in bins without sorting; None where weights or too many bins stand against it."""
+    bins, count = RankBins.over(*columns.score_range, bits), len(columns.names)
+    if columns.weighted or 2 * count * bins.size > MOST_CELLS:
+        return None
+    both = grid_counts(columns.scores, columns.labels, columns.groups, count, bins, bins.size)
+    spread = both.sum(axis=1) > edge_counts(columns.scores, columns.groups, count, bins)
+    edges, parts = bins.edges(), []
+    for (negatives, positives), wide in zip(both, spread, strict=True):
+        used = np.flatnonzero(negatives + positives)
+        parts.append((edges[used], negatives[used], positives[used], wide[used]))
+    return _made(columns.names, parts, False, bits)
+
+
+def is_saved(table: Any) -> bool:
+    """Whether a ``pyarrow.Table`` says that it holds counts which `ScoreCounts.to_arrow` wrote."""
+    return FORMAT.encode() in (table.schema.metadata or {})
+
+
+def bin_edges(scores: FloatArray, bits: int) -> FloatArray:
+    """Lower edge of every score's bin: the smallest double whose rank among all doubles has the same first bits.
+
+    >>> bin_edges(np.array([0.3, 0.75, -0.3]), 12).tolist()
+    [0.25, 0.5, -0.49999999999999994]
+    """
+    drop = np.uint64(64 - bits)
+    return with_ranks((ranks(scores + 0.0) >> drop) << drop)
+
+
+def _bin_ends(edges: FloatArray, bits: int | None) -> FloatArray:
+    """The largest double of every bin."""
+    return edges if bits is None else with_ranks(ranks(edges + 0.0) | np.uint64((1 << (64 - bits)) - 1))
+
+
+_Part: TypeAlias = tuple[FloatArray, CountArray, CountArray, BoolArray | None]
+
+
+def _by_group(groups: NDArray[Any], count: int) -> list[NDArray[np.intp]]:
+    """Positions of the rows of each group, rising."""
+    ends = np.cumsum(np.bincount(groups, minlength=count))
+    return np.split(np.argsort(groups, kind="stable"), ends[:-1])
+
+
+def _cells(scores: FloatArray, negatives: CountArray, positives: CountArray, spread: BoolArray | None = None) -> _Part:
+    """Rising distinct scores with what is counted at each; cells of nobody are left out."""
+    kept = np.flatnonzero((negatives > 0) | (positives > 0))
+    order = kept[np.argsort(scores[kept], kind="stable")]
+    ordered = scores[order] + 0.0
+    first = np.flatnonzero(np.diff(ordered, prepend=-np.inf) > 0)
+    if not len(first):
+        return ordered, negatives[:0].copy(), positives[:0].copy(), None if spread is None else spread[:0].copy()
+    negative, positive = (np.add.reduceat(part[order], first) for part in (negatives, positives))
+    wide = None if spread is None else np.logical_or.reduceat(spread[order], first)
+    return ordered[first], negative, positive, wide
+
+
+def _made(names: Iterable[str], parts: Sequence[_Part], weighted: bool, bits: int | None) -> ScoreCounts:
+    """Counts of groups from what is counted in each."""
+    kind: type = np.float64 if weighted else np.int64
+    known = all(part[3] is not None for part in parts)
+    return ScoreCounts(
+        tuple(names),
+        tuple(part[0] for part in parts),
+        tuple(part[1].astype(kind, copy=False) for part in parts),
+        tuple(part[2].astype(kind, copy=False) for part in parts),
+        weighted,
+        bits,
+        tuple(part[3] for part in parts if part[3] is not None) if bits is not None and known else None,
+    )
+
+
+def _together(parts: Sequence[ScoreCounts], name: str) -> _Part:
+    """One group's cells of several counts."""
+    found = [(part, part.names.index(name)) for part in parts if name in part.names]
+    scores = np.concatenate([part.scores[g] for part, g in found])
+    negatives = np.concatenate([part.negatives[g] for part, g in found])
+    positives = np.concatenate([part.positives[g] for part, g in found])
+    return _cells(scores, negatives, positives, np.concatenate([part._spread(g) for part, g in found]))
+
+
+def _joined(parts: Sequence[NDArray[Any]], kind: type) -> NDArray[Any]:
+    return np.concatenate([np.zeros(0, dtype=kind), *parts]).astype(kind, copy=False)
+
+
+def _about(table: Any) -> tuple[tuple[str, ...], bool, int | None]:
+    """Groups, whether weighted, and bits, from the table's metadata."""
+    try:
+        about = json.loads((table.schema.metadata or {})[FORMAT.encode()])
+        version, names, weighted, bits = about["version"], about["names"], about["weighted"], about["bits"]
+    except (KeyError, TypeError, ValueError):
+        raise DataError(
+            f"counts must carry their {FORMAT!r} metadata, and this table has none that can be read. Pass what "
+            "ScoreCounts.save or to_arrow made, or a plain table to ScoreCounts.from_table."
+        ) from None
+    if version != VERSION:
+        raise DataError(f"this fairroc reads counts of version {VERSION}; these have version {version!r}. Update it.")
+    right = isinstance(weighted, bool) and (bits is None or (type(bits) is int and LEAST_BITS <= bits <= MOST_BITS))
+    if not right or names != sorted(set(names)):
+        raise DataError("the counts' metadata is damaged; use the original file.")
+    return tuple(names), weighted, bits
+
+
+def _read_numbers(table: Any, name: str, kind: str) -> NDArray[Any]:
+    """A column without missing values, of a kind of numpy's letters."""
+    if name not in table.column_names or table.column(name).null_count:
+        raise DataError(f"counts must have a column {name!r} without missing values; use the original file.")
+    found: NDArray[Any] = table.column(name).to_numpy()
+    if found.dtype.kind not in kind or not np.isfinite(found).all():
+        raise DataError(f"the column {name!r} of counts holds something that cannot be counted; use the original file.")
+    return found
+
+
+def _read_groups(table: Any, names: Sequence[str]) -> NDArray[np.intp]:
+    """Codes of the column of groups."""
+    if "group" not in table.column_names or table.column("group").null_count:
+        raise DataError("counts must have a column 'group' without missing values; use the original file.")
+    coded = table.column("group").cast("string").combine_chunks().dictionary_encode()
+    code, found = {name: g for g, name in enumerate(names)}, coded.dictionary.to_pylist()
+    if not set(found) <= set(code):
+        raise DataError("the counts name a group that their own list of groups lacks; use the original file.")
+    codes: NDArray[np.intp] = np.array([code[name] for name in found], dtype=np.intp)[np.asarray(coded.indices)]
+    return codes

@@ -1,0 +1,569 @@
+"""The door in: lists, arrays, series or frames become checked, read-only numpy columns.
+
+Every check of values lives here; the code behind this door trusts what comes out. Rows are matched by
+position, an index of a pandas object is ignored. Groups become text: 1, 1.0 and "1" name the same group.
+Values that are equal in Python, such as True and 1, are one value where one column of objects mixes them.
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Iterable, Sequence, Sized
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cached_property
+from numbers import Real
+from typing import Any, NamedTuple, NoReturn, Protocol, TypeAlias
+
+import narwhals as nw
+import numpy as np
+from narwhals.exceptions import DuplicateError
+from numpy.typing import NDArray
+
+from fairroc.errors import DataError, SmallGroupWarning, UnknownGroupError, warn_user
+from fairroc.options import Missing, check_missing
+from fairroc.people.factorise import (
+    MISSING_GROUP,
+    Column,
+    IntArray,
+    as_column,
+    as_text,
+    code_dtype,
+    count_codes,
+    frozen,
+    group_codes,
+    no_value,
+    present_values,
+    recode,
+    sensitive_columns,
+)
+
+__all__ = [
+    "MISSING_GROUP",
+    "SMALL_CLASS",
+    "Columns",
+    "ScoreColumns",
+    "TableColumns",
+    "TakenColumns",
+    "both_labels",
+    "checked_scores",
+    "checked_weights",
+    "known_groups",
+    "one_label",
+    "positive_labels",
+    "read_columns",
+    "read_counts",
+    "read_scores",
+    "refuse_extremes",
+    "refuse_tiny_groups",
+    "require_columns",
+    "require_distinct",
+    "same_length",
+    "take_columns",
+    "unknown_groups",
+    "warn_small_groups",
+]
+
+FloatArray: TypeAlias = NDArray[np.float64]
+BoolArray: TypeAlias = NDArray[np.bool_]
+
+SMALL_CLASS = 50  # fewer rows of a class leave its rate uncertain by ±0.19 and more
+LARGEST = 1e307  # beyond it the difference of two scores could overflow
+MOST_PEOPLE = 2**48  # sums and products with the points of a curve stay exact
+SHOWN = 5  # as many offenders are named in a message
+NO_MISSING_GROUP = (
+    "the model has no group for missing values: fill the group in, or refit with missing='group' "
+    "(on the command line: --missing group)"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """Scores, labels and groups of n rows, checked; every group holds both labels with positive weight."""
+
+    scores: FloatArray  # (n,) finite
+    labels: BoolArray  # (n,) True = positive
+    groups: IntArray  # (n,) codes into names, in the smallest signed dtype that holds them
+    names: tuple[str, ...]  # sorted, every one present
+    weights: FloatArray | None  # (n,) finite, >= 0
+
+    @property
+    def rows(self) -> int:
+        """Number of rows n."""
+        return len(self.scores)
+
+    @property
+    def weighted(self) -> bool:
+        """Whether rows have weights."""
+        return self.weights is not None
+
+    @property
+    def score_range(self) -> tuple[float, float]:
+        """Lowest and highest score; O(n)."""
+        return float(self.scores.min()), float(self.scores.max())
+
+    def group_rows(self, group: int) -> NDArray[np.intp]:
+        """Positions of the rows of group number ``group``, ascending."""
+        return np.flatnonzero(self.groups == group)
+
+    def group_counts(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Rows and positives of every group, whatever their weight."""
+        return self._cells.sum(axis=1), self._cells[:, 1]
+
+    def class_rows(self) -> NDArray[np.intp]:
+        """(groups, 2) number of rows with positive weight, by group and label; O(n)."""
+        if self.weights is None:
+            return self._cells
+        used = self.weights > 0
+        return _count_cells(self.groups[used], self.labels[used], len(self.names))
+
+    def class_sizes(self) -> FloatArray:
+        """(groups, 2) rows of equal weight that tell as much (Kish): the rows themselves without weights; O(n)."""
+        if self.weights is None:
+            return self._cells.astype(np.float64)
+        cell, part = 2 * self.groups.astype(np.intp) + self.labels, self.weights / self.weights.max()
+        mass, squares = (np.bincount(cell, part**k, 2 * len(self.names)) for k in (1, 2))
+        return (mass**2 / np.where(squares > 0, squares, 1.0)).reshape(-1, 2)
+
+    def class_people(self) -> FloatArray:
+        """(groups, 2) people by group and label: whole weights count people, others tell as much as so many; O(n)."""
+        if self.weights is None or bool((self.weights != np.floor(self.weights)).any()):
+            return self.class_sizes()
+        cell = 2 * self.groups.astype(np.intp) + self.labels
+        people: FloatArray = np.bincount(cell, self.weights, 2 * len(self.names)).astype(np.float64).reshape(-1, 2)
+        return people
+
+    @cached_property
+    def _cells(self) -> NDArray[np.intp]:
+        """(groups, 2) number of rows by group and label, whatever their weight."""
+        return _count_cells(self.groups, self.labels, len(self.names))
+
+
+def _count_cells(groups: IntArray, labels: BoolArray, size: int) -> NDArray[np.intp]:
+    rows, positives = count_codes(groups, size), count_codes(groups, size, among=labels)
+    return np.stack((rows - positives, positives), axis=1)
+
+
+class KnowsCounts(Protocol):
+    """Checked people of several groups: rows, or counts of them."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The groups."""
+
+    @property
+    def rows(self) -> int:
+        """Number of people."""
+
+    @property
+    def weighted(self) -> bool:
+        """Whether people have weights."""
+
+    def class_rows(self) -> NDArray[np.intp]:
+        """(groups, 2) number of people with positive weight, by group and label."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TableColumns:
+    """An aggregated table: so many negatives and positives with each score and group, checked."""
+
+    scores: FloatArray  # (n,) finite
+    negatives: NDArray[Any]  # (n,) >= 0: int64 counts, or float64 weights if any number is fractional
+    positives: NDArray[Any]
+    groups: IntArray  # (n,) codes into names
+    names: tuple[str, ...]  # sorted
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ScoreColumns:
+    """Scores and groups of n rows to transform, checked against the names of a model."""
+
+    scores: FloatArray  # (n,) finite
+    groups: IntArray  # (n,) codes into the model's names
+    unknown: int  # rows whose group the model does not know, mapped to on_unknown_group
+
+
+class TakenColumns(NamedTuple):
+    """Native columns picked from a frame; ``group`` is a frame when several columns were named."""
+
+    score: Any
+    group: Any
+    label: Any
+    weight: Any
+    id: Any
+
+
+def read_columns(
+    scores: Any,
+    y: Any,
+    *,
+    sensitive_features: Any,
+    sample_weight: Any = None,
+    pos_label: Any = None,
+    missing: Missing = "error",
+    whole: bool = True,
+) -> Columns:
+    """Check and convert the columns to fit on or to audit; O(n) for small-integer groups.
+
+    Rows that are not the ``whole`` of a table may lack a label or a group.
+
+    >>> read_columns([0.1, 0.9, 0.4, 0.2], [0, 1, 1, 0], sensitive_features=["b", "a", "b", "a"]).names
+    ('a', 'b')
+    """
+    score_column, label_column = as_column(scores, "scores"), as_column(y, "y")
+    group_columns = sensitive_columns(sensitive_features)
+    weight_column = None if sample_weight is None else as_column(sample_weight, "sample_weight")
+    rows = same_length(scores=score_column, y=label_column, **group_columns, sample_weight=weight_column)
+    if not rows:
+        raise DataError("the columns must hold at least one row, got none.")
+    weights = None if weight_column is None else _weights(weight_column)
+    labels = _labels(label_column, pos_label, whole)
+    check_missing(missing)
+    groups, names = group_codes(group_columns, missing)
+    columns = Columns(_scores(score_column), labels, groups, names, weights)
+    if whole:
+        both_labels(columns)
+    return columns
+
+
+def read_counts(
+    scores: Any, positives: Any, negatives: Any, *, sensitive_features: Any, missing: Missing = "error"
+) -> TableColumns:
+    """Check and convert an aggregated table: counts of positives and negatives for each score and group."""
+    score_column, group_columns = as_column(scores, "scores"), sensitive_columns(sensitive_features)
+    hits, misses = as_column(positives, "positives"), as_column(negatives, "negatives")
+    rows = same_length(scores=score_column, positives=hits, negatives=misses, **group_columns)
+    if not rows:
+        raise DataError("the columns must hold at least one row, got none.")
+    both = _counts(hits, "positives"), _counts(misses, "negatives")
+    check_missing(missing)
+    groups, names = group_codes(group_columns, missing)
+    if all((part == np.floor(part)).all() for part in both):
+        both = both[0].astype(np.int64), both[1].astype(np.int64)
+    else:
+        broken = sum(int((part != np.floor(part)).sum()) for part in both)
+        warn_user(
+            f"{broken} of {2 * rows} counts are fractional, so all are taken for weights: there are no DKW and DeLong "
+            "intervals, and each cell of a group, label and score counts as one row. Pass whole numbers if they count "
+            "people."
+        )
+    return TableColumns(_scores(score_column), frozen(both[1]), frozen(both[0]), groups, names)
+
+
+def read_scores(
+    scores: Any,
+    *,
+    sensitive_features: Any,
+    names: Sequence[str],
+    on_unknown_group: str | None = None,
+    missing: Missing = "error",
+) -> ScoreColumns:
+    """Check and convert the columns to transform; codes refer to ``names``, the groups of the model.
+
+    A batch without rows is legal here: it gives empty arrays.
+    """
+    known = known_groups(names, on_unknown_group)
+    score_column, group_columns = as_column(scores, "scores"), sensitive_columns(sensitive_features)
+    rows = same_length(scores=score_column, **group_columns)
+    check_missing(missing)
+    dtype = code_dtype(len(names))
+    if not rows:  # an empty batch says nothing about the types of its columns
+        return ScoreColumns(frozen(np.empty(0)), frozen(np.empty(0, dtype=dtype)), 0)
+    groups, found = group_codes(group_columns, missing, NO_MISSING_GROUP)
+    strange = [code for code, name in enumerate(found) if name not in known]
+    unknown = int(np.isin(groups, strange).sum()) if strange else 0
+    if unknown and on_unknown_group is None:
+        raise unknown_groups(names, unknown, rows, [found[code] for code in strange])
+    other = known.get(on_unknown_group or "", -1)
+    table = np.array([known.get(name, other) for name in found], dtype=dtype)
+    return ScoreColumns(_scores(score_column), frozen(recode(groups, table)), unknown)
+
+
+def known_groups(names: Sequence[str], on_unknown_group: str | None) -> dict[str, int]:
+    """Codes of a model's groups by name, if the group that unknown ones shall be treated as is among them."""
+    known = {name: code for code, name in enumerate(names)}
+    if on_unknown_group is not None and on_unknown_group not in known:
+        raise DataError(
+            f"on_unknown_group must name a group of the model, got {on_unknown_group!r}; groups: {_quoted(names)} "
+            "(on the command line: --on-unknown-group)."
+        )
+    return known
+
+
+def unknown_groups(names: Sequence[str], unknown: int, rows: int, strange: Sequence[str]) -> UnknownGroupError:
+    """What to raise if so many rows are of strange groups."""
+    return UnknownGroupError(
+        f"the model knows the groups {_quoted(names)}, but {unknown} of {rows} rows are of {_quoted(strange)}. Fit "
+        "again with these groups, or pass on_unknown_group= (on the command line: --on-unknown-group) the name of the "
+        "group whose treatment they shall get. Several group columns must come in the order of the fit."
+    )
+
+
+def take_columns(
+    frame: Any,
+    *,
+    score: str,
+    group: str | Sequence[str],
+    label: str | None = None,
+    weight: str | None = None,
+    id: str | None = None,
+) -> TakenColumns:
+    """Pick native columns by name from any eager frame that narwhals knows."""
+    try:
+        table = nw.from_native(frame, eager_only=True)
+    except DuplicateError:
+        raise DataError("every column name must be unique; rename the columns that share a name.") from None
+    except TypeError:
+        raise DataError(
+            "the frame must be an eager table (pandas, polars, pyarrow, ...), "
+            f"got {type(frame).__name__}; convert or collect it first."
+        ) from None
+    groups = [group] if isinstance(group, str) else list(group)
+    require_distinct(groups)
+    singles = [name for name in (score, label, weight, id) if name is not None]
+    require_columns([*singles, *groups], table.columns)
+    pick: dict[str | None, Any] = {name: table[name].to_native() for name in singles}
+    group_part = table[group] if isinstance(group, str) else table.select(groups)
+    return TakenColumns(pick[score], group_part.to_native(), pick.get(label), pick.get(weight), pick.get(id))
+
+
+def require_distinct(groups: Sequence[str]) -> None:
+    """Raise if a group column is named twice."""
+    for name in groups:
+        if groups.count(name) > 1:
+            raise DataError(f"the same group column is named twice: {name!r}; name it once.")
+
+
+def require_columns(wanted: Iterable[str], present: Sequence[str]) -> None:
+    """Raise unless every wanted column is among the present ones."""
+    for name in wanted:
+        if name not in present:
+            close = difflib.get_close_matches(name, present, n=1)
+            hint = f" Did you mean {close[0]!r}?" if close else ""
+            raise DataError(f"no column {name!r}; columns: {_quoted(present, shown=20)}.{hint}")
+
+
+def warn_small_groups(columns: KnowsCounts, minimum: int = SMALL_CLASS) -> None:
+    """Give one warning that names the groups with fewer than ``minimum`` rows of a class.
+
+    The half width is that of the Dvoretzky-Kiefer-Wolfowitz band with Massart's constant
+    (doi:10.1214/aop/1176990746), for rows of equal weight; unequal weights make it wider.
+    """
+    notes = []
+    for name, label, rows in _cells(columns):
+        if rows < minimum:
+            width = min(math.sqrt(math.log(2 / 0.05) / (2 * max(rows, 1))), 1.0)
+            rate = ("false", "true")[label]
+            notes.append(
+                f"group {name!r} has {_rows(rows)} with label {label}: its {rate} positive rate "
+                f"is known to within ±{width:.2f} only (95 %)"
+            )
+    if notes:
+        warn_user(f"{_several(notes)}.", SmallGroupWarning)
+
+
+def refuse_tiny_groups(columns: KnowsCounts, minimum: int) -> None:
+    """Raise if a group has fewer than ``minimum`` rows of a class."""
+    tiny = [cell for cell in _cells(columns) if cell[2] < minimum]
+    if tiny:
+        listed = [f"group {name!r} has {_rows(rows)} with label {label}" for name, label, rows in tiny]
+        raise DataError(
+            f"{_several(listed)}; at least {minimum} of each label are needed. "
+            "Merge small groups with others, "
+            f"leave them out, or pass min_class_rows={min(rows for *_, rows in tiny)} to go on regardless."
+        )
+
+
+def same_length(**columns: Sized | None) -> int:
+    """Number of rows, the same in all columns."""
+    lengths = {name: len(column) for name, column in columns.items() if column is not None}
+    if len(set(lengths.values())) > 1:
+        listed = ", ".join(f"{name} {length}" for name, length in lengths.items())
+        raise DataError(f"all columns must have the same number of rows, got {listed}.")
+    return next(iter(lengths.values()))
+
+
+def checked_scores(values: Any) -> FloatArray:
+    """Scores of some rows, checked."""
+    return _scores(as_column(values, "scores"))
+
+
+def checked_weights(values: Any) -> FloatArray:
+    """Weights of some rows, checked one by one; all of them may be zero."""
+    return _weights(as_column(values, "sample_weight"), whole=False)
+
+
+def _scores(column: Column) -> FloatArray:
+    advice = "Pass a score that ranks the rows, such as predict_proba(X)[:, 1], not a decision."
+    return frozen(_numbers(column, "scores", advice))
+
+
+def _weights(column: Column, whole: bool = True) -> FloatArray:
+    what = "sample_weight (on the command line: --weight)"
+    weights = _numbers(column, what, "Pass one number per row.")
+    if weights.min() < 0:
+        raise DataError(
+            f"{what} must be >= 0, but {(weights < 0).sum()} of {len(weights)} are negative; "
+            "a weight of 0 leaves a row out."
+        )
+    if whole and weights.max() == 0:
+        raise DataError(f"{what} must hold a weight above zero, but all are zero; leave it out for equal weights.")
+    if weights.max() > LARGEST / len(weights):
+        raise DataError(f"{what} must have a finite sum; divide the weights by a common number.")
+    return frozen(weights)
+
+
+def _counts(column: Column, name: str) -> FloatArray:
+    what = f"{name} (on the command line: --{name})"
+    counts = _numbers(column, what, "Pass the number of people with each score and group.")
+    if counts.min() < 0:
+        raise DataError(
+            f"{what} must be >= 0, but {(counts < 0).sum()} of {len(counts)} are negative; they count people."
+        )
+    if counts.sum() > MOST_PEOPLE:
+        raise DataError(f"{what} must sum to 2**48 at most, so that all sums are exact; divide them by some number.")
+    return counts
+
+
+def _numbers(column: Column, what: str, advice: str) -> FloatArray:
+    """Real numbers within ±LARGEST as contiguous float64; memory is shared where the input allows it."""
+    array = column.to_numpy() if isinstance(column, nw.Series) else column
+    if array.dtype.kind in "fiu":
+        with np.errstate(over="ignore"):  # a long double may become inf, which is refused below
+            numbers = np.ascontiguousarray(array, dtype=np.float64)
+    else:
+        numbers = _objects_to_numbers(array.astype(object), what, advice)
+    if not (numbers.min() >= -LARGEST and numbers.max() <= LARGEST):
+        nan, inf, large = np.isnan(numbers), np.isinf(numbers), np.abs(numbers) > LARGEST
+        refuse_extremes(what, len(numbers), int(nan.sum()), int(inf.sum()), int(large.sum()))
+    return numbers
+
+
+def refuse_extremes(what: str, n: int, nan: int, inf: int, large: int) -> NoReturn:
+    """Say which of n numbers cannot be used."""
+    if nan:
+        raise DataError(f"{what} must not be missing, but {nan} of {n} are; drop or fill these rows.")
+    if inf:
+        raise DataError(f"{what} must be finite, but {inf} of {n} are infinite; drop or clip these rows.")
+    raise DataError(f"{what} must lie within ±1e307, but {large} of {n} do not; rescale them.")
+
+
+def _objects_to_numbers(array: NDArray[Any], what: str, advice: str) -> FloatArray:
+    values: list[Any] = array.tolist()
+    types = set(map(type, values))
+    absent = {kind for kind in types if no_value(kind)}
+    wrong = {
+        kind for kind in types - absent if issubclass(kind, bool | np.bool_) or not issubclass(kind, Real | Decimal)
+    }
+    if wrong:
+        offenders = [(place, value) for place, value in enumerate(values) if type(value) in wrong]
+        place, value = next((pair for pair in offenders if not _parses(pair[1])), offenders[0])
+        raise DataError(
+            f"{what} must be real numbers, but {len(offenders)} of {len(values)} are not; "
+            f"the first is {value!r} in row {place + 1} (counted from 1, without the header). {advice}"
+        )
+    if absent:
+        values = [math.nan if type(value) in absent else value for value in values]
+    try:
+        return np.array(values, dtype=np.float64)
+    except OverflowError:  # Python integers have no largest value
+        raise DataError(f"{what} must lie within ±1e307, but some do not; rescale them.") from None
+
+
+def _labels(column: Column, pos_label: Any, whole: bool = True) -> BoolArray:
+    if pos_label is None and isinstance(column, np.ndarray) and column.dtype.kind in "iub":
+        low, high = column.min(), column.max()
+        if low == 0 and high == 1:  # by far the most common case, in one pass
+            return frozen(column.view(np.bool_) if column.itemsize == 1 else column.astype(np.bool_))
+    codes, found, lost = present_values(column, "y")
+    if lost:
+        raise DataError(f"y must not be missing, but {lost} of {len(codes)} are; drop these rows.")
+    found = [value.item() if isinstance(value, np.generic) else value for value in found]
+    if len(found) == 1:
+        return one_label(found[0], pos_label, len(codes), whole)
+    rows = np.bincount(codes).tolist() if len(found) > 2 else []
+    return frozen(recode(codes, np.array(positive_labels(found, rows, pos_label))))
+
+
+def positive_labels(found: Sequence[Any], rows: Sequence[int], pos_label: Any) -> list[bool]:
+    """Which of two labels is the positive one; ``rows`` with each label are named where there are more than two."""
+    if len(found) > 2:
+        listed = _several([f"{value!r} ({_rows(rows[i])})" for i, value in enumerate(found)], ", ")
+        raise DataError(
+            f"y must hold two values, got {len(found)}: {listed}. Recode the others or leave their rows out."
+        )
+    both = f"{found[0]!r} and {found[1]!r}"
+    if pos_label is None:
+        if set(found) not in ({0, 1}, {-1, 1}):
+            raise DataError(f"y holds {both}; pass pos_label= (on the command line: --pos-label) the positive one.")
+        pos_label = 1
+    hits = [bool(value == pos_label) for value in found]
+    if not any(hits):  # the command line knows labels as text only
+        hits = [as_text(value) == as_text(pos_label) for value in found]
+    if not any(hits):
+        raise DataError(
+            f"pos_label must be one of the labels {both}, got {pos_label!r} (on the command line: --pos-label)."
+        )
+    return hits
+
+
+def one_label(value: Any, pos_label: Any, rows: int, whole: bool) -> BoolArray:
+    """Labels of rows that all have the same one, which only a part of a table may be."""
+    if whole:
+        raise DataError(
+            f"y must hold both labels, but all {rows} rows have label {value!r}; with one class there is nothing to "
+            "rank."
+        )
+    if pos_label is None:
+        if value not in (-1, 0, 1):
+            raise DataError(f"y holds {value!r}; pass pos_label= (on the command line: --pos-label) the positive one.")
+        pos_label = 1
+    return frozen(np.full(rows, bool(value == pos_label) or as_text(value) == as_text(pos_label)))
+
+
+def both_labels(columns: KnowsCounts) -> None:
+    """Raise unless there are two groups or more, each with people of both labels."""
+    names, counts = columns.names, columns.class_rows()
+    if len(names) == 1:
+        raise DataError(
+            f"one group only: {names[0]!r} holds all {columns.rows} rows, there is nothing to compare; "
+            "pass sensitive_features (on the command line: --group) with at least two groups."
+        )
+    used = " of positive weight" if columns.weighted else ""
+    broken = [
+        f"group {name!r} has {_rows(sum(rows))}{used}" + (f", all with label {int(rows[1] > 0)}" if sum(rows) else "")
+        for name, rows in zip(names, counts.tolist(), strict=True)
+        if 0 in rows
+    ]
+    if broken:
+        it = "it" if len(broken) == 1 else "each"
+        raise DataError(
+            f"{_several(broken)}; a ROC curve needs both labels. Merge {it} with another group or leave {it} out."
+        )
+
+
+def _cells(columns: KnowsCounts) -> list[tuple[str, int, int]]:
+    """(name, label, rows of positive weight) of every group and label."""
+    counts = zip(columns.names, columns.class_rows().tolist(), strict=True)
+    return [(name, label, rows[label]) for name, rows in counts for label in (0, 1)]
+
+
+def _parses(value: Any) -> bool:
+    try:
+        return isinstance(value, str) and bool(float(value) or True)
+    except ValueError:
+        return False
+
+
+def _quoted(names: Iterable[str], shown: int = SHOWN) -> str:
+    return _several([repr(name) for name in names], ", ", shown)
+
+
+def _several(notes: Sequence[str], separator: str = "; ", shown: int = SHOWN) -> str:
+    more = [f"and {len(notes) - shown} more"] if len(notes) > shown else []
+    return separator.join([*notes[:shown], *more])
+
+
+def _rows(number: int) -> str:
+    return f"{number} row" if number == 1 else f"{number} rows"

@@ -1,0 +1,351 @@
+"""Tables larger than memory: counted for a fit or an audit, and transformed, a batch of rows at a time.
+
+Counting keeps what :class:`fairroc.people.tally.Tally` keeps: distinct scores, or bins where there are too many. Labels
+and groups are told apart by value until all files are read, so it does not matter in which of them a value occurs.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairroc.errors import DataError
+from fairroc.options import Missing, check_missing
+from fairroc.people.counts import ScoreCounts
+from fairroc.people.factorise import as_column, group_codes, present_values
+from fairroc.people.rows import LARGEST, FloatArray, checked_scores, checked_weights, positive_labels, require_distinct
+from fairroc.people.tally import Tally
+from fairroc.tables.batches import Batch, Part, find_parts, read_batches
+from fairroc.tables.files import load_module
+
+__all__ = ["MOST_DISTINCT", "TableNames", "check_most", "count_files", "count_table"]
+
+Progress: TypeAlias = Callable[[int, int], None]
+
+MOST_DISTINCT = 1 << 22
+"""Distinct (group, label, score) that are counted exactly, by default; each needs about 60 bytes while counting."""
+
+LEAST_DISTINCT = 1 << 10
+MOST_CELLS = 20_000
+"""Pairs of a group and a label that can occur at most; more are a sign of a wrong column."""
+
+FEW = 16
+"""Codes up to which looking for each of them is faster than counting."""
+
+MOST_LABELS = 1000
+"""Labels that may be told apart before all rows are read: different texts may turn out to be the same number."""
+
+
+@dataclass(frozen=True, slots=True)
+class TableNames:
+    """Which columns of a table hold what."""
+
+    score: str
+    label: str
+    groups: tuple[str, ...]
+    weight: str | None = None
+
+    def __post_init__(self) -> None:
+        require_distinct(self.groups)
+
+    @property
+    def numbers(self) -> list[str]:
+        return [self.score, *([self.weight] if self.weight else [])]
+
+
+def check_most(most: int) -> int:
+    """The number of distinct (group, label, score) that are to be counted exactly."""
+    if most < LEAST_DISTINCT:
+        raise DataError(f"max_distinct (on the command line: --max-distinct) must be at least 1024; {most} came.")
+    return most
+
+
+def count_files(
+    data: str | os.PathLike[str],
+    *,
+    score: str,
+    label: str,
+    group: str | Sequence[str],
+    weight: str | None = None,
+    pos_label: Any = None,
+    missing: Missing = "error",
+    max_distinct: int = MOST_DISTINCT,
+    progress: Progress | None = None,
+) -> ScoreCounts:
+    """Count the rows of files that may be larger than memory, for `fit_counts` or `audit_counts`.
+
+    Parameters
+    ----------
+    data : a CSV, Parquet or Arrow file, a folder of such files, or a pattern such as ``"parts/*.parquet"``.
+    score, label, group, weight : names of columns; several group columns mean their intersection.
+    pos_label, missing : as in :class:`fairroc.FairROC`.
+    max_distinct : up to so many distinct (group, label, score) the counts are exact; else they are in bins, in a
+        table of that size, and their ``error`` says what that can cost.
+    progress : called with the megabytes read and those there are.
+    """
+    names = TableNames(score, label, (group,) if isinstance(group, str) else tuple(group), weight)
+    return count_table(
+        find_parts(data), names, pos_label=pos_label, missing=missing, most=max_distinct, progress=progress
+    )
+
+
+def count_table(
+    parts: Sequence[Part],
+    names: TableNames,
+    *,
+    pos_label: Any = None,
+    missing: Missing = "error",
+    most: int = MOST_DISTINCT,
+    progress: Progress | None = None,
+) -> ScoreCounts:
+    """Counts of all rows of a table, read a batch at a time; ``progress(done, all)`` is told the megabytes read.
+
+    With up to ``most`` distinct (group, label, score) the counts are exact; else they are in bins, in a table of that
+    size. Labels and groups must be complete for a fit; that is not asked here.
+    """
+    check_missing(missing)
+    counting = _Counting(names, missing, Tally(check_most(most), weighted=names.weight is not None))
+    total = sum(part.size for part in parts)
+    wanted = [names.score, names.label, *names.groups, *names.numbers]
+    rows = 0
+    for batch in read_batches(parts, wanted, numbers=names.numbers, categories=_categories(names)):
+        counting.add(batch)
+        rows += batch.rows.num_rows
+        if progress is not None:
+            progress(batch.done >> 20, max(1, total >> 20))
+    if not rows:
+        raise DataError(f"'{parts[0].path}' must hold at least one row of data, got none.")
+    return counting.counts(pos_label)
+
+
+def _categories(names: TableNames) -> list[str]:
+    return [name for name in dict.fromkeys([*names.groups, names.label]) if name not in names.numbers]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Rows:
+    """What some rows say: codes (n,) into pairs of a group (a tuple of texts) and a label (its place among the values,
+    some of which may not occur), scores and weights."""
+
+    codes: NDArray[Any]
+    groups: list[tuple[str, ...]]
+    labels: list[int]
+    values: list[Any]
+    scores: FloatArray
+    weights: FloatArray | None
+
+
+@dataclass(slots=True)
+class _Counting:
+    """The tally of a table, and what its cells stand for."""
+
+    names: TableNames
+    missing: Missing
+    tally: Tally
+    cells: dict[tuple[tuple[str, ...], int], int] = field(default_factory=dict)  # (group, number of the label)
+    labels: dict[tuple[bool, Any], int] = field(default_factory=dict)  # (is text of a CSV file, value)
+    places: dict[str, Part] = field(default_factory=dict)  # kind of label -> the first file that has it
+
+    def add(self, batch: Batch) -> None:
+        """Count the rows of a batch."""
+        try:
+            found = self._read(batch.rows)
+        except DataError as error:
+            raise batch.located(error, self._read) from None
+        occurring = set(found.labels)
+        numbers = [
+            self._label(label, batch.part) if number in occurring else -1 for number, label in enumerate(found.values)
+        ]
+        cells = [self._cell(group, numbers[label]) for group, label in zip(found.groups, found.labels, strict=True)]
+        codes = found.codes
+        if cells != list(range(len(cells))):
+            codes = np.array(cells, dtype=np.int8 if len(self.cells) < 1 << 7 else np.int32)[codes]
+        self.tally.add(found.scores, codes, found.weights)
+
+    def _label(self, value: Any, part: Part) -> int:
+        """Number of a label; what text of a CSV file stands for is known when all is read."""
+        label = part.is_text and isinstance(value, str), value
+        if label not in self.labels:
+            self.places.setdefault("text" if isinstance(value, str) else "other", part)
+            if len(self.labels) == MOST_LABELS:
+                raise DataError(
+                    f"y must hold two values, but column {self.names.label!r} has more than {MOST_LABELS}. Name "
+                    "another with --label, or recode it."
+                )
+        return self.labels.setdefault(label, len(self.labels))
+
+    def _cell(self, group: tuple[str, ...], label: int) -> int:
+        if len(self.cells) == MOST_CELLS and (group, label) not in self.cells:
+            raise DataError(
+                f"there are more than {MOST_CELLS:,} pairs of a group and a label; name a column with fewer groups."
+            )
+        return self.cells.setdefault((group, label), len(self.cells))
+
+    def _read(self, rows: Any) -> _Rows:
+        """Check rows and tell their pairs of a group and a label apart. The rows alone decide what comes out."""
+        codes, labels = _label_codes(rows.column(self.names.label))
+        groups: list[tuple[str, ...]] = [()]
+        for name in self.names.groups:
+            own, texts = _group_texts(rows.column(name), f"sensitive_features[{name!r}]", self.missing)
+            size = len(labels) * len(groups)
+            small: type = np.int8 if size * len(texts) < 1 << 7 else np.intp
+            codes = codes.astype(small, copy=False) + own.astype(small) * small(size)
+            groups = [(*group, text) for text in texts for group in groups]
+        codes, kept = _present(codes, len(groups) * len(labels))
+        pairs = [divmod(pair, len(labels)) for pair in kept]
+        weight = self.names.weight
+        return _Rows(
+            codes,
+            [groups[group] for group, _ in pairs],
+            [label for _, label in pairs],
+            labels,
+            _score_numbers(rows.column(self.names.score)),
+            None if weight is None else checked_weights(rows.column(weight)),
+        )
+
+    # -- when all is read ----------------------------------------------------------------------------------------
+
+    def counts(self, pos_label: Any) -> ScoreCounts:
+        """What was counted, by name of the group and whether the label is positive."""
+        found = self.tally.result()
+        positive = self._positives([int(np.sum(cell.counts > 0)) for cell in found], found, pos_label)
+        groups = _group_names([group for group, _ in self.cells])
+        names = sorted(set(groups.values()))
+        parts: dict[str, list[tuple[bool, Any]]] = {name: [] for name in names}
+        for (group, label), cell in self.cells.items():
+            if cell < len(found):
+                parts[groups[group]].append((positive[label], found[cell]))
+        kept = {name: _joined(cells, self.tally.weighted) for name, cells in parts.items()}
+        kept = {name: columns for name, columns in kept.items() if len(columns[0])}
+        scores, negatives, positives, spread = zip(*kept.values(), strict=True) if kept else ((), (), (), ())
+        bits = self.tally.bits
+        return ScoreCounts(
+            tuple(kept), scores, negatives, positives, self.tally.weighted, bits, None if bits is None else spread
+        )
+
+    def _positives(self, cells: Sequence[int], found: Sequence[Any], pos_label: Any) -> list[bool]:
+        """For every label, by its number, whether it is the positive one."""
+        rows = np.zeros(len(self.labels))
+        for (_, label), cell in self.cells.items():
+            rows[label] += found[cell].counts.sum() if not self.tally.weighted else cells[cell]
+        values = self._values(pos_label)
+        lost = sum(int(rows[i]) for i, value in enumerate(values) if value is None)
+        if lost:
+            raise DataError(f"y must not be missing, but {lost} of {int(rows.sum())} are; drop these rows.")
+        distinct: dict[Any, int] = {}
+        for value, count in zip(values, rows.tolist(), strict=True):
+            distinct[value] = distinct.get(value, 0) + int(count)
+        kinds = {isinstance(value, str) for value in distinct}
+        if len(kinds) > 1:
+            text, other = self.places["text"].path, self.places.get("other", self.places["text"]).path
+            raise DataError(
+                f"column {self.names.label!r} must be of one type, but it holds text in '{text}' and numbers in "
+                f"'{other}'; convert one of them."
+            )
+        if len(distinct) == 1:
+            raise DataError(
+                f"y must hold both labels, but all {int(rows.sum())} rows have label {next(iter(distinct))!r}; with "
+                "one class there is nothing to rank."
+            )
+        hits = dict(zip(distinct, positive_labels(list(distinct), list(distinct.values()), pos_label), strict=True))
+        return [hits[value] for value in values]
+
+    def _values(self, pos_label: Any) -> list[Any]:
+        """The labels by number; text of CSV files becomes what it would be if their column were read at once."""
+        texts = [value for is_text, value in self.labels if is_text]
+        typed = dict(zip(texts, _typed(texts) if pos_label is None else texts, strict=True))
+        return [typed[value] if is_text else value for is_text, value in self.labels]
+
+
+def _typed(texts: Sequence[str]) -> list[Any]:
+    """Values of a CSV column that holds these texts."""
+    arrow_csv = load_module("pyarrow.csv")
+    if not texts:
+        return []
+    quoted = "".join('"{}"\n'.format(text.replace('"', '""')) for text in ["label", *texts])
+    options = arrow_csv.ParseOptions(newlines_in_values=True)
+    column = arrow_csv.read_csv(io.BytesIO(quoted.encode()), parse_options=options).column(0)
+    return [None if value == "" else value for value in column.to_pylist()]
+
+
+def _score_numbers(column: Any) -> FloatArray:
+    pyarrow = load_module("pyarrow")
+    if column.type == pyarrow.float64() and not column.null_count:  # the usual case, without a copy
+        scores: FloatArray = column.to_numpy()
+        if len(scores) and scores.min() >= -LARGEST and scores.max() <= LARGEST:
+            return scores
+    return checked_scores(column)
+
+
+def _label_codes(column: Any) -> tuple[NDArray[Any], list[Any]]:
+    """Codes into the distinct labels, none of them missing."""
+    types = load_module("pyarrow").types
+    if not column.null_count and (types.is_integer(column.type) or types.is_boolean(column.type)):
+        numbers = column.to_numpy(zero_copy_only=False)
+        if numbers.min() >= 0 and numbers.max() <= 1:
+            return numbers.astype(np.int8, copy=False), [0, 1]
+    if not column.null_count and types.is_dictionary(column.type) and not column.dictionary.null_count:
+        return column.indices.to_numpy(), column.dictionary.to_pylist()
+    codes, values, lost = present_values(as_column(column, "y"), "y")
+    if lost:
+        raise DataError(f"y must not be missing, but {lost} of {len(codes)} are; drop these rows.")
+    return codes, [value.item() if isinstance(value, np.generic) else value for value in values]
+
+
+def _group_texts(column: Any, what: str, missing: Missing) -> tuple[NDArray[Any], Sequence[str]]:
+    """Codes into the distinct texts of a group column; some may not occur."""
+    types = load_module("pyarrow").types
+    if types.is_dictionary(column.type) and not column.null_count and types.is_string(column.type.value_type):
+        dictionary = column.dictionary
+        if not dictionary.null_count:
+            return column.indices.to_numpy(), dictionary.to_pylist()
+    return group_codes({what: as_column(column, what)}, missing)
+
+
+def _present(codes: NDArray[Any], size: int) -> tuple[NDArray[Any], list[int]]:
+    """The codes, numbered anew without those that do not occur, and which do."""
+    if size <= FEW:
+        occurs = [code for code in range(size) if (codes == code).any()]
+        if len(occurs) == size:
+            return codes, occurs
+    if size > 1 << 16:
+        kept, codes = np.unique(codes, return_inverse=True)
+        return codes, kept.tolist()
+    rows = np.bincount(codes, minlength=size)
+    kept = np.flatnonzero(rows)
+    if len(kept) == size:
+        return codes, list(range(size))
+    table = np.zeros(size, dtype=np.intp)
+    table[kept] = np.arange(len(kept))
+    return table[codes], kept.tolist()
+
+
+def _group_names(groups: Sequence[tuple[str, ...]]) -> dict[tuple[str, ...], str]:
+    """Names of groups; two groups must not have the same."""
+    owner: dict[str, tuple[str, ...]] = {}
+    for group in groups:
+        name = " & ".join(group)
+        if owner.setdefault(name, group) != group:
+            raise DataError(f"the groups {owner[name]} and {group} would both be called {name!r}; rename their values.")
+    return {group: name for name, group in owner.items()}
+
+
+def _joined(cells: Sequence[tuple[bool, Any]], weighted: bool) -> tuple[NDArray[Any], ...]:
+    """One group's rising distinct scores with negatives, positives and spread; scores of nobody are left out."""
+    kind: type = np.float64 if weighted else np.int64
+    scores = np.unique(np.concatenate([np.zeros(0), *(cell.scores[cell.counts > 0] for _, cell in cells)]))
+    both: list[NDArray[Any]] = [np.zeros(len(scores), dtype=kind) for _ in range(2)]
+    spread = np.zeros(len(scores), dtype=np.bool_)
+    for positive, cell in cells:
+        used = cell.counts > 0
+        place = np.searchsorted(scores, cell.scores[used])
+        both[int(positive)][place] += cell.counts[used]
+        if cell.spread is not None:
+            spread[place] |= cell.spread[used]
+    return scores, *both, spread

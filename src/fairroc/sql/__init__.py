@@ -1,5 +1,0 @@
-"""A model's transform written as SQL, for engines that hold the scores: DuckDB, Spark and PostgreSQL."""
-
-from fairroc.sql.write import to_sql
-
-__all__ = ["to_sql"]

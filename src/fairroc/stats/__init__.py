@@ -1,0 +1,1 @@
+"""Statistics: bands, bootstrap, AUC variance, calibration, two-sample tests."""

@@ -1,0 +1,150 @@
+"""Simultaneous confidence bands for ROC curves, and what they say about the gap.
+
+Within a group and a class, people are a sample of those they stand for. A band of half width w around a rate holds at
+all thresholds at once. The gap G is the largest of many distances ||D(x)|| (x: two groups and a threshold), each known
+from the sample as ||D'(x)||:
+
+* lower end: G >= ||D(x)|| for every x, so one needs limits that hold for all x at once;
+* upper end: G = ||D(x0)|| at one place x0. Nobody knows it, but limits that hold at each single x hold at x0, and
+  the largest of them is at least that.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from statistics import NormalDist
+
+import numpy as np
+
+from fairroc.core.chain import BoolArray, FloatArray, IntArray, freeze
+from fairroc.core.gap import lp_norm
+from fairroc.core.roc import RocCurve
+from fairroc.stats.cross import side_by_side
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Noise:
+    """How uncertain a group's curve is: what each row weighs in its class.
+
+    Attributes
+    ----------
+    curve : the exact curve, k steps.
+    squares : (2, k + 1) share of the squared weights of negatives and positives accepted; the rates themselves if all
+        rows weigh the same.
+    scale : (2,) sum of squared weights over squared sum: one over the number of rows of equal weight that tell as much.
+    """
+
+    curve: RocCurve
+    squares: FloatArray
+    scale: FloatArray
+
+    def __post_init__(self) -> None:
+        freeze(self.squares, self.scale)
+
+    @property
+    def rates(self) -> FloatArray:
+        """(2, k + 1) fpr and tpr."""
+        return np.stack((self.curve.fpr, self.curve.tpr))
+
+    def variance(self, floor: float) -> FloatArray:
+        """(2, k + 1) variance of both rates at every threshold; ``floor`` adds that many squared scales."""
+        rates, scale = self.rates, self.scale[:, None]
+        own = self.squares * (1.0 - rates) ** 2 + (1.0 - self.squares) * rates**2
+        return np.asarray(scale * (own + floor * scale))
+
+
+def even_noise(curve: RocCurve, negatives: float, positives: float) -> Noise:
+    """The noise of rows of equal weight."""
+    return Noise(curve, np.stack((curve.fpr, curve.tpr)), np.array([1.0 / negatives, 1.0 / positives]))
+
+
+def weighted_noise(curve: RocCurve, scores: FloatArray, labels: BoolArray, weights: FloatArray) -> Noise:
+    """The noise of weighted rows, whatever their order. O(n log k)."""
+    step = curve.index_at(scores)  # every score of positive weight is a threshold of the curve
+    squares, scale = np.zeros((2, len(curve.fpr))), np.zeros(2)
+    for c, rows in enumerate((~labels, labels)):
+        part = weights[rows] / weights[rows].max()
+        run = np.cumsum(np.bincount(step[rows], part**2, squares.shape[1]))
+        squares[c], scale[c] = run / run[-1], run[-1] / part.sum() ** 2
+    return Noise(curve, squares, scale)
+
+
+def largest_gap(p: float) -> float:
+    """The largest L-p distance of two points of the ROC plane."""
+    return float(lp_norm(np.ones(1), np.ones(1), p)[0])
+
+
+def group_pairs(groups: int) -> IntArray:
+    """(pairs, 2) all pairs of groups."""
+    return np.array(list(combinations(range(groups), 2)), dtype=np.intp)
+
+
+def dkw_widths(rows: IntArray | FloatArray, confidence: float) -> FloatArray:
+    """(groups, 2) half widths that hold for all thresholds, groups and classes at once.
+
+    Dvoretzky, Kiefer and Wolfowitz with Massart's constant (doi:10.1214/aop/1176990746), and Bonferroni over the
+    cells: true for any sample size and any distribution.
+    """
+    return np.asarray(np.minimum(np.sqrt(np.log(2 * rows.size / (1.0 - confidence)) / (2 * rows)), 1.0))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GapLimits:
+    """What one look at all thresholds tells.
+
+    Attributes
+    ----------
+    pair_gaps : (pairs,) the gap of every two groups.
+    within : smallest and largest gap of curves inside the bands; None if no bands were given.
+    upper : limit that the gap exceeds with probability (1 - confidence) / 2 at most, in large samples.
+    """
+
+    pair_gaps: FloatArray
+    within: tuple[float, float] | None
+    upper: float
+
+
+def gap_limits(noises: Sequence[Noise], widths: FloatArray | None, p: float, confidence: float) -> GapLimits:
+    """Limits of the gap in the L-p norm. O(k m^2).
+
+    The L-p norm is the largest product with a vector d of dual length 1, so at its place the gap is one mean of
+    independent samples: d times the difference of rates. Its variance is at most ``lp_norm(variances, p / (2 - p))``
+    (their larger one from p = 2 on), and Wilson's term keeps a rate of 0 or 1 in a small class from counting as
+    certain.
+    """
+    z = NormalDist().inv_cdf((1.0 + confidence) / 2)
+    curves, power = [noise.curve for noise in noises], p / (2.0 - p) if p < 2 else math.inf
+    lines = [np.concatenate((noise.rates, noise.variance(z * z / 4))) for noise in noises]
+    pairs = group_pairs(len(noises))
+    gaps, far, near, upper = np.zeros(len(pairs)), 0.0, 0.0, 0.0
+    for block in side_by_side(curves, lines):
+        rates, variances = block[:, :2], block[:, 2:]
+        for i, (g, h) in enumerate(pairs):
+            distance = _length(rates[g] - rates[h], p)
+            noise = _length(variances[g] + variances[h], power)
+            gaps[i] = max(gaps[i], distance.max())
+            upper = max(upper, float((distance + z * np.sqrt(noise)).max()))
+            if widths is not None:
+                nearest, farthest = box_distances(rates[g], rates[h], widths[g], widths[h], p)
+                near, far = max(near, float(nearest.max())), max(far, float(farthest.max()))
+    return GapLimits(gaps, None if widths is None else (near, far), min(upper, largest_gap(p)))
+
+
+def box_distances(
+    one: FloatArray, other: FloatArray, width: FloatArray, other_width: FloatArray, p: float
+) -> tuple[FloatArray, FloatArray]:
+    """(k,) smallest and largest distance of points in two groups' bands, from (2, k) rates and (2,) half widths."""
+    low, high = np.maximum(one - width[:, None], 0.0), np.minimum(one + width[:, None], 1.0)
+    other_low = np.maximum(other - other_width[:, None], 0.0)
+    other_high = np.minimum(other + other_width[:, None], 1.0)
+    above, below = high - other_low, other_high - low
+    near = _length(np.maximum(np.maximum(-above, -below), 0.0), p)
+    return near, _length(np.maximum(above, below), p)
+
+
+def _length(both: FloatArray, p: float) -> FloatArray:
+    """(k,) L-p norms of (2, k) numbers."""
+    return lp_norm(both[0], both[1], p)

@@ -1,0 +1,150 @@
+"""Multiplier bootstrap: how far sample curves stray from the curves they are samples of, at all thresholds at once.
+
+Every row gets a standard normal multiplier e. The process ``sum of w_i e_i (1{s_i >= t} - rate(t)) / sum of w_i`` has,
+given the rows, the covariance that the rate's error has in large samples (van der Vaart and Wellner 1996, chapter 2.9),
+weights or not. Its steps between neighbouring thresholds of a grid are independent normal numbers, so that a draw costs
+as much as the grid has points, whatever the number of rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from fairroc.core.chain import FloatArray, IntArray, freeze, ratio
+from fairroc.core.gap import lp_norm
+from fairroc.stats.bands import Noise, group_pairs
+
+GRID = 512
+"""Thresholds of the grid, about: all thresholds if there are no more."""
+
+FEWEST = 8
+"""Grid points that every class of every group gets at least."""
+
+ROOM = 1 << 18
+"""Numbers held at once: few enough for the cache."""
+
+OVERSHOOT = 0.5826
+"""Mean excess of Brownian motion's maximum over its maximum at whole times (Chernoff 1965, Siegmund 1979):
+-zeta(1/2) / sqrt(2 pi)."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Grid:
+    """Falling thresholds down to the lowest score, with every group's rates there and the variance of each step.
+
+    Attributes
+    ----------
+    rates : (groups, 2, k), 1 in the last column.
+    steps : (groups, 2, k) variance of the step that ends at each threshold.
+    hidden : (groups, 2, k) the part of it in steps that may hold further thresholds: more than one score, or a single
+        row, which may come from a continuous distribution.
+    """
+
+    rates: FloatArray
+    steps: FloatArray
+    hidden: FloatArray
+
+    def __post_init__(self) -> None:
+        freeze(self.rates, self.steps, self.hidden)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Draws:
+    """Largest errors seen in every draw, over the grid, and what the grid may have missed of them.
+
+    Attributes
+    ----------
+    cells : (draws, groups, 2) of every rate.
+    pairs : (draws, pairs) of every two groups' difference, in the L-p norm.
+    missed_cells, missed_pairs : (groups, 2) and (pairs,).
+    """
+
+    cells: FloatArray
+    pairs: FloatArray
+    missed_cells: FloatArray
+    missed_pairs: FloatArray
+
+    def __post_init__(self) -> None:
+        freeze(self.cells, self.pairs, self.missed_cells, self.missed_pairs)
+
+    def widths(self, confidence: float) -> FloatArray:
+        """(groups, 2) half widths of bands that hold for all thresholds, groups and classes at once."""
+        flat = self.cells.reshape(len(self.cells), -1)
+        return np.minimum(_reach(flat, confidence).reshape(-1, 2) + self.missed_cells, 1.0)
+
+    def reach(self, confidence: float) -> FloatArray:
+        """(pairs,) how far the difference of two groups can be from the sample's, all thresholds and pairs at once."""
+        return _reach(self.pairs, confidence) + self.missed_pairs
+
+
+def bootstrap(
+    noises: Sequence[Noise],
+    p: float,
+    *,
+    draws: int,
+    rng: np.random.Generator,
+    progress: Callable[[int, int], None] | None = None,
+) -> Draws:
+    """Draw the groups' errors ``draws`` times; ``progress(done, draws)`` is called. O(draws m^2 k), k grid points."""
+    grid, pairs = grid_of(noises), group_pairs(len(noises))
+    cells, apart = np.empty((draws, *grid.steps.shape[:2])), np.empty((draws, len(pairs)))
+    for part, error in errors(grid, draws, rng):
+        cells[part] = np.abs(error).max(axis=-1)
+        for i, (g, h) in enumerate(pairs):
+            off = error[:, g] - error[:, h]
+            apart[part, i] = lp_norm(off[:, 0], off[:, 1], p).max(axis=-1)
+        if progress is not None:
+            progress(part.stop, draws)
+    hidden = grid.hidden.sum(axis=1)
+    between = (hidden[pairs[:, 0]] + hidden[pairs[:, 1]]).max(axis=-1)
+    return Draws(cells, apart, OVERSHOOT * np.sqrt(grid.hidden.max(axis=-1)), OVERSHOOT * np.sqrt(between))
+
+
+def errors(grid: Grid, draws: int, rng: np.random.Generator) -> Iterator[tuple[slice, FloatArray]]:
+    """Errors of all rates, (draws, groups, 2, k) in all, a few draws at a time."""
+    spread = np.sqrt(grid.steps)
+    batch = max(1, ROOM // spread.size)
+    for begin in range(0, draws, batch):
+        part = slice(begin, min(begin + batch, draws))
+        error = rng.standard_normal((part.stop - begin, *spread.shape))
+        error *= spread
+        np.cumsum(error, axis=-1, out=error)
+        error -= grid.rates * error[..., -1:]
+        yield part, error
+
+
+def grid_of(noises: Sequence[Noise], count: int | None = None) -> Grid:
+    """All thresholds, or about ``count`` (GRID) of them: even steps of every rate, and large ties by themselves."""
+    curves = [noise.curve for noise in noises]
+    every = np.unique(np.concatenate([curve.thresholds for curve in curves]))[::-1]
+    thresholds, count = every, GRID if count is None else count
+    if len(every) > count:
+        each = max(count // (2 * len(noises)), FEWEST)
+        parts = [noise.curve.thresholds[even_steps(rate, each) - 1] for noise in noises for rate in noise.rates]
+        thresholds = np.unique(np.concatenate((every[-1:], *parts)))[::-1]
+    scores = np.diff(len(every) - np.searchsorted(every[::-1], thresholds), prepend=0)  # distinct ones of every step
+    at = [curve.index_at(thresholds) for curve in curves]
+    rates = np.stack([noise.rates[:, i] for noise, i in zip(noises, at, strict=True)])
+    squares = np.stack([noise.squares[:, i] for noise, i in zip(noises, at, strict=True)])
+    scale = np.stack([noise.scale for noise in noises])[:, :, None]
+    mass, steps = np.diff(rates, prepend=0.0), scale * np.maximum(np.diff(squares, prepend=0.0), 0.0)
+    tied = (scores == 1) & (mass > 1.5 * scale)
+    return Grid(rates, steps, np.where(tied, 0.0, steps))
+
+
+def even_steps(rate: FloatArray, count: int) -> IntArray:
+    """Indices, from 1, of points that part a rising rate into even steps; both ends of every larger step."""
+    index = np.searchsorted(rate, np.arange(1, count + 1) / count)
+    large = np.flatnonzero(np.diff(rate) > 1.0 / count)
+    found = np.unique(np.concatenate((index, large, large + 1)))
+    return found[(found > 0) & (found < len(rate))]
+
+
+def _reach(errors: FloatArray, confidence: float) -> FloatArray:
+    """Limits of the columns, in proportion to their means, that all columns keep in that share of draws."""
+    mean = errors.mean(axis=0)
+    worst = ratio(errors, np.broadcast_to(mean, errors.shape), 0.0).max(axis=1)
+    return np.asarray(mean * np.quantile(worst, confidence, method="higher"))

@@ -1,0 +1,1 @@
+"""Files of rows: read in batches, written whole or not at all."""

@@ -1,0 +1,1 @@
+"""Every sentence a user reads that is not an error."""

@@ -1,0 +1,138 @@
+"""Explanations in words that a person concerned can read: no promise without its condition."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from unicodedata import category
+
+if TYPE_CHECKING:
+    from fairroc.model.explanation import Explanation, Outcome
+
+__all__ = ["explanation_text"]
+
+_SCALE = "because all groups are put on one scale, on which about as many people as before reach each threshold"
+
+
+def explanation_text(found: Explanation) -> str:
+    """An explanation as short paragraphs."""
+    parts = [_opening(found), _where(found), _why(found), _possible(found), _decision(found), _drawn(found)]
+    return "\n\n".join([*(part for part in parts if part), _closing(found)])
+
+
+def _opening(found: Explanation) -> str:
+    words = f"A person of group {_name(found.group)} with the score {_figure(found.score)}."
+    if found.treated_as != found.group:
+        words += (
+            f" The model was not fitted to this group; the person is treated as group {_name(found.treated_as)}, and "
+            "nothing was measured on people like this one."
+        )
+    return words
+
+
+def _where(found: Explanation) -> str:
+    block = found.block
+    if block is None:
+        return ""
+    name, low, high = _name(found.treated_as), _figure(block.low), _figure(block.high)
+    if block.highest and block.lowest:
+        people = "any score"
+    elif block.highest:
+        people = f"a score of {low} or more"
+    elif block.lowest:
+        people = f"a score below {high}"
+    else:
+        people = f"a score from {low} up to (but not including) {high}"
+    alike = "keep their order" if found.reason == "order" else "are all treated alike"
+    words = f"People of group {name} with {people} {alike}."
+    if found.outside == "above":
+        words += (
+            " This score is above all scores the model was fitted to in this group; it is treated like the highest."
+        )
+    elif found.outside == "below":
+        words += " This score is below all scores the model was fitted to in this group; it is treated like the lowest."
+    return words
+
+
+def _why(found: Explanation) -> str:
+    within = f"within {found.epsilon:g} of each other at every threshold"
+    if found.reason == "unchanged":
+        return (
+            f"Nothing is changed: on the people the model was fitted to, the groups' error rates were {within} "
+            "already. The fair score is the score itself, and nothing is drawn."
+        )
+    if found.reason == "order":
+        return (
+            "Nothing is drawn for this person: the fair score follows from the score and the group alone. It can "
+            f"differ from the score, {_SCALE}."
+        )
+    if found.reason == "transport":
+        return (
+            "The fair score is partly drawn at random, because fairness moves people here: so that the groups' error "
+            f"rates come {within}, some people of this group get a higher and some a lower place than their score "
+            "alone would give. Who does is left to chance. Besides, fair scores here can lie above or below "
+            f"the original ones, {_SCALE}."
+        )
+    return (
+        "The fair score is drawn at random among places close to this person's own in the group: it decides the order "
+        "of people with equal or neighbouring scores, and moves nobody further within the group. Fair scores here can "
+        f"still lie above or below the original ones, {_SCALE}."
+    )
+
+
+def _possible(found: Explanation) -> str:
+    if len(found.outcomes) == 1 and found.outcomes[0].low == found.outcomes[0].high:
+        return f"The fair score is {_figure(found.outcomes[0].high)}."
+    rows = [f"  {_interval(line):<32}{_percent(line.probability)}" for line in found.lines]
+    return "\n".join(["Possible fair scores and their probabilities:", *rows])
+
+
+def _decision(found: Explanation) -> str:
+    if found.threshold is None or found.acceptance is None:
+        return ""
+    before = "reaches" if found.accepted_before else "does not reach"
+    after = {0.0: "cannot reach it", 1.0: "reaches it for certain"}.get(
+        found.acceptance, f"reaches it with probability {_percent(found.acceptance)}"
+    )
+    return f"At the threshold {_figure(found.threshold)}: the original score {before} it; the fair score {after}."
+
+
+def _drawn(found: Explanation) -> str:
+    draw = found.draw
+    if draw is None:
+        return ""
+    chance = "" if found.reason in ("order", "unchanged") else ", by the draw that belongs to it"
+    words = f"For the id {_name(str(draw.id))} the fair score is {_figure(draw.score)}{chance}"
+    if draw.accepted is not None:
+        words += f": it {'reaches' if draw.accepted else 'does not reach'} the threshold"
+    return f"{words}. The same id, score, group, model and key always give the same result."
+
+
+def _closing(found: Explanation) -> str:
+    return (
+        f"Fair here means that true and false positive rates of the groups lie within epsilon {found.epsilon:g} at "
+        f"every threshold, on average over the draw, on the {found.rows:,} people the model was fitted to "
+        f"({found.group_rows:,} of them in group {_name(found.treated_as)}). It says nothing else about this person."
+    )
+
+
+def _interval(line: Outcome) -> str:
+    if line.low == line.high:
+        return _figure(line.high)
+    return f"{_figure(line.low)} to {_figure(line.high)}"
+
+
+def _figure(number: float) -> str:
+    return f"{number:.6g}"
+
+
+def _percent(share: float) -> str:
+    """A probability that is not rounded to none or to all."""
+    if 0 < share < 0.001:
+        return "less than 0.1 %"
+    return "more than 99.9 %" if 0.999 < share < 1 else f"{100 * share:.1f} %"
+
+
+def _name(name: str) -> str:
+    """A name in quotes, without line breaks and control characters."""
+    flat = "".join(" " if category(letter) in ("Cc", "Cs") else letter for letter in name)
+    return f"'{' '.join(flat.split())}'"

@@ -1,0 +1,167 @@
+"""The SQL for PostgreSQL on a real server, compared with numpy bit for bit."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from test_pipeline import TIES, from_population, same_bits
+from test_pipeline import fitted as fitted_rows
+from test_sql import unknown_rows
+
+from sql_cases import CASES, WILD, Case, case, fitted, rows_for
+from strategies import NORMS, SEEDS, populations
+
+psycopg = pytest.importorskip("psycopg")
+
+
+def programs() -> Path | None:
+    """The folder of PostgreSQL's programs: that of the path, else Debian's newest."""
+    found = shutil.which("initdb")
+    if found is not None and (Path(found).parent / "postgres").exists():
+        return Path(found).parent
+    places = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda path: int(path.parts[-3]))
+    return places[-1].parent if places else None
+
+
+PROGRAMS = programs()
+pytestmark = [
+    pytest.mark.skipif(PROGRAMS is None, reason="no PostgreSQL on this machine, and `make test` could install none"),
+    pytest.mark.filterwarnings("ignore::fairroc.errors.FairrocWarning"),
+]
+
+
+@pytest.fixture(scope="module")
+def server():
+    """A connection to a server of its own, which listens to a socket in a temporary folder; never run by root."""
+    who: dict = {}
+    folder = Path(tempfile.mkdtemp(prefix="fairroc-pg-"))
+    if os.getuid() == 0:
+        nobody = pwd.getpwnam("nobody")
+        os.chown(folder, nobody.pw_uid, nobody.pw_gid)
+        who = {"user": nobody.pw_uid, "group": nobody.pw_gid, "extra_groups": []}
+    data = folder / "data"
+    how = {"cwd": folder, "env": {"PATH": os.environ["PATH"], "LC_ALL": "C"}, **who}
+    make = [PROGRAMS / "initdb", "-D", data, "-U", "tester", "-A", "trust", "-E", "UTF8", "--no-locale", "--no-sync"]
+    subprocess.run(make, check=True, capture_output=True, **how)
+    command = [PROGRAMS / "postgres", "-D", data, "-k", folder, "-F", "-c", "listen_addresses="]
+    with (folder / "log").open("wb") as log:
+        process = subprocess.Popen(command, stdout=log, stderr=log, **how)
+    try:
+        with connected(folder, process) as connection:
+            yield connection
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.wait(60)
+        shutil.rmtree(folder)
+
+
+def connected(folder: Path, process):
+    """Wait for the server, which needs a moment to start."""
+    for _ in range(600):
+        try:
+            who = {"host": str(folder), "user": "tester", "dbname": "postgres"}
+            return psycopg.connect(**who, autocommit=True, prepare_threshold=None)
+        except psycopg.OperationalError:
+            assert process.poll() is None, (folder / "log").read_text()
+            time.sleep(0.1)
+    raise AssertionError((folder / "log").read_text())
+
+
+def in_postgres(server, some: Case, **how) -> np.ndarray:
+    """Fair scores in the order of the rows, by the call that the SQL itself names in its heading."""
+    kinds = {
+        "a column": "integer",
+        "the score": "double precision",
+        'i"d': "bigint" if some.id_type == "integer" else "text",
+    }
+    names = {name: '"' + name.replace('"', '""') + '"' for name in some.columns}
+    server.execute("DROP TABLE IF EXISTS people")
+    listed = ", ".join(f"{quoted} {kinds.get(name, 'text')}" for name, quoted in names.items())
+    server.execute(f"CREATE TEMPORARY TABLE people ({listed})")
+    with server.cursor() as cursor, cursor.copy("COPY people FROM STDIN") as copy:
+        for row in zip(*some.columns.values(), strict=True):
+            copy.write_row(row)
+    text = some.sql("postgres", **how)
+    server.execute(text)
+    call = next(line for line in text.splitlines() if " SELECT *" in line).partition("newer. ")[2]
+    cursor = server.execute(f'SELECT * FROM ({call}) AS t ORDER BY "a column"', binary=True)
+    assert cursor.description[-1].name == "the score_fair"
+    return np.array([row[-1] for row in cursor], dtype=float)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_postgres_gives_the_same_bits(server, name):
+    assert same_bits(in_postgres(server, case(name)), case(name).expected)
+
+
+@settings(max_examples=20)
+@given(
+    populations(max_groups=4),
+    st.sampled_from([0.0, 0.05, 0.3]),
+    NORMS,
+    TIES,
+    SEEDS,
+    st.sampled_from(["integer", "text"]),
+)
+def test_postgres_gives_the_same_bits_on_any_model(server, population, epsilon, norm, ties, seed, kind):
+    rows = from_population(population)
+    assume(len(np.unique(rows.scores)) > 1)
+    some = rows_for(fitted_rows(rows, epsilon, norm, ties).model, kind, seed=seed, n=150)
+    assert same_bits(in_postgres(server, some), some.expected)
+
+
+def test_postgres_unknown_groups_can_be_treated_as_another(server):
+    some = unknown_rows(case("draw"))
+    expected = some.model.transform(
+        some.scores, sensitive_features=some.groups["a group"], ids=np.array(some.ids), on_unknown_group=WILD[1]
+    )
+    assert same_bits(in_postgres(server, some, on_unknown_group=WILD[1]), expected)
+
+
+BAD = {
+    "NULL::double precision, 'a', 1": "scores must be finite",
+    "'NaN'::double precision, 'a', 1": "scores must be finite",
+    "'Infinity'::double precision, 'a', 1": "scores must be finite",
+    "-2e307, 'a', 1": "scores must be finite",
+    "0.5, 'A', 1": "does not know the group: A",
+    "0.5, 'a ', 1": "does not know the group: a ",
+    "0.5, NULL, 1": "a group is missing",
+    "0.5, 'a', NULL": "an id is missing",
+    "0.5, 'a', 1.5": "does not exist",
+    "0.5, 'a', 'x'::text": "does not exist",
+    "'0.5'::text, 'a', 1": "does not exist",
+}
+
+
+@pytest.mark.parametrize("name", ["order", "unchanged"])
+def test_postgres_refuses(server, name):
+    model = case("order").model if name == "order" else fitted(("a", "b"), seed=8, n=300, epsilon=2.0)
+    server.execute(model.to_sql("postgres", function=f"bad_{name}"))
+    for arguments, message in BAD.items():
+        with pytest.raises(psycopg.Error, match=message):
+            server.execute(f"SELECT bad_{name}({arguments})").fetchall()
+    server.execute(model.to_sql("postgres", function=f"bad_{name}", id_type="text"))
+    with pytest.raises(psycopg.Error, match="an id is missing"):
+        server.execute(f"SELECT bad_{name}(0.5, 'a', ''::text)").fetchall()
+
+
+def test_postgres_compares_names_byte_by_byte(server):
+    """Even where the caller's column has a collation in which A and a are equal."""
+    icu = server.execute("SELECT count(*) FROM pg_collation WHERE collprovider = 'i'").fetchone()[0]
+    if not icu:
+        pytest.skip("this PostgreSQL was built without ICU")
+    server.execute("CREATE COLLATION loose (provider = icu, locale = 'und-u-ks-level1', deterministic = false)")
+    server.execute(case("order").model.to_sql("postgres", function="bytewise"))
+    with pytest.raises(psycopg.Error, match="does not know the group: A"):
+        server.execute("SELECT bytewise(0.5, 'A' COLLATE loose, 1)").fetchall()

@@ -1,0 +1,402 @@
+"""Torch tensors give what numpy gives, bit for bit, on the host and on every device; no hypothesis here, so that the
+file also runs where only torch, numpy and pytest are."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import warnings
+from functools import cache
+
+import numpy as np
+import pytest
+
+from fairroc.errors import DataError, FairrocWarning, UnknownGroupError
+from fairroc.fitting.fit import Options, fit
+from fairroc.model.draw import uniforms_from_ids
+from fairroc.people.counts import ScoreCounts
+from fairroc.people.rows import read_columns
+from fairroc.people.tensors import GroupCodes, is_tensor
+
+torch = pytest.importorskip("torch")
+
+from fairroc.backends.torch import transform as models  # noqa: E402
+from fairroc.backends.torch.hashing import TensorDraws  # noqa: E402
+from fairroc.people import tensor_counts as counting  # noqa: E402
+from fairroc.people import tensor_door as door  # noqa: E402
+
+torch.set_num_threads(1)
+DEVICES = ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]
+KEY = "a key of sixteen bytes"
+NEAR = [0.5, np.nextafter(0.5, 1), np.nextafter(0.5, 0), 0.25, 0.75]
+POOLS = {
+    "continuous": None,
+    "ties": np.linspace(-2, 2, 9),
+    "two": np.array([0.25, 0.75]),
+    "near": np.array(NEAR),
+    "small": np.array([-5e-324, 0.0, -0.0, 5e-324, 1e-323, 1e-300]),
+    "extreme": np.array([-1e300, -1.0, -1e-300, 0.0, 1e-300, 1.0, 1e300]),
+}
+CASES = [
+    *((pool, ties, 2, 1, None) for pool in POOLS for ties in ("draw", "order")),
+    ("continuous", "order", 5, 1, None),
+    ("continuous", "draw", 8, "inf", None),
+    ("ties", "draw", 4, "inf", None),
+    ("continuous", "order", 3, "inf", 40),
+    ("continuous", "order", 2, 1, 7),
+]
+
+
+def people(seed, pool="continuous", groups=2, n=1500):
+    rng = np.random.default_rng(seed)
+    g, y = rng.integers(0, groups, n), rng.integers(0, 2, n)
+    y[: 2 * groups], g[: 2 * groups] = np.arange(2 * groups) % 2, np.arange(2 * groups) // 2
+    scores = y * (1 + 0.6 * g) + (1 + 0.3 * g) * rng.normal(size=n) + 0.4 * g
+    if POOLS[pool] is not None:
+        place = np.argsort(np.argsort(scores)) * len(POOLS[pool]) // n
+        scores = np.sort(POOLS[pool])[place]
+    return scores, y, g
+
+
+@cache
+def model_of(case, epsilon=0.15, key=None, hash="xxh64"):
+    pool, ties, groups, norm, queries = case
+    scores, y, g = people(3, pool, groups)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FairrocWarning)
+        options = Options.checked(epsilon=epsilon, norm=norm, ties=ties, queries=queries, hash=hash)
+        return fit(read_columns(scores, y, sensitive_features=g), options, salt=7, key=key).model
+
+
+def new_people(model, case):
+    """Rows at, beside and between the model's borders and beyond all scores, with ids of any size and sign."""
+    rng = np.random.default_rng(5)
+    scores, _, _ = people(4, case[0], case[2], n=2500)
+    ends = [] if model.unchanged else [part[1:] for part in model._map.finder.lists]
+    border = np.concatenate([*ends, NEAR, [0.0, -0.0, 5e-324]])
+    border = np.concatenate([border, np.nextafter(border, np.inf), np.nextafter(border, -np.inf)])
+    scores = np.concatenate([scores, border, [-1e306, 1e306]])
+    ids = rng.integers(-(2**63), 2**63 - 1, len(scores))
+    ids[:4] = -(2**63), 2**63 - 1, 2**53 + 1, -1
+    return scores, rng.integers(0, case[2], len(scores)), ids
+
+
+def put(array, device):
+    return torch.tensor(np.array(array), device=device)
+
+
+def same_bits(tensor, array, device):
+    assert is_tensor(tensor) and tensor.device.type == device and tensor.dtype == torch.float64
+    return tensor.cpu().numpy().tobytes() == array.tobytes()
+
+
+def ways():
+    """The door, which takes numpy on the host and one kernel where it can, and step by step on the device."""
+    return ["door", "steps"]
+
+
+def transformed(model, scores, groups, way, *, ids=None, random_state=None, key=None):
+    if way == "door":
+        return model.transform(scores, sensitive_features=groups, ids=ids, random_state=random_state, key=key)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(models, "fuses", lambda device: False)
+        return models.fair_on_device(model, models.read(model, scores, groups, None), ids, random_state, key)
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+@pytest.mark.parametrize("device", DEVICES)
+def test_fair_scores_and_rates(device, case, monkeypatch):
+    monkeypatch.setattr("fairroc.backends.torch.lookup.CHUNK", 3000)
+    model = model_of(case)
+    scores, groups, ids = new_people(model, case)
+    fair = model.transform(scores, sensitive_features=groups, ids=ids)
+    tensors = put(scores, device), put(groups, device)
+    some = np.random.default_rng(1).choice(fair, 3)
+    levels = np.concatenate([[-np.inf, np.inf, 0.5], some, [] if model.unchanged else model.scale.score[1::40][:3]])
+    for way in ways():
+        assert same_bits(transformed(model, *tensors, way, ids=put(ids, device)), fair, device)
+    for threshold in levels:
+        rate = model.acceptance_rate(scores, sensitive_features=groups, threshold=threshold)
+        found = [model.acceptance_rate(tensors[0], sensitive_features=tensors[1], threshold=threshold)]
+        if not model.unchanged:
+            found.append(models.rate_on_device(model, models.read(model, *tensors, None), threshold))
+        assert all(same_bits(part, rate, device) for part in found)
+    chosen = model.predict(tensors[0], sensitive_features=tensors[1], threshold=0.5, ids=put(ids, device))
+    assert chosen.dtype == torch.int64 and chosen.device.type == device
+    assert (chosen.cpu().numpy() == (fair >= 0.5)).all()
+
+
+def test_the_cases_draw_and_keep_order():
+    slopes = [model_of(case)._map.slope for case in CASES if not model_of(case).unchanged]
+    assert any(np.isnan(slope).all() for slope in slopes)
+    assert any(0 < np.isnan(slope).mean() < 1 for slope in slopes)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_an_unchanged_score(device):
+    model = model_of(CASES[0], epsilon=2.0)
+    assert model.unchanged
+    scores = put([0.1, -0.0, 5e-324], device)
+    for way in ways():
+        fair = transformed(model, scores, put([0, 1, 0], device), way, ids=put([1, 2, 3], device))
+        assert same_bits(fair, np.array([0.1, -0.0, 5e-324]), device)
+        fair[0] = 9.0
+        assert scores[0] == 0.1
+    rate = model.acceptance_rate(scores, sensitive_features=put([0, 1, 0], device), threshold=0.0)
+    assert same_bits(rate, np.ones(3), device)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16", "int64", "int8"])
+@pytest.mark.parametrize("device", DEVICES)
+def test_other_numbers_become_float64(device, dtype):
+    model = model_of(CASES[1])
+    scores = put(people(9)[0][:500], device).to(getattr(torch, dtype))
+    groups, ids = put(people(9)[2][:500], device), torch.arange(500, device=device)
+    plain = scores.to(torch.float64).cpu().numpy()
+    fair = model.transform(plain, sensitive_features=groups.cpu().numpy(), ids=np.arange(500))
+    for way in ways():
+        assert same_bits(transformed(model, scores, groups, way, ids=ids), fair, device)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_draws(device):
+    model = model_of(CASES[1], key=KEY)
+    scores, groups, ids = new_people(model, CASES[1])
+    tensors = put(scores, device), put(groups, device)
+    words = [f"person {i}" for i in ids]
+    for way in ways():
+        keyed = model.transform(scores, sensitive_features=groups, ids=ids, key=KEY)
+        assert same_bits(transformed(model, *tensors, way, ids=put(ids, device), key=KEY), keyed, device)
+        assert same_bits(transformed(model, *tensors, way, ids=ids, key=KEY), keyed, device)
+        text = model.transform(scores, sensitive_features=groups, ids=words, key=KEY)
+        assert same_bits(transformed(model, *tensors, way, ids=words, key=KEY), text, device)
+        seeded = model.transform(scores, sensitive_features=groups, random_state=3)
+        assert same_bits(transformed(model, *tensors, way, random_state=3), seeded, device)
+        with pytest.raises(DataError, match="key"):
+            transformed(model, *tensors, way, ids=put(ids, device))
+        with pytest.raises(DataError, match="give either ids or random_state"):
+            transformed(model, *tensors, way, key=KEY)
+        with pytest.raises(DataError, match="ids must be as many as scores"):
+            transformed(model, *tensors, way, ids=put(ids[1:], device), key=KEY)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_ids_of_a_cryptographic_hash_are_hashed_on_the_host(device):
+    model = model_of(CASES[1], hash="blake2b")
+    scores, groups, ids = new_people(model, CASES[1])
+    fair = model.transform(scores, sensitive_features=groups, ids=ids)
+    tensors = put(scores, device), put(groups, device)
+    for way in ways():
+        assert same_bits(transformed(model, *tensors, way, ids=put(ids, "cpu")), fair, device)
+    if device != "cpu":
+        with pytest.raises(DataError, match="ids must be on the host"):
+            transformed(model, *tensors, "door", ids=put(ids, device))
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "int32", "int64", "uint64"])
+@pytest.mark.parametrize("device", DEVICES)
+def test_hashes(device, dtype):
+    info = np.iinfo(dtype)
+    ids = np.array([0, 1, 100, info.min, info.max, info.max - 1], dtype=dtype)
+    drawn = TensorDraws.of(put(ids, device), salt=-5, key=KEY).at(slice(None))
+    assert same_bits(drawn, uniforms_from_ids(ids, salt=-5, key=KEY), device)
+
+
+@pytest.mark.parametrize("ids", [[1.0, 2.0], [True, False]])
+def test_ids_must_be_integers(ids):
+    with pytest.raises(DataError, match="ids must be integers"):
+        TensorDraws.of(torch.tensor(ids), salt=1)
+
+
+# ---- groups ------------------------------------------------------------------------------------------------
+
+
+def test_groups_by_number_name_and_several_columns(monkeypatch):
+    monkeypatch.setattr("fairroc.people.tensor_door.HOST_CHUNK", 7)
+    names = ["10 & -1", "10 & 70000", "2 & -1"]
+    left, right = np.array([10, 10, 2, 10, 2] * 5), np.array([-1, 70000, -1, 70000, -1] * 5)
+    codes = np.array([0, 1, 2, 1, 2] * 5)
+    scores = torch.zeros(25)
+    columns = torch.tensor(left), torch.tensor(right)
+    for features in (
+        {"a": columns[0], "b": columns[1]},
+        torch.stack(columns, dim=1),
+        {"a": left, "b": right},
+        [names[code] for code in codes],
+        GroupCodes(torch.tensor(codes).to(torch.uint8), names),
+    ):
+        found = door.read_scores(scores, features, names, None, "error")
+        assert found.groups.tolist() == codes.tolist() and found.unknown == 0
+
+
+@pytest.mark.parametrize("values", [[3, 1, 3], [3.0, 1.0, 3.0], [2**40, 1, 2**40], [0.5, 1.0, 0.5]])
+def test_numbers_name_groups_as_they_do_in_numpy(values):
+    scores, y = [0.1, 0.2, 0.3], [0, 1, 1]
+    plain = read_columns(scores, y, sensitive_features=np.array(values), whole=False)
+    found = door.read_rows(torch.tensor(scores), torch.tensor(y), torch.tensor(values), None, "error")
+    assert found.names == plain.names and found.groups.tolist() == plain.groups.tolist()
+    flags = torch.tensor([True, False, True])
+    assert door.read_rows(torch.tensor(scores), torch.tensor(y), flags, None, "error").names == ("False", "True")
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_unknown_groups(device):
+    model = model_of(CASES[0])
+    scores, groups = put([0.5, 0.6, 0.7], device), put([0, 5, 1], device)
+    with pytest.raises(UnknownGroupError, match="the model knows the groups '0', '1', but 1 of 3 rows are of '5'"):
+        model.transform(scores, sensitive_features=groups, random_state=0)
+    with pytest.warns(FairrocWarning, match="1 of 3 rows belong to groups that were not fitted"):
+        fair = model.transform(scores, sensitive_features=groups, random_state=0, on_unknown_group="1")
+    same = model.transform(scores, sensitive_features=put([0, 1, 1], device), random_state=0)
+    assert torch.equal(fair, same)
+    with pytest.raises(DataError, match="on_unknown_group must name a group of the model"):
+        model.transform(scores, sensitive_features=groups, random_state=0, on_unknown_group="7")
+
+
+def test_codes_need_names():
+    with pytest.raises(DataError, match="group codes must lie from 0 to 1, the last of the 2 names, got 2"):
+        door.read_scores(torch.zeros(3), GroupCodes(torch.tensor([0, 1, 2]), ["a", "b"]), ["a", "b"], None, "error")
+
+
+# ---- errors ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("scores", "message"),
+    [
+        ([0.5, float("nan")], "scores must not be missing, but 1 of 2 are"),
+        ([float("-inf"), 0.5], "scores must be finite, but 1 of 2 are infinite"),
+        ([1e308, 0.5], "scores must lie within ±1e307, but 1 of 2 do not"),
+        ([True, False], "scores must be real numbers, got a tensor of torch.bool"),
+        ([[0.5, 0.5], [0.1, 0.9]], r"scores must be one column, got a tensor of shape \(2, 2\). Pass the score of the"),
+        ([0.5], "all columns must have the same number of rows, got scores 1, sensitive_features 2"),
+    ],
+)
+@pytest.mark.parametrize("device", DEVICES)
+def test_wrong_scores(device, scores, message):
+    model = model_of(CASES[0])
+    values = torch.tensor(scores, dtype=None if scores[0] is True else torch.float64, device=device)
+    with pytest.raises(DataError, match=message):
+        model.transform(values, sensitive_features=put([0, 1], device), random_state=0)
+
+
+def test_gradients_are_refused():
+    model = model_of(CASES[0])
+    with pytest.raises(DataError, match=r"scores must not carry gradients.*Pass scores.detach\(\)"):
+        model.transform(torch.tensor([0.5], requires_grad=True), sensitive_features=[0], random_state=0)
+
+
+def test_one_device():
+    other = torch.zeros(2, device="meta")
+    with pytest.raises(DataError, match="all tensors must be on one device, but the scores are on 'cpu' and ids on"):
+        door.on_device(other, "ids", torch.device("cpu"))
+
+
+def test_missing_groups():
+    with pytest.raises(DataError, match="sensitive_features must not be missing, but 1 of 2 are"):
+        door.read_scores(torch.zeros(2), torch.tensor([0.0, float("nan")]), ["0"], None, "error")
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_empty_and_one_column(device):
+    model = model_of(CASES[1])
+    nothing, none = torch.zeros(0, device=device), torch.zeros(0, dtype=torch.int64, device=device)
+    for way in ways():
+        assert transformed(model, nothing, none, way, ids=none).shape == (0,)
+    assert model.acceptance_rate(nothing, sensitive_features=none, threshold=0.5).shape == (0,)
+    column = put([[0.5], [0.6]], device)
+    fair = model.transform(column, sensitive_features=put([[0], [1]], device), ids=put([1, 2], device))
+    assert same_bits(fair, model.transform([0.5, 0.6], sensitive_features=[0, 1], ids=[1, 2]), device)
+
+
+# ---- counts ------------------------------------------------------------------------------------------------
+
+
+def equal_counts(found, right):
+    assert (found.names, found.weighted, found.bits) == (right.names, right.weighted, right.bits)
+    for part in ("scores", "negatives", "positives", *(["spread"] if right.bits else [])):
+        for a, b in zip(getattr(found, part), getattr(right, part), strict=True):
+            assert a.dtype == b.dtype and a.tobytes() == b.tobytes()
+
+
+def device_counts(scores, y, groups, bits):
+    """Through the code for devices, on whatever device."""
+    from fairroc.people.counts import _made
+
+    rows = door.read_rows(scores, y, groups, None, "error")
+    if bits is None:
+        return _made(rows.names, [(*cells, None) for cells in counting.exact_cells(rows)], False, None)
+    return _made(rows.names, [(*c, wide) for c, wide in counting.binned_cells(rows, bits)], False, bits)
+
+
+@pytest.mark.parametrize("bits", [None, 12, 16, 24, 40, 63])
+@pytest.mark.parametrize("pool", POOLS)
+@pytest.mark.parametrize("device", DEVICES)
+def test_counts(device, pool, bits, monkeypatch):
+    monkeypatch.setattr("fairroc.people.tensor_counts.MOST_BINS", 1 << 12)
+    scores, y, groups = people(6, pool, groups=3)
+    right = ScoreCounts.from_rows(scores, y, sensitive_features=groups)
+    right = right if bits is None else right.binned(bits)
+    tensors = put(scores, device), put(y, device), put(groups, device)
+    found = ScoreCounts.from_rows(tensors[0], tensors[1], sensitive_features=tensors[2], bits=bits)
+    equal_counts(found, right)
+    equal_counts(device_counts(*tensors, bits), right)
+    equal_counts(ScoreCounts.from_rows(scores, y, sensitive_features=groups, bits=bits), right)
+
+
+@pytest.mark.parametrize("labels", [[0.0, 1.0, 1.0], [-1, 1, 1], [False, True, True], [0, 0, 0], [1, 1, 1]])
+@pytest.mark.parametrize("device", DEVICES)
+def test_labels(device, labels):
+    scores = [0.1, 0.2, 0.3]
+    right = ScoreCounts.from_rows(scores, np.array(labels), sensitive_features=["a", "a", "b"])
+    tensors = torch.tensor(scores, dtype=torch.float64, device=device), torch.tensor(labels, device=device)
+    found = ScoreCounts.from_rows(
+        tensors[0], tensors[1], sensitive_features=GroupCodes(put([1, 1, 0], device), ["b", "a"])
+    )
+    equal_counts(found, right)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_labels_need_a_positive_one(device):
+    tensors = put([0.1, 0.2], device), put([3, 4], device), put([0, 1], device)
+    with pytest.raises(DataError, match="y holds 3 and 4; pass pos_label="):
+        ScoreCounts.from_rows(tensors[0], tensors[1], sensitive_features=tensors[2])
+    found = ScoreCounts.from_rows(tensors[0], tensors[1], sensitive_features=tensors[2], pos_label=4)
+    assert [part.tolist() for part in found.positives] == [[0], [1]]
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_weights_are_summed_on_the_host(device):
+    scores, y, groups = people(7)
+    weights = np.random.default_rng(1).random(len(y))
+    tensors = put(scores, device), put(y, device), put(groups, device), put(weights, device)
+    how = {"sensitive_features": tensors[2], "sample_weight": tensors[3]}
+    if device == "cpu":
+        right = ScoreCounts.from_rows(scores, y, sensitive_features=groups, sample_weight=weights)
+        equal_counts(ScoreCounts.from_rows(tensors[0], tensors[1], **how), right)
+    else:
+        with pytest.raises(DataError, match="sample_weight must be left out"):
+            ScoreCounts.from_rows(tensors[0], tensors[1], **how)
+
+
+def test_torch_is_not_loaded_for_arrays():
+    code = (
+        "import sys, numpy as np\nfrom fairroc.people.counts import ScoreCounts\n"
+        "ScoreCounts.from_rows(np.arange(4.0), [0, 1, 0, 1], sensitive_features=[0, 0, 1, 1])\n"
+        "import fairroc.model.model, fairroc.backends.torch.transform\nprint('torch' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_a_fit_to_tensors_is_the_fit_to_arrays(device):
+    estimator = pytest.importorskip("fairroc.estimators.fair_roc")
+    scores, y, groups = people(8)
+    plain = estimator.FairROC(0.2, salt=1).fit(scores, y, sensitive_features=groups)
+    post = estimator.FairROC(0.2, salt=1).fit(
+        put(scores, device), put(y, device), sensitive_features=put(groups, device)
+    )
+    ids = np.arange(len(y))
+    fair = post.transform(put(scores, device), sensitive_features=put(groups, device), ids=put(ids, device))
+    assert same_bits(fair, plain.transform(scores, sensitive_features=groups, ids=ids), device)

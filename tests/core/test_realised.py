@@ -1,0 +1,117 @@
+"""The exact walk equals an evaluation person by person, and the drawn one keeps every promise."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from test_kernel import fitted
+
+from fairroc.core.kernel import drawn_kernel, ordered_kernel
+from fairroc.core.realised import ordered_place, performance, walk
+from oracles import pair_gap, place_chance, trapezia, walk_at
+from strategies import EPSILONS, NORMS, class_shares, populations
+
+BUILDS = st.sampled_from([drawn_kernel, ordered_kernel])
+
+
+def places(walks) -> np.ndarray:
+    """Every level's border, every knot of a walk, their middles and their neighbouring numbers."""
+    knots = np.unique(np.concatenate([np.arange(len(walks[0].even), dtype=np.float64), *(w.y for w in walks)]))
+    near = np.concatenate((np.nextafter(knots, -1.0), np.nextafter(knots, np.inf)))
+    every = np.concatenate((knots, (knots[1:] + knots[:-1]) / 2, near))
+    return np.unique(every[(every >= 0) & (every <= knots[-1])])
+
+
+def thinned(y: np.ndarray, most: int = 120) -> np.ndarray:
+    """At most so many of the places, the first and last included."""
+    return y[np.unique(np.linspace(0, len(y) - 1, min(most, len(y))).astype(int))]
+
+
+@settings(max_examples=25)
+@given(populations(max_groups=4, max_rows=40), EPSILONS, NORMS, BUILDS)
+def test_a_walk_equals_its_people(population, epsilon, norm, build):
+    """Accepted shares at any place, from either side of a step, are the sum of all people's chances."""
+    curves, levels = fitted(population, epsilon, norm)
+    for g, curve in enumerate(curves):
+        kernel = build(curve, levels.u[:, g], levels.v[:, g])
+        path = walk(curve, kernel)
+        y = thinned(places([path]))
+        for closed in (True, False):
+            assert np.abs(path.at(y, closed=closed) - walk_at(curve, kernel, y, closed)).max() <= 1e-11
+
+
+@settings(max_examples=25)
+@given(populations(max_groups=4), EPSILONS, NORMS, BUILDS)
+def test_a_walk_rises_from_nobody_to_everybody(population, epsilon, norm, build):
+    """Shares never fall with the place, the closed side is never below the open one, and the ends are 0 and 1."""
+    curves, levels = fitted(population, epsilon, norm)
+    for g, curve in enumerate(curves):
+        path = walk(curve, build(curve, levels.u[:, g], levels.v[:, g]))
+        y = places([path])
+        sides = np.stack((path.at(y, closed=False), path.at(y)), axis=1).reshape(-1, 3)
+        assert (np.diff(sides, axis=0) >= -1e-12).all()
+        assert np.abs(sides[0]).max() <= 1e-15
+        assert np.abs(sides[-1] - 1).max() <= 1e-12
+
+
+@settings(max_examples=25)
+@given(populations(), EPSILONS, NORMS)
+def test_drawn_performance_is_the_levels_performance(population, epsilon, norm):
+    """Drawn kernels: gap within epsilon, group and pooled AUC those of the levels."""
+    curves, levels = fitted(population, epsilon, norm)
+    weights0, weights1, _ = class_shares(population)
+    walks = [walk(c, drawn_kernel(c, levels.u[:, g], levels.v[:, g])) for g, c in enumerate(curves)]
+    found = performance(walks, weights0, weights1, norm)
+    assert found.gap <= epsilon + 1e-12
+    assert found.gap == pytest.approx(levels.gap(norm), abs=1e-12)
+    assert np.abs(np.array(found.group_aucs) - levels.group_aucs()).max() <= 1e-12
+    assert found.auc == pytest.approx(levels.pooled_auc(weights0, weights1), abs=1e-12)
+
+
+@settings(max_examples=25)
+@given(populations(max_groups=3, max_rows=25), EPSILONS, NORMS, BUILDS)
+def test_performance_is_the_worst_over_all_places(population, epsilon, norm, build):
+    """The gap and AUCs equal brute force over both sides of every step, people counted one by one."""
+    curves, levels = fitted(population, epsilon, norm)
+    weights0, weights1, _ = class_shares(population)
+    kernels = [build(curve, levels.u[:, g], levels.v[:, g]) for g, curve in enumerate(curves)]
+    walks = [walk(curve, kernel) for curve, kernel in zip(curves, kernels, strict=True)]
+    y = np.unique(np.concatenate([np.arange(len(levels.u), dtype=np.float64), *(w.y for w in walks)]))
+    sides = [
+        np.stack([walk_at(c, k, y, closed) for closed in (False, True)], axis=1).reshape(-1, 3)
+        for c, k in zip(curves, kernels, strict=True)
+    ]
+    fpr, tpr = (np.stack([side[:, column] for side in sides], axis=1) for column in (0, 1))
+    found = performance(walks, weights0, weights1, norm)
+    assert found.gap == pytest.approx(pair_gap(fpr + tpr, tpr - fpr, norm), abs=1e-11)
+    for g, auc in enumerate(found.group_aucs):
+        assert auc == pytest.approx(trapezia(np.stack((fpr[:, g], tpr[:, g]), axis=1)), abs=1e-11)
+    pooled = np.stack((fpr @ weights0, tpr @ weights1), axis=1)
+    assert found.auc == pytest.approx(trapezia(pooled), abs=1e-11)
+
+
+@settings(max_examples=25)
+@given(populations(max_groups=3), EPSILONS, NORMS)
+def test_people_in_raw_order_keep_it(population, epsilon, norm):
+    """Inside ordered blocks a higher score never has a later place."""
+    curves, levels = fitted(population, epsilon, norm)
+    for g, curve in enumerate(curves):
+        kernel = ordered_kernel(curve, levels.u[:, g], levels.v[:, g])
+        block = np.searchsorted(-kernel.thresholds, -curve.thresholds, side="left")
+        ordered = kernel.ordered[block]
+        place = kernel.first[block[ordered]] + ordered_place(kernel, block[ordered], curve.thresholds[ordered])
+        assert (np.diff(place) >= 0).all()
+
+
+@settings(max_examples=25)
+@given(populations(max_groups=3, max_rows=40), EPSILONS, NORMS, BUILDS)
+def test_a_higher_score_is_never_placed_later(population, epsilon, norm, build):
+    """At every place, not at the levels' borders only, a higher score has at least the chance of a lower one."""
+    curves, levels = fitted(population, epsilon, norm)
+    for g, curve in enumerate(curves):
+        kernel = build(curve, levels.u[:, g], levels.v[:, g])
+        for y in thinned(places([walk(curve, kernel)]), 60):
+            chances = [place_chance(kernel, score, y, closed=True) for score in curve.thresholds]
+            assert (np.diff(chances) <= 1e-12).all()

@@ -1,0 +1,126 @@
+"""Back on the scale of the scores: the same share of people at every landmark score, and a one-to-one map."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from test_kernel import fitted
+from test_walk import BUILDS
+
+from fairroc.core.kernel import drawn_kernel, ordered_kernel
+from fairroc.core.realised import walk
+from fairroc.core.scale import Scale, build_scale
+from strategies import EPSILONS, NORMS, Sample, class_shares, populations
+
+
+def two_scores(population) -> bool:
+    """Whether there are two distinct scores at least; with one there is nothing to repair."""
+    return len(np.unique(np.concatenate([sample.curve.thresholds for sample in population]))) > 1
+
+
+FEW = populations(max_groups=4, weights=("none", "mild")).filter(two_scores)
+ANY = populations(max_groups=4).filter(two_scores)
+
+
+def scaled(population, epsilon, norm, build):
+    """Scale, walks and group shares of a fitted population."""
+    curves, levels = fitted(population, epsilon, norm)
+    walks = [walk(c, build(c, levels.u[:, g], levels.v[:, g])) for g, c in enumerate(curves)]
+    shares = class_shares(population)[2]
+    return build_scale(curves, walks, shares), walks, shares
+
+
+def pooled_share(walks, shares, y: float, closed: bool = True) -> float:
+    """Share of all people placed up to y."""
+    return float(sum(s * w.at(np.array([y]), closed=closed)[0, 2] for s, w in zip(shares, walks, strict=True)))
+
+
+def raw_share(population, threshold: float, strictly: bool = False) -> float:
+    """Share of all people whose raw score reaches a threshold."""
+    hit = total = 0.0
+    for s in population:
+        hit += s.mass[s.scores > threshold if strictly else s.scores >= threshold].sum()
+        total += s.mass.sum()
+    return float(hit / total)
+
+
+@settings(max_examples=30)
+@given(FEW, EPSILONS, NORMS, BUILDS)
+def test_every_score_accepts_the_share_it_did(population, epsilon, norm, build):
+    """At every raw score but the highest the fair share is the raw share, up to people who share a place."""
+    scale, walks, shares = scaled(population, epsilon, norm, build)
+    knots = np.concatenate(([0.0], *(w.y for w in walks)))
+    atom = max(pooled_share(walks, shares, y) - pooled_share(walks, shares, y, closed=False) for y in np.unique(knots))
+    for t in np.unique(np.concatenate([s.scores for s in population]))[:-1]:
+        fair = pooled_share(walks, shares, scale.to_place(t))
+        assert abs(fair - raw_share(population, t)) <= atom + 1e-9
+
+
+@settings(max_examples=30)
+@given(ANY, EPSILONS, NORMS, BUILDS)
+def test_scores_fall_strictly_within_the_raw_range(population, epsilon, norm, build):
+    """From the best place to the worst the score falls strictly, from the highest raw score to the lowest."""
+    scale, walks, _ = scaled(population, epsilon, norm, build)
+    raw = np.concatenate([s.curve.thresholds for s in population])
+    assert (np.diff(scale.y) > 0).all()
+    assert (np.diff(scale.score)[1:] < 0).all()
+    assert scale.score[1] <= scale.score[0]  # equal if there is no number between the two highest scores
+    assert (scale.y[0], scale.y[-1]) == (0.0, len(walks[0].even) - 1.0)
+    assert (scale.score[0], scale.score[-1]) == (raw.max(), raw.min())
+    y = np.linspace(0, scale.y[-1], 301)
+    scores = scale.to_score(y)
+    assert (scores <= raw.max()).all()
+    assert (scores >= raw.min()).all()
+    assert (np.diff(scores) <= 0).all()
+
+
+@settings(max_examples=20)
+@given(FEW, EPSILONS, NORMS, BUILDS)
+def test_place_and_score_are_inverse(population, epsilon, norm, build):
+    """A threshold's place has that score; a place's score leads back to the place."""
+    scale, _, _ = scaled(population, epsilon, norm, build)
+    tied = int(scale.score[0] == scale.score[1])
+    assert [scale.to_place(t) for t in scale.score[tied:]] == scale.y[tied:].tolist()
+    assert scale.to_score(scale.y).tolist() == scale.score.tolist()
+    width = scale.score[0] - scale.score[-1]
+    for y in np.linspace(0, scale.y[-1], 23):
+        score = float(scale.to_score(np.array([y]))[0])
+        back = float(scale.to_score(np.array([scale.to_place(score)]))[0])
+        assert back == pytest.approx(score, abs=1e-12 * width)
+
+
+@settings(max_examples=20)
+@given(FEW, EPSILONS, NORMS, BUILDS)
+def test_thresholds_beyond_the_ends(population, epsilon, norm, build):
+    """Above the highest score nobody is accepted, below the lowest everybody."""
+    scale, _, _ = scaled(population, epsilon, norm, build)
+    assert scale.to_place(float(np.nextafter(scale.score[0], np.inf))) == -1.0
+    assert scale.to_place(float(np.nextafter(scale.score[-1], -np.inf))) == scale.y[-1]
+
+
+def test_between_neighbouring_numbers_the_lower_score_counts():
+    """Every place after a knot scores below it, so that a threshold at the knot accepts up to its place exactly."""
+    low, high = 0.5, float(np.nextafter(0.5, 1))
+    scale = Scale(np.array([0.0, 1.0, 2.0]), np.array([1.0, high, low]))
+    assert scale.to_score(np.array([1.0, np.nextafter(1.0, 2), 1.5, 2.0])).tolist() == [high, low, low, low]
+
+
+def test_hand_made_scale():
+    """Three knots, read both ways by hand."""
+    scale = Scale(np.array([0.0, 1.0, 3.0]), np.array([0.9, 0.5, 0.1]))
+    assert scale.to_score(np.array([0.0, 0.5, 1.0, 2.0, 3.0])) == pytest.approx([0.9, 0.7, 0.5, 0.3, 0.1])
+    assert [scale.to_place(t) for t in (0.95, 0.9, 0.7, 0.5, 0.3, 0.1, 0.0)] == pytest.approx([-1, 0, 0.5, 1, 2, 3, 3])
+
+
+@pytest.mark.parametrize("build", [drawn_kernel, ordered_kernel])
+def test_an_untouched_score_keeps_its_distribution(build):
+    """Two equal groups of distinct scores need no repair: every raw score accepts the share it did, to one person."""
+    rng = np.random.default_rng(5)
+    scores = np.linspace(0, 1, 200)
+    labels = rng.random(200) < scores
+    population = [Sample(scores, labels), Sample(scores, labels)]
+    scale, walks, shares = scaled(population, 0.1, 1, build)
+    for t in scores[:-1:7]:
+        fair = pooled_share(walks, shares, scale.to_place(t))
+        assert fair == pytest.approx(raw_share(population, t), abs=1e-9 if build is drawn_kernel else 1 / 200)

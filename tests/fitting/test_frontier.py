@@ -1,0 +1,197 @@
+"""The frontier: every row is what a fit at that epsilon would do."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from test_pipeline import EPSILONS, TIES, Rows, acceptance, all_thresholds, fitted, group_rates, normal_rows, worlds
+
+from fairroc import FairROC, Frontier, frontier
+from fairroc.errors import DataError, FairrocWarning
+from fairroc.fitting.fit import Options
+from fairroc.fitting.frontier import DEFAULT_EPSILONS, frontier_of
+from fairroc.people.rows import read_columns
+from strategies import NORMS
+
+pytestmark = pytest.mark.filterwarnings("ignore::fairroc.errors.FairrocWarning")
+
+
+def frontier_rows(rows: Rows, **how) -> Frontier:
+    return frontier(rows.scores, rows.y, sensitive_features=rows.groups, sample_weight=rows.weights, **how)
+
+
+def post(rows: Rows, **how) -> FairROC:
+    return FairROC(salt=1, **how).fit(rows.scores, rows.y, sensitive_features=rows.groups, sample_weight=rows.weights)
+
+
+# ---- the same as a fit -------------------------------------------------------------------------------------
+
+
+@settings(max_examples=15)
+@given(worlds(max_groups=4), EPSILONS, NORMS, TIES)
+def test_a_point_is_the_certificate_of_a_fit(rows, epsilon, norm, ties) -> None:
+    point = frontier_rows(rows, epsilons=epsilon, norm=norm, ties=ties).points[0]
+    certificate = post(rows, epsilon=epsilon, norm=norm, ties=ties).certificate_
+    for name in ("epsilon", "ties", "inner_epsilon", "unchanged", "levels"):
+        assert getattr(point, name) == getattr(certificate, name)
+    assert point.auc == pytest.approx(certificate.auc, abs=1e-9)
+    assert point.gap == pytest.approx(certificate.gap, abs=1e-9)
+    assert point.auc_bound == pytest.approx(certificate.auc_bound, abs=2e-3)
+    assert point.auc_bound >= point.auc - 1e-5 or point.unchanged
+    for found, group in zip(point.groups, certificate.groups, strict=True):
+        assert found.group == group.group
+        assert found.auc == pytest.approx(group.auc, abs=1e-9)
+        assert found.randomised_share == pytest.approx(group.randomised_share, abs=1e-12)
+        assert found.transport_share == pytest.approx(group.transport_share, abs=1e-12)
+
+
+@pytest.mark.parametrize("ties", ["draw", "order"])
+@pytest.mark.parametrize("how", [{}, {"queries": 40}, {"method": "froc"}, {"method": "froc", "queries": 30}])
+def test_every_method_is_that_of_the_fit(how, ties) -> None:
+    rows = normal_rows(3, n=3000)
+    for point in frontier_rows(rows, epsilons=[0.05, 0.15], ties=ties, bound=False, **how).points:
+        certificate = post(rows, epsilon=point.epsilon, ties=ties, **how).certificate_
+        assert (point.ties, point.levels, point.auc_bound) == (certificate.ties, certificate.levels, None)
+        assert (point.auc, point.gap) == pytest.approx((certificate.auc, certificate.gap), abs=1e-9)
+
+
+def test_thin_curves_give_way_to_exact_ones_where_they_matter(monkeypatch) -> None:
+    """With very many scores the raw order is judged at all of them, as the certificate does."""
+    monkeypatch.setattr("fairroc.people.sample.WHOLE", 1 << 12)
+    monkeypatch.setattr("fairroc.people.sample.FINE", 1 << 11)
+    rows = normal_rows(1, n=20_000)
+    for ties in ("draw", "order"):
+        point = frontier_rows(rows, epsilons=0.2, ties=ties).points[0]
+        certificate = post(rows, epsilon=0.2, ties=ties).certificate_
+        assert point.ties == certificate.ties == ties
+        assert (point.auc, point.gap) == pytest.approx((certificate.auc, certificate.gap), abs=1e-9)
+
+
+@settings(max_examples=15)
+@given(worlds(max_groups=4), EPSILONS, TIES)
+def test_accuracy_is_the_best_over_all_thresholds(rows, epsilon, ties) -> None:
+    """Against acceptance_rate at every threshold there is."""
+    point = frontier_rows(rows, epsilons=epsilon, ties=ties, bound=False).points[0]
+    done = fitted(rows, epsilon, ties=ties)
+    accepted = acceptance(done.model, rows, all_thresholds(done, rows))
+    accepted = np.vstack((np.zeros(len(rows.y)), accepted))
+    mass = rows.mass / rows.mass.sum()
+    right = accepted @ (mass * rows.y) + (1 - accepted) @ (mass * (1 - rows.y))
+    assert point.accuracy == pytest.approx(right.max(), abs=1e-9)
+    tpr, fpr = (accepted @ (mass * part) / mass[part == 1].sum() for part in (rows.y, 1 - rows.y))
+    assert point.balanced_accuracy == pytest.approx((1 + tpr - fpr).max() / 2, abs=1e-9)
+
+
+def test_disparate_impact_is_that_of_the_most_accurate_threshold() -> None:
+    rows = normal_rows(5, n=2000)
+    point = frontier_rows(rows, epsilons=0.1).points[0]
+    done = fitted(rows, 0.1)
+    accepted = acceptance(done.model, rows, all_thresholds(done, rows))
+    right = accepted @ (rows.y == 1) + (1 - accepted) @ (rows.y == 0)
+    shares = [accepted[right.argmax(), rows.groups == g].mean() for g in ("a", "b")]
+    assert point.disparate_impact == pytest.approx(min(shares) / max(shares), abs=1e-6)
+    assert point.selection_rate == pytest.approx(accepted[right.argmax()].mean(), abs=1e-6)
+
+
+# ---- the trade-off -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("norm", [1, "inf"])
+@pytest.mark.parametrize("groups", [2, 3])
+def test_more_room_never_costs(groups, norm) -> None:
+    """The groups' fair curves and the bound rise with epsilon; the pooled AUC too, up to what the coupling loses."""
+    found = frontier_rows(normal_rows(2, n=3000, groups=groups), norm=norm)
+    changed = [point for point in found.points if not point.unchanged]
+    for g in range(groups):
+        assert (np.diff([point.groups[g].auc for point in changed]) >= -2e-4).all()
+    assert (np.diff([point.auc for point in changed]) >= -2e-3).all()
+    bounds = np.array([point.auc_bound for point in found.points if point.auc_bound is not None])
+    assert (np.diff(bounds) >= -2e-5).all()
+    assert len(bounds) == (len(found.points) if groups == 2 else 5)
+    assert all(point.auc <= point.auc_bound + 1e-9 for point in changed if point.auc_bound is not None)
+    assert all(point.gap <= point.epsilon for point in found.points[:-1])
+
+
+def test_the_default_epsilons_end_with_the_score_as_it_is() -> None:
+    rows = normal_rows(0, n=800)
+    found = frontier_rows(rows)
+    assert (len(found.points), found.ties, found.norm, found.rows) == (DEFAULT_EPSILONS, "draw", 1, 800)
+    assert (found.points[0].epsilon, found.points[-1].epsilon) == (0.0, found.before.gap)
+    assert found.points[-1].unchanged
+    assert (found.points[-1].auc, found.points[-1].randomised_share) == (found.before.auc, 0.0)
+    certificate = post(rows, epsilon=0.1).certificate_
+    assert (found.before.auc, found.before.gap) == pytest.approx((certificate.auc_before, certificate.gap_before))
+
+
+def test_a_score_without_a_gap_has_one_point() -> None:
+    found = frontier([0.5] * 8, [0, 1] * 4, sensitive_features=["a"] * 4 + ["b"] * 4)
+    assert [(point.epsilon, point.unchanged) for point in found.points] == [(0.0, True)]
+    assert found.points[0].disparate_impact in (None, 1.0)
+
+
+def test_epsilons_are_sorted_and_counted_once() -> None:
+    found = frontier_rows(normal_rows(0, n=400), epsilons=[0.2, 0, 0.2, 0.05])
+    assert [point.epsilon for point in found.points] == [0.0, 0.05, 0.2]
+
+
+def test_raw_order_that_gives_way_is_told_once() -> None:
+    rows = normal_rows(0, n=300, digits=0)
+    with pytest.warns(FairrocWarning, match=r"^ties are drawn at 3 of 3 epsilons \(up to 0.02\)") as caught:
+        found = frontier_rows(rows, epsilons=[0, 0.01, 0.02], ties="order")
+    assert sum("ties" in str(warning.message) for warning in caught) == 1
+    assert {point.ties for point in found.points} == {"draw"}
+
+
+@pytest.mark.parametrize(
+    ("how", "words"),
+    [
+        ({"epsilons": [0.1, 3]}, r"epsilon must lie in \[0, 2\]"),
+        ({"epsilons": ["x"]}, r"epsilon must lie in \[0, 2\]"),
+        ({"epsilons": []}, "at least one number"),
+        ({"norm": 2}, "norm must be 1 or 'inf'"),
+        ({"ties": "toss"}, "ties must be 'draw' or 'order'"),
+        ({"method": "froc", "norm": "inf"}, "norm must be 1 for method='froc'"),
+    ],
+)
+def test_what_cannot_be_is_said(how, words) -> None:
+    with pytest.raises(DataError, match=words):
+        frontier_rows(normal_rows(0, n=100), **how)
+
+
+# ---- forms -------------------------------------------------------------------------------------------------
+
+
+def test_forms() -> None:
+    found = frontier_rows(normal_rows(0, n=400), epsilons=[0, 0.1])
+    data = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+    assert [point["epsilon"] for point in data["points"]] == [0.0, 0.1]
+    frame = found.to_frame()
+    assert list(frame["auc[b]"]) == [point.groups[1].auc for point in found.points]
+    assert list(frame.columns) == list(found.to_columns())
+
+
+def test_a_frame_needs_pandas(monkeypatch) -> None:
+    found = frontier_rows(normal_rows(0, n=400), epsilons=0.1)
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(DataError, match="to_columns"):
+        found.to_frame()
+
+
+def test_progress_is_told_after_every_epsilon() -> None:
+    rows, told = normal_rows(0, n=400), []
+    columns = read_columns(rows.scores, rows.y, sensitive_features=rows.groups)
+    frontier_of(columns, Options.checked(epsilon=0), epsilons=[0, 0.1, 0.2], progress=lambda *at: told.append(at))
+    assert told == [(1, 3), (2, 3), (3, 3)]
+
+
+def test_rates_within_epsilon_at_the_threshold_of_best_accuracy() -> None:
+    """The pipeline's own measure agrees with the frontier's gap."""
+    rows = normal_rows(4, n=1000)
+    done = fitted(rows, 0.1)
+    fpr, tpr = group_rates(acceptance(done.model, rows, all_thresholds(done, rows)), rows)
+    gap = (np.abs(fpr[:, 0] - fpr[:, 1]) + np.abs(tpr[:, 0] - tpr[:, 1])).max()
+    assert frontier_rows(rows, epsilons=0.1).points[0].gap == pytest.approx(gap, abs=1e-9)

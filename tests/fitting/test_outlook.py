@@ -1,0 +1,268 @@
+"""What a fit says of new people: against true populations, and honest where it cannot say much."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+from benchmarks.families import FAMILIES
+from hypothesis import given, settings
+from test_pipeline import normal_rows, worlds
+
+from fairroc import FairROC
+from fairroc.core.gap import power, threshold_gap
+from fairroc.core.realised import performance
+from fairroc.errors import DataError, FairrocWarning, SmallGroupWarning
+from fairroc.fitting.fit import SMALL_SAMPLE, Fitted, Options, chosen_curve, fit
+from fairroc.fitting.outlook import MOST_FOLDS, Outlook, check_folds, outlook
+from fairroc.fitting.promise import reach
+from fairroc.model.expectation import expected_walks
+from fairroc.people.counts import ScoreCounts
+from fairroc.people.people import measure
+from fairroc.people.rows import Columns, read_columns
+from fairroc.stats.bands import dkw_widths
+from fairroc.text.certificate import outlook_text
+from strategies import NORMS
+
+
+def columns_of(rows) -> Columns:
+    return read_columns(rows.scores, rows.y, sensitive_features=rows.groups, sample_weight=rows.weights)
+
+
+def fitted(people, **options) -> Fitted:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FairrocWarning)
+        return fit(people, Options.checked(**options), salt=1)
+
+
+def drawn(name: str, rows: int, seed: int) -> Columns:
+    scores, labels, groups = FAMILIES[name].draw(rows, np.random.default_rng([seed, rows]))
+    return read_columns(scores, labels, sensitive_features=groups)
+
+
+SMALL = columns_of(normal_rows(3, n=300))
+
+
+# ---- whoever the people are --------------------------------------------------------------------------------
+
+
+@settings(max_examples=10)
+@given(worlds(max_rows=20, max_groups=4), NORMS)
+def test_every_outlook_is_complete_and_honest(rows, norm):
+    """Tiny groups, ties, weights: limits above the gap, reasons for what is missing, plain data, the same each time."""
+    columns = columns_of(rows)
+    done = fitted(columns, epsilon=0.1, norm=norm)
+    found = outlook(done, 0.9, folds=2)
+    most = 2.0 if norm == 1 else 1.0
+    assert done.performance.gap == found.gap
+    assert found.gap <= found.upper_bootstrap <= most
+    assert (found.upper_dkw is None) == columns.weighted == (found.dkw_reason is not None)
+    if found.upper_dkw is not None:
+        assert found.gap <= found.upper_dkw <= most
+    smallest = columns.class_rows().min()
+    assert (found.gap_estimate is None) == (smallest < 2) == (found.estimate_reason is not None)
+    assert found.folds == (2 if smallest >= 2 else 0)
+    if found.gap_estimate is not None:
+        assert 0.0 <= found.gap_estimate <= found.gap_folds <= most + 1e-12
+    assert found.method == ("bootstrap" if columns.weighted or smallest >= 50 else "dkw")
+    assert found.upper == (found.upper_dkw if found.method == "dkw" else found.upper_bootstrap)
+    assert json.loads(json.dumps(found.to_dict(), allow_nan=False))["gap"] == found.gap
+    assert outlook_text(found).count("\n") == 2
+
+
+@settings(max_examples=25)
+@given(worlds(max_rows=20, max_groups=5))
+def test_the_smallest_class_is_the_limit(rows):
+    """The one that tells least, by Kish's size; of equal ones the first."""
+    columns = columns_of(rows)
+    found = reach(measure(columns), columns, 1, 0.95).limit
+    sizes = columns.class_sizes()
+    g, label = np.unravel_index(np.argmin(sizes), sizes.shape)
+    assert (found.group, found.label) == (columns.names[g], label)
+    assert found.rows == columns.class_rows()[g, label]
+    assert found.width == dkw_widths(sizes, 0.95)[g, label]
+    more = sizes * (found.rows_to_halve / found.rows)
+    assert dkw_widths(more, 0.95)[g, label] <= found.width / 2 + 1e-12
+
+
+def test_the_outlook_is_the_same_each_time():
+    done = fitted(SMALL, epsilon=0.1)
+    assert outlook(done, folds=2) == outlook(done, folds=2)
+
+
+def test_a_single_row_is_not_split():
+    labels = np.array([0, 1, 1, 1, 0, 0, 1, 1])
+    columns = read_columns(np.arange(8.0), labels, sensitive_features=list("aaaabbbb"))
+    found = outlook(fitted(columns, epsilon=0.1))
+    assert (found.gap_estimate, found.gap_folds, found.folds) == (None, None, 0)
+    assert "single row" in found.estimate_reason
+    assert "no estimate of the gap: a class of a single row cannot be split" in outlook_text(found)
+
+
+def test_no_folds_no_estimate():
+    found = outlook(fitted(SMALL, epsilon=0.1), folds=0)
+    assert (found.gap_estimate, found.estimate_reason) == (None, "none was asked for")
+    assert found.upper == outlook(fitted(SMALL, epsilon=0.1), folds=2).upper
+
+
+@pytest.mark.parametrize("folds", [-1, 1, MOST_FOLDS + 1])
+def test_impossible_folds_are_refused(folds):
+    with pytest.raises(DataError, match=f"folds must be 0 .* from 2 to {MOST_FOLDS}; {folds} came"):
+        check_folds(folds)
+
+
+def test_folds_are_no_more_than_the_smallest_class_has_rows():
+    labels = np.tile([0, 1], 60)
+    labels[60:] = 0
+    labels[[70, 80, 90]] = 1
+    rng = np.random.default_rng(2)
+    columns = read_columns(labels + rng.normal(size=120), labels, sensitive_features=np.repeat(["a", "b"], 60))
+    seen: list[tuple[int, int]] = []
+    found = outlook(fitted(columns, epsilon=0.1), progress=lambda done, of: seen.append((done, of)))
+    assert found.folds == 3
+    assert seen == [(done, 6) for done in range(1, 7)]  # few rows: split twice
+
+
+def test_a_floor_of_rows_is_for_the_fit_not_for_its_folds():
+    """Four fifths of a class may have fewer rows than ``min_class_rows``."""
+    least = int(SMALL.class_rows().min())
+    assert outlook(fitted(SMALL, epsilon=0.1, min_class_rows=least)).gap_estimate is not None
+
+
+def test_rows_of_weight_zero_do_no_harm():
+    rng = np.random.default_rng(4)
+    weights = (rng.random(SMALL.rows) < 0.2).astype(float)
+    for label in (False, True):
+        for g in range(2):
+            weights[np.flatnonzero((SMALL.groups == g) & (SMALL.labels == label))[:5]] = 1.0
+    found = outlook(fitted(replace(SMALL, weights=weights), epsilon=0.1), folds=3)
+    assert np.isfinite(found.gap_estimate)
+
+
+def test_folds_work_on_the_curves_of_the_fit():
+    """A fit just large enough for raw curves is not judged by folds that are not."""
+    rows = normal_rows(0, n=2 * 2 * SMALL_SAMPLE + 300)
+    columns = columns_of(rows)
+    assert SMALL_SAMPLE <= columns.class_rows().min() < SMALL_SAMPLE / 0.8
+    options = Options.checked(epsilon=0.1)
+    assert chosen_curve(columns, options) == "raw"
+    done = fit(columns, options, salt=1)
+    raw = replace(done, options=Options.checked(epsilon=0.1, curve="raw"))
+    assert outlook(done, folds=2) == outlook(raw, folds=2)
+
+
+def test_an_unchanged_score_has_an_outlook():
+    done = fitted(SMALL, epsilon=2.0)
+    assert done.model.unchanged
+    found = outlook(done)
+    assert found.gap == threshold_gap(done.raw.curves, 1.0).value
+    assert found.gap < found.upper
+    assert abs(found.gap_estimate - found.gap) < 0.15
+
+
+@pytest.mark.parametrize("how", [{"method": "froc"}, {"queries": 20}, {"ties": "draw"}, {"norm": "inf"}])
+def test_every_kind_of_fit_has_an_outlook(how):
+    found = outlook(fitted(SMALL, epsilon=0.1, **how), folds=2)
+    assert 0.0 < found.gap_estimate < 1.0
+
+
+# ---- counts and bins ---------------------------------------------------------------------------------------
+
+
+def test_counts_look_ahead_like_rows():
+    """The same people, however they came: the same parts, limits and estimate."""
+    columns = drawn("recidivism", 1500, 0)
+    counts = ScoreCounts.from_columns(columns)
+    one, other = (outlook(fitted(people, epsilon=0.1)) for people in (columns, counts))
+    assert other.upper_dkw == pytest.approx(one.upper_dkw, abs=1e-12)
+    assert other.upper_bootstrap == pytest.approx(one.upper_bootstrap, abs=1e-12)
+    assert other.limited_by == one.limited_by
+    assert other.gap_estimate == pytest.approx(one.gap_estimate, abs=1e-9)
+
+
+def test_bins_widen_the_limits():
+    """People tied in a bin may be apart: two rates of two groups can each be off by the error."""
+    columns = drawn("recidivism", 1500, 0)
+    counts = ScoreCounts.from_columns(columns)
+    binned = counts.binned(14)
+    assert binned.error > 0.01
+    for norm, times in ((1, 2), ("inf", 1)):
+        fine, coarse = (reach(measure(c), c, norm, 0.95) for c in (counts, binned))
+        assert coarse.dkw == pytest.approx(fine.dkw + times * binned.error)
+        assert coarse.bootstrap > times * binned.error
+
+
+def test_weighted_rows_have_no_dkw_limit():
+    weights = np.random.default_rng(0).uniform(0.5, 2.0, SMALL.rows)
+    found = outlook(fitted(replace(SMALL, weights=weights), epsilon=0.1), folds=2)
+    assert found.upper_dkw is None
+    assert "weight" in found.dkw_reason
+    assert found.upper == found.upper_bootstrap
+    even = outlook(fitted(replace(SMALL, weights=np.full(SMALL.rows, 0.75)), epsilon=0.1), folds=2)
+    plain = outlook(fitted(SMALL, epsilon=0.1), folds=2)
+    assert even.upper_bootstrap == pytest.approx(plain.upper_bootstrap, rel=1e-9)
+
+
+# ---- true populations --------------------------------------------------------------------------------------
+
+
+@cache
+def looks(name: str, rows: int, epsilon: float) -> list[tuple[Outlook, float]]:
+    """Outlooks of a few samples, and the gap of each fair score among 40,000 new people."""
+    new = drawn(name, 40_000, 99)
+    found = []
+    for seed in range(4):
+        done = fitted(drawn(name, rows, seed), epsilon=epsilon)
+        if done.model.unchanged:
+            true = threshold_gap(measure(new).exact.curves, power(done.model.norm)).value
+        else:
+            people, walks = expected_walks(done.model, new)
+            true = performance(walks, people.weights0, people.weights1, done.model.norm).gap
+        found.append((outlook(done), true))
+    return found
+
+
+@pytest.mark.parametrize(("name", "rows", "epsilon"), [("income", 800, 0.05), ("recidivism", 800, 0.1)])
+def test_the_estimate_is_near_the_truth(name, rows, epsilon):
+    """On average over samples, and nearer than the gap of the fitted people."""
+    found = looks(name, rows, epsilon)
+    true, estimate, fit_gap = (
+        np.mean([pick(one) for one in found])
+        for pick in (lambda one: one[1], lambda one: one[0].gap_estimate, lambda one: one[0].gap)
+    )
+    assert true > fit_gap
+    assert abs(estimate - true) < 0.07  # some thirty positives in the smaller group
+    assert abs(estimate - true) < abs(fit_gap - true)
+
+
+@pytest.mark.parametrize(("name", "rows", "epsilon"), [("income", 800, 0.05), ("recidivism", 800, 0.1)])
+def test_the_limits_hold(name, rows, epsilon):
+    for one, true in looks(name, rows, epsilon):
+        assert true <= one.upper_bootstrap
+        assert true <= one.upper_dkw
+
+
+# ---- the estimator's door ----------------------------------------------------------------------------------
+
+
+def test_the_estimator_looks_ahead_on_first_access():
+    rows = normal_rows(3, n=300)
+    post = FairROC(0.1, salt=1).fit(rows.scores, rows.y, sensitive_features=rows.groups)
+    assert post.outlook_ == outlook(fitted(SMALL, epsilon=0.1))
+    assert post.outlook_ is post.outlook_
+    first = post.outlook_
+    post.set_params(epsilon=0.3).fit(rows.scores, rows.y, sensitive_features=rows.groups)
+    assert post.outlook_ != first
+    sure = FairROC(1.0, salt=1, confidence=0.8).fit(rows.scores, rows.y, sensitive_features=rows.groups)
+    assert sure.outlook_.level == 0.8
+
+
+def test_a_small_group_warns_once_and_not_in_its_folds():
+    rows = normal_rows(3, n=150)
+    with pytest.warns(SmallGroupWarning):
+        done = fit(columns_of(rows), Options.checked(epsilon=0.5), salt=1)
+    outlook(done)  # a warning would be an error here

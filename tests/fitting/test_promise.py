@@ -1,0 +1,353 @@
+"""Fits to estimated curves, and fits that promise epsilon for the population: kept exactly, or refused with reasons."""
+
+from __future__ import annotations
+
+import json
+import re
+import warnings
+
+import numpy as np
+import pytest
+from benchmarks.families import FAMILIES
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from test_pipeline import Rows, acceptance, all_thresholds, largest_gap, normal_rows, same_bits, worlds
+
+from fairroc import FairModel, FairROC
+from fairroc.core.estimate import ESTIMATES
+from fairroc.core.gap import power, threshold_gap
+from fairroc.core.kernel import one_person, ordered_kernel
+from fairroc.core.realised import drawn_shares, performance
+from fairroc.errors import DataError, FairrocWarning, ModelFileError
+from fairroc.fitting.certificate import certify
+from fairroc.fitting.fit import CURVES, SMALL_SAMPLE, Fitted, Options, fit
+from fairroc.fitting.promise import reach
+from fairroc.model.expectation import expected_walks
+from fairroc.model.file import _checksum
+from fairroc.people.counts import ScoreCounts
+from fairroc.people.people import measure
+from fairroc.people.rows import read_columns
+from fairroc.stats.bands import largest_gap as largest_possible
+from fairroc.text.certificate import certificate_text
+from strategies import NORMS
+
+ROUNDING = 1e-12
+ESTIMATED = [name for name in CURVES if name not in ("auto", "raw")]
+NAMES = ESTIMATED + [f"{name}, half" for name in ESTIMATED]
+
+
+def columns_of(rows: Rows):
+    return read_columns(rows.scores, rows.y, sensitive_features=rows.groups, sample_weight=rows.weights)
+
+
+def fitted(rows: Rows, **options) -> Fitted:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FairrocWarning)
+        return fit(columns_of(rows), Options.checked(**options), salt=1)
+
+
+# ---- estimated curves --------------------------------------------------------------------------------------
+
+
+@settings(max_examples=25)
+@given(worlds(max_rows=40, max_groups=5), st.sampled_from([0.0, 0.02, 0.1, 0.3, 0.8]), NORMS, st.sampled_from(CURVES))
+def test_epsilon_is_kept_with_every_curve(rows, epsilon, norm, curve):
+    """Against acceptance rates at every threshold there is: ties, tiny groups, weights, 2 to 5 groups."""
+    done = fitted(rows, epsilon=epsilon, norm=norm, curve=curve)
+    gap = largest_gap(acceptance(done.model, rows, all_thresholds(done, rows)), rows, norm)
+    assert gap <= epsilon + ROUNDING or done.model.unchanged
+    assert done.performance.gap <= epsilon + ROUNDING
+    assert done.model.curve in ("raw", *NAMES)
+    if curve not in ("auto", "raw"):
+        assert done.model.curve == "raw" or done.model.curve.startswith(curve)
+    if done.model.curve != "raw":
+        assert done.model.ties == "order"
+
+
+@pytest.mark.parametrize("norm", [1, "inf"])
+@pytest.mark.parametrize("curve", ESTIMATED)
+def test_estimates_are_used_where_they_keep_epsilon(curve, norm):
+    rows = normal_rows(5, n=1200)
+    done = fitted(rows, epsilon=0.15, norm=norm, curve=curve)
+    assert done.model.curve.startswith(curve)
+    assert done.performance.gap <= 0.15 + ROUNDING
+    words = "halfway between raw and " + curve if "half" in done.model.curve else curve
+    assert f"Curves: {words}, an estimate of the population's" in certificate_text(certify(done))
+
+
+@pytest.mark.parametrize("curve", ["raw", *ESTIMATED])
+def test_nobody_is_drawn_for_the_smallness_of_a_step(curve):
+    """People whose scores nobody shares keep their order, all but the one across the border of two levels, though an
+    estimated curve has steps smaller than a person."""
+    raw = measure(columns_of(normal_rows(6, n=700))).exact
+    sizes = np.array([[one.fpr.size, one.tpr.size] for one in raw.curves], dtype=float) / 2
+    curves = raw.curves if curve == "raw" else ESTIMATES[curve](raw.curves, raw.shares, sizes)
+    for seen, one in zip(raw.curves, curves, strict=True):
+        u = np.array([0.0, 1.0, 2.0])
+        kernel = ordered_kernel(one, u, np.interp(u, one.u, one.tpr - one.fpr), one_person(seen))
+        transport, ties = drawn_shares(seen, kernel)
+        assert transport == 0.0
+        assert ties <= 1.0 / len(seen.thresholds) + 1e-12
+
+
+@pytest.mark.parametrize("curve", ESTIMATED)
+def test_a_fit_to_estimates_tells_how_small_a_person_is(curve, monkeypatch):
+    """Drawn are no more people than levels have borders: nobody has a score of another."""
+    monkeypatch.setattr("fairroc.fitting.fit.DIP", 100.0)  # no block is drawn on purpose
+    done = fitted(normal_rows(6, n=700), epsilon=0.3, curve=curve)
+    assert done.model.curve.startswith(curve)
+    for seen, kernel in zip(done.raw.curves, done.model.kernels, strict=True):
+        assert drawn_shares(seen, kernel)[1] <= done.model.levels / len(seen.thresholds)
+
+
+@pytest.mark.parametrize("norm", [1, "inf"])
+def test_estimates_of_thin_curves_keep_epsilon_at_all_scores(norm, monkeypatch):
+    """With very many scores a fit works on a part of them, and is judged at all."""
+    monkeypatch.setattr("fairroc.people.sample.WHOLE", 1)
+    for points in ("FINE", "LEAST"):
+        monkeypatch.setattr(f"fairroc.people.sample.{points}", 1 << 10)
+    rows = normal_rows(1, n=8000)
+    for epsilon in (0.15, 0.25):
+        done = fitted(rows, epsilon=epsilon, norm=norm, curve="smooth")
+        assert done.people.thin is not done.people.exact
+        assert done.model.curve.startswith("smooth")
+        assert done.performance.gap <= epsilon + ROUNDING
+
+
+def test_auto_is_smooth_for_small_samples_and_raw_for_large_ones():
+    small, large = normal_rows(0, n=1200), normal_rows(0, n=4 * SMALL_SAMPLE + 300)
+    assert columns_of(large).class_rows().min() >= SMALL_SAMPLE
+    for rows, curve in ((small, "smooth"), (large, "raw")):
+        auto, named = (fitted(rows, epsilon=0.15, curve=name).model for name in ("auto", curve))
+        assert auto.curve.startswith(curve)
+        assert all(same_bits(a.table, b.table) for a, b in zip(auto.kernels, named.kernels, strict=True))
+    for how in ({"ties": "draw"}, {"queries": 30}, {"method": "froc"}):
+        assert fitted(small, epsilon=0.15, **how).model.curve == "raw"
+
+
+def test_counts_and_rows_give_the_same_estimated_model():
+    rows = normal_rows(2, n=900, digits=2)
+    columns = columns_of(rows)
+    options = Options.checked(epsilon=0.2, curve="smooth")
+    one, other = (fit(people, options, salt=1).model for people in (columns, ScoreCounts.from_columns(columns)))
+    assert one.curve.startswith("smooth")
+    assert one.curve == other.curve
+    for a, b in zip(one.kernels, other.kernels, strict=True):
+        assert np.allclose(a.table, b.table, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("curve", ESTIMATED)
+@pytest.mark.parametrize(
+    ("how", "words"), [({"ties": "draw"}, "ties='draw'"), ({"queries": 9}, "queries"), ({"method": "froc"}, "queries")]
+)
+def test_estimates_go_with_the_raw_order_only(curve, how, words):
+    with pytest.raises(DataError, match=rf"curve must be 'auto' or 'raw' with {words}.*{curve!r} came"):
+        Options.checked(epsilon=0.1, curve=curve, **how)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"curve": "soft"}, "curve must be 'auto' or 'raw' or .*; 'soft' came"),
+        ({"confidence": 1.0}, "confidence must lie between 0 and 1.*1.0"),
+        ({"confidence": 0}, "confidence must lie between 0 and 1"),
+        ({"confidence": "high"}, "confidence must lie between 0 and 1.*'high'"),
+    ],
+)
+def test_wrong_parameters(wrong, words):
+    with pytest.raises(DataError, match=words):
+        FairROC(0.1, **wrong).fit([0.1, 0.2, 0.3, 0.4], [0, 1, 0, 1], sensitive_features=list("aabb"))
+
+
+# ---- promises for the population ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("norm", [1, "inf"])
+@pytest.mark.parametrize("how", [{}, {"curve": "raw"}, {"ties": "draw"}, {"queries": 40}])
+def test_what_is_promised_is_taken_off_epsilon(norm, how):
+    rows = normal_rows(1, n=3000)
+    columns = columns_of(rows)
+    far = reach(measure(columns), columns, norm, 0.9)
+    assert 0 < far.bootstrap < far.dkw
+    assert far.value == far.bootstrap
+    done = fitted(rows, epsilon=0.25, norm=norm, confidence=0.9, **how)
+    assert done.target == pytest.approx(0.25 - far.value)
+    assert done.performance.gap <= done.target + ROUNDING
+    assert (done.model.epsilon, done.model.confidence) == (0.25, 0.9)
+    certificate = certify(done)
+    assert certificate.allowed == done.target
+    assert certificate.gap <= certificate.allowed
+    assert certificate.auc <= certificate.auc_bound + 1e-5
+    text = certificate_text(certificate)
+    assert "promised for the population, at 90 % confidence" in text
+    assert f"allowed {done.target:.4g}" in text
+
+
+def test_a_promised_fit_is_the_fit_of_what_is_left():
+    rows = normal_rows(1, n=3000)
+    sure = fitted(rows, epsilon=0.25, confidence=0.9)
+    plain = fitted(rows, epsilon=sure.target)
+    for a, b in zip(sure.model.kernels, plain.model.kernels, strict=True):
+        assert same_bits(a.table, b.table)
+        assert same_bits(a.thresholds, b.thresholds)
+
+
+def named_epsilon(rows: Rows, **options) -> tuple[float, str]:
+    """The epsilon that a refusal names, and all its words."""
+    with pytest.raises(DataError) as refused:
+        fitted(rows, **options)
+    words = str(refused.value)
+    found = re.search(r"Take epsilon ([0-9.]+) or more", words)
+    assert found
+    return float(found[1]), words
+
+
+@settings(max_examples=25)
+@given(worlds(max_rows=40, max_groups=4), NORMS, st.sampled_from([0.5, 0.9, 0.99]))
+def test_a_refusal_names_an_epsilon_that_can_be_promised(rows, norm, confidence):
+    """Tiny groups, ties, weights: what is named is allowed, is fitted, and anything well below it is not."""
+    epsilon, _ = named_epsilon(rows, epsilon=0.0, norm=norm, confidence=confidence)
+    most = largest_possible(power(norm))
+    assert 0 < epsilon <= most
+    done = fitted(rows, epsilon=epsilon, norm=norm, confidence=confidence)
+    assert done.performance.gap <= done.target + ROUNDING
+    below = epsilon - 0.002
+    assert named_epsilon(rows, epsilon=below, norm=norm, confidence=confidence)[0] == epsilon
+
+
+def test_a_refusal_says_who_is_missing():
+    rows = normal_rows(3, n=400)
+    y = rows.y.copy()
+    y[np.flatnonzero((rows.groups == "b") & (y == 1))[30:]] = 0
+    epsilon, words = named_epsilon(Rows(rows.scores, y, rows.groups), epsilon=0.05, confidence=0.95)
+    assert "epsilon 0.05 cannot be promised at confidence 0.95 with 400 rows" in words
+    assert "group 'b' with its 30 rows of label 1 limits it" in words
+    assert "(by dkw)" in words
+    assert epsilon > 0.5
+    more = int(re.search(r"about ([0-9,]+) rows", words)[1].replace(",", ""))
+    assert more == pytest.approx(400 * (epsilon / 0.05) ** 2, rel=0.02)
+
+
+def test_a_gap_that_cannot_be_larger_is_promised_to_everybody():
+    """No two points of the plane are farther apart than 2, or 1 in norm "inf": nothing need be done for that."""
+    rows = normal_rows(3, n=40)
+    for norm, most in ((1, 2.0), ("inf", 1.0)):
+        done = fitted(rows, epsilon=most, norm=norm, confidence=0.99)
+        assert done.model.unchanged
+        assert done.target == most
+
+
+@pytest.mark.parametrize("name", ["recidivism", "three"])
+def test_the_population_keeps_what_was_promised(name):
+    """New people of a known population; at 0.9 confidence some of very many samples would not, but these do."""
+    family, rng = FAMILIES[name], np.random.default_rng(6)
+    scores, labels, groups = family.draw(60_000, rng)
+    new = read_columns(scores, labels, sensitive_features=groups)
+    changed = 0
+    for _ in range(3):
+        scores, labels, groups = family.draw(4000, rng)
+        done = fitted(Rows(scores, labels, groups), epsilon=0.3, confidence=0.9)
+        if done.model.unchanged:
+            gap = threshold_gap(measure(new).exact.curves, 1.0).value
+        else:
+            changed += 1
+            people, walks = expected_walks(done.model, new)
+            gap = performance(walks, people.weights0, people.weights1, 1).gap
+        assert gap <= 0.3 + 0.03  # what the new people's own noise may add
+    assert changed == 3
+
+
+# ---- files -------------------------------------------------------------------------------------------------
+
+MODEL = fitted(normal_rows(5, n=1200), epsilon=0.4, curve="smooth", confidence=0.5).model
+
+
+def test_curve_and_confidence_come_back():
+    assert MODEL.curve.startswith("smooth")
+    assert not MODEL.unchanged
+    back = FairModel.from_json(MODEL.to_json())
+    assert (back.curve, back.confidence) == (MODEL.curve, 0.5)
+    assert back.to_json() == MODEL.to_json()
+
+
+def rewritten(change) -> str:
+    body = json.loads(MODEL.to_json())
+    body.pop("checksum")
+    change(body)
+    body["checksum"] = _checksum(body)
+    return json.dumps(body)
+
+
+def test_older_files_have_neither():
+    def older(body) -> None:
+        del body["curve"], body["confidence"]
+
+    back = FairModel.from_json(rewritten(older))
+    assert (back.curve, back.confidence) == ("raw", None)
+    assert all(same_bits(a.table, b.table) for a, b in zip(back.kernels, MODEL.kernels, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("field", "wrong"),
+    [("curve", 3), ("curve", None), ("confidence", "0.9"), ("confidence", True), ("confidence", 1.5)],
+)
+def test_broken_fields_are_refused(field, wrong):
+    with pytest.raises(ModelFileError, match=field):
+        FairModel.from_json(rewritten(lambda body: body.update({field: wrong})))
+
+
+# ---- the command line --------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def table(tmp_path):
+    rows = normal_rows(5, n=1200)
+    lines = [f"{s},{y},{g}" for s, y, g in zip(rows.scores, rows.y, rows.groups, strict=True)]
+    path = tmp_path / "d.csv"
+    path.write_text("\n".join(["p,y,g", *lines]) + "\n")
+    return path
+
+
+def command(table, *options: object) -> int:
+    from fairroc.cli.main import main
+
+    roles = ("--score", "p", "--label", "y", "--group", "g", "-o", table.parent / "model.json")
+    return main([str(word) for word in ("fit", table, *roles, *options)])
+
+
+def test_the_command_line_looks_ahead(table, capsys):
+    asked = ("--curve", "binormal", "--confidence", 0.5, "--folds", 2)
+    assert command(table, "--epsilon", 0.4, *asked, "--format", "json") == 0
+    found = json.loads(capsys.readouterr().out)
+    ahead = found["new_people"]
+    assert found["curve"].startswith("binormal")
+    assert (found["confidence"], ahead["level"], ahead["folds"]) == (0.5, 0.5, 2)
+    assert found["gap"] <= found["allowed"] + ROUNDING
+    assert ahead["gap"] <= ahead["upper"] <= 0.4 + 1e-9
+    assert ahead["limited_by"]["group"] in ("a", "b")
+    model = FairModel.load(table.parent / "model.json")
+    assert (model.curve, model.confidence) == (found["curve"], 0.5)
+    assert command(table, "--epsilon", 0.4, *asked) == 0
+    text = capsys.readouterr().out
+    assert "People not seen yet, of the same population: the gap will be about" in text
+    assert "At 50 % confidence it is at most" in text
+
+
+def test_the_command_line_without_folds(table, capsys):
+    assert command(table, "--epsilon", 0.3, "--folds", 0, "--format", "json") == 0
+    ahead = json.loads(capsys.readouterr().out)["new_people"]
+    assert (ahead["gap_estimate"], ahead["estimate_reason"], ahead["level"]) == (None, "none was asked for", 0.95)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--epsilon", 0.1, "--folds", 1), "folds must be 0 (no estimate) or from 2 to 20; 1 came"),
+        (("--epsilon", 0.1, "--curve", "smooth", "--ties", "draw"), "curve must be 'auto' or 'raw' with ties='draw'"),
+        (("--epsilon", 0.01, "--confidence", 0.95), "epsilon 0.01 cannot be promised at confidence 0.95"),
+    ],
+)
+def test_the_command_line_refuses_and_writes_nothing(table, capsys, options, words):
+    assert command(table, *options) != 0
+    assert words in capsys.readouterr().err
+    assert not (table.parent / "model.json").exists()

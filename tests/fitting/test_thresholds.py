@@ -1,0 +1,213 @@
+"""Thresholds of the fair score, against trying them all."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.linear_model import LogisticRegression
+from test_pipeline import EPSILONS, TIES, Rows, acceptance, all_thresholds, fitted, normal_rows, worlds
+
+from fairroc import Choice, FairROC, FairROCClassifier, choose_threshold
+from fairroc.errors import DataError, FairrocWarning, UnknownGroupError
+from strategies import NORMS
+
+pytestmark = pytest.mark.filterwarnings("ignore::fairroc.errors.FairrocWarning")
+
+COSTS = st.sampled_from([(1, 1), (1, 5), (7.5, 1), (0, 1), (1, 0), (1, 0.3)])
+TARGETS = st.sampled_from(["selection_rate", "precision", "recall"])
+NEAR = 1e-8
+
+
+def choose(model, rows: Rows, **aim) -> Choice:
+    return choose_threshold(
+        model, rows.scores, rows.y, sensitive_features=rows.groups, sample_weight=rows.weights, **aim
+    )
+
+
+def tried(done, rows: Rows) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Shares of all people who are accepted wrongly and rightly at every threshold there is, and all positives."""
+    accepted = acceptance(done.model, rows, all_thresholds(done, rows))
+    accepted = np.vstack((np.zeros(len(rows.y)), accepted))
+    mass = rows.mass / rows.mass.sum()
+    return accepted @ (mass * (1 - rows.y)), accepted @ (mass * rows.y), (mass * rows.y).sum()
+
+
+def check_rates(choice: Choice, model, rows: Rows) -> None:
+    """Every figure from its definition, by the public door."""
+    rate = model.acceptance_rate(rows.scores, sensitive_features=rows.groups, threshold=choice.threshold)
+    parts = [(choice.overall, np.ones(len(rate), dtype=bool))]
+    parts += [(found, rows.groups == found.group) for found in choice.groups]
+    for found, part in parts:
+        y, accepted, mass = rows.y[part], rate[part], rows.mass[part]
+        assert (found.rows, found.positives) == (part.sum(), y.sum())
+        assert found.tpr == pytest.approx(np.average(accepted[y == 1], weights=mass[y == 1]), abs=1e-9)
+        assert found.fpr == pytest.approx(np.average(accepted[y == 0], weights=mass[y == 0]), abs=1e-9)
+        assert found.selection_rate == pytest.approx(np.average(accepted, weights=mass), abs=1e-9)
+        assert found.accuracy == pytest.approx(np.average(np.where(y, accepted, 1 - accepted), weights=mass), abs=1e-9)
+        if accepted @ mass > 0:
+            assert found.precision == pytest.approx((accepted * y) @ mass / (accepted @ mass), rel=1e-9)
+        else:
+            assert found.precision is None
+        if choice.rule == "cost":
+            cost = np.where(y, choice.cost_fn * (1 - accepted), choice.cost_fp * accepted)
+            assert found.expected_cost == pytest.approx(np.average(cost, weights=mass), abs=1e-9)
+        else:
+            assert found.expected_cost is None
+
+
+def useless_rows() -> Rows:
+    """Five scores that say little about the labels."""
+    rng = np.random.default_rng(0)
+    scores, groups = rng.integers(0, 5, 500).astype(float), rng.choice(["a", "b"], 500)
+    return Rows(scores, (rng.random(500) < 0.4 + 0.05 * scores * (groups == "a")).astype(int), groups)
+
+
+# ---- the best of all thresholds ----------------------------------------------------------------------------
+
+
+@settings(max_examples=30)
+@given(worlds(max_groups=4), EPSILONS, NORMS, TIES, COSTS)
+def test_no_threshold_costs_less(rows, epsilon, norm, ties, costs) -> None:
+    done = fitted(rows, epsilon, norm, ties)
+    choice = choose(done.model, rows, cost_fp=costs[0], cost_fn=costs[1])
+    false, true, positives = tried(done, rows)
+    least = (costs[0] * false + costs[1] * (positives - true)).min()
+    assert choice.overall.expected_cost == pytest.approx(least, abs=NEAR)
+    assert choice.gap <= epsilon + 1e-9
+    check_rates(choice, done.model, rows)
+
+
+@settings(max_examples=40)
+@given(worlds(max_groups=4), EPSILONS, TIES, TARGETS, st.sampled_from([0.05, 0.3, 0.5, 0.77, 0.95, 1.0]))
+def test_a_target_is_met_and_no_threshold_meets_it_better(rows, epsilon, ties, rule, target) -> None:
+    """The fewest people for a recall, the most for a precision and for a selection rate."""
+    done = fitted(rows, epsilon, ties=ties)
+    false, true, positives = tried(done, rows)
+    accepted = false + true
+    some = accepted > 1e-9  # a threshold can cut off the tiniest part of a draw
+    if rule == "recall":
+        meets = true >= target * positives - 1e-12
+    elif rule == "precision":
+        meets = some & (true >= target * accepted - 1e-12)
+    else:
+        meets = some & (accepted <= target + 1e-12)
+    try:
+        choice = choose(done.model, rows, **{rule: target})
+    except DataError as error:
+        assert not meets.any()
+        assert ("cannot be had" if rule == "precision" else "no threshold accepts anyone") in str(error)
+        return
+    found = choice.overall
+    reached = {"recall": found.tpr, "precision": found.precision, "selection_rate": -found.selection_rate}[rule]
+    assert reached >= (-target if rule == "selection_rate" else target) - NEAR
+    if rule == "recall":
+        assert found.selection_rate <= accepted[meets].min() + NEAR
+    elif meets.any():
+        assert found.selection_rate >= accepted[meets].max() - NEAR
+    check_rates(choice, done.model, rows)
+
+
+@pytest.mark.parametrize("ties", ["draw", "order"])
+def test_where_people_are_drawn_a_target_is_met_exactly(ties) -> None:
+    rows = normal_rows(0, n=4000)
+    model = fitted(rows, 0.1, ties=ties).model
+    assert choose(model, rows, recall=0.8).overall.tpr == pytest.approx(0.8, abs=1e-3 if ties == "order" else 1e-9)
+    assert choose(model, rows, selection_rate=0.3).overall.selection_rate == pytest.approx(0.3, abs=1e-3)
+    assert choose(model, rows, precision=0.8).overall.precision == pytest.approx(0.8, abs=1e-3)
+
+
+def test_people_not_in_the_fit() -> None:
+    """Scores above and below all fitted ones, other weights and other groups' sizes."""
+    done = fitted(normal_rows(0, n=900), 0.2, ties="order")
+    new = normal_rows(9, n=200)
+    new.scores[:9] -= 100.0
+    new.scores[9:20] += 100.0
+    new = Rows(new.scores, new.y, new.groups, np.random.default_rng(0).uniform(0.1, 3, 200))
+    choice = choose(done.model, new, cost_fp=2, cost_fn=1)
+    false, true, positives = tried(done, new)
+    assert choice.overall.expected_cost <= (2 * false + positives - true).min() + NEAR
+    check_rates(choice, done.model, new)
+
+
+# ---- doors -------------------------------------------------------------------------------------------------
+
+
+def test_models_and_estimators_alike() -> None:
+    rows = normal_rows(0, n=600)
+    post = FairROC(epsilon=0.1, salt=1).fit(rows.scores, rows.y, sensitive_features=rows.groups)
+    assert choose(post, rows, recall=0.7) == choose(post.model_, rows, recall=0.7)
+    features = rows.scores[:, None]
+    classifier = FairROCClassifier(LogisticRegression(), epsilon=0.1, cv=3, salt=1)
+    classifier.fit(features, rows.y, sensitive_features=rows.groups)
+    inner = classifier.postprocessor_.model_
+    assert choose(classifier, rows, recall=0.7) == choose(inner, rows, recall=0.7)
+    assert json.loads(json.dumps(choose(post, rows, recall=0.7).to_dict()))["rule"] == "recall"
+
+
+@pytest.mark.parametrize("other", [FairROC(), "model.json", None])
+def test_what_is_no_model_is_said(other) -> None:
+    with pytest.raises(DataError, match="a FairModel or a fitted FairROC"):
+        choose(other, normal_rows(0, n=100), recall=0.5)
+
+
+@pytest.mark.parametrize(
+    ("aim", "words"),
+    [
+        ({}, "exactly one aim.*nothing came"),
+        ({"recall": 0.5, "precision": 0.5}, "exactly one aim.*precision and recall came"),
+        ({"cost_fp": 1, "cost_fn": 1, "recall": 0.5}, "costs and recall came"),
+        ({"cost_fp": 1}, "cost_fn must be a number of at least 0.*None came. Give both"),
+        ({"cost_fp": -1, "cost_fn": 1}, "cost_fp must be a number of at least 0.*-1 came"),
+        ({"cost_fp": 0, "cost_fn": 0}, "both are 0"),
+        ({"cost_fp": float("nan"), "cost_fn": 1}, "cost_fp must be"),
+        ({"recall": 0}, "recall must lie above 0"),
+        ({"selection_rate": 1.5}, "selection_rate must lie above 0 and be at most 1; 1.5 came"),
+        ({"precision": "high"}, "precision must lie"),
+        ({"recall": True}, "recall must lie"),
+    ],
+)
+def test_aims_that_are_none(aim, words) -> None:
+    rows = normal_rows(0, n=200)
+    with pytest.raises(DataError, match=words):
+        choose(fitted(rows, 0.1).model, rows, **aim)
+
+
+def test_what_can_be_had_is_said_and_can_be_had() -> None:
+    rows = useless_rows()
+    model = fitted(rows, 0.0).model
+    with pytest.raises(DataError, match=r"a precision of 1 cannot be had: the highest .* is 0\.\d+") as caught:
+        choose(model, rows, precision=1)
+    best = float(str(caught.value).split(" is ")[2].split(",")[0])
+    assert choose(model, rows, precision=best).overall.precision >= best - 1e-9
+    unchanged = fitted(rows, 2.0).model
+    highest = (rows.scores == rows.scores.max()).mean()
+    with pytest.raises(DataError, match="no threshold accepts anyone and at most 1e-05") as caught:
+        choose(unchanged, rows, selection_rate=1e-5)
+    least = float(str(caught.value).split("accepts ")[-1].split(". ")[0])
+    assert least == pytest.approx(highest, abs=1e-6)
+    assert choose(unchanged, rows, selection_rate=least).overall.selection_rate == pytest.approx(highest)
+
+
+def test_unknown_groups() -> None:
+    rows, model = normal_rows(0, n=300, groups=3), fitted(normal_rows(0, n=300), 0.1).model
+    with pytest.raises(UnknownGroupError, match="'c'"):
+        choose(model, rows, recall=0.5)
+    with pytest.warns(FairrocWarning, match="treated as group 'a'"):
+        choice = choose(model, rows, recall=0.5, on_unknown_group="a")
+    as_a = Rows(rows.scores, rows.y, np.where(rows.groups == "c", "a", rows.groups))
+    assert choice.threshold == pytest.approx(choose(model, as_a, recall=0.5).threshold)
+    assert [group.group for group in choice.groups] == ["a", "b", "c"]
+
+
+def test_nobody_may_be_the_cheapest() -> None:
+    """Where false positives cost everything nobody is accepted, and there is no precision."""
+    rows = useless_rows()
+    for epsilon in (0.0, 2.0):
+        model = fitted(rows, epsilon).model
+        nobody = choose(model, rows, cost_fp=1e6, cost_fn=1e-3)
+        assert (nobody.overall.selection_rate, nobody.overall.precision) == (0.0, None)
+        assert choose(model, rows, cost_fp=0, cost_fn=1).overall.tpr == 1

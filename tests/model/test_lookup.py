@@ -1,0 +1,132 @@
+"""Rows looked up in the joined map land where kernel and scale, one after the other, would put them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from test_kernel import fitted
+
+from fairroc.core.kernel import Kernel, drawn_kernel, ordered_kernel
+from fairroc.core.realised import walk
+from fairroc.core.scale import Scale, build_scale
+from fairroc.model import lookup as fairmap
+from fairroc.model.lookup import FairMap, Lottery
+from fairroc.model.segments import cells
+from oracles import drawn_place, place_chance
+from strategies import NORMS, SEEDS, Sample, class_shares, populations
+
+BUILDS = st.sampled_from([drawn_kernel, ordered_kernel])
+EPSILONS = st.sampled_from([0.0, 0.01, 0.1, 0.5])
+
+
+def made(population: list[Sample], epsilon: float, norm: int | str, build) -> tuple[list[Kernel], Scale]:
+    """Kernels and scale of a population that has two scores at least."""
+    curves, levels = fitted(population, epsilon, norm)
+    kernels = [build(curve, levels.u[:, g], levels.v[:, g]) for g, curve in enumerate(curves)]
+    walks = [walk(curve, kernel) for curve, kernel in zip(curves, kernels, strict=True)]
+    return kernels, build_scale(curves, walks, class_shares(population)[2])
+
+
+def some_rows(population: list[Sample], seed: int, n: int = 150) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Fitted scores, their neighbouring doubles, scores between and beyond; groups; uniform numbers."""
+    rng = np.random.default_rng(seed)
+    groups = rng.integers(0, len(population), n).astype(np.int8)
+    scores = np.array([rng.choice(population[g].scores) for g in groups])
+    other = np.array([rng.choice(population[g].scores) for g in groups])
+    kind = rng.integers(0, 6, n)
+    scores = np.select(
+        [kind == 0, kind == 1, kind == 2, kind == 3],
+        [np.nextafter(scores, np.inf), np.nextafter(scores, -np.inf), scores / 2 + other / 2, 2 * scores - other],
+        scores,
+    )
+    return np.clip(scores, -1e307, 1e307), groups, np.where(kind == 5, rng.choice([0.0, 1 - 2**-53], n), rng.random(n))
+
+
+def spread(population: list[Sample]) -> bool:
+    return len(np.unique(np.concatenate([part.scores for part in population]))) > 1
+
+
+@settings(max_examples=60)
+@given(populations(max_groups=4), EPSILONS, NORMS, BUILDS, SEEDS)
+def test_fair_scores_are_those_of_kernel_and_scale(population, epsilon, norm, build, seed):
+    """To rounding; and on the same side of every knot of the scale for people who keep their order."""
+    if not spread(population):
+        return
+    kernels, scale = made(population, epsilon, norm, build)
+    table = FairMap(kernels, scale)
+    scores, groups, uniforms = some_rows(population, seed)
+    fair = table.scores(scores, groups, uniforms.__getitem__)
+    place = np.array([drawn_place(kernels[g], s, u) for g, s, u in zip(groups, scores, uniforms, strict=True)])
+    slack = 1e-11
+    best, worst = (scale.to_score(np.clip(place + move, 0, scale.y[-1])) for move in (-slack, slack))
+    width = np.abs(scale.score[0] / 2 - scale.score[-1] / 2) * 1e-11 + 2 * np.spacing(np.abs(scale.score).max())
+    assert (fair <= best + width).all() and (fair >= worst - width).all()
+    for g, kernel in enumerate(kernels):
+        part = cells(kernel, scale)
+        mine = np.flatnonzero(groups == g)
+        kept = mine[~np.isnan(part.slope[np.searchsorted(part.start, scores[mine], side="right") - 1])]
+        reached = place[kept][:, None] <= scale.y[1:]
+        assert ((fair[kept][:, None] >= scale.score[1:]) == reached).all()
+
+
+@settings(max_examples=40)
+@given(populations(max_groups=4), EPSILONS, NORMS, BUILDS, SEEDS)
+def test_chances_are_those_of_kernel_and_scale(population, epsilon, norm, build, seed):
+    """Acceptance at a knot, person by person."""
+    if not spread(population):
+        return
+    kernels, scale = made(population, epsilon, norm, build)
+    table = FairMap(kernels, scale)
+    scores, groups, _ = some_rows(population, seed, 60)
+    for threshold in np.random.default_rng(seed).choice(scale.score, 3):
+        y = scale.to_place(float(threshold))
+        got = table.chance(scores, groups, float(threshold))
+        true = [place_chance(kernels[g], s, y, closed=True) for g, s in zip(groups, scores, strict=True)]
+        assert np.abs(got - true).max() <= 1e-9
+
+
+@settings(max_examples=40)
+@given(populations(max_groups=3), EPSILONS, NORMS)
+def test_order_is_kept(population, epsilon, norm):
+    """Inside a group, with one uniform number for all, a higher score never gets a lower fair score."""
+    if not spread(population):
+        return
+    table = FairMap(*made(population, epsilon, norm, ordered_kernel))
+    for g, part in enumerate(population):
+        scores = np.unique(np.concatenate((part.scores, np.nextafter(part.scores, 1e308), part.scores / 3)))
+        for u in (0.0, 0.3, 0.99):
+            fair = table.scores(scores, np.full(len(scores), g, dtype=np.int8), np.full(len(scores), u).__getitem__)
+            assert (np.diff(fair) >= -1e-12 * np.abs(fair).max() - 1e-323).all()
+
+
+@given(st.integers(1, 12), st.integers(1, 40), SEEDS)
+def test_the_lottery_draws_by_cumulated_sums(rows, outcomes, seed):
+    """For numbers on the bounds, beside them and anywhere: the outcome is that of a plain search."""
+    rng = np.random.default_rng(seed)
+    table = rng.random((rows, outcomes)) ** 6 * (rng.random((rows, outcomes)) < 0.6)
+    table[np.arange(rows), rng.integers(0, outcomes, rows)] += rng.random(rows) + 1e-3
+    table /= table.sum(axis=1, keepdims=True)
+    total = np.minimum(np.cumsum(table, axis=1), 1.0)
+    for row in range(rows):
+        exact = total[row][total[row] < 1.0]
+        u = np.concatenate((rng.random(20), exact, np.nextafter(exact, 0.0), [0.0, 1 - 2**-53]))
+        outcome, place = Lottery([table[:1], table[1:]] if rows > 1 else [table]).draw(np.full(len(u), row), u)
+        last = int(np.flatnonzero(table[row])[-1])
+        assert outcome.tolist() == np.minimum(np.searchsorted(total[row], u, side="right"), last).tolist()
+        assert ((place >= 0) & (place <= 1)).all()
+        assert np.abs(np.append(0.0, total[row])[outcome] + place * table[row, outcome] - u).max() <= 1e-12
+
+
+def test_chunks_do_not_matter(monkeypatch: pytest.MonkeyPatch):
+    rng = np.random.default_rng(3)
+    labels = rng.random(400) < 0.5
+    population = [Sample(labels * d + rng.normal(size=400), labels) for d in (0.5, 1.5)]
+    table = FairMap(*made(population, 0.1, 1, ordered_kernel))
+    scores, groups, uniforms = some_rows(population, 4, 1000)
+    whole = table.scores(scores, groups, uniforms.__getitem__)
+    chance = table.chance(scores, groups, 0.5)
+    monkeypatch.setattr(fairmap, "CHUNK", 7)
+    assert (table.scores(scores, groups, uniforms.__getitem__) == whole).all()
+    assert (table.chance(scores, groups, 0.5) == chance).all()

@@ -1,0 +1,107 @@
+"""The fitted model as an object: its doors, its parts and its edges."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+from test_pipeline import Rows, acceptance, fitted, normal_rows, same_bits
+
+from fairroc.errors import DataError
+from fairroc.model.lookup import CHUNK
+
+ROWS = normal_rows(21, n=800)
+
+
+@pytest.fixture(scope="module", params=["draw", "order"])
+def model(request):
+    return fitted(ROWS, 0.2, ties=request.param).model
+
+
+@pytest.fixture(scope="module")
+def identity():
+    return fitted(ROWS, 2.0).model
+
+
+def test_properties(model, identity):
+    assert model.names == ("a", "b")
+    assert not model.unchanged
+    assert model.levels == model.kernels[1].table.shape[1] == model.scale.y[-1]
+    assert identity.unchanged
+    assert (identity.levels, identity.kernels, identity.scale) == (0, (), None)
+    assert sum(group.rows for group in model.groups) == model.record.rows == len(ROWS.y)
+    assert sum(group.positives for group in model.groups) == ROWS.y.sum()
+
+
+def test_a_model_and_its_arrays_are_frozen(model):
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        model.epsilon = 1.0
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        model.groups[0].rows = 1
+    for array in (model.scale.y, model.kernels[0].table, model.kernels[0].thresholds):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 0
+
+
+@pytest.mark.parametrize("threshold", [float("nan"), None, "high", [0.5, 0.6]])
+def test_threshold_must_be_a_number(model, threshold):
+    for door, more in ((model.acceptance_rate, {}), (model.predict, {"random_state": 0})):
+        with pytest.raises(DataError, match=r"threshold must be a number on the score's scale; .* came"):
+            door([0.5], sensitive_features=["a"], threshold=threshold, **more)
+
+
+def test_thresholds_beyond_all_scores(model, identity):
+    for m in (model, identity):
+        top = np.nextafter(ROWS.scores.max(), np.inf)
+        assert acceptance(m, ROWS, [np.inf, top]).max() == 0.0
+        assert acceptance(m, ROWS, [-np.inf, ROWS.scores.min()]).min() == 1.0
+
+
+def test_scores_outside_the_fitted_range_count_as_its_ends(model):
+    """Nothing is extrapolated: beyond all fitted scores people are treated like the nearest block."""
+    inside = [ROWS.scores[ROWS.groups == "a"].max(), ROWS.scores[ROWS.groups == "a"].min()]
+    how = {"sensitive_features": ["a", "a"], "ids": ["x", "y"]}
+    assert same_bits(model.transform([1e9, -1e9], **how), model.transform(inside, **how))
+
+
+def test_empty_batch(model, identity):
+    for m in (model, identity):
+        assert m.transform([], sensitive_features=[], ids=[]).shape == (0,)
+        assert m.acceptance_rate([], sensitive_features=[], threshold=0.0).shape == (0,)
+        assert m.predict([], sensitive_features=[], threshold=0.0, random_state=0).dtype == np.int64
+
+
+def test_large_batches_are_worked_on_in_parts(model):
+    """Across the border of two chunks the same people get the same scores."""
+    take = np.arange(CHUNK + 50) % len(ROWS.y)
+    ids = take.copy()
+    fair = model.transform(ROWS.scores[take], sensitive_features=ROWS.groups[take], ids=ids)
+    assert same_bits(fair[len(ROWS.y) :], fair[: -len(ROWS.y)])
+
+
+def test_identity_does_not_hand_out_the_callers_memory(identity):
+    scores = ROWS.scores.copy()
+    fair = identity.transform(scores, sensitive_features=ROWS.groups, random_state=0)
+    fair[0] = 99.0
+    assert same_bits(scores, ROWS.scores)
+
+
+def test_uniform_zero_is_best_and_the_last_one_is_worst(model):
+    """The draw is a falling function of the uniform number, from the first level to the last."""
+    one = Rows(np.full(257, 0.3), np.zeros(257, dtype=int), np.full(257, "b"))
+    u = np.append(np.arange(256) / 256, 1 - 2.0**-53)
+    fair = model.fair_scores(model.read(one.scores, one.groups), u)
+    assert (np.diff(fair) <= 0).all()
+    assert fair[-1] <= fair[0]
+
+
+def test_missing_groups_are_known_if_they_were_fitted():
+    groups = np.where(np.arange(len(ROWS.y)) % 3 == 0, None, ROWS.groups.astype(object))
+    from fairroc import FairROC
+
+    post = FairROC(epsilon=0.3, ties="draw", missing="group", salt=1).fit(
+        ROWS.scores, ROWS.y, sensitive_features=groups
+    )
+    assert len(post.model_.names) == 3
+    assert np.isfinite(post.model_.transform([0.5], sensitive_features=[None], ids=[1])).all()

@@ -1,0 +1,330 @@
+"""The model file: everything comes back, bit for bit, and nothing broken goes in."""
+
+from __future__ import annotations
+
+import copy
+import json
+import math
+import os
+import re
+from datetime import UTC, datetime
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from test_pipeline import DATE, EPSILONS, TIES, Rows, fitted, normal_rows, same_bits, worlds
+
+from fairroc import FairModel, FairROC, __version__
+from fairroc.errors import ModelFileError
+from fairroc.fitting.fit import Options, fit
+from fairroc.model.file import FORMAT, VERSION, _checksum, pretty
+from fairroc.people.rows import read_columns
+from strategies import NORMS
+
+ROWS = normal_rows(31, n=300, digits=1)
+MODEL = fitted(ROWS, 0.1, ties="draw").model
+ORDERED = fitted(normal_rows(32, n=1500), 0.3, ties="order").model
+TEXT = MODEL.to_json()
+
+
+def rewritten(text: str, change) -> str:
+    """The file after a change of its data, with a checksum that fits."""
+    body = json.loads(text)
+    body.pop("checksum")
+    change(body)
+    body["checksum"] = _checksum(body)
+    return json.dumps(body)
+
+
+# ---- there and back ----------------------------------------------------------------------------------------
+
+
+@settings(max_examples=30)
+@given(worlds(), EPSILONS, NORMS, TIES)
+def test_round_trip_is_exact(rows, epsilon, norm, ties):
+    """Text, fair scores and acceptance rates of the model read back are the same bits; identity models too."""
+    model = fitted(rows, epsilon, norm, ties).model
+    back = FairModel.from_json(model.to_json())
+    assert back.to_json() == model.to_json()
+    how = {"sensitive_features": rows.groups}
+    ids = np.arange(len(rows.y))
+    assert same_bits(back.transform(rows.scores, ids=ids, **how), model.transform(rows.scores, ids=ids, **how))
+    t = float(np.median(rows.scores))
+    rates = [m.acceptance_rate(rows.scores, threshold=t, **how) for m in (back, model)]
+    assert same_bits(*rates)
+    assert back.unchanged == model.unchanged
+
+
+def test_ordered_models_come_back():
+    assert ORDERED.ties == "order"
+    assert any(kernel.ordered.any() for kernel in ORDERED.kernels)
+    assert FairModel.from_json(ORDERED.to_json()).to_json() == ORDERED.to_json()
+
+
+@pytest.mark.parametrize("name", ['say "hi"', "back\\slash", "line\nbreak\ttab", "é 漢字 🙂", "", " ", "null", "NaN"])
+def test_names_of_any_text(name, tmp_path):
+    rows = Rows(ROWS.scores, ROWS.y, np.where(ROWS.groups == "a", name, "other"))
+    model = fitted(rows, 0.1).model
+    model.save(tmp_path / "m.json")
+    back = FairModel.load(tmp_path / "m.json")
+    assert set(back.names) == {name, "other"}
+    assert back.to_json() == model.to_json()
+
+
+def test_file_is_plain_and_says_where_it_comes_from():
+    body = json.loads(TEXT)
+    assert (body["format"], body["version"]) == (FORMAT, VERSION)
+    assert body["fit"]["package"] == f"fairroc {__version__}"
+    assert body["fit"]["date"] == "2024-01-02T00:00:00Z"
+    assert body["fit"]["rows"] == len(ROWS.y)
+    assert re.fullmatch(r"[0-9a-f]{16}", body["fit"]["data"])
+    assert TEXT.endswith("}\n")
+    assert [line.strip() for line in TEXT.splitlines()[:3]] == ["{", f'"format": "{FORMAT}",', f'"version": {VERSION},']
+
+
+def test_salt_is_text_because_json_numbers_lose_64_bits():
+    columns = read_columns(ROWS.scores, ROWS.y, sensitive_features=ROWS.groups)
+    for salt in (2**63 - 1, -(2**63), 0):
+        model = fit(columns, Options.checked(epsilon=0.1, ties="draw"), salt=salt, date=DATE).model
+        assert json.loads(model.to_json())["salt"] == str(salt)
+        assert FairModel.from_json(model.to_json()).salt == salt
+
+
+def test_two_fits_differ_in_salt_alone():
+    columns = read_columns(ROWS.scores, ROWS.y, sensitive_features=ROWS.groups)
+    options = Options.checked(epsilon=0.1, ties="draw")
+    one, two = (json.loads(fit(columns, options, date=DATE).model.to_json()) for _ in range(2))
+    assert {key for key in one if one[key] != two[key]} == {"salt", "checksum"}
+    fixed = [fit(columns, options, salt=5, date=DATE).model.to_json() for _ in range(2)]
+    assert fixed[0] == fixed[1]
+    later = json.loads(fit(columns, options, salt=5, date=datetime(2025, 6, 7, 8, 9, 10, 11, UTC)).model.to_json())
+    assert later["fit"]["date"] == "2025-06-07T08:09:10Z"
+    same = json.loads(fixed[0])
+    assert {key for key in same if same[key] != later[key]} == {"fit", "checksum"}
+
+
+def test_fingerprint_changes_with_the_data():
+    other = Rows(np.where(np.arange(len(ROWS.y)) == 5, ROWS.scores + 3, ROWS.scores), ROWS.y, ROWS.groups)
+    renamed = Rows(ROWS.scores, ROWS.y, np.where(ROWS.groups == "a", "x", "y"))
+    weighted = Rows(ROWS.scores, ROWS.y, ROWS.groups, 1 + ROWS.y + (ROWS.groups == "a") * 1.0)
+    found = {fitted(rows, 0.1).model.record.data for rows in (ROWS, other, renamed, weighted)}
+    assert len(found) == 4
+    assert fitted(ROWS, 0.05, "inf").model.record.data == MODEL.record.data
+
+
+def test_key_is_not_in_the_file():
+    post = FairROC(epsilon=0.1, ties="draw", key="a very secret key", salt=1)
+    text = post.fit(ROWS.scores, ROWS.y, sensitive_features=ROWS.groups).model_.to_json()
+    assert "secret" not in text
+    assert FairModel.from_json(text).key_fingerprint == post.model_.key_fingerprint
+
+
+# ---- writing -----------------------------------------------------------------------------------------------
+
+
+def test_save_is_all_or_nothing(tmp_path, monkeypatch):
+    path = tmp_path / "model.json"
+    MODEL.save(path)
+    assert path.read_text(encoding="utf-8") == TEXT
+
+    def broken(*_):
+        raise OSError("disk full")
+
+    monkeypatch.setattr(os, "replace", broken)
+    with pytest.raises((OSError, ValueError), match="disk full"):
+        ORDERED.save(path)
+    monkeypatch.undo()
+    assert path.read_text(encoding="utf-8") == TEXT
+    assert [entry.name for entry in tmp_path.iterdir()] == ["model.json"]
+
+
+def test_load_names_the_path(tmp_path):
+    with pytest.raises(ModelFileError, match=r"no model file '.*gone\.json'; check the path"):
+        FairModel.load(tmp_path / "gone.json")
+    with pytest.raises(ModelFileError, match="cannot read the model file"):
+        FairModel.load(tmp_path)
+    (tmp_path / "latin.json").write_bytes(b'{"format": "\xff"}')
+    with pytest.raises(ModelFileError, match="cannot read the model file"):
+        FairModel.load(tmp_path / "latin.json")
+    (tmp_path / "half.json").write_text(TEXT[:200], encoding="utf-8")
+    with pytest.raises(ModelFileError, match=r"'.*half\.json': a model file must be whole JSON"):
+        FairModel.load(tmp_path / "half.json")
+
+
+# ---- damage ------------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=100)
+@given(st.integers(0, len(TEXT) - 3))
+def test_truncation_is_refused(cut):
+    with pytest.raises(ModelFileError, match="whole JSON"):
+        FairModel.from_json(TEXT[:cut])
+
+
+DIGITS = [match.start() for match in re.finditer("[0-9]", TEXT)]
+
+
+@settings(max_examples=150)
+@given(st.sampled_from(DIGITS), st.integers(1, 9))
+def test_one_changed_digit_is_refused(place, by):
+    """Unless the number still is the same float: then the model is the same, too."""
+    digit = str((int(TEXT[place]) + by) % 10)
+    try:
+        model = FairModel.from_json(TEXT[:place] + digit + TEXT[place + 1 :])
+    except ModelFileError:
+        return
+    assert model.to_json() == TEXT
+
+
+@pytest.mark.parametrize("text", ["", "[]", "3", "null", '{"a": 1}', '{"format": "other"}', "[" * 100_000])
+def test_other_files_are_refused(text):
+    with pytest.raises(ModelFileError, match=r"whole JSON|another kind of file"):
+        FairModel.from_json(text)
+
+
+@pytest.mark.parametrize("version", [0, 2, "1", None, [1]])
+def test_unknown_version_is_refused(version):
+    with pytest.raises(ModelFileError, match=re.escape(f"version {VERSION}; this one has version {version!r}")):
+        FairModel.from_json(rewritten(TEXT, lambda body: body.update(version=version)))
+
+
+@pytest.mark.parametrize("word", ["NaN", "Infinity", "-Infinity", "1e999", '"\\ud800"'])
+def test_what_json_should_not_hold_is_refused(word):
+    broken = TEXT.replace('"epsilon": 0.1', f'"epsilon": {word}', 1)
+    assert broken != TEXT
+    with pytest.raises(ModelFileError, match=r"must be whole JSON|checksum does not match"):
+        FairModel.from_json(broken)
+
+
+def test_a_missing_checksum_is_refused():
+    body = json.loads(TEXT)
+    del body["checksum"]
+    with pytest.raises(ModelFileError, match="checksum does not match"):
+        FairModel.from_json(json.dumps(body))
+
+
+def test_layout_does_not_matter():
+    """Only the data are summed: another indentation is the same model."""
+    assert FairModel.from_json(json.dumps(json.loads(TEXT), indent=7)).to_json() == TEXT
+    assert json.loads(pretty(json.loads(TEXT))) == json.loads(TEXT)
+
+
+# ---- structure, with a checksum that fits ------------------------------------------------------------------
+
+
+def put(*path_and_value):
+    """A change that puts a value at a path of keys."""
+    *path, last, value = path_and_value
+
+    def change(body):
+        for key in path:
+            body = body[key]
+        body[last] = value
+
+    return change
+
+
+def on_kernel(field, edit):
+    def change(body):
+        kernel = body["groups"][0]["kernel"]
+        kernel[field] = edit(copy.deepcopy(kernel[field]))
+
+    return change
+
+
+def swapped(values):
+    return [values[1], values[0], *values[2:]]
+
+
+def scaled_row(values):
+    return [[values[0][0], *(v * 1.001 for v in values[0][1:])], *values[1:]]
+
+
+def negative_row(values):
+    return [[0, -0.5, 1.5], *values[1:]]
+
+
+BROKEN = {
+    "one group": (lambda b: b.update(groups=b["groups"][:1]), "two or more"),
+    "same names": (put("groups", 1, "name", "a"), "different names"),
+    "name is a number": (put("groups", 1, "name", 5), "'name' must be str"),
+    "rows are text": (put("groups", 0, "rows", "10"), "'rows' must be int"),
+    "more positives than rows": (put("groups", 0, "positives", 10**6), "both labels"),
+    "norm 2": (put("norm", 2), "norm must be 1 or 'inf'"),
+    "norm true": (put("norm", True), "'norm' must be int or str"),
+    "ties": (put("ties", "coin"), "ties or hash is unknown"),
+    "hash": (put("hash", "md5"), "ties or hash is unknown"),
+    "epsilon 3": (put("epsilon", 3.0), r"epsilon must lie in \[0, 2\]"),
+    "epsilon negative": (put("inner_epsilon", -0.1), r"epsilon must lie in \[0, 2\]"),
+    "epsilon text": (put("epsilon", "0.1"), "'epsilon' must be"),
+    "salt number": (put("salt", 7), "'salt' must be str"),
+    "salt no integer": (put("salt", "7.5"), "garbles a field"),
+    "salt beyond 64 bits": (put("salt", str(2**63)), "64-bit"),
+    "queries text": (put("queries", "all"), "'queries' must be"),
+    "method number": (put("method", 1), "'method' must be str"),
+    "unknown method": (put("method", "best"), "method must be 'optimal' or 'froc'"),
+    "key fingerprint": (put("key_fingerprint", 1), "'key_fingerprint' must be"),
+    "unchanged number": (put("unchanged", 0), "true or false"),
+    "levels float": (put("levels", 3.0), "'levels' must be int"),
+    "levels off": (put("levels", 10**15), "garbles a field|places must rise"),
+    "no levels": (lambda b: b.pop("levels"), "lacks or garbles a field"),
+    "no groups": (lambda b: b.pop("groups"), "lacks or garbles a field"),
+    "groups a number": (put("groups", 3), "'groups' must be list|garbles a field"),
+    "fit a list": (put("fit", []), "'fit' must be dict|garbles a field"),
+    "fit with more": (put("fit", "more", 1), "garbles a field"),
+    "fit rows text": (put("fit", "rows", "many"), "'rows' must be int"),
+    "no kernel": (lambda b: b["groups"][0].pop("kernel"), "any other has"),
+    "unchanged with kernels": (put("unchanged", True), "an unchanged score has no kernels"),
+    "unknown field": (put("more", 1), "unknown field"),
+    "version true": (put("version", True), "version True"),
+    "no scale": (put("scale", None), "garbles a field"),
+    "scale starts late": (put("scale", "place", 0, 0.25), "rise from 0 to n"),
+    "scale short": (lambda b: b["scale"]["score"].pop(), "as many scores as places"),
+    "scale rises": (lambda b: b["scale"]["score"].reverse(), "scores must fall"),
+    "scale text": (put("scale", "score", ["high", "low"]), "garbles a field"),
+    "thresholds rise": (on_kernel("thresholds", swapped), "thresholds must fall strictly"),
+    "thresholds tie": (on_kernel("thresholds", lambda v: [v[0], v[0], *v[2:]]), "thresholds must fall strictly"),
+    "thresholds nested": (on_kernel("thresholds", lambda v: [v]), "not finite"),
+    "thresholds none": (on_kernel("thresholds", lambda v: []), "one entry in every list"),
+    "threshold missing": (on_kernel("thresholds", lambda v: [None, *v[1:]]), "not finite|garbles"),
+    "ceiling low": (on_kernel("ceiling", lambda v: -1e9), "ceiling is too low"),
+    "row sums": (on_kernel("table", scaled_row), "sum to one"),
+    "negative chance": (on_kernel("table", negative_row), "not negative"),
+    "row beyond the levels": (on_kernel("table", lambda v: [[10**6, 1.0], *v[1:]]), "beyond the levels"),
+    "row before the levels": (on_kernel("table", lambda v: [[-1, 1.0], *v[1:]]), "beyond the levels"),
+    "empty row": (on_kernel("table", lambda v: [[], *v[1:]]), "garbles a field"),
+    "no row of the table": (on_kernel("row", lambda v: [10**6, *v[1:]]), "no row of the table"),
+    "row negative": (on_kernel("row", lambda v: [-1, *v[1:]]), "no row of the table"),
+    "row float": (on_kernel("row", lambda v: [0.5, *v[1:]]), "whole numbers"),
+    "row short": (on_kernel("row", lambda v: v[1:]), "one entry in every list"),
+    "last beyond": (on_kernel("last", lambda v: [10**6, *v[1:]]), "levels are off"),
+    "first below": (on_kernel("first", lambda v: [-2, *v[1:]]), "levels are off"),
+    "half a place": (on_kernel("last", lambda v: [0, *v[1:]]), "half a place"),
+    "start beyond": (on_kernel("start", lambda v: [1.5, *v[1:]]), r"lie in \[0, 1\]"),
+    "ordered two": (on_kernel("ordered", lambda v: [2, *v[1:]]), "0 and 1"),
+    "ordered nowhere": (on_kernel("ordered", lambda v: [1, *v[1:]]), "inside one level"),
+}
+
+
+@pytest.mark.parametrize("case", sorted(BROKEN))
+def test_broken_structure_is_refused(case):
+    change, words = BROKEN[case]
+    with pytest.raises(ModelFileError, match=words):
+        FairModel.from_json(rewritten(TEXT, change))
+
+
+def test_a_place_that_ends_before_it_begins_is_refused():
+    def change(body):
+        kernel = body["groups"][0]["kernel"]
+        inside = next(i for i, start in enumerate(kernel["start"]) if start > 0 and kernel["ordered"][i])
+        kernel["stop"][inside] = 0.0
+
+    with pytest.raises(ModelFileError, match="must not end before it begins"):
+        FairModel.from_json(rewritten(ORDERED.to_json(), change))
+
+
+def test_the_helper_leaves_a_good_file_good():
+    """Otherwise the tests above would prove nothing."""
+    assert FairModel.from_json(rewritten(TEXT, lambda body: None)).to_json() == TEXT
+    assert all(math.isclose(sum(row[1:]), 1) for row in json.loads(TEXT)["groups"][0]["kernel"]["table"])

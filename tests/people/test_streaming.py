@@ -1,0 +1,708 @@
+"""Tables read in batches give what the same rows in memory give, and say where something is wrong."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import fairroc
+from fairroc import FairModel
+from fairroc.backends import files as rewriting
+from fairroc.cli import progress
+from fairroc.cli.main import main
+from fairroc.errors import DataError
+from fairroc.people.counts import ScoreCounts
+from fairroc.people.rows import read_columns
+from fairroc.people.streaming import TableNames, count_table
+from fairroc.tables import batches, files
+from fairroc.tables.batches import find_parts, is_large, part_schema, read_batches
+from strategies import SEEDS
+
+ENDINGS = [".csv", ".csv.gz", ".tsv", ".parquet", ".arrow", ".stream.ipc"]
+NAMES = ["--score", "p", "--label", "y", "--group", "sex"]
+
+
+@pytest.fixture(autouse=True)
+def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batches, "ROWS", 64)
+    monkeypatch.setattr(batches, "CSV_BLOCK", 1024)
+    monkeypatch.setattr(rewriting, "ROW_GROUP", 300)
+
+
+def people(n: int = 900, seed: int = 0) -> pa.Table:
+    rng = np.random.default_rng(seed)
+    sex, race = rng.choice(["F", "M"], n), rng.choice(["x", "y, z"], n)
+    scores = rng.random(n).round(3)
+    labels = (rng.random(n) < np.where(sex == "F", scores, 0.25 + scores / 2)).astype(int)
+    return pa.table(
+        {
+            "id": np.arange(1000, 1000 + n),
+            "name": [f'n"{i}"' if i % 7 == 0 else f"n{i:04}" for i in range(n)],
+            "p": scores,
+            "y": labels,
+            "sex": sex.tolist(),
+            "race": race.tolist(),
+            "w": rng.integers(1, 4, n),
+        }
+    )
+
+
+PEOPLE = people()
+
+
+def write(table: pa.Table, path: Path) -> Path:
+    name = path.name
+    if name.endswith(".parquet"):
+        pyarrow.parquet.write_table(table, path, row_group_size=200)
+    elif name.endswith((".arrow", ".ipc")):
+        make = pa.ipc.new_stream if "stream" in name else pa.ipc.new_file
+        with pa.OSFile(str(path), "wb") as sink, make(sink, table.schema) as writer:
+            writer.write_table(table, max_chunksize=150)
+    else:
+        text = pa.BufferOutputStream()
+        options = pyarrow.csv.WriteOptions(delimiter="\t" if ".tsv" in name else ",")
+        pyarrow.csv.write_csv(table, text, options)
+        data = text.getvalue().to_pybytes()
+        path.write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
+    return path
+
+
+def changed(table: pa.Table, name: str, values: Any) -> pa.Table:
+    return table.set_column(table.column_names.index(name), name, values if hasattr(values, "type") else [values])
+
+
+def with_value(table: pa.Table, name: str, row: int, value: Any) -> pa.Table:
+    values = table.column(name).to_pylist()
+    values[row] = value
+    return changed(table, name, pa.array(values))
+
+
+def run(capsys: pytest.CaptureFixture[str], *words: Any) -> tuple[int, str, str]:
+    more = ["--folds", "0"] if words[0] == "fit" else []  # folds are drawn, from rows or from counts
+    code = main([*map(str, words), *more])
+    return code, *capsys.readouterr()
+
+
+def bare(path: Path) -> str:
+    """A model file without salt and date."""
+    model = FairModel.load(path)
+    return replace(model, salt=0, record=replace(model.record, date="2000-01-01T00:00:00Z")).to_json()
+
+
+# ---- fit and audit ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("ending", "more"),
+    [
+        *((ending, []) for ending in ENDINGS),
+        (".csv", ["--group", "race"]),
+        (".parquet", ["--group", "race"]),
+        (".parquet", ["--queries", 20]),
+        (".parquet", ["--method", "froc"]),
+        (".parquet", ["--norm", "inf", "--ties", "draw", "--epsilon", "0.01"]),
+    ],
+)
+def test_the_model_is_the_same(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], ending: str, more: Sequence[Any]
+) -> None:
+    data = write(PEOPLE, tmp_path / f"d{ending}")
+    common = ["fit", data, *NAMES, "--epsilon", "0.05", *more, "-o"]
+    memory = run(capsys, *common, tmp_path / "memory.json")
+    stream = run(capsys, *common, tmp_path / "stream.json", "--stream")
+    assert memory[0] == stream[0] == 0 and memory[1] == stream[1]
+    assert bare(tmp_path / "memory.json") == bare(tmp_path / "stream.json")
+
+
+@pytest.mark.parametrize("ending", [".csv", ".parquet"])
+def test_the_audit_is_the_same(tmp_path: Path, capsys: pytest.CaptureFixture[str], ending: str) -> None:
+    common = ["audit", write(PEOPLE, tmp_path / f"d{ending}"), *NAMES, "--epsilon", "0.1", "--format", "json"]
+    memory, stream = run(capsys, *common), run(capsys, *common, "--stream")
+    assert memory[0] == stream[0] == 1
+    assert json.loads(memory[1]) == json.loads(stream[1])
+
+
+def test_a_folder_of_any_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Parts in several formats and subfolders are one table; so are those that fit a pattern."""
+    folder = tmp_path / "parts"
+    (folder / "more").mkdir(parents=True)
+    for i, ending in enumerate(ENDINGS):
+        place = folder / "more" if i % 2 else folder
+        write(PEOPLE.slice(150 * i, 150), place / f"part{i}{ending}")
+    (folder / "_SUCCESS").touch()
+    (folder / ".part.crc").touch()
+    write(PEOPLE, tmp_path / "whole.parquet")
+    common = [*NAMES, "--epsilon", "0.05", "-o"]
+    for data, name in ((folder, "a"), (f"{folder}/**/*", "b"), (tmp_path / "whole.parquet", "c")):
+        if name == "b":
+            (folder / "_SUCCESS").unlink()
+        assert run(capsys, "fit", data, *common, tmp_path / f"{name}.json")[0] == 0
+    assert bare(tmp_path / "a.json") == bare(tmp_path / "b.json") == bare(tmp_path / "c.json")
+
+
+def test_one_small_file_by_its_folder_or_a_pattern(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], model: Path
+) -> None:
+    (tmp_path / "parts").mkdir()
+    data = write(PEOPLE, tmp_path / "parts" / "d.csv")
+    common = [*NAMES[:2], *NAMES[4:], "--id", "id", "--model", model, "-o"]
+    for name, words in {"a": data, "b": data.parent, "c": data.parent / "*.csv"}.items():
+        assert run(capsys, "audit", words, *NAMES, "--bootstrap", "0")[0] == 0
+        assert run(capsys, "transform", words, *common, tmp_path / f"{name}.csv")[0] == 0
+        assert (tmp_path / f"{name}.csv").read_bytes() == (tmp_path / "a.csv").read_bytes()
+
+
+def test_counts_of_files(tmp_path: Path) -> None:
+    """In Python: counts to fit on, exact or in bins."""
+    table = changed(people(6000), "p", pa.array(np.random.default_rng(3).random(6000)))
+    data = write(table, tmp_path / "d.parquet")
+    exact = fairroc.count_files(data, score="p", label="y", group="sex")
+    assert exact.rows == 6000 and exact.error == 0.0 and exact.bits is None
+    coarse = fairroc.count_files(data, score="p", label="y", group=["sex", "race"], max_distinct=1024)
+    assert coarse.rows == 6000 and coarse.error > 0 and len(coarse.names) == 4
+    single = fairroc.count_files(data, score="p", label="y", group="sex", max_distinct=1024)
+    cut = exact.binned(single.bits or 0)
+    for mine, theirs in zip(
+        (*single.scores, *single.negatives, *single.positives, *(single.spread or ())),
+        (*cut.scores, *cut.negatives, *cut.positives, *(cut.spread or ())),
+        strict=True,
+    ):
+        assert mine.tolist() == theirs.tolist()
+
+
+LABELS: list[tuple[Callable[[int], Any], list[str]]] = [
+    (lambda y: bool(y), []),
+    (lambda y: float(y), []),
+    (lambda y: 2 * y - 1, []),
+    (lambda y: "yes" if y else "no", ["--pos-label", "yes"]),
+    (lambda y: 7 if y else 3, ["--pos-label", "7"]),
+    (lambda y: ["0", "1.0"][y], ["--pos-label", "1.0"]),
+]
+
+
+@pytest.mark.parametrize(("label", "more"), LABELS)
+@pytest.mark.parametrize("ending", [".csv", ".parquet"])
+def test_labels_of_all_kinds(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], ending: str, label: Callable[[int], Any], more: list[str]
+) -> None:
+    """The label of the first batches is one only: what the labels are is known at the end."""
+    rows = PEOPLE.sort_by("y")
+    table = changed(rows, "y", pa.array([label(y) for y in rows.column("y").to_pylist()]))
+    common = ["fit", write(table, tmp_path / f"d{ending}"), *NAMES, "--epsilon", "0.05", *more, "-o"]
+    assert run(capsys, *common, tmp_path / "memory.json")[0] == 0
+    assert run(capsys, *common, tmp_path / "stream.json", "--stream")[0] == 0
+    assert bare(tmp_path / "memory.json") == bare(tmp_path / "stream.json")
+
+
+def test_one_group_under_many_types(tmp_path: Path) -> None:
+    """1, 1.0 and "1" are one group, in whichever files they are."""
+    values = np.random.default_rng(1).integers(1, 3, 900)
+    columns = [
+        pa.array(values[:300]),
+        pa.array(values[300:600].astype(float)),
+        pa.array(values[600:].astype(str)).dictionary_encode(),
+    ]
+    for i, column in enumerate(columns):
+        write(changed(PEOPLE.slice(300 * i, 300), "sex", column), tmp_path / f"{i}.parquet")
+    found = count_table(find_parts(tmp_path), TableNames("p", "y", ("sex",)))
+    assert found.names == ("1", "2") and found.rows == 900
+    rows = ScoreCounts.from_rows(
+        PEOPLE.column("p").to_numpy(), PEOPLE.column("y").to_numpy(), sensitive_features=values
+    )
+    assert all((a == b).all() for a, b in zip(found.positives, rows.positives, strict=True))
+
+
+def test_missing_groups_become_a_group(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    sex = [None if i % 5 == 0 else value for i, value in enumerate(PEOPLE.column("sex").to_pylist())]
+    for ending in (".csv", ".parquet"):
+        data = write(changed(PEOPLE, "sex", pa.array(sex)), tmp_path / f"d{ending}")
+        common = ["fit", data, *NAMES, "--epsilon", "0.05", "--missing", "group", "-o"]
+        assert run(capsys, *common, tmp_path / "memory.json")[0] == 0
+        assert run(capsys, *common, tmp_path / "stream.json", "--stream")[0] == 0
+        assert bare(tmp_path / "memory.json") == bare(tmp_path / "stream.json")
+
+
+@given(SEEDS, st.integers(2, 8), st.integers(20, 200), st.sampled_from([2, 20, 1000]), st.booleans())
+def test_counts_are_those_of_the_rows(
+    tmp_path_factory: pytest.TempPathFactory, seed: int, groups: int, rows: int, distinct: int, weighted: bool
+) -> None:
+    rng = np.random.default_rng(seed)
+    scores = rng.integers(0, distinct, rows) / 8 - 3
+    y, group, weight = rng.integers(0, 2, rows), rng.integers(0, groups, rows), rng.integers(0, 3, rows)
+    y[:2], weight[:2] = (0, 1), 1
+    table = pa.table({"p": scores, "y": y, "g": group, "w": weight})
+    folder = tmp_path_factory.mktemp("parts")
+    cut = int(rng.integers(1, rows))
+    write(table.slice(0, cut), folder / "1.parquet")
+    write(table.slice(cut), folder / "2.csv")
+    found = count_table(find_parts(folder), TableNames("p", "y", ("g",), "w" if weighted else None))
+    columns = read_columns(scores, y, sensitive_features=group, sample_weight=weight if weighted else None, whole=False)
+    expected = ScoreCounts.from_columns(columns)
+    kept = [g for g, part in enumerate(expected.scores) if len(part)]
+    assert found.names == tuple(expected.names[g] for g in kept) and found.bits is None
+    for mine, theirs in ((found.scores, expected.scores), (found.negatives, expected.negatives),
+                         (found.positives, expected.positives)):  # fmt: skip
+        assert [part.tolist() for part in mine] == [theirs[g].tolist() for g in kept]
+
+
+@pytest.mark.parametrize("more", [[], ["--queries", "50"]])
+def test_bins_when_there_are_too_many_scores(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], more: list[str]
+) -> None:
+    """What the bins cost is stated, and holds for the gap before."""
+    rng = np.random.default_rng(3)
+    table = changed(people(6000), "p", pa.array(rng.random(6000)))
+    labels = rng.random(6000) < np.where(np.array(table.column("sex")) == "F", np.array(table.column("p")), 0.5)
+    data = write(changed(table, "y", pa.array(labels.astype(int))), tmp_path / "d.parquet")
+    common = ["fit", data, *NAMES, "--epsilon", "0.05", "--format", "json", *more, "-o"]
+    exact = json.loads(run(capsys, *common, tmp_path / "a.json")[1])
+    code, out, _ = run(capsys, *common, tmp_path / "b.json", "--stream", "--max-distinct", "2048")
+    binned = json.loads(out)
+    assert code == 0 and exact["count_error"] == 0.0 and 0 < binned["count_error"] < 0.05
+    assert abs(binned["gap_before"] - exact["gap_before"]) <= 2 * binned["count_error"]
+    text = run(capsys, *[word for word in common if word not in ("--format", "json")], tmp_path / "b.json", "--stream",
+               "--max-distinct", "2048")[1]  # fmt: skip
+    assert "bins" in text
+
+
+# ---- what is wrong, and where ----------------------------------------------------------------------------------
+
+
+WRONG: list[tuple[str, Any, str]] = [
+    ("p", None, "scores must not be missing"),
+    ("p", float("nan"), "scores must not be missing"),
+    ("p", float("inf"), "scores must be finite"),
+    ("p", 1e308, "scores must lie within"),
+    ("y", None, "y must not be missing"),
+    ("sex", None, "must not be missing"),
+    ("w", -1, "sample_weight (on the command line: --weight) must be >= 0"),
+    ("w", None, "must not be missing"),
+]
+
+
+@pytest.mark.parametrize(("name", "value", "words"), WRONG)
+@pytest.mark.parametrize("ending", [".csv", ".parquet", ".arrow"])
+def test_the_row_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], ending: str, name: str, value: Any, words: str
+) -> None:
+    folder = tmp_path / "parts"
+    folder.mkdir()
+    write(PEOPLE, folder / f"a{ending}")
+    bad = write(with_value(PEOPLE, name, 678, value), folder / f"b{ending}")
+    code, out, err = run(capsys, "fit", folder, *NAMES, "--weight", "w", "--epsilon", "0.05", "-o", tmp_path / "m.json")
+    assert code == 2 and not out and err.count("\n") == 1 and not (tmp_path / "m.json").exists()
+    assert words in err and f"'{bad}'" in err and "first such row there is 679" in err
+
+
+def test_a_word_among_numbers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A CSV column that changes its type half-way."""
+    data = write(changed(PEOPLE, "p", pa.array([*map(str, range(700)), *["much"] * 200])), tmp_path / "d.csv")
+    for command in (
+        ["fit", data, *NAMES, "--epsilon", "0.05", "-o", tmp_path / "m.json", "--stream"],
+        ["audit", data, *NAMES, "--stream"],
+    ):
+        code, _, err = run(capsys, *command)
+        assert code == 2 and err.count("\n") == 1
+        assert f"'{data}'" in err and "row 701 " in err and "'much'" in err
+
+
+def test_a_type_that_changes_between_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write(PEOPLE, tmp_path / "a.parquet")
+    bad = write(changed(PEOPLE, "p", pa.array(["high"] * 900)), tmp_path / "b.parquet")
+    code, _, err = run(capsys, "fit", tmp_path, *NAMES, "--epsilon", "0.05", "-o", tmp_path / "m.json")
+    assert code == 2 and err.count("\n") == 1 and f"'{bad}'" in err and "real numbers" in err
+    write(changed(PEOPLE, "y", pa.array(list(map(str, PEOPLE.column("y").to_pylist())))), bad)
+    code, _, err = run(capsys, "fit", tmp_path, *NAMES, "--epsilon", "0.05", "-o", tmp_path / "m.json")
+    assert code == 2 and err.count("\n") == 1
+    assert f"text in '{bad}' and numbers in '{tmp_path / 'a.parquet'}'" in err
+
+
+@pytest.mark.parametrize(
+    ("table", "words"),
+    [
+        (changed(PEOPLE, "y", pa.array([i % 3 for i in range(900)])), "y must hold two values, got 3: 0 (300 rows)"),
+        (changed(PEOPLE, "y", pa.array([1] * 900)), "all 900 rows have label 1"),
+        (changed(PEOPLE, "y", pa.array(["a", "b"] * 450)), "y holds 'a' and 'b'; pass pos_label="),
+        (changed(PEOPLE, "y", PEOPLE.column("id")), "y must hold two values, got 900"),
+        (changed(PEOPLE, "sex", pa.array(["F"] * 900)), "one group only: 'F' holds all 900 rows"),
+        (PEOPLE.rename_columns(["id", "name", "q", "y", "sex", "race", "w"]), "no column 'p'"),
+        (PEOPLE.slice(0, 0), "must hold at least one row of data"),
+    ],
+)
+@pytest.mark.parametrize("ending", [".csv", ".parquet"])
+def test_the_same_errors_as_in_memory(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], ending: str, table: pa.Table, words: str
+) -> None:
+    data = write(table, tmp_path / f"d{ending}")
+    common = ["fit", data, *NAMES, "--epsilon", "0.05", "-o", tmp_path / "m.json"]
+    memory, stream = run(capsys, *common), run(capsys, *common, "--stream")
+    assert memory[0] == stream[0] == 2 and words in memory[2]
+    assert memory[2] == stream[2]
+
+
+def test_groups_that_would_share_a_name(tmp_path: Path) -> None:
+    """Also where they never meet in one batch."""
+    table = PEOPLE.slice(0, 2).append_column("b", [["b & c", "c"]])
+    table = changed(table, "sex", pa.array(["a", "a & b"]))
+    for i in range(2):
+        write(table.slice(i, 1), tmp_path / f"{i}.parquet")
+    with pytest.raises(DataError, match="would both be called 'a & b & c'"):
+        count_table(find_parts(tmp_path), TableNames("p", "y", ("sex", "b")))
+
+
+def test_too_many_labels_or_a_budget_too_small(tmp_path: Path) -> None:
+    data = write(people(1500), tmp_path / "d.parquet")
+    with pytest.raises(DataError, match="column 'id' has more than 1000"):
+        count_table(find_parts(data), TableNames("p", "id", ("sex",)))
+    with pytest.raises(DataError, match="--max-distinct"):
+        count_table(find_parts(data), TableNames("p", "y", ("sex",)), most=5)
+    with pytest.raises(DataError, match="named twice"):
+        TableNames("p", "y", ("sex", "sex"))
+
+
+# ---- which files -----------------------------------------------------------------------------------------------
+
+
+def test_files_that_are_no_tables(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="has none"):
+        find_parts(tmp_path)
+    with pytest.raises(DataError, match="no file fits"):
+        find_parts(tmp_path / "*.csv")
+    with pytest.raises(DataError, match="there is no file"):
+        find_parts(tmp_path / "d.csv")
+    write(PEOPLE, tmp_path / "d.csv")
+    (tmp_path / "notes.txt").write_text("no table")
+    with pytest.raises(DataError, match=r"notes\.txt' is none; name the files by a pattern"):
+        find_parts(tmp_path)
+    assert [part.path.name for part in find_parts(tmp_path / "*.csv")] == ["d.csv"]
+
+
+def test_what_is_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    one = find_parts(write(PEOPLE, tmp_path / "a.parquet"))
+    assert not is_large(one)
+    assert is_large(one * 2)
+    monkeypatch.setattr(batches, "LARGE_ROWS", 899)
+    assert is_large(one)
+    monkeypatch.setattr(batches, "LARGE_BYTES", 100)
+    assert is_large(find_parts(write(PEOPLE, tmp_path / "a.csv")))
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_batches_are_the_rows_in_order(tmp_path: Path, ending: str) -> None:
+    part = find_parts(write(PEOPLE, tmp_path / f"d{ending}"))[0]
+    found = list(read_batches([part], ["y", "p"], numbers=["p"]))
+    assert len(found) > 3 and [batch.rows.schema.names for batch in found] == [["y", "p"]] * len(found)
+    assert [batch.first for batch in found] == np.cumsum([0, *(batch.rows.num_rows for batch in found)])[:-1].tolist()
+    rows = pa.Table.from_batches([batch.rows for batch in found])
+    assert rows.column("p").to_pylist() == PEOPLE.column("p").to_pylist()
+    assert list(map(int, rows.column("y").to_pylist())) == PEOPLE.column("y").to_pylist()
+    done = [batch.done for batch in found]
+    assert done == sorted(done) and 0 < done[-1] <= part.size
+    assert part_schema(part).names == PEOPLE.column_names
+
+
+def test_a_reader_that_is_left_early_ends(tmp_path: Path) -> None:
+    import threading
+
+    before = threading.active_count()
+    reader = read_batches(find_parts(write(PEOPLE, tmp_path / "d.parquet")))
+    next(reader)
+    assert threading.active_count() == before + 1
+    reader.close()
+    assert threading.active_count() == before
+
+
+# ---- transform -------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("model")
+    data = write(PEOPLE, folder / "d.parquet")
+    assert main(["fit", str(data), *NAMES, "--epsilon", "0.05", "--folds", "0", "-o", str(folder / "m.json")]) == 0
+    return folder / "m.json"
+
+
+def read_any(path: Path) -> pa.Table:
+    if path.name.endswith(".parquet"):
+        return pyarrow.parquet.read_table(path)
+    if path.name.endswith(".arrow"):
+        with pa.OSFile(str(path)) as source:
+            return pa.ipc.open_file(source).read_all()
+    return pyarrow.csv.read_csv(path)
+
+
+@pytest.mark.parametrize(
+    ("ending", "out", "draw"),
+    [
+        (".csv", ".csv", ["--id", "id"]),
+        (".csv", ".csv", ["--id", "name"]),
+        (".csv", ".csv", ["--seed", "3"]),
+        (".csv.gz", ".csv.gz", ["--id", "id"]),
+        (".tsv", ".parquet", ["--id", "id"]),
+        (".parquet", ".parquet", ["--id", "id"]),
+        (".parquet", ".parquet", ["--id", "name"]),
+        (".parquet", ".csv", ["--seed", "3"]),
+        (".arrow", ".arrow", ["--id", "id"]),
+        (".stream.ipc", ".tsv", ["--id", "name"]),
+    ],
+)
+def test_the_fair_scores_are_the_same(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], model: Path, ending: str, out: str, draw: list[str]
+) -> None:
+    data = write(PEOPLE, tmp_path / f"d{ending}")
+    common = ["transform", data, "--model", model, "--score", "p", "--group", "sex", *draw, "-o"]
+    memory, stream = tmp_path / f"memory{out}", tmp_path / f"stream{out}"
+    assert run(capsys, *common, memory)[0] == 0
+    code, words, _ = run(capsys, *common, stream, "--stream")
+    assert code == 0 and words == f"900 rows with fair scores in column 'p_fair' written to {stream}\n"
+    if "csv" in out or "tsv" in out:
+        assert memory.read_bytes() == stream.read_bytes()
+    else:
+        assert read_any(memory).equals(read_any(stream)) and read_any(stream).schema == read_any(memory).schema
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted([data.name, memory.name, stream.name])
+
+
+def test_ids_of_both_kinds_in_csv(tmp_path: Path, capsys: pytest.CaptureFixture[str], model: Path) -> None:
+    """An id's type does not depend on its batch."""
+    ids = [str(i) if i < 500 else f"a{i}" if i % 2 else f"0{i}" for i in range(900)]
+    data = write(changed(PEOPLE, "id", pa.array(ids)), tmp_path / "d.csv")
+    common = ["transform", data, "--model", model, "--score", "p", "--group", "sex", "--id", "id", "-o"]
+    assert run(capsys, *common, tmp_path / "a.csv")[0] == run(capsys, *common, tmp_path / "b.csv", "--stream")[0] == 0
+    assert (tmp_path / "a.csv").read_bytes() == (tmp_path / "b.csv").read_bytes()
+
+
+def test_a_folder_into_a_file_or_a_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str], model: Path) -> None:
+    folder = tmp_path / "parts"
+    folder.mkdir()
+    for i in range(3):
+        write(PEOPLE.slice(300 * i, 300), folder / f"{i}.parquet")
+    whole = write(PEOPLE, tmp_path / "whole.parquet")
+    common = ["--model", model, "--score", "p", "--group", "sex", "--seed", "5", "-o"]
+    assert run(capsys, "transform", whole, *common, tmp_path / "a.parquet")[0] == 0
+    assert run(capsys, "transform", folder, *common, tmp_path / "b.parquet")[0] == 0
+    assert run(capsys, "transform", folder, *common, f"{tmp_path / 'out'}/")[0] == 0
+    expected = read_any(tmp_path / "a.parquet")
+    assert read_any(tmp_path / "b.parquet").equals(expected)
+    names = sorted(path.name for path in (tmp_path / "out").iterdir())
+    assert names == ["0.parquet", "1.parquet", "2.parquet"]
+    assert pa.concat_tables([read_any(tmp_path / "out" / name) for name in names]).equals(expected)
+
+
+@pytest.mark.parametrize("output", ["parts/", "parts/x.csv", "parts/more/", "parts/more/x.csv", "parts/0.csv", "link/"])
+def test_outputs_among_the_inputs(tmp_path: Path, capsys: pytest.CaptureFixture[str], model: Path, output: str) -> None:
+    folder = tmp_path / "parts"
+    (folder / "more").mkdir(parents=True)
+    (tmp_path / "link").symlink_to(folder)
+    for i in range(2):
+        write(PEOPLE.slice(450 * i, 450), folder / f"{i}.csv")
+    before = {path: path.read_bytes() for path in folder.glob("*.csv")}
+    how = ["--model", model, "--score", "p", "--group", "sex", "--id", "id", "-o", f"{tmp_path}/{output}"]
+    code, out, err = run(capsys, "transform", folder, *how)
+    place = tmp_path / output / ("0.csv" if output.endswith("/") else "")
+    assert code == 2 and not out and err.count("\n") == 1 and f"'{place}'" in err and "with -o" in err
+    assert {path: path.read_bytes() for path in folder.rglob("*.csv")} == before
+    code, _, err = run(capsys, "transform", folder / "*.csv", *how)
+    assert code == (0 if "more" in output else 2)
+    if output == "parts/":
+        assert run(capsys, "transform", folder / "0.csv", *how)[0] == 2
+    if output == "parts/0.csv":
+        assert run(capsys, "transform", folder / "0.csv", *how, "--stream")[0] == 2
+    if output == "parts/x.csv":
+        assert run(capsys, "transform", folder / "0.csv", *how, "--stream")[0] == 0
+    assert before.items() <= {path: path.read_bytes() for path in folder.glob("*.csv")}.items()
+
+
+def test_the_advice_for_paths_of_the_wrong_kind(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], model: Path
+) -> None:
+    folder = tmp_path / "parts"
+    folder.mkdir()
+    write(PEOPLE, folder / "a.csv")
+    for words in (
+        ["monitor", folder, "--model", model, "--score", "p", "--group", "sex"],
+        ["frontier", folder, *NAMES],
+        ["report", folder, *NAMES, "-o", tmp_path / "r.html"],
+    ):
+        code, _, err = run(capsys, *words)
+        assert code == 2 and "it is a folder; name a file in it: this takes one file" in err
+    with pytest.raises(DataError, match=f"there is no file '{tmp_path / 'nope'}'"):
+        fairroc.count_files(tmp_path / "nope", score="p", label="y", group="sex")
+    (tmp_path / "out").mkdir()
+    common = ["transform", folder, "--model", model, "--score", "p", "--group", "sex", "--id", "id", "-o"]
+    code, _, err = run(capsys, *common, tmp_path / "out")
+    assert code == 2 and f"(-o {tmp_path / 'out'}/)" in err
+    assert run(capsys, *common, f"{tmp_path / 'out'}/")[0] == 0
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="limits of a process")
+def test_more_files_than_may_be_open(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, model: Path
+) -> None:
+    """One file at a time is open for writing; a file without rows gets one without rows."""
+    folder = tmp_path / "parts"
+    folder.mkdir()
+    for i in range(40):
+        write(PEOPLE.slice(20 * i, 0 if i in (0, 7, 39) else 20), folder / f"{i:02}.csv")
+    plain, most = files.os.fsync, 0
+
+    def counted(descriptor: int) -> None:
+        nonlocal most
+        most = max(most, sum(path.name.endswith(".tmp") for path in held_files()))
+        plain(descriptor)
+
+    monkeypatch.setattr(files.os, "fsync", counted)
+    how = ["--model", model, "--score", "p", "--group", "sex", "--id", "id", "-o", f"{tmp_path / 'out'}/"]
+    assert run(capsys, "transform", folder, *how)[0] == 0
+    assert 0 < most <= 2  # the one that is written, and the one that is locked: the first again
+    got = [read_any(path).num_rows for path in sorted((tmp_path / "out").iterdir())]
+    assert got == [0 if i in (0, 7, 39) else 20 for i in range(40)]
+
+
+def held_files() -> list[Path]:
+    """Files that this process has open, by name."""
+    links = Path("/proc/self/fd")
+    if not links.exists():
+        pytest.skip("no list of open files on this system")
+    return [link.readlink() for link in links.iterdir() if link.is_symlink()]
+
+
+def test_files_that_do_not_go_into_one(tmp_path: Path, capsys: pytest.CaptureFixture[str], model: Path) -> None:
+    folder = tmp_path / "parts"
+    folder.mkdir()
+    write(PEOPLE, folder / "a.parquet")
+    write(changed(PEOPLE, "w", pa.array(["w"] * 900)), folder / "b.parquet")
+    common = ["transform", folder, "--model", model, "--score", "p", "--group", "sex", "--id", "id", "-o"]
+    code, _, err = run(capsys, *common, tmp_path / "o.csv")
+    assert code == 2 and err.count("\n") == 1 and "column 'w' is string and int64" in err
+    assert run(capsys, *common, f"{tmp_path / 'o'}/")[0] == 0
+    (folder / "more").mkdir()
+    write(PEOPLE, folder / "more" / "a.parquet")
+    code, _, err = run(capsys, *common, f"{tmp_path / 'p'}/")
+    assert code == 2 and "two files are called 'a.parquet'" in err and not (tmp_path / "p").exists()
+
+
+def test_categories_in_files(tmp_path: Path, capsys: pytest.CaptureFixture[str], model: Path) -> None:
+    """Dictionaries that differ from file to file: kept in Parquet, plain values in Arrow."""
+    folder = tmp_path / "parts"
+    folder.mkdir()
+    for i in range(2):
+        rows = PEOPLE.slice(450 * i, 450).sort_by([("sex", "descending" if i else "ascending")])
+        write(changed(rows, "sex", rows.column("sex").dictionary_encode()), folder / f"{i}.parquet")
+    common = ["transform", folder, "--model", model, "--score", "p", "--group", "sex", "--id", "id", "-o"]
+    for name in ("o.parquet", "o.arrow", "o.csv"):
+        assert run(capsys, *common, tmp_path / name)[0] == 0
+    expected = {row["id"]: (row["sex"], row["p_fair"]) for row in read_any(tmp_path / "o.parquet").to_pylist()}
+    assert len(expected) == 900
+    for name in ("o.arrow", "o.csv"):
+        assert {row["id"]: (row["sex"], row["p_fair"]) for row in read_any(tmp_path / name).to_pylist()} == expected
+
+
+def test_unknown_groups_are_counted_once(tmp_path: Path, capsys: pytest.CaptureFixture[str], model: Path) -> None:
+    sex = ["X" if i % 100 == 0 else value for i, value in enumerate(PEOPLE.column("sex").to_pylist())]
+    data = write(changed(PEOPLE, "sex", pa.array(sex)), tmp_path / "d.parquet")
+    common = ["transform", data, "--model", model, "--score", "p", "--group", "sex", "--id", "id", "-o"]
+    code, _, err = run(capsys, *common, tmp_path / "o.csv", "--stream", "--on-unknown-group", "M")
+    assert code == 0 and err.count("\n") == 1 and "warning: 9 of 900 rows belong to groups" in err
+    code, _, err = run(capsys, *common, tmp_path / "o2.csv", "--stream")
+    assert code == 2 and "the model knows the groups 'F', 'M'" in err and "first such row there is 1," in err
+    assert not (tmp_path / "o2.csv").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
+        ("id", "7.0", "row 556 (counted"),
+        ("id", "", "first such row there is 556"),
+        ("p", "x", "row 556 (counted"),
+        ("p", "", "first such row there is 556"),
+        ("sex", "", "first such row there is 556"),
+    ],
+)
+def test_transform_names_the_row(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], model: Path, name: str, value: str, words: str
+) -> None:
+    texts = changed(PEOPLE, name, pa.array(list(map(str, PEOPLE.column(name).to_pylist()))))
+    data = write(with_value(texts, name, 555, value), tmp_path / "d.csv")
+    common = ["transform", data, "--model", model, "--score", "p", "--group", "sex", "--id", "id", "-o"]
+    code, out, err = run(capsys, *common, tmp_path / "o.csv", "--stream")
+    assert code == 2 and not out and err.count("\n") == 1 and words in err and f"'{data}'" in err
+    assert len(re.findall(r"\brow (?:there is )?\d+", err)) == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["d.csv"]
+
+
+def test_a_bar_on_a_terminal(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, model: Path
+) -> None:
+    data = write(PEOPLE, tmp_path / "d.parquet")
+    monkeypatch.setattr(progress, "PATIENCE", 0.0)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    err = run(capsys, "fit", data, *NAMES, "--epsilon", "0.05", "--stream", "-o", tmp_path / "m.json")[2]
+    assert "\r\x1b[Kreading, MB [" in err
+    common = ["transform", data, "--model", model, "--score", "p", "--group", "sex", "--id", "id", "-o"]
+    assert "\r\x1b[Ktransforming, MB [" in run(capsys, *common, tmp_path / "o.csv", "--stream")[2]
+
+
+# ---- memory ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="ru_maxrss is in other units elsewhere")
+def test_memory_is_bounded(tmp_path: Path) -> None:
+    """Beside what a small file needs, which is mostly modules: streaming 6 million rows takes a fraction of the memory
+    that loading them takes, and twice as many rows take hardly more."""
+
+    def write_rows(name: str, rows: int) -> None:
+        rng, chunk = np.random.default_rng(0), min(rows, 1_000_000)
+        with pyarrow.parquet.ParquetWriter(tmp_path / f"{name}.parquet", SCHEMA) as writer:
+            for begin in range(0, rows, chunk):
+                scores, sex = rng.random(chunk), rng.integers(0, 2, chunk)
+                labels = rng.random(chunk) < np.where(sex, scores, 0.5)
+                ids, names = np.arange(begin, begin + chunk), pa.array(sex).cast(pa.string())
+                writer.write_table(pa.table([ids, scores, labels.astype(np.int8), names], schema=SCHEMA))
+
+    def megabytes(name: str, *more: str) -> tuple[int, int]:
+        """Of a fit and of a transform."""
+        data, model = str(tmp_path / f"{name}.parquet"), str(tmp_path / "m.json")
+        fit = ["fit", data, *NAMES, "--epsilon", "0.1", "--folds", "0", "-o", model]
+        transform = ["transform", data, "--model", model, "--score", "p", "--group", "sex", "--id", "id", "-o"]
+        found = []
+        for words in ([*fit, *more], [*transform, str(tmp_path / "o.parquet"), *more[:1]]):
+            done = subprocess.run([sys.executable, "-c", MEASURED, *words], capture_output=True, text=True, check=True)
+            code, peak = done.stderr.strip().splitlines()[-1].split()
+            assert code == "0"
+            found.append(int(peak))
+        return found[0], found[1]
+
+    for name, rows in (("small", 1000), ("half", 3_000_000), ("large", 6_000_000)):
+        write_rows(name, rows)
+    stream = ["--stream", "--max-distinct", "16384"]
+    small = megabytes("small")
+    loaded = [a - b for a, b in zip(megabytes("large"), small, strict=True)]
+    half, streamed = ([a - b for a, b in zip(megabytes(n, *stream), small, strict=True)] for n in ("half", "large"))
+    assert streamed[0] < 0.5 * loaded[0] and streamed[1] < 0.5 * loaded[1], (small, loaded, half, streamed)
+    assert all(many < few + 40 for many, few in zip(streamed, half, strict=True)), (half, streamed)
+
+
+SCHEMA = pa.schema([("id", pa.int64()), ("p", pa.float64()), ("y", pa.int8()), ("sex", pa.string())])
+MEASURED = """
+import resource, sys
+from fairroc.cli.main import main
+code = main(sys.argv[1:])
+print(code, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024, file=sys.stderr)
+"""

@@ -1,0 +1,155 @@
+"""The layout of the house: which room may import which, and that importing the package stays light."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+import fairroc
+
+# From the bottom up, one line for each room: a module may import from its own room and from rooms above its line,
+# anywhere in its text: inside functions and for type checkers too.
+ROOMS = (
+    ("_version", "errors"),
+    ("core",),
+    ("stats",),
+    ("options",),
+    ("tables",),
+    ("people",),
+    ("model",),
+    ("backends",),
+    ("auditing",),
+    ("monitoring",),
+    ("froc",),
+    ("fitting",),
+    ("text",),
+    ("fairmodel",),
+    ("estimators",),
+    ("frames",),
+    ("datasets",),
+    ("plot",),
+    ("report",),
+    ("cli",),
+    ("fairroc", "__main__"),
+)
+MOST_MODULES = 10
+"""Modules at the top level, at most."""
+
+HEAVY = [
+    *("pandas", "polars", "pyarrow", "duckdb", "dask", "pyspark"),
+    *("matplotlib", "plotly", "jinja2", "torch", "scipy", "sklearn"),
+]
+ROOT = Path(fairroc.__file__).parent
+
+
+def module_name(path: Path) -> str:
+    """Name below the package: "core.chain" for core/chain.py, and "fairroc" for the package itself."""
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts) or "fairroc"
+
+
+MODULES = {module_name(path): path for path in sorted(ROOT.rglob("*.py"))}
+TEXTS = {module: path.read_text(encoding="utf-8") for module, path in MODULES.items()}
+
+
+def floor(module: str) -> int | None:
+    """Number of the room's line, counted from the bottom; None where the room is not listed."""
+    room = module.split(".")[0]
+    return next((number for number, rooms in enumerate(ROOMS) if room in rooms), None)
+
+
+def imports(source: str, module: str = "x") -> Iterator[str]:
+    """Modules of this package that ``source`` imports anywhere."""
+    package = ["fairroc", *module.split(".")][: None if is_package(module) else -1]
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            yield from (below(alias.name) for alias in node.names if alias.name.split(".")[0] == "fairroc")
+        elif isinstance(node, ast.ImportFrom):
+            start = package[: len(package) - node.level + 1] if node.level else []
+            base = ".".join([*start, *([node.module] if node.module else [])])
+            if base.split(".")[0] == "fairroc":
+                for alias in node.names:
+                    inner = below(f"{base}.{alias.name}")
+                    yield inner if inner in MODULES else below(base)
+
+
+def is_package(module: str) -> bool:
+    return module != "fairroc" and module in MODULES and MODULES[module].name == "__init__.py"
+
+
+def below(dotted: str) -> str:
+    return dotted.removeprefix("fairroc.")
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_every_module_has_a_room(module: str) -> None:
+    assert floor(module) is not None, f"{MODULES[module]} is in no room of ROOMS in {__file__}."
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_imports_go_down(module: str) -> None:
+    own = floor(module)
+    for other in set(imports(TEXTS[module], module)) - ({"fairroc"} if module != "fairroc" else set()):
+        number = floor(other)
+        if own is not None and number is not None:
+            assert number <= own, f"{module} imports {other}, a room above it (ROOMS in {__file__})."
+
+
+@pytest.mark.parametrize("module", [module for module in MODULES if module not in ("fairroc", "__main__")])
+def test_nothing_imports_the_package_itself(module: str) -> None:
+    """Its names come from the rooms; importing them from the top would lead back up."""
+    assert "fairroc" not in set(imports(TEXTS[module], module))
+
+
+def test_no_cycles() -> None:
+    """Of any kind: imports inside functions and for type checkers count."""
+    graph = {module: set(imports(text, module)) - {module} for module, text in TEXTS.items()}
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        pytest.fail(f"modules import each other: {' -> '.join(error.args[1])}")
+
+
+def test_few_modules_at_the_top() -> None:
+    assert len(list(ROOT.glob("*.py"))) <= MOST_MODULES
+
+
+@pytest.mark.parametrize(
+    ("source", "module", "found"),
+    [
+        ("import fairroc.model.draw as d, numpy, fairroc", "cli.fit", {"model.draw", "fairroc"}),
+        ("from fairroc.model import draw\nfrom fairroc import __version__", "cli.fit", {"model.draw", "fairroc"}),
+        ("from fairroc.core.chain import Chain", "cli.fit", {"core.chain"}),
+        ("from fairroc.core import chain, nothing", "cli.fit", {"core.chain", "core"}),
+        (
+            "from . import chain\nfrom .roc import x\nfrom ..errors import y",
+            "core.gap",
+            {"core.chain", "core.roc", "errors"},
+        ),
+        ("from . import chain", "core", {"core.chain"}),
+        ("from .errors import x", "fairroc", {"errors"}),
+        ("def f():\n    from fairroc.model.draw import x", "cli.fit", {"model.draw"}),
+        ("if TYPE_CHECKING:\n    import fairroc.core.roc", "cli.fit", {"core.roc"}),
+        ("from fairrocket import draw\nimport numpy.typing", "cli.fit", set()),
+    ],
+)
+def test_imports_are_found(source: str, module: str, found: set[str]) -> None:
+    assert set(imports(source, module)) == found
+
+
+def test_floors() -> None:
+    assert floor("errors") == 0
+    assert floor("core.chain") == floor("core") == 1
+    assert floor("new") is None
+
+
+def test_import_is_light() -> None:
+    code = f"import sys, fairroc; print(sorted(set({HEAVY}) & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

@@ -1,0 +1,316 @@
+"""The report: its data are the audit's and the certificate's, every name is escaped, and it reads without a script."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from datetime import UTC, datetime
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from test_cli import PEOPLE, ROLES, Run, run, write
+
+from fairroc import FairROC, audit, frontier
+from fairroc.core.roc import RocCurve
+from fairroc.errors import DataError, FairrocError, SmallGroupWarning
+from fairroc.people.people import measure
+from fairroc.people.rows import read_columns
+from fairroc.report import html
+from fairroc.report.data import Asked, ReportData, Source, gather
+from fairroc.report.data_curves import CELLS, MOST_POINTS, crossing_pairs, round_epsilons, threshold_grid
+from fairroc.report.html import page, write_report
+from fairroc.report.html_tags import script_json, tag
+
+__all__ = ["run"]  # a fixture
+
+LIMIT = 6_000_000
+WILD = [
+    '"quoted" & <b>bold</b>',
+    "</script><script>alert(1)</script>",
+    "🙂 Ω שלום",
+    "x" * 200,
+    "$title ${css}",
+    "\x00 \n",
+]
+
+
+def people(rows: int = 3000, groups: int = 2, seed: int = 0) -> tuple[Any, Any, Any]:
+    rng = np.random.default_rng(seed)
+    group = rng.integers(0, groups, rows)
+    y = rng.random(rows) < 0.4
+    scores = 1 / (1 + np.exp(-(rng.normal(size=rows) * (1 + 0.5 * group) + 1.5 * y - 0.4 * group)))
+    return scores, y, group
+
+
+def made(
+    scores: Any, y: Any, groups: Any, *, weight: Any = None, source: Source | None = None, **asked: Any
+) -> ReportData:
+    columns = read_columns(scores, y, sensitive_features=groups, sample_weight=weight)
+    day = datetime(2026, 1, 2, tzinfo=UTC)
+    return gather(columns, Asked.checked(bootstrap=100, **asked), title="People", source=source, made=day)
+
+
+@pytest.fixture(scope="module")
+def data() -> ReportData:
+    scores, y, groups = people()
+    return made(scores, y, groups, epsilon=0.05, threshold=0.5, ties="draw")
+
+
+class Reader(HTMLParser):
+    """Text outside scripts and styles, all tags, and the embedded data."""
+
+    def __init__(self, content: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.words: list[str] = []
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.inside: list[str] = []
+        self.json = ""
+        self.feed(content)
+
+    def handle_starttag(self, name: str, attributes: list[tuple[str, str | None]]) -> None:
+        self.tags.append((name, dict(attributes)))
+        if name not in ("meta", "link", "input", "br"):
+            self.inside.append(name)
+
+    def handle_endtag(self, name: str) -> None:
+        assert self.inside.pop() == name
+
+    def handle_data(self, words: str) -> None:
+        if "script" in self.inside:
+            if self.tags[-1][1].get("id") == "data":
+                self.json += words
+        elif "style" not in self.inside:
+            self.words.append(words)
+
+    @property
+    def text(self) -> str:
+        return "".join(self.words)
+
+
+# ---- data ----------------------------------------------------------------------------------------------------
+
+
+def test_data_are_those_of_audit_and_certificate(data: ReportData) -> None:
+    scores, y, groups = people()
+    shown = json.loads(Reader(page(data)).json)
+    expected = audit(scores, y, sensitive_features=groups, epsilon=0.05, threshold=0.5, bootstrap=100)
+    assert shown["audit"] == json.loads(json.dumps(expected.to_dict()))
+    certificate = FairROC(epsilon=0.05, ties="draw").fit(scores, y, sensitive_features=groups).certificate_
+    assert {**shown["certificate"], "seconds": 0} == json.loads(json.dumps({**certificate.to_dict(), "seconds": 0}))
+    epsilons = shown["frontier"]["epsilon"]
+    assert shown["frontier"] == frontier(scores, y, sensitive_features=groups, epsilons=epsilons).to_columns()
+    assert epsilons[shown["chosen"]] == 0.05
+
+
+def test_lines_are_exact(data: ReportData) -> None:
+    scores, y, groups = people()
+    post = FairROC(epsilon=0.05, ties="draw").fit(scores, y, sensitive_features=groups)
+    assert len(data.thresholds) <= MOST_POINTS and len(data.fair) <= 23
+    assert data.thresholds[data.start] == 0.5 and data.audit.gap_threshold in data.thresholds
+    for i in (0, 40, data.start, len(data.thresholds) - 1):
+        t = data.thresholds[i]
+        chance = post.acceptance_rate(scores, sensitive_features=groups, threshold=t)
+        for g in (0, 1):
+            for label, rate in ((False, "fpr"), (True, "tpr")):
+                of = (groups == g) & (y == label)
+                assert getattr(data.before.groups[g], rate)[i] == pytest.approx((scores[of] >= t).mean(), abs=1e-12)
+                assert getattr(data.fair[data.chosen].groups[g], rate)[i] == pytest.approx(chance[of].mean(), abs=1e-9)
+    assert max(data.before.gap) == pytest.approx(data.audit.gap, abs=1e-12)
+    for lines, point in zip(data.fair, data.frontier.points, strict=True):
+        assert max(lines.gap) <= point.epsilon + 1e-9
+
+
+def test_fit_with_raw_order_is_shown_at_its_epsilon() -> None:
+    scores, y, groups = people(20000)
+    found = made(scores, y, groups, epsilon=0.15)
+    assert found.certificate is not None and found.certificate.ties == "order"
+    post = FairROC(epsilon=0.15).fit(scores, y, sensitive_features=groups)
+    of, i = (groups == 1) & y, len(found.thresholds) // 2
+    chance = post.acceptance_rate(scores, sensitive_features=groups, threshold=found.thresholds[i])[of].mean()
+    assert found.fair[found.chosen].groups[1].tpr[i] == pytest.approx(chance, abs=1e-9)
+
+
+def test_scores_of_few_points_have_thresholds_between() -> None:
+    scores, y, groups = people()
+    found = made(np.round(scores * 4), y, groups, epsilon=0.1, ties="draw")
+    assert 100 < len(found.thresholds) <= MOST_POINTS
+    assert {0.0, 1.0, 2.0, 3.0, 4.0} <= set(found.thresholds)
+
+
+@pytest.mark.parametrize("gap", [0.0, 1e-9, 0.0371, 0.2, 0.388, 1.0, 2.0])
+def test_epsilons_are_round(gap: float) -> None:
+    found = round_epsilons(gap, 0.05)
+    assert found == tuple(sorted(set(found)))
+    assert {0.0, gap, 0.05} <= set(found) and len(found) <= 23
+
+
+def test_one_epsilon_where_the_score_is_fair() -> None:
+    scores, y, _ = people(400)
+    found = made(np.tile(scores, 2), np.tile(y, 2), np.repeat([0, 1], 400), epsilon=0.1)
+    assert found.certificate is not None and found.certificate.unchanged
+    assert "the score stays as it is" in Reader(page(found)).text
+
+
+def test_crossing_curves_are_found() -> None:
+    corners = [[(0.0, 0.4)], [(0.2, 0.9)], [(0.1, 0.3)]]  # the first is higher early, the second later, the third never
+    curves = [_curve(points) for points in corners]
+    assert crossing_pairs(curves) == [(0, 1)]
+
+
+def _curve(points: list[tuple[float, float]]) -> RocCurve:
+    fpr, tpr = np.array([(0.0, 0.0), *points, (1.0, 1.0)]).T
+    return RocCurve(np.arange(len(fpr) - 1.0, 0.0, -1.0), fpr.copy(), tpr.copy(), 0.5)
+
+
+def test_warnings_are_given_and_shown() -> None:
+    scores, y, groups = people(120)
+    with pytest.warns(SmallGroupWarning, match="known to within") as given:
+        found = made(scores, y, groups)
+    assert len(given) == 1
+    words = Reader(page(found)).text
+    assert "its true positive rate is known to within" in words and "Wide bands" in words
+    assert "No epsilon was asked for" in words
+
+
+def test_weights_leave_out_what_they_do_not_cover() -> None:
+    scores, y, groups = people()
+    found = made(scores, y, groups, weight=np.linspace(1, 2, len(scores)), epsilon=0.1, ties="draw")
+    words = Reader(page(found)).text
+    assert "rows are weighted" in words and "sample_weight=weight" in words
+
+
+# ---- page ----------------------------------------------------------------------------------------------------
+
+
+def test_essentials_are_there_without_a_script(data: ReportData) -> None:
+    read = Reader(page(data))
+    assert read.inside == []
+    found = data.certificate
+    assert found is not None
+    for words in (
+        "What was found",
+        "What was asked",
+        "What it costs",
+        "What is not known",
+        f"a gap of {data.audit.gap:.3f}",
+        f"from {found.auc_before:.4f} to {found.auc:.4f}",
+        f"{found.auc_bound:.4f} on these people",
+        f"{data.audit.groups[0].rows:,}",
+        f"{data.audit.groups[1].auc:.4f}",
+        f"{data.before.groups[0].tpr[data.start]:.4f}",
+        "Model card",
+        "How to deploy",
+    ):
+        assert words in read.text, words
+    pictures = [given for name, given in read.tags if name == "svg"]
+    assert len(pictures) == 3 and all(given["role"] == "img" for given in pictures)
+    assert [name for name, _ in read.tags].count("caption") == [name for name, _ in read.tags].count("table")
+
+
+def test_controls_can_be_reached_and_have_labels(data: ReportData) -> None:
+    tags = Reader(page(data)).tags
+    sliders = {given["id"] for name, given in tags if name == "input" and given["type"] == "range"}
+    assert sliders == {"threshold", "epsilon"} == {given["for"] for name, given in tags if name == "label"}
+    assert any(given.get("aria-live") == "polite" for _, given in tags)
+    assert all("scope" in given for name, given in tags if name == "th")
+    ids = [given["id"] for _, given in tags if "id" in given]
+    assert len(ids) == len(set(ids))
+
+
+def test_page_names_no_other_file(data: ReportData) -> None:
+    read = Reader(page(data))
+    links = [given[key] or "" for _, given in read.tags for key in ("src", "href") if key in given]
+    assert all(link.startswith(("#", "data:")) for link in links)
+    policy = next(given["content"] or "" for _, given in read.tags if given.get("http-equiv"))
+    assert policy.startswith("default-src 'none'")
+
+
+def test_size(data: ReportData) -> None:
+    assert len(page(data).encode()) < LIMIT
+
+
+@pytest.mark.slow
+def test_size_with_many_groups() -> None:
+    scores, y, groups = people(9000, groups=30)
+    assert len(page(made(scores, y, groups)).encode()) < LIMIT
+
+
+def test_many_groups_have_fewer_points() -> None:
+    scores, y, groups = people(9000, groups=40)
+    grid = threshold_grid(measure(read_columns(scores, y, sensitive_features=groups)), 22, [0.5])
+    assert 40 * 22 * len(grid) <= CELLS and 0.5 in grid
+
+
+def test_every_name_is_escaped() -> None:
+    scores, y, groups = people(groups=len(WILD))
+    source = Source(WILD[1], WILD[0], "it's", (WILD[1], WILD[3]), weight=WILD[2])
+    names = np.array(WILD, dtype=object)[groups]
+    found = replace(made(scores, y, names, source=source), title=WILD[1])
+    content = page(found)
+    assert "alert(1)</script>" not in content and "<b>bold" not in content
+    read = Reader(content)
+    assert read.inside == []
+    assert [name for name, _ in read.tags].count("script") == 3
+    for name in WILD[:-1]:
+        assert name in read.text
+    assert json.loads(read.json)["names"] == sorted(WILD)
+    command = read.text[read.text.index("fairroc fit") :].splitlines()[0]
+    assert command == "fairroc fit '</script><script>alert(1)</script>' \\"
+
+
+def test_tags_escape() -> None:
+    assert tag("td", "<i>", tag("b", "&"), title='"') == '<td title="&quot;">&lt;i&gt;<b>&amp;</b></td>'
+    assert json.loads(script_json(["</script>", "&", "\u2028", "<!--"])) == ["</script>", "&", "\u2028", "<!--"]
+    assert not re.search(r"[<>&\u2028]", script_json(["</script>", "&", "\u2028", "<!--"]))
+    assert tag("p", "\ud800\x07").encode() == "<p>\ufffd\ufffd</p>".encode()
+
+
+# ---- doors ---------------------------------------------------------------------------------------------------
+
+
+def test_write_report(tmp_path: Path) -> None:
+    scores, y, groups = people()
+    out = tmp_path / "r.html"
+    found = write_report(out, scores, y, sensitive_features=groups, epsilon=0.1, norm="inf", ties="draw", bootstrap=100)
+    assert found.norm == "inf"
+    assert 'FairROC(epsilon=0.1, norm="inf", ties="draw")' in Reader(out.read_text(encoding="utf-8")).text
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "words"),
+    [
+        ("r.pdf", {}, "must end in one of .html, .htm"),
+        ("no/r.html", {}, "there is no folder"),
+        ("r.html", {"epsilon": 3}, "epsilon must lie in"),
+        ("r.html", {"norm": 2}, "norm must be 1 or 'inf'"),
+        ("r.html", {"ties": "x"}, "ties must be"),
+    ],
+)
+def test_errors_leave_no_file(tmp_path: Path, name: str, options: dict[str, Any], words: str) -> None:
+    scores, y, groups = people(100)
+    with pytest.raises(DataError, match=re.escape(words)):
+        write_report(tmp_path / name, scores, y, sensitive_features=groups, **options)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_missing_plotly_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(html, "find_spec", lambda _: None)
+    with pytest.raises(FairrocError, match=r"pip install 'fairroc\[report\]'"):
+        write_report(tmp_path / "r.html", [1], [1], sensitive_features=[1])
+
+
+def test_command(tmp_path: Path, run: Run) -> None:
+    out, table = tmp_path / "r.html", write(tmp_path)
+    ran = run("report", table, *ROLES, "--epsilon", "0.1", "--ties", "draw", "--weight", "w", "-o", out)
+    assert ran.code == 0, ran.err
+    assert f"report written to {out}" in ran.out
+    words = Reader(out.read_text(encoding="utf-8")).text
+    assert f"{len(PEOPLE):,} rows" in words
+    for part in (f"fairroc fit {table} \\", "--weight w", "--epsilon 0.1 --ties draw -o model.json"):
+        assert part in words, part
+    ran = run("report", table, *ROLES, "--norm", "2", "-o", out)
+    assert ran.code == 2 and "norm must be 1 or 'inf'" in ran.err

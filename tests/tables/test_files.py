@@ -1,0 +1,536 @@
+"""Tables from and to files."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.feather
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fairroc.errors import DataError
+from fairroc.tables.files import (
+    TABLE_SUFFIXES,
+    _needs_quotes,
+    _remove_abandoned,
+    check_writable,
+    ids_from_text,
+    is_csv,
+    numbers_from_text,
+    read_table,
+    write_table,
+    write_text_atomic,
+    written_together,
+)
+
+TABLE = pa.table({"p": [0.1, 0.25, 1 / 3], "sex": ["F", "M", "01"], "y": [0, 1, 1]})
+
+
+def names_in(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def csv_file(folder: Path, content: str | bytes, name: str = "d.csv") -> Path:
+    path = folder / name
+    data = content.encode() if isinstance(content, str) else content
+    path.write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
+    return path
+
+
+def test_import_loads_no_pyarrow() -> None:
+    code = "import sys, fairroc.tables.files; print({'pyarrow', 'pandas'} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set()"
+
+
+@pytest.mark.parametrize("suffix", TABLE_SUFFIXES)
+def test_round_trip(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"Out.x{suffix.upper()}"
+    write_table(TABLE, path)
+    assert read_table(path, text_columns=["sex"]).equals(TABLE)
+    assert read_table(path, ["y", "p", "y"]).equals(TABLE.select(["y", "p"]))
+    assert names_in(tmp_path) == [path.name]
+
+
+@given(st.lists(st.floats(allow_nan=False), min_size=1), st.sampled_from([".csv", ".csv.gz", ".pq", ".ipc"]))
+def test_floats_survive_every_format(
+    tmp_path_factory: pytest.TempPathFactory, values: list[float], suffix: str
+) -> None:
+    path = tmp_path_factory.mktemp("f") / f"t{suffix}"
+    write_table(pa.table({"p": pa.array(values, pa.float64())}), path)
+    assert [float(v) for v in read_table(path)["p"].to_pylist()] == values
+
+
+def test_csv_text_columns_are_not_converted(tmp_path: Path) -> None:
+    path = csv_file(tmp_path, 'p,sex,zip\n0.5,NA,01\n0.25,,1.0\n1,"",true\n')
+    table = read_table(path, ["p", "sex", "zip"], text_columns=["sex", "zip"])
+    assert table["sex"].to_pylist() == ["NA", None, None]
+    assert table["zip"].to_pylist() == ["01", "1.0", "true"]
+    assert table["p"].to_pylist() == [0.5, 0.25, 1.0]
+
+
+def test_csv_inference_missing_numbers_and_text(tmp_path: Path) -> None:
+    table = read_table(csv_file(tmp_path, "p,q,y\n0.5,abc,yes\nNA,0.5,\n"))
+    assert table["p"].to_pylist() == [0.5, None]
+    assert table["q"].to_pylist() == ["abc", "0.5"]
+    assert table["y"].to_pylist() == ["yes", None]
+
+
+def test_csv_late_text_is_found_in_a_long_file(tmp_path: Path) -> None:
+    path = csv_file(tmp_path, "p,y\n" + "0.123456789,1\n" * 200_000 + "abc,1\n")
+    column = read_table(path)["p"]
+    assert pa.types.is_string(column.type)
+    assert column[200_000].as_py() == "abc"
+
+
+def test_csv_bom_quotes_and_newlines(tmp_path: Path) -> None:
+    path = csv_file(tmp_path, '\ufeffp,note\r\n0.5,"two\nlines, one comma"\r\n1,x\r\n')
+    table = read_table(path)
+    assert table.column_names == ["p", "note"]
+    assert table["note"].to_pylist() == ["two\nlines, one comma", "x"]
+
+
+def test_csv_does_not_parse_unwanted_columns(tmp_path: Path) -> None:
+    path = csv_file(tmp_path, b"p,name\n0.5,\xff\xfe\n")
+    assert read_table(path, ["p"])["p"].to_pylist() == [0.5]
+    with pytest.raises(DataError, match=r"column 'name' of .* must be UTF-8 text; save the file as UTF-8"):
+        read_table(path)
+    with pytest.raises(DataError, match=r"cannot read .*: .*invalid UTF8 data; save the file as UTF-8"):
+        read_table(path, text_columns=["name"])
+
+
+def test_arrow_stream(tmp_path: Path) -> None:
+    path = tmp_path / "s.arrow"
+    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_stream(sink, TABLE.schema) as writer:
+        writer.write_table(TABLE)
+    assert read_table(path, ["sex", "p"]).equals(TABLE.select(["sex", "p"]))
+
+
+def test_feather(tmp_path: Path) -> None:
+    pyarrow.feather.write_feather(TABLE, str(tmp_path / "t.feather"))
+    assert read_table(tmp_path / "t.feather").equals(TABLE)
+
+
+@pytest.mark.parametrize("suffix", TABLE_SUFFIXES)
+def test_missing_column(tmp_path: Path, suffix: str) -> None:
+    write_table(TABLE, tmp_path / f"t{suffix}")
+    with pytest.raises(DataError, match=r"^no column 'sexe'; columns: 'p', 'sex', 'y'\. Did you mean 'sex'\?$"):
+        read_table(tmp_path / f"t{suffix}", ["p", "sexe"])
+
+
+def test_missing_text_column(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"^no column 'zzz'; columns: 'p', 'y'\.$"):
+        read_table(csv_file(tmp_path, "p,y\n1,2\n"), text_columns=["zzz"])
+
+
+def test_double_columns(tmp_path: Path) -> None:
+    path = csv_file(tmp_path, "p,q,q\n1,2,3\n")
+    assert read_table(path, ["p"])["p"].to_pylist() == [1]
+    with pytest.raises(DataError, match="has 2 columns 'q'; rename them apart"):
+        read_table(path, ["p", "q"])
+    write_table(pa.table([[1], [2]], names=["a", "a"]), tmp_path / "t.ipc")
+    with pytest.raises(DataError, match="has 2 columns 'a'; rename them apart"):
+        read_table(tmp_path / "t.ipc")
+
+
+def test_bad_sources(tmp_path: Path) -> None:
+    (tmp_path / "folder.csv").mkdir()
+    with pytest.raises(DataError, match="must be a file, but it is a folder; name a file in it: this takes one file"):
+        read_table(tmp_path / "folder.csv")
+    with pytest.raises(DataError, match="must be a file, but it is a folder"):
+        read_table(tmp_path)
+    with pytest.raises(DataError, match="there is no file"):
+        read_table(tmp_path / "nope")
+    with pytest.raises(DataError, match=r"there is no file '.*no.csv'; check the path"):
+        read_table(tmp_path / "no.csv")
+    with pytest.raises(DataError, match=r"must end in one of \.csv, .*, got '.*d\.xlsx'; rename it"):
+        read_table(csv_file(tmp_path, "x", "d.xlsx"))
+    for suffix in TABLE_SUFFIXES:
+        (tmp_path / f"e{suffix}").touch()
+        with pytest.raises(DataError, match="must hold a table, but it is empty"):
+            read_table(tmp_path / f"e{suffix}")
+
+
+@pytest.mark.parametrize("content", ["", "\n\n", "\ufeff"])
+def test_csv_without_header(tmp_path: Path, content: str) -> None:
+    with pytest.raises(DataError, match="must hold a header line, but it is empty"):
+        read_table(csv_file(tmp_path, content, "d.csv.gz"))
+
+
+@pytest.mark.parametrize("suffix", TABLE_SUFFIXES)
+def test_no_rows(tmp_path: Path, suffix: str) -> None:
+    write_table(TABLE.slice(0, 0), tmp_path / f"t{suffix}")
+    with pytest.raises(DataError, match="must hold at least one row of data, got none"):
+        read_table(tmp_path / f"t{suffix}")
+
+
+def test_header_without_newline(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="must hold at least one row of data, got none"):
+        read_table(csv_file(tmp_path, "p,y"), ["p"])
+
+
+@pytest.mark.parametrize("suffix", [".csv.gz", ".parquet", ".feather"])
+@pytest.mark.parametrize("part", [0.3, 0.9])
+def test_truncated(tmp_path: Path, suffix: str, part: float) -> None:
+    path = tmp_path / f"t{suffix}"
+    write_table(pa.table({"p": [i * 0.37 for i in range(1000)]}), path)
+    data = path.read_bytes()
+    path.write_bytes(data[: int(len(data) * part)])
+    with pytest.raises(DataError, match=r"^cannot read '.*': [^\n]+; check that the file is whole\.$") as caught:
+        read_table(path)
+    assert caught.value.__suppress_context__
+
+
+@pytest.mark.parametrize("name", ["t.csv.gz", "t.parquet", "t.arrow", "t.csv"])
+def test_not_what_the_suffix_says(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(range(256)))
+    with pytest.raises(DataError, match=r"cannot read|header of .* must be UTF-8 text; save the file as UTF-8"):
+        read_table(tmp_path / name)
+
+
+def test_ragged_csv(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"cannot read '.*': CSV parse error: .*Expected 2 columns, got 3"):
+        read_table(csv_file(tmp_path, "p,y\n1,2\n1,2,3\n"))
+
+
+def test_dictionary_columns_become_text_in_csv(tmp_path: Path) -> None:
+    write_table(pa.table({"g": pa.array(["a", "b", "a"]).dictionary_encode()}), tmp_path / "t.csv")
+    assert read_table(tmp_path / "t.csv")["g"].to_pylist() == ["a", "b", "a"]
+
+
+def test_equal_tables_give_equal_gz_bytes(tmp_path: Path) -> None:
+    for name in ("a.csv.gz", "b.csv.gz"):
+        write_table(TABLE, tmp_path / name)
+    assert (tmp_path / "a.csv.gz").read_bytes() == (tmp_path / "b.csv.gz").read_bytes()
+
+
+def test_failed_write_keeps_the_old_file(tmp_path: Path) -> None:
+    path = csv_file(tmp_path, "old")
+    with pytest.raises(DataError, match=r"cannot write '.*d.csv': .*; nothing was changed"):
+        write_table(pa.table({"nested": [[1], [2]]}), path)
+    assert path.read_text() == "old"
+    assert names_in(tmp_path) == ["d.csv"]
+
+
+def test_interrupted_write_keeps_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = csv_file(tmp_path, "old", "m.json")
+
+    def interrupt(descriptor: int) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "fsync", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        write_text_atomic(path, "new")
+    assert path.read_text() == "old"
+    assert names_in(tmp_path) == ["m.json"]
+
+
+def test_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(descriptor: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(DataError, match=r"^cannot write '.*': No space left on device; nothing was changed\.$"):
+        write_text_atomic(tmp_path / "m.json", "new")
+    assert names_in(tmp_path) == []
+
+
+def test_write_text_follows_links_and_keeps_the_mode(tmp_path: Path) -> None:
+    path = csv_file(tmp_path, "old", "m.json")
+    path.chmod(0o640)
+    (tmp_path / "link.json").symlink_to(path)
+    write_text_atomic(tmp_path / "link.json", "ε\n")
+    assert path.read_bytes() == "ε\n".encode()
+    assert path.stat().st_mode & 0o777 == 0o640
+    assert (tmp_path / "link.json").is_symlink()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes of files")
+def test_only_the_owner_reads_a_private_file(tmp_path: Path) -> None:
+    old = csv_file(tmp_path, "old", "old.sql")
+    old.chmod(0o644)
+    for path in (old, tmp_path / "new.sql"):
+        write_text_atomic(path, "secret", private=True)
+        assert path.read_text() == "secret" and path.stat().st_mode & 0o777 == 0o600
+
+
+def write_three(folder: Path) -> None:
+    with written_together() as begin:
+        for name in ("a", "b", "c"):
+            with begin(folder / name) as sink:
+                sink.write(b"new")
+
+
+@pytest.mark.parametrize("fails", [0, 1, 2])
+def test_a_rename_that_fails_says_what_was_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fails: int) -> None:
+    plain, calls = Path.replace, []
+
+    def replace(self: Path, target: Path) -> Path:
+        calls.append(target)
+        if len(calls) > fails:
+            raise OSError(5, "Input/output error")
+        return plain(self, target)
+
+    monkeypatch.setattr(Path, "replace", replace)
+    with pytest.raises(DataError, match=r"cannot write .*: Input/output error") as caught:
+        write_three(tmp_path)
+    written = names_in(tmp_path)
+    assert len(written) == fails
+    assert ("nothing was changed" in str(caught.value)) == (fails == 0)
+    said = str(caught.value).partition("only these files were written: ")[2]
+    assert all(f"'{tmp_path / name}'" in said for name in written)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="locks of files")
+def test_files_written_together_are_not_left_behind_while_one_is_open(tmp_path: Path) -> None:
+    """All but one are closed, and so not locked themselves; a process that died holds none."""
+    with written_together() as begin:
+        for name in ("a", "b"):
+            with begin(tmp_path / name) as sink:
+                sink.write(b"new")
+        waiting = sorted(tmp_path.iterdir())
+        for path in waiting:
+            os.utime(path, (0, 0))
+        for name in ("a", "b"):
+            _remove_abandoned(tmp_path / name)
+        assert sorted(tmp_path.iterdir()) == waiting and len(waiting) == 2
+    assert names_in(tmp_path) == ["a", "b"]
+    for path in waiting:
+        path.touch()
+        os.utime(path, (0, 0))
+    _remove_abandoned(tmp_path / "a")
+    assert names_in(tmp_path) == ["a", "b"]
+
+
+def test_check_writable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    check_writable(tmp_path / "t.csv")
+    check_writable(tmp_path / "m.json", (".json",))
+    check_writable(tmp_path / "anything", None)
+    assert names_in(tmp_path) == []
+    with pytest.raises(DataError, match=r"must end in one of .json, got '.*m.csv'; rename it"):
+        check_writable(tmp_path / "m.csv", (".json",))
+    with pytest.raises(DataError, match=r"there is no folder '.*nowhere'; create it first"):
+        check_writable(tmp_path / "nowhere" / "t.csv")
+    with pytest.raises(DataError, match=r"there is no folder '.*nowhere'; create it first"):
+        write_table(TABLE, tmp_path / "nowhere" / "t.csv")
+    (tmp_path / "folder.csv").mkdir()
+    with pytest.raises(DataError, match="is there already and is not a plain file; name another"):
+        check_writable(tmp_path / "folder.csv")
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    with pytest.raises(DataError, match=r"no permission to write in '.*'; name another folder"):
+        check_writable(tmp_path / "t.csv")
+
+
+# ---- text that must come back as it was ----------------------------------------------------------------------
+
+MESSY = """\
+id,zip,day,na,note,"a ""name"", quoted"
+1,01234,2020-01-31,NA,"say ""hi"", all",x
+,00000,1/2/2020,,,
+0010,1e3,2020-01-31T00:00:00Z,null,"two
+lines",NaN
+ 7 ,+5,true,N/A,'single', lead and trail
+"""
+FIELDS = st.text(st.sampled_from("aé👩 ,\"\t\r\n'01.-NA"), max_size=6)
+
+
+def csv_bytes(rows: list[list[str]], delimiter: str) -> bytes:
+    """CSV with quotes around those fields alone that need them."""
+
+    def field(text: str) -> str:
+        quoted = '"' + text.replace('"', '""') + '"'
+        return quoted if set(text) & {'"', "\r", "\n", delimiter} else text
+
+    return "".join(delimiter.join(map(field, row)) + "\n" for row in rows).encode()
+
+
+def test_all_columns_as_text(tmp_path: Path) -> None:
+    table = read_table(csv_file(tmp_path, "a,b,c\n01,2020-01-31,true\n1.50,NA,\n"), text_columns=None)
+    assert {str(field.type) for field in table.schema} == {"string"}
+    assert table.to_pydict() == {"a": ["01", "1.50"], "b": ["2020-01-31", "NA"], "c": ["true", None]}
+
+
+def test_some_columns_as_text(tmp_path: Path) -> None:
+    path = csv_file(tmp_path, "a,b\n01,02\n")
+    assert read_table(path, ["b"], text_columns=None).to_pydict() == {"b": ["02"]}
+    assert read_table(path, text_columns=["b"]).to_pydict() == {"a": [1], "b": ["02"]}
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".arrow"])
+def test_text_columns_leave_the_types_of_other_formats(tmp_path: Path, suffix: str) -> None:
+    write_table(TABLE, tmp_path / f"t{suffix}")
+    assert read_table(tmp_path / f"t{suffix}", text_columns=None).equals(TABLE)
+
+
+@pytest.mark.parametrize("name", ["d.csv", "d.csv.gz"])
+def test_csv_comes_back_byte_for_byte(tmp_path: Path, name: str) -> None:
+    write_table(read_table(csv_file(tmp_path, MESSY, name), text_columns=None), tmp_path / f"out_{name}")
+    data = (tmp_path / f"out_{name}").read_bytes()
+    assert (gzip.decompress(data) if name.endswith(".gz") else data).decode() == MESSY
+
+
+@given(
+    st.lists(st.tuples(FIELDS, FIELDS), min_size=1, max_size=5),
+    st.lists(FIELDS.filter(bool), min_size=2, max_size=2, unique=True),
+    st.sampled_from([".csv", ".tsv"]),
+)
+def test_any_text_comes_back_byte_for_byte(
+    tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[str, str]], names: list[str], suffix: str
+) -> None:
+    folder = tmp_path_factory.mktemp("c")
+    data = csv_bytes(
+        [["n", *names], *([str(i), *row] for i, row in enumerate(rows))], "," if suffix == ".csv" else "\t"
+    )
+    table = read_table(csv_file(folder, data, f"d{suffix}"), text_columns=None)
+    assert table.column_names == ["n", *names]
+    assert list(zip(*(table[name].to_pylist() for name in names), strict=True)) == [
+        (first or None, second or None) for first, second in rows
+    ]
+    write_table(table, folder / f"out{suffix}")
+    assert (folder / f"out{suffix}").read_bytes() == data
+
+
+def test_quotes_stand_only_where_they_are_needed(tmp_path: Path) -> None:
+    day = pa.array([0, 1], pa.date32())
+    kinds = pa.array(["a,b", "c"]).dictionary_encode()
+    large = pa.array(['"', None], pa.large_string())
+    table = pa.table({"p": [0.1, 1e-300], "n": [1, None], "b": [True, False], "d": day, "k": kinds, "l": large})
+    write_table(table, tmp_path / "t.csv")
+    assert (tmp_path / "t.csv").read_text().splitlines() == [
+        "p,n,b,d,k,l",
+        '0.1,1,true,1970-01-01,"a,b",""""',
+        "1e-300,,false,1970-01-02,c,",
+    ]
+
+
+def test_numbers_read_the_same_with_and_without_quotes_beside_them(tmp_path: Path) -> None:
+    values = pa.array([0.1, 1 / 3, 1e-300, -0.0, 5e-324, 1e16, 123456789.0, float("inf")])
+    for name, text in (("plain", "x"), ("quoted", "x,y")):
+        write_table(pa.table({"p": values, "t": [text] * len(values)}), tmp_path / f"{name}.csv")
+    plain, quoted = (
+        [line.partition(",")[0] for line in (tmp_path / f"{name}.csv").read_text().splitlines()]
+        for name in ("plain", "quoted")
+    )
+    assert plain == quoted
+    assert [float(text) for text in plain[1:]] == values.to_pylist()
+
+
+@pytest.mark.parametrize("text", ["a,b", 'a"b', "a\nb", "a\rb"])
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string()])
+def test_needs_quotes(text: str, kind: pa.DataType) -> None:
+    assert _needs_quotes(pa.table({"n": [1, 2], "t": pa.array(["plain", text], kind)}), ",")
+    assert _needs_quotes(pa.table({"n": [1, 2], text: [None, "x"]}), ",")
+
+
+def test_needs_no_quotes() -> None:
+    table = pa.table({"n": [1.5, None], "t": ["it's; a\ttab |", None], "e": pa.array([None, None], pa.string())})
+    assert not _needs_quotes(table, ",")
+    assert _needs_quotes(table, "\t")
+    assert not _needs_quotes(pa.table({"t": ["a,b"]}), "\t")
+
+
+def test_is_csv() -> None:
+    assert [suffix for suffix in TABLE_SUFFIXES if is_csv(f"d{suffix}")] == [".csv", ".csv.gz", ".tsv", ".tsv.gz"]
+    with pytest.raises(DataError, match="the file name must end in one of"):
+        is_csv("d.xlsx")
+
+
+# ---- numbers and ids in columns of text ----------------------------------------------------------------------
+
+
+def texts(*values: str | None) -> pa.ChunkedArray:
+    """A column in two chunks."""
+    half = len(values) // 2
+    return pa.chunked_array([pa.array(values[:half], pa.string()), pa.array(values[half:], pa.string())])
+
+
+@given(st.lists(st.none() | st.floats(allow_nan=False), min_size=1))
+def test_numbers_from_text(values: list[float | None]) -> None:
+    column = texts(*(None if value is None else repr(value) for value in values))
+    assert numbers_from_text(column, "p").to_pylist() == values
+
+
+def test_numbers_from_text_trims_and_leaves_numbers_alone() -> None:
+    assert numbers_from_text(texts(" 0.5", "1e-3 ", "7"), "p").to_pylist() == [0.5, 0.001, 7.0]
+    assert numbers_from_text(pa.chunked_array([pa.array(["0.5"], pa.large_string())]), "p").to_pylist() == [0.5]
+    numbers = TABLE["y"]
+    assert numbers_from_text(numbers, "y") is numbers
+
+
+@pytest.mark.parametrize("word", ["abc", "0,5", "1_000", "0.5.5", "NA", "٣", "0x10", "50%", " ", "1e", "--1"])
+@pytest.mark.parametrize("row", [1, 2, 5])
+def test_the_first_text_that_is_no_number_is_named(word: str, row: int) -> None:
+    values = ["0.1", None, "3", "4", "5"]
+    values[row - 1] = word
+    with pytest.raises(DataError) as caught:
+        numbers_from_text(texts(*values, "also bad"), "p")
+    assert str(caught.value).startswith(
+        f"column 'p' must hold numbers; row {row} (counted from 1, without the header) holds {word!r}."
+    )
+    assert caught.value.__suppress_context__
+
+
+@given(st.lists(st.integers(-(2**63), 2**64 - 1), min_size=1))
+def test_whole_ids_become_integers(values: list[int]) -> None:
+    found = ids_from_text(texts(*map(str, values)))
+    assert (found if isinstance(found, list) else found.to_pylist()) == values
+
+
+def test_short_whole_ids_stay_in_arrow() -> None:
+    assert ids_from_text(texts("1", "0", "-5", "9" * 18)).type == pa.int64()
+
+
+@pytest.mark.parametrize(
+    "word",
+    [
+        "007",
+        "-0",
+        "+1",
+        "1.5",
+        "1.",
+        ".0",
+        "1.0x",
+        "v1.0",
+        "1e3",
+        " 1",
+        "a",
+        "1\n",
+        "9" * 20,
+        str(2**64),
+        "-" + "9" * 19,
+    ],
+)
+def test_what_is_no_whole_64_bit_number_stays_text(word: str) -> None:
+    column = texts(word, "x")
+    found = ids_from_text(column)
+    assert (found if isinstance(found, list) else found.to_pylist()) == [word, "x"]
+    assert ids_from_text(texts("12", word, "-3", str(2**63))) == [12, word, -3, 2**63]
+
+
+@pytest.mark.parametrize("word", ["1.0", "0.0", "-7.00", "007.0", "9" * 30 + ".0"])
+def test_ids_that_read_like_floats_are_refused(word: str) -> None:
+    """Whatever the other ids are: some reader made floats of them, most likely because one was missing."""
+    with pytest.raises(DataError) as caught:
+        ids_from_text(texts("x", None, "12", word, "2.0"))
+    assert str(caught.value) == (
+        f"ids must be whole numbers or text, but 2 of 5 read like floats; the first is {word!r} in row 4 (counted from "
+        "1, without the header). A float id column usually is an integer column with missing values: fill or drop "
+        "those rows and write the ids without '.0'."
+    )
+
+
+def test_missing_ids_stay_missing() -> None:
+    assert ids_from_text(texts("1", None, "x")) == [1, None, "x"]
+    assert ids_from_text(texts("1", None)).to_pylist() == [1, None]
+    assert ids_from_text(texts(None, None)).to_pylist() == [None, None]
+
+
+def test_ids_with_types_are_left_alone() -> None:
+    numbers = TABLE["y"]
+    assert ids_from_text(numbers) is numbers

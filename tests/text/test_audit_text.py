@@ -1,0 +1,115 @@
+"""The text of an audit says what the audit says, aloud."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from fairroc.auditing.audit import Audit, audit
+from fairroc.auditing.findings import GapInterval
+from fairroc.text.audit import audit_text
+
+
+@pytest.fixture(scope="module")
+def found() -> Audit:
+    rng = np.random.default_rng(3)
+    scores, groups = rng.random(800), rng.choice(["left", "right"], 800)
+    return audit(scores, rng.random(800) < scores, sensitive_features=groups, epsilon=0.01, threshold=0.5)
+
+
+def row(text: str, head: str, name: str) -> list[str]:
+    """Cells of the line of a name, in the table whose head begins so."""
+    lines = text.splitlines()
+    begin = next(i for i, line in enumerate(lines) if line.startswith(head))
+    return re.split(r"\s{2,}", next(line for line in lines[begin:] if line.startswith(name)))
+
+
+def test_every_figure_is_there(found: Audit) -> None:
+    text = audit_text(found)
+    low, high = found.gap_interval.bootstrap
+    assert f"it lies between {low:.4f} and {high:.4f} (95 % confidence, bootstrap)" in text
+    low, high = found.gap_interval.dkw
+    assert f"(safe limits for any number of rows, DKW: between {low:.4f} and {high:.4f})" in text
+    low, high = found.auc_interval
+    assert f"AUC of all people {found.auc:.4f} (between {low:.4f} and {high:.4f}, 95 % confidence)." in text
+    for g in found.groups:
+        span = f"{g.auc_interval[0]:.4f} to {g.auc_interval[1]:.4f}"
+        figures = (g.bnsp_auc, g.bpsn_auc, g.calibration.error, *g.band.bootstrap)
+        cells = [f"{g.rows:,}", f"{g.positives:,}", f"{g.auc:.4f}", span, *(f"{x:.4f}" for x in figures)]
+        assert row(text, "group", g.group) == [g.group, *cells]
+    for g in found.decision.groups:
+        figures = (g.selection_rate, g.tpr, g.fpr, g.precision, g.accuracy)
+        assert row(text, "If everyone with score >= 0.5", g.group) == [g.group, *(f"{x:.4f}" for x in figures)]
+    cross = {(c.positives, c.negatives): f"{c.auc:.4f}" for c in found.cross_aucs}
+    own = [f"{g.auc:.4f}" for g in found.groups]
+    assert row(text, "Chance that a positive of one group (line)", "left") == ["left", own[0], cross["left", "right"]]
+    for share in ("disparate_impact", "demographic_parity_difference", "equal_opportunity_difference"):
+        assert f": {getattr(found.decision, share):.4f}" in text
+    assert f"|dFPR| + |dTPR| {found.decision.equalized_odds_l1:.4f}" in text
+
+
+@pytest.mark.parametrize(
+    ("interval", "gap", "words"),
+    [
+        (
+            (0.2, 0.4),
+            0.3,
+            "NOT within epsilon = 0.1 at every threshold, nor is the whole interval: chance does not explain",
+        ),
+        (
+            (0.05, 0.4),
+            0.3,
+            "NOT within epsilon = 0.1 at every threshold on these rows, but the interval reaches down to it",
+        ),
+        ((0.0, 0.2), 0.05, "is within epsilon = 0.1 at every threshold on these rows, but the interval goes beyond it"),
+        ((0.0, 0.09), 0.05, "is within epsilon = 0.1 at every threshold, and so is the whole interval."),
+    ],
+)
+def test_the_verdict_knows_doubt(found: Audit, interval: tuple[float, float], gap: float, words: str) -> None:
+    told = GapInterval(0.95, (0.0, 2.0), interval)
+    assert words in audit_text(replace(found, gap=gap, gap_interval=told, epsilon=0.1, fair=gap <= 0.1))
+
+
+def test_what_is_missing_is_said() -> None:
+    rng = np.random.default_rng(4)
+    scores, groups = 3 * rng.random(800), rng.choice(["left", "right"], 800)
+    rows = {"sensitive_features": groups, "sample_weight": rng.random(800)}
+    text = audit_text(audit(scores, rng.random(800) < 0.5, **rows, threshold=9))
+    assert "(no safe limits: it holds for rows of equal weight only" in text
+    assert "No interval for an AUC: DeLong's interval is for rows of equal weight" in text
+    assert "No calibration: scores must lie in [0, 1]" in text and "calibration error" not in text
+    assert "Disparate impact: undefined, nobody is accepted" in text
+    assert row(text, "If everyone", "left") == [
+        "left",
+        "0.0000",
+        "0.0000",
+        "0.0000",
+        "none",
+        row(text, "If everyone", "left")[-1],
+    ]
+    text = audit_text(audit(scores, rng.random(800) < 0.5, **rows, bootstrap=0))
+    assert (
+        "No interval: it holds for rows of equal weight only" in text and "no bootstrap draws were asked for." in text
+    )
+    assert "±" not in text
+    del rows["sample_weight"]
+    assert "(95 % confidence, DKW)" in audit_text(audit(scores, rng.random(800) < 0.5, **rows, bootstrap=0))
+
+
+def test_four_fifths_rule_is_told(found: Audit) -> None:
+    for meets, words in ((True, ", meets the 80 % rule"), (False, ", does NOT meet the 80 % rule")):
+        assert words in audit_text(replace(found, decision=replace(found.decision, four_fifths=meets)))
+
+
+def test_many_groups_show_the_extremes_only() -> None:
+    rng = np.random.default_rng(5)
+    groups = rng.integers(0, 7, 1400)
+    found = audit(rng.random(1400), np.arange(1400) % 2, sensitive_features=groups, bootstrap=0)
+    low, high = (pick(found.cross_aucs, key=lambda c: c.auc) for pick in (min, max))
+    text = audit_text(found)
+    assert f"lowest {low.auc:.4f} for '{low.positives}' above '{low.negatives}'" in text
+    assert f"highest {high.auc:.4f} for '{high.positives}' above '{high.negatives}'" in text
+    assert "(line)" not in text

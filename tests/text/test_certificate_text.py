@@ -1,0 +1,244 @@
+"""Results as text: every number printed is one of the result's, rounded; odd names stay on their line."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from unicodedata import category
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fairroc.auditing.audit import Audit, GroupAudit
+from fairroc.core.roc import PlaLoss
+from fairroc.fitting.certificate import Certificate, GroupCertificate, certify
+from fairroc.fitting.fit import Options, fit
+from fairroc.people.rows import read_columns
+from fairroc.text.audit import audit_text
+from fairroc.text.certificate import NAME_WIDTH, certificate_text, norm_words, short, table, tie_words
+
+NUMBER = re.compile(r"-?\d+(?:,\d{3})*(?:\.\d+)?(?:e[+-]\d+)?%?")
+UNIT = st.floats(0, 1)
+SIZES = st.integers(0, 10**9)
+ODD = {
+    "long": "x" * 200,
+    "emoji": "👩‍👩‍👧 family 🏳️‍🌈" * 9,
+    "line breaks": "one\ntwo\r\nthree\u2028four\x85five\x0bsix",
+    "tags": "<b>bold</b><script>alert(1)</script>",
+    "control": "red \x1b[31malert\x07\x00 \x9b31m",
+    "tab": "\tleft\t\tright\t",
+    "empty": "",
+    "half a character": "\ud83d",
+}
+ANY_NAME = st.text(st.characters(), max_size=60)
+
+
+def an_audit(names: Sequence[str] = ("a", "b"), **changes: object) -> Audit:
+    groups = tuple(GroupAudit(name, 1234 + i, 567 + i, 0.61234 + i / 64) for i, name in enumerate(names))
+    values = {
+        "rows": 24690,
+        "norm": 1.0,
+        "auc": 0.70128,
+        "gap": 0.25316,
+        "gap_threshold": 0.4375,
+        "gap_pair": tuple(names[:2]),
+        "curve_gap": 0.13579,
+        "epsilon": None,
+        "fair": None,
+        "groups": groups,
+    }
+    return Audit(**{**values, **changes})
+
+
+def a_certificate(names: Sequence[str] = ("a", "b"), loss: PlaLoss | None = None, **changes: object) -> Certificate:
+    groups = tuple(
+        GroupCertificate(name, 3456 + i, 789 + i, 0.81, 0.82, 0.84, 0.83, 0.72, 0.625, 0.095, loss)
+        for i, name in enumerate(names)
+    )
+    values = {
+        "epsilon": 0.05,
+        "norm": 1,
+        "method": "optimal",
+        "ties": "draw",
+        "inner_epsilon": 0.04,
+        "unchanged": False,
+        "rows": 6913,
+        "levels": 47,
+        "auc_before": 0.87654,
+        "auc": 0.85432,
+        "auc_bound": 0.86543,
+        "gap_before": 0.34567,
+        "gap": 0.04999,
+        "groups": groups,
+        "seconds": 98765.0,
+    }
+    return Certificate(**{**values, **changes})
+
+
+def numbers(text: str) -> list[str]:
+    """All numbers of a text but those inside quotes and those of "L-p"."""
+    return NUMBER.findall(re.sub(r"'[^']*'|L-\S+", "", text))
+
+
+def cells(line: str) -> list[str]:
+    return re.split(r"\s{2,}", line.strip())
+
+
+def words_of(audited: Audit) -> list[str]:
+    """The numbers that the text of an audit must hold, in order."""
+    head = [f"{audited.rows:,}", str(len(audited.groups)), f"{audited.auc:.4f}", f"{audited.gap:.4f}"]
+    head += [f"{audited.gap_threshold:g}", f"{audited.curve_gap:.4f}"]
+    head += [] if audited.epsilon is None else [f"{audited.epsilon:g}"]
+    return head + [word for g in audited.groups for word in (f"{g.rows:,}", f"{g.positives:,}", f"{g.auc:.4f}")]
+
+
+@st.composite
+def audits(draw: st.DrawFn) -> Audit:
+    names = ["a", "b", "c", "d"][: draw(st.integers(2, 4))]
+    epsilon = draw(st.none() | st.floats(0, 2))
+    gap = draw(st.floats(0, 2))
+    return Audit(
+        rows=draw(SIZES),
+        norm=draw(st.sampled_from([1.0, 2.0, 3.5, math.inf])),
+        auc=draw(UNIT),
+        gap=gap,
+        gap_threshold=draw(st.floats(-1e300, 1e300)),
+        gap_pair=("a", "b"),
+        curve_gap=draw(UNIT),
+        epsilon=epsilon,
+        fair=None if epsilon is None else gap <= epsilon,
+        groups=tuple(GroupAudit(name, draw(SIZES), draw(SIZES), draw(UNIT)) for name in names),
+    )
+
+
+@given(audits())
+def test_every_number_of_an_audit_is_the_results(audited: Audit) -> None:
+    text = audit_text(audited)
+    assert numbers(text) == words_of(audited)
+    assert "'a' and 'b'" in text
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "fair", "verdict"),
+    [(0.3, True, "is within epsilon = 0.3"), (0.1, False, "is NOT within epsilon = 0.1")],
+)
+def test_verdict(epsilon: float, fair: bool, verdict: str) -> None:
+    assert verdict in audit_text(an_audit(epsilon=epsilon, fair=fair))
+
+
+def test_no_epsilon_no_verdict() -> None:
+    assert "epsilon" not in audit_text(an_audit())
+
+
+@pytest.mark.parametrize(
+    ("norm", "words"),
+    [
+        (1.0, "|dFPR| + |dTPR|"),
+        (1, "|dFPR| + |dTPR|"),
+        (math.inf, "larger of |dFPR| and |dTPR|"),
+        ("inf", "larger of |dFPR| and |dTPR|"),
+        (2.0, "L-2 distance of (FPR, TPR)"),
+        (3.5, "L-3.5 distance of (FPR, TPR)"),
+    ],
+)
+def test_norm_words(norm: float | str, words: str) -> None:
+    assert norm_words(norm) == words
+    if not isinstance(norm, str):
+        assert f"({words})" in audit_text(an_audit(norm=float(norm)))
+
+
+def test_every_number_of_a_certificate_is_the_results() -> None:
+    lines = certificate_text(a_certificate()).splitlines()
+    assert numbers(lines[0]) == ["6,913", "2", "0.05"]
+    rows = {cells(line)[0]: cells(line)[1:] for line in lines}
+    assert rows["largest gap at any threshold"] == ["0.3457", "0.0500", "allowed 0.05"]
+    assert rows["AUC of all people"] == ["0.8765", "0.8543", "no fair score exceeds 0.8654"]
+    assert rows["group"] == ["rows", "AUC before", "after", "best fair", "moved by draw", "tie drawn"]
+    assert rows["a"] == ["3,456", "0.8100", "0.8300", "0.8400", "62.5%", "9.5%"]
+    assert rows["b"] == ["3,457", "0.8100", "0.8300", "0.8400", "62.5%", "9.5%"]
+    assert "47 levels" in certificate_text(a_certificate())
+    counted = 3 + 3 + 3 + 6 + 6 + 1  # head, two lines of all people, two groups, levels: and no number besides
+    assert len(numbers("\n".join(lines))) == counted
+
+
+def test_certificate_of_a_real_fit() -> None:
+    rng = np.random.default_rng(4)
+    scores, groups = rng.random(800), rng.choice(["left", "right"], 800)
+    labels = rng.random(800) < np.where(groups == "left", scores, 0.5)
+    fitted = fit(
+        read_columns(scores, labels, sensitive_features=groups), Options.checked(epsilon=0.02, ties="draw"), salt=1
+    )
+    c = certify(fitted)
+    rows = {cells(line)[0]: cells(line)[1:] for line in certificate_text(c).splitlines()}
+    assert rows["largest gap at any threshold"][:2] == [f"{c.gap_before:.4f}", f"{c.gap:.4f}"]
+    assert rows["AUC of all people"][:2] == [f"{c.auc_before:.4f}", f"{c.auc:.4f}"]
+    for g in c.groups:
+        shares = [f"{g.transport_share:.1%}", f"{g.tie_share:.1%}"]
+        aucs = [f"{g.auc_before:.4f}", f"{g.auc:.4f}", f"{g.auc_fair:.4f}"]
+        assert rows[g.group] == [f"{g.rows:,}", *aucs, *shares]
+
+
+def test_unchanged_score_is_told() -> None:
+    text = certificate_text(a_certificate(unchanged=True, gap=0.0123))
+    assert "already meets epsilon (gap 0.0123)" in text
+    assert "Ties: as in the original score." in text
+    assert "already meets" not in certificate_text(a_certificate())
+
+
+def test_tie_words() -> None:
+    assert tie_words(a_certificate()) == "drawn."
+    assert tie_words(a_certificate(ties="order")) == "raw order kept (internal epsilon 0.04)."
+
+
+def test_query_model_tells_the_loss_of_each_group() -> None:
+    text = certificate_text(a_certificate(loss=PlaLoss(0.01234, 0.56789)))
+    told = [line for line in text.splitlines() if line.startswith("Query model")]
+    assert [numbers(line) for line in told] == [["0.0123", "0.5679"]] * 2
+    assert "group 'a'" in told[0] and "group 'b'" in told[1]
+    assert "Query model" not in certificate_text(a_certificate())
+
+
+@pytest.mark.parametrize("name", ODD.values(), ids=ODD.keys())
+def test_odd_names_keep_to_their_line(name: str) -> None:
+    assert_laid_out([name, "plain"])
+
+
+@given(st.lists(ANY_NAME, min_size=2, max_size=4))
+def test_any_names_keep_to_their_line(names: list[str]) -> None:
+    assert_laid_out(names)
+
+
+def assert_laid_out(names: list[str]) -> None:
+    """As many lines as with plain names, none of them much longer, no control characters, numbers in their places."""
+    plain = [f"n{i}" for i in range(len(names))]
+    loss = PlaLoss(0.25, 0.5)
+    for odd, usual in (
+        (audit_text(an_audit(names)), audit_text(an_audit(plain))),
+        (certificate_text(a_certificate(names, loss)), certificate_text(a_certificate(plain, loss))),
+    ):
+        lines, model = odd.splitlines(), usual.splitlines()
+        assert len(lines) == len(model)
+        assert all(len(one) <= len(other) + 2 * NAME_WIDTH for one, other in zip(lines, model, strict=True))
+        assert not [letter for letter in odd if category(letter) in ("Cc", "Cs") and letter != "\n"]
+    table_lines = audit_text(an_audit(names)).splitlines()[-len(names) :]
+    for i, line in enumerate(table_lines):
+        assert line.endswith(f"1,{234 + i}        {567 + i}  {0.61234 + i / 64:.4f}")
+        assert line.startswith(short(names[i]))
+
+
+def test_short_keeps_plain_names_and_the_start_of_long_ones() -> None:
+    for name in ("F", "Amer-Indian & M", "x" * NAME_WIDTH, "<b>", "👩‍👩‍👧"):
+        assert short(name) == name
+    assert short("x" * (NAME_WIDTH + 1)) == "x" * (NAME_WIDTH - 1) + "…"
+    assert short("a\n  b\x00c") == "a b c"
+
+
+def test_table_is_aligned() -> None:
+    assert table(["group", "n"], [["long name", "1"], ["b", "1,000"]]) == [
+        "group          n",
+        "long name      1",
+        "b          1,000",
+    ]
