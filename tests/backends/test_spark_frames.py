@@ -9,7 +9,7 @@ from decimal import Decimal
 
 import numpy as np
 import pytest
-from test_engines import KEY, arrays, by_id, listed, people, undated
+from test_frames import KEY, arrays, by_id, listed, people, undated
 
 import fairroc
 from fairroc import FairROC, ScoreCounts

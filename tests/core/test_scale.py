@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from test_kernel import fitted
-from test_walk import BUILDS
+from test_realised import BUILDS
 
 from fairroc.core.kernel import drawn_kernel, ordered_kernel
 from fairroc.core.realised import walk

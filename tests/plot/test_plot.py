@@ -64,6 +64,6 @@ def test_no_window_is_opened_and_pyplot_stays_out() -> None:
     draw = "test_plot.before_after(test_plot.fitted(2, .2))"
     code = f"import sys, test_plot; {draw}; print('matplotlib.pyplot' in sys.modules)"
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=Path(__file__).parents[1]
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=Path(__file__).parent
     )
     assert done.stdout.strip() == "False"

@@ -410,7 +410,7 @@ def test_pyplot_stays_out_and_matplotlib_is_loaded_late() -> None:
         "import test_plot_displays as t; [t.draw(d) for d in t.ALL]; print('matplotlib.pyplot' in sys.modules)"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=Path(__file__).parents[1]
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=Path(__file__).parent
     )
     assert done.stdout.split() == ["False", "False"]
 

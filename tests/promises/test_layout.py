@@ -35,7 +35,7 @@ ROOMS = (
     ("datasets",),
     ("plot",),
     ("report",),
-    ("cli",),
+    ("cli", "experiments"),
     ("fairroc", "__main__"),
 )
 MOST_MODULES = 10
