@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from numbers import Integral, Real
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from fairroc.core.chain import Norm
 from fairroc.errors import DataError
+
+if TYPE_CHECKING:  # numpy need not be loaded for the command line's help
+    from fairroc.core.chain import Norm
 
 __all__ = [
     "Missing",

@@ -351,6 +351,21 @@ def test_fit_by_the_papers_method(tmp_path: Path, run: Run) -> None:
     assert run("transform", data, *roles, "-o", tmp_path / "out.csv").code == 0
 
 
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_who_stops_the_look_ahead_keeps_the_model(
+    tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("fairroc.fitting.outlook.outlook", interrupt)
+    target = tmp_path / "m.json"
+    ran = run("fit", write(tmp_path), *ROLES, "--epsilon", 0.05, "--format", form, "-o", target)
+    assert (ran.code, ran.err) == (130, f"model written to {target}\nstopped.\n")
+    assert FairModel.load(target).epsilon == 0.05
+    assert (ran.out == "") == (form == "json")  # the certificate was known already; half a JSON is none
+
+
 @pytest.mark.parametrize("suffix", [".png", ".svg"])
 def test_froc_draws_one_index(tmp_path: Path, run: Run, suffix: str) -> None:
     """The pair that is drawn, in text and JSON, and a picture of the right kind."""

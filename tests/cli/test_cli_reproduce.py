@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from test_cli import Run, run
-from test_progress import Terminal
+from test_output import Terminal
 
 from fairroc.cli.main import main
 from fairroc.errors import DatasetError, FairrocError

@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 import fairroc
 from fairroc import FairModel
 from fairroc.backends import files as rewriting
-from fairroc.cli import progress
+from fairroc.cli import output
 from fairroc.cli.main import main
 from fairroc.errors import DataError
 from fairroc.people.counts import ScoreCounts
@@ -650,7 +650,7 @@ def test_a_bar_on_a_terminal(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, model: Path
 ) -> None:
     data = write(PEOPLE, tmp_path / "d.parquet")
-    monkeypatch.setattr(progress, "PATIENCE", 0.0)
+    monkeypatch.setattr(output, "PATIENCE", 0.0)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
     err = run(capsys, "fit", data, *NAMES, "--epsilon", "0.05", "--stream", "-o", tmp_path / "m.json")[2]
     assert "\r\x1b[Kreading, MB [" in err

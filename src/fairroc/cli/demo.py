@@ -1,25 +1,15 @@
-"""The demo: from a real data set to a model file, fair scores, a picture and a report, in one go."""
+"""The command `fairroc demo`: from a real data set to a model file, fair scores, a picture and a report, in one go."""
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from fairroc.auditing.audit import audit
-from fairroc.datasets import load_adult
+from fairroc.cli.arguments import number
+from fairroc.cli.output import put, say
 from fairroc.errors import DataError, DatasetError
-from fairroc.fitting.certificate import certify
-from fairroc.fitting.fit import Options, fit
-from fairroc.options import check_epsilon
-from fairroc.people.rows import read_columns
-from fairroc.plot import before_after, require_matplotlib
-from fairroc.report.data import Asked, Source, gather
-from fairroc.report.html import require_plotly, write_page
-from fairroc.tables.files import write_table
-from fairroc.text.certificate import certificate_text
 
 SALT = 20250101
 """A fixed public salt, so that the demo gives the same fair scores everywhere."""
@@ -28,8 +18,37 @@ NUMBERS = ("age", "education_num", "capital_gain", "capital_loss", "hours_per_we
 WORDS = ("workclass", "marital_status", "occupation", "relationship", "race", "native_country")
 
 
+def add_parser(commands: Any) -> None:
+    """Add the command."""
+    parser = commands.add_parser("demo", help="run the whole way on a real data set and leave the results in a folder")
+    parser.add_argument(
+        "-o", "--output", default="demo", metavar="FOLDER", help="folder for the results (default: demo)"
+    )
+    parser.add_argument("--epsilon", type=number, default=0.05, help="allowed gap (default: 0.05)")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run it."""
+    put(run_demo(Path(arguments.output), epsilon=arguments.epsilon, say=say))
+    return 0
+
+
 def run_demo(folder: Path, *, epsilon: float = 0.05, say: Callable[[str], None]) -> str:
     """Fit on one half of people that the classifier has not seen, apply to the other half; what came out, in words."""
+    import numpy as np
+
+    from fairroc.auditing.audit import audit
+    from fairroc.fitting.certificate import certify
+    from fairroc.fitting.fit import Options, fit
+    from fairroc.options import check_epsilon
+    from fairroc.people.rows import read_columns
+    from fairroc.plot import before_after, require_matplotlib
+    from fairroc.report.data import Asked, Source, gather
+    from fairroc.report.html import require_plotly, write_page
+    from fairroc.tables.files import write_table
+    from fairroc.text.certificate import certificate_text
+
     check_epsilon(epsilon)
     require_matplotlib()
     require_plotly()
@@ -79,14 +98,19 @@ def run_demo(folder: Path, *, epsilon: float = 0.05, say: Callable[[str], None])
 
 def adult_scores() -> Any:
     """Scores of the test part of Adult by a logistic regression that does not see sex: id, score, label, group."""
+    import numpy as np
     import pyarrow as pa
     from sklearn.compose import make_column_transformer
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
+    from fairroc.datasets import load_adult
+
     table = load_adult()
-    features = np.column_stack([_filled(table[name]) for name in (*NUMBERS, *WORDS)])
+    columns = (table[name].to_pylist() for name in (*NUMBERS, *WORDS))
+    filled = [["(missing)" if value is None else value for value in column] for column in columns]
+    features = np.column_stack([np.array(column, dtype=object) for column in filled])
     split = np.array(table["split"].to_pylist())
     label = table["label"].to_numpy()
     numbers, words = list(range(len(NUMBERS))), list(range(len(NUMBERS), len(NUMBERS) + len(WORDS)))
@@ -106,13 +130,9 @@ def adult_scores() -> Any:
     )
 
 
-def _filled(column: Any) -> Any:
-    """A column of objects for scikit-learn, with a word where a value is missing."""
-    return np.array(["(missing)" if value is None else value for value in column.to_pylist()], dtype=object)
-
-
 def lending_scores(rows: int = 16000, seed: int = 0) -> Any:
     """A seeded, made-up lending example: credit scores that tell good from bad payers better in one group."""
+    import numpy as np
     import pyarrow as pa
 
     rng = np.random.default_rng(seed)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from fairroc.cli.main import _format_argument, _json, _number, _put, _whole, _with_numbers
+from fairroc.cli.arguments import add_format, number, whole
+from fairroc.cli.data import with_numbers
+from fairroc.cli.output import as_json, put
 from fairroc.errors import DataError
 
-__all__ = ["add_monitor_parser"]
 
-
-def add_monitor_parser(commands: Any) -> None:
-    """Add the command of this module."""
+def add_parser(commands: Any) -> None:
+    """Add the command."""
     parser = commands.add_parser(
         "monitor",
         help="have scores or groups moved since the fit, is the gap still within epsilon",
@@ -28,21 +28,22 @@ def add_monitor_parser(commands: Any) -> None:
     parser.add_argument("--pos-label", metavar="VALUE", help="the label that counts as positive")
     parser.add_argument(
         "--confidence",
-        type=_number,
+        type=number,
         default=0.95,
         metavar="C",
         help="of intervals; false alarms of all tests together are at most 1 - C (default: 0.95)",
     )
     parser.add_argument(
-        "--bootstrap", type=_whole, default=1000, metavar="N", help="number of draws (default: 1000; 0: none)"
+        "--bootstrap", type=whole, default=1000, metavar="N", help="number of draws (default: 1000; 0: none)"
     )
-    parser.add_argument("--seed", type=_whole, default=0, metavar="S", help="of the bootstrap (default: 0)")
+    parser.add_argument("--seed", type=whole, default=0, metavar="S", help="of the bootstrap (default: 0)")
     parser.add_argument("--on-unknown-group", metavar="GROUP", help="fitted group that unknown groups are treated as")
-    _format_argument(parser)
-    parser.set_defaults(run=_monitor)
+    add_format(parser)
+    parser.set_defaults(run=run)
 
 
-def _monitor(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> int:
+    """Run it."""
     from fairroc.model.model import FairModel
     from fairroc.people.rows import take_columns
     from fairroc.tables.files import read_table
@@ -54,7 +55,7 @@ def _monitor(arguments: argparse.Namespace) -> int:
     numbers = [arguments.score, *([arguments.weight] if arguments.weight else [])]
     wanted = [*numbers, *groups, *([arguments.label] if arguments.label else [])]
     texts = groups if arguments.pos_label is None else [*groups, arguments.label]  # '1' and 'TRUE' as they stand
-    table = _with_numbers(arguments, read_table(arguments.data, columns=wanted, text_columns=texts), numbers)
+    table = with_numbers(arguments, read_table(arguments.data, columns=wanted, text_columns=texts), numbers)
     taken = take_columns(
         table,
         score=arguments.score,
@@ -73,5 +74,5 @@ def _monitor(arguments: argparse.Namespace) -> int:
         random_state=arguments.seed,
         on_unknown_group=arguments.on_unknown_group,
     )
-    _put(_json(found.to_dict()) if arguments.format == "json" else drift_text(found))
+    put(as_json(found.to_dict()) if arguments.format == "json" else drift_text(found))
     return 1 if found.drifted else 0

@@ -9,20 +9,19 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from fairroc.cli.main import _format_argument, _json, _put, _say, _whole
+from fairroc.cli.arguments import add_format, whole
+from fairroc.cli.output import as_json, progress_bar, put, say
 from fairroc.errors import DataError
 
 if TYPE_CHECKING:
     from fairroc.experiments.plan import Plan
 
-__all__ = ["add_reproduce_parser"]
-
 SPLITS, DRAWS, EPSILONS, TARGET, FOLDER = 10, 10, 20, "Attractive", "reproduce"
 QUICK_MODELS = ("lr", "rf")
 
 
-def add_reproduce_parser(commands: Any) -> None:
-    """Add the command of this module."""
+def add_parser(commands: Any) -> None:
+    """Add the command."""
     parser = commands.add_parser(
         "reproduce",
         help="run the FROC paper's experiments again, and say what was reproduced",
@@ -52,50 +51,50 @@ def add_reproduce_parser(commands: Any) -> None:
         default=None,
         help="other libraries on the same scores (default: with --full only)",
     )
-    parser.add_argument("--jobs", type=_whole, metavar="N", help="processes at a time (default: one for each core)")
+    parser.add_argument("--jobs", type=whole, metavar="N", help="processes at a time (default: one for each core)")
     keep = parser.add_mutually_exclusive_group()
     keep.add_argument("--cache", metavar="FOLDER", help="where results are kept (default: in the user's cache)")
     keep.add_argument("--no-cache", action="store_true", help="compute everything anew, and keep nothing")
-    _format_argument(parser)
+    add_format(parser)
     parser.add_argument("-o", "--output", default=FOLDER, metavar="FOLDER", help=f"for the results (default: {FOLDER})")
-    parser.set_defaults(run=_reproduce)
+    parser.set_defaults(run=run)
 
 
 def _counts(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--splits", type=_whole, default=SPLITS, metavar="N", help=f"splits of each problem (default: {SPLITS})"
+        "--splits", type=whole, default=SPLITS, metavar="N", help=f"splits of each problem (default: {SPLITS})"
     )
     parser.add_argument(
-        "--draws", type=_whole, default=DRAWS, metavar="N", help=f"draws of decisions, first split (default: {DRAWS})"
+        "--draws", type=whole, default=DRAWS, metavar="N", help=f"draws of decisions, first split (default: {DRAWS})"
     )
     parser.add_argument(
         "--epsilons",
-        type=_whole,
+        type=whole,
         default=EPSILONS,
         metavar="K",
         help=f"epsilons from .001 to .1, as in the paper; rf on adult: to .2 (default: {EPSILONS})",
     )
-    parser.add_argument("--rows", type=_whole, metavar="N", help="about N people of each problem, for a first look")
+    parser.add_argument("--rows", type=whole, metavar="N", help="about N people of each problem, for a first look")
 
 
 def _names(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
 
 
-def _reproduce(arguments: argparse.Namespace) -> int:
-    from fairroc.cli.progress import progress_bar
+def run(arguments: argparse.Namespace) -> int:
+    """Run it."""
     from fairroc.experiments.output import check_folder, study_dict, study_text, write
-    from fairroc.experiments.protocol import run
+    from fairroc.experiments.protocol import run as run_study
 
     plan, date = _plan(arguments), _date()
     check_folder(arguments.output)
     with progress_bar("models and peers" if plan.peers else "models", patience=0.0) as show:
-        study = run(plan, progress=show)
+        study = run_study(plan, progress=show)
     found = write(study, arguments.output, command=_command(arguments), date=date)
     show_result = study_dict if arguments.format == "json" else study_text
     result = show_result(study, found, arguments.output)
-    _put(_json(result) if isinstance(result, dict) else result)
-    _say(f"results written to {arguments.output}")
+    put(as_json(result) if isinstance(result, dict) else result)
+    say(f"results written to {arguments.output}")
     return 0
 
 

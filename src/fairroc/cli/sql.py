@@ -6,14 +6,13 @@ import argparse
 import sys
 from typing import Any
 
-from fairroc.cli.main import _format_argument, _json, _put, _say
+from fairroc.cli.arguments import add_format
+from fairroc.cli.output import as_json, put, say
 from fairroc.errors import DataError
 
-__all__ = ["add_sql_parser"]
 
-
-def add_sql_parser(commands: Any) -> None:
-    """Add the command of this module."""
+def add_parser(commands: Any) -> None:
+    """Add the command."""
     parser = commands.add_parser(
         "sql",
         help="write a model's transform as SQL for DuckDB, Spark or PostgreSQL",
@@ -33,12 +32,13 @@ def add_sql_parser(commands: Any) -> None:
     parser.add_argument("--column", metavar="NAME", help="name of the new column (default: P_fair)")
     parser.add_argument("--function", default="fair_score", metavar="NAME", help="its name (default: fair_score)")
     parser.add_argument("--on-unknown-group", metavar="GROUP", help="fitted group that unknown groups are treated as")
-    _format_argument(parser)
+    add_format(parser)
     parser.add_argument("-o", "--output", metavar="OUT", help="file to write, .sql (default: standard output)")
-    parser.set_defaults(run=_sql)
+    parser.set_defaults(run=run)
 
 
-def _sql(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> int:
+    """Run it."""
     from fairroc.model.draw import read_key_file
     from fairroc.model.model import FairModel
     from fairroc.tables.files import check_writable, write_text_atomic
@@ -61,10 +61,10 @@ def _sql(arguments: argparse.Namespace) -> int:
     if arguments.output is not None:
         write_text_atomic(arguments.output, text, private=arguments.key_file is not None)
         if arguments.format == "json":
-            _put(_json({"dialect": arguments.dialect, "output": str(arguments.output)}))
-        _say(f"SQL written to {arguments.output}")
+            put(as_json({"dialect": arguments.dialect, "output": str(arguments.output)}))
+        say(f"SQL written to {arguments.output}")
     elif arguments.format == "json":
-        _put(_json({"dialect": arguments.dialect, "sql": text}))
+        put(as_json({"dialect": arguments.dialect, "sql": text}))
     else:
         _put_exactly(text)
     return 0

@@ -1,15 +1,38 @@
-"""A bar on standard error for long work; the library itself never prints."""
+"""What a command prints: data to standard output, words and a bar to standard error."""
 
 from __future__ import annotations
 
+import json
 import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 WIDTH = 24
 PATIENCE = 0.5
 """Seconds of work before a bar appears."""
+
+
+def say(words: str) -> None:
+    """Words about the run, on standard error."""
+    print(words, file=sys.stderr)
+
+
+def put(text: str) -> None:
+    """Print a result; if the output's encoding lacks some character, all but ASCII is escaped as in JSON."""
+    try:
+        text.encode(sys.stdout.encoding or "utf-8")
+    except UnicodeEncodeError:
+        text = "".join(letter if letter.isascii() else json.dumps(letter)[1:-1] for letter in text)
+    print(text, flush=True)
+
+
+def as_json(data: dict[str, Any]) -> str:
+    """A result as JSON, laid out for reading."""
+    from fairroc.model.file import pretty
+
+    return pretty(data)
 
 
 @contextmanager

@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
-from fairroc.cli import progress
-from fairroc.cli.progress import progress_bar
+from fairroc.cli import output
+from fairroc.cli.output import progress_bar
 
 
 class Terminal(io.StringIO):
@@ -18,7 +18,7 @@ class Terminal(io.StringIO):
 
 def drawn(monkeypatch: pytest.MonkeyPatch, stream: io.StringIO, patience: float) -> str:
     monkeypatch.setattr(sys, "stderr", stream)
-    monkeypatch.setattr(progress, "PATIENCE", patience)
+    monkeypatch.setattr(output, "PATIENCE", patience)
     with progress_bar("work") as show:
         for done in (25, 50, 100):
             show(done, 100)

@@ -1,0 +1,116 @@
+"""The people whose table the arguments of a command name."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from fairroc.cli.output import progress_bar
+from fairroc.errors import DataError
+from fairroc.options import Missing
+
+
+def read_data(arguments: argparse.Namespace, *, missing: Missing | None = None) -> Any:
+    """Checked columns of the file that the arguments name, or counts if it is an aggregated table or streamed.
+
+    ``missing`` takes the place of the argument of that name.
+    """
+    from fairroc.people.rows import read_columns, take_columns
+    from fairroc.tables.files import read_table
+
+    if _aggregated(arguments):
+        return _counts(arguments)
+    if hasattr(arguments, "stream"):
+        asked = arguments.stream or arguments.max_distinct is not None
+        if (parts := streamed_parts(arguments.data, asked=asked)) is not None:
+            return _streamed_counts(arguments, parts)
+    groups: list[str] = arguments.group
+    wanted = [arguments.score, arguments.label, *groups, *([arguments.weight] if arguments.weight else [])]
+    texts = groups if arguments.pos_label is None else [*groups, arguments.label]  # '1' and 'TRUE' as they stand
+    table = read_table(arguments.data, columns=wanted, text_columns=texts)
+    table = with_numbers(arguments, table, [arguments.score, *([arguments.weight] if arguments.weight else [])])
+    taken = take_columns(
+        table,
+        score=arguments.score,
+        label=arguments.label,
+        group=groups if len(groups) > 1 else groups[0],
+        weight=arguments.weight,
+    )
+    return read_columns(
+        taken.score,
+        taken.label,
+        sensitive_features=taken.group,
+        sample_weight=taken.weight,
+        pos_label=arguments.pos_label,
+        missing=missing or arguments.missing,
+    )
+
+
+def streamed_parts(data: str, *, asked: bool) -> Any:
+    """The files of a table, if they are to be read in batches: as asked, or since they are many or large."""
+    from fairroc.tables.batches import find_parts, is_large
+
+    parts = find_parts(data)
+    one_file = parts[0].path == Path(data)
+    return parts if asked or not one_file or is_large(parts) else None
+
+
+def _streamed_counts(arguments: argparse.Namespace, parts: Any) -> Any:
+    from fairroc.people.streaming import MOST_DISTINCT, TableNames, count_table
+
+    names = TableNames(arguments.score, arguments.label, tuple(arguments.group), arguments.weight)
+    with progress_bar("reading, MB") as show:
+        counts = count_table(
+            parts,
+            names,
+            pos_label=arguments.pos_label,
+            missing=arguments.missing,
+            most=MOST_DISTINCT if arguments.max_distinct is None else arguments.max_distinct,
+            progress=show,
+        )
+    return counts.complete()
+
+
+def with_numbers(arguments: argparse.Namespace, table: Any, names: list[str]) -> Any:
+    """The table with numbers in these columns, where it comes from a file that holds text only."""
+    from fairroc.tables.files import is_csv, numbers_from_text
+
+    for name in dict.fromkeys(names) if is_csv(arguments.data) else ():
+        place = table.column_names.index(name)
+        table = table.set_column(place, name, numbers_from_text(table.column(name), name))
+    return table
+
+
+def _aggregated(arguments: argparse.Namespace) -> bool:
+    """Whether the rows are aggregated: counts of positives and negatives instead of labels."""
+    both = [getattr(arguments, name, None) for name in ("positives", "negatives")]
+    if both == [None, None] and arguments.label is not None:
+        return False
+    if None in both or arguments.label is not None:
+        raise DataError(
+            "give either --label (one row for each person) or both --positives and --negatives (an aggregated table: "
+            "columns that count the people of each score and group)."
+        )
+    if arguments.weight is not None or arguments.pos_label is not None:
+        raise DataError("--weight and --pos-label go with --label; --positives and --negatives count people.")
+    return True
+
+
+def _counts(arguments: argparse.Namespace) -> Any:
+    """Counts from an aggregated table; what ScoreCounts.save wrote keeps its bins."""
+    from fairroc.people.counts import ScoreCounts, is_saved
+    from fairroc.people.rows import take_columns
+    from fairroc.tables.files import read_table
+
+    groups, score, sums = arguments.group, arguments.score, [arguments.positives, arguments.negatives]
+    table = read_table(arguments.data, columns=[score, *sums, *groups], text_columns=groups)
+    if is_saved(table):
+        return ScoreCounts.load(arguments.data).complete()
+    table = with_numbers(arguments, table, [score, *sums])
+    taken = take_columns(table, score=score, group=groups if len(groups) > 1 else groups[0])
+    hits, misses = (table.column(name) for name in sums)
+    counts = ScoreCounts.from_table(
+        taken.score, hits, misses, sensitive_features=taken.group, missing=arguments.missing
+    )
+    return counts.complete()

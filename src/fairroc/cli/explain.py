@@ -1,0 +1,60 @@
+"""The command `fairroc explain`: what can happen to one person, and why."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from fairroc.cli.arguments import add_format, number
+from fairroc.cli.output import as_json, put
+from fairroc.errors import DataError
+
+
+def add_parser(commands: Any) -> None:
+    """Add the command."""
+    parser = commands.add_parser("explain", help="what can happen to one person, and why")
+    parser.add_argument("--model", required=True, metavar="MODEL", help="model file that 'fairroc fit' wrote")
+    parser.add_argument("--score", required=True, type=number, metavar="S", help="the person's original score")
+    parser.add_argument("--group", required=True, action="append", metavar="G", help="the person's group; may repeat")
+    parser.add_argument("--threshold", type=number, metavar="T", help="add the probability of reaching it")
+    parser.add_argument(
+        "--id", metavar="ID", help="add the draw of this id; a whole number counts as an integer, as in CSV files"
+    )
+    parser.add_argument("--key-file", metavar="FILE", help="secret key that the draws of ids depend on")
+    parser.add_argument("--on-unknown-group", metavar="GROUP", help="fitted group that unknown groups are treated as")
+    add_format(parser)
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run it."""
+    from fairroc.model.draw import read_key_file
+    from fairroc.model.model import FairModel
+
+    if arguments.key_file is not None and arguments.id is None:
+        raise DataError("--key-file goes with --id; without an id nothing is drawn.")
+    if arguments.id == "":  # transform, too, takes an empty field for a missing id
+        raise DataError("--id must not be empty; give the person's id, or leave --id out for an answer without a draw.")
+    model = FairModel.load(arguments.model)
+    key = None if arguments.key_file is None else read_key_file(arguments.key_file)
+    groups = tuple(group or None for group in arguments.group)  # an empty field is a missing one, as in CSV files
+    found = model.explain(
+        arguments.score,
+        groups if len(groups) > 1 else groups[0],
+        threshold=arguments.threshold,
+        id=None if arguments.id is None else _id(arguments.id),
+        key=key,
+        on_unknown_group=arguments.on_unknown_group,
+    )
+    put(as_json(found.to_dict()) if arguments.format == "json" else found.text)
+    return 0
+
+
+def _id(text: str) -> int | str:
+    """An id as it would be read from a CSV file."""
+    import pyarrow as pa
+
+    from fairroc.tables.files import ids_from_text
+
+    value = ids_from_text(pa.array([text], pa.string()))[0]
+    return value if isinstance(value, int | str) else value.as_py()

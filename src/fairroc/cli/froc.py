@@ -1,0 +1,51 @@
+"""The command `fairroc froc`: draw one step of the paper's algorithm."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from fairroc.cli.arguments import add_data, number, whole
+from fairroc.cli.data import read_data
+from fairroc.cli.output import as_json, put, say
+
+
+def add_parser(commands: Any) -> None:
+    """Add the command."""
+    parser = commands.add_parser(
+        "froc",
+        help="draw one step of the paper's algorithm",
+        description="Draws one index of the paper's Algorithm 1: two groups' curves, the norm boundary, its cuts and "
+        "the shift. To fit by the paper's method: fairroc fit --method froc.",
+    )
+    add_data(parser, counts=True)
+    parser.add_argument("--epsilon", type=number, required=True, metavar="E", help="radius of the norm set, 0 to 2")
+    parser.add_argument("--queries", type=whole, metavar="K", help="number of equidistant thresholds (default: 100)")
+    parser.add_argument("--index", type=whole, required=True, metavar="I", help="query to draw; 1 is the strictest")
+    parser.add_argument(
+        "--upper", metavar="GROUP", help="group whose query moves (default: the one that moves farthest there)"
+    )
+    parser.add_argument("-o", "--output", required=True, metavar="PICTURE", help="file to write: .png, .pdf or .svg")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run it."""
+    from fairroc.froc.index import froc_index, moving_group, paper_run_on
+    from fairroc.options import check_epsilon
+    from fairroc.plot import require_matplotlib
+    from fairroc.plot.froc import geometry_figure
+    from fairroc.tables.files import check_writable
+    from fairroc.text.certificate import index_text
+
+    check_epsilon(arguments.epsilon)
+    require_matplotlib()
+    check_writable(arguments.output, (".png", ".pdf", ".svg"))
+    columns = read_data(arguments)
+    done = paper_run_on(columns, epsilon=arguments.epsilon, queries=arguments.queries)
+    group = moving_group(done, columns.names, arguments.index, arguments.upper)
+    step = froc_index(done, columns.names, group, arguments.index)
+    geometry_figure(done, group, arguments.index - 1, columns.names).savefig(arguments.output, dpi=120)
+    put(as_json(step.to_dict()) if arguments.format == "json" else index_text(step))
+    say(f"picture written to {arguments.output}")
+    return 0
