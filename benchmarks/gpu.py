@@ -20,8 +20,8 @@ import numpy as np
 import torch
 
 from fairroc.errors import FairrocWarning
+from fairroc.fairmodel import FairModel
 from fairroc.fitting.fit import Options, fit
-from fairroc.model.model import FairModel
 from fairroc.people.counts import ScoreCounts
 from fairroc.people.rows import read_columns
 
@@ -61,7 +61,7 @@ def model(ties: str) -> FairModel:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FairrocWarning)
         columns = read_columns(known.scores, known.labels, sensitive_features=known.groups)
-        return fit(columns, Options.checked(epsilon=0.05, ties=ties), salt=1).model
+        return FairModel.of(fit(columns, Options.checked(epsilon=0.05, ties=ties), salt=1).model)
 
 
 def best(call: Callable[[Any], Any], given: Any, device: str, budget: float = 2.0) -> tuple[float, Any]:

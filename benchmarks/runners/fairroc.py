@@ -11,7 +11,7 @@ import numpy as np
 
 from benchmarks.harness.data import Array, Part
 from fairroc import FairROC, ScoreCounts, fit_counts
-from fairroc.model.model import FairModel
+from fairroc.fairmodel import FairModel
 
 CHOICES = 400
 """Thresholds among which the most accurate one is looked for on the calibration part."""

@@ -12,8 +12,8 @@ from sklearn.metrics import roc_curve
 
 from benchmarks.harness.data import Array, Part
 from benchmarks.runners.fairroc import thousand_blocks
+from fairroc.fairmodel import FairModel
 from fairroc.model.draw import derive_seed
-from fairroc.model.model import FairModel
 
 THRESHOLDS = 1000
 

@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from fairroc.errors import FairrocError, FairrocWarning
     from fairroc.estimators.classifier import FairROCClassifier
     from fairroc.estimators.fair_roc import FairROC, fit_counts
+    from fairroc.fairmodel import FairModel
     from fairroc.fitting.certificate import Certificate
     from fairroc.fitting.frontier import Frontier, frontier
     from fairroc.fitting.thresholds import Choice, choose_threshold
     from fairroc.model.explanation import Explanation
-    from fairroc.model.model import FairModel
     from fairroc.monitoring.drift import Drift
     from fairroc.people.counts import ScoreCounts
     from fairroc.people.streaming import count_files
@@ -31,7 +31,7 @@ _HOME = {
     "Choice": "fitting.thresholds",
     "Drift": "monitoring.drift",
     "Explanation": "model.explanation",
-    "FairModel": "model.model",
+    "FairModel": "fairmodel",
     "FairROC": "estimators.fair_roc",
     "FairROCClassifier": "estimators.classifier",
     "FairROCDisplay": "plot.roc",

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from fairroc.errors import DataError, FairrocWarning, UnknownGroupError
+from fairroc.fairmodel import FairModel
 from fairroc.fitting.fit import Options, fit
 from fairroc.model.draw import uniforms_from_ids
 from fairroc.people.counts import ScoreCounts
@@ -65,7 +66,7 @@ def model_of(case, epsilon=0.15, key=None, hash="xxh64"):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FairrocWarning)
         options = Options.checked(epsilon=epsilon, norm=norm, ties=ties, queries=queries, hash=hash)
-        return fit(read_columns(scores, y, sensitive_features=g), options, salt=7, key=key).model
+        return FairModel.of(fit(read_columns(scores, y, sensitive_features=g), options, salt=7, key=key).model)
 
 
 def new_people(model, case):

@@ -10,7 +10,7 @@ import pytest
 
 from fairroc.cli import demo
 from fairroc.errors import DataError, DatasetError
-from fairroc.model.model import FairModel
+from fairroc.fairmodel import FairModel
 
 
 def check_folder(folder: Path, epsilon: float) -> None:

@@ -22,7 +22,7 @@ from test_pipeline import (
     worlds,
 )
 
-from fairroc import FairROC
+from fairroc import FairModel, FairROC
 from fairroc.core.roc import query_thresholds, roc_curve
 from fairroc.errors import DataError, FairrocWarning, SmallGroupWarning
 from fairroc.fitting.certificate import certify
@@ -227,7 +227,7 @@ def test_queries_with_raw_order_are_judged_at_all_scores(norm: int | str) -> Non
     assert fitted.model.ties == "order"
     gaps = []
     for threshold in np.quantile(scores, np.linspace(0, 1, 301)):
-        rate = fitted.model.acceptance_rate(scores, sensitive_features=groups, threshold=threshold)
+        rate = FairModel.of(fitted.model).acceptance_rate(scores, sensitive_features=groups, threshold=threshold)
         points = [[rate[(groups == g) & (labels == y)].mean() for y in (False, True)] for g in ("a", "b")]
         gaps.append(np.abs(np.subtract(*points)).sum() if norm == 1 else np.abs(np.subtract(*points)).max())
     assert max(gaps) <= fitted.performance.gap + 1e-12
@@ -261,7 +261,7 @@ def test_shares_are_matched_beside_large_ties_of_another_group() -> None:
     fitted = fit(read_columns(scores, labels, sensitive_features=groups), Options.checked(epsilon=0.02, ties="draw"))
     above = np.sort(scores[scores > 0.5])[:5]
     for threshold in (0.5, *above):
-        rate = fitted.model.acceptance_rate(scores, sensitive_features=groups, threshold=threshold)
+        rate = FairModel.of(fitted.model).acceptance_rate(scores, sensitive_features=groups, threshold=threshold)
         assert abs(rate.mean() - (scores >= threshold).mean()) < 1 / 2048 + 1e-9
 
 
@@ -293,7 +293,7 @@ def test_a_query_model_keeps_the_shares_too(queries: int, ties: str) -> None:
     columns = read_columns(scores, labels, sensitive_features=groups)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FairrocWarning)
-        model = fit(columns, Options.checked(epsilon=0.1, queries=queries, ties=ties), salt=1).model
+        model = FairModel.of(fit(columns, Options.checked(epsilon=0.1, queries=queries, ties=ties), salt=1).model)
     for threshold in np.sort(scores)[::97]:
         rate = model.acceptance_rate(scores, sensitive_features=groups, threshold=threshold)
         assert abs(rate.mean() - (scores >= threshold).mean()) <= 1 / 2048 + 2 / 3000

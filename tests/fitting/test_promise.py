@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -43,7 +44,8 @@ def columns_of(rows: Rows):
 def fitted(rows: Rows, **options) -> Fitted:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FairrocWarning)
-        return fit(columns_of(rows), Options.checked(**options), salt=1)
+        done = fit(columns_of(rows), Options.checked(**options), salt=1)
+        return replace(done, model=FairModel.of(done.model))
 
 
 # ---- estimated curves --------------------------------------------------------------------------------------

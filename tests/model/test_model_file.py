@@ -18,7 +18,7 @@ from test_pipeline import DATE, EPSILONS, TIES, Rows, fitted, normal_rows, same_
 from fairroc import FairModel, FairROC, __version__
 from fairroc.errors import ModelFileError
 from fairroc.fitting.fit import Options, fit
-from fairroc.model.file import FORMAT, VERSION, _checksum, pretty
+from fairroc.model.file import FORMAT, VERSION, _checksum, dumps, pretty
 from fairroc.people.rows import read_columns
 from strategies import NORMS
 
@@ -86,7 +86,7 @@ def test_file_is_plain_and_says_where_it_comes_from():
 def test_salt_is_text_because_json_numbers_lose_64_bits():
     columns = read_columns(ROWS.scores, ROWS.y, sensitive_features=ROWS.groups)
     for salt in (2**63 - 1, -(2**63), 0):
-        model = fit(columns, Options.checked(epsilon=0.1, ties="draw"), salt=salt, date=DATE).model
+        model = FairModel.of(fit(columns, Options.checked(epsilon=0.1, ties="draw"), salt=salt, date=DATE).model)
         assert json.loads(model.to_json())["salt"] == str(salt)
         assert FairModel.from_json(model.to_json()).salt == salt
 
@@ -94,11 +94,11 @@ def test_salt_is_text_because_json_numbers_lose_64_bits():
 def test_two_fits_differ_in_salt_alone():
     columns = read_columns(ROWS.scores, ROWS.y, sensitive_features=ROWS.groups)
     options = Options.checked(epsilon=0.1, ties="draw")
-    one, two = (json.loads(fit(columns, options, date=DATE).model.to_json()) for _ in range(2))
+    one, two = (json.loads(dumps(fit(columns, options, date=DATE).model)) for _ in range(2))
     assert {key for key in one if one[key] != two[key]} == {"salt", "checksum"}
-    fixed = [fit(columns, options, salt=5, date=DATE).model.to_json() for _ in range(2)]
+    fixed = [dumps(fit(columns, options, salt=5, date=DATE).model) for _ in range(2)]
     assert fixed[0] == fixed[1]
-    later = json.loads(fit(columns, options, salt=5, date=datetime(2025, 6, 7, 8, 9, 10, 11, UTC)).model.to_json())
+    later = json.loads(dumps(fit(columns, options, salt=5, date=datetime(2025, 6, 7, 8, 9, 10, 11, UTC)).model))
     assert later["fit"]["date"] == "2025-06-07T08:09:10Z"
     same = json.loads(fixed[0])
     assert {key for key in same if same[key] != later[key]} == {"fit", "checksum"}

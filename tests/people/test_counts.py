@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairroc import FairROC, ScoreCounts, audit, audit_counts, fit_counts
+from fairroc import FairModel, FairROC, ScoreCounts, audit, audit_counts, fit_counts
 from fairroc.auditing.audit import Settings, audit_columns
 from fairroc.core.gap import threshold_gap
 from fairroc.core.roc import rates_at
@@ -22,6 +22,7 @@ from fairroc.errors import DataError, FairrocWarning, SmallGroupWarning
 from fairroc.fitting.certificate import certify
 from fairroc.fitting.fit import Options, fit
 from fairroc.fitting.frontier import frontier_of
+from fairroc.model.file import dumps
 from fairroc.people.counts import bin_edges
 from fairroc.people.people import measure
 from fairroc.people.rows import Columns
@@ -94,7 +95,7 @@ def test_same_model_as_from_rows(people, options, seed):
     """Byte for byte: curves, groups, fingerprint; and the same warnings and errors."""
     columns = columns_of(people, seed)
     counts, asked = ScoreCounts.from_columns(columns), Options.checked(**options)
-    rows, cells = (outcome(lambda d=d: fit(d, asked, salt=7, date=DATE).model.to_json()) for d in (columns, counts))
+    rows, cells = (outcome(lambda d=d: dumps(fit(d, asked, salt=7, date=DATE).model)) for d in (columns, counts))
     assert rows == cells
     assert counts.rows == columns.rows and counts.bits is None and counts.error == 0.0
 
@@ -378,8 +379,9 @@ def test_fair_score_from_bins_on_the_people_themselves(seed, norm, ties, queries
     groups = np.array(columns.names)[columns.groups]
     places = np.quantile(columns.scores, np.linspace(0, 1, 40))
     stated = max(fitted.performance.gap, 0.0) + (2 if norm == 1 else 1) * cut.error
+    model = FairModel.of(fitted.model)
     for threshold in np.unique(np.concatenate((places, bin_edges(places, bits)))):
-        rate = fitted.model.acceptance_rate(columns.scores, sensitive_features=groups, threshold=threshold)
+        rate = model.acceptance_rate(columns.scores, sensitive_features=groups, threshold=threshold)
         means = [[rate[(columns.groups == g) & (columns.labels == c)].mean() for c in (False, True)] for g in (0, 1)]
         apart = np.abs(np.subtract(*means))
         assert (apart.sum() if norm == 1 else apart.max()) <= stated + 1e-9

@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -119,7 +119,8 @@ def fitted(rows: Rows, epsilon: float, norm=1, ties: str = "draw", queries: int 
         warnings.simplefilter("ignore", FairrocWarning)
         columns = read_columns(rows.scores, rows.y, sensitive_features=rows.groups, sample_weight=rows.weights)
         options = Options.checked(epsilon=epsilon, norm=norm, ties=ties, queries=queries)
-        return fit(columns, options, salt=7, date=DATE)
+        done = fit(columns, options, salt=7, date=DATE)
+        return replace(done, model=FairModel.of(done.model))
 
 
 # ---- slow truths -------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ import numpy as np
 
 from fairroc.errors import DataError
 from fairroc.model.draw import generator_from_state
-from fairroc.model.model import FairModel, warn_unknown
+from fairroc.model.model import ModelData, warn_unknown
 from fairroc.people.rows import FloatArray, ScoreColumns, read_scores, require_columns
 from fairroc.tables.batches import Batch, Part, part_schema, read_batches
 from fairroc.tables.files import (
@@ -74,7 +74,7 @@ def check_output(output: str) -> None:
 
 
 def transform_table(
-    model: FairModel,
+    model: ModelData,
     parts: Sequence[Part],
     output: str,
     how: Rewriting,
@@ -187,7 +187,7 @@ def _with_column(schema: Any, how: Rewriting) -> Any:
 class _Work:
     """Turns batches into batches with fair scores, in order: draws from a seed go on from batch to batch."""
 
-    model: FairModel
+    model: ModelData
     how: Rewriting
     generator: np.random.Generator
     rows: int = 0

@@ -19,7 +19,7 @@ from fairroc.backends.use import Use
 from fairroc.core.chain import FloatArray
 from fairroc.errors import DataError
 from fairroc.estimators.fair_roc import FairROC
-from fairroc.model.model import FairModel
+from fairroc.model.model import ModelData
 from fairroc.options import Missing
 from fairroc.people.cells import Names, counts_of_cells
 from fairroc.people.counts import ScoreCounts
@@ -128,7 +128,7 @@ def audit(
 
 def transform(
     frame: Any,
-    model: FairModel | FairROC,
+    model: ModelData | FairROC,
     *,
     score: str,
     group: str | Sequence[str],

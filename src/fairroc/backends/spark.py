@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from fairroc.backends.use import Use
 from fairroc.errors import DataError
-from fairroc.model.model import FairModel
+from fairroc.model.file import dumps, loads
+from fairroc.model.model import ModelData
 from fairroc.options import Missing
 from fairroc.people.cells import Names, counts_of_bins, counts_of_cells
 from fairroc.people.counts import LEAST_BITS, MOST_BITS, ScoreCounts
@@ -131,7 +132,7 @@ def audit(
 
 def transform(
     df: Any,
-    model: FairModel | FairROC,
+    model: ModelData | FairROC,
     *,
     score: str,
     group: str | Sequence[str],
@@ -158,12 +159,12 @@ def apply(df: Any, use: Use) -> Any:
     F = _pyspark("functions")
 
     use.check(df.columns)
-    sent, names, key, other = _sent(df, use.model.to_json()), use.groups, use.key, use.on_unknown_group
+    sent, names, key, other = _sent(df, dumps(use.model)), use.groups, use.key, use.on_unknown_group
 
     def fair(scores: Any, ids: Any, *groups: Any) -> Any:
         model = _model(sent if isinstance(sent, str) else sent.value)
         features = groups[0] if len(groups) == 1 else dict(zip(names, groups, strict=True))
-        return pa.array(model.transform(scores, sensitive_features=features, ids=ids, key=key, on_unknown_group=other))
+        return pa.array(model.drawn(model.read(scores, features, other), ids, None, key))
 
     fair.__annotations__ = dict.fromkeys(fair.__annotations__, pa.Array)  # tells Spark what to pass
     return df.withColumn(use.column, F.arrow_udf(fair, "double")(*map(_column, (use.score, use.id, *names))))
@@ -175,9 +176,9 @@ def _sent(df: Any, text: str) -> Any:
 
 
 @lru_cache(maxsize=4)
-def _model(text: str) -> FairModel:
+def _model(text: str) -> ModelData:
     """The model, read once in each Python worker."""
-    return FairModel.from_json(text)
+    return loads(text)
 
 
 def _cells(df: Any, names: Names) -> Any:

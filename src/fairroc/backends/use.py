@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from fairroc.core.chain import FloatArray
 from fairroc.errors import DataError
-from fairroc.model.model import FairModel
+from fairroc.model.model import ModelData
 from fairroc.people.rows import require_columns
 
 if TYPE_CHECKING:  # scikit-learn need not be loaded where a model is only applied
@@ -19,7 +19,7 @@ if TYPE_CHECKING:  # scikit-learn need not be loaded where a model is only appli
 class Use:
     """What to do with every row: a model, the names of the columns it needs and of the one it makes."""
 
-    model: FairModel
+    model: ModelData
     score: str
     group: str | tuple[str, ...]
     id: str
@@ -30,7 +30,7 @@ class Use:
     @classmethod
     def of(
         cls,
-        model: FairModel | FairROC,
+        model: ModelData | FairROC,
         *,
         score: str,
         group: str | Sequence[str],
@@ -40,7 +40,7 @@ class Use:
         on_unknown_group: str | None,
     ) -> Use:
         """From what a user passed; key and unknown group of a fitted estimator are its own unless others are given."""
-        if not isinstance(model, FairModel):
+        if not isinstance(model, ModelData):
             key = model.key if key is None else key
             on_unknown_group = model.on_unknown_group if on_unknown_group is None else on_unknown_group
             model = model.model_
@@ -66,6 +66,4 @@ class Use:
 
     def fair(self, scores: Any, groups: Any, ids: Any) -> FloatArray:
         """Fair scores of rows."""
-        return self.model.transform(
-            scores, sensitive_features=groups, ids=ids, key=self.key, on_unknown_group=self.on_unknown_group
-        )
+        return self.model.drawn(self.model.read(scores, groups, self.on_unknown_group), ids, None, self.key)

@@ -39,6 +39,7 @@ def run_demo(folder: Path, *, epsilon: float = 0.05, say: Callable[[str], None])
     import numpy as np
 
     from fairroc.auditing.audit import audit
+    from fairroc.fairmodel import FairModel
     from fairroc.fitting.certificate import certify
     from fairroc.fitting.fit import Options, fit
     from fairroc.options import check_epsilon
@@ -67,8 +68,9 @@ def run_demo(folder: Path, *, epsilon: float = 0.05, say: Callable[[str], None])
     columns = read_columns(known["score"], known["label"], sensitive_features=known["group"])
     say(f"fitting the fair score on {known.num_rows:,} people ...")
     fitted = fit(columns, Options.checked(epsilon=epsilon), salt=SALT)
-    fitted.model.save(folder / "model.json")
-    fair = fitted.model.transform(new["score"], sensitive_features=new["group"], ids=new["id"])
+    model = FairModel.of(fitted.model)
+    model.save(folder / "model.json")
+    fair = model.transform(new["score"], sensitive_features=new["group"], ids=new["id"])
     write_table(known, folder / "scores.csv")
     write_table(new.append_column("score_fair", [fair]), folder / "fair_scores.csv")
     before_after(fitted).savefig(folder / "roc.png", dpi=150, bbox_inches="tight")

@@ -28,8 +28,8 @@ def add_parser(commands: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run it."""
+    from fairroc.fairmodel import FairModel
     from fairroc.model.draw import read_key_file
-    from fairroc.model.model import FairModel
 
     if arguments.key_file is not None and arguments.id is None:
         raise DataError("--key-file goes with --id; without an id nothing is drawn.")

@@ -52,6 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
     from fairroc.fitting.fit import Options, fit
     from fairroc.fitting.outlook import LEVEL, check_folds, outlook
     from fairroc.model.draw import read_key_file
+    from fairroc.model.file import save
     from fairroc.tables.files import check_writable
     from fairroc.text.certificate import certificate_text, outlook_text
 
@@ -70,7 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
     key = None if arguments.key_file is None else read_key_file(arguments.key_file)
     check_writable(arguments.output, (".json",))
     fitted = fit(read_data(arguments), options, key=key)
-    fitted.model.save(arguments.output)  # what follows only describes it: who stops that keeps the model
+    save(fitted.model, arguments.output)  # what follows only describes it: who stops that keeps the model
     say(f"model written to {arguments.output}")
     certificate = certify(fitted)
     if arguments.format == "text":

@@ -44,7 +44,7 @@ def add_parser(commands: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run it."""
-    from fairroc.model.model import FairModel
+    from fairroc.fairmodel import FairModel
     from fairroc.people.rows import take_columns
     from fairroc.tables.files import read_table
     from fairroc.text.drift import drift_text

@@ -39,8 +39,8 @@ def add_parser(commands: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run it."""
+    from fairroc.fairmodel import FairModel
     from fairroc.model.draw import read_key_file
-    from fairroc.model.model import FairModel
     from fairroc.tables.files import check_writable, write_text_atomic
 
     if arguments.output is not None:

@@ -30,9 +30,9 @@ def add_parser(commands: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run it."""
+    from fairroc.fairmodel import FairModel
     from fairroc.fitting.ladder import Aim
     from fairroc.fitting.thresholds import choose_threshold_of
-    from fairroc.model.model import FairModel
     from fairroc.text.frontier import choice_text
 
     aim = Aim.checked(

@@ -34,8 +34,8 @@ def add_parser(commands: Any) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run it."""
     from fairroc.backends.files import Rewriting, check_output, is_folder, transform_table
+    from fairroc.fairmodel import FairModel
     from fairroc.model.draw import read_key_file
-    from fairroc.model.model import FairModel
     from fairroc.tables.files import ids_from_text, is_csv, numbers_from_text, read_table, write_table
 
     if (arguments.id is None) == (arguments.seed is None):

@@ -26,9 +26,9 @@ from fairroc.estimators.crossfit import (
 )
 from fairroc.estimators.fair_roc import FairROC
 from fairroc.estimators.training import TrainingRows, positives, read_training_rows
+from fairroc.fairmodel import FairModel
 from fairroc.fitting.certificate import Certificate
 from fairroc.fitting.fit import DEFAULT_TIES
-from fairroc.model.model import FairModel
 from fairroc.model.secret import SecretParameter
 from fairroc.options import Missing
 from fairroc.people.sensitive import sensitive_rows

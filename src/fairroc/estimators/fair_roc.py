@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
@@ -13,11 +14,11 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, v
 
 from fairroc.core.chain import FloatArray
 from fairroc.errors import DataError
+from fairroc.fairmodel import FairModel
 from fairroc.fitting.certificate import Certificate, certify
 from fairroc.fitting.fit import DEFAULT_TIES, Fitted, Options, fit
 from fairroc.fitting.outlook import LEVEL, Outlook, outlook
 from fairroc.model.draw import effective_salt
-from fairroc.model.model import FairModel
 from fairroc.model.secret import SecretParameter
 from fairroc.options import Missing
 from fairroc.people.counts import ScoreCounts
@@ -190,8 +191,9 @@ class FairROC(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self._note_features(scores, reset=True)
         for of_last_fit in ("certificate_", "outlook_"):
             self.__dict__.pop(of_last_fit, None)
-        self.fitted_: Fitted = fit(columns, options, key=self.key, salt=self.salt)
-        self.model_: FairModel = self.fitted_.model
+        fitted = fit(columns, options, key=self.key, salt=self.salt)
+        self.model_ = FairModel.of(fitted.model)
+        self.fitted_: Fitted = replace(fitted, model=self.model_)
         return self
 
     def checked_options(self) -> Options:

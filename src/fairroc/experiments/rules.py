@@ -22,10 +22,10 @@ from fairroc.core.roc import RocCurve, rates_at
 from fairroc.errors import DataError, FairrocWarning
 from fairroc.experiments.curve import Curve, totals_of
 from fairroc.experiments.fairprojection import Divergence, FairProjection, authors_options
+from fairroc.fairmodel import FairModel
 from fairroc.fitting.fit import Options, fit
 from fairroc.froc.run import FrocRun, query_grid, run_froc
 from fairroc.model.expectation import expected_walks
-from fairroc.model.model import FairModel
 from fairroc.people.people import measure
 from fairroc.people.rows import Columns
 
@@ -186,7 +186,9 @@ def fair_score(people: Columns, method: str, epsilon: float) -> FairScore | Scor
     if fitted.model.unchanged:
         return as_it_is(people)
     places = all_places(fitted.walks)
-    return FairScore(fitted.model, np.unique(np.concatenate(([-1.0], np.nextafter(places[1:], 0.0), places))))
+    return FairScore(
+        FairModel.of(fitted.model), np.unique(np.concatenate(([-1.0], np.nextafter(places[1:], 0.0), places)))
+    )
 
 
 def chance_at(kernel: Kernel, scores: FloatArray, place: float) -> FloatArray:

@@ -23,7 +23,7 @@ from fairroc.errors import DataError, warn_user
 from fairroc.fitting.promise import reach
 from fairroc.fitting.solving import Goal, Solution, judged_exactly, solve
 from fairroc.model import draw
-from fairroc.model.model import FairModel, FitRecord, GroupRecord
+from fairroc.model.model import FitRecord, GroupRecord, ModelData
 from fairroc.model.reference import Reference, reference_of
 from fairroc.options import Missing, check_confidence, check_epsilon, check_missing, check_norm
 from fairroc.people.counts import ScoreCounts
@@ -154,7 +154,7 @@ class Fitted:
     was to hold in the population.
     """
 
-    model: FairModel
+    model: ModelData
     options: Options
     people: People
     population: Population
@@ -212,7 +212,7 @@ def fit(
         goal = replace(goal, ties=settled_ties(columns, people, options))
         solution = solve(population, people, goal, estimates_of(columns, people, options))
     salt = draw.new_salt() if salt is None else draw.effective_salt(salt)
-    model = FairModel(
+    model = ModelData(
         epsilon=options.epsilon,
         norm=options.norm,
         method=options.method,

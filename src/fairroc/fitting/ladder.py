@@ -15,7 +15,7 @@ from fairroc.core.realised import all_places, all_points
 from fairroc.core.roc import all_thresholds, rates_at
 from fairroc.errors import DataError
 from fairroc.model.expectation import expected_walks
-from fairroc.model.model import FairModel
+from fairroc.model.model import ModelData
 from fairroc.people.people import Population, measure
 from fairroc.people.rows import Columns
 
@@ -100,7 +100,7 @@ class Ladder:
     threshold: Callable[[int, float], float]
 
 
-def ladder(model: FairModel, columns: Columns, on_unknown_group: str | None) -> Ladder:
+def ladder(model: ModelData, columns: Columns, on_unknown_group: str | None) -> Ladder:
     """The ladder of a model on these people. O(k log k) for k distinct scores."""
     if model.unchanged:
         people = measure(columns).exact
@@ -122,7 +122,7 @@ def _pooled(people: Population, fpr: FloatArray, tpr: FloatArray) -> tuple[Float
     return (1 - positives) * (fpr @ people.weights0), positives * (tpr @ people.weights1)
 
 
-def _places(model: FairModel, y: FloatArray, gains: BoolArray) -> Callable[[int, float], float]:
+def _places(model: ModelData, y: FloatArray, gains: BoolArray) -> Callable[[int, float], float]:
     """Thresholds of the rungs before (even) and after (odd) the step at each place; ``gains`` tells from which of them
     people are won on the way to the next."""
     assert model.scale is not None  # the score is changed

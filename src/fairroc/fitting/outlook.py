@@ -19,7 +19,7 @@ from fairroc.errors import DataError
 from fairroc.fitting.fit import Fitted, Options, chosen_curve, fit
 from fairroc.fitting.promise import SEED, Limit, reach
 from fairroc.model.expectation import treated
-from fairroc.model.model import FairModel
+from fairroc.model.model import ModelData
 from fairroc.people.counts import ScoreCounts
 from fairroc.people.folds import split
 from fairroc.people.people import measure
@@ -160,7 +160,7 @@ def _grid(curves: tuple[RocCurve, ...]) -> FloatArray:
     return np.unique(np.concatenate((*parts, all_thresholds(curves)[:1])))[::-1]
 
 
-def _rates(model: FairModel, people: Columns | ScoreCounts, thresholds: FloatArray) -> FloatArray:
+def _rates(model: ModelData, people: Columns | ScoreCounts, thresholds: FloatArray) -> FloatArray:
     """(groups, 2, k) fpr and tpr of the fair score at falling thresholds, in expectation over the draw."""
     if model.unchanged or model.scale is None:
         found = np.array([rates_at(curve, thresholds) for curve in measure(people).exact.curves])

@@ -12,7 +12,7 @@ from fairroc.core.chain import FloatArray
 from fairroc.core.tuples import tuple_gap
 from fairroc.errors import DataError
 from fairroc.fitting.ladder import Aim, Ladder, crossing, ladder, room
-from fairroc.model.model import FairModel
+from fairroc.model.model import ModelData
 from fairroc.people.rows import Columns, read_columns
 
 __all__ = ["Choice", "ThresholdRates", "choose_threshold", "choose_threshold_of", "model_of"]
@@ -117,25 +117,23 @@ def choose_threshold(
     return choose_threshold_of(model, columns, aim, on_unknown_group=on_unknown_group)
 
 
-def choose_threshold_of(model: FairModel, columns: Columns, aim: Aim, *, on_unknown_group: str | None = None) -> Choice:
+def choose_threshold_of(model: ModelData, columns: Columns, aim: Aim, *, on_unknown_group: str | None = None) -> Choice:
     """Choose for checked columns."""
     treated = model.read(columns.scores, np.array(columns.names, dtype=object)[columns.groups], on_unknown_group)
-    names = np.array(model.names, dtype=object)[treated.groups]
 
     def rates(threshold: float) -> FloatArray:
-        chance = model.acceptance_rate(columns.scores, sensitive_features=names, threshold=threshold)
-        return _masses(columns, chance)
+        return _masses(columns, model.rates(treated, threshold))
 
     everyone = _masses(columns, np.ones(columns.rows))
     threshold, accepted = _best(ladder(model, columns, on_unknown_group), aim, rates, everyone)
     return _choice(model, columns, aim, threshold, accepted, everyone)
 
 
-def model_of(model_or_estimator: Any) -> FairModel:
+def model_of(model_or_estimator: Any) -> ModelData:
     """The model of a model, or of a fitted estimator."""
     inner = getattr(model_or_estimator, "postprocessor_", model_or_estimator)
     model = getattr(inner, "model_", inner)
-    if not isinstance(model, FairModel):
+    if not isinstance(model, ModelData):
         raise DataError(
             "a FairModel or a fitted FairROC or FairROCClassifier is needed; "
             f"{type(model_or_estimator).__name__} came. Fit it first, or load a model with FairModel.load(path)."
@@ -175,7 +173,7 @@ def _masses(columns: Columns, chance: FloatArray) -> FloatArray:
 
 
 def _choice(
-    model: FairModel, columns: Columns, aim: Aim, threshold: float, accepted: FloatArray, everyone: FloatArray
+    model: ModelData, columns: Columns, aim: Aim, threshold: float, accepted: FloatArray, everyone: FloatArray
 ) -> Choice:
     counts = zip(columns.names, *columns.group_counts(), accepted, everyone, strict=True)
     groups = tuple(_rates(aim, name, int(n), int(p), *masses) for name, n, p, *masses in counts)

@@ -10,7 +10,7 @@ from fairroc.core.chain import FloatArray
 from fairroc.core.kernel import Kernel
 from fairroc.core.realised import Walk, all_points, walk
 from fairroc.errors import UnknownGroupError
-from fairroc.model.model import FairModel
+from fairroc.model.model import ModelData
 from fairroc.people.counts import ScoreCounts
 from fairroc.people.factorise import code_dtype
 from fairroc.people.people import People, Population, measure
@@ -19,7 +19,7 @@ from fairroc.people.rows import Columns
 __all__ = ["expected_columns", "expected_walks", "treated"]
 
 
-def expected_columns(model: FairModel, columns: Columns, *, on_unknown_group: str | None = None) -> Columns:
+def expected_columns(model: ModelData, columns: Columns, *, on_unknown_group: str | None = None) -> Columns:
     """The fair score of these people in expectation over the draw, as rows with weights.
 
     ``columns`` holds the original scores. What comes back has the same groups with the expected (fpr, tpr) of the fair
@@ -37,7 +37,7 @@ def expected_columns(model: FairModel, columns: Columns, *, on_unknown_group: st
 
 
 def expected_walks(
-    model: FairModel, columns: Columns, *, on_unknown_group: str | None = None
+    model: ModelData, columns: Columns, *, on_unknown_group: str | None = None
 ) -> tuple[Population, tuple[Walk, ...]]:
     """These people and their way through a model that changes the score: exact rates at every place of its scale."""
     people, kernels = treated(model, columns, on_unknown_group=on_unknown_group)
@@ -46,14 +46,14 @@ def expected_walks(
 
 
 def treated(
-    model: FairModel, columns: Columns | ScoreCounts, *, on_unknown_group: str | None = None
+    model: ModelData, columns: Columns | ScoreCounts, *, on_unknown_group: str | None = None
 ) -> tuple[People, tuple[Kernel, ...]]:
     """These people as a model that changes the score sees them, and every group's kernel."""
     kernels = tuple(model.kernels[_treated_as(model, name, on_unknown_group)] for name in columns.names)
     return measure(_not_below(columns, kernels)), kernels
 
 
-def _treated_as(model: FairModel, name: str, on_unknown_group: str | None) -> int:
+def _treated_as(model: ModelData, name: str, on_unknown_group: str | None) -> int:
     """Number of the fitted group whose kernel a group gets."""
     for known in (name, on_unknown_group):
         if known in model.names:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
 
 from fairroc.core.kernel import Kernel
-from fairroc.model.model import FairModel
+from fairroc.model.model import ModelData, check_threshold
 from fairroc.model.segments import ordered_blocks
 from fairroc.people.rows import ScoreColumns
-from fairroc.text.explanation import explanation_text
 
 __all__ = ["Block", "Draw", "Explanation", "Outcome", "explain", "readable"]
 
@@ -89,19 +88,15 @@ class Explanation:
     accepted_before: bool | None
     acceptance: float | None
     draw: Draw | None
+    text: str = field(default="", repr=False)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data, ready for JSON."""
-        return asdict(self)
-
-    @property
-    def text(self) -> str:
-        """The explanation in words."""
-        return explanation_text(self)
+        """Plain data, ready for JSON; without the words."""
+        return {name: value for name, value in asdict(self).items() if name != "text"}
 
 
 def explain(
-    model: FairModel,
+    model: ModelData,
     score: Any,
     group: Any,
     *,
@@ -110,12 +105,11 @@ def explain(
     key: bytes | str | None = None,
     on_unknown_group: str | None = None,
 ) -> Explanation:
-    """Explain what a model does to one person; `FairModel.explain` documents it."""
+    """Explain what a model does to one person, as data; `FairModel.explain` documents it and adds the words."""
     features = {str(i): [part] for i, part in enumerate(group)} if isinstance(group, tuple | list) else [group]
-    how: dict[str, Any] = {"sensitive_features": features, "on_unknown_group": on_unknown_group}
     row = model.read([score], features, on_unknown_group)
     value, g = float(row.scores[0]), int(row.groups[0])
-    chance = None if threshold is None else float(model.acceptance_rate([score], threshold=threshold, **how)[0])
+    limit = None if threshold is None else check_threshold(threshold)
     block, reason, outcomes = _outcomes(model, row)
     record = model.groups[g]
     return Explanation(
@@ -131,10 +125,10 @@ def explain(
         block=block,
         outcomes=outcomes,
         lines=readable(outcomes),
-        threshold=None if threshold is None else float(threshold),
-        accepted_before=None if threshold is None else value >= float(threshold),
-        acceptance=chance,
-        draw=None if id is None else _draw(model, score, how, threshold, id, key),
+        threshold=limit,
+        accepted_before=None if limit is None else value >= limit,
+        acceptance=None if limit is None else float(model.rates(row, limit)[0]),
+        draw=None if id is None else _draw(model, row, limit, id, key),
     )
 
 
@@ -142,9 +136,9 @@ def _asked_for(group: Any) -> str:
     return " & ".join(map(str, group)) if isinstance(group, tuple | list) else str(group)
 
 
-def _draw(model: FairModel, score: Any, how: dict[str, Any], threshold: Any, id: int | str, key: Any) -> Draw:
-    fair = float(model.transform([score], ids=[id], key=key, **how)[0])
-    return Draw(id, fair, None if threshold is None else fair >= float(threshold))
+def _draw(model: ModelData, row: ScoreColumns, limit: float | None, id: int | str, key: bytes | str | None) -> Draw:
+    fair = float(model.drawn(row, [id], None, key)[0])
+    return Draw(id, fair, None if limit is None else fair >= limit)
 
 
 def _outside(kernel: Kernel, score: float) -> str | None:
@@ -153,7 +147,7 @@ def _outside(kernel: Kernel, score: float) -> str | None:
     return "below" if score < kernel.thresholds[-1] else None
 
 
-def _outcomes(model: FairModel, row: ScoreColumns) -> tuple[Block | None, str, tuple[Outcome, ...]]:
+def _outcomes(model: ModelData, row: ScoreColumns) -> tuple[Block | None, str, tuple[Outcome, ...]]:
     """The block a person is in, why its people are drawn or not, and the possible fair scores."""
     score = float(row.scores[0])
     if model.scale is None:

@@ -13,8 +13,9 @@ import numpy as np
 from fairroc.core.kernel import Kernel
 from fairroc.core.scale import Scale
 from fairroc.errors import ModelFileError
-from fairroc.model.model import FairModel, FitRecord, GroupRecord
+from fairroc.model.model import FitRecord, GroupRecord, ModelData
 from fairroc.model.reference import Reference
+from fairroc.tables.files import write_text_atomic
 
 FORMAT = "fairroc-model"
 VERSION = 1
@@ -23,7 +24,7 @@ SUM_TOLERANCE = 1e-9
 """How far a row of probabilities read from a file may be from one."""
 
 
-def dumps(model: FairModel) -> str:
+def dumps(model: ModelData) -> str:
     """JSON text of a model. Floats are written so that they come back bit for bit."""
     body: dict[str, Any] = {
         "format": FORMAT,
@@ -56,7 +57,7 @@ def dumps(model: FairModel) -> str:
     return pretty(body) + "\n"
 
 
-def loads(text: str) -> FairModel:
+def loads(text: str) -> ModelData:
     """A model from JSON text, or a `ModelFileError` that says what is wrong with it."""
     body = _parsed(text)
     if not isinstance(body, dict) or body.get("format") != FORMAT:
@@ -108,7 +109,12 @@ def _parsed(text: str) -> Any:
     )
 
 
-def load(path: str | Path) -> FairModel:
+def save(model: ModelData, path: str | Path) -> None:
+    """Write a model to a file, whole or not at all."""
+    write_text_atomic(path, dumps(model))
+
+
+def load(path: str | Path) -> ModelData:
     """Read a model file."""
     try:
         text = Path(path).read_text(encoding="utf-8")
@@ -181,7 +187,7 @@ def _short(number: float) -> int | float:
     return int(number) if number.is_integer() and abs(number) < 2**53 else number
 
 
-def _model_from_data(body: dict[str, Any]) -> FairModel:
+def _model_from_data(body: dict[str, Any]) -> ModelData:
     _check_types(body)
     groups = tuple(GroupRecord(g["name"], g["rows"], g["positives"]) for g in body["groups"])
     names = [group.name for group in groups]
@@ -199,7 +205,7 @@ def _model_from_data(body: dict[str, Any]) -> FairModel:
         levels = body["levels"]
         kernels = tuple(_kernel_from_data(g["kernel"], levels, g["name"]) for g in body["groups"])
         scale = _scale_from_data(body["scale"], levels)
-    return FairModel(
+    return ModelData(
         epsilon=float(body["epsilon"]),
         norm=body["norm"],
         method=str(body["method"]),

@@ -10,7 +10,7 @@ import numpy as np
 
 from fairroc.core.chain import FloatArray
 from fairroc.model.draw import generator_from_state
-from fairroc.model.model import FairModel
+from fairroc.model.model import ModelData
 from fairroc.model.reference import Reference
 from fairroc.monitoring.drift import Drift, DriftTest, GroupDrift, Shift, Status, UnknownGroup, psi_level
 from fairroc.monitoring.gap import GapNow, GroupAucs, gap_now
@@ -31,7 +31,6 @@ from fairroc.stats.two_sample import (
     shift_p_value,
     visible_shift,
 )
-from fairroc.text.findings import doubts, reasons
 
 __all__ = ["TELLING", "Watch", "check"]
 
@@ -110,9 +109,10 @@ def joined_size(mass: FloatArray, sizes: FloatArray) -> float:
 
 
 def check(
-    model: FairModel, scores: Any, sensitive_features: Any, y: Any, sample_weight: Any, pos_label: Any, watch: Watch
+    model: ModelData, scores: Any, sensitive_features: Any, y: Any, sample_weight: Any, pos_label: Any, watch: Watch
 ) -> Drift:
-    """Compare new people with the fitted ones. O(n log B) for B bins, and with labels what an audit takes."""
+    """Compare new people with the fitted ones, without words. O(n log B) for B bins, and with labels what an audit
+    takes."""
     other = watch.on_unknown_group
     known_groups(model.names, other)
     people, labelled = _read(scores, sensitive_features, y, sample_weight, pos_label), y is not None
@@ -132,18 +132,15 @@ def check(
     )
     groups = _with_shares(groups, *whole)
     unknown = tuple(UnknownGroup(name, count) for name, count in rows.items() if count and name not in model.names)
-    found = Drift(
+    return Drift(
         rows=people.rows,
         confidence=watch.confidence,
-        reasons=(),
-        doubts=(),
         groups=groups,
         unknown=unknown,
         tests=done,
         gap=now.check,
         gap_reason=now.reason,
     )
-    return replace(found, reasons=reasons(found, other), doubts=doubts(found, other, TELLING, labelled))
 
 
 def _read(scores: Any, sensitive_features: Any, y: Any, sample_weight: Any, pos_label: Any) -> Columns:
@@ -169,7 +166,7 @@ def _read(scores: Any, sensitive_features: Any, y: Any, sample_weight: Any, pos_
     )
 
 
-def _seen(model: FairModel, people: Columns) -> dict[str, Seen]:
+def _seen(model: ModelData, people: Columns) -> dict[str, Seen]:
     """Fitted groups that have a reference and new people."""
     found, sizes = {}, people.class_sizes()
     for name, reference in zip(model.names, model.references, strict=False):
@@ -212,7 +209,7 @@ def _comparable(group: Seen, label: int | None, labelled: bool) -> bool:
     return label is None or (labelled and group.new.sizes[label] > 0)
 
 
-def _share_tests(model: FairModel, fitted: FloatArray | None, new: FloatArray) -> list[Tested]:
+def _share_tests(model: ModelData, fitted: FloatArray | None, new: FloatArray) -> list[Tested]:
     """Whether fitted groups have the same shares of all people as at the fit, and whether one is missing."""
     if fitted is None or not new.sum():
         return []
@@ -224,7 +221,7 @@ def _share_tests(model: FairModel, fitted: FloatArray | None, new: FloatArray) -
     return [*absent, ("shares", None, parts_p_value(fitted, new))]
 
 
-def _fitted_groups(model: FairModel) -> FloatArray | None:
+def _fitted_groups(model: ModelData) -> FloatArray | None:
     """(groups,) fitted people, as many as rows of equal weight that tell as much; None where that is not known."""
     if not model.references:
         rows = np.array([group.rows for group in model.groups], dtype=np.float64)
@@ -234,7 +231,7 @@ def _fitted_groups(model: FairModel) -> FloatArray | None:
     return np.asarray(shares(mass.sum(axis=1)) * joined_size(mass.ravel(), sizes.ravel()))
 
 
-def _new_groups(model: FairModel, people: Columns) -> FloatArray:
+def _new_groups(model: ModelData, people: Columns) -> FloatArray:
     """(groups,) new people of the fitted groups, on the same scale."""
     weights = np.ones(people.rows) if people.weights is None else people.weights / people.weights.max()
     mass = np.bincount(people.groups.astype(np.intp), weights, len(people.names))
@@ -251,7 +248,7 @@ def _judged(tests: Sequence[Tested], level: float) -> tuple[DriftTest, ...]:
 
 
 def _group(
-    model: FairModel,
+    model: ModelData,
     g: int,
     seen: Seen | None,
     rows: int,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, TypeAlias
 
 from fairroc.auditing.findings import GapInterval, Interval
@@ -151,8 +151,8 @@ class Drift:
 
     rows: int
     confidence: float
-    reasons: tuple[str, ...]
-    doubts: tuple[str, ...]
+    reasons: tuple[str, ...] = field(default=(), kw_only=True)
+    doubts: tuple[str, ...] = field(default=(), kw_only=True)
     groups: tuple[GroupDrift, ...]
     unknown: tuple[UnknownGroup, ...]
     tests: tuple[DriftTest, ...]

@@ -25,7 +25,7 @@ from fairroc.core.kernel import Kernel
 from fairroc.core.realised import Walk, all_places, two_sided, walk
 from fairroc.core.roc import RocCurve
 from fairroc.model.expectation import treated
-from fairroc.model.model import FairModel
+from fairroc.model.model import ModelData
 from fairroc.monitoring.drift import Answer, GapCheck
 from fairroc.people.factorise import code_dtype, recode
 from fairroc.people.people import People, measure
@@ -59,7 +59,7 @@ class GapNow:
 
 
 def gap_now(
-    model: FairModel,
+    model: ModelData,
     people: Columns,
     *,
     confidence: float,
@@ -107,7 +107,7 @@ def gap_now(
     return GapNow(check, None, aucs)
 
 
-def _measurable(model: FairModel, people: Columns, treated_as: str | None) -> Columns | None:
+def _measurable(model: ModelData, people: Columns, treated_as: str | None) -> Columns | None:
     """The people of groups that the model treats and that have both labels; None if that leaves fewer than two."""
     both = people.class_rows().min(axis=1) > 0
     kept = [g for g, name in enumerate(people.names) if both[g] and (name in model.names or treated_as is not None)]
@@ -128,7 +128,7 @@ def _measurable(model: FairModel, people: Columns, treated_as: str | None) -> Co
     )
 
 
-def _measured(model: FairModel, columns: Columns, treated_as: str | None) -> tuple[People, list[Noise], float]:
+def _measured(model: ModelData, columns: Columns, treated_as: str | None) -> tuple[People, list[Noise], float]:
     """These people, curves of their fair score with noise, and how far merged scores may put the gap off.
 
     Places rise with the score within a group, so what merging moves sums to one step of a curve at most.
@@ -143,7 +143,7 @@ def _measured(model: FairModel, columns: Columns, treated_as: str | None) -> tup
 
 
 def _fair_noises(
-    model: FairModel, columns: Columns, people: People, kernels: tuple[Kernel, ...], treated_as: str | None
+    model: ModelData, columns: Columns, people: People, kernels: tuple[Kernel, ...], treated_as: str | None
 ) -> list[Noise]:
     """Curves of a changed score in expectation over the draw, all at the same places, with their noise."""
     walks = [walk(curve, kernel) for curve, kernel in zip(people.thin.curves, kernels, strict=True)]

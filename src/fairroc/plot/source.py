@@ -17,7 +17,7 @@ from fairroc.core.scale import Scale
 from fairroc.errors import DataError
 from fairroc.fitting.fit import Fitted
 from fairroc.model.expectation import expected_walks
-from fairroc.model.model import FairModel
+from fairroc.model.model import ModelData
 from fairroc.people.people import measure
 from fairroc.people.rows import Columns, read_columns
 from fairroc.people.sensitive import sensitive_rows
@@ -184,7 +184,7 @@ def _audited(columns: Columns, settings: Settings) -> Shown:
 class Opened:
     """What an estimator says of its rows."""
 
-    model: FairModel
+    model: ModelData
     scores: Any
     groups: Any
     pos_label: Any = None
@@ -207,8 +207,8 @@ def opened(estimator: Any, X: Any, sensitive_features: Any) -> Opened:
     if isinstance(estimator, FairROC):
         check_is_fitted(estimator, "model_")
         return Opened(estimator.model_, X, sensitive_features, estimator.pos_label, estimator.on_unknown_group)
-    if isinstance(estimator, FairModel | Fitted):
-        model = estimator if isinstance(estimator, FairModel) else estimator.model
+    if isinstance(estimator, ModelData | Fitted):
+        model = estimator if isinstance(estimator, ModelData) else estimator.model
         return Opened(model, X, sensitive_features)
     raise DataError(
         f"estimator must be a fitted FairROC, FairROCClassifier or FairModel; {type(estimator).__name__} came. For "

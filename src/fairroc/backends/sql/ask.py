@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fairroc.errors import DataError
 from fairroc.model.draw import derive_seed, effective_salt
+from fairroc.model.model import ModelData
 from fairroc.people.factorise import MISSING_GROUP
 from fairroc.people.rows import known_groups, require_distinct
-
-if TYPE_CHECKING:
-    from fairroc.model.model import FairModel
 
 FORMS = {"duckdb": ("query", "function"), "spark": ("query",), "postgres": ("function",)}
 """The forms of each dialect; the first is the one it gets unless another is asked for."""
@@ -24,7 +22,7 @@ ID_TYPES = ("integer", "text")
 class Ask:
     """A request to write a model as SQL; everything in it holds together."""
 
-    model: FairModel
+    model: ModelData
     form: str
     table: str
     score: str
@@ -41,7 +39,7 @@ class Ask:
     @classmethod
     def checked(
         cls,
-        model: FairModel,
+        model: ModelData,
         dialect: Any,
         *,
         form: Any,

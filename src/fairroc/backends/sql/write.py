@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from fairroc.backends.sql import duckdb, postgres, spark
 from fairroc.backends.sql.ask import Ask
-
-if TYPE_CHECKING:
-    from fairroc.model.model import FairModel
+from fairroc.model.model import ModelData
 
 WRITERS = {"duckdb": duckdb.write, "spark": spark.write, "postgres": postgres.write}
 
 
 def to_sql(
-    model: FairModel,
+    model: ModelData,
     dialect: str,
     *,
     form: str | None = None,

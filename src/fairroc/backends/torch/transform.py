@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fairroc.backends.torch.hashing import TensorDraws
 from fairroc.backends.torch.lookup import device_map
 from fairroc.errors import DataError
+from fairroc.model.model import ModelData, warn_unknown
 from fairroc.people.rows import ScoreColumns
 from fairroc.people.tensor_door import TensorColumns, host_array, host_features, on_device, read_scores
 from fairroc.people.tensors import GroupCodes, Tensor, is_tensor, load_torch
-
-if TYPE_CHECKING:
-    from fairroc.model.model import FairModel
 
 __all__ = ["acceptance_rate", "read", "transform"]
 
 
 def transform(
-    model: FairModel,
+    model: ModelData,
     scores: Tensor,
     features: Any,
     ids: Any,
@@ -36,7 +34,7 @@ def transform(
 
 
 def acceptance_rate(
-    model: FairModel, scores: Tensor, features: Any, threshold: float, on_unknown_group: str | None
+    model: ModelData, scores: Tensor, features: Any, threshold: float, on_unknown_group: str | None
 ) -> Tensor:
     """Probability, over the draw, that the fair score reaches the threshold."""
     if scores.device.type != "cpu":
@@ -44,16 +42,14 @@ def acceptance_rate(
     return load_torch().from_numpy(model.rates(_read_host(model, scores, features, on_unknown_group), threshold))
 
 
-def read(model: FairModel, scores: Tensor, features: Any, on_unknown_group: str | None) -> TensorColumns:
+def read(model: ModelData, scores: Tensor, features: Any, on_unknown_group: str | None) -> TensorColumns:
     """Check scores and groups of new rows against the fitted groups."""
-    from fairroc.model.model import warn_unknown
-
     columns = read_scores(scores, features, model.names, on_unknown_group, model.missing)
     warn_unknown(columns.unknown, len(columns.scores), on_unknown_group)
     return columns
 
 
-def _read_host(model: FairModel, scores: Tensor, features: Any, on_unknown_group: str | None) -> ScoreColumns:
+def _read_host(model: ModelData, scores: Tensor, features: Any, on_unknown_group: str | None) -> ScoreColumns:
     """The same of tensors on the host, as arrays."""
     if isinstance(features, GroupCodes):
         columns = read(model, scores, features, on_unknown_group)
@@ -62,7 +58,7 @@ def _read_host(model: FairModel, scores: Tensor, features: Any, on_unknown_group
 
 
 def fair_on_device(
-    model: FairModel, columns: TensorColumns, ids: Any, random_state: Any, key: bytes | str | None
+    model: ModelData, columns: TensorColumns, ids: Any, random_state: Any, key: bytes | str | None
 ) -> Tensor:
     """Fair scores, looked up on the device."""
     draws = _draws(model, columns, ids, random_state, key)
@@ -82,7 +78,7 @@ def fuses(device: Any) -> bool:
     return device.type == "cuda" and load_torch().version.cuda is not None and find_spec("triton") is not None
 
 
-def rate_on_device(model: FairModel, columns: TensorColumns, threshold: float) -> Tensor:
+def rate_on_device(model: ModelData, columns: TensorColumns, threshold: float) -> Tensor:
     """Acceptance rates, looked up on the device."""
     if model.scale is None:
         return (columns.scores >= threshold).double()
@@ -90,7 +86,7 @@ def rate_on_device(model: FairModel, columns: TensorColumns, threshold: float) -
 
 
 def _draws(
-    model: FairModel, columns: TensorColumns, ids: Any, random_state: Any, key: bytes | str | None
+    model: ModelData, columns: TensorColumns, ids: Any, random_state: Any, key: bytes | str | None
 ) -> TensorDraws | Tensor:
     """Ids on the device, to be hashed there, or uniform numbers drawn on the host."""
     device, rows = columns.scores.device, len(columns.scores)

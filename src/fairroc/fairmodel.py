@@ -1,0 +1,252 @@
+"""The public model: what a fit gives and a file holds, with everything that can be done with it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairroc.core.chain import FloatArray
+from fairroc.model import file
+from fairroc.model.explanation import Explanation, explain
+from fairroc.model.model import ModelData, check_threshold
+from fairroc.people.tensors import is_tensor
+from fairroc.text.explanation import explanation_text
+
+if TYPE_CHECKING:
+    from fairroc.monitoring.drift import Drift
+
+__all__ = ["FairModel"]
+
+
+class FairModel(ModelData):
+    """A fair score, ready to be applied, saved and loaded.
+
+    Its attributes are those of its file; `docs/model-file.md` lists them.
+    """
+
+    @classmethod
+    def of(cls, data: ModelData) -> Self:
+        """The model with this data."""
+        return cls(**{field.name: getattr(data, field.name) for field in fields(data)})
+
+    def transform(
+        self,
+        scores: Any,
+        *,
+        sensitive_features: Any,
+        ids: Any = None,
+        random_state: Any = None,
+        key: bytes | str | None = None,
+        on_unknown_group: str | None = None,
+    ) -> FloatArray:
+        """Fair scores on the original scale, one draw for each row. O(n).
+
+        Give ``ids`` (the same id, model and key always give the same fair score) or ``random_state`` (simulation).
+        A torch tensor of scores gives a tensor on its device, see ``docs/tensors.md``.
+        """
+        if is_tensor(scores):
+            from fairroc.backends.torch.transform import transform
+
+            fair: FloatArray = transform(self, scores, sensitive_features, ids, random_state, key, on_unknown_group)
+            return fair
+        return self.drawn(self.read(scores, sensitive_features, on_unknown_group), ids, random_state, key)
+
+    def predict(
+        self,
+        scores: Any,
+        *,
+        sensitive_features: Any,
+        threshold: float,
+        ids: Any = None,
+        random_state: Any = None,
+        key: bytes | str | None = None,
+        on_unknown_group: str | None = None,
+    ) -> NDArray[np.int64]:
+        """1 where the fair score reaches the threshold, else 0."""
+        limit = check_threshold(threshold)
+        fair: Any = self.transform(
+            scores,
+            sensitive_features=sensitive_features,
+            ids=ids,
+            random_state=random_state,
+            key=key,
+            on_unknown_group=on_unknown_group,
+        )
+        chosen: NDArray[np.int64] = (fair >= limit).long() if is_tensor(fair) else (fair >= limit).astype(np.int64)
+        return chosen
+
+    def acceptance_rate(
+        self, scores: Any, *, sensitive_features: Any, threshold: float, on_unknown_group: str | None = None
+    ) -> FloatArray:
+        """Probability, over the draw, that the fair score reaches the threshold; nothing is drawn."""
+        limit = check_threshold(threshold)
+        if is_tensor(scores):
+            from fairroc.backends.torch.transform import acceptance_rate
+
+            rate: FloatArray = acceptance_rate(self, scores, sensitive_features, limit, on_unknown_group)
+            return rate
+        return self.rates(self.read(scores, sensitive_features, on_unknown_group), limit)
+
+    def explain(
+        self,
+        score: Any,
+        group: Any,
+        *,
+        threshold: float | None = None,
+        id: int | str | None = None,
+        key: bytes | str | None = None,
+        on_unknown_group: str | None = None,
+    ) -> Explanation:
+        """What can happen to one person, and why: possible fair scores with their probabilities, in words and as data.
+
+        Parameters
+        ----------
+        score : number
+            The person's original score.
+        group : value of the group column, or a tuple of the values of several columns in the order of the fit
+        threshold : number, optional
+            Adds whether the score reached it before, and with what probability the fair score does.
+        id, key : optional
+            Add the draw itself: the fair score that `transform` gives this id (with the model's key, if it has one).
+        on_unknown_group : str, optional
+            Fitted group whose treatment an unknown group shall get; else that is an error.
+
+        Examples
+        --------
+        >>> from fairroc import FairROC
+        >>> rng = np.random.default_rng(0)
+        >>> sex, y = np.repeat(["f", "m"], 2000), rng.integers(0, 2, 4000)
+        >>> score = y + np.where(sex == "f", 1.0, 2.0) * rng.normal(size=4000)
+        >>> model = FairROC(epsilon=0.1, salt=1).fit(score, y, sensitive_features=sex).model_
+        >>> model.explain(-1.5, "m", threshold=1).reason
+        'order'
+        """
+        found = explain(self, score, group, threshold=threshold, id=id, key=key, on_unknown_group=on_unknown_group)
+        return replace(found, text=explanation_text(found))
+
+    def check(
+        self,
+        scores: Any,
+        *,
+        sensitive_features: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        pos_label: Any = None,
+        confidence: float = 0.95,
+        bootstrap: int = 1000,
+        random_state: Any = 0,
+        on_unknown_group: str | None = None,
+    ) -> Drift:
+        """Whether new people are still like those the model was fitted to: scores, groups and, with ``y``, the gap.
+
+        Parameters
+        ----------
+        scores, sensitive_features, sample_weight, pos_label : as in the fit, of new people.
+        y : labels, if known: the gap of the fair score is then measured, in expectation over the draw.
+        confidence : of intervals; if nothing moved, all tests together find something with 1 - confidence at most.
+        bootstrap, random_state : draws of the gap's narrower interval (0: none), and their seed.
+        on_unknown_group : fitted group whose treatment unknown groups get; else unknown groups are a finding.
+
+        Examples
+        --------
+        >>> from fairroc import FairROC
+        >>> rng = np.random.default_rng(0)
+        >>> sex, y = np.repeat(["f", "m"], 2000), rng.integers(0, 2, 4000)
+        >>> score = y + np.where(sex == "f", 1.0, 2.0) * rng.normal(size=4000)
+        >>> model = FairROC(epsilon=0.1, salt=1).fit(score, y, sensitive_features=sex).model_
+        >>> model.check(score[1000:3000], sensitive_features=sex[1000:3000]).drifted
+        False
+        >>> model.check(score + 0.5 * (sex == "f"), sensitive_features=sex).reasons[0][:32]
+        "the scores of group 'f' moved: a"
+        """
+        from fairroc.monitoring.check import TELLING, Watch, check
+        from fairroc.text.findings import doubts, reasons
+
+        watch = Watch.checked(
+            confidence=confidence, bootstrap=bootstrap, random_state=random_state, on_unknown_group=on_unknown_group
+        )
+        found = check(self, scores, sensitive_features, y, sample_weight, pos_label, watch)
+        return replace(
+            found,
+            reasons=reasons(found, on_unknown_group),
+            doubts=doubts(found, on_unknown_group, TELLING, labelled=y is not None),
+        )
+
+    def to_sql(
+        self,
+        dialect: str,
+        *,
+        form: str | None = None,
+        table: str = "people",
+        score: str = "score",
+        group: str | Sequence[str] = "group",
+        id: str = "id",
+        id_type: str = "integer",
+        column: str | None = None,
+        function: str = "fair_score",
+        key: bytes | str | None = None,
+        on_unknown_group: str | None = None,
+    ) -> str:
+        """The transform as SQL, hash of the ids included: the same fair scores, bit for bit, where the scores live.
+
+        Parameters
+        ----------
+        dialect : {"duckdb", "spark", "postgres"}
+        form : {"query", "function"}, optional
+            "query" (DuckDB, Spark): one SELECT of all columns of ``table`` and the fair score. "function": for DuckDB a
+            table macro, for PostgreSQL a function of score, group and id. By default the first that the dialect has.
+        table : str
+            What a query reads, written into it as it is: a table, a qualified name, a subquery in brackets.
+        score, group, id : str
+            Names of columns; several group columns, in the order of the fit, mean their intersection.
+        id_type : {"integer", "text"}
+            How ids are hashed: integers as 64-bit integers, everything else as its UTF-8 text.
+        column : str, optional
+            Name of the new column (by default the score's with ``_fair``).
+        function : str
+            Name of the macro or function.
+        key : bytes or str, optional
+            The model's key, if it has one. The SQL then holds a secret.
+        on_unknown_group : str, optional
+            Fitted group whose treatment unknown groups shall get; else they are an error when the SQL runs.
+        """
+        from fairroc.backends.sql import to_sql
+
+        self.check_key(key)
+        return to_sql(
+            self,
+            dialect,
+            form=form,
+            table=table,
+            score=score,
+            group=group,
+            id=id,
+            id_type=id_type,
+            column=column,
+            function=function,
+            key=key,
+            on_unknown_group=on_unknown_group,
+        )
+
+    def to_json(self) -> str:
+        """The model as versioned JSON text; `from_json` gives back the same model, bit for bit."""
+        return file.dumps(self)
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """Read and check a model from JSON text."""
+        return cls.of(file.loads(text))
+
+    def save(self, path: str | Path) -> None:
+        """Write the model to a file, whole or not at all."""
+        file.save(self, path)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Read and check a model file."""
+        return cls.of(file.load(path))
