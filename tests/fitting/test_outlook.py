@@ -9,7 +9,6 @@ from functools import cache
 
 import numpy as np
 import pytest
-from benchmarks.families import FAMILIES
 from hypothesis import given, settings
 from test_pipeline import normal_rows, worlds
 
@@ -26,6 +25,7 @@ from fairroc.people.people import measure
 from fairroc.people.rows import Columns, read_columns
 from fairroc.stats.bands import dkw_widths
 from fairroc.text.certificate import outlook_text
+from fairroc_studies.problems.families import FAMILIES
 from strategies import NORMS
 
 

@@ -9,7 +9,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from benchmarks.families import FAMILIES
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_pipeline import Rows, acceptance, all_thresholds, largest_gap, normal_rows, same_bits, worlds
@@ -30,6 +29,7 @@ from fairroc.people.people import measure
 from fairroc.people.rows import read_columns
 from fairroc.stats.bands import largest_gap as largest_possible
 from fairroc.text.certificate import certificate_text
+from fairroc_studies.problems.families import FAMILIES
 from strategies import NORMS
 
 ROUNDING = 1e-12

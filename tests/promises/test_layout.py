@@ -35,7 +35,7 @@ ROOMS = (
     ("datasets",),
     ("plot",),
     ("report",),
-    ("cli", "experiments"),
+    ("cli",),
     ("fairroc", "__main__"),
 )
 MOST_MODULES = 10

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import pytest
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-
-from benchmarks.coverage import SCENARIOS, Scenario, coverage
+from fairroc_studies.questions.coverage import SCENARIOS, Scenario, coverage
 
 NAMES = [scenario.name for scenario in SCENARIOS]
 PROMISED = ("gap, dkw", "gap, bootstrap", "bands, dkw", "bands, bootstrap", "auc")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import sys
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -13,12 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-
-from benchmarks import baselines, realdata
-
 from fairroc.core.chain import FloatArray
 from fairroc.estimators.metrics import threshold_gap_score
+from fairroc_studies.peers import baselines
+from fairroc_studies.problems import realdata
 from strategies import SEEDS
 
 Triple = tuple[FloatArray, FloatArray, FloatArray]

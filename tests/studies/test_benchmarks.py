@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -11,17 +10,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-
-from benchmarks.__main__ import main
-from benchmarks.harness import child, data, document, envs, report, speed, store
-from benchmarks.harness.catalogue import DRAW, NAIVE, ORDER, PEERS, ROC_CURVE, SEARCH, THOUSAND, of_quality, of_speed
-from benchmarks.harness.children import Answer, run_tasks
-from benchmarks.harness.goals import goals, start_goals
-from benchmarks.harness.measure import measure
-from benchmarks.harness.quality import auc_of, decision_of, gap_of
-from benchmarks.runners.fairroc import Loaded, Post, thousand_blocks
-from benchmarks.runners.reference import NaiveTransform
+from fairroc_studies.harness import document
+from fairroc_studies.harness.measure import measure
+from fairroc_studies.peers import child, envs
+from fairroc_studies.peers.catalogue import DRAW, NAIVE, ORDER, PEERS, ROC_CURVE, SEARCH, THOUSAND, of_quality, of_speed
+from fairroc_studies.peers.children import Answer, run_tasks
+from fairroc_studies.peers.runners.fairroc import Loaded, Post, thousand_blocks
+from fairroc_studies.peers.runners.reference import NaiveTransform
+from fairroc_studies.problems import cases as data
+from fairroc_studies.speed import report, speed
+from fairroc_studies.speed import results as store
+from fairroc_studies.speed.bench import main
+from fairroc_studies.speed.goals import goals, start_goals
+from fairroc_studies.speed.quality import auc_of, decision_of, gap_of
 
 MB = 10**6
 META = {"command": "python -m benchmarks", "date": "1 May 2030", "machine": "a machine", "versions": {"Python": "3.11"}}
@@ -123,7 +124,7 @@ def test_calls_are_repeated_within_the_budget_alone() -> None:
 
 def test_the_first_call_is_told_apart_from_the_best(monkeypatch: pytest.MonkeyPatch) -> None:
     told = iter([(7.0, "a"), (2.0, "b"), (3.0, "c")])
-    monkeypatch.setattr("benchmarks.harness.measure._timed", lambda call: next(told))
+    monkeypatch.setattr("fairroc_studies.harness.measure._timed", lambda call: next(told))
     _, spent = measure(lambda: None, budget=1.0)
     assert (spent.first, spent.cpu, spent.calls) == (7.0, 2.0, 2)
 
@@ -193,7 +194,7 @@ def test_three_groups_are_compared_in_pairs() -> None:
 
 
 def test_every_entry_has_a_runner_that_can_do_what_it_says() -> None:
-    runners = Path(data.ROOT) / "benchmarks" / "runners"
+    runners = Path(child.__file__).parent / "runners"
     for entry in PEERS:
         assert f"class {entry.method}" in (runners / f"{entry.library.replace('-', '_')}.py").read_text()
     assert {entry.library for entry in PEERS} == set(envs.PINS)

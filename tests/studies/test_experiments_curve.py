@@ -14,8 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairroc.errors import DataError, FairrocWarning
-from fairroc.experiments.curve import Curve, decided
-from fairroc.experiments.rules import (
+from fairroc.people.rows import Columns, ScoreColumns, read_columns
+from fairroc_studies.paper.curve import Curve, decided
+from fairroc_studies.paper.rules import (
     FAIR_SCORES,
     FairScore,
     Rule,
@@ -27,7 +28,6 @@ from fairroc.experiments.rules import (
     fair_score,
     fairprojection,
 )
-from fairroc.people.rows import Columns, ScoreColumns, read_columns
 
 pytestmark = pytest.mark.filterwarnings("ignore::fairroc.errors.FairrocWarning")
 

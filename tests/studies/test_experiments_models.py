@@ -14,10 +14,10 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 from fairroc.errors import DataError, DatasetError, FairrocError
-from fairroc.experiments import problems
-from fairroc.experiments.problems import split
-from fairroc.experiments.recipes import RECIPES
-from fairroc.experiments.study import Problem
+from fairroc_studies.models.recipes import RECIPES
+from fairroc_studies.paper.study import Problem
+from fairroc_studies.problems import registry as problems
+from fairroc_studies.problems.registry import split
 
 SHARED = Path(__file__).parents[3] / "shared" / "data"
 
@@ -59,7 +59,7 @@ def gap_by_hand(accepted: Any, labels: Any, groups: Any) -> float:
 
 def fnnc() -> Any:
     pytest.importorskip("torch", reason="FNNC needs torch")
-    from fairroc.experiments import fnnc
+    from fairroc_studies.models import fnnc
 
     return fnnc
 
@@ -189,7 +189,7 @@ def test_batches_hold_everybody_once_and_each_cell_in_proportion() -> None:
 
 @pytest.mark.parametrize("values", [[-1e-300, 0.0, 1e-300, -800.0, 800.0, -1e-17]])
 def test_probabilities_say_on_which_side_of_a_half(values: list[float]) -> None:
-    from fairroc.experiments.neural import probabilities
+    from fairroc_studies.models.neural import probabilities
 
     scores = probabilities(np.array(values))
     assert np.array_equal(scores >= 0.5, np.array(values) >= 0) and (scores >= 0).all() and (scores <= 1).all()
@@ -257,7 +257,7 @@ def faces(folder: Path, n: int = 60, size: tuple[int, int] = (32, 40)) -> Proble
 def resnet() -> Any:
     pytest.importorskip("torch", reason="ResNet needs torch")
     pytest.importorskip("PIL", reason="ResNet needs pillow")
-    from fairroc.experiments import resnet
+    from fairroc_studies.models import resnet
 
     return resnet
 

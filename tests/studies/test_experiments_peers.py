@@ -6,7 +6,6 @@ import sys
 from collections.abc import Callable, Sequence
 from itertools import combinations
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -14,18 +13,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-
-from benchmarks.harness import data, envs
-from benchmarks.harness.children import Answer, run_tasks
-
 from fairroc.core.chain import FloatArray
 from fairroc.estimators.metrics import threshold_gap_score
-from fairroc.experiments import peers, stored
-from fairroc.experiments.peers import Peer, results_many
-from fairroc.experiments.published import ADULT_GROUPS
-from fairroc.experiments.study import Scored
 from fairroc.people.rows import Columns, read_columns
+from fairroc_studies.harness import store
+from fairroc_studies.paper import peers, stored
+from fairroc_studies.paper.peers import Peer, results_many
+from fairroc_studies.paper.published import ADULT_GROUPS
+from fairroc_studies.paper.study import Scored
+from fairroc_studies.peers import children, envs
+from fairroc_studies.peers.children import Answer, run_tasks
+from fairroc_studies.problems import cases as data
 from strategies import SEEDS
 
 POINTS = 5
@@ -52,13 +50,10 @@ def chances(part: data.Part, method: str, epsilon: float) -> FloatArray:
 
 
 class Fake:
-    """A harness whose children answer without starting a process."""
-
-    data, envs = data, SimpleNamespace(NotAvailable=envs.NotAvailable, python_of=lambda library: Path(sys.executable))
+    """Takes the place of child processes: answers without starting one."""
 
     def __init__(self, errors: dict[str, str] | None = None) -> None:
         self.errors = errors or {}
-        self.children = SimpleNamespace(run_tasks=self.run_tasks)
         self.calls: list[tuple[str, int]] = []
 
     def run_tasks(self, library: str, tasks: list[dict[str, Any]], *, timeout: float) -> list[Answer]:
@@ -77,13 +72,15 @@ class Fake:
         return Answer({}, arrays)
 
 
-@pytest.fixture
-def use(monkeypatch: pytest.MonkeyPatch) -> Callable[[Any], Any]:
-    def put(harness: Any) -> Any:
-        monkeypatch.setattr(peers, "_harness", lambda: harness)
-        return harness
+def put(patch: pytest.MonkeyPatch, fake: Fake) -> Fake:
+    patch.setattr(children, "run_tasks", fake.run_tasks)
+    patch.setattr(envs, "python_of", lambda library: Path(sys.executable))
+    return fake
 
-    return put
+
+@pytest.fixture
+def use(monkeypatch: pytest.MonkeyPatch) -> Callable[[Fake], Fake]:
+    return lambda fake: put(monkeypatch, fake)
 
 
 # -- figures -----------------------------------------------------------------------------------------------------------
@@ -110,7 +107,7 @@ def test_figures_are_those_of_the_people(seed: int, groups: int, last: bool) -> 
     privileged = groups - 1 if last else 0
     one = scored(seed % 1000, groups, f"g{privileged}")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(peers, "_harness", Fake)
+        put(patch, Fake())
         (rows,), _ = results_many([one], (0.0, 0.05), workers=1)
     methods = {peer.method: peer for peer in peers.PEERS}
     for row in rows:
@@ -201,25 +198,9 @@ def test_what_fails_is_a_line(use: Any) -> None:
     found, lines = results_many([scored(0), scored(1)])
     assert [{row.method for row in rows} for rows in found] == [{"fairlearn"}, {"fairlearn"}]
     assert lines == (
-        "aif360: not available: no network; its environment needs pip and a network, see benchmarks/README.md",
+        "aif360: not available: no network; its environment needs pip and a network, see studies/README.md",
         "error-parity on toy, lr: SolverError: infeasible",
     )
-
-
-def test_without_the_source_tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(peers.fairroc, "__file__", str(tmp_path / "a" / "b" / "fairroc" / "__init__.py"))
-    line = peers.missing()
-    assert line == (
-        "aif360, error-parity, fairlearn: need the source tree's benchmark harness; run fairroc reproduce from a clone"
-    )
-    assert results_many([scored()]) == ([[]], (line,))
-    assert peers.task_count([scored()]) == 0
-
-
-def test_the_harness_leaves_the_path_as_it_was() -> None:
-    before = list(sys.path)
-    assert peers.missing() is None
-    assert sys.path == before
 
 
 def test_the_fingerprint_follows_versions_and_code(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -227,7 +208,8 @@ def test_the_fingerprint_follows_versions_and_code(monkeypatch: pytest.MonkeyPat
     assert before == peers.fingerprint()
     monkeypatch.setitem(envs.PINS, "fairlearn", ("fairlearn==0.0.1",))
     other = peers.fingerprint()
-    monkeypatch.setattr(peers, "SOURCES", peers.SOURCES[1:])
+    texts = store._text
+    monkeypatch.setattr(store, "_text", lambda name: texts(name) + "#" * name.endswith("runners.aif360"))
     assert len({before, other, peers.fingerprint()}) == 3
 
 
@@ -251,7 +233,7 @@ def made(library: str) -> bool:
     return (envs._home(library) / envs.MARKER).is_file()
 
 
-@pytest.mark.skipif(not (made("fairlearn") and made("error-parity")), reason="environments of the benchmarks not made")
+@pytest.mark.skipif(not (made("fairlearn") and made("error-parity")), reason="environments of the peers not made")
 def test_real_peers_are_fair_where_fitted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(peers, "PEERS", [peer for peer in peers.PEERS if peer.library != "aif360"])
     (rows,), lines = results_many([scored(5)], (0.0, 0.05))

@@ -17,14 +17,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairroc.errors import DataError, DatasetError
-from fairroc.experiments import problems
-from fairroc.experiments.linear import matrix
-from fairroc.experiments.problems import PROBLEMS, QUICK, digest, inputs, load, split
-from fairroc.experiments.recipes import RECIPES
-from fairroc.experiments.scoring import scored
-from fairroc.experiments.store import Store
-from fairroc.experiments.study import Problem, Recipe, Split
 from fairroc.people.rows import read_columns
+from fairroc_studies.harness.store import Store
+from fairroc_studies.models.linear import matrix
+from fairroc_studies.models.recipes import RECIPES
+from fairroc_studies.models.scoring import scored
+from fairroc_studies.paper.study import Problem, Recipe, Split
+from fairroc_studies.problems import registry as problems
+from fairroc_studies.problems.registry import PROBLEMS, QUICK, digest, inputs, load, split
 
 SHARED = Path(__file__).parents[2].parent / "shared" / "data"
 TABLES = [name for name in PROBLEMS if name != "celeba"]
@@ -392,18 +392,18 @@ def test_forest_depends_on_the_seed() -> None:
 # Recipes
 
 
-def test_recipes_name_sources_that_exist() -> None:
-    from fairroc.experiments.store import source_digest
+def test_recipes_stand_on_the_text_of_their_modules() -> None:
+    from fairroc_studies.harness.store import source_digest
 
     assert list(RECIPES) == [recipe.name for recipe in RECIPES.values()]
     assert {"lr", "rf", "fnnc", "autogluon", "resnet"} == set(RECIPES)
-    assert len({source_digest(recipe.source) for recipe in RECIPES.values()}) == 4  # lr and rf share theirs
+    assert len({source_digest(recipe.train.__module__) for recipe in RECIPES.values()}) == 4  # lr and rf share theirs
 
 
 def test_missing_sees_into_packages_of_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(tmp_path))
     recipe = Recipe("m", "my model", print, ("made_of_parts.tabular", "numpy"))
-    why = "my model: made_of_parts.tabular not installed; run: pip install 'fairroc[experiments]'"
+    why = "my model: made_of_parts.tabular not installed; run: pip install './studies[models]'"
     assert recipe.missing() == why
     (tmp_path / "made_of_parts" / "core").mkdir(parents=True)
     assert recipe.missing() == why
@@ -428,7 +428,7 @@ class Counting:
 
 def counting() -> tuple[Counting, Recipe]:
     train = Counting()
-    return train, Recipe("counting", "counting", train, ("sklearn",), ("fairroc.experiments.linear",))
+    return train, Recipe("counting", "counting", train, ("sklearn",), ("fairroc_studies.models.linear",))
 
 
 def test_scored_are_the_parts() -> None:
@@ -475,9 +475,14 @@ def test_cache_tells_everything_apart(tmp_path: Path) -> None:
         run(shift=1.0),
     }
     assert train.calls == len(seen) == 5
+
+    def elsewhere(*arguments: Any, **options: Any) -> Any:
+        return train(*arguments, **options)
+
+    elsewhere.__module__ = "fairroc_studies.problems.registry"
     for other in (
         replace(recipe, name="other"),
-        replace(recipe, source=("fairroc.experiments.problems",)),
+        replace(recipe, train=elsewhere),
         replace(recipe, needs=("pyarrow",)),
     ):
         before = train.calls

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import ast
 import json
+import os
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from importlib.machinery import ModuleSpec
-from importlib.util import find_spec
 from multiprocessing import active_children
 from pathlib import Path
 
@@ -17,16 +17,17 @@ import pytest
 from test_experiments_problems import write_celeba
 
 from fairroc.errors import DataError, FairrocError, FairrocWarning
-from fairroc.experiments import measuring, work
-from fairroc.experiments.curve import decided
-from fairroc.experiments.protocol import Job, Plan, Study, epsilons_of, run
-from fairroc.experiments.recipes import RECIPES
-from fairroc.experiments.rules import as_it_is, collected_warnings, fair_score, fairprojection, named_groups
-from fairroc.experiments.store import Store, key, package_versions, source_digest
-from fairroc.experiments.study import Problem, Recipe, Result, Scored
-from fairroc.experiments.work import Done, completed, loaded
 from fairroc.froc.run import query_grid, run_froc
 from fairroc.people.rows import Columns, read_columns
+from fairroc_studies.harness import store
+from fairroc_studies.harness.store import Store, imported, key, package_versions, source_digest
+from fairroc_studies.models.recipes import RECIPES
+from fairroc_studies.paper import measuring, work
+from fairroc_studies.paper.curve import decided
+from fairroc_studies.paper.protocol import Job, Plan, Study, epsilons_of, run
+from fairroc_studies.paper.rules import as_it_is, collected_warnings, fair_score, fairprojection, named_groups
+from fairroc_studies.paper.study import Problem, Recipe, Result, Scored
+from fairroc_studies.paper.work import Done, completed, loaded
 
 SHARED = Path(__file__).parents[2].parent / "shared" / "data"
 EPSILONS = (0.01, 0.1)
@@ -128,47 +129,64 @@ def test_keys_tell_everything_apart() -> None:
 
 
 def test_a_digest_of_sources_follows_their_text() -> None:
-    one = source_digest(["fairroc.core.gap", "fairroc.froc.run"])
-    assert one == source_digest(["fairroc.froc.run", "fairroc.core.gap", "fairroc.froc.run"])
-    assert len({one, source_digest(["fairroc.froc.run"]), source_digest(["fairroc.core"]), source_digest([])}) == 4
+    one = source_digest("fairroc.core.gap", "fairroc.froc.run")
+    assert one == source_digest("fairroc.froc.run", "fairroc.core.gap", "fairroc.froc.run")
+    assert len({one, source_digest("fairroc.errors"), source_digest("fairroc.core.gap"), source_digest()}) == 4
     with pytest.raises(ModuleNotFoundError):
-        source_digest(["fairroc.nothing"])
+        source_digest("fairroc.nothing")
 
 
-def loads(module: str) -> set[str]:
-    """All modules of fairroc that a module loads at once, and those that they load; fairroc itself left out."""
-    found: set[str] = set()
-    ahead = [module]
-    while ahead:
-        name = ahead.pop()
-        spec = None if name in found or name == "fairroc" else _spec(name)
-        if spec is None or spec.origin is None:
-            continue
-        found.add(name)
-        for node in ast.parse(Path(spec.origin).read_text(encoding="utf-8")).body:
-            if isinstance(node, ast.ImportFrom) and str(node.module).partition(".")[0] == "fairroc":
-                ahead += [str(node.module), *(f"{node.module}.{alias.name}" for alias in node.names)]
-    return found
+ENTRIES = [
+    "fairroc_studies.paper.measuring",
+    "fairroc_studies.paper.stored",
+    "fairroc_studies.paper.peers",
+    *sorted({recipe.train.__module__ for recipe in RECIPES.values()}),
+]
 
 
-def _spec(name: str) -> ModuleSpec | None:
-    try:
-        return find_spec(name)
-    except ModuleNotFoundError:  # not a module but something in one
-        return None
+@pytest.mark.parametrize("entry", ENTRIES)
+def test_a_key_follows_all_that_is_imported(entry: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Touch any module that the code needs, and the key is another."""
+    names, text, before = imported(entry), store._text, source_digest(entry)
+    assert entry in names and "fairroc.errors" in names
+    for touched in names:
+        with monkeypatch.context() as patch:
+            patch.setattr(store, "_text", lambda name, touched=touched: text(name) + " " * (name == touched))
+            assert source_digest(entry) != before
 
 
-SILENT = {
-    *("fairroc", "fairroc._version", "fairroc.errors", "fairroc.tables", "fairroc.tables.files", "fairroc.experiments"),
-    "fairroc.datasets._find",
-}
+def test_nothing_that_a_measurement_loads_is_left_out() -> None:
+    """Whatever Python itself has loaded after measuring, from this repository, is in the key."""
+    code = """
+import sys
+from collections import Counter
+from test_experiments_protocol import ENTRIES, measuring, people, Scored, collected_warnings, imported
+loaded = set(sys.modules)
+with collected_warnings(Counter()):
+    some = Scored("made", "lr", True, 0, "m", people(0), people(1), people(2), "digest")
+    measuring.split_rows(some, (0.01, 0.1)), measuring.projected(some), measuring.roc_lines(some)
+later = {name for name in set(sys.modules) - loaded if name.startswith(("fairroc.", "fairroc_studies."))}
+assert later <= set(imported("fairroc_studies.paper.measuring")), later
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)})
 
 
-def test_kept_rows_follow_all_code_that_makes_them() -> None:
-    all_of_it = loads("fairroc.experiments.measuring")
-    assert {"fairroc.core.kernel", "fairroc.people.counts", "fairroc.experiments.store"} <= all_of_it
-    covered = {name for name in all_of_it if any(f"{name}.".startswith(f"{source}.") for source in measuring.SOURCES)}
-    assert all_of_it - covered <= SILENT
+@pytest.mark.parametrize("entry", ENTRIES)
+def test_what_a_module_loads_at_once_is_in_its_key(entry: str) -> None:
+    code = f"import sys, {entry}; print(*(n for n in sys.modules if n.startswith(('fairroc.', 'fairroc_studies.'))))"
+    env = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run([sys.executable, "-c", code], check=True, env=env, capture_output=True, text=True)
+    found = set(done.stdout.split())
+    assert entry in found and found - {"fairroc._version"} <= set(imported(entry))
+
+
+def test_a_name_of_a_package_stands_for_all_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Which module it comes from cannot be read from the text; imports inside functions count, too."""
+    (tmp_path / "made_up_study.py").write_text("def f():\n    from fairroc import FairROC\n    return FairROC")
+    (tmp_path / "made_up_other.py").write_text("import numpy\nfrom fairroc.core import gap")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert {"fairroc", "fairroc.cli.main", "fairroc.core.gap", "made_up_study"} <= set(imported("made_up_study"))
+    assert set(imported("made_up_other")) == {"made_up_other", *imported("fairroc.core.gap")}
 
 
 def test_versions_of_what_is_installed() -> None:
@@ -470,7 +488,7 @@ def test_data_are_looked_for_where_they_are_now(tmp_path: Path, monkeypatch: pyt
 
 
 def test_peers_are_kept_too(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    from fairroc.experiments import peers
+    from fairroc_studies.paper import peers
 
     calls = []
 
@@ -484,7 +502,6 @@ def test_peers_are_kept_too(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
             [Result("compas", one.model, True, "splits", 0, "peer", None, "test", 0.5, 1.0, 0.0)] for one in scoreds
         ], ()
 
-    monkeypatch.setattr(peers, "missing", lambda: None)
     monkeypatch.setattr(peers, "refused", lambda people: ["peers: not all"])
     monkeypatch.setattr(peers, "fingerprint", lambda: "as they are")
     monkeypatch.setattr(peers, "results_many", results_many)
@@ -517,5 +534,3 @@ def test_peers_are_kept_too(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
         left = run(replace(plan, cache=None))
     assert left.skipped == ("peers: not all", "aif360, error-parity, fairlearn: no space left")
     assert {row.method for row in left.results} == {row.method for row in found[0].results} - {"peer"}
-    monkeypatch.setattr(peers, "missing", lambda: "peers: not here")
-    assert run(plan).skipped == ("peers: not here",)

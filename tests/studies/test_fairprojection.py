@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from fairroc.core.chain import FloatArray
 from fairroc.errors import DataError, FairrocError, UnknownGroupError
-from fairroc.experiments.fairprojection import FairProjection
+from fairroc_studies.peers.fairprojection import FairProjection
 from strategies import SEEDS
 
 KINDS = st.sampled_from(["ce", "kl"])

@@ -10,8 +10,8 @@ import pytest
 from test_cli import Run, run
 from test_experiments_problems import write_celeba
 
-from fairroc.experiments.problems import PAPER, PROBLEMS
-from fairroc.experiments.recipes import RECIPES
+from fairroc_studies.models.recipes import RECIPES
+from fairroc_studies.problems.registry import PAPER, PROBLEMS
 
 __all__ = ["run"]  # a fixture
 

@@ -19,21 +19,21 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from made_up import SKIPPED, WILD, study
 
 from fairroc.errors import DataError
-from fairroc.experiments import output
-from fairroc.experiments.claims import Claim, claims, tally
-from fairroc.experiments.claims_fairness import areas, leads, vertical
-from fairroc.experiments.figures import beside_fnnc, beside_peers, pair_figures, standalone
-from fairroc.experiments.output import study_dict, study_text, write
-from fairroc.experiments.page import page
-from fairroc.experiments.plan import Study
-from fairroc.experiments.published import EXPERIMENTS, PROJECTIONS
-from fairroc.experiments.study import Result, RocLines
-from fairroc.experiments.summary import FIGURES, STILL, Table, closeness, slope, summarise
-from fairroc.experiments.verdicts import VERDICTS, Evidence, judge
 from fairroc.report.html_svg import _path, thinned
-from studies import SKIPPED, WILD, study
+from fairroc_studies.paper import output
+from fairroc_studies.paper.claims import Claim, claims, tally
+from fairroc_studies.paper.claims_fairness import areas, leads, vertical
+from fairroc_studies.paper.figures import beside_fnnc, beside_peers, pair_figures, standalone
+from fairroc_studies.paper.output import study_dict, study_text, write
+from fairroc_studies.paper.page import page
+from fairroc_studies.paper.plan import Study
+from fairroc_studies.paper.published import EXPERIMENTS, PROJECTIONS
+from fairroc_studies.paper.study import Result, RocLines
+from fairroc_studies.paper.summary import FIGURES, STILL, Table, closeness, slope, summarise
+from fairroc_studies.paper.verdicts import VERDICTS, Evidence, judge
 
 STUDY = study()
 CLAIMS = claims(STUDY)

@@ -32,7 +32,7 @@ from fairroc.people.rows import Columns, refuse_tiny_groups, warn_small_groups
 from fairroc.stats.bands import largest_gap
 
 DEFAULT_TIES = "order"
-"""On real held-out data gap and AUC are as good or better, and far fewer people are drawn (benchmarks/ties.py)."""
+"""On real held-out data gap and AUC are as good or better, and far fewer people are drawn (docs/ties.md)."""
 
 METHODS = ("optimal", "froc")
 """The exact optimum, or the algorithm of the paper that fairroc starts from."""

@@ -1,1 +1,0 @@
-"""The benchmark harness: data, measurement in child processes, peers, report."""

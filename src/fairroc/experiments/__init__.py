@@ -1,1 +1,0 @@
-"""Methods of other authors, written anew from their papers, to compare with."""

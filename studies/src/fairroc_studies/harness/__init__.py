@@ -1,0 +1,1 @@
+"""What every study uses: the store of what was computed, progress, tables and pages."""

@@ -1,0 +1,1 @@
+"""Models that the studies train, by name."""

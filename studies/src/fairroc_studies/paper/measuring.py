@@ -1,0 +1,208 @@
+"""From a model's scores to rows of results: every method at every epsilon, on the fitted people and on others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from fairroc.people.rows import Columns
+from fairroc_studies.harness.store import key
+from fairroc_studies.paper.curve import Curve, FloatArray, decided
+from fairroc_studies.paper.rules import TOLERANCES, Rule, as_it_is, at_half, classifiers, fair_score, fairprojection
+from fairroc_studies.paper.study import Measured, Result, RocLines, Scored
+
+__all__ = ["ROC_EPSILON", "baseline", "constrained", "drawn", "projected", "roc_lines", "split_rows"]
+
+DEFAULT_EPSILONS = 5
+"""So many epsilons, evenly among all, for the default fit, which takes ten times as long as a fit that draws ties."""
+
+ROC_EPSILON = 0.01
+"""The epsilon at which the paper draws ROC curves."""
+
+DRAWN_POINTS = 80
+"""Points of a drawn ROC curve."""
+
+METHODS = ("froc", "optimal", "classifiers")
+"""What is run at every epsilon, in expectation and by draws."""
+
+SAME_THRESHOLDS = "optimal-100"
+"""What the paper's method is compared with at every epsilon, in expectation, for two groups as in its theorems."""
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """People with the model's own AUCs on them, which losses are counted from."""
+
+    people: Columns
+    privileged: int
+    measured: Measured
+
+    @cached_property
+    def whole(self) -> Curve:
+        """The model as it is, at all thresholds."""
+        return as_it_is(self.people).whole(self.people)
+
+    def figures(self, curve: Curve, point: int, whole: Curve | None) -> dict[str, Any]:
+        """What a row says of an operating point, and with ``whole`` of all of them."""
+        found = {
+            "measured": self.measured,
+            "accuracy": float(curve.accuracy[point]),
+            "disparate_impact": curve.disparate_impact(point, self.privileged),
+            "meo": curve.meo(point),
+        }
+        if whole is not None:
+            upper = int(np.argmax(self.whole.group_aucs))
+            found |= {
+                "gap": whole.gap,
+                "auc": whole.auc,
+                "auc_loss": self.whole.auc - whole.auc,
+                "auc_loss_upper": self.whole.group_aucs[upper] - whole.group_aucs[upper],
+            }
+        return found
+
+
+def baseline(scored: Scored, people: Columns, measured: Measured) -> Baseline:
+    """A part of the people of a model's scores."""
+    return Baseline(people, people.names.index(scored.privileged), measured)
+
+
+def _parts(scored: Scored) -> tuple[Baseline, Baseline]:
+    return baseline(scored, scored.calibration, "fitted"), baseline(scored, scored.test, "test")
+
+
+def _named(scored: Scored, kind: str, repetition: int, method: str, epsilon: float | None) -> dict[str, Any]:
+    return {
+        "problem": scored.problem,
+        "model": scored.model,
+        "protected": scored.protected,
+        "kind": kind,
+        "repetition": repetition,
+        "method": method,
+        "epsilon": epsilon,
+    }
+
+
+# -- kind "splits" -----------------------------------------------------------------------------------------------------
+
+
+def split_rows(scored: Scored, epsilons: Sequence[float]) -> list[Result]:
+    """Exact expectations of the model as it is, of the paper's score and classifiers and the optimum at every epsilon,
+    and of the default fit at some."""
+    return _expected(scored, _fair_rules(scored.calibration, epsilons))
+
+
+def projected(scored: Scored) -> list[Result]:
+    """FairProjection at its tolerances."""
+    people = scored.calibration
+    return _expected(
+        scored,
+        (
+            (f"fairprojection-{divergence}", tolerance, fairprojection(people, tolerance, divergence))
+            for divergence in ("ce", "kl")
+            for tolerance in TOLERANCES
+        ),
+    )
+
+
+def constrained(scored: Scored, target: float) -> list[Result]:
+    """A model trained to meet a target, which decides at one half; it was fitted to the training part.
+
+    Its losses of AUC are left open: they are counted from another model, the one trained without a target.
+    """
+    rows = []
+    for people, measured in ((scored.train, "fitted"), (scored.test, "test")):
+        rule, part = at_half(people), baseline(scored, people, measured)  # type: ignore[arg-type]
+        found = part.figures(rule.curve(people), 0, rule.whole(people)) | {"auc_loss": None, "auc_loss_upper": None}
+        rows.append(Result(**_named(scored, "splits", scored.seed, scored.model, target), **found))
+    return rows
+
+
+def _fair_rules(people: Columns, epsilons: Sequence[float]) -> Iterator[tuple[str, float | None, Rule]]:
+    yield "none", None, as_it_is(people)
+    some = {epsilons[k] for k in np.linspace(0, len(epsilons) - 1, DEFAULT_EPSILONS).round().astype(int)}
+    for epsilon in epsilons:
+        beside = (SAME_THRESHOLDS,) if len(people.names) == 2 else ()
+        for method in (*METHODS, *beside, *(("default",) if epsilon in some else ())):
+            yield method, epsilon, _rule(people, method, epsilon)
+
+
+def _expected(scored: Scored, rules: Iterable[tuple[str, float | None, Rule]]) -> list[Result]:
+    parts, rows = _parts(scored), []
+    for method, epsilon, rule in rules:
+        seen = [rule.both(part.people) for part in parts]
+        point = seen[0][0].best()
+        names = _named(scored, "splits", scored.seed, method, epsilon)
+        found = [part.figures(curve, point, whole) for part, (curve, whole) in zip(parts, seen, strict=True)]
+        rows += [Result(**names, **figures) for figures in found]
+    return rows
+
+
+# -- kind "draws" ------------------------------------------------------------------------------------------------------
+
+
+def drawn(scored: Scored, epsilons: Sequence[float], draws: int) -> list[Result]:
+    """Simulated decisions of the paper's score, the optimum and the paper's classifiers at the point chosen."""
+    return [
+        row
+        for method in METHODS
+        for epsilon in epsilons
+        for row in _drawn(scored, method, epsilon, _rule(scored.calibration, method, epsilon), draws)
+    ]
+
+
+def _rule(people: Columns, method: str, epsilon: float) -> Rule:
+    return classifiers(people, epsilon) if method == "classifiers" else fair_score(people, method, epsilon)
+
+
+def _drawn(scored: Scored, method: str, epsilon: float, rule: Rule, draws: int) -> Iterator[Result]:
+    point = rule.curve(scored.calibration).best()
+    for part in _parts(scored):
+        chances = rule.chances(part.people, point)
+        for draw in range(draws):
+            source = generator(scored, method, epsilon, part.measured, draw)
+            found = part.figures(decided(source.random(len(chances)) < chances, part.people), 0, None)
+            yield Result(**_named(scored, "draws", draw, method, epsilon), **found)
+
+
+def generator(scored: Scored, *names: Any) -> np.random.Generator:
+    """Numbers that depend on names alone, so neither on the order of the work nor on who does it."""
+    seed = key(scored.problem, scored.model, scored.protected, scored.seed, *names)
+    return np.random.default_rng(np.random.SeedSequence(int(seed, 16)))
+
+
+# -- ROC curves --------------------------------------------------------------------------------------------------------
+
+
+def roc_lines(scored: Scored) -> list[RocLines]:
+    """Every group's ROC curve on the fitted people: before, by the paper's score and by the optimum."""
+    people = scored.calibration
+    rules: list[tuple[str, float | None, Callable[[], Rule]]] = [
+        ("none", None, lambda: as_it_is(people)),
+        ("froc", ROC_EPSILON, lambda: fair_score(people, "froc", ROC_EPSILON)),
+        ("optimal", ROC_EPSILON, lambda: fair_score(people, "optimal", ROC_EPSILON)),
+    ]
+    return [
+        RocLines(
+            problem=scored.problem,
+            model=scored.model,
+            protected=scored.protected,
+            method=method,
+            epsilon=epsilon,
+            groups=people.names,
+            lines=tuple(thinned(points) for points in rule().whole(people).rates.swapaxes(0, 1)),
+        )
+        for method, epsilon, rule in rules
+    ]
+
+
+def thinned(points: FloatArray, most: int = DRAWN_POINTS) -> tuple[tuple[float, float], ...]:
+    """At most so many of a rising line's points, evenly along fpr + tpr, from (0, 0) to (1, 1)."""
+    line = np.unique(np.concatenate(([[0.0, 0.0]], points, [[1.0, 1.0]])).round(6), axis=0)
+    wanted = np.linspace(0.0, 2.0, most)
+    chosen = np.unique(np.searchsorted(line.sum(axis=1), wanted - 1e-9).clip(0, len(line) - 1))
+    kept = line if len(line) <= most else line[chosen]
+    return tuple((float(fpr), float(tpr)) for fpr, tpr in kept)

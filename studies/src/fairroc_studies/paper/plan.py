@@ -1,0 +1,117 @@
+"""What a run is asked for, and what it gives back: plans, jobs, studies, and their rows as plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+
+from fairroc_studies.harness.store import Store
+from fairroc_studies.paper.study import Result, RocLines
+from fairroc_studies.problems.registry import QUICK
+
+__all__ = ["Job", "Plan", "Study", "epsilons_of", "lines_of", "result_of", "row_of"]
+
+LEAST, MOST = 0.001, 0.1
+"""The paper's smallest and largest epsilon; ``FARTHER`` has the largest where it goes on."""
+FARTHER = {("adult", "rf"): 0.2}
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to run. ``splits`` counts the fixed split, number 0. ``cache`` None: nothing is kept between runs.
+
+    ``heavy``: the problems on which models that take long are trained; None: all of them.
+    """
+
+    problems: tuple[str, ...] = QUICK
+    models: tuple[str, ...] = ("lr", "rf")
+    splits: int = 10
+    draws: int = 10
+    epsilons: int = 20
+    rows: int | None = None
+    celeba: str | None = None
+    target: str = "Attractive"
+    peers: bool = False
+    jobs: int | None = None  # processes at a time; None: one for each core
+    cache: str | None = field(default_factory=lambda: str(Store().folder))
+    heavy: tuple[str, ...] | None = None
+    stored: bool = False  # also repeat the results that FairProjection's authors stored
+    protected: tuple[bool, ...] = (True, False)  # with the protected columns among the features, and without
+
+
+@dataclass(frozen=True)
+class Study:
+    """All that was measured. ``skipped``: a line for each thing that could not be; ``facts``: rows of every problem and
+    part, epsilons, versions, seconds, warnings counted."""
+
+    plan: Plan
+    results: tuple[Result, ...]
+    rocs: tuple[RocLines, ...]
+    skipped: tuple[str, ...]
+    facts: dict[str, Any]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, ready for JSON; `from_dict` gives the same study."""
+        return {
+            "plan": asdict(self.plan),
+            "columns": list(Result.columns()),
+            "results": [row_of(result) for result in self.results],
+            "rocs": [asdict(lines) for lines in self.rocs],
+            "skipped": list(self.skipped),
+            "facts": self.facts,
+        }
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Study:
+        """The study that `to_dict` was asked of."""
+        names = ("problems", "models", "protected", "heavy")
+        listed = {name: tuple(data["plan"][name]) for name in names if data["plan"][name] is not None}
+        return cls(
+            plan=Plan(**(data["plan"] | listed)),
+            results=tuple(result_of(row) for row in data["results"]),
+            rocs=tuple(lines_of(item) for item in data["rocs"]),
+            skipped=tuple(data["skipped"]),
+            facts=data["facts"],
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One model to train and to post-process; with ``target`` it is trained to meet that itself."""
+
+    problem: str
+    model: str
+    protected: bool
+    seed: int
+    target: float | None = None
+
+    @property
+    def words(self) -> str:
+        """The job but for its split: jobs that fail alike on every split share a line."""
+        features = "with" if self.protected else "without"
+        target = "" if self.target is None else f", target {self.target:g}"
+        return f"{self.problem}, {self.model}, {features} the protected features{target}"
+
+
+def epsilons_of(problem: str, model: str, count: int) -> tuple[float, ...]:
+    """The paper's epsilons, from .001 to .1, for random forests on Adult to .2."""
+    return tuple(np.linspace(LEAST, FARTHER.get((problem, model), MOST), count).tolist())
+
+
+def row_of(result: Result) -> list[Any]:
+    """Values in the order of ``Result.columns()``; `result_of` gives the result back."""
+    return [getattr(result, name) for name in Result.columns()]
+
+
+def result_of(row: Sequence[Any]) -> Result:
+    """The result of a row of values."""
+    return Result(*row)
+
+
+def lines_of(data: dict[str, Any]) -> RocLines:
+    """ROC lines from plain data, whose tuples JSON has made lists."""
+    lines = tuple(tuple((fpr, tpr) for fpr, tpr in line) for line in data["lines"])
+    return RocLines(**(data | {"groups": tuple(data["groups"]), "lines": lines}))

@@ -1,0 +1,1 @@
+"""Other libraries and methods, each run in an environment of its own."""

@@ -1,0 +1,93 @@
+"""Everything that can be measured: fairroc, the references and the peers, with what can be asked of each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from fairroc_studies.peers.envs import PINS
+
+LIMIT = 10**9
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A class of ``peers/runners/LIBRARY.py`` with its options; ``asks`` out of fit, predict, curve, decision."""
+
+    title: str
+    library: str
+    method: str
+    asks: tuple[str, ...]
+    options: dict[str, Any] = field(default_factory=dict)
+    most_rows: int = LIMIT
+
+    @property
+    def timed(self) -> list[str]:
+        return [ask for ask in ("fit", "predict") if ask in self.asks]
+
+    @property
+    def peer(self) -> bool:
+        return self.library in PINS
+
+
+ROC_CURVE = Entry("scikit-learn roc_curve, once per group", "reference", "RocCurve", ("fit",))
+SEARCH = Entry("np.searchsorted, 1,000 thresholds", "reference", "SearchSorted", ("predict",))
+NAIVE = Entry("naive numpy, model of 1,000 blocks", "reference", "NaiveTransform", ("predict",))
+THOUSAND = Entry("fairroc, model of 1,000 blocks", "fairroc", "Loaded", ("predict",))
+ORDER = Entry("fairroc, default", "fairroc", "Post", ("fit", "predict"), {"epsilon": 0.05, "ties": "order"})
+DRAW = Entry('fairroc, ties="draw"', "fairroc", "Post", ("fit", "predict"), {"epsilon": 0.05, "ties": "draw"})
+BINNED = tuple(
+    Entry(f'fairroc, counted in bins of {bits} bits, ties="draw"', "fairroc", "Binned", ("fit",), {"bits": bits})
+    for bits in (20, 24)
+)
+
+REFERENCES = (ROC_CURVE, SEARCH, NAIVE)
+OWN = (THOUSAND, ORDER, DRAW, *BINNED)
+
+
+def _fair(epsilon: float, ties: str, *asks: str, **options: Any) -> Entry:
+    where = " at .5" if "threshold" in options else ""
+    title = f"fairroc ε = {epsilon:g}, {ties}{where}"
+    return Entry(title, "fairroc", "Post", asks, {"epsilon": epsilon, "ties": ties, **options})
+
+
+def _relaxed(tolerance: float) -> Entry:
+    asks = ("fit", "predict", "decision") if tolerance == 0.05 else ("decision",)
+    return Entry(f"error-parity, tolerance {tolerance:g}", "error-parity", "Relaxed", asks, {"tolerance": tolerance})
+
+
+def _refitted(tolerance: float) -> Entry:
+    title = f"error-parity, tolerance {tolerance:g}, refitted at 39 cost ratios"
+    return Entry(title, "error-parity", "Relaxed", ("curve",), {"tolerance": tolerance})
+
+
+BASE = Entry("base score", "reference", "Base", ("curve", "decision"))
+PEERS = (
+    Entry("fairlearn ThresholdOptimizer", "fairlearn", "EqualizedOdds", ("fit", "predict", "decision")),
+    *(_relaxed(tolerance) for tolerance in (0.0, 0.05, 0.1)),
+    *(_refitted(tolerance) for tolerance in (0.0, 0.05)),
+    Entry(
+        "oxonfair offsets, L1 ≤ .05", "oxonfair", "Offsets", ("fit", "predict", "curve", "decision"), {"bound": 0.05}
+    ),
+    Entry("aif360 EqOdds", "aif360", "EqOdds", ("fit", "predict", "decision")),
+    Entry("aif360 CalibratedEqOdds", "aif360", "CalibratedEqOdds", ("fit", "predict", "curve", "decision")),
+    Entry("aif360 RejectOption", "aif360", "RejectOption", ("fit", "predict", "decision"), most_rows=10_000),
+    Entry("holisticai EqualizedOdds", "holisticai", "EqOdds", ("fit", "predict", "decision")),
+)
+FAIR = (
+    *(_fair(epsilon, ties, "curve") for epsilon in (0.0, 0.01, 0.05, 0.1) for ties in ("draw", "order")),
+    *(_fair(epsilon, ties, "decision") for epsilon in (0.0, 0.05, 0.1) for ties in ("draw", "order")),
+    _fair(0.05, "order", "decision", threshold=0.5),
+)
+CATALOGUE = (*REFERENCES, *OWN, BASE, *PEERS, *FAIR)
+
+
+def of_quality(ask: str, peers: tuple[str, ...]) -> list[Entry]:
+    """Rows of a quality table: the base score, the chosen peers, fairroc."""
+    chosen = [entry for entry in PEERS if entry.library in peers]
+    return [entry for entry in (BASE, *chosen, *FAIR) if ask in entry.asks]
+
+
+def of_speed(peers: tuple[str, ...]) -> list[Entry]:
+    """Rows of the speed tables."""
+    return [*REFERENCES, *OWN, *(entry for entry in PEERS if entry.library in peers and entry.timed)]

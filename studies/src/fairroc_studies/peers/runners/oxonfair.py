@@ -1,0 +1,40 @@
+"""oxonfair: one offset for each group, the most accurate decision within a bound on a fairness measure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from oxonfair import FairPredictor
+from oxonfair import group_metrics as gm
+
+from fairroc_studies.problems.cases import Array, Part
+
+
+class Offsets:
+    """Accuracy with |dFPR| + |dTPR| <= bound on the calibration part; its measure is half of that sum."""
+
+    def __init__(self, bound: float) -> None:
+        self.bound = bound
+
+    def inputs(self, part: Part) -> dict[str, Any]:
+        chances = np.column_stack((1.0 - part.scores, part.scores))
+        return {"data": chances, "target": part.labels.astype(np.int64), "groups": part.groups.astype(np.int64)}
+
+    def fit(self, inputs: dict[str, Any]) -> None:
+        self.post = FairPredictor(None, inputs)
+        self.post.fit(gm.accuracy, gm.equalized_odds, self.bound / 2.0)
+
+    def predict(self, inputs: dict[str, Any]) -> Array:
+        return np.asarray(self.post.predict(inputs))
+
+    def rates(self, inputs: dict[str, Any]) -> Array:
+        return self.predict(inputs).astype(np.float64)
+
+    def curve(self, inputs: dict[str, Any]) -> Iterator[Array]:
+        """All thresholds of the score with the offsets added."""
+        chances = np.asarray(self.post.predict_proba(inputs))
+        scores = chances[:, 1] - chances[:, 0]
+        for threshold in np.unique(scores)[::-1]:
+            yield scores >= threshold

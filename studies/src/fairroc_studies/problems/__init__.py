@@ -1,0 +1,1 @@
+"""Whom the studies are about: public data, synthetic people, and honest splits of them."""

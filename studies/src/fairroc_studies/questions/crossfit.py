@@ -1,0 +1,213 @@
+"""Which model should score new people after cross-fitting: one refitted on all rows, or the fold models?
+
+    python -m fairroc_studies crossfit --seeds 10     # a few minutes on two cores
+    python -m fairroc_studies crossfit --quick
+
+A classifier and its fair score get the same training rows in five ways:
+
+- refit: the fair score is fitted to out-of-fold scores (five folds); a model fitted on all rows scores new people.
+- ensemble: the same fair score; the mean of the five fold models scores new people.
+- one of the folds: the same fair score; each new person is scored by one fold model, chosen by lot, so that new scores
+  are distributed as the out-of-fold scores were.
+- split: the model is fitted on 80 % of the rows, the fair score on the other 20 %.
+- training scores: one model on all rows, and the fair score fitted to its scores of these same rows.
+
+Gap and AUC are those on people who are in no fit, in expectation over the draw, at all thresholds. Numbers are means
+over seeded splits with the standard error of the mean; differences are paired by split.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+import warnings
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import cache
+from itertools import product
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.compose import make_column_transformer
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import train_test_split
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from threadpoolctl import threadpool_limits
+
+from fairroc import FairROC, FairROCClassifier
+from fairroc.core.gap import pooled_auc, threshold_gap
+from fairroc.datasets import load_adult, load_compas
+from fairroc.estimators.model_selection import SensitiveStratifiedKFold, strata
+from fairroc.model.expectation import expected_columns
+from fairroc.people.people import measure
+from fairroc.people.rows import read_columns
+
+Array = NDArray[Any]
+
+ARMS = ("refit", "ensemble", "one of the folds", "split", "training scores")
+EPSILONS = (0.02, 0.05, 0.1)
+MAIN = 0.05
+TRAINING_ROWS = {"adult": 12_000, "compas": 4_300}
+NUMBERS = {
+    "adult": ("age", "education_num", "capital_gain", "capital_loss", "hours_per_week"),
+    "compas": ("age", "priors_count", "juv_fel_count", "juv_misd_count", "juv_other_count"),
+}
+WORDS = {
+    "adult": ("workclass", "marital_status", "occupation", "relationship", "race", "sex", "native_country"),
+    "compas": ("sex", "race", "c_charge_degree", "age_cat"),
+}
+
+
+@dataclass(frozen=True)
+class People:
+    """Features, labels and groups."""
+
+    X: Array
+    y: Array
+    groups: Array
+
+    def take(self, rows: Array) -> People:
+        return People(self.X[rows], self.y[rows], self.groups[rows])
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Gap and AUC of one arm on the people of one split who are in no fit."""
+
+    data: str
+    model: str
+    epsilon: float
+    arm: str
+    seed: int
+    gap: float
+    auc: float
+
+
+@cache
+def people_of(name: str) -> People:
+    table = load_adult() if name == "adult" else load_compas(filtered=True)
+    group, value = ("sex", "Female") if name == "adult" else ("race", "African-American")
+    number = np.column_stack([np.array(table[c].to_pylist(), dtype=np.float64) for c in NUMBERS[name]])
+    word = np.column_stack([[v or "missing" for v in table[c].to_pylist()] for c in WORDS[name]]).astype(object)
+    width = number.shape[1]
+    encode = make_column_transformer(
+        (StandardScaler(), slice(0, width)),
+        (OneHotEncoder(sparse_output=False), slice(width, width + word.shape[1])),
+    )
+    X = encode.fit_transform(np.column_stack((number.astype(object), word))).astype(np.float64)
+    return People(X, table["label"].to_numpy().astype(np.int64), np.array(table[group].to_pylist()) == value)
+
+
+def models(seed: int) -> dict[str, Any]:
+    return {
+        "logistic": make_pipeline(StandardScaler(), LogisticRegression(max_iter=300)),
+        "forest": RandomForestClassifier(60, min_samples_leaf=3, random_state=seed),
+    }
+
+
+def scores_of(model: Any, X: Array) -> Array:
+    return model.predict_proba(X)[:, 1]
+
+
+def scored(model: Any, fit: People, test: People, seed: int) -> Iterator[tuple[str, People, Array, Array]]:
+    """For each arm the people and scores that fit the fair score, and the test people's scores."""
+    five = SensitiveStratifiedKFold(5, shuffle=True, random_state=0)
+    folds = FairROCClassifier(model, cv=five, ensemble=True).fit(fit.X, fit.y, sensitive_features=fit.groups)
+    refitted = clone(model).fit(fit.X, fit.y)
+    out_of_fold = np.empty(len(fit.y))
+    for fold, (_, rows) in zip(folds.estimators_, five.split(fit.X, fit.y, sensitive_features=fit.groups), strict=True):
+        out_of_fold[rows] = scores_of(fold, fit.X[rows])
+    each = np.stack([scores_of(fold, test.X) for fold in folds.estimators_])
+    chosen = np.random.default_rng(seed).integers(0, len(each), len(test.y))
+    yield "refit", fit, out_of_fold, scores_of(refitted, test.X)
+    yield "ensemble", fit, out_of_fold, each.mean(axis=0)
+    yield "one of the folds", fit, out_of_fold, each[chosen, np.arange(len(test.y))]
+    cells = strata(fit.y, sensitive_features=fit.groups)
+    first, second = train_test_split(np.arange(len(fit.y)), test_size=0.2, stratify=cells, random_state=seed)
+    early, late = clone(model).fit(fit.X[first], fit.y[first]), fit.take(second)
+    yield "split", late, scores_of(early, late.X), scores_of(early, test.X)
+    yield "training scores", fit, scores_of(refitted, fit.X), scores_of(refitted, test.X)
+
+
+def job(name: str, title: str, seed: int) -> list[Outcome]:
+    """All arms on one split."""
+    everyone = people_of(name)
+    cells = strata(everyone.y, sensitive_features=everyone.groups)
+    train, rest = train_test_split(
+        np.arange(len(cells)), train_size=TRAINING_ROWS[name], stratify=cells, random_state=seed
+    )
+    fit, test = everyone.take(train), everyone.take(rest)
+    done = []
+    with threadpool_limits(1), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for arm, people, fit_scores, test_scores in scored(models(seed)[title], fit, test, seed):
+            columns = read_columns(test_scores, test.y, sensitive_features=test.groups)
+            for epsilon in EPSILONS:
+                post = FairROC(epsilon, curve="raw", salt=1).fit(fit_scores, people.y, sensitive_features=people.groups)
+                found = measure(expected_columns(post.model_, columns)).exact
+                gap = threshold_gap(found.curves, 1.0).value
+                auc = pooled_auc(found.curves, found.weights0, found.weights1)
+                done.append(Outcome(name, title, epsilon, arm, seed, gap, auc))
+    return done
+
+
+def shown(values: Sequence[float], digits: int, *, sign: bool = False) -> str:
+    sample = np.asarray(values)
+    se = sample.std(ddof=1) / np.sqrt(len(sample)) if len(sample) > 1 else np.nan
+    return f"{sample.mean():{'+' if sign else ''}.{digits}f} ± {se:.{digits}f}"
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    return "\n".join("| " + " | ".join(line) + " |" for line in [head, ["---"] * len(head), *rows])
+
+
+def column(done: Sequence[Outcome], data: str, model: str, epsilon: float, arm: str, figure: str) -> list[float]:
+    """One figure in the order of the splits."""
+    cell = [o for o in done if (o.data, o.model, o.epsilon, o.arm) == (data, model, epsilon, arm)]
+    return [getattr(o, figure) for o in sorted(cell, key=lambda o: o.seed)]
+
+
+def main_table(done: Sequence[Outcome], cases: Sequence[tuple[str, str]]) -> str:
+    rows = [
+        [*case, arm, shown(column(done, *case, MAIN, arm, "gap"), 4), shown(column(done, *case, MAIN, arm, "auc"), 4)]
+        for case, arm in product(cases, ARMS)
+    ]
+    return table(["data", "model", "arm", "gap on new people", "AUC on new people"], rows)
+
+
+def difference_table(done: Sequence[Outcome], cases: Sequence[tuple[str, str]]) -> str:
+    rows = []
+    for case, epsilon, arm in product(cases, EPSILONS, ARMS[1:]):
+        shift = [
+            np.subtract(column(done, *case, epsilon, arm, m), column(done, *case, epsilon, "refit", m)).tolist()
+            for m in ("gap", "auc")
+        ]
+        rows.append([*case, f"{epsilon:g}", arm, shown(shift[0], 4, sign=True), shown(shift[1], 4, sign=True)])
+    return table(["data", "model", "epsilon", "arm", "gap - gap of refit", "AUC - AUC of refit"], rows)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--quick", action="store_true", help="two splits")
+    parser.add_argument("--jobs", type=int, default=2)
+    options = parser.parse_args()
+    begin = time.perf_counter()
+    cases = list(product(TRAINING_ROWS, ("logistic", "forest")))
+    jobs = [(*case, seed) for seed in range(2 if options.quick else options.seeds) for case in cases]
+    with ProcessPoolExecutor(options.jobs) as pool:
+        done = [one for part in pool.map(job, *zip(*jobs, strict=True)) for one in part]
+    print(f"epsilon = {MAIN:g}, norm 1, {len(jobs) // len(cases)} splits\n")
+    print(main_table(done, cases))
+    print("\nPaired differences:\n")
+    print(difference_table(done, cases))
+    print(f"\n{time.perf_counter() - begin:.0f} s")
+
+
+if __name__ == "__main__":
+    main()
