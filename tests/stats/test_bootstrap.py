@@ -37,14 +37,14 @@ def test_widths_are_those_of_kolmogorov() -> None:
 def test_a_thin_grid_tells_what_all_thresholds_tell(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(1)
     noises = [normal_group((3000, 2000), 0.0, rng), normal_group((1000, 500), 0.5, rng)]
-    reach, points = {}, {}
+    width, points = {}, {}
     for count in (128, 512, 10**6):
         monkeypatch.setattr(multiplier, "GRID", count)
         points[count] = grid_of(noises).rates.shape[-1]
-        reach[count] = bootstrap(noises, 1.0, draws=3000, rng=np.random.default_rng(2)).reach(0.975)[0]
+        width[count] = bootstrap(noises, 1.0, draws=3000, rng=np.random.default_rng(2)).pair_widths(0.975)[0]
     assert points[128] < 200 < 400 < points[512] < 700 and points[10**6] == 6500
-    assert reach[128] == pytest.approx(reach[10**6], rel=0.04)
-    assert reach[512] == pytest.approx(reach[10**6], rel=0.03)
+    assert width[128] == pytest.approx(width[10**6], rel=0.04)
+    assert width[512] == pytest.approx(width[10**6], rel=0.03)
 
 
 @given(populations(max_groups=3, max_rows=60, weights=MILD))
@@ -62,7 +62,7 @@ def test_grids_hold_every_row_and_end_at_one(population: list[Sample]) -> None:
         assert grid.steps.sum(axis=-1) == pytest.approx(np.stack([noise.scale for noise in noises]))
         assert ((grid.hidden == grid.steps) | (grid.hidden == 0)).all()
     draws = bootstrap(noises, 1.0, draws=8, rng=np.random.default_rng(0))
-    for found in (draws.widths(0.9), draws.reach(0.9)):
+    for found in (draws.widths(0.9), draws.pair_widths(0.9)):
         assert np.isfinite(found).all() and (found >= 0).all()
 
 

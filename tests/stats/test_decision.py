@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from sklearn.metrics import accuracy_score, precision_score, recall_score
 
 from fairroc.core.roc import rates_at
-from fairroc.stats.decision import Rates, disparity
+from fairroc.stats.decision import GroupRates, disparity
 from strategies import Sample, populations
 
 
-def rates_of(population: list[Sample], threshold: float) -> Rates:
+def rates_of(population: list[Sample], threshold: float) -> GroupRates:
     points = np.array([np.concatenate(rates_at(s.curve, np.array([threshold]))) for s in population])
-    return Rates(points[:, 0].copy(), points[:, 1].copy(), np.array([s.curve.prior for s in population]))
+    return GroupRates(points[:, 0].copy(), points[:, 1].copy(), np.array([s.curve.prior for s in population]))
 
 
 @given(populations(max_groups=5, weights=["none"]), st.sampled_from([-1e301, 0.25, 0.5, 0.75, 1.0, 1e301]))
@@ -56,11 +56,11 @@ def test_comparisons_equal_their_formulas(population: list[Sample], threshold: f
 
 
 def test_nobody_accepted() -> None:
-    found = disparity(Rates(np.zeros(2), np.zeros(2), np.array([0.5, 0.2])))
+    found = disparity(GroupRates(np.zeros(2), np.zeros(2), np.array([0.5, 0.2])))
     assert (found.disparate_impact, found.four_fifths, found.demographic_parity_difference) == (None, None, 0.0)
 
 
 @pytest.mark.parametrize(("low", "meets"), [(0.24, True), (0.2399, False), (0.0, False), (0.3, True)])
 def test_four_fifths_of_three_tenths(low: float, meets: bool) -> None:
     rate = np.array([0.3, low])
-    assert disparity(Rates(rate.copy(), rate.copy(), np.array([0.5, 0.5]))).four_fifths is meets
+    assert disparity(GroupRates(rate.copy(), rate.copy(), np.array([0.5, 0.5]))).four_fifths is meets

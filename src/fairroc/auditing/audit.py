@@ -28,13 +28,12 @@ from fairroc.options import check_audit_norm, check_bootstrap, check_confidence,
 from fairroc.people.counts import ScoreCounts
 from fairroc.people.people import People, Population, measure
 from fairroc.people.rows import Columns, read_columns, warn_small_groups
+from fairroc.stats.auc import auc_interval, background_aucs, cross_aucs
 from fairroc.stats.bands import GapLimits, Noise, dkw_widths, even_noise, gap_limits, weighted_noise
 from fairroc.stats.bootstrap import Draws
 from fairroc.stats.bootstrap import bootstrap as bootstrap_draws
 from fairroc.stats.calibration import calibration
-from fairroc.stats.cross import background_aucs, cross_aucs
-from fairroc.stats.decision import Rates, disparity
-from fairroc.stats.delong import auc_interval
+from fairroc.stats.decision import GroupRates, disparity
 
 __all__ = ["Audit", "GroupAudit", "Settings", "audit", "audit_columns", "audit_counts"]
 
@@ -211,7 +210,7 @@ def gap_interval(limits: GapLimits, draws: Draws | None, level: float, hidden: f
     """Both intervals of the gap, as far as there are limits and draws; merged scores hide so much of it."""
     sharp = None
     if draws is not None:
-        lowest = float((limits.pair_gaps - draws.reach((1 + level) / 2)).max())
+        lowest = float((limits.pair_gaps - draws.pair_widths((1 + level) / 2)).max())
         sharp = (max(lowest - hidden, 0.0), limits.upper + hidden)
     return GapInterval(
         level=level,
@@ -301,7 +300,7 @@ def _calibration(people: People, g: int, weighted: bool) -> Calibration:
 def _decision(columns: Columns | ScoreCounts, population: Population, threshold: float) -> Decision:
     at = np.array([threshold])
     points = np.array([np.concatenate(rates_at(curve, at)) for curve in population.curves])
-    rates = Rates(points[:, 0].copy(), points[:, 1].copy(), np.array([curve.prior for curve in population.curves]))
+    rates = GroupRates(points[:, 0].copy(), points[:, 1].copy(), np.array([curve.prior for curve in population.curves]))
     lists = (rates.tpr.tolist(), rates.fpr.tolist(), rates.selection.tolist(), rates.precision, rates.accuracy.tolist())
     groups = tuple(GroupDecision(*row) for row in zip(columns.names, *lists, strict=True))
     return Decision(threshold=threshold, **asdict(disparity(rates)), groups=groups)

@@ -30,9 +30,9 @@ from fairroc.monitoring.drift import Answer, GapCheck
 from fairroc.people.factorise import code_dtype, recode
 from fairroc.people.people import People, measure
 from fairroc.people.rows import SMALL_CLASS, Columns
+from fairroc.stats.auc import auc_interval
 from fairroc.stats.bands import Noise, dkw_widths, gap_limits, group_pairs
 from fairroc.stats.bootstrap import bootstrap
-from fairroc.stats.delong import auc_interval
 
 __all__ = ["GapNow", "GroupAucs", "gap_now"]
 

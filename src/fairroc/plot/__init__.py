@@ -17,21 +17,16 @@ if TYPE_CHECKING:
     from fairroc.plot.panels import before_after
     from fairroc.plot.roc import FairROCDisplay
     from fairroc.plot.scores import ScoreDisplay
-    from fairroc.plot.style import COLOURS, STYLES
 
 _HOME = {
-    "COLOURS": "style",
     "FairROCDisplay": "roc",
     "FrontierDisplay": "frontier",
     "GapDisplay": "gap",
-    "STYLES": "style",
     "ScoreDisplay": "scores",
     "before_after": "panels",
 }
 
 __all__ = [
-    "COLOURS",
-    "STYLES",
     "FairROCDisplay",
     "FrontierDisplay",
     "GapDisplay",

@@ -7,7 +7,7 @@ from typing import Any, Self
 from fairroc.auditing.audit import DRAWS, Settings
 from fairroc.options import Missing
 from fairroc.plot import require_matplotlib, source
-from fairroc.plot.source import Source
+from fairroc.plot.source import BeforeAfter
 from fairroc.plot.style import Display
 
 
@@ -15,7 +15,7 @@ class AuditedDisplay(Display):
     """A Display made from scores, labels and groups, or from a fitted model."""
 
     @classmethod
-    def from_source(cls, found: Source) -> Self:
+    def from_source(cls, found: BeforeAfter) -> Self:
         """Compute what `plot` draws."""
         raise NotImplementedError
 

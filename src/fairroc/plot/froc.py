@@ -12,14 +12,15 @@ from fairroc.froc.algorithm import Froc, Shift
 from fairroc.froc.geometry import NormBoundary, cut_shift, join, norm_boundary, with_ends
 from fairroc.froc.index import WORDS
 from fairroc.froc.mixture import Mixture
-from fairroc.plot import COLOURS, require_matplotlib
+from fairroc.plot import require_matplotlib
+from fairroc.plot.palette import GROUPS
 from fairroc.text.certificate import short
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-UP, DOWN, MOVE = COLOURS[0], COLOURS[1], COLOURS[2]
+UP, DOWN, MOVE = GROUPS[0], GROUPS[1], GROUPS[2]
 
 
 def geometry_figure(done: Froc, group: int, index: int, names: Sequence[str] | None = None) -> Figure:
@@ -45,8 +46,8 @@ def geometry_figure(done: Froc, group: int, index: int, names: Sequence[str] | N
         xlim=(-0.02, 1.02), ylim=(-0.02, min(max(1.02, centre[1] + done.step + 0.02), 1.2)), ylabel="true positive rate"
     )
     whole.set_title(f"Query {index + 1} of {len(done.thresholds)}, threshold {done.thresholds[index]:.3g}", loc="left")
-    reach = 1.25 * max(done.step, float(np.abs(done.points[group, index] - centre).max()), 1e-3)
-    near.set(xlim=(centre[0] - reach, centre[0] + reach), ylim=(centre[1] - reach, centre[1] + reach))
+    span = 1.25 * max(done.step, float(np.abs(done.points[group, index] - centre).max()), 1e-3)
+    near.set(xlim=(centre[0] - span, centre[0] + span), ylim=(centre[1] - span, centre[1] + span))
     near.set_title(WORDS[Shift(int(done.shift[group, index]))], loc="left")
     whole.legend(loc="lower right", frameon=False)
     for axes in (whole, near):
@@ -93,7 +94,7 @@ def acceptance_figure(mixture: Mixture, scores: FloatArray, thresholds: FloatArr
     figure = Figure(figsize=(8, 4.2), layout="constrained")
     axes = figure.subplots()
     for i, (row, score) in enumerate(zip(mixture.acceptance(scores), scores, strict=True)):
-        axes.plot(thresholds, row, color=COLOURS[i], linewidth=1.8, label=f"score {score:.2f}")
+        axes.plot(thresholds, row, color=GROUPS[i], linewidth=1.8, label=f"score {score:.2f}")
         falls = np.flatnonzero(np.diff(row) < -1e-9)
         for at in falls:
             axes.plot(thresholds[at : at + 2], row[at : at + 2], color="black", linewidth=2.6, zorder=4)

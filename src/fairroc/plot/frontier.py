@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 from fairroc.fitting.frontier import FRONTIER_TIES, Frontier, frontier
 from fairroc.options import Missing
 from fairroc.plot import require_matplotlib
+from fairroc.plot.palette import ORIGINAL
 from fairroc.plot.style import Display, labels, legend, look, tidy
 
 if TYPE_CHECKING:
@@ -127,7 +128,7 @@ class FrontierDisplay(Display):
         known = [(point.epsilon, point.auc_bound) for point in self.found.points if point.auc_bound is not None]
         if not known:
             return None
-        style: dict[str, Any] = {"color": "0.45", "linestyle": "none", "zorder": 4}
+        style: dict[str, Any] = {"color": ORIGINAL, "linestyle": "none", "zorder": 4}
         mark: dict[str, Any] = {"marker": TIP_BELOW, "markersize": 6, "markeredgewidth": 0}
         (line,) = axes.plot(*zip(*known, strict=True), label="bound: no fair score is above", **style, **mark)
         return line

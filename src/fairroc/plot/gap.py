@@ -11,8 +11,9 @@ import numpy as np
 from fairroc.core.chain import FloatArray, freeze
 from fairroc.core.gap import lp_norm
 from fairroc.plot.audited import AuditedDisplay
-from fairroc.plot.source import Shown, Source, Widths
-from fairroc.plot.style import COLOURS, STYLES, legend, thin_peaks, tidy
+from fairroc.plot.palette import GROUPS
+from fairroc.plot.source import BeforeAfter, Shown, Widths
+from fairroc.plot.style import STYLES, legend, thin_peaks, tidy
 from fairroc.stats.bands import box_distances, group_pairs
 
 if TYPE_CHECKING:
@@ -101,7 +102,7 @@ class GapDisplay(AuditedDisplay):
         self.confidence = confidence
 
     @classmethod
-    def from_source(cls, found: Source) -> Self:
+    def from_source(cls, found: BeforeAfter) -> Self:
         """The gap at all thresholds of both scores."""
         return cls(
             before=_gap_curve(found.before, found.norm),
@@ -140,7 +141,7 @@ class GapDisplay(AuditedDisplay):
     def _draw(self, axes: Axes, score: str, curve: GapCurve, colour: int, band: bool, kwargs: dict[str, Any]) -> None:
         drawn = [line for line in (curve.gap, curve.low, curve.high) if line is not None]
         kept = thin_peaks(drawn)[::-1]
-        style = {"color": COLOURS[colour], "linestyle": STYLES[colour], "linewidth": 1.8}
+        style = {"color": GROUPS[colour], "linestyle": STYLES[colour], "linewidth": 1.8}
         steps = {"drawstyle": "steps-pre"} if curve.steps else {}
         how = {**style, **steps, "label": _label(score, curve), **kwargs}
         (line,) = axes.plot(curve.thresholds[kept], curve.gap[kept], **how)
@@ -183,9 +184,9 @@ def gap_band(rates: FloatArray, widths: tuple[Widths, ...], p: float) -> tuple[F
     >>> low.round(3).tolist(), high.round(3).tolist()
     ([0.1], [0.7])
     """
-    reach = np.array(widths)
+    half = np.array(widths)
     low, high = np.zeros(rates.shape[2]), np.zeros(rates.shape[2])
     for g, h in group_pairs(len(rates)):
-        near, far = box_distances(rates[g], rates[h], reach[g], reach[h], p)
+        near, far = box_distances(rates[g], rates[h], half[g], half[h], p)
         low, high = np.maximum(low, near), np.maximum(high, far)
     return low, high

@@ -13,6 +13,7 @@ from fairroc.core.realised import all_points
 from fairroc.core.roc import all_thresholds, pooled_share, rates_at
 from fairroc.fitting.fit import Fitted
 from fairroc.plot import require_matplotlib
+from fairroc.plot.palette import CHANCE
 from fairroc.plot.style import labels, look
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ def _panel(
     gap: float,
 ) -> None:
     """One panel: curves, dots at the marked thresholds joined across groups, the widest gap with its size."""
-    axes.plot([0, 1], [0, 1], color="0.85", linewidth=1, zorder=0)
+    axes.plot([0, 1], [0, 1], color=CHANCE, linewidth=1, zorder=0)
     for points in np.stack(marked, axis=1):
         axes.plot(points[:, 0], points[:, 1], color="0.55", linewidth=1, marker=".", markersize=5, zorder=3)
     for g, (points, name) in enumerate(zip(curves, labels(fitted.model.names), strict=True)):

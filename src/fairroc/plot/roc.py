@@ -10,8 +10,9 @@ import numpy as np
 
 from fairroc.core.chain import FloatArray, area
 from fairroc.plot.audited import AuditedDisplay
-from fairroc.plot.source import Shown, Source, Widths
-from fairroc.plot.style import CROWD, FEW, labels, legend, look, thin_path, tidy, title_of, which_scores
+from fairroc.plot.palette import CHANCE
+from fairroc.plot.source import BeforeAfter, Shown, Widths
+from fairroc.plot.style import CROWD, ROOMY, labels, legend, look, thin_path, tidy, title_of, which_scores
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -81,7 +82,7 @@ class FairROCDisplay(AuditedDisplay):
         self.confidence = confidence
 
     @classmethod
-    def from_source(cls, found: Source) -> Self:
+    def from_source(cls, found: BeforeAfter) -> Self:
         """Every group's curve, AUC and band."""
         return cls(
             before=_curves(found.before),
@@ -112,7 +113,7 @@ class FairROCDisplay(AuditedDisplay):
         size = (5.0, 5.4) if groups <= CROWD else (5.0 + 2.9 / len(scores), 5.4)
         for axes, score in zip(self._begin(ax, len(scores), size), scores, strict=True):
             if chance:
-                axes.plot([0, 1], [0, 1], color="0.8", linewidth=1, zorder=0, label="_chance")
+                axes.plot([0, 1], [0, 1], color=CHANCE, linewidth=1, zorder=0, label="_chance")
             self._draw(axes, self._curves(score), banded, kwargs)
             axes.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), xlabel="false positive rate")
             axes.set_box_aspect(1)
@@ -131,7 +132,7 @@ class FairROCDisplay(AuditedDisplay):
         title = "group (AUC)" + (f", {100 * self.confidence:g}% bands" if self.band_ else "")
         if groups <= CROWD:
             for axes in self.axes_:
-                legend(axes, small=groups > FEW or not self._own, loc="lower right", title=title)
+                legend(axes, small=groups > ROOMY or not self._own, loc="lower right", title=title)
             return
         names = labels([curve.group for curve in self.before])
         aucs = zip(*([f"{curve.auc:.3f}" for curve in self._curves(score)] for score in scores), strict=True)

@@ -13,8 +13,9 @@ from fairroc.core.chain import FloatArray, freeze
 from fairroc.errors import DataError
 from fairroc.options import Missing
 from fairroc.plot import require_matplotlib, source
-from fairroc.plot.source import Rates, Source
-from fairroc.plot.style import COLOURS, Display, labels, legend, tidy, title_of, which_scores
+from fairroc.plot.palette import GROUPS
+from fairroc.plot.source import BeforeAfter, RateLines
+from fairroc.plot.style import Display, labels, legend, tidy, title_of, which_scores
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,7 +27,7 @@ BINS = 40
 HALF = 0.45
 """Height of the highest bin: the strips of two groups do not meet."""
 
-SIDES = ((-1.0, COLOURS[0], "negatives, downwards"), (1.0, COLOURS[1], "positives, upwards"))
+SIDES = ((-1.0, GROUPS[0], "negatives, downwards"), (1.0, GROUPS[1], "positives, upwards"))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -165,7 +166,7 @@ class ScoreDisplay(Display):
         return cls._of(found, bins).plot(ax, **kwargs)
 
     @classmethod
-    def _of(cls, found: Source, bins: int) -> Self:
+    def _of(cls, found: BeforeAfter, bins: int) -> Self:
         edges = _edges(found, bins)
         after = None if found.after is None else Histogram(edges, _shares(found.after.rates, edges))
         before = Histogram(edges, _shares(found.before.rates, edges))
@@ -214,7 +215,7 @@ class ScoreDisplay(Display):
             axes.axhline(g, color="0.4", linewidth=0.6)
 
 
-def _edges(found: Source, bins: int) -> FloatArray:
+def _edges(found: BeforeAfter, bins: int) -> FloatArray:
     """Even bins over all scores, or one for each score where there are no more."""
     if not isinstance(bins, Integral) or isinstance(bins, bool) or bins < 2:
         raise DataError(f"bins must be a whole number of at least 2; {bins!r} came.")
@@ -228,7 +229,7 @@ def _edges(found: Source, bins: int) -> FloatArray:
     return np.concatenate(([first], inner, [last]))
 
 
-def _shares(rates: Rates, edges: FloatArray) -> FloatArray:
+def _shares(rates: RateLines, edges: FloatArray) -> FloatArray:
     """(groups, 2, bins) shares between neighbouring edges."""
     reached = rates.at(edges[1:-1])
     ends = (*reached.shape[:2], 1)

@@ -25,7 +25,7 @@ from fairroc.people.sensitive import sensitive_rows
 Widths = tuple[float, float]
 
 
-class Rates(Protocol):
+class RateLines(Protocol):
     """A score's (fpr, tpr) in every group."""
 
     def curve(self, g: int) -> tuple[FloatArray, FloatArray]:
@@ -93,7 +93,7 @@ class FairRates:
 class Shown:
     """One score: its rates, and what an audit says of it (of the original score, for the fair score of a model)."""
 
-    rates: Rates
+    rates: RateLines
     audit: Audit
     drawn: bool
 
@@ -110,7 +110,7 @@ class Shown:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Source:
+class BeforeAfter:
     """A score before and, where there is a fair one, after."""
 
     before: Shown
@@ -128,12 +128,12 @@ def from_predictions(
     fair_scores: Any,
     settings: Settings,
     **how: Any,
-) -> Source:
+) -> BeforeAfter:
     """Scores and, if given, other scores of the same people."""
     before, after = _audited(read_columns(scores, y, sensitive_features=sensitive_features, **how), settings), None
     if fair_scores is not None:
         after = _audited(read_columns(fair_scores, y, sensitive_features=sensitive_features, **how), settings)
-    return Source(before, after, settings.epsilon, settings.norm, settings.confidence)
+    return BeforeAfter(before, after, settings.epsilon, settings.norm, settings.confidence)
 
 
 def from_estimator(
@@ -147,7 +147,7 @@ def from_estimator(
     confidence: Any,
     bootstrap: Any,
     random_state: Any,
-) -> Source:
+) -> BeforeAfter:
     """The scores a fitted model works on, and its fair score in expectation over the draw."""
     found = opened(estimator, X, sensitive_features)
     model = found.model
@@ -171,7 +171,7 @@ def from_estimator(
     if model.scale is not None:
         walks = expected_walks(model, columns, on_unknown_group=found.on_unknown_group)[1]
         after = Shown(FairRates(walks, model.scale), before.audit, drawn=True)
-    return Source(before, after, model.epsilon, settings.norm, settings.confidence)
+    return BeforeAfter(before, after, model.epsilon, settings.norm, settings.confidence)
 
 
 def _audited(columns: Columns, settings: Settings) -> Shown:

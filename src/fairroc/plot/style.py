@@ -13,21 +13,20 @@ import numpy as np
 from fairroc.core.chain import FloatArray, IntArray
 from fairroc.errors import DataError
 from fairroc.plot import require_matplotlib
+from fairroc.plot.palette import GROUPS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999933")
-"""Okabe and Ito's palette: told apart by colour-blind readers too; line styles help in print."""
-
 STYLES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (1, 1)), (0, (4, 1, 1, 1)))
+"""Line styles beside the colours, for print."""
 
 MOST_POINTS = 4000
 """Points of a line that is drawn: more than any picture has pixels, and few enough for a vector file."""
 
-FEW = 4
+ROOMY = 4
 """Longer legends are set in small letters."""
 
 CROWD = 8
@@ -110,8 +109,8 @@ def title_of(score: str, epsilon: float | None) -> str:
 
 def look(g: int) -> dict[str, Any]:
     """Colour and line style of group number ``g``; 32 pairs before one comes again."""
-    turn = g // len(COLOURS)
-    return {"color": COLOURS[g % len(COLOURS)], "linestyle": STYLES[(g + turn) % len(STYLES)]}
+    turn = g // len(GROUPS)
+    return {"color": GROUPS[g % len(GROUPS)], "linestyle": STYLES[(g + turn) % len(STYLES)]}
 
 
 def tidy(axes: Axes) -> None:

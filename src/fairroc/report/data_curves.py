@@ -38,7 +38,7 @@ Line = tuple[float, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Rates:
+class GroupLine:
     """One group's rates at the thresholds of the report."""
 
     fpr: Line
@@ -49,7 +49,7 @@ class Rates:
 class Lines:
     """All groups' rates at the thresholds of the report, and the largest distance of two groups at each."""
 
-    groups: tuple[Rates, ...]
+    groups: tuple[GroupLine, ...]
     gap: Line
 
 
@@ -133,7 +133,7 @@ def _expected(walks: Sequence[Walk], scale: Scale, thresholds: FloatArray) -> li
 
 def _lines(rates: Sequence[FloatArray], norm: Norm) -> Lines:
     fpr, tpr = (np.stack([np.clip(each[:, i], 0.0, 1.0) for each in rates], axis=1) for i in (0, 1))
-    groups = tuple(Rates(tuple(fpr[:, g].tolist()), tuple(tpr[:, g].tolist())) for g in range(len(rates)))
+    groups = tuple(GroupLine(tuple(fpr[:, g].tolist()), tuple(tpr[:, g].tolist())) for g in range(len(rates)))
     return Lines(groups, tuple(tuple_gap(fpr + tpr, tpr - fpr, norm).tolist()))
 
 

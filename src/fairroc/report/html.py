@@ -11,6 +11,7 @@ from typing import Any
 from fairroc.errors import FairrocError
 from fairroc.options import Missing
 from fairroc.people.rows import read_columns
+from fairroc.plot import palette
 from fairroc.report import html_parts as parts
 from fairroc.report.data import Asked, ReportData, gather
 from fairroc.report.html_deploy import deploy
@@ -96,7 +97,7 @@ def page(data: ReportData) -> str:
 
     return Template(_static("page.html")).substitute(
         title=text(data.title),
-        css=_static("page.css"),
+        css=f"{palette.style_variables()}\n{_static('page.css')}",
         subtitle=parts.subtitle(data),
         cards=parts.cards(data),
         summary=parts.summary(data),
@@ -110,7 +111,7 @@ def page(data: ReportData) -> str:
         certificate=parts.certificate_part(data),
         card=parts.card(data),
         deploy=deploy(data),
-        data=script_json(data.to_dict()),
+        data=script_json({**data.to_dict(), "palette": palette.SCRIPT}),
         plotly=get_plotlyjs(),
         script=_static("page.js"),
     )

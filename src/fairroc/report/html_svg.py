@@ -8,12 +8,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal, TypeAlias
 
+from fairroc.plot.palette import CHANCE, FAIR, FIT, GRID, GROUPS, LEVEL, LIMIT, ORIGINAL, THRESHOLD
 from fairroc.report.data import ReportData
 from fairroc.report.html_tags import Html, join, tag
 from fairroc.text.certificate import short
-
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#AA4499", "#B8860B", "#2AA1D3", "#333333", "#7A7A1F")
-"""After Okabe and Ito: told apart by colour-blind readers too."""
 
 DASHES = ("5 3", "2 3")
 WIDTH, HEIGHT, LEFT, BOTTOM, TOP, RIGHT = 460, 380, 66, 44, 12, 18
@@ -99,7 +97,7 @@ def _frame(x: Axis, y: Axis, at: Callable[[Place], Place], size: tuple[int, int]
     middle = TOP + (height - TOP - BOTTOM) / 2
     turned = f"rotate(-90 12 {middle})"
     return [
-        tag("path", d="".join(lines), stroke="#e5e5e5", fill="none"),
+        tag("path", d="".join(lines), stroke=GRID, fill="none"),
         tag("g", *(tag("text", f"{t:.6g}", x=f"{px:.1f}", y=height - BOTTOM + 16) for t, px in across), **MIDDLE),
         tag("g", *(tag("text", f"{t:.6g}", x=LEFT - 6, y=f"{py + 4:.1f}") for t, py in up), text_anchor="end"),
         tag("text", x.title, x=LEFT + (width - LEFT - RIGHT) / 2, y=height - 8, **MIDDLE),
@@ -206,10 +204,10 @@ def _legend(line: Line, y: float) -> Html:
 
 def roc_figure(data: ReportData) -> Html:
     """Every group's curve before and after, and its points at the report's threshold."""
-    lines = [Line(((0, 0), (1, 1)), "#cccccc", width=1)]
+    lines = [Line(((0, 0), (1, 1)), CHANCE, width=1)]
     dots = []
     for g, name in enumerate(data.names):
-        colour, known = COLOURS[g % len(COLOURS)], short(name) if g < LEGEND else ""
+        colour, known = GROUPS[g % len(GROUPS)], short(name) if g < LEGEND else ""
         before, after = data.before.groups[g], data.fair[data.chosen].groups[g]
         old = [*zip(before.fpr, before.tpr, strict=True), (0.0, 0.0)]
         new = [*zip(after.fpr, after.tpr, strict=True), (0.0, 0.0)]
@@ -228,10 +226,10 @@ def gap_figure(data: ReportData) -> Html:
     top = max(*data.before.gap, *fair, data.frontier.points[data.chosen].epsilon) * 1.05 or 1.0
     epsilon = data.frontier.points[data.chosen].epsilon
     lines = [
-        Line([*zip(at, data.before.gap, strict=True)], "#555555", "original score", dash=DASHES[0], width=1.5),
-        Line([*zip(at, fair, strict=True)], "#0072B2", f"fair score, ε = {_epsilon(data)}"),
-        Line([(at[0], epsilon), (at[-1], epsilon)], "#B00020", "epsilon", dash=DASHES[1], width=1.5),
-        Line([(at[data.start], 0.0), (at[data.start], top)], "#aaaaaa", width=1),
+        Line([*zip(at, data.before.gap, strict=True)], ORIGINAL, "original score", dash=DASHES[0], width=1.5),
+        Line([*zip(at, fair, strict=True)], FAIR, f"fair score, ε = {_epsilon(data)}"),
+        Line([(at[0], epsilon), (at[-1], epsilon)], LIMIT, "epsilon", dash=DASHES[1], width=1.5),
+        Line([(at[data.start], 0.0), (at[data.start], top)], THRESHOLD, width=1),
     ]
     return figure(lines, axis("threshold", at[0], at[-1]), axis("gap", 0, top), "Gap at every threshold")
 
@@ -243,14 +241,12 @@ def frontier_figure(data: ReportData) -> Html:
     bound = [(point.epsilon, point.auc_bound) for point in points if point.auc_bound is not None]
     sparse = len(bound) < len(points)  # a line between them would say more than is known
     lines = [
-        Line(bound, "#555555", "no fair score exceeds", dash=DASHES[1], width=1.5, dots=sparse),
-        Line(auc, "#0072B2", "fair score, ties drawn"),
-        Line(
-            [(points[0].epsilon, before.auc), (points[-1].epsilon, before.auc)], "#999999", "original score", "5 3", 1
-        ),
+        Line(bound, ORIGINAL, "no fair score exceeds", dash=DASHES[1], width=1.5, dots=sparse),
+        Line(auc, FAIR, "fair score, ties drawn"),
+        Line([(points[0].epsilon, before.auc), (points[-1].epsilon, before.auc)], LEVEL, "original score", "5 3", 1),
     ]
     if data.certificate is not None:
-        lines.append(Line([(data.certificate.epsilon, data.certificate.auc)], "#D55E00", "the fit", dots=True))
+        lines.append(Line([(data.certificate.epsilon, data.certificate.auc)], FIT, "the fit", dots=True))
     heights = [y for line in lines for _, y in line.points]
     low, high = min(heights), max(heights)
     room = (high - low) * 0.08 or 0.01

@@ -22,7 +22,7 @@ import numpy as np
 from fairroc.core.chain import BoolArray, FloatArray, IntArray, freeze
 from fairroc.core.gap import lp_norm
 from fairroc.core.roc import RocCurve
-from fairroc.stats.cross import side_by_side
+from fairroc.stats.auc import side_by_side
 
 
 @dataclass(frozen=True, slots=True, eq=False)

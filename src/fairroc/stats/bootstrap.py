@@ -73,11 +73,11 @@ class Draws:
     def widths(self, confidence: float) -> FloatArray:
         """(groups, 2) half widths of bands that hold for all thresholds, groups and classes at once."""
         flat = self.cells.reshape(len(self.cells), -1)
-        return np.minimum(_reach(flat, confidence).reshape(-1, 2) + self.missed_cells, 1.0)
+        return np.minimum(_limits(flat, confidence).reshape(-1, 2) + self.missed_cells, 1.0)
 
-    def reach(self, confidence: float) -> FloatArray:
+    def pair_widths(self, confidence: float) -> FloatArray:
         """(pairs,) how far the difference of two groups can be from the sample's, all thresholds and pairs at once."""
-        return _reach(self.pairs, confidence) + self.missed_pairs
+        return _limits(self.pairs, confidence) + self.missed_pairs
 
 
 def bootstrap(
@@ -143,7 +143,7 @@ def even_steps(rate: FloatArray, count: int) -> IntArray:
     return found[(found > 0) & (found < len(rate))]
 
 
-def _reach(errors: FloatArray, confidence: float) -> FloatArray:
+def _limits(errors: FloatArray, confidence: float) -> FloatArray:
     """Limits of the columns, in proportion to their means, that all columns keep in that share of draws."""
     mean = errors.mean(axis=0)
     worst = ratio(errors, np.broadcast_to(mean, errors.shape), 0.0).max(axis=1)

@@ -16,7 +16,7 @@ ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Rates:
+class GroupRates:
     """(groups,) rates of ``score >= threshold``; ``prior`` is the share of positives in each group."""
 
     fpr: FloatArray
@@ -56,7 +56,7 @@ class Disparity:
     equalized_odds_mean: float
 
 
-def disparity(rates: Rates) -> Disparity:
+def disparity(rates: GroupRates) -> Disparity:
     """Comparisons across groups. The ratio of selection rates is None where nobody is accepted."""
     selection = rates.selection
     most, least = float(selection.max()), float(selection.min())

@@ -1,6 +1,6 @@
 """Are two samples of one population? Tests for counts in bins, each valid for finite samples of both.
 
-Sizes may be effective numbers of weighted rows; then the tests are approximate.
+Sizes may be effective sample sizes of weighted rows; then the tests are approximate.
 """
 
 from __future__ import annotations
@@ -79,14 +79,18 @@ def psi(fitted: FloatArray, new: FloatArray) -> float:
 def psi_by_chance(bins: int, fitted: float, new: float, confidence: float) -> tuple[float, float]:
     """Mean of the index where nothing moved, and the limit it keeps with this probability, in large samples: the
     index times the joint size is chi-square."""
+    from scipy.special import chdtri
+
     if bins == 1:
         return 0.0, 0.0
     size = joint_size(fitted, new)
-    return (bins - 1) / size, chi2_quantile(confidence, bins - 1) / size
+    return (bins - 1) / size, float(chdtri(bins - 1, 1.0 - confidence)) / size
 
 
 def parts_p_value(fitted: FloatArray, new: FloatArray) -> float:
     """Chi-square test of two samples over unordered cells; 1 where too few people leave a single cell."""
+    from scipy.special import chdtrc
+
     both = np.stack((fitted, new))
     expected = both.sum(axis=1)[:, None] * shares(both.sum(axis=0))
     rare = (expected < LEAST_EXPECTED).any(axis=0)
@@ -100,28 +104,23 @@ def parts_p_value(fitted: FloatArray, new: FloatArray) -> float:
             expected = both.sum(axis=1)[:, None] * shares(both.sum(axis=0))
     if both.shape[1] < 2:
         return 1.0
-    return chi2_tail(float(((both - expected) ** 2 / expected).sum()), both.shape[1] - 1)
+    return float(chdtrc(both.shape[1] - 1, ((both - expected) ** 2 / expected).sum()))
 
 
 def outside_p_value(outside: int, rows: int, fitted: float) -> float:
     """Chance that so many or more of ``rows`` new scores lie outside the range of ``fitted`` ones.
 
-    Of two samples of one continuous distribution all orders are equally likely, so each new score lies outside with
-    probability 2 / (fitted + 1), and their number is beta-binomial. Ties make it smaller.
+    Of two samples of one continuous distribution all orders are equally likely, and so many new scores lie outside as
+    precede the second fitted one in a random order (a beta-binomial number): ``outside`` or more where the first
+    ``outside + 1`` scores hold one fitted score at most, a hypergeometric chance. Ties make it smaller.
     """
     if outside == 0:
         return 1.0
-    b = max(fitted - 1.0, 1.0)
-    fewer = _outside_chance(0, outside - 1, rows, b)
-    return 1.0 - fewer if fewer < 0.99 else min(1.0, _outside_chance(outside, rows, rows, b))
-
-
-def _outside_chance(first: int, last: int, rows: int, b: float) -> float:
-    """Chance that a beta-binomial number with parameters 2 and b lies from ``first`` to ``last``. O(last - first)."""
-    k = np.arange(first, last, dtype=np.float64)
-    ratio = (rows - k) * (k + 2.0) / ((k + 1.0) * (rows - k - 1.0 + b))
-    start = _log_choose(rows, first) + _log_beta(first + 2.0, rows - first + b) - _log_beta(2.0, b)
-    return float(np.exp(start + np.concatenate(([0.0], np.cumsum(np.log(ratio))))).sum())
+    fitted = max(fitted, 2.0)
+    sequences = _log_choose(rows + fitted, outside + 1)
+    one = math.log(fitted) + _log_choose(rows, outside) - sequences
+    none = _log_choose(rows, outside + 1) - sequences if outside < rows else -math.inf
+    return min(1.0, math.exp(one) + math.exp(none))
 
 
 def absent_p_value(group: float, fitted: float, new: float) -> float:
@@ -140,32 +139,8 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return adjusted
 
 
-def chi2_tail(x: float, dof: int) -> float:
-    """Chance that a chi-square number with ``dof`` degrees of freedom exceeds x: a finite sum for whole ``dof``."""
-    half = x / 2.0
-    if half <= 0.0:
-        return 1.0
-    odd = dof % 2
-    start = math.erfc(math.sqrt(half)) if odd else 0.0
-    powers = [i + 0.5 * odd for i in range(dof // 2)]
-    terms = (math.exp(power * math.log(half) - half - math.lgamma(power + 1.0)) for power in powers)
-    return min(1.0, start + math.fsum(terms))
-
-
-def chi2_quantile(probability: float, dof: int) -> float:
-    """The number that a chi-square number with ``dof`` degrees of freedom exceeds with 1 - ``probability``."""
-    low, high = 0.0, 1.0
-    while chi2_tail(high, dof) > 1.0 - probability:
-        high *= 2.0
-    while high - low > 1e-12 * high:
-        middle = (low + high) / 2.0
-        low, high = (middle, high) if chi2_tail(middle, dof) > 1.0 - probability else (low, middle)
-    return high
-
-
 def _log_choose(n: float, k: float) -> float:
-    return math.lgamma(n + 1.0) - math.lgamma(k + 1.0) - math.lgamma(n - k + 1.0)
+    """Log of the binomial coefficient; effective sample sizes need not be whole."""
+    from scipy.special import betaln
 
-
-def _log_beta(a: float, b: float) -> float:
-    return math.lgamma(a) + math.lgamma(b) - math.lgamma(a + b)
+    return -math.log1p(n) - float(betaln(n - k + 1.0, k + 1.0))

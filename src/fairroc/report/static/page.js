@@ -2,7 +2,8 @@
 (function () {
   const data = JSON.parse(document.getElementById("data").textContent);
   const byId = (id) => document.getElementById(id);
-  const colours = ["#0072B2", "#D55E00", "#009E73", "#AA4499", "#B8860B", "#2AA1D3", "#333333", "#7A7A1F"];
+  const palette = data.palette;
+  const colours = palette.groups;
   const thresholds = data.thresholds;
   const epsilons = data.frontier.epsilon;
   const fair = data.fair.map((groups) =>
@@ -74,7 +75,7 @@
   const config = { responsive: true, displaylogo: false, displayModeBar: false };
   const font = { family: "system-ui, -apple-system, Segoe UI, Roboto, Helvetica, Arial, sans-serif", size: 13 };
   const axis = (title, more) =>
-    Object.assign({ title: { text: title, standoff: 8 }, zeroline: false, gridcolor: "#e8e8ec", automargin: true, fixedrange: true }, more);
+    Object.assign({ title: { text: title, standoff: 8 }, zeroline: false, gridcolor: palette.grid, automargin: true, fixedrange: true }, more);
   const legend = { orientation: "h", x: 0, yref: "container", y: 0, yanchor: "bottom", font: { size: 12 } };
   const layout = (x, y) => ({
     font, xaxis: x, yaxis: y, autosize: true, legend, margin: { l: 10, r: 10, t: 10, b: 10 },
@@ -94,7 +95,7 @@
       traces.push(line(fair[state.epsilon][g], "fair", { width: 2.2 }, g < 8));
     });
     const dots = (symbol, name) => ({
-      x: [], y: [], mode: data.names.length === 2 ? "lines+markers" : "markers", name, showlegend: false, line: { color: "#888", width: 1 }, hoverinfo: "skip",
+      x: [], y: [], mode: data.names.length === 2 ? "lines+markers" : "markers", name, showlegend: false, line: { color: palette.level, width: 1 }, hoverinfo: "skip",
       marker: { size: 11, symbol, color: data.names.map((_, g) => colours[g % colours.length]), line: { width: 1.5 } },
     });
     return [...traces, dots("circle-open", "original"), dots("circle", "fair")];
@@ -126,16 +127,16 @@
     });
     const at = thresholds[state.threshold];
     const traces = [
-      line(gapBefore, "original score", { color: "#555", width: 1.6, dash: "6px,3px" }),
-      line(after, "fair score", { color: "#0072B2", width: 2.2 }),
+      line(gapBefore, "original score", { color: palette.original, width: 1.6, dash: "6px,3px" }),
+      line(after, "fair score", { color: palette.fair, width: 2.2 }),
       { x: [thresholds[0], thresholds[thresholds.length - 1]], y: [epsilon, epsilon], mode: "lines", name: "epsilon",
-        line: { color: "#B00020", width: 1.6, dash: "2px,3px" }, hoverinfo: "skip" },
+        line: { color: palette.limit, width: 1.6, dash: "2px,3px" }, hoverinfo: "skip" },
       { x: [at, at], y: [gapBefore[state.threshold], after[state.threshold]], mode: "markers", showlegend: false,
-        marker: { size: 10, color: ["#555", "#0072B2"] }, hoverinfo: "skip" },
+        marker: { size: 10, color: [palette.original, palette.fair] }, hoverinfo: "skip" },
     ];
     const top = 1.05 * Math.max(...gapBefore, epsilon) || 1;
     const places = layout(axis("threshold"), axis("gap", { range: [-0.02 * top, top] }));
-    places.shapes = [{ type: "line", x0: at, x1: at, yref: "paper", y0: 0, y1: 1, line: { color: "#aaa", width: 1 } }];
+    places.shapes = [{ type: "line", x0: at, x1: at, yref: "paper", y0: 0, y1: 1, line: { color: palette.threshold, width: 1 } }];
     return draw("gap-plot", traces, places, 450);
   }
 
@@ -146,19 +147,19 @@
     const e = state.epsilon;
     const traces = [
       { x: epsilons, y: column.auc, mode: "lines+markers", name: "fair score, ties drawn", marker: { size: 5 },
-        line: { color: "#0072B2", width: 2.2 }, hovertemplate: hover },
+        line: { color: palette.fair, width: 2.2 }, hovertemplate: hover },
       { x: [epsilons[0], epsilons[epsilons.length - 1]], y: [data.audit.auc, data.audit.auc], mode: "lines",
-        name: "original score", line: { color: "#999", width: 1.4, dash: "6px,3px" }, hovertemplate: hover },
+        name: "original score", line: { color: palette.level, width: 1.4, dash: "6px,3px" }, hovertemplate: hover },
       { x: known.map((i) => epsilons[i]), y: known.map((i) => column.auc_bound[i]),
-        mode: known.length === epsilons.length ? "lines" : "markers", marker: { size: 9, symbol: "triangle-down-open", color: "#555" },
-        name: "no fair score exceeds", line: { color: "#555", width: 1.6, dash: "2px,3px" }, hovertemplate: hover },
+        mode: known.length === epsilons.length ? "lines" : "markers", marker: { size: 9, symbol: "triangle-down-open", color: palette.original },
+        name: "no fair score exceeds", line: { color: palette.original, width: 1.6, dash: "2px,3px" }, hovertemplate: hover },
       { x: [epsilons[e]], y: [column.auc[e]], mode: "markers", name: "epsilon chosen",
-        marker: { size: 12, color: "#0072B2" }, hovertemplate: hover },
+        marker: { size: 12, color: palette.fair }, hovertemplate: hover },
     ];
     const fit = data.certificate;
     if (fit) {
       traces.push({ x: [fit.epsilon], y: [fit.auc], mode: "markers", name: "the fit", hovertemplate: hover,
-        marker: { size: 11, color: "#D55E00", symbol: "diamond" } });
+        marker: { size: 11, color: palette.fit, symbol: "diamond" } });
     }
     return draw("frontier-plot", traces, layout(axis("epsilon (allowed gap)"), axis("AUC of all people")), 400);
   }

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from fairroc.report.html_svg import COLOURS, DASHES, Axis, Line, Mark, axis, draw, figure
+from fairroc.plot.palette import GROUPS as COLOURS
+from fairroc.report.html_svg import DASHES, Axis, Line, Mark, axis, draw, figure
 from fairroc.report.html_tags import Html, tag
 from fairroc.text.certificate import short
 from fairroc_studies.paper.published import PUBLISHED_EPSILON

@@ -7,6 +7,7 @@ from importlib.resources import files
 from string import Template
 from typing import TYPE_CHECKING, Any
 
+from fairroc.plot.palette import style_variables
 from fairroc.report.html_parts import number
 from fairroc.report.html_tags import Html, join, table, tag, text
 from fairroc_studies.paper import page_runs as runs
