@@ -165,7 +165,7 @@ class FairModel(ModelData):
         "the scores of group 'f' moved: a"
         """
         from fairroc.monitoring.check import TELLING, Watch, check
-        from fairroc.text.findings import doubts, reasons
+        from fairroc.text.drift import doubts, reasons
 
         watch = Watch.checked(
             confidence=confidence, bootstrap=bootstrap, random_state=random_state, on_unknown_group=on_unknown_group

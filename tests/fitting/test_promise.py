@@ -181,7 +181,7 @@ def test_what_is_promised_is_taken_off_epsilon(norm, how):
     assert certificate.gap <= certificate.allowed
     assert certificate.auc <= certificate.auc_bound + 1e-5
     text = certificate_text(certificate)
-    assert "promised for the population, at 90 % confidence" in text
+    assert "promised for the population at 90% confidence" in text
     assert f"allowed {done.target:.4g}" in text
 
 
@@ -331,8 +331,8 @@ def test_the_command_line_looks_ahead(table, capsys):
     assert (model.curve, model.confidence) == (found["curve"], 0.5)
     assert command(table, "--epsilon", 0.4, *asked) == 0
     text = capsys.readouterr().out
-    assert "People not seen yet, of the same population: the gap will be about" in text
-    assert "At 50 % confidence it is at most" in text
+    assert "New people from the same population: the gap will be about" in text
+    assert "At 50% confidence it is at most" in text
 
 
 def test_the_command_line_without_folds(table, capsys):

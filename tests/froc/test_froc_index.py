@@ -10,7 +10,7 @@ from fairroc.errors import DataError
 from fairroc.froc.algorithm import Shift
 from fairroc.froc.index import WORDS, froc_index, moving_group, paper_run_on
 from fairroc.people.rows import read_columns
-from fairroc.text.certificate import index_text
+from fairroc.text.froc import index_text
 
 ROWS = normal_rows(6, n=900, groups=3)
 COLUMNS = read_columns(ROWS.scores, ROWS.y, sensitive_features=ROWS.groups)

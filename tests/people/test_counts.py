@@ -432,7 +432,7 @@ def test_bins_are_stated():
     for norm, times in ((1, 2), ("inf", 1)):
         found = fit_counts(cut, 0.1, norm=norm, ties="draw").certificate_
         assert found.count_error == cut.error and found.to_dict()["count_error"] == cut.error
-        said = f"rates can be too low by up to {cut.error:.2g}, so that gaps may exceed those stated by up to"
+        said = f"rates can be too low by up to {cut.error:.2g}, so gaps can exceed those stated by up to"
         assert f"{said} {times * cut.error:.2g}" in certificate_text(found)
     assert "bins" not in certificate_text(fit_counts(exact, 0.1, ties="draw").certificate_)
     gap = audit_counts(cut, bootstrap=0).gap

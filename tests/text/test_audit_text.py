@@ -30,11 +30,11 @@ def row(text: str, head: str, name: str) -> list[str]:
 def test_every_figure_is_there(found: Audit) -> None:
     text = audit_text(found)
     low, high = found.gap_interval.bootstrap
-    assert f"it lies between {low:.4f} and {high:.4f} (95 % confidence, bootstrap)" in text
+    assert f"it lies between {low:.4f} and {high:.4f} (95% confidence, bootstrap)" in text
     low, high = found.gap_interval.dkw
-    assert f"(safe limits for any number of rows, DKW: between {low:.4f} and {high:.4f})" in text
+    assert f"(safe limits for any sample size, DKW: between {low:.4f} and {high:.4f})" in text
     low, high = found.auc_interval
-    assert f"AUC of all people {found.auc:.4f} (between {low:.4f} and {high:.4f}, 95 % confidence)." in text
+    assert f"AUC of all people {found.auc:.4f} (between {low:.4f} and {high:.4f}, 95% confidence)." in text
     for g in found.groups:
         span = f"{g.auc_interval[0]:.4f} to {g.auc_interval[1]:.4f}"
         figures = (g.bnsp_auc, g.bpsn_auc, g.calibration.error, *g.band.bootstrap)
@@ -45,7 +45,7 @@ def test_every_figure_is_there(found: Audit) -> None:
         assert row(text, "If everyone with score >= 0.5", g.group) == [g.group, *(f"{x:.4f}" for x in figures)]
     cross = {(c.positives, c.negatives): f"{c.auc:.4f}" for c in found.cross_aucs}
     own = [f"{g.auc:.4f}" for g in found.groups]
-    assert row(text, "Chance that a positive of one group (line)", "left") == ["left", own[0], cross["left", "right"]]
+    assert row(text, "Chance that a positive of one group (row)", "left") == ["left", own[0], cross["left", "right"]]
     for share in ("disparate_impact", "demographic_parity_difference", "equal_opportunity_difference"):
         assert f": {getattr(found.decision, share):.4f}" in text
     assert f"|dFPR| + |dTPR| {found.decision.equalized_odds_l1:.4f}" in text
@@ -57,14 +57,18 @@ def test_every_figure_is_there(found: Audit) -> None:
         (
             (0.2, 0.4),
             0.3,
-            "NOT within epsilon = 0.1 at every threshold, nor is the whole interval: chance does not explain",
+            "NOT within epsilon = 0.1 at every threshold, and neither is any of the interval: chance does not explain",
         ),
         (
             (0.05, 0.4),
             0.3,
-            "NOT within epsilon = 0.1 at every threshold on these rows, but the interval reaches down to it",
+            "NOT within epsilon = 0.1 at every threshold on these rows, but the interval extends down to it",
         ),
-        ((0.0, 0.2), 0.05, "is within epsilon = 0.1 at every threshold on these rows, but the interval goes beyond it"),
+        (
+            (0.0, 0.2),
+            0.05,
+            "is within epsilon = 0.1 at every threshold on these rows, but the interval extends beyond it",
+        ),
         ((0.0, 0.09), 0.05, "is within epsilon = 0.1 at every threshold, and so is the whole interval."),
     ],
 )
@@ -81,7 +85,7 @@ def test_what_is_missing_is_said() -> None:
     assert "(no safe limits: it holds for rows of equal weight only" in text
     assert "No interval for an AUC: DeLong's interval is for rows of equal weight" in text
     assert "No calibration: scores must lie in [0, 1]" in text and "calibration error" not in text
-    assert "Disparate impact: undefined, nobody is accepted" in text
+    assert "Disparate impact: undefined, nobody is selected" in text
     assert row(text, "If everyone", "left") == [
         "left",
         "0.0000",
@@ -96,11 +100,11 @@ def test_what_is_missing_is_said() -> None:
     )
     assert "±" not in text
     del rows["sample_weight"]
-    assert "(95 % confidence, DKW)" in audit_text(audit(scores, rng.random(800) < 0.5, **rows, bootstrap=0))
+    assert "(95% confidence, DKW)" in audit_text(audit(scores, rng.random(800) < 0.5, **rows, bootstrap=0))
 
 
 def test_four_fifths_rule_is_told(found: Audit) -> None:
-    for meets, words in ((True, ", meets the 80 % rule"), (False, ", does NOT meet the 80 % rule")):
+    for meets, words in ((True, ", meets the four-fifths rule"), (False, ", does NOT meet the four-fifths rule")):
         assert words in audit_text(replace(found, decision=replace(found.decision, four_fifths=meets)))
 
 
@@ -112,4 +116,4 @@ def test_many_groups_show_the_extremes_only() -> None:
     text = audit_text(found)
     assert f"lowest {low.auc:.4f} for '{low.positives}' above '{low.negatives}'" in text
     assert f"highest {high.auc:.4f} for '{high.positives}' above '{high.negatives}'" in text
-    assert "(line)" not in text
+    assert "(row)" not in text

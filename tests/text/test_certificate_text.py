@@ -18,7 +18,8 @@ from fairroc.fitting.certificate import Certificate, GroupCertificate, certify
 from fairroc.fitting.fit import Options, fit
 from fairroc.people.rows import read_columns
 from fairroc.text.audit import audit_text
-from fairroc.text.certificate import NAME_WIDTH, certificate_text, norm_words, short, table, tie_words
+from fairroc.text.certificate import certificate_text, tie_words
+from fairroc.text.words import NAME_WIDTH, norm_words, short, table
 
 NUMBER = re.compile(r"-?\d+(?:,\d{3})*(?:\.\d+)?(?:e[+-]\d+)?%?")
 UNIT = st.floats(0, 1)

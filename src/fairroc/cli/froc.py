@@ -36,7 +36,7 @@ def run(arguments: argparse.Namespace) -> int:
     from fairroc.plot import require_matplotlib
     from fairroc.plot.froc import geometry_figure
     from fairroc.tables.files import check_writable
-    from fairroc.text.certificate import index_text
+    from fairroc.text.froc import index_text
 
     check_epsilon(arguments.epsilon)
     require_matplotlib()

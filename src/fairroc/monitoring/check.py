@@ -12,7 +12,7 @@ from fairroc.core.chain import FloatArray
 from fairroc.model.draw import generator_from_state
 from fairroc.model.model import ModelData
 from fairroc.model.reference import Reference
-from fairroc.monitoring.drift import Drift, DriftTest, GroupDrift, Shift, Status, UnknownGroup, psi_level
+from fairroc.monitoring.drift import Drift, DriftTest, GroupDrift, ScoreShift, Status, UnknownGroup, psi_level
 from fairroc.monitoring.gap import GapNow, GroupAucs, gap_now
 from fairroc.options import check_bootstrap, check_confidence
 from fairroc.people.factorise import as_column
@@ -302,11 +302,11 @@ def _with_shares(groups: tuple[GroupDrift, ...], fitted: FloatArray | None, new:
     )
 
 
-def _shift(seen: Seen, label: int | None, level: float) -> Shift:
+def _shift(seen: Seen, label: int | None, level: float) -> ScoreShift:
     fitted, new, edges = seen.fitted.of(label), seen.new.of(label), seen.reference.edges
     distance, border = largest_shift(fitted, new)
     above = border > len(edges)
-    return Shift(
+    return ScoreShift(
         distance=distance,
         score=seen.reference.highest if above else float(edges[border - 1]),
         above=above,

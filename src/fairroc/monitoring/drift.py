@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias
 from fairroc.auditing.findings import GapInterval, Interval
 from fairroc.core.chain import Norm
 
-__all__ = ["Drift", "DriftTest", "GapCheck", "GroupDrift", "Shift", "UnknownGroup"]
+__all__ = ["Drift", "DriftTest", "GapCheck", "GroupDrift", "ScoreShift", "UnknownGroup"]
 
 Status: TypeAlias = Literal["moved", "steady", "too few rows", "missing", "not checked"]
 Answer: TypeAlias = Literal["within", "unclear", "outside"]
@@ -18,7 +18,7 @@ PSI_LEVELS = ((0.1, "small"), (0.25, "moderate"))
 
 
 @dataclass(frozen=True, slots=True)
-class Shift:
+class ScoreShift:
     """How far some people's scores moved: the largest change of the share who reach a score.
 
     Attributes
@@ -64,9 +64,9 @@ class GroupDrift:
     rows_needed: int | None = None
     share: float | None = None
     fitted_share: float | None = None
-    scores: Shift | None = None
-    negatives: Shift | None = None
-    positives: Shift | None = None
+    scores: ScoreShift | None = None
+    negatives: ScoreShift | None = None
+    positives: ScoreShift | None = None
     psi: float | None = None
     psi_level: str | None = None
     psi_expected: float | None = None

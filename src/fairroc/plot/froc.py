@@ -14,7 +14,7 @@ from fairroc.froc.index import WORDS
 from fairroc.froc.mixture import Mixture
 from fairroc.plot import require_matplotlib
 from fairroc.plot.palette import GROUPS
-from fairroc.text.certificate import short
+from fairroc.text.words import short
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

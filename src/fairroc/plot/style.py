@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from io import BytesIO
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
-from unicodedata import category
 
 import numpy as np
 
@@ -14,6 +13,7 @@ from fairroc.core.chain import FloatArray, IntArray
 from fairroc.errors import DataError
 from fairroc.plot import require_matplotlib
 from fairroc.plot.palette import GROUPS
+from fairroc.text.words import flat
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -130,8 +130,7 @@ def labels(names: Sequence[str]) -> list[str]:
     >>> labels(["a $50 note", "_", "a very long name of a group, the first", "a very long name of a group, the second"])
     ['a \\\\$50 note', ' _', 'a very long n…the first', 'a very long n…he second']
     """
-    flat = [" ".join("".join(" " if category(c) in ("Cc", "Cs") else c for c in name).split()) for name in names]
-    cut = [name if len(name) <= WIDTH else f"{name[: WIDTH - TAIL - 1]}…{name[-TAIL:]}" for name in flat]
+    cut = [name if len(name) <= WIDTH else f"{name[: WIDTH - TAIL - 1]}…{name[-TAIL:]}" for name in map(flat, names)]
     told = [f"{name} #{i + 1}" if cut.count(name) > 1 else name for i, name in enumerate(cut)]
     return [(" " if name.startswith("_") else "") + name.replace("$", r"\$") for name in told]
 

@@ -26,7 +26,7 @@ from fairroc.people.counts import ScoreCounts
 from fairroc.people.people import People, measure
 from fairroc.people.rows import Columns
 from fairroc.report.data_curves import Lines, crossing_pairs, fair_lines, original_lines, round_epsilons, threshold_grid
-from fairroc.text.certificate import short
+from fairroc.text.words import short
 
 __all__ = ["Asked", "ReportData", "Source", "gather"]
 

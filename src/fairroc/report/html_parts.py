@@ -10,7 +10,8 @@ from fairroc.fitting.certificate import Certificate
 from fairroc.fitting.outlook import Outlook
 from fairroc.report.data import ReportData, band_width
 from fairroc.report.html_tags import Html, join, name_of, table, tag
-from fairroc.text.certificate import METHOD_WORDS, norm_words, outlook_text, short, tie_words
+from fairroc.text.certificate import outlook_text, tie_words
+from fairroc.text.words import METHODS, norm_words, short
 
 FRONTIER_HEAD = ("epsilon", "gap", "AUC", "no fair score exceeds", "best accuracy", "disparate impact", "people drawn")
 
@@ -132,7 +133,7 @@ def _ahead(found: Outlook) -> str:
     about = "" if found.gap_estimate is None else f"expect a gap of about {found.gap_estimate:.2f}, and "
     return (
         f"How fair the fair score is on people not seen yet: {about}at {100 * found.level:.4g} % confidence no more "
-        f"than {found.upper:.3f} ({METHOD_WORDS[found.method]}). Check new rows with fairroc monitor."
+        f"than {found.upper:.3f} ({METHODS[found.method]}). Check new rows with fairroc monitor."
     )
 
 

@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias
 from fairroc.plot.palette import CHANCE, FAIR, FIT, GRID, GROUPS, LEVEL, LIMIT, ORIGINAL, THRESHOLD
 from fairroc.report.data import ReportData
 from fairroc.report.html_tags import Html, join, tag
-from fairroc.text.certificate import short
+from fairroc.text.words import short
 
 DASHES = ("5 3", "2 3")
 WIDTH, HEIGHT, LEFT, BOTTOM, TOP, RIGHT = 460, 380, 66, 44, 12, 18

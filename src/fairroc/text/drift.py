@@ -1,9 +1,19 @@
-"""A check of new people as plain text."""
+"""A check of new people in words: the whole as text, and every finding and doubt as a sentence."""
 
 from __future__ import annotations
 
-from fairroc.monitoring.drift import Drift, GapCheck, GroupDrift
-from fairroc.text.certificate import norm_words, short, table
+from collections.abc import Iterator
+
+from fairroc.monitoring.drift import Drift, DriftTest, GapCheck, GroupDrift, ScoreShift
+from fairroc.text.words import METHODS, confidence, figure, listed, norm_words, pair, percent, plural, quoted, table
+
+NO_REFERENCE = (
+    "scores were not compared: the model holds no fitted scores, as it comes from a file written before fairroc kept "
+    "them; fit again to have them"
+)
+
+SHOWN = 5
+"""Unknown groups that a sentence names."""
 
 
 def drift_text(found: Drift) -> str:
@@ -21,30 +31,29 @@ def drift_text(found: Drift) -> str:
 
 
 def _verdict(found: Drift) -> str:
-    people = f"{found.rows:,} rows"
     if found.drifted:
-        count = len(found.reasons)
-        return f"DRIFT: {count} finding{'s' if count > 1 else ''} in {people}."
-    return f"No drift found in {people}{', but not everything could be told' if found.doubts else ''}."
+        return f"DRIFT: {plural(len(found.reasons), 'finding')} in {plural(found.rows, 'row')}."
+    doubt = ", but not everything could be told" if found.doubts else ""
+    return f"No drift found in {plural(found.rows, 'row')}{doubt}."
 
 
 def _gap_lines(gap: GapCheck) -> list[str]:
-    words = {
+    answers = {
         "within": "within epsilon = {:g}, and so is the whole interval",
         "unclear": "not shown to be within epsilon = {:g}, nor outside",
         "outside": "NOT within epsilon = {:g}: the whole interval is outside",
     }
-    first, second = gap.pair
     lines = [
         f"Largest gap of the fair score at one threshold ({norm_words(gap.norm)}): {gap.gap:.4f}",
-        f"  on average over the draw, between '{short(first)}' and '{short(second)}', on {gap.rows:,} rows",
-        f"  {words[gap.answer].format(gap.epsilon)}",
+        f"  on average over the draw, between {pair(gap.pair)}, on {gap.rows:,} rows",
+        f"  {answers[gap.answer].format(gap.epsilon)}",
     ]
-    for name, interval in (("bootstrap", gap.interval.bootstrap), ("DKW, for any number of rows", gap.interval.dkw)):
+    for method, words in METHODS.items():
+        interval = getattr(gap.interval, method)
         if interval is not None:
             lines.append(
-                f"  among all people between {interval[0]:.4f} and {interval[1]:.4f} "
-                f"({100 * gap.interval.level:g} % confidence, {name})"
+                f"  in the population between {interval[0]:.4f} and {interval[1]:.4f} "
+                f"({confidence(gap.interval.level)}, {words})"
             )
     return [*lines, f"AUC of these people: {gap.auc_before:.4f} before, {gap.auc:.4f} for the fair score"]
 
@@ -55,11 +64,11 @@ def _score_lines(found: Drift) -> list[str]:
             g.group,
             f"{g.rows:,}",
             f"{g.fitted_rows:,}",
-            _percent(g.share),
-            _percent(g.fitted_share),
+            percent(g.share),
+            percent(g.fitted_share),
             "" if g.scores is None else f"{g.scores.distance:.3f}",
-            _figure(g.psi, 3),
-            _figure(g.psi_limit, 3),
+            figure(g.psi, 3),
+            figure(g.psi_limit, 3),
             "" if g.below is None else f"{g.below:,}",
             "" if g.above is None else f"{g.above:,}",
             g.status,
@@ -71,8 +80,8 @@ def _score_lines(found: Drift) -> list[str]:
     if any(g.scores is not None for g in found.groups):
         lines += [
             "Shift: largest change of the share of the group's people who reach a score.",
-            "PSI: by custom small below 0.1 and large from 0.25 on; by chance alone it stays below the figure beside "
-            f"it ({100 * found.confidence:g} %).",
+            "PSI: by convention small below 0.1 and large from 0.25; by chance alone it stays below the number beside "
+            f"it ({100 * found.confidence:g}%).",
             "Below, above: rows outside the scores that the model was fitted to.",
         ]
     return lines
@@ -88,18 +97,127 @@ def _label_lines(found: Drift) -> list[str]:
 
 def _label_row(g: GroupDrift) -> list[str]:
     shifts = ["" if shift is None else f"{shift.distance:.3f}" for shift in (g.negatives, g.positives)]
-    aucs = [_figure(auc, 4) for auc in (g.auc, g.fitted_auc, g.fair_auc, g.fitted_fair_auc)]
-    return [g.group, _percent(g.positive_share), _percent(g.fitted_positive_share), *shifts, *aucs]
+    aucs = [figure(auc) for auc in (g.auc, g.fitted_auc, g.fair_auc, g.fitted_fair_auc)]
+    return [g.group, percent(g.positive_share), percent(g.fitted_positive_share), *shifts, *aucs]
 
 
 def _tests(found: Drift) -> str:
-    level = f"{100 * (1 - found.confidence):g} %"
-    return f"{len(found.tests)} tests; if nothing moved, they find anything at all with probability {level} at most."
+    level = f"{100 * (1 - found.confidence):g}%"
+    return (
+        f"{plural(len(found.tests), 'test')}; if nothing moved, at most {level} chance that any of them reports drift."
+    )
 
 
-def _percent(share: float | None) -> str:
-    return "" if share is None else f"{share:.1%}"
+# -- findings and doubts ----------------------------------------------------------------------------------------------
 
 
-def _figure(value: float | None, digits: int) -> str:
-    return "" if value is None else f"{value:.{digits}f}"
+def reasons(found: Drift, on_unknown_group: str | None) -> tuple[str, ...]:
+    """Every finding."""
+    groups = {group.group: group for group in found.groups}
+    told = [_finding(test, None if test.group is None else groups[test.group]) for test in found.tests if test.found]
+    if found.unknown and on_unknown_group is None:
+        told.append(
+            f"the model does not know {_unknown(found)}; fit again with them, or say in on_unknown_group= (on the "
+            "command line: --on-unknown-group) whose treatment they get"
+        )
+    if found.gap is not None and found.gap.answer == "outside":
+        low, _ = _interval(found.gap)
+        first, second = found.gap.pair
+        told.append(
+            f"the gap of the fair score is {found.gap.gap:.4f} between {quoted(first)} and {quoted(second)}, and at "
+            f"least {low:.4f} in the population these rows were sampled from ({_sure(found.gap)}): outside epsilon = "
+            f"{found.gap.epsilon:g}"
+        )
+    return tuple(told)
+
+
+def doubts(found: Drift, on_unknown_group: str | None, telling: float, labelled: bool) -> tuple[str, ...]:
+    """What could not be checked or told."""
+    return tuple(_doubts(found, on_unknown_group, telling, labelled))
+
+
+def _doubts(found: Drift, on_unknown_group: str | None, telling: float, labelled: bool) -> Iterator[str]:
+    if any(group.status == "not checked" for group in found.groups):
+        yield NO_REFERENCE
+    if not any(test.what == "shares" for test in found.tests):
+        yield "the groups' shares were not compared: there are no rows of fitted groups, or no fitted weights"
+    yield from _group_doubts(found, telling)
+    if found.unknown and on_unknown_group is not None:
+        yield f"the model does not know {_unknown(found)}; they are treated as group {quoted(on_unknown_group)}"
+    if found.gap is not None:
+        yield from _gap_doubts(found.gap, found.groups)
+    elif labelled:
+        yield f"the gap was not checked: {found.gap_reason}"
+
+
+def _group_doubts(found: Drift, telling: float) -> Iterator[str]:
+    absent = {test.group: test.p_value for test in found.tests if test.what == "missing" and not test.found}
+    for group in found.groups:
+        if group.status == "too few rows" and group.scores is not None:
+            yield (
+                f"group {quoted(group.group)} has too few rows to tell ({group.rows:,} new, {group.fitted_rows:,} "
+                f"fitted): a shift would show from {group.scores.visible:.2f} on; {_needed(group, telling)}"
+            )
+        if group.group in absent:
+            chance = absent[group.group]
+            yield f"group {quoted(group.group)} has no rows; by chance that happens with probability {chance:.2g}"
+
+
+def _gap_doubts(gap: GapCheck, groups: tuple[GroupDrift, ...]) -> Iterator[str]:
+    if gap.answer == "unclear":
+        low, high = _interval(gap)
+        more = "" if gap.rows_needed is None else f"; about {gap.rows_needed:,} rows would show a gap of half that"
+        yield (
+            f"the gap of the fair score is not shown to be within epsilon = {gap.epsilon:g}, nor outside: "
+            f"{gap.gap:.4f} on these rows, between {low:.4f} and {high:.4f} in the population ({_sure(gap)}){more}"
+        )
+    for group in groups:
+        if group.rows and group.group not in gap.groups:
+            yield f"group {quoted(group.group)} is left out of the gap: its {group.rows:,} rows have one label only"
+
+
+def _finding(test: DriftTest, group: GroupDrift | None) -> str:
+    p = f"p = {test.adjusted:.2g}"
+    if group is None:
+        return f"the groups' shares of all people moved ({p})"
+    name = quoted(group.group)
+    if test.what == "missing":
+        return f"group {name} has no rows; at the fit it had {group.fitted_rows:,} ({p})"
+    if test.what == "range":
+        return (
+            f"scores of group {name} leave the fitted range {group.lowest:g} to {group.highest:g}: {group.below:,} "
+            f"rows below and {group.above:,} above, where about {group.outside_expected:.2g} in all were "
+            f"expected ({p})"
+        )
+    if test.what == "labels":
+        return (
+            f"the share of positives in group {name} moved: {group.positive_share:.1%}, at the fit "
+            f"{group.fitted_positive_share:.1%} ({p})"
+        )
+    shift: ScoreShift = getattr(group, test.what)
+    who = f"the scores of group {name} moved" if test.what == "scores" else f"the {test.what}' scores of {name} moved"
+    size = f", PSI {group.psi:.3f}" if test.what == "scores" else ""
+    return (
+        f"{who}: at score {'>' if shift.above else '>='} {shift.score:g} {shift.share:.1%} of them, at the fit "
+        f"{shift.fitted_share:.1%} ({p}{size})"
+    )
+
+
+def _needed(group: GroupDrift, telling: float) -> str:
+    if group.rows_needed is None:
+        return f"the fit itself has too few rows to see one of {telling:g}, whatever comes"
+    return f"about {group.rows_needed:,} rows are needed to see one of {telling:g}"
+
+
+def _unknown(found: Drift) -> str:
+    names = [f"{quoted(group.group)} ({plural(group.rows, 'row')})" for group in found.unknown]
+    return f"the group{'s' if len(names) > 1 else ''} {listed(names, SHOWN)}"
+
+
+def _interval(gap: GapCheck) -> tuple[float, float]:
+    low, high = getattr(gap.interval, gap.method)
+    return low, high
+
+
+def _sure(gap: GapCheck) -> str:
+    return f"{confidence(gap.interval.level)}, {'DKW' if gap.method == 'dkw' else 'bootstrap'}"

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-from unicodedata import category
-
-if TYPE_CHECKING:
-    from fairroc.model.explanation import Explanation, Outcome
+from fairroc.model.explanation import Explanation, Outcome
+from fairroc.text.words import quoted
 
 __all__ = ["explanation_text"]
 
@@ -20,10 +17,10 @@ def explanation_text(found: Explanation) -> str:
 
 
 def _opening(found: Explanation) -> str:
-    words = f"A person of group {_name(found.group)} with the score {_figure(found.score)}."
+    words = f"A person of group {quoted(found.group)} with the score {_figure(found.score)}."
     if found.treated_as != found.group:
         words += (
-            f" The model was not fitted to this group; the person is treated as group {_name(found.treated_as)}, and "
+            f" The model was not fitted to this group; the person is treated as group {quoted(found.treated_as)}, and "
             "nothing was measured on people like this one."
         )
     return words
@@ -33,7 +30,7 @@ def _where(found: Explanation) -> str:
     block = found.block
     if block is None:
         return ""
-    name, low, high = _name(found.treated_as), _figure(block.low), _figure(block.high)
+    name, low, high = quoted(found.treated_as), _figure(block.low), _figure(block.high)
     if block.highest and block.lowest:
         people = "any score"
     elif block.highest:
@@ -101,7 +98,7 @@ def _drawn(found: Explanation) -> str:
     if draw is None:
         return ""
     chance = "" if found.reason in ("order", "unchanged") else ", by the draw that belongs to it"
-    words = f"For the id {_name(str(draw.id))} the fair score is {_figure(draw.score)}{chance}"
+    words = f"For the id {quoted(str(draw.id))} the fair score is {_figure(draw.score)}{chance}"
     if draw.accepted is not None:
         words += f": it {'reaches' if draw.accepted else 'does not reach'} the threshold"
     return f"{words}. The same id, score, group, model and key always give the same result."
@@ -111,7 +108,7 @@ def _closing(found: Explanation) -> str:
     return (
         f"Fair here means that true and false positive rates of the groups lie within epsilon {found.epsilon:g} at "
         f"every threshold, on average over the draw, on the {found.rows:,} people the model was fitted to "
-        f"({found.group_rows:,} of them in group {_name(found.treated_as)}). It says nothing else about this person."
+        f"({found.group_rows:,} of them in group {quoted(found.treated_as)}). It says nothing else about this person."
     )
 
 
@@ -128,11 +125,5 @@ def _figure(number: float) -> str:
 def _percent(share: float) -> str:
     """A probability that is not rounded to none or to all."""
     if 0 < share < 0.001:
-        return "less than 0.1 %"
-    return "more than 99.9 %" if 0.999 < share < 1 else f"{100 * share:.1f} %"
-
-
-def _name(name: str) -> str:
-    """A name in quotes, without line breaks and control characters."""
-    flat = "".join(" " if category(letter) in ("Cc", "Cs") else letter for letter in name)
-    return f"'{' '.join(flat.split())}'"
+        return "less than 0.1%"
+    return "more than 99.9%" if 0.999 < share < 1 else f"{share:.1%}"

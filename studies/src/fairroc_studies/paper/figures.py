@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from fairroc.plot.palette import GROUPS as COLOURS
 from fairroc.report.html_svg import DASHES, Axis, Line, Mark, axis, draw, figure
 from fairroc.report.html_tags import Html, tag
-from fairroc.text.certificate import short
+from fairroc.text.words import short
 from fairroc_studies.paper.published import PUBLISHED_EPSILON
 from fairroc_studies.paper.study import Measured, RocLines
 from fairroc_studies.paper.summary import Summary, Table

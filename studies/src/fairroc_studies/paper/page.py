@@ -78,7 +78,7 @@ def page(study: Study, claims: tuple[Claim, ...], *, command: str, date: str) ->
     evidence = Evidence(study)
     return Template(_static("fairroc_studies.paper", "page.html")).substitute(
         title=text(TITLE),
-        css=_static("fairroc.report", "page.css"),
+        css=style_variables() + _static("fairroc.report", "page.css"),
         more=_static("fairroc_studies.paper", "page.css"),
         subtitle=join([tag("code", command), f"; {date}; {versions(study.facts)}"]),
         cards=_cards(evidence, claims),

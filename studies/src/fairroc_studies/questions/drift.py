@@ -17,7 +17,7 @@ import numpy as np
 
 from fairroc import FairModel, FairROC
 from fairroc.errors import FairrocWarning
-from fairroc.text.certificate import table
+from fairroc.text.words import table
 
 SIZES = ((200, 5000), (600, 300), (3000, 1000), (20_000, 5000))
 SHIFTS = (0.0, 0.1, 0.2, 0.4)

@@ -1,0 +1,92 @@
+"""Words that all texts share: names, numbers, percentages, lists, norms, tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from unicodedata import category
+
+NAME_WIDTH = 28
+"""Longer group names are shortened in tables (the JSON output keeps them whole)."""
+
+METHODS = {"bootstrap": "bootstrap", "dkw": "DKW, for any sample size"}
+"""How an interval or a limit was found."""
+
+
+def flat(name: str) -> str:
+    """A name on one line, without control characters."""
+    return " ".join("".join(" " if category(letter) in ("Cc", "Cs") else letter for letter in name).split())
+
+
+def short(name: str) -> str:
+    """A name that fits a table: on one line, not too long."""
+    words = flat(name)
+    return words if len(words) <= NAME_WIDTH else words[: NAME_WIDTH - 1] + "…"
+
+
+def quoted(name: str) -> str:
+    """A whole name in quotes."""
+    return f"'{flat(name)}'"
+
+
+def pair(names: tuple[str, str]) -> str:
+    """Two short names in quotes."""
+    return f"'{short(names[0])}' and '{short(names[1])}'"
+
+
+def figure(value: float | None, digits: int = 4, *, none: str = "") -> str:
+    """A number with so many decimals."""
+    return none if value is None else f"{value:.{digits}f}"
+
+
+def percent(share: float | None) -> str:
+    """A share of people."""
+    return "" if share is None else f"{share:.1%}"
+
+
+def confidence(level: float) -> str:
+    """A level of confidence."""
+    return f"{100 * level:.4g}% confidence"
+
+
+def plural(count: int, noun: str) -> str:
+    """A number of things.
+
+    >>> plural(1, "row"), plural(2000, "row")
+    ('1 row', '2,000 rows')
+    """
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def listed(items: Sequence[str], most: int) -> str:
+    """The first few of them, and how many more there are.
+
+    >>> listed(["a", "b", "c"], 2)
+    'a, b and 1 more'
+    """
+    more = len(items) - most
+    return ", ".join(items[:most]) + (f" and {more} more" if more > 0 else "")
+
+
+def norm_words(norm: float | int | str) -> str:
+    """A norm as a formula of the two rates."""
+    if norm == 1:
+        return "|dFPR| + |dTPR|"
+    if norm in ("inf", float("inf")):
+        return "larger of |dFPR| and |dTPR|"
+    return f"L-{norm:g} distance of (FPR, TPR)" if not isinstance(norm, str) else norm
+
+
+def counted_words(error: float, gap: str) -> str:
+    """What counting in bins leaves open; ``gap`` says what follows for the gap."""
+    known = f"rates can be too low by up to {error:.2g}, {gap}"
+    return f"People were counted in bins of scores: {known}. More bits reduce this."
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """Lines of a table: first column to the left, the others to the right."""
+    cells = [[short(row[0]), *row[1:]] for row in [head, *rows]]
+    widths = [max(len(row[i]) for row in cells) for i in range(len(head))]
+    return [
+        "  ".join([row[0].ljust(widths[0]), *(c.rjust(w) for c, w in zip(row[1:], widths[1:], strict=True))]).rstrip()
+        for row in cells
+    ]
