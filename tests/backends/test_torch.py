@@ -11,6 +11,7 @@ from functools import cache
 import numpy as np
 import pytest
 
+from fairroc.core.doubles import ranks, with_ranks
 from fairroc.errors import DataError, FairrocWarning, UnknownGroupError
 from fairroc.fairmodel import FairModel
 from fairroc.fitting.fit import Options, fit
@@ -378,6 +379,14 @@ def test_weights_are_summed_on_the_host(device):
     else:
         with pytest.raises(DataError, match="sample_weight must be left out"):
             ScoreCounts.from_rows(tensors[0], tensors[1], **how)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_ranks_are_those_of_core(device):
+    values = np.concatenate([np.array(NEAR), [5e-324, 0.0, 1e300], np.random.default_rng(2).normal(size=50)])
+    values = np.concatenate([values, -values[values > 0]])
+    assert (counting._rank(put(values, device)).cpu().numpy() == ranks(values)).all()
+    assert same_bits(counting._with_rank(put(ranks(values), device)), with_ranks(ranks(values)), device)
 
 
 def test_torch_is_not_loaded_for_arrays():

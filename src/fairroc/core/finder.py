@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairroc.core.chain import FloatArray, IntArray
+from fairroc.core.doubles import positive_ranks
 
 LEAST, MOST, TOTAL = 1 << 10, 1 << 15, 1 << 18
 """Buckets of a list, and of all lists together: tables that fit the cache."""
@@ -48,8 +49,8 @@ class Finder:
         self._fill()
         if self.low > 0 and self.crowded > FEW:
             even = self.crowded
-            self.shift = (_bits(self.high) - _bits(self.low)).bit_length() - self.buckets.bit_length() + 1
-            self.shift = max(0, self.shift)
+            self.lowest, highest = positive_ranks(np.array([self.low, self.high])).tolist()
+            self.shift = max(0, (highest - self.lowest).bit_length() - self.buckets.bit_length() + 1)
             self._fill()
             if self.crowded >= even:
                 self.shift = -1
@@ -69,8 +70,8 @@ class Finder:
     def _bucket(self, x: FloatArray) -> IntArray:
         inside = np.clip(x, self.low, self.high)
         if self.shift >= 0:
-            bits: IntArray = inside.view(np.int64)
-            bits -= _bits(self.low)
+            bits: IntArray = positive_ranks(inside)
+            bits -= self.lowest
             bits >>= self.shift
             return bits
         inside -= self.low
@@ -98,7 +99,3 @@ class Finder:
             mine = np.flatnonzero(which == number)
             found[mine] = self.first[number] + np.searchsorted(entries, x[mine], side="right") - 1
         return found
-
-
-def _bits(number: float) -> int:
-    return int(np.float64(number).view(np.int64))

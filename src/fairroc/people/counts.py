@@ -415,13 +415,13 @@ def bin_edges(scores: FloatArray, bits: int) -> FloatArray:
     >>> bin_edges(np.array([0.3, 0.75, -0.3]), 12).tolist()
     [0.25, 0.5, -0.49999999999999994]
     """
-    drop = np.uint64(64 - bits)
-    return with_ranks((ranks(scores + 0.0) >> drop) << drop)
+    drop = 64 - bits
+    return with_ranks((ranks(scores) >> drop) << drop)
 
 
 def _bin_ends(edges: FloatArray, bits: int | None) -> FloatArray:
     """The largest double of every bin."""
-    return edges if bits is None else with_ranks(ranks(edges + 0.0) | np.uint64((1 << (64 - bits)) - 1))
+    return edges if bits is None else with_ranks(ranks(edges) | ((1 << (64 - bits)) - 1))
 
 
 _Part: TypeAlias = tuple[FloatArray, CountArray, CountArray, BoolArray | None]

@@ -10,15 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairroc.core.chain import BoolArray, FloatArray, IntArray
+from fairroc.core.doubles import positive_ranks, ranks, with_ranks
 
 BLOCK = 1 << 15
 """Rows worked on at once, unless there are more bins than rows in a block."""
 
 MOST_CELLS = 1 << 21
 """Cells of all groups, labels and bins together for which counting is faster than sorting."""
-
-BELOW = np.int64((1 << 63) - 1)
-"""All bits but the sign."""
 
 Bins = Callable[[FloatArray], IntArray]
 
@@ -102,23 +100,17 @@ class RankBins:
 
     def __call__(self, scores: FloatArray) -> IntArray:
         """Numbers of the scores' bins."""
-        found: IntArray = (ranks(scores) if self.signed else scores.view(np.int64)) >> (64 - self.bits)
+        found: IntArray = (ranks(scores) if self.signed else positive_ranks(scores)) >> (64 - self.bits)
         found -= self.first
         return found
 
     def edges(self) -> FloatArray:
         """Lower edge of every bin."""
         rank = (np.arange(self.size, dtype=np.int64) + self.first) << (64 - self.bits)
-        return np.where(rank < 0, rank ^ BELOW, rank).view(np.float64) + 0.0
+        return with_ranks(rank)
 
     def at_edge(self, scores: FloatArray) -> BoolArray:
         """Whether scores are the lower edges of their bins."""
-        rank = ranks(scores) if self.signed else scores.view(np.int64)
+        rank = ranks(scores) if self.signed else positive_ranks(scores)
         found: BoolArray = (rank & ((1 << (64 - self.bits)) - 1)) == 0
         return found
-
-
-def ranks(scores: FloatArray) -> NDArray[np.int64]:
-    """Place among all doubles by size, as a signed number; -0.0 is 0.0."""
-    word = (scores + 0.0).view(np.int64)
-    return np.where(word < 0, word ^ BELOW, word)

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairroc.core.chain import BoolArray, FloatArray
+from fairroc.core.doubles import positive_ranks, ranks, with_ranks
 
 BLOCK = 1 << 16
 """Rows worked on at once, small enough for the cache."""
@@ -41,7 +42,7 @@ MOST_LOOSE = 4096
 
 @dataclass(frozen=True, slots=True)
 class Packing:
-    """The map from scores to integer keys that rises with the score: sign times (bits of |score| - ``base``).
+    """The map from scores to integer keys that rises with the score: ranks among all doubles, ``base`` nearer to zero.
 
     ``base`` is zero for scores up to 2; for larger ones it makes room at the lower end, where doubles below
     about 1e-308 of the largest score would be. :func:`packing` finds out whether there are any.
@@ -51,26 +52,22 @@ class Packing:
 
     def keys(self, scores: FloatArray) -> NDArray[np.int64]:
         """Keys of scores; -0.0 is 0.0. Thresholds between two packed scores get a key that parts them too."""
-        size: NDArray[np.int64] = np.abs(scores).view(np.int64)
-        if self.base:
-            size = np.where(size > 0, np.maximum(size - self.base, np.where(scores > 0, 1, 0)), 0)
-        return np.where(scores < 0, -size, size) if (scores < 0).any() else size
+        rank = ranks(scores)
+        if not self.base:
+            return rank
+        return np.where(rank < 0, np.minimum(rank + self.base, 0), np.maximum(rank - self.base, np.minimum(rank, 1)))
 
     def scores(self, keys: NDArray[np.int64]) -> FloatArray:
         """The scores that have these keys."""
-        size = np.abs(keys)
-        if self.base:
-            size = np.where(size > 0, size + self.base, 0)
-        found = size.view(np.float64)
-        return np.where(keys < 0, -found, found) if (keys < 0).any() else found
+        return with_ranks(keys + self.base * np.sign(keys) if self.base else keys)
 
 
 def packing(scores: FloatArray) -> Packing | None:
     """The packing of finite scores, or None if they span more doubles than keys have room for."""
     largest = np.array(max(abs(float(scores.min())), abs(float(scores.max()))))
-    base = max(0, int(largest.view(np.int64)) - ROOM + 2)
+    base = max(0, int(positive_ranks(largest)) - ROOM + 2)
     if base:
-        limit = float(np.array(base).view(np.float64))
+        limit = float(with_ranks(np.array(base)))
         for begin in range(0, len(scores), BLOCK):
             part = np.abs(scores[begin : begin + BLOCK])
             if ((part > 0) & (part <= limit)).any():

@@ -134,9 +134,9 @@ class Tally:
         new[:, : self._width] = table.reshape(-1, self._width)
         return new.ravel()
 
-    def _bins(self, rank: NDArray[np.uint64]) -> NDArray[np.int64]:
+    def _bins(self, rank: NDArray[np.int64]) -> NDArray[np.int64]:
         """Place of every rank's bin in the table; below zero where its octave has none."""
-        high = (rank >> np.uint64(MANTISSA - self._fine)).view(np.int64)
+        high = rank >> (MANTISSA - self._fine)
         place: NDArray[np.int64] = high + self._shift[high >> self._fine]
         return place
 
@@ -263,7 +263,7 @@ class Tally:
         place *= self._width
         place += cells
         np.add.at(self._table, place, 1 if mass is None else mass)
-        edge = np.flatnonzero((rank << np.uint64(12 + self._fine)) == 0)
+        edge = np.flatnonzero((rank << (12 + self._fine)) == 0)
         if len(edge):
             np.add.at(self._edge, place[edge], 1 if mass is None else mass[edge])
 
@@ -279,20 +279,20 @@ class Tally:
                 scores, counts = _merged((scores, counts), self._runs[cell])
             return CellCounts(scores, counts, None)
         octave, low = np.divmod(place - 1, 1 << self._fine)
-        rank = (self._octaves[octave].astype(np.uint64) << np.uint64(MANTISSA)) | (
-            low.astype(np.uint64) << np.uint64(MANTISSA - self._fine)
-        )
+        rank = (self._octaves[octave] << MANTISSA) | (low << (MANTISSA - self._fine))
         order = np.argsort(rank)
         counts = column[place][order]
         return CellCounts(with_ranks(rank[order]), counts, counts > self._edge[cell :: self._width][place][order])
 
 
-def _octaves(ranks: NDArray[np.uint64]) -> NDArray[np.int64]:
-    """The octaves that occur: first 12 bits of the ranks, sign and power of two."""
+def _octaves(ranks: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The octaves that occur: first 12 bits of the ranks, sign and power of two; those of negative numbers are below
+    zero, so that they index a table of all octaves from its end."""
     found = np.zeros(OCTAVES, dtype=np.bool_)
     for begin in range(0, len(ranks), BLOCK):
-        found[ranks[begin : begin + BLOCK] >> np.uint64(MANTISSA)] = True
-    return np.flatnonzero(found)
+        found[ranks[begin : begin + BLOCK] >> MANTISSA] = True
+    octaves = np.flatnonzero(found)
+    return np.where(octaves < OCTAVES // 2, octaves, octaves - OCTAVES)
 
 
 def _longer(array: NDArray[Any], size: int, fill: float) -> NDArray[Any]:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fairroc.core.doubles import BELOW
 from fairroc.people.tensor_door import TensorRows
 from fairroc.people.tensors import Tensor, load_torch
 
@@ -14,9 +15,6 @@ __all__ = ["binned_cells", "exact_cells"]
 
 MOST_BINS = 1 << 24
 """Bins of one group and label within this range are counted in a table, others sorted."""
-
-BELOW = (1 << 63) - 1
-"""All bits but the sign."""
 
 Cells = tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]
 
@@ -83,15 +81,16 @@ def _distinct(numbers: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _rank(scores: Tensor) -> Tensor:
-    """Place among all doubles by size, as a signed number."""
+    """As :func:`fairroc.core.doubles.ranks`, without -0.0."""
     torch = load_torch()
     word = scores.view(torch.int64)
-    return torch.where(word < 0, word ^ BELOW, word)
+    return torch.where(word < 0, word ^ int(BELOW), word)
 
 
 def _with_rank(rank: Tensor) -> Tensor:
+    """As :func:`fairroc.core.doubles.with_ranks`."""
     torch = load_torch()
-    return torch.where(rank < 0, rank ^ BELOW, rank).view(torch.float64) + 0.0
+    return torch.where(rank < 0, rank ^ int(BELOW), rank).view(torch.float64) + 0.0
 
 
 def _host(tensor: Tensor) -> NDArray[Any]:
