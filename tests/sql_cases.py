@@ -70,7 +70,7 @@ class Case:
 
 def hard_scores(model: FairModel, rng: np.random.Generator, n: int) -> np.ndarray:
     """Ends of cells, their neighbouring doubles, scores between and beyond, zeros of both signs, numbers near zero."""
-    ends = np.array([0.0]) if model.unchanged else np.concatenate([part[1:] for part in model._map.finder.lists])
+    ends = np.array([0.0]) if model.unchanged else np.concatenate([part[1:] for part in model.tables.cells.starts()])
     near = np.concatenate((ends, np.nextafter(ends, np.inf), np.nextafter(ends, -np.inf)))
     special = [0.0, -0.0, 5e-324, -5e-324, 1e-310, 1e307, -1e307, 1.0, float(ends.max()) + 1, float(ends.min()) - 1]
     between = rng.uniform(max(ends.min(), -1e300), min(ends.max(), 1e300), n)

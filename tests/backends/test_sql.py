@@ -16,7 +16,6 @@ from test_pipeline import fitted as fitted_rows
 
 from fairroc import FairModel
 from fairroc.backends.sql.ask import Ask
-from fairroc.backends.sql.tables import tables_of
 from fairroc.errors import DataError
 from sql_cases import CASES, KEY, WILD, Case, case, fitted, rows_for
 from strategies import NORMS, SEEDS
@@ -46,31 +45,15 @@ def in_duckdb(duck, columns: dict, query: str) -> dict[str, np.ndarray]:
 def test_the_cases_are_what_they_are_called():
     """Cells in order and cells that are drawn, with parts of levels of their own and without."""
     for name in ("order", "order, text", "inf"):
-        drawn = np.isnan(case(name).model._map.slope)
-        assert case(name).model._map.any_own and 0 < drawn.mean() < 1
+        cells = case(name).model.tables.cells
+        assert (cells.first >= 0).any() and 0 < (cells.row >= 0).mean() < 1
     for name in ("draw", "draw, text", "froc", "extreme"):
-        assert np.isnan(case(name).model._map.slope).all()
+        assert (case(name).model.tables.cells.row >= 0).all()
     assert case("unchanged").model.unchanged
     assert sum(CASES[name]().model.unchanged for name in CASES) == 1
 
 
 # ---- what is written ---------------------------------------------------------------------------------------
-
-
-def test_the_tables_are_the_map():
-    """Every outcome and cell of the model can be found in the tables, and nothing overlaps."""
-    model = case("order").model
-    cells, outcomes, knots = (getattr(tables_of(model._map), name) for name in ("cells", "outcomes", "knots"))
-    starts = [part[1:] for part in model._map.finder.lists]
-    inner = np.setdiff1d(np.arange(len(cells.origin)), cells.opens)
-    assert same_bits(cells.origin[inner], np.concatenate(starts))
-    assert (cells.row >= 0).sum() == np.isnan(model._map.slope).sum()
-    for row in np.unique(outcomes.row):
-        mine = outcomes.row == row
-        assert outcomes.lower[mine][0] == 0 and (np.diff(outcomes.lower[mine]) > 0).all()
-        assert outcomes.lower[mine][-1] + outcomes.width[mine][-1] == 1
-        assert (np.diff(outcomes.level[mine]) > 0).all()
-    assert knots.y[0] == 0 and (np.diff(knots.y) > 0).all()
 
 
 @pytest.mark.parametrize("dialect", ["duckdb", "spark", "postgres"])

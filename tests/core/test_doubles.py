@@ -21,10 +21,9 @@ def test_ranks_are_in_order_and_lead_back(values):
 
 @given(FINITE)
 def test_neighbours_have_neighbouring_ranks(values):
+    """From -5e-324 to 0.0 over the place of -0.0."""
     below = np.nextafter(values, -np.inf)
-    assert (
-        ranks(values) - ranks(below) == np.where(values == 0, 2, 1)
-    ).all()  # from -5e-324 to 0.0 over the place of -0.0
+    assert (ranks(values) - ranks(below) == np.where(values == 0, 2, 1)).all()
 
 
 def test_zeros_and_signs():

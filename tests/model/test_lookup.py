@@ -11,14 +11,19 @@ from test_kernel import fitted
 from fairroc.core.kernel import Kernel, drawn_kernel, ordered_kernel
 from fairroc.core.realised import walk
 from fairroc.core.scale import Scale, build_scale
-from fairroc.model import lookup as fairmap
-from fairroc.model.lookup import FairMap, Lottery
-from fairroc.model.segments import cells
+from fairroc.model import lookup
+from fairroc.model.lookup import Lookup
+from fairroc.model.tables import CellTable, LookupTables, lookup_tables, outcome_table
 from oracles import drawn_place, place_chance
 from strategies import NORMS, SEEDS, Sample, class_shares, populations
 
 BUILDS = st.sampled_from([drawn_kernel, ordered_kernel])
 EPSILONS = st.sampled_from([0.0, 0.01, 0.1, 0.5])
+NONE = np.zeros(1, dtype=np.intp)
+NO_CELLS = CellTable(
+    (0,), NONE, np.zeros(1), np.zeros(1), np.zeros(1), NONE, NONE - 1, NONE - 1, np.zeros(1), np.ones(1)
+)
+SCALE = Scale(np.array([0.0, 1.0]), np.array([1.0, 0.0]))
 
 
 def made(population: list[Sample], epsilon: float, norm: int | str, build) -> tuple[list[Kernel], Scale]:
@@ -55,7 +60,7 @@ def test_fair_scores_are_those_of_kernel_and_scale(population, epsilon, norm, bu
     if not spread(population):
         return
     kernels, scale = made(population, epsilon, norm, build)
-    table = FairMap(kernels, scale)
+    table = Lookup(lookup_tables(kernels, scale))
     scores, groups, uniforms = some_rows(population, seed)
     fair = table.scores(scores, groups, uniforms.__getitem__)
     place = np.array([drawn_place(kernels[g], s, u) for g, s, u in zip(groups, scores, uniforms, strict=True)])
@@ -63,10 +68,10 @@ def test_fair_scores_are_those_of_kernel_and_scale(population, epsilon, norm, bu
     best, worst = (scale.to_score(np.clip(place + move, 0, scale.y[-1])) for move in (-slack, slack))
     width = np.abs(scale.score[0] / 2 - scale.score[-1] / 2) * 1e-11 + 2 * np.spacing(np.abs(scale.score).max())
     assert (fair <= best + width).all() and (fair >= worst - width).all()
-    for g, kernel in enumerate(kernels):
-        part = cells(kernel, scale)
+    cells = table.tables.cells
+    for g, (opens, starts) in enumerate(zip(cells.opens, cells.starts(), strict=True)):
         mine = np.flatnonzero(groups == g)
-        kept = mine[~np.isnan(part.slope[np.searchsorted(part.start, scores[mine], side="right") - 1])]
+        kept = mine[cells.row[opens + np.searchsorted(starts, scores[mine], side="right") - 1] < 0]
         reached = place[kept][:, None] <= scale.y[1:]
         assert ((fair[kept][:, None] >= scale.score[1:]) == reached).all()
 
@@ -78,11 +83,11 @@ def test_chances_are_those_of_kernel_and_scale(population, epsilon, norm, build,
     if not spread(population):
         return
     kernels, scale = made(population, epsilon, norm, build)
-    table = FairMap(kernels, scale)
+    table = Lookup(lookup_tables(kernels, scale))
     scores, groups, _ = some_rows(population, seed, 60)
     for threshold in np.random.default_rng(seed).choice(scale.score, 3):
         y = scale.to_place(float(threshold))
-        got = table.chance(scores, groups, float(threshold))
+        got = table.rates(scores, groups, float(threshold))
         true = [place_chance(kernels[g], s, y, closed=True) for g, s in zip(groups, scores, strict=True)]
         assert np.abs(got - true).max() <= 1e-9
 
@@ -93,7 +98,7 @@ def test_order_is_kept(population, epsilon, norm):
     """Inside a group, with one uniform number for all, a higher score never gets a lower fair score."""
     if not spread(population):
         return
-    table = FairMap(*made(population, epsilon, norm, ordered_kernel))
+    table = Lookup(lookup_tables(*made(population, epsilon, norm, ordered_kernel)))
     for g, part in enumerate(population):
         scores = np.unique(np.concatenate((part.scores, np.nextafter(part.scores, 1e308), part.scores / 3)))
         for u in (0.0, 0.3, 0.99):
@@ -102,17 +107,19 @@ def test_order_is_kept(population, epsilon, norm):
 
 
 @given(st.integers(1, 12), st.integers(1, 40), SEEDS)
-def test_the_lottery_draws_by_cumulated_sums(rows, outcomes, seed):
+def test_outcomes_are_drawn_by_cumulated_sums(rows, outcomes, seed):
     """For numbers on the bounds, beside them and anywhere: the outcome is that of a plain search."""
     rng = np.random.default_rng(seed)
     table = rng.random((rows, outcomes)) ** 6 * (rng.random((rows, outcomes)) < 0.6)
     table[np.arange(rows), rng.integers(0, outcomes, rows)] += rng.random(rows) + 1e-3
     table /= table.sum(axis=1, keepdims=True)
     total = np.minimum(np.cumsum(table, axis=1), 1.0)
+    parts = (table[:1], table[1:]) if rows > 1 else (table,)
+    draw = Lookup(LookupTables(NO_CELLS, outcome_table(parts, np.arange(rows)), SCALE, parts, np.arange(rows))).draw
     for row in range(rows):
         exact = total[row][total[row] < 1.0]
         u = np.concatenate((rng.random(20), exact, np.nextafter(exact, 0.0), [0.0, 1 - 2**-53]))
-        outcome, place = Lottery([table[:1], table[1:]] if rows > 1 else [table]).draw(np.full(len(u), row), u)
+        outcome, place = draw(np.full(len(u), row), u)
         last = int(np.flatnonzero(table[row])[-1])
         assert outcome.tolist() == np.minimum(np.searchsorted(total[row], u, side="right"), last).tolist()
         assert ((place >= 0) & (place <= 1)).all()
@@ -123,10 +130,32 @@ def test_chunks_do_not_matter(monkeypatch: pytest.MonkeyPatch):
     rng = np.random.default_rng(3)
     labels = rng.random(400) < 0.5
     population = [Sample(labels * d + rng.normal(size=400), labels) for d in (0.5, 1.5)]
-    table = FairMap(*made(population, 0.1, 1, ordered_kernel))
+    table = Lookup(lookup_tables(*made(population, 0.1, 1, ordered_kernel)))
     scores, groups, uniforms = some_rows(population, 4, 1000)
     whole = table.scores(scores, groups, uniforms.__getitem__)
-    chance = table.chance(scores, groups, 0.5)
-    monkeypatch.setattr(fairmap, "CHUNK", 7)
+    chance = table.rates(scores, groups, 0.5)
+    monkeypatch.setattr(lookup, "CHUNK", 7)
     assert (table.scores(scores, groups, uniforms.__getitem__) == whole).all()
-    assert (table.chance(scores, groups, 0.5) == chance).all()
+    assert (table.rates(scores, groups, 0.5) == chance).all()
+
+
+@settings(max_examples=40)
+@given(populations(max_groups=4), EPSILONS, NORMS, BUILDS)
+def test_the_tables_hold_together(population, epsilon, norm, build):
+    """Cells rise group by group, outcomes fill [0, 1), and every cell that is drawn has a row of outcomes."""
+    if not spread(population):
+        return
+    kernels, scale = made(population, epsilon, norm, build)
+    tables = lookup_tables(kernels, scale)
+    cells, outcomes, knots = tables.cells, tables.outcomes, tables.knots
+    inner = np.setdiff1d(np.arange(len(cells.origin)), cells.opens)
+    starts = np.concatenate([part[1:] for part in cells.starts()])
+    assert cells.origin[inner].tobytes() == starts.tobytes()
+    assert all((np.diff(part) > 0).all() and part[0] == -np.inf for part in cells.starts())
+    assert sorted(set(cells.row.tolist()) - {-1}) == np.unique(outcomes.row).tolist()
+    for row in np.unique(outcomes.row):
+        mine = np.flatnonzero(outcomes.row == row)
+        assert outcomes.lower[mine[0]] == 0 and outcomes.upper[mine[-1]] == 1
+        assert (outcomes.lower[mine[1:]] == outcomes.upper[mine[:-1]]).all() and (outcomes.width[mine] > 0).all()
+        assert (np.diff(outcomes.level[mine]) > 0).all()
+    assert knots.y[0] == 0 and (np.diff(knots.y) > 0).all()

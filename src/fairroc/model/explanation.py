@@ -9,7 +9,7 @@ import numpy as np
 
 from fairroc.core.kernel import Kernel
 from fairroc.model.model import ModelData, check_threshold
-from fairroc.model.segments import ordered_blocks
+from fairroc.model.tables import ordered_blocks
 from fairroc.people.rows import ScoreColumns
 
 __all__ = ["Block", "Draw", "Explanation", "Outcome", "explain", "readable"]

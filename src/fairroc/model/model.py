@@ -14,8 +14,9 @@ from fairroc.core.kernel import Kernel
 from fairroc.core.scale import Scale
 from fairroc.errors import DataError, warn_user
 from fairroc.model import draw
-from fairroc.model.lookup import FairMap
+from fairroc.model.lookup import Lookup
 from fairroc.model.reference import Reference
+from fairroc.model.tables import LookupTables, lookup_tables
 from fairroc.options import Missing
 from fairroc.people.rows import ScoreColumns, read_scores
 from fairroc.people.tensors import is_tensor
@@ -111,9 +112,9 @@ class ModelData:
 
     def rates(self, columns: ScoreColumns, limit: float) -> FloatArray:
         """Acceptance rates of checked columns at a threshold."""
-        if self.scale is None:
+        if self._lookup is None:
             return (columns.scores >= limit).astype(np.float64)
-        return self._map.chance(columns.scores, columns.groups, limit)
+        return self._lookup.rates(columns.scores, columns.groups, limit)
 
     def uniforms(
         self, n: int, *, ids: Any = None, random_state: Any = None, key: bytes | str | None = None
@@ -131,9 +132,9 @@ class ModelData:
         return self._fair(columns, uniforms.__getitem__)
 
     def _fair(self, columns: ScoreColumns, uniforms: Callable[[IntArray | slice], FloatArray]) -> FloatArray:
-        if self.scale is None:
+        if self._lookup is None:
             return columns.scores.copy()
-        return self._map.scores(columns.scores, columns.groups, uniforms)
+        return self._lookup.scores(columns.scores, columns.groups, uniforms)
 
     def check_draw(self, n: int, ids: Any, random_state: Any, key: bytes | str | None) -> None:
         """Raise unless there is one source of draws, and the key it needs."""
@@ -165,9 +166,13 @@ class ModelData:
             )
 
     @cached_property
-    def _map(self) -> FairMap:
-        assert self.scale is not None  # an unchanged score is not looked up
-        return FairMap(self.kernels, self.scale)
+    def tables(self) -> LookupTables | None:
+        """What fair scores are looked up in, in every engine; None for an unchanged score."""
+        return None if self.scale is None else lookup_tables(self.kernels, self.scale)
+
+    @cached_property
+    def _lookup(self) -> Lookup | None:
+        return None if self.tables is None else Lookup(self.tables)
 
 
 def warn_unknown(unknown: int, rows: int, group: str | None) -> None:

@@ -1,4 +1,4 @@
-"""What is asked for when a model is written as SQL, checked; and how names and texts are quoted."""
+"""What is asked for when a model is written as SQL, checked."""
 
 from __future__ import annotations
 
@@ -121,16 +121,6 @@ class Ask:
         if self.secret:
             what.append("The constants below hold the draws' secret: keep this text as you keep the key.")
         return "".join(f"-- {line}\n" for line in what)
-
-
-def double_quoted(name: str) -> str:
-    """An identifier, as standard SQL quotes it."""
-    return '"' + name.replace('"', '""') + '"'
-
-
-def single_quoted(text: str) -> str:
-    """A text, as standard SQL quotes it."""
-    return "'" + text.replace("'", "''") + "'"
 
 
 def _plain(text: str) -> str:

@@ -10,10 +10,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from fairroc.backends.sql import words
-from fairroc.backends.sql.ask import Ask, double_quoted, single_quoted
-from fairroc.backends.sql.primes import MASK, P1, P2, P3, P4, P5
-from fairroc.backends.sql.tables import Tables, tables_of, written
+from fairroc.backends.sql import common
+from fairroc.backends.sql.ask import Ask
+from fairroc.backends.sql.common import MASK, P1, P2, P3, P4, P5, double_quoted, numbers, single_quoted
+from fairroc.model.tables import LookupTables
 
 INTEGERS = "'TINYINT','SMALLINT','INTEGER','BIGINT','HUGEINT','UTINYINT','USMALLINT','UINTEGER','UBIGINT','UHUGEINT'"
 
@@ -21,7 +21,8 @@ INTEGERS = "'TINYINT','SMALLINT','INTEGER','BIGINT','HUGEINT','UTINYINT','USMALL
 def write(ask: Ask) -> str:
     """The query, or a table macro around it."""
     source = "query_table(fairroc_source)" if ask.form == "function" else ask.table
-    body = _unchanged(ask, source) if ask.model.scale is None else _query(ask, source, tables_of(ask.model._map))
+    tables = ask.model.tables
+    body = _unchanged(ask, source) if tables is None else _query(ask, source, tables)
     if ask.form == "query":
         return ask.heading("DuckDB 1.3 or newer.") + body + "\n"
     use = f"DuckDB 1.3 or newer. SELECT * FROM {ask.function}('name of a table or view')"
@@ -34,13 +35,13 @@ def _unchanged(ask: Ask, source: str) -> str:
     """All rows with the checked score itself."""
     parts = ["WITH", _door(ask, source)]
     hidden = "fairroc_s, fairroc_g, fairroc_id"
-    lost = f"ELSE error({single_quoted(words.LOST)})"
+    lost = f"ELSE error({single_quoted(common.LOST)})"
     used = f"CASE WHEN fairroc_g IS NOT NULL AND fairroc_id IS NOT NULL THEN fairroc_s {lost} END"
     parts.append(f"SELECT * EXCLUDE ({hidden}), {used} AS {double_quoted(ask.column)} FROM fairroc_door")
     return "\n".join(parts)
 
 
-def _query(ask: Ask, source: str, tables: Tables) -> str:
+def _query(ask: Ask, source: str, tables: LookupTables) -> str:
     """Door, cell, draw, outcome, knot: each a SELECT from the one before."""
     cell = ("origin", "value", "slope", "row", "first", "last", "begin", "end")
     hidden = [f"fairroc_{name}" for name in ("s", "g", "id", *cell, "u", "place")]
@@ -72,13 +73,13 @@ def _query(ask: Ask, source: str, tables: Tables) -> str:
             "    WHEN t.fairroc_row < 0 THEN (t.fairroc_s - t.fairroc_origin) * t.fairroc_slope + t.fairroc_value",
             f"    WHEN t.fairroc_place > k.y THEN CASE WHEN {after} < k.below THEN {after} ELSE k.below END",
             "    WHEN k.score IS NOT NULL THEN k.score",
-            f"    ELSE error({single_quoted(words.LOST)}) END AS {double_quoted(ask.column)}",
+            f"    ELSE error({single_quoted(common.LOST)}) END AS {double_quoted(ask.column)}",
             "FROM fairroc_placed AS t ASOF LEFT JOIN fairroc_knots AS k ON t.fairroc_place >= k.y",
         ]
     )
 
 
-def _table_texts(tables: Tables) -> Iterator[str]:
+def _table_texts(tables: LookupTables) -> Iterator[str]:
     cells, outcomes, knots = tables.cells, tables.outcomes, tables.knots
     opens = ", ".join(str(number + 1) for number in cells.opens)
     ints, doubles = "INTEGER", "DOUBLE"
@@ -116,7 +117,7 @@ def _table_texts(tables: Tables) -> Iterator[str]:
 
 
 def _unnested(columns: dict[str, tuple[np.ndarray[tuple[int], np.dtype[np.generic]], str]]) -> str:
-    parts = [f"    unnest('[{written(values)}]'::{kind}[]) AS \"{name}\"" for name, (values, kind) in columns.items()]
+    parts = [f"    unnest('[{numbers(values)}]'::{kind}[]) AS \"{name}\"" for name, (values, kind) in columns.items()]
     return "  SELECT\n" + ",\n".join(parts)
 
 
@@ -128,16 +129,16 @@ def _door(ask: Ask, source: str) -> str:
         f"    WHEN encode(fairroc_g) = encode({single_quoted(name)}) THEN {code}"
         for code, name in enumerate(ask.model.names)
     )
-    other = f"error({single_quoted(words.UNKNOWN)} || fairroc_g)" if ask.unknown_code is None else ask.unknown_code
+    other = f"error({single_quoted(common.UNKNOWN)} || fairroc_g)" if ask.unknown_code is None else ask.unknown_code
     return f"""fairroc_door AS (SELECT * REPLACE (CASE
-    WHEN fairroc_g IS NULL THEN error({single_quoted(words.GROUP)})
+    WHEN fairroc_g IS NULL THEN error({single_quoted(common.GROUP)})
 {known}
     ELSE {other} END AS fairroc_g)
   FROM (SELECT *,
     CASE WHEN NOT (typeof({score}) IN ({INTEGERS},'DOUBLE','FLOAT') OR typeof({score}) LIKE 'DECIMAL%')
-      THEN error({single_quoted(words.SCORE_TYPE)})
+      THEN error({single_quoted(common.SCORE_TYPE)})
       WHEN {score} IS NULL OR NOT CAST({score} AS DOUBLE) BETWEEN -1e307 AND 1e307
-      THEN error({single_quoted(words.SCORE)})
+      THEN error({single_quoted(common.SCORE)})
       ELSE CAST({score} AS DOUBLE) END AS fairroc_s,
     {group} AS fairroc_g,
     {_integer_id(id) if ask.id_type == "integer" else _text_id(id)} AS fairroc_id
@@ -156,17 +157,17 @@ def _group_text(column: str, missing: str | None) -> str:
 
 def _integer_id(id: str) -> str:
     wide = f"CAST({id} AS HUGEINT)"
-    return f"""CASE WHEN typeof({id}) NOT IN ({INTEGERS}) THEN error({single_quoted(words.INTEGER)})
-      WHEN {id} IS NULL THEN error({single_quoted(words.ID)})
-      WHEN NOT {wide} BETWEEN -9223372036854775808 AND 18446744073709551615 THEN error({single_quoted(words.INTEGER)})
+    return f"""CASE WHEN typeof({id}) NOT IN ({INTEGERS}) THEN error({single_quoted(common.INTEGER)})
+      WHEN {id} IS NULL THEN error({single_quoted(common.ID)})
+      WHEN NOT {wide} BETWEEN -9223372036854775808 AND 18446744073709551615 THEN error({single_quoted(common.INTEGER)})
       ELSE CAST(({wide} + 18446744073709551616) % 18446744073709551616 AS UBIGINT) END"""
 
 
 def _text_id(id: str) -> str:
     kind = f"typeof({id})"
     return f"""CASE
-      WHEN NOT ({kind} IN ('VARCHAR','UUID') OR {kind} LIKE 'ENUM%') THEN error({single_quoted(words.TEXT)})
-      WHEN {id} IS NULL OR CAST({id} AS VARCHAR) = '' THEN error({single_quoted(words.ID)})
+      WHEN NOT ({kind} IN ('VARCHAR','UUID') OR {kind} LIKE 'ENUM%') THEN error({single_quoted(common.TEXT)})
+      WHEN {id} IS NULL OR CAST({id} AS VARCHAR) = '' THEN error({single_quoted(common.ID)})
       ELSE CAST({id} AS VARCHAR) END"""
 
 

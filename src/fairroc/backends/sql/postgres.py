@@ -12,12 +12,12 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from fairroc.backends.sql import words
-from fairroc.backends.sql.ask import Ask, double_quoted
-from fairroc.backends.sql.primes import MASK, P1, P2, P3, P4, P5
-from fairroc.backends.sql.tables import OutcomeTable, Tables, tables_of, written
+from fairroc.backends.sql import common
+from fairroc.backends.sql.ask import Ask
+from fairroc.backends.sql.common import MASK, P1, P2, P3, P4, P5, double_quoted, numbers
 from fairroc.core.chain import FloatArray
 from fairroc.errors import DataError
+from fairroc.model.tables import LookupTables, OutcomeTable
 
 LOW = (1 << 32) - 1
 
@@ -26,7 +26,7 @@ BEGIN, END = "$fairroc$", "$fairroc$"
 
 def write(ask: Ask) -> str:
     """CREATE FUNCTION of (score, group, ..., id)."""
-    tables = None if ask.model.scale is None else tables_of(ask.model._map)
+    tables = ask.model.tables
     id_type = "bigint" if ask.id_type == "integer" else "text"
     groups = [f"g{i + 1}" for i in range(len(ask.groups))] if len(ask.groups) > 1 else ["g"]
     arguments = ["score double precision", *(f"{name} text" for name in groups), f"id {id_type}"]
@@ -61,22 +61,22 @@ def _declared() -> Iterator[str]:
 def _door(ask: Ask, groups: list[str]) -> Iterator[str]:
     """Checks, and the group's name."""
     yield "  IF score IS NULL OR NOT score BETWEEN -1e307 AND 1e307 THEN"
-    yield f"    RAISE EXCEPTION USING MESSAGE = {_text(words.SCORE)}, ERRCODE = '22023';"
+    yield f"    RAISE EXCEPTION USING MESSAGE = {_text(common.SCORE)}, ERRCODE = '22023';"
     empty = " OR id = ''" if ask.id_type == "text" else ""
     yield f"  END IF;\n  IF id IS NULL{empty} THEN"
-    yield f"    RAISE EXCEPTION USING MESSAGE = {_text(words.ID)}, ERRCODE = '22023';"
+    yield f"    RAISE EXCEPTION USING MESSAGE = {_text(common.ID)}, ERRCODE = '22023';"
     missing = ask.missing_name
     parts = [name if missing is None else f"coalesce({name}, {_text(missing)})" for name in groups]
     yield f"  END IF;\n  name := {_joined(parts)};"
     yield "  IF name IS NULL THEN"
-    yield f"    RAISE EXCEPTION USING MESSAGE = {_text(words.GROUP)}, ERRCODE = '22023';\n  END IF;"
+    yield f"    RAISE EXCEPTION USING MESSAGE = {_text(common.GROUP)}, ERRCODE = '22023';\n  END IF;"
 
 
 def _joined(parts: list[str]) -> str:
     return " || ' & ' || ".join(parts)
 
 
-def _body(ask: Ask, tables: Tables | None) -> Iterator[str]:
+def _body(ask: Ask, tables: LookupTables | None) -> Iterator[str]:
     """Find the cell, leave with the fair score of who keeps the order, else draw."""
     starts = [None] * len(ask.model.names) if tables is None else _starts(tables)
     for i, (name, start) in enumerate(zip(ask.model.names, starts, strict=True)):
@@ -84,7 +84,7 @@ def _body(ask: Ask, tables: Tables | None) -> Iterator[str]:
         yield f"    {_found(start)}"
     yield "  ELSE"
     if ask.unknown_code is None:
-        yield f"    RAISE EXCEPTION USING MESSAGE = {_text(words.UNKNOWN)} || name, ERRCODE = '22023';"
+        yield f"    RAISE EXCEPTION USING MESSAGE = {_text(common.UNKNOWN)} || name, ERRCODE = '22023';"
     else:
         yield f"    {_found(starts[ask.unknown_code])}"
     yield "  END IF;"
@@ -111,11 +111,9 @@ def _body(ask: Ask, tables: Tables | None) -> Iterator[str]:
     yield f"  END IF;\n  RETURN {_at(knots.score, 'k')};"
 
 
-def _starts(tables: Tables) -> list[tuple[int, FloatArray]]:
+def _starts(tables: LookupTables) -> list[tuple[int, FloatArray]]:
     """For each group the number of cells before its own, and the starts of its cells but the first."""
-    cells = tables.cells
-    ends = [*cells.opens[1:], len(cells.row)]
-    return [(begin, cells.origin[begin + 1 : end]) for begin, end in zip(cells.opens, ends, strict=True)]
+    return [(before, starts[1:]) for before, starts in zip(tables.cells.opens, tables.cells.starts(), strict=True)]
 
 
 def _found(start: tuple[int, FloatArray] | None) -> str:
@@ -126,7 +124,7 @@ def _found(start: tuple[int, FloatArray] | None) -> str:
     return f"c := {found}{before + 1};"
 
 
-def _place(tables: Tables) -> Iterator[str]:
+def _place(tables: LookupTables) -> Iterator[str]:
     """The level drawn, and the place in it."""
     cells, outcomes = tables.cells, tables.outcomes
     first, last = _ends(outcomes)
@@ -153,7 +151,7 @@ def _product(a: str, b: str) -> Iterator[str]:
 
 def _ends(outcomes: OutcomeTable) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """For each row, the number of outcomes before its first and up to its last."""
-    last = np.cumsum(np.bincount(outcomes.row))
+    last = np.cumsum(outcomes.sizes())
     return np.append(0, last[:-1]), last
 
 
@@ -167,7 +165,7 @@ def _at(values: NDArray[np.generic], index: str) -> str:
 
 def _array(values: NDArray[np.generic]) -> str:
     kind = "double precision" if values.dtype.kind == "f" else "integer"
-    return f"'{{{written(values)}}}'::{kind}[]"
+    return f"'{{{numbers(values)}}}'::{kind}[]"
 
 
 def _text(text: str) -> str:

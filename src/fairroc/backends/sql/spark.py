@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairroc.backends.sql import words
+from fairroc.backends.sql import common
 from fairroc.backends.sql.ask import Ask
-from fairroc.backends.sql.tables import CellTable, KnotTable, OutcomeTable, Tables, tables_of
 from fairroc.core.chain import IntArray
+from fairroc.core.scale import Scale
+from fairroc.model.tables import CellTable, LookupTables, OutcomeTable
 
 BUCKETS_EACH, BUCKETS = 2, 1 << 15
 """Buckets for an entry of the longest list, and at most for one list."""
@@ -27,15 +28,15 @@ INTEGERS = "'tinyint','smallint','int','bigint'"
 def write(ask: Ask) -> str:
     """One SELECT of all columns and the fair score."""
     parts = ["WITH"]
-    if ask.model.scale is None:
+    if ask.model.tables is None:
         fair = f"CASE WHEN t.fairroc_g IS NOT NULL AND t.fairroc_id IS NOT NULL THEN t.fairroc_s ELSE {_lost()} END"
         parts += [_door(ask), f"SELECT t.fairroc_t.*, {fair} AS {_quoted(ask.column)}\nFROM fairroc_door AS t"]
     else:
-        parts.append(_looked_up(ask, tables_of(ask.model._map)))
+        parts.append(_looked_up(ask, ask.model.tables))
     return ask.heading("Spark 3.3 or newer.") + "\n".join(parts) + "\n"
 
 
-def _looked_up(ask: Ask, tables: Tables) -> str:
+def _looked_up(ask: Ask, tables: LookupTables) -> str:
     texts, cell_bucket, knot_bucket = _table_texts(tables)
     salt = f"CAST('{ask.salt}' AS BIGINT)"
     uniform = f"CAST(shiftrightunsigned(xxhash64({salt}, fairroc_id), 11) AS DOUBLE) * 1.1102230246251565E-16D"
@@ -91,7 +92,7 @@ class _Buckets:
         return f"CAST(floor((least(greatest({x}, {low}), {high}) - {low}) * {_double(self.per_unit)}) AS BIGINT)"
 
 
-def _table_texts(tables: Tables) -> tuple[Iterator[str], _Buckets, _Buckets]:
+def _table_texts(tables: LookupTables) -> tuple[Iterator[str], _Buckets, _Buckets]:
     cells, knots = tables.cells, tables.knots
     longest = int(np.bincount(cells.group).max())
     cell_bucket = _Buckets(float(cells.origin.min()), float(cells.origin.max()), longest)
@@ -105,7 +106,7 @@ def _parts(outcomes: OutcomeTable, cells: CellTable) -> IntArray:
     """For each cell, into how many equal parts [0, 1) is cut for its row of outcomes: a power of two."""
     if not len(outcomes.row):
         return np.ones(len(cells.row), dtype=np.intp)
-    by_row = _powers(np.bincount(outcomes.row))
+    by_row = _powers(outcomes.sizes())
     return np.where(cells.row < 0, 1, by_row[cells.row])
 
 
@@ -114,34 +115,29 @@ def _powers(sizes: IntArray) -> IntArray:
 
 
 def _cells(cells: CellTable, parts: IntArray, bucket: _Buckets) -> str:
-    start, opens = cells.origin.copy(), list(cells.opens)
-    start[opens] = -np.inf
-    after = np.append(cells.origin[1:], np.inf)
-    after[[number - 1 for number in [*opens[1:], len(after)]]] = np.inf
+    starts = cells.starts()
+    start, after = np.concatenate(starts), np.concatenate([np.append(part[1:], np.inf) for part in starts])
     columns: dict[str, NDArray[Any]] = {
         **{"g": cells.group, "start": start, "next": after, "value": cells.value, "slope": cells.slope},
         **{"row": cells.row, "first": cells.first, "last": cells.last, "begin": cells.begin, "end": cells.end},
         "parts": parts,
     }
-    lowest = ", ".join(_double(low) for low in cells.origin[opens].tolist())
+    lowest = ", ".join(_double(low) for low in cells.origin[list(cells.opens)].tolist())
     origin = f"greatest(start, element_at(array({lowest}), g + 1)) AS origin"
     listed = f"explode(sequence({bucket('start')}, {bucket('next')})) AS b"
     return f"fairroc_cells AS (SELECT *, {origin}, {listed} FROM (\n{_inline(columns)})),"
 
 
 def _outcomes(outcomes: OutcomeTable) -> str:
-    sizes = np.bincount(outcomes.row)
-    last = np.append(np.diff(outcomes.row) > 0, True)[: len(outcomes.row)]
-    upper = np.where(last, 1.0, np.append(outcomes.lower[1:], 1.0)[: len(outcomes.row)])
     columns: dict[str, NDArray[Any]] = {
-        **{"row": outcomes.row, "lower": outcomes.lower, "upper": upper, "level": outcomes.level},
-        "parts": _powers(sizes)[outcomes.row],
+        **{"row": outcomes.row, "lower": outcomes.lower, "upper": outcomes.upper, "level": outcomes.level},
+        "parts": _powers(outcomes.sizes())[outcomes.row],
     }
     low, high = "CAST(floor(lower * parts) AS BIGINT)", "CAST(floor(upper * parts) AS BIGINT)"
     return f"fairroc_outcomes AS (SELECT *, explode(sequence({low}, {high})) AS b FROM (\n{_inline(columns)})),"
 
 
-def _knots(knots: KnotTable, bucket: _Buckets) -> str:
+def _knots(knots: Scale, bucket: _Buckets) -> str:
     columns: dict[str, NDArray[Any]] = {
         **{"y": knots.y, "next": np.append(knots.y[1:], np.inf)},
         **{"score": knots.score, "slope": knots.slope, "below": knots.below},
@@ -183,17 +179,17 @@ def _door(ask: Ask) -> str:
         f"    WHEN CAST(fairroc_name AS BINARY) = {_binary(name)} THEN {code}"
         for code, name in enumerate(ask.model.names)
     )
-    unknown = f"raise_error(concat({_text(words.UNKNOWN)}, fairroc_name))"
+    unknown = f"raise_error(concat({_text(common.UNKNOWN)}, fairroc_name))"
     other = unknown if ask.unknown_code is None else ask.unknown_code
     return f"""fairroc_door AS (SELECT fairroc_t, fairroc_s, fairroc_id, CASE
-    WHEN fairroc_name IS NULL THEN raise_error({_text(words.GROUP)})
+    WHEN fairroc_name IS NULL THEN raise_error({_text(common.GROUP)})
 {known}
     ELSE {other} END AS fairroc_g
   FROM (SELECT struct(*) AS fairroc_t,
     CASE WHEN NOT (typeof({score}) IN ({INTEGERS},'double','float') OR typeof({score}) LIKE 'decimal%')
-      THEN raise_error({_text(words.SCORE_TYPE)})
+      THEN raise_error({_text(common.SCORE_TYPE)})
       WHEN {score} IS NULL OR NOT CAST({score} AS DOUBLE) BETWEEN -1E307D AND 1E307D
-      THEN raise_error({_text(words.SCORE)})
+      THEN raise_error({_text(common.SCORE)})
       ELSE CAST({score} AS DOUBLE) END AS fairroc_s,
     {group} AS fairroc_name,
     {_integer_id(id) if ask.id_type == "integer" else _text_id(id)} AS fairroc_id
@@ -211,18 +207,18 @@ def _group_text(column: str, ask: Ask) -> str:
 
 
 def _integer_id(id: str) -> str:
-    return f"""CASE WHEN typeof({id}) NOT IN ({INTEGERS}) THEN raise_error({_text(words.INTEGER)})
-      WHEN {id} IS NULL THEN raise_error({_text(words.ID)}) ELSE CAST({id} AS BIGINT) END"""
+    return f"""CASE WHEN typeof({id}) NOT IN ({INTEGERS}) THEN raise_error({_text(common.INTEGER)})
+      WHEN {id} IS NULL THEN raise_error({_text(common.ID)}) ELSE CAST({id} AS BIGINT) END"""
 
 
 def _text_id(id: str) -> str:
     kind, text = f"typeof({id})", f"CAST({id} AS STRING)"
-    return f"""CASE WHEN NOT ({kind} LIKE 'string%' OR {kind} LIKE '%char%') THEN raise_error({_text(words.TEXT)})
-      WHEN {id} IS NULL OR {text} = '' THEN raise_error({_text(words.ID)}) ELSE CAST({text} AS BINARY) END"""
+    return f"""CASE WHEN NOT ({kind} LIKE 'string%' OR {kind} LIKE '%char%') THEN raise_error({_text(common.TEXT)})
+      WHEN {id} IS NULL OR {text} = '' THEN raise_error({_text(common.ID)}) ELSE CAST({text} AS BINARY) END"""
 
 
 def _lost() -> str:
-    return f"raise_error({_text(words.LOST)})"
+    return f"raise_error({_text(common.LOST)})"
 
 
 def _quoted(name: str) -> str:

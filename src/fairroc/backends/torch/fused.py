@@ -6,12 +6,11 @@ searched by halving, which finds the same entries. This module is loaded only wh
 
 from __future__ import annotations
 
-import numpy as np
 import triton  # type: ignore[import-not-found,unused-ignore]
 import triton.language as tl  # type: ignore[import-not-found,unused-ignore]
 
 from fairroc.backends.torch.hashing import TensorDraws, hash_constants
-from fairroc.backends.torch.lookup import DeviceMap
+from fairroc.backends.torch.lookup import DeviceLookup
 from fairroc.people.tensors import Tensor, load_torch
 
 __all__ = ["fair_scores"]
@@ -51,21 +50,20 @@ def _rows(  # type: ignore[no-untyped-def]
     fair,
     count,
     start,
-    first,
+    first_cell,
     starts,
     origin,
     slope,
     value,
     cell_row,
-    block,
-    row_first,
-    bounds,
-    outcome,
-    part_first,
-    part_last,
-    part_start,
-    part_stop,
-    knots,
+    cell_first,
+    cell_last,
+    cell_begin,
+    cell_end,
+    first_outcome,
+    lowers,
+    uppers,
+    levels,
     knot_y,
     knot_slope,
     knot_score,
@@ -86,7 +84,7 @@ def _rows(  # type: ignore[no-untyped-def]
     here = i < count
     x = tl.load(scores + i, mask=here, other=0.0)
     group = tl.load(groups + i, mask=here, other=0)
-    cell = _below(starts, tl.load(first + group), tl.load(first + group + 1), x, CELL_STEPS)
+    cell = _below(starts, tl.load(first_cell + group), tl.load(first_cell + group + 1), x, CELL_STEPS)
     y = (x - tl.load(origin + cell)) * tl.load(slope + cell) + tl.load(value + cell)
     drawn = here & (y != y)
     if HASHED:
@@ -94,17 +92,16 @@ def _rows(  # type: ignore[no-untyped-def]
     else:
         u = tl.load(draws + i, mask=drawn, other=0.0)
     row = tl.load(cell_row + cell, mask=drawn, other=0)
-    at = _below(bounds, tl.load(row_first + row), tl.load(row_first + row + 1) - 1, u, DRAW_STEPS)
-    lower = tl.load(bounds + at)
-    place = (u - lower) / (tl.load(bounds + at + 1) - lower)
-    level = tl.load(outcome + at)
+    at = _below(lowers, tl.load(first_outcome + row), tl.load(first_outcome + row + 1), u, DRAW_STEPS)
+    lower = tl.load(lowers + at)
+    place = (u - lower) / (tl.load(uppers + at) - lower)
+    level = tl.load(levels + at)
     if ANY_OWN:
-        b = tl.load(block + cell)
-        begin = tl.where(level == tl.load(part_first + b), tl.load(part_start + b), 0.0)
-        end = tl.where(level == tl.load(part_last + b), tl.load(part_stop + b), 1.0)
+        begin = tl.where(level == tl.load(cell_first + cell), tl.load(cell_begin + cell), 0.0)
+        end = tl.where(level == tl.load(cell_last + cell), tl.load(cell_end + cell), 1.0)
         place = place * (end - begin) + begin
     place = place + level.to(tl.float64)
-    knot = _below(knots, tl.zeros_like(level), tl.zeros_like(level) + knot_count, place, KNOT_STEPS)
+    knot = _below(knot_y, tl.zeros_like(level), tl.zeros_like(level) + knot_count, place, KNOT_STEPS)
     top = tl.load(knot_score + knot)
     beyond = place - tl.load(knot_y + knot)
     score = tl.minimum(beyond * tl.load(knot_slope + knot) + top, tl.load(knot_below + knot))
@@ -112,7 +109,7 @@ def _rows(  # type: ignore[no-untyped-def]
     tl.store(fair + i, tl.where(drawn, score, y), mask=here)
 
 
-def fair_scores(tables: DeviceMap, scores: Tensor, groups: Tensor, draws: TensorDraws | Tensor) -> Tensor:
+def fair_scores(tables: DeviceLookup, scores: Tensor, groups: Tensor, draws: TensorDraws | Tensor) -> Tensor:
     """Fair scores of rows, for ids to be hashed or uniform numbers."""
     torch = load_torch()
     hashed = isinstance(draws, TensorDraws)
@@ -122,19 +119,17 @@ def fair_scores(tables: DeviceMap, scores: Tensor, groups: Tensor, draws: Tensor
     if not len(scores):
         return fair
     t = tables
-    lists, host = t.host.finder.lists, t.host.lottery
-    steps = [max(map(len, lists)), int(np.diff(host.row_first).max()), len(t.knot_y)]
-    cell_steps, draw_steps, knot_steps = (int(size).bit_length() for size in steps)
+    cell_steps, draw_steps, knot_steps = (n.bit_length() for n in (t.most_cells, t.most_outcomes, len(t.knot_y)))
     with torch.cuda.device(scores.device):
         _rows[(triton.cdiv(len(scores), ROWS),)](
             *(scores, groups, numbers, fair, len(scores), start),
-            *(t.first_all, t.starts_all, t.origin, t.slope, t.value, t.cell_row, t.block),
-            *(t.row_first, t.lower, t.outcome, t.part_first, t.part_last, t.part_start, t.part_stop),
-            *(t.knots_all, t.knot_y, t.knot_slope, t.knot_score, t.knot_below, len(t.knot_y)),
+            *(t.first_cell, t.starts, t.origin, t.slope, t.value, t.row, t.first, t.last, t.begin, t.end),
+            *(t.first_outcome, t.lower, t.upper, t.level),
+            *(t.knot_y, t.knot_slope, t.knot_score, t.knot_below, len(t.knot_y)),
             CELL_STEPS=cell_steps,
             DRAW_STEPS=draw_steps,
             KNOT_STEPS=knot_steps,
-            ANY_OWN=t.host.any_own,
+            ANY_OWN=t.any_own,
             HASHED=hashed,
             P1=primes[0],
             P2=primes[1],

@@ -1,4 +1,4 @@
-"""Look tensors up on their device: every step of core.fairmap, in the same order, so that every bit is the same.
+"""Tensors looked up in a model's tables on their device: the steps of `fairroc.model.tables`, with the same bits.
 
 Each step is one operation that rounds once, as in numpy; nothing is fused.
 """
@@ -7,46 +7,53 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fairroc.model.lookup import FairMap
+from fairroc.model.lookup import Guide
+from fairroc.model.tables import LookupTables, OutcomeTable
 from fairroc.people.tensor_door import CHUNK
 from fairroc.people.tensors import Tensor, load_torch
 
-__all__ = ["DeviceMap", "device_map"]
+__all__ = ["DeviceLookup", "device_lookup"]
+
+
+CERTAIN = OutcomeTable(np.zeros(1, dtype=np.intp), np.zeros(1), np.ones(1), np.zeros(1, dtype=np.intp))
+"""Where nobody is drawn: no table is empty, as a kernel reads one entry in any case."""
 
 
 @lru_cache(maxsize=8)
-def device_map(fair_map: FairMap, device: Any) -> DeviceMap:
+def device_lookup(tables: LookupTables, device: Any) -> DeviceLookup:
     """A model's tables on a device, copied there once."""
-    return DeviceMap(fair_map, device)
+    return DeviceLookup(tables, device)
 
 
-class DeviceMap:
-    """A :class:`fairroc.model.lookup.FairMap` whose tables are tensors."""
+class DeviceLookup:
+    """As :class:`fairroc.model.lookup.Lookup`, with tables of tensors."""
 
-    def __init__(self, fair_map: FairMap, device: Any) -> None:
-        self.host, self.device = fair_map, device
-        scale, lottery = fair_map.scale, fair_map.lottery
-        self.starts = [self._put(entries[1:]) for entries in fair_map.finder.lists]
-        self.first = [int(first) for first in fair_map.finder.first]
-        self.block, self.cell_row = self._put(fair_map.block), self._put(fair_map.cell_row)
-        self.origin, self.value, self.slope = map(self._put, (fair_map.origin, fair_map.value, fair_map.slope))
-        self.part_first, self.part_last = self._put(fair_map.first), self._put(fair_map.last)
-        self.part_start, self.part_stop = self._put(fair_map.start), self._put(fair_map.stop)
-        self.parts, self.guide_first = self._put(lottery.parts), self._put(lottery.guide_first)
-        self.guide, self.outcome = self._put(lottery.guide), self._put(lottery.outcome)
-        self.lower, self.upper = self._put(lottery.bounds), self._put(lottery.bounds[1:])
-        self.knots, self.knot_y, self.knot_score = self._put(scale.y[1:]), self._put(scale.y), self._put(scale.score)
-        self.starts_all, self.first_all = (
-            self._put(np.concatenate(fair_map.finder.lists)),
-            self._put(fair_map.finder.first),
-        )
-        self.row_first, self.knots_all = self._put(lottery.row_first), self._put(scale.finder.lists[0])
-        self.knot_slope, self.knot_below = self._put(scale.slope), self._put(scale.below)
+    def __init__(self, tables: LookupTables, device: Any) -> None:
+        self.tables, self.device = tables, device
+        cells, knots = tables.cells, tables.knots
+        outcomes = tables.outcomes if len(tables.outcomes.row) else CERTAIN
+        starts, sizes = cells.starts(), outcomes.sizes()
+        drawn = cells.row >= 0
+        self.any_ordered, self.any_own = not drawn.all(), bool((cells.first >= 0).any())
+        self.most_cells, self.most_outcomes = max(map(len, starts)), int(sizes.max())
+        self.starts, self.opens = self._put(np.concatenate(starts)), [*cells.opens, len(cells.row)]
+        self.first_cell = self._put(np.array(self.opens))
+        self.origin, self.value = self._put(cells.origin), self._put(cells.value)
+        self.slope = self._put(np.where(drawn, np.nan, cells.slope))
+        self.row, self.first, self.last = map(self._put, (cells.row, cells.first, cells.last))
+        self.begin, self.end = self._put(cells.begin), self._put(cells.end)
+        self.first_outcome = self._put(np.append(0, np.cumsum(sizes)))
+        self.lower, self.upper, self.level = map(self._put, (outcomes.lower, outcomes.upper, outcomes.level))
+        guide = Guide.to(outcomes)
+        self.parts, self.first_part, self.guide = map(self._put, (guide.parts, guide.first, guide.outcome))
+        self.knot_y, self.knot_score = self._put(knots.y), self._put(knots.score)
+        self.knot_slope, self.knot_below = self._put(knots.slope), self._put(knots.below)
 
     def _put(self, array: NDArray[Any]) -> Tensor:
         """On the device; whole numbers in 32 bits, which all tables' sizes fit."""
@@ -60,7 +67,7 @@ class DeviceMap:
         for begin in range(0, len(fair), CHUNK):
             part = slice(begin, begin + CHUNK)
             found, out = self._find(groups[part], scores[part]), fair[part]
-            if not self.host.any_ordered:
+            if not self.any_ordered:
                 out.copy_(self._to_score(self._place(found, uniforms(part))))
                 continue
             self._in_order(found, scores[part], out)
@@ -70,26 +77,26 @@ class DeviceMap:
                 out.index_copy_(0, drawn, self._to_score(place))
         return fair
 
-    def chance(self, scores: Tensor, groups: Tensor, threshold: float) -> Tensor:
-        """Probability that the fair score reaches a threshold."""
+    def rates(self, scores: Tensor, groups: Tensor, threshold: float) -> Tensor:
+        """Probabilities that the fair scores reach a threshold."""
         torch = load_torch()
-        by_block = self._put(self.host.block_chance(threshold))
+        by_cell = self._put(self.tables.rates(threshold))
         rate = torch.empty_like(scores)
         for begin in range(0, len(rate), CHUNK):
             part = slice(begin, begin + CHUNK)
             found, out = self._find(groups[part], scores[part]), rate[part]
             self._in_order(found, scores[part], out)
-            chance = by_block.index_select(0, self.block.index_select(0, found))
-            out.copy_(torch.where(torch.isnan(out), chance, (out >= threshold).to(torch.float64)))
+            drawn = by_cell.index_select(0, found)
+            out.copy_(torch.where(torch.isnan(out), drawn, (out >= threshold).to(torch.float64)))
         return rate
 
     def _find(self, groups: Tensor, scores: Tensor) -> Tensor:
         """Cells of scores."""
         torch = load_torch()
         found = torch.empty(0)
-        for group, starts in enumerate(self.starts):
-            here = torch.searchsorted(starts, scores, right=True, out_int32=True)
-            here += self.first[group]
+        for group, (first, end) in enumerate(pairwise(self.opens)):
+            here = torch.searchsorted(self.starts[first + 1 : end], scores, right=True, out_int32=True)
+            here += first
             found = torch.where(groups == group, here, found) if group else here
         return found
 
@@ -102,33 +109,32 @@ class DeviceMap:
     def _place(self, cell: Tensor, uniforms: Tensor) -> Tensor:
         """Places of people in cells that are drawn."""
         torch = load_torch()
-        level, place = self._draw(self.cell_row.index_select(0, cell), uniforms)
-        if self.host.any_own:
-            block = self.block.index_select(0, cell)
-            here = level == self.part_first.index_select(0, block)
-            begin = torch.where(here, self.part_start.index_select(0, block), 0.0)
-            here = level == self.part_last.index_select(0, block)
-            end = torch.where(here, self.part_stop.index_select(0, block), 1.0)
+        level, place = self._draw(self.row.index_select(0, cell), uniforms)
+        if self.any_own:
+            here = level == self.first.index_select(0, cell)
+            begin = torch.where(here, self.begin.index_select(0, cell), 0.0)
+            here = level == self.last.index_select(0, cell)
+            end = torch.where(here, self.end.index_select(0, cell), 1.0)
             place.mul_(end.sub_(begin))
             place.add_(begin)
         return place.add_(level)
 
     def _draw(self, row: Tensor, uniforms: Tensor) -> tuple[Tensor, Tensor]:
-        """As :meth:`fairroc.model.lookup.Lottery.draw`."""
+        """As :meth:`fairroc.model.lookup.Lookup.draw`."""
         torch = load_torch()
         at = (self.parts.index_select(0, row) * uniforms).to(torch.int32)
-        at += self.guide_first.index_select(0, row)
+        at += self.first_part.index_select(0, row)
         at = self.guide.index_select(0, at)
         while bool((late := self.upper.index_select(0, at) <= uniforms).any()):
             at += late
         lower = self.lower.index_select(0, at)
         place = (uniforms - lower).div_(self.upper.index_select(0, at) - lower)
-        return self.outcome.index_select(0, at), place
+        return self.level.index_select(0, at), place
 
     def _to_score(self, y: Tensor) -> Tensor:
         """As :meth:`fairroc.core.scale.Scale.to_score`."""
         torch = load_torch()
-        i = torch.searchsorted(self.knots, y, right=True, out_int32=True)
+        i = torch.searchsorted(self.knot_y[1:], y, right=True, out_int32=True)
         knot = self.knot_score.index_select(0, i)
         after = y - self.knot_y.index_select(0, i)
         score = (after * self.knot_slope.index_select(0, i)).add_(knot)

@@ -6,7 +6,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from fairroc.backends.torch.hashing import TensorDraws
-from fairroc.backends.torch.lookup import device_map
+from fairroc.backends.torch.lookup import device_lookup
 from fairroc.errors import DataError
 from fairroc.model.model import ModelData, warn_unknown
 from fairroc.people.rows import ScoreColumns
@@ -62,9 +62,9 @@ def fair_on_device(
 ) -> Tensor:
     """Fair scores, looked up on the device."""
     draws = _draws(model, columns, ids, random_state, key)
-    if model.scale is None:
+    if model.tables is None:
         return columns.scores.clone()
-    tables = device_map(model._map, columns.scores.device)
+    tables = device_lookup(model.tables, columns.scores.device)
     if fuses(columns.scores.device):
         from fairroc.backends.torch.fused import fair_scores
 
@@ -80,9 +80,9 @@ def fuses(device: Any) -> bool:
 
 def rate_on_device(model: ModelData, columns: TensorColumns, threshold: float) -> Tensor:
     """Acceptance rates, looked up on the device."""
-    if model.scale is None:
+    if model.tables is None:
         return (columns.scores >= threshold).double()
-    return device_map(model._map, columns.scores.device).chance(columns.scores, columns.groups, threshold)
+    return device_lookup(model.tables, columns.scores.device).rates(columns.scores, columns.groups, threshold)
 
 
 def _draws(

@@ -1,0 +1,279 @@
+"""The lookup tables of a model, declared once: three sorted lists from which every engine reads the fair score.
+
+1. **Cells** cut each group's scores. A score belongs to the last cell of its group that does not begin above it. Where
+   people keep their order (``row`` -1), the fair score is ``(score - origin) * slope + value``.
+2. **Outcomes**: elsewhere a uniform number u picks the last outcome of the cell's ``row`` with ``lower <= u``. It
+   gives a level and the share ``(u - lower) / (upper - lower)``, which is stretched over the part of the level that
+   the cell lands in: from ``begin`` on the level ``first`` (else 0) to ``end`` on the level ``last`` (else 1):
+   ``place = share * (end - begin) + begin + level``.
+3. **Knots**, the scale: after the last knot with ``y <= place``, the score is ``(place - y) * slope + score``, but at
+   most ``below``; at the knot itself it is ``score``.
+
+Every operation rounds once, in this order, so that all engines agree in every bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from fairroc.core.chain import BoolArray, FloatArray, IntArray, freeze, inner_slope, ratio
+from fairroc.core.doubles import ranks, with_ranks
+from fairroc.core.kernel import Kernel
+from fairroc.core.ranges import ranges
+from fairroc.core.realised import ordered_place
+from fairroc.core.scale import Scale
+
+__all__ = ["CellTable", "LookupTables", "OutcomeTable", "lookup_tables", "ordered_blocks", "outcome_table"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CellTable:
+    """(C,) cells of all groups, group by group, by rising scores.
+
+    ``opens`` has the number of each group's first cell, which has no lower end; any other begins at ``origin``. Where
+    people are drawn ``value`` and ``slope`` are 0; where nothing is drawn in part ``first`` and ``last`` are -1.
+    """
+
+    opens: tuple[int, ...]
+    group: IntArray
+    origin: FloatArray
+    value: FloatArray
+    slope: FloatArray
+    row: IntArray
+    first: IntArray
+    last: IntArray
+    begin: FloatArray
+    end: FloatArray
+
+    def __post_init__(self) -> None:
+        freeze(self.group, self.origin, self.value, self.slope, self.row, self.first, self.last, self.begin, self.end)
+
+    def starts(self) -> list[FloatArray]:
+        """For each group, where its cells begin; the first one at minus infinity."""
+        lists = [part.copy() for part in np.split(self.origin, self.opens[1:])]
+        for part in lists:
+            part[0] = -np.inf
+        return lists
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OutcomeTable:
+    """(O,) outcomes, row by row of the draws that cells name; inside a row from u = 0 up to u = 1 without gaps."""
+
+    row: IntArray
+    lower: FloatArray
+    upper: FloatArray
+    level: IntArray
+
+    def __post_init__(self) -> None:
+        freeze(self.row, self.lower, self.upper, self.level)
+
+    @property
+    def width(self) -> FloatArray:
+        """(O,) probabilities."""
+        return self.upper - self.lower
+
+    def sizes(self) -> IntArray:
+        """(rows,) number of outcomes."""
+        return np.bincount(self.row)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LookupTables:
+    """All that a fair score is looked up in. ``knots`` are the scale's y, score, slope and below.
+
+    ``chances`` holds (rows, levels) probabilities for each group and ``drawn`` the number of every row of outcomes
+    among all their rows, group by group: acceptance rates are sums of them.
+    """
+
+    cells: CellTable
+    outcomes: OutcomeTable
+    knots: Scale
+    chances: tuple[FloatArray, ...]
+    drawn: IntArray
+
+    def rates(self, threshold: float) -> FloatArray:
+        """(C,) for every cell with draws, the probability that the fair score reaches a threshold; O(rows * levels)."""
+        cells, levels = self.cells, self.chances[0].shape[1]
+        place = self.knots.to_place(threshold)
+        if place < 0 or place >= levels:
+            return np.full(len(cells.row), float(place >= levels))
+        level = int(place)
+        begin = np.where(level == cells.first, cells.begin, 0.0)
+        end = np.where(level == cells.last, cells.end, 1.0)
+        share = np.clip(ratio(place - level - begin, end - begin, place - level >= begin), 0.0, 1.0)
+        before, there = (
+            np.append(np.concatenate(parts)[self.drawn], 0.0)[cells.row]  # row -1, nobody is drawn: anything will do
+            for parts in (
+                [table[:, :level].sum(axis=1) for table in self.chances],
+                [table[:, level] for table in self.chances],
+            )
+        )
+        rate: FloatArray = np.minimum(before + share * there, 1.0)
+        return rate
+
+
+def lookup_tables(kernels: Sequence[Kernel], scale: Scale) -> LookupTables:
+    """Put the groups' kernels and the scale together; what nobody can reach is left out."""
+    parts = [_segments(kernel, scale) for kernel in kernels]
+    opens = np.cumsum([0, *(len(part.start) for part in parts)])
+    rows = np.cumsum([0, *(len(kernel.table) for kernel in kernels)])
+    of_kernel = [
+        (part.block, kernel, before) for part, kernel, before in zip(parts, kernels, rows.tolist(), strict=False)
+    ]
+    slope = np.concatenate([part.slope for part in parts])
+    drawn = np.isnan(slope)
+    all_rows = np.concatenate([kernel.row[block] + before for block, kernel, before in of_kernel])
+    used, row = np.unique(all_rows[drawn], return_inverse=True)
+    cell_row = np.full(len(drawn), -1, dtype=np.intp)
+    cell_row[drawn] = row
+    first, last = (
+        np.where(drawn, np.concatenate([getattr(kernel, name)[block] for block, kernel, _ in of_kernel]), -1)
+        for name in ("first", "last")
+    )
+    begin, end = (
+        np.concatenate([getattr(kernel, name)[block] for block, kernel, _ in of_kernel]) for name in ("start", "stop")
+    )
+    chances = tuple(kernel.table for kernel in kernels)
+    return LookupTables(
+        CellTable(
+            opens=tuple(opens[:-1].tolist()),
+            group=np.repeat(np.arange(len(parts)), np.diff(opens)),
+            origin=np.concatenate([part.origin for part in parts]),
+            value=np.where(drawn, 0.0, np.concatenate([part.value for part in parts])),
+            slope=np.where(drawn, 0.0, slope),
+            row=cell_row,
+            first=first,
+            last=last,
+            begin=np.where(first >= 0, begin, 0.0),
+            end=np.where(last >= 0, end, 1.0),
+        ),
+        outcome_table(chances, used),
+        scale,
+        chances,
+        used,
+    )
+
+
+def outcome_table(chances: Sequence[FloatArray], used: IntArray) -> OutcomeTable:
+    """Outcomes of the used rows of tables of probabilities, numbered anew, by cumulated sums, the last of which is 1.
+
+    Outcomes that no uniform number gives are left out.
+    """
+    begins = np.cumsum([0, *map(len, chances)])
+    found = [
+        _cumulated(table[used[(used >= begin) & (used < begin + len(table))] - begin])
+        for table, begin in zip(chances, begins.tolist(), strict=False)
+    ]
+    sizes = np.concatenate([[0], *(size for size, _, _ in found)]).astype(np.intp)[1:]
+    level = np.concatenate([part for _, part, _ in found]).astype(np.intp)
+    upper = np.minimum(np.concatenate([part for _, _, part in found]), 1.0)
+    row, ends = np.repeat(np.arange(len(sizes)), sizes), np.cumsum(sizes)
+    upper[ends - 1] = 1.0
+    lower = np.append(0.0, upper[:-1])[: len(upper)]
+    lower[ends - sizes] = 0.0
+    some = upper > lower
+    return OutcomeTable(row[some], lower[some], upper[some], level[some])
+
+
+def _cumulated(table: FloatArray) -> tuple[IntArray, IntArray, FloatArray]:
+    """Number of positive entries of every row; their columns and cumulated sums."""
+    positive = table > 0
+    row, column = np.nonzero(positive)
+    return positive.sum(axis=1), column, np.cumsum(table, axis=1)[row, column]
+
+
+# ---- one group's cells -----------------------------------------------------------------------------------------------
+#
+# Inside a block in raw order the place is a straight line in the score, and between two knots of the scale the fair
+# score is a straight line in the place. Cells end where either bends, and the doubles they end at are searched for: a
+# person is on the same side of every knot as by the two maps one after the other.
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Segments:
+    """One group's cells: from ``start[i]`` up to the next start scores belong to ``block[i]`` of the kernel.
+
+    ``slope[i]`` is NaN where people are drawn. The first start is minus infinity.
+    """
+
+    start: FloatArray
+    block: IntArray
+    origin: FloatArray
+    value: FloatArray
+    slope: FloatArray
+
+
+def _segments(kernel: Kernel, scale: Scale) -> _Segments:
+    """Put a group's kernel and the scale together. O(blocks + knots), but for the search of doubles."""
+    lowest, ceiling = kernel.thresholds[-1], kernel.ceiling
+    in_order = ordered_blocks(kernel)
+    knot, knot_block = _knot_scores(kernel, np.flatnonzero(in_order), scale)
+    start = np.concatenate(([-np.inf], kernel.thresholds, knot))
+    block = np.concatenate(([len(in_order) - 1], np.arange(len(in_order)), knot_block))
+    if in_order[0] and ceiling > start.max():  # scores above all fitted ones share the place of the highest
+        start, block = np.append(start, ceiling), np.append(block, 0)
+    order = np.argsort(start, kind="stable")
+    order = order[np.append(start[order][1:] > start[order][:-1], True)]  # of equal starts the last one
+    start, block = start[order], block[order]
+    origin = np.maximum(start, lowest)
+    end = np.clip(np.nextafter(np.append(start[1:], np.inf), -np.inf), origin, max(ceiling, lowest))
+    value, top = (_fair(kernel, block, scores, scale) for scores in (origin, end))
+    slope = inner_slope(origin, value, end, top)
+    slope[0] = 0.0  # scores below all fitted ones share the place of the lowest
+    return _Segments(start, block, origin, value, np.where(in_order[block], slope, np.nan))
+
+
+def ordered_blocks(kernel: Kernel) -> BoolArray:
+    """Which blocks keep the raw order, in one level."""
+    level = (kernel.table > 0).argmax(axis=1)[kernel.row]
+    found: BoolArray = kernel.ordered & (level == kernel.first)
+    return found
+
+
+def _fair(kernel: Kernel, block: IntArray, scores: FloatArray, scale: Scale) -> FloatArray:
+    """Fair scores of people in blocks that keep their order (of others, anything)."""
+    return scale.to_score(np.maximum(kernel.first[block] + ordered_place(kernel, block, scores), 0.0))
+
+
+def _knot_scores(kernel: Kernel, blocks: IntArray, scale: Scale) -> tuple[FloatArray, IntArray]:
+    """For every knot of the scale inside a block in raw order: the lowest score whose place does not lie beyond."""
+    first = kernel.first[blocks]
+    begin = np.searchsorted(scale.y, first + kernel.start[blocks], side="left")
+    end = np.searchsorted(scale.y, first + kernel.stop[blocks], side="left")
+    owner, knot = ranges(begin, np.maximum(begin, end))
+    block, y = blocks[owner], scale.y[knot]
+    low = kernel.thresholds[block]
+    high = np.where(block > 0, kernel.thresholds[np.maximum(block - 1, 0)], kernel.ceiling)
+    top = np.where(block > 0, np.nextafter(high, -np.inf), high)
+    inside = _reaches(kernel, block, top, y) & ~_reaches(kernel, block, low, y)
+    block, y, low, high, top = block[inside], y[inside], low[inside], high[inside], top[inside]
+    place = y - kernel.first[block] - kernel.start[block]
+    guess = high - ratio(place, (kernel.stop - kernel.start)[block], 0.0) * (high - low)
+    return _first_reached(kernel, block, y, low, np.clip(guess, low, top), top), block
+
+
+def _reaches(kernel: Kernel, block: IntArray, scores: FloatArray, y: FloatArray) -> BoolArray:
+    """Whether scores have a place up to y; it holds for all scores above one for which it holds."""
+    found: BoolArray = kernel.first[block] + ordered_place(kernel, block, scores) <= y
+    return found
+
+
+def _first_reached(
+    kernel: Kernel, block: IntArray, y: FloatArray, low: FloatArray, guess: FloatArray, top: FloatArray
+) -> FloatArray:
+    """The lowest double that reaches y, where ``low`` does not and ``top`` does: near the guess, else by halving."""
+    below, near, above = ranks(low), ranks(guess), ranks(top)
+    for away in (1, 16, 4096):
+        for mark in (near - away, near + away):
+            use = (mark > below) & (mark < above)
+            hit = _reaches(kernel, block, with_ranks(np.where(use, mark, above)), y)
+            above, below = np.where(use & hit, mark, above), np.where(use & ~hit, mark, below)
+    while len(wide := np.flatnonzero(above - below > 1)):
+        middle = below[wide] + (above[wide] - below[wide]) // 2
+        hit = _reaches(kernel, block[wide], with_ranks(middle), y[wide])
+        above[wide[hit]], below[wide[~hit]] = middle[hit], middle[~hit]
+    return with_ranks(above)
