@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from fairroc.errors import DataError
 
 if TYPE_CHECKING:  # numpy need not be loaded for the command line's help
-    from fairroc.core.chain import Norm
+    from fairroc.core.constraint import Norm
 
 __all__ = [
     "Missing",

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairroc.core.ascent import ascend, spaced, take_turns
+from fairroc.core.constraint import equalized_odds
 from fairroc.core.coupling import closed_form
 from fairroc.core.optimal import optimal
 from fairroc.core.tuples import heights, pooled_area
@@ -19,7 +20,7 @@ def assert_feasible(fair, u):
     assert (u[0] == 0.0).all()
     assert (u[-1] == 2.0).all()
     assert (np.diff(u, axis=0) >= 0).all()
-    assert pair_gap(u, heights(fair.curves, u), fair.norm) <= 2 * fair.radius + 1e-12
+    assert pair_gap(u, heights(fair.curves, u), fair.constraint.norm) <= 2 * fair.radius + 1e-12
 
 
 @settings(max_examples=40)
@@ -27,7 +28,7 @@ def assert_feasible(fair, u):
 def test_the_ascent_never_lowers_the_pooled_area(weighted, epsilon, norm):
     """From the spaced closed form the ascent stays feasible and gains, or keeps, pooled area."""
     hulls, weights0, weights1 = weighted
-    fair = optimal(hulls, epsilon, norm)
+    fair = optimal(hulls, epsilon, equalized_odds(norm))
     start = spaced(closed_form(fair), 1 / 16)
     end = ascend(fair, start, weights0, weights1)
     assert_feasible(fair, end)
@@ -40,7 +41,7 @@ def test_the_ascent_never_lowers_the_pooled_area(weighted, epsilon, norm):
 def test_taking_turns_stays_feasible_and_gains(weighted, epsilon, norm):
     """The added levels are fair and in order; the old ones stay; the pooled area does not fall."""
     hulls, weights0, weights1 = weighted
-    fair = optimal(hulls, epsilon, norm)
+    fair = optimal(hulls, epsilon, equalized_odds(norm))
     start = spaced(closed_form(fair), 1 / 16)
     end = take_turns(fair, start, weights0, weights1)
     assert_feasible(fair, end)

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from scipy.optimize import OptimizeResult, linprog
 
 from fairroc.core.bound import AREA_TOLERANCE, pooled_bound
+from fairroc.core.constraint import equalized_odds
 from fairroc.core.coupling import closed_form
 from fairroc.core.optimal import optimal
 from fairroc.core.tuples import heights, pooled_area
@@ -34,7 +35,7 @@ def ranked_by_posterior(hulls, weights0, weights1) -> float:
 def test_the_bound_lies_in_an_independent_sandwich(weighted, epsilon, norm):
     """Never below what pairwise programs attain, never above their supporting lines by more than its tolerance."""
     inner, outer = pooled_sandwich(*weighted, epsilon, norm, directions=40)
-    bound = pooled_bound(*weighted, epsilon, norm)
+    bound = pooled_bound(*weighted, epsilon, equalized_odds(norm))
     assert bound.auc >= inner - 1e-9
     assert bound.auc <= outer + AREA_TOLERANCE + 1e-9
     assert outer - inner <= 0.02
@@ -45,7 +46,7 @@ def test_the_bound_lies_in_an_independent_sandwich(weighted, epsilon, norm):
 def test_without_fairness_it_ranks_by_posterior(weighted, norm):
     """At epsilon 2 the bound is the area of the Minkowski sum of the scaled hulls."""
     best = ranked_by_posterior(*weighted)
-    bound = pooled_bound(*weighted, 2.0, norm)
+    bound = pooled_bound(*weighted, 2.0, equalized_odds(norm))
     assert best - 1e-9 <= bound.auc <= best + AREA_TOLERANCE + 1e-9
 
 
@@ -55,7 +56,7 @@ def test_no_random_fair_coupling_beats_it(weighted, epsilon, norm, seed):
     """Random rising tuples near each other on the hulls, the unfair ones dropped, stay below the bound."""
     hulls, weights0, weights1 = weighted
     rng = np.random.default_rng(seed)
-    bound = pooled_bound(hulls, weights0, weights1, epsilon, norm).auc
+    bound = pooled_bound(hulls, weights0, weights1, epsilon, equalized_odds(norm)).auc
     for spread in (0.0, epsilon / 4, epsilon):
         u = np.sort(rng.uniform(0, 2, (60, 1)) + rng.uniform(-spread, spread, (60, len(hulls))), axis=0)
         u = np.concatenate((np.zeros((1, len(hulls))), np.clip(u, 0, 2), np.full((1, len(hulls)), 2.0)))
@@ -63,7 +64,7 @@ def test_no_random_fair_coupling_beats_it(weighted, epsilon, norm, seed):
         fair = np.array([pair_gap(u[i : i + 1], v[i : i + 1], norm) <= epsilon for i in range(len(u))])
         fair[[0, -1]] = True
         assert pooled_area(u[fair], v[fair], weights0, weights1) <= bound + 1e-9
-    fair_curves = optimal(hulls, epsilon, norm)
+    fair_curves = optimal(hulls, epsilon, equalized_odds(norm))
     u = closed_form(fair_curves)
     assert pooled_area(u, heights(fair_curves.curves, u), weights0, weights1) <= bound + 1e-9
 
@@ -73,7 +74,7 @@ def test_no_random_fair_coupling_beats_it(weighted, epsilon, norm, seed):
 def test_the_attained_points_are_attained(weighted, epsilon, norm):
     """The tuples are fair, under the hulls, pool to the points, and their polygon falls short by the slack."""
     hulls, weights0, weights1 = weighted
-    bound = pooled_bound(hulls, weights0, weights1, epsilon, norm)
+    bound = pooled_bound(hulls, weights0, weights1, epsilon, equalized_odds(norm))
     assert pair_gap(bound.tuples, bound.heights, norm) <= epsilon + 1e-8
     assert (bound.heights <= heights(hulls, bound.tuples) + 1e-8).all()
     fpr = (bound.tuples - bound.heights) @ weights0 / 2
@@ -92,7 +93,7 @@ def test_more_tolerance_never_lowers_the_bound(population, one, other, norm):
     """For rows of any kind and weight the bound rises with epsilon, up to its tolerance."""
     weights0, weights1, _ = class_shares(population)
     hulls = [sample.curve.hull for sample in population]
-    low, high = (pooled_bound(hulls, weights0, weights1, e, norm).auc for e in sorted((one, other)))
+    low, high = (pooled_bound(hulls, weights0, weights1, e, equalized_odds(norm)).auc for e in sorted((one, other)))
     assert low <= high + AREA_TOLERANCE + 1e-9
 
 
@@ -100,26 +101,30 @@ def test_more_tolerance_never_lowers_the_bound(population, one, other, norm):
 def test_hand_made_bounds(norm):
     """Useless groups of equal shares allow one half, perfect ones 1; a useless partner drags everybody down."""
     half = np.array([0.5, 0.5])
-    assert pooled_bound([DIAGONAL, DIAGONAL], half, half, 0.0, norm).auc == pytest.approx(0.5, abs=1e-12)
-    assert pooled_bound([PERFECT, PERFECT], half, half, 0.0, norm).auc == pytest.approx(1.0, abs=1e-12)
-    assert pooled_bound([PERFECT, DIAGONAL], half, half, 0.0, norm).auc == pytest.approx(0.5, abs=1e-12)
+    assert pooled_bound([DIAGONAL, DIAGONAL], half, half, 0.0, equalized_odds(norm)).auc == pytest.approx(
+        0.5, abs=1e-12
+    )
+    assert pooled_bound([PERFECT, PERFECT], half, half, 0.0, equalized_odds(norm)).auc == pytest.approx(1.0, abs=1e-12)
+    assert pooled_bound([PERFECT, DIAGONAL], half, half, 0.0, equalized_odds(norm)).auc == pytest.approx(0.5, abs=1e-12)
     shares = np.array([float(Fraction(1, 4)), float(Fraction(3, 4))])
-    best = pooled_bound([DIAGONAL, DIAGONAL], shares, shares[::-1].copy(), 2.0, norm).auc
+    best = pooled_bound([DIAGONAL, DIAGONAL], shares, shares[::-1].copy(), 2.0, equalized_odds(norm)).auc
     assert best == pytest.approx(0.75, abs=AREA_TOLERANCE)
 
 
 def test_a_solver_that_finds_its_tolerances_too_strict_is_asked_again(monkeypatch):
     """The bound stays the same when the strict run fails, and a solver that always fails is an error."""
     half = np.array([0.5, 0.5])
-    expected = pooled_bound([PERFECT, DIAGONAL], half, half, 0.1, 1).auc
+    expected = pooled_bound([PERFECT, DIAGONAL], half, half, 0.1, equalized_odds(1)).auc
 
     def strict_fails(*args, options, **kwargs):
         result = linprog(*args, **kwargs)
         return OptimizeResult(result, status=2, message="infeasible") if options else result
 
     monkeypatch.setattr("scipy.optimize.linprog", strict_fails)
-    assert pooled_bound([PERFECT, DIAGONAL], half, half, 0.1, 1).auc == pytest.approx(expected, abs=1e-9)
+    assert pooled_bound([PERFECT, DIAGONAL], half, half, 0.1, equalized_odds(1)).auc == pytest.approx(
+        expected, abs=1e-9
+    )
     failed = OptimizeResult(status=4, message="numbers")
     monkeypatch.setattr("scipy.optimize.linprog", lambda *args, **kwargs: failed)
     with pytest.raises(RuntimeError, match="ended with status 4: numbers"):
-        pooled_bound([PERFECT, DIAGONAL], half, half, 0.1, 1)
+        pooled_bound([PERFECT, DIAGONAL], half, half, 0.1, equalized_odds(1))

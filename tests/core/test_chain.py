@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairroc.core.chain import Chain, chain_through, concave_hull, dilate, meet
+from fairroc.core.chain import Chain, chain_through, concave_hull, meet
+from fairroc.core.constraint import equalized_odds
 from oracles import hull_height, is_hull_vertex, minkowski_height
 from strategies import CHAINS, DIAGONAL, NORMS, PERFECT, SEEDS, chain_of_edges, families
 
@@ -96,7 +97,7 @@ def test_a_repeated_point_does_not_hide_a_vertex(steps, at, times):
 @given(CHAINS, RADII, NORMS)
 def test_dilation_is_the_minkowski_sum(chain, radius, norm):
     """The dilated chain is the upper hull of all sums of a vertex and a point of the ball."""
-    wide = dilate(chain, radius, norm)
+    wide = equalized_odds(norm).dilate(chain, radius)
     at = np.union1d(wide.u, np.linspace(wide.u[0], wide.u[-1], 41))[1:-1]
     assert np.abs(wide.at(at) - minkowski_height(chain, radius, norm, at)).max() <= 1e-12
 
@@ -104,13 +105,14 @@ def test_dilation_is_the_minkowski_sum(chain, radius, norm):
 @given(CHAINS, RADII, RADII, NORMS)
 def test_dilations_add(chain, first, second, norm):
     """Dilating twice is dilating once by the sum of the radii."""
-    assert same(dilate(dilate(chain, first, norm), second, norm), dilate(chain, first + second, norm))
+    wider = equalized_odds(norm).dilate
+    assert same(wider(wider(chain, first), second), wider(chain, first + second))
 
 
 @given(CHAINS, NORMS)
 def test_dilation_by_nothing_changes_nothing(chain, norm):
     """A ball of radius 0 leaves every vertex where it is."""
-    assert same(dilate(chain, 0.0, norm), chain, 0.0)
+    assert same(equalized_odds(norm).dilate(chain, 0.0), chain, 0.0)
 
 
 @given(families(max_groups=8))
@@ -135,7 +137,7 @@ def test_meet_commutes_associates_and_is_idempotent(a, b, c):
 @given(CHAINS, CHAINS, st.sampled_from([0.0, 0.01, 0.3]), NORMS)
 def test_meet_lives_where_all_chains_do(a, b, radius, norm):
     """Chains of different domains meet on the common one."""
-    wide = dilate(a, radius, norm)
+    wide = equalized_odds(norm).dilate(a, radius)
     low = meet((wide, b))
     assert (low.u[0], low.u[-1]) == (max(wide.u[0], b.u[0]), min(wide.u[-1], b.u[-1]))
     at = np.linspace(low.u[0], low.u[-1], 57)
@@ -162,7 +164,7 @@ def test_hand_made_chains():
     """The perfect chain, the diagonal, and one dilation of each norm worked out by hand."""
     assert (PERFECT.auc, DIAGONAL.auc) == (1.0, 0.5)
     roof = chain_of_edges([(0, 1), (1, 0)])
-    box, diamond = dilate(roof, 0.5, 1), dilate(roof, 0.5, "inf")
+    box, diamond = (equalized_odds(norm).dilate(roof, 0.5) for norm in (1, "inf"))
     assert (box.u.tolist(), box.v.tolist()) == ([-0.5, 0.5, 1.5, 2.5], [0.5, 1.5, 1.5, 0.5])
     assert (diamond.u.tolist(), diamond.v.tolist()) == ([-1.0, 1.0, 3.0], [0.0, 2.0, 0.0])
     assert reduce(lambda a, b: meet((a, b)), [roof, box, DIAGONAL]).v.tolist() == [0.0, 0.0]

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 
 from fairroc.core.ascent import spaced
 from fairroc.core.bound import pooled_bound
+from fairroc.core.constraint import equalized_odds
 from fairroc.core.coupling import Levels, closed_form, couple, prune, with_vertices
 from fairroc.core.optimal import optimal
 from fairroc.core.tuples import heights
@@ -33,8 +34,8 @@ PRUNED = 1e-7
 
 def assert_one_score(fair, levels: Levels) -> None:
     """Fair, rising in both rates, from (0, 0) to (1, 1), concave, and nowhere above the fair curves."""
-    assert pair_gap(levels.u, levels.v, fair.norm) <= 2 * fair.radius + 1e-12
-    assert levels.gap(fair.norm) == pytest.approx(pair_gap(levels.u, levels.v, fair.norm), abs=1e-14)
+    assert pair_gap(levels.u, levels.v, fair.constraint.norm) <= 2 * fair.radius + 1e-12
+    assert levels.gap(fair.constraint) == pytest.approx(pair_gap(levels.u, levels.v, fair.constraint.norm), abs=1e-14)
     assert (levels.u[0] == 0.0).all()
     assert (levels.u[-1] == 2.0).all()
     assert (levels.v[[0, -1]] == 0.0).all()
@@ -59,7 +60,7 @@ def on_curves(fair, u) -> Levels:
 @given(weighted_families(8), EPSILONS, NORMS)
 def test_the_closed_form_walks_the_fair_curves(weighted, epsilon, norm):
     """The closed form is one score with exactly the fair curves' AUC in every group."""
-    fair = optimal(weighted[0], epsilon, norm)
+    fair = optimal(weighted[0], epsilon, equalized_odds(norm))
     levels = on_curves(fair, closed_form(fair))
     assert_one_score(fair, levels)
     assert abs(loss(fair, levels)) <= 1e-9
@@ -69,7 +70,7 @@ def test_the_closed_form_walks_the_fair_curves(weighted, epsilon, norm):
 @given(populations(), EPSILONS, NORMS)
 def test_the_closed_form_holds_for_any_rows(population, epsilon, norm):
     """The same for hulls of rows with ties, extremes, wild weights and three people."""
-    fair = optimal([sample.curve.hull for sample in population], epsilon, norm)
+    fair = optimal([sample.curve.hull for sample in population], epsilon, equalized_odds(norm))
     levels = on_curves(fair, closed_form(fair))
     assert_one_score(fair, levels)
     assert abs(loss(fair, levels)) <= 1e-9
@@ -78,7 +79,7 @@ def test_the_closed_form_holds_for_any_rows(population, epsilon, norm):
 @given(weighted_families(), EPSILONS, NORMS)
 def test_inserting_vertices_keeps_one_score(weighted, epsilon, norm):
     """From a thinned closed form, every vertex of every curve becomes a level; old levels stay on the curves."""
-    fair = optimal(weighted[0], epsilon, norm)
+    fair = optimal(weighted[0], epsilon, equalized_odds(norm))
     thin = closed_form(fair)
     thin = np.concatenate((thin[:-1:3], thin[-1:]))
     levels = with_vertices(fair, thin)
@@ -93,7 +94,7 @@ def test_inserting_vertices_keeps_one_score(weighted, epsilon, norm):
 def test_pruning_costs_almost_nothing(weighted, epsilon, norm):
     """Fewer levels, still one score, and next to no area lost by any group or by all together."""
     hulls, weights0, weights1 = weighted
-    fair = optimal(hulls, epsilon, norm)
+    fair = optimal(hulls, epsilon, equalized_odds(norm))
     full = with_vertices(fair, closed_form(fair))
     few = prune(full, weights0, weights1)
     assert_one_score(fair, few)
@@ -109,9 +110,9 @@ def test_pruning_costs_almost_nothing(weighted, epsilon, norm):
 def test_couple_is_between_the_closed_form_and_the_bound(weighted, epsilon, norm):
     """With and without a guide: one score, group AUCs kept, pooled AUC above the closed form's, below the bound."""
     hulls, weights0, weights1 = weighted
-    fair = optimal(hulls, epsilon, norm)
+    fair = optimal(hulls, epsilon, equalized_odds(norm))
     floor = on_curves(fair, closed_form(fair)).pooled_auc(weights0, weights1)
-    bound = pooled_bound(hulls, weights0, weights1, epsilon, norm)
+    bound = pooled_bound(hulls, weights0, weights1, epsilon, equalized_odds(norm))
     plain = couple(fair, weights0, weights1)
     guided = couple(fair, weights0, weights1, bound.tuples)
     for levels in (plain, guided):
@@ -127,7 +128,7 @@ def test_couple_any_rows(population, epsilon, norm):
     """Rows of every kind, up to eight groups, the smallest of two people: one score within the promises."""
     hulls = [sample.curve.hull for sample in population]
     weights0, weights1, _ = class_shares(population)
-    fair = optimal(hulls, epsilon, norm)
+    fair = optimal(hulls, epsilon, equalized_odds(norm))
     levels = couple(fair, weights0, weights1)
     assert_one_score(fair, levels)
     assert loss(fair, levels) <= GROUP_LOSS
@@ -141,10 +142,10 @@ def test_no_monotone_path_on_a_grid_is_better(epsilon, norm):
     """Two groups: the best monotone fair path over a grid through the closed form does not beat the coupling."""
     hulls = [smooth_chain(0.15, 17), chain_of_edges([(1, 6), (2, 2), (7, 2)])]
     weights0, weights1 = np.array([0.7, 0.3]), np.array([0.35, 0.65])
-    fair = optimal(hulls, epsilon, norm)
+    fair = optimal(hulls, epsilon, equalized_odds(norm))
     grids = [np.unique(column) for column in spaced(closed_form(fair), 1 / 50).T]
     best = best_pooled_on_grid(fair.curves, grids, epsilon, norm, weights0, weights1)
-    guide = pooled_bound(hulls, weights0, weights1, epsilon, norm).tuples
+    guide = pooled_bound(hulls, weights0, weights1, epsilon, equalized_odds(norm)).tuples
     found = couple(fair, weights0, weights1, guide).pooled_auc(weights0, weights1)
     assert best <= found + 1e-4
     assert found <= best + 2e-3  # the grid is no straw man
@@ -154,9 +155,9 @@ def test_no_monotone_path_on_a_grid_is_better(epsilon, norm):
 def test_hand_made_couplings(norm):
     """Perfect groups stay perfect; with a useless group and no tolerance all are useless; one point suffices."""
     half = np.array([0.5, 0.5])
-    perfect = couple(optimal([PERFECT, PERFECT], 0.1, norm), half, half)
+    perfect = couple(optimal([PERFECT, PERFECT], 0.1, equalized_odds(norm)), half, half)
     assert perfect.group_aucs().tolist() == [1.0, 1.0]
     assert perfect.pooled_auc(half, half) == 1.0
-    useless = couple(optimal([PERFECT, DIAGONAL], 0.0, norm), half, half)
+    useless = couple(optimal([PERFECT, DIAGONAL], 0.0, equalized_odds(norm)), half, half)
     assert useless.u.tolist() == [[0.0, 0.0], [2.0, 2.0]]
     assert useless.pooled_auc(half, half) == 0.5

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn import metrics
 
-from fairroc.core.gap import curve_gap, is_fair, lp_norm, pooled_auc, threshold_gap
+from fairroc.core.constraint import lp_norm
+from fairroc.core.gap import curve_gap, is_fair, pooled_auc, threshold_gap
 from fairroc.core.roc import RocCurve, roc_curve
 from oracles import rates
 from strategies import MILD, Sample, class_shares, populations

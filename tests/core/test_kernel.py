@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
+from fairroc.core.constraint import equalized_odds
 from fairroc.core.coupling import Levels, couple
 from fairroc.core.kernel import TOUCH, drawn_kernel, ordered_kernel, overlap, pooled_cells, poolings, transport
 from fairroc.core.optimal import optimal
@@ -18,7 +19,7 @@ def fitted(population: list[Sample], epsilon: float, norm) -> tuple[list[RocCurv
     """Curves and levels of a population."""
     curves = [sample.curve for sample in population]
     weights0, weights1, _ = class_shares(population)
-    return curves, couple(optimal([curve.hull for curve in curves], epsilon, norm), weights0, weights1)
+    return curves, couple(optimal([curve.hull for curve in curves], epsilon, equalized_odds(norm)), weights0, weights1)
 
 
 def block_mass(curve: RocCurve) -> np.ndarray:

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairroc.core.chain import meet
+from fairroc.core.constraint import equalized_odds
 from fairroc.core.optimal import optimal
 from oracles import fair_support
 from strategies import DIAGONAL, EPSILONS, NORMS, PERFECT, chain_of_edges, families, populations, smooth_chain
@@ -26,7 +27,7 @@ DEGENERATE = {
 
 def assert_supports_equal_the_program(hulls, epsilon, norm):
     """For every group and several directions: the curve's support is the program's optimum."""
-    fair = optimal(hulls, epsilon, norm)
+    fair = optimal(hulls, epsilon, equalized_odds(norm))
     for g, curve in enumerate(fair.curves):
         for angle in ANGLES:
             by_u, by_v = np.sin(angle), np.cos(angle)
@@ -58,21 +59,21 @@ def test_no_tolerance_gives_the_lower_envelope(hulls, norm):
     """At epsilon 0 every group walks the lower envelope of the hulls."""
     low = meet(hulls)
     at = np.union1d(np.concatenate([hull.u for hull in hulls]), np.linspace(0, 2, 41))
-    for curve in optimal(hulls, 0.0, norm).curves:
+    for curve in optimal(hulls, 0.0, equalized_odds(norm)).curves:
         assert np.abs(curve.at(at) - low.at(at)).max() <= 1e-12
 
 
 @given(families(8), NORMS)
 def test_the_largest_tolerance_gives_the_hulls(hulls, norm):
     """No two ROC points are farther apart than 2: then nothing has to be given up."""
-    for hull, curve in zip(hulls, optimal(hulls, 2.0, norm).curves, strict=True):
+    for hull, curve in zip(hulls, optimal(hulls, 2.0, equalized_odds(norm)).curves, strict=True):
         assert np.abs(curve.at(hull.u) - hull.v).max() <= 1e-12
 
 
 @given(families(8), EPSILONS, EPSILONS, NORMS)
 def test_more_tolerance_never_lowers_a_curve(hulls, one, other, norm):
     """The fair curves rise with epsilon, and stay between the diagonal and the hulls."""
-    tight, loose = (optimal(hulls, e, norm).curves for e in sorted((one, other)))
+    tight, loose = (optimal(hulls, e, equalized_odds(norm)).curves for e in sorted((one, other)))
     at = np.linspace(0, 2, 101)
     for hull, low, high in zip(hulls, tight, loose, strict=True):
         assert (low.at(at) >= -1e-12).all()
@@ -85,8 +86,8 @@ def test_permuted_groups_get_permuted_curves(hulls, epsilon, norm, random):
     """The order of the groups means nothing."""
     order = list(range(len(hulls)))
     random.shuffle(order)
-    curves = optimal(hulls, epsilon, norm).curves
-    permuted = optimal([hulls[i] for i in order], epsilon, norm).curves
+    curves = optimal(hulls, epsilon, equalized_odds(norm)).curves
+    permuted = optimal([hulls[i] for i in order], epsilon, equalized_odds(norm)).curves
     at = np.linspace(0, 2, 101)
     for i, curve in zip(order, permuted, strict=True):
         assert np.abs(curve.at(at) - curves[i].at(at)).max() <= 1e-12
@@ -95,7 +96,7 @@ def test_permuted_groups_get_permuted_curves(hulls, epsilon, norm, random):
 @given(populations(), EPSILONS, NORMS)
 def test_fair_curves_of_real_rows_are_chains_from_end_to_end(population, epsilon, norm):
     """From any rows and weights: concave, strictly rising in u, from (0, 0) to (2, 0), both rates rising."""
-    for curve in optimal([sample.curve.hull for sample in population], epsilon, norm).curves:
+    for curve in optimal([sample.curve.hull for sample in population], epsilon, equalized_odds(norm)).curves:
         assert (curve.u[0], curve.v[0], curve.u[-1], curve.v[-1]) == (0.0, 0.0, 2.0, 0.0)
         assert (np.diff(curve.u) > 0).all()
         assert (np.diff(curve.slopes) < 0).all()

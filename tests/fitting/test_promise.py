@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from test_pipeline import Rows, acceptance, all_thresholds, largest_gap, normal_rows, same_bits, worlds
 
 from fairroc import FairModel, FairROC
+from fairroc.core.constraint import equalized_odds
 from fairroc.core.estimate import ESTIMATES
-from fairroc.core.gap import power, threshold_gap
+from fairroc.core.gap import threshold_gap
 from fairroc.core.kernel import one_person, ordered_kernel
 from fairroc.core.realised import drawn_shares, performance
 from fairroc.errors import DataError, FairrocWarning, ModelFileError
@@ -209,7 +210,7 @@ def named_epsilon(rows: Rows, **options) -> tuple[float, str]:
 def test_a_refusal_names_an_epsilon_that_can_be_promised(rows, norm, confidence):
     """Tiny groups, ties, weights: what is named is allowed, is fitted, and anything well below it is not."""
     epsilon, _ = named_epsilon(rows, epsilon=0.0, norm=norm, confidence=confidence)
-    most = largest_possible(power(norm))
+    most = largest_possible(equalized_odds(norm).p)
     assert 0 < epsilon <= most
     done = fitted(rows, epsilon=epsilon, norm=norm, confidence=confidence)
     assert done.performance.gap <= done.target + ROUNDING

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from test_froc_geometry import crossings_by_sides, query_sets
 from test_reference import DATA, EPSILONS, read
 
+from fairroc.core.constraint import equalized_odds
 from fairroc.core.optimal import optimal
 from fairroc.core.roc import RocCurve, roc_curve
 from fairroc.froc.algorithm import CUTS, Shift, algorithm_1, curve_order, froc, query, query_grid
@@ -221,14 +222,14 @@ def test_diagnostics_count_what_was_done(population, epsilon):
     grid = np.linspace(0.0, 1.0, 7)[::-1]
     done = froc(curves, grid, epsilon)
     stated = diagnose(done, curves)
-    best = optimal([upper_hull(queries) for queries in done.queries], epsilon, 1).curves
+    best = optimal([upper_hull(queries) for queries in done.queries], epsilon, equalized_odds(1)).curves
     for g, group in enumerate(stated.groups):
         counted = group.upshifts + group.leftshifts + group.cutshifts + group.hypograph + group.kept
         assert counted == len(grid)
         assert group.losses.total == pytest.approx(group.losses.pla + group.losses.auc, abs=1e-12)
         assert abs(group.losses.pla) <= group.losses.pla_bound + 1e-12
         assert group.losses.pla_bound <= group.losses.pla_paper + 1e-12
-        assert group.auc_score <= optimal([c.hull for c in curves], epsilon, 1).curves[g].auc + 1e-9
+        assert group.auc_score <= optimal([c.hull for c in curves], epsilon, equalized_odds(1)).curves[g].auc + 1e-9
         walk = [(0.0, 0.0), *map(tuple, done.points[g]), (1.0, 1.0)]
         back = [b[0] < a[0] - 1e-12 or b[1] < a[1] - 1e-12 for a, b in pairwise(walk)]
         assert group.non_monotone == sum(back)

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fairroc.core.constraint import equalized_odds
 from fairroc.core.coupling import couple
 from fairroc.core.kernel import drawn_kernel
 from fairroc.core.optimal import optimal
@@ -35,9 +36,9 @@ def test_fair_for_all_pairs_and_never_above_the_optimum(population, epsilon, que
     fair = froc_curves(curves, grid, epsilon, pairs=pairs)
     weights0, weights1, _ = class_shares(population)
     levels = couple(fair, weights0, weights1)
-    reached = levels.gap(1)
+    reached = levels.gap(equalized_odds(1))
     assert reached <= epsilon + 1e-12
-    best = optimal(hulls, reached, 1).curves
+    best = optimal(hulls, reached, equalized_odds(1)).curves
     assert (levels.group_aucs() <= np.array([curve.auc for curve in best]) + 1e-9).all()
 
 

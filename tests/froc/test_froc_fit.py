@@ -24,6 +24,7 @@ from test_pipeline import (
 )
 
 from fairroc import FairModel, FairROC, FairROCClassifier
+from fairroc.core.constraint import equalized_odds
 from fairroc.core.coupling import GROUP_COST
 from fairroc.core.optimal import optimal
 from fairroc.errors import DataError, FairrocWarning
@@ -59,7 +60,7 @@ def test_within_epsilon_and_never_above_the_optimum(rows, epsilon, queries, ties
     gap, aucs = done.performance.gap, np.array(done.performance.group_aucs)
     assert gap <= epsilon + ROUNDING
     assert largest_gap(acceptance(done.model, rows, all_thresholds(done, rows)), rows, 1) <= epsilon + ROUNDING
-    highest = optimal([curve.hull for curve in done.raw.curves], gap, 1).curves
+    highest = optimal([curve.hull for curve in done.raw.curves], gap, equalized_odds(1)).curves
     assert (aucs <= np.array([curve.auc for curve in highest]) + 1e-9).all()
     best = done_by("optimal", rows, min(gap, epsilon))
     assert (aucs <= np.array(best.performance.group_aucs) + GROUP_COST).all()

@@ -14,6 +14,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
+from fairroc.core.constraint import equalized_odds
 from fairroc.core.optimal import optimal
 from fairroc.core.roc import RocCurve, pla_loss
 from fairroc.froc.algorithm import Shift, algorithm_1
@@ -222,7 +223,7 @@ def test_algorithm_1_is_not_optimal_under_its_assumptions():
     assert np.abs(other - down).sum(axis=1).max() <= 0.05 + 1e-12
     assert signed_auc(reached) == pytest.approx(0.6425)
     assert signed_auc(other) == pytest.approx(0.64625)
-    assert optimal([upper_hull(up), upper_hull(down)], 0.05, 1).curves[0].auc == pytest.approx(0.6575)
+    assert optimal([upper_hull(up), upper_hull(down)], 0.05, equalized_odds(1)).curves[0].auc == pytest.approx(0.6575)
 
 
 @given(dominated_pairs(), st.sampled_from([0.01, 0.05, 0.1, 0.3]))
@@ -232,7 +233,7 @@ def test_no_fair_points_beat_the_optimum(pair, epsilon):
     done = algorithm_1(up, down, epsilon)
     fair = np.abs(done.points - down).sum(axis=1).max() <= epsilon + 1e-12
     assume(fair and (np.diff(with_ends(done.points), axis=0) >= -1e-12).all())
-    best = optimal([upper_hull(up), upper_hull(down)], epsilon, 1).curves[0].auc
+    best = optimal([upper_hull(up), upper_hull(down)], epsilon, equalized_odds(1)).curves[0].auc
     assert signed_auc(done.points) <= upper_hull(done.points).auc + 1e-12 <= best + 1e-9
 
 
@@ -245,7 +246,7 @@ def test_short_of_the_optimum_on_smooth_curves(k, epsilon):
     assert assumption_4_2(up, down, epsilon)
     reached = algorithm_1(up, down, epsilon).points
     assert np.abs(reached - down).sum(axis=1).max() <= epsilon + 1e-12
-    short = optimal([upper_hull(up), upper_hull(down)], epsilon, 1).curves[0].auc - signed_auc(reached)
+    short = optimal([upper_hull(up), upper_hull(down)], epsilon, equalized_odds(1)).curves[0].auc - signed_auc(reached)
     assert short > 5e-5
     if epsilon == 0.1 and k >= 100:
         assert short == pytest.approx(0.0008, abs=0.5e-4)  # it does not vanish as k grows

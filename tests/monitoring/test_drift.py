@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from test_cli import PEOPLE, Run, model, run, write
 
 from fairroc import Drift, FairModel, FairROC, audit
-from fairroc.core.gap import power, threshold_gap
+from fairroc.core.constraint import equalized_odds
+from fairroc.core.gap import threshold_gap
 from fairroc.errors import DataError, ModelFileError
 from fairroc.model.expectation import expected_columns
 from fairroc.model.file import _checksum
@@ -421,7 +422,7 @@ def test_gap_is_the_expected_one(seed, epsilon, norm, ties) -> None:
         gap = found.check(new, sensitive_features=of, y=labels, sample_weight=mass, bootstrap=200).gap
         columns = read_columns(new, labels, sensitive_features=of, sample_weight=mass)
         people = measure(expected_columns(found, columns)).exact
-        assert gap.gap == pytest.approx(threshold_gap(people.curves, power(norm)).value, abs=1e-9)
+        assert gap.gap == pytest.approx(threshold_gap(people.curves, equalized_odds(norm).p).value, abs=1e-9)
         before = audit(new, labels, sensitive_features=of, sample_weight=mass, bootstrap=0)
         assert gap.auc_before == pytest.approx(before.auc, abs=1e-12) and gap.resolution == 0.0
         low, high = gap.interval.bootstrap
@@ -484,7 +485,7 @@ def test_merged_scores_are_accounted_for() -> None:
     rows = rows_of(11, 300_000, digits=15)
     gap = checked(MODEL, rows, True, bootstrap=0).gap
     people = measure(expected_columns(MODEL, read_columns(rows[0], rows[1], sensitive_features=rows[2]))).exact
-    exact = threshold_gap(people.curves, power(MODEL.norm)).value
+    exact = threshold_gap(people.curves, equalized_odds(MODEL.norm).p).value
     assert 0 < gap.resolution < 0.001 and abs(gap.gap - exact) <= gap.resolution
 
 

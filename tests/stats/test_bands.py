@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairroc.core.gap import lp_norm, threshold_gap
+from fairroc.core.constraint import lp_norm
+from fairroc.core.gap import threshold_gap
 from fairroc.stats.bands import dkw_widths, even_noise, gap_limits, group_pairs, largest_gap, weighted_noise
 from strategies import MILD, SEEDS, Sample, populations
 

@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_pipeline import Rows, from_population
 
-from fairroc.core.gap import power, threshold_gap
+from fairroc.core.constraint import equalized_odds
+from fairroc.core.gap import threshold_gap
 from fairroc.core.realised import performance
 from fairroc.core.roc import rates_at, roc_curve
 from fairroc.errors import FairrocWarning
@@ -52,7 +53,9 @@ def slow_reach(off: np.ndarray, norm) -> float:
 def test_sharp_reach_is_brute_force_over_its_draws(population, norm, seed):
     """Quantile over draws of the largest error, and what grid points may hide of it."""
     noises, draws, confidence = noises_of(population), 15, 0.8
-    found = sharp_reach(noises, norm, draws=draws, rng=np.random.default_rng(seed), confidence=confidence)
+    found = sharp_reach(
+        noises, equalized_odds(norm), draws=draws, rng=np.random.default_rng(seed), confidence=confidence
+    )
     grid = grid_of(noises)
     parts = [error for _, error in errors(grid, draws, np.random.default_rng(seed))]
     slow = sorted(slow_reach(off, norm) for off in np.concatenate(parts))
@@ -102,8 +105,8 @@ def test_the_reach_is_exceeded_as_rarely_as_it_says(norm):
         at = np.concatenate((every, after))
         error = np.array([[rate - (1 - at) for rate in rates_at(curve, at)] for curve in off])
         true = max_reach(error, norm)
-        sharp += true <= sharp_reach(noises, norm, draws=150, rng=rng, confidence=0.9)
-        safe += true <= safe_reach(dkw_widths(rows, 0.9), norm).max()
+        sharp += true <= sharp_reach(noises, equalized_odds(norm), draws=150, rng=rng, confidence=0.9)
+        safe += true <= safe_reach(dkw_widths(rows, 0.9), equalized_odds(norm)).max()
     assert 0.82 * draws <= sharp <= 0.99 * draws
     assert safe >= 0.95 * draws
 
@@ -126,9 +129,9 @@ def test_both_brute_forces_agree(seed, norm):
 def gap_of(model, rows: Rows, norm) -> float:
     columns = columns_of(rows)
     if model.unchanged:
-        return threshold_gap(measure(columns).exact.curves, power(norm)).value
+        return threshold_gap(measure(columns).exact.curves, equalized_odds(norm).p).value
     people, walks = expected_walks(model, columns)
-    return performance(walks, people.weights0, people.weights1, norm).gap
+    return performance(walks, people.weights0, people.weights1, equalized_odds(norm)).gap
 
 
 def columns_of(rows: Rows):
@@ -177,7 +180,7 @@ def test_no_fair_score_is_farther_off_than_the_original_rates_are(both, norm, ep
     off = np.array([np.subtract(rates_at(a, every), rates_at(b, every)) for a, b in zip(first, second, strict=True)])
     change = abs(gap_of(model, one, norm) - gap_of(model, other, norm))
     assert change <= max_reach(off, norm) + 1e-9
-    assert max_reach(off, norm) <= safe_reach(np.abs(off).max(axis=2), norm).max() + 1e-12
+    assert max_reach(off, norm) <= safe_reach(np.abs(off).max(axis=2), equalized_odds(norm)).max() + 1e-12
 
 
 def test_froc_models_keep_the_theorem_too():

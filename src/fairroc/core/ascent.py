@@ -10,13 +10,12 @@ step solves the problem.
 
 from __future__ import annotations
 
-from typing import Literal
-
 import numpy as np
 
-from fairroc.core.chain import BoolArray, Chain, FloatArray, Norm, concave_hull, ratio
+from fairroc.core.chain import BoolArray, Chain, FloatArray, concave_hull
+from fairroc.core.constraint import Constraint
 from fairroc.core.optimal import FairCurves
-from fairroc.core.tuples import TIGHT, fair_rows, heights, pooled_area, tuple_gap, within
+from fairroc.core.tuples import TIGHT, fair_rows, heights, pooled_area, within
 
 SPACING = 2.0 / 512
 """No group moves farther than this in u between two levels when the ascent starts: too few levels would leave it no
@@ -47,7 +46,7 @@ def ascend(fair: FairCurves, u: FloatArray, weights0: FloatArray, weights1: Floa
             new_u[:, g] = _best_walk(fair, u, v, g, weights0, weights1)
             new_v[:, g] = fair.curves[g].at(new_u[:, g])
             value = pooled_area(new_u, new_v, weights0, weights1)
-            if value > best and tuple_gap(new_u, new_v, fair.norm).max() <= 2 * fair.radius + TIGHT:
+            if value > best and fair.constraint.gap(new_u, new_v).max() <= 2 * fair.radius + TIGHT:
                 u, v, best = new_u, new_v, value
         if best - before < GAIN:
             break
@@ -82,7 +81,7 @@ def _best_walk(
     idle = gain + loss <= 0.0
     slope = (loss - gain) / np.where(idle, 1.0, gain + loss)
     wish = np.where(idle, now, curve.u[np.searchsorted(-curve.slopes, -slope, side="left")])
-    low, high = _allowed(curve, u[:, others], v[:, others], now, 2 * fair.radius, fair.norm)
+    low, high = _allowed(curve, u[:, others], v[:, others], now, 2 * fair.radius, fair.constraint)
     walk = np.clip(wish, low, high)
     walk = np.clip(_let_idle_follow(walk, now, idle), low, high)
     walk[0], walk[-1] = 0.0, 2.0
@@ -107,40 +106,9 @@ def _let_idle_follow(walk: FloatArray, now: FloatArray, idle: BoolArray) -> Floa
 
 
 def _allowed(
-    curve: Chain, u: FloatArray, v: FloatArray, now: FloatArray, epsilon: float, norm: Norm
+    curve: Chain, u: FloatArray, v: FloatArray, now: FloatArray, epsilon: float, constraint: Constraint
 ) -> tuple[FloatArray, FloatArray]:
     """Rising bounds within which one group stays fair to the others (their u and v), around where it is now."""
-    if norm == 1:
-        low, high = _allowed_l1(curve, u, v, now, epsilon)
-    else:
-        low, high = np.zeros(len(u)), np.full(len(u), 2.0)
-        for theirs, ours in (((u - v) / 2, curve.fpr), ((u + v) / 2, curve.tpr)):
-            low = np.maximum(low, _where_at(theirs.max(axis=1) - epsilon, ours, curve.u, "left"))
-            high = np.minimum(high, _where_at(theirs.min(axis=1) + epsilon, ours, curve.u, "right"))
+    low, high = constraint.allowed(curve, u, v, now, epsilon)
     low, high = np.minimum(low, now), np.maximum(high, now)
     return np.maximum.accumulate(low), np.minimum.accumulate(high[::-1])[::-1]
-
-
-def _allowed_l1(
-    curve: Chain, u: FloatArray, v: FloatArray, now: FloatArray, epsilon: float
-) -> tuple[FloatArray, FloatArray]:
-    """|du| <= epsilon and |dv| <= epsilon. Heights above the ceiling cut the curve in two: stay on today's side."""
-    first, last = curve.peak
-    rise, fall = slice(0, first + 1), slice(last, None)
-    floor, ceiling = v.max(axis=1) - epsilon, v.min(axis=1) + epsilon
-    low = np.maximum(u.max(axis=1) - epsilon, np.interp(floor, curve.v[rise], curve.u[rise]))
-    high = np.minimum(u.min(axis=1) + epsilon, np.interp(-floor, -curve.v[fall], curve.u[fall]))
-    before = np.interp(ceiling, curve.v[rise], curve.u[rise])
-    after = np.interp(-ceiling, -curve.v[fall], curve.u[fall])
-    cut = ceiling < curve.v[first]
-    left = cut & (now - before <= after - now)
-    high = np.where(left, np.minimum(high, before), high)
-    low = np.where(cut & ~left, np.maximum(low, after), low)
-    return np.maximum(low, 0.0), np.minimum(high, 2.0)
-
-
-def _where_at(height: FloatArray, rising: FloatArray, u: FloatArray, side: Literal["left", "right"]) -> FloatArray:
-    """Where a line that never falls is at a height: the first such u (``left``), or the last (``right``)."""
-    i = np.clip(np.searchsorted(rising, height, side=side), 1, len(u) - 1)
-    share = ratio(height - rising[i - 1], rising[i] - rising[i - 1], 0.0 if side == "left" else 1.0)
-    return u[i - 1] + np.clip(share, 0.0, 1.0) * (u[i] - u[i - 1])

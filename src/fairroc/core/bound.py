@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fairroc.core.chain import Chain, FloatArray, Norm, area
+from fairroc.core.chain import Chain, FloatArray, area
+from fairroc.core.constraint import Constraint
 
 AREA_TOLERANCE = 1e-7
 """The bound may exceed the largest attainable area by this much: far below what data can tell apart."""
@@ -64,7 +65,7 @@ def pooled_bound(
     weights0: FloatArray,
     weights1: FloatArray,
     epsilon: float,
-    norm: Norm,
+    constraint: Constraint,
     tolerance: float = AREA_TOLERANCE,
 ) -> Bound:
     """Sandwich the pooled attainable region between attained points and supporting lines.
@@ -72,7 +73,7 @@ def pooled_bound(
     For a direction (a, b) the best ``a * tpr - b * fpr`` over fair tuples is a linear program in 2 m + 2 variables
     (the groups' points and their common centre). The widest triangle between the two polygons is cut next.
     """
-    solve = _program(hulls, weights0, weights1, epsilon / 2, norm)
+    solve = _program(hulls, weights0, weights1, epsilon / 2, constraint)
     m = len(hulls)
     first = _Vertex((0.0, 0.0), (0.0, 1.0, 0.0), np.zeros(m), np.zeros(m))
     last = _Vertex((1.0, 1.0), (1.0, 0.0, 1.0), np.full(m, 2.0), np.zeros(m))
@@ -124,7 +125,7 @@ def _triangle(left: _Vertex, right: _Vertex) -> float:
 
 
 def _program(
-    hulls: Sequence[Chain], weights0: FloatArray, weights1: FloatArray, radius: float, norm: Norm
+    hulls: Sequence[Chain], weights0: FloatArray, weights1: FloatArray, radius: float, constraint: Constraint
 ) -> Callable[[float, float], _Vertex]:
     """The linear program of one direction, ready to be solved for many.
 
@@ -136,7 +137,7 @@ def _program(
 
     m = len(hulls)
     edges = [_edge_rows(hull, g, m) for g, hull in enumerate(hulls)]
-    balls = [_ball_rows(g, m, radius, norm) for g in range(m)]
+    balls = [_ball_rows(g, m, radius, constraint) for g in range(m)]
     matrix = csr_array(np.vstack([rows for rows, _ in edges + balls]))
     limits = np.concatenate([limit for _, limit in edges + balls])
     reach = 2 * radius
@@ -170,10 +171,8 @@ def _edge_rows(hull: Chain, g: int, m: int) -> tuple[FloatArray, FloatArray]:
     return rows, hull.v[:-1] - slopes * hull.u[:-1]
 
 
-def _ball_rows(g: int, m: int, radius: float, norm: Norm) -> tuple[FloatArray, FloatArray]:
+def _ball_rows(g: int, m: int, radius: float, constraint: Constraint) -> tuple[FloatArray, FloatArray]:
     du, dv = np.zeros(2 * m + 2), np.zeros(2 * m + 2)
     du[g], du[2 * m] = 1.0, -1.0
     dv[m + g], dv[2 * m + 1] = 1.0, -1.0
-    if norm == 1:
-        return np.array([du, -du, dv, -dv]), np.full(4, radius)
-    return np.array([du + dv, du - dv, dv - du, -du - dv]), np.full(4, 2 * radius)
+    return constraint.ball(du, dv, radius)

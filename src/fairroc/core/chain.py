@@ -1,19 +1,17 @@
-"""Plane geometry of concave chains: hull, dilation, lower envelope.
+"""Plane geometry of concave chains: hull, lower envelope, vertices.
 
 A ROC curve runs from (0, 0) to (1, 1). Turned by 45 degrees, with ``u = fpr + tpr`` and ``v = tpr - fpr``, the
 upper boundary of what a group can attain becomes an ordinary concave function ``v = V(u)`` on [0, 2] with slopes
-between -1 and 1: vertical and horizontal ROC edges are no special case. All geometry happens there, for both norms:
-
-* the L1 ball of radius r in (fpr, tpr) is the box ``|du| <= r, |dv| <= r``;
-* the L-inf ball of radius r is the diamond ``|du| + |dv| <= 2 r``.
+between -1 and 1: vertical and horizontal ROC edges are no special case. All geometry happens there, whatever the
+constraint (`fairroc.core.constraint`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +19,6 @@ from numpy.typing import NDArray
 FloatArray: TypeAlias = NDArray[np.float64]
 IntArray: TypeAlias = NDArray[np.intp]
 BoolArray: TypeAlias = NDArray[np.bool_]
-Norm: TypeAlias = Literal[1, "inf"]
 
 STRAIGHT = 1e-14
 """Sine of the turn below which a vertex counts as lying on a straight line: rounding of sums near 1."""
@@ -171,23 +168,6 @@ def chain_through(u: FloatArray, v: FloatArray) -> Chain:
     return Chain(u[corner], v[corner])
 
 
-def dilate(chain: Chain, radius: float, norm: Norm) -> Chain:
-    """Upper boundary of ``region (+) ball of radius``, for the region under ``chain``.
-
-    In L1 the part before the peak moves by (-r, +r), the part after it by (+r, +r), and a flat top opens between.
-    In L-inf everything moves up by 2 r, and edges of slope 1 and -1 join the ends. O(k).
-    """
-    u, v = chain.u, chain.v
-    if norm == 1:
-        first, last = chain.peak
-        new_u = np.concatenate((u[: first + 1] - radius, u[last:] + radius))
-        new_v = np.concatenate((v[: first + 1], v[last:])) + radius
-    else:
-        new_u = np.concatenate(([u[0] - 2 * radius], u, [u[-1] + 2 * radius]))
-        new_v = np.concatenate(([v[0]], v + 2 * radius, [v[-1]]))
-    return chain_through(new_u, new_v)
-
-
 def meet(chains: Iterable[Chain]) -> Chain:
     """Lower envelope of concave chains, on the interval where all are defined. O(k) for each chain met."""
     return reduce(_meet_two, chains)
@@ -214,3 +194,30 @@ def crossings(x: FloatArray, a: FloatArray, b: FloatArray) -> tuple[FloatArray, 
     at = np.flatnonzero(d[:-1] * d[1:] < 0)
     share = d[at] / (d[at] - d[at + 1])
     return x[at] + share * (x[at + 1] - x[at]), a[at] + share * (a[at + 1] - a[at])
+
+
+def vertex_shares(curves: Sequence[Chain], before: FloatArray, after: FloatArray) -> tuple[IntArray, FloatArray]:
+    """Steps and shares of the steps at which some group passes a vertex of its curve, sorted, without doubles."""
+    steps, shares = [], []
+    for g, curve in enumerate(curves):
+        low, high = before[:, g], after[:, g]
+        first = np.searchsorted(curve.u, low, side="right")
+        count = np.maximum(np.searchsorted(curve.u, high, side="left") - first, 0)
+        step = np.repeat(np.arange(len(low)), count)
+        vertex = curve.u[first[step] + np.arange(len(step)) - np.repeat(np.cumsum(count) - count, count)]
+        steps.append(step)
+        shares.append((vertex - low[step]) / (high[step] - low[step]))
+    step, share = np.concatenate(steps), np.concatenate(shares)
+    order = np.lexsort((share, step))
+    step, share = step[order], share[order]
+    fresh = np.concatenate(([True], (np.diff(step) > 0) | (np.diff(share) > 0)))[: len(step)]
+    return step[fresh], share[fresh]
+
+
+def spread(lines: Iterable[FloatArray]) -> FloatArray:
+    """Largest difference at every place between several lines of the same places."""
+    first, *others = lines
+    low, high = first, first
+    for line in others:
+        low, high = np.minimum(low, line), np.maximum(high, line)
+    return high - low

@@ -8,16 +8,16 @@ the line at any time without harm.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 
 from fairroc.core.ascent import ascend, spaced, take_turns
-from fairroc.core.chain import BoolArray, Chain, FloatArray, IntArray, Norm, area, crossings, freeze
+from fairroc.core.chain import BoolArray, FloatArray, area, freeze, vertex_shares
+from fairroc.core.constraint import Constraint
 from fairroc.core.optimal import FairCurves
-from fairroc.core.tuples import fair_rows, heights, pooled_area, tuple_gap, within
+from fairroc.core.tuples import fair_rows, heights, pooled_area, within
 
 PRUNE = 1e-10
 """A level goes if no group's AUC nor the pooled AUC loses more than this by it: a few hundred levels stay, and
@@ -53,9 +53,9 @@ class Levels:
     def tpr(self) -> FloatArray:
         return (self.u + self.v) / 2
 
-    def gap(self, norm: Norm) -> float:
+    def gap(self, constraint: Constraint) -> float:
         """Largest distance between two groups at one level, and so at any threshold."""
-        return float(tuple_gap(self.u, self.v, norm).max())
+        return float(constraint.gap(self.u, self.v).max())
 
     def group_aucs(self) -> FloatArray:
         return np.array([0.5 + 0.5 * area(self.u[:, g], self.v[:, g]) for g in range(self.u.shape[1])])
@@ -127,48 +127,8 @@ def _guided_start(fair: FairCurves, guide: FloatArray) -> FloatArray:
 
 
 def closed_form(fair: FairCurves) -> FloatArray:
-    """(levels, groups) positions u of a fair coupling on its exact break points. O(k).
-
-    L-inf: all groups share u, since fair curves at equal u differ by at most 2 epsilon in v. L1: a box of half-width
-    ``radius`` slides with its centre along the centre's chain; every group waits at the box's left and lower side
-    while the chain rises and runs ahead on its right side while it falls.
-    """
-    curves, centre, radius = fair.curves, fair.centre, fair.radius
-    if fair.norm == "inf":
-        shared = np.unique(np.concatenate([curve.u for curve in curves]))
-        return np.repeat(shared[:, None], len(curves), axis=1)
-    top = float(centre.u[centre.peak[0]])
-    up = _rising(curves, centre, radius, top)
-    mirrored = _rising([curve.mirrored() for curve in curves], centre.mirrored(), radius, 2.0 - top)
-    down = 2.0 - mirrored[::-1]
-    across = _vertex_shares(curves, up[-1:], down[:1])[1]
-    middle = up[-1] + across[:, None] * (down[0] - up[-1])
-    u = np.maximum.accumulate(np.concatenate((up, middle, down)))
-    u[0], u[-1] = 0.0, 2.0
-    return u
-
-
-def _rising(curves: Sequence[Chain], centre: Chain, radius: float, end: float) -> FloatArray:
-    """Positions of the groups at every break point while the centre's chain rises, up to ``end``.
-
-    Group g is at the first u >= t - r with V_g(u) >= K(t) - r. Break points: vertices of K; vertices of the curves
-    shifted by r; where K reaches their heights + r; where the two candidates change places.
-    """
-    first = centre.peak[0] + 1
-    rises = [slice(0, curve.peak[0] + 1) for curve in curves]
-
-    def by_height(t: FloatArray) -> FloatArray:
-        height = centre.at(t) - radius
-        return np.stack([np.interp(height, c.v[s], c.u[s]) for c, s in zip(curves, rises, strict=True)], axis=1)
-
-    when_high = [
-        np.interp(c.v[s] + radius, centre.v[:first], centre.u[:first]) for c, s in zip(curves, rises, strict=True)
-    ]
-    t = np.unique(np.concatenate([centre.u, *(c.u + radius for c in curves), *when_high, [-radius, end]]))
-    t = t[(t >= -radius) & (t <= end)]
-    at = by_height(t)
-    t = np.unique(np.concatenate([t, *(crossings(t, t - radius, at[:, g])[0] for g in range(len(curves)))]))
-    return np.clip(np.maximum(by_height(t), (t - radius)[:, None]), 0.0, 2.0)
+    """(levels, groups) positions u of a fair coupling on its exact break points. O(k)."""
+    return fair.constraint.closed_form(fair.curves, fair.centre, fair.radius)
 
 
 def with_vertices(fair: FairCurves, u: FloatArray) -> Levels:
@@ -178,46 +138,27 @@ def with_vertices(fair: FairCurves, u: FloatArray) -> Levels:
     for which all added tuples of the step are fair: one theta for all groups keeps every line concave.
     """
     v = heights(fair.curves, u)
-    step, share = _vertex_shares(fair.curves, u[:-1], u[1:])
+    step, share = vertex_shares(fair.curves, u[:-1], u[1:])
     new_u = np.minimum(u[step] + share[:, None] * (u[step + 1] - u[step]), u[step + 1])
     chord = v[step] + share[:, None] * (v[step + 1] - v[step])
     bulge = np.maximum(heights(fair.curves, new_u) - chord, 0.0)
     theta = np.ones(len(u) - 1)
-    np.minimum.at(theta, step, _fair_theta(new_u, chord, bulge, 2 * fair.radius, fair.norm))
+    np.minimum.at(theta, step, _fair_theta(new_u, chord, bulge, 2 * fair.radius, fair.constraint))
     new_v = chord + theta[step][:, None] * bulge
     order = np.lexsort((np.concatenate((np.zeros(len(u)), share)), np.concatenate((np.arange(len(u)), step))))
     all_u, all_v = np.concatenate((u, new_u))[order], np.concatenate((v, new_v))[order]
     return Levels(all_u, all_v)
 
 
-def _vertex_shares(curves: Sequence[Chain], before: FloatArray, after: FloatArray) -> tuple[IntArray, FloatArray]:
-    """Steps and shares of the steps at which some group passes a vertex of its curve, sorted, without doubles."""
-    steps, shares = [], []
-    for g, curve in enumerate(curves):
-        low, high = before[:, g], after[:, g]
-        first = np.searchsorted(curve.u, low, side="right")
-        count = np.maximum(np.searchsorted(curve.u, high, side="left") - first, 0)
-        step = np.repeat(np.arange(len(low)), count)
-        vertex = curve.u[first[step] + np.arange(len(step)) - np.repeat(np.cumsum(count) - count, count)]
-        steps.append(step)
-        shares.append((vertex - low[step]) / (high[step] - low[step]))
-    step, share = np.concatenate(steps), np.concatenate(shares)
-    order = np.lexsort((share, step))
-    step, share = step[order], share[order]
-    fresh = np.concatenate(([True], (np.diff(step) > 0) | (np.diff(share) > 0)))[: len(step)]
-    return step[fresh], share[fresh]
-
-
-def _fair_theta(u: FloatArray, chord: FloatArray, bulge: FloatArray, epsilon: float, norm: Norm) -> FloatArray:
+def _fair_theta(
+    u: FloatArray, chord: FloatArray, bulge: FloatArray, epsilon: float, constraint: Constraint
+) -> FloatArray:
     """For each tuple: the largest share of the bulge, at most 1, that keeps all pairs within epsilon."""
     theta = np.ones(len(u))
     m = u.shape[1]
     for g in range(m):
         for h in range(m):
-            if norm == 1:
-                room = epsilon - (chord[:, g] - chord[:, h])
-            else:  # fpr and tpr differ by (du -+ dv) / 2
-                room = 2 * epsilon - (chord[:, g] - chord[:, h]) - np.abs(u[:, g] - u[:, h])
+            room = constraint.room(u[:, g] - u[:, h], chord[:, g] - chord[:, h], epsilon)
             grow = bulge[:, g] - bulge[:, h]
             bites = grow > np.maximum(room, 0.0)
             theta[bites] = np.minimum(theta[bites], np.maximum(room[bites], 0.0) / grow[bites])

@@ -17,7 +17,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fairroc.core.chain import Chain, FloatArray, Norm, area
+from fairroc.core.chain import Chain, FloatArray, area
+from fairroc.core.constraint import Constraint
 
 DIRECTIONS, EDGES = 256, 64
 """Supporting lines: so many at equal angles, and along the longest edges of each group's hull, as the group moves alone
@@ -40,25 +41,24 @@ LARGEST_PRICE = 2.0
 class _Pair:
     """Directions as the two groups see them.
 
-    On the axes (x, y) fairness is a box: they are u and v for norm 1, fpr and tpr for "inf".
+    Prices are those of the constraint's own axes (x, y), on which fairness is a box.
     """
 
     hulls: Sequence[Chain]
     first: FloatArray
     second: FloatArray
-    norm: Norm
+    constraint: Constraint
     epsilon: FloatArray
 
     def reach(self, g: int, price_x: FloatArray, price_y: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Support function of group g, and the point (x, y) at which it is attained."""
         hull = self.hulls[g]
-        pu, pv = (price_x, price_y) if self.norm == 1 else ((price_x + price_y) / 2, (price_y - price_x) / 2)
+        pu, pv = self.constraint.prices(price_x, price_y)
         up = pv > 0
         rising = np.searchsorted(-hull.slopes, pu / np.where(up, pv, 1.0))
         at = np.where(up, rising, np.where(pu > 0, len(hull.u) - 1, 0))
         u, v = hull.u[at], hull.v[at]
-        x, y = (u, v) if self.norm == 1 else ((u - v) / 2, (u + v) / 2)
-        return pu * u + pv * v, x, y
+        return pu * u + pv * v, *self.constraint.axes(u, v)
 
     def lagrangian(self, qx: FloatArray, qy: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Value of the bound without epsilon's part, and its slopes in the two prices with it."""
@@ -96,25 +96,27 @@ class _Pair:
 
 
 def pair_bounds(
-    hulls: Sequence[Chain], weights0: FloatArray, weights1: FloatArray, epsilons: FloatArray, norm: Norm
+    hulls: Sequence[Chain], weights0: FloatArray, weights1: FloatArray, epsilons: FloatArray, constraint: Constraint
 ) -> FloatArray:
     """Upper bounds of the pooled AUC of two groups under any fair randomised score, one for each epsilon.
 
     They do not fall as epsilon grows, and exceed those of `fairroc.core.bound.pooled_bound` by about 2e-5 (hulls of
     few edges: up to 3e-4).
 
+    >>> from fairroc.core.constraint import equalized_odds
     >>> good = Chain(np.array([0.0, 1, 2]), np.array([0.0, 0.8, 0]))
     >>> poor = Chain(np.array([0.0, 1, 2]), np.array([0.0, 0.2, 0]))
     >>> half = np.array([0.5, 0.5])
-    >>> pair_bounds([good, poor], half, half, np.array([0.0, 0.1, 2.0]), 1).round(3)
+    >>> pair_bounds([good, poor], half, half, np.array([0.0, 0.1, 2.0]), equalized_odds(1)).round(3)
     array([0.6  , 0.655, 0.825])
     """
     a, b = _directions(hulls, weights0, weights1)
     anchors = np.unique(epsilons[np.linspace(0, len(epsilons) - 1, min(len(epsilons), ANCHORS)).astype(np.intp)])
     first, second = (
-        np.tile(_seen(a * w1, b * w0, norm), (len(anchors), 1)) for w0, w1 in zip(weights0, weights1, strict=True)
+        np.tile(constraint.direction(a * w1, b * w0), (len(anchors), 1))
+        for w0, w1 in zip(weights0, weights1, strict=True)
     )
-    pair = _Pair(hulls, first, second, norm, np.repeat(anchors, len(a)))
+    pair = _Pair(hulls, first, second, constraint, np.repeat(anchors, len(a)))
     qx, qy = pair.best()
     base, price = pair.lagrangian(qx, qy)[0], np.abs(qx) + np.abs(qy)
     lines = base.reshape(len(anchors), -1), price.reshape(len(anchors), -1)
@@ -132,12 +134,6 @@ def _directions(hulls: Sequence[Chain], weights0: FloatArray, weights1: FloatArr
     angle = np.unique(np.concatenate(parts))
     angle = angle[(angle >= UPRIGHT) & (angle <= np.pi / 2 - UPRIGHT)]
     return np.cos(angle), np.sin(angle)
-
-
-def _seen(up: FloatArray, down: FloatArray, norm: Norm) -> FloatArray:
-    """The direction ``up * tpr - down * fpr`` on the axes of the norm: (directions, 2)."""
-    axes = ((up - down) / 2, (up + down) / 2) if norm == 1 else (-down, up)
-    return np.stack(axes, axis=1)
 
 
 def _area_below(a: FloatArray, b: FloatArray, c: FloatArray) -> float:

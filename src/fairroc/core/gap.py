@@ -8,7 +8,8 @@ from itertools import combinations
 
 import numpy as np
 
-from fairroc.core.chain import FloatArray, Norm, area, ratio
+from fairroc.core.chain import FloatArray, area, ratio
+from fairroc.core.constraint import lp_norm
 from fairroc.core.roc import RocCurve, all_thresholds, rates_at
 
 QUICK = 512
@@ -26,11 +27,6 @@ class Gap:
 
 ROUNDING = 1e-12
 """A gap that exceeds epsilon by no more than this is within epsilon: 0.8 - 0.75 is 0.05 and a rounding error."""
-
-
-def power(norm: Norm) -> float:
-    """The p of a norm."""
-    return 1.0 if norm == 1 else float("inf")
 
 
 def threshold_gap(curves: Sequence[RocCurve], p: float, thresholds: FloatArray | None = None) -> Gap:
@@ -82,18 +78,6 @@ def pooled_curve(
         fpr[1:] += w0 * rates[0]
         tpr[1:] += w1 * rates[1]
     return fpr, tpr
-
-
-def lp_norm(x: FloatArray, y: FloatArray, p: float) -> FloatArray:
-    """Length of (x, y) in the L-p norm."""
-    x, y = np.abs(x), np.abs(y)
-    if p == 1:
-        return x + y
-    if np.isinf(p):
-        return np.maximum(x, y)
-    large = np.maximum(x, y)
-    small = np.minimum(x, y) / np.where(large > 0, large, 1.0)
-    return np.asarray(large * (1.0 + small**p) ** (1.0 / p))
 
 
 def _tpr_at(curve: RocCurve, fpr: FloatArray, side: str) -> FloatArray:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from fairroc.core.chain import Chain, Norm, dilate, meet
+from fairroc.core.chain import Chain, meet
+from fairroc.core.constraint import Constraint
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -23,21 +24,22 @@ class FairCurves:
     curves: tuple[Chain, ...]
     centre: Chain
     radius: float
-    norm: Norm
+    constraint: Constraint
 
 
-def optimal(hulls: Sequence[Chain], epsilon: float, norm: Norm) -> FairCurves:
+def optimal(hulls: Sequence[Chain], epsilon: float, constraint: Constraint) -> FairCurves:
     """Fair curves for any number of groups and any crossing of their hulls. O(k).
 
-    Points that are pairwise within epsilon (in L1 or L-inf) share a centre within epsilon / 2 of all of them, so
+    Points that are pairwise within epsilon share a centre within epsilon / 2 of all of them, so
     the centre lies in every dilated hull, and each point within epsilon / 2 of the centre's region.
 
     >>> import numpy as np
+    >>> from fairroc.core.constraint import equalized_odds
     >>> good = Chain(np.array([0.0, 1, 2]), np.array([0.0, 0.8, 0]))
     >>> poor = Chain(np.array([0.0, 1, 2]), np.array([0.0, 0.2, 0]))
-    >>> [round(c.auc, 3) for c in optimal([good, poor], 0.1, "inf").curves]
+    >>> [round(c.auc, 3) for c in optimal([good, poor], 0.1, equalized_odds("inf")).curves]
     [0.767, 0.6]
     """
-    centre = meet(dilate(hull, epsilon / 2, norm) for hull in hulls)
-    reach = dilate(centre, epsilon / 2, norm)
-    return FairCurves(tuple(meet((hull, reach)) for hull in hulls), centre, epsilon / 2, norm)
+    centre = meet(constraint.dilate(hull, epsilon / 2) for hull in hulls)
+    reach = constraint.dilate(centre, epsilon / 2)
+    return FairCurves(tuple(meet((hull, reach)) for hull in hulls), centre, epsilon / 2, constraint)

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fairroc.core.chain import BoolArray, FloatArray, IntArray, Norm, area, freeze, merged, ratio
+from fairroc.core.chain import BoolArray, FloatArray, IntArray, area, freeze, merged, ratio
+from fairroc.core.constraint import Constraint
 from fairroc.core.kernel import Kernel
 from fairroc.core.roc import RocCurve
-from fairroc.core.tuples import tuple_gap
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -204,9 +204,11 @@ def all_points(walks: Sequence[Walk]) -> tuple[FloatArray, FloatArray]:
     return np.stack(fpr).T, np.stack(tpr).T
 
 
-def performance(walks: Sequence[Walk], weights0: FloatArray, weights1: FloatArray, norm: Norm) -> Performance:
+def performance(
+    walks: Sequence[Walk], weights0: FloatArray, weights1: FloatArray, constraint: Constraint
+) -> Performance:
     """Gap and AUCs over all thresholds."""
     fpr, tpr = all_points(walks)
-    gap = float(tuple_gap(fpr + tpr, tpr - fpr, norm).max())
+    gap = float(constraint.gap(fpr + tpr, tpr - fpr).max())
     aucs = tuple(area(fpr[:, g], tpr[:, g]) for g in range(len(walks)))
     return Performance(gap, area(fpr @ weights0, tpr @ weights1), aucs)

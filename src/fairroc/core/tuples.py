@@ -1,12 +1,12 @@
-"""Tuples of points, one for each group, in the turned coordinates: their distance and their pooled curve."""
+"""Tuples of points, one for each group, in the turned coordinates: which are fair, and their pooled curve."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
-from fairroc.core.chain import BoolArray, Chain, FloatArray, Norm, area
+from fairroc.core.chain import BoolArray, Chain, FloatArray, area
 from fairroc.core.optimal import FairCurves
 
 TIGHT = 1e-14
@@ -18,28 +18,9 @@ def heights(curves: Sequence[Chain], u: FloatArray) -> FloatArray:
     return np.stack([curve.at(u[:, g]) for g, curve in enumerate(curves)], axis=1)
 
 
-def tuple_gap(u: FloatArray, v: FloatArray, norm: Norm) -> FloatArray:
-    """Largest distance between two groups' points, for each row of (levels, groups) coordinates.
-
-    L1 is the larger of the ranges of u and v; L-inf the larger of the ranges of fpr and tpr.
-    """
-    first, second, unit = (u, v, 1.0) if norm == 1 else (u - v, u + v, 0.5)
-    gap: FloatArray = unit * np.maximum(spread(first.T), spread(second.T))
-    return gap
-
-
-def spread(lines: Iterable[FloatArray]) -> FloatArray:
-    """Largest difference at every place between several lines of the same places."""
-    first, *others = lines
-    low, high = first, first
-    for line in others:
-        low, high = np.minimum(low, line), np.maximum(high, line)
-    return high - low
-
-
 def within(fair: FairCurves, u: FloatArray) -> BoolArray:
     """Which rows of positions on the fair curves are fair, up to rounding."""
-    fits: BoolArray = tuple_gap(u, heights(fair.curves, u), fair.norm) <= 2 * fair.radius + TIGHT
+    fits: BoolArray = fair.constraint.gap(u, heights(fair.curves, u)) <= 2 * fair.radius + TIGHT
     return fits
 
 

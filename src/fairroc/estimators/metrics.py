@@ -15,7 +15,8 @@ from typing import Any
 from sklearn.pipeline import Pipeline
 from sklearn.utils.metadata_routing import MetadataRequest
 
-from fairroc.core.gap import is_fair, pooled_auc, power, threshold_gap
+from fairroc.core.constraint import equalized_odds
+from fairroc.core.gap import is_fair, pooled_auc, threshold_gap
 from fairroc.estimators.classifier import FairROCClassifier
 from fairroc.estimators.crossfit import base_score, response_name
 from fairroc.estimators.training import positives
@@ -168,10 +169,10 @@ def _gap(columns: Columns, *, norm: Any) -> float:
 
 
 def _auc_at_gap(columns: Columns, *, max_gap: float, norm: Any) -> float:
-    goal = Goal(check_epsilon(max_gap), check_norm(norm), "draw")
+    goal = Goal(check_epsilon(max_gap), equalized_odds(check_norm(norm)), "draw")
     people = measure(columns)
     own = people.exact
-    if is_fair(own.curves, power(goal.norm), goal.epsilon):
+    if is_fair(own.curves, goal.constraint.p, goal.epsilon):
         return pooled_auc(own.curves, own.weights0, own.weights1)
     return solve(people.thin, people, goal).performance.auc
 

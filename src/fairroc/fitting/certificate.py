@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from fairroc.core.bound import pooled_bound
+from fairroc.core.constraint import Norm
 from fairroc.core.gap import ROUNDING
 from fairroc.core.optimal import optimal
 from fairroc.core.realised import drawn_shares
@@ -50,7 +51,7 @@ class Certificate:
     """
 
     epsilon: float
-    norm: int | str
+    norm: Norm
     method: str
     ties: str
     inner_epsilon: float
@@ -81,7 +82,7 @@ def certify(fitted: Fitted) -> Certificate:
     model, raw, done = fitted.model, fitted.raw, fitted.performance
     hulls = [curve.hull for curve in raw.curves]
     report = froc_report(fitted)
-    bound = pooled_bound(hulls, raw.weights0, raw.weights1, fitted.target, model.norm)
+    bound = pooled_bound(hulls, raw.weights0, raw.weights1, fitted.target, model.constraint)
     return Certificate(
         epsilon=model.epsilon,
         norm=model.norm,
@@ -111,7 +112,7 @@ def _fair_aucs(fitted: Fitted) -> list[float]:
     if fitted.model.unchanged:
         return list(fitted.before.group_aucs)
     hulls = [curve.hull for curve in fitted.raw.curves]
-    return [curve.auc for curve in optimal(hulls, fitted.target, fitted.model.norm).curves]
+    return [curve.auc for curve in optimal(hulls, fitted.target, fitted.model.constraint).curves]
 
 
 def _group(fitted: Fitted, g: int, fair: float, report: FrocReport | None) -> GroupCertificate:

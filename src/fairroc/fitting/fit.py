@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from fairroc._version import __version__
-from fairroc.core.chain import Norm
+from fairroc.core.constraint import Constraint, Norm, equalized_odds
 from fairroc.core.estimate import ESTIMATES, blend, flattened, smooth
-from fairroc.core.gap import is_fair, pooled_auc, power, threshold_gap
+from fairroc.core.gap import is_fair, pooled_auc, threshold_gap
 from fairroc.core.realised import Performance, Walk, performance, walk
 from fairroc.core.roc import RocCurve
 from fairroc.core.scale import Scale, build_scale
@@ -29,7 +29,6 @@ from fairroc.options import Missing, check_confidence, check_epsilon, check_miss
 from fairroc.people.counts import ScoreCounts
 from fairroc.people.people import People, Population, measure, queried, thinned_population
 from fairroc.people.rows import Columns, refuse_tiny_groups, warn_small_groups
-from fairroc.stats.bands import largest_gap
 
 DEFAULT_TIES = "order"
 """On real held-out data gap and AUC are as good or better, and far fewer people are drawn (docs/ties.md)."""
@@ -76,6 +75,11 @@ class Options:
     missing: Missing = "error"
     curve: str = "auto"
     confidence: float | None = None
+
+    @property
+    def constraint(self) -> Constraint:
+        """What the fair score is to keep close."""
+        return equalized_odds(self.norm)
 
     @classmethod
     def checked(
@@ -171,7 +175,7 @@ class Fitted:
     def before(self) -> Performance:
         """Gap and AUCs of the original score, at all its thresholds."""
         raw = self.raw
-        gap = threshold_gap(raw.curves, power(self.model.norm)).value
+        gap = threshold_gap(raw.curves, self.model.constraint.p).value
         aucs = tuple(curve.auc for curve in raw.curves)
         return Performance(gap, pooled_auc(raw.curves, raw.weights0, raw.weights1), aucs)
 
@@ -189,7 +193,7 @@ class Fitted:
             return self.before
         if judged_exactly(self.solution, self.people, self.options.queries):
             return self.solution.performance
-        return performance(self.walks, self.raw.weights0, self.raw.weights1, self.model.norm)
+        return performance(self.walks, self.raw.weights0, self.raw.weights1, self.model.constraint)
 
 
 def fit(
@@ -207,7 +211,7 @@ def fit(
     population = worked_on(columns, people, options)
     _warn_inverted(columns.names, people.thin.curves)
     target = options.epsilon if options.confidence is None else _promised(columns, people, options, options.confidence)
-    goal, solution = Goal(target, options.norm, options.ties, options.method), None
+    goal, solution = Goal(target, options.constraint, options.ties, options.method), None
     if not _is_fair(people, goal):
         goal = replace(goal, ties=settled_ties(columns, people, options))
         solution = solve(population, people, goal, estimates_of(columns, people, options))
@@ -284,10 +288,10 @@ def estimates_of(columns: Columns | ScoreCounts, people: People, options: Option
 
 def _promised(columns: Columns | ScoreCounts, people: People, options: Options, confidence: float) -> float:
     """The gap among the fitted people that promises epsilon in the population, or an error that says what can be."""
-    most = largest_gap(power(options.norm))
+    most = options.constraint.largest
     if options.epsilon >= most:
         return options.epsilon
-    far = reach(people, columns, options.norm, confidence)
+    far = reach(people, columns, options.constraint, confidence)
     if far.value <= options.epsilon:
         return options.epsilon - far.value
     least = min(math.ceil(1000 * far.value) / 1000, most)
@@ -303,7 +307,7 @@ def _promised(columns: Columns | ScoreCounts, people: People, options: Options, 
 
 def _is_fair(people: People, goal: Goal) -> bool:
     """Whether the original score meets epsilon at all its thresholds; the thin curves usually tell."""
-    p = power(goal.norm)
+    p = goal.constraint.p
     if not is_fair(people.thin.curves, p, goal.epsilon + people.hidden):
         return False
     return is_fair(people.exact.curves, p, goal.epsilon)

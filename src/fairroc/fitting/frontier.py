@@ -15,7 +15,6 @@ from fairroc.core.duality import pair_bounds
 from fairroc.core.gap import ROUNDING
 from fairroc.core.realised import all_points, drawn_shares, walk
 from fairroc.core.roc import all_thresholds, rates_at
-from fairroc.core.tuples import tuple_gap
 from fairroc.errors import DataError, FairrocWarning, warn_user
 from fairroc.fitting.fit import Options, estimates_of, settled_ties, worked_on
 from fairroc.fitting.solving import Goal, Solution, judged_exactly, solve
@@ -193,7 +192,7 @@ def frontier_of(
     points, estimates = [], estimates_of(columns, people, options)
     ties = settled_ties(columns, people, options) if wanted[0] < before.gap else options.ties
     for i, epsilon in enumerate(wanted):
-        goal = Goal(epsilon, options.norm, ties, options.method)
+        goal = Goal(epsilon, options.constraint, ties, options.method)
         found = None if before.gap <= epsilon + ROUNDING else _solved(population, people, goal, estimates)
         if found is not None and solutions is not None:
             solutions[epsilon] = found
@@ -221,11 +220,11 @@ def _bounds(people: Population, options: Options, epsilons: tuple[float, ...]) -
     hulls = [curve.hull for curve in people.curves]
     weights = people.weights0, people.weights1
     if len(hulls) == 2:
-        found: list[float] = pair_bounds(hulls, *weights, np.array(epsilons), options.norm).tolist()
+        found: list[float] = pair_bounds(hulls, *weights, np.array(epsilons), options.constraint).tolist()
         return found.__getitem__
     chosen = np.linspace(0, len(epsilons) - 1, min(len(epsilons), BOUNDED)).astype(np.intp).tolist()
     return lambda i: (
-        pooled_bound(hulls, *weights, epsilons[i], options.norm, BOUND_TOLERANCE).auc if i in chosen else None
+        pooled_bound(hulls, *weights, epsilons[i], options.constraint, BOUND_TOLERANCE).auc if i in chosen else None
     )
 
 
@@ -306,7 +305,7 @@ def _figures(
         levels=0,
         auc=area(all_fpr, all_tpr),
         auc_bound=None,
-        gap=float(tuple_gap(fpr + tpr, tpr - fpr, options.norm).max()),
+        gap=float(options.constraint.gap(fpr + tpr, tpr - fpr).max()),
         accuracy=float(right[best]),
         balanced_accuracy=float((1 + all_tpr - all_fpr).max() / 2),
         selection_rate=float(people.shares @ selected),

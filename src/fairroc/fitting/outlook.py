@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from fairroc.auditing.audit import EQUAL_ONLY
-from fairroc.core.chain import FloatArray, IntArray, Norm
-from fairroc.core.gap import lp_norm, power
+from fairroc.core.chain import FloatArray, IntArray
+from fairroc.core.constraint import Constraint
 from fairroc.core.realised import walk
 from fairroc.core.roc import RocCurve, all_thresholds, rates_at
 from fairroc.errors import DataError
@@ -24,7 +24,7 @@ from fairroc.people.counts import ScoreCounts
 from fairroc.people.folds import split
 from fairroc.people.people import measure
 from fairroc.people.rows import Columns
-from fairroc.stats.bands import even_noise, group_pairs, largest_gap
+from fairroc.stats.bands import even_noise, group_pairs
 from fairroc.stats.bootstrap import errors, grid_of
 
 LEVEL = 0.95
@@ -94,9 +94,9 @@ def outlook(
     progress: Callable[[int, int], None] | None = None,
 ) -> Outlook:
     """Look ahead; costs as much as ``folds`` fits, or twice as many. ``progress(done, all)`` is called after each."""
-    columns, norm, gap = fitted.columns, fitted.model.norm, fitted.performance.gap
-    far = reach(fitted.people, columns, norm, confidence)
-    most = largest_gap(power(norm))
+    columns, constraint, gap = fitted.columns, fitted.model.constraint, fitted.performance.gap
+    far = reach(fitted.people, columns, constraint, confidence)
+    most = constraint.largest
     safe = None if far.dkw is None else min(gap + far.dkw, most)
     sharp = min(gap + far.bootstrap, most)
     smallest = int(columns.class_rows().min())
@@ -142,7 +142,9 @@ def cross_fitted(fitted: Fitted, folds: int, progress: Callable[[int, int], None
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             model = fit(rest, options, salt=0).model
-        found.append(_gap_and_noise(thresholds, _rates(model, part, thresholds), part.class_sizes(), options.norm))
+        found.append(
+            _gap_and_noise(thresholds, _rates(model, part, thresholds), part.class_sizes(), options.constraint)
+        )
         if progress is not None:
             progress(done, repeats * folds)
     gap, noise = np.mean(found, axis=0).tolist()
@@ -175,20 +177,25 @@ def _rates(model: ModelData, people: Columns | ScoreCounts, thresholds: FloatArr
     return found
 
 
-def _gap_and_noise(thresholds: FloatArray, rates: FloatArray, sizes: FloatArray, norm: Norm) -> tuple[float, float]:
+def _gap_and_noise(
+    thresholds: FloatArray, rates: FloatArray, sizes: FloatArray, constraint: Constraint
+) -> tuple[float, float]:
     """Largest distance of two groups, and by how much noise lifts it, by a bootstrap around these rates."""
-    p, pairs = power(norm), group_pairs(len(rates))
+    pairs = group_pairs(len(rates))
     lines = np.concatenate((np.zeros((*rates.shape[:2], 1)), rates), axis=2)
     curves = [RocCurve(thresholds, fpr, tpr, 0.5) for fpr, tpr in lines]
     grid = grid_of([even_noise(curve, *size) for curve, size in zip(curves, sizes, strict=True)])
-    gap = _largest(rates[None], pairs, p)[0]
+    gap = _largest(rates[None], pairs, constraint)[0]
     lifted = np.concatenate(
-        [_largest(grid.rates + error, pairs, p) for _, error in errors(grid, FOLD_DRAWS, np.random.default_rng(SEED))]
+        [
+            _largest(grid.rates + error, pairs, constraint)
+            for _, error in errors(grid, FOLD_DRAWS, np.random.default_rng(SEED))
+        ]
     )
-    return float(gap), float(lifted.mean() - _largest(grid.rates[None], pairs, p)[0])
+    return float(gap), float(lifted.mean() - _largest(grid.rates[None], pairs, constraint)[0])
 
 
-def _largest(rates: FloatArray, pairs: IntArray, p: float) -> FloatArray:
+def _largest(rates: FloatArray, pairs: IntArray, constraint: Constraint) -> FloatArray:
     """(draws,) largest distance of two groups at any threshold, from (draws, groups, 2, k) rates."""
     off = rates[:, pairs[:, 0]] - rates[:, pairs[:, 1]]
-    return np.asarray(lp_norm(off[:, :, 0], off[:, :, 1], p).max(axis=(1, 2)))
+    return np.asarray(constraint.length(off[:, :, 0], off[:, :, 1]).max(axis=(1, 2)))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fairroc.auditing.audit import thin_noises
-from fairroc.core.chain import Norm
+from fairroc.core.constraint import Constraint
 from fairroc.people.counts import ScoreCounts
 from fairroc.people.people import People
 from fairroc.people.rows import SMALL_CLASS, Columns
@@ -59,14 +59,14 @@ class Reach:
         return self.dkw if self.method == "dkw" and self.dkw is not None else self.bootstrap
 
 
-def reach(people: People, columns: Columns | ScoreCounts, norm: Norm, confidence: float) -> Reach:
+def reach(people: People, columns: Columns | ScoreCounts, constraint: Constraint, confidence: float) -> Reach:
     """How much people not seen can differ from these."""
     rows, sizes = columns.class_rows(), columns.class_sizes()
     noises, rng = thin_noises(columns, people), np.random.default_rng(SEED)
-    binned = people.error * (2 if norm == 1 else 1)
-    sharp = sharp_reach(noises, norm, draws=DRAWS, rng=rng, confidence=confidence) + binned
+    binned = people.error * constraint.largest
+    sharp = sharp_reach(noises, constraint, draws=DRAWS, rng=rng, confidence=confidence) + binned
     widths = dkw_widths(sizes, confidence)
-    safe = None if columns.weighted else float(safe_reach(widths, norm).max()) + binned
+    safe = None if columns.weighted else float(safe_reach(widths, constraint).max()) + binned
     g, label = divmod(int(np.argmin(sizes)), 2)
     known = int(rows[g, label])
     halved = max(4 * known, math.ceil(2 * math.log(2 * sizes.size / (1.0 - confidence))))  # widths end at 1

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from fairroc.core.bound import pooled_bound
-from fairroc.core.chain import Chain, FloatArray, Norm
+from fairroc.core.chain import Chain, FloatArray
+from fairroc.core.constraint import Constraint
 from fairroc.core.coupling import Levels, couple
 from fairroc.core.gap import ROUNDING
 from fairroc.core.kernel import Kernel, drawn_kernel, one_person, ordered_kernel
@@ -65,7 +66,7 @@ class Goal:
     """What a solution must meet."""
 
     epsilon: float
-    norm: Norm
+    constraint: Constraint
     ties: str
     method: str = "optimal"
 
@@ -120,14 +121,15 @@ def _solve_drawn(population: Population, judged: Population, goal: Goal) -> Solu
     raise RuntimeError(f"the gap {found.performance.gap!r} exceeds epsilon {goal.epsilon!r}: please report it")
 
 
-def _guide(population: Population, hulls: Sequence[Chain], inner: float, norm: Norm) -> FloatArray | None:
-    """Tuples near a good coupling, from the certificate's linear programs, for three or more groups in L1.
+def _guide(population: Population, hulls: Sequence[Chain], inner: float, constraint: Constraint) -> FloatArray | None:
+    """Tuples near a good coupling, from the certificate's linear programs, for three or more groups if the constraint
+    wants one.
 
     Elsewhere the plain start suffices (measured).
     """
-    if norm != 1 or len(hulls) < 3 or inner == 0:
+    if not constraint.wants_guide or len(hulls) < 3 or inner == 0:
         return None
-    return pooled_bound(hulls, population.weights0, population.weights1, inner, norm, GUIDE_TOLERANCE).tuples
+    return pooled_bound(hulls, population.weights0, population.weights1, inner, constraint, GUIDE_TOLERANCE).tuples
 
 
 def _solve_in_order(population: Population, people: People, goal: Goal) -> Solution | None:
@@ -204,8 +206,8 @@ def _levels(population: Population, inner: float, goal: Goal, *, guided: bool = 
         fair = coherent_curves(paper_run(population, inner), hulls)
         hulls = list(fair.curves)  # the coupling is to be found under these, whatever lies above them
     else:
-        fair = optimal(hulls, inner, goal.norm)
-    guide = _guide(population, hulls, inner, goal.norm) if guided else None
+        fair = optimal(hulls, inner, goal.constraint)
+    guide = _guide(population, hulls, inner, goal.constraint) if guided else None
     return couple(fair, population.weights0, population.weights1, guide)
 
 
@@ -216,7 +218,7 @@ def paper_run(population: Population, epsilon: float) -> Froc:
 
 def _solution(judged: Population, levels: Levels, kernels: tuple[Kernel, ...], goal: Goal, inner: float) -> Solution:
     walks = tuple(walk(curve, kernel) for curve, kernel in zip(judged.curves, kernels, strict=True))
-    done = performance(walks, judged.weights0, judged.weights1, goal.norm)
+    done = performance(walks, judged.weights0, judged.weights1, goal.constraint)
     return Solution(levels, kernels, walks, done, judged, inner, goal.ties)
 
 

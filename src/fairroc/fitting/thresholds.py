@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from fairroc.core.chain import FloatArray
-from fairroc.core.tuples import tuple_gap
 from fairroc.errors import DataError
 from fairroc.fitting.ladder import Aim, Ladder, crossing, ladder, room
 from fairroc.model.model import ModelData
@@ -180,7 +179,7 @@ def _choice(
     rows, positives = (int(part.sum()) for part in columns.group_counts())
     overall = _rates(aim, "all people", rows, positives, accepted.sum(axis=0), everyone.sum(axis=0))
     fpr, tpr = (accepted / everyone).T
-    gap = float(tuple_gap((fpr + tpr)[None], (tpr - fpr)[None], model.norm)[0])
+    gap = float(model.constraint.gap((fpr + tpr)[None], (tpr - fpr)[None])[0])
     return Choice(aim.rule, aim.target, aim.cost_fp, aim.cost_fn, threshold, gap, overall, groups)
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fairroc.core.chain import Chain, FloatArray, meet
+from fairroc.core.constraint import equalized_odds
 from fairroc.core.optimal import FairCurves, optimal
 from fairroc.core.roc import RocCurve
 from fairroc.froc.algorithm import Crossing, Froc, Pairs, froc
@@ -37,4 +38,4 @@ def froc_curves(
 def coherent_curves(done: Froc, hulls: Sequence[Chain]) -> FairCurves:
     """Fair curves from moved points, under the groups' own hulls. O(m k log k)."""
     lowered = [meet((upper_hull(points), hull)) for points, hull in zip(done.points, hulls, strict=True)]
-    return optimal(lowered, done.epsilon, 1)
+    return optimal(lowered, done.epsilon, equalized_odds(1))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fairroc.core.chain import BoolArray, FloatArray, freeze
+from fairroc.core.constraint import equalized_odds
 from fairroc.core.optimal import optimal
 from fairroc.core.roc import PlaLoss, RocCurve, pla_loss
 from fairroc.froc.algorithm import CUTS, Froc, Shift
@@ -93,7 +94,9 @@ def diagnose(done: Froc, curves: Sequence[RocCurve], queries: int | None = None)
     widths = -np.diff(done.thresholds) / np.ptp(done.thresholds)
     steps = np.diff(done.queries, axis=1) / widths[:, None]
     scores = [curve.auc for curve in coherent_curves(done, [curve.hull for curve in curves]).curves]
-    best = [curve.auc for curve in optimal([upper_hull(q) for q in done.queries], done.epsilon, 1).curves]
+    best = [
+        curve.auc for curve in optimal([upper_hull(q) for q in done.queries], done.epsilon, equalized_odds(1)).curves
+    ]
     return Diagnostics(
         gap=done.gap,
         unfair=int((done.gap > done.epsilon + SAME).sum()),

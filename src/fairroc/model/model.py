@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from fairroc.core.chain import FloatArray, IntArray, Norm
+from fairroc.core.chain import FloatArray, IntArray
+from fairroc.core.constraint import Constraint, Norm, equalized_odds
 from fairroc.core.kernel import Kernel
 from fairroc.core.scale import Scale
 from fairroc.errors import DataError, warn_user
@@ -77,6 +78,11 @@ class ModelData:
     @property
     def names(self) -> tuple[str, ...]:
         return tuple(group.name for group in self.groups)
+
+    @property
+    def constraint(self) -> Constraint:
+        """What the fair score keeps close."""
+        return equalized_odds(self.norm)
 
     @property
     def unchanged(self) -> bool:

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, TypeAlias
 
 from fairroc.auditing.findings import GapInterval, Interval
-from fairroc.core.chain import Norm
+from fairroc.core.constraint import Norm
 
 __all__ = ["Drift", "DriftTest", "GapCheck", "GroupDrift", "ScoreShift", "UnknownGroup"]
 

@@ -20,7 +20,7 @@ import numpy as np
 from fairroc.auditing.audit import gap_interval, thin_noises
 from fairroc.auditing.findings import GapInterval, Interval
 from fairroc.core.chain import FloatArray, area
-from fairroc.core.gap import ROUNDING, pooled_auc, power
+from fairroc.core.gap import ROUNDING, pooled_auc
 from fairroc.core.kernel import Kernel
 from fairroc.core.realised import Walk, all_places, two_sided, walk
 from fairroc.core.roc import RocCurve
@@ -79,8 +79,8 @@ def gap_now(
     }
     weights = before.thin.weights0, before.thin.weights1
     widths = None if columns.weighted else dkw_widths(columns.class_rows(), confidence) + hidden
-    limits = gap_limits(noises, widths, power(model.norm), confidence)
-    errors = bootstrap(noises, power(model.norm), draws=draws, rng=rng) if draws else None
+    limits = gap_limits(noises, widths, model.constraint.p, confidence)
+    errors = bootstrap(noises, model.constraint.p, draws=draws, rng=rng) if draws else None
     interval = gap_interval(limits, errors, confidence, hidden)
     method = _method(interval, int(columns.class_rows().min()))
     if method is None:

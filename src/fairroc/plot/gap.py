@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from fairroc.core.chain import FloatArray, freeze
-from fairroc.core.gap import lp_norm
+from fairroc.core.constraint import lp_norm
 from fairroc.plot.audited import AuditedDisplay
 from fairroc.plot.palette import GROUPS
 from fairroc.plot.source import BeforeAfter, Shown, Widths

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fairroc.core.chain import FloatArray, area
-from fairroc.core.gap import lp_norm, power, threshold_gap
+from fairroc.core.constraint import lp_norm
+from fairroc.core.gap import threshold_gap
 from fairroc.core.realised import all_points
 from fairroc.core.roc import all_thresholds, pooled_share, rates_at
 from fairroc.fitting.fit import Fitted
@@ -35,7 +36,7 @@ def before_after(fitted: Fitted) -> Figure:
 
     figure = Figure(figsize=(10, 5.9), layout="constrained")
     left, right = figure.subplots(1, 2, sharex=True, sharey=True)
-    p = power(fitted.model.norm)
+    p = fitted.model.constraint.p
     thresholds = _marked_thresholds(fitted)
     raw = fitted.raw.curves
     gap = threshold_gap(raw, p)

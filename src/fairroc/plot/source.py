@@ -10,7 +10,6 @@ import numpy as np
 
 from fairroc.auditing.audit import Audit, Settings, audit_columns
 from fairroc.core.chain import FloatArray, merged
-from fairroc.core.gap import power
 from fairroc.core.realised import Walk, all_places, all_points, two_sided
 from fairroc.core.roc import RocCurve, all_thresholds, rates_at
 from fairroc.core.scale import Scale
@@ -152,7 +151,7 @@ def from_estimator(
     found = opened(estimator, X, sensitive_features)
     model = found.model
     settings = Settings.checked(
-        norm=power(model.norm),
+        norm=model.constraint.p,
         epsilon=model.epsilon,
         confidence=confidence,
         bootstrap=bootstrap,

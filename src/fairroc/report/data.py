@@ -14,7 +14,7 @@ import numpy as np
 from fairroc._version import __version__
 from fairroc.auditing.audit import Settings, audit_columns
 from fairroc.auditing.findings import Audit, GroupAudit
-from fairroc.core.chain import Norm
+from fairroc.core.constraint import Norm
 from fairroc.errors import FairrocWarning, warn_user
 from fairroc.fitting.certificate import Certificate, certify
 from fairroc.fitting.fit import DEFAULT_TIES, Options, fit

@@ -9,12 +9,12 @@ from itertools import combinations
 
 import numpy as np
 
-from fairroc.core.chain import FloatArray, Norm
+from fairroc.core.chain import FloatArray
+from fairroc.core.constraint import Norm, equalized_odds
 from fairroc.core.gap import ROUNDING
 from fairroc.core.realised import Walk
 from fairroc.core.roc import RocCurve, all_thresholds, rates_at
 from fairroc.core.scale import Scale
-from fairroc.core.tuples import tuple_gap
 from fairroc.fitting.fit import Fitted, scale_of
 from fairroc.fitting.solving import Solution
 from fairroc.people.people import People
@@ -134,7 +134,7 @@ def _expected(walks: Sequence[Walk], scale: Scale, thresholds: FloatArray) -> li
 def _lines(rates: Sequence[FloatArray], norm: Norm) -> Lines:
     fpr, tpr = (np.stack([np.clip(each[:, i], 0.0, 1.0) for each in rates], axis=1) for i in (0, 1))
     groups = tuple(GroupLine(tuple(fpr[:, g].tolist()), tuple(tpr[:, g].tolist())) for g in range(len(rates)))
-    return Lines(groups, tuple(tuple_gap(fpr + tpr, tpr - fpr, norm).tolist()))
+    return Lines(groups, tuple(equalized_odds(norm).gap(fpr + tpr, tpr - fpr).tolist()))
 
 
 def crossing_pairs(curves: Sequence[RocCurve]) -> list[tuple[int, int]]:

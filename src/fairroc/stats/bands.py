@@ -20,7 +20,7 @@ from statistics import NormalDist
 import numpy as np
 
 from fairroc.core.chain import BoolArray, FloatArray, IntArray, freeze
-from fairroc.core.gap import lp_norm
+from fairroc.core.constraint import lp_norm
 from fairroc.core.roc import RocCurve
 from fairroc.stats.auc import side_by_side
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fairroc.core.chain import FloatArray, IntArray, freeze, ratio
-from fairroc.core.gap import lp_norm
+from fairroc.core.constraint import lp_norm
 from fairroc.stats.bands import Noise, group_pairs
 
 GRID = 512

@@ -16,31 +16,31 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from fairroc.core.chain import FloatArray, Norm
+from fairroc.core.chain import FloatArray
+from fairroc.core.constraint import Constraint
 from fairroc.stats.bands import Noise, group_pairs
 from fairroc.stats.bootstrap import OVERSHOOT, errors, grid_of
 
 
-def safe_reach(widths: FloatArray, norm: Norm) -> FloatArray:
+def safe_reach(widths: FloatArray, constraint: Constraint) -> FloatArray:
     """(pairs,) from (groups, 2) half widths of bands that hold for all thresholds, groups and classes at once."""
     pairs = group_pairs(len(widths))
     both = widths[pairs[:, 0]] + widths[pairs[:, 1]]
-    return np.asarray(both.sum(axis=1) if norm == 1 else both.max(axis=1))
+    return constraint.length(both[:, 0], both[:, 1])
 
 
 def sharp_reach(
-    noises: Sequence[Noise], norm: Norm, *, draws: int, rng: np.random.Generator, confidence: float
+    noises: Sequence[Noise], constraint: Constraint, *, draws: int, rng: np.random.Generator, confidence: float
 ) -> float:
     """The largest error of any two groups' distance that is exceeded with probability 1 - confidence, by multiplier
     bootstrap. O(draws m k)."""
     grid, pairs = grid_of(noises), group_pairs(len(noises))
     found = np.empty(draws)
     for part, error in errors(grid, draws, rng):
-        one, other = error[:, :, 0], error[:, :, 1]
-        lines = np.stack((one + other, one - other) if norm == 1 else (one, other), axis=2)
+        lines = np.stack(constraint.corners(error[:, :, 0], error[:, :, 1]), axis=2)
         up, down = np.maximum(lines.max(axis=-1), 0.0), np.maximum(-lines.min(axis=-1), 0.0)
         g, h = pairs.T
         found[part] = np.maximum(up[:, g] + down[:, h], down[:, g] + up[:, h]).max(axis=(1, 2))
-    steps = grid.hidden.sum(axis=1) if norm == 1 else grid.hidden.max(axis=1)
+    steps = constraint.length(grid.hidden[:, 0], grid.hidden[:, 1])
     missed = OVERSHOOT * np.sqrt(steps.max(axis=-1))
     return float(np.quantile(found, confidence, method="higher") + np.sort(missed)[-2:].sum())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fairroc.core.constraint import equalized_odds
 from fairroc.fitting.certificate import Certificate, GroupCertificate
 from fairroc.fitting.outlook import Outlook
 from fairroc.text.froc import froc_lines
@@ -51,7 +52,7 @@ def _notes(c: Certificate) -> list[str]:
         lines.append(f"Curves: {curves}, an estimate of the population's; epsilon is kept on these rows.")
     lines.append(EXACT)
     if c.count_error:
-        off = (2 if c.norm == 1 else 1) * c.count_error
+        off = equalized_odds(c.norm).largest * c.count_error
         lines.append(counted_words(c.count_error, f"so gaps can exceed those stated by up to {off:.2g}"))
     lines += [
         f"Query model, group '{short(g.group)}': its AUC is known to within {g.pla_loss.bound:.4f} (the paper's "

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from unicodedata import category
 
+from fairroc.core.constraint import NORMS
+
 NAME_WIDTH = 28
 """Longer group names are shortened in tables (the JSON output keeps them whole)."""
 
@@ -69,10 +71,9 @@ def listed(items: Sequence[str], most: int) -> str:
 
 def norm_words(norm: float | int | str) -> str:
     """A norm as a formula of the two rates."""
-    if norm == 1:
-        return "|dFPR| + |dTPR|"
-    if norm in ("inf", float("inf")):
-        return "larger of |dFPR| and |dTPR|"
+    for known in NORMS.values():
+        if norm in (known.norm, known.p):
+            return known.formula
     return f"L-{norm:g} distance of (FPR, TPR)" if not isinstance(norm, str) else norm
 
 

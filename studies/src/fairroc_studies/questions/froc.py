@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairroc.core.bound import pooled_bound
+from fairroc.core.constraint import equalized_odds
 from fairroc.core.coupling import couple
 from fairroc.core.optimal import FairCurves, optimal
 from fairroc.core.roc import RocCurve, roc_curve
@@ -93,13 +94,13 @@ def auc_rows(groups: tuple[str, ...], curves: list[RocCurve], epsilon: float) ->
     hulls = [upper_hull(queries) for queries in done.queries]
     share = np.full(len(curves), 1 / len(curves))
     levels = couple(coherent_curves(done, hulls), share, share)
-    best = optimal(hulls, levels.gap(1), 1).curves
+    best = optimal(hulls, levels.gap(equalized_odds(1)), equalized_odds(1)).curves
     lines = []
     for g, (group, figures, auc) in enumerate(zip(groups, stated.groups, levels.group_aucs(), strict=True)):
         moved = done.shift[g] > 0
         holds = int((stated.between & stated.two_cuts)[g][moved].sum())
         lines.append(
-            f"{group} | {figures.auc_before:.4f} | {figures.auc_after:.4f} | {auc:.4f} | {levels.gap(1):.4f} "
+            f"{group} | {figures.auc_before:.4f} | {figures.auc_after:.4f} | {auc:.4f} | {levels.gap(equalized_odds(1)):.4f} "
             f"| {best[g].auc:.4f} | {best[g].auc - auc:.4f} | {stated.unfair} of {QUERIES} | {figures.above_hull} "
             f"| {figures.non_monotone} | {holds} of {int(moved.sum())}"
         )
@@ -140,9 +141,9 @@ def fit_row(columns: Columns, epsilon: float) -> str:
     assert (wins > -1e-6).all()
     people = best.population
     hulls = [curve.hull for curve in people.curves]
-    bound = pooled_bound(hulls, people.weights0, people.weights1, epsilon, 1).auc
+    bound = pooled_bound(hulls, people.weights0, people.weights1, epsilon, equalized_odds(1)).auc
     whole = certify(fitted(columns, "optimal", epsilon, None))
-    allowed = best_coupling(optimal(hulls, gap, 1), people)
+    allowed = best_coupling(optimal(hulls, gap, equalized_odds(1)), people)
     figures = (paper.performance.auc, best.performance.auc, allowed, bound, whole.auc, whole.auc_bound)
     return f"{by_group} | " + " | ".join(f"{figure:.5f}" for figure in figures)
 
@@ -230,7 +231,9 @@ def choices_table() -> None:
     print("| ε | neighbours, segments | neighbours, area | all, segments | all, area |")
     print("|---|---|---|---|---|")
     for epsilon in EPSILONS:
-        best = optimal([upper_hull(q) for q in froc(curves, thresholds(), epsilon).queries], epsilon, 1).curves
+        best = optimal(
+            [upper_hull(q) for q in froc(curves, thresholds(), epsilon).queries], epsilon, equalized_odds(1)
+        ).curves
         cells = []
         for pairs, crossing in product(("neighbours", "all"), ("segments", "area")):
             made = froc_curves(curves, thresholds(), epsilon, pairs=pairs, crossing=crossing).curves
