@@ -40,7 +40,7 @@ def test_prices_of_one_epsilon_bound_all_others() -> None:
     hulls, weights = [smooth_chain(0.2, 33), smooth_chain(0.6, 33)], (np.array([0.4, 0.6]), np.array([0.7, 0.3]))
     many = np.linspace(0.0, 0.5, 41)
     together = pair_bounds(hulls, *weights, many, equalized_odds(1))
-    alone = np.array([pair_bounds(hulls, *weights, np.array([epsilon]), 1)[0] for epsilon in many])
+    alone = np.array([pair_bounds(hulls, *weights, np.array([epsilon]), equalized_odds(1))[0] for epsilon in many])
     exact = np.array([pooled_bound(hulls, *weights, float(epsilon), equalized_odds(1)).auc for epsilon in many[::13]])
     assert together == pytest.approx(alone, abs=5e-5)
     assert (together[::13] >= exact - PROGRAMS).all()

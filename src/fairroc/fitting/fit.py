@@ -22,6 +22,7 @@ from fairroc.core.scale import Scale, build_scale
 from fairroc.errors import DataError, warn_user
 from fairroc.fitting.promise import reach
 from fairroc.fitting.solving import Goal, Solution, judged_exactly, solve
+from fairroc.froc.geometry import FROC_CONSTRAINT
 from fairroc.model import draw
 from fairroc.model.model import FitRecord, GroupRecord, ModelData
 from fairroc.model.reference import Reference, reference_of
@@ -142,7 +143,7 @@ def _one_of(name: str, value: Any, allowed: tuple[str, ...]) -> None:
 
 
 def _check_froc_norm(norm: Norm) -> None:
-    if norm != 1:
+    if equalized_odds(norm) is not FROC_CONSTRAINT:
         raise DataError(
             f"norm must be 1 for method='froc', whose geometry is that of |dFPR| + |dTPR|; {norm!r} came. Take norm=1, "
             "or method='optimal', which knows both norms."

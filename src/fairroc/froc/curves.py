@@ -12,11 +12,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fairroc.core.chain import Chain, FloatArray, meet
-from fairroc.core.constraint import equalized_odds
 from fairroc.core.optimal import FairCurves, optimal
 from fairroc.core.roc import RocCurve
 from fairroc.froc.algorithm import Crossing, Froc, Pairs, froc
-from fairroc.froc.geometry import upper_hull
+from fairroc.froc.geometry import FROC_CONSTRAINT, upper_hull
 
 
 def froc_curves(
@@ -38,4 +37,4 @@ def froc_curves(
 def coherent_curves(done: Froc, hulls: Sequence[Chain]) -> FairCurves:
     """Fair curves from moved points, under the groups' own hulls. O(m k log k)."""
     lowered = [meet((upper_hull(points), hull)) for points, hull in zip(done.points, hulls, strict=True)]
-    return optimal(lowered, done.epsilon, equalized_odds(1))
+    return optimal(lowered, done.epsilon, FROC_CONSTRAINT)

@@ -8,12 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from fairroc.core.chain import BoolArray, FloatArray, freeze
-from fairroc.core.constraint import equalized_odds
 from fairroc.core.optimal import optimal
 from fairroc.core.roc import PlaLoss, RocCurve, pla_loss
 from fairroc.froc.algorithm import CUTS, Froc, Shift
 from fairroc.froc.curves import coherent_curves
-from fairroc.froc.geometry import SAME, join, signed_auc, upper_hull, with_ends
+from fairroc.froc.geometry import FROC_CONSTRAINT, SAME, join, signed_auc, upper_hull, with_ends
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,9 +93,7 @@ def diagnose(done: Froc, curves: Sequence[RocCurve], queries: int | None = None)
     widths = -np.diff(done.thresholds) / np.ptp(done.thresholds)
     steps = np.diff(done.queries, axis=1) / widths[:, None]
     scores = [curve.auc for curve in coherent_curves(done, [curve.hull for curve in curves]).curves]
-    best = [
-        curve.auc for curve in optimal([upper_hull(q) for q in done.queries], done.epsilon, equalized_odds(1)).curves
-    ]
+    best = [curve.auc for curve in optimal([upper_hull(q) for q in done.queries], done.epsilon, FROC_CONSTRAINT).curves]
     return Diagnostics(
         gap=done.gap,
         unfair=int((done.gap > done.epsilon + SAME).sum()),

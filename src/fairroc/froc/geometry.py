@@ -13,6 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from fairroc.core.chain import BoolArray, Chain, FloatArray, IntArray, area, chain_through, freeze
+from fairroc.core.constraint import equalized_odds
+
+FROC_CONSTRAINT = equalized_odds(1)
+"""What the paper keeps close: |dFPR| + |dTPR|."""
 
 SAME = 1e-12
 """Two cuts nearer than this in u are one, and distances or heights that differ by less are equal: rounding of

@@ -8,6 +8,8 @@ from fairroc.fitting.fit import DEFAULT_TIES
 from fairroc.report.data import ReportData, Source
 from fairroc.report.html_tags import Html, join, tag
 
+DEFAULT_NORM = 1
+
 
 def deploy(data: ReportData) -> Html:
     """Commands that fit and apply the score of this report."""
@@ -27,7 +29,7 @@ def _shell(data: ReportData, source: Source, epsilon: Html) -> list[tuple[str, H
     more = [] if source.weight is None else ["--weight", source.weight]
     more += [] if source.pos_label is None else ["--pos-label", source.pos_label]
     more += ["--missing", "group"] if data.missing == "group" else []
-    settings = ["--norm", "inf"] if data.norm == "inf" else []
+    settings = [] if data.norm == DEFAULT_NORM else ["--norm", str(data.norm)]
     settings += [] if data.ties == DEFAULT_TIES else ["--ties", data.ties]
     allowed = join(["--epsilon ", epsilon])
     fit = _lines(
@@ -43,7 +45,7 @@ def _shell(data: ReportData, source: Source, epsilon: Html) -> list[tuple[str, H
     known += [] if source.pos_label is None else ["--pos-label", source.pos_label]
     watch = _lines("fairroc monitor NEW.csv", "--model model.json", shlex.join([*roles, *groups]), shlex.join(known))
     fair = shlex.join(["--score", f"{source.score}_fair", *label])
-    norm = " --norm inf" if data.norm == "inf" else ""
+    norm = "" if data.norm == DEFAULT_NORM else f" --norm {data.norm}"
     audit = _lines("fairroc audit FAIR.csv", fair, shlex.join([*groups, *more]), join([allowed, norm]))
     return [
         ("Fit the fair score on rows like these; add --key-file to make draws secret:", fit),
@@ -59,7 +61,7 @@ def _lines(*parts: str) -> Html:
 
 
 def _python(data: ReportData, epsilon: Html) -> list[tuple[str, Html]]:
-    norm = ', norm="inf"' if data.norm == "inf" else ""
+    norm = "" if data.norm == DEFAULT_NORM else f', norm="{data.norm}"'
     ties = "" if data.ties == DEFAULT_TIES else f', ties="{data.ties}"'
     weight = ", sample_weight=weight" if data.weighted else ""
     missing = ', missing="group"' if data.missing == "group" else ""

@@ -94,13 +94,14 @@ def auc_rows(groups: tuple[str, ...], curves: list[RocCurve], epsilon: float) ->
     hulls = [upper_hull(queries) for queries in done.queries]
     share = np.full(len(curves), 1 / len(curves))
     levels = couple(coherent_curves(done, hulls), share, share)
-    best = optimal(hulls, levels.gap(equalized_odds(1)), equalized_odds(1)).curves
+    gap = levels.gap(equalized_odds(1))
+    best = optimal(hulls, gap, equalized_odds(1)).curves
     lines = []
     for g, (group, figures, auc) in enumerate(zip(groups, stated.groups, levels.group_aucs(), strict=True)):
         moved = done.shift[g] > 0
         holds = int((stated.between & stated.two_cuts)[g][moved].sum())
         lines.append(
-            f"{group} | {figures.auc_before:.4f} | {figures.auc_after:.4f} | {auc:.4f} | {levels.gap(equalized_odds(1)):.4f} "
+            f"{group} | {figures.auc_before:.4f} | {figures.auc_after:.4f} | {auc:.4f} | {gap:.4f} "
             f"| {best[g].auc:.4f} | {best[g].auc - auc:.4f} | {stated.unfair} of {QUERIES} | {figures.above_hull} "
             f"| {figures.non_monotone} | {holds} of {int(moved.sum())}"
         )
