@@ -1,11 +1,12 @@
 """The errors and warnings that fairroc raises.
 
-Every message says what must hold, what came, and what to do. All errors are ``ValueError``s, so code that
+Every message says what must hold, what it got, and what to do. All errors are ``ValueError``s, so code that
 guards against bad values keeps working.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 import warnings
 from pathlib import Path
@@ -52,7 +53,7 @@ class SmallGroupWarning(FairrocWarning):
 
 def warn_user(message: str, category: type[FairrocWarning] = FairrocWarning) -> None:
     """Warn at the line of the caller's own code that led here, however deep in the package the reason was found."""
-    home, level, frame = str(Path(__file__).parent), 2, sys._getframe(1)
+    home, level, frame = f"{Path(__file__).parent}{os.sep}", 2, sys._getframe(1)
     while frame.f_back is not None and frame.f_code.co_filename.startswith(home):
         level, frame = level + 1, frame.f_back
     warnings.warn(message, category, stacklevel=level)
