@@ -19,11 +19,11 @@ from fairroc.core.roc import RocCurve
 from fairroc.errors import DataError, FairrocError, SmallGroupWarning
 from fairroc.people.people import measure
 from fairroc.people.rows import read_columns
-from fairroc.report import html
+from fairroc.report import templates, write_report
+from fairroc.report.curves import CELLS, MOST_POINTS, crossing_pairs, round_epsilons, threshold_grid
 from fairroc.report.data import Asked, ReportData, Source, gather
-from fairroc.report.data_curves import CELLS, MOST_POINTS, crossing_pairs, round_epsilons, threshold_grid
-from fairroc.report.html import page, write_report
-from fairroc.report.html_tags import script_json, tag
+from fairroc.report.page import page
+from fairroc.report.templates import environment, script_json
 
 __all__ = ["run"]  # a fixture
 
@@ -262,11 +262,18 @@ def test_every_name_is_escaped() -> None:
     assert command == "fairroc fit '</script><script>alert(1)</script>' \\"
 
 
-def test_tags_escape() -> None:
-    assert tag("td", "<i>", tag("b", "&"), title='"') == '<td title="&quot;">&lt;i&gt;<b>&amp;</b></td>'
+def test_templates_escape() -> None:
+    words = environment().from_string('<td title="{{ a }}">{{ b }}</td>').render(a='"<&', b="<i>\ud800\x07")
+    assert words.encode() == '<td title="&#34;&lt;&amp;">&lt;i&gt;\ufffd\ufffd</td>'.encode()
     assert json.loads(script_json(["</script>", "&", "\u2028", "<!--"])) == ["</script>", "&", "\u2028", "<!--"]
     assert not re.search(r"[<>&\u2028]", script_json(["</script>", "&", "\u2028", "<!--"]))
-    assert tag("p", "\ud800\x07").encode() == "<p>\ufffd\ufffd</p>".encode()
+
+
+def test_commands_have_the_epsilon_asked_for() -> None:
+    scores, y, groups = people()
+    source = Source("people.csv", "p", "y", ("sex",))
+    words = Reader(page(made(scores, y, groups, source=source, epsilon=0.1234567, norm="inf"))).text
+    assert "--epsilon 0.1234567 --norm inf -o model.json" in words and "--epsilon 0.1234567 --norm inf\n" in words
 
 
 # ---- doors ---------------------------------------------------------------------------------------------------
@@ -297,9 +304,10 @@ def test_errors_leave_no_file(tmp_path: Path, name: str, options: dict[str, Any]
     assert list(tmp_path.iterdir()) == []
 
 
-def test_missing_plotly_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(html, "find_spec", lambda _: None)
-    with pytest.raises(FairrocError, match=r"pip install 'fairroc\[report\]'"):
+@pytest.mark.parametrize("package", ["jinja2", "plotly"])
+def test_missing_packages_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, package: str) -> None:
+    monkeypatch.setattr(templates, "find_spec", lambda name: None if name == package else name)
+    with pytest.raises(FairrocError, match=rf"a report needs {package}; .*pip install 'fairroc\[report\]'"):
         write_report(tmp_path / "r.html", [1], [1], sensitive_features=[1])
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from fairroc import audit
-from fairroc.report.html import write_report
+from fairroc.report import write_report
 
 sync_api = pytest.importorskip(
     "playwright.sync_api", reason="the page is tested with playwright, which is not installed"

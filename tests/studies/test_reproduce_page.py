@@ -22,7 +22,8 @@ from hypothesis import strategies as st
 from made_up import SKIPPED, WILD, study
 
 from fairroc.errors import DataError
-from fairroc.report.html_svg import _path, thinned
+from fairroc.report.figures import path as _path
+from fairroc.report.figures import thinned
 from fairroc_studies.paper import output
 from fairroc_studies.paper.claims import Claim, claims, tally
 from fairroc_studies.paper.claims_fairness import areas, leads, vertical
@@ -429,9 +430,9 @@ def test_points_are_where_the_numbers_are() -> None:
     evidence = Evidence(STUDY)
     picture = next(p for p in pair_figures(evidence, "compas", "lr")["test"] if p.name == "compas-lr-accuracy-test")
     root = ET.fromstring(picture.svg)
-    groups = root.findall("g")
-    across = [(float(t.text or ""), float(t.get("x", ""))) for t in groups[0]]
-    up = [(float(t.text or ""), float(t.get("y", "")) - 4) for t in groups[1]]
+    ticks = [t for t in root.findall("text") if re.fullmatch(r"[\d.]+", t.text or "")]
+    across = [(float(t.text or ""), float(t.get("x", ""))) for t in ticks if t.get("text-anchor") == "middle"]
+    up = [(float(t.text or ""), float(t.get("y", "")) - 4) for t in ticks if t.get("text-anchor") == "end"]
     drawn = next(one for one in root.findall("path") if one.get("stroke") == "#D55E00")
     pixels = np.array(walked(drawn.get("d", "")))
     (x0, px0), (x1, px1), (y0, py0), (y1, py1) = across[0], across[-1], up[0], up[-1]

@@ -46,13 +46,14 @@ def run_demo(folder: Path, *, epsilon: float = 0.05, say: Callable[[str], None])
     from fairroc.people.rows import read_columns
     from fairroc.plot import before_after, require_matplotlib
     from fairroc.report.data import Asked, Source, gather
-    from fairroc.report.html import require_plotly, write_page
+    from fairroc.report.page import write_page
+    from fairroc.report.templates import require_report
     from fairroc.tables.files import write_table
     from fairroc.text.certificate import certificate_text
 
     check_epsilon(epsilon)
     require_matplotlib()
-    require_plotly()
+    require_report()
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

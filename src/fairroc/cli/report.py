@@ -38,10 +38,11 @@ def add_parser(commands: Any) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run it."""
     from fairroc.report.data import Asked, Source, gather
-    from fairroc.report.html import SUFFIXES, require_plotly, write_page
+    from fairroc.report.page import SUFFIXES, write_page
+    from fairroc.report.templates import require_report
     from fairroc.tables.files import check_writable
 
-    require_plotly()
+    require_report()
     asked = Asked.checked(
         epsilon=arguments.epsilon,
         norm=arguments.norm,

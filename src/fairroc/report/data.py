@@ -13,7 +13,7 @@ import numpy as np
 
 from fairroc._version import __version__
 from fairroc.auditing.audit import Settings, audit_columns
-from fairroc.auditing.findings import Audit, GroupAudit
+from fairroc.auditing.findings import Audit
 from fairroc.core.constraint import Norm
 from fairroc.errors import FairrocWarning, warn_user
 from fairroc.fitting.certificate import Certificate, certify
@@ -23,24 +23,19 @@ from fairroc.fitting.outlook import Outlook, outlook
 from fairroc.fitting.solving import Solution
 from fairroc.options import Missing, check_norm
 from fairroc.people.counts import ScoreCounts
-from fairroc.people.people import People, measure
+from fairroc.people.people import measure
 from fairroc.people.rows import Columns
-from fairroc.report.data_curves import Lines, crossing_pairs, fair_lines, original_lines, round_epsilons, threshold_grid
+from fairroc.report.curves import Lines, crossing_pairs, fair_lines, original_lines, round_epsilons, threshold_grid
+from fairroc.text.report import cautions
 from fairroc.text.words import short
 
 __all__ = ["Asked", "ReportData", "Source", "gather"]
-
-WIDE = 0.1
-"""A rate known to within this or less tells groups apart that differ by more than a tenth or two."""
 
 FEW_GROUPS = 12
 """With more groups the page leaves out the AUCs of all pairs, which grow with the square."""
 
 UNITS = 100_000
 """Rates of fair scores are kept as whole hundred-thousandths, which makes the page a third smaller."""
-
-SHOWN = 3
-"""Names or pairs that a warning lists."""
 
 Progress = Callable[[int, int], None]
 
@@ -207,7 +202,7 @@ def gather(
         outlook=ahead,
         frontier=frontier,
         chosen=len(epsilons) // 4 if asked.settings.epsilon is None else epsilons.index(asked.settings.epsilon),
-        warnings=(*kept, *_cautions(audit, people)),
+        warnings=(*kept, *cautions(audit, crossing_pairs(people.thin.curves))),
     )
 
 
@@ -227,33 +222,6 @@ def _kept_warnings() -> Iterator[list[str]]:
             warn_user(words, type(warning.message))
         else:
             warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
-
-
-def _cautions(audit: Audit, people: People) -> list[str]:
-    """What a reader should know beside the warnings: wide bands, crossing curves."""
-    found = []
-    wide = [(group.group, width) for group in audit.groups if (width := band_width(group)) > WIDE]
-    if wide:
-        listed = _listed([f"'{short(name)}' (±{width:.2f})" for name, width in wide])
-        found.append(f"Wide bands: rates are known only roughly for {listed}. More rows would narrow them.")
-    pairs = crossing_pairs(people.thin.curves)
-    if pairs:
-        names = [short(group.group) for group in audit.groups]
-        listed = _listed([f"'{names[g]}' and '{names[h]}'" for g, h in pairs])
-        found.append(f"Crossing curves: {listed}. Which group is better served depends on the threshold.")
-    return found
-
-
-def band_width(group: GroupAudit) -> float:
-    """The larger half width of the narrower band that there is; 1 if there is none."""
-    band = group.band
-    best = None if band is None else band.dkw if band.bootstrap is None else band.bootstrap
-    return 1.0 if best is None else max(best)
-
-
-def _listed(items: list[str]) -> str:
-    more = len(items) - SHOWN
-    return ", ".join(items[:SHOWN]) + (f" and {more} more" if more > 0 else "")
 
 
 def _whole(rates: tuple[float, ...]) -> list[int]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from fairroc._version import __version__
-from fairroc.report.html_tags import Html, join, name_of, table, tag
+from fairroc_studies.paper.tags import Html, join, name_of, table, tag
 
 __all__ = ["parts_table", "versions", "work_words"]
 

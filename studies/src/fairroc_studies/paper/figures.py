@@ -6,12 +6,13 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from fairroc.plot.palette import GROUPS as COLOURS
-from fairroc.report.html_svg import DASHES, Axis, Line, Mark, axis, draw, figure
-from fairroc.report.html_tags import Html, tag
+from fairroc.report.figures import DASHES, Axis, Line, Mark, axis, drawn, picture
+from fairroc.report.templates import svg, swatch
 from fairroc.text.words import short
 from fairroc_studies.paper.published import PUBLISHED_EPSILON
 from fairroc_studies.paper.study import Measured, RocLines
 from fairroc_studies.paper.summary import Summary, Table
+from fairroc_studies.paper.tags import Html, tag
 from fairroc_studies.paper.titles import method_title, model_title, problem_title
 from fairroc_studies.paper.verdicts import MEASURED, Evidence
 
@@ -81,6 +82,11 @@ class Figure:
     svg: Html
     short: str  # the caption where a title says the rest
     wide: bool = False
+
+
+def figure(lines: Sequence[Line], x: Axis, y: Axis, words: str, *, size: tuple[int, int]) -> Html:
+    """A picture of lines with axes and a legend below."""
+    return svg(picture(lines, x, y, words, size=size))
 
 
 def _style(method: str) -> Style:
@@ -341,8 +347,7 @@ def group_legend(evidence: Evidence, problem: str, model: str) -> Html:
 
 
 def _swatch(lines: Sequence[Line]) -> Html:
-    parts = [draw(line, lambda point: (2 + 26 * point[0], 14 * point[1])) for line in lines]
-    return tag("svg", *parts, viewBox="0 0 30 14", width="30", height="14", aria_hidden="true")
+    return swatch([shape for line in lines for shape in drawn(line, lambda at: (2 + 26 * at[0], 14 * at[1]))])
 
 
 def standalone(picture: Figure) -> str:

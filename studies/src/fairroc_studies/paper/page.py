@@ -8,12 +8,13 @@ from string import Template
 from typing import TYPE_CHECKING, Any
 
 from fairroc.plot.palette import style_variables
-from fairroc.report.html_parts import number
-from fairroc.report.html_tags import Html, join, table, tag, text
+from fairroc.report.templates import static
+from fairroc.text.words import figure
 from fairroc_studies.paper import page_runs as runs
 from fairroc_studies.paper.claims import Claim, tally
 from fairroc_studies.paper.facts import parts_table, versions
 from fairroc_studies.paper.published import PROJECTIONS
+from fairroc_studies.paper.tags import Html, join, table, tag, text
 from fairroc_studies.paper.verdicts import VERDICTS, Evidence
 
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ def page(study: Study, claims: tuple[Claim, ...], *, command: str, date: str) ->
     evidence = Evidence(study)
     return Template(_static("fairroc_studies.paper", "page.html")).substitute(
         title=text(TITLE),
-        css=style_variables() + _static("fairroc.report", "page.css"),
+        css=style_variables() + static("page.css"),
         more=_static("fairroc_studies.paper", "page.css"),
         subtitle=join([tag("code", command), f"; {date}; {versions(study.facts)}"]),
         cards=_cards(evidence, claims),
@@ -161,7 +162,7 @@ def _elsewhere(facts: Mapping[str, Any]) -> Html:
     for stored in PROJECTIONS:
         for tolerance, *theirs in stored.points:
             mine = ours.get((stored.data, stored.model, stored.method, tolerance), (None, None))
-            pairs = [number(value) for pair in zip(theirs, mine, strict=True) for value in pair]
+            pairs = [figure(value, none="–") for pair in zip(theirs, mine, strict=True) for value in pair]
             told = "–" if tolerance is None else f"{tolerance:g}"
             rows.append([f"{stored.data}; {stored.model}", stored.method, told, *pairs])
     heads = (tag("th", words, scope="colgroup", colspan=2) for words in ("accuracy", "mean equalized odds"))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from fairroc.report.html_tags import Html, join, table, tag
 from fairroc_studies.paper.claims_numbers import slope_words, small
 from fairroc_studies.paper.figures import (
     CURVES,
@@ -20,6 +19,7 @@ from fairroc_studies.paper.figures import (
 )
 from fairroc_studies.paper.published import EXPERIMENTS, LR_EPSILON, experiment
 from fairroc_studies.paper.summary import Summary, slope
+from fairroc_studies.paper.tags import Html, join, table, tag
 from fairroc_studies.paper.titles import method_title, model_title, problem_title
 from fairroc_studies.paper.verdicts import MEASURED, NEAR, Evidence
 

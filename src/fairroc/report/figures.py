@@ -1,16 +1,15 @@
-"""The figures of a report as inline SVG, for paper and for readers without JavaScript."""
+"""The figures of a report as plain data that a template draws as SVG: for paper, and for readers without JavaScript."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal, TypeAlias
 
 from fairroc.plot.palette import CHANCE, FAIR, FIT, GRID, GROUPS, LEVEL, LIMIT, ORIGINAL, THRESHOLD
 from fairroc.report.data import ReportData
-from fairroc.report.html_tags import Html, join, tag
 from fairroc.text.words import short
 
 DASHES = ("5 3", "2 3")
@@ -18,17 +17,25 @@ WIDTH, HEIGHT, LEFT, BOTTOM, TOP, RIGHT = 460, 380, 66, 44, 12, 18
 UNSEEN = 0.2
 """Nobody sees a line that is off by so many pixels."""
 
-MIDDLE = {"text_anchor": "middle"}
 NEAR = 1e-9
 """A tick that rounding carries over an end by this share of a step still belongs to the axis."""
 
 LEGEND = 8
 """Groups in the legend of a figure; tables name them all."""
 
-Points = Sequence[tuple[float, float]]
 Place: TypeAlias = tuple[float, float]
+Points: TypeAlias = Sequence[Place]
 Mark: TypeAlias = Literal["circle", "square", "diamond", "triangle", "cross"]
 """Shapes of dots, so that colour is not all that tells them apart."""
+
+MARKS: dict[Mark, str] = {
+    "circle": "m-4.5 0a4.5 4.5 0 1 0 9 0a4.5 4.5 0 1 0 -9 0",
+    "square": "m-4 -4h8v8h-8z",
+    "diamond": "m0 -5.8l5.8 5.8l-5.8 5.8l-5.8 -5.8z",
+    "triangle": "m0 -5l5.4 9h-10.8z",
+    "cross": "m-4 -4l8 8m0 -8l-8 8",
+}
+"""From the middle of a dot: of about the same area whatever the shape."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +65,41 @@ class Line:
     band: tuple[Points, Points] | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """A path of SVG, drawn or filled."""
+
+    d: str
+    fill: str = "none"
+    opacity: float | None = None
+    stroke: str | None = None
+    width: float = 1.0
+    dash: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """Words of a picture, turned upwards where ``turned``."""
+
+    words: str
+    x: float
+    y: float
+    anchor: Literal["start", "middle", "end"]
+    turned: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """All that a template draws."""
+
+    title: str
+    width: int
+    height: int
+    grid: Shape
+    texts: tuple[Text, ...]
+    shapes: tuple[Shape, ...]
+
+
 def axis(title: str, low: float, high: float) -> Axis:
     """Three to eight round ticks.
 
@@ -73,68 +115,80 @@ def axis(title: str, low: float, high: float) -> Axis:
     return Axis(title, low, high, tuple(float(f"{i * step:.10g}") for i in range(first, last + 1)))
 
 
-def figure(lines: Sequence[Line], x: Axis, y: Axis, words: str, *, size: tuple[int, int] = (WIDTH, HEIGHT)) -> Html:
-    """A picture of lines with axes and a legend below; ``size`` is that of the picture without its legend."""
+def picture(lines: Sequence[Line], x: Axis, y: Axis, title: str, *, size: tuple[int, int] = (WIDTH, HEIGHT)) -> Picture:
+    """Lines with axes and a legend below; ``size`` is that of the picture without its legend."""
     inner_w, inner_h = size[0] - LEFT - RIGHT, size[1] - TOP - BOTTOM
 
     def at(point: Place) -> Place:
         return LEFT + inner_w * x.share(point[0]), TOP + inner_h * (1 - y.share(point[1]))
 
-    named = [line for line in lines if line.name]
-    height = size[1] + 20 * len(named)
-    legend = [_legend(line, size[1] + 12 + 20 * i) for i, line in enumerate(named)]
-    bands = [_band(line, at) for line in lines if line.band is not None]
-    parts = [tag("title", words), *_frame(x, y, at, size), *bands, *(draw(line, at) for line in lines), *legend]
-    return tag("svg", *parts, viewBox=f"0 0 {size[0]} {height}", role="img", class_="static", font_size="12")
-
-
-def _frame(x: Axis, y: Axis, at: Callable[[Place], Place], size: tuple[int, int]) -> list[Html]:
-    width, height = size
-    low, right = f"{height - BOTTOM:.1f}", f"{width - RIGHT:.1f}"
-    across = [(tick, at((tick, y.low))[0]) for tick in x.ticks]
-    up = [(tick, at((x.low, tick))[1]) for tick in y.ticks]
-    lines = [f"M{px:.1f} {TOP}V{low}" for _, px in across] + [f"M{LEFT} {py:.1f}H{right}" for _, py in up]
-    middle = TOP + (height - TOP - BOTTOM) / 2
-    turned = f"rotate(-90 12 {middle})"
-    return [
-        tag("path", d="".join(lines), stroke=GRID, fill="none"),
-        tag("g", *(tag("text", f"{t:.6g}", x=f"{px:.1f}", y=height - BOTTOM + 16) for t, px in across), **MIDDLE),
-        tag("g", *(tag("text", f"{t:.6g}", x=LEFT - 6, y=f"{py + 4:.1f}") for t, py in up), text_anchor="end"),
-        tag("text", x.title, x=LEFT + (width - LEFT - RIGHT) / 2, y=height - 8, **MIDDLE),
-        tag("text", y.title, x=12, y=middle, transform=turned, **MIDDLE),
+    across = [(tick, round(at((tick, y.low))[0], 1)) for tick in x.ticks]
+    up = [(tick, round(at((x.low, tick))[1], 1)) for tick in y.ticks]
+    grid = [f"M{px} {TOP}V{size[1] - BOTTOM}" for _, px in across] + [f"M{LEFT} {py}H{size[0] - RIGHT}" for _, py in up]
+    named = [(line, size[1] + 12 + 20 * i) for i, line in enumerate(line for line in lines if line.name)]
+    texts = [
+        *(Text(f"{tick:.6g}", px, size[1] - BOTTOM + 16, "middle") for tick, px in across),
+        *(Text(f"{tick:.6g}", LEFT - 6, round(py + 4, 1), "end") for tick, py in up),
+        Text(x.title, LEFT + inner_w / 2, size[1] - 8, "middle"),
+        Text(y.title, 12, TOP + inner_h / 2, "middle", turned=True),
+        *(Text(line.name, LEFT + 34, low, "start") for line, low in named),
     ]
+    shapes = [
+        *(_band(line, at) for line in lines if line.band is not None),
+        *(shape for line in lines for shape in drawn(line, at)),
+        *(_sample(line, low - 4) for line, low in named),
+    ]
+    frame = Shape("".join(grid), stroke=GRID)
+    return Picture(title, size[0], size[1] + 20 * len(named), frame, tuple(texts), tuple(shapes))
 
 
-def draw(line: Line, at: Callable[[Place], Place]) -> Html:
+def drawn(line: Line, at: Callable[[Place], Place]) -> Iterator[Shape]:
     """A line, or its dots, where ``at`` puts them."""
     places = [at(point) for point in line.points]
     if line.dots:
-        return join(_dot(line, *place) for place in places)
-    return tag(
-        "path",
-        d=_path(thinned(places)),
-        fill="none",
-        stroke=line.colour,
-        stroke_width=line.width,
-        stroke_dasharray=line.dash,
-    )
+        yield from (_dot(line, *place) for place in places)
+    else:
+        yield Shape(path(thinned(places)), stroke=line.colour, width=line.width, dash=line.dash)
 
 
-def _band(line: Line, at: Callable[[Place], Place]) -> Html:
+def _dot(line: Line, px: float, py: float) -> Shape:
+    d = f"M{px:.1f} {py:.1f}{MARKS[line.mark]}"
+    return Shape(d, stroke=line.colour, width=2.5) if line.mark == "cross" else Shape(d, fill=line.colour)
+
+
+def _band(line: Line, at: Callable[[Place], Place]) -> Shape:
     upper, lower = line.band or ((), ())
     edge = [*thinned([at(point) for point in upper]), *thinned([at(point) for point in reversed(lower)])]
-    return tag("path", d=_path(edge), fill=line.colour, fill_opacity="0.15")
+    return Shape(path(edge), fill=line.colour, opacity=0.15)
 
 
-def _path(places: Sequence[Place]) -> str:
+def _sample(line: Line, y: float) -> Shape:
+    """A sample of a line, or a dot, for the legend."""
+    if line.dots:
+        return _dot(line, LEFT + 13, y)
+    return Shape(f"M{LEFT} {y}h26", stroke=line.colour, width=line.width, dash=line.dash)
+
+
+def path(places: Sequence[Place]) -> str:
     """The way through places, to a tenth of a pixel, in steps: shorter than places are.
 
-    >>> _path([(1, 2), (3.04, 1.5), (3, 9)])
+    >>> path([(1, 2), (3.04, 1.5), (3, 9)])
     'M1 2l2-.5l0 7.5'
     """
     tenths = [(round(10 * px), round(10 * py)) for px, py in places]
     start = " ".join(map(_tenths, tenths[0])) if tenths else "0 0"
     return f"M{start}" + "".join(_step(b[0] - a[0], b[1] - a[1]) for a, b in pairwise(tenths) if a != b)
+
+
+def _step(dx: int, dy: int) -> str:
+    return f"l{_tenths(dx)}{'' if dy < 0 else ' '}{_tenths(dy)}"
+
+
+def _tenths(value: int) -> str:
+    """A number of tenths, as short as it can be."""
+    whole, part = divmod(abs(value), 10)
+    sign = "-" if value < 0 else ""
+    return f"{sign}{whole or ('' if part else '0')}{f'.{part}' if part else ''}"
 
 
 def thinned(places: Sequence[Place], off: float = UNSEEN) -> list[Place]:
@@ -166,43 +220,10 @@ def _distance(place: Place, start: Place, end: Place) -> float:
     return math.hypot(dx - along * wx, dy - along * wy)
 
 
-def _step(dx: int, dy: int) -> str:
-    return f"l{_tenths(dx)}{'' if dy < 0 else ' '}{_tenths(dy)}"
+# -- the figures of a report -------------------------------------------------------------------------------------------
 
 
-def _tenths(value: int) -> str:
-    """A number of tenths, as short as it can be."""
-    whole, part = divmod(abs(value), 10)
-    sign = "-" if value < 0 else ""
-    return f"{sign}{whole or ('' if part else '0')}{f'.{part}' if part else ''}"
-
-
-def _dot(line: Line, px: float, py: float) -> Html:
-    """A mark of about the same area whatever its shape."""
-    if line.mark == "circle":
-        return tag("circle", cx=f"{px:.1f}", cy=f"{py:.1f}", r="4.5", fill=line.colour)
-    if line.mark == "cross":
-        d = f"M{px - 4:.1f} {py - 4:.1f}l8 8m0 -8l-8 8"
-        return tag("path", d=d, stroke=line.colour, stroke_width="2.5", fill="none")
-    steps = {
-        "square": "m-4 -4h8v8h-8z",
-        "diamond": "m0 -5.8l5.8 5.8l-5.8 5.8l-5.8 -5.8z",
-        "triangle": "m0 -5l5.4 9h-10.8z",
-    }
-    return tag("path", d=f"M{px:.1f} {py:.1f}{steps[line.mark]}", fill=line.colour)
-
-
-def _legend(line: Line, y: float) -> Html:
-    ends = {"x1": LEFT, "x2": LEFT + 26, "y1": y - 4, "y2": y - 4}
-    mark = (
-        _dot(line, LEFT + 13, y - 4)
-        if line.dots
-        else tag("line", **ends, stroke=line.colour, stroke_width=line.width, stroke_dasharray=line.dash)
-    )
-    return join([mark, tag("text", line.name, x=LEFT + 34, y=y)])
-
-
-def roc_figure(data: ReportData) -> Html:
+def roc_figure(data: ReportData) -> Picture:
     """Every group's curve before and after, and its points at the report's threshold."""
     lines = [Line(((0, 0), (1, 1)), CHANCE, width=1)]
     dots = []
@@ -214,36 +235,35 @@ def roc_figure(data: ReportData) -> Html:
         lines.append(Line(old, colour, dash=DASHES[0], width=1.5))
         lines.append(Line(new, colour, known))
         dots.append(Line([old[data.start], new[data.start]], colour, dots=True))
-    at = f"score ≥ {data.thresholds[data.start]:.4g}"
-    words = f"ROC curves of {len(data.names)} groups, fair at epsilon {_epsilon(data)}; dots at {at}"
-    return figure([*lines, *dots], axis("false positive rate", 0, 1), axis("true positive rate", 0, 1), words)
+    epsilon, threshold = data.frontier.points[data.chosen].epsilon, data.thresholds[data.start]
+    title = f"ROC curves of {len(data.names)} groups, fair at epsilon {epsilon:.4g}; dots at score ≥ {threshold:.4g}"
+    return picture([*lines, *dots], axis("false positive rate", 0, 1), axis("true positive rate", 0, 1), title)
 
 
-def gap_figure(data: ReportData) -> Html:
+def gap_figure(data: ReportData) -> Picture:
     """Largest distance of two groups at every threshold."""
-    at = data.thresholds
-    fair = data.fair[data.chosen].gap
-    top = max(*data.before.gap, *fair, data.frontier.points[data.chosen].epsilon) * 1.05 or 1.0
-    epsilon = data.frontier.points[data.chosen].epsilon
+    at, fair, epsilon = data.thresholds, data.fair[data.chosen].gap, data.frontier.points[data.chosen].epsilon
+    top = max(*data.before.gap, *fair, epsilon) * 1.05 or 1.0
     lines = [
         Line([*zip(at, data.before.gap, strict=True)], ORIGINAL, "original score", dash=DASHES[0], width=1.5),
-        Line([*zip(at, fair, strict=True)], FAIR, f"fair score, ε = {_epsilon(data)}"),
+        Line([*zip(at, fair, strict=True)], FAIR, f"fair score, ε = {epsilon:.4g}"),
         Line([(at[0], epsilon), (at[-1], epsilon)], LIMIT, "epsilon", dash=DASHES[1], width=1.5),
         Line([(at[data.start], 0.0), (at[data.start], top)], THRESHOLD, width=1),
     ]
-    return figure(lines, axis("threshold", at[0], at[-1]), axis("gap", 0, top), "Gap at every threshold")
+    return picture(lines, axis("threshold", at[0], at[-1]), axis("gap", 0, top), "Gap at every threshold")
 
 
-def frontier_figure(data: ReportData) -> Html:
+def frontier_figure(data: ReportData) -> Picture:
     """AUC of all people at every epsilon, the bound, and the fit."""
     points, before = data.frontier.points, data.frontier.before
     auc = [(point.epsilon, point.auc) for point in points]
     bound = [(point.epsilon, point.auc_bound) for point in points if point.auc_bound is not None]
     sparse = len(bound) < len(points)  # a line between them would say more than is known
+    level = [(points[0].epsilon, before.auc), (points[-1].epsilon, before.auc)]
     lines = [
         Line(bound, ORIGINAL, "no fair score exceeds", dash=DASHES[1], width=1.5, dots=sparse),
         Line(auc, FAIR, "fair score, ties drawn"),
-        Line([(points[0].epsilon, before.auc), (points[-1].epsilon, before.auc)], LEVEL, "original score", "5 3", 1),
+        Line(level, LEVEL, "original score", DASHES[0], 1),
     ]
     if data.certificate is not None:
         lines.append(Line([(data.certificate.epsilon, data.certificate.auc)], FIT, "the fit", dots=True))
@@ -251,8 +271,4 @@ def frontier_figure(data: ReportData) -> Html:
     low, high = min(heights), max(heights)
     room = (high - low) * 0.08 or 0.01
     x = axis("epsilon (allowed gap)", 0.0, points[-1].epsilon)
-    return figure(lines, x, axis("AUC of all people", low - room, high + room), "AUC at every epsilon")
-
-
-def _epsilon(data: ReportData) -> str:
-    return f"{data.frontier.points[data.chosen].epsilon:.4g}"
+    return picture(lines, x, axis("AUC of all people", low - room, high + room), "AUC at every epsilon")

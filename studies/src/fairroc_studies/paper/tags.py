@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
-from html import escape
-from typing import Any
 from unicodedata import category
+
+from markupsafe import Markup as Html
+from markupsafe import escape
 
 VOID = frozenset({"input"})
 
@@ -14,25 +14,19 @@ LONG = 40
 """Longer names may be cut short in a table; pointing at them shows the whole."""
 
 
-class Html(str):
-    """Markup that is safe already."""
-
-    __slots__ = ()
-
-
 def text(value: object) -> Html:
     """Any value as escaped text, without control characters and lone surrogates."""
     if isinstance(value, Html):
         return value
     plain = "".join(c if c == "\n" or category(c) not in ("Cc", "Cs") else "\ufffd" for c in str(value))
-    return Html(escape(plain, quote=True))
+    return escape(plain)
 
 
 def tag(name: str, *children: object, **attributes: object) -> Html:
     """An element; ``class_`` and ``for_`` lose their underscore, others become hyphens; None leaves one out.
 
     >>> tag("p", "a < b", class_="note", data_x='"')
-    '<p class="note" data-x="&quot;">a &lt; b</p>'
+    Markup('<p class="note" data-x="&#34;">a &lt; b</p>')
     """
     given = {key.rstrip("_").replace("_", "-"): value for key, value in attributes.items() if value is not None}
     inside = "".join(f" {key}" if value is True else f' {key}="{text(value)}"' for key, value in given.items())
@@ -70,11 +64,3 @@ def table(
     body = [tag("tr", tag("th", row[0], scope="row"), *(tag("td", cell) for cell in row[1:])) for row in rows]
     whole = tag("table", tag("caption", tag("span", caption)), tag("thead", top), tag("tbody", *body), id=id)
     return tag("div", whole, class_="scroll", tabindex="0", role="region", aria_label=spoken or caption)
-
-
-def script_json(data: Any) -> Html:
-    """JSON that can stand inside a script element: no character that could end it."""
-    plain = json.dumps(data, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
-    for letter in "<>&":
-        plain = plain.replace(letter, f"\\u{ord(letter):04x}")
-    return Html(plain)

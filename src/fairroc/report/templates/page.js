@@ -12,7 +12,7 @@
 
   const short = (x) => String(Number(x.toPrecision(4)));
   const rate = (x) => x.toFixed(4);
-  const percent = (x) => (100 * x).toFixed(1) + "\u00a0%";
+  const percent = (x) => (100 * x).toFixed(1) + "%";
   // Plotly reads a little HTML in names: these are text.
   const plain = (name) => name.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
 

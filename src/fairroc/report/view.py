@@ -1,0 +1,168 @@
+"""What the templates of a report show: numbers as words, tables as rows of cells."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from fairroc.auditing.findings import Interval
+from fairroc.core.gap import ROUNDING
+from fairroc.fitting.certificate import Certificate
+from fairroc.report.data import ReportData
+from fairroc.report.deploy import steps
+from fairroc.report.figures import frontier_figure, gap_figure, roc_figure
+from fairroc.text.report import (
+    asked_words,
+    band_width,
+    card_facts,
+    certificate_notes,
+    cost_words,
+    gap_words,
+    unknowns,
+)
+from fairroc.text.words import figure, norm_words, percent, short
+
+FRONTIER_HEAD = ("epsilon", "gap", "AUC", "no fair score exceeds", "best accuracy", "disparate impact", "people drawn")
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table whose first column heads its rows: names from the data where ``named``."""
+
+    caption: str
+    head: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    id: str | None = None
+    named: bool = False
+
+
+def view(data: ReportData) -> dict[str, Any]:
+    """All that the page of a report shows, by the names its template uses."""
+    epsilon, threshold = data.frontier.points[data.chosen].epsilon, data.thresholds[data.start]
+    return {
+        "title": data.title,
+        "source": data.source,
+        "size": f"{data.audit.rows:,} rows, {len(data.names)} groups",
+        "made": f"{data.made}, {data.package}",
+        "cards": cards(data),
+        "widest": widest(data),
+        "sure": gap_words(data.audit),
+        "asked": asked_words(data.audit),
+        "costs": cost_words(data.certificate, data.frontier, data.shares),
+        "unknown": list(unknowns(data.audit, data.outlook)),
+        "threshold": f"{threshold:.4g}",
+        "thresholds": len(data.thresholds),
+        "start": data.start,
+        "epsilon": f"{epsilon:.4g}",
+        "epsilons": len(data.frontier.points),
+        "chosen": data.chosen,
+        "roc": roc_figure(data),
+        "gap": gap_figure(data),
+        "frontier": frontier_figure(data),
+        "rates": [rates_row(data, g) for g in range(len(data.names))],
+        "gaps": ["gap (both rates)", "", "", *(figure(x.gap[data.start]) for x in _both(data)), "", ""],
+        "prices": price_table(data),
+        "groups": group_table(data),
+        "certificate": [] if data.certificate is None else certificate_tables(data.certificate),
+        "certified": certificate_notes(data.certificate, data.outlook),
+        "facts": card_facts(data.audit, data.norm, weighted=data.weighted, missing=data.missing),
+        "warnings": data.warnings,
+        "deploy": steps(data),
+        "asked_epsilon": None if data.audit.epsilon is None else f"{data.audit.epsilon:.15g}",
+    }
+
+
+def cards(data: ReportData) -> list[tuple[str, str, str]]:
+    """The few numbers to take away: title, number, note."""
+    found, audit = data.certificate, data.audit
+    gap = ("Largest gap", figure(audit.gap, 3), "original score")
+    if found is None:
+        return [gap, ("AUC", figure(audit.auc), "original score")]
+    fair = "meets epsilon" if found.gap <= found.epsilon + ROUNDING else "above epsilon"
+    return [
+        gap,
+        ("Epsilon asked", f"{found.epsilon:g}", "allowed gap"),
+        ("Gap after", figure(found.gap, 3), f"fair score: {fair}"),
+        ("AUC", f"{found.auc_before:.4f} → {found.auc:.4f}", f"no fair score exceeds {found.auc_bound:.4f}"),
+    ]
+
+
+def widest(data: ReportData) -> dict[str, Any]:
+    """The largest gap of the original score: where, between whom, and both groups' rates there."""
+    audit = data.audit
+    at = data.thresholds.index(audit.gap_threshold)
+    pair = [data.before.groups[data.names.index(name)] for name in audit.gap_pair]
+    return {
+        "threshold": f"{audit.gap_threshold:.4g}",
+        "names": [short(name) for name in audit.gap_pair],
+        "gap": figure(audit.gap, 3),
+        "norm": norm_words(data.norm),
+        "tpr": [percent(group.tpr[at]) for group in pair],
+        "fpr": [percent(group.fpr[at]) for group in pair],
+    }
+
+
+def _both(data: ReportData) -> tuple[Any, Any]:
+    """Lines of the original score and of the fair score that the page starts with."""
+    return data.before, data.fair[data.chosen]
+
+
+def rates_row(data: ReportData, g: int) -> list[str]:
+    """What the threshold does to a group, before and after; the script keeps it up to date."""
+    at, prior, both = data.start, data.priors[g], [lines.groups[g] for lines in _both(data)]
+    selected = [percent(prior * x.tpr[at] + (1 - prior) * x.fpr[at]) for x in both]
+    return [data.names[g], *selected, *(figure(x.tpr[at]) for x in both), *(figure(x.fpr[at]) for x in both)]
+
+
+def group_table(data: ReportData) -> Table:
+    """Who is in the data, and how well the score ranks them."""
+    level = "" if data.audit.gap_interval is None else f" ({100 * data.audit.gap_interval.level:g}%)"
+    at, rows = data.start, []
+    for found, rates in zip(data.audit.groups, data.before.groups, strict=True):
+        width = band_width(found)
+        known = "–" if width >= 1 else f"±{width:.3f}"
+        cells = [f"{found.rows:,}", f"{found.positives:,}", figure(found.auc), _span(found.auc_interval), known]
+        rows.append([found.group, *cells, figure(rates.tpr[at]), figure(rates.fpr[at])])
+    head = ["group", "rows", "positives", "AUC", f"AUC between{level}", "rates known to", "TPR", "FPR"]
+    caption = f"Groups: original score; TPR and FPR at score ≥ {data.thresholds[at]:.4g}"
+    return Table(caption, head, rows, "groups", named=True)
+
+
+def price_table(data: ReportData) -> Table:
+    """The frontier in numbers."""
+    rows = [
+        [
+            f"{p.epsilon:.4g}",
+            *(figure(x, none="–") for x in (p.gap, p.auc, p.auc_bound, p.accuracy, p.disparate_impact)),
+            percent(p.randomised_share),
+        ]
+        for p in data.frontier.points
+    ]
+    return Table("Fair scores at every epsilon, ties drawn", FRONTIER_HEAD, rows, "frontier")
+
+
+def certificate_tables(found: Certificate) -> list[Table]:
+    """What was lost, what could not have been kept, who is drawn."""
+    whole = [
+        ["largest gap at any threshold", figure(found.gap_before), figure(found.gap), f"{found.epsilon:g} allowed"],
+        ["AUC of all people", figure(found.auc_before), figure(found.auc), f"{found.auc_bound:.4f} possible"],
+    ]
+    groups = [
+        [
+            g.group,
+            *(figure(x) for x in (g.auc_before, g.auc, g.auc_fair)),
+            percent(g.transport_share),
+            percent(g.tie_share),
+        ]
+        for g in found.groups
+    ]
+    columns = ["group", "AUC, original", "AUC, fair", "best fair AUC", "moved by draw", "tie drawn"]
+    return [
+        Table("Certificate of the fit", ["", "original", "fair", "limit"], whole, "certificate"),
+        Table("Certificate by group", columns, groups, named=True),
+    ]
+
+
+def _span(interval: Interval | None) -> str:
+    return "–" if interval is None else f"{interval[0]:.3f} to {interval[1]:.3f}"

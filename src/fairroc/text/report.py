@@ -1,0 +1,129 @@
+"""The sentences of a report: what was asked, what it costs, what is not known, cautions, and the model card's facts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from fairroc.auditing.findings import Audit, GroupAudit
+from fairroc.fitting.certificate import Certificate
+from fairroc.fitting.frontier import Frontier
+from fairroc.fitting.outlook import Outlook
+from fairroc.text.certificate import EXACT, outlook_text, tie_words
+from fairroc.text.words import METHODS, confidence, listed, norm_words, pair, percent, short
+
+WIDE = 0.1
+"""A rate known to within this or less tells groups apart that differ by more than a tenth or two."""
+
+SHOWN = 3
+"""Names or pairs that a caution lists."""
+
+NO_FIT = "No epsilon was asked for: there is no fit to certify. Run the report again with --epsilon."
+
+
+def band_width(group: GroupAudit) -> float:
+    """The larger half width of the narrower band that there is; 1 if there is none."""
+    band = group.band
+    best = None if band is None else band.dkw if band.bootstrap is None else band.bootstrap
+    return 1.0 if best is None else max(best)
+
+
+def gap_words(audit: Audit) -> str:
+    """Where the gap in the population lies, if that is known."""
+    interval = audit.gap_interval
+    if interval is None or interval.best is None:
+        return ""
+    low, high = interval.best
+    where = f"In the population these rows were sampled from, the gap lies between {low:.3f} and {high:.3f}"
+    return f"{where} ({confidence(interval.level)})."
+
+
+def asked_words(audit: Audit) -> str:
+    """What was asked, and whether the original score meets it."""
+    epsilon = audit.epsilon
+    if epsilon is None:
+        return "No epsilon was asked for, so nothing was fitted. The page shows what each would cost."
+    words = f"Epsilon {epsilon:g}: at every threshold, no two groups may be further apart than {epsilon:g}."
+    verdict, chance = "meets this already" if audit.fair else "does not meet this", ""
+    best = None if audit.gap_interval is None else audit.gap_interval.best
+    if best is not None and best[0] > epsilon:
+        chance = ", and chance does not explain it"
+    elif best is not None and best[1] > epsilon:
+        chance = " on these rows, but the interval leaves room for the opposite"
+    elif best is not None:
+        chance = ", and so does the whole interval"
+    return f"{words} The original score {verdict}{chance}."
+
+
+def cost_words(certificate: Certificate | None, frontier: Frontier, shares: Sequence[float]) -> str:
+    """What the fit costs, or what epsilon 0 would; ``shares`` are the groups' of all people."""
+    c = certificate
+    if c is None:
+        return (
+            f"Equal rates at every threshold (epsilon 0) would take the AUC of all people from "
+            f"{frontier.before.auc:.4f} to {frontier.points[0].auc:.4f}; a larger epsilon costs less."
+        )
+    if c.unchanged:
+        return "Nothing: the score stays as it is."
+    drawn = sum(share * group.randomised_share for share, group in zip(shares, c.groups, strict=True))
+    return (
+        f"The AUC of all people goes from {c.auc_before:.4f} to {c.auc:.4f}; no fair score can have more than "
+        f"{c.auc_bound:.4f} on these people. The largest gap goes from {c.gap_before:.3f} to {c.gap:.3f}. "
+        f"For {percent(drawn)} of people the fair score depends on a draw."
+    )
+
+
+def unknowns(audit: Audit, outlook: Outlook | None) -> Iterator[str]:
+    """What the report cannot know."""
+    if outlook is not None:
+        about = "" if outlook.gap_estimate is None else f"expect a gap of about {outlook.gap_estimate:.2f}, and "
+        yield (
+            f"How fair the fair score is on new people: {about}at {confidence(outlook.level)} no more than "
+            f"{outlook.upper:.3f} ({METHODS[outlook.method]}). Check new rows with fairroc monitor."
+        )
+    yield "Whether the labels are right. A label that is itself biased makes every rate here wrong."
+    yield "Whether equal error rates are the right aim: calibration and equal selection rates are others, and conflict."
+    widest = max(map(band_width, audit.groups))
+    if widest < 1:
+        yield f"The rates themselves, exactly: in the least certain group they may be off by {widest:.3f}."
+
+
+def cautions(audit: Audit, crossing: Sequence[tuple[int, int]]) -> Iterator[str]:
+    """What a reader should know beside the warnings: wide bands, crossing curves."""
+    wide = [(group.group, width) for group in audit.groups if (width := band_width(group)) > WIDE]
+    if wide:
+        known = listed([f"'{short(name)}' (±{width:.2f})" for name, width in wide], SHOWN)
+        yield f"Wide bands: rates are known only roughly for {known}. More rows would narrow them."
+    if crossing:
+        names = [group.group for group in audit.groups]
+        pairs = listed([pair((names[g], names[h])) for g, h in crossing], SHOWN)
+        yield f"Crossing curves: {pairs}. Which group is better served depends on the threshold."
+
+
+def certificate_notes(certificate: Certificate | None, outlook: Outlook | None) -> list[str]:
+    """What the tables of a certificate leave unsaid, one paragraph each."""
+    if certificate is None:
+        return [NO_FIT]
+    levels = "" if certificate.unchanged else f" {certificate.levels} levels."
+    ties = f"Ties: {tie_words(certificate)}{levels} {EXACT}"
+    return [ties, *([] if outlook is None else outlook_text(outlook).splitlines())]
+
+
+def card_facts(audit: Audit, norm: int | str, *, weighted: bool, missing: str) -> list[tuple[str, str]]:
+    """The facts of the model card, each with its title."""
+    positives = sum(group.positives for group in audit.groups)
+    smallest = min(min(group.positives, group.rows - group.positives) for group in audit.groups)
+    between = "–" if audit.auc_interval is None else "{:.3f} to {:.3f}".format(*audit.auc_interval)
+    return [
+        ("Rows", f"{audit.rows:,}, of which {positives:,} positive ({percent(positives / audit.rows)})"),
+        ("Weights", "rows are weighted" if weighted else "every row counts once"),
+        ("Groups", f"{len(audit.groups)}; smallest class {smallest:,} rows"),
+        ("Missing groups", "a group of their own" if missing == "group" else "none"),
+        ("AUC of all people", f"{audit.auc:.4f} ({between})"),
+        ("Distance", norm_words(norm)),
+        ("Intended use", "assess a score, and choose epsilon and threshold, before a decision uses either"),
+        ("Not intended to", "show that a decision is lawful, or that labels are right"),
+        (
+            "At decision time",
+            "the fair score uses the person's group; the law may restrict that. Ask before you deploy",
+        ),
+    ]
