@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fairroc.core.chain import FloatArray
 from fairroc.errors import DataError
 from fairroc.model.model import ModelData
 from fairroc.people.rows import require_columns
-
-if TYPE_CHECKING:  # scikit-learn need not be loaded where a model is only applied
-    from fairroc.estimators.fair_roc import FairROC
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,26 +23,6 @@ class Use:
     column: str
     key: bytes | str | None = field(default=None, repr=False)  # engines show what they are about to call
     on_unknown_group: str | None = None
-
-    @classmethod
-    def of(
-        cls,
-        model: ModelData | FairROC,
-        *,
-        score: str,
-        group: str | Sequence[str],
-        id: str,
-        key: bytes | str | None,
-        column: str | None,
-        on_unknown_group: str | None,
-    ) -> Use:
-        """From what a user passed; key and unknown group of a fitted estimator are its own unless others are given."""
-        if not isinstance(model, ModelData):
-            key = model.key if key is None else key
-            on_unknown_group = model.on_unknown_group if on_unknown_group is None else on_unknown_group
-            model = model.model_
-        groups = group if isinstance(group, str) else tuple(group)
-        return cls(model, score, groups, id, column or f"{score}_fair", key, on_unknown_group)
 
     @property
     def groups(self) -> tuple[str, ...]:

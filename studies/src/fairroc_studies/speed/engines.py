@@ -26,8 +26,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from fairroc import FairModel, FairROC
-from fairroc.backends import frames
+from fairroc import FairModel, FairROC, frames
 
 NAMES = {"score": "p", "label": "y", "group": "g"}
 USE = {"score": "p", "group": "g", "id": "id"}

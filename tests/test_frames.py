@@ -14,8 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fairroc
-from fairroc import FairROC, ScoreCounts
-from fairroc.backends import frames
+from fairroc import FairROC, ScoreCounts, frames
 from fairroc.errors import DataError, UnknownGroupError
 from strategies import POOLS
 
@@ -311,6 +310,14 @@ def listed(error) -> str:
 def test_what_is_no_frame() -> None:
     with pytest.raises(DataError, match="must be a table of pandas"):
         frames.fit([[1, 2]], score="p", label="y", group="g")
+
+
+@pytest.mark.parametrize("option", [{"cells": 10}, {"bits": 20}])
+def test_options_of_spark_are_refused_elsewhere(option):
+    table = pa.table({"p": [0.1, 0.9], "y": [0, 1], "g": ["a", "b"]})
+    for call in (frames.counts, frames.fit, frames.audit):
+        with pytest.raises(DataError, match="cells and bits are for frames of Spark, got a Table; leave them out"):
+            call(table, score="p", label="y", group="g", **option)
 
 
 @pytest.mark.filterwarnings("ignore::fairroc.errors.FairrocWarning")

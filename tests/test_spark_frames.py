@@ -9,14 +9,14 @@ from decimal import Decimal
 
 import numpy as np
 import pytest
-from test_frames import KEY, arrays, by_id, listed, people, undated
 
 import fairroc
-from fairroc import FairROC, ScoreCounts
-from fairroc.backends import frames, spark
+from fairroc import FairROC, ScoreCounts, frames
 from fairroc.errors import DataError
 from fairroc.model.draw import effective_salt, uniforms_from_ids
+from fairroc.people.spark import BITS
 from java import require_java
+from test_frames import KEY, arrays, by_id, listed, people, undated
 
 pa = pytest.importorskip("pyarrow")
 pytest.importorskip("pyspark")
@@ -84,10 +84,10 @@ def test_the_model_and_the_fair_scores_are_those_of_arrays(session, table, group
     frame, (scores, y, features) = cluster_frame(session, table), arrays(table, {"group": group})
     known = {"epsilon": epsilon, "salt": 3, "key": key, "ties": "draw", "pos_label": "yes" if "yes" in y else None}
     truth = FairROC(**known).fit(scores, y, sensitive_features=features)
-    post = spark.fit(frame, score="p", label="y", group=group, **known)
+    post = frames.fit(frame, score="p", label="y", group=group, **known)
     assert undated(post.model_) == undated(truth.model_)
 
-    fair = spark.transform(frame, post, score="p", group=group, id="id")
+    fair = frames.transform(frame, post, score="p", group=group, id="id")
     assert fair.columns == [*table.column_names, "p_fair"]
     ids = table.column("id").to_numpy()
     expected = truth.transform(scores, sensitive_features=features, ids=ids)[np.argsort(ids)]
@@ -126,7 +126,7 @@ def test_ids_of_all_types_and_sparks_own_hash(session) -> None:
     frame = cluster_frame(session, table)
     names = {"score": "p", "group": "sex", "key": KEY}
     for name in kinds:
-        frame = spark.transform(frame, model, id=name, column=f"fair {name}", **names)
+        frame = frames.transform(frame, model, id=name, column=f"fair {name}", **names)
     order = np.argsort(table.column("id").to_numpy())
     salt = effective_salt(5, KEY)
     hashes = [
@@ -155,12 +155,12 @@ def test_bins_are_those_of_counts(session) -> None:
     names = {"score": "p", "label": "y", "group": "g"}
     exact = ScoreCounts.from_rows(scores, y, sensitive_features=g)
     for bits in (12, 24):
-        assert spark.counts(frame, **names, bits=bits).to_arrow().equals(exact.binned(bits).to_arrow())
+        assert frames.counts(frame, **names, bits=bits).to_arrow().equals(exact.binned(bits).to_arrow())
     weighted = ScoreCounts.from_rows(scores, y, sensitive_features=g, sample_weight=w)
-    assert spark.counts(frame, **names, weight="w", bits=20).to_arrow().equals(weighted.binned(20).to_arrow())
-    assert spark.counts(frame, **names, cells=10).to_arrow().equals(exact.binned(spark.BITS).to_arrow())
+    assert frames.counts(frame, **names, weight="w", bits=20).to_arrow().equals(weighted.binned(20).to_arrow())
+    assert frames.counts(frame, **names, cells=10).to_arrow().equals(exact.binned(BITS).to_arrow())
     cells = sum(int((part > 0).sum()) for part in (*exact.negatives, *exact.positives))
-    assert spark.counts(frame, **names, cells=2 * cells).to_arrow().equals(exact.to_arrow())
+    assert frames.counts(frame, **names, cells=2 * cells).to_arrow().equals(exact.to_arrow())
 
 
 @pytest.mark.parametrize(
@@ -181,7 +181,7 @@ def test_the_same_errors_as_arrays(session, column, values) -> None:
         FairROC().fit(table.column("p"), table.column("y"), sensitive_features=table.column("race"))
     for bits in (None, 20) if column == "p" else (None,):
         with pytest.raises(DataError) as came:
-            spark.fit(frame, **names, bits=bits)
+            frames.fit(frame, **names, bits=bits)
         assert listed(came) == listed(told)
 
 
@@ -193,19 +193,19 @@ def test_what_is_refused(session) -> None:
     post = frames.fit(table.filter(pa.compute.not_equal(table.column("race"), "group 2")), **NAMES, epsilon=0.0, salt=2)
     names = {"score": "p", "group": "race", "id": "id"}
     with pytest.raises(PythonException, match="the model knows the groups 'group 0', 'group 1'"):
-        spark.transform(frame, post, **names).toArrow()
-    fair = spark.transform(frame, post, **names, on_unknown_group="group 1").toArrow()
+        frames.transform(frame, post, **names).toArrow()
+    fair = frames.transform(frame, post, **names, on_unknown_group="group 1").toArrow()
     columns = {"sensitive_features": table.column("race"), "ids": table.column("id")}
     expected = post.model_.transform(table.column("p"), **columns, on_unknown_group="group 1")
     assert (by_id(fair, "p_fair") == expected[np.argsort(table.column("id"))]).all()
     with pytest.raises(DataError, match="already has a column 'w'"):
-        spark.transform(frame, post, **names, column="w")
+        frames.transform(frame, post, **names, column="w")
     with pytest.raises(DataError, match="no column 'q'"):
-        spark.fit(frame, **NAMES | {"score": "q"})
+        frames.fit(frame, **NAMES | {"score": "q"})
     with pytest.raises(DataError, match="scores must be real numbers, but the column 'race' holds string"):
-        spark.fit(frame, **NAMES | {"score": "race"})
+        frames.fit(frame, **NAMES | {"score": "race"})
     with pytest.raises(DataError, match="bits must be None or a whole number from 12 to 63"):
-        spark.counts(frame, **NAMES, bits=64)
+        frames.counts(frame, **NAMES, bits=64)
 
 
 NAMES = {"score": "p", "label": "y", "group": "race"}

@@ -1,0 +1,160 @@
+"""Data frames of any engine: pandas, polars (eager or lazy), Arrow, DuckDB, Dask and Spark.
+
+Frames in memory go the way of all arrays. Lazy frames are counted by group, label and score by their own engine, and
+only these counts come to Python. The fair scores are those of numpy, bit for bit, whatever the engine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import narwhals as nw
+
+from fairroc.auditing.audit import Audit, audit_counts
+from fairroc.auditing.audit import audit as audit_rows
+from fairroc.backends.use import Use
+from fairroc.errors import DataError
+from fairroc.estimators.fair_roc import FairROC
+from fairroc.model.model import ModelData
+from fairroc.options import Missing
+from fairroc.people.cells import Names
+from fairroc.people.counts import ScoreCounts
+from fairroc.people.frames import is_spark, lazy_counts, opened
+from fairroc.people.rows import take_columns
+
+__all__ = ["audit", "counts", "fit", "transform"]
+
+
+def counts(
+    frame: Any,
+    *,
+    score: str,
+    label: str,
+    group: str | Sequence[str],
+    weight: str | None = None,
+    pos_label: Any = None,
+    missing: Missing = "error",
+    cells: int | None = None,
+    bits: int | None = None,
+) -> ScoreCounts:
+    """Rows counted by group, label and score: all that a fit or an audit needs.
+
+    A lazy frame is aggregated once by its own engine, and as many cells come to Python as there are different
+    (group, label, score).
+
+    Parameters
+    ----------
+    cells : of Spark frames: most cells that may come to the driver (two million); if there are more, a second
+        aggregation counts in bins.
+    bits : of Spark frames: count in bins of so many bits at once (12 to 63, see :meth:`fairroc.ScoreCounts.binned`).
+    """
+    how: dict[str, Any] = {"pos_label": pos_label, "missing": missing}
+    named: dict[str, Any] = {"score": score, "label": label, "group": group, "weight": weight}
+    if is_spark(frame):
+        from fairroc.people.spark import CELLS, spark_counts
+
+        names = Names.checked(frame.columns, **named)
+        return spark_counts(frame, names, **how, cells=CELLS if cells is None else cells, bits=bits)
+    if cells is not None or bits is not None:
+        raise DataError(
+            f"cells and bits are for frames of Spark, got a {type(frame).__name__}; leave them out, and cut the counts "
+            "afterwards: counts(...).binned(24)."
+        )
+    table = opened(frame)
+    if isinstance(table, nw.LazyFrame):
+        return lazy_counts(table, Names.checked(table.collect_schema().names(), **named), **how)
+    taken = take_columns(frame, **named)
+    return ScoreCounts.from_rows(
+        taken.score, taken.label, sensitive_features=taken.group, sample_weight=taken.weight, **how
+    )
+
+
+def fit(
+    frame: Any,
+    *,
+    score: str,
+    label: str,
+    group: str | Sequence[str],
+    weight: str | None = None,
+    epsilon: float = 0.05,
+    cells: int | None = None,
+    bits: int | None = None,
+    **params: Any,
+) -> FairROC:
+    """Fit to columns of a frame; ``params`` as for :class:`fairroc.FairROC`, ``cells`` and ``bits`` as for `counts`.
+
+    >>> import pyarrow as pa
+    >>> rows = pa.table({"p": [0.1, 0.9, 0.4, 0.6] * 50, "y": [0, 1] * 100, "sex": ["f", "f", "m", "m"] * 50})
+    >>> fit(rows, score="p", label="y", group="sex", epsilon=0.1).model_.names
+    ('f', 'm')
+    """
+    post = FairROC(epsilon, **params)
+    post.checked_options()
+    named: dict[str, Any] = {"score": score, "label": label, "group": group, "weight": weight}
+    if _is_counted(frame, cells, bits):
+        how = {"pos_label": post.pos_label, "missing": post.missing, "cells": cells, "bits": bits}
+        return post.fit_counts(counts(frame, **named, **how))
+    taken = take_columns(frame, **named)
+    return post.fit(taken.score, taken.label, sensitive_features=taken.group, sample_weight=taken.weight)
+
+
+def audit(
+    frame: Any,
+    *,
+    score: str,
+    label: str,
+    group: str | Sequence[str],
+    weight: str | None = None,
+    pos_label: Any = None,
+    missing: Missing = "error",
+    cells: int | None = None,
+    bits: int | None = None,
+    **settings: Any,
+) -> Audit:
+    """Audit columns of a frame; ``settings`` as for :func:`fairroc.audit`, ``cells`` and ``bits`` as for `counts`."""
+    how: dict[str, Any] = {"pos_label": pos_label, "missing": missing}
+    named: dict[str, Any] = {"score": score, "label": label, "group": group, "weight": weight}
+    if _is_counted(frame, cells, bits):
+        return audit_counts(counts(frame, **named, **how, cells=cells, bits=bits), **settings)
+    taken = take_columns(frame, **named)
+    return audit_rows(
+        taken.score, taken.label, sensitive_features=taken.group, sample_weight=taken.weight, **how, **settings
+    )
+
+
+def transform(
+    frame: Any,
+    model: ModelData | FairROC,
+    *,
+    score: str,
+    group: str | Sequence[str],
+    id: str,
+    key: bytes | str | None = None,
+    column: str | None = None,
+    on_unknown_group: str | None = None,
+) -> Any:
+    """The frame with one more column, the fair score (``<score>_fair`` unless named); the same kind of frame.
+
+    Polars' lazy frames, Dask and Spark stay lazy: what is wrong with a row is then found when the result is asked for,
+    on Spark by an executor, and the job fails with the message that says so. The model is a `FairModel` or
+    a fitted `FairROC`, whose own key and unknown group are taken unless others are given.
+    """
+    if not isinstance(model, ModelData):
+        key = model.key if key is None else key
+        on_unknown_group = model.on_unknown_group if on_unknown_group is None else on_unknown_group
+        model = model.model_
+    groups = group if isinstance(group, str) else tuple(group)
+    use = Use(model, score, groups, id, column or f"{score}_fair", key, on_unknown_group)
+    if is_spark(frame):
+        from fairroc.backends import spark
+
+        return spark.transform(frame, use)
+    from fairroc.backends import frames
+
+    return frames.transform(frame, use)
+
+
+def _is_counted(frame: Any, cells: int | None, bits: int | None) -> bool:
+    """Whether a frame is counted before anything else: lazy ones are, and `counts` refuses options for others."""
+    return is_spark(frame) or cells is not None or bits is not None or isinstance(opened(frame), nw.LazyFrame)
