@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 from test_kernel import fitted
 from test_realised import BUILDS
 
@@ -19,6 +20,8 @@ def two_scores(population) -> bool:
     return len(np.unique(np.concatenate([sample.curve.thresholds for sample in population]))) > 1
 
 
+POOL = [-1e300, -1.0, -5e-324, 0.0, 5e-324, 1e-300, 0.5, float(np.nextafter(0.5, 1)), 1.0, 1e300]
+STEPS = [5e-324, 1e-20, 2.0**-53, 0.3, 1.0, 7.0]
 FEW = populations(max_groups=4, weights=("none", "mild")).filter(two_scores)
 ANY = populations(max_groups=4).filter(two_scores)
 
@@ -53,7 +56,7 @@ def test_every_score_accepts_the_share_it_did(population, epsilon, norm, build):
     knots = np.concatenate(([0.0], *(w.y for w in walks)))
     atom = max(pooled_share(walks, shares, y) - pooled_share(walks, shares, y, closed=False) for y in np.unique(knots))
     for t in np.unique(np.concatenate([s.scores for s in population]))[:-1]:
-        fair = pooled_share(walks, shares, scale.to_place(t))
+        fair = pooled_share(walks, shares, float(scale.to_place(np.array(t))))
         assert abs(fair - raw_share(population, t)) <= atom + 1e-9
 
 
@@ -81,13 +84,11 @@ def test_place_and_score_are_inverse(population, epsilon, norm, build):
     """A threshold's place has that score; a place's score leads back to the place."""
     scale, _, _ = scaled(population, epsilon, norm, build)
     tied = int(scale.score[0] == scale.score[1])
-    assert [scale.to_place(t) for t in scale.score[tied:]] == scale.y[tied:].tolist()
+    assert scale.to_place(scale.score[tied:]).tolist() == scale.y[tied:].tolist()
     assert scale.to_score(scale.y).tolist() == scale.score.tolist()
     width = scale.score[0] - scale.score[-1]
-    for y in np.linspace(0, scale.y[-1], 23):
-        score = float(scale.to_score(np.array([y]))[0])
-        back = float(scale.to_score(np.array([scale.to_place(score)]))[0])
-        assert back == pytest.approx(score, abs=1e-12 * width)
+    score = scale.to_score(np.linspace(0, scale.y[-1], 23))
+    assert scale.to_score(scale.to_place(score)) == pytest.approx(score, abs=1e-12 * width)
 
 
 @settings(max_examples=20)
@@ -95,8 +96,8 @@ def test_place_and_score_are_inverse(population, epsilon, norm, build):
 def test_thresholds_beyond_the_ends(population, epsilon, norm, build):
     """Above the highest score nobody is accepted, below the lowest everybody."""
     scale, _, _ = scaled(population, epsilon, norm, build)
-    assert scale.to_place(float(np.nextafter(scale.score[0], np.inf))) == -1.0
-    assert scale.to_place(float(np.nextafter(scale.score[-1], -np.inf))) == scale.y[-1]
+    beyond = np.array([np.inf, np.nextafter(scale.score[0], np.inf), np.nextafter(scale.score[-1], -np.inf), -np.inf])
+    assert scale.to_place(beyond).tolist() == [-1.0, -1.0, scale.y[-1], scale.y[-1]]
 
 
 def test_between_neighbouring_numbers_the_lower_score_counts():
@@ -110,7 +111,26 @@ def test_hand_made_scale():
     """Three knots, read both ways by hand."""
     scale = Scale(np.array([0.0, 1.0, 3.0]), np.array([0.9, 0.5, 0.1]))
     assert scale.to_score(np.array([0.0, 0.5, 1.0, 2.0, 3.0])) == pytest.approx([0.9, 0.7, 0.5, 0.3, 0.1])
-    assert [scale.to_place(t) for t in (0.95, 0.9, 0.7, 0.5, 0.3, 0.1, 0.0)] == pytest.approx([-1, 0, 0.5, 1, 2, 3, 3])
+    thresholds = np.array([0.95, 0.9, 0.7, 0.5, 0.3, 0.1, 0.0])
+    assert scale.to_place(thresholds) == pytest.approx([-1, 0, 0.5, 1, 2, 3, 3])
+
+
+@given(st.lists(st.sampled_from(POOL), min_size=2, max_size=8), st.data())
+def test_the_inverse_is_exact(scores, data):
+    """The place reaches the threshold and the next double does not, for scales with ties, neighbours and tiny steps."""
+    steps = data.draw(st.lists(st.sampled_from(STEPS), min_size=len(scores) - 1, max_size=len(scores) - 1))
+    y = np.concatenate(([0.0], np.cumsum(steps)))
+    y = y[np.append(True, np.diff(y) > 0)]
+    scale = Scale(y, np.sort(scores)[::-1][: len(y)].copy())
+    share = data.draw(st.lists(st.floats(0, 1), min_size=1, max_size=5))
+    thresholds = np.concatenate((scale.to_score(np.array(share) * y[-1]), POOL, [1e-320, 0.7]))
+    place = scale.to_place(thresholds)
+    known = place >= 0
+    assert (known == (thresholds <= scale.score[0])).all()
+    assert (scale.to_score(place[known]) >= thresholds[known]).all()
+    inside = place[known] < y[-1]
+    after = np.nextafter(place[known][inside], np.inf)
+    assert (scale.to_score(after) < thresholds[known][inside]).all()
 
 
 @pytest.mark.parametrize("build", [drawn_kernel, ordered_kernel])
@@ -122,5 +142,5 @@ def test_an_untouched_score_keeps_its_distribution(build):
     population = [Sample(scores, labels), Sample(scores, labels)]
     scale, walks, shares = scaled(population, 0.1, 1, build)
     for t in scores[:-1:7]:
-        fair = pooled_share(walks, shares, scale.to_place(t))
+        fair = pooled_share(walks, shares, float(scale.to_place(np.array(t))))
         assert fair == pytest.approx(raw_share(population, t), abs=1e-9 if build is drawn_kernel else 1 / 200)

@@ -66,7 +66,7 @@ def test_acceptance_at_any_threshold(seed, ties, score, threshold, group) -> Non
     found = model.explain(score, group, threshold=threshold, id=seed)
     assert found.acceptance == rate(model, found, threshold)
     assert found.accepted_before == (score >= threshold)
-    place = model.scale.to_place(threshold)
+    place = float(model.scale.to_place(np.array(threshold)))
     if found.reason in ("transport", "ties"):
         ends = [[_place(model, end) for end in (o.high, o.low)] for o in found.outcomes]
         shares = [np.clip((place - begin) / (end - begin), 0, 1) for begin, end in ends]

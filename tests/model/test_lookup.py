@@ -86,7 +86,7 @@ def test_chances_are_those_of_kernel_and_scale(population, epsilon, norm, build,
     table = Lookup(lookup_tables(kernels, scale))
     scores, groups, _ = some_rows(population, seed, 60)
     for threshold in np.random.default_rng(seed).choice(scale.score, 3):
-        y = scale.to_place(float(threshold))
+        y = float(scale.to_place(np.array(threshold)))
         got = table.rates(scores, groups, float(threshold))
         true = [place_chance(kernels[g], s, y, closed=True) for g, s in zip(groups, scores, strict=True)]
         assert np.abs(got - true).max() <= 1e-9

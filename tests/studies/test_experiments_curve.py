@@ -189,7 +189,7 @@ def test_chances_are_those_of_the_model(seed: int, method: str) -> None:
     model, rows = rule.model, ScoreColumns(people.scores, people.groups, 0)
     assert model.scale is not None
     for threshold in np.random.default_rng(seed).uniform(-0.1, 1.1, 8):
-        place = model.scale.to_place(threshold)
+        place = float(model.scale.to_place(np.array(threshold)))
         expected = model.rates(rows, threshold)
         for g, kernel in enumerate(model.kernels):
             mine = people.group_rows(g)

@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from fairroc.core.chain import FloatArray, freeze, inner_slope, ratio
+from fairroc.core.doubles import first_true, positive_ranks, with_ranks
 from fairroc.core.finder import Finder
 from fairroc.core.realised import Walk, all_places, two_sided
 from fairroc.core.roc import KnowsShares, RocCurve, pooled_share
@@ -61,19 +62,20 @@ class Scale:
         np.minimum(score, self.below.take(i), out=score)
         return np.where(after > 0, score, knot)
 
-    def to_place(self, threshold: float) -> float:
-        """The last place whose score reaches a threshold; -1 if none does."""
-        if threshold > self.score[0]:
-            return -1.0
-        i = int(np.searchsorted(-self.score, -threshold, side="right")) - 1
-        if i >= len(self.y) - 1:
-            return float(self.y[-1])
+    def to_place(self, thresholds: FloatArray) -> FloatArray:
+        """The last places whose scores reach thresholds; -1 where none does. The exact inverse of `to_score`, its
+        rounding included: the next double after such a place has a score below the threshold. O(k log n).
+        """
+        knot = np.searchsorted(-self.score, -thresholds, side="right") - 1
+        place = np.where(knot < 0, -1.0, self.y[np.maximum(knot, 0)])
+        inside = np.flatnonzero((knot >= 0) & (knot < len(self.y) - 1))
+        i, threshold = knot.flat[inside], thresholds.flat[inside]
         low, high = self.y[i], self.y[i + 1]
-        for _ in range(8):  # the exact inverse of to_score, rounding included: 257 places, eight times
-            between = np.linspace(low, high, 257)
-            reach = int(np.count_nonzero(self.to_score(between[:-1]) >= threshold)) - 1
-            low, high = between[reach], between[reach + 1]
-        return float(low)
+        with np.errstate(over="ignore"):  # slopes may be smaller than any normal number
+            guess = np.clip(low + ratio(self.score[i] - threshold, -self.slope[i], 0.0), low, high)
+        beyond = first_true(lambda y, which: self.to_score(y) < threshold[which], low, guess, high)
+        place.flat[inside] = with_ranks(positive_ranks(beyond) - 1)
+        return place
 
 
 def build_scale(

@@ -169,10 +169,10 @@ def _rates(model: ModelData, people: Columns | ScoreCounts, thresholds: FloatArr
     else:
         seen, kernels = treated(model, people)
         scale = model.scale
-        places = np.interp(-thresholds, -scale.score, scale.y)
+        places = scale.to_place(thresholds)
         walks = [walk(curve, kernel) for curve, kernel in zip(seen.exact.curves, kernels, strict=True)]
-        found = np.array([one.at(places)[:, :2].T for one in walks])
-        found[:, :, thresholds > scale.score[0]] = 0.0
+        found = np.array([one.at(np.maximum(places, 0.0))[:, :2].T for one in walks])
+        found[:, :, places < 0] = 0.0
     found[:, :, -1] = 1.0
     return found
 

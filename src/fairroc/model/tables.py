@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fairroc.core.chain import BoolArray, FloatArray, IntArray, freeze, inner_slope, ratio
-from fairroc.core.doubles import ranks, with_ranks
+from fairroc.core.doubles import first_true
 from fairroc.core.kernel import Kernel
 from fairroc.core.ranges import ranges
 from fairroc.core.realised import ordered_place
@@ -98,7 +98,7 @@ class LookupTables:
     def rates(self, threshold: float) -> FloatArray:
         """(C,) for every cell with draws, the probability that the fair score reaches a threshold; O(rows * levels)."""
         cells, levels = self.cells, self.chances[0].shape[1]
-        place = self.knots.to_place(threshold)
+        place = float(self.knots.to_place(np.array(threshold)))
         if place < 0 or place >= levels:
             return np.full(len(cells.row), float(place >= levels))
         level = int(place)
@@ -253,27 +253,14 @@ def _knot_scores(kernel: Kernel, blocks: IntArray, scale: Scale) -> tuple[FloatA
     block, y, low, high, top = block[inside], y[inside], low[inside], high[inside], top[inside]
     place = y - kernel.first[block] - kernel.start[block]
     guess = high - ratio(place, (kernel.stop - kernel.start)[block], 0.0) * (high - low)
-    return _first_reached(kernel, block, y, low, np.clip(guess, low, top), top), block
+
+    def reached(scores: FloatArray, which: IntArray) -> BoolArray:
+        return _reaches(kernel, block[which], scores, y[which])
+
+    return first_true(reached, low, np.clip(guess, low, top), top), block
 
 
 def _reaches(kernel: Kernel, block: IntArray, scores: FloatArray, y: FloatArray) -> BoolArray:
     """Whether scores have a place up to y; it holds for all scores above one for which it holds."""
     found: BoolArray = kernel.first[block] + ordered_place(kernel, block, scores) <= y
     return found
-
-
-def _first_reached(
-    kernel: Kernel, block: IntArray, y: FloatArray, low: FloatArray, guess: FloatArray, top: FloatArray
-) -> FloatArray:
-    """The lowest double that reaches y, where ``low`` does not and ``top`` does: near the guess, else by halving."""
-    below, near, above = ranks(low), ranks(guess), ranks(top)
-    for away in (1, 16, 4096):
-        for mark in (near - away, near + away):
-            use = (mark > below) & (mark < above)
-            hit = _reaches(kernel, block, with_ranks(np.where(use, mark, above)), y)
-            above, below = np.where(use & hit, mark, above), np.where(use & ~hit, mark, below)
-    while len(wide := np.flatnonzero(above - below > 1)):
-        middle = below[wide] + (above[wide] - below[wide]) // 2
-        hit = _reaches(kernel, block[wide], with_ranks(middle), y[wide])
-        above[wide[hit]], below[wide[~hit]] = middle[hit], middle[~hit]
-    return with_ranks(above)

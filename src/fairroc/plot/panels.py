@@ -74,7 +74,7 @@ def _after(
     distances = [lp_norm(d[:, 0], d[:, 1], p) for d in between]
     best = int(np.argmax([distance.max() for distance in distances]))
     place = int(distances[best].argmax())
-    at = np.maximum([scale.to_place(t) for t in thresholds], 0.0)
+    at = np.maximum(scale.to_place(np.asarray(thresholds)), 0.0)
     widest = [curves[g][place : place + 1] for g in pairs[best]]
     return curves, [w.at(at)[:, :2] for w in walks], widest, float(distances[best][place])
 

@@ -74,7 +74,7 @@ class FairRates:
         return fpr[rises, 0], tpr[rises, 0]
 
     def at(self, thresholds: FloatArray) -> FloatArray:
-        places = np.array([self.scale.to_place(t) for t in thresholds.tolist()])
+        places = self.scale.to_place(thresholds)
         found = np.stack([w.at(np.maximum(places, 0.0))[:, :2].T for w in self.walks])
         return np.where(places < 0, 0.0, found)
 

@@ -123,7 +123,7 @@ def fair_lines(
 
 def _expected(walks: Sequence[Walk], scale: Scale, thresholds: FloatArray) -> list[FloatArray]:
     """(thresholds, 2) expected rates of each group."""
-    places = np.array([scale.to_place(float(threshold)) for threshold in thresholds])
+    places = scale.to_place(thresholds)
     nobody = places < 0
     found = [walk.at(np.maximum(places, 0.0))[:, :2] for walk in walks]
     for rates in found:
