@@ -1,15 +1,50 @@
-"""Checks of parameters: what passes, and the text of every refusal."""
+"""Parameters: what passes, the text of every refusal, and that each is declared in one place alone."""
 
 from __future__ import annotations
 
+import dataclasses
+import inspect
 import math
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
 from fractions import Fraction
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+from fairroc import FairModel, FairROC, FairROCClassifier, audit, choose_threshold, count_files, frontier
+from fairroc.cli.main import main
+from fairroc.core.estimate import ESTIMATES
 from fairroc.errors import DataError
-from fairroc.options import check_audit_norm, check_epsilon, check_missing, check_norm
+from fairroc.options import (
+    AIM,
+    AUDIT,
+    CURVE,
+    ESTIMATOR,
+    FILES,
+    FIT,
+    FOLDS,
+    FRONTIER,
+    KEY,
+    MONITOR,
+    REPORT,
+    SECTIONS,
+    Option,
+    Options,
+    check_audit_norm,
+    check_epsilon,
+    check_epsilons,
+    check_missing,
+    check_norm,
+    checked,
+    reference,
+)
+
+DOCS = Path(__file__).parents[1] / "docs"
 
 
 def test_epsilon() -> None:
@@ -21,7 +56,9 @@ def test_epsilon() -> None:
         0.25,
     ]
     for wrong in (-0.1, 2.1, math.nan, math.inf, True, "0.1", None):
-        with pytest.raises(DataError, match=r"epsilon must lie in \[0, 2\], .* got .*; 0 asks for equal curves"):
+        with pytest.raises(
+            DataError, match=r"epsilon must be between 0 and 2, got .*\. Try 0\.05; 0 asks for equal ROC curves"
+        ):
             check_epsilon(wrong)
 
 
@@ -47,3 +84,108 @@ def test_missing() -> None:
     for wrong in ("drop", None, True):
         with pytest.raises(DataError, match="missing must be 'error' or 'group', got"):
             check_missing(wrong)
+
+
+def test_epsilons() -> None:
+    assert check_epsilons([0.1, 0, 0.1]) == check_epsilons(np.array([0.1, 0.0])) == (0.0, 0.1)
+    assert check_epsilons(0.1) == check_epsilons(np.float64(0.1)) == check_epsilons(np.array(0.1)) == (0.1,)
+    with pytest.raises(DataError, match="epsilons must hold at least one number"):
+        check_epsilons([])
+    for wrong in ("0.1", [0.1, None], None, [[0.1]]):
+        with pytest.raises(DataError, match="epsilon must be between 0 and 2, got"):
+            check_epsilons(wrong)
+
+
+# ---- one declaration ---------------------------------------------------------------------------------------------
+
+
+def listed(doc: str | None) -> list[str]:
+    """Names in the list of parameters of a docstring, in order."""
+    section = re.search(r"Parameters\n *-+\n(.*?)\n\n", inspect.cleandoc(doc or "") + "\n\n", re.S)
+    assert section is not None
+    heads = [line.split(" : ")[0] for line in section[1].splitlines() if not line.startswith(" ")]
+    return [name.strip() for head in heads for name in head.split(",")]
+
+
+@pytest.mark.parametrize(
+    ("function", "options"),
+    [
+        (FairROC, ESTIMATOR),
+        (FairROCClassifier, ESTIMATOR),
+        (audit, AUDIT),
+        (frontier, FRONTIER),
+        (choose_threshold, AIM),
+        (FairModel.check, MONITOR),
+        (count_files, FILES),
+    ],
+)
+def test_signatures_have_the_declared_parameters_and_defaults(
+    function: Callable[..., Any], options: Sequence[Option]
+) -> None:
+    found = inspect.signature(function).parameters
+    assert {option.name: found[option.name].default for option in options} == {
+        option.name: option.default for option in options
+    }
+
+
+def test_estimators_take_nothing_else_and_document_all() -> None:
+    names = [option.name for option in ESTIMATOR]
+    assert list(inspect.signature(FairROC).parameters) == listed(FairROC.__doc__) == names
+    own = list(inspect.signature(FairROCClassifier).parameters)
+    assert sorted(listed(FairROCClassifier.__doc__)) == sorted(own)
+    extra = {"estimator", "cv", "ensemble", "response_method", "sensitive_features", "random_state", "n_jobs"}
+    assert set(own) - extra == set(names)
+
+
+def test_options_of_a_fit() -> None:
+    fields = {field.name: field.default for field in dataclasses.fields(Options)}
+    assert fields.pop("epsilon") is dataclasses.MISSING
+    assert fields == {option.name: option.default for option in FIT if option.name != "epsilon"}
+    assert dataclasses.replace(Options.checked(), epsilon=1.0) == Options(epsilon=1.0)
+    with pytest.raises(TypeError, match="unknown parameters epsilom; there are epsilon, "):
+        Options.checked(epsilom=0.1)
+
+
+def test_the_model_file_keeps_the_options_of_its_fit() -> None:
+    kept = {field.name for field in dataclasses.fields(FairModel)}
+    assert {option.name for option in FIT} - kept == {"min_class_rows"}  # it refuses data, and changes no fit
+
+
+def test_curves_are_those_of_the_core() -> None:
+    assert CURVE.values == ("auto", "raw", *ESTIMATES)
+
+
+@pytest.mark.parametrize(
+    ("command", "options"),
+    [
+        ("audit", (*AUDIT, *FILES)),
+        ("fit", (*FIT, *FILES, KEY, FOLDS)),
+        ("frontier", FRONTIER),
+        ("report", REPORT),
+        ("monitor", MONITOR),
+        ("threshold", AIM),
+    ],
+)
+def test_flags_and_their_help(capsys: pytest.CaptureFixture[str], command: str, options: Sequence[Option]) -> None:
+    with pytest.raises(SystemExit):
+        main([command, "--help"])
+    shown = " ".join(capsys.readouterr().out.split())
+    for option in options:
+        if option.flag is not None:
+            assert f"{option.flag} " in shown and option.help in shown.replace("- ", "-")
+
+
+def test_defaults_pass_their_own_checks() -> None:
+    for options in SECTIONS.values():
+        checked(options, {})
+        assert len({option.name for option in options}) == len(options)
+
+
+def test_the_page_in_the_documents_is_this() -> None:
+    assert (DOCS / "reference-options.md").read_text(encoding="utf-8") == reference()
+
+
+def test_declarations_are_light() -> None:
+    code = "import sys, fairroc.options, fairroc.cli.main; print(sorted({'numpy', 'pyarrow'} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

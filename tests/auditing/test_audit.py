@@ -215,7 +215,7 @@ def test_bad_norm(norm: Any) -> None:
 
 @pytest.mark.parametrize("epsilon", [-0.1, 2.5, math.nan, "0.1", True])
 def test_bad_epsilon(epsilon: Any) -> None:
-    with pytest.raises(DataError, match=r"epsilon must lie in \[0, 2\]"):
+    with pytest.raises(DataError, match=r"epsilon must be between 0 and 2"):
         look({"scores": SCORES, "y": LABELS, "sensitive_features": GROUPS}, epsilon=epsilon)
 
 

@@ -14,8 +14,9 @@ import pytest
 from fairroc.core.doubles import ranks, with_ranks
 from fairroc.errors import DataError, FairrocWarning, UnknownGroupError
 from fairroc.fairmodel import FairModel
-from fairroc.fitting.fit import Options, fit
+from fairroc.fitting.fit import fit
 from fairroc.model.draw import uniforms_from_ids
+from fairroc.options import Options
 from fairroc.people.counts import ScoreCounts
 from fairroc.people.rows import read_columns
 from fairroc.people.tensors import GroupCodes, is_tensor

@@ -66,8 +66,8 @@ def test_frontier_options(tmp_path: Path, run: Run) -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (("--epsilons", "0,3"), "epsilon must lie in [0, 2]"),
-        (("--epsilons", "0,x"), "must be a number, 'x' came"),
+        (("--epsilons", "0,3"), "epsilon must be between 0 and 2"),
+        (("--epsilons", "0,x"), "must be a number, got 'x'"),
         (("--norm", "2"), "norm must be 1 or 'inf'"),
         (("--ties", "toss"), "ties must be"),
         (("--group", "nowhere"), "no column 'nowhere'"),
@@ -129,7 +129,7 @@ def test_threshold(tmp_path: Path, run: Run, model: Path, options, aim, words: s
         (("--recall", 0.5, "--precision", 0.5), "exactly one aim"),
         (("--cost-fp", 1), "cost_fn must be a number"),
         (("--recall", 2), "recall must lie above 0"),
-        (("--recall", "most"), "must be a number, 'most' came"),
+        (("--recall", "most"), "must be a number, got 'most'"),
         (("--precision", 1), "a precision of 1 cannot be had: the highest"),
         (("--recall", 0.5, "--group", "race"), "the model knows the groups 'F', 'M'"),
     ],
@@ -195,7 +195,7 @@ def test_explain_several_columns_and_a_missing_group(tmp_path: Path, run: Run) -
     ("options", "words"),
     [
         (("--score", 0.5, "--group", "Q"), "the model knows the groups 'F', 'M', but 1 of 1 rows are of 'Q'"),
-        (("--score", "x", "--group", "F"), "must be a number, 'x' came"),
+        (("--score", "x", "--group", "F"), "must be a number, got 'x'"),
         (("--score", "nan", "--group", "F"), "scores must not be missing"),
         (("--score", 0.5, "--group", "F", "--key-file", "k"), "--key-file goes with --id"),
         (("--score", 0.5, "--group", "F", "--id", ""), "--id must not be empty"),

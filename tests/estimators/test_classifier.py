@@ -312,7 +312,7 @@ class Unfit(ClassifierMixin, BaseEstimator):
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [
-        ({"epsilon": 3}, "epsilon must lie"),
+        ({"epsilon": 3}, "epsilon must be between 0 and 2"),
         ({"norm": 3}, "norm must be"),
         ({"queries": 0}, "queries must be"),
         ({"ties": None}, "ties must be"),

@@ -43,10 +43,10 @@ def test_parameters_are_stored_as_they_came():
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [
-        ({"epsilon": 3}, "epsilon must lie"),
+        ({"epsilon": 3}, "epsilon must be between 0 and 2"),
         ({"norm": 3}, "norm must be"),
         ({"queries": 0}, "queries must be"),
-        ({"ties": None}, "ties must be 'draw' or 'order'; None came"),
+        ({"ties": None}, "ties must be 'order' or 'draw', got None"),
         ({"salt": 2**70}, "salt must be a signed 64-bit integer"),
         ({"key": ""}, "key must not be empty"),
         ({"missing": "drop"}, "missing must be 'error' or 'group'"),

@@ -74,7 +74,7 @@ def test_labels_and_parameters() -> None:
             score(rows.y, rows.scores, norm=0, **how(rows))
     with pytest.raises(DataError, match="norm must be 1 or 'inf' to fit"):
         auc_at_gap_scorer(norm=3)
-    with pytest.raises(DataError, match="epsilon must lie"):
+    with pytest.raises(DataError, match="epsilon must be between 0 and 2"):
         auc_at_gap_scorer(max_gap=3)
     with pytest.raises(DataError, match="norm must be a number"):
         threshold_gap_scorer(norm="x")

@@ -17,10 +17,11 @@ from fairroc.core.constraint import equalized_odds
 from fairroc.core.gap import threshold_gap
 from fairroc.core.realised import performance
 from fairroc.errors import DataError, FairrocWarning, SmallGroupWarning
-from fairroc.fitting.fit import SMALL_SAMPLE, Fitted, Options, chosen_curve, fit
-from fairroc.fitting.outlook import MOST_FOLDS, Outlook, check_folds, outlook
+from fairroc.fitting.fit import SMALL_SAMPLE, Fitted, chosen_curve, fit
+from fairroc.fitting.outlook import Outlook, outlook
 from fairroc.fitting.promise import reach
 from fairroc.model.expectation import expected_walks
+from fairroc.options import MOST_FOLDS, Options, check_folds
 from fairroc.people.counts import ScoreCounts
 from fairroc.people.people import measure
 from fairroc.people.rows import Columns, read_columns
@@ -112,7 +113,7 @@ def test_no_folds_no_estimate():
 
 @pytest.mark.parametrize("folds", [-1, 1, MOST_FOLDS + 1])
 def test_impossible_folds_are_refused(folds):
-    with pytest.raises(DataError, match=f"folds must be 0 .* from 2 to {MOST_FOLDS}; {folds} came"):
+    with pytest.raises(DataError, match=f"folds must be 0 .* from 2 to {MOST_FOLDS}, got {folds}"):
         check_folds(folds)
 
 

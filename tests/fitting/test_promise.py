@@ -21,10 +21,11 @@ from fairroc.core.kernel import one_person, ordered_kernel
 from fairroc.core.realised import drawn_shares, performance
 from fairroc.errors import DataError, FairrocWarning, ModelFileError
 from fairroc.fitting.certificate import certify
-from fairroc.fitting.fit import CURVES, SMALL_SAMPLE, Fitted, Options, fit
+from fairroc.fitting.fit import SMALL_SAMPLE, Fitted, fit
 from fairroc.fitting.promise import reach
 from fairroc.model.expectation import expected_walks
 from fairroc.model.file import _checksum
+from fairroc.options import CURVE, Options
 from fairroc.people.counts import ScoreCounts
 from fairroc.people.people import measure
 from fairroc.people.rows import read_columns
@@ -34,7 +35,7 @@ from fairroc_studies.problems.families import FAMILIES
 from strategies import NORMS
 
 ROUNDING = 1e-12
-ESTIMATED = [name for name in CURVES if name not in ("auto", "raw")]
+ESTIMATED = [name for name in CURVE.values if name not in ("auto", "raw")]
 NAMES = ESTIMATED + [f"{name}, half" for name in ESTIMATED]
 
 
@@ -53,7 +54,9 @@ def fitted(rows: Rows, **options) -> Fitted:
 
 
 @settings(max_examples=25)
-@given(worlds(max_rows=40, max_groups=5), st.sampled_from([0.0, 0.02, 0.1, 0.3, 0.8]), NORMS, st.sampled_from(CURVES))
+@given(
+    worlds(max_rows=40, max_groups=5), st.sampled_from([0.0, 0.02, 0.1, 0.3, 0.8]), NORMS, st.sampled_from(CURVE.values)
+)
 def test_epsilon_is_kept_with_every_curve(rows, epsilon, norm, curve):
     """Against acceptance rates at every threshold there is: ties, tiny groups, weights, 2 to 5 groups."""
     done = fitted(rows, epsilon=epsilon, norm=norm, curve=curve)
@@ -144,14 +147,14 @@ def test_counts_and_rows_give_the_same_estimated_model():
     ("how", "words"), [({"ties": "draw"}, "ties='draw'"), ({"queries": 9}, "queries"), ({"method": "froc"}, "queries")]
 )
 def test_estimates_go_with_the_raw_order_only(curve, how, words):
-    with pytest.raises(DataError, match=rf"curve must be 'auto' or 'raw' with {words}.*{curve!r} came"):
+    with pytest.raises(DataError, match=rf"curve must be 'auto' or 'raw' with {words}.*got {curve!r}"):
         Options.checked(epsilon=0.1, curve=curve, **how)
 
 
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [
-        ({"curve": "soft"}, "curve must be 'auto' or 'raw' or .*; 'soft' came"),
+        ({"curve": "soft"}, "curve must be 'auto' or 'raw' or .*, got 'soft'"),
         ({"confidence": 1.0}, "confidence must lie between 0 and 1.*1.0"),
         ({"confidence": 0}, "confidence must lie between 0 and 1"),
         ({"confidence": "high"}, "confidence must lie between 0 and 1.*'high'"),
@@ -345,7 +348,7 @@ def test_the_command_line_without_folds(table, capsys):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (("--epsilon", 0.1, "--folds", 1), "folds must be 0 (no estimate) or from 2 to 20; 1 came"),
+        (("--epsilon", 0.1, "--folds", 1), "folds must be 0 (no estimate) or from 2 to 20, got 1"),
         (("--epsilon", 0.1, "--curve", "smooth", "--ties", "draw"), "curve must be 'auto' or 'raw' with ties='draw'"),
         (("--epsilon", 0.01, "--confidence", 0.95), "epsilon 0.01 cannot be promised at confidence 0.95"),
     ],

@@ -29,7 +29,8 @@ from fairroc.core.coupling import GROUP_COST
 from fairroc.core.optimal import optimal
 from fairroc.errors import DataError, FairrocWarning
 from fairroc.fitting.certificate import certify
-from fairroc.fitting.fit import FROC_QUERIES, Fitted, Options, fit
+from fairroc.fitting.fit import Fitted, fit
+from fairroc.options import FROC_QUERIES, Options
 from fairroc.people.rows import read_columns
 from fairroc.text.certificate import certificate_text
 
@@ -137,9 +138,7 @@ def test_classifier():
 
 @pytest.mark.parametrize("norm", ["inf", float("inf")])
 def test_only_norm_1(norm):
-    with pytest.raises(
-        DataError, match=r"norm must be 1 for method='froc'.*; 'inf' came\. Take norm=1, or method='opt"
-    ):
+    with pytest.raises(DataError, match=r"norm must be 1 for method='froc'.*, got 'inf'\. Take norm=1, or method='opt"):
         Options.checked(epsilon=0.1, norm=norm, method="froc")
 
 

@@ -107,7 +107,7 @@ def test_index_out_of_range(index):
         ({"queries": []}, r"queries must be a whole number or a list of finite thresholds; pass"),
         ({"queries": [0.5, np.nan]}, r"list of finite thresholds"),
         ({"queries": "many"}, r"list of finite thresholds"),
-        ({"epsilon": 3}, r"epsilon must lie in \[0, 2\]"),
+        ({"epsilon": 3}, r"epsilon must be between 0 and 2"),
     ],
 )
 def test_refused(options, words):

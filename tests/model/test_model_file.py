@@ -17,8 +17,9 @@ from test_pipeline import DATE, EPSILONS, TIES, Rows, fitted, normal_rows, same_
 
 from fairroc import FairModel, FairROC, __version__
 from fairroc.errors import ModelFileError
-from fairroc.fitting.fit import Options, fit
+from fairroc.fitting.fit import fit
 from fairroc.model.file import FORMAT, VERSION, _checksum, dumps, pretty
+from fairroc.options import Options
 from fairroc.people.rows import read_columns
 from strategies import NORMS
 

@@ -20,9 +20,10 @@ from fairroc.core.gap import threshold_gap
 from fairroc.core.roc import rates_at
 from fairroc.errors import DataError, FairrocWarning, SmallGroupWarning
 from fairroc.fitting.certificate import certify
-from fairroc.fitting.fit import Options, fit
+from fairroc.fitting.fit import fit
 from fairroc.fitting.frontier import frontier_of
 from fairroc.model.file import dumps
+from fairroc.options import Options
 from fairroc.people.counts import bin_edges
 from fairroc.people.people import measure
 from fairroc.people.rows import Columns

@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fairroc.fitting.fit import Fitted, Options, fit
+from fairroc.fitting.fit import Fitted, fit
+from fairroc.options import Options
 from fairroc.people.rows import read_columns
 from fairroc.plot import before_after
 

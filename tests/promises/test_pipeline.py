@@ -31,7 +31,8 @@ from fairroc.core.scale import GRID
 from fairroc.datasets import load_adult
 from fairroc.errors import DataError, FairrocWarning, UnknownGroupError
 from fairroc.fitting.certificate import certify
-from fairroc.fitting.fit import Fitted, Options, fit
+from fairroc.fitting.fit import Fitted, fit
+from fairroc.options import Options
 from fairroc.people.rows import read_columns
 from strategies import EPSILONS as ALL_EPSILONS
 from strategies import NORMS, SEEDS, populations

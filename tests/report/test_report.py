@@ -292,7 +292,7 @@ def test_write_report(tmp_path: Path) -> None:
     [
         ("r.pdf", {}, "must end in one of .html, .htm"),
         ("no/r.html", {}, "there is no folder"),
-        ("r.html", {"epsilon": 3}, "epsilon must lie in"),
+        ("r.html", {"epsilon": 3}, "epsilon must be between 0 and 2"),
         ("r.html", {"norm": 2}, "norm must be 1 or 'inf'"),
         ("r.html", {"ties": "x"}, "ties must be"),
     ],

@@ -17,8 +17,9 @@ from fairroc.core.gap import threshold_gap
 from fairroc.core.realised import performance
 from fairroc.core.roc import rates_at, roc_curve
 from fairroc.errors import FairrocWarning
-from fairroc.fitting.fit import Options, fit
+from fairroc.fitting.fit import fit
 from fairroc.model.expectation import expected_walks
+from fairroc.options import Options
 from fairroc.people.people import measure
 from fairroc.people.rows import read_columns
 from fairroc.stats import deviations as reach_module

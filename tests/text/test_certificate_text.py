@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from fairroc.auditing.audit import Audit, GroupAudit
 from fairroc.core.roc import PlaLoss
 from fairroc.fitting.certificate import Certificate, GroupCertificate, certify
-from fairroc.fitting.fit import Options, fit
+from fairroc.fitting.fit import fit
+from fairroc.options import Options
 from fairroc.people.rows import read_columns
 from fairroc.text.audit import audit_text
 from fairroc.text.certificate import certificate_text, tie_words

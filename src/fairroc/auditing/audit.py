@@ -23,8 +23,7 @@ from fairroc.auditing.findings import (
 from fairroc.core.chain import FloatArray
 from fairroc.core.gap import ROUNDING, curve_gap, pooled_auc, pooled_curve, threshold_gap
 from fairroc.core.roc import rates_at
-from fairroc.model.draw import generator_from_state
-from fairroc.options import check_audit_norm, check_bootstrap, check_confidence, check_cut, check_epsilon
+from fairroc.options import AUDIT, checked
 from fairroc.people.counts import ScoreCounts
 from fairroc.people.people import People, Population, measure
 from fairroc.people.rows import Columns, read_columns, warn_small_groups
@@ -36,9 +35,6 @@ from fairroc.stats.calibration import calibration
 from fairroc.stats.decision import GroupRates, disparity
 
 __all__ = ["Audit", "GroupAudit", "Settings", "audit", "audit_columns", "audit_counts"]
-
-DRAWS = 1000
-"""Bootstrap draws by default: a tenth of a second for two groups."""
 
 EQUAL_ONLY = "it holds for rows of equal weight only, and these rows are weighted; see the bootstrap"
 NOT_ASKED = "no bootstrap draws were asked for"
@@ -61,25 +57,10 @@ class Settings:
     rng: np.random.Generator
 
     @classmethod
-    def checked(
-        cls,
-        *,
-        norm: Any = 1,
-        epsilon: Any = None,
-        confidence: Any = 0.95,
-        threshold: Any = None,
-        bootstrap: Any = DRAWS,
-        random_state: Any = 0,
-    ) -> Settings:
-        """From what a user passed."""
-        return cls(
-            norm=check_audit_norm(norm),
-            epsilon=None if epsilon is None else check_epsilon(epsilon),
-            confidence=check_confidence(confidence),
-            threshold=None if threshold is None else check_cut(threshold),
-            bootstrap=check_bootstrap(bootstrap),
-            rng=generator_from_state(random_state),
-        )
+    def checked(cls, **given: Any) -> Settings:
+        """From what a user passed: the parameters of `fairroc.options.AUDIT`."""
+        values = checked(AUDIT, given)
+        return cls(rng=values.pop("random_state"), **values)
 
 
 def audit(
@@ -94,7 +75,7 @@ def audit(
     missing: Any = "error",
     confidence: float = 0.95,
     threshold: float | None = None,
-    bootstrap: int = DRAWS,
+    bootstrap: int = 1000,
     random_state: Any = 0,
 ) -> Audit:
     """Measure the gap between groups at every threshold of a score, AUCs, calibration, and how sure one can be.

@@ -13,8 +13,8 @@ from typing import Any, BinaryIO, TypeAlias
 import numpy as np
 
 from fairroc.errors import DataError
-from fairroc.model.draw import generator_from_state
 from fairroc.model.model import ModelData, warn_unknown
+from fairroc.options import generator_from_state
 from fairroc.people.rows import FloatArray, ScoreColumns, read_scores, require_columns
 from fairroc.tables.batches import Batch, Part, part_schema, read_batches
 from fairroc.tables.files import (

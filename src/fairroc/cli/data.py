@@ -8,7 +8,7 @@ from typing import Any
 
 from fairroc.cli.output import progress_bar
 from fairroc.errors import DataError
-from fairroc.options import Missing
+from fairroc.options import MAX_DISTINCT, Missing
 
 
 def read_data(arguments: argparse.Namespace, *, missing: Missing | None = None) -> Any:
@@ -57,7 +57,7 @@ def streamed_parts(data: str, *, asked: bool) -> Any:
 
 
 def _streamed_counts(arguments: argparse.Namespace, parts: Any) -> Any:
-    from fairroc.people.streaming import MOST_DISTINCT, TableNames, count_table
+    from fairroc.people.streaming import TableNames, count_table
 
     names = TableNames(arguments.score, arguments.label, tuple(arguments.group), arguments.weight)
     with progress_bar("reading, MB") as show:
@@ -66,7 +66,7 @@ def _streamed_counts(arguments: argparse.Namespace, parts: Any) -> Any:
             names,
             pos_label=arguments.pos_label,
             missing=arguments.missing,
-            most=MOST_DISTINCT if arguments.max_distinct is None else arguments.max_distinct,
+            most=MAX_DISTINCT.default if arguments.max_distinct is None else arguments.max_distinct,
             progress=show,
         )
     return counts.complete()
@@ -114,3 +114,10 @@ def _counts(arguments: argparse.Namespace) -> Any:
         taken.score, hits, misses, sensitive_features=taken.group, missing=arguments.missing
     )
     return counts.complete()
+
+
+def read_key(arguments: argparse.Namespace) -> bytes | None:
+    """The secret key in the file that --key-file names, if it was given."""
+    from fairroc.model.draw import read_key_file
+
+    return None if arguments.key is None else read_key_file(arguments.key)

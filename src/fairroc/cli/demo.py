@@ -7,9 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from fairroc.cli.arguments import number
+from fairroc.cli.arguments import add_options
 from fairroc.cli.output import put, say
 from fairroc.errors import DataError, DatasetError
+from fairroc.options import EPSILON, Options, check_epsilon
 
 SALT = 20250101
 """A fixed public salt, so that the demo gives the same fair scores everywhere."""
@@ -24,7 +25,7 @@ def add_parser(commands: Any) -> None:
     parser.add_argument(
         "-o", "--output", default="demo", metavar="FOLDER", help="folder for the results (default: demo)"
     )
-    parser.add_argument("--epsilon", type=number, default=0.05, help="allowed gap (default: 0.05)")
+    add_options(parser, [EPSILON])
     parser.set_defaults(run=run)
 
 
@@ -41,8 +42,7 @@ def run_demo(folder: Path, *, epsilon: float = 0.05, say: Callable[[str], None])
     from fairroc.auditing.audit import audit
     from fairroc.fairmodel import FairModel
     from fairroc.fitting.certificate import certify
-    from fairroc.fitting.fit import Options, fit
-    from fairroc.options import check_epsilon
+    from fairroc.fitting.fit import fit
     from fairroc.people.rows import read_columns
     from fairroc.plot import before_after, require_matplotlib
     from fairroc.report.data import Asked, Source, gather

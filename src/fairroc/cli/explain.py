@@ -5,23 +5,24 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from fairroc.cli.arguments import add_format, number
-from fairroc.cli.output import as_json, put
+from fairroc.cli.arguments import add_format, add_model, add_options, number
+from fairroc.cli.data import read_key
+from fairroc.cli.output import put_result
 from fairroc.errors import DataError
+from fairroc.options import KEY, ON_UNKNOWN_GROUP
 
 
 def add_parser(commands: Any) -> None:
     """Add the command."""
     parser = commands.add_parser("explain", help="what can happen to one person, and why")
-    parser.add_argument("--model", required=True, metavar="MODEL", help="model file that 'fairroc fit' wrote")
+    add_model(parser)
     parser.add_argument("--score", required=True, type=number, metavar="S", help="the person's original score")
     parser.add_argument("--group", required=True, action="append", metavar="G", help="the person's group; may repeat")
     parser.add_argument("--threshold", type=number, metavar="T", help="add the probability of reaching it")
     parser.add_argument(
         "--id", metavar="ID", help="add the draw of this id; a whole number counts as an integer, as in CSV files"
     )
-    parser.add_argument("--key-file", metavar="FILE", help="secret key that the draws of ids depend on")
-    parser.add_argument("--on-unknown-group", metavar="GROUP", help="fitted group that unknown groups are treated as")
+    add_options(parser, (KEY, ON_UNKNOWN_GROUP))
     add_format(parser)
     parser.set_defaults(run=run)
 
@@ -29,24 +30,22 @@ def add_parser(commands: Any) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run it."""
     from fairroc.fairmodel import FairModel
-    from fairroc.model.draw import read_key_file
 
-    if arguments.key_file is not None and arguments.id is None:
+    if arguments.key is not None and arguments.id is None:
         raise DataError("--key-file goes with --id; without an id nothing is drawn.")
     if arguments.id == "":  # transform, too, takes an empty field for a missing id
         raise DataError("--id must not be empty; give the person's id, or leave --id out for an answer without a draw.")
     model = FairModel.load(arguments.model)
-    key = None if arguments.key_file is None else read_key_file(arguments.key_file)
     groups = tuple(group or None for group in arguments.group)  # an empty field is a missing one, as in CSV files
     found = model.explain(
         arguments.score,
         groups if len(groups) > 1 else groups[0],
         threshold=arguments.threshold,
         id=None if arguments.id is None else _id(arguments.id),
-        key=key,
+        key=read_key(arguments),
         on_unknown_group=arguments.on_unknown_group,
     )
-    put(as_json(found.to_dict()) if arguments.format == "json" else found.text)
+    put_result(arguments.format, found.to_dict(), lambda: found.text)
     return 0
 
 

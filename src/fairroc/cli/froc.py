@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from fairroc.cli.arguments import add_data, number, whole
+from fairroc.cli.arguments import add_data, add_options, whole
 from fairroc.cli.data import read_data
-from fairroc.cli.output import as_json, put, say
+from fairroc.cli.output import put_result, say
+from fairroc.options import EPSILON, QUERIES, check_epsilon
 
 
 def add_parser(commands: Any) -> None:
@@ -19,8 +20,7 @@ def add_parser(commands: Any) -> None:
         "the shift. To fit by the paper's method: fairroc fit --method froc.",
     )
     add_data(parser, counts=True)
-    parser.add_argument("--epsilon", type=number, required=True, metavar="E", help="radius of the norm set, 0 to 2")
-    parser.add_argument("--queries", type=whole, metavar="K", help="number of equidistant thresholds (default: 100)")
+    add_options(parser, (EPSILON, QUERIES), required=[EPSILON])
     parser.add_argument("--index", type=whole, required=True, metavar="I", help="query to draw; 1 is the strictest")
     parser.add_argument(
         "--upper", metavar="GROUP", help="group whose query moves (default: the one that moves farthest there)"
@@ -32,7 +32,6 @@ def add_parser(commands: Any) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run it."""
     from fairroc.froc.index import froc_index, moving_group, paper_run_on
-    from fairroc.options import check_epsilon
     from fairroc.plot import require_matplotlib
     from fairroc.plot.froc import geometry_figure
     from fairroc.tables.files import check_writable
@@ -41,11 +40,11 @@ def run(arguments: argparse.Namespace) -> int:
     check_epsilon(arguments.epsilon)
     require_matplotlib()
     check_writable(arguments.output, (".png", ".pdf", ".svg"))
-    columns = read_data(arguments)
-    done = paper_run_on(columns, epsilon=arguments.epsilon, queries=arguments.queries)
-    group = moving_group(done, columns.names, arguments.index, arguments.upper)
-    step = froc_index(done, columns.names, group, arguments.index)
-    geometry_figure(done, group, arguments.index - 1, columns.names).savefig(arguments.output, dpi=120)
-    put(as_json(step.to_dict()) if arguments.format == "json" else index_text(step))
+    people = read_data(arguments)
+    done = paper_run_on(people, epsilon=arguments.epsilon, queries=arguments.queries)
+    group = moving_group(done, people.names, arguments.index, arguments.upper)
+    step = froc_index(done, people.names, group, arguments.index)
+    geometry_figure(done, group, arguments.index - 1, people.names).savefig(arguments.output, dpi=120)
+    put_result(arguments.format, step.to_dict(), lambda: index_text(step))
     say(f"picture written to {arguments.output}")
     return 0

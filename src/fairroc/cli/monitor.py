@@ -5,10 +5,11 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from fairroc.cli.arguments import add_format, number, whole
+from fairroc.cli.arguments import add_columns, add_format, add_model, add_options, values
 from fairroc.cli.data import with_numbers
-from fairroc.cli.output import as_json, put
+from fairroc.cli.output import put_result
 from fairroc.errors import DataError
+from fairroc.options import MONITOR, POS_LABEL
 
 
 def add_parser(commands: Any) -> None:
@@ -20,24 +21,11 @@ def add_parser(commands: Any) -> None:
         "unknown, or (with --label) the gap is shown to exceed the model's epsilon.",
     )
     parser.add_argument("data", metavar="DATA", help="CSV (also .gz), Parquet or Arrow file")
-    parser.add_argument("--model", required=True, metavar="MODEL", help="model file that 'fairroc fit' wrote")
-    parser.add_argument("--score", required=True, metavar="P", help="column of original scores")
-    parser.add_argument("--group", required=True, action="append", metavar="G", help="column of groups; may repeat")
+    add_model(parser)
+    add_columns(parser)
     parser.add_argument("--label", metavar="Y", help="column of true labels, where known: the gap is checked too")
     parser.add_argument("--weight", metavar="W", help="column of row weights")
-    parser.add_argument("--pos-label", metavar="VALUE", help="the label that counts as positive")
-    parser.add_argument(
-        "--confidence",
-        type=number,
-        default=0.95,
-        metavar="C",
-        help="of intervals; false alarms of all tests together are at most 1 - C (default: 0.95)",
-    )
-    parser.add_argument(
-        "--bootstrap", type=whole, default=1000, metavar="N", help="number of draws (default: 1000; 0: none)"
-    )
-    parser.add_argument("--seed", type=whole, default=0, metavar="S", help="of the bootstrap (default: 0)")
-    parser.add_argument("--on-unknown-group", metavar="GROUP", help="fitted group that unknown groups are treated as")
+    add_options(parser, (POS_LABEL, *MONITOR))
     add_format(parser)
     parser.set_defaults(run=run)
 
@@ -69,10 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
         y=taken.label,
         sample_weight=taken.weight,
         pos_label=arguments.pos_label,
-        confidence=arguments.confidence,
-        bootstrap=arguments.bootstrap,
-        random_state=arguments.seed,
-        on_unknown_group=arguments.on_unknown_group,
+        **values(arguments, MONITOR),
     )
-    put(as_json(found.to_dict()) if arguments.format == "json" else drift_text(found))
+    put_result(arguments.format, found.to_dict(), lambda: drift_text(found))
     return 1 if found.drifted else 0

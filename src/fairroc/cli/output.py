@@ -35,6 +35,11 @@ def as_json(data: dict[str, Any]) -> str:
     return pretty(data)
 
 
+def put_result(form: str, data: dict[str, Any], text: Callable[[], str]) -> None:
+    """Print a result in the form asked for, "json" or "text"."""
+    put(as_json(data) if form == "json" else text())
+
+
 @contextmanager
 def progress_bar(title: str, *, patience: float | None = None) -> Iterator[Callable[[int, int], None]]:
     """Give a function ``(done, all)`` that draws a bar on a terminal, once work has gone on for ``patience`` seconds

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import argparse
 import sys
+from dataclasses import replace
 from typing import Any
 
-from fairroc.cli.arguments import add_format
+from fairroc.cli.arguments import add_columns, add_format, add_model, add_options
+from fairroc.cli.data import read_key
 from fairroc.cli.output import as_json, put, say
 from fairroc.errors import DataError
+from fairroc.options import KEY, ON_UNKNOWN_GROUP
 
 
 def add_parser(commands: Any) -> None:
@@ -18,20 +21,18 @@ def add_parser(commands: Any) -> None:
         help="write a model's transform as SQL for DuckDB, Spark or PostgreSQL",
         description="The SQL gives the same fair scores as 'fairroc transform', bit for bit, hash of the ids included.",
     )
-    parser.add_argument("--model", required=True, metavar="MODEL", help="model file that 'fairroc fit' wrote")
+    add_model(parser)
     parser.add_argument("--dialect", required=True, metavar="D", help="duckdb, spark or postgres")
     parser.add_argument("--form", metavar="F", help="query (default; not postgres) or function (not spark)")
     parser.add_argument("--table", default="people", metavar="T", help="what a query reads (default: people)")
-    parser.add_argument("--score", required=True, metavar="P", help="column of scores")
-    parser.add_argument("--group", required=True, action="append", metavar="G", help="column of groups; may repeat")
+    add_columns(parser)
     parser.add_argument("--id", required=True, metavar="ID", help="column of ids")
     parser.add_argument(
         "--id-type", default="integer", metavar="integer|text", help="how ids are hashed (default: integer)"
     )
-    parser.add_argument("--key-file", metavar="FILE", help="the model's secret key; the SQL is then a secret too")
+    add_options(parser, (replace(KEY, help="the model's secret key; the SQL is then a secret too"), ON_UNKNOWN_GROUP))
     parser.add_argument("--column", metavar="NAME", help="name of the new column (default: P_fair)")
     parser.add_argument("--function", default="fair_score", metavar="NAME", help="its name (default: fair_score)")
-    parser.add_argument("--on-unknown-group", metavar="GROUP", help="fitted group that unknown groups are treated as")
     add_format(parser)
     parser.add_argument("-o", "--output", metavar="OUT", help="file to write, .sql (default: standard output)")
     parser.set_defaults(run=run)
@@ -40,7 +41,6 @@ def add_parser(commands: Any) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run it."""
     from fairroc.fairmodel import FairModel
-    from fairroc.model.draw import read_key_file
     from fairroc.tables.files import check_writable, write_text_atomic
 
     if arguments.output is not None:
@@ -55,11 +55,11 @@ def run(arguments: argparse.Namespace) -> int:
         id_type=arguments.id_type,
         column=arguments.column,
         function=arguments.function,
-        key=None if arguments.key_file is None else read_key_file(arguments.key_file),
+        key=read_key(arguments),
         on_unknown_group=arguments.on_unknown_group,
     )
     if arguments.output is not None:
-        write_text_atomic(arguments.output, text, private=arguments.key_file is not None)
+        write_text_atomic(arguments.output, text, private=arguments.key is not None)
         if arguments.format == "json":
             put(as_json({"dialect": arguments.dialect, "output": str(arguments.output)}))
         say(f"SQL written to {arguments.output}")

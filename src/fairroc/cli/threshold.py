@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from fairroc.cli.arguments import add_data, number
+from fairroc.cli.arguments import add_data, add_model, add_options, values
 from fairroc.cli.data import read_data
-from fairroc.cli.output import as_json, put
+from fairroc.cli.output import put_result
+from fairroc.options import AIM, ON_UNKNOWN_GROUP
 
 
 def add_parser(commands: Any) -> None:
@@ -18,13 +19,8 @@ def add_parser(commands: Any) -> None:
         description="Give --cost-fp with --cost-fn, or one of --selection-rate, --precision and --recall.",
     )
     add_data(parser)
-    parser.add_argument("--model", required=True, metavar="MODEL", help="model file that 'fairroc fit' wrote")
-    parser.add_argument("--cost-fp", type=number, metavar="A", help="cost of a false positive")
-    parser.add_argument("--cost-fn", type=number, metavar="B", help="cost of a false negative")
-    parser.add_argument("--selection-rate", type=number, metavar="R", help="accept at most this share of people")
-    parser.add_argument("--precision", type=number, metavar="Q", help="have at least this precision")
-    parser.add_argument("--recall", type=number, metavar="Q", help="have at least this true positive rate")
-    parser.add_argument("--on-unknown-group", metavar="GROUP", help="fitted group that unknown groups are treated as")
+    add_model(parser)
+    add_options(parser, (*AIM, ON_UNKNOWN_GROUP))
     parser.set_defaults(run=run)
 
 
@@ -35,15 +31,9 @@ def run(arguments: argparse.Namespace) -> int:
     from fairroc.fitting.thresholds import choose_threshold_of
     from fairroc.text.frontier import choice_text
 
-    aim = Aim.checked(
-        cost_fp=arguments.cost_fp,
-        cost_fn=arguments.cost_fn,
-        selection_rate=arguments.selection_rate,
-        precision=arguments.precision,
-        recall=arguments.recall,
-    )
+    aim = Aim.checked(**values(arguments, AIM))
     model = FairModel.load(arguments.model)
     people = read_data(arguments, missing="group" if model.missing == "group" else None)
     choice = choose_threshold_of(model, people, aim, on_unknown_group=arguments.on_unknown_group)
-    put(as_json(choice.to_dict()) if arguments.format == "json" else choice_text(choice))
+    put_result(arguments.format, choice.to_dict(), lambda: choice_text(choice))
     return 0

@@ -5,23 +5,22 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from fairroc.cli.arguments import add_format, whole
-from fairroc.cli.data import streamed_parts
+from fairroc.cli.arguments import add_columns, add_format, add_model, add_options, whole
+from fairroc.cli.data import read_key, streamed_parts
 from fairroc.cli.output import as_json, progress_bar, put
 from fairroc.errors import DataError
+from fairroc.options import KEY, ON_UNKNOWN_GROUP
 
 
 def add_parser(commands: Any) -> None:
     """Add the command."""
     parser = commands.add_parser("transform", help="add a column of fair scores to a file")
     parser.add_argument("data", metavar="DATA", help="file, folder of files, or pattern in quotes")
-    parser.add_argument("--model", required=True, metavar="MODEL", help="model file that 'fairroc fit' wrote")
-    parser.add_argument("--score", required=True, metavar="P", help="column of scores")
-    parser.add_argument("--group", required=True, action="append", metavar="G", help="column of groups; may repeat")
+    add_model(parser)
+    add_columns(parser)
     parser.add_argument("--id", metavar="ID", help="column of ids: the same id always gets the same draw")
-    parser.add_argument("--key-file", metavar="FILE", help="secret key that the draws of ids depend on")
     parser.add_argument("--seed", type=whole, metavar="N", help="draw from a seed instead of ids, for simulation")
-    parser.add_argument("--on-unknown-group", metavar="GROUP", help="fitted group that unknown groups are treated as")
+    add_options(parser, (KEY, ON_UNKNOWN_GROUP))
     parser.add_argument("--column", metavar="NAME", help="name of the new column (default: P_fair)")
     add_format(parser)
     parser.add_argument("--stream", action="store_true", help="in batches, as large files are anyway")
@@ -35,7 +34,6 @@ def run(arguments: argparse.Namespace) -> int:
     """Run it."""
     from fairroc.backends.files import Rewriting, check_output, is_folder, transform_table
     from fairroc.fairmodel import FairModel
-    from fairroc.model.draw import read_key_file
     from fairroc.tables.files import ids_from_text, is_csv, numbers_from_text, read_table, write_table
 
     if (arguments.id is None) == (arguments.seed is None):
@@ -43,11 +41,11 @@ def run(arguments: argparse.Namespace) -> int:
             "give either --id (a column: the same person gets the same fair score every time) or --seed N (one "
             "simulated draw); the fair score is drawn at random."
         )
-    if arguments.key_file is not None and arguments.id is None:
+    if arguments.key is not None and arguments.id is None:
         raise DataError("--key-file goes with --id; a seeded simulation uses no key.")
     check_output(arguments.output)
     model = FairModel.load(arguments.model)
-    key = None if arguments.key_file is None else read_key_file(arguments.key_file)
+    key = read_key(arguments)
     column = arguments.column or f"{arguments.score}_fair"
     parts = streamed_parts(arguments.data, asked=arguments.stream or is_folder(arguments.output))
     if parts is not None:

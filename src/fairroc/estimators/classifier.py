@@ -28,16 +28,12 @@ from fairroc.estimators.fair_roc import FairROC
 from fairroc.estimators.training import TrainingRows, positives, read_training_rows
 from fairroc.fairmodel import FairModel
 from fairroc.fitting.certificate import Certificate
-from fairroc.fitting.fit import DEFAULT_TIES
 from fairroc.model.secret import SecretParameter
-from fairroc.options import Missing
+from fairroc.options import ESTIMATOR, POS_LABEL, Missing
 from fairroc.people.sensitive import sensitive_rows
 
-POST_PARAMETERS = (
-    *("epsilon", "method", "norm", "queries", "ties", "curve", "confidence", "key", "hash"),
-    *("missing", "min_class_rows", "on_unknown_group", "salt"),
-)
-"""Parameters that the classifier hands to its post-processor."""
+POST_PARAMETERS = tuple(option.name for option in ESTIMATOR if option is not POS_LABEL)
+"""Parameters that the classifier hands to its post-processor; labels are 0 and 1 by then."""
 
 ROUTED: dict[str, Any] = {"sensitive_features": True, "ids": True}
 """Requested from pipelines and searches as they come, by every method that uses the fair score."""
@@ -145,7 +141,7 @@ class FairROCClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # 
         method: str = "optimal",
         norm: Any = 1,
         queries: int | None = None,
-        ties: str = DEFAULT_TIES,
+        ties: str = "order",
         curve: str = "auto",
         confidence: float | None = None,
         key: bytes | str | None = None,

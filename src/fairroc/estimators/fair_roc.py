@@ -16,11 +16,11 @@ from fairroc.core.chain import FloatArray
 from fairroc.errors import DataError
 from fairroc.fairmodel import FairModel
 from fairroc.fitting.certificate import Certificate, certify
-from fairroc.fitting.fit import DEFAULT_TIES, Fitted, Options, fit
-from fairroc.fitting.outlook import LEVEL, Outlook, outlook
+from fairroc.fitting.fit import Fitted, fit
+from fairroc.fitting.outlook import Outlook, outlook
 from fairroc.model.draw import effective_salt
 from fairroc.model.secret import SecretParameter
-from fairroc.options import Missing
+from fairroc.options import FIT, LEVEL, Missing, Options
 from fairroc.people.counts import ScoreCounts
 from fairroc.people.rows import Columns, read_columns
 from fairroc.people.tensors import is_tensor
@@ -115,7 +115,7 @@ class FairROC(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         method: str = "optimal",
         norm: Any = 1,
         queries: int | None = None,
-        ties: str = DEFAULT_TIES,
+        ties: str = "order",
         curve: str = "auto",
         confidence: float | None = None,
         key: bytes | str | None = None,
@@ -199,23 +199,12 @@ class FairROC(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def checked_options(self) -> Options:
         """The parameters as the fit takes them, or an error that says what must hold."""
         effective_salt(0 if self.salt is None else self.salt, self.key)  # raises if one of them cannot be used
-        return Options.checked(
-            epsilon=self.epsilon,
-            norm=self.norm,
-            method=self.method,
-            queries=self.queries,
-            ties=self.ties,
-            hash=self.hash,
-            min_class_rows=self.min_class_rows,
-            missing=self.missing,
-            curve=self.curve,
-            confidence=self.confidence,
-        )
+        return Options.checked(**{option.name: getattr(self, option.name) for option in FIT})
 
     @cached_property
     def outlook_(self) -> Outlook:
         """What to expect of new people like the fitted ones; computed on first access, at the cost of a few fits."""
-        return outlook(self._known("outlook"), LEVEL if self.confidence is None else float(self.confidence))
+        return outlook(self._known("outlook"), LEVEL.default if self.confidence is None else float(self.confidence))
 
     def _known(self, what: str) -> Fitted:
         """The fit with its data."""

@@ -7,13 +7,10 @@ import math
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
-from numbers import Real
-from typing import Any
 
 import numpy as np
 
 from fairroc._version import __version__
-from fairroc.core.constraint import Constraint, Norm, equalized_odds
 from fairroc.core.estimate import ESTIMATES, blend, flattened, smooth
 from fairroc.core.gap import is_fair, pooled_auc, threshold_gap
 from fairroc.core.realised import Performance, Walk, performance, walk
@@ -22,30 +19,13 @@ from fairroc.core.scale import Scale, build_scale
 from fairroc.errors import DataError, warn_user
 from fairroc.fitting.promise import reach
 from fairroc.fitting.solving import Goal, Solution, judged_exactly, solve
-from fairroc.froc.geometry import FROC_CONSTRAINT
 from fairroc.model import draw
 from fairroc.model.model import FitRecord, GroupRecord, ModelData
 from fairroc.model.reference import Reference, reference_of
-from fairroc.options import Missing, check_confidence, check_epsilon, check_missing, check_norm
+from fairroc.options import Options
 from fairroc.people.counts import ScoreCounts
 from fairroc.people.people import People, Population, measure, queried, thinned_population
 from fairroc.people.rows import Columns, refuse_tiny_groups, warn_small_groups
-
-DEFAULT_TIES = "order"
-"""On real held-out data gap and AUC are as good or better, and far fewer people are drawn (docs/ties.md)."""
-
-METHODS = ("optimal", "froc")
-"""The exact optimum, or the algorithm of the paper that fairroc starts from."""
-
-FROC_QUERIES = 100
-"""Queries of the paper's method where no number is asked for: it works on queries only (docs/froc.md measures it)."""
-
-MOST_QUERIES = 10_000_000
-"""More thresholds than this are more than scores; without queries= all scores are used."""
-
-
-CURVES = ("auto", "raw", *ESTIMATES)
-"""The sample's own curves, or an estimate of the population's; "auto": raw, and for small samples smooth."""
 
 SMALL_SAMPLE = 1000
 """Where some class of a group has fewer rows, curve="auto" is smooth (measured: docs/unseen.md)."""
@@ -60,94 +40,6 @@ many deviations of the raw curve."""
 
 HULL_GAIN, HULL_POINTS = 0.003, 2048
 """Ties are drawn if the hulls of smooth curves, at so many points, gain more AUC than this."""
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """Parameters of a fit, checked."""
-
-    epsilon: float
-    norm: Norm = 1
-    method: str = "optimal"
-    queries: int | None = None
-    ties: str = DEFAULT_TIES
-    hash: str = "xxh64"
-    min_class_rows: int = 1
-    missing: Missing = "error"
-    curve: str = "auto"
-    confidence: float | None = None
-
-    @property
-    def constraint(self) -> Constraint:
-        """What the fair score is to keep close."""
-        return equalized_odds(self.norm)
-
-    @classmethod
-    def checked(
-        cls,
-        *,
-        epsilon: Any,
-        norm: Any = 1,
-        method: str = "optimal",
-        queries: Any = None,
-        ties: str = DEFAULT_TIES,
-        hash: str = "xxh64",
-        min_class_rows: Any = 1,
-        missing: Missing = "error",
-        curve: str = "auto",
-        confidence: Any = None,
-    ) -> Options:
-        """Options from whatever a caller gives, or an error that says what must hold."""
-        _one_of("method", method, METHODS)
-        _one_of("ties", ties, ("draw", "order"))
-        _one_of("hash", hash, ("xxh64", "blake2b"))
-        _one_of("curve", curve, CURVES)
-        check_missing(missing)
-        if queries is not None and not (_whole(queries) and 2 <= queries <= MOST_QUERIES):
-            raise DataError(
-                f"queries must be a whole number from 2 to {MOST_QUERIES:,} (or None for all scores); {queries!r} came."
-            )
-        if not (_whole(min_class_rows) and min_class_rows >= 1):
-            raise DataError(f"min_class_rows must be a whole number of at least 1; {min_class_rows!r} came.")
-        norm = check_norm(norm)
-        if method == "froc":
-            _check_froc_norm(norm)
-            queries = FROC_QUERIES if queries is None else queries
-        if curve not in ("auto", "raw") and (ties == "draw" or queries is not None):
-            why = "ties='draw', which attains the raw curve's hull" if ties == "draw" else "queries"
-            raise DataError(
-                f"curve must be 'auto' or 'raw' with {why}; {curve!r} came. Take ties='order' and no queries."
-            )
-        return cls(
-            epsilon=check_epsilon(epsilon),
-            norm=norm,
-            method=method,
-            queries=None if queries is None else int(queries),
-            ties=ties,
-            hash=hash,
-            min_class_rows=int(min_class_rows),
-            missing=missing,
-            curve=curve,
-            confidence=None if confidence is None else check_confidence(confidence),
-        )
-
-
-def _whole(value: Any) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool) and float(value).is_integer()
-
-
-def _one_of(name: str, value: Any, allowed: tuple[str, ...]) -> None:
-    if value not in allowed:
-        words = " or ".join(repr(word) for word in allowed)
-        raise DataError(f"{name} must be {words}; {value!r} came.")
-
-
-def _check_froc_norm(norm: Norm) -> None:
-    if equalized_odds(norm) is not FROC_CONSTRAINT:
-        raise DataError(
-            f"norm must be 1 for method='froc', whose geometry is that of |dFPR| + |dTPR|; {norm!r} came. Take norm=1, "
-            "or method='optimal', which knows both norms."
-        )
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,17 +16,14 @@ from fairroc.core.gap import ROUNDING
 from fairroc.core.realised import all_points, drawn_shares, walk
 from fairroc.core.roc import all_thresholds, rates_at
 from fairroc.errors import DataError, FairrocWarning, warn_user
-from fairroc.fitting.fit import Options, estimates_of, settled_ties, worked_on
+from fairroc.fitting.fit import estimates_of, settled_ties, worked_on
 from fairroc.fitting.solving import Goal, Solution, judged_exactly, solve
-from fairroc.options import Missing, check_epsilon
+from fairroc.options import Missing, Options, check_epsilons
 from fairroc.people.counts import ScoreCounts
 from fairroc.people.people import People, Population, measure
 from fairroc.people.rows import Columns, read_columns, refuse_tiny_groups, warn_small_groups
 
 __all__ = ["Frontier", "FrontierGroup", "FrontierPoint", "frontier", "frontier_of"]
-
-FRONTIER_TIES = "draw"
-"""The frontier of what is possible: ties are drawn, as in the theorems, and an epsilon costs milliseconds."""
 
 DEFAULT_EPSILONS = 21
 """Epsilons from 0 to the original score's gap where none are named."""
@@ -121,7 +118,7 @@ def frontier(
     epsilons: Any = None,
     norm: Any = 1,
     method: str = "optimal",
-    ties: str = FRONTIER_TIES,
+    ties: str = "draw",
     queries: Any = None,
     bound: bool = True,
     sample_weight: Any = None,
@@ -180,7 +177,7 @@ def frontier_of(
     """Frontier of checked columns or complete counts; ``progress(done, all)`` is told after every epsilon. The options'
     epsilon is not used. A caller that has measured the columns passes the ``people``, and finds what was solved in
     ``solutions``."""
-    wanted = None if epsilons is None else checked_epsilons(epsilons)
+    wanted = None if epsilons is None else check_epsilons(epsilons)
     refuse_tiny_groups(columns, options.min_class_rows)
     warn_small_groups(columns)
     people = measure(columns) if people is None else people
@@ -202,17 +199,6 @@ def frontier_of(
     if ties == options.ties:
         _warn_drawn(options, points)
     return Frontier(options.norm, options.method, options.ties, columns.rows, before, tuple(points))
-
-
-def checked_epsilons(epsilons: Any) -> tuple[float, ...]:
-    """Distinct epsilons, rising, or an error that says what must hold."""
-    try:
-        numbers = np.unique([check_epsilon(epsilon) for epsilon in np.atleast_1d(epsilons).tolist()])
-    except (TypeError, OverflowError):
-        raise DataError(f"epsilons must be numbers in [0, 2]; {epsilons!r} came.") from None
-    if not len(numbers):
-        raise DataError("epsilons must hold at least one number in [0, 2], none came; leave it out for a default grid.")
-    return tuple(numbers.tolist())
 
 
 def _bounds(people: Population, options: Options, epsilons: tuple[float, ...]) -> Callable[[int], float | None]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from fairroc.core.roc import all_thresholds, rates_at
 from fairroc.errors import DataError
 from fairroc.model.expectation import expected_walks
 from fairroc.model.model import ModelData
+from fairroc.options import AIM, checked
 from fairroc.people.people import Population, measure
 from fairroc.people.rows import Columns
 
@@ -26,8 +26,6 @@ SAME = 1e-12
 
 BESIDE = 1e-12
 """Share of the score range by which a threshold keeps away from people who must be on one side of it."""
-
-TARGETS = ("selection_rate", "precision", "recall")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,49 +38,27 @@ class Aim:
     target: float | None = None
 
     @classmethod
-    def checked(
-        cls,
-        *,
-        cost_fp: Any = None,
-        cost_fn: Any = None,
-        selection_rate: Any = None,
-        precision: Any = None,
-        recall: Any = None,
-    ) -> Aim:
-        """The one aim that is given, or an error that says what must hold."""
-        given = dict(zip(TARGETS, (selection_rate, precision, recall), strict=True))
-        named = [name for name, value in given.items() if value is not None]
-        costs = cost_fp is not None or cost_fn is not None
-        if len(named) + costs != 1:
-            came = " and ".join([*(["costs"] if costs else []), *named]) or "nothing"
+    def checked(cls, **given: Any) -> Aim:
+        """The one aim that is given (parameters of `fairroc.options.AIM`), or an error that says what must hold."""
+        named = {name: value for name, value in checked(AIM, given).items() if value is not None}
+        costs = [named.pop(name, None) for name in ("cost_fp", "cost_fn")]
+        with_costs = costs != [None, None]
+        if len(named) + with_costs != 1:
+            got = " and ".join([*(["costs"] if with_costs else []), *named]) or "nothing"
             raise DataError(
-                "give exactly one aim: cost_fp and cost_fn together, selection_rate, precision or recall; "
-                f"{came} came (on the command line: --cost-fp with --cost-fn, --selection-rate, --precision, --recall)."
+                "give exactly one aim: cost_fp and cost_fn together, selection_rate, precision or recall; got "
+                f"{got} (on the command line: --cost-fp with --cost-fn, --selection-rate, --precision, --recall)."
             )
-        if costs:
-            return _cost_aim(cost_fp, cost_fn)
-        return cls(named[0], target=_share(named[0], given[named[0]]))
-
-
-def _cost_aim(cost_fp: Any, cost_fn: Any) -> Aim:
-    for name, value, what in (("cost_fp", cost_fp, "positive"), ("cost_fn", cost_fn, "negative")):
-        if not (_is_number(value) and 0 <= float(value) < math.inf):
-            raise DataError(
-                f"{name} must be a number of at least 0, what one false {what} costs; {value!r} came. Give both costs."
-            )
-    if float(cost_fp) == float(cost_fn) == 0:
-        raise DataError("one of cost_fp and cost_fn must be above 0; both are 0, and every threshold is as good.")
-    return Aim("cost", float(cost_fp), float(cost_fn))
-
-
-def _share(name: str, value: Any) -> float:
-    if not (_is_number(value) and 0 < float(value) <= 1):
-        raise DataError(f"{name} must lie above 0 and be at most 1; {value!r} came.")
-    return float(value)
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool) and not math.isnan(float(value))
+        if with_costs:
+            if None in costs:
+                raise DataError("give both cost_fp and cost_fn: what one false positive and one false negative cost.")
+            if costs == [0, 0]:
+                raise DataError(
+                    "one of cost_fp and cost_fn must be above 0; both are 0, and every threshold is as good."
+                )
+            return cls("cost", *costs)
+        ((rule, target),) = named.items()
+        return cls(rule, target=target)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -15,23 +15,17 @@ from fairroc.core.chain import FloatArray, IntArray
 from fairroc.core.constraint import Constraint
 from fairroc.core.realised import walk
 from fairroc.core.roc import RocCurve, all_thresholds, rates_at
-from fairroc.errors import DataError
-from fairroc.fitting.fit import Fitted, Options, chosen_curve, fit
+from fairroc.fitting.fit import Fitted, chosen_curve, fit
 from fairroc.fitting.promise import SEED, Limit, reach
 from fairroc.model.expectation import treated
 from fairroc.model.model import ModelData
+from fairroc.options import FOLDS, LEVEL, Options
 from fairroc.people.counts import ScoreCounts
 from fairroc.people.folds import split
 from fairroc.people.people import measure
 from fairroc.people.rows import Columns
 from fairroc.stats.bands import even_noise, group_pairs
 from fairroc.stats.bootstrap import errors, grid_of
-
-LEVEL = 0.95
-"""Confidence where none is asked for."""
-
-FOLDS, MOST_FOLDS = 5, 20
-"""Parts of the people; each is judged by a fit to the others."""
 
 REPEATS, FEW_ROWS = 2, 20_000
 """People are split so many times where they are few: another split gives another estimate."""
@@ -80,17 +74,11 @@ class Outlook:
         return asdict(self)
 
 
-def check_folds(folds: int) -> None:
-    """Raise unless this is a number of folds, or 0."""
-    if folds != 0 and not 2 <= folds <= MOST_FOLDS:
-        raise DataError(f"folds must be 0 (no estimate) or from 2 to {MOST_FOLDS}; {folds} came.")
-
-
 def outlook(
     fitted: Fitted,
-    confidence: float = LEVEL,
+    confidence: float = LEVEL.default,
     *,
-    folds: int = FOLDS,
+    folds: int = FOLDS.default,
     progress: Callable[[int, int], None] | None = None,
 ) -> Outlook:
     """Look ahead; costs as much as ``folds`` fits, or twice as many. ``progress(done, all)`` is called after each."""

@@ -10,10 +10,10 @@ import numpy as np
 
 from fairroc.core.chain import FloatArray
 from fairroc.errors import DataError
-from fairroc.fitting.fit import Options
 from fairroc.fitting.solving import paper_run
 from fairroc.froc.algorithm import Froc, Shift
 from fairroc.froc.geometry import cut_shift, join
+from fairroc.options import Options
 from fairroc.people.counts import ScoreCounts
 from fairroc.people.people import measure, queried
 from fairroc.people.rows import Columns

@@ -17,13 +17,12 @@ import numpy as np
 from fairroc.core.chain import BoolArray, FloatArray
 from fairroc.core.roc import all_thresholds
 from fairroc.errors import DataError
-from fairroc.fitting.fit import FROC_QUERIES, Options
 from fairroc.froc.algorithm import Crossing, Froc, Pairs, Shift, algorithm_1, froc, query_grid
 from fairroc.froc.diagnostics import Diagnostics, diagnose
 from fairroc.froc.index import check_index
 from fairroc.froc.mixture import Mixture, neighbour_mixture, triangle_mixture
 from fairroc.model import draw
-from fairroc.options import Missing
+from fairroc.options import FROC_QUERIES, Missing, Options
 from fairroc.people.people import People, measure, queried
 from fairroc.people.rows import Columns, read_columns, read_scores
 

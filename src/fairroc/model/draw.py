@@ -22,12 +22,12 @@ from numpy.typing import NDArray
 
 from fairroc.errors import DataError
 from fairroc.model.xxh64 import BLOCK, MASK, U64, arrow, refuse_missing, text_chunks, xxh64_ints, xxh64_texts
+from fairroc.options import generator_from_state
 
 __all__ = [
     "IntegerDraws",
     "derive_seed",
     "effective_salt",
-    "generator_from_state",
     "key_fingerprint",
     "new_salt",
     "read_key_file",
@@ -195,25 +195,6 @@ def uniforms_from_state(random_state: int | np.random.Generator | np.random.Rand
     if isinstance(random_state, np.random.RandomState):
         return np.asarray(random_state.random(n), dtype=np.float64)
     return generator_from_state(random_state).random(n)
-
-
-def generator_from_state(random_state: int | np.random.Generator | np.random.RandomState) -> np.random.Generator:
-    """Random numbers for whoever is handed them: from a seed (a RandomState gives one), or the generator itself.
-
-    >>> generator_from_state(0).standard_normal(2).round(4)
-    array([ 0.1257, -0.1321])
-    """
-    if isinstance(random_state, np.random.Generator):
-        return random_state
-    if isinstance(random_state, np.random.RandomState):
-        return np.random.default_rng(random_state.randint(2**31, size=4))
-    whole = isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool)
-    if not whole or random_state < 0:
-        raise DataError(
-            "random_state must be an integer of 0 or more, a numpy Generator or a RandomState, but got "
-            f"{random_state!r}; pass for example random_state=0."
-        )
-    return np.random.default_rng(random_state)
 
 
 def _xxh64_hasher(salt: int, key: bytes | str | None) -> Hasher:

@@ -9,12 +9,11 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from fairroc.core.chain import FloatArray
-from fairroc.model.draw import generator_from_state
 from fairroc.model.model import ModelData
 from fairroc.model.reference import Reference
 from fairroc.monitoring.drift import Drift, DriftTest, GroupDrift, ScoreShift, Status, UnknownGroup, psi_level
 from fairroc.monitoring.gap import GapNow, GroupAucs, gap_now
-from fairroc.options import check_bootstrap, check_confidence
+from fairroc.options import MONITOR, checked
 from fairroc.people.factorise import as_column
 from fairroc.people.rows import Columns, known_groups, read_columns
 from fairroc.stats.two_sample import (
@@ -55,16 +54,10 @@ class Watch:
     on_unknown_group: str | None
 
     @classmethod
-    def checked(
-        cls, *, confidence: Any = 0.95, bootstrap: Any = 1000, random_state: Any = 0, on_unknown_group: Any = None
-    ) -> Watch:
-        """From what a user passed."""
-        return cls(
-            confidence=check_confidence(confidence),
-            bootstrap=check_bootstrap(bootstrap),
-            rng=generator_from_state(random_state),
-            on_unknown_group=on_unknown_group,
-        )
+    def checked(cls, **given: Any) -> Watch:
+        """From what a user passed: the parameters of `fairroc.options.MONITOR`."""
+        values = checked(MONITOR, given)
+        return cls(rng=values.pop("random_state"), **values)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

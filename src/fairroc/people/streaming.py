@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairroc.errors import DataError
-from fairroc.options import Missing, check_missing
+from fairroc.options import MAX_DISTINCT, Missing, check_missing, check_most
 from fairroc.people.counts import ScoreCounts
 from fairroc.people.factorise import as_column, group_codes, present_values
 from fairroc.people.rows import LARGEST, FloatArray, checked_scores, checked_weights, positive_labels, require_distinct
@@ -24,14 +24,10 @@ from fairroc.people.tally import Tally
 from fairroc.tables.batches import Batch, Part, find_parts, read_batches
 from fairroc.tables.files import load_module
 
-__all__ = ["MOST_DISTINCT", "TableNames", "check_most", "count_files", "count_table"]
+__all__ = ["TableNames", "count_files", "count_table"]
 
 Progress: TypeAlias = Callable[[int, int], None]
 
-MOST_DISTINCT = 1 << 22
-"""Distinct (group, label, score) that are counted exactly, by default; each needs about 60 bytes while counting."""
-
-LEAST_DISTINCT = 1 << 10
 MOST_CELLS = 20_000
 """Pairs of a group and a label that can occur at most; more are a sign of a wrong column."""
 
@@ -59,13 +55,6 @@ class TableNames:
         return [self.score, *([self.weight] if self.weight else [])]
 
 
-def check_most(most: int) -> int:
-    """The number of distinct (group, label, score) that are to be counted exactly."""
-    if most < LEAST_DISTINCT:
-        raise DataError(f"max_distinct (on the command line: --max-distinct) must be at least 1024; {most} came.")
-    return most
-
-
 def count_files(
     data: str | os.PathLike[str],
     *,
@@ -75,7 +64,7 @@ def count_files(
     weight: str | None = None,
     pos_label: Any = None,
     missing: Missing = "error",
-    max_distinct: int = MOST_DISTINCT,
+    max_distinct: int = 1 << 22,
     progress: Progress | None = None,
 ) -> ScoreCounts:
     """Count the rows of files that may be larger than memory, for `fit_counts` or `audit_counts`.
@@ -101,7 +90,7 @@ def count_table(
     *,
     pos_label: Any = None,
     missing: Missing = "error",
-    most: int = MOST_DISTINCT,
+    most: int = MAX_DISTINCT.default,
     progress: Progress | None = None,
 ) -> ScoreCounts:
     """Counts of all rows of a table, read a batch at a time; ``progress(done, all)`` is told the megabytes read.

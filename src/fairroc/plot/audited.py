@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-from fairroc.auditing.audit import DRAWS, Settings
+from fairroc.auditing.audit import Settings
 from fairroc.options import Missing
 from fairroc.plot import require_matplotlib, source
 from fairroc.plot.source import BeforeAfter
@@ -37,7 +37,7 @@ class AuditedDisplay(Display):
         pos_label: Any = None,
         missing: Missing = "error",
         confidence: float = 0.95,
-        bootstrap: int = DRAWS,
+        bootstrap: int = 1000,
         random_state: Any = 0,
         ax: Any = None,
         **kwargs: Any,
@@ -78,7 +78,7 @@ class AuditedDisplay(Display):
         sample_weight: Any = None,
         pos_label: Any = None,
         confidence: float = 0.95,
-        bootstrap: int = DRAWS,
+        bootstrap: int = 1000,
         random_state: Any = 0,
         ax: Any = None,
         **kwargs: Any,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Self
 
-from fairroc.fitting.frontier import FRONTIER_TIES, Frontier, frontier
+from fairroc.fitting.frontier import Frontier, frontier
 from fairroc.options import Missing
 from fairroc.plot import require_matplotlib
 from fairroc.plot.palette import ORIGINAL
@@ -64,7 +64,7 @@ class FrontierDisplay(Display):
         epsilons: Any = None,
         norm: Any = 1,
         method: str = "optimal",
-        ties: str = FRONTIER_TIES,
+        ties: str = "draw",
         queries: Any = None,
         bound: bool = True,
         sample_weight: Any = None,

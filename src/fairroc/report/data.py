@@ -17,11 +17,11 @@ from fairroc.auditing.findings import Audit
 from fairroc.core.constraint import Norm
 from fairroc.errors import FairrocWarning, warn_user
 from fairroc.fitting.certificate import Certificate, certify
-from fairroc.fitting.fit import DEFAULT_TIES, Options, fit
+from fairroc.fitting.fit import fit
 from fairroc.fitting.frontier import Frontier, frontier_of
 from fairroc.fitting.outlook import Outlook, outlook
 from fairroc.fitting.solving import Solution
-from fairroc.options import Missing, check_norm
+from fairroc.options import AUDIT, REPORT, Missing, Options, checked
 from fairroc.people.counts import ScoreCounts
 from fairroc.people.people import measure
 from fairroc.people.rows import Columns
@@ -64,31 +64,13 @@ class Asked:
     ties: str
 
     @classmethod
-    def checked(
-        cls,
-        *,
-        epsilon: Any = None,
-        norm: Any = 1,
-        ties: str | None = None,
-        threshold: Any = None,
-        confidence: Any = 0.95,
-        bootstrap: Any = 1000,
-        random_state: Any = 0,
-        missing: Missing = "error",
-    ) -> Asked:
-        """From what a user passed."""
-        ties = DEFAULT_TIES if ties is None else ties
-        norm = check_norm(norm)
-        settings = Settings.checked(
-            norm=norm,
-            epsilon=epsilon,
-            confidence=confidence,
-            threshold=threshold,
-            bootstrap=bootstrap,
-            random_state=random_state,
-        )
-        options = Options.checked(epsilon=0.0 if epsilon is None else epsilon, norm=norm, ties=ties, missing=missing)
-        return cls(settings, norm, None if epsilon is None else options, missing, ties)
+    def checked(cls, **given: Any) -> Asked:
+        """From what a user passed: the parameters of `fairroc.options.REPORT`."""
+        values = checked(REPORT, given)
+        fit = {name: values[name] for name in ("norm", "ties", "missing")}
+        settings = {option.name: values[option.name] for option in AUDIT}
+        options = None if values["epsilon"] is None else Options.checked(epsilon=values["epsilon"], **fit)
+        return cls(Settings.checked(**settings), values["norm"], options, values["missing"], values["ties"])
 
 
 @dataclass(frozen=True, slots=True)

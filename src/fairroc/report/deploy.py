@@ -5,10 +5,9 @@ from __future__ import annotations
 import shlex
 from dataclasses import dataclass
 
-from fairroc.fitting.fit import DEFAULT_TIES
+from fairroc.options import NORM, TIES
 from fairroc.report.data import ReportData, Source
 
-DEFAULT_NORM = 1
 LATER = "Apply it to new rows. The same id always gets the same draw:"
 
 
@@ -37,8 +36,8 @@ def _shell(data: ReportData, source: Source) -> list[Step]:
     known = [] if source.weight is None else ["--weight", source.weight]
     known += [] if source.pos_label is None else ["--pos-label", source.pos_label]
     more = [*groups, *known, *(["--missing", "group"] if data.missing == "group" else [])]
-    norm = [] if data.norm == DEFAULT_NORM else ["--norm", str(data.norm)]
-    ties = [] if data.ties == DEFAULT_TIES else ["--ties", data.ties]
+    norm = [] if data.norm == NORM.default else ["--norm", str(data.norm)]
+    ties = [] if data.ties == TIES.default else ["--ties", data.ties]
     fit = [["fairroc", "fit", source.data], [*roles, *counted], more]
     transform = [["fairroc", "transform", "NEW.csv"], ["--model", "model.json"], [*roles, *groups]]
     watch = [["fairroc", "monitor", "NEW.csv"], ["--model", "model.json"], [*roles, *groups], known]
@@ -68,8 +67,8 @@ def _after(words: list[str]) -> str:
 
 
 def _python(data: ReportData) -> list[Step]:
-    norm = "" if data.norm == DEFAULT_NORM else f', norm="{data.norm}"'
-    ties = "" if data.ties == DEFAULT_TIES else f', ties="{data.ties}"'
+    norm = "" if data.norm == NORM.default else f', norm="{data.norm}"'
+    ties = "" if data.ties == TIES.default else f', ties="{data.ties}"'
     missing = ', missing="group"' if data.missing == "group" else ""
     weight = ", sample_weight=weight" if data.weighted else ""
     return [

@@ -21,9 +21,10 @@ from fairroc.core.realised import Walk, all_places, all_points, ordered_place
 from fairroc.core.roc import RocCurve, rates_at
 from fairroc.errors import DataError, FairrocWarning
 from fairroc.fairmodel import FairModel
-from fairroc.fitting.fit import Options, fit
+from fairroc.fitting.fit import fit
 from fairroc.froc.run import FrocRun, query_grid, run_froc
 from fairroc.model.expectation import expected_walks
+from fairroc.options import Options
 from fairroc.people.people import measure
 from fairroc.people.rows import Columns
 from fairroc_studies.paper.curve import Curve, totals_of

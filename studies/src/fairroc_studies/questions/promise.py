@@ -25,8 +25,9 @@ from fairroc.core.gap import threshold_gap
 from fairroc.core.realised import performance, walk
 from fairroc.core.roc import RocCurve
 from fairroc.errors import DataError
-from fairroc.fitting.fit import Fitted, Options, fit
+from fairroc.fitting.fit import Fitted, fit
 from fairroc.fitting.outlook import outlook
+from fairroc.options import Options
 from fairroc.people.people import Population
 from fairroc.people.rows import read_columns
 from fairroc_studies.problems.families import FAMILIES

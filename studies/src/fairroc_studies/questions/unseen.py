@@ -29,8 +29,9 @@ from numpy.typing import NDArray
 from fairroc.core.gap import pooled_auc, threshold_gap
 from fairroc.core.realised import performance
 from fairroc.errors import FairrocError
-from fairroc.fitting.fit import Options, chosen_curve, fit
+from fairroc.fitting.fit import chosen_curve, fit
 from fairroc.model.expectation import expected_walks
+from fairroc.options import Options
 from fairroc.people.people import measure
 from fairroc.people.rows import Columns, read_columns
 from fairroc_studies.problems.families import FAMILIES

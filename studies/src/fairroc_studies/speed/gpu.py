@@ -21,7 +21,8 @@ import torch
 
 from fairroc.errors import FairrocWarning
 from fairroc.fairmodel import FairModel
-from fairroc.fitting.fit import Options, fit
+from fairroc.fitting.fit import fit
+from fairroc.options import Options
 from fairroc.people.counts import ScoreCounts
 from fairroc.people.rows import read_columns
 

@@ -23,6 +23,7 @@ from pathlib import Path
 
 import numpy as np
 
+from fairroc.options import MAX_DISTINCT, Options
 from fairroc.people import streaming
 from fairroc_studies.harness.tables import table
 
@@ -77,7 +78,7 @@ def child(words: list[str]) -> None:
         names = streaming.TableNames("p", "y", ("sex",))
         counts = streaming.count_table(batches.find_parts(words[1]), names, most=int(words[3]))
         if words[2] != "count":
-            options = fitting.Options.checked(epsilon=0.05, queries=int(words[2]) or None)
+            options = Options.checked(epsilon=0.05, queries=int(words[2]) or None)
             fitting.fit(counts, options)
         error = counts.error
     else:
@@ -99,7 +100,7 @@ def measured(words: list[str]) -> list[float]:
 
 def tasks(data: str, rows: int, folder: Path) -> dict[str, list[str]]:
     model, stream = str(folder / "model.json"), ["--stream"]
-    exact, bins = str(streaming.MOST_DISTINCT), str(1 << 20)
+    exact, bins = str(MAX_DISTINCT.default), str(1 << 20)
     fit = ["fit", data, *NAMES, "--epsilon", "0.05", "--folds", "0", "-o", model, *stream]
     return {
         "decode": ["decode", data, str(rows)],
