@@ -872,7 +872,7 @@ def test_no_memory_and_interruption(
     def fail(*_: object, **__: object) -> None:
         raise error
 
-    monkeypatch.setattr("fairroc.tables.files.read_table", fail)
+    monkeypatch.setattr("fairroc.tables.read.read_table", fail)
     assert run("audit", write(tmp_path), *ROLES) == Ran(code, "", words)
 
 

@@ -1,4 +1,4 @@
-"""Fair scores for tables larger than memory: read, transformed and written a batch of rows at a time."""
+"""Fair scores for tables in files: read, transformed and written a batch of rows at a time, however large they are."""
 
 from __future__ import annotations
 
@@ -8,35 +8,22 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from fairroc.errors import DataError
 from fairroc.model.model import ModelData, warn_unknown
 from fairroc.options import generator_from_state
-from fairroc.people.rows import FloatArray, ScoreColumns, read_scores, require_columns
-from fairroc.tables.batches import Batch, Part, part_schema, read_batches
-from fairroc.tables.files import (
-    FORMATS,
-    check_writable,
-    ids_from_text,
-    load_module,
-    numbers_from_text,
-    packed,
-    table_suffix,
-    write_csv_rows,
-    written_together,
-)
+from fairroc.people.rows import FloatArray, ScoreColumns, read_scores
+from fairroc.tables.files import Part, check_writable, find_parts, load_module, require_columns, table_suffix
+from fairroc.tables.read import Batch, has_one_dictionary, part_schema, read_batches
+from fairroc.tables.values import ids_from_text, numbers_from_text
+from fairroc.tables.write import table_writer, written_together
 
 __all__ = ["Rewriting", "check_output", "is_folder", "transform_table"]
 
 Progress: TypeAlias = Callable[[int, int], None]
-
-ROW_GROUP = 1 << 20
-"""Rows of a row group of a Parquet file; fewer where rows are wide."""
-
-ROW_GROUP_BYTES = 1 << 27
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,19 +61,16 @@ def check_output(output: str) -> None:
 
 
 def transform_table(
-    model: ModelData,
-    parts: Sequence[Part],
-    output: str,
-    how: Rewriting,
-    *,
-    data: str | None = None,
-    progress: Progress | None = None,
+    model: ModelData, data: str, output: str, how: Rewriting, *, progress: Progress | None = None
 ) -> tuple[int, int]:
-    """Write all rows with their fair scores; number of rows, and of those of unknown groups.
+    """Write all rows of a file, a folder or a pattern with their fair scores; number of rows, and of those of unknown
+    groups.
 
     The fair scores are those of a transform of all rows at once. All output appears when all of it is on disk, or,
-    on failure, nothing does. The ``data`` are the folder or pattern that the parts come from, if any.
+    on failure, nothing does.
     """
+    parts = find_parts(data)
+    pyarrow = load_module("pyarrow")
     schemas = [part_schema(part) for part in parts]
     for part, schema in zip(parts, schemas, strict=True):
         _check_names(part, schema.names, how)
@@ -95,12 +79,14 @@ def transform_table(
     work = _Work(model, how, np.random.default_rng(0) if how.seed is None else generator_from_state(how.seed))
     total = max(1, sum(part.size for part in parts) >> 20)
     outputs, place = list(dict.fromkeys(targets)), dict(zip(parts, targets, strict=True))
+    same = len(outputs) < 2 and has_one_dictionary(parts)
     with _folder(output), written_together() as begin, closing(read_batches(parts)) as batches:  # type: ignore[type-var]
         for target in outputs:
             check_writable(target)
         batch = next(batches, None)
         for target, schema in zip(outputs, schemas, strict=False):  # batches come in the order of the parts
-            with begin(target) as sink, _writer(sink, table_suffix(target), _with_column(schema, how)) as write:
+            columns = schema.append(pyarrow.field(how.column, pyarrow.float64()))
+            with begin(target) as sink, table_writer(sink, table_suffix(target), columns, categories=same) as write:
                 while batch is not None and place[batch.part] == target:
                     write(work.rewritten(batch))
                     if progress is not None:
@@ -112,11 +98,11 @@ def transform_table(
     return work.rows, work.unknown
 
 
-def _check_apart(data: str | None, files: Sequence[Path], targets: Sequence[Path]) -> None:
+def _check_apart(data: str, files: Sequence[Path], targets: Sequence[Path]) -> None:
     """Raise if a target is one of the files that are read, or would be read with them the next time."""
-    read, source = {file.resolve() for file in files}, Path(data or "")
-    folder = source.resolve() if data and source.is_dir() else None
-    pattern = source.absolute() if data and not source.exists() and glob.has_magic(data) else None
+    read, source = {file.resolve() for file in files}, Path(data)
+    folder = source.resolve() if source.is_dir() else None
+    pattern = source.absolute() if not source.exists() and glob.has_magic(data) else None
     for target in dict.fromkeys(targets):
         if target.resolve() in read:
             raise DataError(f"the output '{target}' is one of the files that are read; name another place with -o.")
@@ -175,11 +161,6 @@ def _folder(output: str) -> Iterator[None]:
         raise
 
 
-def _with_column(schema: Any, how: Rewriting) -> Any:
-    pyarrow = load_module("pyarrow")
-    return schema.append(pyarrow.field(how.column, pyarrow.float64()))
-
-
 # ---- rows ------------------------------------------------------------------------------------------------------------
 
 
@@ -232,58 +213,3 @@ class _Work:
             missing=self.model.missing,
         )
         return columns, None if ids is None else self.model.uniforms(rows.num_rows, ids=ids, key=how.key)
-
-
-# ---- writers ---------------------------------------------------------------------------------------------------------
-
-
-@contextmanager
-def _writer(sink: BinaryIO, suffix: str, schema: Any) -> Iterator[Callable[[Any], None]]:
-    """A function that writes one table after the other to a file of the suffix's format."""
-    pyarrow = load_module("pyarrow")
-    make = {"csv": _csv_writer, "parquet": _parquet_writer, "arrow": _arrow_writer}[FORMATS[suffix]]
-    try:
-        with make(sink, suffix, schema) as write:
-            yield write
-    except pyarrow.ArrowException as error:
-        raise OSError(str(error)) from None  # said as any other failure to write
-
-
-@contextmanager
-def _csv_writer(sink: BinaryIO, suffix: str, schema: Any) -> Iterator[Callable[[Any], None]]:
-    with packed(sink, suffix) as out:
-        write_csv_rows(schema.empty_table(), out, suffix, header=True)
-        yield lambda table: write_csv_rows(table, out, suffix, header=False)
-
-
-@contextmanager
-def _parquet_writer(sink: BinaryIO, suffix: str, schema: Any) -> Iterator[Callable[[Any], None]]:
-    pyarrow, parquet = load_module("pyarrow"), load_module("pyarrow.parquet")
-    waiting: list[Any] = []
-
-    def flush(writer: Any) -> None:
-        if waiting:
-            writer.write_table(pyarrow.concat_tables(waiting), row_group_size=ROW_GROUP)
-            waiting.clear()
-
-    with parquet.ParquetWriter(sink, schema) as writer:
-
-        def write(table: Any) -> None:
-            waiting.append(table.cast(schema))
-            rows, size = sum(part.num_rows for part in waiting), sum(part.nbytes for part in waiting)
-            if rows >= ROW_GROUP or size >= ROW_GROUP_BYTES:
-                flush(writer)
-
-        yield write
-        flush(writer)
-
-
-@contextmanager
-def _arrow_writer(sink: BinaryIO, suffix: str, schema: Any) -> Iterator[Callable[[Any], None]]:
-    """Categories become plain values: a file has one dictionary for a column, and batches may have several."""
-    pyarrow, ipc = load_module("pyarrow"), load_module("pyarrow.ipc")
-    is_dictionary = pyarrow.types.is_dictionary
-    plain = [field.with_type(field.type.value_type) if is_dictionary(field.type) else field for field in schema]
-    schema = pyarrow.schema(plain, schema.metadata)
-    with ipc.new_file(sink, schema) as writer:
-        yield lambda table: writer.write_table(table.cast(schema))

@@ -9,7 +9,7 @@ from typing import Any
 from fairroc.core.chain import FloatArray
 from fairroc.errors import DataError
 from fairroc.model.model import ModelData
-from fairroc.people.rows import require_columns
+from fairroc.tables.files import require_columns
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,19 +17,21 @@ def read_data(arguments: argparse.Namespace, *, missing: Missing | None = None) 
     ``missing`` takes the place of the argument of that name.
     """
     from fairroc.people.rows import read_columns, take_columns
-    from fairroc.tables.files import read_table
+    from fairroc.tables.files import find_parts, is_large
+    from fairroc.tables.read import read_table
 
     if _aggregated(arguments):
         return _counts(arguments)
     if hasattr(arguments, "stream"):
+        parts = find_parts(arguments.data)
         asked = arguments.stream or arguments.max_distinct is not None
-        if (parts := streamed_parts(arguments.data, asked=asked)) is not None:
+        if asked or parts[0].path != Path(arguments.data) or is_large(parts):
             return _streamed_counts(arguments, parts)
     groups: list[str] = arguments.group
     wanted = [arguments.score, arguments.label, *groups, *([arguments.weight] if arguments.weight else [])]
     texts = groups if arguments.pos_label is None else [*groups, arguments.label]  # '1' and 'TRUE' as they stand
-    table = read_table(arguments.data, columns=wanted, text_columns=texts)
-    table = with_numbers(arguments, table, [arguments.score, *([arguments.weight] if arguments.weight else [])])
+    numbers = [arguments.score, *([arguments.weight] if arguments.weight else [])]
+    table = read_table(arguments.data, wanted, texts, numbers=numbers)
     taken = take_columns(
         table,
         score=arguments.score,
@@ -47,15 +49,6 @@ def read_data(arguments: argparse.Namespace, *, missing: Missing | None = None) 
     )
 
 
-def streamed_parts(data: str, *, asked: bool) -> Any:
-    """The files of a table, if they are to be read in batches: as asked, or since they are many or large."""
-    from fairroc.tables.batches import find_parts, is_large
-
-    parts = find_parts(data)
-    one_file = parts[0].path == Path(data)
-    return parts if asked or not one_file or is_large(parts) else None
-
-
 def _streamed_counts(arguments: argparse.Namespace, parts: Any) -> Any:
     from fairroc.people.streaming import TableNames, count_table
 
@@ -70,16 +63,6 @@ def _streamed_counts(arguments: argparse.Namespace, parts: Any) -> Any:
             progress=show,
         )
     return counts.complete()
-
-
-def with_numbers(arguments: argparse.Namespace, table: Any, names: list[str]) -> Any:
-    """The table with numbers in these columns, where it comes from a file that holds text only."""
-    from fairroc.tables.files import is_csv, numbers_from_text
-
-    for name in dict.fromkeys(names) if is_csv(arguments.data) else ():
-        place = table.column_names.index(name)
-        table = table.set_column(place, name, numbers_from_text(table.column(name), name))
-    return table
 
 
 def _aggregated(arguments: argparse.Namespace) -> bool:
@@ -101,13 +84,12 @@ def _counts(arguments: argparse.Namespace) -> Any:
     """Counts from an aggregated table; what ScoreCounts.save wrote keeps its bins."""
     from fairroc.people.counts import ScoreCounts, is_saved
     from fairroc.people.rows import take_columns
-    from fairroc.tables.files import read_table
+    from fairroc.tables.read import read_table
 
     groups, score, sums = arguments.group, arguments.score, [arguments.positives, arguments.negatives]
-    table = read_table(arguments.data, columns=[score, *sums, *groups], text_columns=groups)
+    table = read_table(arguments.data, [score, *sums, *groups], groups, numbers=[score, *sums])
     if is_saved(table):
         return ScoreCounts.load(arguments.data).complete()
-    table = with_numbers(arguments, table, [score, *sums])
     taken = take_columns(table, score=score, group=groups if len(groups) > 1 else groups[0])
     hits, misses = (table.column(name) for name in sums)
     counts = ScoreCounts.from_table(

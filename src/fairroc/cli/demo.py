@@ -48,7 +48,7 @@ def run_demo(folder: Path, *, epsilon: float = 0.05, say: Callable[[str], None])
     from fairroc.report.data import Asked, Source, gather
     from fairroc.report.page import write_page
     from fairroc.report.templates import require_report
-    from fairroc.tables.files import write_table
+    from fairroc.tables.write import write_table
     from fairroc.text.certificate import certificate_text
 
     check_epsilon(epsilon)

@@ -28,7 +28,8 @@ def add_parser(commands: Any) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run it."""
     from fairroc.fitting.frontier import frontier_of
-    from fairroc.tables.files import check_writable, write_table
+    from fairroc.tables.files import check_writable
+    from fairroc.tables.write import write_table
     from fairroc.text.frontier import frontier_text
 
     given = checked(FRONTIER, values(arguments, FRONTIER))

@@ -6,7 +6,6 @@ import argparse
 from typing import Any
 
 from fairroc.cli.arguments import add_columns, add_format, add_model, add_options, values
-from fairroc.cli.data import with_numbers
 from fairroc.cli.output import put_result
 from fairroc.errors import DataError
 from fairroc.options import MONITOR, POS_LABEL
@@ -34,7 +33,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Run it."""
     from fairroc.fairmodel import FairModel
     from fairroc.people.rows import take_columns
-    from fairroc.tables.files import read_table
+    from fairroc.tables.read import read_table
     from fairroc.text.drift import drift_text
 
     if arguments.pos_label is not None and arguments.label is None:
@@ -43,7 +42,7 @@ def run(arguments: argparse.Namespace) -> int:
     numbers = [arguments.score, *([arguments.weight] if arguments.weight else [])]
     wanted = [*numbers, *groups, *([arguments.label] if arguments.label else [])]
     texts = groups if arguments.pos_label is None else [*groups, arguments.label]  # '1' and 'TRUE' as they stand
-    table = with_numbers(arguments, read_table(arguments.data, columns=wanted, text_columns=texts), numbers)
+    table = read_table(arguments.data, wanted, texts, numbers=numbers)
     taken = take_columns(
         table,
         score=arguments.score,

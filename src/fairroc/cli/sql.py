@@ -41,7 +41,8 @@ def add_parser(commands: Any) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run it."""
     from fairroc.fairmodel import FairModel
-    from fairroc.tables.files import check_writable, write_text_atomic
+    from fairroc.tables.files import check_writable
+    from fairroc.tables.write import write_text_atomic
 
     if arguments.output is not None:
         check_writable(arguments.output, (".sql",))

@@ -6,8 +6,8 @@ import argparse
 from typing import Any
 
 from fairroc.cli.arguments import add_columns, add_format, add_model, add_options, whole
-from fairroc.cli.data import read_key, streamed_parts
-from fairroc.cli.output import as_json, progress_bar, put
+from fairroc.cli.data import read_key
+from fairroc.cli.output import progress_bar, put_result
 from fairroc.errors import DataError
 from fairroc.options import KEY, ON_UNKNOWN_GROUP
 
@@ -23,7 +23,7 @@ def add_parser(commands: Any) -> None:
     add_options(parser, (KEY, ON_UNKNOWN_GROUP))
     parser.add_argument("--column", metavar="NAME", help="name of the new column (default: P_fair)")
     add_format(parser)
-    parser.add_argument("--stream", action="store_true", help="in batches, as large files are anyway")
+    parser.add_argument("--stream", action="store_true", help="changes nothing: all tables are transformed in batches")
     parser.add_argument(
         "-o", "--output", required=True, metavar="OUT", help="CSV, Parquet or Arrow file to write; or a folder, OUT/"
     )
@@ -32,9 +32,8 @@ def add_parser(commands: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run it."""
-    from fairroc.backends.files import Rewriting, check_output, is_folder, transform_table
+    from fairroc.backends.files import Rewriting, check_output, transform_table
     from fairroc.fairmodel import FairModel
-    from fairroc.tables.files import ids_from_text, is_csv, numbers_from_text, read_table, write_table
 
     if (arguments.id is None) == (arguments.seed is None):
         raise DataError(
@@ -45,49 +44,20 @@ def run(arguments: argparse.Namespace) -> int:
         raise DataError("--key-file goes with --id; a seeded simulation uses no key.")
     check_output(arguments.output)
     model = FairModel.load(arguments.model)
-    key = read_key(arguments)
-    column = arguments.column or f"{arguments.score}_fair"
-    parts = streamed_parts(arguments.data, asked=arguments.stream or is_folder(arguments.output))
-    if parts is not None:
-        how = Rewriting(
-            score=arguments.score,
-            groups=tuple(arguments.group),
-            column=column,
-            id=arguments.id,
-            seed=arguments.seed,
-            key=key,
-            on_unknown_group=arguments.on_unknown_group,
-        )
-        with progress_bar("transforming, MB") as show:
-            rows, unknown = transform_table(model, parts, arguments.output, how, data=arguments.data, progress=show)
-        return _put_transformed(arguments, rows, unknown, column)
-    table = read_table(arguments.data, text_columns=None)
-    _require(arguments, table.column_names, column)
-    groups, score = table.select(arguments.group), table.column(arguments.score)
-    ids = None if arguments.id is None else table.column(arguments.id)
-    if is_csv(arguments.data):  # files with types keep them: there, ids that are text are hashed as text
-        score, ids = numbers_from_text(score, arguments.score), None if ids is None else ids_from_text(ids)
-    scores = model.read(
-        score,
-        groups if len(arguments.group) > 1 else groups.column(0),
-        arguments.on_unknown_group,
+    how = Rewriting(
+        score=arguments.score,
+        groups=tuple(arguments.group),
+        column=arguments.column or f"{arguments.score}_fair",
+        id=arguments.id,
+        seed=arguments.seed,
+        key=read_key(arguments),
+        on_unknown_group=arguments.on_unknown_group,
     )
-    uniforms = model.uniforms(table.num_rows, ids=ids, random_state=arguments.seed, key=key)
-    fair = model.fair_scores(scores, uniforms)
-    write_table(table.append_column(column, [fair]), arguments.output)
-    return _put_transformed(arguments, table.num_rows, scores.unknown, column)
-
-
-def _put_transformed(arguments: argparse.Namespace, rows: int, unknown: int, column: str) -> int:
-    summary = {"rows": rows, "column": column, "output": str(arguments.output), "unknown": unknown}
-    words = f"{rows:,} rows with fair scores in column '{column}' written to {arguments.output}"
-    put(as_json(summary) if arguments.format == "json" else words)
+    with progress_bar("transforming, MB") as show:
+        rows, unknown = transform_table(model, arguments.data, arguments.output, how, progress=show)
+    put_result(
+        arguments.format,
+        {"rows": rows, "column": how.column, "output": str(arguments.output), "unknown": unknown},
+        lambda: f"{rows:,} rows with fair scores in column '{how.column}' written to {arguments.output}",
+    )
     return 0
-
-
-def _require(arguments: argparse.Namespace, present: list[str], column: str) -> None:
-    from fairroc.people.rows import require_columns
-
-    require_columns([arguments.score, *arguments.group, *([arguments.id] if arguments.id else [])], present)
-    if column in present:
-        raise DataError(f"'{arguments.data}' already has a column '{column}'; name another with --column.")

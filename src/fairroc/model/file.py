@@ -15,7 +15,7 @@ from fairroc.core.scale import Scale
 from fairroc.errors import ModelFileError
 from fairroc.model.model import FitRecord, GroupRecord, ModelData
 from fairroc.model.reference import Reference
-from fairroc.tables.files import write_text_atomic
+from fairroc.tables.write import write_text_atomic
 
 FORMAT = "fairroc-model"
 VERSION = 1

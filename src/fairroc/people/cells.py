@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from fairroc.errors import DataError
 from fairroc.options import Missing
 from fairroc.people.counts import ScoreCounts, bin_edges
-from fairroc.people.rows import Columns, read_columns, require_columns, require_distinct
+from fairroc.people.rows import Columns, read_columns, require_distinct
+from fairroc.tables.files import require_columns
 
 __all__ = ["Names", "counts_of_bins", "counts_of_cells"]
 

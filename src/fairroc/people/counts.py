@@ -25,7 +25,9 @@ from fairroc.people.gridcount import MOST_CELLS, RankBins, edge_counts, grid_cou
 from fairroc.people.rows import Columns, TableColumns, both_labels, read_columns, read_counts
 from fairroc.people.sorting import packing, sorted_rows
 from fairroc.people.tensors import is_tensor
-from fairroc.tables.files import check_writable, read_table, write_table
+from fairroc.tables.files import check_writable
+from fairroc.tables.read import read_table
+from fairroc.tables.write import write_table
 
 __all__ = ["LEAST_BITS", "MOST_BITS", "CountArray", "ScoreCounts", "bin_edges", "is_saved"]
 

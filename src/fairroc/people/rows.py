@@ -7,7 +7,6 @@ Values that are equal in Python, such as True and 1, are one value where one col
 
 from __future__ import annotations
 
-import difflib
 import math
 from collections.abc import Iterable, Sequence, Sized
 from dataclasses import dataclass
@@ -38,6 +37,7 @@ from fairroc.people.factorise import (
     recode,
     sensitive_columns,
 )
+from fairroc.tables.files import require_columns
 
 __all__ = [
     "MISSING_GROUP",
@@ -57,7 +57,6 @@ __all__ = [
     "read_scores",
     "refuse_extremes",
     "refuse_tiny_groups",
-    "require_columns",
     "require_distinct",
     "same_length",
     "take_columns",
@@ -333,15 +332,6 @@ def require_distinct(groups: Sequence[str]) -> None:
     for name in groups:
         if groups.count(name) > 1:
             raise DataError(f"the same group column is named twice: {name!r}; name it once.")
-
-
-def require_columns(wanted: Iterable[str], present: Sequence[str]) -> None:
-    """Raise unless every wanted column is among the present ones."""
-    for name in wanted:
-        if name not in present:
-            close = difflib.get_close_matches(name, present, n=1)
-            hint = f" Did you mean {close[0]!r}?" if close else ""
-            raise DataError(f"no column {name!r}; columns: {_quoted(present, shown=20)}.{hint}")
 
 
 def warn_small_groups(columns: KnowsCounts, minimum: int = SMALL_CLASS) -> None:

@@ -9,7 +9,7 @@ import narwhals as nw
 import numpy as np
 
 from fairroc.errors import DataError
-from fairroc.people.rows import require_columns
+from fairroc.tables.files import require_columns
 
 __all__ = ["sensitive_rows"]
 

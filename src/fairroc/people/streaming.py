@@ -6,7 +6,6 @@ and groups are told apart by value until all files are read, so it does not matt
 
 from __future__ import annotations
 
-import io
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -21,8 +20,9 @@ from fairroc.people.counts import ScoreCounts
 from fairroc.people.factorise import as_column, group_codes, present_values
 from fairroc.people.rows import LARGEST, FloatArray, checked_scores, checked_weights, positive_labels, require_distinct
 from fairroc.people.tally import Tally
-from fairroc.tables.batches import Batch, Part, find_parts, read_batches
-from fairroc.tables.files import load_module
+from fairroc.tables.files import Part, find_parts, load_module
+from fairroc.tables.read import Batch, read_batches
+from fairroc.tables.values import typed_values
 
 __all__ = ["TableNames", "count_files", "count_table"]
 
@@ -248,19 +248,8 @@ class _Counting:
     def _values(self, pos_label: Any) -> list[Any]:
         """The labels by number; text of CSV files becomes what it would be if their column were read at once."""
         texts = [value for is_text, value in self.labels if is_text]
-        typed = dict(zip(texts, _typed(texts) if pos_label is None else texts, strict=True))
+        typed = dict(zip(texts, typed_values(texts).to_pylist() if pos_label is None else texts, strict=True))
         return [typed[value] if is_text else value for is_text, value in self.labels]
-
-
-def _typed(texts: Sequence[str]) -> list[Any]:
-    """Values of a CSV column that holds these texts."""
-    arrow_csv = load_module("pyarrow.csv")
-    if not texts:
-        return []
-    quoted = "".join('"{}"\n'.format(text.replace('"', '""')) for text in ["label", *texts])
-    options = arrow_csv.ParseOptions(newlines_in_values=True)
-    column = arrow_csv.read_csv(io.BytesIO(quoted.encode()), parse_options=options).column(0)
-    return [None if value == "" else value for value in column.to_pylist()]
 
 
 def _score_numbers(column: Any) -> FloatArray:

@@ -11,7 +11,8 @@ from fairroc.plot import palette
 from fairroc.report.data import Asked, ReportData, gather
 from fairroc.report.templates import environment, require_report, script_json, static
 from fairroc.report.view import view
-from fairroc.tables.files import check_writable, write_text_atomic
+from fairroc.tables.files import check_writable
+from fairroc.tables.write import write_text_atomic
 
 __all__ = ["page", "write_page", "write_report"]
 

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from fairroc.datasets._find import cache_folder
 from fairroc.errors import DataError, warn_user
-from fairroc.tables.files import written_together
+from fairroc.tables.write import written_together
 
 __all__ = ["Store", "imported", "key", "package_versions", "source_digest"]
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from fairroc.errors import DataError
-from fairroc.tables.files import written_together
+from fairroc.tables.write import written_together
 from fairroc_studies.paper.claims import Claim, claims, tally
 from fairroc_studies.paper.facts import versions, work_words
 from fairroc_studies.paper.figures import Figure, beside_fnnc, beside_peers, pair_figures, standalone

@@ -59,14 +59,15 @@ def child(words: list[str]) -> None:
     from fairroc.cli.main import main
     from fairroc.fitting import certificate  # noqa: F401 - loaded beforehand
     from fairroc.fitting import fit as fitting
-    from fairroc.tables import batches
+    from fairroc.tables.files import find_parts
+    from fairroc.tables.read import read_batches
     from fairroc.text import audit  # noqa: F401
 
     error = None
     begin, cpu = time.perf_counter(), time.process_time()
     if words[0] == "decode":
-        parts = batches.find_parts(words[1])
-        rows = sum(b.rows.num_rows for b in batches.read_batches(parts, ["p", "y", "sex"], categories=["sex"]))
+        parts = find_parts(words[1])
+        rows = sum(b.rows.num_rows for b in read_batches(parts, ["p", "y", "sex"], categories=["sex"]))
         assert rows == int(words[2])
     elif words[0] == "plain decode":
         import pyarrow.parquet as pq
@@ -76,7 +77,7 @@ def child(words: list[str]) -> None:
             assert rows == int(words[2])
     elif words[0] == "count":
         names = streaming.TableNames("p", "y", ("sex",))
-        counts = streaming.count_table(batches.find_parts(words[1]), names, most=int(words[3]))
+        counts = streaming.count_table(find_parts(words[1]), names, most=int(words[3]))
         if words[2] != "count":
             options = Options.checked(epsilon=0.05, queries=int(words[2]) or None)
             fitting.fit(counts, options)

@@ -1,38 +1,26 @@
-"""Tables that are read piece by piece: a file, a folder of files or a pattern, in CSV, Parquet or Arrow.
+"""Tables are read in batches of rows, and a small file is one batch or a few: one reader for each format.
 
-Only the wanted columns of a few pieces are in memory at a time. pyarrow is loaded when a file is opened, not before.
+Only the wanted columns of a few batches are in memory at a time. pyarrow is loaded when a file is opened, not before.
 """
 
 from __future__ import annotations
 
-import glob
+import csv
+import gzip
 import os
 import queue
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 from fairroc.errors import DataError
-from fairroc.tables.files import (
-    FORMATS,
-    TABLE_SUFFIXES,
-    check_source,
-    csv_options,
-    csv_source,
-    empty_to_null,
-    load_module,
-    numbers_from_text,
-    pick,
-    read_csv_header,
-    readable,
-    refuse_bytes,
-    table_suffix,
-)
+from fairroc.tables.files import Part, find_part, load_module, readable, require_columns, table_suffix
+from fairroc.tables.values import empty_to_null, numbers_from_text, typed
 
-__all__ = ["Batch", "Part", "find_parts", "is_large", "part_schema", "read_batches"]
+__all__ = ["Batch", "has_one_dictionary", "part_schema", "read_batches", "read_table"]
 
 ROWS = 1 << 18
 """Rows of a batch of a Parquet or Arrow file at most."""
@@ -40,30 +28,10 @@ ROWS = 1 << 18
 CSV_BLOCK = 1 << 23
 """Bytes of CSV text that are read at once; a row must fit into it."""
 
-LARGE_BYTES = 1 << 28
-"""Files of more bytes than this are read in batches."""
-
-LARGE_ROWS = 20_000_000
-"""Files that say that they have more rows than this are read in batches."""
-
 AHEAD = 2
 """Batches that wait while others are worked on."""
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """One file of a table."""
-
-    path: Path
-    kind: str  # "csv", "parquet" or "arrow"
-    size: int  # in bytes
-
-    @property
-    def is_text(self) -> bool:
-        """Whether its values are text, without types."""
-        return self.kind == "csv"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -91,57 +59,31 @@ class Batch:
         return type(error)(f"{text} ({where}, counted from 1, without the header).")
 
 
-def find_parts(data: str | os.PathLike[str]) -> tuple[Part, ...]:
-    """The files of a table, in the order of their names: one file, all in a folder, or all that fit a pattern.
+def read_table(
+    path: str | os.PathLike[str],
+    columns: Sequence[str] | None = None,
+    text_columns: Sequence[str] | None = (),
+    *,
+    numbers: Sequence[str] = (),
+) -> Any:
+    """Read the wanted columns of a file as a ``pyarrow.Table``, in the order in which they are named.
 
-    Names that begin with a dot or an underscore are passed over in folders, as other tools do; any other file that is
-    no table is an error, lest rows be missed.
+    ``columns=None`` reads all. In a CSV file an empty field is a null in every column, the ``numbers`` are 64-bit
+    floats, the text_columns (``None``: every column) stay text, so that "01" stays "01", and others get the type that
+    all their values have. Other files bring their own types.
     """
-    path = Path(data)
-    if path.is_dir():
-        files = sorted(_visible_files(path))
-        if not files:
-            raise DataError(f"the folder '{path}' must hold CSV, Parquet or Arrow files, but it has none; check it.")
-    elif not path.exists() and glob.has_magic(str(path)):
-        files = sorted(Path(name) for name in _fitting(path) if Path(name).is_file())
-        if not files:
-            raise DataError(f"no file fits the pattern '{path}'; check the path.")
-    else:
-        files = [path]
-    parts = []
-    for file in files:
-        check_source(file)
-        parts.append(Part(file, FORMATS[table_suffix(file)], file.stat().st_size))
-    return tuple(parts)
-
-
-def _fitting(pattern: Path) -> list[str]:
-    return glob.glob(str(pattern), recursive=True)  # noqa: PTH207 - knows patterns that begin at the root
-
-
-def _visible_files(folder: Path) -> Iterator[Path]:
-    for place, folders, names in os.walk(folder):
-        folders[:] = [name for name in folders if not name.startswith((".", "_"))]
-        for name in names:
-            if not name.startswith((".", "_")):
-                file = Path(place) / name
-                if not name.lower().endswith(TABLE_SUFFIXES):
-                    raise DataError(
-                        f"the folder '{folder}' must hold tables only ({', '.join(TABLE_SUFFIXES)}), but '{file}' is "
-                        f"none; name the files by a pattern instead, such as '{folder / '*.parquet'}'."
-                    )
-                yield file
-
-
-def is_large(parts: Sequence[Part]) -> bool:
-    """Whether a table is better read in batches: several files, many bytes, or many rows where the file tells."""
-    if len(parts) > 1 or sum(part.size for part in parts) > LARGE_BYTES:
-        return True
-    if parts[0].kind != "parquet":
-        return False
-    parquet = load_module("pyarrow.parquet")
-    with readable(parts[0].path), parquet.ParquetFile(parts[0].path) as file:
-        return bool(file.metadata.num_rows > LARGE_ROWS)
+    part = find_part(path)
+    wanted = None if columns is None else list(dict.fromkeys(columns))
+    batches = [batch.rows for batch in _batches([part], wanted, numbers, ())]
+    if not batches:
+        raise DataError(f"'{part.path}' must hold at least one row of data, got none.")
+    table = load_module("pyarrow").Table.from_batches(batches)
+    if part.is_text and text_columns is not None:
+        require_columns(text_columns, table.column_names)
+        for place, name in enumerate(table.column_names):
+            if name not in text_columns and name not in numbers:
+                table = table.set_column(place, name, typed(table.column(place)))
+    return table
 
 
 def part_schema(part: Part) -> Any:
@@ -149,16 +91,29 @@ def part_schema(part: Part) -> Any:
     pyarrow = load_module("pyarrow")
     with readable(part.path):
         if part.kind == "csv":
-            names, _ = read_csv_header(part.path)
-            return pyarrow.schema([(name, pyarrow.string()) for name in pick(part.path, None, names)])
+            names, _ = _csv_header(part.path)
+            return pyarrow.schema([(name, pyarrow.string()) for name in _pick(part.path, None, names)])
         if part.kind == "parquet":
             with load_module("pyarrow.parquet").ParquetFile(part.path) as file:
                 schema = file.schema_arrow
         else:
             with _arrow_reader(part.path, None) as reader:
                 schema = reader.schema
-    pick(part.path, None, schema.names)
+    _pick(part.path, None, schema.names)
     return schema
+
+
+def has_one_dictionary(parts: Sequence[Part]) -> bool:
+    """Whether the categories of a column are surely the same in all batches: those of one Arrow file, or one batch."""
+    if len(parts) > 1 or parts[0].is_text:
+        return False
+    path = parts[0].path
+    with readable(path):
+        if parts[0].kind == "arrow":
+            with _arrow_reader(path, None) as reader:
+                return bool(reader.is_file)
+        with load_module("pyarrow.parquet").ParquetFile(path) as file:
+            return bool(file.num_row_groups == 1 and file.metadata.num_rows <= ROWS)
 
 
 def read_batches(
@@ -211,22 +166,64 @@ def _guarded(pieces: Iterable[T], part: Part) -> Iterator[T]:
 
 def _csv_batches(part: Part, wanted: Sequence[str] | None, numbers: Sequence[str]) -> Iterator[tuple[Any, int]]:
     pyarrow, arrow_csv = load_module("pyarrow"), load_module("pyarrow.csv")
-    present, more = read_csv_header(part.path)
-    names = pick(part.path, wanted, present)
+    present, more = _csv_header(part.path)
+    names = _pick(part.path, wanted, present)
     if not more:
         return
     types = {name: pyarrow.float64() if name in numbers else pyarrow.string() for name in names}
-    read_options = arrow_csv.ReadOptions(block_size=CSV_BLOCK)
-    with csv_source(part.path) as (source, raw):
+    options = {
+        "read_options": arrow_csv.ReadOptions(block_size=CSV_BLOCK),
+        "parse_options": arrow_csv.ParseOptions(delimiter=_delimiter(part.path), newlines_in_values=True),
+        "convert_options": arrow_csv.ConvertOptions(include_columns=names, column_types=types),
+    }
+    with _csv_source(part.path) as (source, raw):
         try:
-            reader = arrow_csv.open_csv(source, read_options=read_options, **csv_options(part.path, names, types))
-            for batch in reader:
-                refuse_bytes(part.path, batch.schema)
+            for batch in arrow_csv.open_csv(source, **options):
                 yield _nulls_for_empty(batch), raw.tell()
         except pyarrow.ArrowInvalid as error:
             if numbers and "conversion error" in str(error):
                 _name_bad_number(part, numbers)
             raise
+
+
+def _pick(path: Path, wanted: Sequence[str] | None, present: Sequence[str]) -> list[str]:
+    """The names to read; each must be there exactly once."""
+    names = list(present) if wanted is None else list(wanted)
+    require_columns(names, present)
+    for name in names:
+        if present.count(name) > 1:
+            raise DataError(f"'{path}' has {present.count(name)} columns {name!r}; rename them apart.")
+    return names
+
+
+@contextmanager
+def _csv_source(path: Path) -> Iterator[tuple[Any, Any]]:
+    """A file's text as a stream of bytes, unpacked if need be, and the file itself, which knows how far it is read."""
+    pyarrow = load_module("pyarrow")
+    with pyarrow.OSFile(str(path)) as raw:
+        if not path.name.lower().endswith(".gz"):
+            yield raw, raw
+        else:
+            with pyarrow.CompressedInputStream(raw, "gzip") as source:
+                yield source, raw
+
+
+def _csv_header(path: Path) -> tuple[list[str], bool]:
+    """Names of the columns of a CSV file, and whether there are rows."""
+    delimiter = _delimiter(path)
+    opener = gzip.open if path.name.lower().endswith(".gz") else open
+    with opener(path, "rt", encoding="utf-8-sig", errors="surrogateescape", newline="") as lines:
+        header = next(filter(None, csv.reader(lines, delimiter=delimiter)), None)
+        more = any(line.strip() for line in lines)
+    if header is None:
+        raise DataError(f"'{path}' must hold a header line, but it is empty.")
+    if any("\udc80" <= letter <= "\udcff" for name in header for letter in name):  # undecoded bytes
+        raise DataError(f"the header of '{path}' must be UTF-8 text; save the file as UTF-8.")
+    return header, more
+
+
+def _delimiter(path: Path) -> str:
+    return "\t" if table_suffix(path).startswith(".tsv") else ","
 
 
 def _name_bad_number(part: Part, numbers: Sequence[str]) -> None:
@@ -250,7 +247,7 @@ def _nulls_for_empty(batch: Any) -> Any:
 def _parquet_batches(part: Part, wanted: Sequence[str] | None, categories: Sequence[str]) -> Iterator[tuple[Any, int]]:
     parquet = load_module("pyarrow.parquet")
     with parquet.ParquetFile(part.path, read_dictionary=list(categories), pre_buffer=False) as file:
-        names = pick(part.path, wanted, file.schema_arrow.names)
+        names = _pick(part.path, wanted, file.schema_arrow.names)
         total, done = max(1, file.metadata.num_rows), 0
         for batch in file.iter_batches(ROWS, columns=names):
             done += batch.num_rows
@@ -276,7 +273,7 @@ class _arrow_reader:  # noqa: N801 - used like a function
             opener = ipc.open_file if self.is_file else ipc.open_stream
             self.reader = opener(self.source)
             self.schema = self.reader.schema
-            self.names = pick(path, wanted, self.schema.names)
+            self.names = _pick(path, wanted, self.schema.names)
             if self.is_file and wanted is not None:
                 chosen = sorted(self.schema.names.index(name) for name in self.names)
                 self.reader = opener(self.source, options=ipc.IpcReadOptions(included_fields=chosen))
