@@ -380,6 +380,24 @@ def test_froc_draws_one_index(tmp_path: Path, run: Run, suffix: str) -> None:
     assert ran.code == 0 and f"Query 20 of {found['queries']}" in ran.out and found["shift"] in ran.out
 
 
+def test_froc_keeps_the_old_picture_where_drawing_fails(
+    tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("matplotlib")
+
+    def full(figure: object, sink: Any, **_: object) -> None:
+        sink.write(b"half a picture")
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("matplotlib.figure.Figure.savefig", full)
+    picture = tmp_path / "froc.png"
+    picture.write_text("old")
+    ran = run("froc", write(tmp_path), *ROLES, "--epsilon", 0.05, "--index", 20, "-o", picture)
+    assert (ran.code, ran.out, picture.read_text()) == (2, "", "old")
+    assert "No space left on device; nothing was changed" in ran.err
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["d.csv", "froc.png"]
+
+
 def test_froc_without_matplotlib(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("fairroc.plot.find_spec", lambda name: None)
     ran = run("froc", write(tmp_path), *ROLES, "--epsilon", 0.05, "--index", 20, "-o", tmp_path / "froc.png")

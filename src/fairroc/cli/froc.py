@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 from typing import Any
 
 from fairroc.cli.arguments import add_data, add_options, whole
@@ -35,6 +36,7 @@ def run(arguments: argparse.Namespace) -> int:
     from fairroc.plot import require_matplotlib
     from fairroc.plot.froc import geometry_figure
     from fairroc.tables.files import check_writable
+    from fairroc.tables.write import written_together
     from fairroc.text.froc import index_text
 
     check_epsilon(arguments.epsilon)
@@ -44,7 +46,9 @@ def run(arguments: argparse.Namespace) -> int:
     done = paper_run_on(people, epsilon=arguments.epsilon, queries=arguments.queries)
     group = moving_group(done, people.names, arguments.index, arguments.upper)
     step = froc_index(done, people.names, group, arguments.index)
-    geometry_figure(done, group, arguments.index - 1, people.names).savefig(arguments.output, dpi=120)
+    figure, target = geometry_figure(done, group, arguments.index - 1, people.names), Path(arguments.output)
+    with written_together() as begin, begin(target) as sink:
+        figure.savefig(sink, format=target.suffix[1:].lower(), dpi=120)
     put_result(arguments.format, step.to_dict(), lambda: index_text(step))
     say(f"picture written to {arguments.output}")
     return 0
