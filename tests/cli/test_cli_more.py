@@ -127,7 +127,7 @@ def test_threshold(tmp_path: Path, run: Run, model: Path, options, aim, words: s
     [
         ((), "exactly one aim"),
         (("--recall", 0.5, "--precision", 0.5), "exactly one aim"),
-        (("--cost-fp", 1), "cost_fn must be a number"),
+        (("--cost-fp", 1), "give both cost_fp and cost_fn"),
         (("--recall", 2), "recall must lie above 0"),
         (("--recall", "most"), "must be a number, got 'most'"),
         (("--precision", 1), "a precision of 1 cannot be had: the highest"),

@@ -153,7 +153,7 @@ def test_raw_order_that_gives_way_is_told_once() -> None:
         ({"epsilons": ["x"]}, r"epsilon must be between 0 and 2"),
         ({"epsilons": []}, "at least one number"),
         ({"norm": 2}, "norm must be 1 or 'inf'"),
-        ({"ties": "toss"}, "ties must be 'draw' or 'order'"),
+        ({"ties": "toss"}, "ties must be 'order' or 'draw'"),
         ({"method": "froc", "norm": "inf"}, "norm must be 1 for method='froc'"),
     ],
 )

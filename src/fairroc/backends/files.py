@@ -15,7 +15,7 @@ import numpy as np
 from fairroc.errors import DataError
 from fairroc.model.model import ModelData, warn_unknown
 from fairroc.options import generator_from_state
-from fairroc.people.rows import FloatArray, ScoreColumns, read_scores
+from fairroc.people.rows import FloatArray, ScoreColumns, known_groups, read_scores
 from fairroc.tables.files import Part, check_writable, find_parts, load_module, require_columns, table_suffix
 from fairroc.tables.read import Batch, has_one_dictionary, part_schema, read_batches
 from fairroc.tables.values import ids_from_text, numbers_from_text
@@ -69,13 +69,17 @@ def transform_table(
     The fair scores are those of a transform of all rows at once. All output appears when all of it is on disk, or,
     on failure, nothing does.
     """
+    known_groups(model.names, how.on_unknown_group)
+    if how.id is not None:
+        model.check_key(how.key)
     parts = find_parts(data)
     pyarrow = load_module("pyarrow")
     schemas = [part_schema(part) for part in parts]
     for part, schema in zip(parts, schemas, strict=True):
         _check_names(part, schema.names, how)
     targets = _targets(parts, schemas, output)
-    _check_apart(data, [part.path for part in parts], targets)
+    if Path(data) != Path(output):  # a file may be replaced by itself with one more column
+        _check_apart(data, [part.path for part in parts], targets)
     work = _Work(model, how, np.random.default_rng(0) if how.seed is None else generator_from_state(how.seed))
     total = max(1, sum(part.size for part in parts) >> 20)
     outputs, place = list(dict.fromkeys(targets)), dict(zip(parts, targets, strict=True))
