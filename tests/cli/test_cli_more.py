@@ -105,7 +105,7 @@ def test_frontier_keeps_the_old_file_where_writing_fails(tmp_path: Path, run: Ru
         ),
         (("--recall", 0.8), {"recall": 0.8}, "an expected recall of at least 0.8"),
         (("--precision", 0.6), {"precision": 0.6}, "an expected precision of at least 0.6"),
-        (("--selection-rate", 0.25), {"selection_rate": 0.25}, "an expected selection rate of at most 0.25"),
+        (("--selection-rate", 0.25), {"selection_rate": 0.25}, "an expected selection rate of at most 25.0%"),
     ],
 )
 def test_threshold(tmp_path: Path, run: Run, model: Path, options, aim, words: str) -> None:
