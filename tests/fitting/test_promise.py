@@ -286,6 +286,7 @@ def rewritten(change) -> str:
 
 def test_older_files_have_neither():
     def older(body) -> None:
+        body["version"] = 1
         del body["curve"], body["confidence"]
 
     back = FairModel.from_json(rewritten(older))

@@ -184,10 +184,42 @@ def test_other_files_are_refused(text):
         FairModel.from_json(text)
 
 
-@pytest.mark.parametrize("version", [0, 2, "1", None, [1]])
-def test_unknown_version_is_refused(version):
-    with pytest.raises(ModelFileError, match=re.escape(f"version {VERSION}; this one has version {version!r}")):
+@pytest.mark.parametrize("version", [0, -1, "1", None, [1], True, 1.0])
+def test_a_version_that_is_none_is_refused(version):
+    words = f"version must be a whole number from 1 to {VERSION}, got {version!r}"
+    with pytest.raises(ModelFileError, match=re.escape(words)):
         FairModel.from_json(rewritten(TEXT, lambda body: body.update(version=version)))
+
+
+@pytest.mark.parametrize(
+    ("change", "what"),
+    [
+        (lambda body: body.update(version=VERSION + 1), f"version {VERSION + 1}"),
+        (lambda body: body.update(more=1), "the field 'more'"),
+        (lambda body: body["fit"].update(more=1), "the field 'more'"),
+        (lambda body: body["groups"][1].update(more=1), "the field 'more'"),
+    ],
+)
+def test_files_of_a_newer_fairroc_ask_for_an_update(change, what):
+    def newer(body):
+        body["fit"]["package"] = "fairroc 99.1"
+        change(body)
+
+    words = f"has {what}, so it was written by a newer fairroc (fairroc 99.1); this is fairroc {__version__}"
+    with pytest.raises(ModelFileError, match=re.escape(words) + ".* Update fairroc"):
+        FairModel.from_json(rewritten(TEXT, newer))
+
+
+def test_files_of_version_1_are_read():
+    def older(body):
+        body["version"] = 1
+        del body["curve"], body["confidence"]
+
+    back = FairModel.from_json(rewritten(TEXT, older))
+    assert (back.curve, back.confidence) == ("raw", None)
+    assert FairModel.from_json(back.to_json()).to_json() == back.to_json()
+    with pytest.raises(ModelFileError, match=r"lacks or garbles a field .*curve"):
+        FairModel.from_json(rewritten(TEXT, lambda body: body.pop("curve")))
 
 
 @pytest.mark.parametrize("word", ["NaN", "Infinity", "-Infinity", "1e999", '"\\ud800"'])
@@ -273,12 +305,12 @@ BROKEN = {
     "no groups": (lambda b: b.pop("groups"), "lacks or garbles a field"),
     "groups a number": (put("groups", 3), "'groups' must be list|garbles a field"),
     "fit a list": (put("fit", []), "'fit' must be dict|garbles a field"),
-    "fit with more": (put("fit", "more", 1), "garbles a field"),
+    "fit with more": (put("fit", "more", 1), "written by a newer fairroc"),
     "fit rows text": (put("fit", "rows", "many"), "'rows' must be int"),
     "no kernel": (lambda b: b["groups"][0].pop("kernel"), "any other has"),
     "unchanged with kernels": (put("unchanged", True), "an unchanged score has no kernels"),
-    "unknown field": (put("more", 1), "unknown field"),
-    "version true": (put("version", True), "version True"),
+    "unknown field": (put("more", 1), "written by a newer fairroc"),
+    "version true": (put("version", True), "got True"),
     "no scale": (put("scale", None), "garbles a field"),
     "scale starts late": (put("scale", "place", 0, 0.25), "rise from 0 to n"),
     "scale short": (lambda b: b["scale"]["score"].pop(), "as many scores as places"),

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from fairroc._version import __version__
 from fairroc.core.kernel import Kernel
 from fairroc.core.scale import Scale
 from fairroc.errors import ModelFileError
@@ -18,7 +19,11 @@ from fairroc.model.reference import Reference
 from fairroc.tables.write import write_text_atomic
 
 FORMAT = "fairroc-model"
-VERSION = 1
+VERSION = 2
+"""Raised whenever a field is added or changes its meaning."""
+
+ADDED = ("curve", "confidence")
+"""Fields of version 2 that files of version 1 may lack."""
 
 SUM_TOLERANCE = 1e-9
 """How far a row of probabilities read from a file may be from one."""
@@ -65,11 +70,7 @@ def loads(text: str) -> ModelData:
             f'a model file must carry "format": "{FORMAT}"; this is another kind of file. Pass the file that '
             "'fairroc fit -o' or FairModel.save wrote."
         )
-    if type(body.get("version")) is not int or body["version"] != VERSION:
-        raise ModelFileError(
-            f"this fairroc reads model files of version {VERSION}; this one has version {body.get('version')!r}. "
-            "Update fairroc or refit the model."
-        )
+    _check_version(body)
     stated = body.pop("checksum", None)
     try:
         intact = stated == _checksum(body)
@@ -81,11 +82,40 @@ def loads(text: str) -> ModelData:
             "refit."
         )
     try:
+        _check_known(body)
         return _model_from_data(body)
     except ModelFileError:
         raise
     except (KeyError, TypeError, ValueError, IndexError, OverflowError, AttributeError, MemoryError) as error:
         raise ModelFileError(f"the model file lacks or garbles a field ({error!r}); use the original file.") from None
+
+
+def _check_version(body: dict[str, Any]) -> None:
+    version = body.get("version")
+    if type(version) is not int or version < 1:
+        raise ModelFileError(
+            f"a model file's version must be a whole number from 1 to {VERSION}, got {version!r}. Use the original "
+            "file or refit."
+        )
+    if version > VERSION:
+        raise _newer(body, f"version {version}")
+
+
+def _check_known(body: dict[str, Any]) -> None:
+    """Raise if there is a field that this version does not know."""
+    parts = [(body, FIELDS), (body["fit"], {*_FIT_TYPES, "weighted"}), *((g, GROUP_FIELDS) for g in body["groups"])]
+    for part, known in parts:
+        for field in sorted(part.keys() - known):
+            raise _newer(body, f"the field {field!r}")
+
+
+def _newer(body: dict[str, Any], what: str) -> ModelFileError:
+    fit = body.get("fit")
+    package = fit.get("package") if isinstance(fit, dict) else None
+    return ModelFileError(
+        f"the model file has {what}, so it was written by a newer fairroc ({package or 'of unknown version'}); "
+        f"this is fairroc {__version__}, which reads versions up to {VERSION}. Update fairroc."
+    )
 
 
 def _parsed(text: str) -> Any:
@@ -237,25 +267,26 @@ _TYPES: dict[str, tuple[type, ...]] = {
     "salt": (str,),
     "key_fingerprint": (str, type(None)),
     "groups": (list,),
+    "curve": (str,),
+    "confidence": (int, float, type(None)),
 }
-_NEWER_TYPES: dict[str, tuple[type, ...]] = {"curve": (str,), "confidence": (int, float, type(None))}
-FIELDS = {*_TYPES, *_NEWER_TYPES, "format", "version", "ties", "missing", "hash", "unchanged", "scale"}
+FIELDS = {*_TYPES, "format", "version", "ties", "missing", "hash", "unchanged", "scale"}
 _FIT_TYPES: dict[str, tuple[type, ...]] = {"package": (str,), "date": (str,), "rows": (int,), "data": (str,)}
 _GROUP_TYPES: dict[str, tuple[type, ...]] = {"name": (str,), "rows": (int,), "positives": (int,)}
+GROUP_FIELDS = {*_GROUP_TYPES, "kernel", "reference"}
 
 
 def _check_types(body: dict[str, Any]) -> None:
-    newer = {field: kinds for field, kinds in _NEWER_TYPES.items() if field in body}  # older files lack them
+    old = body["version"] == 1
+    types = {field: kinds for field, kinds in _TYPES.items() if not (old and field in ADDED and field not in body)}
     groups = ((group, _GROUP_TYPES) for group in body["groups"])
-    parts = [(body, _TYPES | newer), (body["fit"], _FIT_TYPES), *groups]
+    parts = [(body, types), (body["fit"], _FIT_TYPES), *groups]
     for data, types in parts:
         for field, kinds in types.items():
             right = isinstance(data[field], kinds) and not isinstance(data[field], bool)
             _hold(right, f"'{field}' must be {' or '.join(kind.__name__ for kind in kinds)}, not {data[field]!r}")
     confidence = body.get("confidence")
     _hold(confidence is None or 0 < confidence < 1, f"'confidence' must lie between 0 and 1, not {confidence!r}")
-    strange = sorted(set(body) - FIELDS)
-    _hold(not strange, f"unknown field {strange[:1]}")
     kernels = ["kernel" in group for group in body["groups"]]
     _hold(not any(kernels) if body["unchanged"] else all(kernels), "an unchanged score has no kernels, any other has")
     flags = (body["unchanged"], body["fit"]["weighted"])
@@ -263,7 +294,7 @@ def _check_types(body: dict[str, Any]) -> None:
 
 
 def _references_from_data(groups: list[dict[str, Any]]) -> tuple[Reference, ...]:
-    """The groups' references; none in files written before there were any."""
+    """The groups' references; none in models that come from files written before there were any."""
     present = ["reference" in group for group in groups]
     _hold(all(present) or not any(present), "all groups must have a reference, or none")
     return tuple(_reference_from_data(group["reference"], group["name"]) for group in groups) if all(present) else ()
