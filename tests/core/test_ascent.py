@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from fairroc.core.ascent import ascend, spaced, take_turns
 from fairroc.core.constraint import equalized_odds
 from fairroc.core.coupling import closed_form
-from fairroc.core.optimal import optimal
-from fairroc.core.tuples import heights, pooled_area
+from fairroc.core.optimal import heights, optimal, pooled_area
 from oracles import pair_gap
 from strategies import EPSILONS, NORMS, SEEDS, weighted_families
 

@@ -12,8 +12,7 @@ from scipy.optimize import OptimizeResult, linprog
 from fairroc.core.bound import AREA_TOLERANCE, pooled_bound
 from fairroc.core.constraint import equalized_odds
 from fairroc.core.coupling import closed_form
-from fairroc.core.optimal import optimal
-from fairroc.core.tuples import heights, pooled_area
+from fairroc.core.optimal import heights, optimal, pooled_area
 from oracles import pair_gap, pooled_sandwich, trapezia
 from strategies import DIAGONAL, EPSILONS, NORMS, PERFECT, SEEDS, class_shares, populations, weighted_families
 

@@ -10,8 +10,7 @@ from fairroc.core.ascent import spaced
 from fairroc.core.bound import pooled_bound
 from fairroc.core.constraint import equalized_odds
 from fairroc.core.coupling import Levels, closed_form, couple, prune, with_vertices
-from fairroc.core.optimal import optimal
-from fairroc.core.tuples import heights
+from fairroc.core.optimal import heights, optimal
 from oracles import best_pooled_on_grid, pair_gap
 from strategies import (
     DIAGONAL,

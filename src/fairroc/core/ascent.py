@@ -14,8 +14,7 @@ import numpy as np
 
 from fairroc.core.chain import BoolArray, Chain, FloatArray, concave_hull
 from fairroc.core.constraint import Constraint
-from fairroc.core.optimal import FairCurves
-from fairroc.core.tuples import TIGHT, fair_rows, heights, pooled_area, within
+from fairroc.core.optimal import TIGHT, FairCurves, fair_rows, heights, pooled_area, within
 
 SPACING = 2.0 / 512
 """No group moves farther than this in u between two levels when the ascent starts: too few levels would leave it no

@@ -16,8 +16,7 @@ import numpy as np
 from fairroc.core.ascent import ascend, spaced, take_turns
 from fairroc.core.chain import BoolArray, FloatArray, area, freeze, vertex_shares
 from fairroc.core.constraint import Constraint
-from fairroc.core.optimal import FairCurves
-from fairroc.core.tuples import fair_rows, heights, pooled_area, within
+from fairroc.core.optimal import FairCurves, fair_rows, heights, pooled_area, within
 
 PRUNE = 1e-10
 """A level goes if no group's AUC nor the pooled AUC loses more than this by it: a few hundred levels stay, and

@@ -1,12 +1,17 @@
-"""The highest fair ROC curve of every group at once (Theorem A of the explanation)."""
+"""The highest fair ROC curve of every group at once (Theorem A of the explanation), and tuples of points on them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from fairroc.core.chain import Chain, meet
+import numpy as np
+
+from fairroc.core.chain import BoolArray, Chain, FloatArray, area, meet
 from fairroc.core.constraint import Constraint
+
+TIGHT = 1e-14
+"""How far rounding may carry a tuple over epsilon while levels are made: a hundred times below what is promised."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,3 +48,27 @@ def optimal(hulls: Sequence[Chain], epsilon: float, constraint: Constraint) -> F
     centre = meet(constraint.dilate(hull, epsilon / 2) for hull in hulls)
     reach = constraint.dilate(centre, epsilon / 2)
     return FairCurves(tuple(meet((hull, reach)) for hull in hulls), centre, epsilon / 2, constraint)
+
+
+def heights(curves: Sequence[Chain], u: FloatArray) -> FloatArray:
+    """v of every group's curve at its own position: (levels, groups) to (levels, groups)."""
+    return np.stack([curve.at(u[:, g]) for g, curve in enumerate(curves)], axis=1)
+
+
+def within(fair: FairCurves, u: FloatArray) -> BoolArray:
+    """Which rows of positions on the fair curves are fair, up to rounding."""
+    fits: BoolArray = fair.constraint.gap(u, heights(fair.curves, u)) <= 2 * fair.radius + TIGHT
+    return fits
+
+
+def fair_rows(fair: FairCurves, u: FloatArray) -> FloatArray:
+    """The fair rows of positions, and the two end points in any case."""
+    fits = within(fair, u)
+    fits[0] = fits[-1] = True
+    return u[fits]
+
+
+def pooled_area(u: FloatArray, v: FloatArray, weights0: FloatArray, weights1: FloatArray) -> float:
+    """AUC of all groups together."""
+    fpr, tpr = (u - v) @ weights0 / 2, (u + v) @ weights1 / 2
+    return area(fpr, tpr)

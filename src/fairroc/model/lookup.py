@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairroc.core.chain import FloatArray, IntArray
+from fairroc.core.chain import FloatArray, IntArray, ranges
 from fairroc.core.finder import Finder
-from fairroc.core.ranges import ranges
 from fairroc.model.tables import LookupTables, OutcomeTable
 
 __all__ = ["Guide", "Lookup"]

@@ -19,10 +19,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fairroc.core.chain import BoolArray, FloatArray, IntArray, freeze, inner_slope, ratio
+from fairroc.core.chain import BoolArray, FloatArray, IntArray, freeze, inner_slope, ranges, ratio
 from fairroc.core.doubles import first_true
 from fairroc.core.kernel import Kernel
-from fairroc.core.ranges import ranges
 from fairroc.core.realised import ordered_place
 from fairroc.core.scale import Scale
 

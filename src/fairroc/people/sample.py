@@ -10,8 +10,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from fairroc.core.chain import BoolArray, FloatArray, IntArray, apart, concave_hull, freeze
-from fairroc.core.ranges import ranges
+from fairroc.core.chain import BoolArray, FloatArray, IntArray, apart, concave_hull, freeze, ranges
 from fairroc.core.roc import RocCurve, thinned
 from fairroc.people.sorting import Packing
 

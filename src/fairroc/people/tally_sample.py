@@ -8,8 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from fairroc.core.chain import BoolArray, FloatArray, IntArray, freeze
-from fairroc.core.ranges import ranges
+from fairroc.core.chain import BoolArray, FloatArray, IntArray, freeze, ranges
 from fairroc.people import sample
 
 
