@@ -245,7 +245,7 @@ def test_which_score_on_which_axes(display: Any, post: FairROC) -> None:
     assert before is not after and len(found.axes_) == 1
     with pytest.raises(DataError, match="ax must be 1 matplotlib Axes, or None"):
         found.plot(pair, which="before")
-    with pytest.raises(DataError, match="which must be 'before', 'after' or None; 'both' came"):
+    with pytest.raises(DataError, match="which must be 'before', 'after' or None, got 'both'"):
         found.plot(which="both")
     with pytest.raises(DataError, match="which='after' needs a fair score"):
         draw(display, which="after")
@@ -285,7 +285,7 @@ def test_few_scores_have_bins_of_their_own() -> None:
     scores, y, group = people(digits=0)
     edges = ScoreDisplay.from_predictions(scores, y, sensitive_features=group).before.edges
     assert np.allclose(edges[:-1] + 0.5, np.unique(scores))
-    with pytest.raises(DataError, match="bins must be a whole number of at least 2; 1 came"):
+    with pytest.raises(DataError, match="bins must be a whole number of at least 2, got 1"):
         ScoreDisplay.from_predictions(scores, y, sensitive_features=group, bins=1)
 
 
@@ -383,7 +383,7 @@ def test_a_display_of_ones_own_curves() -> None:
 @pytest.mark.parametrize("display", SCORED)
 def test_what_cannot_be_shown(display: Any) -> None:
     scores, y, group = people()
-    with pytest.raises(DataError, match="must be a fitted FairROC, FairROCClassifier or FairModel; Logistic"):
+    with pytest.raises(DataError, match="must be a fitted FairROC, FairROCClassifier or FairModel, got Logistic"):
         display.from_estimator(LogisticRegression(), scores, y, sensitive_features=group)
     with pytest.raises(NotFittedError):
         display.from_estimator(FairROC(), scores, y, sensitive_features=group)

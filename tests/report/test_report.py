@@ -19,11 +19,11 @@ from fairroc.core.roc import RocCurve
 from fairroc.errors import DataError, FairrocError, SmallGroupWarning
 from fairroc.people.people import measure
 from fairroc.people.rows import read_columns
-from fairroc.report import templates, write_report
+from fairroc.report import page as module
+from fairroc.report import write_report
 from fairroc.report.curves import CELLS, MOST_POINTS, crossing_pairs, round_epsilons, threshold_grid
 from fairroc.report.data import Asked, ReportData, Source, gather
-from fairroc.report.page import page
-from fairroc.report.templates import environment, script_json
+from fairroc.report.page import environment, page, script_json
 
 __all__ = ["run"]  # a fixture
 
@@ -306,7 +306,7 @@ def test_errors_leave_no_file(tmp_path: Path, name: str, options: dict[str, Any]
 
 @pytest.mark.parametrize("package", ["jinja2", "plotly"])
 def test_missing_packages_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, package: str) -> None:
-    monkeypatch.setattr(templates, "find_spec", lambda name: None if name == package else name)
+    monkeypatch.setattr(module, "find_spec", lambda name: None if name == package else name)
     with pytest.raises(FairrocError, match=rf"a report needs {package}; .*pip install 'fairroc\[report\]'"):
         write_report(tmp_path / "r.html", [1], [1], sensitive_features=[1])
 

@@ -57,6 +57,11 @@ class Band:
     dkw: Interval | None
     bootstrap: Interval | None
 
+    @property
+    def best(self) -> Interval | None:
+        """The narrower ones that there are."""
+        return self.dkw if self.bootstrap is None else self.bootstrap
+
 
 @dataclass(frozen=True, slots=True)
 class CalibrationBin:

@@ -46,8 +46,7 @@ def run_demo(folder: Path, *, epsilon: float = 0.05, say: Callable[[str], None])
     from fairroc.people.rows import read_columns
     from fairroc.plot import before_after, require_matplotlib
     from fairroc.report.data import Asked, Source, gather
-    from fairroc.report.page import write_page
-    from fairroc.report.templates import require_report
+    from fairroc.report.page import require_report, write_page
     from fairroc.tables.write import write_table
     from fairroc.text.certificate import certificate_text
 

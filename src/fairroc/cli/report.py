@@ -29,8 +29,7 @@ def add_parser(commands: Any) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run it."""
     from fairroc.report.data import Asked, Source, gather
-    from fairroc.report.page import SUFFIXES, write_page
-    from fairroc.report.templates import require_report
+    from fairroc.report.page import SUFFIXES, require_report, write_page
     from fairroc.tables.files import check_writable
 
     require_report()

@@ -28,7 +28,7 @@ class GapCurve:
 
     Attributes
     ----------
-    thresholds : (k,) falling; people with ``score >= threshold`` are accepted.
+    thresholds : (k,) falling; people with ``score >= threshold`` are selected.
     gap : (k,) the distance there.
     low, high : (k,) a band that holds at all thresholds at once; None without one.
     steps : whether the gap between two thresholds is that of the higher one; else it runs straight.
@@ -129,7 +129,7 @@ class GapDisplay(AuditedDisplay):
         if self.epsilon is not None:
             how = {"color": "black", "linewidth": 1, "linestyle": STYLES[2]}
             self.epsilon_line_ = axes.axhline(self.epsilon, label=f"allowed: ε = {self.epsilon:g}", **how)
-        axes.set(xlabel="threshold (accepted: score at least this)", ylabel="gap between groups")
+        axes.set(xlabel="threshold (selected: score at least this)", ylabel="gap between groups")
         axes.set_ylim(bottom=0)
         axes.margins(x=0.01)
         tidy(axes)

@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MARKED_SHARES = (0.03, 0.07, 0.12, 0.2, 0.3, 0.4, 0.55, 0.7)
-"""Thresholds to mark: those that accept these shares of all people."""
+"""Thresholds to mark: those that select these shares of all people."""
 
 
 def before_after(fitted: Fitted) -> Figure:
     """ROC curves of all groups before and after; dots joined by a line share one threshold.
 
     The curves after are exact expectations over the draw on the fitted people. The same thresholds are marked in both
-    panels (they accept the same shares of all people), and the widest gap over all thresholds in black.
+    panels (they select the same shares of all people), and the widest gap over all thresholds in black.
     """
     require_matplotlib()
     from matplotlib.figure import Figure
@@ -53,11 +53,11 @@ def before_after(fitted: Fitted) -> Figure:
 
 
 def _marked_thresholds(fitted: Fitted) -> FloatArray:
-    """Thresholds that accept given shares of all people."""
+    """Thresholds that select given shares of all people."""
     raw = fitted.raw
     scores = all_thresholds(raw.curves)[::-1]
-    accepted = pooled_share(raw.curves, raw.shares, scores)
-    return np.array(scores[np.minimum(np.searchsorted(accepted, MARKED_SHARES), len(scores) - 1)])
+    selected = pooled_share(raw.curves, raw.shares, scores)
+    return np.array(scores[np.minimum(np.searchsorted(selected, MARKED_SHARES), len(scores) - 1)])
 
 
 def _after(

@@ -218,7 +218,7 @@ class ScoreDisplay(Display):
 def _edges(found: BeforeAfter, bins: int) -> FloatArray:
     """Even bins over all scores, or one for each score where there are no more."""
     if not isinstance(bins, Integral) or isinstance(bins, bool) or bins < 2:
-        raise DataError(f"bins must be a whole number of at least 2; {bins!r} came.")
+        raise DataError(f"bins must be a whole number of at least 2, got {bins!r}. Try 40.")
     spans = [shown.rates.span() for shown in (found.before, found.after) if shown is not None]
     low, high = min(span[0] for span in spans), max(span[1] for span in spans)
     original = found.before.rates.everywhere()[0][::-1]

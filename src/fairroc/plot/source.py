@@ -103,7 +103,7 @@ class Shown:
     @property
     def widths(self) -> tuple[Widths, ...] | None:
         """Half widths (fpr, tpr) of every group's band: the bootstrap's if there are any, else those of DKW."""
-        found = [None if group.band is None else group.band.bootstrap or group.band.dkw for group in self.audit.groups]
+        found = [None if group.band is None else group.band.best for group in self.audit.groups]
         known = tuple(widths for widths in found if widths is not None)
         return known if len(known) == len(found) else None
 
@@ -202,7 +202,7 @@ def opened(estimator: Any, X: Any, sensitive_features: Any) -> Opened:
         groups = sensitive_rows(X, sensitive_features, estimator.sensitive_features)
         return Opened(estimator.model_, scores, groups, estimator.pos_label_, estimator.on_unknown_group)
     if sensitive_features is None:
-        raise DataError("sensitive_features must be given, one value for each row; none came.")
+        raise DataError("sensitive_features must be given, one value for each row, got none.")
     if isinstance(estimator, FairROC):
         check_is_fitted(estimator, "model_")
         return Opened(estimator.model_, X, sensitive_features, estimator.pos_label, estimator.on_unknown_group)
@@ -210,6 +210,6 @@ def opened(estimator: Any, X: Any, sensitive_features: Any) -> Opened:
         model = estimator if isinstance(estimator, ModelData) else estimator.model
         return Opened(model, X, sensitive_features)
     raise DataError(
-        f"estimator must be a fitted FairROC, FairROCClassifier or FairModel; {type(estimator).__name__} came. For "
+        f"estimator must be a fitted FairROC, FairROCClassifier or FairModel, got {type(estimator).__name__}. For "
         "scores of anything else use from_predictions."
     )

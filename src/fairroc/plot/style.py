@@ -81,14 +81,14 @@ def panels(ax: Any, count: int, size: tuple[float, float]) -> tuple[Axes, ...]:
         return tuple(figure.subplots(1, count, squeeze=False, sharex=True, sharey=True)[0])
     found = (ax,) if isinstance(ax, Axes) else tuple(np.ravel(np.asarray(ax, dtype=object)))
     if len(found) != count or not all(isinstance(one, Axes) for one in found):
-        raise DataError(f"ax must be {count} matplotlib Axes, or None for a new figure; {ax!r} came.")
+        raise DataError(f"ax must be {count} matplotlib Axes, or None for a new figure, got {ax!r}.")
     return found
 
 
 def which_scores(ax: Any, which: str | None, *, after: bool) -> tuple[str, ...]:
     """The scores to draw, each on Axes of its own: on one given Axes the last one there is, else all."""
     if which not in (None, "before", "after"):
-        raise DataError(f"which must be 'before', 'after' or None; {which!r} came.")
+        raise DataError(f"which must be 'before', 'after' or None, got {which!r}.")
     if which == "after" and not after:
         raise DataError(
             "which='after' needs a fair score, and there is none: pass fair_scores=, or use from_estimator."

@@ -12,12 +12,11 @@ import numpy as np
 from fairroc.core.chain import FloatArray
 from fairroc.core.constraint import Norm, equalized_odds
 from fairroc.core.gap import ROUNDING
-from fairroc.core.realised import Walk
 from fairroc.core.roc import RocCurve, all_thresholds, rates_at
-from fairroc.core.scale import Scale
 from fairroc.fitting.fit import Fitted, scale_of
 from fairroc.fitting.solving import Solution
 from fairroc.people.people import People
+from fairroc.plot.source import FairRates, ScoreRates
 
 MOST_POINTS, FEWEST_POINTS = 200, 25
 """Thresholds on a line; fewer where many groups would make the page large."""
@@ -92,7 +91,7 @@ def threshold_grid(people: People, epsilons: int, extra: Sequence[float]) -> Flo
 
 def original_lines(people: People, thresholds: FloatArray, norm: Norm) -> Lines:
     """Exact rates of ``score >= t``."""
-    return _lines([np.stack(rates_at(curve, thresholds), axis=1) for curve in people.exact.curves], norm)
+    return _lines(ScoreRates(people.exact.curves).at(thresholds), norm)
 
 
 def fair_lines(
@@ -114,25 +113,16 @@ def fair_lines(
         if epsilon not in solutions:
             found.append(before)
         elif fitted is not None and fitted.model.scale is not None and epsilon == fitted.model.epsilon:
-            found.append(_lines(_expected(fitted.walks, fitted.model.scale, thresholds), norm))
+            found.append(_lines(FairRates(fitted.walks, fitted.model.scale).at(thresholds), norm))
         else:
             solution = solutions[epsilon]
-            found.append(_lines(_expected(solution.walks, scale_of(people, solution), thresholds), norm))
+            found.append(_lines(FairRates(solution.walks, scale_of(people, solution)).at(thresholds), norm))
     return tuple(found)
 
 
-def _expected(walks: Sequence[Walk], scale: Scale, thresholds: FloatArray) -> list[FloatArray]:
-    """(thresholds, 2) expected rates of each group."""
-    places = scale.to_place(thresholds)
-    nobody = places < 0
-    found = [walk.at(np.maximum(places, 0.0))[:, :2] for walk in walks]
-    for rates in found:
-        rates[nobody] = 0.0
-    return found
-
-
-def _lines(rates: Sequence[FloatArray], norm: Norm) -> Lines:
-    fpr, tpr = (np.stack([np.clip(each[:, i], 0.0, 1.0) for each in rates], axis=1) for i in (0, 1))
+def _lines(rates: FloatArray, norm: Norm) -> Lines:
+    """From (groups, 2, k) rates."""
+    fpr, tpr = np.clip(rates, 0.0, 1.0).transpose(1, 2, 0)
     groups = tuple(GroupLine(tuple(fpr[:, g].tolist()), tuple(tpr[:, g].tolist())) for g in range(len(rates)))
     return Lines(groups, tuple(equalized_odds(norm).gap(fpr + tpr, tpr - fpr).tolist()))
 

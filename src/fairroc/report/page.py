@@ -1,20 +1,43 @@
-"""A report as one HTML file that opens offline: data first, then the page."""
+"""A report as one HTML file that opens offline, from templates in Jinja2.
+
+Everything that goes into a page is escaped, but markup that another template made.
+"""
 
 from __future__ import annotations
 
+import json
 import os
-from typing import Any
+from collections.abc import Sequence
+from functools import cache
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+from unicodedata import category
 
+from fairroc.errors import FairrocError
 from fairroc.options import Missing
 from fairroc.people.rows import read_columns
 from fairroc.plot import palette
 from fairroc.report.data import Asked, ReportData, gather
-from fairroc.report.templates import environment, require_report, script_json, static
+from fairroc.report.figures import Picture, Shape
 from fairroc.report.view import view
 from fairroc.tables.files import check_writable
 from fairroc.tables.write import write_text_atomic
 
-__all__ = ["page", "write_page", "write_report"]
+if TYPE_CHECKING:
+    from jinja2 import Environment
+    from markupsafe import Markup
+
+__all__ = [
+    "environment",
+    "page",
+    "require_report",
+    "script_json",
+    "static",
+    "svg",
+    "swatch",
+    "write_page",
+    "write_report",
+]
 
 SUFFIXES = (".html", ".htm")
 
@@ -96,3 +119,71 @@ def page(data: ReportData) -> str:
             script=static("page.js"),
         )
     )
+
+
+# -- templates -------------------------------------------------------------------------------------------------------
+
+
+def require_report() -> None:
+    """Raise an error that says what to install where a package is missing that a report needs."""
+    missing = [package for package in ("jinja2", "plotly") if find_spec(package) is None]
+    if missing:
+        raise FairrocError(
+            f"a report needs {' and '.join(missing)}; install what it needs with: pip install 'fairroc[report]'."
+        )
+
+
+@cache
+def environment(package: str = "fairroc.report") -> Environment:
+    """The templates of a package, those of the report behind them."""
+    from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+
+    return Environment(
+        loader=ChoiceLoader([PackageLoader(name) for name in dict.fromkeys((package, "fairroc.report"))]),
+        autoescape=True,
+        finalize=_plain,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=StrictUndefined,
+    )
+
+
+def _plain(value: Any) -> Any:
+    """Text without control characters and lone surrogates, which have no place in a page."""
+    if not isinstance(value, str) or hasattr(value, "__html__"):
+        return value
+    return "".join(c if c == "\n" or category(c) not in ("Cc", "Cs") else "\ufffd" for c in value)
+
+
+def static(name: str, package: str = "fairroc.report") -> Markup:
+    """A style sheet or a script as it is."""
+    from markupsafe import Markup
+
+    found = environment(package)
+    assert found.loader is not None
+    return Markup(found.loader.get_source(found, name)[0])
+
+
+def script_json(data: Any) -> Markup:
+    """JSON that can stand inside a script element: no character that could end it."""
+    from markupsafe import Markup
+
+    plain = json.dumps(data, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
+    for letter in "<>&":
+        plain = plain.replace(letter, f"\\u{ord(letter):04x}")
+    return Markup(plain)
+
+
+def svg(picture: Picture) -> Markup:
+    """A picture as SVG."""
+    return _macro("picture", picture)
+
+
+def swatch(shapes: Sequence[Shape]) -> Markup:
+    """A sample of lines and marks, for a legend."""
+    return _macro("swatch", shapes)
+
+
+def _macro(name: str, value: Any) -> Markup:
+    found: Markup = getattr(environment().get_template("macros.html").module, name)(value)
+    return found

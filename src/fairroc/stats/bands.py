@@ -1,6 +1,6 @@
 """Simultaneous confidence bands for ROC curves, and what they say about the gap.
 
-Within a group and a class, people are a sample of those they stand for. A band of half width w around a rate holds at
+Within a group and a class, people are a sample of a population. A band of half width w around a rate holds at
 all thresholds at once. The gap G is the largest of many distances ||D(x)|| (x: two groups and a threshold), each known
 from the sample as ||D'(x)||:
 
@@ -32,9 +32,9 @@ class Noise:
     Attributes
     ----------
     curve : the exact curve, k steps.
-    squares : (2, k + 1) share of the squared weights of negatives and positives accepted; the rates themselves if all
+    squares : (2, k + 1) share of the squared weights of negatives and positives selected; the rates themselves if all
         rows weigh the same.
-    scale : (2,) sum of squared weights over squared sum: one over the number of rows of equal weight that tell as much.
+    scale : (2,) sum of squared weights over squared sum: one over the effective sample size.
     """
 
     curve: RocCurve

@@ -28,7 +28,7 @@ class GroupRates:
 
     @property
     def selection(self) -> FloatArray:
-        """Share of the group accepted."""
+        """Share of the group selected."""
         return np.asarray(self.prior * self.tpr + (1.0 - self.prior) * self.fpr)
 
     @property
@@ -38,9 +38,9 @@ class GroupRates:
 
     @property
     def precision(self) -> list[float | None]:
-        """Share of positives among those accepted; None where nobody is."""
+        """Share of positives among those selected; None where nobody is."""
         hits = zip((self.prior * self.tpr).tolist(), self.selection.tolist(), strict=True)
-        return [hit / accepted if accepted > 0 else None for hit, accepted in hits]
+        return [hit / selected if selected > 0 else None for hit, selected in hits]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class Disparity:
 
 
 def disparity(rates: GroupRates) -> Disparity:
-    """Comparisons across groups. The ratio of selection rates is None where nobody is accepted."""
+    """Comparisons across groups. The ratio of selection rates is None where nobody is selected."""
     selection = rates.selection
     most, least = float(selection.max()), float(selection.min())
     impact = least / most if most > 0 else None

@@ -146,9 +146,7 @@ def _decision_lines(decision: Decision) -> list[str]:
 
 def _width(group: GroupAudit, rate: int) -> float | None:
     """Half width of the narrower band that there is."""
-    if group.band is None:
-        return None
-    best = group.band.dkw if group.band.bootstrap is None else group.band.bootstrap
+    best = None if group.band is None else group.band.best
     return None if best is None else best[rate]
 
 

@@ -22,8 +22,7 @@ NO_FIT = "No epsilon was asked for: there is no fit to certify. Run the report a
 
 def band_width(group: GroupAudit) -> float:
     """The larger half width of the narrower band that there is; 1 if there is none."""
-    band = group.band
-    best = None if band is None else band.dkw if band.bootstrap is None else band.bootstrap
+    best = None if group.band is None else group.band.best
     return 1.0 if best is None else max(best)
 
 

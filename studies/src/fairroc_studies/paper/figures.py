@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from fairroc.plot.palette import GROUPS as COLOURS
 from fairroc.report.figures import DASHES, Axis, Line, Mark, axis, drawn, picture
-from fairroc.report.templates import svg, swatch
+from fairroc.report.page import svg, swatch
 from fairroc.text.words import short
 from fairroc_studies.paper.published import PUBLISHED_EPSILON
 from fairroc_studies.paper.study import Measured, RocLines

@@ -8,7 +8,7 @@ from string import Template
 from typing import TYPE_CHECKING, Any
 
 from fairroc.plot.palette import style_variables
-from fairroc.report.templates import static
+from fairroc.report.page import static
 from fairroc.text.words import figure
 from fairroc_studies.paper import page_runs as runs
 from fairroc_studies.paper.claims import Claim, tally
