@@ -69,8 +69,8 @@ def test_sharp_reach_is_brute_force_over_its_draws(population, norm, seed):
 
 def test_safe_reach_by_hand():
     widths = np.array([[0.1, 0.2], [0.05, 0.3], [0.4, 0.01]])
-    assert safe_reach(widths, 1) == pytest.approx([0.65, 0.71, 0.76])
-    assert safe_reach(widths, "inf") == pytest.approx([0.5, 0.5, 0.45])
+    assert safe_reach(widths, equalized_odds(1)) == pytest.approx([0.65, 0.71, 0.76])
+    assert safe_reach(widths, equalized_odds("inf")) == pytest.approx([0.5, 0.5, 0.45])
 
 
 def test_more_confidence_reaches_farther_and_more_rows_less_far():
@@ -79,7 +79,7 @@ def test_more_confidence_reaches_farther_and_more_rows_less_far():
     def found(rows: int, confidence: float) -> float:
         curves = [roc_curve(rng.random(rows), np.arange(rows) % 2 == 0) for _ in range(2)]
         noises = [even_noise(curve, rows / 2, rows / 2) for curve in curves]
-        return sharp_reach(noises, 1, draws=400, rng=np.random.default_rng(1), confidence=confidence)
+        return sharp_reach(noises, equalized_odds(1), draws=400, rng=np.random.default_rng(1), confidence=confidence)
 
     assert found(400, 0.5) < found(400, 0.9) < found(400, 0.99)
     assert found(6400, 0.9) == pytest.approx(found(400, 0.9) / 4, rel=0.2)
@@ -208,7 +208,7 @@ def test_large_ties_hide_nothing(monkeypatch):
     noises = [even_noise(roc_curve(scores, labels), 60, 60)] * 2
 
     def found() -> float:
-        return sharp_reach(noises, 1, draws=50, rng=np.random.default_rng(0), confidence=0.9)
+        return sharp_reach(noises, equalized_odds(1), draws=50, rng=np.random.default_rng(0), confidence=0.9)
 
     with_ties = found()
     monkeypatch.setattr(reach_module, "OVERSHOOT", 100.0)
