@@ -16,8 +16,8 @@ from fairroc.cli.main import main
 from fairroc.errors import DatasetError, FairrocError
 from fairroc_studies.models.recipes import RECIPES
 from fairroc_studies.paper import protocol
-from fairroc_studies.paper.plan import Plan, Study
-from fairroc_studies.problems.registry import PROBLEMS, load
+from fairroc_studies.paper.study import Plan, Study
+from fairroc_studies.problems.registry import FULL, load
 
 __all__ = ["run"]  # a fixture
 
@@ -97,7 +97,7 @@ def test_options(tmp_path: Path, run: Run, asked: Asked) -> None:
 def test_full_asks_for_everything(tmp_path: Path, run: Run, asked: Asked) -> None:
     assert run("reproduce", "--full", "--cache", tmp_path / "kept", "-o", tmp_path / "out").code == 0
     plan = asked.plans[0]
-    assert (plan.problems, plan.models, plan.peers) == (tuple(PROBLEMS), tuple(RECIPES), True)
+    assert (plan.problems, plan.models, plan.peers) == (FULL, tuple(RECIPES), True)
     assert plan.cache == str(tmp_path / "kept")
 
 

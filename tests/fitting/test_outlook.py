@@ -27,7 +27,7 @@ from fairroc.people.people import measure
 from fairroc.people.rows import Columns, read_columns
 from fairroc.stats.bands import dkw_widths
 from fairroc.text.certificate import outlook_text
-from fairroc_studies.problems.families import FAMILIES
+from fairroc_studies.problems.synthetic import FAMILIES
 from strategies import NORMS
 
 

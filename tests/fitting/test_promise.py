@@ -31,7 +31,7 @@ from fairroc.people.people import measure
 from fairroc.people.rows import read_columns
 from fairroc.stats.bands import largest_gap as largest_possible
 from fairroc.text.certificate import certificate_text
-from fairroc_studies.problems.families import FAMILIES
+from fairroc_studies.problems.synthetic import FAMILIES
 from strategies import NORMS
 
 ROUNDING = 1e-12

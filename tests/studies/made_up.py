@@ -7,8 +7,7 @@ from itertools import product
 
 import numpy as np
 
-from fairroc_studies.paper.plan import Plan, Study, epsilons_of
-from fairroc_studies.paper.study import Measured, Result, RocLines
+from fairroc_studies.paper.study import Measured, Plan, Result, RocLines, Study, epsilons_of
 
 WILD = '</svg><b>"A" & B</b>'
 """A group's name that would break a page."""

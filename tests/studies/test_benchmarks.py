@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -11,21 +10,29 @@ import numpy as np
 import pytest
 
 from fairroc_studies.harness import document
+from fairroc_studies.harness.curve import Curve
 from fairroc_studies.harness.measure import measure
+from fairroc_studies.harness.store import Store
 from fairroc_studies.peers import child, envs
 from fairroc_studies.peers.catalogue import DRAW, NAIVE, ORDER, PEERS, ROC_CURVE, SEARCH, THOUSAND, of_quality, of_speed
 from fairroc_studies.peers.children import Answer, run_tasks
 from fairroc_studies.peers.runners.fairroc import Loaded, Post, thousand_blocks
 from fairroc_studies.peers.runners.reference import NaiveTransform
-from fairroc_studies.problems import cases as data
-from fairroc_studies.speed import report, speed
-from fairroc_studies.speed import results as store
+from fairroc_studies.problems import people as data
+from fairroc_studies.problems.scores import synthetic_file, three_parts, two_groups
+from fairroc_studies.problems.synthetic import synthetic
+from fairroc_studies.speed import bench, report, speed
 from fairroc_studies.speed.bench import main
 from fairroc_studies.speed.goals import goals, start_goals
-from fairroc_studies.speed.quality import auc_of, decision_of, gap_of
+from fairroc_studies.speed.quality import MODELS, SOURCES
 
 MB = 10**6
-META = {"command": "python -m benchmarks", "date": "1 May 2030", "machine": "a machine", "versions": {"Python": "3.11"}}
+META = {
+    "command": "python -m fairroc_studies bench",
+    "date": "1 May 2030",
+    "machine": "a machine",
+    "versions": {"Python": "3.11"},
+}
 META |= {"source": "0123456789", "changed": False}
 
 
@@ -51,8 +58,7 @@ STARTUP = {"bare": 0.02, "import": 0.1, "help": 0.3}
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """All that the harness writes goes here."""
-    for module in (data, envs, store):
-        monkeypatch.setattr(module, "FOLDER", tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     return tmp_path
 
 
@@ -60,14 +66,14 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_synthetic_data_are_seeded() -> None:
-    first, again, other = (data.synthetic(500, groups=3, seed=seed) for seed in (1, 1, 2))
+    first, again, other = (synthetic(500, groups=3, seed=seed) for seed in (1, 1, 2))
     assert all(np.array_equal(getattr(first, name), getattr(again, name)) for name in ("scores", "labels", "groups"))
     assert not np.array_equal(first.scores, other.scores)
 
 
 @pytest.mark.parametrize(("distinct", "most"), [(10, 10), (100, 100), (None, 5000)])
 def test_synthetic_data_have_the_groups_and_scores_asked_for(distinct: int | None, most: int) -> None:
-    part = data.synthetic(5000, groups=4, distinct=distinct)
+    part = synthetic(5000, groups=4, distinct=distinct)
     assert set(part.groups) == {0, 1, 2, 3}
     assert part.totals.min() > 0 and part.totals.sum() == 5000
     assert part.scores.min() > 0 and part.scores.max() < 1
@@ -75,28 +81,28 @@ def test_synthetic_data_have_the_groups_and_scores_asked_for(distinct: int | Non
 
 
 def test_a_cached_file_gives_the_same_people_back(folder: Path) -> None:
-    path = data.synthetic_file(300)
-    case, made = data.load(path), data.synthetic(300)
+    path = synthetic_file(300)
+    case, made = data.load(path), synthetic(300)
     assert path.is_relative_to(folder) and not list(folder.rglob("*partial*"))
     assert np.array_equal(case.test.scores, made.scores) and case.test is case.calibration
 
 
 def test_two_parts_are_kept_apart(tmp_path: Path) -> None:
-    case = data.Case(data.synthetic(50), data.synthetic(40))
+    case = data.Case(synthetic(50), synthetic(40))
     data.save(tmp_path / "case.npz", case)
     assert len(data.load(tmp_path / "case.npz").test.scores) == 40
 
 
 def test_the_three_parts_are_seeded_and_share_nobody() -> None:
-    parts = data.three_parts(6172, 3)
+    parts = three_parts(6172, 3)
     assert [len(part) for part in parts] == [4320, 926, 926]
     assert len(np.unique(np.concatenate(parts))) == 6172
-    assert all(np.array_equal(*pair) for pair in zip(parts, data.three_parts(6172, 3), strict=True))
+    assert all(np.array_equal(*pair) for pair in zip(parts, three_parts(6172, 3), strict=True))
 
 
 def test_an_unknown_data_set_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"data must be one of .*'nothing'"):
-        data.trained("nothing", "logistic", 0)
+    with pytest.raises(ValueError, match=r"data must be 'adult' or 'compas', got 'nothing'"):
+        two_groups("nothing")
 
 
 # -- measuring ---------------------------------------------------------------------------------------------------------
@@ -136,7 +142,7 @@ def test_best_takes_the_least_time_and_the_largest_memory() -> None:
 
 
 def test_the_naive_transform_is_the_transform() -> None:
-    part, model = data.synthetic(3000), thousand_blocks(60)
+    part, model = synthetic(3000), thousand_blocks(60)
     naive = NaiveTransform(model)
     fair = model.transform(part.scores, sensitive_features=part.groups, ids=np.arange(3000))
     np.testing.assert_allclose(naive.predict(naive.inputs(part)), fair, atol=1e-9)
@@ -144,7 +150,7 @@ def test_the_naive_transform_is_the_transform() -> None:
 
 
 def test_a_child_measures_cost_curve_and_decision(folder: Path) -> None:
-    path = str(data.synthetic_file(3000))
+    path = str(synthetic_file(3000))
     asked = {"method": "Post", "options": {"epsilon": 0.05, "points": 50}, "data": path}
     tasks = [asked | {"ask": ask, "budget": 0.0} for ask in ("cost", "curve", "decision")] + [
         asked | {"ask": "curve", "method": "No"}
@@ -152,10 +158,10 @@ def test_a_child_measures_cost_curve_and_decision(folder: Path) -> None:
     found, curve, decision, wrong = run_tasks("fairroc", tasks, timeout=300)
     assert found.figures["fit"]["input"] == 10 * 3000 and found.figures["predict"]["output"] == 8 * 3000
     totals = curve.arrays["totals"]
-    assert gap_of(curve.arrays["accepted"], totals) <= 0.05 + 1e-9
-    assert auc_of(curve.arrays["accepted"], totals) > 0.7
+    assert Curve.of(curve.arrays["accepted"], totals).gap <= 0.05 + 1e-9
+    assert Curve.of(curve.arrays["accepted"], totals).auc > 0.7
     assert len(decision.arrays["rates"]) == 3000
-    assert decision_of(decision.arrays["accepted"][0], totals)["accuracy"] > 0.65
+    assert Curve.of(decision.arrays["accepted"], totals).accuracy[0] > 0.65
     assert "AttributeError" in (wrong.error or "")
 
 
@@ -174,23 +180,23 @@ def test_an_environment_that_cannot_be_made_says_why(folder: Path, monkeypatch: 
 
 def test_sums_are_by_group_and_label() -> None:
     part = data.Part(np.zeros(4), np.array([0, 1, 1, 0]), np.array([0, 0, 1, 1]))
-    assert child.summed(np.array([0.5, 1.0, 0.25, 0.0]), part).tolist() == [0.5, 1.0, 0.0, 0.25]
+    assert part.summed(np.array([0.5, 1.0, 0.25, 0.0])).tolist() == [0.5, 1.0, 0.0, 0.25]
 
 
 def test_gap_auc_and_accuracy_by_hand() -> None:
     totals = np.array([10, 10, 20, 20])
     accepted = np.array([[1.0, 5.0, 2.0, 10.0], [2.0, 8.0, 6.0, 14.0]])
-    assert gap_of(accepted, totals) == pytest.approx(0.2)
+    assert Curve.of(accepted, totals).gap == pytest.approx(0.2)
     points = [(0, 0), (0.1, 0.5), (8 / 30, 22 / 30), (1, 1)]
     area = sum((b[0] - a[0]) * (a[1] + b[1]) / 2 for a, b in pairwise(points))
-    assert auc_of(accepted[::-1], totals) == pytest.approx(area)
-    found = decision_of(accepted[0], totals)
-    assert found == pytest.approx({"accuracy": (27 + 15) / 60, "balanced": (0.9 + 0.5) / 2})
+    assert Curve.of(accepted[::-1], totals).auc == pytest.approx(area)
+    found = Curve.of(accepted[0], totals)
+    assert (found.accuracy[0], found.balanced[0]) == pytest.approx(((27 + 15) / 60, (0.9 + 0.5) / 2))
 
 
 def test_three_groups_are_compared_in_pairs() -> None:
     accepted, totals = np.array([[0.0, 5.0, 1.0, 6.0, 4.0, 9.0]]), np.full(6, 10)
-    assert gap_of(accepted, totals) == pytest.approx(0.8)
+    assert Curve.of(accepted, totals).gap == pytest.approx(0.8)
 
 
 def test_every_entry_has_a_runner_that_can_do_what_it_says() -> None:
@@ -243,7 +249,7 @@ def test_a_goal_without_a_figure_is_not_met_by_silence() -> None:
 
 
 def quality_results() -> dict[str, Any]:
-    places = [(source, model, split) for source in data.SOURCES for model in data.MODELS for split in (0, 1)]
+    places = [(source, model, split) for source in SOURCES for model in MODELS for split in (0, 1)]
     rows = []
     for source, model, split in places:
         where = {"source": source, "model": model, "split": split}
@@ -268,26 +274,26 @@ def test_a_new_section_leaves_the_others_as_they_are() -> None:
     assert "kept \\1 as it is" in second
     assert second.count("<!-- begin: speed -->") == 1
     assert document.updated(second, {}) == second
-    with pytest.raises(ValueError, match=r"sections must be out of .*; nonsense came"):
+    with pytest.raises(ValueError, match=r"sections must be out of .*; got nonsense"):
         document.updated(second, {"nonsense": ""})
 
 
 def test_a_page_is_rendered_again_from_kept_results(folder: Path) -> None:
-    store.keep("quality", quality_results())
+    bench.keep("quality", quality_results())
     page = folder / "page.md"
     document.update(page, {"speed": "## Speed\n\nfrom before"})
     main(["--render", "--only", "quality", "--output", str(page)])
     text = page.read_text()
     assert "from before" in text and "## Quality of one decision" in text
-    assert json.loads((folder / "results" / "quality.json").read_text())["meta"]["splits"] == 2
+    assert Store().get_rows("bench-quality")["meta"]["splits"] == 2
 
 
 def test_a_change_of_the_source_during_a_run_is_said(folder: Path) -> None:
     results = quality_results()
-    store.keep("quality", results | {"meta": results["meta"] | {"source": store.source()}})
-    assert report.CHANGED not in report.curve_section(store.kept("quality") or {})
-    store.keep("quality", results)
-    assert report.CHANGED in report.curve_section(store.kept("quality") or {})
+    bench.keep("quality", results | {"meta": results["meta"] | {"source": bench._source()}})
+    assert report.CHANGED not in report.curve_section(Store().get_rows("bench-quality"))
+    bench.keep("quality", results)
+    assert report.CHANGED in report.curve_section(Store().get_rows("bench-quality"))
 
 
 def test_nothing_to_render_is_said(folder: Path) -> None:

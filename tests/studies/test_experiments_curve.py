@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairroc.errors import DataError, FairrocWarning
-from fairroc.people.rows import Columns, ScoreColumns, read_columns
-from fairroc_studies.paper.curve import Curve, decided
+from fairroc.people.rows import ScoreColumns
+from fairroc_studies.harness.curve import Curve, decided
 from fairroc_studies.paper.rules import (
     FAIR_SCORES,
     FairScore,
@@ -28,10 +28,11 @@ from fairroc_studies.paper.rules import (
     fair_score,
     fairprojection,
 )
+from fairroc_studies.problems.people import Part
 
 pytestmark = pytest.mark.filterwarnings("ignore::fairroc.errors.FairrocWarning")
 
-RULES: dict[str, Callable[[Columns, float], Rule]] = {
+RULES: dict[str, Callable[[Part, float], Rule]] = {
     "none": lambda people, _: as_it_is(people),
     "half": lambda people, _: at_half(people),
     **{name: lambda people, e, name=name: fair_score(people, name, e) for name in FAIR_SCORES},
@@ -41,7 +42,7 @@ RULES: dict[str, Callable[[Columns, float], Rule]] = {
 }
 
 
-def made(seed: int, *, groups: int = 2, rows: int = 60, decimals: int = 2) -> Columns:
+def made(seed: int, *, groups: int = 2, rows: int = 60, decimals: int = 2) -> Part:
     """People with probabilities as scores, of different worth in every group; every group has both labels."""
     random = np.random.default_rng(seed)
     group = np.concatenate((np.arange(groups), np.arange(groups), random.integers(0, groups, rows)))
@@ -49,7 +50,7 @@ def made(seed: int, *, groups: int = 2, rows: int = 60, decimals: int = 2) -> Co
     noise = random.normal(size=len(group)) * (0.6 + 0.7 * group)
     score = 1 / (1 + np.exp(-(label - 0.5 + noise - 0.3 * group)))
     names = np.array(["a", "b", "c", "d"])[group]
-    return read_columns(score.round(decimals), label, sensitive_features=names)
+    return Part.named(score.round(decimals), label, names)
 
 
 PEOPLE = st.builds(
@@ -61,13 +62,13 @@ PEOPLE = st.builds(
 )
 
 
-def cells(people: Columns, g: int, y: int) -> np.ndarray:
+def cells(people: Part, g: int, y: int) -> np.ndarray:
     return (people.groups == g) & (people.labels == bool(y))
 
 
 @given(PEOPLE, st.integers(0, 1000))
 @settings(max_examples=25)
-def test_figures_of_a_decision(people: Columns, seed: int) -> None:
+def test_figures_of_a_decision(people: Part, seed: int) -> None:
     """All figures of one operating point, person by person."""
     accepted = np.random.default_rng(seed).random(people.rows) < 0.5
     curve, many = decided(accepted, people), len(people.names)
@@ -86,7 +87,7 @@ def test_figures_of_a_decision(people: Columns, seed: int) -> None:
 
 @given(PEOPLE)
 @settings(max_examples=25)
-def test_figures_of_a_score(people: Columns) -> None:
+def test_figures_of_a_score(people: Part) -> None:
     """The AUC is the share of pairs in order, the gap the largest over thresholds tried one by one."""
     curve = as_it_is(people).whole(people)
 
@@ -149,7 +150,7 @@ def test_chances_add_up_to_the_curve(method: str, seed: int, epsilon: float) -> 
 @pytest.mark.parametrize("method", FAIR_SCORES)
 @given(people=PEOPLE, epsilon=st.sampled_from([0.0, 0.01, 0.05, 0.2]))
 @settings(max_examples=8)
-def test_fair_scores_keep_epsilon_and_miss_no_threshold(method: str, people: Columns, epsilon: float) -> None:
+def test_fair_scores_keep_epsilon_and_miss_no_threshold(method: str, people: Part, epsilon: float) -> None:
     rule = fair_score(people, method, epsilon)
     curve, whole = rule.both(people)
     assert whole.gap <= epsilon + 1e-9
@@ -172,7 +173,7 @@ def test_both_sides_of_a_step_are_operating_points(seed: int) -> None:
 
 @given(people=PEOPLE, epsilon=st.sampled_from([0.0, 0.01, 0.05, 0.2]))
 @settings(max_examples=20)
-def test_no_group_is_worse_off_with_the_optimum(people: Columns, epsilon: float) -> None:
+def test_no_group_is_worse_off_with_the_optimum(people: Part, epsilon: float) -> None:
     """On the fitted people no group's AUC is higher by the paper's algorithm, unless its score stayed as it was."""
     froc, best = (fair_score(people, method, epsilon).whole(people).group_aucs for method in ("froc", "optimal"))
     assert all(b >= f - 1e-9 for f, b in zip(froc, best, strict=True))
@@ -192,7 +193,7 @@ def test_chances_are_those_of_the_model(seed: int, method: str) -> None:
         place = float(model.scale.to_place(np.array(threshold)))
         expected = model.rates(rows, threshold)
         for g, kernel in enumerate(model.kernels):
-            mine = people.group_rows(g)
+            mine = people.groups == g
             np.testing.assert_allclose(chance_at(kernel, people.scores[mine], place), expected[mine], atol=1e-9)
 
 
@@ -219,7 +220,7 @@ def test_classifiers_attain_the_moved_points() -> None:
 @pytest.mark.parametrize("method", [m for m in RULES if m not in ("fairprojection-ce", "fairprojection-kl")])
 def test_other_groups_are_refused(method: str) -> None:
     rule = RULES[method](made(0), 0.05)
-    with pytest.raises(DataError, match="all parts must hold the same groups; a, b were fitted and a, b, c came"):
+    with pytest.raises(DataError, match="all parts must hold the same groups; a, b were fitted, got a, b, c"):
         rule.curve(made(0, groups=3))
 
 

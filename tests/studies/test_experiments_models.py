@@ -15,9 +15,8 @@ from sklearn.metrics import roc_auc_score
 
 from fairroc.errors import DataError, DatasetError, FairrocError
 from fairroc_studies.models.recipes import RECIPES
-from fairroc_studies.paper.study import Problem
 from fairroc_studies.problems import registry as problems
-from fairroc_studies.problems.registry import split
+from fairroc_studies.problems.problem import Problem, split
 
 SHARED = Path(__file__).parents[3] / "shared" / "data"
 

@@ -15,27 +15,28 @@ from hypothesis import strategies as st
 
 from fairroc.core.chain import FloatArray
 from fairroc.estimators.metrics import threshold_gap_score
-from fairroc.people.rows import Columns, read_columns
 from fairroc_studies.harness import store
+from fairroc_studies.models.scoring import Scored
 from fairroc_studies.paper import peers, stored
-from fairroc_studies.paper.peers import Peer, results_many
+from fairroc_studies.paper.peers import results_many
 from fairroc_studies.paper.published import ADULT_GROUPS
-from fairroc_studies.paper.study import Scored
 from fairroc_studies.peers import children, envs
+from fairroc_studies.peers.catalogue import Entry
 from fairroc_studies.peers.children import Answer, run_tasks
-from fairroc_studies.problems import cases as data
+from fairroc_studies.problems import people as data
+from fairroc_studies.problems.people import Part
 from strategies import SEEDS
 
 POINTS = 5
 
 
-def people(seed: int, rows: int, groups: int) -> Columns:
+def people(seed: int, rows: int, groups: int) -> Part:
     """Scores on a grid of eighths; every group has both labels many times over."""
     rng = np.random.default_rng(seed)
     y = np.concatenate((np.tile([0, 1], 30 * groups), rng.integers(0, 2, rows)))
     group = np.concatenate((np.repeat(np.arange(groups), 60), rng.integers(0, groups, rows)))
     scores = np.round((rng.random(len(y)) + 0.4 * y + 0.1 * group).clip(0, 1.5) / 1.5 * 8) / 8
-    return read_columns(scores, y, sensitive_features=[f"g{code}" for code in group])
+    return Part.named(scores, y, [f"g{code}" for code in group])
 
 
 def scored(seed: int = 0, groups: int = 2, privileged: str = "g0") -> Scored:
@@ -74,7 +75,7 @@ class Fake:
 
 def put(patch: pytest.MonkeyPatch, fake: Fake) -> Fake:
     patch.setattr(children, "run_tasks", fake.run_tasks)
-    patch.setattr(envs, "python_of", lambda library: Path(sys.executable))
+    patch.setattr(children, "python_of", lambda library: Path(sys.executable))
     return fake
 
 
@@ -86,7 +87,7 @@ def use(monkeypatch: pytest.MonkeyPatch) -> Callable[[Fake], Fake]:
 # -- figures -----------------------------------------------------------------------------------------------------------
 
 
-def plain(part: Columns, chance: FloatArray, privileged: int) -> tuple[float, float, float, float]:
+def plain(part: Part, chance: FloatArray, privileged: int) -> tuple[float, float, float, float]:
     """Accuracy, disparate impact, MEO and L1 gap of one decision, person by person."""
     right = np.where(part.labels, chance, 1 - chance).mean()
     groups = range(len(part.names))
@@ -97,10 +98,6 @@ def plain(part: Columns, chance: FloatArray, privileged: int) -> tuple[float, fl
     return float(right), float(impact), gap / 2, gap
 
 
-def coded(part: Columns) -> data.Part:
-    return data.Part(part.scores, part.labels.astype(np.int64), part.groups.astype(np.int64))
-
-
 @given(SEEDS, st.integers(2, 4), st.booleans())
 def test_figures_are_those_of_the_people(seed: int, groups: int, last: bool) -> None:
     """The point is the most accurate on the fitted people, whatever the test people say."""
@@ -109,21 +106,20 @@ def test_figures_are_those_of_the_people(seed: int, groups: int, last: bool) -> 
     with pytest.MonkeyPatch.context() as patch:
         put(patch, Fake())
         (rows,), _ = results_many([one], (0.0, 0.05), workers=1)
-    methods = {peer.method: peer for peer in peers.PEERS}
     for row in rows:
-        peer = methods[row.method]
+        peer, swept = peers.PEERS[row.method], row.method == peers.SWEPT
         sides = {"fitted": one.calibration, "test": one.test}
         found = {
             name: [
                 plain(part, chance, privileged)
-                for chance in chances(coded(part), peer.runner, row.epsilon or 0.0)[: POINTS if peer.swept else 1]
+                for chance in chances(part, peer.method, row.epsilon or 0.0)[: POINTS if swept else 1]
             ]
             for name, part in sides.items()
         }
         point = int(np.argmax([figures[0] for figures in found["fitted"]]))
         accuracy, impact, meo, _ = found[row.measured][point]
         assert (row.accuracy, row.disparate_impact, row.meo) == pytest.approx((accuracy, impact, meo))
-        if peer.swept:
+        if swept:
             assert row.gap == pytest.approx(max(figures[3] for figures in found[row.measured]))
         else:
             assert row.gap is row.auc is row.epsilon is None
@@ -146,7 +142,7 @@ def test_a_sweep_that_follows_the_score_loses_nothing(use: Any) -> None:
 
     use(Thresholds())
     one = scored(4)
-    rows = [row for row in peers.results(one, [0.05]) if row.method == "error-parity"]
+    rows = [row for row in results_many([one], [0.05])[0][0] if row.method == "error-parity"]
     for row, part in zip(rows, (one.calibration, one.test), strict=True):
         assert row.gap == pytest.approx(threshold_gap_score(part.labels, part.scores, sensitive_features=part.groups))
         assert row.auc == pytest.approx(sklearn.roc_auc_score(part.labels, part.scores))
@@ -165,20 +161,19 @@ def test_many_scores_are_asked_together(use: Any) -> None:
     assert sum(ended) == peers.task_count(several, (0.0, 0.1)) == 3 * (4 + 2)
     calls = [("aif360", 1), ("aif360", 2), ("aif360", 6), ("error-parity", 6), ("fairlearn", 3)]
     assert sorted(harness.calls) == calls
-    assert together == [peers.results(one, (0.0, 0.1)) for one in several]
+    assert together == [results_many([one], (0.0, 0.1))[0][0] for one in several]
     assert [(row.method, row.epsilon) for row in together[0] if row.measured == "test"] == [
         *(("aif360-calibrated", None), ("aif360-eqodds", None), ("aif360-reject", None)),
         *(("error-parity", 0.0), ("error-parity", 0.1), ("fairlearn", None)),
     ]
 
 
-@given(st.lists(st.sampled_from(peers.PEERS), max_size=200), st.integers(1, 9))
-def test_chunks_hold_every_task_once(wanted: Sequence[Peer], workers: int) -> None:
-    one = scored()
-    tasks = [peers._Task(number, one, peer, None) for number, peer in enumerate(wanted)]
-    chunks = peers._chunks(tasks, workers)
-    assert sorted(task.number for chunk in chunks for task in chunk) == list(range(len(wanted)))
-    assert all(1 <= len(chunk) <= peers.CHUNK and len({t.peer.library for t in chunk}) == 1 for chunk in chunks)
+@given(st.lists(st.sampled_from(list(peers.PEERS.values())), max_size=200), st.integers(1, 9))
+def test_chunks_hold_every_task_once(wanted: Sequence[Entry], workers: int) -> None:
+    tasks = [children.Task(peer.library, {}, peer.slow) for peer in wanted]
+    chunks = children.chunks(tasks, workers)
+    assert sorted(number for chunk in chunks for number in chunk) == list(range(len(wanted)))
+    assert all(1 <= len(chunk) <= children.CHUNK and len({tasks[n].library for n in chunk}) == 1 for chunk in chunks)
 
 
 def test_three_groups_are_more_than_aif360_takes(use: Any) -> None:
@@ -218,7 +213,7 @@ def test_the_fingerprint_follows_versions_and_code(monkeypatch: pytest.MonkeyPat
 
 def test_a_child_counts_on_both_parts(tmp_path: Path) -> None:
     one = scored(7)
-    case = data.Case(coded(one.calibration), coded(one.test))
+    case = data.Case(one.calibration, one.test)
     data.save(tmp_path / "case.npz", case)
     asked = {"ask": "both", "method": "Base", "data": str(tmp_path / "case.npz")}
     single, many = run_tasks("reference", [asked, asked | {"many": True}], timeout=60)
@@ -235,7 +230,7 @@ def made(library: str) -> bool:
 
 @pytest.mark.skipif(not (made("fairlearn") and made("error-parity")), reason="environments of the peers not made")
 def test_real_peers_are_fair_where_fitted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(peers, "PEERS", [peer for peer in peers.PEERS if peer.library != "aif360"])
+    monkeypatch.setattr(peers, "PEERS", {name: peer for name, peer in peers.PEERS.items() if peer.library != "aif360"})
     (rows,), lines = results_many([scored(5)], (0.0, 0.05))
     assert lines == ()
     fitted = [row for row in rows if row.measured == "fitted"]

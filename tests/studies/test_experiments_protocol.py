@@ -18,16 +18,18 @@ from test_experiments_problems import write_celeba
 
 from fairroc.errors import DataError, FairrocError, FairrocWarning
 from fairroc.froc.run import query_grid, run_froc
-from fairroc.people.rows import Columns, read_columns
 from fairroc_studies.harness import store
+from fairroc_studies.harness.curve import decided
 from fairroc_studies.harness.store import Store, imported, key, package_versions, source_digest
-from fairroc_studies.models.recipes import RECIPES
+from fairroc_studies.models.recipes import RECIPES, Recipe
+from fairroc_studies.models.scoring import Scored
 from fairroc_studies.paper import measuring, work
-from fairroc_studies.paper.curve import decided
 from fairroc_studies.paper.protocol import Job, Plan, Study, epsilons_of, run
-from fairroc_studies.paper.rules import as_it_is, collected_warnings, fair_score, fairprojection, named_groups
-from fairroc_studies.paper.study import Problem, Recipe, Result, Scored
+from fairroc_studies.paper.rules import as_it_is, collected_warnings, fair_score, fairprojection
+from fairroc_studies.paper.study import Result
 from fairroc_studies.paper.work import Done, completed, loaded
+from fairroc_studies.problems.people import Part
+from fairroc_studies.problems.problem import Problem
 
 SHARED = Path(__file__).parents[2].parent / "shared" / "data"
 EPSILONS = (0.01, 0.1)
@@ -198,11 +200,11 @@ def test_versions_of_what_is_installed() -> None:
 # -- the rows of one model's scores ------------------------------------------------------------------------------------
 
 
-def people(seed: int, rows: int = 500) -> Columns:
+def people(seed: int, rows: int = 500) -> Part:
     random = np.random.default_rng(seed)
     group, label = random.choice(["f", "m"], rows), random.integers(0, 2, rows)
     score = 1 / (1 + np.exp(-(label - 0.5 + np.where(group == "f", 0.6, 1.3) * random.normal(size=rows))))
-    return read_columns(score, label, sensitive_features=group)
+    return Part.named(score, label, group)
 
 
 @pytest.fixture(scope="module")
@@ -251,12 +253,12 @@ def test_every_classifier_of_the_paper_counts(some: Scored, rows: list[Result]) 
         run_of = run_froc(
             some.calibration.scores,
             some.calibration.labels,
-            sensitive_features=named_groups(some.calibration),
+            sensitive_features=some.calibration.group_names,
             epsilon=epsilon,
             queries=query_grid(100),
         )
         for measured, part in (("fitted", some.calibration), ("test", some.test)):
-            groups = named_groups(part)
+            groups = part.group_names
             points = [
                 decided(run_of.acceptance(part.scores, sensitive_features=groups, index=i), part)
                 for i in range(1, len(run_of.moved.thresholds) + 1)
@@ -453,10 +455,10 @@ def test_what_fails_is_a_line(recipes: dict[str, Recipe], monkeypatch: pytest.Mo
     ("changes", "words"),
     [
         ({"models": ("svm",)}, "no model 'svm'; choose one of: lr, rf"),
-        ({"splits": 0}, "splits must be 1 or more; 0 came"),
-        ({"epsilons": 0}, "epsilons must be 1 or more; 0 came"),
-        ({"draws": -1}, "draws must be 0 or more; -1 came"),
-        ({"jobs": 0}, "jobs must be 1 or more; 0 came"),
+        ({"splits": 0}, "splits must be 1 or more, got 0"),
+        ({"epsilons": 0}, "epsilons must be 1 or more, got 0"),
+        ({"draws": -1}, "draws must be 0 or more, got -1"),
+        ({"jobs": 0}, "jobs must be 1 or more, got 0"),
         ({"problems": ("nothing",)}, "no problem 'nothing'"),
         ({"problems": ("compas", "adlut")}, "no problem 'adlut'.* Did you mean 'adult'"),
     ],

@@ -30,9 +30,8 @@ from fairroc_studies.paper.claims_fairness import areas, leads, vertical
 from fairroc_studies.paper.figures import beside_fnnc, beside_peers, pair_figures, standalone
 from fairroc_studies.paper.output import study_dict, study_text, write
 from fairroc_studies.paper.page import page
-from fairroc_studies.paper.plan import Study
 from fairroc_studies.paper.published import EXPERIMENTS, PROJECTIONS
-from fairroc_studies.paper.study import Result, RocLines
+from fairroc_studies.paper.study import Result, RocLines, Study
 from fairroc_studies.paper.summary import FIGURES, STILL, Table, closeness, slope, summarise
 from fairroc_studies.paper.verdicts import VERDICTS, Evidence, judge
 

@@ -25,8 +25,8 @@ STUDIES = {
     "promise": "questions.promise",
     "ties": "questions.ties",
     "unseen": "questions.unseen",
-    "rivals": "peers.baselines",
-    "people": "problems.realdata",
+    "rivals": "peers.rivals",
+    "people": "problems.scores",
 }
 """Names of the studies, and the modules that hold their ``main()``."""
 

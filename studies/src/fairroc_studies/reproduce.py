@@ -14,8 +14,8 @@ from fairroc.errors import DataError
 from fairroc_studies.models.recipes import RECIPES
 from fairroc_studies.paper import protocol
 from fairroc_studies.paper.output import check_folder, study_dict, study_text, write
-from fairroc_studies.paper.plan import Plan
-from fairroc_studies.problems.registry import PAPER, PROBLEMS, QUICK
+from fairroc_studies.paper.study import Plan
+from fairroc_studies.problems.registry import FULL, PAPER, PROBLEMS, QUICK
 
 __all__ = ["add_arguments", "reproduce"]
 
@@ -103,7 +103,7 @@ def _plan(arguments: argparse.Namespace) -> Plan:
     """What the arguments ask for, checked before anything is loaded."""
     kept: dict[str, Any] = {} if arguments.cache is None else {"cache": arguments.cache}
     return Plan(
-        problems=_chosen("problems", arguments.problems, tuple(PROBLEMS) if arguments.full else QUICK, PROBLEMS),
+        problems=_chosen("problems", arguments.problems, FULL if arguments.full else QUICK, PROBLEMS),
         models=_chosen("models", arguments.models, tuple(RECIPES) if arguments.full else QUICK_MODELS, RECIPES),
         peers=arguments.full if arguments.peers is None else arguments.peers,
         heavy=PAPER if arguments.problems is None else None,

@@ -5,6 +5,11 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import fairroc_studies
+
+DOCS = Path(fairroc_studies.__file__).resolve().parents[3] / "docs"
+"""The documents of the checkout that these studies were installed from."""
+
 SECTIONS = ("speed", "goals", "growth", "every-threshold", "one-decision")
 
 HEAD = """# Benchmarks
@@ -32,7 +37,7 @@ def updated(text: str, bodies: dict[str, str]) -> str:
     """The page with new bodies of some sections; the other sections stay as they are."""
     unknown = set(bodies) - set(SECTIONS)
     if unknown:
-        raise ValueError(f"sections must be out of {', '.join(SECTIONS)}; {', '.join(sorted(unknown))} came.")
+        raise ValueError(f"sections must be out of {', '.join(SECTIONS)}; got {', '.join(sorted(unknown))}.")
     kept = {name: _body(text, name) for name in SECTIONS} | bodies
     parts = [f"<!-- begin: {name} -->\n{kept[name].strip()}\n<!-- end: {name} -->" for name in SECTIONS if kept[name]]
     return "\n\n".join([HEAD.strip(), *parts]) + "\n"

@@ -2,7 +2,7 @@
 
     store = Store()
     name = key("scores", problem.digest, {"trees": 10}, source_digest("fairroc_studies.models.linear"))
-    found = store.get(name)            # None: compute it, then store.put(name, {"scores": scores})
+    found = store.arrays(name, lambda: {"scores": computed()})    # computed unless it was before
 
 A name is never written twice with different contents, so nothing goes stale. A damaged file or a folder that cannot be
 written costs time and gives a warning, never a result.
@@ -38,11 +38,44 @@ DAMAGED = (OSError, ValueError, KeyError, EOFError, RuntimeError, zipfile.BadZip
 """What reading a file raises that is cut short, overwritten or of another kind."""
 
 
+def home() -> Path:
+    """The studies' folder in fairroc's part of the user's cache: results, peers' environments, packages with data."""
+    return cache_folder() / "studies"
+
+
 class Store:
-    """A folder of results. Without a folder: "reproduce" in fairroc's part of the user's cache."""
+    """A folder of results. Without a folder: "results" in the studies' part of the user's cache."""
 
     def __init__(self, folder: str | os.PathLike[str] | None = None) -> None:
-        self.folder = cache_folder() / "reproduce" if folder is None else Path(folder)
+        self.folder = home() / "results" if folder is None else Path(folder)
+
+    @staticmethod
+    def at(folder: str | os.PathLike[str] | None) -> Store:
+        """The store in a folder; for None one that keeps nothing."""
+        return _Nothing() if folder is None else Store(folder)
+
+    def arrays(self, name: str, make: Callable[[], Arrays]) -> Arrays:
+        """The arrays stored under a key, made and stored unless they are there."""
+        found: Arrays | None = self.get(name)
+        if found is None:
+            found = make()
+            self.put(name, found)
+        return found
+
+    def rows(self, name: str, make: Callable[[], Any]) -> Any:
+        """The same for anything that JSON can say."""
+        found = self.get_rows(name)
+        if found is None:
+            found = make()
+            self.put_rows(name, found)
+        return found
+
+    def file(self, name: str, make: Callable[[], Arrays]) -> Path:
+        """The file of the arrays stored under a key, for another process; made unless it is there."""
+        path = self._path(name, "npz")
+        if not path.is_file():
+            self.put(name, make())
+        return path
 
     def get(self, name: str) -> dict[str, NDArray[Any]] | None:
         """The arrays stored under a key, or None."""
@@ -55,7 +88,7 @@ class Store:
         for title, array in plain.items():
             if array.dtype.hasobject:
                 raise TypeError(f"array {title!r} holds Python objects, which are not stored; convert it first.")
-        self._write(self._path(name, "npz"), lambda sink: np.savez_compressed(sink, **plain))  # type: ignore[arg-type]
+        self._write(self._path(name, "npz"), lambda sink: np.savez(sink, **plain))  # type: ignore[arg-type]
 
     def get_rows(self, name: str) -> Any:
         """What JSON was stored under a key, or None."""
@@ -85,6 +118,16 @@ class Store:
                 write(sink)
         except (OSError, DataError) as error:
             warn_user(f"a result is not kept for the next run: {error} Choose a folder that can be written.")
+
+
+class _Nothing(Store):
+    """Keeps nothing."""
+
+    def _read(self, path: Path, read: Callable[[Path], Any]) -> Any:
+        return None
+
+    def _write(self, path: Path, write: Callable[[BinaryIO], object]) -> None:
+        return None
 
 
 def _read_arrays(path: Path) -> dict[str, NDArray[Any]]:

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fairroc.errors import FairrocError
-from fairroc_studies.paper.study import FloatArray, IntArray, Problem
-from fairroc_studies.problems.registry import codes, inputs, is_words, numbers
+from fairroc_studies.problems.problem import FloatArray, IntArray, Problem, codes, inputs, is_words, numbers
 
 if TYPE_CHECKING:
     import pandas as pd

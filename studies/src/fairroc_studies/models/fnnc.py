@@ -36,7 +36,7 @@ from numpy.typing import NDArray
 from fairroc.errors import DataError
 from fairroc_studies.models.linear import matrix
 from fairroc_studies.models.neural import probabilities, repeatable, training_device
-from fairroc_studies.paper.study import FloatArray, IntArray, Problem
+from fairroc_studies.problems.problem import FloatArray, IntArray, Problem
 
 if TYPE_CHECKING:
     import torch

@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from fairroc_studies.paper.study import FloatArray, IntArray, Problem
-from fairroc_studies.problems.registry import codes, inputs, is_words, numbers
+from fairroc_studies.problems.problem import FloatArray, IntArray, Problem, codes, inputs, is_words, numbers
 
 __all__ = ["matrix", "train_forest", "train_logistic"]
 

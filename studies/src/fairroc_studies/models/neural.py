@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fairroc_studies.paper.study import FloatArray
+from fairroc_studies.problems.problem import FloatArray
 
 if TYPE_CHECKING:
     import torch

@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 
 from fairroc.errors import DataError, DatasetError
 from fairroc_studies.models.neural import probabilities, repeatable, training_device
-from fairroc_studies.paper.study import FloatArray, IntArray, Problem
-from fairroc_studies.problems.registry import IMAGE
+from fairroc_studies.problems.problem import IMAGE, FloatArray, IntArray, Problem
 
 if TYPE_CHECKING:
     import torch

@@ -2,16 +2,31 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from fairroc.errors import DataError, DatasetError
-from fairroc.people.rows import Columns, read_columns
 from fairroc_studies.harness.store import Store, key, package_versions, source_digest
-from fairroc_studies.paper.study import FloatArray, IntArray, Problem, Recipe, Scored, Split
+from fairroc_studies.models.recipes import Recipe
+from fairroc_studies.problems.people import Part
+from fairroc_studies.problems.problem import FloatArray, Problem, Split
 
-__all__ = ["scored"]
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scored:
+    """A model's scores of the three parts of a split."""
+
+    problem: str
+    model: str
+    protected: bool
+    seed: int
+    privileged: str
+    train: Part
+    calibration: Part
+    test: Part
+    digest: str  # SHA-256 of all scores, labels and groups
 
 
 def scored(
@@ -22,42 +37,21 @@ def scored(
     ``cache``: scores are taken from there if the same people, split, options, sources and versions gave them before,
     and left there otherwise. ``options`` go to the recipe.
     """
-    scores = _cached(problem, recipe, split, protected, options, cache)
-    train, calibration, test = (
-        _columns(problem, scores, rows) for rows in (split.train, split.calibration, split.test)
-    )
-    return Scored(
-        problem=problem.name,
-        model=recipe.name,
-        protected=protected,
-        seed=split.seed,
-        privileged=problem.privileged,
-        train=train,
-        calibration=calibration,
-        test=test,
-        digest=_digest(train, calibration, test),
-    )
-
-
-def _digest(*parts: Columns) -> str:
-    return key("scored", [(part.scores, part.labels, part.groups, part.names) for part in parts])
-
-
-def _cached(
-    problem: Problem, recipe: Recipe, split: Split, protected: bool, options: dict[str, Any], cache: Store | None
-) -> FloatArray:
     if cache is None:
-        return _trained(problem, recipe, split, protected, options)
-    name = key(
-        *("scores", problem.digest, recipe.name, options, protected, split.seed, split.train.astype(np.int64)),
-        *(source_digest(recipe.train.__module__), package_versions((*recipe.needs, *recipe.optional))),
-    )
-    found = cache.get(name)
-    if found is not None:
-        return _checked(found["scores"], problem, recipe)
-    scores = _trained(problem, recipe, split, protected, options)
-    cache.put(name, {"scores": scores})
-    return scores
+        scores = _trained(problem, recipe, split, protected, options)
+    else:
+        name = key(
+            *("scores", problem.digest, recipe.name, options, protected, split.seed, split.train.astype(np.int64)),
+            *(source_digest(recipe.train.__module__), package_versions((*recipe.needs, *recipe.optional))),
+        )
+        kept = cache.arrays(name, lambda: {"scores": _trained(problem, recipe, split, protected, options)})
+        scores = _checked(kept["scores"], problem, recipe)
+    parts = [
+        Part.named(scores[rows], problem.labels[rows], problem.groups[rows])
+        for rows in (split.train, split.calibration, split.test)
+    ]
+    digest = key("scored", [(part.scores, part.labels, part.groups, part.names) for part in parts])
+    return Scored(problem.name, recipe.name, protected, split.seed, problem.privileged, *parts, digest)
 
 
 def _trained(problem: Problem, recipe: Recipe, split: Split, protected: bool, options: dict[str, Any]) -> FloatArray:
@@ -80,7 +74,3 @@ def _checked(scores: Any, problem: Problem, recipe: Recipe) -> FloatArray:
             f"{numbers.shape}, {np.isfinite(numbers).sum()} of them finite. Mend its train function."
         )
     return numbers
-
-
-def _columns(problem: Problem, scores: FloatArray, rows: IntArray) -> Columns:
-    return read_columns(scores[rows], problem.labels[rows], sensitive_features=problem.groups[rows])

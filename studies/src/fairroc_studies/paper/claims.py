@@ -9,7 +9,7 @@ from fairroc_studies.paper.claims_fairness import fairness_claims
 from fairroc_studies.paper.verdicts import VERDICTS, Claim, Evidence
 
 if TYPE_CHECKING:
-    from fairroc_studies.paper.plan import Study
+    from fairroc_studies.paper.study import Study
 
 __all__ = ["Claim", "claims", "tally"]
 

@@ -8,8 +8,9 @@ import numpy as np
 
 from fairroc.froc.geometry import signed_auc
 from fairroc_studies.paper.published import LR_EPSILON, MAX_DIFFERENCE
-from fairroc_studies.paper.study import FloatArray, Measured, Result, RocLines
+from fairroc_studies.paper.study import Measured, Result, RocLines
 from fairroc_studies.paper.verdicts import Claim, Evidence, count, judge, not_run
+from fairroc_studies.problems.problem import FloatArray
 
 __all__ = ["fairness_claims"]
 

@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from fairroc.people.rows import Columns
+from fairroc_studies.harness.curve import Curve, FloatArray, decided
 from fairroc_studies.harness.store import key
-from fairroc_studies.paper.curve import Curve, FloatArray, decided
-from fairroc_studies.paper.rules import TOLERANCES, Rule, as_it_is, at_half, classifiers, fair_score, fairprojection
-from fairroc_studies.paper.study import Measured, Result, RocLines, Scored
-
-__all__ = ["ROC_EPSILON", "baseline", "constrained", "drawn", "projected", "roc_lines", "split_rows"]
+from fairroc_studies.models.scoring import Scored
+from fairroc_studies.paper.rules import Rule, as_it_is, at_half, classifiers, fair_score, fairprojection
+from fairroc_studies.paper.study import Measured, Result, RocLines
+from fairroc_studies.peers.fairprojection import TOLERANCES
+from fairroc_studies.problems.people import Part
 
 DEFAULT_EPSILONS = 5
 """So many epsilons, evenly among all, for the default fit, which takes ten times as long as a fit that draws ties."""
@@ -37,7 +37,7 @@ SAME_THRESHOLDS = "optimal-100"
 class Baseline:
     """People with the model's own AUCs on them, which losses are counted from."""
 
-    people: Columns
+    people: Part
     privileged: int
     measured: Measured
 
@@ -65,7 +65,7 @@ class Baseline:
         return found
 
 
-def baseline(scored: Scored, people: Columns, measured: Measured) -> Baseline:
+def baseline(scored: Scored, people: Part, measured: Measured) -> Baseline:
     """A part of the people of a model's scores."""
     return Baseline(people, people.names.index(scored.privileged), measured)
 
@@ -121,7 +121,7 @@ def constrained(scored: Scored, target: float) -> list[Result]:
     return rows
 
 
-def _fair_rules(people: Columns, epsilons: Sequence[float]) -> Iterator[tuple[str, float | None, Rule]]:
+def _fair_rules(people: Part, epsilons: Sequence[float]) -> Iterator[tuple[str, float | None, Rule]]:
     yield "none", None, as_it_is(people)
     some = {epsilons[k] for k in np.linspace(0, len(epsilons) - 1, DEFAULT_EPSILONS).round().astype(int)}
     for epsilon in epsilons:
@@ -154,7 +154,7 @@ def drawn(scored: Scored, epsilons: Sequence[float], draws: int) -> list[Result]
     ]
 
 
-def _rule(people: Columns, method: str, epsilon: float) -> Rule:
+def _rule(people: Part, method: str, epsilon: float) -> Rule:
     return classifiers(people, epsilon) if method == "classifiers" else fair_score(people, method, epsilon)
 
 

@@ -23,7 +23,7 @@ from fairroc_studies.paper.titles import model_title, problem_title
 from fairroc_studies.paper.verdicts import Evidence
 
 if TYPE_CHECKING:
-    from fairroc_studies.paper.plan import Study
+    from fairroc_studies.paper.study import Study
 
 __all__ = ["Written", "check_folder", "study_dict", "study_text", "write"]
 

@@ -18,7 +18,7 @@ from fairroc_studies.paper.tags import Html, join, table, tag, text
 from fairroc_studies.paper.verdicts import VERDICTS, Evidence
 
 if TYPE_CHECKING:
-    from fairroc_studies.paper.plan import Study
+    from fairroc_studies.paper.study import Study
 
 __all__ = ["TITLE", "page"]
 

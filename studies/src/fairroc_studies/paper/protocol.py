@@ -13,20 +13,21 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import asdict, replace
-from threading import Lock
 from typing import Any
 
 import numpy as np
 
 from fairroc._version import __version__
 from fairroc.errors import DataError, FairrocError
+from fairroc_studies.harness.jobs import Steps
 from fairroc_studies.harness.store import Store, key, package_versions, source_digest
 from fairroc_studies.models.recipes import RECIPES
-from fairroc_studies.paper.plan import Job, Plan, Study, epsilons_of, result_of, row_of
-from fairroc_studies.paper.study import Problem, Result, Scored
+from fairroc_studies.models.scoring import Scored
+from fairroc_studies.paper.study import Job, Plan, Result, Study, epsilons_of, result_of, row_of
 from fairroc_studies.paper.timing import froc_seconds
 from fairroc_studies.paper.work import Done, completed, loaded
-from fairroc_studies.problems.registry import check_name, split
+from fairroc_studies.problems.problem import Problem, split
+from fairroc_studies.problems.registry import check_name
 
 __all__ = ["Job", "Plan", "Study", "epsilons_of", "run"]
 
@@ -78,7 +79,7 @@ def _check(plan: Plan) -> None:
     for name, least in (("splits", 1), ("draws", 0), ("epsilons", 1), ("jobs", 1)):
         value = getattr(plan, name)
         if value is not None and value < least:
-            raise DataError(f"{name} must be {least} or more; {value} came.")
+            raise DataError(f"{name} must be {least} or more, got {value}.")
 
 
 class _Lines:
@@ -159,9 +160,9 @@ def _peers(plan: Plan, people: Sequence[Scored], progress: Progress | None, line
 
     for line in peers.refused(people):
         lines.add(line)
-    store, source = None if plan.cache is None else Store(plan.cache), peers.fingerprint()
+    store, source = Store.at(plan.cache), peers.fingerprint()
     keys = [_peers_key(one, source) for one in people]
-    found: dict[str, Any] = {name: None if store is None else store.get_rows(name) for name in keys}
+    found: dict[str, Any] = {name: store.get_rows(name) for name in keys}
     new = [(name, one) for name, one in zip(keys, people, strict=True) if found[name] is None]
     if new:
         rows, left_out = _peers_rows([one for _, one in new], plan.jobs, progress)
@@ -169,7 +170,7 @@ def _peers(plan: Plan, people: Sequence[Scored], progress: Progress | None, line
             lines.add(line)
         for (name, _), some in zip(new, rows, strict=True):
             found[name] = [row_of(row) for row in some]
-            if store is not None and not left_out:
+            if not left_out:
                 store.put_rows(name, found[name])
     return [result_of(row) for name in keys for row in found[name]]
 
@@ -183,25 +184,11 @@ def _peers_rows(
 ) -> tuple[list[list[Result]], tuple[str, ...]]:
     from fairroc_studies.paper import peers
 
-    counter = _Counter(progress, peers.task_count(people))
+    steps = Steps(progress, peers.task_count(people))
     try:
-        return peers.results_many(people, workers=workers, done=counter.add)
+        return peers.results_many(people, workers=workers, done=steps.add)
     except OSError as error:  # no room for their environments, say; all else is measured by now
         return [[] for _ in people], (f"{', '.join(peers.LIBRARIES)}: {error}",)
-
-
-class _Counter:
-    """Tells ``progress`` of tasks that end in several threads."""
-
-    def __init__(self, progress: Progress | None, total: int) -> None:
-        self.progress, self.total, self.done, self.lock = progress, total, 0, Lock()
-        self.add(0)
-
-    def add(self, ended: int) -> None:
-        with self.lock:
-            self.done += ended
-            if self.progress is not None and self.total:
-                self.progress(self.done, self.total)
 
 
 def _stored_checks(plan: Plan, lines: _Lines) -> list[dict[str, Any]]:
@@ -210,17 +197,14 @@ def _stored_checks(plan: Plan, lines: _Lines) -> list[dict[str, Any]]:
         return []
     from fairroc_studies.paper import stored
 
-    store = None if plan.cache is None else Store(plan.cache)
     name = key("stored", source_digest(stored.__name__), package_versions(stored.NEEDS))
-    found: list[dict[str, Any]] | None = None if store is None else store.get_rows(name)
-    if found is None:
-        try:
-            found = [asdict(row) | {"close": row.close} for row in stored.check()]
-        except FairrocError as error:
-            lines.add(f"FairProjection's stored results: {error}")
-            return []
-        if store is not None:
-            store.put_rows(name, found)
+    try:
+        found: list[dict[str, Any]] = Store.at(plan.cache).rows(
+            name, lambda: [asdict(row) | {"close": row.close} for row in stored.check()]
+        )
+    except FairrocError as error:
+        lines.add(f"FairProjection's stored results: {error}")
+        return []
     return found
 
 

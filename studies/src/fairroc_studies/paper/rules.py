@@ -26,24 +26,10 @@ from fairroc.froc.run import FrocRun, query_grid, run_froc
 from fairroc.model.expectation import expected_walks
 from fairroc.options import Options
 from fairroc.people.people import measure
-from fairroc.people.rows import Columns
-from fairroc_studies.paper.curve import Curve, totals_of
+from fairroc.people.rows import Columns, read_columns
+from fairroc_studies.harness.curve import Curve, reached, thresholds_of
 from fairroc_studies.peers.fairprojection import Divergence, FairProjection, authors_options
-
-__all__ = [
-    "FAIR_SCORES",
-    "TOLERANCES",
-    "Classifiers",
-    "FairScore",
-    "Rule",
-    "ScoreRule",
-    "as_it_is",
-    "at_half",
-    "classifiers",
-    "collected_warnings",
-    "fair_score",
-    "fairprojection",
-]
+from fairroc_studies.problems.people import Part
 
 FloatArray: TypeAlias = NDArray[np.float64]
 
@@ -60,23 +46,20 @@ FAIR_SCORES: dict[str, dict[str, Any]] = {
 so its score and the optimum beside it draw their ties; the default keeps the raw order where epsilon leaves room.
 "optimal-100" is the optimum of those who look at as many thresholds as the paper's method does."""
 
-TOLERANCES = (0.0, 0.001, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
-"""FairProjection's tolerances, which play epsilon's part."""
-
 
 class Rule(Protocol):
     """A fitted post-processor."""
 
-    def curve(self, people: Columns) -> Curve:
+    def curve(self, people: Part) -> Curve:
         """These people at the rule's own operating points."""
 
-    def whole(self, people: Columns) -> Curve:
+    def whole(self, people: Part) -> Curve:
         """These people at every threshold at which anything changes for them: for the gap and the AUC."""
 
-    def both(self, people: Columns) -> tuple[Curve, Curve]:
+    def both(self, people: Part) -> tuple[Curve, Curve]:
         """`curve` and `whole`, for little more than the price of one."""
 
-    def chances(self, people: Columns, point: int) -> FloatArray:
+    def chances(self, people: Part, point: int) -> FloatArray:
         """(n,) probability that an operating point accepts each row."""
 
 
@@ -89,61 +72,46 @@ class ScoreRule:
 
     names: tuple[str, ...]
     thresholds: FloatArray  # falling; +inf accepts nobody
-    transform: Callable[[Columns], FloatArray] | None = None
+    transform: Callable[[Part], FloatArray] | None = None
 
-    def scores(self, people: Columns) -> FloatArray:
+    def scores(self, people: Part) -> FloatArray:
         _check_groups(self.names, people)
         return people.scores if self.transform is None else self.transform(people)
 
-    def curve(self, people: Columns) -> Curve:
+    def curve(self, people: Part) -> Curve:
         return self.both(people)[0]
 
-    def whole(self, people: Columns) -> Curve:
+    def whole(self, people: Part) -> Curve:
         return self.both(people)[1]
 
-    def both(self, people: Columns) -> tuple[Curve, Curve]:
+    def both(self, people: Part) -> tuple[Curve, Curve]:
         scores = self.scores(people)
-        return reached(scores, people, self.thresholds), reached(scores, people, _thresholds(scores))
+        return reached(scores, people, self.thresholds), reached(scores, people)
 
-    def chances(self, people: Columns, point: int) -> FloatArray:
+    def chances(self, people: Part, point: int) -> FloatArray:
         return np.asarray(self.scores(people) >= self.thresholds[point], dtype=np.float64)
 
 
-def as_it_is(people: Columns) -> ScoreRule:
+def as_it_is(people: Part) -> ScoreRule:
     """The model's own score, with every distinct score of these people as a threshold."""
-    return ScoreRule(people.names, _thresholds(people.scores))
+    return ScoreRule(people.names, thresholds_of(people.scores))
 
 
-def at_half(people: Columns) -> ScoreRule:
+def at_half(people: Part) -> ScoreRule:
     """The model's own score, cut at one half."""
     return ScoreRule(people.names, np.array([0.5]))
 
 
-def fairprojection(people: Columns, tolerance: float, divergence: Divergence) -> ScoreRule:
+def fairprojection(people: Part, tolerance: float, divergence: Divergence) -> ScoreRule:
     """FairProjection with its authors' regularisation, as a score."""
     options: dict[str, Any] = authors_options(divergence, people.rows)
     post = FairProjection(divergence, tolerance, label_model="score", **options)
-    post.fit(people.scores, people.labels, named_groups(people))
+    post.fit(people.scores, people.labels, people.group_names)
 
-    def transform(others: Columns) -> FloatArray:
-        return post.transform(others.scores, named_groups(others))
+    def transform(others: Part) -> FloatArray:
+        return post.transform(others.scores, others.group_names)
 
-    return ScoreRule(people.names, _thresholds(transform(people)), transform)
-
-
-def reached(scores: FloatArray, people: Columns, thresholds: FloatArray) -> Curve:
-    """How many of each group and label reach falling thresholds."""
-    accepted = np.empty((len(thresholds), len(people.names), 2))
-    for g in range(len(people.names)):
-        for y in (0, 1):
-            mine = np.sort(scores[(people.groups == g) & (people.labels == y)])
-            accepted[:, g, y] = len(mine) - np.searchsorted(mine, thresholds, side="left")
-    return Curve(accepted, totals_of(people))
-
-
-def _thresholds(scores: FloatArray) -> FloatArray:
-    """Above all scores, and at each distinct one."""
-    return np.concatenate(([np.inf], np.unique(scores)[::-1]))
+    return ScoreRule(people.names, thresholds_of(transform(people)), transform)
 
 
 # -- fair scores -------------------------------------------------------------------------------------------------------
@@ -156,40 +124,47 @@ class FairScore:
     model: FairModel
     places: FloatArray  # rising; -1 accepts nobody
 
-    def curve(self, people: Columns) -> Curve:
+    def curve(self, people: Part) -> Curve:
         return self.both(people)[0]
 
-    def whole(self, people: Columns) -> Curve:
+    def whole(self, people: Part) -> Curve:
         return self.both(people)[1]
 
-    def both(self, people: Columns) -> tuple[Curve, Curve]:
+    def both(self, people: Part) -> tuple[Curve, Curve]:
         _check_groups(self.model.names, people)
-        _, walks = expected_walks(self.model, people)
+        _, walks = expected_walks(self.model, columns(people))
         at_places = np.stack([_rates(walk, self.places) for walk in walks], axis=1)
         return _counts(at_places, people), _counts(np.stack(all_points(walks), axis=2), people)
 
-    def chances(self, people: Columns, point: int) -> FloatArray:
+    def chances(self, people: Part, point: int) -> FloatArray:
         _check_groups(self.model.names, people)
         found = np.zeros(people.rows)
         for g, kernel in enumerate(self.model.kernels):
-            rows = people.group_rows(g)
+            rows = people.groups == g
             found[rows] = chance_at(kernel, people.scores[rows], float(self.places[point]))
         return found
 
 
-def fair_score(people: Columns, method: str, epsilon: float) -> FairScore | ScoreRule:
+def fair_score(people: Part, method: str, epsilon: float) -> FairScore | ScoreRule:
     """`FairROC` by one of the methods of ``FAIR_SCORES``; the score as it is where that meets epsilon already.
 
     The places are all those where some fitted group's rates bend or step, before and after the step: between two of
     them rates are straight in the place, so one of them is most accurate among all thresholds.
     """
-    fitted = fit(people, Options.checked(epsilon=epsilon, **FAIR_SCORES[method]), salt=0)
+    fitted = fit(columns(people), Options.checked(epsilon=epsilon, **FAIR_SCORES[method]), salt=0)
     if fitted.model.unchanged:
         return as_it_is(people)
     places = all_places(fitted.walks)
     return FairScore(
         FairModel.of(fitted.model), np.unique(np.concatenate(([-1.0], np.nextafter(places[1:], 0.0), places)))
     )
+
+
+def expected(model: FairModel, people: Part) -> Curve:
+    """A fitted model's score of these people at every threshold, in expectation over the draw."""
+    if model.unchanged:
+        return reached(people.scores, people)
+    return _counts(np.stack(all_points(expected_walks(model, columns(people))[1]), axis=2), people)
 
 
 def chance_at(kernel: Kernel, scores: FloatArray, place: float) -> FloatArray:
@@ -230,20 +205,20 @@ class Classifiers:
 
     run: FrocRun
 
-    def curve(self, people: Columns) -> Curve:
+    def curve(self, people: Part) -> Curve:
         _check_groups(self.run.names, people)
-        curves = measure(people).exact.curves
+        curves = measure(columns(people)).exact.curves
         return _counts(np.stack([self._attained(g, curve) for g, curve in enumerate(curves)], axis=1), people)
 
-    def whole(self, people: Columns) -> Curve:
+    def whole(self, people: Part) -> Curve:
         return self.curve(people)
 
-    def both(self, people: Columns) -> tuple[Curve, Curve]:
+    def both(self, people: Part) -> tuple[Curve, Curve]:
         found = self.curve(people)
         return found, found
 
-    def chances(self, people: Columns, point: int) -> FloatArray:
-        return self.run.acceptance(people.scores, sensitive_features=named_groups(people), index=point + 1)
+    def chances(self, people: Part, point: int) -> FloatArray:
+        return self.run.acceptance(people.scores, sensitive_features=people.group_names, index=point + 1)
 
     def _attained(self, group: int, curve: RocCurve) -> FloatArray:
         """(points, 2) fpr and tpr of the mixtures of one group."""
@@ -252,9 +227,9 @@ class Classifiers:
         return np.asarray(np.einsum("kc,kcd->kd", mixture.weights, rates))
 
 
-def classifiers(people: Columns, epsilon: float) -> Classifiers:
+def classifiers(people: Part, epsilon: float) -> Classifiers:
     """The paper's own objects, with thresholds i / 100."""
-    groups = named_groups(people)
+    groups = people.group_names
     grid = query_grid(QUERIES)
     return Classifiers(run_froc(people.scores, people.labels, sensitive_features=groups, epsilon=epsilon, queries=grid))
 
@@ -262,20 +237,20 @@ def classifiers(people: Columns, epsilon: float) -> Classifiers:
 # -- what they share ---------------------------------------------------------------------------------------------------
 
 
-def named_groups(people: Columns) -> NDArray[np.str_]:
-    """(n,) the name of each row's group."""
-    return np.array(people.names)[people.groups]
+def columns(people: Part) -> Columns:
+    """These people as fairroc reads them."""
+    return read_columns(people.scores, people.labels, sensitive_features=people.group_names)
 
 
-def _counts(rates: FloatArray, people: Columns) -> Curve:
-    totals = totals_of(people)
+def _counts(rates: FloatArray, people: Part) -> Curve:
+    totals = people.totals.reshape(-1, 2).astype(np.float64)
     return Curve(rates * totals, totals)
 
 
-def _check_groups(names: tuple[str, ...], people: Columns) -> None:
+def _check_groups(names: tuple[str, ...], people: Part) -> None:
     if names != people.names:
         raise DataError(
-            f"all parts must hold the same groups; {', '.join(names)} were fitted and {', '.join(people.names)} came. "
+            f"all parts must hold the same groups; {', '.join(names)} were fitted, got {', '.join(people.names)}. "
             "Take more rows, or merge small groups."
         )
 

@@ -1,25 +1,15 @@
-"""What an experiment is made of: a problem, a split of its people, a model's scores, and rows of results."""
+"""What a run is asked for and what it gives back: plans, jobs, rows of results, and all of them as plain data."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, fields
-from importlib.util import find_spec
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
-from fairroc.people.rows import Columns
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-__all__ = ["Kind", "Measured", "Problem", "Recipe", "Result", "RocLines", "Scored", "Split"]
-
-FloatArray: TypeAlias = NDArray[np.float64]
-IntArray: TypeAlias = NDArray[np.signedinteger[Any]]
+from fairroc_studies.harness.store import Store
+from fairroc_studies.problems.registry import QUICK
 
 Kind: TypeAlias = Literal["draws", "splits"]
 """What was repeated: the draw at one split, or the split (then figures are expectations over the draw)."""
@@ -28,84 +18,9 @@ Measured: TypeAlias = Literal["fitted", "test"]
 """Whom a figure is about: the people a post-processor was fitted on, as in the paper, or people nobody has seen."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Problem:
-    """People with features, a label and a group."""
-
-    name: str  # "adult"
-    title: str  # "Adult, income above 50K by sex"
-    features: pa.Table  # (n rows) numbers and words, nulls allowed, protected columns included, the label not
-    protected: tuple[str, ...]  # columns of features that tell the group
-    labels: NDArray[np.bool_]  # (n,)
-    groups: NDArray[np.str_]  # (n,)
-    privileged: str  # the group below the line of the disparate impact
-    digest: str  # SHA-256 of all of the above
-    images: Path | None = None  # folder of the pictures that the column "image" of features names
-    partition: NDArray[np.str_] | None = None  # (n,) "train", "valid" or "test" where the authors' own split is known
-
-    @property
-    def rows(self) -> int:
-        return len(self.labels)
-
-    @property
-    def unprivileged(self) -> tuple[str, ...]:
-        """All other groups."""
-        return tuple(str(name) for name in np.unique(self.groups) if name != self.privileged)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Split:
-    """Row numbers of three parts that share nobody."""
-
-    seed: int
-    train: IntArray
-    calibration: IntArray
-    test: IntArray
-
-
-@dataclass(frozen=True, slots=True)
-class Recipe:
-    """How a model is trained. ``train(problem, rows, seed, protected=..., **options)`` gives a score for every row of
-    the problem, having looked at the labels of ``rows`` only; ``protected``: whether the protected columns are among
-    the features."""
-
-    name: str  # "lr"
-    title: str  # "logistic regression"
-    train: Callable[..., FloatArray]
-    needs: tuple[str, ...] = ()  # modules that must be installed
-    optional: tuple[str, ...] = ()  # modules that change what comes out, if they are installed
-    images: bool = False  # works on pictures, not on tables
-    heavy: bool = False  # takes seconds to minutes for each training, and packages beyond fairroc's own
-
-    def missing(self) -> str | None:
-        """Why this model cannot be trained here, in one line; None if it can."""
-        absent = [name for name in self.needs if not _installed(name)]
-        if not absent:
-            return None
-        return f"{self.title}: {', '.join(absent)} not installed; run: pip install './studies[models]'"
-
-
-def _installed(module: str) -> bool:
-    """Whether a module is there, without loading it. What holds it is loaded: nothing, for a package of parts."""
-    try:
-        return find_spec(module) is not None
-    except ModuleNotFoundError:  # not even what holds it
-        return False
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Scored:
-    """A model's scores of the three parts of a split."""
-
-    problem: str
-    model: str
-    protected: bool
-    seed: int
-    privileged: str
-    train: Columns
-    calibration: Columns
-    test: Columns
-    digest: str  # SHA-256 of all scores, labels and groups
+LEAST, MOST = 0.001, 0.1
+"""The paper's smallest and largest epsilon; ``FARTHER`` has the largest where it goes on."""
+FARTHER = {("adult", "rf"): 0.2}
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,3 +65,101 @@ class RocLines:
     epsilon: float | None
     groups: tuple[str, ...]
     lines: tuple[tuple[tuple[float, float], ...], ...]  # one for each group: (fpr, tpr) from (0, 0) to (1, 1)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to run. ``splits`` counts the fixed split, number 0. ``cache`` None: nothing is kept between runs.
+
+    ``heavy``: the problems on which models that take long are trained; None: all of them.
+    """
+
+    problems: tuple[str, ...] = QUICK
+    models: tuple[str, ...] = ("lr", "rf")
+    splits: int = 10
+    draws: int = 10
+    epsilons: int = 20
+    rows: int | None = None
+    celeba: str | None = None
+    target: str = "Attractive"
+    peers: bool = False
+    jobs: int | None = None  # processes at a time; None: one for each core
+    cache: str | None = field(default_factory=lambda: str(Store().folder))
+    heavy: tuple[str, ...] | None = None
+    stored: bool = False  # also repeat the results that FairProjection's authors stored
+    protected: tuple[bool, ...] = (True, False)  # with the protected columns among the features, and without
+
+
+@dataclass(frozen=True)
+class Study:
+    """All that was measured. ``skipped``: a line for each thing that could not be; ``facts``: rows of every problem and
+    part, epsilons, versions, seconds, warnings counted."""
+
+    plan: Plan
+    results: tuple[Result, ...]
+    rocs: tuple[RocLines, ...]
+    skipped: tuple[str, ...]
+    facts: dict[str, Any]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, ready for JSON; `from_dict` gives the same study."""
+        return {
+            "plan": asdict(self.plan),
+            "columns": list(Result.columns()),
+            "results": [row_of(result) for result in self.results],
+            "rocs": [asdict(lines) for lines in self.rocs],
+            "skipped": list(self.skipped),
+            "facts": self.facts,
+        }
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Study:
+        """The study that `to_dict` was asked of."""
+        names = ("problems", "models", "protected", "heavy")
+        listed = {name: tuple(data["plan"][name]) for name in names if data["plan"][name] is not None}
+        return cls(
+            plan=Plan(**(data["plan"] | listed)),
+            results=tuple(result_of(row) for row in data["results"]),
+            rocs=tuple(lines_of(item) for item in data["rocs"]),
+            skipped=tuple(data["skipped"]),
+            facts=data["facts"],
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One model to train and to post-process; with ``target`` it is trained to meet that itself."""
+
+    problem: str
+    model: str
+    protected: bool
+    seed: int
+    target: float | None = None
+
+    @property
+    def words(self) -> str:
+        """The job but for its split: jobs that fail alike on every split share a line."""
+        features = "with" if self.protected else "without"
+        target = "" if self.target is None else f", target {self.target:g}"
+        return f"{self.problem}, {self.model}, {features} the protected features{target}"
+
+
+def epsilons_of(problem: str, model: str, count: int) -> tuple[float, ...]:
+    """The paper's epsilons, from .001 to .1, for random forests on Adult to .2."""
+    return tuple(np.linspace(LEAST, FARTHER.get((problem, model), MOST), count).tolist())
+
+
+def row_of(result: Result) -> list[Any]:
+    """Values in the order of ``Result.columns()``; `result_of` gives the result back."""
+    return [getattr(result, name) for name in Result.columns()]
+
+
+def result_of(row: Sequence[Any]) -> Result:
+    """The result of a row of values."""
+    return Result(*row)
+
+
+def lines_of(data: dict[str, Any]) -> RocLines:
+    """ROC lines from plain data, whose tuples JSON has made lists."""
+    lines = tuple(tuple((fpr, tpr) for fpr, tpr in line) for line in data["lines"])
+    return RocLines(**(data | {"groups": tuple(data["groups"]), "lines": lines}))

@@ -11,7 +11,7 @@ from fairroc_studies.paper.summary import Summary, Table
 from fairroc_studies.paper.titles import MODELS, PROBLEMS
 
 if TYPE_CHECKING:
-    from fairroc_studies.paper.plan import Study
+    from fairroc_studies.paper.study import Study
 
 __all__ = ["LEVEL", "NEAR", "VERDICTS", "Claim", "Evidence", "Verdict", "count", "judge", "not_run", "points"]
 

@@ -4,36 +4,31 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Generator, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
-from contextlib import ExitStack, contextmanager
+from collections.abc import Generator, Sequence
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
-from itertools import islice
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
 from fairroc.datasets._find import data_folder
 from fairroc.errors import FairrocError
+from fairroc_studies.harness.jobs import as_completed
 from fairroc_studies.harness.store import Store, key, package_versions, source_digest
 from fairroc_studies.models.recipes import RECIPES
-from fairroc_studies.models.scoring import scored
+from fairroc_studies.models.scoring import Scored, scored
 from fairroc_studies.paper import measuring
-from fairroc_studies.paper.plan import Job, Plan, epsilons_of, lines_of, result_of, row_of
 from fairroc_studies.paper.rules import collected_warnings
-from fairroc_studies.paper.study import Problem, Result, RocLines, Scored
-from fairroc_studies.problems.registry import load, split
+from fairroc_studies.paper.study import Job, Plan, Result, RocLines, epsilons_of, lines_of, result_of, row_of
+from fairroc_studies.problems.problem import Problem, split
+from fairroc_studies.problems.registry import load
 
 __all__ = ["PEER_SPLITS", "Done", "completed", "loaded"]
 
 PEER_SPLITS = 1
 """Splits that other libraries are run on: they take seconds to minutes for each."""
-
-THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 @dataclass(slots=True)
@@ -60,48 +55,7 @@ def _load(name: str, rows: int | None, celeba: str | None, target: str, _: Path)
 
 def completed(plan: Plan, jobs: Sequence[Job]) -> Generator[tuple[int, Done], None, None]:
     """Numbers of jobs and what came of them, as they end; closed early, no further job is begun."""
-    processes = min(plan.jobs or os.cpu_count() or 1, len(jobs))
-    if processes <= 1:
-        yield from ((number, _attempted(job, plan)) for number, job in enumerate(jobs))
-        return
-    with _single_threaded():
-        pool = ProcessPoolExecutor(processes, get_context("spawn"))
-        try:
-            yield from _shared_out(pool, processes, plan, jobs)
-        except BrokenProcessPool:
-            raise FairrocError(
-                "a process of the run was ended from outside, perhaps for lack of memory. Run again with fewer of them "
-                "(--jobs 1); what is done is kept."
-            ) from None
-        finally:
-            pool.shutdown(cancel_futures=True)
-
-
-def _shared_out(pool: Executor, processes: int, plan: Plan, jobs: Sequence[Job]) -> Iterator[tuple[int, Done]]:
-    """Every process gets a job when it has none, not before: whoever stops a run waits for no job in a queue."""
-    ahead, running = iter(enumerate(jobs)), dict[Future[Done], int]()
-    while True:
-        for number, job in islice(ahead, processes - len(running)):
-            running[pool.submit(_attempted, job, plan)] = number
-        if not running:
-            return
-        for future in wait(running, return_when=FIRST_COMPLETED).done:
-            yield running.pop(future), future.result()
-
-
-@contextmanager
-def _single_threaded() -> Iterator[None]:
-    """Processes started here use one thread each."""
-    before = {name: os.environ.get(name) for name in THREADS}
-    os.environ.update(dict.fromkeys(THREADS, "1"))
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
+    yield from as_completed(_attempted, [(job, plan) for job in jobs], plan.jobs)
 
 
 def _attempted(job: Job, plan: Plan) -> Done:
@@ -123,18 +77,17 @@ def _attempted(job: Job, plan: Plan) -> Done:
 
 
 def _did(job: Job, plan: Plan) -> Done:
-    problem, store = loaded(job.problem, plan), None if plan.cache is None else Store(plan.cache)
+    problem, store = loaded(job.problem, plan), Store.at(plan.cache)
     options = {} if job.target is None else {"target": job.target}
     part = split(problem, job.seed)
     people = scored(problem, RECIPES[job.model], part, protected=job.protected, cache=store, **options)
     name = key("rows", asdict(job), people.digest, people.privileged, plan.epsilons, plan.draws, _sources())
-    kept = None if store is None else store.get_rows(name)
+    kept = store.get_rows(name)
     done = Done() if kept is None else _from_store(kept)
     if kept is None:
         with collected_warnings(done.warnings):
             _measure(done, job, plan, people)
-        if store is not None:
-            store.put_rows(name, _to_store(done))
+        store.put_rows(name, _to_store(done))
     if plan.peers and job.seed < PEER_SPLITS and job.protected and job.target is None:
         done.scored = people
     return done
@@ -165,4 +118,4 @@ def _from_store(kept: dict[str, Any]) -> Done:
 @cache
 def _sources() -> str:
     """What rows depend on but the plan and the people: the code that makes them, and what it stands on."""
-    return key(source_digest(measuring.__name__, Plan.__module__), package_versions(()))
+    return key(source_digest(measuring.__name__), package_versions(()))

@@ -2,7 +2,7 @@
 
     python -m fairroc_studies.peers.child RUNNER TASKS.json RESULTS.json ARRAYS.npz
 
-TASKS.json is a list of ``{"method", "options", "data", "ask", ...}``; ``data`` is a file of `problems.cases`.
+TASKS.json is a list of ``{"method", "options", "data", "ask", ...}``; ``data`` is a file of `problems.people`.
 What ``ask`` can be: "cost" (CPU seconds and memory of fit and predict), "decision" (chance of acceptance of every
 person of the test part), "curve" (the same summed over each group and label, for many decisions), "both" (such sums on
 the calibration part and on the test part, for one decision or with ``many`` for many, from one fit). A task that fails
@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from fairroc_studies.harness.measure import measure
-from fairroc_studies.problems.cases import Array, Case, Part, load
+from fairroc_studies.problems.people import Array, Case, Part, load
 
 WARM_ROWS = 2000
 """Rows of a call made before the measured one, so that what a library loads or compiles late is not counted."""
@@ -45,10 +45,10 @@ def perform(runner: Any, task: dict[str, Any]) -> tuple[dict[str, Any], dict[str
         return {"cpu": time.process_time() - begin}, arrays
     if task["ask"] == "decision":
         rates = np.asarray(method.rates(method.inputs(case.test)), dtype=np.float64)
-        arrays = {"rates": rates, "accepted": summed(rates, case.test)[None, :]}
+        arrays = {"rates": rates, "accepted": case.test.summed(rates)[None, :]}
     else:
         curve = method.curve(method.inputs(case.test))
-        arrays = {"accepted": np.array([summed(rates, case.test) for rates in curve])}
+        arrays = {"accepted": np.array([case.test.summed(rates) for rates in curve])}
     arrays["totals"] = case.test.totals
     return {"cpu": time.process_time() - begin}, arrays
 
@@ -58,7 +58,7 @@ def both(method: Any, case: Case, *, many: bool) -> dict[str, Array]:
     cut = len(case.calibration.scores)
     inputs = method.inputs(case.calibration.then(case.test))
     decisions = method.curve(inputs) if many else [method.rates(inputs)]
-    sums = [(summed(rates[:cut], case.calibration), summed(rates[cut:], case.test)) for rates in decisions]
+    sums = [(case.calibration.summed(rates[:cut]), case.test.summed(rates[cut:])) for rates in decisions]
     fitted, test = (np.array(side) for side in zip(*sums, strict=True))
     return {"fitted": fitted, "test": test}
 
@@ -85,11 +85,6 @@ def cost(make: Any, options: dict[str, Any], case: Case, timed: list[str], budge
     return found
 
 
-def summed(rates: Array, part: Part) -> Array:
-    """Expected number of people accepted in each cell."""
-    return np.bincount(part.cells, rates, 2 * (int(part.groups.max()) + 1))
-
-
 def _bytes(part: Part, *, labels: bool) -> int:
     """Scores and groups, with labels (fit) or integer ids (transform)."""
     beside = part.labels.nbytes if labels else ID_BYTES * len(part.scores)
@@ -103,7 +98,8 @@ def _output(result: Any) -> int:
 def main(runner: str, tasks: str, results: str, arrays: str) -> None:
     warnings.simplefilter("ignore")
     module = importlib.import_module(f"fairroc_studies.peers.runners.{runner}")
-    found, kept = [], {}
+    found: list[dict[str, Any]] = []
+    kept: dict[str, Array] = {}
     for number, task in enumerate(json.loads(Path(tasks).read_text())):
         try:
             figures, made = perform(module, task)

@@ -1,4 +1,7 @@
-"""The parent's side of `fairroc_studies.peers.child`: tasks out, figures and arrays back."""
+"""The parent's side of `peers.child`: tasks out, figures and arrays back, from processes of each library's own.
+
+Libraries' requirements contradict each other, so each runs in an environment of its own, made on demand and kept.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,11 @@ import json
 import os
 import subprocess
 import tempfile
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +21,12 @@ import numpy as np
 
 import fairroc_studies
 from fairroc_studies.peers.envs import NotAvailable, last_error, python_of
-from fairroc_studies.problems.cases import Array
+from fairroc_studies.problems.people import Array
 
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
 
+CHUNK = 40
+"""At most so many tasks of one process, so that a process that dies takes few with it."""
 HOME = str(Path(fairroc_studies.__file__).parents[1])
 CHILD = "import sys; sys.path.append(sys.argv[1]); from fairroc_studies.peers.child import main; main(*sys.argv[2:])"
 """Finds this package last, so that an environment's own packages go before those installed beside this one."""
@@ -33,6 +42,52 @@ class Answer:
     @property
     def error(self) -> str | None:
         return self.figures.get("error")
+
+
+@dataclass(frozen=True)
+class Task:
+    """What to ask of a library, as `peers.child` wants it."""
+
+    library: str
+    asked: dict[str, Any]
+    slow: bool = False  # takes longer than the start of a process
+
+
+def run_many(
+    tasks: Sequence[Task], *, seconds: float, workers: int | None = None, done: Callable[[int], object] | None = None
+) -> list[Answer]:
+    """Answers in the order of the tasks, which may take so many ``seconds`` each.
+
+    ``workers``: processes at a time (default: one for each core). ``done`` hears, from other threads, how many tasks
+    have just ended. An environment that is not there yet is made first, which takes about a minute and a network.
+    """
+    for library in dict.fromkeys(task.library for task in tasks):
+        with suppress(NotAvailable):  # every task will be answered so
+            python_of(library)  # now, lest two threads make the same environment
+    workers = workers or os.cpu_count() or 1
+    found: list[Answer] = [Answer({})] * len(tasks)
+
+    def run(chunk: list[int]) -> None:
+        asked = [tasks[number].asked for number in chunk]
+        answers = run_tasks(tasks[chunk[0]].library, asked, timeout=seconds * len(chunk))
+        for number, answer in zip(chunk, answers, strict=True):
+            found[number] = answer
+        if done is not None:
+            done(len(chunk))
+
+    with ThreadPoolExecutor(workers) as pool:
+        list(pool.map(run, chunks(tasks, workers)))
+    return found
+
+
+def chunks(tasks: Sequence[Task], workers: int) -> list[list[int]]:
+    """Numbers of tasks of one library each, at most CHUNK of them; slow ones first, dealt out to the workers."""
+    dealt = []
+    for slow, library in product((True, False), dict.fromkeys(task.library for task in tasks)):
+        mine = [number for number, task in enumerate(tasks) if (task.library, task.slow) == (library, slow)]
+        count = max(min(len(mine), workers) if slow else 1, -(-len(mine) // CHUNK))
+        dealt += [mine[start::count] for start in range(count) if mine]
+    return dealt
 
 
 def run_tasks(library: str, tasks: list[dict[str, Any]], *, timeout: float) -> list[Answer]:

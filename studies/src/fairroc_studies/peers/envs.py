@@ -9,7 +9,7 @@ import sys
 from functools import cache
 from pathlib import Path
 
-from fairroc_studies.problems.cases import FOLDER
+from fairroc_studies.harness.store import home
 
 COMMON = ("numpy==2.4.6", "scipy==1.17.1", "scikit-learn==1.9.1", "pandas==3.1.1")
 PINS: dict[str, tuple[str, ...]] = {
@@ -77,7 +77,7 @@ def last_error(text: str) -> str:
 
 
 def _home(library: str) -> Path:
-    return FOLDER / "envs" / library
+    return home() / "environments" / library
 
 
 def _python(home: Path) -> Path:

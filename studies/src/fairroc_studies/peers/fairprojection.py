@@ -33,6 +33,8 @@ Divergence: TypeAlias = Literal["ce", "kl"]
 Constraint: TypeAlias = Literal["meo", "sp"]
 LabelModel: TypeAlias = Literal["sigmoid", "score"]
 
+TOLERANCES = (0.0, 0.001, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
+"""What the studies try; they play epsilon's part."""
 ACCURACY = 1e-9
 """Largest violation of a rate's bound, and largest price times slack, at which the solver stops."""
 EQUAL = 1e-9

@@ -1,10 +1,7 @@
 """The problems of the paper and further ones: public data, a label, groups, and honest splits of the people.
 
-    problem = load("adult")
-    parts = split(problem, seed=0)  # 60 % to train on, 20 % to fit post-processors on, 20 % to measure on
-
-What is left without the protected columns can still tell the group: on Adult ``relationship`` (Husband, Wife) all but
-names the sex. ``protected`` says which columns state it, not that the rest is silent about it.
+problem = load("adult")
+parts = split(problem, seed=0)  # 60 % to train on, 20 % to fit post-processors on, 20 % to measure on
 """
 
 from __future__ import annotations
@@ -14,38 +11,30 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fairroc.errors import DataError, DatasetError
-from fairroc_studies.harness.store import key
-from fairroc_studies.paper.study import FloatArray, IntArray, Problem, Split
+from fairroc_studies.problems.packaged import PACKAGED
+from fairroc_studies.problems.problem import Problem, digest, numbers, sample
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = [
-    *("PAPER", "PROBLEMS", "QUICK", "Source", "check_name", "codes", "digest", "inputs", "is_words", "load"),
-    *("numbers", "split"),
-]
 
 QUICK = ("adult", "compas")
 """The problems of a quick run."""
 PAPER = (*QUICK, "celeba")
 """The problems of the paper; the others are extra runs."""
-IMAGE = "image"
-"""The column that names a person's picture; tables of inputs leave it out."""
+FULL = (
+    *("adult", "compas", "compas-propublica", "adult-race", "adult-sex-race", "compas-race", "compas-race-sex"),
+    "celeba",
+)
+"""The problems of a full run; further ones must be asked for by name."""
 LEAST = 125
 """People that every group must have with each label, or rare races are merged: 25 in a part of 20 %."""
-TINY = 10
-"""People of every group with each label that a sample keeps: two in a part of 20 %."""
-FEWEST = 5
-"""People of every group with each label without which a part would lack somebody."""
-PARTS = (0.6, 0.8)
-"""Where the shuffled people of a group and label are cut in three."""
 OTHER = "Other"
 SEX = "Male"
 """CelebA's attribute that makes the groups."""
@@ -82,7 +71,7 @@ def load(
     options = (celeba, target) if name == "celeba" else ()
     problem = replace(source.read(source.title, *options), name=name)
     if rows is not None:
-        problem = _sample(problem, rows)
+        problem = sample(problem, rows)
     for values in (problem.labels, problem.groups, problem.partition):
         if values is not None:
             values.flags.writeable = False
@@ -95,122 +84,6 @@ def check_name(name: str) -> None:
         close = difflib.get_close_matches(name, PROBLEMS, n=1)
         hint = f" Did you mean {close[0]!r}?" if close else ""
         raise DataError(f"no problem {name!r}; choose one of: {', '.join(PROBLEMS)}.{hint}")
-
-
-def split(problem: Problem, seed: int) -> Split:
-    """60 % of the people to train on, 20 % to calibrate on and 20 % to test on.
-
-    Of every group's people with each label the parts get their shares, within one person; who goes where depends on
-    the seed alone. Seed 0 of a problem with its authors' own partition is that partition.
-    """
-    if seed == 0 and problem.partition is not None:
-        own = [np.flatnonzero(problem.partition == part) for part in ("train", "valid", "test")]
-        return Split(seed, *own)
-    cells = _cells(problem)
-    few = [cell for cell in cells if len(cell) < FEWEST]
-    if few:
-        group, label = problem.groups[few[0][0]], int(problem.labels[few[0][0]])
-        raise DataError(
-            f"three parts need {FEWEST} people or more of every group with each label, but group {str(group)!r} has "
-            f"{len(few[0])} with label {label}. Take more rows, or merge the group with another."
-        )
-    random = np.random.default_rng(seed)
-    parts: tuple[list[IntArray], ...] = ([], [], [])
-    for cell in cells:
-        cuts = [round(share * len(cell)) for share in PARTS]
-        for part, some in zip(parts, np.split(random.permutation(cell), cuts), strict=True):
-            part.append(some)
-    return Split(seed, *(np.sort(np.concatenate(part)) for part in parts))
-
-
-def inputs(problem: Problem, *, protected: bool) -> pa.Table:
-    """What a model of tables may learn from: all features but pictures, with the protected columns or without them."""
-    left_out = {IMAGE, *(() if protected else problem.protected)}
-    return problem.features.select([name for name in problem.features.column_names if name not in left_out])
-
-
-def codes(column: pa.ChunkedArray[Any]) -> tuple[list[str], NDArray[np.int32]]:
-    """The distinct words of a column in order of appearance, and each row's place among them; -1 is null."""
-    import pyarrow.compute as pc
-
-    encoded = pc.dictionary_encode(column.combine_chunks())
-    places = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
-    return encoded.dictionary.to_pylist(), places.astype(np.int32)
-
-
-def numbers(column: pa.ChunkedArray[Any]) -> FloatArray:
-    """A column of numbers or truth values; null is nan."""
-    import pyarrow as pa
-
-    values: FloatArray = column.cast(pa.float64()).to_numpy()
-    return values
-
-
-def is_words(column: pa.ChunkedArray[Any]) -> bool:
-    """Whether a column of features holds words, not numbers."""
-    import pyarrow as pa
-
-    return bool(pa.types.is_string(column.type) or pa.types.is_large_string(column.type))
-
-
-def digest(problem: Problem) -> str:
-    """SHA-256 of the values of a problem: the same for equal values, however they are stored.
-
-    Pictures count by their names and sizes.
-    """
-    table = problem.features
-    columns = [codes(table[name]) if is_words(table[name]) else numbers(table[name]) for name in table.column_names]
-    people = [problem.labels.astype(np.uint8), *_coded(problem.groups)]
-    own = None if problem.partition is None else _coded(problem.partition)
-    pictures = None if problem.images is None else _sizes(problem.images, table[IMAGE].to_pylist())
-    about = (problem.name, problem.title, problem.protected, problem.privileged)
-    return key("problem", about, table.column_names, columns, people, own, pictures)
-
-
-def _coded(words: NDArray[np.str_]) -> tuple[list[str], NDArray[np.int32]]:
-    names, places = np.unique(words, return_inverse=True)
-    return names.tolist(), places.astype(np.int32)
-
-
-def _sizes(folder: Path, pictures: Sequence[str]) -> NDArray[np.int64]:
-    """Bytes of each picture; all of them must be there."""
-    with os.scandir(folder) as entries:
-        found = {entry.name: entry.stat().st_size for entry in entries}
-    missing = [name for name in pictures if name not in found]
-    if missing:
-        raise DatasetError(
-            f"{folder} must hold every picture of the attribute file; {len(missing)} of {len(pictures)} are missing, "
-            f"the first is {missing[0]}. Unpack the archive again, or move the folder away to do without pictures."
-        )
-    return np.array([found[name] for name in pictures], dtype=np.int64)
-
-
-def _cells(problem: Problem) -> list[IntArray]:
-    """Rows of every group and label, groups by name, label 0 first."""
-    return [
-        np.flatnonzero((problem.groups == group) & (problem.labels == label))
-        for group in np.unique(problem.groups)
-        for label in (False, True)
-    ]
-
-
-def _sample(problem: Problem, rows: int) -> Problem:
-    """About so many people: an equal share of every group, label and part, and ``TINY`` people at least."""
-    if isinstance(rows, bool) or not isinstance(rows, int) or rows < 1:
-        raise DataError(f"rows must be a whole number above 0, or None for everybody; got {rows!r}.")
-    cells = _cells(problem)
-    if problem.partition is not None:
-        part = problem.partition
-        cells = [cell[part[cell] == name] for cell in cells for name in np.unique(part)]
-    random, share = np.random.default_rng(0), min(rows / problem.rows, 1.0)
-    kept = np.sort(np.concatenate([random.permutation(cell)[: max(round(share * len(cell)), TINY)] for cell in cells]))
-    return replace(
-        problem,
-        features=problem.features.take(kept),
-        labels=problem.labels[kept],
-        groups=problem.groups[kept],
-        partition=None if problem.partition is None else problem.partition[kept],
-    )
 
 
 def _words(table: pa.Table, name: str) -> NDArray[np.str_]:
@@ -302,7 +175,6 @@ def _celeba(title: str, folder: str | os.PathLike[str] | None, target: str) -> P
         raise DataError(f"the label must be another attribute than the group's, {SEX}; choose one of the other 39.")
     labels = numbers(table[label]) == 1
     groups = np.where(numbers(table[SEX]) == 1, "Male", "Female")
-    shares = {name: float(labels[groups == name].mean()) for name in np.unique(groups).tolist()}
     try:
         images = find_celeba_images(folder)
     except DatasetError:
@@ -314,11 +186,29 @@ def _celeba(title: str, folder: str | os.PathLike[str] | None, target: str) -> P
         protected=(SEX,),
         labels=labels,
         groups=groups,
-        privileged=max(shares, key=lambda name: shares[name]),
+        privileged=_most(labels, groups),
         digest="",
         images=images,
         partition=None if table["split"].null_count else _words(table, "split"),
     )
+
+
+def _packaged(title: str, *, name: str) -> Problem:
+    """A data set of a package. Nobody says which group is privileged; it is the one with the most positives."""
+    import pyarrow as pa
+
+    frame, y, group = PACKAGED[name].read()
+    words = frame.columns[[dtype.kind == "O" for dtype in frame.dtypes]]
+    plain = frame.assign(**{column: frame[column].map(str, na_action="ignore") for column in words})
+    labels, groups = np.asarray(y, dtype=bool), np.asarray(group).astype(str)
+    features = pa.Table.from_pandas(plain.rename(columns=str), preserve_index=False)
+    return Problem("", title, features, PACKAGED[name].protected, labels, groups, _most(labels, groups), "")
+
+
+def _most(labels: NDArray[np.bool_], groups: NDArray[np.str_]) -> str:
+    """The group with the largest share of positives."""
+    shares = {str(name): float(labels[groups == name].mean()) for name in np.unique(groups)}
+    return max(shares, key=lambda name: shares[name])
 
 
 PROBLEMS: dict[str, Source] = {
@@ -337,5 +227,6 @@ PROBLEMS: dict[str, Source] = {
         partial(_compas, by=("race", "sex"), privileged="Other & Female"),
     ),
     "celeba": Source("CelebA, Attractive by sex", _celeba),
+    **{name: Source(one.title, partial(_packaged, name=name)) for name, one in PACKAGED.items()},
 }
 """All problems by name. On COMPAS a high score does harm, so the privileged are those who get fewer of them."""

@@ -22,31 +22,23 @@ import os
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-from pyarrow import csv
-from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_predict
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
-from threadpoolctl import threadpool_limits
 
 from fairroc import FairROC
 from fairroc.datasets import load_adult
+from fairroc_studies.harness.jobs import in_order
 from fairroc_studies.harness.tables import table
-from fairroc_studies.problems.cases import Array
+from fairroc_studies.problems.people import Array, Part
+from fairroc_studies.problems.scores import ADULT, FILES, encoded, logistic, score_files
 
-FILES = ("adult_lr", "adult_rf10", "compas_lr", "compas_rf10")
 EPSILONS = (0.0, 0.01, 0.05, 0.1, 0.3)
 NORMS: tuple[int | str, ...] = (1, "inf")
 MIN_CLASS_ROWS = 50
-NUMBERS = ("age", "education_num", "capital_gain", "capital_loss", "hours_per_week")
-WORDS = ("workclass", "marital_status", "occupation", "relationship", "race", "sex")
 MEASURES = {
     "short": "short of bound",
     "loss": "group loss",
@@ -54,20 +46,6 @@ MEASURES = {
     "fit_seconds": "fit seconds",
     "certificate_seconds": "certificate seconds",
 }
-
-
-@dataclass(frozen=True)
-class Scores:
-    """Scores, labels and groups of some people, with the name of the family or file they come from."""
-
-    name: str
-    scores: Array
-    labels: Array
-    groups: Array
-
-    @property
-    def count(self) -> int:
-        return len(np.unique(self.groups))
 
 
 @dataclass(frozen=True)
@@ -90,38 +68,18 @@ class Cell:
 # -- data --------------------------------------------------------------------------------------------------------------
 
 
-def score_files() -> tuple[list[Scores], list[str]]:
-    """The score files that are there, and a line for each that is not."""
-    folder = os.environ.get("FAIRROC_DATA")
-    found, missing = [], []
-    for name in FILES:
-        path = Path(folder).expanduser() / "scores" / f"{name}.csv.gz" if folder else None
-        if path is None or not path.is_file():
-            missing.append(f"skipped {name}: no file scores/{name}.csv.gz in the folder FAIRROC_DATA")
-            continue
-        table = csv.read_csv(path)
-        columns = {c: np.array(table[c].to_pylist()) for c in ("score", "label", "group")}
-        found.append(Scores(name, columns["score"], columns["label"], columns["group"]))
-    return found, missing
-
-
-def adult_by_race() -> Scores:
+def adult_by_race() -> Part:
     """Out-of-fold logistic regression on all of Adult, races with enough rows of both classes."""
     table = load_adult()
     labels, race = table["label"].to_numpy().astype(np.int64), np.array(table["race"].to_pylist())
-    numbers = np.column_stack([np.array(table[c].to_pylist(), dtype=np.float64) for c in NUMBERS])
-    words = np.column_stack([np.array([v or "missing" for v in table[c].to_pylist()], dtype=object) for c in WORDS])
-    features = np.hstack((numbers, OneHotEncoder(sparse_output=False).fit_transform(words)))
-    model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=300))
-    scores = cross_val_predict(model, features, labels, cv=5, method="predict_proba")[:, 1]
+    features = encoded(table, ADULT[0], ADULT[1][:-1], scaled=False)  # all but the native country
+    scores = cross_val_predict(logistic(), features, labels, cv=5, method="predict_proba")[:, 1]
     enough = [name for name in np.unique(race) if np.bincount(labels[race == name]).min() >= MIN_CLASS_ROWS]
     kept = np.isin(race, enough)
-    return Scores("adult by race", scores[kept], labels[kept], race[kept])
+    return Part.named(scores[kept], labels[kept], race[kept])
 
 
-def binormal_groups(
-    rng: np.random.Generator, name: str, rows: Sequence[int], distances: Array, sds: Array, shifts: Array
-) -> Scores:
+def binormal_groups(rng: np.random.Generator, rows: Sequence[int], distances: Array, sds: Array, shifts: Array) -> Part:
     """Group g: negatives N(shift, 1), positives N(shift + distance, sd); base rates differ."""
     scores, labels, groups = [], [], []
     for g, n in enumerate(rows):
@@ -130,46 +88,49 @@ def binormal_groups(
         scores.append(shifts[g] + label * distances[g] + np.where(label == 1, sds[g], 1.0) * rng.normal(size=n))
         labels.append(label)
         groups.append(np.full(n, g))
-    return Scores(name, np.concatenate(scores), np.concatenate(labels), np.concatenate(groups))
+    return Part(np.concatenate(scores), np.concatenate(labels), np.concatenate(groups))
 
 
-def binormal(rng: np.random.Generator, m: int) -> Scores:
-    return binormal_groups(
-        rng, "binormal", [2000] * m, rng.uniform(0.7, 2.2, m), np.ones(m), rng.normal(scale=0.3, size=m)
-    )
+def binormal(rng: np.random.Generator, m: int) -> Part:
+    return binormal_groups(rng, [2000] * m, rng.uniform(0.7, 2.2, m), np.ones(m), rng.normal(scale=0.3, size=m))
 
 
-def noisy(rng: np.random.Generator, m: int) -> Scores:
+def noisy(rng: np.random.Generator, m: int) -> Part:
     rows = rng.integers(60, 200, m)
     distances, sds, shifts = rng.uniform(0.5, 2.0, m), rng.uniform(0.7, 1.4, m), rng.normal(scale=0.4, size=m)
-    return binormal_groups(rng, "noisy small", rows.tolist(), distances, sds, shifts)
+    return binormal_groups(rng, rows.tolist(), distances, sds, shifts)
 
 
-def tied(rng: np.random.Generator, m: int) -> Scores:
+def tied(rng: np.random.Generator, m: int) -> Part:
     rows = rng.integers(300, 2000, m)
     distances, sds, shifts = rng.uniform(0.7, 2.0, m), rng.uniform(0.8, 1.2, m), rng.normal(scale=0.3, size=m)
-    made = binormal_groups(rng, "tied points", rows.tolist(), distances, sds, shifts)
-    return Scores(made.name, np.clip(np.round(4 + 2 * made.scores), 0, 12), made.labels, made.groups)
+    made = binormal_groups(rng, rows.tolist(), distances, sds, shifts)
+    return replace(made, scores=np.clip(np.round(4 + 2 * made.scores), 0, 12))
 
 
-def crossing(rng: np.random.Generator, m: int) -> Scores:
+def crossing(rng: np.random.Generator, m: int) -> Part:
     sds = np.geomspace(0.5, 2.0, m)
     distances, shifts = rng.uniform(1.0, 1.4, m), rng.normal(scale=0.3, size=m)
-    return binormal_groups(rng, "crossing", [1500] * m, distances, sds, shifts)
+    return binormal_groups(rng, [1500] * m, distances, sds, shifts)
 
 
-FAMILIES: tuple[Callable[[np.random.Generator, int], Scores], ...] = (binormal, noisy, tied, crossing)
+FAMILIES: dict[str, Callable[[np.random.Generator, int], Part]] = {
+    "binormal": binormal,
+    "noisy small": noisy,
+    "tied points": tied,
+    "crossing": crossing,
+}
 
 
 # -- measuring ---------------------------------------------------------------------------------------------------------
 
 
-def cell(data: Scores, seed: int, norm: int | str, epsilon: float) -> Cell:
+def cell(name: str, people: Part, seed: int, norm: int | str, epsilon: float) -> Cell:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         begin = time.perf_counter()
         post = FairROC(epsilon, norm=norm, ties="draw", salt=1).fit(
-            data.scores, data.labels, sensitive_features=data.groups
+            people.scores, people.labels, sensitive_features=people.groups
         )
         seconds = time.perf_counter() - begin
     found = post.certificate_
@@ -181,9 +142,9 @@ def cell(data: Scores, seed: int, norm: int | str, epsilon: float) -> Cell:
         "certificate_seconds": found.seconds,
     }
     return Cell(
-        name=data.name,
-        groups=data.count,
-        rows=len(data.scores),
+        name=name,
+        groups=people.count,
+        rows=people.rows,
         seed=seed,
         norm=norm,
         epsilon=epsilon,
@@ -195,19 +156,17 @@ def cell(data: Scores, seed: int, norm: int | str, epsilon: float) -> Cell:
     )
 
 
-def all_cells(data: Scores, seed: int, epsilons: Sequence[float]) -> list[Cell]:
-    return [cell(data, seed, norm, epsilon) for norm, epsilon in product(NORMS, epsilons)]
+def all_cells(name: str, people: Part, seed: int, epsilons: Sequence[float]) -> list[Cell]:
+    return [cell(name, people, seed, norm, epsilon) for norm, epsilon in product(NORMS, epsilons)]
 
 
-def synthetic_job(family: int, m: int, seed: int, epsilons: Sequence[float]) -> list[Cell]:
-    return all_cells(FAMILIES[family](np.random.default_rng([family, m, seed]), m), seed, epsilons)
+def synthetic_job(name: str, m: int, seed: int, epsilons: Sequence[float]) -> list[Cell]:
+    rng = np.random.default_rng([list(FAMILIES).index(name), m, seed])
+    return all_cells(name, FAMILIES[name](rng, m), seed, epsilons)
 
 
 def run(job: Callable[..., list[Cell]], tasks: Sequence[tuple[Any, ...]], workers: int) -> list[Cell]:
-    if not tasks:
-        return []
-    with ProcessPoolExecutor(workers, initializer=threadpool_limits, initargs=(1,)) as pool:
-        return [one for done in pool.map(job, *zip(*tasks, strict=True)) for one in done]
+    return [one for done in in_order(job, tasks, workers) for one in done]
 
 
 # -- tables ------------------------------------------------------------------------------------------------------------
@@ -281,19 +240,18 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="few families, no Adult by race")
     options = parser.parse_args()
     begin = time.perf_counter()
-    real, missing = score_files()
+    real = score_files()
+    lacking = "skipped {0}: no file scores/{0}.csv.gz in the folder FAIRROC_DATA"
+    missing = [lacking.format(name) for name in FILES if name not in real]
     if not options.quick:
-        real.append(adult_by_race())
+        real["adult by race"] = adult_by_race()
     epsilons = (0.01, 0.1) if options.quick else EPSILONS
     seeds, counts = (1, (2, 3, 5)) if options.quick else (options.seeds, range(2, 9))
     print(f"# Coupling: {seeds} seeds, epsilon {', '.join(f'{eps:g}' for eps in epsilons)}\n")
     print("\n".join([*missing, ""] if missing else []), end="")
     print("## Real scores\n")
-    print(full_table(run(all_cells, [(data, 0, epsilons) for data in real], options.workers)), end="\n\n", flush=True)
-    tasks = [(f, m, seed, epsilons) for f, m, seed in product(range(len(FAMILIES)), counts, range(seeds))]
+    files = [(name, people, 0, epsilons) for name, people in real.items()]
+    print(full_table(run(all_cells, files, options.workers)), end="\n\n", flush=True)
+    tasks = [(f, m, seed, epsilons) for f, m, seed in product(FAMILIES, counts, range(seeds))]
     print("\n\n".join(report(run(synthetic_job, tasks, options.workers))))
     print(f"\n{time.perf_counter() - begin:.0f} s on {options.workers} processes")
-
-
-if __name__ == "__main__":
-    main()

@@ -14,20 +14,17 @@ from __future__ import annotations
 import argparse
 import warnings
 from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import norm
 
 from fairroc import audit
 from fairroc.errors import SmallGroupWarning
-
-Array = NDArray[Any]
+from fairroc_studies.harness.jobs import in_order
+from fairroc_studies.problems.people import Array
 
 CUTS = np.linspace(-1.2, 2.8, 9)
 """Where scores of ten points are cut."""
@@ -175,11 +172,7 @@ def repetition(scenario: Scenario, seed: int, *, naive: bool = True) -> dict[str
 def coverage(scenario: Scenario, repetitions: int, *, naive: bool = True, workers: int = 1) -> dict[str, float]:
     """Shares of repetitions in which each statement held, and mean widths."""
     once = partial(repetition, scenario, naive=naive)
-    if workers == 1:
-        held = [once(seed) for seed in range(repetitions)]
-    else:
-        with ProcessPoolExecutor(workers) as pool:
-            held = list(pool.map(once, range(repetitions), chunksize=10))
+    held = in_order(once, [(seed,) for seed in range(repetitions)], workers)
     return {name: float(np.mean([one[name] for one in held])) for name in held[0]}
 
 
@@ -206,7 +199,3 @@ def _cell(name: str, value: float | None) -> str:
     if value is None:
         return "–"
     return f"{value:.2f}" if "width" in name else f"{value:.1%}"
-
-
-if __name__ == "__main__":
-    main()

@@ -22,45 +22,26 @@ import argparse
 import time
 import warnings
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from functools import cache
 from itertools import product
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone
-from sklearn.compose import make_column_transformer
-from sklearn.ensemble import RandomForestClassifier
-from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import train_test_split
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
-from threadpoolctl import threadpool_limits
 
 from fairroc import FairROC, FairROCClassifier
-from fairroc.core.gap import pooled_auc, threshold_gap
-from fairroc.datasets import load_adult, load_compas
 from fairroc.estimators.model_selection import SensitiveStratifiedKFold, strata
-from fairroc.model.expectation import expected_columns
-from fairroc.people.people import measure
-from fairroc.people.rows import read_columns
-
-Array = NDArray[Any]
+from fairroc_studies.harness.jobs import in_order
+from fairroc_studies.harness.tables import shown, table
+from fairroc_studies.paper.rules import expected
+from fairroc_studies.problems.people import Array, Part
+from fairroc_studies.problems.scores import forest, logistic, two_groups
 
 ARMS = ("refit", "ensemble", "one of the folds", "split", "training scores")
 EPSILONS = (0.02, 0.05, 0.1)
 MAIN = 0.05
 TRAINING_ROWS = {"adult": 12_000, "compas": 4_300}
-NUMBERS = {
-    "adult": ("age", "education_num", "capital_gain", "capital_loss", "hours_per_week"),
-    "compas": ("age", "priors_count", "juv_fel_count", "juv_misd_count", "juv_other_count"),
-}
-WORDS = {
-    "adult": ("workclass", "marital_status", "occupation", "relationship", "race", "sex", "native_country"),
-    "compas": ("sex", "race", "c_charge_degree", "age_cat"),
-}
 
 
 @dataclass(frozen=True)
@@ -88,26 +69,8 @@ class Outcome:
     auc: float
 
 
-@cache
-def people_of(name: str) -> People:
-    table = load_adult() if name == "adult" else load_compas(filtered=True)
-    group, value = ("sex", "Female") if name == "adult" else ("race", "African-American")
-    number = np.column_stack([np.array(table[c].to_pylist(), dtype=np.float64) for c in NUMBERS[name]])
-    word = np.column_stack([[v or "missing" for v in table[c].to_pylist()] for c in WORDS[name]]).astype(object)
-    width = number.shape[1]
-    encode = make_column_transformer(
-        (StandardScaler(), slice(0, width)),
-        (OneHotEncoder(sparse_output=False), slice(width, width + word.shape[1])),
-    )
-    X = encode.fit_transform(np.column_stack((number.astype(object), word))).astype(np.float64)
-    return People(X, table["label"].to_numpy().astype(np.int64), np.array(table[group].to_pylist()) == value)
-
-
 def models(seed: int) -> dict[str, Any]:
-    return {
-        "logistic": make_pipeline(StandardScaler(), LogisticRegression(max_iter=300)),
-        "forest": RandomForestClassifier(60, min_samples_leaf=3, random_state=seed),
-    }
+    return {"logistic": logistic(), "forest": forest(60, seed, leaf=3)}
 
 
 def scores_of(model: Any, X: Array) -> Array:
@@ -136,34 +99,22 @@ def scored(model: Any, fit: People, test: People, seed: int) -> Iterator[tuple[s
 
 def job(name: str, title: str, seed: int) -> list[Outcome]:
     """All arms on one split."""
-    everyone = people_of(name)
+    everyone = People(*two_groups(name))
     cells = strata(everyone.y, sensitive_features=everyone.groups)
     train, rest = train_test_split(
         np.arange(len(cells)), train_size=TRAINING_ROWS[name], stratify=cells, random_state=seed
     )
     fit, test = everyone.take(train), everyone.take(rest)
     done = []
-    with threadpool_limits(1), warnings.catch_warnings():
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for arm, people, fit_scores, test_scores in scored(models(seed)[title], fit, test, seed):
-            columns = read_columns(test_scores, test.y, sensitive_features=test.groups)
+            others = Part.named(test_scores, test.y, test.groups)
             for epsilon in EPSILONS:
                 post = FairROC(epsilon, curve="raw", salt=1).fit(fit_scores, people.y, sensitive_features=people.groups)
-                found = measure(expected_columns(post.model_, columns)).exact
-                gap = threshold_gap(found.curves, 1.0).value
-                auc = pooled_auc(found.curves, found.weights0, found.weights1)
-                done.append(Outcome(name, title, epsilon, arm, seed, gap, auc))
+                found = expected(post.model_, others)
+                done.append(Outcome(name, title, epsilon, arm, seed, found.gap, found.auc))
     return done
-
-
-def shown(values: Sequence[float], digits: int, *, sign: bool = False) -> str:
-    sample = np.asarray(values)
-    se = sample.std(ddof=1) / np.sqrt(len(sample)) if len(sample) > 1 else np.nan
-    return f"{sample.mean():{'+' if sign else ''}.{digits}f} ± {se:.{digits}f}"
-
-
-def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    return "\n".join("| " + " | ".join(line) + " |" for line in [head, ["---"] * len(head), *rows])
 
 
 def column(done: Sequence[Outcome], data: str, model: str, epsilon: float, arm: str, figure: str) -> list[float]:
@@ -200,14 +151,9 @@ def main() -> None:
     begin = time.perf_counter()
     cases = list(product(TRAINING_ROWS, ("logistic", "forest")))
     jobs = [(*case, seed) for seed in range(2 if options.quick else options.seeds) for case in cases]
-    with ProcessPoolExecutor(options.jobs) as pool:
-        done = [one for part in pool.map(job, *zip(*jobs, strict=True)) for one in part]
+    done = [one for part in in_order(job, jobs, options.jobs) for one in part]
     print(f"epsilon = {MAIN:g}, norm 1, {len(jobs) // len(cases)} splits\n")
     print(main_table(done, cases))
     print("\nPaired differences:\n")
     print(difference_table(done, cases))
     print(f"\n{time.perf_counter() - begin:.0f} s")
-
-
-if __name__ == "__main__":
-    main()

@@ -63,7 +63,3 @@ def main() -> None:
     ]
     head = ["fitted", "new", "scores", "shift", "found", "with labels", "PSI > 0.1"]
     print("\n".join(table(head, rows)))
-
-
-if __name__ == "__main__":
-    main()

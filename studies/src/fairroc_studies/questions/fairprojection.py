@@ -21,7 +21,3 @@ def main() -> None:
         print("  ours  ", *(f"{row.accuracy:.4f}/{row.meo:.4f}" for row in at))
     for data in dict.fromkeys(row.data for row in rows):
         print(f"largest difference on {data}: {max(row.off for row in rows if row.data == data):.4f}")
-
-
-if __name__ == "__main__":
-    main()

@@ -12,11 +12,8 @@ L1. `fairroc froc` draws the geometry of one index.
 from __future__ import annotations
 
 import argparse
-import gzip
-import os
 import time
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -36,31 +33,19 @@ from fairroc.froc.geometry import upper_hull
 from fairroc.froc.mixture import triangle_mixture
 from fairroc.options import Options
 from fairroc.people.people import Population
-from fairroc.people.rows import Columns, read_columns
+from fairroc_studies.paper.rules import columns
+from fairroc_studies.problems.people import Part
+from fairroc_studies.problems.scores import score_files
 
-FILES = ("adult_lr", "adult_rf10", "compas_lr", "compas_rf10")
 EPSILONS = (0.001, 0.01, 0.02, 0.05, 0.1)
 QUERIES = 100
 SIZES = (50, 100, 1_000, 10_000, 100_000)
 STAIRS = (50, 100, 1_000, 4_000)  # k^2 / 11 cuts
 
 
-def score_files() -> dict[str, Columns]:
-    """Every score file there is."""
-    folder = Path(os.environ.get("FAIRROC_DATA", "data")) / "scores"
-    return {name: read(folder / f"{name}.csv.gz") for name in FILES if (folder / f"{name}.csv.gz").exists()}
-
-
-def read(path: Path) -> Columns:
-    with gzip.open(path, "rt") as lines:
-        next(lines)
-        rows = np.array([line.strip().split(",") for line in lines])
-    return read_columns(rows[:, 0].astype(float), (rows[:, 1] == "1").astype(int), sensitive_features=rows[:, 2])
-
-
-def curves_of(columns: Columns) -> list[RocCurve]:
-    parts = [columns.group_rows(g) for g in range(len(columns.names))]
-    return [roc_curve(columns.scores[part], columns.labels[part]) for part in parts]
+def curves_of(people: Part) -> list[RocCurve]:
+    parts = [people.take(people.groups == g) for g in range(people.count)]
+    return [roc_curve(part.scores, part.labels) for part in parts]
 
 
 def made_up() -> list[RocCurve]:
@@ -83,9 +68,9 @@ def auc_table() -> None:
     print("| scores | ε | group | before | Algorithm 1 | froc score | its gap | optimum at that gap | optimum wins "
           "| queries unfair | above hull | steps back | 4.2 holds |")  # fmt: skip
     print("|---" * 13 + "|")
-    for name, columns in score_files().items():
+    for name, people in score_files().items():
         for epsilon in EPSILONS:
-            for line in auc_rows(columns.names, curves_of(columns), epsilon):
+            for line in auc_rows(people.names, curves_of(people), epsilon):
                 print(f"| {name} | {epsilon:g} | {line} |")
 
 
@@ -113,10 +98,10 @@ def pla_table() -> None:
     """What joining 100 queries loses, with both bounds."""
     print("| scores | group | L_PLA | ½ Σ ΔFPR ΔTPR | u_T u_F / 2k, slopes from the queries |")
     print("|---|---|---|---|---|")
-    for name, columns in score_files().items():
-        curves = curves_of(columns)
+    for name, people in score_files().items():
+        curves = curves_of(people)
         stated = diagnose(froc(curves, thresholds(), 0.05), curves)
-        for group, figures in zip(columns.names, stated.groups, strict=True):
+        for group, figures in zip(people.names, stated.groups, strict=True):
             lost = figures.losses
             print(f"| {name} | {group} | {lost.pla:.4f} | {lost.pla_bound:.4f} | {lost.pla_paper:.4f} |")
 
@@ -129,29 +114,29 @@ def fit_table() -> None:
     print("| scores | ε | optimum wins in | froc, all people | optimum, all people | its curves allow (search) "
           "| bound, these queries | optimum, all scores | bound, all scores |")  # fmt: skip
     print("|---" * 9 + "|")
-    for name, columns in score_files().items():
+    for name, people in score_files().items():
         for epsilon in EPSILONS:
-            print(f"| {name} | {epsilon:g} | {fit_row(columns, epsilon)} |")
+            print(f"| {name} | {epsilon:g} | {fit_row(people, epsilon)} |")
 
 
-def fit_row(columns: Columns, epsilon: float) -> str:
-    paper = fitted(columns, "froc", epsilon)
+def fit_row(some: Part, epsilon: float) -> str:
+    paper = fitted(some, "froc", epsilon)
     gap = paper.performance.gap
-    best = fitted(columns, "optimal", gap)
+    best = fitted(some, "optimal", gap)
     wins = np.array(best.performance.group_aucs) - paper.performance.group_aucs
-    by_group = ", ".join(f"{name} {win:.4f}" for name, win in zip(columns.names, np.abs(wins.round(6)), strict=True))
+    by_group = ", ".join(f"{name} {win:.4f}" for name, win in zip(some.names, np.abs(wins.round(6)), strict=True))
     assert (wins > -1e-6).all()
     people = best.population
     hulls = [curve.hull for curve in people.curves]
     bound = pooled_bound(hulls, people.weights0, people.weights1, epsilon, equalized_odds(1)).auc
-    whole = certify(fitted(columns, "optimal", epsilon, None))
+    whole = certify(fitted(some, "optimal", epsilon, None))
     allowed = best_coupling(optimal(hulls, gap, equalized_odds(1)), people)
     figures = (paper.performance.auc, best.performance.auc, allowed, bound, whole.auc, whole.auc_bound)
     return f"{by_group} | " + " | ".join(f"{figure:.5f}" for figure in figures)
 
 
-def fitted(columns: Columns, method: str, epsilon: float, queries: int | None = QUERIES) -> Fitted:
-    return fit(columns, Options.checked(epsilon=epsilon, method=method, queries=queries, ties="draw"), salt=0)
+def fitted(people: Part, method: str, epsilon: float, queries: int | None = QUERIES) -> Fitted:
+    return fit(columns(people), Options.checked(epsilon=epsilon, method=method, queries=queries, ties="draw"), salt=0)
 
 
 def best_coupling(fair: FairCurves, people: Population, steps: int = 4000) -> float:
@@ -274,7 +259,3 @@ def main() -> None:
     for table in (auc_table, fit_table, pla_table, choices_table, growth_table):
         table()
         print()
-
-
-if __name__ == "__main__":
-    main()

@@ -16,8 +16,7 @@ import numpy as np
 
 from fairroc import FairROC, FairROCDisplay, FrontierDisplay, GapDisplay, ScoreDisplay
 from fairroc.cli.demo import adult_scores
-
-FOLDER = Path(__file__).resolve().parents[4] / "docs" / "img"
+from fairroc_studies.harness.document import DOCS
 
 
 def displays(people: Any) -> dict[str, Any]:
@@ -37,14 +36,10 @@ def displays(people: Any) -> dict[str, Any]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--output", type=Path, default=FOLDER)
+    parser.add_argument("--output", type=Path, default=DOCS / "img")
     folder: Path = parser.parse_args().output
     folder.mkdir(parents=True, exist_ok=True)
     for name, display in displays(adult_scores()).items():
         path = folder / f"display-{name}.png"
         display.figure_.savefig(path, dpi=110)
         print(f"{path} {path.stat().st_size / 1024:.0f} KB")
-
-
-if __name__ == "__main__":
-    main()

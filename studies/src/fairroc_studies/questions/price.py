@@ -52,7 +52,3 @@ def main() -> None:
     print("|---|---|---|---|---|---|---|")
     for name, people in (("Adult, 2 groups", adult_scores()), ("COMPAS deciles, 4 groups", compas_scores())):
         print("\n".join(rows(name, people)))
-
-
-if __name__ == "__main__":
-    main()

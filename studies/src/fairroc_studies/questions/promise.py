@@ -3,7 +3,7 @@
     python -m fairroc_studies promise                       # 500 repetitions: about half an hour on two cores
     python -m fairroc_studies promise --repetitions 50
 
-Samples of synthetic families (`problems.families`), whose population is known exactly. "holds": the share of samples
+Samples of synthetic families (`problems.synthetic`), whose population is known exactly. "holds": the share of samples
 in which the population's gap of the fitted score is within the upper limit of 95 % confidence. "promise": with
 ``confidence=0.95`` and epsilon 0.1 at 30,000 rows, the share of samples for which a model is returned, and the share of
 these whose gap in the population exceeds 0.1. "estimate": means of the cross-fitted estimate and of what it estimates.
@@ -13,10 +13,8 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 import warnings
-from concurrent.futures import ProcessPoolExecutor
-from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -30,7 +28,8 @@ from fairroc.fitting.outlook import outlook
 from fairroc.options import Options
 from fairroc.people.people import Population
 from fairroc.people.rows import read_columns
-from fairroc_studies.problems.families import FAMILIES
+from fairroc_studies.harness.jobs import in_order
+from fairroc_studies.problems.synthetic import FAMILIES
 
 LEVEL, EPSILON = 0.95, 0.1
 ROWS = (300, 3000, 30_000)
@@ -86,18 +85,15 @@ def main() -> None:
     seeds = range(chosen.repetitions)
     print("| family | rows | epsilon | gap | bootstrap holds | its limit | DKW holds | its limit | estimate | of |")
     print("|---|---|---|---|---|---|---|---|---|---|")
-    with ProcessPoolExecutor(chosen.workers) as pool:
-        for name in chosen.families:
-            for rows in ROWS:
-                found = list(pool.map(partial(one, name, rows, EPSILON, None), seeds, chunksize=4))
-                print(_row(name, rows, found), flush=True)
-        print("\n| family | rows | model returned | gap above epsilon | mean gap |\n|---|---|---|---|---|")
-        for name in chosen.families:
-            found = list(pool.map(partial(one, name, ROWS[-1], EPSILON, LEVEL), seeds, chunksize=4))
-            gaps = np.array([f["gap"] for f in found if f["returned"]])
-            above = f"{(gaps > EPSILON).mean():.1%} | {gaps.mean():.3f}" if len(gaps) else "– | –"
-            print(f"| {name} | {ROWS[-1]:,} | {len(gaps) / len(found):.1%} | {above} |", flush=True)
-    sys.stdout.flush()
+    for name, rows in product(chosen.families, ROWS):
+        tasks = [(name, rows, EPSILON, None, seed) for seed in seeds]
+        print(_row(name, rows, in_order(one, tasks, chosen.workers)), flush=True)
+    print("\n| family | rows | model returned | gap above epsilon | mean gap |\n|---|---|---|---|---|")
+    for name in chosen.families:
+        found = in_order(one, [(name, ROWS[-1], EPSILON, LEVEL, seed) for seed in seeds], chosen.workers)
+        gaps = np.array([f["gap"] for f in found if f["returned"]])
+        above = f"{(gaps > EPSILON).mean():.1%} | {gaps.mean():.3f}" if len(gaps) else "– | –"
+        print(f"| {name} | {ROWS[-1]:,} | {len(gaps) / len(found):.1%} | {above} |", flush=True)
 
 
 def _row(name: str, rows: int, found: list[dict[str, Any]]) -> str:
@@ -113,7 +109,3 @@ def _row(name: str, rows: int, found: list[dict[str, Any]]) -> str:
         else ["", ""]
     )
     return f"| {name} | {rows:,} | {EPSILON:g} | {gaps.mean():.3f} | " + " | ".join(cells) + " |"
-
-
-if __name__ == "__main__":
-    main()

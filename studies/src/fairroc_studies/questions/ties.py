@@ -16,25 +16,25 @@ All numbers are means over seeded splits with the standard error of that mean; d
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import time
 import warnings
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from itertools import product
-from pathlib import Path
 from statistics import NormalDist
 from typing import Any
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from fairroc import FairROC
+from fairroc_studies.harness.curve import Curve, reached
+from fairroc_studies.harness.jobs import in_order
+from fairroc_studies.harness.store import Store, key, package_versions, source_digest
 from fairroc_studies.harness.tables import mean_se, shown, table
-from fairroc_studies.problems.cases import Array, Part, forest, logistic, real_data, three_parts
+from fairroc_studies.problems.people import Array, Part
+from fairroc_studies.problems.scores import forest, logistic, three_parts, two_groups
 
 MODES = ("draw", "order")
 MAIN = (0.02, 0.05, 0.1)
@@ -92,7 +92,7 @@ def classifiers(seed: int) -> dict[str, Any]:
 
 
 def real_cases(name: str, seed: int) -> Iterator[Case]:
-    features, labels, groups = real_data(name)
+    features, labels, groups = two_groups(name)
     train, calibrate, test = three_parts(len(labels), seed)
     for title, classifier in classifiers(seed).items():
         scores = classifier.fit(features[train], labels[train]).predict_proba(features)[:, 1]
@@ -147,34 +147,13 @@ def synthetic_cases(seed: int) -> Iterator[Case]:
 # -- measuring ---------------------------------------------------------------------------------------------------------
 
 
-def expected_curve(post: FairROC, test: Part, thresholds: Array) -> Array:
-    """(thresholds, 4) expected number accepted in each (group, label) cell."""
-    accepted = np.empty((len(thresholds), 4))
-    for i, threshold in enumerate(thresholds):
-        rate = post.acceptance_rate(test.scores, sensitive_features=test.groups, threshold=float(threshold))
-        accepted[i] = np.bincount(test.cells, rate, 4)
-    return accepted
-
-
-def gap_of(accepted: Array, totals: Array) -> float:
-    """Largest L1 distance between the two groups' (fpr, tpr)."""
-    rates = accepted / totals
-    return float(np.abs(rates[:, :2] - rates[:, 2:]).sum(axis=1).max())
-
-
-def auc_of(accepted: Array, totals: Array) -> float:
-    """Area under the pooled curve through the given points."""
-    pooled = (accepted[:, :2] + accepted[:, 2:]) / (totals[:2] + totals[2:])
-    pooled = np.vstack(([0.0, 0.0], pooled, [1.0, 1.0]))
-    return float(np.dot(np.diff(pooled[:, 0]), pooled[1:, 1] + pooled[:-1, 1]) / 2)
-
-
-def realised_curve(fair: Array, cells: Array) -> Array:
-    """(distinct scores, 4) number really accepted in each cell, at all thresholds of one draw."""
-    order = np.argsort(-fair, kind="stable")
-    falling = fair[order]
-    counts = np.cumsum(np.eye(4)[cells[order]], axis=0)
-    return counts[np.concatenate((falling[1:] != falling[:-1], [True]))]
+def expected_curve(post: FairROC, test: Part, thresholds: Array) -> Curve:
+    """Expected number accepted in each (group, label) cell, at given thresholds."""
+    rates = (
+        post.acceptance_rate(test.scores, sensitive_features=test.groups, threshold=float(threshold))
+        for threshold in thresholds
+    )
+    return Curve.of([test.summed(rate) for rate in rates], test.totals)
 
 
 def ranks(values: Array, among: Array) -> Array:
@@ -198,14 +177,13 @@ def measured(post: FairROC, test: Part, *, thresholds: int, draws: int) -> dict[
     fair = np.stack(
         [post.transform(test.scores, sensitive_features=test.groups, random_state=seed) for seed in range(draws)]
     )
-    totals = np.bincount(test.cells, minlength=4)
     grid = np.unique(np.quantile(fair, (np.arange(thresholds) + 0.5) / thresholds, method="lower"))[::-1]
     accepted = expected_curve(post, test, grid)
     rank = ranks(fair, fair)
     return {
-        "gap": gap_of(accepted, totals),
-        "drawn_gap": float(np.mean([gap_of(realised_curve(row, test.cells), totals) for row in fair])),
-        "auc": auc_of(accepted, totals),
+        "gap": accepted.gap,
+        "drawn_gap": float(np.mean([reached(row, test).gap for row in fair])),
+        "auc": accepted.auc,
         "drawn": float((fair[0] != fair[1]).mean()),
         "drawn_far": float((np.abs(rank[0] - rank[1]) > 0.01).mean()),
         "moved": moved_in_group(test, fair),
@@ -227,15 +205,22 @@ def outcome(case: Case, seed: int, epsilon: float, ties: str, thresholds: int) -
     return Outcome(case.name, seed, epsilon, ties, values)
 
 
-def job(source: str, seed: int, thresholds: int, epsilons: Sequence[float]) -> Result:
-    """All cells of one split of one data source, and the raw scores' figures."""
+def job(source: str, seed: int, thresholds: int) -> Result:
+    """All cells of one split of one data source, and the raw scores' figures; kept once they are there."""
+    name = key("ties", source, seed, thresholds, source_digest(__name__), package_versions(("sklearn",)))
+    kept = Store().rows(name, lambda: [[asdict(one) for one in part] for part in _job(source, seed, thresholds)])
+    done, raw = ([Outcome(**(one | {"name": tuple(one["name"])})) for one in part] for part in kept)
+    return done, raw
+
+
+def _job(source: str, seed: int, thresholds: int) -> Result:
     done, raw = [], []
     for case in synthetic_cases(seed) if source == "synthetic" else real_cases(source, seed):
-        done += [outcome(case, seed, eps, ties, thresholds) for eps, ties in product(epsilons, MODES)]
+        done += [outcome(case, seed, eps, ties, thresholds) for eps, ties in product(SWEEP, MODES)]
         if case.name[2] in ("15 %", f"{SYNTHETIC_ROWS} rows"):
-            curve, totals = realised_curve(case.test.scores, case.test.cells), np.bincount(case.test.cells)
-            distinct = len(np.unique(case.test.scores)) / len(case.test.scores)
-            values = {"gap": gap_of(curve, totals), "auc": auc_of(curve, totals), "distinct": distinct}
+            curve = reached(case.test.scores, case.test)
+            distinct = len(np.unique(case.test.scores)) / case.test.rows
+            values = {"gap": curve.gap, "auc": curve.auc, "distinct": distinct}
             raw.append(Outcome(case.name, seed, 0.0, "raw", values))
     return done, raw
 
@@ -400,27 +385,10 @@ def report(outcomes: Sequence[Outcome], raw: Sequence[Outcome]) -> Iterator[str]
     yield f"## Smallest mean test gap over the sweep (and its epsilon)\n\n{floor_table(cells)}"
 
 
-def saved(results: Iterable[Result], path: Path | None) -> Iterator[Result]:
-    """Pass results on, each also written to a file as a line of JSON as soon as it is there."""
-    for done, raw in results:
-        if path is not None:
-            with path.open("a") as file:
-                file.write(json.dumps([[asdict(one) for one in part] for part in (done, raw)]) + "\n")
-        yield done, raw
-
-
-def loaded(path: Path) -> Iterator[Result]:
-    for line in path.read_text().splitlines():
-        done, raw = ([Outcome(**{**one, "name": tuple(one["name"])}) for one in part] for part in json.loads(line))
-        yield done, raw
-
-
-def computed(options: argparse.Namespace) -> Iterator[Result]:
-    sources = ("compas", "synthetic") if options.quick else ("adult", "compas", "synthetic")
-    seeds, thresholds = (2, 100) if options.quick else (options.seeds, 400)
-    jobs = [(source, seed, thresholds, SWEEP) for seed in range(seeds) for source in sources]
-    with ProcessPoolExecutor(options.workers, initializer=threadpool_limits, initargs=(1,)) as pool:
-        yield from saved(pool.map(job, *zip(*jobs, strict=True)), options.save)
+def computed(seeds: int, workers: int, *, quick: bool) -> list[Result]:
+    sources = ("compas", "synthetic") if quick else ("adult", "compas", "synthetic")
+    seeds, thresholds = (2, 100) if quick else (seeds, 400)
+    return in_order(job, [(source, seed, thresholds) for seed in range(seeds) for source in sources], workers)
 
 
 def main() -> None:
@@ -428,17 +396,10 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=10, help="number of seeded splits")
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--quick", action="store_true", help="two splits, fewer thresholds, no Adult")
-    parser.add_argument("--save", type=Path, help="append the results to this file as they come")
-    parser.add_argument("--load", type=Path, help="print the tables of a saved file; nothing is computed")
     options = parser.parse_args()
     begin = time.perf_counter()
-    results = list(loaded(options.load) if options.load else computed(options))
+    results = computed(options.seeds, options.workers, quick=options.quick)
     outcomes, raw = [one for done, _ in results for one in done], [one for _, part in results for one in part]
     print(f"# Ties drawn or in raw order: {len({one.seed for one in outcomes})} splits, norm 1\n")
     print("\n\n".join(report(outcomes, raw)))
-    if not options.load:
-        print(f"\n{time.perf_counter() - begin:.0f} s on {options.workers} processes")
-
-
-if __name__ == "__main__":
-    main()
+    print(f"\n{time.perf_counter() - begin:.0f} s on {options.workers} processes")

@@ -4,7 +4,7 @@
     python -m fairroc_studies unseen --sets compas/logistic income --rows 1000 --seeds 5
     python -m fairroc_studies unseen --report                 # only the tables of what is done
 
-Every job draws people of one set (real: `problems.realdata`, synthetic: `problems.families`), fits every method at
+Every job draws people of one set (real: `problems.scores`, synthetic: `problems.synthetic`), fits every method at
 every epsilon to some rows, and measures gap and AUC among others, in expectation over the draw. Real sets: those left
 over, 20,000 at most; synthetic sets: 20,000 new people. Frontiers are compared at equal gap: the mean (gap, AUC) over
 seeds for each epsilon, joined by straight lines; standard errors by a jackknife over seeds.
@@ -13,35 +13,31 @@ seeds for each epsilon, joined by straight lines; standard errors by a jackknife
 from __future__ import annotations
 
 import argparse
-import json
+import math
 import os
-import sys
 import warnings
 from collections.abc import Iterable, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from fairroc.core.gap import pooled_auc, threshold_gap
-from fairroc.core.realised import performance
 from fairroc.errors import FairrocError
 from fairroc.fitting.fit import chosen_curve, fit
-from fairroc.model.expectation import expected_walks
 from fairroc.options import Options
-from fairroc.people.people import measure
-from fairroc.people.rows import Columns, read_columns
-from fairroc_studies.problems.families import FAMILIES
+from fairroc_studies.harness.jobs import in_order
+from fairroc_studies.harness.store import Store, key, source_digest
+from fairroc_studies.paper.rules import columns, expected
+from fairroc_studies.peers.fairprojection import TOLERANCES
+from fairroc_studies.peers.rivals import error_parity_many, fairprojection
+from fairroc_studies.problems.people import Array, Part
+from fairroc_studies.problems.scores import MODELS, NAMES, held_out
+from fairroc_studies.problems.synthetic import FAMILIES
 
-Array = NDArray[Any]
-Triple = tuple[Array, Array, Array]
 Point = tuple[float, float, str]
 """Gap, AUC, and what was done."""
 
-FOLDER = Path(__file__).resolve().parents[4] / ".bench" / "unseen"
 EPSILONS = (0.0, 0.02, 0.05, 0.1, 0.2)
 ROWS = (200, 1000, 5000, 20_000)
 NEW_PEOPLE = 20_000
@@ -49,6 +45,9 @@ NEW_PEOPLE = 20_000
 
 HELD_OUT = 500
 """A real set is used at a size only if that many people are left to measure on."""
+
+LEAST = 3
+"""People of every group and label that both parts must have, at least."""
 
 METHODS: dict[str, dict[str, Any]] = {
     "raw hull": {"ties": "draw", "curve": "raw"},
@@ -77,34 +76,25 @@ class Job:
     rows: int
     seed: int
 
-    def path(self, method: str) -> Path:
-        return FOLDER / f"{self.people.replace('/', '-')}-{self.rows}-{self.seed}-{method.replace(' ', '-')}.json"
+    def name(self, method: str) -> str:
+        """Under which the store keeps what came out."""
+        return key("unseen", self.people, self.rows, self.seed, method, source_digest(__name__))
 
 
-def parts(job: Job) -> tuple[Triple, Triple] | None:
+def parts(job: Job) -> tuple[Part, Part] | None:
     """People to fit to and others, or None if the set is too small."""
     rng = np.random.default_rng([job.seed, job.rows])
     if job.people in FAMILIES:
         family = FAMILIES[job.people]
-        return family.draw(job.rows, rng), family.draw(NEW_PEOPLE, rng)
-    from fairroc_studies.problems.realdata import scores
-
+        return Part.named(*family.draw(job.rows, rng)), Part.named(*family.draw(NEW_PEOPLE, rng))
     name, model = job.people.split("/")
-    found = scores(name, job.seed)
-    score, label, group = found[model], found["label"], found["group"]
-    if len(score) < job.rows + HELD_OUT:
+    found = held_out(name, job.seed)
+    everyone = Part.named(found[model], found["label"], found["group"])
+    if everyone.rows < job.rows + HELD_OUT:
         return None
-    order = rng.permutation(len(score))
-    first, rest = order[: job.rows], order[job.rows : job.rows + NEW_PEOPLE]
-    cells = [
-        np.unique(group[part]).size == np.unique(group).size and _both(label[part], group[part])
-        for part in (first, rest)
-    ]
-    return ((score[first], label[first], group[first]), (score[rest], label[rest], group[rest])) if all(cells) else None
-
-
-def _both(label: Array, group: Array, least: int = 3) -> bool:
-    return all(min(label[group == g].sum(), (~label[group == g]).sum()) >= least for g in np.unique(group))
+    order = rng.permutation(everyone.rows)
+    first, rest = (everyone.take(rows) for rows in (order[: job.rows], order[job.rows : job.rows + NEW_PEOPLE]))
+    return (first, rest) if min(first.totals.min(), rest.totals.min()) >= LEAST else None
 
 
 def ours(job: Job, method: str) -> list[Point]:
@@ -112,39 +102,25 @@ def ours(job: Job, method: str) -> list[Point]:
     split = parts(job)
     if split is None:
         return []
-    train, test = (read_columns(s, y, sensitive_features=g) for s, y, g in split)
+    found: list[Point] = []
+    train, test = columns(split[0]), split[1]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return [judged(train, test, Options.checked(epsilon=e, **METHODS[method])) for e in EPSILONS]
+        for epsilon in EPSILONS:
+            model = fit(train, Options.checked(epsilon=epsilon, **METHODS[method]), salt=0).model
+            curve = expected(model, test)
+            found.append((curve.gap, curve.auc, "unchanged" if model.unchanged else f"{model.curve} {model.ties}"))
+    return found
 
 
 def default_of(job: Job) -> str:
     """The method that curve="auto" is for these people."""
     split = parts(job)
-    if split is None:
-        return "raw"
-    return chosen_curve(read_columns(*split[0][:2], sensitive_features=split[0][2]), Options.checked(epsilon=0.0))
-
-
-def judged(train: Columns, test: Columns, options: Options) -> tuple[float, float, str]:
-    """Gap and AUC among other people, and the curve that was worked on."""
-    model = fit(train, options, salt=0).model
-    if model.unchanged:
-        people = measure(test).exact
-        return (
-            threshold_gap(people.curves, 1.0).value,
-            pooled_auc(people.curves, people.weights0, people.weights1),
-            "unchanged",
-        )
-    people, walks = expected_walks(model, test)
-    done = performance(walks, people.weights0, people.weights1, 1)
-    return done.gap, done.auc, f"{model.curve} {model.ties}"
+    return "raw" if split is None else chosen_curve(columns(split[0]), Options.checked(epsilon=0.0))
 
 
 def theirs(job: Job, method: str) -> list[Point]:
     """The same for a rival."""
-    from fairroc_studies.peers.baselines import TOLERANCES, error_parity_many, fairprojection
-
     split = parts(job)
     if split is None:
         return []
@@ -161,16 +137,17 @@ def theirs(job: Job, method: str) -> list[Point]:
     return found
 
 
-def run(task: tuple[Job, str]) -> None:
+def run(job: Job, method: str) -> None:
     """Work off one job with one method, unless it is done."""
-    job, method = task
-    path = job.path(method)
-    if path.exists():
-        return
-    points = (ours if method in METHODS else theirs)(job, method)
-    partial = path.with_suffix(f".{os.getpid()}.partial")
-    partial.write_text(json.dumps({"points": points, "default": default_of(job)}))
-    partial.replace(path)
+
+    def made() -> dict[str, Any]:
+        points = (ours if method in METHODS else theirs)(job, method)
+        known = [
+            [None if math.isnan(gap) else gap, None if math.isnan(auc) else auc, what] for gap, auc, what in points
+        ]
+        return {"points": known, "default": default_of(job)}
+
+    Store().rows(job.name(method), made)
 
 
 # -- tables ------------------------------------------------------------------------------------------------------------
@@ -197,11 +174,8 @@ def gathered(people: str, rows: int, seeds: int) -> dict[str, dict[int, Array]]:
     found: dict[str, dict[int, Array]] = {name: {} for name in ("default", *METHODS, *RIVALS)}
     for seed in range(seeds):
         for name in (*METHODS, *RIVALS):
-            path = Job(people, rows, seed).path(name)
-            if not path.exists():
-                continue
-            content = json.loads(path.read_text())
-            if not content["points"]:
+            content = Store().get_rows(Job(people, rows, seed).name(name))
+            if not content or not content["points"]:
                 continue
             points = np.array([point[:2] for point in content["points"]], dtype=float)
             found[name][seed] = points
@@ -312,9 +286,7 @@ def _cell(gain: float, error: float) -> str:
 
 
 def real_sets() -> list[str]:
-    from fairroc_studies.problems.realdata import NAMES
-
-    return [f"{name}/{model}" for name in NAMES for model in ("logistic", "boosting")]
+    return [f"{name}/{model}" for name in NAMES for model in MODELS]
 
 
 def main(arguments: Iterable[str] | None = None) -> None:
@@ -328,19 +300,10 @@ def main(arguments: Iterable[str] | None = None) -> None:
     parser.add_argument("--report", action="store_true", help="only the tables of what is done")
     chosen = parser.parse_args(None if arguments is None else list(arguments))
     sets = chosen.sets or [*FAMILIES, *real_sets()]
-    FOLDER.mkdir(parents=True, exist_ok=True)
     if not chosen.report:
         jobs = [Job(people, rows, seed) for seed in range(chosen.seeds) for rows in chosen.rows for people in sets]
-        tasks = [(job, method) for job in jobs for method in chosen.methods]
-        with ProcessPoolExecutor(chosen.workers) as pool:
-            for done, _ in enumerate(pool.map(run, tasks), 1):
-                print(f"\r{done} of {len(tasks)}", end="", file=sys.stderr, flush=True)
-        print(file=sys.stderr)
+        in_order(run, [(job, method) for job in jobs for method in chosen.methods], chosen.workers)
     if chosen.picture is not None:
         picture(sets[:4], chosen.rows, chosen.seeds, chosen.picture)
     cells = compared(sets, chosen.rows, chosen.seeds)
     print(f"{summary(cells)}\n{details(cells)}")
-
-
-if __name__ == "__main__":
-    main()

@@ -171,7 +171,3 @@ def main() -> None:
         lines = measured(asked.engines, large, small, asked.cores, asked.repeats)
     print("| engine | fit, s | ratio | transform, s | ratio |\n|---|---|---|---|---|")
     print("\n".join(lines))
-
-
-if __name__ == "__main__":
-    main()

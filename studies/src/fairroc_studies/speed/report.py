@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 from fairroc_studies.harness.tables import mean_se, megabytes, million, rows_name, seconds, table
 from fairroc_studies.peers.catalogue import DRAW, NAIVE, ORDER, ROC_CURVE, SEARCH, Entry
-from fairroc_studies.problems.cases import MODELS, SOURCES, TITLES
 from fairroc_studies.speed.goals import Goal, goals, start_goals
+from fairroc_studies.speed.quality import MODELS, SOURCES
 
 Record = dict[str, Any]
 Results = dict[str, Any]  # {"meta": ..., "records": [...], and for speed "startup"}
 
+
+TITLES = {"adult": "Adult", "compas": "COMPAS", "logistic": "LR", "forest": "RF"}
 
 CHANGED = "**The source changed during this run: the figures of fairroc do not belong to one version.**"
 
@@ -127,6 +130,12 @@ def _verdict(goal: Goal) -> str:
 # -- growth ------------------------------------------------------------------------------------------------------------
 
 AXES = {"rows": "rows", "groups": "groups", "distinct": "different scores"}
+COLOURS = ("#0072B2", "#56B4E9", "#555555", "#D55E00", "#E69F00", "#999999")
+"""Okabe and Ito's colours, told apart by people with any colour vision; references in grey."""
+STYLES = ("-", "--", ":", "-", "--", ":")
+MARKERS = ("o", "s", "^", "o", "s", "^")
+ALL = 10**6
+"""Where scores that are all different stand on the axis of different scores."""
 LINES: tuple[tuple[str, str, Entry], ...] = (
     ("fit, default", "fit", ORDER),
     ('fit, ties="draw"', "fit", DRAW),
@@ -135,6 +144,34 @@ LINES: tuple[tuple[str, str, Entry], ...] = (
     ('transform, ties="draw"', "predict", DRAW),
     ("np.searchsorted", "predict", SEARCH),
 )
+
+
+def draw_growth(records: Sequence[dict[str, Any]], path: Path) -> None:
+    """CPU seconds against rows, groups and different scores, both axes logarithmic."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    figure, panels = pyplot.subplots(1, len(AXES), figsize=(11, 4), sharey=True, layout="constrained")
+    for panel, (axis, name) in zip(panels, AXES.items(), strict=True):
+        chosen = [record for record in records if record["axis"] == axis and "error" not in record]
+        for (label, part, entry), colour, style, marker in zip(LINES, COLOURS, STYLES, MARKERS, strict=True):
+            points = [(r[axis] or ALL, r[part]["cpu"]) for r in chosen if r["title"] == entry.title]
+            x, y = zip(*sorted(points), strict=True) if points else ((), ())
+            panel.plot(x, y, style, color=colour, marker=marker, markersize=4, label=label)
+        panel.set(xscale="log", yscale="log", xlabel=name)
+        panel.grid(alpha=0.3)
+    panels[1].set_xticks([2, 8, 32], ["2", "8", "32"])
+    panels[1].minorticks_off()
+    panels[2].set_xticks([10, 10**3, 10**5, ALL], ["10", "1,000", "100,000", "all"])
+    panels[0].set_ylabel("CPU seconds")
+    figure.legend(
+        *panels[0].get_legend_handles_labels(), loc="outside upper center", ncols=6, frameon=False, fontsize=9
+    )
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=120)
+    pyplot.close(figure)
 
 
 def growth_section(results: Results, chart: str | None) -> str:

