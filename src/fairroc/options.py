@@ -191,7 +191,7 @@ def generator_from_state(random_state: Any) -> np.random.Generator:
     whole = isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool)
     if not whole or random_state < 0:
         raise DataError(
-            "random_state must be an integer of 0 or more, a numpy Generator or a RandomState, but got "
+            "random_state must be an integer of 0 or more, a numpy Generator or a RandomState, got "
             f"{random_state!r}; pass for example random_state=0."
         )
     return np.random.default_rng(random_state)

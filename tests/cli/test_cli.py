@@ -766,7 +766,7 @@ BAD = [
         options={"--id": None, "--seed": "abc"}),
     Bad("key and seed", r"--key-file goes with --id", "transform",
         options={"--id": None, "--seed": "0", "--key-file": "{folder}/key"}),
-    Bad("wrong key", r"fitted with the key of fingerprint \w+; the key that came has", "transform",
+    Bad("wrong key", r"fitted with the key of fingerprint \w+, got one of", "transform",
         fit_key="another key", options={"--key-file": "{folder}/key"}),
     Bad("missing key", r"fitted with a key .*--key-file", "transform", fit_key=KEY),
     Bad("no key file", r"key file must exist", "fit transform", options={"--key-file": "{folder}/none"}),

@@ -85,7 +85,7 @@ def test_norms_of_any_spelling(came, kept):
 
 @pytest.mark.parametrize("salt", [2**63, -(2**63) - 1, 1.5, "7"])
 def test_salt_is_checked_when_fitting(salt):
-    with pytest.raises(DataError, match=re.escape(f"salt must be a signed 64-bit integer, but got {salt!r}")):
+    with pytest.raises(DataError, match=re.escape(f"salt must be a signed 64-bit integer, got {salt!r}")):
         fit(columns_of(ROWS), Options.checked(epsilon=0.1, ties="draw"), salt=salt)
 
 

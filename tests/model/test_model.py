@@ -47,7 +47,7 @@ def test_a_model_and_its_arrays_are_frozen(model):
 @pytest.mark.parametrize("threshold", [float("nan"), None, "high", [0.5, 0.6]])
 def test_threshold_must_be_a_number(model, threshold):
     for door, more in ((model.acceptance_rate, {}), (model.predict, {"random_state": 0})):
-        with pytest.raises(DataError, match=r"threshold must be a number on the score's scale; .* came"):
+        with pytest.raises(DataError, match=r"threshold must be a number on the score's scale, got .*\. Try 0.5"):
             door([0.5], sensitive_features=["a"], threshold=threshold, **more)
 
 

@@ -116,7 +116,7 @@ def test_arrow_text_types_slices_and_chunks(kind):
 
 
 def test_xxh64_ints_wants_integers():
-    with pytest.raises(DataError, match="xxh64_ints needs an integer array, but got float64; convert it first"):
+    with pytest.raises(DataError, match="xxh64_ints needs an integer array, got float64; convert it first"):
         xxh64_ints(np.array([1.0]), 0)
 
 

@@ -17,7 +17,7 @@ LEAST, MOST, TOTAL = 1 << 10, 1 << 15, 1 << 18
 PER_ENTRY = 128
 """Buckets for each entry of the longest list."""
 
-FEW = 0.02
+CROWDED = 0.02
 """If more than this share of entries lies in buckets with several, all rows are compared twice."""
 
 
@@ -47,7 +47,7 @@ class Finder:
         self.per_unit = float(unit) if np.isfinite(unit) else 0.0
         self.shift = -1
         self._fill()
-        if self.low > 0 and self.crowded > FEW:
+        if self.low > 0 and self.crowded > CROWDED:
             even = self.crowded
             self.lowest, highest = positive_ranks(np.array([self.low, self.high])).tolist()
             self.shift = max(0, (highest - self.lowest).bit_length() - self.buckets.bit_length() + 1)
@@ -55,7 +55,7 @@ class Finder:
             if self.crowded >= even:
                 self.shift = -1
                 self._fill()
-        self.rounds = 1 if self.crowded <= FEW else 2
+        self.rounds = 1 if self.crowded <= CROWDED else 2
         self.table[np.concatenate([filled > self.rounds for filled in self.filled])] = -1
         self.rare = bool((self.table < 0).any())
 

@@ -25,10 +25,10 @@ from fairroc.estimators.crossfit import (
     splitter,
 )
 from fairroc.estimators.fair_roc import FairROC
+from fairroc.estimators.secret import SecretParameter
 from fairroc.estimators.training import TrainingRows, positives, read_training_rows
 from fairroc.fairmodel import FairModel
 from fairroc.fitting.certificate import Certificate
-from fairroc.model.secret import SecretParameter
 from fairroc.options import ESTIMATOR, POS_LABEL, Missing
 from fairroc.people.sensitive import sensitive_rows
 

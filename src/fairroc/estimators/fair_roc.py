@@ -14,12 +14,12 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, v
 
 from fairroc.core.chain import FloatArray
 from fairroc.errors import DataError
+from fairroc.estimators.secret import SecretParameter
 from fairroc.fairmodel import FairModel
 from fairroc.fitting.certificate import Certificate, certify
 from fairroc.fitting.fit import Fitted, fit
 from fairroc.fitting.outlook import Outlook, outlook
 from fairroc.model.draw import effective_salt
-from fairroc.model.secret import SecretParameter
 from fairroc.options import FIT, LEVEL, Missing, Options
 from fairroc.people.counts import ScoreCounts
 from fairroc.people.rows import Columns, read_columns

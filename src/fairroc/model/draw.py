@@ -112,14 +112,14 @@ def read_key_file(path: str | os.PathLike[str]) -> bytes:
 
 def _salt_bytes(salt: int) -> bytes:
     if isinstance(salt, bool) or not isinstance(salt, (int, np.integer)) or not -(2**63) <= salt < 2**63:
-        raise DataError(f"salt must be a signed 64-bit integer, but got {salt!r}; use fairroc.model.draw.new_salt().")
+        raise DataError(f"salt must be a signed 64-bit integer, got {salt!r}; use fairroc.model.draw.new_salt().")
     return int(salt).to_bytes(8, "little", signed=True)
 
 
 def _key_bytes(key: bytes | str) -> bytes:
     """Key as 1 to 64 bytes; a longer one is hashed first."""
     if not isinstance(key, (bytes, str)):
-        raise DataError(f"key must be bytes, text or None, but got {type(key).__name__}; encode it first.")
+        raise DataError(f"key must be bytes, text or None, got {type(key).__name__}; encode it first.")
     raw = key.encode() if isinstance(key, str) else key
     if not raw:
         raise DataError("key must not be empty; give at least 16 random bytes, or None for no key.")
@@ -151,7 +151,7 @@ def uniforms_from_ids(
     array([0.1062, 0.8216, 0.1062])
     """
     if hash not in ("xxh64", "blake2b"):
-        raise DataError(f'hash must be "xxh64" or "blake2b", but got {hash!r}; choose one of the two.')
+        raise DataError(f'hash must be "xxh64" or "blake2b", got {hash!r}; choose one of the two.')
     hasher = _xxh64_hasher(salt, key) if hash == "xxh64" else _blake2b_hasher(salt, key)
     return _to_uniforms(_hash_ids(ids, hasher))
 
@@ -323,5 +323,5 @@ def _to_64_bits(values: list[int]) -> NDArray[Any]:
     return np.array([v & MASK for v in values], dtype=np.uint64)
 
 
-def _bad(came: str, advice: str) -> DataError:
-    return DataError(f"ids must be integers or text, one per row, but got {came}. {advice}")
+def _bad(given: str, advice: str) -> DataError:
+    return DataError(f"ids must be integers or text, one per row, got {given}. {advice}")

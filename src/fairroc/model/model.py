@@ -145,9 +145,9 @@ class ModelData:
     def check_draw(self, n: int, ids: Any, random_state: Any, key: bytes | str | None) -> None:
         """Raise unless there is one source of draws, and the key it needs."""
         if (ids is None) == (random_state is None):
-            came = "neither" if ids is None else "both"
+            given = "neither" if ids is None else "both"
             raise DataError(
-                f"give either ids or random_state; {came} came. The fair score is drawn at random for each row: ids= "
+                f"give either ids or random_state, got {given}. The fair score is drawn at random for each row: ids= "
                 "(one id for each row) gives the same person the same draw every time, random_state=0 simulates one."
             )
         if ids is not None:
@@ -164,11 +164,11 @@ class ModelData:
                 f"this model was fitted with a key (fingerprint {self.key_fingerprint}) and its draws need it; pass "
                 "key= (on the command line: --key-file)."
             )
-        came = draw.key_fingerprint(self.salt, key)
-        if came != self.key_fingerprint:
+        given = draw.key_fingerprint(self.salt, key)
+        if given != self.key_fingerprint:
             raise DataError(
-                f"this model was fitted with the key of fingerprint {self.key_fingerprint}; the key that came has "
-                f"{came}. Use the first key, or refit to change keys."
+                f"this model was fitted with the key of fingerprint {self.key_fingerprint}, got one of {given}. Use "
+                "the first key, or refit to change keys."
             )
 
     @cached_property
@@ -192,7 +192,7 @@ def warn_unknown(unknown: int, rows: int, group: str | None) -> None:
 
 def _same_number(ids: int, scores: int) -> None:
     if ids != scores:
-        raise DataError(f"ids must be as many as scores; {ids} ids and {scores} scores came.")
+        raise DataError(f"ids must be as many as scores, got {ids} ids and {scores} scores. Pass one id for each row.")
 
 
 def check_threshold(threshold: Any) -> float:
@@ -202,5 +202,5 @@ def check_threshold(threshold: Any) -> float:
     except (TypeError, ValueError):
         value = np.nan
     if np.isnan(value):
-        raise DataError(f"threshold must be a number on the score's scale; {threshold!r} came.")
+        raise DataError(f"threshold must be a number on the score's scale, got {threshold!r}. Try 0.5.")
     return value

@@ -33,7 +33,7 @@ def xxh64_ints(values: NDArray[np.integer[Any]], seed: int) -> U64:
     '0x9f29cb17a2a49995'
     """
     if values.dtype.kind not in "iu":
-        raise DataError(f"xxh64_ints needs an integer array, but got {values.dtype}; convert it first.")
+        raise DataError(f"xxh64_ints needs an integer array, got {values.dtype}; convert it first.")
     wide = np.uint64 if values.dtype.kind == "u" else np.int64
     start = np.uint64((seed + int(_P5) + 8) & MASK)
     out = np.empty(values.size, dtype=np.uint64)

@@ -137,7 +137,7 @@ def _check_type(df: Any, score: str) -> None:
 
 def _check_bits(bits: Any) -> None:
     if bits is not None and not (type(bits) is int and LEAST_BITS <= bits <= MOST_BITS):
-        raise DataError(f"bits must be None or a whole number from {LEAST_BITS} to {MOST_BITS}; {bits!r} came.")
+        raise DataError(f"bits must be None or a whole number from {LEAST_BITS} to {MOST_BITS}, got {bits!r}.")
 
 
 def pyspark_module(module: str) -> Any:

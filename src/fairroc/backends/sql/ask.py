@@ -75,7 +75,7 @@ class Ask:
         if column in (score, id, *groups):
             raise DataError(f"the new column must have a name of its own, but {column!r} is one of the others.")
         if not isinstance(table, str) or not table.strip():
-            raise DataError(f"table must name what to read (on the command line: --table), but got {table!r}.")
+            raise DataError(f"table must name what to read (on the command line: --table), got {table!r}.")
         if model.hash != "xxh64":
             raise DataError(
                 f'SQL can compute draws of hash="xxh64" only, but this model has hash={model.hash!r}; transform in '
@@ -127,12 +127,12 @@ def _plain(text: str) -> str:
     return "".join(letter if letter.isprintable() else " " for letter in text)
 
 
-def _one_of(what: str, came: Any, allowed: Sequence[str] | dict[str, Any], flag: str) -> None:
-    if came not in tuple(allowed):
+def _one_of(what: str, given: Any, allowed: Sequence[str] | dict[str, Any], flag: str) -> None:
+    if given not in tuple(allowed):
         names = " or ".join(map(repr, allowed))
-        raise DataError(f"{what} must be {names} (on the command line: {flag}), but got {came!r}.")
+        raise DataError(f"{what} must be {names} (on the command line: {flag}), got {given!r}.")
 
 
 def _name(what: str, name: Any) -> None:
     if not isinstance(name, str) or not name or not name.isprintable():
-        raise DataError(f"{what} must be a name (on the command line: --{what}), but got {name!r}.")
+        raise DataError(f"{what} must be a name (on the command line: --{what}), got {name!r}.")

@@ -26,7 +26,7 @@ class TensorDraws:
         torch = load_torch()
         if ids.dtype == torch.bool or ids.is_floating_point() or ids.is_complex():
             raise DataError(
-                f"ids must be integers where they are a tensor, one per row, but got {ids.dtype}; convert them to "
+                f"ids must be integers where they are a tensor, one per row, got {ids.dtype}; convert them to "
                 "int64 before they lose digits, or pass text ids as a list."
             )
         return cls(ids, derive_seed(salt, key))

@@ -1,4 +1,4 @@
-"""A constructor parameter whose value is kept, compared and copied as it came, but never shown."""
+"""A constructor parameter whose value is kept, compared and copied as it is given, but never shown."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from sklearn.preprocessing import StandardScaler
 from fairroc import FairROC, FairROCClassifier
 from fairroc.backends.files import Rewriting
 from fairroc.backends.use import Use
-from fairroc.model.secret import SecretParameter
+from fairroc.estimators.secret import SecretParameter
 
 KEYS = ["a secret of some length", b"a secret of some length"]
 
