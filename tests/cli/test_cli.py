@@ -655,7 +655,7 @@ def digit_changed(text: str) -> str:
 
 
 def of_version(number: int) -> Callable[[str], str]:
-    return lambda text: text.replace('"version": 1', f'"version": {number}', 1)
+    return lambda text: text.replace('"version": 2', f'"version": {number}', 1)
 
 
 @dataclass(frozen=True)
@@ -777,8 +777,8 @@ BAD = [
     Bad("truncated model", r"model file must be whole JSON.*truncated", "transform",
         model=lambda text: text[: len(text) // 2]),
     Bad("edited model", r"checksum does not match", "transform", model=digit_changed),
-    Bad("model of version 2", r"reads model files of version 1; this one has version 2", "transform",
-        model=of_version(2)),
+    Bad("model of version 3", r"version 3.*newer fairroc|newer fairroc.*version 3", "transform",
+        model=of_version(3)),
     Bad("other JSON", r"must carry \"format\": \"fairroc-model\"", "transform", model=lambda text: '{"a": [1, 2]}'),
     Bad("JSON list", r"must carry \"format\": \"fairroc-model\"", "transform", model=lambda text: "[1, 2]"),
     Bad("empty model", r"model file must be whole JSON", "transform", model=lambda text: ""),

@@ -90,7 +90,7 @@ def commands(data: Path, model: Path, folder: Path) -> dict[str, list[str]]:
     ]
     transform = ["transform", str(data), *NAMES, "--id", "id", "--model", str(model), "-o", str(folder / "out.parquet")]
     audit = ["audit", str(data), *NAMES, "--label", "y", "--bootstrap", "0"]
-    return {"fit": [*fit, "--stream"], "transform": [*transform, "--stream"], "audit": [*audit, "--stream"]}
+    return {"fit": [*fit, "--stream"], "transform": transform, "audit": [*audit, "--stream"]}
 
 
 def names_in(folder: Path) -> list[str]:
@@ -167,7 +167,7 @@ def test_no_room_for_the_output(tmp_path: Path, model: Path, name: str) -> None:
     output = tmp_path / name
     if not name.endswith("/"):
         output.write_text("before")
-    words = ["transform", str(data), *NAMES, "--id", "id", "--model", str(model), "--stream", "-o"]
+    words = ["transform", str(data), *NAMES, "--id", "id", "--model", str(model), "-o"]
     words.append(f"{tmp_path}/{name}")
     done = subprocess.run([sys.executable, "-c", LIMITED, *words], capture_output=True, text=True)
     assert done.returncode == 2 and not done.stdout and done.stderr.count("\n") == 1
@@ -184,7 +184,7 @@ def test_a_full_disk(
 ) -> None:
     """Writing fails after some rows have been written."""
     data = write(tmp_path / "d.parquet")
-    words = [*commands(data, model, tmp_path)["transform"][:-2], str(tmp_path / name), "--stream"]
+    words = [*commands(data, model, tmp_path)["transform"][:-1], str(tmp_path / name)]
     written = 0
     plain = rewriting.table_writer
 

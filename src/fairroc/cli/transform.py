@@ -23,7 +23,7 @@ def add_parser(commands: Any) -> None:
     add_options(parser, (KEY, ON_UNKNOWN_GROUP))
     parser.add_argument("--column", metavar="NAME", help="name of the new column (default: P_fair)")
     add_format(parser)
-    parser.add_argument("--stream", action="store_true", help="changes nothing: all tables are transformed in batches")
+    parser.add_argument("--stream", action="store_true", help="read in batches, as all tables are anyway")
     parser.add_argument(
         "-o", "--output", required=True, metavar="OUT", help="CSV, Parquet or Arrow file to write; or a folder, OUT/"
     )
