@@ -27,6 +27,9 @@ Missing: TypeAlias = Literal["error", "group"]
 MIN_DRAWS = 100
 """Fewer bootstrap draws leave the 95 % limit to two or three of them."""
 
+FROC_NORM = 1
+"""What the paper's method keeps close: |dFPR| + |dTPR|."""
+
 FROC_QUERIES = 100
 """Queries of the paper's method where no number is asked for: it works on queries only (docs/froc.md measures it)."""
 
@@ -386,7 +389,7 @@ class Options:
         """Options from whatever a caller gives (the parameters of FIT), or an error that says what must hold."""
         options = cls(**checked(FIT, given))
         if options.method == "froc":
-            if options.norm != 1:
+            if options.norm != FROC_NORM:
                 raise DataError(
                     "norm must be 1 for method='froc', whose geometry is that of |dFPR| + |dTPR|, got "
                     f"{options.norm!r}. Take norm=1, or method='optimal', which knows both norms."
