@@ -26,9 +26,9 @@ from fairroc import (
     frontier,
 )
 from fairroc.errors import DataError
+from fairroc.plot.display import MOST_POINTS, labels, look, thin_path, thin_peaks
 from fairroc.plot.gap import gap_band
 from fairroc.plot.roc import GroupCurve, band_outline
-from fairroc.plot.style import MOST_POINTS, labels, look, thin_path, thin_peaks
 
 SCORED = [FairROCDisplay, GapDisplay, ScoreDisplay]
 ALL = [*SCORED, FrontierDisplay]

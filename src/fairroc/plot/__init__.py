@@ -14,8 +14,7 @@ from fairroc.errors import FairrocError
 if TYPE_CHECKING:
     from fairroc.plot.frontier import FrontierDisplay
     from fairroc.plot.gap import GapDisplay
-    from fairroc.plot.panels import before_after
-    from fairroc.plot.roc import FairROCDisplay
+    from fairroc.plot.roc import FairROCDisplay, before_after
     from fairroc.plot.scores import ScoreDisplay
 
 _HOME = {
@@ -23,7 +22,7 @@ _HOME = {
     "FrontierDisplay": "frontier",
     "GapDisplay": "gap",
     "ScoreDisplay": "scores",
-    "before_after": "panels",
+    "before_after": "roc",
 }
 
 __all__ = [

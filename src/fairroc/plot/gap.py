@@ -10,10 +10,9 @@ import numpy as np
 
 from fairroc.core.chain import FloatArray, freeze
 from fairroc.core.constraint import lp_norm
-from fairroc.plot.audited import AuditedDisplay
+from fairroc.plot.display import STYLES, AuditedDisplay, legend, thin_peaks, tidy
 from fairroc.plot.palette import GROUPS
 from fairroc.plot.source import BeforeAfter, Shown, Widths
-from fairroc.plot.style import STYLES, legend, thin_peaks, tidy
 from fairroc.stats.bands import box_distances, group_pairs
 
 if TYPE_CHECKING:
@@ -159,15 +158,15 @@ def _label(score: str, curve: GapCurve) -> str:
 
 def _gap_curve(shown: Shown, p: float) -> GapCurve:
     thresholds, rates = shown.rates.everywhere()
-    gap, (low, high) = _distance(rates, p), (None, None)
+    gap, (low, high) = largest_distances(rates, p), (None, None)
     if shown.widths is not None:
         low, high = gap_band(rates, shown.widths, p)
     interval = None if shown.drawn or shown.audit.gap_interval is None else shown.audit.gap_interval.best
     return GapCurve(thresholds, gap, low, high, steps=not shown.drawn, interval=interval)
 
 
-def _distance(rates: FloatArray, p: float) -> FloatArray:
-    """(k,) largest distance of two groups' points."""
+def largest_distances(rates: FloatArray, p: float) -> FloatArray:
+    """(k,) largest distance of two groups' points, from (groups, 2, k) rates."""
     found = np.zeros(rates.shape[2])
     for g, h in combinations(range(len(rates)), 2):
         off = rates[g] - rates[h]

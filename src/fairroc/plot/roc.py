@@ -9,14 +9,33 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from fairroc.core.chain import FloatArray, area
-from fairroc.plot.audited import AuditedDisplay
+from fairroc.core.roc import all_thresholds, pooled_share
+from fairroc.fitting.fit import Fitted
+from fairroc.plot import require_matplotlib
+from fairroc.plot.display import (
+    CROWD,
+    ROOMY,
+    AuditedDisplay,
+    labels,
+    legend,
+    look,
+    thin_path,
+    tidy,
+    title_of,
+    which_scores,
+)
+from fairroc.plot.gap import largest_distances
 from fairroc.plot.palette import CHANCE
-from fairroc.plot.source import BeforeAfter, Shown, Widths
-from fairroc.plot.style import CROWD, ROOMY, labels, legend, look, thin_path, tidy, title_of, which_scores
+from fairroc.plot.source import BeforeAfter, FairRates, RateLines, ScoreRates, Shown, Widths
+from fairroc.stats.bands import group_pairs
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
     from matplotlib.patches import Polygon
+
+MARKED_SHARES = (0.03, 0.07, 0.12, 0.2, 0.3, 0.4, 0.55, 0.7)
+"""Thresholds that `before_after` marks: those that select these shares of all people."""
 
 BANDED = 3
 """Bands of more groups hide each other and are drawn only where asked for."""
@@ -174,3 +193,57 @@ def _curves(shown: Shown) -> tuple[GroupCurve, ...]:
         widths = shown.widths
         found.append(GroupCurve(name, fpr, tpr, area(fpr, tpr), None if widths is None else widths[g]))
     return tuple(found)
+
+
+# -- a fit in two panels -----------------------------------------------------------------------------------------------
+
+
+def before_after(fitted: Fitted) -> Figure:
+    """ROC curves of all groups before and after; dots joined by a line share one threshold.
+
+    The curves after are exact expectations over the draw on the fitted people. The same thresholds are marked in both
+    panels (they select the same shares of all people), and the widest gap over all thresholds in black.
+    """
+    require_matplotlib()
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(10, 5.9), layout="constrained")
+    model, raw = fitted.model, fitted.raw
+    scores = all_thresholds(raw.curves)[::-1]
+    selected = pooled_share(raw.curves, raw.shares, scores)
+    marked = scores[np.minimum(np.searchsorted(selected, MARKED_SHARES), len(scores) - 1)]
+    before = ScoreRates(raw.curves)
+    after = before if model.scale is None else FairRates(fitted.walks, model.scale)
+    panels = zip(figure.subplots(1, 2, sharex=True, sharey=True), ("before", "after"), (before, after), strict=True)
+    for axes, score, rates in panels:
+        _panel(axes, model.names, rates, marked, model.constraint.p)
+        axes.set_title(title_of(score, model.epsilon), loc="left", fontweight="bold")
+    figure.axes[0].set_ylabel("true positive rate")
+    figure.supxlabel("Dots joined by a line share one threshold.", fontsize=10, color="0.35")
+    return figure
+
+
+def _panel(axes: Axes, names: Sequence[str], rates: RateLines, marked: FloatArray, p: float) -> None:
+    """One panel: curves, dots at the marked thresholds joined across groups, the widest gap with its size."""
+    axes.plot([0, 1], [0, 1], color=CHANCE, linewidth=1, zorder=0)
+    for points in rates.at(marked).transpose(2, 1, 0):
+        axes.plot(*points, color="0.55", linewidth=1, marker=".", markersize=5, zorder=3)
+    for g, name in enumerate(labels(names)):
+        fpr, tpr = rates.curve(g)
+        axes.plot(fpr, tpr, linewidth=1.8, label=f"{name} ({area(fpr, tpr):.3f})", **look(g))
+    everywhere = rates.everywhere()[1]
+    apart = largest_distances(everywhere, p)
+    widest = everywhere[:, :, [int(apart.argmax())]]
+    ends = max((widest[pair] for pair in group_pairs(len(names))), key=lambda two: float(largest_distances(two, p)[0]))
+    axes.plot(*ends[:, :, 0].T, color="black", linewidth=1.5, marker="o", markersize=5, zorder=5)
+    axes.annotate(
+        f"widest gap at\none threshold: {apart.max():.2f}",
+        xy=tuple(ends[:, :, 0].mean(axis=0)),
+        xytext=(0.42, 0.42),
+        arrowprops={"arrowstyle": "-", "color": "0.5", "linewidth": 0.8},
+        fontsize=10,
+    )
+    axes.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), xlabel="false positive rate")
+    axes.set_box_aspect(1)
+    tidy(axes)
+    legend(axes, small=False, loc="lower right", title="group (AUC)")

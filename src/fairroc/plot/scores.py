@@ -13,9 +13,9 @@ from fairroc.core.chain import FloatArray, freeze
 from fairroc.errors import DataError
 from fairroc.options import Missing
 from fairroc.plot import require_matplotlib, source
+from fairroc.plot.display import Display, labels, legend, tidy, title_of, which_scores
 from fairroc.plot.palette import GROUPS
 from fairroc.plot.source import BeforeAfter, RateLines
-from fairroc.plot.style import Display, labels, legend, tidy, title_of, which_scores
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
