@@ -46,12 +46,13 @@ def scored(
         )
         kept = cache.arrays(name, lambda: {"scores": _trained(problem, recipe, split, protected, options)})
         scores = _checked(kept["scores"], problem, recipe)
-    parts = [
+    train, calibration, test = parts = [
         Part.named(scores[rows], problem.labels[rows], problem.groups[rows])
         for rows in (split.train, split.calibration, split.test)
     ]
     digest = key("scored", [(part.scores, part.labels, part.groups, part.names) for part in parts])
-    return Scored(problem.name, recipe.name, protected, split.seed, problem.privileged, *parts, digest)
+    about = (problem.name, recipe.name, protected, split.seed, problem.privileged)
+    return Scored(*about, train, calibration, test, digest)
 
 
 def _trained(problem: Problem, recipe: Recipe, split: Split, protected: bool, options: dict[str, Any]) -> FloatArray:

@@ -24,6 +24,7 @@ from fairroc.fairmodel import FairModel
 from fairroc.fitting.fit import fit
 from fairroc.froc.run import FrocRun, query_grid, run_froc
 from fairroc.model.expectation import expected_walks
+from fairroc.model.model import ModelData
 from fairroc.options import Options
 from fairroc.people.people import measure
 from fairroc.people.rows import Columns, read_columns
@@ -160,7 +161,7 @@ def fair_score(people: Part, method: str, epsilon: float) -> FairScore | ScoreRu
     )
 
 
-def expected(model: FairModel, people: Part) -> Curve:
+def expected(model: ModelData, people: Part) -> Curve:
     """A fitted model's score of these people at every threshold, in expectation over the draw."""
     if model.unchanged:
         return reached(people.scores, people)

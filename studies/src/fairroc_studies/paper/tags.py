@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from unicodedata import category
 
-from markupsafe import Markup as Html
-from markupsafe import escape
+from markupsafe import Markup, escape
+
+Html = Markup
 
 VOID = frozenset({"input"})
 

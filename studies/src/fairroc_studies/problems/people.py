@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 
 Array: TypeAlias = NDArray[Any]
 
+FIELDS = ("scores", "labels", "groups")
+
 
 @dataclass(frozen=True, eq=False)
 class Part:
@@ -62,8 +64,8 @@ class Part:
 
     def then(self, other: Part) -> Part:
         """These people, then the others."""
-        pairs = ((self.scores, other.scores), (self.labels, other.labels), (self.groups, other.groups))
-        return Part(*map(np.concatenate, pairs), self.names)
+        joined = {name: np.concatenate((getattr(self, name), getattr(other, name))) for name in FIELDS}
+        return Part(**joined, names=self.names)
 
 
 @dataclass(frozen=True)
@@ -78,15 +80,14 @@ class Case:
         parts = {"calibration": self.calibration}
         if self.test is not self.calibration:
             parts["test"] = self.test
-        fields = ("scores", "labels", "groups")
-        return {f"{name}_{field}": getattr(part, field) for name, part in parts.items() for field in fields}
+        return {f"{name}_{field}": getattr(part, field) for name, part in parts.items() for field in FIELDS}
 
     @classmethod
     def of(cls, arrays: Mapping[str, Array]) -> Case:
         """The case of these arrays."""
 
         def part(name: str) -> Part:
-            return Part(*(arrays[f"{name}_{field}"] for field in ("scores", "labels", "groups")))
+            return Part(**{field: arrays[f"{name}_{field}"] for field in FIELDS}, names=())
 
         calibration = part("calibration")
         return cls(calibration, part("test") if "test_scores" in arrays else calibration)

@@ -153,6 +153,7 @@ def repetition(scenario: Scenario, seed: int, *, naive: bool = True) -> dict[str
         )
     errors = [furthest(scenario, g, rows) for g in range(len(found.groups))]
     held: dict[str, float] = {}
+    assert found.gap_interval is not None
     intervals = {"dkw": found.gap_interval.dkw, "bootstrap": found.gap_interval.bootstrap}
     intervals |= {"percentile": percentile(scenario, rows, rng)} if naive else {}
     for kind, interval in intervals.items():
@@ -165,7 +166,7 @@ def repetition(scenario: Scenario, seed: int, *, naive: bool = True) -> dict[str
             held[f"bands, {kind}"] = bool(np.all(np.array(errors) <= np.array(bands)))
     if not scenario.ties and not scenario.weights:
         pairs = zip((group.auc_interval for group in found.groups), scenario.aucs(), strict=True)
-        held["auc"] = float(np.mean([low <= auc <= high for (low, high), auc in pairs]))
+        held["auc"] = float(np.mean([among is not None and among[0] <= auc <= among[1] for among, auc in pairs]))
     return held
 
 

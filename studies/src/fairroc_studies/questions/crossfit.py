@@ -117,15 +117,15 @@ def job(name: str, title: str, seed: int) -> list[Outcome]:
     return done
 
 
-def column(done: Sequence[Outcome], data: str, model: str, epsilon: float, arm: str, figure: str) -> list[float]:
+def column(done: Sequence[Outcome], case: tuple[str, str], epsilon: float, arm: str, figure: str) -> list[float]:
     """One figure in the order of the splits."""
-    cell = [o for o in done if (o.data, o.model, o.epsilon, o.arm) == (data, model, epsilon, arm)]
+    cell = [o for o in done if ((o.data, o.model), o.epsilon, o.arm) == (case, epsilon, arm)]
     return [getattr(o, figure) for o in sorted(cell, key=lambda o: o.seed)]
 
 
 def main_table(done: Sequence[Outcome], cases: Sequence[tuple[str, str]]) -> str:
     rows = [
-        [*case, arm, shown(column(done, *case, MAIN, arm, "gap"), 4), shown(column(done, *case, MAIN, arm, "auc"), 4)]
+        [*case, arm, shown(column(done, case, MAIN, arm, "gap"), 4), shown(column(done, case, MAIN, arm, "auc"), 4)]
         for case, arm in product(cases, ARMS)
     ]
     return table(["data", "model", "arm", "gap on new people", "AUC on new people"], rows)
@@ -135,7 +135,7 @@ def difference_table(done: Sequence[Outcome], cases: Sequence[tuple[str, str]]) 
     rows = []
     for case, epsilon, arm in product(cases, EPSILONS, ARMS[1:]):
         shift = [
-            np.subtract(column(done, *case, epsilon, arm, m), column(done, *case, epsilon, "refit", m)).tolist()
+            np.subtract(column(done, case, epsilon, arm, m), column(done, case, epsilon, "refit", m)).tolist()
             for m in ("gap", "auc")
         ]
         rows.append([*case, f"{epsilon:g}", arm, shown(shift[0], 4, sign=True), shown(shift[1], 4, sign=True)])

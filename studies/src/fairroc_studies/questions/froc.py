@@ -222,7 +222,8 @@ def choices_table() -> None:
             [upper_hull(q) for q in froc(curves, thresholds(), epsilon).queries], epsilon, equalized_odds(1)
         ).curves
         cells = []
-        for pairs, crossing in product(("neighbours", "all"), ("segments", "area")):
+        ways: tuple[tuple[Any, Any], ...] = tuple(product(("neighbours", "all"), ("segments", "area")))
+        for pairs, crossing in ways:
             made = froc_curves(curves, thresholds(), epsilon, pairs=pairs, crossing=crossing).curves
             short = [high.auc - low.auc for high, low in zip(best, made, strict=True)]
             cells.append(f"{np.mean(short):.4f}, {max(short):.4f}")

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from fairroc.core.constraint import equalized_odds
 from fairroc.core.gap import threshold_gap
 from fairroc.core.realised import performance, walk
 from fairroc.core.roc import RocCurve
@@ -44,7 +45,7 @@ def population_gap(fitted: Fitted, truth: Population) -> float:
         return threshold_gap(truth.curves, 1.0).value
     curves = [_not_below(c, kernel.thresholds[-1]) for c, kernel in zip(truth.curves, model.kernels, strict=True)]
     walks = [walk(curve, kernel) for curve, kernel in zip(curves, model.kernels, strict=True)]
-    return performance(walks, truth.weights0, truth.weights1, 1).gap
+    return performance(walks, truth.weights0, truth.weights1, equalized_odds(1)).gap
 
 
 def _not_below(curve: RocCurve, lowest: float) -> RocCurve:

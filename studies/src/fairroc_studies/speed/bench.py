@@ -107,7 +107,7 @@ def _machine() -> str:
     lines = info.read_text().splitlines() if info.exists() else []
     names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
-    return f"{(names or [platform.processor() or platform._machine()])[0]}, {os.cpu_count()} cores, {memory:.0f} GB"
+    return f"{(names or [platform.processor() or platform.machine()])[0]}, {os.cpu_count()} cores, {memory:.0f} GB"
 
 
 def _source() -> str:

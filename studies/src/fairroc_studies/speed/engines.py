@@ -19,6 +19,7 @@ import tempfile
 import time
 import warnings
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,7 @@ import pyarrow.parquet as pq
 
 from fairroc import FairModel, FairROC, frames
 
-NAMES = {"score": "p", "label": "y", "group": "g"}
+NAMES: dict[str, Any] = {"score": "p", "label": "y", "group": "g"}
 USE = {"score": "p", "group": "g", "id": "id"}
 
 
@@ -137,8 +138,8 @@ def measured(names: list[str], path: str, small: str, cores: int, repeats: int) 
     totals = {}
     for turn in range(repeats):
         for name, one in engines.items():
-            times[name][0, turn] = seconds(lambda one=one: one.fit(path))[0]
-            times[name][1, turn], totals[name] = seconds(lambda one=one, name=name: one.transform(path, models[name]))
+            times[name][0, turn] = seconds(partial(one.fit, path))[0]
+            times[name][1, turn], totals[name] = seconds(partial(one.transform, path, models[name]))
     best = {name: found.min(axis=1) for name, found in times.items()}
     lines = []
     for name, (fit, transform) in best.items():

@@ -67,7 +67,7 @@ def model(ties: str) -> FairModel:
 
 def best(call: Callable[[Any], Any], given: Any, device: str, budget: float = 2.0) -> tuple[float, Any]:
     """Least wall seconds of several calls after one that is not counted, and what the last one gave."""
-    result, times = call(given), []
+    result, times = call(given), list[float]()
     while sum(times) < budget and len(times) < 10:
         wait(device)
         begin = time.perf_counter()

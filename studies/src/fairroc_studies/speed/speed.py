@@ -65,7 +65,7 @@ def in_turns(
             if size.rows > entry.most_rows:
                 found[entry.title] = [Answer({"error": f"not measured above {entry.most_rows:,} rows"})]
             elif not any(answer.error or _spent(answer) > SLOW for answer in found[entry.title]):
-                task = {"method": entry.method, "options": entry.options, "data": data, "ask": "cost"}
+                task: dict[str, Any] = {"method": entry.method, "options": entry.options, "data": data, "ask": "cost"}
                 task |= {"timed": entry.timed, "budget": budget}
                 found[entry.title] += run_tasks(entry.library, [task], timeout=TIMEOUT)
             steps.add()

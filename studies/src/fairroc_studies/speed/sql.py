@@ -17,7 +17,8 @@ import tempfile
 import time
 import uuid
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -93,7 +94,8 @@ class Spark:
         self.session.sparkContext.setLogLevel("ERROR")
 
     def _cpu(self) -> float:
-        return cpu_of(self.session.sparkContext._gateway.proc.pid)
+        gateway: Any = self.session.sparkContext._gateway
+        return cpu_of(gateway.proc.pid)
 
     def run(self, model: FairModel, table: pa.Table, id_type: str) -> float:
         with tempfile.TemporaryDirectory() as folder:
@@ -141,7 +143,8 @@ class Postgres:
 
 
 def engines(postgres: str | None) -> Iterator[Any]:
-    for make in (DuckDB, Spark, *([lambda: Postgres(postgres)] if postgres else [])):
+    makes: list[Callable[[], Any]] = [DuckDB, Spark, *([partial(Postgres, postgres)] if postgres else [])]
+    for make in makes:
         try:
             yield make()
         except ImportError as error:

@@ -96,7 +96,8 @@ def measured(words: list[str]) -> list[float]:
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
         raise SystemExit(done.stderr)
-    return json.loads(done.stdout.splitlines()[-1])
+    found: list[float] = json.loads(done.stdout.splitlines()[-1])
+    return found
 
 
 def tasks(data: str, rows: int, folder: Path) -> dict[str, list[str]]:

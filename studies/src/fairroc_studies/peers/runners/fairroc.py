@@ -116,16 +116,12 @@ def thousand_blocks(blocks: int = 1000) -> FairModel:
     """A drawn model of two groups with that many blocks each: fitted to the exact shares of a binormal score."""
     signal = 1.3 * np.array([NormalDist().inv_cdf((i + 0.5) / blocks) for i in range(blocks)])
     width = 1.0 / _density(signal / 1.3)
-    scores, labels, groups, weights = [], [], [], []
-    for group, distance in enumerate((1.8, 1.0)):
-        for label in (0, 1):
-            scores.append(1.0 / (1.0 + np.exp(-signal)))
-            labels.append(np.full(blocks, label))
-            groups.append(np.full(blocks, group, dtype=np.int8))
-            weights.append(1000.0 * width * _density(signal + 1.0 - label * distance))
-    score, label, group, weight = (np.concatenate(column) for column in (scores, labels, groups, weights))
+    cells = [(group, label, distance) for group, distance in enumerate((1.8, 1.0)) for label in (0, 1)]
+    groups, labels, _ = np.repeat(np.array(cells), blocks, axis=0).T.astype(np.int8)
+    weights = [1000.0 * width * _density(signal + 1.0 - label * distance) for _, label, distance in cells]
+    scores = np.tile(1.0 / (1.0 + np.exp(-signal)), len(cells))
     post = FairROC(0.05, ties="draw", salt=1)
-    return post.fit(score, label, sensitive_features=group, sample_weight=weight).model_
+    return post.fit(scores, labels, sensitive_features=groups, sample_weight=np.concatenate(weights)).model_
 
 
 def _density(x: Array) -> Array:
