@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 import warnings
+from collections.abc import Iterable
 from pathlib import Path
 
 __all__ = [
@@ -19,6 +20,7 @@ __all__ = [
     "ModelFileError",
     "SmallGroupWarning",
     "UnknownGroupError",
+    "warn_all",
     "warn_user",
 ]
 
@@ -57,3 +59,9 @@ def warn_user(message: str, category: type[FairrocWarning] = FairrocWarning) -> 
     while frame.f_back is not None and frame.f_code.co_filename.startswith(home):
         level, frame = level + 1, frame.f_back
     warnings.warn(message, category, stacklevel=level)
+
+
+def warn_all(notes: Iterable[FairrocWarning]) -> None:
+    """Give warnings that were kept, each in its turn."""
+    for note in notes:
+        warn_user(str(note), type(note))

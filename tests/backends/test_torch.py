@@ -18,6 +18,7 @@ from fairroc.fitting.fit import fit
 from fairroc.model.draw import uniforms_from_ids
 from fairroc.options import Options
 from fairroc.people.counts import ScoreCounts
+from fairroc.people.door import read_people
 from fairroc.people.rows import read_columns
 from fairroc.people.tensors import GroupCodes, is_tensor
 
@@ -68,7 +69,7 @@ def model_of(case, epsilon=0.15, key=None, hash="xxh64"):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FairrocWarning)
         options = Options.checked(epsilon=epsilon, norm=norm, ties=ties, queries=queries, hash=hash)
-        return FairModel.of(fit(read_columns(scores, y, sensitive_features=g), options, salt=7, key=key).model)
+        return FairModel.of(fit(read_people(scores, y, sensitive_features=g), options, salt=7, key=key).model)
 
 
 def new_people(model, case):

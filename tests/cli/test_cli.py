@@ -959,7 +959,7 @@ def test_an_error_nobody_foresaw_is_one_line_and_exit_2(
     def fail(*_: object, **__: object) -> None:
         raise RuntimeError("something\nodd")
 
-    monkeypatch.setattr("fairroc.auditing.audit.audit_columns", fail)
+    monkeypatch.setattr("fairroc.auditing.audit.audit_people", fail)
     ran = run("audit", write(tmp_path), *ROLES)
     assert ran.code == 2
     assert ran.err.startswith("fairroc audit: unexpected RuntimeError (something odd); please report it")

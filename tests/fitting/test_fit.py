@@ -29,15 +29,14 @@ from fairroc.fitting.certificate import certify
 from fairroc.fitting.fit import fit
 from fairroc.options import Options
 from fairroc.people import sample
-from fairroc.people.people import measure, queried
-from fairroc.people.rows import read_columns
+from fairroc.people.door import read_people
 from strategies import NORMS
 
 ROWS = normal_rows(41, n=600)
 
 
 def columns_of(rows: Rows):
-    return read_columns(rows.scores, rows.y, sensitive_features=rows.groups, sample_weight=rows.weights)
+    return read_people(rows.scores, rows.y, sensitive_features=rows.groups, sample_weight=rows.weights)
 
 
 # ---- parameters --------------------------------------------------------------------------------------------
@@ -179,7 +178,7 @@ def test_queries_are_equidistant_over_the_range_of_the_scores():
     grid = query_thresholds(ROWS.scores.min(), ROWS.scores.max(), 9)
     assert np.diff(grid) == pytest.approx(np.full(8, np.ptp(ROWS.scores) / 8))
     columns = columns_of(ROWS)
-    for curve in queried(columns, measure(columns), 9).curves:
+    for curve in columns.queried(9).curves:
         assert set(curve.thresholds) <= set(grid)
     assert certify(fitted(ROWS, 0.1)).groups[0].pla_loss is None
 
@@ -190,7 +189,7 @@ def test_queries_are_equidistant_over_the_range_of_the_scores():
 def test_population_shares():
     """Weights of the groups among negatives, positives and all people, by counting."""
     rows = Rows(ROWS.scores, ROWS.y, ROWS.groups, 1 + ROWS.y + 3.0 * (ROWS.groups == "a"))
-    found = measure(columns_of(rows)).exact
+    found = columns_of(rows).exact
     for g, name in enumerate("ab"):
         mine = rows.groups == name
         for got, among in ((found.weights0, rows.y == 0), (found.weights1, rows.y == 1), (found.shares, rows.y >= 0)):
@@ -201,7 +200,7 @@ def test_a_class_of_tiny_weight_is_not_lost():
     """1e12 against 1e-12: a difference of sums would leave no negatives at all."""
     y = np.tile([0, 1], 10)
     rows = Rows(np.arange(20.0), y, np.repeat(["a", "b"], 10), np.where(y == 1, 1e12, 1e-12))
-    found = measure(columns_of(rows)).exact
+    found = columns_of(rows).exact
     assert found.weights0 == pytest.approx([0.5, 0.5])
     assert np.isfinite(certify(fitted(rows, 0.1)).auc_bound)
 
@@ -223,7 +222,7 @@ def test_queries_with_raw_order_are_judged_at_all_scores(norm: int | str) -> Non
     groups = rng.choice(["a", "b"], 6000)
     labels = rng.random(6000) < 0.4
     scores = labels * np.where(groups == "a", 1.8, 1.0) + rng.normal(size=6000)
-    columns = read_columns(scores, labels, sensitive_features=groups)
+    columns = read_people(scores, labels, sensitive_features=groups)
     fitted = fit(columns, Options.checked(epsilon=0.1, norm=norm, queries=2000, ties="order"), salt=1)
     assert fitted.model.ties == "order"
     gaps = []
@@ -245,7 +244,7 @@ def test_thinned_curves_keep_the_promise(monkeypatch: pytest.MonkeyPatch) -> Non
     groups = rng.choice(["a", "b"], 8000)
     labels = rng.random(8000) < 0.4
     scores = labels * np.where(groups == "a", 1.8, 1.0) + rng.normal(size=8000)
-    fitted = fit(read_columns(scores, labels, sensitive_features=groups), Options.checked(epsilon=0.1, ties="order"))
+    fitted = fit(read_people(scores, labels, sensitive_features=groups), Options.checked(epsilon=0.1, ties="order"))
     assert fitted.model.ties == "order"
     assert fitted.solution is not None
     assert fitted.solution.walks is not fitted.walks
@@ -259,7 +258,7 @@ def test_shares_are_matched_beside_large_ties_of_another_group() -> None:
     labels = rng.random(11000) < np.where(groups == "a", 0.3, 0.5)
     scores = labels * 0.2 + rng.random(11000) * 0.8
     scores[:1000] = 0.5
-    fitted = fit(read_columns(scores, labels, sensitive_features=groups), Options.checked(epsilon=0.02, ties="draw"))
+    fitted = fit(read_people(scores, labels, sensitive_features=groups), Options.checked(epsilon=0.02, ties="draw"))
     above = np.sort(scores[scores > 0.5])[:5]
     for threshold in (0.5, *above):
         rate = FairModel.of(fitted.model).acceptance_rate(scores, sensitive_features=groups, threshold=threshold)
@@ -272,7 +271,7 @@ def test_scores_of_few_points_are_drawn_and_it_is_said() -> None:
     groups = rng.choice(["a", "b"], 3000)
     labels = rng.random(3000) < 0.4
     scores = np.round(3 * (labels * np.where(groups == "a", 1.8, 1.0) + rng.normal(size=3000)))
-    columns = read_columns(scores, labels, sensitive_features=groups)
+    columns = read_people(scores, labels, sensitive_features=groups)
     with pytest.warns(FairrocWarning, match=r"spare only \d+% of people a draw"):
         fitted = fit(columns, Options.checked(epsilon=0.1, ties="order"))
     assert fitted.model.ties == "draw"
@@ -291,7 +290,7 @@ def continuous(rows: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray
 def test_a_query_model_keeps_the_shares_too(queries: int, ties: str) -> None:
     """The fair scale is matched at all scores, however few thresholds the geometry looked at."""
     scores, labels, groups = continuous(3000, 9)
-    columns = read_columns(scores, labels, sensitive_features=groups)
+    columns = read_people(scores, labels, sensitive_features=groups)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FairrocWarning)
         model = FairModel.of(fit(columns, Options.checked(epsilon=0.1, queries=queries, ties=ties), salt=1).model)
@@ -309,7 +308,7 @@ def test_large_ties_hide_nothing_in_thinned_curves(monkeypatch: pytest.MonkeyPat
     inner = []
     for tied in (0, 80, 400):
         scores[:tied] = -0.5
-        columns = read_columns(scores, labels, sensitive_features=groups)
+        columns = read_people(scores, labels, sensitive_features=groups)
         fitted = fit(columns, Options.checked(epsilon=0.1, ties="order"), salt=1)
         assert fitted.performance.gap <= 0.1 + 1e-12
         inner.append(fitted.model.inner_epsilon)

@@ -14,7 +14,7 @@ from fairroc import FairROC, Frontier, frontier
 from fairroc.errors import DataError, FairrocWarning
 from fairroc.fitting.frontier import DEFAULT_EPSILONS, frontier_of
 from fairroc.options import Options
-from fairroc.people.rows import read_columns
+from fairroc.people.door import read_people
 from strategies import NORMS
 
 pytestmark = pytest.mark.filterwarnings("ignore::fairroc.errors.FairrocWarning")
@@ -183,7 +183,7 @@ def test_a_frame_needs_pandas(monkeypatch) -> None:
 
 def test_progress_is_told_after_every_epsilon() -> None:
     rows, told = normal_rows(0, n=400), []
-    columns = read_columns(rows.scores, rows.y, sensitive_features=rows.groups)
+    columns = read_people(rows.scores, rows.y, sensitive_features=rows.groups)
     frontier_of(columns, Options.checked(epsilon=0), epsilons=[0, 0.1, 0.2], progress=lambda *at: told.append(at))
     assert told == [(1, 3), (2, 3), (3, 3)]
 

@@ -23,16 +23,16 @@ from fairroc.fitting.promise import reach
 from fairroc.model.expectation import expected_walks
 from fairroc.options import MOST_FOLDS, Options, check_folds
 from fairroc.people.counts import ScoreCounts
-from fairroc.people.people import measure
-from fairroc.people.rows import Columns, read_columns
+from fairroc.people.door import read_people
+from fairroc.people.people import People
 from fairroc.stats.bands import dkw_widths
 from fairroc.text.certificate import outlook_text
 from fairroc_studies.problems.synthetic import FAMILIES
 from strategies import NORMS
 
 
-def columns_of(rows) -> Columns:
-    return read_columns(rows.scores, rows.y, sensitive_features=rows.groups, sample_weight=rows.weights)
+def columns_of(rows) -> People:
+    return read_people(rows.scores, rows.y, sensitive_features=rows.groups, sample_weight=rows.weights)
 
 
 def fitted(people, **options) -> Fitted:
@@ -41,12 +41,22 @@ def fitted(people, **options) -> Fitted:
         return fit(people, Options.checked(**options), salt=1)
 
 
-def drawn(name: str, rows: int, seed: int) -> Columns:
+def drawn(name: str, rows: int, seed: int) -> People:
     scores, labels, groups = FAMILIES[name].draw(rows, np.random.default_rng([seed, rows]))
-    return read_columns(scores, labels, sensitive_features=groups)
+    return read_people(scores, labels, sensitive_features=groups)
 
 
-SMALL = columns_of(normal_rows(3, n=300))
+def counted(name: str, rows: int, seed: int) -> ScoreCounts:
+    scores, labels, groups = FAMILIES[name].draw(rows, np.random.default_rng([seed, rows]))
+    return ScoreCounts.from_rows(scores, labels, sensitive_features=groups)
+
+
+ROWS = normal_rows(3, n=300)
+SMALL = columns_of(ROWS)
+
+
+def weighted(weights: np.ndarray) -> People:
+    return read_people(ROWS.scores, ROWS.y, sensitive_features=ROWS.groups, sample_weight=weights)
 
 
 # ---- whoever the people are --------------------------------------------------------------------------------
@@ -81,7 +91,7 @@ def test_every_outlook_is_complete_and_honest(rows, norm):
 def test_the_smallest_class_is_the_limit(rows):
     """The one that tells least, by Kish's size; of equal ones the first."""
     columns = columns_of(rows)
-    found = reach(measure(columns), columns, 1, 0.95).limit
+    found = reach(columns, equalized_odds(1), 0.95).limit
     sizes = columns.class_sizes()
     g, label = np.unravel_index(np.argmin(sizes), sizes.shape)
     assert (found.group, found.label) == (columns.names[g], label)
@@ -98,7 +108,7 @@ def test_the_outlook_is_the_same_each_time():
 
 def test_a_single_row_is_not_split():
     labels = np.array([0, 1, 1, 1, 0, 0, 1, 1])
-    columns = read_columns(np.arange(8.0), labels, sensitive_features=list("aaaabbbb"))
+    columns = read_people(np.arange(8.0), labels, sensitive_features=list("aaaabbbb"))
     found = outlook(fitted(columns, epsilon=0.1))
     assert (found.gap_estimate, found.gap_folds, found.folds) == (None, None, 0)
     assert "single row" in found.estimate_reason
@@ -122,7 +132,7 @@ def test_folds_are_no_more_than_the_smallest_class_has_rows():
     labels[60:] = 0
     labels[[70, 80, 90]] = 1
     rng = np.random.default_rng(2)
-    columns = read_columns(labels + rng.normal(size=120), labels, sensitive_features=np.repeat(["a", "b"], 60))
+    columns = read_people(labels + rng.normal(size=120), labels, sensitive_features=np.repeat(["a", "b"], 60))
     seen: list[tuple[int, int]] = []
     found = outlook(fitted(columns, epsilon=0.1), progress=lambda done, of: seen.append((done, of)))
     assert found.folds == 3
@@ -138,10 +148,11 @@ def test_a_floor_of_rows_is_for_the_fit_not_for_its_folds():
 def test_rows_of_weight_zero_do_no_harm():
     rng = np.random.default_rng(4)
     weights = (rng.random(SMALL.rows) < 0.2).astype(float)
-    for label in (False, True):
-        for g in range(2):
-            weights[np.flatnonzero((SMALL.groups == g) & (SMALL.labels == label))[:5]] = 1.0
-    found = outlook(fitted(replace(SMALL, weights=weights), epsilon=0.1), folds=3)
+    for label in (0, 1):
+        for group in SMALL.names:
+            rows = (np.asarray(ROWS.groups).astype(str) == group) & (np.asarray(ROWS.y) == label)
+            weights[np.flatnonzero(rows)[:5]] = 1.0
+    found = outlook(fitted(weighted(weights), epsilon=0.1), folds=3)
     assert np.isfinite(found.gap_estimate)
 
 
@@ -177,9 +188,8 @@ def test_every_kind_of_fit_has_an_outlook(how):
 
 def test_counts_look_ahead_like_rows():
     """The same people, however they came: the same parts, limits and estimate."""
-    columns = drawn("recidivism", 1500, 0)
-    counts = ScoreCounts.from_columns(columns)
-    one, other = (outlook(fitted(people, epsilon=0.1)) for people in (columns, counts))
+    both = drawn("recidivism", 1500, 0), counted("recidivism", 1500, 0).people()
+    one, other = (outlook(fitted(people, epsilon=0.1)) for people in both)
     assert other.upper_dkw == pytest.approx(one.upper_dkw, abs=1e-12)
     assert other.upper_bootstrap == pytest.approx(one.upper_bootstrap, abs=1e-12)
     assert other.limited_by == one.limited_by
@@ -188,23 +198,22 @@ def test_counts_look_ahead_like_rows():
 
 def test_bins_widen_the_limits():
     """People tied in a bin may be apart: two rates of two groups can each be off by the error."""
-    columns = drawn("recidivism", 1500, 0)
-    counts = ScoreCounts.from_columns(columns)
+    counts = counted("recidivism", 1500, 0)
     binned = counts.binned(14)
     assert binned.error > 0.01
     for norm, times in ((1, 2), ("inf", 1)):
-        fine, coarse = (reach(measure(c), c, norm, 0.95) for c in (counts, binned))
+        fine, coarse = (reach(c.people(), equalized_odds(norm), 0.95) for c in (counts, binned))
         assert coarse.dkw == pytest.approx(fine.dkw + times * binned.error)
         assert coarse.bootstrap > times * binned.error
 
 
 def test_weighted_rows_have_no_dkw_limit():
     weights = np.random.default_rng(0).uniform(0.5, 2.0, SMALL.rows)
-    found = outlook(fitted(replace(SMALL, weights=weights), epsilon=0.1), folds=2)
+    found = outlook(fitted(weighted(weights), epsilon=0.1), folds=2)
     assert found.upper_dkw is None
     assert "weight" in found.dkw_reason
     assert found.upper == found.upper_bootstrap
-    even = outlook(fitted(replace(SMALL, weights=np.full(SMALL.rows, 0.75)), epsilon=0.1), folds=2)
+    even = outlook(fitted(weighted(np.full(SMALL.rows, 0.75)), epsilon=0.1), folds=2)
     plain = outlook(fitted(SMALL, epsilon=0.1), folds=2)
     assert even.upper_bootstrap == pytest.approx(plain.upper_bootstrap, rel=1e-9)
 
@@ -220,10 +229,10 @@ def looks(name: str, rows: int, epsilon: float) -> list[tuple[Outlook, float]]:
     for seed in range(4):
         done = fitted(drawn(name, rows, seed), epsilon=epsilon)
         if done.model.unchanged:
-            true = threshold_gap(measure(new).exact.curves, equalized_odds(done.model.norm).p).value
+            true = threshold_gap(new.exact.curves, equalized_odds(done.model.norm).p).value
         else:
             people, walks = expected_walks(done.model, new)
-            true = performance(walks, people.weights0, people.weights1, done.model.norm).gap
+            true = performance(walks, people.weights0, people.weights1, done.model.constraint).gap
         found.append((outlook(done), true))
     return found
 
@@ -268,3 +277,20 @@ def test_a_small_group_warns_once_and_not_in_its_folds():
     with pytest.warns(SmallGroupWarning):
         done = fit(columns_of(rows), Options.checked(epsilon=0.5), salt=1)
     outlook(done)  # a warning would be an error here
+
+
+def test_a_buffer_may_be_used_again_after_the_fit():
+    """What is computed on first access is about those who were fitted, not what their array holds by then."""
+    rows = normal_rows(3, n=300)
+    given, weights = rows.scores.copy(), np.linspace(0.5, 1.5, len(rows.scores))
+    for mass in (None, weights):
+        how = {"sensitive_features": rows.groups, "sample_weight": None if mass is None else mass.copy()}
+        first = FairROC(0.1, salt=1).fit(given, rows.y, **how)
+        again = FairROC(0.1, salt=1).fit(given, rows.y, **how)
+        known = first.outlook_, first.certificate_
+        given[:] = given[::-1].copy()
+        if mass is not None:
+            how["sample_weight"][:] = 1.0
+        assert again.outlook_ == known[0]
+        assert replace(again.certificate_, seconds=0.0) == replace(known[1], seconds=0.0)
+        given[:] = rows.scores

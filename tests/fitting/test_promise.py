@@ -27,8 +27,7 @@ from fairroc.model.expectation import expected_walks
 from fairroc.model.file import _checksum
 from fairroc.options import CURVE, Options
 from fairroc.people.counts import ScoreCounts
-from fairroc.people.people import measure
-from fairroc.people.rows import read_columns
+from fairroc.people.door import read_people
 from fairroc.stats.bands import largest_gap as largest_possible
 from fairroc.text.certificate import certificate_text
 from fairroc_studies.problems.synthetic import FAMILIES
@@ -40,7 +39,7 @@ NAMES = ESTIMATED + [f"{name}, half" for name in ESTIMATED]
 
 
 def columns_of(rows: Rows):
-    return read_columns(rows.scores, rows.y, sensitive_features=rows.groups, sample_weight=rows.weights)
+    return read_people(rows.scores, rows.y, sensitive_features=rows.groups, sample_weight=rows.weights)
 
 
 def fitted(rows: Rows, **options) -> Fitted:
@@ -85,7 +84,7 @@ def test_estimates_are_used_where_they_keep_epsilon(curve, norm):
 def test_nobody_is_drawn_for_the_smallness_of_a_step(curve):
     """People whose scores nobody shares keep their order, all but the one across the border of two levels, though an
     estimated curve has steps smaller than a person."""
-    raw = measure(columns_of(normal_rows(6, n=700))).exact
+    raw = columns_of(normal_rows(6, n=700)).exact
     sizes = np.array([[one.fpr.size, one.tpr.size] for one in raw.curves], dtype=float) / 2
     curves = raw.curves if curve == "raw" else ESTIMATES[curve](raw.curves, raw.shares, sizes)
     for seen, one in zip(raw.curves, curves, strict=True):
@@ -134,8 +133,9 @@ def test_auto_is_smooth_for_small_samples_and_raw_for_large_ones():
 def test_counts_and_rows_give_the_same_estimated_model():
     rows = normal_rows(2, n=900, digits=2)
     columns = columns_of(rows)
+    counts = ScoreCounts.from_rows(rows.scores, rows.y, sensitive_features=rows.groups, sample_weight=rows.weights)
     options = Options.checked(epsilon=0.2, curve="smooth")
-    one, other = (fit(people, options, salt=1).model for people in (columns, ScoreCounts.from_columns(columns)))
+    one, other = (fit(people, options, salt=1).model for people in (columns, counts.people()))
     assert one.curve.startswith("smooth")
     assert one.curve == other.curve
     for a, b in zip(one.kernels, other.kernels, strict=True):
@@ -173,7 +173,7 @@ def test_wrong_parameters(wrong, words):
 def test_what_is_promised_is_taken_off_epsilon(norm, how):
     rows = normal_rows(1, n=3000)
     columns = columns_of(rows)
-    far = reach(measure(columns), columns, norm, 0.9)
+    far = reach(columns, equalized_odds(norm), 0.9)
     assert 0 < far.bootstrap < far.dkw
     assert far.value == far.bootstrap
     done = fitted(rows, epsilon=0.25, norm=norm, confidence=0.9, **how)
@@ -248,17 +248,17 @@ def test_the_population_keeps_what_was_promised(name):
     """New people of a known population; at 0.9 confidence some of very many samples would not, but these do."""
     family, rng = FAMILIES[name], np.random.default_rng(6)
     scores, labels, groups = family.draw(60_000, rng)
-    new = read_columns(scores, labels, sensitive_features=groups)
+    new = read_people(scores, labels, sensitive_features=groups)
     changed = 0
     for _ in range(3):
         scores, labels, groups = family.draw(4000, rng)
         done = fitted(Rows(scores, labels, groups), epsilon=0.3, confidence=0.9)
         if done.model.unchanged:
-            gap = threshold_gap(measure(new).exact.curves, 1.0).value
+            gap = threshold_gap(new.exact.curves, 1.0).value
         else:
             changed += 1
             people, walks = expected_walks(done.model, new)
-            gap = performance(walks, people.weights0, people.weights1, 1).gap
+            gap = performance(walks, people.weights0, people.weights1, equalized_odds(1)).gap
         assert gap <= 0.3 + 0.03  # what the new people's own noise may add
     assert changed == 3
 

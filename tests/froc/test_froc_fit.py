@@ -31,7 +31,7 @@ from fairroc.errors import DataError, FairrocWarning
 from fairroc.fitting.certificate import certify
 from fairroc.fitting.fit import Fitted, fit
 from fairroc.options import FROC_QUERIES, Options
-from fairroc.people.rows import read_columns
+from fairroc.people.door import read_people
 from fairroc.text.certificate import certificate_text
 
 STEPS = st.sampled_from([0.0, 0.01, 0.05, 0.3, 1.0])
@@ -43,7 +43,7 @@ ROWS = normal_rows(5, n=1500)
 def done_by(method: str, rows: Rows, epsilon: float, queries: int | None = None, ties: str = "draw") -> Fitted:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FairrocWarning)
-        columns = read_columns(rows.scores, rows.y, sensitive_features=rows.groups, sample_weight=rows.weights)
+        columns = read_people(rows.scores, rows.y, sensitive_features=rows.groups, sample_weight=rows.weights)
         options = Options.checked(epsilon=epsilon, method=method, queries=queries, ties=ties)
         return fit(columns, options, salt=7)
 

@@ -12,9 +12,8 @@ from fairroc import FairROC
 from fairroc.core.constraint import equalized_odds
 from fairroc.core.gap import pooled_auc, threshold_gap
 from fairroc.errors import UnknownGroupError
-from fairroc.model.expectation import expected_columns
-from fairroc.people.people import measure
-from fairroc.people.rows import read_columns
+from fairroc.model.expectation import expected_people
+from fairroc.people.door import read_people
 from strategies import NORMS, SEEDS
 
 pytestmark = pytest.mark.filterwarnings("ignore::fairroc.errors.FairrocWarning")
@@ -25,7 +24,7 @@ def fitted(rows, **how) -> FairROC:
 
 
 def columns_of(rows):
-    return read_columns(rows.scores, rows.y, sensitive_features=rows.groups, sample_weight=rows.weights)
+    return read_people(rows.scores, rows.y, sensitive_features=rows.groups, sample_weight=rows.weights)
 
 
 def accepted(post: FairROC, rows, threshold: float) -> np.ndarray:
@@ -43,7 +42,7 @@ def test_rates_are_the_acceptance_rates(seed, groups, digits, norm, ties) -> Non
     new = normal_rows(seed + 1, n=300, groups=groups, digits=digits)
     new.scores[:5] -= 100.0  # below all fitted scores
     new.scores[5:10] += 100.0
-    curves = measure(expected_columns(post.model_, columns_of(new))).exact.curves
+    curves = expected_people(post.model_, columns_of(new)).exact.curves
     for threshold in np.quantile(post.transform(new.scores, sensitive_features=new.groups, random_state=0), [0.1, 0.6]):
         for curve, point in zip(curves, accepted(post, new, float(threshold)), strict=True):
             v = np.interp(point.sum(), curve.fpr + curve.tpr, curve.tpr - curve.fpr)
@@ -57,7 +56,7 @@ def test_on_the_fitted_people_it_is_the_certificate(seed, norm, ties, weighted) 
     if weighted:
         rows = type(rows)(rows.scores, rows.y, rows.groups, np.random.default_rng(seed).uniform(0.5, 2.0, len(rows.y)))
     post = fitted(rows, epsilon=0.1, norm=norm, ties=ties)
-    found = measure(expected_columns(post.model_, columns_of(rows))).exact
+    found = expected_people(post.model_, columns_of(rows)).exact
     assert threshold_gap(found.curves, equalized_odds(norm).p).value == pytest.approx(post.certificate_.gap, abs=1e-9)
     auc = pooled_auc(found.curves, found.weights0, found.weights1)
     assert auc == pytest.approx(post.certificate_.auc, abs=1e-9)
@@ -66,7 +65,7 @@ def test_on_the_fitted_people_it_is_the_certificate(seed, norm, ties, weighted) 
 def test_weights_of_the_labels_are_kept() -> None:
     post = fitted(normal_rows(1), epsilon=0.05)
     new = columns_of(normal_rows(2))
-    found = expected_columns(post.model_, new)
+    found = expected_people(post.model_, new)
     assert found.names == new.names
     for label in (False, True):
         for g in range(len(new.names)):
@@ -77,7 +76,7 @@ def test_weights_of_the_labels_are_kept() -> None:
 def test_a_score_that_was_fair_stays() -> None:
     post = fitted(normal_rows(1), epsilon=2.0)
     new = columns_of(normal_rows(2))
-    assert expected_columns(post.model_, new) is new
+    assert expected_people(post.model_, new) is new
 
 
 def test_unknown_groups() -> None:
@@ -85,9 +84,9 @@ def test_unknown_groups() -> None:
     new = normal_rows(2)
     names = np.unique(new.groups)
     strange = np.where(new.groups == names[0], "new", new.groups)
-    columns = read_columns(new.scores, new.y, sensitive_features=strange)
+    columns = read_people(new.scores, new.y, sensitive_features=strange)
     with pytest.raises(UnknownGroupError, match=r"the model knows the groups .*; 'new' came"):
-        expected_columns(post.model_, columns)
-    as_first = measure(expected_columns(post.model_, columns, on_unknown_group=names[0])).exact
-    plain = measure(expected_columns(post.model_, columns_of(new))).exact
+        expected_people(post.model_, columns)
+    as_first = expected_people(post.model_, columns, on_unknown_group=names[0]).exact
+    plain = expected_people(post.model_, columns_of(new)).exact
     assert sorted(c.auc for c in as_first.curves) == pytest.approx(sorted(c.auc for c in plain.curves))

@@ -20,7 +20,7 @@ from fairroc.errors import ModelFileError
 from fairroc.fitting.fit import fit
 from fairroc.model.file import FORMAT, VERSION, _checksum, dumps, pretty
 from fairroc.options import Options
-from fairroc.people.rows import read_columns
+from fairroc.people.door import read_people
 from strategies import NORMS
 
 ROWS = normal_rows(31, n=300, digits=1)
@@ -85,7 +85,7 @@ def test_file_is_plain_and_says_where_it_comes_from():
 
 
 def test_salt_is_text_because_json_numbers_lose_64_bits():
-    columns = read_columns(ROWS.scores, ROWS.y, sensitive_features=ROWS.groups)
+    columns = read_people(ROWS.scores, ROWS.y, sensitive_features=ROWS.groups)
     for salt in (2**63 - 1, -(2**63), 0):
         model = FairModel.of(fit(columns, Options.checked(epsilon=0.1, ties="draw"), salt=salt, date=DATE).model)
         assert json.loads(model.to_json())["salt"] == str(salt)
@@ -93,7 +93,7 @@ def test_salt_is_text_because_json_numbers_lose_64_bits():
 
 
 def test_two_fits_differ_in_salt_alone():
-    columns = read_columns(ROWS.scores, ROWS.y, sensitive_features=ROWS.groups)
+    columns = read_people(ROWS.scores, ROWS.y, sensitive_features=ROWS.groups)
     options = Options.checked(epsilon=0.1, ties="draw")
     one, two = (json.loads(dumps(fit(columns, options, date=DATE).model)) for _ in range(2))
     assert {key for key in one if one[key] != two[key]} == {"salt", "checksum"}

@@ -18,12 +18,12 @@ from fairroc import Drift, FairModel, FairROC, audit
 from fairroc.core.constraint import equalized_odds
 from fairroc.core.gap import threshold_gap
 from fairroc.errors import DataError, ModelFileError
-from fairroc.model.expectation import expected_columns
+from fairroc.model.expectation import expected_people
 from fairroc.model.file import _checksum
 from fairroc.model.reference import PARTS, Reference, reference_of
 from fairroc.model.reference import PEOPLE as EACH
-from fairroc.people.people import measure
-from fairroc.people.rows import Columns, read_columns
+from fairroc.people.door import read_people
+from fairroc.people.people import People
 from fairroc.stats import two_sample as twosample
 from fairroc.text.drift import drift_text
 from strategies import SEEDS
@@ -56,14 +56,14 @@ def checked(found: FairModel, rows, labels: bool = False, **how) -> Drift:
     return found.check(scores, sensitive_features=groups, y=y if labels else None, **how)
 
 
-def references(columns: Columns) -> tuple[Reference, ...]:
+def references(columns: People) -> tuple[Reference, ...]:
     """As a fit makes them, without the fit."""
-    return tuple(reference_of(sample, None, None) for sample in measure(columns).samples)
+    return tuple(reference_of(sample, None, None) for sample in columns.samples)
 
 
 def quick_model(scores, y, groups) -> FairModel:
     """A model of an unchanged score with the references of these rows."""
-    columns = read_columns(scores, y, sensitive_features=groups)
+    columns = read_people(scores, y, sensitive_features=groups)
     counts = zip(columns.names, *(part.tolist() for part in columns.group_counts()), strict=True)
     records = tuple(replace(MODEL.groups[0], name=name, rows=n, positives=k) for name, n, k in counts)
     return replace(MODEL, groups=records, kernels=(), scale=None, references=references(columns))
@@ -80,13 +80,12 @@ def test_reference_counts_the_fitted_rows(seed, n, digits, weighted) -> None:
     scores, y = rng.normal(size=n).round(digits), rng.random(n) < 0.3
     y[:2] = [False, True]
     weights = rng.uniform(0.1, 3.0, n) if weighted else None
-    groups = np.zeros(n, dtype=np.int8)
-    columns = Columns(scores, y, groups, ("a",), weights)
-    sizes = columns.class_sizes()[0]
-    found = reference_of(measure(columns).samples[0], sizes if weighted else None, None)
+    fitted = read_people(scores, y, sensitive_features=["a"] * n, sample_weight=weights, whole=False)
+    sizes = fitted.class_sizes()[0]
+    found = reference_of(fitted.samples[0], sizes if weighted else None, None)
     assert found.edges[0] == scores.min() and found.highest == scores.max()
     assert len(found.edges) <= 4 * PARTS
-    again = found.count(scores, y.astype(np.intp), weights)
+    again = fitted.samples[0].between(found.borders)
     assert again == pytest.approx(found.padded, abs=1e-9 * n) if weighted else np.array_equal(again, found.padded)
     for label in (0, 1):
         of_label = np.bincount(np.searchsorted(found.edges, scores[y == label], side="right"), minlength=1)
@@ -420,8 +419,8 @@ def test_gap_is_the_expected_one(seed, epsilon, norm, ties) -> None:
     weights = np.random.default_rng(seed).uniform(0.5, 2.0, 300)
     for mass in (None, weights):
         gap = found.check(new, sensitive_features=of, y=labels, sample_weight=mass, bootstrap=200).gap
-        columns = read_columns(new, labels, sensitive_features=of, sample_weight=mass)
-        people = measure(expected_columns(found, columns)).exact
+        columns = read_people(new, labels, sensitive_features=of, sample_weight=mass)
+        people = expected_people(found, columns).exact
         assert gap.gap == pytest.approx(threshold_gap(people.curves, equalized_odds(norm).p).value, abs=1e-9)
         before = audit(new, labels, sensitive_features=of, sample_weight=mass, bootstrap=0)
         assert gap.auc_before == pytest.approx(before.auc, abs=1e-12) and gap.resolution == 0.0
@@ -484,7 +483,7 @@ def test_merged_scores_are_accounted_for() -> None:
     """With very many scores the gap is off by the stated resolution at most."""
     rows = rows_of(11, 300_000, digits=15)
     gap = checked(MODEL, rows, True, bootstrap=0).gap
-    people = measure(expected_columns(MODEL, read_columns(rows[0], rows[1], sensitive_features=rows[2]))).exact
+    people = expected_people(MODEL, read_people(rows[0], rows[1], sensitive_features=rows[2])).exact
     exact = threshold_gap(people.curves, equalized_odds(MODEL.norm).p).value
     assert 0 < gap.resolution < 0.001 and abs(gap.gap - exact) <= gap.resolution
 

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairroc import FairModel, FairROC, ScoreCounts, audit, audit_counts, fit_counts
-from fairroc.auditing.audit import Settings, audit_columns
+from fairroc.auditing.audit import Settings, audit_people
 from fairroc.core.gap import threshold_gap
 from fairroc.core.roc import rates_at
 from fairroc.errors import DataError, FairrocWarning, SmallGroupWarning
@@ -25,7 +25,7 @@ from fairroc.fitting.frontier import frontier_of
 from fairroc.model.file import dumps
 from fairroc.options import Options
 from fairroc.people.counts import bin_edges
-from fairroc.people.people import measure
+from fairroc.people.door import people_of
 from fairroc.people.rows import Columns
 from fairroc.text.audit import audit_text
 from fairroc.text.certificate import certificate_text
@@ -77,6 +77,11 @@ def outcome(work: Callable[[], Any]) -> tuple[Any, list[str]]:
     return found, [str(warning.message) for warning in caught]
 
 
+def highest(counts: ScoreCounts) -> float:
+    """What no score of the first group exceeds."""
+    return counts.people(whole=False).samples[0].highest
+
+
 def same(one: ScoreCounts, other: ScoreCounts) -> bool:
     """Every number, and how it is stored."""
     kinds = zip(
@@ -96,9 +101,12 @@ def test_same_model_as_from_rows(people, options, seed):
     """Byte for byte: curves, groups, fingerprint; and the same warnings and errors."""
     columns = columns_of(people, seed)
     counts, asked = ScoreCounts.from_columns(columns), Options.checked(**options)
-    rows, cells = (outcome(lambda d=d: dumps(fit(d, asked, salt=7, date=DATE).model)) for d in (columns, counts))
+    rows, cells = (
+        outcome(lambda d=d: dumps(fit(d, asked, salt=7, date=DATE).model))
+        for d in (people_of(columns), counts.people())
+    )
     assert rows == cells
-    assert counts.rows == columns.rows and counts.bits is None and counts.error == 0.0
+    assert counts.rows == len(columns.scores) and counts.bits is None and counts.error == 0.0
 
 
 @settings(max_examples=40)
@@ -109,7 +117,8 @@ def test_same_audit_as_of_rows(people, norm, draws, seed):
     counts = ScoreCounts.from_columns(columns)
     asked = {"norm": norm, "epsilon": 0.3, "threshold": 0.5, "bootstrap": draws, "random_state": seed}
     rows, cells = (
-        outcome(lambda d=data: audit_columns(d, Settings.checked(**asked)).to_dict()) for data in (columns, counts)
+        outcome(lambda d=data: audit_people(d, Settings.checked(**asked)).to_dict())
+        for data in (people_of(columns), counts.people())
     )
     assert rows == cells
 
@@ -120,7 +129,7 @@ def test_same_frontier_and_certificate_as_of_rows(people, seed):
     columns = columns_of(people, seed)
     plain = Options.checked(epsilon=0.05, ties="draw")
     found = []
-    for data in (columns, ScoreCounts.from_columns(columns)):
+    for data in (people_of(columns), ScoreCounts.from_columns(columns).people()):
         points, _ = outcome(lambda d=data: frontier_of(d, plain, epsilons=[0, 0.1], bound=False).to_dict())
         certificate, _ = outcome(lambda d=data: certify(fit(d, plain, salt=1)).to_dict())
         found.append((points, {**certificate, "seconds": 0}))
@@ -135,15 +144,15 @@ def test_weighted_counts(people, seed):
     columns = columns_of(people, seed)
     counts = ScoreCounts.from_columns(columns)
     assert counts.weighted and counts.negatives[0].dtype == np.float64
-    for one, other in zip(measure(columns).samples, measure(counts).samples, strict=True):
+    for one, other in zip(people_of(columns).samples, counts.people().samples, strict=True):
         assert np.array_equal(one.curve.thresholds, other.curve.thresholds)
         assert np.abs(one.curve.fpr - other.curve.fpr).max() <= 1e-12
         assert np.abs(one.curve.tpr - other.curve.tpr).max() <= 1e-12
         assert one.totals == pytest.approx(other.totals)
     used = columns.weights > 0
     cells = set(zip(columns.groups[used], columns.labels[used], columns.scores[used], strict=True))
-    assert counts.rows == len(cells) == int(counts.class_rows().sum())
-    gaps = [threshold_gap(measure(data).exact.curves, 1.0).value for data in (columns, counts)]
+    assert counts.rows == len(cells) == int(counts.people().class_rows().sum())
+    gaps = [threshold_gap(data.exact.curves, 1.0).value for data in (people_of(columns), counts.people())]
     assert gaps[0] == pytest.approx(gaps[1], abs=1e-11)
 
 
@@ -198,7 +207,7 @@ def test_parts_add_up_to_the_whole(people, seed, pieces):
     """However rows are dealt into parts, which may lack labels or groups, and in whatever order parts are merged."""
     columns = columns_of(people, seed)
     rng = np.random.default_rng(seed)
-    part = rng.integers(0, pieces, columns.rows)
+    part = rng.integers(0, pieces, len(columns.scores))
     parts = [ScoreCounts.from_rows(**rows_of(columns, part == i)) for i in range(pieces) if (part == i).any()]
     whole = ScoreCounts.from_columns(columns)
     assert same(parts[0].merge(*parts[1:]), whole)
@@ -216,7 +225,7 @@ def test_parts_add_up_to_the_whole(people, seed, pieces):
 def test_tables_and_cells(people, seed):
     """An aggregated table, its rows repeated and in any order, and plain cells: the counts of the rows."""
     columns = columns_of(people, seed)
-    whole, row = ScoreCounts.from_columns(columns), np.random.default_rng(seed).permutation(columns.rows)
+    whole, row = ScoreCounts.from_columns(columns), np.random.default_rng(seed).permutation(len(columns.scores))
     hits, names = columns.labels[row].astype(int), np.array(columns.names)[columns.groups[row]]
     table = ScoreCounts.from_table(columns.scores[row], hits, 1 - hits, sensitive_features=names)
     assert same(table, whole)
@@ -236,7 +245,7 @@ def test_zero_is_zero():
 def test_empty_cells_are_left_out_but_groups_stay():
     counts = ScoreCounts.from_table([1, 2, 3], [0, 1, 0], [0, 0, 0], sensitive_features=["a", "a", "b"])
     assert counts.names == ("a", "b") and [part.tolist() for part in counts.scores] == [[2.0], []]
-    assert counts.rows == 1 and counts.class_rows().tolist() == [[0, 1], [0, 0]]
+    assert counts.rows == 1 and counts.people(whole=False).class_rows().tolist() == [[0, 1], [0, 0]]
 
 
 @pytest.mark.parametrize(
@@ -353,7 +362,7 @@ def test_error_of_bins(seed, groups, bits):
     assert cut.rows == exact.rows
     values = np.concatenate(exact.scores)
     at = np.unique(np.concatenate((values, np.nextafter(values, 9), np.nextafter(values, -9), bin_edges(values, bits))))
-    curves, coarse = ([sample.curve for sample in measure(c).samples] for c in (exact, cut))
+    curves, coarse = ([sample.curve for sample in c.people().samples] for c in (exact, cut))
     worst = 0.0
     for one, other in zip(curves, coarse, strict=True):
         for true, said in zip(rates_at(one, at), rates_at(other, at), strict=True):
@@ -376,7 +385,7 @@ def test_fair_score_from_bins_on_the_people_themselves(seed, norm, ties, queries
     columns = spread_people(seed, 2, 200)
     cut = ScoreCounts.from_columns(columns).binned(bits)
     asked = Options.checked(epsilon=0.1, norm=norm, ties=ties, queries=queries)
-    fitted = outcome(lambda: fit(cut, asked, salt=1))[0]
+    fitted = outcome(lambda: fit(cut.people(), asked, salt=1))[0]
     groups = np.array(columns.names)[columns.groups]
     places = np.quantile(columns.scores, np.linspace(0, 1, 40))
     stated = max(fitted.performance.gap, 0.0) + (2 if norm == 1 else 1) * cut.error
@@ -395,7 +404,7 @@ def test_cutting_and_merging_in_any_order(seed, bits, other, pieces):
     whole = ScoreCounts.from_columns(columns)
     least = min(bits, other)
     assert same(whole.binned(bits).binned(other), whole.binned(least))
-    part = np.random.default_rng(seed).integers(0, pieces, columns.rows)
+    part = np.random.default_rng(seed).integers(0, pieces, len(columns.scores))
     parts = [ScoreCounts.from_rows(**rows_of(columns, part == i)) for i in range(pieces) if (part == i).any()]
     cuts = [one.binned(bits) for one in parts]
     assert same(cuts[0].merge(*cuts[1:]), whole.binned(bits))
@@ -413,8 +422,8 @@ def test_scores_on_edges_lose_nothing():
 
 def test_the_top_of_the_last_bin():
     counts = ScoreCounts.from_rows([0.3, 0.3, 0.7], [0, 1, 1], sensitive_features=["a"] * 3)
-    assert counts.top(0) == 0.7 and counts.binned(12).top(0) == np.nextafter(1.0, 0)
-    assert ScoreCounts.from_rows([0.5], [0], sensitive_features=["a"]).binned(12).top(0) == 0.5
+    assert highest(counts) == 0.7 and highest(counts.binned(12)) == np.nextafter(1.0, 0)
+    assert highest(ScoreCounts.from_rows([0.5], [0], sensitive_features=["a"]).binned(12)) == 0.5
 
 
 @pytest.mark.parametrize("bits", [11, 64, 0, -1, 12.5, True, "20", None])
@@ -455,10 +464,10 @@ def test_files(tmp_path: Path, suffix, kind):
     if kind == "binned":
         counts = counts.binned(15)
     if kind == "weighted":
-        rows = rows_of(columns) | {"sample_weight": np.linspace(0, 1, columns.rows)}
+        rows = rows_of(columns) | {"sample_weight": np.linspace(0, 1, len(columns.scores))}
         counts = ScoreCounts.from_rows(**rows)
     if kind == "unknown":
-        cells = columns.groups, columns.labels, bin_edges(columns.scores, 15), np.ones(columns.rows, int)
+        cells = columns.groups, columns.labels, bin_edges(columns.scores, 15), np.ones(len(columns.scores), int)
         counts = ScoreCounts.from_cells(columns.names, *cells, bits=15)
     counts += ScoreCounts.from_cells(["nobody"], np.zeros(0, int), np.zeros(0), np.zeros(0), np.zeros(0))
     path = tmp_path / f"counts{suffix}"

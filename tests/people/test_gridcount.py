@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 
 from fairroc.core.roc import query_curve, query_thresholds
 from fairroc.people.counts import ScoreCounts, bin_edges
+from fairroc.people.door import read_people
 from fairroc.people.gridcount import RankBins, Steps, edge_counts, grid_counts
-from fairroc.people.people import measure, queried
-from fairroc.people.rows import read_columns
 from strategies import POOLS, SEEDS
 
 FINITE = st.floats(-1e307, 1e307)
@@ -83,8 +82,7 @@ def rows(seed, pool, n=400, groups=3):
 @given(SEEDS, st.sampled_from(["normal", *sorted(POOLS)]), st.integers(2, 60))
 def test_queried_curves_are_those_of_each_group(seed, pool, queries):
     scores, y, g = rows(seed, pool)
-    columns = read_columns(scores, y, sensitive_features=g)
-    found = queried(columns, measure(columns), queries)
+    found = read_people(scores, y, sensitive_features=g).queried(queries)
     grid = query_thresholds(scores.min(), scores.max(), queries)
     for group, curve in enumerate(found.curves):
         mine = g == group

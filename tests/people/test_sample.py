@@ -11,9 +11,10 @@ from test_sorting import some_scores
 from fairroc.core.gap import threshold_gap
 from fairroc.core.roc import roc_curve
 from fairroc.people import sample
-from fairroc.people.people import measure
+from fairroc.people.door import people_of
 from fairroc.people.rows import Columns
-from fairroc.people.sample import CountedSample, CurveSample
+from fairroc.people.sample import CountedSample
+from fairroc.people.weighted import WeightedRows
 from strategies import SEEDS
 
 KINDS = st.sampled_from(["even", "normal", "clustered", "skewed", "rounded", "useless", "perfect"])
@@ -43,9 +44,9 @@ def some_columns(kind: str, n: int, seed: int, weighted: bool = False) -> Column
 @given(KINDS, st.integers(4, 800), SEEDS, st.booleans())
 def test_curves_of_samples(kind, n, seed, weighted):
     columns = some_columns(kind, n, seed, weighted)
-    people = measure(columns)
+    people = people_of(columns)
     for g, part in enumerate(people.samples):
-        assert isinstance(part, CurveSample if weighted else CountedSample)
+        assert isinstance(part, WeightedRows if weighted else CountedSample)
         mine = columns.groups == g
         scores, labels = columns.scores[mine], columns.labels[mine]
         true = roc_curve(scores, labels, columns.weights[mine] if weighted else None)
@@ -65,7 +66,7 @@ def test_curves_of_samples(kind, n, seed, weighted):
 @given(KINDS, st.integers(4, 800), SEEDS, st.booleans())
 def test_what_thin_curves_hide(kind, n, seed, weighted):
     """Few points; the exact gap differs from that of the thin curves by no more than is said."""
-    people = measure(some_columns(kind, n, seed, weighted))
+    people = people_of(some_columns(kind, n, seed, weighted))
     thin, exact = (threshold_gap(part.curves, 1.0).value for part in (people.thin, people.exact))
     assert abs(thin - exact) <= people.hidden + 1e-12
     whole = [len(part.curve.thresholds) <= 60 for part in people.samples]

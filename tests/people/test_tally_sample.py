@@ -14,7 +14,7 @@ from test_sample import KINDS, some_columns
 from fairroc.core.roc import RocCurve
 from fairroc.people import sample
 from fairroc.people.counts import ScoreCounts
-from fairroc.people.people import measure, queried
+from fairroc.people.door import people_of
 from fairroc.people.rows import Columns
 from fairroc.people.sample import CountedSample
 from fairroc.people.tally_sample import TallySample
@@ -40,7 +40,7 @@ def assert_same_curve(one: RocCurve, other: RocCurve) -> None:
 def assert_same_people(columns: Columns) -> None:
     """Every figure of the samples, bit for bit."""
     counts = ScoreCounts.from_columns(columns)
-    rows, tallies = measure(columns), measure(counts)
+    rows, tallies = people_of(columns), counts.people()
     for part, tally in zip(rows.samples, tallies.samples, strict=True):
         assert isinstance(part, CountedSample) and isinstance(tally, TallySample)
         assert_same_curve(part.thin, tally.thin)
@@ -51,7 +51,7 @@ def assert_same_people(columns: Columns) -> None:
         edges = [values[0] + 1, values[-1] - 1, *values, *np.nextafter(values, 9e307), *np.nextafter(values, -9e307)]
         at = np.array(edges)
         assert part.share_at(at).tobytes() == tally.share_at(at).tobytes()
-    for a, b in zip(queried(columns, rows, 7).curves, queried(counts, tallies, 7).curves, strict=True):
+    for a, b in zip(rows.queried(7).curves, tallies.queried(7).curves, strict=True):
         assert_same_curve(a, b)
 
 
@@ -81,7 +81,7 @@ def test_same_as_rows_at_full_size(spread):
     columns = some_columns(spread, 300_000, 5)
     tied = np.concatenate((columns.scores, np.repeat(columns.scores[:3], 5000)))
     rng = np.random.default_rng(1)
-    more = len(tied) - columns.rows
+    more = len(tied) - len(columns.scores)
     labels = np.concatenate((columns.labels, rng.random(more) < 0.7))
     groups = np.concatenate((columns.groups, (rng.random(more) < 0.5).astype(np.int8)))
     both = Columns(tied, labels, groups, columns.names, None)

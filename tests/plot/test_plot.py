@@ -11,7 +11,7 @@ import pytest
 
 from fairroc.fitting.fit import Fitted, fit
 from fairroc.options import Options
-from fairroc.people.rows import read_columns
+from fairroc.people.door import read_people
 from fairroc.plot import before_after
 
 
@@ -25,7 +25,7 @@ def people(groups: int, *, same: bool = False) -> tuple[np.ndarray, np.ndarray, 
 
 def fitted(groups: int, epsilon: float, **how: object) -> Fitted:
     score, label, group = people(groups)
-    columns = read_columns(score, label, sensitive_features=group)
+    columns = read_people(score, label, sensitive_features=group)
     return fit(columns, Options.checked(epsilon=epsilon, **how), salt=1)  # type: ignore[arg-type]
 
 

@@ -33,7 +33,7 @@ from fairroc.errors import DataError, FairrocWarning, UnknownGroupError
 from fairroc.fitting.certificate import certify
 from fairroc.fitting.fit import Fitted, fit
 from fairroc.options import Options
-from fairroc.people.rows import read_columns
+from fairroc.people.door import read_people
 from strategies import EPSILONS as ALL_EPSILONS
 from strategies import NORMS, SEEDS, populations
 
@@ -119,7 +119,7 @@ def fitted(rows: Rows, epsilon: float, norm=1, ties: str = "draw", queries: int 
     """A fit with fixed salt and date; what it warns of is tested elsewhere."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FairrocWarning)
-        columns = read_columns(rows.scores, rows.y, sensitive_features=rows.groups, sample_weight=rows.weights)
+        columns = read_people(rows.scores, rows.y, sensitive_features=rows.groups, sample_weight=rows.weights)
         options = Options.checked(epsilon=epsilon, norm=norm, ties=ties, queries=queries)
         done = fit(columns, options, salt=7, date=DATE)
         return replace(done, model=FairModel.of(done.model))

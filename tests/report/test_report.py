@@ -17,8 +17,7 @@ from test_cli import PEOPLE, ROLES, Run, run, write
 from fairroc import FairROC, audit, frontier
 from fairroc.core.roc import RocCurve
 from fairroc.errors import DataError, FairrocError, SmallGroupWarning
-from fairroc.people.people import measure
-from fairroc.people.rows import read_columns
+from fairroc.people.door import read_people
 from fairroc.report import page as module
 from fairroc.report import write_report
 from fairroc.report.curves import CELLS, MOST_POINTS, crossing_pairs, round_epsilons, threshold_grid
@@ -49,7 +48,7 @@ def people(rows: int = 3000, groups: int = 2, seed: int = 0) -> tuple[Any, Any, 
 def made(
     scores: Any, y: Any, groups: Any, *, weight: Any = None, source: Source | None = None, **asked: Any
 ) -> ReportData:
-    columns = read_columns(scores, y, sensitive_features=groups, sample_weight=weight)
+    columns = read_people(scores, y, sensitive_features=groups, sample_weight=weight)
     day = datetime(2026, 1, 2, tzinfo=UTC)
     return gather(columns, Asked.checked(bootstrap=100, **asked), title="People", source=source, made=day)
 
@@ -241,7 +240,7 @@ def test_size_with_many_groups() -> None:
 
 def test_many_groups_have_fewer_points() -> None:
     scores, y, groups = people(9000, groups=40)
-    grid = threshold_grid(measure(read_columns(scores, y, sensitive_features=groups)), 22, [0.5])
+    grid = threshold_grid(read_people(scores, y, sensitive_features=groups), 22, [0.5])
     assert 40 * 22 * len(grid) <= CELLS and 0.5 in grid
 
 

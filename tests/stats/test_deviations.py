@@ -20,8 +20,7 @@ from fairroc.errors import FairrocWarning
 from fairroc.fitting.fit import fit
 from fairroc.model.expectation import expected_walks
 from fairroc.options import Options
-from fairroc.people.people import measure
-from fairroc.people.rows import read_columns
+from fairroc.people.door import read_people
 from fairroc.stats import deviations as reach_module
 from fairroc.stats.bands import dkw_widths, even_noise
 from fairroc.stats.bootstrap import OVERSHOOT, errors, grid_of
@@ -130,13 +129,13 @@ def test_both_brute_forces_agree(seed, norm):
 def gap_of(model, rows: Rows, norm) -> float:
     columns = columns_of(rows)
     if model.unchanged:
-        return threshold_gap(measure(columns).exact.curves, equalized_odds(norm).p).value
+        return threshold_gap(columns.exact.curves, equalized_odds(norm).p).value
     people, walks = expected_walks(model, columns)
     return performance(walks, people.weights0, people.weights1, equalized_odds(norm)).gap
 
 
 def columns_of(rows: Rows):
-    return read_columns(rows.scores, rows.y, sensitive_features=rows.groups, sample_weight=rows.weights)
+    return read_people(rows.scores, rows.y, sensitive_features=rows.groups, sample_weight=rows.weights)
 
 
 HOW = st.sampled_from(
@@ -176,7 +175,7 @@ def test_no_fair_score_is_farther_off_than_the_original_rates_are(both, norm, ep
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FairrocWarning)
         model = fit(columns_of(one), Options.checked(epsilon=epsilon, norm=norm, **how), salt=1).model
-    first, second = (measure(columns_of(rows)).exact.curves for rows in (one, other))
+    first, second = (columns_of(rows).exact.curves for rows in (one, other))
     every = np.unique(np.concatenate([one.scores, other.scores]))
     off = np.array([np.subtract(rates_at(a, every), rates_at(b, every)) for a, b in zip(first, second, strict=True)])
     change = abs(gap_of(model, one, norm) - gap_of(model, other, norm))
@@ -195,7 +194,7 @@ def test_froc_models_keep_the_theorem_too():
         warnings.simplefilter("ignore", FairrocWarning)
         model = fit(columns_of(one), Options.checked(epsilon=0.05, method="froc", queries=20), salt=1).model
     assert not model.unchanged
-    first, second = (measure(columns_of(r)).exact.curves for r in (one, other))
+    first, second = (columns_of(r).exact.curves for r in (one, other))
     every = np.unique(np.concatenate([one.scores, other.scores]))
     off = np.array([np.subtract(rates_at(a, every), rates_at(b, every)) for a, b in zip(first, second, strict=True)])
     change = abs(gap_of(model, one, 1) - gap_of(model, other, 1))

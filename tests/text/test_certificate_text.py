@@ -17,7 +17,7 @@ from fairroc.core.roc import PlaLoss
 from fairroc.fitting.certificate import Certificate, GroupCertificate, certify
 from fairroc.fitting.fit import fit
 from fairroc.options import Options
-from fairroc.people.rows import read_columns
+from fairroc.people.door import read_people
 from fairroc.text.audit import audit_text
 from fairroc.text.certificate import certificate_text, tie_words
 from fairroc.text.words import NAME_WIDTH, norm_words, short, table
@@ -171,7 +171,7 @@ def test_certificate_of_a_real_fit() -> None:
     scores, groups = rng.random(800), rng.choice(["left", "right"], 800)
     labels = rng.random(800) < np.where(groups == "left", scores, 0.5)
     fitted = fit(
-        read_columns(scores, labels, sensitive_features=groups), Options.checked(epsilon=0.02, ties="draw"), salt=1
+        read_people(scores, labels, sensitive_features=groups), Options.checked(epsilon=0.02, ties="draw"), salt=1
     )
     c = certify(fitted)
     rows = {cells(line)[0]: cells(line)[1:] for line in certificate_text(c).splitlines()}

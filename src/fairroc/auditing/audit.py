@@ -23,18 +23,19 @@ from fairroc.auditing.findings import (
 from fairroc.core.chain import FloatArray
 from fairroc.core.gap import ROUNDING, curve_gap, pooled_auc, pooled_curve, threshold_gap
 from fairroc.core.roc import rates_at
+from fairroc.errors import warn_all
 from fairroc.options import AUDIT, checked
 from fairroc.people.counts import ScoreCounts
-from fairroc.people.people import People, Population, measure
-from fairroc.people.rows import Columns, read_columns, warn_small_groups
+from fairroc.people.door import read_people
+from fairroc.people.people import People, Population
 from fairroc.stats.auc import auc_interval, background_aucs, cross_aucs
-from fairroc.stats.bands import GapLimits, Noise, dkw_widths, even_noise, gap_limits, weighted_noise
+from fairroc.stats.bands import GapLimits, dkw_widths, gap_limits
 from fairroc.stats.bootstrap import Draws
 from fairroc.stats.bootstrap import bootstrap as bootstrap_draws
 from fairroc.stats.calibration import calibration
 from fairroc.stats.decision import GroupRates, disparity
 
-__all__ = ["Audit", "GroupAudit", "Settings", "audit", "audit_columns", "audit_counts"]
+__all__ = ["Audit", "GroupAudit", "Settings", "audit", "audit_counts", "audit_people", "audit_quietly"]
 
 EQUAL_ONLY = "it holds for rows of equal weight only, and these rows are weighted; see the bootstrap"
 NOT_ASKED = "no bootstrap draws were asked for"
@@ -109,7 +110,7 @@ def audit(
         bootstrap=bootstrap,
         random_state=random_state,
     )
-    columns = read_columns(
+    people = read_people(
         scores,
         y,
         sensitive_features=sensitive_features,
@@ -117,7 +118,7 @@ def audit(
         pos_label=pos_label,
         missing=missing,
     )
-    return audit_columns(columns, settings)
+    return audit_people(people, settings)
 
 
 def audit_counts(counts: ScoreCounts, **settings: Any) -> Audit:
@@ -129,54 +130,55 @@ def audit_counts(counts: ScoreCounts, **settings: Any) -> Audit:
     >>> audit_counts(counts, bootstrap=0).gap
     0.1111111111111111
     """
-    return audit_columns(counts.complete(), Settings.checked(**settings))
+    return audit_people(counts.people(), Settings.checked(**settings))
 
 
-def audit_columns(columns: Columns | ScoreCounts, settings: Settings, *, progress: Progress | None = None) -> Audit:
-    """Audit checked columns or complete counts; ``progress(done, all)`` is called as the bootstrap goes on."""
-    warn_small_groups(columns)
-    people = measure(columns)
-    population, weighted = people.exact, columns.weighted
+def audit_people(people: People, settings: Settings, *, progress: Progress | None = None) -> Audit:
+    """Audit people, and warn of small groups; ``progress(done, all)`` is called as the bootstrap goes on."""
+    warn_all(people.small_groups())
+    return audit_quietly(people, settings, progress=progress)
+
+
+def audit_quietly(people: People, settings: Settings, *, progress: Progress | None = None) -> Audit:
+    """The same without a warning."""
+    population, weighted = people.exact, people.weighted
     curves = population.curves
     gap = threshold_gap(curves, settings.norm)
     limit, auc = settings.epsilon, pooled_auc(curves, population.weights0, population.weights1)
-    interval, bands = _intervals(columns, people, settings, progress)
-    pooled = None if weighted else _pooled_interval(columns, population, auc, settings.confidence)
+    interval, bands = _intervals(people, settings, progress)
+    pooled = None if weighted else _pooled_interval(people, population, auc, settings.confidence)
     cross = cross_aucs(curves)
     found = Audit(
-        rows=columns.rows,
+        rows=people.rows,
         norm=settings.norm,
         auc=auc,
         gap=gap.value,
         gap_threshold=gap.threshold,
-        gap_pair=(columns.names[gap.pair[0]], columns.names[gap.pair[1]]),
+        gap_pair=(people.names[gap.pair[0]], people.names[gap.pair[1]]),
         curve_gap=curve_gap(curves),
         epsilon=limit,
         fair=None,
-        groups=_groups(columns, people, cross, bands, settings.confidence),
+        groups=_groups(people, cross, bands, settings.confidence),
         gap_interval=interval,
         auc_interval=pooled,
-        auc_reason=_why_no_auc_interval(columns),
+        auc_reason=_why_no_auc_interval(people),
         cross_aucs=tuple(
             CrossAuc(one, other, float(cross[g, h]))
-            for g, one in enumerate(columns.names)
-            for h, other in enumerate(columns.names)
+            for g, one in enumerate(people.names)
+            for h, other in enumerate(people.names)
             if g != h
         ),
-        calibration_reason=_why_no_calibration(columns),
-        decision=None if settings.threshold is None else _decision(columns, population, settings.threshold),
+        calibration_reason=_why_no_calibration(people),
+        decision=None if settings.threshold is None else _decision(people.names, population, settings.threshold),
         count_error=people.error,
     )
     return found if limit is None else replace(found, fair=found.gap_limit <= limit + ROUNDING)
 
 
-def _intervals(
-    columns: Columns | ScoreCounts, people: People, settings: Settings, progress: Progress | None
-) -> tuple[GapInterval, tuple[Band, ...]]:
+def _intervals(people: People, settings: Settings, progress: Progress | None) -> tuple[GapInterval, tuple[Band, ...]]:
     """The gap's interval and the bands of all groups."""
-    weighted, level = columns.weighted, settings.confidence
-    noises = noises_of(columns, people)
-    widths = None if weighted else dkw_widths(columns.class_rows(), level)
+    level, noises = settings.confidence, people.noises()
+    widths = None if people.weighted else dkw_widths(people.class_rows(), level)
     limits = gap_limits(noises, widths, settings.norm, level)
     draws = None
     if settings.bootstrap:
@@ -203,61 +205,39 @@ def gap_interval(limits: GapLimits, draws: Draws | None, level: float, hidden: f
     )
 
 
-def noises_of(columns: Columns | ScoreCounts, people: People) -> list[Noise]:
-    """How uncertain every group's exact curve is."""
-    curves = [sample.curve for sample in people.samples]
-    if isinstance(columns, ScoreCounts) and columns.weighted:
-        return [weighted_noise(curve, *columns.cells(g)) for g, curve in enumerate(curves)]
-    if isinstance(columns, ScoreCounts) or columns.weights is None:
-        return [even_noise(sample.curve, *sample.totals) for sample in people.samples]
-    parts = [(curve, columns.group_rows(g)) for g, curve in enumerate(curves)]
-    return [weighted_noise(c, columns.scores[i], columns.labels[i], columns.weights[i]) for c, i in parts]
-
-
-def thin_noises(columns: Columns | ScoreCounts, people: People) -> list[Noise]:
-    """The same of curves of bounded size, where rows weigh the same."""
-    if columns.weighted:
-        return noises_of(columns, people)
-    return [even_noise(sample.thin, *sample.totals) for sample in people.samples]
-
-
 def _rows_of(widths: FloatArray | None, count: int) -> Sequence[Interval | None]:
     return [None] * count if widths is None else [(float(fpr), float(tpr)) for fpr, tpr in widths]
 
 
-def _pooled_interval(
-    columns: Columns | ScoreCounts, population: Population, auc: float, confidence: float
-) -> Interval | None:
+def _pooled_interval(people: People, population: Population, auc: float, confidence: float) -> Interval | None:
     fpr, tpr = pooled_curve(population.curves, population.weights0, population.weights1)
-    negatives, positives = columns.class_rows().sum(axis=0).tolist()
+    negatives, positives = people.class_rows().sum(axis=0).tolist()
     return auc_interval(fpr, tpr, auc, negatives, positives, confidence)
 
 
-def _why_no_auc_interval(columns: Columns | ScoreCounts) -> str | None:
+def _why_no_auc_interval(people: People) -> str | None:
     """Why some AUC has no interval."""
-    if columns.weighted:
+    if people.weighted:
         return DELONG_ONLY
-    lone = [name for name, rows in zip(columns.names, columns.class_rows().min(axis=1), strict=True) if rows < 2]
+    lone = [name for name, rows in zip(people.names, people.class_rows().min(axis=1), strict=True) if rows < 2]
     return f"{LONE_ROW}: {', '.join(map(repr, lone))}" if lone else None
 
 
-def _why_no_calibration(columns: Columns | ScoreCounts) -> str | None:
-    low, high = columns.score_range
+def _why_no_calibration(people: People) -> str | None:
+    low, high = people.score_range
     return None if low >= 0 and high <= 1 else NO_PROBABILITY.format(low=low, high=high)
 
 
-def _groups(
-    columns: Columns | ScoreCounts, people: People, cross: FloatArray, bands: Sequence[Band], confidence: float
-) -> tuple[GroupAudit, ...]:
-    exact, weighted, calibrated = people.exact, columns.weighted, _why_no_calibration(columns) is None
+def _groups(people: People, cross: FloatArray, bands: Sequence[Band], confidence: float) -> tuple[GroupAudit, ...]:
+    exact, weighted, calibrated = people.exact, people.weighted, _why_no_calibration(people) is None
     bnsp, bpsn = background_aucs(cross, exact.weights0, exact.weights1)
     found = []
-    for g, (rows, positives) in enumerate(zip(*columns.group_counts(), strict=True)):
+    for g, (rows, positives) in enumerate(zip(*people.group_counts(), strict=True)):
         curve = exact.curves[g]
         counts = int(rows - positives), int(positives)
         found.append(
             GroupAudit(
-                group=columns.names[g],
+                group=people.names[g],
                 rows=int(rows),
                 positives=int(positives),
                 auc=curve.auc,
@@ -278,10 +258,10 @@ def _calibration(people: People, g: int, weighted: bool) -> Calibration:
     return Calibration(bins.error, tuple(CalibrationBin(*row) for row in columns))
 
 
-def _decision(columns: Columns | ScoreCounts, population: Population, threshold: float) -> Decision:
+def _decision(names: tuple[str, ...], population: Population, threshold: float) -> Decision:
     at = np.array([threshold])
     points = np.array([np.concatenate(rates_at(curve, at)) for curve in population.curves])
     rates = GroupRates(points[:, 0].copy(), points[:, 1].copy(), np.array([curve.prior for curve in population.curves]))
     lists = (rates.tpr.tolist(), rates.fpr.tolist(), rates.selection.tolist(), rates.precision, rates.accuracy.tolist())
-    groups = tuple(GroupDecision(*row) for row in zip(columns.names, *lists, strict=True))
+    groups = tuple(GroupDecision(*row) for row in zip(names, *lists, strict=True))
     return Decision(threshold=threshold, **asdict(disparity(rates)), groups=groups)

@@ -26,12 +26,12 @@ def add_parser(commands: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run it."""
-    from fairroc.auditing.audit import Settings, audit_columns
+    from fairroc.auditing.audit import Settings, audit_people
     from fairroc.text.audit import audit_text
 
     settings = Settings.checked(**values(arguments, AUDIT))
     people = read_data(arguments)
     with progress_bar("bootstrap") as show:
-        found = audit_columns(people, settings, progress=show)
+        found = audit_people(people, settings, progress=show)
     put_result(arguments.format, found.to_dict(), lambda: audit_text(found))
     return 1 if found.fair is False else 0

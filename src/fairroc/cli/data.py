@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fairroc.cli.output import progress_bar
 from fairroc.errors import DataError
 from fairroc.options import MAX_DISTINCT, Missing
 
+if TYPE_CHECKING:
+    from fairroc.people.people import People
 
-def read_data(arguments: argparse.Namespace, *, missing: Missing | None = None) -> Any:
-    """Checked columns of the file that the arguments name, or counts if it is an aggregated table or streamed.
 
-    ``missing`` takes the place of the argument of that name.
+def read_data(arguments: argparse.Namespace, *, missing: Missing | None = None, in_order: bool = False) -> People:
+    """The people of the file that the arguments name: one row for each, or an aggregated table.
+
+    ``missing`` takes the place of the argument of that name; ``in_order`` is that of `read_people`.
     """
-    from fairroc.people.rows import read_columns, take_columns
+    from fairroc.people.door import read_people
+    from fairroc.people.rows import take_columns
     from fairroc.tables.files import find_parts, is_large
     from fairroc.tables.read import read_table
 
@@ -39,17 +43,18 @@ def read_data(arguments: argparse.Namespace, *, missing: Missing | None = None) 
         group=groups if len(groups) > 1 else groups[0],
         weight=arguments.weight,
     )
-    return read_columns(
+    return read_people(
         taken.score,
         taken.label,
         sensitive_features=taken.group,
         sample_weight=taken.weight,
         pos_label=arguments.pos_label,
         missing=missing or arguments.missing,
+        in_order=in_order,
     )
 
 
-def _streamed_counts(arguments: argparse.Namespace, parts: Any) -> Any:
+def _streamed_counts(arguments: argparse.Namespace, parts: Any) -> People:
     from fairroc.people.streaming import TableNames, count_table
 
     names = TableNames(arguments.score, arguments.label, tuple(arguments.group), arguments.weight)
@@ -62,7 +67,7 @@ def _streamed_counts(arguments: argparse.Namespace, parts: Any) -> Any:
             most=MAX_DISTINCT.default if arguments.max_distinct is None else arguments.max_distinct,
             progress=show,
         )
-    return counts.complete()
+    return counts.people()
 
 
 def _aggregated(arguments: argparse.Namespace) -> bool:
@@ -80,7 +85,7 @@ def _aggregated(arguments: argparse.Namespace) -> bool:
     return True
 
 
-def _counts(arguments: argparse.Namespace) -> Any:
+def _counts(arguments: argparse.Namespace) -> People:
     """Counts from an aggregated table; what ScoreCounts.save wrote keeps its bins."""
     from fairroc.people.counts import ScoreCounts, is_saved
     from fairroc.people.rows import take_columns
@@ -89,13 +94,13 @@ def _counts(arguments: argparse.Namespace) -> Any:
     groups, score, sums = arguments.group, arguments.score, [arguments.positives, arguments.negatives]
     table = read_table(arguments.data, [score, *sums, *groups], groups, numbers=[score, *sums])
     if is_saved(table):
-        return ScoreCounts.load(arguments.data).complete()
+        return ScoreCounts.load(arguments.data).people()
     taken = take_columns(table, score=score, group=groups if len(groups) > 1 else groups[0])
     hits, misses = (table.column(name) for name in sums)
     counts = ScoreCounts.from_table(
         taken.score, hits, misses, sensitive_features=taken.group, missing=arguments.missing
     )
-    return counts.complete()
+    return counts.people()
 
 
 def read_key(arguments: argparse.Namespace) -> bytes | None:

@@ -43,7 +43,7 @@ def run_demo(folder: Path, *, epsilon: float = 0.05, say: Callable[[str], None])
     from fairroc.fairmodel import FairModel
     from fairroc.fitting.certificate import certify
     from fairroc.fitting.fit import fit
-    from fairroc.people.rows import read_columns
+    from fairroc.people.door import read_people
     from fairroc.plot import before_after, require_matplotlib
     from fairroc.report.data import Asked, Source, gather
     from fairroc.report.page import require_report, write_page
@@ -65,9 +65,9 @@ def run_demo(folder: Path, *, epsilon: float = 0.05, say: Callable[[str], None])
         title, people = "made-up lending example", lending_scores()
     half = np.arange(people.num_rows) % 2 == 0
     known, new = people.filter(half), people.filter(~half)
-    columns = read_columns(known["score"], known["label"], sensitive_features=known["group"])
+    counted = read_people(known["score"], known["label"], sensitive_features=known["group"])
     say(f"fitting the fair score on {known.num_rows:,} people ...")
-    fitted = fit(columns, Options.checked(epsilon=epsilon), salt=SALT)
+    fitted = fit(counted, Options.checked(epsilon=epsilon), salt=SALT)
     model = FairModel.of(fitted.model)
     model.save(folder / "model.json")
     fair = model.transform(new["score"], sensitive_features=new["group"], ids=new["id"])
@@ -77,7 +77,7 @@ def run_demo(folder: Path, *, epsilon: float = 0.05, say: Callable[[str], None])
     say("writing a report ...")
     asked = Asked.checked(epsilon=epsilon)
     source = Source(f"{folder}/scores.csv", "score", "label", ("group",))
-    write_page(folder / "report.html", gather(columns, asked, title=title, source=source))
+    write_page(folder / "report.html", gather(counted, asked, title=title, source=source))
     before = audit(new["score"], new["label"], sensitive_features=new["group"])
     after = audit(fair, new["label"], sensitive_features=new["group"])
     return "\n".join(

@@ -33,7 +33,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     aim = Aim.checked(**values(arguments, AIM))
     model = FairModel.load(arguments.model)
-    people = read_data(arguments, missing="group" if model.missing == "group" else None)
+    people = read_data(arguments, missing="group" if model.missing == "group" else None, in_order=True)
     choice = choose_threshold_of(model, people, aim, on_unknown_group=arguments.on_unknown_group)
     put_result(arguments.format, choice.to_dict(), lambda: choice_text(choice))
     return 0

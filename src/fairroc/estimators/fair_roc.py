@@ -22,7 +22,8 @@ from fairroc.fitting.outlook import Outlook, outlook
 from fairroc.model.draw import effective_salt
 from fairroc.options import FIT, LEVEL, Missing, Options
 from fairroc.people.counts import ScoreCounts
-from fairroc.people.rows import Columns, read_columns
+from fairroc.people.door import read_people
+from fairroc.people.people import People
 from fairroc.people.tensors import is_tensor
 
 ROUTED: dict[str, Any] = {"scores": UNUSED, "sensitive_features": True}
@@ -146,17 +147,7 @@ class FairROC(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if y is None:
             raise DataError("fit requires y to be passed, but the target y is None; pass the labels.")
         options = self.checked_options()
-        if is_tensor(scores):
-            counts = ScoreCounts.from_rows(
-                scores,
-                y,
-                sensitive_features=sensitive_features,
-                sample_weight=sample_weight,
-                pos_label=self.pos_label,
-                missing=self.missing,
-            )
-            return self.fit_counts(counts)
-        columns = read_columns(
+        people = read_people(
             scores,
             y,
             sensitive_features=sensitive_features,
@@ -164,7 +155,7 @@ class FairROC(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             pos_label=self.pos_label,
             missing=self.missing,
         )
-        return self._fit(columns, options, scores)
+        return self._fit(people, options, None if is_tensor(scores) else scores)
 
     def fit_counts(self, counts: ScoreCounts) -> Self:
         """Fit to people who were counted by group, label and score: the same model as from their rows.
@@ -181,17 +172,17 @@ class FairROC(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 "ScoreCounts.from_table (an aggregated table) or from_rows."
             )
         options = self.checked_options()
-        return self._fit(counts.complete(), options, None)
+        return self._fit(counts.people(), options, None)
 
-    def _fit(self, columns: Columns | ScoreCounts, options: Options, scores: Any) -> Self:
-        """Fit to checked columns or complete counts; ``scores`` as they came, for their name."""
-        if self.on_unknown_group is not None and self.on_unknown_group not in columns.names:
-            names = ", ".join(repr(name) for name in columns.names[:5])
+    def _fit(self, people: People, options: Options, scores: Any) -> Self:
+        """Fit to people; ``scores`` as they came, for their name."""
+        if self.on_unknown_group is not None and self.on_unknown_group not in people.names:
+            names = ", ".join(repr(name) for name in people.names[:5])
             raise DataError(f"on_unknown_group must be a fitted group ({names}); {self.on_unknown_group!r} came.")
         self._note_features(scores, reset=True)
         for of_last_fit in ("certificate_", "outlook_"):
             self.__dict__.pop(of_last_fit, None)
-        fitted = fit(columns, options, key=self.key, salt=self.salt)
+        fitted = fit(people, options, key=self.key, salt=self.salt)
         self.model_ = FairModel.of(fitted.model)
         self.fitted_: Fitted = replace(fitted, model=self.model_)
         return self

@@ -21,10 +21,10 @@ from fairroc.estimators.classifier import FairROCClassifier
 from fairroc.estimators.crossfit import base_score, response_name
 from fairroc.estimators.training import positives
 from fairroc.fitting.solving import Goal, solve
-from fairroc.model.expectation import expected_columns
+from fairroc.model.expectation import expected_people
 from fairroc.options import check_audit_norm, check_epsilon, check_norm
-from fairroc.people.people import measure
-from fairroc.people.rows import Columns, read_columns
+from fairroc.people.door import read_people
+from fairroc.people.people import People
 from fairroc.people.sensitive import sensitive_rows
 
 __all__ = ["FairScorer", "auc_at_gap_score", "auc_at_gap_scorer", "threshold_gap_score", "threshold_gap_scorer"]
@@ -54,7 +54,7 @@ def threshold_gap_score(
     >>> threshold_gap_score([0, 1, 0, 1], [0.1, 0.8, 0.4, 0.6], sensitive_features=["a", "a", "b", "b"])
     1.0
     """
-    return _gap(_columns(y_true, y_score, sensitive_features, sample_weight, pos_label), norm=norm)
+    return _gap(_people(y_true, y_score, sensitive_features, sample_weight, pos_label), norm=norm)
 
 
 def auc_at_gap_score(
@@ -83,8 +83,8 @@ def auc_at_gap_score(
     >>> auc_at_gap_score(y, score, sensitive_features=groups, max_gap=0)
     1.0
     """
-    columns = _columns(y_true, y_score, sensitive_features, sample_weight, pos_label)
-    return _auc_at_gap(columns, max_gap=max_gap, norm=norm)
+    people = _people(y_true, y_score, sensitive_features, sample_weight, pos_label)
+    return _auc_at_gap(people, max_gap=max_gap, norm=norm)
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ class FairScorer:
 
     name: str
     sign: float
-    figure: Callable[[Columns], float]
+    figure: Callable[[People], float]
     sensitive_features: Any = None
     sample_weight_request: bool | str | None = None
 
@@ -120,7 +120,7 @@ class FairScorer:
         groups = sensitive_features
         if groups is not None or self.sensitive_features is not None:
             groups = sensitive_rows(X, groups, self.sensitive_features)
-        return self.sign * self.figure(_response_columns(estimator, X, y, groups, sample_weight, ids))
+        return self.sign * self.figure(_response_people(estimator, X, y, groups, sample_weight, ids))
 
     def set_score_request(self, *, sample_weight: bool | str | None) -> FairScorer:
         """A scorer that takes weights too (True), does not (False), or takes them under another name."""
@@ -164,43 +164,42 @@ def auc_at_gap_scorer(*, max_gap: float = 0.05, norm: Any = 1, sensitive_feature
     return FairScorer("auc_at_gap_scorer", 1.0, figure, sensitive_features)
 
 
-def _gap(columns: Columns, *, norm: Any) -> float:
-    return threshold_gap(measure(columns).exact.curves, check_audit_norm(norm)).value
+def _gap(people: People, *, norm: Any) -> float:
+    return threshold_gap(people.exact.curves, check_audit_norm(norm)).value
 
 
-def _auc_at_gap(columns: Columns, *, max_gap: float, norm: Any) -> float:
+def _auc_at_gap(people: People, *, max_gap: float, norm: Any) -> float:
     goal = Goal(check_epsilon(max_gap), equalized_odds(check_norm(norm)), "draw")
-    people = measure(columns)
     own = people.exact
     if is_fair(own.curves, goal.constraint.p, goal.epsilon):
         return pooled_auc(own.curves, own.weights0, own.weights1)
     return solve(people.thin, people, goal).performance.auc
 
 
-def _columns(y_true: Any, y_score: Any, sensitive_features: Any, sample_weight: Any, pos_label: Any) -> Columns:
-    return read_columns(
+def _people(y_true: Any, y_score: Any, sensitive_features: Any, sample_weight: Any, pos_label: Any) -> People:
+    return read_people(
         y_score, y_true, sensitive_features=sensitive_features, sample_weight=sample_weight, pos_label=pos_label
     )
 
 
-def _response_columns(estimator: Any, X: Any, y: Any, groups: Any, weights: Any, ids: Any) -> Columns:
+def _response_people(estimator: Any, X: Any, y: Any, groups: Any, weights: Any, ids: Any) -> People:
     """The score of the rows as the estimator gives it, or its expectation where it is drawn."""
     if hasattr(estimator, "best_estimator_"):
-        return _response_columns(estimator.best_estimator_, X, y, groups, weights, ids)
+        return _response_people(estimator.best_estimator_, X, y, groups, weights, ids)
     if isinstance(estimator, Pipeline):
         before = estimator[:-1].transform(X) if len(estimator) > 1 else X
-        return _response_columns(estimator[-1], before, y, groups, weights, ids)
+        return _response_people(estimator[-1], before, y, groups, weights, ids)
     if isinstance(estimator, FairROCClassifier):
-        return _fair_columns(estimator, X, y, groups, weights, ids)
+        return _fair_people(estimator, X, y, groups, weights, ids)
     positive = estimator.classes_[1]
     scores = base_score(estimator, X, response_name(estimator), positive)
-    return _columns(positives(y, estimator.classes_, positive), scores, sensitive_rows(X, groups), weights, None)
+    return _people(positives(y, estimator.classes_, positive), scores, sensitive_rows(X, groups), weights, None)
 
 
-def _fair_columns(clf: FairROCClassifier, X: Any, y: Any, groups: Any, weights: Any, ids: Any) -> Columns:
+def _fair_people(clf: FairROCClassifier, X: Any, y: Any, groups: Any, weights: Any, ids: Any) -> People:
     """The fair score in expectation over the draw, or as it is drawn for these ids."""
     groups = sensitive_rows(X, groups, clf.sensitive_features)
-    columns = read_columns(
+    people = read_people(
         clf.base_score(X) if ids is None else clf.fair_score(X, sensitive_features=groups, ids=ids),
         positives(y, clf.classes_, clf.pos_label_),
         sensitive_features=groups,
@@ -208,5 +207,5 @@ def _fair_columns(clf: FairROCClassifier, X: Any, y: Any, groups: Any, weights: 
         missing=clf.missing,
     )
     if ids is not None:
-        return columns
-    return expected_columns(clf.model_, columns, on_unknown_group=clf.on_unknown_group)
+        return people
+    return expected_people(clf.model_, people, on_unknown_group=clf.on_unknown_group)

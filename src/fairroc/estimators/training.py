@@ -14,8 +14,9 @@ from sklearn.utils.validation import column_or_1d
 from fairroc.core.chain import BoolArray, FloatArray
 from fairroc.errors import DataError
 from fairroc.options import Missing, check_missing
+from fairroc.people.door import read_people
 from fairroc.people.factorise import group_codes, sensitive_columns
-from fairroc.people.rows import read_columns
+from fairroc.people.rows import checked_weights
 
 __all__ = ["TrainingRows", "positives", "read_training_rows"]
 
@@ -56,8 +57,9 @@ def read_training_rows(
     codes, names = group_codes(sensitive_columns(sensitive_features), missing)
     groups, hits = np.array(names)[codes], y == positive
     _check_weighted_classes(hits, sample_weight)
-    columns = read_columns(np.zeros(len(y)), hits, sensitive_features=groups, sample_weight=sample_weight)
-    return TrainingRows(X, y, classes, positive, hits, groups, columns.weights)
+    read_people(np.zeros(len(y)), hits, sensitive_features=groups, sample_weight=sample_weight)
+    weights = None if sample_weight is None else checked_weights(sample_weight)
+    return TrainingRows(X, y, classes, positive, hits, groups, weights)
 
 
 def _check_weighted_classes(hits: BoolArray, sample_weight: Any) -> None:

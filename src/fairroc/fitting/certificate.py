@@ -81,7 +81,10 @@ def certify(fitted: Fitted) -> Certificate:
     begin = time.perf_counter()
     model, raw, done = fitted.model, fitted.raw, fitted.performance
     hulls = [curve.hull for curve in raw.curves]
-    report = froc_report(fitted)
+    report = None
+    if model.method == "froc" and fitted.solution is not None:
+        queried = fitted.population.curves
+        report = froc_report(model.names, queried, raw.curves, model.inner_epsilon, model.queries)
     bound = pooled_bound(hulls, raw.weights0, raw.weights1, fitted.target, model.constraint)
     return Certificate(
         epsilon=model.epsilon,

@@ -1,4 +1,4 @@
-"""Fit: columns -> ROC curves -> fair curves -> levels -> kernels -> model."""
+"""Fit: people -> ROC curves -> fair curves -> levels -> kernels -> model."""
 
 from __future__ import annotations
 
@@ -14,18 +14,15 @@ from fairroc._version import __version__
 from fairroc.core.estimate import ESTIMATES, blend, flattened, smooth
 from fairroc.core.gap import is_fair, pooled_auc, threshold_gap
 from fairroc.core.realised import Performance, Walk, performance, walk
-from fairroc.core.roc import RocCurve
 from fairroc.core.scale import Scale, build_scale
-from fairroc.errors import DataError, warn_user
+from fairroc.errors import DataError, FairrocWarning, warn_all
 from fairroc.fitting.promise import reach
 from fairroc.fitting.solving import Goal, Solution, judged_exactly, solve
 from fairroc.model import draw
 from fairroc.model.model import FitRecord, GroupRecord, ModelData
 from fairroc.model.reference import Reference, reference_of
 from fairroc.options import Options
-from fairroc.people.counts import ScoreCounts
-from fairroc.people.people import People, Population, measure, queried, thinned_population
-from fairroc.people.rows import Columns, refuse_tiny_groups, warn_small_groups
+from fairroc.people.people import People, Population, refuse_tiny_groups, thinned_population
 
 SMALL_SAMPLE = 1000
 """Where some class of a group has fewer rows, curve="auto" is smooth (measured: docs/unseen.md)."""
@@ -48,7 +45,7 @@ class Fitted:
 
     ``population`` holds the curves that were worked on, ``raw`` those at all distinct scores: the same, but for a query
     model and for very many scores. ``target`` is the gap allowed among the fitted people: epsilon, or less if epsilon
-    was to hold in the population.
+    was to hold in the population. ``notes`` are the warnings that a user should see.
     """
 
     model: ModelData
@@ -56,8 +53,8 @@ class Fitted:
     people: People
     population: Population
     solution: Solution | None
-    columns: Columns | ScoreCounts
     target: float
+    notes: tuple[FairrocWarning, ...] = ()
 
     @property
     def raw(self) -> Population:
@@ -90,24 +87,37 @@ class Fitted:
 
 
 def fit(
-    columns: Columns | ScoreCounts,
+    people: People,
     options: Options,
     *,
     key: bytes | str | None = None,
     salt: int | None = None,
     date: datetime | None = None,
 ) -> Fitted:
-    """Fit the fair score to checked columns, or to complete counts: the same people give the same model."""
-    refuse_tiny_groups(columns, options.min_class_rows)
-    warn_small_groups(columns)
-    people = measure(columns)
-    population = worked_on(columns, people, options)
-    _warn_inverted(columns.names, people.thin.curves)
-    target = options.epsilon if options.confidence is None else _promised(columns, people, options, options.confidence)
+    """Fit the fair score to people, and warn of what a user should know."""
+    fitted = fit_quietly(people, options, key=key, salt=salt, date=date)
+    warn_all(fitted.notes)
+    return fitted
+
+
+def fit_quietly(
+    people: People,
+    options: Options,
+    *,
+    key: bytes | str | None = None,
+    salt: int | None = None,
+    date: datetime | None = None,
+) -> Fitted:
+    """Fit the fair score to people; the warnings are kept as notes."""
+    refuse_tiny_groups(people, options.min_class_rows)
+    notes: list[FairrocWarning] = [*people.small_groups(), *_inverted(people)]
+    population = worked_on(people, options)
+    target = options.epsilon if options.confidence is None else _promised(people, options, options.confidence)
     goal, solution = Goal(target, options.constraint, options.ties, options.method), None
     if not _is_fair(people, goal):
-        goal = replace(goal, ties=settled_ties(columns, people, options))
-        solution = solve(population, people, goal, estimates_of(columns, people, options))
+        ties, misled = settled_ties(people, options)
+        solution = solve(population, people, replace(goal, ties=ties), estimates_of(people, options))
+        notes += [note for note in (misled, solution.note) if note is not None]
     salt = draw.new_salt() if salt is None else draw.effective_salt(salt)
     model = ModelData(
         epsilon=options.epsilon,
@@ -116,61 +126,60 @@ def fit(
         ties=options.ties if solution is None else solution.ties,
         inner_epsilon=target if solution is None else solution.inner_epsilon,
         queries=options.queries,
-        groups=_group_records(columns),
+        groups=_group_records(people),
         kernels=() if solution is None else solution.kernels,
         scale=None if solution is None else scale_of(people, solution),
-        record=_record(columns, population, date),
+        record=_record(people, population, date),
         salt=salt,
         missing=options.missing,
         hash=options.hash,
         key_fingerprint=None if key is None else draw.key_fingerprint(salt, key),
-        references=_references(columns, people, solution),
+        references=_references(people, solution),
         curve="raw" if solution is None else solution.curve,
         confidence=options.confidence,
     )
-    return Fitted(model, options, people, population, solution, columns, target)
+    return Fitted(model, options, people, population, solution, target, tuple(notes))
 
 
-def worked_on(columns: Columns | ScoreCounts, people: People, options: Options) -> Population:
+def worked_on(people: People, options: Options) -> Population:
     """The curves to work on where no estimate is: the people's, or queries."""
-    return people.thin if options.queries is None else queried(columns, people, options.queries)
+    return people.thin if options.queries is None else people.queried(options.queries)
 
 
-def settled_ties(columns: Columns | ScoreCounts, people: People, options: Options) -> str:
-    """How to treat ties: as asked for, but not in raw order where that misleads, with a warning.
+def settled_ties(people: People, options: Options) -> tuple[str, FairrocWarning | None]:
+    """How to treat ties: as asked for, but not in raw order where that misleads; then a note says so.
 
     Where the population's own curve dips below its hull, raw order loses what a draw attains, for new people too. A
     smooth estimate tells; the sample's curve dips by chance.
     """
     if options.ties == "draw" or options.queries is not None:
-        return options.ties
+        return options.ties, None
     thin = thinned_population(people.thin, HULL_POINTS)
-    curves = smooth(thin.curves, thin.shares, columns.class_people())
+    curves = smooth(thin.curves, thin.shares, people.class_people())
     gain = float(thin.shares @ [curve.hull.auc - curve.auc for curve in curves])
     if gain <= HULL_GAIN:
-        return options.ties
-    warn_user(
+        return options.ties, None
+    return "draw", FairrocWarning(
         "ties are drawn: the order of scores misleads, as even smooth ROC curves lie below their hulls, by "
         f"{gain:.3f} of AUC on average. ties='draw' (--ties draw) says that draws are fine."
     )
-    return "draw"
 
 
-def chosen_curve(columns: Columns | ScoreCounts, options: Options) -> str:
+def chosen_curve(people: People, options: Options) -> str:
     """The curves to work on, "auto" settled."""
     if options.curve != "auto":
         return options.curve
-    small = columns.class_people().min() < SMALL_SAMPLE
+    small = people.class_people().min() < SMALL_SAMPLE
     return "smooth" if small and options.queries is None and options.ties == "order" else "raw"
 
 
-def estimates_of(columns: Columns | ScoreCounts, people: People, options: Options) -> list[tuple[str, Population]]:
+def estimates_of(people: People, options: Options) -> list[tuple[str, Population]]:
     """Curves to try before the raw ones: estimates of the population's, whole and mixed with the raw ones."""
-    name = chosen_curve(columns, options)
+    name = chosen_curve(people, options)
     if name == "raw":
         return []
     raw = people.thin
-    sizes = columns.class_people()
+    sizes = people.class_people()
     curves = ESTIMATES[name](raw.curves, raw.shares, sizes)
     mixed = [(share, blend(raw.curves, curves, share)) for share in BLENDS]
     return [
@@ -179,19 +188,19 @@ def estimates_of(columns: Columns | ScoreCounts, people: People, options: Option
     ]
 
 
-def _promised(columns: Columns | ScoreCounts, people: People, options: Options, confidence: float) -> float:
+def _promised(people: People, options: Options, confidence: float) -> float:
     """The gap among the fitted people that promises epsilon in the population, or an error that says what can be."""
     most = options.constraint.largest
     if options.epsilon >= most:
         return options.epsilon
-    far = reach(people, columns, options.constraint, confidence)
+    far = reach(people, options.constraint, confidence)
     if far.value <= options.epsilon:
         return options.epsilon - far.value
     least = min(math.ceil(1000 * far.value) / 1000, most)
     limit, times = far.limit, (far.value / max(options.epsilon, 1e-9)) ** 2
-    needed = f"about {math.ceil(times * columns.rows):,} rows" if times < 1e6 else "far more rows"
+    needed = f"about {math.ceil(times * people.rows):,} rows" if times < 1e6 else "far more rows"
     raise DataError(
-        f"epsilon {options.epsilon:g} cannot be promised at confidence {confidence:g} with {columns.rows:,} rows, "
+        f"epsilon {options.epsilon:g} cannot be promised at confidence {confidence:g} with {people.rows:,} rows, "
         f"whatever the score: the smallest that can is {least:g} (by {far.method}), and group {limit.group!r} "
         f"with its {limit.rows:,} rows of label {limit.label} limits it. Take epsilon "
         f"{least:g} or more, a lower confidence, or {needed} like these."
@@ -211,36 +220,38 @@ def scale_of(people: People, solution: Solution) -> Scale:
     return build_scale(people.thin.curves, solution.walks, people.thin.shares, people.samples)
 
 
-def _warn_inverted(names: tuple[str, ...], curves: tuple[RocCurve, ...]) -> None:
-    low = [f"'{name}' ({curve.auc:.3f})" for name, curve in zip(names, curves, strict=True) if curve.auc < 0.5]
-    if low:
-        warn_user(
-            f"AUC below 0.5 in group {', '.join(low)}: a high score goes with the negative label there. Check the "
-            "score's sign and pos_label. Nothing is flipped; at small epsilon such a group drags all others down.",
-        )
+def _inverted(people: People) -> list[FairrocWarning]:
+    """One note, or none, on groups in which a high score speaks for the negative label."""
+    curves = zip(people.names, people.thin.curves, strict=True)
+    low = [f"'{name}' ({curve.auc:.3f})" for name, curve in curves if curve.auc < 0.5]
+    note = (
+        f"AUC below 0.5 in group {', '.join(low)}: a high score goes with the negative label there. Check the "
+        "score's sign and pos_label. Nothing is flipped; at small epsilon such a group drags all others down."
+    )
+    return [FairrocWarning(note)] if low else []
 
 
-def _group_records(columns: Columns | ScoreCounts) -> tuple[GroupRecord, ...]:
-    counts = zip(columns.names, *columns.group_counts(), strict=True)
+def _group_records(people: People) -> tuple[GroupRecord, ...]:
+    counts = zip(people.names, *people.group_counts(), strict=True)
     return tuple(GroupRecord(name, int(rows), int(positives)) for name, rows, positives in counts)
 
 
-def _references(columns: Columns | ScoreCounts, people: People, solution: Solution | None) -> tuple[Reference, ...]:
+def _references(people: People, solution: Solution | None) -> tuple[Reference, ...]:
     """What later checks compare new scores with."""
     samples = people.samples
-    sizes = columns.class_sizes() if columns.weighted else [None] * len(samples)
+    sizes = people.class_sizes() if people.weighted else [None] * len(samples)
     aucs = [None] * len(samples) if solution is None else solution.performance.group_aucs
     return tuple(reference_of(*of_group) for of_group in zip(samples, sizes, aucs, strict=True))
 
 
-def _record(columns: Columns | ScoreCounts, population: Population, date: datetime | None) -> FitRecord:
+def _record(people: People, population: Population, date: datetime | None) -> FitRecord:
     moment = (datetime.now(UTC) if date is None else date.astimezone(UTC)).replace(microsecond=0)
     return FitRecord(
         package=f"fairroc {__version__}",
         date=moment.isoformat().replace("+00:00", "Z"),
-        rows=columns.rows,
-        weighted=columns.weighted,
-        data=_fingerprint(columns.names, population),
+        rows=people.rows,
+        weighted=people.weighted,
+        data=_fingerprint(people.names, population),
     )
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -15,15 +14,14 @@ from fairroc.core.duality import pair_bounds
 from fairroc.core.gap import ROUNDING
 from fairroc.core.realised import all_points, drawn_shares, walk
 from fairroc.core.roc import all_thresholds, rates_at
-from fairroc.errors import DataError, FairrocWarning, warn_user
+from fairroc.errors import DataError, FairrocWarning, warn_all
 from fairroc.fitting.fit import estimates_of, settled_ties, worked_on
 from fairroc.fitting.solving import Goal, Solution, judged_exactly, solve
 from fairroc.options import Missing, Options, check_epsilons
-from fairroc.people.counts import ScoreCounts
-from fairroc.people.people import People, Population, measure
-from fairroc.people.rows import Columns, read_columns, refuse_tiny_groups, warn_small_groups
+from fairroc.people.door import read_people
+from fairroc.people.people import People, Population, refuse_tiny_groups
 
-__all__ = ["Frontier", "FrontierGroup", "FrontierPoint", "frontier", "frontier_of"]
+__all__ = ["Frontier", "FrontierGroup", "FrontierPoint", "Traced", "frontier", "frontier_of", "traced"]
 
 DEFAULT_EPSILONS = 21
 """Epsilons from 0 to the original score's gap where none are named."""
@@ -152,7 +150,7 @@ def frontier(
     >>> [round(point.auc, 2) for point in found.points], found.points[-1].unchanged
     ([0.65, 0.7, 0.7], True)
     """
-    columns = read_columns(
+    people = read_people(
         scores,
         y,
         sensitive_features=sensitive_features,
@@ -161,44 +159,61 @@ def frontier(
         missing=missing,
     )
     options = Options.checked(epsilon=0.0, norm=norm, method=method, queries=queries, ties=ties, missing=missing)
-    return frontier_of(columns, options, epsilons=epsilons, bound=bound)
+    return frontier_of(people, options, epsilons=epsilons, bound=bound)
 
 
 def frontier_of(
-    columns: Columns | ScoreCounts,
+    people: People,
     options: Options,
     *,
     epsilons: Any = None,
     bound: bool = True,
     progress: Callable[[int, int], None] | None = None,
-    people: People | None = None,
-    solutions: dict[float, Solution] | None = None,
 ) -> Frontier:
-    """Frontier of checked columns or complete counts; ``progress(done, all)`` is told after every epsilon. The options'
-    epsilon is not used. A caller that has measured the columns passes the ``people``, and finds what was solved in
-    ``solutions``."""
+    """Frontier of people, with warnings of what a user should know; the parameters are those of `traced`."""
+    found = traced(people, options, epsilons=epsilons, bound=bound, progress=progress)
+    warn_all(found.notes)
+    return found.frontier
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Traced:
+    """A frontier with what was solved for it, by epsilon, and the warnings that a user should see."""
+
+    frontier: Frontier
+    solutions: dict[float, Solution]
+    notes: tuple[FairrocWarning, ...]
+
+
+def traced(
+    people: People,
+    options: Options,
+    *,
+    epsilons: Any = None,
+    bound: bool = True,
+    progress: Callable[[int, int], None] | None = None,
+) -> Traced:
+    """Frontier of people; ``progress(done, all)`` is told after every epsilon. The options' epsilon is not used."""
     wanted = None if epsilons is None else check_epsilons(epsilons)
-    refuse_tiny_groups(columns, options.min_class_rows)
-    warn_small_groups(columns)
-    people = measure(columns) if people is None else people
-    population = worked_on(columns, people, options)
-    before = _before(columns, people, options)
+    refuse_tiny_groups(people, options.min_class_rows)
+    notes: list[FairrocWarning] = [*people.small_groups()]
+    population = worked_on(people, options)
+    before = _before(people, options)
     if wanted is None:
         wanted = tuple(np.unique(np.linspace(0.0, before.gap, DEFAULT_EPSILONS)).tolist())
     limit = _bounds(people.thin, options, wanted) if bound else lambda _: None
-    points, estimates = [], estimates_of(columns, people, options)
-    ties = settled_ties(columns, people, options) if wanted[0] < before.gap else options.ties
+    points, estimates, solutions = [], estimates_of(people, options), {}
+    ties, misled = settled_ties(people, options) if wanted[0] < before.gap else (options.ties, None)
     for i, epsilon in enumerate(wanted):
-        goal = Goal(epsilon, options.constraint, ties, options.method)
-        found = None if before.gap <= epsilon + ROUNDING else _solved(population, people, goal, estimates)
-        if found is not None and solutions is not None:
-            solutions[epsilon] = found
-        points.append(_point(columns, people, replace(options, epsilon=epsilon), before, found, limit(i)))
+        goal, found = Goal(epsilon, options.constraint, ties, options.method), None
+        if before.gap > epsilon + ROUNDING:
+            found = solutions[epsilon] = solve(population, people, goal, estimates)
+        points.append(_point(people, replace(options, epsilon=epsilon), before, found, limit(i)))
         if progress is not None:
             progress(i + 1, len(wanted))
-    if ties == options.ties:
-        _warn_drawn(options, points)
-    return Frontier(options.norm, options.method, options.ties, columns.rows, before, tuple(points))
+    notes += _drawn(options, points) if misled is None else [misled]
+    done = Frontier(options.norm, options.method, options.ties, people.rows, before, tuple(points))
+    return Traced(done, solutions, tuple(notes))
 
 
 def _bounds(people: Population, options: Options, epsilons: tuple[float, ...]) -> Callable[[int], float | None]:
@@ -214,26 +229,17 @@ def _bounds(people: Population, options: Options, epsilons: tuple[float, ...]) -
     )
 
 
-def _before(columns: Columns | ScoreCounts, people: People, options: Options) -> FrontierPoint:
+def _before(people: People, options: Options) -> FrontierPoint:
     """The original score, at all its thresholds."""
     exact = people.exact
     thresholds = all_thresholds(exact.curves)[::-1]
     rates = [rates_at(curve, thresholds) for curve in exact.curves]
     fpr, tpr = (np.concatenate((np.zeros((1, len(rates))), np.stack([r[i] for r in rates], axis=1))) for i in (0, 1))
     nobody = np.zeros((len(rates), 2))
-    return _figures(columns, exact, options, fpr, tpr, nobody)
-
-
-def _solved(
-    population: Population, people: People, goal: Goal, estimates: Sequence[tuple[str, Population]]
-) -> Solution:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FairrocWarning)  # one warning for all epsilons follows
-        return solve(population, people, goal, estimates)
+    return _figures(people.names, exact, options, fpr, tpr, nobody)
 
 
 def _point(
-    columns: Columns | ScoreCounts,
     people: People,
     options: Options,
     before: FrontierPoint,
@@ -248,7 +254,7 @@ def _point(
     kernels = zip(judged.curves, found.kernels, strict=True)
     walks = found.walks if judged is found.judged else [walk(curve, kernel) for curve, kernel in kernels]
     drawn = np.array([drawn_shares(c, kernel) for c, kernel in zip(judged.curves, found.kernels, strict=True)])
-    point = _figures(columns, judged, options, *all_points(walks), drawn)
+    point = _figures(people.names, judged, options, *all_points(walks), drawn)
     return replace(
         point,
         ties=found.ties,
@@ -261,7 +267,7 @@ def _point(
 
 
 def _figures(
-    columns: Columns | ScoreCounts,
+    names: tuple[str, ...],
     people: Population,
     options: Options,
     fpr: FloatArray,
@@ -281,7 +287,7 @@ def _figures(
     transport, tie = (people.shares @ drawn).tolist()
     groups = tuple(
         FrontierGroup(name, area(fpr[:, g], tpr[:, g]), float(drawn[g].sum()), float(drawn[g, 0]))
-        for g, name in enumerate(columns.names)
+        for g, name in enumerate(names)
     )
     return FrontierPoint(
         epsilon=options.epsilon,
@@ -303,10 +309,11 @@ def _figures(
     )
 
 
-def _warn_drawn(options: Options, points: list[FrontierPoint]) -> None:
+def _drawn(options: Options, points: list[FrontierPoint]) -> list[FairrocWarning]:
+    """One note, or none, for all epsilons at which ties are drawn that were to keep their order."""
     drawn = [point.epsilon for point in points if not point.unchanged and point.ties != options.ties]
-    if drawn:
-        warn_user(
-            f"ties are drawn at {len(drawn)} of {len(points)} epsilons (up to {max(drawn):g}): keeping the raw order "
-            "would leave the gap above epsilon there, or spare hardly anyone a draw."
-        )
+    note = (
+        f"ties are drawn at {len(drawn)} of {len(points)} epsilons (up to {max(drawn, default=0.0):g}): keeping the "
+        "raw order would leave the gap above epsilon there, or spare hardly anyone a draw."
+    )
+    return [FairrocWarning(note)] if drawn else []

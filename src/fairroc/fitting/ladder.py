@@ -16,8 +16,7 @@ from fairroc.errors import DataError
 from fairroc.model.expectation import expected_walks
 from fairroc.model.model import ModelData
 from fairroc.options import AIM, checked
-from fairroc.people.people import Population, measure
-from fairroc.people.rows import Columns
+from fairroc.people.people import People, Population
 
 __all__ = ["Aim", "Ladder", "crossing", "ladder", "room"]
 
@@ -76,16 +75,16 @@ class Ladder:
     threshold: Callable[[int, float], float]
 
 
-def ladder(model: ModelData, columns: Columns, on_unknown_group: str | None) -> Ladder:
+def ladder(model: ModelData, everyone: People, on_unknown_group: str | None) -> Ladder:
     """The ladder of a model on these people. O(k log k) for k distinct scores."""
     if model.unchanged:
-        people = measure(columns).exact
+        people = everyone.exact
         scores = all_thresholds(people.curves)[::-1]
         rates = [rates_at(curve, scores) for curve in people.curves]
         fpr, tpr = (np.pad(np.stack([rate[i] for rate in rates], axis=1), ((1, 0), (0, 0))) for i in (0, 1))
         above = np.concatenate(([np.nextafter(scores[0], np.inf)], scores))
         return Ladder(*_pooled(people, fpr, tpr), np.zeros(len(fpr), dtype=np.bool_), lambda i, _: float(above[i]))
-    people, walks = expected_walks(model, columns, on_unknown_group=on_unknown_group)
+    people, walks = expected_walks(model, everyone, on_unknown_group=on_unknown_group)
     false, true = _pooled(people, *all_points(walks))
     gains = np.append(np.diff(false + true) > 0, False)
     slope = gains & (np.arange(len(gains)) % 2 == 1)  # the others lead from before a step to after it

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from itertools import chain
@@ -15,15 +14,13 @@ from fairroc.core.chain import FloatArray, IntArray
 from fairroc.core.constraint import Constraint
 from fairroc.core.realised import walk
 from fairroc.core.roc import RocCurve, all_thresholds, rates_at
-from fairroc.fitting.fit import Fitted, chosen_curve, fit
+from fairroc.fitting.fit import Fitted, chosen_curve, fit_quietly
 from fairroc.fitting.promise import SEED, Limit, reach
 from fairroc.model.expectation import treated
 from fairroc.model.model import ModelData
 from fairroc.options import FOLDS, LEVEL, Options
-from fairroc.people.counts import ScoreCounts
 from fairroc.people.folds import split
-from fairroc.people.people import measure
-from fairroc.people.rows import Columns
+from fairroc.people.people import People
 from fairroc.stats.bands import even_noise, group_pairs
 from fairroc.stats.bootstrap import errors, grid_of
 
@@ -82,12 +79,12 @@ def outlook(
     progress: Callable[[int, int], None] | None = None,
 ) -> Outlook:
     """Look ahead; costs as much as ``folds`` fits, or twice as many. ``progress(done, all)`` is called after each."""
-    columns, constraint, gap = fitted.columns, fitted.model.constraint, fitted.performance.gap
-    far = reach(fitted.people, columns, constraint, confidence)
+    people, constraint, gap = fitted.people, fitted.model.constraint, fitted.performance.gap
+    far = reach(people, constraint, confidence)
     most = constraint.largest
     safe = None if far.dkw is None else min(gap + far.dkw, most)
     sharp = min(gap + far.bootstrap, most)
-    smallest = int(columns.class_rows().min())
+    smallest = int(people.class_rows().min())
     reason = "none was asked for" if not folds else "a class of a single row cannot be split" if smallest < 2 else None
     folds = 0 if reason else min(folds, smallest)
     found = cross_fitted(fitted, folds, progress) if folds else None
@@ -104,14 +101,14 @@ def outlook(
         method=far.method,
         upper=min(gap + far.value, most),
         limited_by=far.limit,
-        rows=columns.rows,
-        rows_to_halve=4 * columns.rows,
+        rows=people.rows,
+        rows_to_halve=4 * people.rows,
     )
 
 
 def _options_of_folds(fitted: Fitted) -> Options:
     """What was asked for, whatever a part of the people would make of it."""
-    curve = chosen_curve(fitted.columns, fitted.options)
+    curve = chosen_curve(fitted.people, fitted.options)
     return replace(fitted.options, epsilon=fitted.target, curve=curve, confidence=None, min_class_rows=1)
 
 
@@ -121,18 +118,15 @@ def cross_fitted(fitted: Fitted, folds: int, progress: Callable[[int, int], None
     Every fold has its own gap. Rates are not pooled over folds: the errors of the fits and of the parts, put together,
     would cancel.
     """
-    columns, options = fitted.columns, _options_of_folds(fitted)
-    thresholds = _grid(fitted.people.thin.curves)
-    repeats = REPEATS if columns.rows <= FEW_ROWS else 1
-    parts = chain.from_iterable(split(columns, folds, SEED + repeat) for repeat in range(repeats))
+    people, options = fitted.people, _options_of_folds(fitted)
+    thresholds = _grid(people.thin.curves)
+    repeats = REPEATS if people.rows <= FEW_ROWS else 1
+    parts = chain.from_iterable(split(people, folds, SEED + repeat) for repeat in range(repeats))
     found = []
     for done, (rest, part) in enumerate(parts, 1):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            model = fit(rest, options, salt=0).model
-        found.append(
-            _gap_and_noise(thresholds, _rates(model, part, thresholds), part.class_sizes(), options.constraint)
-        )
+        model = fit_quietly(rest, options, salt=0).model
+        rates = _rates(model, part, thresholds)
+        found.append(_gap_and_noise(thresholds, rates, part.class_sizes(), options.constraint))
         if progress is not None:
             progress(done, repeats * folds)
     gap, noise = np.mean(found, axis=0).tolist()
@@ -150,10 +144,10 @@ def _grid(curves: tuple[RocCurve, ...]) -> FloatArray:
     return np.unique(np.concatenate((*parts, all_thresholds(curves)[:1])))[::-1]
 
 
-def _rates(model: ModelData, people: Columns | ScoreCounts, thresholds: FloatArray) -> FloatArray:
+def _rates(model: ModelData, people: People, thresholds: FloatArray) -> FloatArray:
     """(groups, 2, k) fpr and tpr of the fair score at falling thresholds, in expectation over the draw."""
     if model.unchanged or model.scale is None:
-        found = np.array([rates_at(curve, thresholds) for curve in measure(people).exact.curves])
+        found = np.array([rates_at(curve, thresholds) for curve in people.exact.curves])
     else:
         seen, kernels = treated(model, people)
         scale = model.scale

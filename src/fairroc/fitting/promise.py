@@ -7,11 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fairroc.auditing.audit import thin_noises
 from fairroc.core.constraint import Constraint
-from fairroc.people.counts import ScoreCounts
-from fairroc.people.people import People
-from fairroc.people.rows import SMALL_CLASS, Columns
+from fairroc.people.people import SMALL_CLASS, People
 from fairroc.stats.bands import dkw_widths
 from fairroc.stats.deviations import safe_reach, sharp_reach
 
@@ -59,17 +56,18 @@ class Reach:
         return self.dkw if self.method == "dkw" and self.dkw is not None else self.bootstrap
 
 
-def reach(people: People, columns: Columns | ScoreCounts, constraint: Constraint, confidence: float) -> Reach:
+def reach(people: People, constraint: Constraint, confidence: float) -> Reach:
     """How much people not seen can differ from these."""
-    rows, sizes = columns.class_rows(), columns.class_sizes()
-    noises, rng = thin_noises(columns, people), np.random.default_rng(SEED)
+    rows, sizes = people.class_rows(), people.class_sizes()
+    noises, rng = people.noises(thin=True), np.random.default_rng(SEED)
     binned = people.error * constraint.largest
     sharp = sharp_reach(noises, constraint, draws=DRAWS, rng=rng, confidence=confidence) + binned
     widths = dkw_widths(sizes, confidence)
-    safe = None if columns.weighted else float(safe_reach(widths, constraint).max()) + binned
+    safe = None if people.weighted else float(safe_reach(widths, constraint).max()) + binned
     g, label = divmod(int(np.argmin(sizes)), 2)
     known = int(rows[g, label])
-    halved = max(4 * known, math.ceil(2 * math.log(2 * sizes.size / (1.0 - confidence))))  # widths end at 1
-    limit = Limit(columns.names[g], label, known, float(widths[g, label]), halved)
+    least = 2 * math.log(2 * sizes.size / (1.0 - confidence))  # widths end at 1: effective size that halves that
+    halved = max(4 * known, math.ceil(least * (known / sizes[g, label])))
+    limit = Limit(people.names[g], label, known, float(widths[g, label]), halved)
     small = safe is not None and int(rows.min()) < SMALL_CLASS
     return Reach(confidence, safe, sharp, "dkw" if small else "bootstrap", limit)

@@ -13,9 +13,8 @@ from fairroc.core.gap import ROUNDING
 from fairroc.core.kernel import Kernel, drawn_kernel, one_person, ordered_kernel
 from fairroc.core.optimal import optimal
 from fairroc.core.realised import Performance, Walk, drawn_shares, performance, walk
-from fairroc.core.roc import all_thresholds
-from fairroc.errors import warn_user
-from fairroc.froc.algorithm import Froc, froc
+from fairroc.errors import FairrocWarning
+from fairroc.froc.algorithm import paper_run
 from fairroc.froc.curves import coherent_curves
 from fairroc.people.people import People, Population, thinned_population
 
@@ -49,7 +48,8 @@ ORDER_CLOSE = 0.02
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Solution:
-    """Levels, kernels and what they do to the judged people, for one internal epsilon."""
+    """Levels, kernels and what they do to the judged people, for one internal epsilon; a note if ties are drawn that
+    were to keep their order."""
 
     levels: Levels
     kernels: tuple[Kernel, ...]
@@ -59,6 +59,7 @@ class Solution:
     inner_epsilon: float
     ties: str
     curve: str = "raw"
+    note: FairrocWarning | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +95,8 @@ def solve(
             if found is None
             else f"keeping the raw order would spare only {spared:.0%} of people a draw"
         )
-        warn_user(f"ties are drawn: {why}. ties='draw' (--ties draw) says that draws are fine.")
+        note = FairrocWarning(f"ties are drawn: {why}. ties='draw' (--ties draw) says that draws are fine.")
+        return replace(_solve_drawn(population, people.thin, goal), note=note)
     return _solve_drawn(population, people.thin, goal)
 
 
@@ -203,17 +205,12 @@ def _solve_ordered(population: Population, judged: Population, goal: Goal, inner
 def _levels(population: Population, inner: float, goal: Goal, *, guided: bool = False) -> Levels:
     hulls = [curve.hull for curve in population.curves]
     if goal.method == "froc":
-        fair = coherent_curves(paper_run(population, inner), hulls)
+        fair = coherent_curves(paper_run(population.curves, inner), hulls)
         hulls = list(fair.curves)  # the coupling is to be found under these, whatever lies above them
     else:
         fair = optimal(hulls, inner, goal.constraint)
     guide = _guide(population, hulls, inner, goal.constraint) if guided else None
     return couple(fair, population.weights0, population.weights1, guide)
-
-
-def paper_run(population: Population, epsilon: float) -> Froc:
-    """Algorithm 1 on the population's queries, at every threshold that some group has, the strictest first."""
-    return froc(population.curves, all_thresholds(population.curves)[::-1], epsilon)
 
 
 def _solution(judged: Population, levels: Levels, kernels: tuple[Kernel, ...], goal: Goal, inner: float) -> Solution:

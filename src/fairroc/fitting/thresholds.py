@@ -11,8 +11,10 @@ import numpy as np
 from fairroc.core.chain import FloatArray
 from fairroc.errors import DataError
 from fairroc.fitting.ladder import Aim, Ladder, crossing, ladder, room
-from fairroc.model.model import ModelData
-from fairroc.people.rows import Columns, read_columns
+from fairroc.model.model import ModelData, warn_unknown
+from fairroc.people.door import read_people
+from fairroc.people.people import People
+from fairroc.people.rows import ScoreColumns, known_groups, unknown_groups
 
 __all__ = ["Choice", "ThresholdRates", "choose_threshold", "choose_threshold_of", "model_of"]
 
@@ -103,29 +105,43 @@ def choose_threshold(
         cost_fp=cost_fp, cost_fn=cost_fn, selection_rate=selection_rate, precision=precision, recall=recall
     )
     model = model_of(model_or_estimator)
-    columns = read_columns(
+    people = read_people(
         scores,
         y,
         sensitive_features=sensitive_features,
         sample_weight=sample_weight,
         pos_label=pos_label,
         missing=model.missing,
+        in_order=True,
     )
     if on_unknown_group is None:
         on_unknown_group = getattr(model_or_estimator, "on_unknown_group", None)
-    return choose_threshold_of(model, columns, aim, on_unknown_group=on_unknown_group)
+    return choose_threshold_of(model, people, aim, on_unknown_group=on_unknown_group)
 
 
-def choose_threshold_of(model: ModelData, columns: Columns, aim: Aim, *, on_unknown_group: str | None = None) -> Choice:
-    """Choose for checked columns."""
-    treated = model.read(columns.scores, np.array(columns.names, dtype=object)[columns.groups], on_unknown_group)
+def choose_threshold_of(model: ModelData, people: People, aim: Aim, *, on_unknown_group: str | None = None) -> Choice:
+    """Choose for people."""
+    known = known_groups(model.names, on_unknown_group)
+    rows_of = dict(zip(people.names, people.group_counts()[0].tolist(), strict=True))
+    strange = {name: rows for name, rows in rows_of.items() if name not in known}
+    if strange and on_unknown_group is None:
+        raise unknown_groups(model.names, sum(strange.values()), people.rows, list(strange))
+    warn_unknown(sum(strange.values()), people.rows, on_unknown_group)
+    codes = [known[on_unknown_group or ""] if name in strange else known[name] for name in people.names]
+    cells = [sample.cells() for sample in people.samples]
+    scores, labels, weights = (np.concatenate(column) for column in zip(*cells, strict=True))
+    sizes = [len(part[0]) for part in cells]
+    rows = ScoreColumns(scores, np.repeat(codes, sizes), 0)
+    cell = 2 * np.repeat(np.arange(len(cells)), sizes) + labels
 
     def rates(threshold: float) -> FloatArray:
-        return _masses(columns, model.rates(treated, threshold))
+        """(groups, 2) weight of accepted negatives and positives of each group."""
+        chance = model.rates(rows, threshold)
+        return np.bincount(cell, chance * weights, 2 * len(cells)).astype(np.float64).reshape(-1, 2)
 
-    everyone = _masses(columns, np.ones(columns.rows))
-    threshold, accepted = _best(ladder(model, columns, on_unknown_group), aim, rates, everyone)
-    return _choice(model, columns, aim, threshold, accepted, everyone)
+    everyone = np.bincount(cell, weights, 2 * len(cells)).astype(np.float64).reshape(-1, 2)
+    threshold, accepted = _best(ladder(model, people, on_unknown_group), aim, rates, everyone)
+    return _choice(model, people, aim, threshold, accepted, everyone)
 
 
 def model_of(model_or_estimator: Any) -> ModelData:
@@ -164,19 +180,12 @@ def _is_met(aim: Aim, accepted: FloatArray, everyone: FloatArray) -> bool:
     return bool(room(aim, false, true, float(everyone[:, 1].sum() / everyone.sum())) >= -MET)
 
 
-def _masses(columns: Columns, chance: FloatArray) -> FloatArray:
-    """(groups, 2) weight of accepted negatives and positives of each group."""
-    weight = chance if columns.weights is None else chance * columns.weights
-    cell = 2 * columns.groups.astype(np.intp) + columns.labels
-    return np.bincount(cell, weight, 2 * len(columns.names)).astype(np.float64).reshape(-1, 2)
-
-
 def _choice(
-    model: ModelData, columns: Columns, aim: Aim, threshold: float, accepted: FloatArray, everyone: FloatArray
+    model: ModelData, people: People, aim: Aim, threshold: float, accepted: FloatArray, everyone: FloatArray
 ) -> Choice:
-    counts = zip(columns.names, *columns.group_counts(), accepted, everyone, strict=True)
+    counts = zip(people.names, *people.group_counts(), accepted, everyone, strict=True)
     groups = tuple(_rates(aim, name, int(n), int(p), *masses) for name, n, p, *masses in counts)
-    rows, positives = (int(part.sum()) for part in columns.group_counts())
+    rows, positives = (int(part.sum()) for part in people.group_counts())
     overall = _rates(aim, "all people", rows, positives, accepted.sum(axis=0), everyone.sum(axis=0))
     fpr, tpr = (accepted / everyone).T
     gap = float(model.constraint.gap((fpr + tpr)[None], (tpr - fpr)[None])[0])

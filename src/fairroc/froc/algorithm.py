@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairroc.core.chain import BoolArray, FloatArray, IntArray, freeze
-from fairroc.core.roc import RocCurve, rates_at
+from fairroc.core.roc import RocCurve, all_thresholds, rates_at
 from fairroc.froc.geometry import (
     SAME,
     attainable,
@@ -254,6 +254,11 @@ def froc(
             points[up, here], shift[up, here], cuts[up, here] = moved.points[here], moved.shift[here], moved.cuts[here]
             clipped[up, here], projected[up, here] = moved.clipped[here], moved.projected[here]
     return Froc(thresholds.copy(), queries, points, shift, cuts, clipped, projected, order, epsilon, step)
+
+
+def paper_run(curves: Sequence[RocCurve], epsilon: float) -> Froc:
+    """Algorithm 1 on curves of queries, at every threshold that some group has, the strictest first."""
+    return froc(curves, all_thresholds(curves)[::-1], epsilon)
 
 
 def curve_order(queries: FloatArray, crossing: Crossing) -> IntArray:

@@ -10,13 +10,10 @@ import numpy as np
 
 from fairroc.core.chain import FloatArray
 from fairroc.errors import DataError
-from fairroc.fitting.solving import paper_run
-from fairroc.froc.algorithm import Froc, Shift
+from fairroc.froc.algorithm import Froc, Shift, paper_run
 from fairroc.froc.geometry import cut_shift, join
 from fairroc.options import Options
-from fairroc.people.counts import ScoreCounts
-from fairroc.people.people import measure, queried
-from fairroc.people.rows import Columns
+from fairroc.people.people import People
 
 WORDS = {
     Shift.FIXED: "not moved: the lowest curve here",
@@ -64,11 +61,11 @@ class FrocIndex:
         return asdict(self)
 
 
-def paper_run_on(columns: Columns | ScoreCounts, *, epsilon: float, queries: int | None = None) -> Froc:
-    """Algorithm 1 on checked columns, at equidistant thresholds over the range of the scores."""
+def paper_run_on(people: People, *, epsilon: float, queries: int | None = None) -> Froc:
+    """Algorithm 1 on people, at equidistant thresholds over the range of the scores."""
     options = Options.checked(epsilon=epsilon, method="froc", queries=queries)
     assert options.queries is not None  # the paper's method always has some
-    return paper_run(queried(columns, measure(columns), options.queries), options.epsilon)
+    return paper_run(people.queried(options.queries).curves, options.epsilon)
 
 
 def check_index(index: Any, count: int) -> None:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from fairroc.core.chain import BoolArray
-from fairroc.fitting.fit import Fitted
-from fairroc.fitting.solving import paper_run
-from fairroc.froc.algorithm import Froc, Shift
+from fairroc.core.roc import RocCurve
+from fairroc.froc.algorithm import Froc, Shift, paper_run
 from fairroc.froc.diagnostics import Diagnostics, Losses, diagnose
 
 
@@ -73,12 +73,12 @@ class FrocReport:
     groups: tuple[FrocGroup, ...]
 
 
-def froc_report(fitted: Fitted) -> FrocReport | None:
-    """The report of a fit by the paper's method; None for another method, and where the score stays as it is."""
-    if fitted.model.method != "froc" or fitted.solution is None:
-        return None
-    done = paper_run(fitted.population, fitted.model.inner_epsilon)
-    stated = diagnose(done, fitted.raw.curves, fitted.model.queries)
+def froc_report(
+    names: Sequence[str], queried: Sequence[RocCurve], raw: Sequence[RocCurve], epsilon: float, queries: int | None
+) -> FrocReport:
+    """The report of Algorithm 1 on the groups' queried curves, which came from the raw ones, at an epsilon."""
+    done = paper_run(queried, epsilon)
+    stated = diagnose(done, raw, queries)
     return FrocReport(
         epsilon=done.epsilon,
         queries=len(done.thresholds),
@@ -87,7 +87,7 @@ def froc_report(fitted: Fitted) -> FrocReport | None:
         unfair=stated.unfair,
         thresholds=tuple(done.thresholds.tolist()),
         gaps=tuple(stated.gap.tolist()),
-        groups=tuple(_group(done, stated, g, name) for g, name in enumerate(fitted.model.names)),
+        groups=tuple(_group(done, stated, g, name) for g, name in enumerate(names)),
     )
 
 

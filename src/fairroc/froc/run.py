@@ -23,8 +23,9 @@ from fairroc.froc.index import check_index
 from fairroc.froc.mixture import Mixture, neighbour_mixture, triangle_mixture
 from fairroc.model import draw
 from fairroc.options import FROC_QUERIES, Missing, Options
-from fairroc.people.people import People, measure, queried
-from fairroc.people.rows import Columns, read_columns, read_scores
+from fairroc.people.door import read_people
+from fairroc.people.people import People
+from fairroc.people.rows import read_scores
 
 __all__ = [
     "Diagnostics",
@@ -106,7 +107,7 @@ def run_froc(
     >>> run.acceptance([0.9, 0.3], sensitive_features=["a", "a"], index=2).round(2).tolist()
     [0.7, 0.5]
     """
-    columns = read_columns(
+    people = read_people(
         scores,
         y,
         sensitive_features=sensitive_features,
@@ -123,13 +124,12 @@ def run_froc(
             raise DataError(f"{name} must be {' or '.join(map(repr, words))}; {value!r} came.")
     listed = None if queries is None or isinstance(queries, Real) else queries
     options = Options.checked(epsilon=epsilon, method="froc", queries=queries if listed is None else None)
-    people = measure(columns)
     curves = people.exact.curves
-    grid = _thresholds(columns, people, options, listed)
+    grid = _thresholds(people, options, listed)
     moved = froc(curves, grid, options.epsilon, pairs=pairs, crossing=crossing)
     build = triangle_mixture if construction == "triangle" else neighbour_mixture
     return FrocRun(
-        names=columns.names,
+        names=people.names,
         moved=moved,
         diagnostics=diagnose(moved, curves, options.queries if listed is None else None),
         classifiers=tuple(build(p, q, grid) for p, q in zip(moved.points, moved.queries, strict=True)),
@@ -137,11 +137,11 @@ def run_froc(
     )
 
 
-def _thresholds(columns: Columns, people: People, options: Options, asked: Any) -> FloatArray:
+def _thresholds(people: People, options: Options, asked: Any) -> FloatArray:
     """Falling distinct thresholds: those asked for, or equidistant ones like a fit's."""
     if asked is None:
         assert options.queries is not None  # the paper's method always has some
-        return all_thresholds(queried(columns, people, options.queries).curves)[::-1].copy()
+        return all_thresholds(people.queried(options.queries).curves)[::-1].copy()
     try:
         grid = np.asarray(asked, dtype=np.float64)
     except (TypeError, ValueError):

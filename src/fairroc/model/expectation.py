@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from fairroc.core.chain import FloatArray
@@ -11,46 +9,49 @@ from fairroc.core.kernel import Kernel
 from fairroc.core.realised import Walk, all_points, walk
 from fairroc.errors import UnknownGroupError
 from fairroc.model.model import ModelData
-from fairroc.people.counts import ScoreCounts
-from fairroc.people.factorise import code_dtype
-from fairroc.people.people import People, Population, measure
-from fairroc.people.rows import Columns
+from fairroc.people.people import People, Population
+from fairroc.people.sample import thin_points
+from fairroc.people.weighted import WeightedRows
 
-__all__ = ["expected_columns", "expected_walks", "treated"]
+__all__ = ["expected_people", "expected_walks", "treated"]
 
 
-def expected_columns(model: ModelData, columns: Columns, *, on_unknown_group: str | None = None) -> Columns:
-    """The fair score of these people in expectation over the draw, as rows with weights.
+def expected_people(model: ModelData, people: People, *, on_unknown_group: str | None = None) -> People:
+    """The fair score of these people in expectation over the draw, as people with weights.
 
-    ``columns`` holds the original scores. What comes back has the same groups with the expected (fpr, tpr) of the fair
+    ``people`` have the original scores. What comes back has the same groups with the expected (fpr, tpr) of the fair
     score at every threshold where some group's curve bends, and the same total weight of each label; its scores are
-    ranks. So whatever is measured on rows with weights (a gap, an AUC) is measured exactly, and nothing is drawn.
+    ranks. So whatever is measured on people with weights (a gap, an AUC) is measured exactly, and nothing is drawn.
     """
     if model.unchanged:
-        return columns
-    people, walks = expected_walks(model, columns, on_unknown_group=on_unknown_group)
+        return people
+    seen, walks = expected_walks(model, people, on_unknown_group=on_unknown_group)
     fpr, tpr = all_points(walks)
-    mass = np.ones(columns.rows) if columns.weights is None else columns.weights
-    negatives = _steps(fpr) * people.weights0 * float(mass[~columns.labels].sum())
-    positives = _steps(tpr) * people.weights1 * float(mass[columns.labels].sum())
-    return _rows(negatives, positives, columns.names)
+    each = np.sum([sample.totals for sample in people.samples], axis=0)
+    negatives, positives = _steps(fpr) * seen.weights0 * each[0], _steps(tpr) * seen.weights1 * each[1]
+    points = thin_points(len(people.names))
+    samples = [_rows(negatives[:, g], positives[:, g], points) for g in range(len(people.names))]
+    return People(people.names, tuple(samples), weighted=True)
 
 
 def expected_walks(
-    model: ModelData, columns: Columns, *, on_unknown_group: str | None = None
+    model: ModelData, people: People, *, on_unknown_group: str | None = None
 ) -> tuple[Population, tuple[Walk, ...]]:
     """These people and their way through a model that changes the score: exact rates at every place of its scale."""
-    people, kernels = treated(model, columns, on_unknown_group=on_unknown_group)
-    exact = people.exact
+    seen, kernels = treated(model, people, on_unknown_group=on_unknown_group)
+    exact = seen.exact
     return exact, tuple(walk(curve, kernel) for curve, kernel in zip(exact.curves, kernels, strict=True))
 
 
 def treated(
-    model: ModelData, columns: Columns | ScoreCounts, *, on_unknown_group: str | None = None
+    model: ModelData, people: People, *, on_unknown_group: str | None = None
 ) -> tuple[People, tuple[Kernel, ...]]:
-    """These people as a model that changes the score sees them, and every group's kernel."""
-    kernels = tuple(model.kernels[_treated_as(model, name, on_unknown_group)] for name in columns.names)
-    return measure(_not_below(columns, kernels)), kernels
+    """These people as a model that changes the score sees them, and every group's kernel.
+
+    Scores below all fitted ones of their group are treated like the lowest.
+    """
+    kernels = tuple(model.kernels[_treated_as(model, name, on_unknown_group)] for name in people.names)
+    return people.not_below([float(kernel.thresholds[-1]) for kernel in kernels]), kernels
 
 
 def _treated_as(model: ModelData, name: str, on_unknown_group: str | None) -> int:
@@ -65,31 +66,17 @@ def _treated_as(model: ModelData, name: str, on_unknown_group: str | None) -> in
     )
 
 
-def _not_below(columns: Columns | ScoreCounts, kernels: tuple[Kernel, ...]) -> Columns | ScoreCounts:
-    """The same people with scores below all fitted ones of their group at the lowest: they are treated like it."""
-    if isinstance(columns, ScoreCounts):
-        lowest = [kernel.thresholds[-1] for kernel in kernels]
-        return columns.recounted([np.maximum(part, low) for part, low in zip(columns.scores, lowest, strict=True)])
-    scores = columns.scores.copy()
-    for g, kernel in enumerate(kernels):
-        rows = columns.group_rows(g)
-        scores[rows] = np.maximum(scores[rows], kernel.thresholds[-1])
-    return replace(columns, scores=scores)
-
-
 def _steps(rates: FloatArray) -> FloatArray:
     """(points, groups) what each point adds to the one before."""
     return np.maximum(np.diff(rates, axis=0, prepend=0.0), 0.0)
 
 
-def _rows(negatives: FloatArray, positives: FloatArray, names: tuple[str, ...]) -> Columns:
-    """One row for each point, group and label that gains weight; the first point has the highest score."""
-    parts = [np.nonzero(weights) for weights in (negatives, positives)]
-    point = np.concatenate([part[0] for part in parts])
-    return Columns(
-        scores=-point.astype(np.float64),
-        labels=np.repeat([False, True], [len(part[0]) for part in parts]),
-        groups=np.concatenate([part[1] for part in parts]).astype(code_dtype(len(names))),
-        names=names,
-        weights=np.concatenate((negatives[parts[0]], positives[parts[1]])),
+def _rows(negatives: FloatArray, positives: FloatArray, points: int) -> WeightedRows:
+    """One row for each point and label at which a group gains weight; the first point has the highest score."""
+    used = [np.flatnonzero(weights) for weights in (negatives, positives)]
+    return WeightedRows(
+        scores=-np.concatenate(used).astype(np.float64),
+        labels=np.repeat([False, True], [len(at) for at in used]),
+        weights=np.concatenate((negatives[used[0]], positives[used[1]])),
+        points=points,
     )

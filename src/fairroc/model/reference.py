@@ -8,7 +8,7 @@ import numpy as np
 
 from fairroc.core.chain import FloatArray, IntArray, freeze
 from fairroc.core.roc import RocCurve
-from fairroc.people.sample import Sample
+from fairroc.people.people import Sample
 from fairroc.stats.bootstrap import even_steps
 
 PARTS, PEOPLE = 64, 10
@@ -40,12 +40,10 @@ class Reference:
     def __post_init__(self) -> None:
         freeze(self.edges, self.counts, self.sizes)
 
-    def count(self, scores: FloatArray, labels: IntArray, weights: FloatArray | None) -> FloatArray:
-        """(B + 2, 2) weight of new people below the lowest score, in the bins and above the highest. O(n log B)."""
-        place = np.searchsorted(self.edges, scores, side="right")
-        place[scores > self.highest] = len(self.edges) + 1
-        cells = 2 * (len(self.edges) + 2)
-        return np.bincount(2 * place + labels, weights, cells).astype(np.float64).reshape(-1, 2)
+    @property
+    def borders(self) -> FloatArray:
+        """(B + 1,) the edges, and the smallest number above the highest score."""
+        return np.append(self.edges, np.nextafter(self.highest, np.inf))
 
     @property
     def padded(self) -> FloatArray:

@@ -14,8 +14,9 @@ from fairroc.model.reference import Reference
 from fairroc.monitoring.drift import Drift, DriftTest, GroupDrift, ScoreShift, Status, UnknownGroup, psi_level
 from fairroc.monitoring.gap import GapNow, GroupAucs, gap_now
 from fairroc.options import MONITOR, checked
-from fairroc.people.factorise import as_column
-from fairroc.people.rows import Columns, known_groups, read_columns
+from fairroc.people.door import read_people
+from fairroc.people.people import People
+from fairroc.people.rows import known_groups
 from fairroc.stats.two_sample import (
     absent_p_value,
     holm,
@@ -62,13 +63,13 @@ class Watch:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Cells:
-    """Weight of people by bin and label, and the rows of equal weight that tell as much, by label."""
+    """Weight of people by bin and label, and the effective sample size by label."""
 
     mass: FloatArray  # (bins, 2)
     sizes: FloatArray  # (2,)
 
     def of(self, label: int | None) -> FloatArray:
-        """(bins,) people of one label or of both, scaled to as many rows of equal weight as tell as much."""
+        """(bins,) people of one label or of both, scaled to the effective sample size."""
         if label is not None:
             return np.asarray(shares(self.mass[:, label]) * self.sizes[label])
         return np.asarray(shares(self.mass.sum(axis=1)) * joined_size(self.mass.sum(axis=0), self.sizes))
@@ -91,12 +92,12 @@ class Seen:
     above: int
 
     def sizes(self, label: int | None) -> tuple[float, float]:
-        """Of the fitted and of the new people, in rows of equal weight."""
+        """Effective sample size of the fitted and of the new people."""
         return float(self.fitted.of(label).sum()), float(self.new.of(label).sum())
 
 
 def joined_size(mass: FloatArray, sizes: FloatArray) -> float:
-    """Rows of equal weight that tell as much as several parts, given the parts' weight and such rows."""
+    """Effective sample size of several parts together, given the parts' weights and effective sizes."""
     used = sizes > 0
     return float(1.0 / (shares(mass)[used] ** 2 / sizes[used]).sum())
 
@@ -108,7 +109,9 @@ def check(
     takes."""
     other = watch.on_unknown_group
     known_groups(model.names, other)
-    people, labelled = _read(scores, sensitive_features, y, sample_weight, pos_label), y is not None
+    how = {"sample_weight": sample_weight, "pos_label": pos_label, "missing": "group"}  # no group: an unknown one
+    people = read_people(scores, y, sensitive_features=sensitive_features, **how, whole=False).used()
+    labelled = y is not None
     seen = _seen(model, people)
     whole = _fitted_groups(model), _new_groups(model, people)
     tests = [*_tests(seen, labelled), *_share_tests(model, *whole)]
@@ -136,49 +139,25 @@ def check(
     )
 
 
-def _read(scores: Any, sensitive_features: Any, y: Any, sample_weight: Any, pos_label: Any) -> Columns:
-    """New people of positive weight; without labels all count as negatives. A missing group is an unknown one."""
-    columns = read_columns(
-        scores,
-        np.zeros(len(as_column(scores, "scores")), dtype=np.int8) if y is None else y,
-        sensitive_features=sensitive_features,
-        sample_weight=sample_weight,
-        pos_label=pos_label if y is not None else None,
-        missing="group",
-        whole=False,
-    )
-    if columns.weights is None or columns.weights.min() > 0:
-        return columns
-    rows = np.flatnonzero(columns.weights > 0)
-    return replace(
-        columns,
-        scores=columns.scores[rows],
-        labels=columns.labels[rows],
-        groups=columns.groups[rows],
-        weights=columns.weights[rows],
-    )
-
-
-def _seen(model: ModelData, people: Columns) -> dict[str, Seen]:
+def _seen(model: ModelData, people: People) -> dict[str, Seen]:
     """Fitted groups that have a reference and new people."""
     found, sizes = {}, people.class_sizes()
     for name, reference in zip(model.names, model.references, strict=False):
         if name not in people.names:
             continue
         code = people.names.index(name)
-        rows = people.group_rows(code)
-        if not len(rows):
-            continue
-        scores, weights = people.scores[rows], None if people.weights is None else people.weights[rows]
-        mass = reference.count(scores, people.labels[rows].astype(np.intp), weights)
-        found[name] = Seen(
-            reference=reference,
-            fitted=Cells(reference.padded, reference.sizes),
-            new=Cells(mass, sizes[code]),
-            rows=len(rows),
-            below=int((scores < reference.edges[0]).sum()),
-            above=int((scores > reference.highest).sum()),
-        )
+        sample = people.samples[code]
+        below, *inside, above = sample.rows_between(reference.borders).tolist()
+        rows = below + sum(inside) + above
+        if rows:
+            found[name] = Seen(
+                reference=reference,
+                fitted=Cells(reference.padded, reference.sizes),
+                new=Cells(sample.between(reference.borders), sizes[code]),
+                rows=rows,
+                below=below,
+                above=above,
+            )
     return found
 
 
@@ -215,7 +194,7 @@ def _share_tests(model: ModelData, fitted: FloatArray | None, new: FloatArray) -
 
 
 def _fitted_groups(model: ModelData) -> FloatArray | None:
-    """(groups,) fitted people, as many as rows of equal weight that tell as much; None where that is not known."""
+    """(groups,) effective sample size of the fitted people; None where that is not known."""
     if not model.references:
         rows = np.array([group.rows for group in model.groups], dtype=np.float64)
         return None if model.record.weighted else rows
@@ -224,11 +203,9 @@ def _fitted_groups(model: ModelData) -> FloatArray | None:
     return np.asarray(shares(mass.sum(axis=1)) * joined_size(mass.ravel(), sizes.ravel()))
 
 
-def _new_groups(model: ModelData, people: Columns) -> FloatArray:
+def _new_groups(model: ModelData, people: People) -> FloatArray:
     """(groups,) new people of the fitted groups, on the same scale."""
-    weights = np.ones(people.rows) if people.weights is None else people.weights / people.weights.max()
-    mass = np.bincount(people.groups.astype(np.intp), weights, len(people.names))
-    squares = np.bincount(people.groups.astype(np.intp), weights**2, len(people.names))
+    mass, squares = people.group_masses()
     place = [people.names.index(name) if name in people.names else -1 for name in model.names]
     known = np.array([0.0 if i < 0 else mass[i] for i in place])
     total = float(sum(squares[i] for i in place if i >= 0))

@@ -13,11 +13,11 @@ The people are the sample, not the draws: every figure is an expectation over th
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
-from fairroc.auditing.audit import gap_interval, thin_noises
+from fairroc.auditing.audit import gap_interval
 from fairroc.auditing.findings import GapInterval, Interval
 from fairroc.core.chain import FloatArray, area
 from fairroc.core.gap import ROUNDING, pooled_auc
@@ -27,9 +27,7 @@ from fairroc.core.roc import RocCurve
 from fairroc.model.expectation import treated
 from fairroc.model.model import ModelData
 from fairroc.monitoring.drift import Answer, GapCheck
-from fairroc.people.factorise import code_dtype, recode
-from fairroc.people.people import People, measure
-from fairroc.people.rows import SMALL_CLASS, Columns
+from fairroc.people.people import SMALL_CLASS, People
 from fairroc.stats.auc import auc_interval
 from fairroc.stats.bands import Noise, dkw_widths, gap_limits, group_pairs
 from fairroc.stats.bootstrap import bootstrap
@@ -60,7 +58,7 @@ class GapNow:
 
 def gap_now(
     model: ModelData,
-    people: Columns,
+    people: People,
     *,
     confidence: float,
     draws: int,
@@ -68,21 +66,23 @@ def gap_now(
     treated_as: str | None,
 ) -> GapNow:
     """Measure new people; ``treated_as`` is the fitted group that unknown groups are treated as, if any."""
-    columns = _measurable(model, people, treated_as)
-    if columns is None:
+    both = people.class_rows().min(axis=1) > 0
+    kept = [g for g, name in enumerate(people.names) if both[g] and (name in model.names or treated_as is not None)]
+    if len(kept) < 2:
         return GapNow(None, "fewer than two groups have people of both labels", {})
-    before, noises, hidden = _measured(model, columns, treated_as)
+    people = people.only(kept)
+    noises, hidden = _measured(model, people, treated_as)
     curves = [noise.curve for noise in noises]
     aucs = {
-        name: GroupAucs(old.auc, _interval(old, columns, g, confidence), curve.auc)
-        for g, (name, old, curve) in enumerate(zip(columns.names, before.thin.curves, curves, strict=True))
+        name: GroupAucs(old.auc, _interval(old, people, g, confidence), curve.auc)
+        for g, (name, old, curve) in enumerate(zip(people.names, people.thin.curves, curves, strict=True))
     }
-    weights = before.thin.weights0, before.thin.weights1
-    widths = None if columns.weighted else dkw_widths(columns.class_rows(), confidence) + hidden
+    weights = people.thin.weights0, people.thin.weights1
+    widths = None if people.weighted else dkw_widths(people.class_rows(), confidence) + hidden
     limits = gap_limits(noises, widths, model.constraint.p, confidence)
     errors = bootstrap(noises, model.constraint.p, draws=draws, rng=rng) if draws else None
     interval = gap_interval(limits, errors, confidence, hidden)
-    method = _method(interval, int(columns.class_rows().min()))
+    method = _method(interval, int(people.class_rows().min()))
     if method is None:
         return GapNow(None, "weighted rows need a bootstrap for an interval, and none was asked for", aucs)
     worst = int(np.argmax(limits.pair_gaps))
@@ -91,68 +91,41 @@ def gap_now(
     answer = _answer(model.epsilon, low, high)
     check = GapCheck(
         gap=gap,
-        pair=(columns.names[pair[0]], columns.names[pair[1]]),
+        pair=(people.names[pair[0]], people.names[pair[1]]),
         epsilon=model.epsilon,
         norm=model.norm,
         answer=answer,
         method=method,
         interval=interval,
         resolution=hidden,
-        rows=columns.rows,
-        rows_needed=_rows_needed(columns.rows, model.epsilon, gap, high) if answer == "unclear" else None,
-        groups=columns.names,
+        rows=people.rows,
+        rows_needed=_rows_needed(people.rows, model.epsilon, gap, high) if answer == "unclear" else None,
+        groups=people.names,
         auc=_pooled_auc(curves, *weights) if model.kernels else pooled_auc(curves, *weights),
-        auc_before=pooled_auc(before.thin.curves, *weights),
+        auc_before=pooled_auc(people.thin.curves, *weights),
     )
     return GapNow(check, None, aucs)
 
 
-def _measurable(model: ModelData, people: Columns, treated_as: str | None) -> Columns | None:
-    """The people of groups that the model treats and that have both labels; None if that leaves fewer than two."""
-    both = people.class_rows().min(axis=1) > 0
-    kept = [g for g, name in enumerate(people.names) if both[g] and (name in model.names or treated_as is not None)]
-    if len(kept) < 2:
-        return None
-    if len(kept) == len(people.names):
-        return people
-    table = np.full(len(people.names), -1, dtype=code_dtype(len(people.names)))
-    table[kept] = np.arange(len(kept))
-    codes = recode(people.groups, table)
-    rows = np.flatnonzero(codes >= 0)
-    return Columns(
-        scores=people.scores[rows],
-        labels=people.labels[rows],
-        groups=codes[rows],
-        names=tuple(people.names[g] for g in kept),
-        weights=None if people.weights is None else people.weights[rows],
-    )
-
-
-def _measured(model: ModelData, columns: Columns, treated_as: str | None) -> tuple[People, list[Noise], float]:
-    """These people, curves of their fair score with noise, and how far merged scores may put the gap off.
+def _measured(model: ModelData, people: People, treated_as: str | None) -> tuple[list[Noise], float]:
+    """Curves of these people's fair score with noise, and how far merged scores may put the gap off.
 
     Places rise with the score within a group, so what merging moves sums to one step of a curve at most.
     """
     if model.unchanged:
-        people = measure(columns)
-        return people, thin_noises(columns, people), 0.0 if columns.weighted else people.hidden
-    people, kernels = treated(model, columns, on_unknown_group=treated_as)
-    lowest = np.array([kernel.thresholds[-1] for kernel in kernels])
-    before = measure(columns) if bool((columns.scores < lowest[columns.groups]).any()) else people
-    return before, _fair_noises(model, columns, people, kernels, treated_as), people.hidden
+        return people.noises(thin=True), 0.0 if people.weighted else people.hidden
+    seen, kernels = treated(model, people, on_unknown_group=treated_as)
+    return _fair_noises(model, seen, kernels, treated_as), seen.hidden
 
 
-def _fair_noises(
-    model: ModelData, columns: Columns, people: People, kernels: tuple[Kernel, ...], treated_as: str | None
-) -> list[Noise]:
+def _fair_noises(model: ModelData, people: People, kernels: tuple[Kernel, ...], treated_as: str | None) -> list[Noise]:
     """Curves of a changed score in expectation over the draw, all at the same places, with their noise."""
     walks = [walk(curve, kernel) for curve, kernel in zip(people.thin.curves, kernels, strict=True)]
     squared = walks
-    if columns.weights is not None:
-        heavy = replace(columns, weights=(columns.weights / columns.weights.max()) ** 2)
-        curves = treated(model, heavy, on_unknown_group=treated_as)[0].thin.curves
+    if people.weighted:
+        curves = treated(model, people.squared(), on_unknown_group=treated_as)[0].thin.curves
         squared = [walk(curve, kernel) for curve, kernel in zip(curves, kernels, strict=True)]
-    places, scale = all_places([*walks, *squared]), 1.0 / columns.class_sizes()
+    places, scale = all_places([*walks, *squared]), 1.0 / people.class_sizes()
     found = []
     for g, one in enumerate(walks):
         rates = _rising(one, places)
@@ -170,10 +143,10 @@ def _rising(one: Walk, places: FloatArray) -> FloatArray:
     return rates
 
 
-def _interval(curve: RocCurve, columns: Columns, g: int, confidence: float) -> Interval | None:
-    if columns.weighted:
+def _interval(curve: RocCurve, people: People, g: int, confidence: float) -> Interval | None:
+    if people.weighted:
         return None
-    negatives, positives = columns.class_rows()[g].tolist()
+    negatives, positives = people.class_rows()[g].tolist()
     return auc_interval(curve.fpr, curve.tpr, curve.auc, negatives, positives, confidence)
 
 

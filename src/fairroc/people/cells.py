@@ -72,7 +72,7 @@ def counts_of_cells(table: Any, names: Names, *, pos_label: Any, missing: Missin
         columns.labels,
         columns.scores,
         rows if columns.weights is None else columns.weights,
-        weighted=columns.weighted,
+        weighted=columns.weights is not None,
     )
 
 
@@ -88,7 +88,7 @@ def counts_of_bins(table: Any, names: Names, bits: int, *, pos_label: Any, missi
     for part, cut in ((columns.scores == high, None), (columns.scores < high, bits)):
         scores = columns.scores[part] if cut is None else bin_edges(columns.scores[part], bits)
         cells = columns.groups[part], columns.labels[part], scores, mass[part]
-        parts.append(ScoreCounts.from_cells(columns.names, *cells, weighted=columns.weighted, bits=cut))
+        parts.append(ScoreCounts.from_cells(columns.names, *cells, weighted=columns.weights is not None, bits=cut))
     return parts[0].binned(bits).merge(parts[1])
 
 

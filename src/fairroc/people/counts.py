@@ -22,9 +22,13 @@ from fairroc.core.doubles import ranks, with_ranks
 from fairroc.errors import DataError
 from fairroc.options import Missing
 from fairroc.people.gridcount import MOST_CELLS, RankBins, edge_counts, grid_counts
-from fairroc.people.rows import Columns, TableColumns, both_labels, read_columns, read_counts
+from fairroc.people.people import People, both_labels
+from fairroc.people.rows import Columns, TableColumns, read_columns, read_counts
+from fairroc.people.sample import thin_points
 from fairroc.people.sorting import packing, sorted_rows
+from fairroc.people.tally_sample import TallySample
 from fairroc.people.tensors import is_tensor
+from fairroc.people.weighted import WeightedCells
 from fairroc.tables.files import check_writable
 from fairroc.tables.read import read_table
 from fairroc.tables.write import write_table
@@ -145,11 +149,12 @@ class ScoreCounts:
         """Count checked columns. O(n) for most scores and for bins, O(n log n) at worst."""
         if bits is not None:
             return _counted_in_bins(columns, int(bits)) or cls.from_columns(columns).binned(bits)
-        pack = None if columns.weighted else packing(columns.scores)
+        weighted = columns.weights is not None
+        pack = None if weighted else packing(columns.scores)
         if pack is None:
-            mass = np.ones(columns.rows, dtype=np.int64) if columns.weights is None else columns.weights
+            mass = np.ones(len(columns.scores), dtype=np.int64) if columns.weights is None else columns.weights
             return cls.from_cells(
-                columns.names, columns.groups, columns.labels, columns.scores, mass, weighted=columns.weighted
+                columns.names, columns.groups, columns.labels, columns.scores, mass, weighted=weighted
             )
         parts = []
         for rows in sorted_rows(columns.scores, columns.labels, columns.groups, len(columns.names), pack):
@@ -238,59 +243,35 @@ class ScoreCounts:
                 found = max(found, float(largest / part.sum()) if largest > 0 else 0.0)
         return found
 
-    @property
-    def score_range(self) -> tuple[float, float]:
-        """Lowest and highest score."""
-        ends = [(float(part[0]), float(part[-1])) for part in self.scores if len(part)]
-        return min(low for low, _ in ends), max(high for _, high in ends)
-
-    def group_counts(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """People and positives of every group; of weighted counts: cells."""
-        return self._classes.sum(axis=1), self._classes[:, 1]
-
-    def class_rows(self) -> NDArray[np.intp]:
-        """(groups, 2) number of people by group and label; of weighted counts: cells of positive weight."""
-        return self._classes
-
-    def class_sizes(self) -> FloatArray:
-        """(groups, 2) people of equal weight that tell as much (Kish): the people themselves without weights."""
-        if not self.weighted:
-            return self._classes.astype(np.float64)
-        both = [part / max(part.max(initial=0.0), np.finfo(float).tiny) for part in self._parts]
-        sizes = [part.sum() ** 2 / max((part**2).sum(), np.finfo(float).tiny) for part in both]
-        return np.array(sizes, dtype=np.float64).reshape(-1, 2)
-
-    def class_people(self) -> FloatArray:
-        """The same: weighted counts have fractions, or they would be counts."""
-        return self.class_sizes()
-
-    @property
-    def _parts(self) -> list[CountArray]:
-        """Negatives and positives of the first group, of the second and so on."""
-        return [part for pair in zip(self.negatives, self.positives, strict=True) for part in pair]
-
     @cached_property
     def _classes(self) -> NDArray[np.intp]:
+        """(groups, 2) people by group and label; of weighted counts: cells."""
         total = np.count_nonzero if self.weighted else np.sum
-        return np.array([total(part) for part in self._parts], dtype=np.intp).reshape(-1, 2)
+        both = zip(self.negatives, self.positives, strict=True)
+        return np.array([total(part) for pair in both for part in pair], dtype=np.intp).reshape(-1, 2)
 
-    def cells(self, g: int) -> tuple[FloatArray, BoolArray, CountArray]:
-        """Scores, labels and counts of one group's cells, each label by itself."""
-        parts = [(label, part, np.flatnonzero(part > 0)) for label, part in enumerate(self._parts[2 * g : 2 * g + 2])]
-        scores = np.concatenate([self.scores[g][at] for _, _, at in parts])
-        labels = np.concatenate([np.full(len(at), bool(label)) for label, _, at in parts])
-        return scores, labels, np.concatenate([part[at] for _, part, at in parts])
+    def people(self, *, whole: bool = True) -> People:
+        """Those who were counted, for a fit or an audit: the same as from their rows.
 
-    def top(self, g: int) -> float:
-        """What no score of one group exceeds: its highest score, or the upper end of its highest bin."""
-        return float(self.scores[g][-1] if not self._spread(g)[-1] else _bin_ends(self.scores[g][-1:], self.bits)[0])
-
-    def complete(self) -> ScoreCounts:
-        """Themselves, if they can be fitted or audited: two groups or more, each with people of both labels."""
+        People who are the ``whole`` of a table must be of two groups or more, each with people of both labels.
+        """
         if not self.names:
             raise DataError("counts must hold people of two groups or more, and these hold nobody.")
-        both_labels(self)
-        return self
+        points, groups = thin_points(len(self.names)), range(len(self.names))
+        cells = list(zip(self.scores, self.negatives, self.positives, strict=True))
+        found = (
+            tuple(WeightedCells(*cells[g], points=points) for g in groups)
+            if self.weighted
+            else tuple(TallySample(*cells[g], self._top(g), points=points) for g in groups)
+        )
+        people = People(self.names, found, self.weighted, self.error)
+        return both_labels(people) if whole else people
+
+    def _top(self, g: int) -> float | None:
+        """The upper end of a group's highest bin, where that may hold more than its edge."""
+        if self.bits is None or not len(self.scores[g]) or not self._spread(g)[-1]:
+            return None
+        return float(_bin_ends(self.scores[g][-1:], self.bits)[0])
 
     # -- what becomes of them ----------------------------------------------------------------------------------------
 
@@ -322,17 +303,6 @@ class ScoreCounts:
             edges = bin_edges(scores, int(bits))
             parts.append(_cells(edges, self.negatives[g], self.positives[g], (edges != scores) | self._spread(g)))
         return _made(self.names, parts, self.weighted, int(bits))
-
-    def recounted(
-        self,
-        scores: Sequence[FloatArray] | None = None,
-        negatives: Sequence[CountArray] | None = None,
-        positives: Sequence[CountArray] | None = None,
-    ) -> ScoreCounts:
-        """Themselves with other scores or counts of every cell; equal scores are added up, cells of nobody left out."""
-        groups = zip(scores or self.scores, negatives or self.negatives, positives or self.positives, strict=True)
-        parts = [_cells(*cells, self._spread(g)) for g, cells in enumerate(groups)]
-        return _made(self.names, parts, self.weighted, self.bits)
 
     def _spread(self, g: int) -> BoolArray:
         if self.spread is not None:
@@ -394,8 +364,9 @@ def _check_bits(bits: Any) -> None:
 
 def _counted_in_bins(columns: Columns, bits: int) -> ScoreCounts | None:
     """Counts in bins without sorting; None where weights or too many bins stand against it."""
-    bins, count = RankBins.over(*columns.score_range, bits), len(columns.names)
-    if columns.weighted or 2 * count * bins.size > MOST_CELLS:
+    low, high = float(columns.scores.min()), float(columns.scores.max())
+    bins, count = RankBins.over(low, high, bits), len(columns.names)
+    if columns.weights is not None or 2 * count * bins.size > MOST_CELLS:
         return None
     both = grid_counts(columns.scores, columns.labels, columns.groups, count, bins, bins.size)
     spread = both.sum(axis=1) > edge_counts(columns.scores, columns.groups, count, bins)

@@ -1,29 +1,34 @@
-"""The people a fit or an audit looks at, from rows or from counts: every group's sample, ROC curve and weight."""
+"""People: the one noun for data behind the door. Every group's sample, with what a fit or an audit asks of it.
+
+Rows, counts, files, frames and tensors all become `People` (:mod:`fairroc.people.door`); nothing else sees them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fairroc.core.chain import FloatArray
-from fairroc.core.roc import (
-    RocCurve,
-    curve_from_counts,
-    query_counts,
-    query_curve,
-    query_thresholds,
-    roc_curve,
-    thinned,
-)
-from fairroc.people.counts import CountArray, ScoreCounts
-from fairroc.people.gridcount import Steps, grid_counts
-from fairroc.people.rows import BoolArray, Columns
-from fairroc.people.sample import CountedSample, CurveSample, Sample, thin_points
-from fairroc.people.sorting import packing, sorted_rows
-from fairroc.people.tally_sample import TallySample
+from fairroc.core.roc import RocCurve, curve_from_counts, query_thresholds, thinned
+from fairroc.errors import DataError, SmallGroupWarning
+from fairroc.people.rows import number_of_rows, several
+from fairroc.people.sample import EvenSample, thin_points
+from fairroc.people.tally_sample import tallied
+from fairroc.people.weighted import WeightedRows, WeightedSample
+from fairroc.stats.bands import Noise
+
+__all__ = ["SMALL_CLASS", "People", "Population", "Sample", "both_labels", "refuse_tiny_groups", "thinned_population"]
+
+SMALL_CLASS = 50
+"""Fewer rows of a class leave its rate uncertain by ±0.19 and more."""
+
+Sample: TypeAlias = EvenSample | WeightedSample
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,18 +43,81 @@ class Population:
 
 @dataclass(frozen=True, eq=False)
 class People:
-    """All groups' samples, with curves at all scores (``exact``) or at as many as a fit needs (``thin``).
+    """Everybody a fit or an audit looks at, group by group.
 
-    ``error`` is that of counts in bins: how far any rate at any threshold can be too low.
+    A class without people is allowed as long as nobody asks for a curve; `both_labels` checks that.
+
+    Attributes
+    ----------
+    names : the groups, sorted.
+    samples : each group's people.
+    weighted : whether people have weights; then samples are `WeightedSample`.
+    error : of counts in bins, how far any rate at any threshold can be too low; else 0.
     """
 
+    names: tuple[str, ...]
     samples: tuple[Sample, ...]
+    weighted: bool = False
     error: float = 0.0
+
+    # -- how many ----------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def rows(self) -> int:
+        """Number of rows."""
+        return int(self.group_counts()[0].sum())
+
+    def group_counts(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Rows and positives of every group, whatever their weight."""
+        counts = np.array([sample.counts for sample in self.samples], dtype=np.intp).reshape(-1, 2)
+        return counts.sum(axis=1), counts[:, 1]
+
+    def class_rows(self) -> NDArray[np.intp]:
+        """(groups, 2) number of rows of positive weight, by group and label."""
+        return np.array([sample.class_rows for sample in self.samples], dtype=np.intp).reshape(-1, 2)
+
+    def class_sizes(self) -> FloatArray:
+        """(groups, 2) effective sample size (Kish) by group and label: the number of rows without weights."""
+        heaviest = self._heaviest
+        sizes = [s.sizes(heaviest) if isinstance(s, WeightedSample) else s.counts for s in self.samples]
+        return np.array(sizes, dtype=np.float64).reshape(-1, 2)
+
+    def class_people(self) -> FloatArray:
+        """(groups, 2) people by group and label: whole weights of rows count people, else the effective size."""
+        rows = [sample for sample in self.samples if isinstance(sample, WeightedRows)]
+        if not rows or any(bool((sample.weights != np.floor(sample.weights)).any()) for sample in rows):
+            return self.class_sizes()
+        return np.array([np.bincount(sample.labels, sample.weights, 2) for sample in rows], dtype=np.float64)
+
+    def group_masses(self) -> tuple[FloatArray, FloatArray]:
+        """(groups,) weight of every group's people over that of the heaviest row, and the sum of its squares."""
+        if not self.weighted:
+            rows = self.group_counts()[0].astype(np.float64)
+            return rows, rows
+        parts = [sample.cells()[2] / self._heaviest for sample in self.samples]
+        one, two = ([float(np.bincount(np.zeros(len(p), dtype=np.intp), p**k, 1)[0]) for p in parts] for k in (1, 2))
+        return np.array(one), np.array(two)
+
+    @cached_property
+    def _heaviest(self) -> float:
+        """The largest weight of a row."""
+        return max(float(sample.cells()[2].max(initial=0.0)) for sample in self.samples) if self.weighted else 1.0
+
+    @property
+    def score_range(self) -> tuple[float, float]:
+        """Lowest and highest score."""
+        spans = [sample.span for sample in self.samples if sum(sample.counts)]
+        return min(low for low, _ in spans), max(high for _, high in spans)
+
+    # -- curves ------------------------------------------------------------------------------------------------------
 
     @cached_property
     def thin(self) -> Population:
         """Curves of bounded size with the exact hulls; the exact curves themselves unless there are many scores."""
-        return self._population(tuple(sample.thin for sample in self.samples))
+        totals = np.array([sample.totals for sample in self.samples])
+        each = totals.sum(axis=0)
+        weights = totals[:, 0] / each[0], totals[:, 1] / each[1], totals.sum(axis=1) / each.sum()
+        return Population(tuple(sample.thin for sample in self.samples), *weights)
 
     @cached_property
     def exact(self) -> Population:
@@ -63,46 +131,102 @@ class People:
         """How far the gap of the thin curves may be off: inside a step of several scores a point can lie anywhere."""
         return sum(sorted(sample.hidden for sample in self.samples)[-2:])
 
-    def _population(self, curves: tuple[RocCurve, ...]) -> Population:
-        totals = np.array([sample.totals for sample in self.samples])
-        each = totals.sum(axis=0)
-        return Population(curves, totals[:, 0] / each[0], totals[:, 1] / each[1], totals.sum(axis=1) / each.sum())
+    def queried(self, queries: int) -> Population:
+        """These people seen through the query model only: curves at equidistant thresholds over the score range."""
+        grid = query_thresholds(*self.score_range, queries)
+        both = [sample.between(grid)[1:].T for sample in self.samples]
+        return replace(self.thin, curves=tuple(curve_from_counts(grid, *part) for part in both))
+
+    def noises(self, *, thin: bool = False) -> list[Noise]:
+        """How uncertain every group's exact curve is; with ``thin``, its thin curve where rows weigh the same."""
+        return [sample.noise(thin=thin) for sample in self.samples]
+
+    # -- other people ------------------------------------------------------------------------------------------------
+
+    def only(self, groups: Sequence[int]) -> People:
+        """The people of some groups."""
+        if len(groups) == len(self.names):
+            return self
+        points = thin_points(len(groups))
+        samples = tuple(replace(self.samples[g], points=points) for g in groups)
+        return replace(self, names=tuple(self.names[g] for g in groups), samples=samples)
+
+    def not_below(self, lowest: Sequence[float]) -> People:
+        """The same people with scores below a lowest one of their group raised to it; the same object if none is."""
+        samples = []
+        for sample, low in zip(self.samples, lowest, strict=True):
+            above = sample.span[0] >= low
+            samples.append(sample if above else _not_below(sample, low))
+        same = all(a is b for a, b in zip(samples, self.samples, strict=True))
+        return self if same else replace(self, samples=tuple(samples))
+
+    def used(self) -> People:
+        """Without the rows of weight 0."""
+        found = tuple(_used(sample) if isinstance(sample, WeightedRows) else sample for sample in self.samples)
+        return replace(self, samples=found)
+
+    def squared(self) -> People:
+        """The same people with the square of their weights."""
+        heaviest = self._heaviest
+        found = [
+            replace(sample, weights=(sample.weights / heaviest) ** 2) if isinstance(sample, WeightedRows) else sample
+            for sample in self.samples
+        ]
+        return replace(self, samples=tuple(found))
+
+    # -- what to say of them -----------------------------------------------------------------------------------------
+
+    def small_groups(self, minimum: int = SMALL_CLASS) -> list[SmallGroupWarning]:
+        """One warning, or none, that names the groups with fewer than ``minimum`` rows of a class.
+
+        The half width is that of the Dvoretzky-Kiefer-Wolfowitz band with Massart's constant
+        (doi:10.1214/aop/1176990746), for rows of equal weight; unequal weights make it wider.
+        """
+        notes = []
+        for name, label, rows in _classes(self):
+            if rows < minimum:
+                width = min(math.sqrt(math.log(2 / 0.05) / (2 * max(rows, 1))), 1.0)
+                rate = ("false", "true")[label]
+                notes.append(
+                    f"group {name!r} has {number_of_rows(rows)} with label {label}: its {rate} positive rate "
+                    f"is known to within ±{width:.2f} only (95 %)"
+                )
+        return [SmallGroupWarning(f"{several(notes)}.")] if notes else []
 
 
-def measure(data: Columns | ScoreCounts) -> People:
-    """Sort every group's rows, or take counts as they are. O(n) for most scores, O(n log n) at worst."""
-    return _measure_counts(data) if isinstance(data, ScoreCounts) else _measure_rows(data)
+def both_labels(people: People) -> People:
+    """The same people, if they can be fitted or audited: two groups or more, each with people of both labels."""
+    names, counts = people.names, people.class_rows()
+    if len(names) == 1:
+        raise DataError(
+            f"one group only: {names[0]!r} holds all {people.rows} rows, there is nothing to compare; "
+            "pass sensitive_features (on the command line: --group) with at least two groups."
+        )
+    used = " of positive weight" if people.weighted else ""
+    broken = [
+        f"group {name!r} has {number_of_rows(sum(rows))}{used}"
+        + (f", all with label {int(rows[1] > 0)}" if sum(rows) else "")
+        for name, rows in zip(names, counts.tolist(), strict=True)
+        if 0 in rows
+    ]
+    if broken:
+        it = "it" if len(broken) == 1 else "each"
+        raise DataError(
+            f"{several(broken)}; a ROC curve needs both labels. Merge {it} with another group or leave {it} out."
+        )
+    return people
 
 
-def _measure_rows(columns: Columns) -> People:
-    pack = None if columns.weights is not None else packing(columns.scores)
-    points = thin_points(len(columns.names))
-    if pack is None:
-        return People(tuple(_curve_sample(*rows, points) for rows in _group_rows(columns)))
-    rows = sorted_rows(columns.scores, columns.labels, columns.groups, len(columns.names), pack)
-    return People(tuple(CountedSample(part, pack, points=points) for part in rows))
-
-
-def _measure_counts(counts: ScoreCounts) -> People:
-    """The same people as the rows that were counted: also the choice between packed rows and curves is theirs."""
-    points, cells = thin_points(len(counts.names)), _group_cells(counts.complete())
-    if not counts.weighted and packing(np.concatenate(counts.scores)) is not None:
-        tallies = [TallySample(*part, counts.top(g), points=points) for g, part in enumerate(cells)]
-        return People(tuple(tallies), counts.error)
-    curves = [CurveSample(curve_from_counts(*part), _totals(*part[1:]), points) for part in cells]
-    return People(tuple(curves), counts.error)
-
-
-def queried(data: Columns | ScoreCounts, people: People, queries: int) -> Population:
-    """The people seen through the query model only: curves at equidistant thresholds over the score range."""
-    grid = query_thresholds(*data.score_range, queries)
-    if isinstance(data, ScoreCounts):
-        return replace(people.thin, curves=tuple(query_counts(*part, grid) for part in _group_cells(data)))
-    if not data.weighted:
-        count = len(data.names)
-        both = grid_counts(data.scores, data.labels, data.groups, count, Steps(grid), len(grid)).astype(np.float64)
-        return replace(people.thin, curves=tuple(curve_from_counts(grid, *part) for part in both))
-    return replace(people.thin, curves=tuple(query_curve(*rows, grid) for rows in _group_rows(data)))
+def refuse_tiny_groups(people: People, minimum: int) -> None:
+    """Raise if a group has fewer than ``minimum`` rows of a class."""
+    tiny = [cell for cell in _classes(people) if cell[2] < minimum]
+    if tiny:
+        listed = [f"group {name!r} has {number_of_rows(rows)} with label {label}" for name, label, rows in tiny]
+        raise DataError(
+            f"{several(listed)}; at least {minimum} of each label are needed. "
+            "Merge small groups with others, "
+            f"leave them out, or pass min_class_rows={min(rows for *_, rows in tiny)} to go on regardless."
+        )
 
 
 def thinned_population(population: Population, count: int) -> Population:
@@ -112,23 +236,16 @@ def thinned_population(population: Population, count: int) -> Population:
     return replace(population, curves=tuple(thinned(curve, count) for curve in population.curves))
 
 
-def _curve_sample(scores: FloatArray, labels: BoolArray, weights: FloatArray | None, points: int) -> CurveSample:
-    # Each class is summed by itself: a difference of sums would lose a class of far smaller weight.
-    negative, positive = (float(part.sum() if weights is None else weights[part].sum()) for part in (~labels, labels))
-    return CurveSample(roc_curve(scores, labels, weights), (negative, positive), points)
+def _classes(people: People) -> list[tuple[str, int, int]]:
+    """(name, label, rows of positive weight) of every group and label."""
+    counts = zip(people.names, people.class_rows().tolist(), strict=True)
+    return [(name, label, rows[label]) for name, rows in counts for label in (0, 1)]
 
 
-def _totals(negatives: CountArray, positives: CountArray) -> tuple[float, float]:
-    return float(negatives.sum()), float(positives.sum())
+def _not_below(sample: Sample, low: float) -> Sample:
+    return sample.not_below(low) if isinstance(sample, WeightedSample) else tallied(sample).not_below(low)
 
 
-def _group_cells(counts: ScoreCounts) -> list[tuple[FloatArray, CountArray, CountArray]]:
-    """Scores and counts of each group."""
-    return list(zip(counts.scores, counts.negatives, counts.positives, strict=True))
-
-
-def _group_rows(columns: Columns) -> Iterator[tuple[FloatArray, BoolArray, FloatArray | None]]:
-    """Scores, labels and weights of each group."""
-    for g in range(len(columns.names)):
-        rows = columns.group_rows(g)
-        yield columns.scores[rows], columns.labels[rows], None if columns.weights is None else columns.weights[rows]
+def _used(sample: WeightedRows) -> WeightedRows:
+    rows = np.flatnonzero(sample.weights > 0)
+    return sample if len(rows) == len(sample.weights) else sample.taken(rows)

@@ -11,16 +11,15 @@ import math
 from collections.abc import Iterable, Sequence, Sized
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import cached_property
 from numbers import Real
-from typing import Any, NamedTuple, NoReturn, Protocol, TypeAlias
+from typing import Any, NamedTuple, NoReturn, TypeAlias
 
 import narwhals as nw
 import numpy as np
 from narwhals.exceptions import DuplicateError
 from numpy.typing import NDArray
 
-from fairroc.errors import DataError, SmallGroupWarning, UnknownGroupError, warn_user
+from fairroc.errors import DataError, UnknownGroupError, warn_user
 from fairroc.options import Missing, check_missing
 from fairroc.people.factorise import (
     MISSING_GROUP,
@@ -29,7 +28,6 @@ from fairroc.people.factorise import (
     as_column,
     as_text,
     code_dtype,
-    count_codes,
     frozen,
     group_codes,
     no_value,
@@ -41,33 +39,30 @@ from fairroc.tables.files import require_columns
 
 __all__ = [
     "MISSING_GROUP",
-    "SMALL_CLASS",
     "Columns",
     "ScoreColumns",
     "TableColumns",
     "TakenColumns",
-    "both_labels",
     "checked_scores",
     "checked_weights",
     "known_groups",
+    "number_of_rows",
     "one_label",
     "positive_labels",
     "read_columns",
     "read_counts",
     "read_scores",
     "refuse_extremes",
-    "refuse_tiny_groups",
     "require_distinct",
     "same_length",
+    "several",
     "take_columns",
     "unknown_groups",
-    "warn_small_groups",
 ]
 
 FloatArray: TypeAlias = NDArray[np.float64]
 BoolArray: TypeAlias = NDArray[np.bool_]
 
-SMALL_CLASS = 50  # fewer rows of a class leave its rate uncertain by ±0.19 and more
 LARGEST = 1e307  # beyond it the difference of two scores could overflow
 MOST_PEOPLE = 2**48  # sums and products with the points of a curve stay exact
 SHOWN = 5  # as many offenders are named in a message
@@ -77,90 +72,15 @@ NO_MISSING_GROUP = (
 )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False)
 class Columns:
-    """Scores, labels and groups of n rows, checked; every group holds both labels with positive weight."""
+    """Scores, labels and groups of n rows, checked one by one; `fairroc.people.door` makes `People` of them."""
 
     scores: FloatArray  # (n,) finite
     labels: BoolArray  # (n,) True = positive
     groups: IntArray  # (n,) codes into names, in the smallest signed dtype that holds them
     names: tuple[str, ...]  # sorted, every one present
     weights: FloatArray | None  # (n,) finite, >= 0
-
-    @property
-    def rows(self) -> int:
-        """Number of rows n."""
-        return len(self.scores)
-
-    @property
-    def weighted(self) -> bool:
-        """Whether rows have weights."""
-        return self.weights is not None
-
-    @property
-    def score_range(self) -> tuple[float, float]:
-        """Lowest and highest score; O(n)."""
-        return float(self.scores.min()), float(self.scores.max())
-
-    def group_rows(self, group: int) -> NDArray[np.intp]:
-        """Positions of the rows of group number ``group``, ascending."""
-        return np.flatnonzero(self.groups == group)
-
-    def group_counts(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """Rows and positives of every group, whatever their weight."""
-        return self._cells.sum(axis=1), self._cells[:, 1]
-
-    def class_rows(self) -> NDArray[np.intp]:
-        """(groups, 2) number of rows with positive weight, by group and label; O(n)."""
-        if self.weights is None:
-            return self._cells
-        used = self.weights > 0
-        return _count_cells(self.groups[used], self.labels[used], len(self.names))
-
-    def class_sizes(self) -> FloatArray:
-        """(groups, 2) rows of equal weight that tell as much (Kish): the rows themselves without weights; O(n)."""
-        if self.weights is None:
-            return self._cells.astype(np.float64)
-        cell, part = 2 * self.groups.astype(np.intp) + self.labels, self.weights / self.weights.max()
-        mass, squares = (np.bincount(cell, part**k, 2 * len(self.names)) for k in (1, 2))
-        return (mass**2 / np.where(squares > 0, squares, 1.0)).reshape(-1, 2)
-
-    def class_people(self) -> FloatArray:
-        """(groups, 2) people by group and label: whole weights count people, others tell as much as so many; O(n)."""
-        if self.weights is None or bool((self.weights != np.floor(self.weights)).any()):
-            return self.class_sizes()
-        cell = 2 * self.groups.astype(np.intp) + self.labels
-        people: FloatArray = np.bincount(cell, self.weights, 2 * len(self.names)).astype(np.float64).reshape(-1, 2)
-        return people
-
-    @cached_property
-    def _cells(self) -> NDArray[np.intp]:
-        """(groups, 2) number of rows by group and label, whatever their weight."""
-        return _count_cells(self.groups, self.labels, len(self.names))
-
-
-def _count_cells(groups: IntArray, labels: BoolArray, size: int) -> NDArray[np.intp]:
-    rows, positives = count_codes(groups, size), count_codes(groups, size, among=labels)
-    return np.stack((rows - positives, positives), axis=1)
-
-
-class KnowsCounts(Protocol):
-    """Checked people of several groups: rows, or counts of them."""
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The groups."""
-
-    @property
-    def rows(self) -> int:
-        """Number of people."""
-
-    @property
-    def weighted(self) -> bool:
-        """Whether people have weights."""
-
-    def class_rows(self) -> NDArray[np.intp]:
-        """(groups, 2) number of people with positive weight, by group and label."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -205,7 +125,7 @@ def read_columns(
 ) -> Columns:
     """Check and convert the columns to fit on or to audit; O(n) for small-integer groups.
 
-    Rows that are not the ``whole`` of a table may lack a label or a group.
+    Rows that are not the ``whole`` of a table may lack a label.
 
     >>> read_columns([0.1, 0.9, 0.4, 0.2], [0, 1, 1, 0], sensitive_features=["b", "a", "b", "a"]).names
     ('a', 'b')
@@ -220,10 +140,7 @@ def read_columns(
     labels = _labels(label_column, pos_label, whole)
     check_missing(missing)
     groups, names = group_codes(group_columns, missing)
-    columns = Columns(_scores(score_column), labels, groups, names, weights)
-    if whole:
-        both_labels(columns)
-    return columns
+    return Columns(_scores(score_column), labels, groups, names, weights)
 
 
 def read_counts(
@@ -332,37 +249,6 @@ def require_distinct(groups: Sequence[str]) -> None:
     for name in groups:
         if groups.count(name) > 1:
             raise DataError(f"the same group column is named twice: {name!r}; name it once.")
-
-
-def warn_small_groups(columns: KnowsCounts, minimum: int = SMALL_CLASS) -> None:
-    """Give one warning that names the groups with fewer than ``minimum`` rows of a class.
-
-    The half width is that of the Dvoretzky-Kiefer-Wolfowitz band with Massart's constant
-    (doi:10.1214/aop/1176990746), for rows of equal weight; unequal weights make it wider.
-    """
-    notes = []
-    for name, label, rows in _cells(columns):
-        if rows < minimum:
-            width = min(math.sqrt(math.log(2 / 0.05) / (2 * max(rows, 1))), 1.0)
-            rate = ("false", "true")[label]
-            notes.append(
-                f"group {name!r} has {_rows(rows)} with label {label}: its {rate} positive rate "
-                f"is known to within ±{width:.2f} only (95 %)"
-            )
-    if notes:
-        warn_user(f"{_several(notes)}.", SmallGroupWarning)
-
-
-def refuse_tiny_groups(columns: KnowsCounts, minimum: int) -> None:
-    """Raise if a group has fewer than ``minimum`` rows of a class."""
-    tiny = [cell for cell in _cells(columns) if cell[2] < minimum]
-    if tiny:
-        listed = [f"group {name!r} has {_rows(rows)} with label {label}" for name, label, rows in tiny]
-        raise DataError(
-            f"{_several(listed)}; at least {minimum} of each label are needed. "
-            "Merge small groups with others, "
-            f"leave them out, or pass min_class_rows={min(rows for *_, rows in tiny)} to go on regardless."
-        )
 
 
 def same_length(**columns: Sized | None) -> int:
@@ -479,7 +365,7 @@ def _labels(column: Column, pos_label: Any, whole: bool = True) -> BoolArray:
 def positive_labels(found: Sequence[Any], rows: Sequence[int], pos_label: Any) -> list[bool]:
     """Which of two labels is the positive one; ``rows`` with each label are named where there are more than two."""
     if len(found) > 2:
-        listed = _several([f"{value!r} ({_rows(rows[i])})" for i, value in enumerate(found)], ", ")
+        listed = several([f"{value!r} ({number_of_rows(rows[i])})" for i, value in enumerate(found)], ", ")
         raise DataError(
             f"y must hold two values, got {len(found)}: {listed}. Recode the others or leave their rows out."
         )
@@ -512,33 +398,6 @@ def one_label(value: Any, pos_label: Any, rows: int, whole: bool) -> BoolArray:
     return frozen(np.full(rows, bool(value == pos_label) or as_text(value) == as_text(pos_label)))
 
 
-def both_labels(columns: KnowsCounts) -> None:
-    """Raise unless there are two groups or more, each with people of both labels."""
-    names, counts = columns.names, columns.class_rows()
-    if len(names) == 1:
-        raise DataError(
-            f"one group only: {names[0]!r} holds all {columns.rows} rows, there is nothing to compare; "
-            "pass sensitive_features (on the command line: --group) with at least two groups."
-        )
-    used = " of positive weight" if columns.weighted else ""
-    broken = [
-        f"group {name!r} has {_rows(sum(rows))}{used}" + (f", all with label {int(rows[1] > 0)}" if sum(rows) else "")
-        for name, rows in zip(names, counts.tolist(), strict=True)
-        if 0 in rows
-    ]
-    if broken:
-        it = "it" if len(broken) == 1 else "each"
-        raise DataError(
-            f"{_several(broken)}; a ROC curve needs both labels. Merge {it} with another group or leave {it} out."
-        )
-
-
-def _cells(columns: KnowsCounts) -> list[tuple[str, int, int]]:
-    """(name, label, rows of positive weight) of every group and label."""
-    counts = zip(columns.names, columns.class_rows().tolist(), strict=True)
-    return [(name, label, rows[label]) for name, rows in counts for label in (0, 1)]
-
-
 def _parses(value: Any) -> bool:
     try:
         return isinstance(value, str) and bool(float(value) or True)
@@ -547,13 +406,15 @@ def _parses(value: Any) -> bool:
 
 
 def _quoted(names: Iterable[str], shown: int = SHOWN) -> str:
-    return _several([repr(name) for name in names], ", ", shown)
+    return several([repr(name) for name in names], ", ", shown)
 
 
-def _several(notes: Sequence[str], separator: str = "; ", shown: int = SHOWN) -> str:
+def several(notes: Sequence[str], separator: str = "; ", shown: int = SHOWN) -> str:
+    """The first few notes and how many more there are."""
     more = [f"and {len(notes) - shown} more"] if len(notes) > shown else []
     return separator.join([*notes[:shown], *more])
 
 
-def _rows(number: int) -> str:
+def number_of_rows(number: int) -> str:
+    """1 row, 2 rows."""
     return f"{number} row" if number == 1 else f"{number} rows"

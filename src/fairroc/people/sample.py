@@ -1,18 +1,18 @@
-"""One group's people as a sorted sample: its ROC curve at all scores, or at as many as a fit needs."""
+"""One group's people of equal weight as a sorted sample: its ROC curve at all scores, or at as many as a fit needs."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fairroc.core.chain import BoolArray, FloatArray, IntArray, apart, concave_hull, freeze, ranges
-from fairroc.core.roc import RocCurve, thinned
+from fairroc.core.roc import RocCurve
 from fairroc.people.sorting import Packing
+from fairroc.stats.bands import Noise, even_noise
 
 FINE, LEAST = 1 << 14, 1 << 12
 """Points of a thin curve beside the hull's vertices and large ties: FINE for two groups, fewer for more, but LEAST."""
@@ -45,11 +45,30 @@ class EvenSample(ABC):
     @property
     @abstractmethod
     def highest(self) -> float:
-        """The highest score."""
+        """What no score exceeds: the highest one, or the upper end of its bin."""
+
+    @property
+    @abstractmethod
+    def span(self) -> tuple[float, float]:
+        """Lowest and highest score."""
+
+    @abstractmethod
+    def kept(self, negatives: BoolArray, positives: BoolArray) -> EvenSample:
+        """The people marked among all negatives and all positives, each by rising score."""
 
     @cached_property
     def positives(self) -> int:
         return int(self._marks[1][-1])
+
+    @property
+    def counts(self) -> tuple[int, int]:
+        """Number of negatives and of positives."""
+        return self.people - self.positives, self.positives
+
+    @property
+    def class_rows(self) -> tuple[int, int]:
+        """The same: all have positive weight."""
+        return self.counts
 
     @property
     def totals(self) -> tuple[float, float]:
@@ -68,6 +87,35 @@ class EvenSample(ABC):
             return self.thin
         at = self._all()
         return self._curve(at, self._before(at))
+
+    def noise(self, *, thin: bool) -> Noise:
+        """How uncertain the thin or the exact curve is."""
+        return even_noise(self.thin if thin else self.curve, *self.totals)
+
+    def table(self) -> tuple[FloatArray, IntArray, IntArray]:
+        """Rising distinct scores, and the number of negatives and of positives at each. O(n)."""
+        at = self._all()
+        positive = np.diff(self._before(at))
+        return self._scores(at[:-1]), np.diff(at) - positive, positive
+
+    def cells(self) -> tuple[FloatArray, BoolArray, IntArray]:
+        """Scores, labels and number of people of every label and distinct score: negatives by rising score, then
+        positives. O(n)."""
+        scores, *both = self.table()
+        used = [np.flatnonzero(part) for part in both]
+        numbers = np.concatenate([part[at] for part, at in zip(both, used, strict=True)])
+        return scores[np.concatenate(used)], np.repeat([False, True], [len(at) for at in used]), numbers
+
+    def between(self, thresholds: FloatArray) -> FloatArray:
+        """(k + 1, 2) negatives and positives below, between and from the last of k rising thresholds on. O(n + k)."""
+        position = np.concatenate(([0], self._position(thresholds), [self.people]))
+        at, back = np.unique(position, return_inverse=True)
+        before = self._before(at)[back]
+        return np.diff(np.stack((position - before, before), axis=1), axis=0).astype(np.float64)
+
+    def rows_between(self, thresholds: FloatArray) -> IntArray:
+        """(k + 1,) people below, between and from the last of k rising thresholds on."""
+        return np.diff(np.concatenate(([0], self._position(thresholds), [self.people])))
 
     @cached_property
     def thin(self) -> RocCurve:
@@ -196,7 +244,17 @@ class CountedSample(EvenSample):
 
     @property
     def highest(self) -> float:
-        return float(self.pack.scores(self.rows[-1:] >> 1)[0])
+        return self.span[1]
+
+    @property
+    def span(self) -> tuple[float, float]:
+        low, high = self.pack.scores(self.rows[[0, -1]] >> 1).tolist()
+        return low, high
+
+    def kept(self, negatives: BoolArray, positives: BoolArray) -> CountedSample:
+        marked, labels = np.empty(len(self.rows), dtype=np.bool_), (self.rows & 1) > 0
+        marked[labels], marked[~labels] = positives, negatives
+        return CountedSample(self.rows[marked], self.pack, points=self.points)
 
     def _position(self, thresholds: FloatArray) -> IntArray:
         low, high = self.pack.scores(self.rows[[0, -1]] >> 1)
@@ -271,39 +329,6 @@ class CountedSample(EvenSample):
         new = (self.rows[row] >> 1) != (self.rows[row - 1] >> 1)
         kept = np.flatnonzero(new & line.above(edge[owner], *self._rates(row, positives)))
         return row[kept], positives[kept]
-
-
-@dataclass(frozen=True, eq=False)
-class CurveSample:
-    """A sample that is known by its exact curve: weighted rows, or scores beyond what can be packed."""
-
-    curve: RocCurve
-    totals: tuple[float, float]
-    points: int = FINE
-
-    @property
-    def highest(self) -> float:
-        """The highest score."""
-        return float(self.curve.thresholds[0])
-
-    @cached_property
-    def thin(self) -> RocCurve:
-        """The curve at about ``points`` of its points, or at all if they are few."""
-        few = len(self.curve.thresholds) <= WHOLE * self.points
-        return self.curve if few else thinned(self.curve, self.points)
-
-    @cached_property
-    def hidden(self) -> float:
-        """The largest step in u = fpr + tpr of the thin curve inside which the exact one has points."""
-        merged = np.diff(self.curve.index_at(self.thin.thresholds), prepend=0) > 1
-        return float(np.diff(self.thin.u)[merged].max(initial=0.0))
-
-    def share_at(self, thresholds: FloatArray) -> FloatArray:
-        """Exact share of the group's people with ``score >= t``."""
-        return self.curve.share_at(thresholds)
-
-
-Sample: TypeAlias = EvenSample | CurveSample
 
 
 def thin_points(groups: int) -> int:

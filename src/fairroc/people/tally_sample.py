@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -39,6 +39,30 @@ class TallySample(sample.EvenSample):
     @property
     def highest(self) -> float:
         return float(self.scores[-1]) if self.top is None else self.top
+
+    @property
+    def span(self) -> tuple[float, float]:
+        return float(self.scores[0]), float(self.scores[-1])
+
+    def kept(self, negatives: BoolArray, positives: BoolArray) -> TallySample:
+        marked = ((self.negatives, negatives), (self.positives_at, positives))
+        every = np.arange(len(self.scores))
+        return self.recounted(*(np.bincount(np.repeat(every, n)[kept], minlength=len(every)) for n, kept in marked))
+
+    def recounted(self, negatives: NDArray[np.int64], positives: NDArray[np.int64]) -> TallySample:
+        """Other numbers of people at the same scores; scores of nobody are left out."""
+        used = np.flatnonzero(negatives + positives)
+        return replace(self, scores=self.scores[used], negatives=negatives[used], positives_at=positives[used])
+
+    def not_below(self, low: float) -> TallySample:
+        """All scores below ``low`` raised to it."""
+        first = np.searchsorted(self.scores, low, side="right")
+        if not first or self.scores[0] == low:
+            return self
+        tied = np.concatenate(([0], np.arange(first, len(self.scores))))
+        negatives, positives = (np.add.reduceat(part, tied) for part in (self.negatives, self.positives_at))
+        scores = np.concatenate(([low], self.scores[first:]))
+        return TallySample(scores, negatives, positives, points=self.points)
 
     @cached_property
     def _starts(self) -> IntArray:
@@ -109,3 +133,15 @@ class TallySample(sample.EvenSample):
 
 def _running(counts: NDArray[np.int64]) -> IntArray:
     return np.concatenate(([0], np.cumsum(counts))).astype(np.intp)
+
+
+def tallied(rows: sample.EvenSample) -> TallySample:
+    """The same people by distinct score. O(n)."""
+    return rows if isinstance(rows, TallySample) else TallySample(*rows.table(), points=rows.points)
+
+
+def tally_rows(scores: FloatArray, labels: BoolArray, points: int) -> TallySample:
+    """Rows of one group by distinct score. O(n log n)."""
+    values, place = np.unique(scores + 0.0, return_inverse=True)
+    both = np.bincount(2 * place + labels, minlength=2 * len(values)).reshape(-1, 2)
+    return TallySample(values, both[:, 0].copy(), both[:, 1].copy(), points=points)

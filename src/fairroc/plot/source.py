@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from fairroc.auditing.audit import Audit, Settings, audit_columns
+from fairroc.auditing.audit import Audit, Settings, audit_people
 from fairroc.core.chain import FloatArray, merged
 from fairroc.core.realised import Walk, all_places, all_points, two_sided
 from fairroc.core.roc import RocCurve, all_thresholds, rates_at
@@ -17,8 +17,8 @@ from fairroc.errors import DataError
 from fairroc.fitting.fit import Fitted
 from fairroc.model.expectation import expected_walks
 from fairroc.model.model import ModelData
-from fairroc.people.people import measure
-from fairroc.people.rows import Columns, read_columns
+from fairroc.people.door import read_people
+from fairroc.people.people import People
 from fairroc.people.sensitive import sensitive_rows
 
 Widths = tuple[float, float]
@@ -129,9 +129,9 @@ def from_predictions(
     **how: Any,
 ) -> BeforeAfter:
     """Scores and, if given, other scores of the same people."""
-    before, after = _audited(read_columns(scores, y, sensitive_features=sensitive_features, **how), settings), None
+    before, after = _audited(read_people(scores, y, sensitive_features=sensitive_features, **how), settings), None
     if fair_scores is not None:
-        after = _audited(read_columns(fair_scores, y, sensitive_features=sensitive_features, **how), settings)
+        after = _audited(read_people(fair_scores, y, sensitive_features=sensitive_features, **how), settings)
     return BeforeAfter(before, after, settings.epsilon, settings.norm, settings.confidence)
 
 
@@ -157,7 +157,7 @@ def from_estimator(
         bootstrap=bootstrap,
         random_state=random_state,
     )
-    columns = read_columns(
+    people = read_people(
         found.scores,
         y,
         sensitive_features=found.groups,
@@ -165,18 +165,18 @@ def from_estimator(
         pos_label=found.pos_label if pos_label is None else pos_label,
         missing=model.missing,
     )
-    before = _audited(columns, settings)
+    before = _audited(people, settings)
     after = before
     if model.scale is not None:
-        walks = expected_walks(model, columns, on_unknown_group=found.on_unknown_group)[1]
+        walks = expected_walks(model, people, on_unknown_group=found.on_unknown_group)[1]
         after = Shown(FairRates(walks, model.scale), before.audit, drawn=True)
     return BeforeAfter(before, after, model.epsilon, settings.norm, settings.confidence)
 
 
-def _audited(columns: Columns, settings: Settings) -> Shown:
+def _audited(people: People, settings: Settings) -> Shown:
     """An audit with draws of its own: the same as that of this score alone."""
-    found = audit_columns(columns, replace(settings, rng=deepcopy(settings.rng)))
-    return Shown(ScoreRates(measure(columns).exact.curves), found, drawn=False)
+    found = audit_people(people, replace(settings, rng=deepcopy(settings.rng)))
+    return Shown(ScoreRates(people.exact.curves), found, drawn=False)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

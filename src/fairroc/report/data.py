@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -12,19 +10,16 @@ from typing import Any
 import numpy as np
 
 from fairroc._version import __version__
-from fairroc.auditing.audit import Settings, audit_columns
+from fairroc.auditing.audit import Settings, audit_quietly
 from fairroc.auditing.findings import Audit
 from fairroc.core.constraint import Norm
-from fairroc.errors import FairrocWarning, warn_user
+from fairroc.errors import warn_all
 from fairroc.fitting.certificate import Certificate, certify
-from fairroc.fitting.fit import fit
-from fairroc.fitting.frontier import Frontier, frontier_of
+from fairroc.fitting.fit import fit_quietly
+from fairroc.fitting.frontier import Frontier, traced
 from fairroc.fitting.outlook import Outlook, outlook
-from fairroc.fitting.solving import Solution
 from fairroc.options import AUDIT, REPORT, Missing, Options, checked
-from fairroc.people.counts import ScoreCounts
-from fairroc.people.people import measure
-from fairroc.people.rows import Columns
+from fairroc.people.people import People
 from fairroc.report.curves import Lines, crossing_pairs, fair_lines, original_lines, round_epsilons, threshold_grid
 from fairroc.text.report import cautions
 from fairroc.text.words import short
@@ -141,7 +136,7 @@ class ReportData:
 
 
 def gather(
-    columns: Columns | ScoreCounts,
+    people: People,
     asked: Asked,
     *,
     title: str = "Scores and groups",
@@ -150,16 +145,16 @@ def gather(
     progress: Progress | None = None,
 ) -> ReportData:
     """Measure, fit (if an epsilon was asked for) and draw the frontier; every warning is given once and kept."""
-    with _kept_warnings() as kept:
-        audit = audit_columns(columns, asked.settings, progress=progress)
-        fitted = None if asked.options is None else fit(columns, asked.options)
-        certificate = None if fitted is None else certify(fitted)
-        ahead = None if fitted is None else outlook(fitted, asked.settings.confidence, progress=progress)
-        people = measure(columns) if fitted is None else fitted.people
-        epsilons = round_epsilons(audit.gap, asked.settings.epsilon, len(columns.names))
-        plain = Options.checked(epsilon=0.0, norm=asked.norm, ties="draw", missing=asked.missing)
-        solutions: dict[float, Solution] = {}
-        frontier = frontier_of(columns, plain, epsilons=epsilons, progress=progress, people=people, solutions=solutions)
+    audit = audit_quietly(people, asked.settings, progress=progress)
+    fitted = None if asked.options is None else fit_quietly(people, asked.options)
+    certificate = None if fitted is None else certify(fitted)
+    ahead = None if fitted is None else outlook(fitted, asked.settings.confidence, progress=progress)
+    epsilons = round_epsilons(audit.gap, asked.settings.epsilon, len(people.names))
+    plain = Options.checked(epsilon=0.0, norm=asked.norm, ties="draw", missing=asked.missing)
+    found = traced(people, plain, epsilons=epsilons, progress=progress)
+    notes = [*people.small_groups(), *(() if fitted is None else fitted.notes), *found.notes]
+    kept = {str(note): note for note in notes}
+    warn_all(kept.values())
     threshold = audit.gap_threshold if asked.settings.threshold is None else asked.settings.threshold
     grid = threshold_grid(people, len(epsilons), sorted({audit.gap_threshold, threshold}))
     before = original_lines(people, grid, asked.norm)
@@ -171,39 +166,21 @@ def gather(
         norm=asked.norm,
         ties=asked.ties,
         missing=asked.missing,
-        weighted=columns.weighted,
+        weighted=people.weighted,
         threshold=asked.settings.threshold,
         thresholds=tuple(grid.tolist()),
         start=int(np.searchsorted(grid, threshold)),
         priors=tuple(curve.prior for curve in people.exact.curves),
         shares=tuple(people.exact.shares.tolist()),
         before=before,
-        fair=fair_lines(people, grid, asked.norm, epsilons, before, fitted, solutions),
+        fair=fair_lines(people, grid, asked.norm, epsilons, before, fitted, found.solutions),
         audit=audit,
         certificate=certificate,
         outlook=ahead,
-        frontier=frontier,
+        frontier=found.frontier,
         chosen=len(epsilons) // 4 if asked.settings.epsilon is None else epsilons.index(asked.settings.epsilon),
         warnings=(*kept, *cautions(audit, crossing_pairs(people.thin.curves))),
     )
-
-
-@contextmanager
-def _kept_warnings() -> Iterator[list[str]]:
-    """A list that fairroc's warnings end up in; afterwards each is given once."""
-    kept: list[str] = []
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        yield kept
-    for warning in caught:
-        words = str(warning.message)
-        if words in kept:
-            continue
-        if isinstance(warning.message, FairrocWarning):
-            kept.append(words)
-            warn_user(words, type(warning.message))
-        else:
-            warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
 
 
 def _whole(rates: tuple[float, ...]) -> list[int]:

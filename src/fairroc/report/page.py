@@ -15,7 +15,7 @@ from unicodedata import category
 
 from fairroc.errors import FairrocError
 from fairroc.options import Missing
-from fairroc.people.rows import read_columns
+from fairroc.people.door import read_people
 from fairroc.plot import palette
 from fairroc.report.data import Asked, ReportData, gather
 from fairroc.report.figures import Picture, Shape
@@ -84,7 +84,7 @@ def write_report(
         random_state=random_state,
         missing=missing,
     )
-    columns = read_columns(
+    people = read_people(
         scores,
         y,
         sensitive_features=sensitive_features,
@@ -92,7 +92,7 @@ def write_report(
         pos_label=pos_label,
         missing=missing,
     )
-    data = gather(columns, asked, title=title)
+    data = gather(people, asked, title=title)
     write_page(path, data)
     return data
 

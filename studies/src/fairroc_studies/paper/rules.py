@@ -26,8 +26,8 @@ from fairroc.froc.run import FrocRun, query_grid, run_froc
 from fairroc.model.expectation import expected_walks
 from fairroc.model.model import ModelData
 from fairroc.options import Options
-from fairroc.people.people import measure
-from fairroc.people.rows import Columns, read_columns
+from fairroc.people.door import read_people
+from fairroc.people.people import People
 from fairroc_studies.harness.curve import Curve, reached, thresholds_of
 from fairroc_studies.peers.fairprojection import Divergence, FairProjection, authors_options
 from fairroc_studies.problems.people import Part
@@ -133,7 +133,7 @@ class FairScore:
 
     def both(self, people: Part) -> tuple[Curve, Curve]:
         _check_groups(self.model.names, people)
-        _, walks = expected_walks(self.model, columns(people))
+        _, walks = expected_walks(self.model, counted(people))
         at_places = np.stack([_rates(walk, self.places) for walk in walks], axis=1)
         return _counts(at_places, people), _counts(np.stack(all_points(walks), axis=2), people)
 
@@ -152,7 +152,7 @@ def fair_score(people: Part, method: str, epsilon: float) -> FairScore | ScoreRu
     The places are all those where some fitted group's rates bend or step, before and after the step: between two of
     them rates are straight in the place, so one of them is most accurate among all thresholds.
     """
-    fitted = fit(columns(people), Options.checked(epsilon=epsilon, **FAIR_SCORES[method]), salt=0)
+    fitted = fit(counted(people), Options.checked(epsilon=epsilon, **FAIR_SCORES[method]), salt=0)
     if fitted.model.unchanged:
         return as_it_is(people)
     places = all_places(fitted.walks)
@@ -165,7 +165,7 @@ def expected(model: ModelData, people: Part) -> Curve:
     """A fitted model's score of these people at every threshold, in expectation over the draw."""
     if model.unchanged:
         return reached(people.scores, people)
-    return _counts(np.stack(all_points(expected_walks(model, columns(people))[1]), axis=2), people)
+    return _counts(np.stack(all_points(expected_walks(model, counted(people))[1]), axis=2), people)
 
 
 def chance_at(kernel: Kernel, scores: FloatArray, place: float) -> FloatArray:
@@ -208,7 +208,7 @@ class Classifiers:
 
     def curve(self, people: Part) -> Curve:
         _check_groups(self.run.names, people)
-        curves = measure(columns(people)).exact.curves
+        curves = counted(people).exact.curves
         return _counts(np.stack([self._attained(g, curve) for g, curve in enumerate(curves)], axis=1), people)
 
     def whole(self, people: Part) -> Curve:
@@ -238,9 +238,9 @@ def classifiers(people: Part, epsilon: float) -> Classifiers:
 # -- what they share ---------------------------------------------------------------------------------------------------
 
 
-def columns(people: Part) -> Columns:
+def counted(people: Part) -> People:
     """These people as fairroc reads them."""
-    return read_columns(people.scores, people.labels, sensitive_features=people.group_names)
+    return read_people(people.scores, people.labels, sensitive_features=people.group_names)
 
 
 def _counts(rates: FloatArray, people: Part) -> Curve:

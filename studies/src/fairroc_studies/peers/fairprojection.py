@@ -23,6 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairroc.errors import DataError, FairrocError
+from fairroc.people.door import people_of
+from fairroc.people.people import both_labels
 from fairroc.people.rows import Columns, read_columns, read_scores
 
 __all__ = ["FairProjection", "Projection", "authors_options", "project"]
@@ -113,6 +115,7 @@ class FairProjection:
         """Solve the dual on these people; O(n) for each of about ten steps."""
         self._check()
         people = read_columns(scores, y, sensitive_features=groups)
+        both_labels(people_of(people))
         base = _inside(people.scores)
         self.names_ = people.names
         self.curves_ = _logistic_curves(base, people) if self.label_model == "sigmoid" else None
@@ -395,7 +398,7 @@ def _logistic_curves(base: FloatArray, people: Columns) -> FloatArray:
     """
     curves = [
         _logistic(_logit(base[rows]), people.labels[rows].astype(np.float64))
-        for rows in (people.group_rows(group) for group in range(len(people.names)))
+        for rows in (np.flatnonzero(people.groups == group) for group in range(len(people.names)))
     ]
     return np.array(curves).T
 

@@ -33,7 +33,7 @@ from fairroc.froc.geometry import upper_hull
 from fairroc.froc.mixture import triangle_mixture
 from fairroc.options import Options
 from fairroc.people.people import Population
-from fairroc_studies.paper.rules import columns
+from fairroc_studies.paper.rules import counted
 from fairroc_studies.problems.people import Part
 from fairroc_studies.problems.scores import score_files
 
@@ -136,7 +136,7 @@ def fit_row(some: Part, epsilon: float) -> str:
 
 
 def fitted(people: Part, method: str, epsilon: float, queries: int | None = QUERIES) -> Fitted:
-    return fit(columns(people), Options.checked(epsilon=epsilon, method=method, queries=queries, ties="draw"), salt=0)
+    return fit(counted(people), Options.checked(epsilon=epsilon, method=method, queries=queries, ties="draw"), salt=0)
 
 
 def best_coupling(fair: FairCurves, people: Population, steps: int = 4000) -> float:

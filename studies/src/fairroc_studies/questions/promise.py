@@ -27,8 +27,8 @@ from fairroc.errors import DataError
 from fairroc.fitting.fit import Fitted, fit
 from fairroc.fitting.outlook import outlook
 from fairroc.options import Options
+from fairroc.people.door import read_people
 from fairroc.people.people import Population
-from fairroc.people.rows import read_columns
 from fairroc_studies.harness.jobs import in_order
 from fairroc_studies.problems.synthetic import FAMILIES
 
@@ -61,9 +61,9 @@ def one(name: str, rows: int, epsilon: float, confidence: float | None, seed: in
     score, label, group = family.draw(rows, np.random.default_rng([seed, rows]))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        columns = read_columns(score, label, sensitive_features=group)
+        people = read_people(score, label, sensitive_features=group)
         try:
-            fitted = fit(columns, Options.checked(epsilon=epsilon, confidence=confidence), salt=0)
+            fitted = fit(people, Options.checked(epsilon=epsilon, confidence=confidence), salt=0)
         except DataError:
             return {"returned": False}
         ahead = outlook(fitted, LEVEL, folds=5 if seed < ESTIMATED and confidence is None else 0)

@@ -28,7 +28,7 @@ from fairroc.fitting.fit import chosen_curve, fit
 from fairroc.options import Options
 from fairroc_studies.harness.jobs import in_order
 from fairroc_studies.harness.store import Store, key, source_digest
-from fairroc_studies.paper.rules import columns, expected
+from fairroc_studies.paper.rules import counted, expected
 from fairroc_studies.peers.fairprojection import TOLERANCES
 from fairroc_studies.peers.rivals import error_parity_many, fairprojection
 from fairroc_studies.problems.people import Array, Part
@@ -103,7 +103,7 @@ def ours(job: Job, method: str) -> list[Point]:
     if split is None:
         return []
     found: list[Point] = []
-    train, test = columns(split[0]), split[1]
+    train, test = counted(split[0]), split[1]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for epsilon in EPSILONS:
@@ -116,7 +116,7 @@ def ours(job: Job, method: str) -> list[Point]:
 def default_of(job: Job) -> str:
     """The method that curve="auto" is for these people."""
     split = parts(job)
-    return "raw" if split is None else chosen_curve(columns(split[0]), Options.checked(epsilon=0.0))
+    return "raw" if split is None else chosen_curve(counted(split[0]), Options.checked(epsilon=0.0))
 
 
 def theirs(job: Job, method: str) -> list[Point]:

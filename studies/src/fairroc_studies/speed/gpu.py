@@ -24,7 +24,7 @@ from fairroc.fairmodel import FairModel
 from fairroc.fitting.fit import fit
 from fairroc.options import Options
 from fairroc.people.counts import ScoreCounts
-from fairroc.people.rows import read_columns
+from fairroc.people.door import read_people
 
 FITTED = 200_000
 """Rows the models are fitted to."""
@@ -61,8 +61,8 @@ def model(ties: str) -> FairModel:
     known = people(FITTED, 0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FairrocWarning)
-        columns = read_columns(known.scores, known.labels, sensitive_features=known.groups)
-        return FairModel.of(fit(columns, Options.checked(epsilon=0.05, ties=ties), salt=1).model)
+        counted = read_people(known.scores, known.labels, sensitive_features=known.groups)
+        return FairModel.of(fit(counted, Options.checked(epsilon=0.05, ties=ties), salt=1).model)
 
 
 def best(call: Callable[[Any], Any], given: Any, device: str, budget: float = 2.0) -> tuple[float, Any]:
