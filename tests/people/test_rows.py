@@ -598,7 +598,7 @@ def test_take_columns_refuses() -> None:
     with pytest.raises(DataError, match="every column name must be unique; rename"):
         take_columns(pd.DataFrame([[1, 2]], columns=["a", "a"]), score="a", group="a")
     wide = pd.DataFrame(np.zeros((1, 30)), columns=[f"c{i}" for i in range(30)])
-    with pytest.raises(DataError, match=r"no column 'p'; columns: 'c0', .* 'c19', and 10 more\.$"):
+    with pytest.raises(DataError, match=r"no column 'p'; columns: 'c0', .* 'c19' and 10 more\.$"):
         take_columns(wide, score="p", group="c0")
 
 
