@@ -13,7 +13,7 @@ import narwhals as nw
 
 from fairroc.auditing.audit import Audit, audit_counts
 from fairroc.auditing.audit import audit as audit_rows
-from fairroc.backends.use import Use
+from fairroc.backends.frames import Use
 from fairroc.errors import DataError
 from fairroc.estimators.fair_roc import FairROC
 from fairroc.model.model import ModelData

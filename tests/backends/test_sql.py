@@ -15,7 +15,7 @@ from test_pipeline import TIES, from_population, populations, same_bits
 from test_pipeline import fitted as fitted_rows
 
 from fairroc import FairModel
-from fairroc.backends.sql.ask import Ask
+from fairroc.backends.sql.common import Ask
 from fairroc.errors import DataError
 from sql_cases import CASES, KEY, WILD, Case, case, fitted, rows_for
 from strategies import NORMS, SEEDS

@@ -14,7 +14,7 @@ from sklearn.preprocessing import StandardScaler
 
 from fairroc import FairROC, FairROCClassifier
 from fairroc.backends.files import Rewriting
-from fairroc.backends.use import Use
+from fairroc.backends.frames import Use
 from fairroc.estimators.secret import SecretParameter
 
 KEYS = ["a secret of some length", b"a secret of some length"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
-from fairroc.backends.use import Use
+from fairroc.backends.frames import Use
 from fairroc.model.file import dumps, loads
 from fairroc.model.model import ModelData
 from fairroc.people.spark import column, pyspark_module

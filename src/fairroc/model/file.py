@@ -16,6 +16,7 @@ from fairroc.core.scale import Scale
 from fairroc.errors import ModelFileError
 from fairroc.model.model import FitRecord, GroupRecord, ModelData
 from fairroc.model.reference import Reference
+from fairroc.options import HASH, METHOD, MISSING, TIES
 from fairroc.tables.write import write_text_atomic
 
 FORMAT = "fairroc-model"
@@ -224,9 +225,8 @@ def _model_from_data(body: dict[str, Any]) -> ModelData:
     _hold(len(names) >= 2 and len(set(names)) == len(names), "groups must be two or more with different names")
     _hold(all(0 < group.positives < group.rows for group in groups), "groups must hold people of both labels")
     _hold(body["norm"] in (1, "inf"), "norm must be 1 or 'inf'")
-    _hold(body["method"] in ("optimal", "froc"), "method must be 'optimal' or 'froc'")
-    _hold(body["missing"] in ("error", "group"), "missing must be 'error' or 'group'")
-    _hold(body["ties"] in ("draw", "order") and body["hash"] in ("xxh64", "blake2b"), "ties or hash is unknown")
+    for option in (METHOD, TIES, HASH, MISSING):
+        _hold(body[option.name] in option.values, f"{option.name} must be {' or '.join(map(repr, option.values))}")
     _hold(0.0 <= body["inner_epsilon"] <= body["epsilon"] <= 2.0, "epsilon must lie in [0, 2]")
     _hold(-(2**63) <= int(body["salt"]) < 2**63, "salt must be a signed 64-bit integer")
     kernels: tuple[Kernel, ...] = ()

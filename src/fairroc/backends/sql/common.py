@@ -1,14 +1,19 @@
-"""What all dialects share: the messages that the SQL raises, the constants of XXH64, and how names are quoted."""
+"""What all dialects share: the checked request, the messages that the SQL raises, the formulas, and quoting."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from numpy.typing import NDArray
 
-from fairroc.model.xxh64 import MASK, PRIMES
-
-__all__ = ["MASK", "P1", "P2", "P3", "P4", "P5", "double_quoted", "numbers", "single_quoted"]
+from fairroc.errors import DataError
+from fairroc.model.draw import derive_seed, effective_salt
+from fairroc.model.model import ModelData
+from fairroc.model.xxh64 import PRIMES
+from fairroc.people.factorise import MISSING_GROUP
+from fairroc.people.rows import known_groups, require_distinct
 
 P1, P2, P3, P4, P5 = PRIMES
 
@@ -20,6 +25,133 @@ ID = "fairroc: an id is missing; every row needs one"
 INTEGER = "fairroc: ids must be integers of 64 bits; cast the column, or write the SQL for text ids"
 TEXT = "fairroc: ids must be text; cast the column, or write the SQL for integer ids"
 LOST = "fairroc: a row was found in no table; please report it"
+
+
+# The formulas of fairroc.model.tables: t is a row with its cell, o its outcome, k its knot.
+
+CELL = ("origin", "value", "slope", "row", "first", "last", "begin", "end")
+"""Columns of a row's cell, which get the prefix ``fairroc_``."""
+
+IN_ORDER = "(t.fairroc_s - t.fairroc_origin) * t.fairroc_slope + t.fairroc_value"
+AFTER_KNOT = "(t.fairroc_place - k.y) * k.slope + k.score"
+
+
+def place_text(width: str, level: str, double: str) -> str:
+    """The place on the scale of a row that is drawn; ``double`` makes a number a double."""
+    begin = f"CASE WHEN o.level = t.fairroc_first THEN t.fairroc_begin ELSE 0.0{double} END"
+    end = f"CASE WHEN o.level = t.fairroc_last THEN t.fairroc_end ELSE 1.0{double} END"
+    return f"(t.fairroc_u - o.lower) / {width} * ({end} - {begin}) + {begin} + {level}"
+
+
+FORMS = {"duckdb": ("query", "function"), "spark": ("query",), "postgres": ("function",)}
+"""The forms of each dialect; the first is the one it gets unless another is asked for."""
+
+ID_TYPES = ("integer", "text")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ask:
+    """A request to write a model as SQL; everything in it holds together."""
+
+    model: ModelData
+    form: str
+    table: str
+    score: str
+    groups: tuple[str, ...]
+    id: str
+    id_type: str
+    column: str
+    function: str
+    on_unknown_group: str | None
+    salt: int = field(repr=False)  # with the key in it, as Spark's xxhash64 wants it
+    seed: int = field(repr=False)  # of XXH64, the same otherwise
+    secret: bool
+
+    @classmethod
+    def checked(
+        cls,
+        model: ModelData,
+        dialect: Any,
+        *,
+        form: Any,
+        table: Any,
+        score: Any,
+        group: Any,
+        id: Any,
+        id_type: Any,
+        column: Any,
+        function: Any,
+        key: bytes | str | None,
+        on_unknown_group: Any,
+    ) -> Ask:
+        """Check all that comes from a caller."""
+        _one_of("dialect", dialect, FORMS, "--dialect")
+        _one_of("id_type", id_type, ID_TYPES, "--id-type")
+        if form is None:
+            form = FORMS[dialect][0]
+        _one_of(f"form for {dialect}", form, FORMS[dialect], "--form")
+        groups = tuple(group) if isinstance(group, list | tuple) else (group,)
+        column = f"{score}_fair" if column is None else column
+        named = {"score": (score,), "group": groups, "id": (id,), "column": (column,), "function": (function,)}
+        for what, names in named.items():
+            for name in names or ("",):
+                _name(what, name)
+        require_distinct(groups)
+        if score == id or {score, id} & {*groups}:
+            twice = score if score == id or score in groups else id
+            raise DataError(
+                f"score, group and id must be different columns (on the command line: --score, --group, --id), but "
+                f"{twice!r} is named twice; name the column of each."
+            )
+        if column in (score, id, *groups):
+            raise DataError(f"the new column must have a name of its own, but {column!r} is one of the others.")
+        if not isinstance(table, str) or not table.strip():
+            raise DataError(f"table must name what to read (on the command line: --table), got {table!r}.")
+        if model.hash != "xxh64":
+            raise DataError(
+                f'SQL can compute draws of hash="xxh64" only, but this model has hash={model.hash!r}; transform in '
+                "Python, or refit with hash='xxh64' (docs/draws.md says what that gives up)."
+            )
+        known_groups(model.names, on_unknown_group)
+        if any("\0" in name for name in model.names):
+            raise DataError("a group's name holds a NUL character, which SQL text cannot; rename the group and refit.")
+        return cls(
+            model=model,
+            form=form,
+            table=table.strip(),
+            score=score,
+            groups=groups,
+            id=id,
+            id_type=id_type,
+            column=column,
+            function=function,
+            on_unknown_group=on_unknown_group,
+            salt=effective_salt(model.salt, key),
+            seed=derive_seed(model.salt, key),
+            secret=key is not None,
+        )
+
+    @property
+    def unknown_code(self) -> int | None:
+        """The number of the group that unknown groups are treated as."""
+        return None if self.on_unknown_group is None else self.model.names.index(self.on_unknown_group)
+
+    @property
+    def missing_name(self) -> str | None:
+        """The name of rows without a group, if the model has such a group."""
+        return MISSING_GROUP if self.model.missing == "group" else None
+
+    def heading(self, *lines: str) -> str:
+        """Comment lines that say what the SQL is."""
+        model = self.model
+        what = [
+            f"Fair score at epsilon {model.epsilon!r}, norm {model.norm}, method {model.method}, ties {model.ties};",
+            f"written by {_plain(model.record.package)}, fitted {_plain(model.record.date)}.",
+            *lines,
+        ]
+        if self.secret:
+            what.append("The constants below hold the draws' secret: keep this text as you keep the key.")
+        return "".join(f"-- {line}\n" for line in what)
 
 
 def double_quoted(name: str) -> str:
@@ -35,3 +167,18 @@ def single_quoted(text: str) -> str:
 def numbers(values: NDArray[Any]) -> str:
     """Numbers with commas; doubles with all the digits that bring them back bit for bit."""
     return ",".join(map(repr, values.tolist()))
+
+
+def _plain(text: str) -> str:
+    return "".join(letter if letter.isprintable() else " " for letter in text)
+
+
+def _one_of(what: str, given: Any, allowed: Sequence[str] | dict[str, Any], flag: str) -> None:
+    if given not in tuple(allowed):
+        names = " or ".join(map(repr, allowed))
+        raise DataError(f"{what} must be {names} (on the command line: {flag}), got {given!r}.")
+
+
+def _name(what: str, name: Any) -> None:
+    if not isinstance(name, str) or not name or not name.isprintable():
+        raise DataError(f"{what} must be a name (on the command line: --{what}), got {name!r}.")

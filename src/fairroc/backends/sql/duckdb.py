@@ -11,9 +11,23 @@ from collections.abc import Iterator
 import numpy as np
 
 from fairroc.backends.sql import common
-from fairroc.backends.sql.ask import Ask
-from fairroc.backends.sql.common import MASK, P1, P2, P3, P4, P5, double_quoted, numbers, single_quoted
+from fairroc.backends.sql.common import (
+    AFTER_KNOT,
+    CELL,
+    IN_ORDER,
+    P1,
+    P2,
+    P3,
+    P4,
+    P5,
+    Ask,
+    double_quoted,
+    numbers,
+    place_text,
+    single_quoted,
+)
 from fairroc.model.tables import LookupTables
+from fairroc.model.xxh64 import MASK
 
 INTEGERS = "'TINYINT','SMALLINT','INTEGER','BIGINT','HUGEINT','UTINYINT','USMALLINT','UINTEGER','UBIGINT','UHUGEINT'"
 
@@ -43,35 +57,30 @@ def _unchanged(ask: Ask, source: str) -> str:
 
 def _query(ask: Ask, source: str, tables: LookupTables) -> str:
     """Door, cell, draw, outcome, knot: each a SELECT from the one before."""
-    cell = ("origin", "value", "slope", "row", "first", "last", "begin", "end")
-    hidden = [f"fairroc_{name}" for name in ("s", "g", "id", *cell, "u", "place")]
+    hidden = [f"fairroc_{name}" for name in ("s", "g", "id", *CELL, "u", "place")]
     steps = list(_integer_steps(ask.seed) if ask.id_type == "integer" else _text_steps(ask.seed))
     names = [f"fairroc_hash{i}" for i in range(len(steps))]
     chain = [
         f"{name} AS (SELECT {step} FROM {before}),"
         for name, step, before in zip(names, steps, ["fairroc_celled", *names], strict=False)
     ]
-    begin = "CASE WHEN o.level = t.fairroc_first THEN t.fairroc_begin ELSE 0.0::DOUBLE END"
-    end = "CASE WHEN o.level = t.fairroc_last THEN t.fairroc_end ELSE 1.0::DOUBLE END"
-    place = f"(t.fairroc_u - o.lower) / o.width * ({end} - {begin}) + {begin} + o.level"
-    after = "(t.fairroc_place - k.y) * k.slope + k.score"
     return "\n".join(
         [
             "WITH",
             *_table_texts(tables),
             _door(ask, source) + ",",
             "fairroc_celled AS (",
-            f"  SELECT t.*, {', '.join(f'c.{name} AS fairroc_{name}' for name in cell)}",
+            f"  SELECT t.*, {', '.join(f'c.{name} AS fairroc_{name}' for name in CELL)}",
             "  FROM fairroc_door AS t ASOF LEFT JOIN fairroc_cells AS c",
             "    ON t.fairroc_g = c.g AND t.fairroc_s >= c.start),",
             *chain,
             "fairroc_placed AS (",
-            f"  SELECT t.*, {place} AS fairroc_place",
+            f"  SELECT t.*, {place_text('o.width', 'o.level', '::DOUBLE')} AS fairroc_place",
             f"  FROM {names[-1]} AS t ASOF LEFT JOIN fairroc_outcomes AS o",
             "    ON t.fairroc_row = o.row AND t.fairroc_u >= o.lower)",
             f"SELECT t.* EXCLUDE ({', '.join(hidden)}), CASE",
-            "    WHEN t.fairroc_row < 0 THEN (t.fairroc_s - t.fairroc_origin) * t.fairroc_slope + t.fairroc_value",
-            f"    WHEN t.fairroc_place > k.y THEN CASE WHEN {after} < k.below THEN {after} ELSE k.below END",
+            f"    WHEN t.fairroc_row < 0 THEN {IN_ORDER}",
+            f"    WHEN t.fairroc_place > k.y THEN CASE WHEN {AFTER_KNOT} < k.below THEN {AFTER_KNOT} ELSE k.below END",
             "    WHEN k.score IS NOT NULL THEN k.score",
             f"    ELSE error({single_quoted(common.LOST)}) END AS {double_quoted(ask.column)}",
             "FROM fairroc_placed AS t ASOF LEFT JOIN fairroc_knots AS k ON t.fairroc_place >= k.y",

@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairroc.backends.sql import common
-from fairroc.backends.sql.ask import Ask
-from fairroc.backends.sql.common import MASK, P1, P2, P3, P4, P5, double_quoted, numbers
+from fairroc.backends.sql.common import P1, P2, P3, P4, P5, Ask, double_quoted, numbers
 from fairroc.core.chain import FloatArray
 from fairroc.errors import DataError
 from fairroc.model.tables import LookupTables, OutcomeTable
+from fairroc.model.xxh64 import MASK
 
 LOW = (1 << 32) - 1
 

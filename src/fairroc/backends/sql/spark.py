@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairroc.backends.sql import common
-from fairroc.backends.sql.ask import Ask
+from fairroc.backends.sql.common import AFTER_KNOT, CELL, IN_ORDER, Ask, place_text
 from fairroc.core.chain import IntArray
 from fairroc.core.scale import Scale
 from fairroc.model.tables import CellTable, LookupTables, OutcomeTable
@@ -40,11 +40,7 @@ def _looked_up(ask: Ask, tables: LookupTables) -> str:
     texts, cell_bucket, knot_bucket = _table_texts(tables)
     salt = f"CAST('{ask.salt}' AS BIGINT)"
     uniform = f"CAST(shiftrightunsigned(xxhash64({salt}, fairroc_id), 11) AS DOUBLE) * 1.1102230246251565E-16D"
-    begin = "CASE WHEN o.level = t.fairroc_first THEN t.fairroc_begin ELSE 0.0D END"
-    end = "CASE WHEN o.level = t.fairroc_last THEN t.fairroc_end ELSE 1.0D END"
-    place = f"(t.fairroc_u - o.lower) / (o.upper - o.lower) * ({end} - {begin}) + {begin} + CAST(o.level AS DOUBLE)"
-    after = "(t.fairroc_place - k.y) * k.slope + k.score"
-    cell = ("origin", "value", "slope", "row", "first", "last", "begin", "end", "parts")
+    place = place_text("(o.upper - o.lower)", "CAST(o.level AS DOUBLE)", "D")
     return "\n".join(
         [
             *texts,
@@ -54,19 +50,19 @@ def _looked_up(ask: Ask, tables: LookupTables) -> str:
             f"    {cell_bucket('fairroc_s')} AS fairroc_b FROM fairroc_door),",
             "fairroc_celled AS (",
             "  SELECT /*+ BROADCAST(c) */ t.fairroc_t, t.fairroc_s, t.fairroc_u,",
-            f"    {', '.join(f'c.{name} AS fairroc_{name}' for name in cell)}",
+            f"    {', '.join(f'c.{name} AS fairroc_{name}' for name in (*CELL, 'parts'))}",
             "  FROM fairroc_drawn AS t LEFT JOIN fairroc_cells AS c",
             "  ON t.fairroc_g = c.g AND t.fairroc_b = c.b AND t.fairroc_s >= c.start AND t.fairroc_s < c.next),",
             "fairroc_placed AS (",
             "  SELECT /*+ BROADCAST(o) */ t.fairroc_t, t.fairroc_row,",
-            "    (t.fairroc_s - t.fairroc_origin) * t.fairroc_slope + t.fairroc_value AS fairroc_kept,",
+            f"    {IN_ORDER} AS fairroc_kept,",
             f"    {place} AS fairroc_place",
             "  FROM fairroc_celled AS t LEFT JOIN fairroc_outcomes AS o",
             "  ON t.fairroc_row = o.row AND CAST(floor(t.fairroc_u * t.fairroc_parts) AS BIGINT) = o.b",
             "    AND t.fairroc_u >= o.lower AND t.fairroc_u < o.upper)",
             "SELECT /*+ BROADCAST(k) */ t.fairroc_t.*, CASE",
             "    WHEN t.fairroc_row < 0 THEN t.fairroc_kept",
-            f"    WHEN t.fairroc_place > k.y THEN CASE WHEN {after} < k.below THEN {after} ELSE k.below END",
+            f"    WHEN t.fairroc_place > k.y THEN CASE WHEN {AFTER_KNOT} < k.below THEN {AFTER_KNOT} ELSE k.below END",
             f"    WHEN k.score IS NOT NULL THEN k.score ELSE {_lost()} END AS {_quoted(ask.column)}",
             "FROM fairroc_placed AS t LEFT JOIN fairroc_knots AS k",
             f"ON {knot_bucket('t.fairroc_place')} = k.b AND t.fairroc_place >= k.y AND t.fairroc_place < k.next",
