@@ -245,9 +245,9 @@ def test_intervals_lie_in_range_and_hold_the_sample(population: list[Sample], p:
 def test_weights_leave_the_bootstrap_alone_and_say_why() -> None:
     weighted = look({**HALF, "sample_weight": [1.0, 2.0] * 120})
     interval = weighted.gap_interval
-    assert interval.dkw is None and "rows of equal weight only" in interval.dkw_reason
+    assert interval.dkw is None and "rows of equal weight" in interval.dkw_reason
     assert interval.bootstrap is not None and interval.bootstrap_reason is None
-    assert weighted.auc_interval is None and "DeLong's interval is for rows of equal weight" in weighted.auc_reason
+    assert weighted.auc_interval is None and "DeLong's interval needs rows of equal weight" in weighted.auc_reason
     for group in weighted.groups:
         assert group.auc_interval is None and group.band.dkw is None and group.band.bootstrap is not None
     plain = look(HALF)

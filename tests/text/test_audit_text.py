@@ -34,7 +34,7 @@ def test_every_figure_is_there(found: Audit) -> None:
     low, high = found.gap_interval.dkw
     assert f"(safe limits for any sample size, DKW: between {low:.4f} and {high:.4f})" in text
     low, high = found.auc_interval
-    assert f"AUC of all people {found.auc:.4f} (between {low:.4f} and {high:.4f}, 95% confidence)." in text
+    assert f"Overall AUC {found.auc:.4f} (between {low:.4f} and {high:.4f}, 95% confidence)." in text
     for g in found.groups:
         span = f"{g.auc_interval[0]:.4f} to {g.auc_interval[1]:.4f}"
         figures = (g.bnsp_auc, g.bpsn_auc, g.calibration.error, *g.band.bootstrap)
@@ -82,8 +82,8 @@ def test_what_is_missing_is_said() -> None:
     scores, groups = 3 * rng.random(800), rng.choice(["left", "right"], 800)
     rows = {"sensitive_features": groups, "sample_weight": rng.random(800)}
     text = audit_text(audit(scores, rng.random(800) < 0.5, **rows, threshold=9))
-    assert "(no safe limits: it holds for rows of equal weight only" in text
-    assert "No interval for an AUC: DeLong's interval is for rows of equal weight" in text
+    assert "(no safe limits: DKW needs rows of equal weight" in text
+    assert "No interval for an AUC: DeLong's interval needs rows of equal weight" in text
     assert "No calibration: scores must lie in [0, 1]" in text and "calibration error" not in text
     assert "Disparate impact: undefined, nobody is selected" in text
     assert row(text, "If everyone", "left") == [
@@ -95,9 +95,7 @@ def test_what_is_missing_is_said() -> None:
         row(text, "If everyone", "left")[-1],
     ]
     text = audit_text(audit(scores, rng.random(800) < 0.5, **rows, bootstrap=0))
-    assert (
-        "No interval: it holds for rows of equal weight only" in text and "no bootstrap draws were asked for." in text
-    )
+    assert "No interval: DKW needs rows of equal weight" in text and "no bootstrap draws were asked for." in text
     assert "±" not in text
     del rows["sample_weight"]
     assert "(95% confidence, DKW)" in audit_text(audit(scores, rng.random(800) < 0.5, **rows, bootstrap=0))

@@ -157,7 +157,7 @@ def test_every_number_of_a_certificate_is_the_results() -> None:
     assert numbers(lines[0]) == ["6,913", "2", "0.05"]
     rows = {cells(line)[0]: cells(line)[1:] for line in lines}
     assert rows["largest gap at any threshold"] == ["0.3457", "0.0500", "allowed 0.05"]
-    assert rows["AUC of all people"] == ["0.8765", "0.8543", "no fair score exceeds 0.8654"]
+    assert rows["overall AUC"] == ["0.8765", "0.8543", "no fair score exceeds 0.8654"]
     assert rows["group"] == ["rows", "AUC before", "after", "best fair", "moved by draw", "tie drawn"]
     assert rows["a"] == ["3,456", "0.8100", "0.8300", "0.8400", "62.5%", "9.5%"]
     assert rows["b"] == ["3,457", "0.8100", "0.8300", "0.8400", "62.5%", "9.5%"]
@@ -176,7 +176,7 @@ def test_certificate_of_a_real_fit() -> None:
     c = certify(fitted)
     rows = {cells(line)[0]: cells(line)[1:] for line in certificate_text(c).splitlines()}
     assert rows["largest gap at any threshold"][:2] == [f"{c.gap_before:.4f}", f"{c.gap:.4f}"]
-    assert rows["AUC of all people"][:2] == [f"{c.auc_before:.4f}", f"{c.auc:.4f}"]
+    assert rows["overall AUC"][:2] == [f"{c.auc_before:.4f}", f"{c.auc:.4f}"]
     for g in c.groups:
         shares = [f"{g.transport_share:.1%}", f"{g.tie_share:.1%}"]
         aucs = [f"{g.auc_before:.4f}", f"{g.auc:.4f}", f"{g.auc_fair:.4f}"]

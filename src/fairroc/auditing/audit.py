@@ -37,9 +37,9 @@ from fairroc.stats.decision import GroupRates, disparity
 
 __all__ = ["Audit", "GroupAudit", "Settings", "audit", "audit_counts", "audit_people", "audit_quietly"]
 
-EQUAL_ONLY = "it holds for rows of equal weight only, and these rows are weighted; see the bootstrap"
+EQUAL_ONLY = "DKW needs rows of equal weight, and these rows are weighted; see the bootstrap"
 NOT_ASKED = "no bootstrap draws were asked for"
-DELONG_ONLY = "DeLong's interval is for rows of equal weight, and these rows are weighted"
+DELONG_ONLY = "DeLong's interval needs rows of equal weight, and these rows are weighted"
 LONE_ROW = "a class of a single row has no variance to estimate"
 NO_PROBABILITY = "scores must lie in [0, 1] to be compared with shares, and these lie in [{low:g}, {high:g}]"
 

@@ -254,7 +254,7 @@ def gap_figure(data: ReportData) -> Picture:
 
 
 def frontier_figure(data: ReportData) -> Picture:
-    """AUC of all people at every epsilon, the bound, and the fit."""
+    """Overall AUC at every epsilon, the bound, and the fit."""
     points, before = data.frontier.points, data.frontier.before
     auc = [(point.epsilon, point.auc) for point in points]
     bound = [(point.epsilon, point.auc_bound) for point in points if point.auc_bound is not None]
@@ -271,4 +271,4 @@ def frontier_figure(data: ReportData) -> Picture:
     low, high = min(heights), max(heights)
     room = (high - low) * 0.08 or 0.01
     x = axis("epsilon (allowed gap)", 0.0, points[-1].epsilon)
-    return picture(lines, x, axis("AUC of all people", low - room, high + room), "AUC at every epsilon")
+    return picture(lines, x, axis("overall AUC", low - room, high + room), "AUC at every epsilon")

@@ -147,7 +147,7 @@ def certificate_tables(found: Certificate) -> list[Table]:
     """What was lost, what could not have been kept, who is drawn."""
     whole = [
         ["largest gap at any threshold", figure(found.gap_before), figure(found.gap), f"{found.epsilon:g} allowed"],
-        ["AUC of all people", figure(found.auc_before), figure(found.auc), f"{found.auc_bound:.4f} possible"],
+        ["overall AUC", figure(found.auc_before), figure(found.auc), f"{found.auc_bound:.4f} possible"],
     ]
     groups = [
         [

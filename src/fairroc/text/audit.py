@@ -15,7 +15,7 @@ def audit_text(audit: Audit) -> str:
     if audit.auc_interval is not None and audit.gap_interval is not None:
         sure = f" (between {_words(audit.auc_interval)}, {confidence(audit.gap_interval.level)})"
     parts = [
-        [f"{audit.rows:,} rows, {len(audit.groups)} groups. AUC of all people {audit.auc:.4f}{sure}."],
+        [f"{audit.rows:,} rows, {len(audit.groups)} groups. Overall AUC {audit.auc:.4f}{sure}."],
         _gap_lines(audit),
         _group_lines(audit),
         _cross_lines(audit),
@@ -29,7 +29,7 @@ def _gap_lines(audit: Audit) -> list[str]:
         f"Largest gap at one threshold ({norm_words(audit.norm)}): {audit.gap:.4f}",
         f"  at score >= {audit.gap_threshold:g}, between {pair(audit.gap_pair)}",
         *([] if audit.gap_interval is None else _interval_lines(audit.gap_interval)),
-        f"Largest difference of TPR at equal FPR: {audit.curve_gap:.4f}",
+        f"Largest difference in TPR at equal FPR: {audit.curve_gap:.4f}",
     ]
     if audit.count_error:
         lines.append(counted_words(audit.count_error, f"and the gap is at most {audit.gap_limit:.4f}"))

@@ -29,7 +29,7 @@ def certificate_text(certificate: Certificate) -> str:
         ["", "before", "after", ""],
         [
             ["largest gap at any threshold", figure(c.gap_before), figure(c.gap), f"allowed {allowed:.4g}"],
-            ["AUC of all people", figure(c.auc_before), figure(c.auc), f"no fair score exceeds {c.auc_bound:.4f}"],
+            ["overall AUC", figure(c.auc_before), figure(c.auc), f"no fair score exceeds {c.auc_bound:.4f}"],
         ],
     )
     head = ["group", "rows", "AUC before", "after", "best fair", "moved by draw", "tie drawn"]

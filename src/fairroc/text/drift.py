@@ -33,14 +33,14 @@ def drift_text(found: Drift) -> str:
 def _verdict(found: Drift) -> str:
     if found.drifted:
         return f"DRIFT: {plural(len(found.reasons), 'finding')} in {plural(found.rows, 'row')}."
-    doubt = ", but not everything could be told" if found.doubts else ""
+    doubt = ", but some checks were inconclusive" if found.doubts else ""
     return f"No drift found in {plural(found.rows, 'row')}{doubt}."
 
 
 def _gap_lines(gap: GapCheck) -> list[str]:
     answers = {
         "within": "within epsilon = {:g}, and so is the whole interval",
-        "unclear": "not shown to be within epsilon = {:g}, nor outside",
+        "unclear": "shown neither to be within epsilon = {:g} nor outside it",
         "outside": "NOT within epsilon = {:g}: the whole interval is outside",
     }
     lines = [
@@ -79,7 +79,7 @@ def _score_lines(found: Drift) -> list[str]:
     lines = table(head, rows)
     if any(g.scores is not None for g in found.groups):
         lines += [
-            "Shift: largest change of the share of the group's people who reach a score.",
+            "Shift: largest change, over all scores, of the share of the group at or above a score.",
             "PSI: by convention small below 0.1 and large from 0.25; by chance alone it stays below the number beside "
             f"it ({100 * found.confidence:g}%).",
             "Below, above: rows outside the scores that the model was fitted to.",
@@ -155,8 +155,8 @@ def _group_doubts(found: Drift, telling: float) -> Iterator[str]:
     for group in found.groups:
         if group.status == "too few rows" and group.scores is not None:
             yield (
-                f"group {quoted(group.group)} has too few rows to tell ({group.rows:,} new, {group.fitted_rows:,} "
-                f"fitted): a shift would show from {group.scores.visible:.2f} on; {_needed(group, telling)}"
+                f"group {quoted(group.group)} has too few rows to judge ({group.rows:,} new, {group.fitted_rows:,} "
+                f"fitted): only a shift of {group.scores.visible:.2f} or more would show; {_needed(group, telling)}"
             )
         if group.group in absent:
             chance = absent[group.group]
@@ -168,7 +168,7 @@ def _gap_doubts(gap: GapCheck, groups: tuple[GroupDrift, ...]) -> Iterator[str]:
         low, high = _interval(gap)
         more = "" if gap.rows_needed is None else f"; about {gap.rows_needed:,} rows would show a gap of half that"
         yield (
-            f"the gap of the fair score is not shown to be within epsilon = {gap.epsilon:g}, nor outside: "
+            f"the gap of the fair score is shown neither to be within epsilon = {gap.epsilon:g} nor outside it: "
             f"{gap.gap:.4f} on these rows, between {low:.4f} and {high:.4f} in the population ({_sure(gap)}){more}"
         )
     for group in groups:
@@ -191,21 +191,21 @@ def _finding(test: DriftTest, group: GroupDrift | None) -> str:
         )
     if test.what == "labels":
         return (
-            f"the share of positives in group {name} moved: {group.positive_share:.1%}, at the fit "
-            f"{group.fitted_positive_share:.1%} ({p})"
+            f"the share of positives in group {name} moved from {group.fitted_positive_share:.1%} at the fit to "
+            f"{group.positive_share:.1%} ({p})"
         )
     shift: ScoreShift = getattr(group, test.what)
     who = f"the scores of group {name} moved" if test.what == "scores" else f"the {test.what}' scores of {name} moved"
     size = f", PSI {group.psi:.3f}" if test.what == "scores" else ""
     return (
-        f"{who}: at score {'>' if shift.above else '>='} {shift.score:g} {shift.share:.1%} of them, at the fit "
-        f"{shift.fitted_share:.1%} ({p}{size})"
+        f"{who}: {shift.share:.1%} of them lie {'above' if shift.above else 'at or above'} {shift.score:g}, against "
+        f"{shift.fitted_share:.1%} at the fit ({p}{size})"
     )
 
 
 def _needed(group: GroupDrift, telling: float) -> str:
     if group.rows_needed is None:
-        return f"the fit itself has too few rows to see one of {telling:g}, whatever comes"
+        return f"the fit itself has too few rows to see one of {telling:g}, however many new rows there are"
     return f"about {group.rows_needed:,} rows are needed to see one of {telling:g}"
 
 

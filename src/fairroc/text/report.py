@@ -58,14 +58,14 @@ def cost_words(certificate: Certificate | None, frontier: Frontier, shares: Sequ
     c = certificate
     if c is None:
         return (
-            f"Equal rates at every threshold (epsilon 0) would take the AUC of all people from "
+            f"Equal rates at every threshold (epsilon 0) would take the overall AUC from "
             f"{frontier.before.auc:.4f} to {frontier.points[0].auc:.4f}; a larger epsilon costs less."
         )
     if c.unchanged:
         return "Nothing: the score stays as it is."
     drawn = sum(share * group.randomised_share for share, group in zip(shares, c.groups, strict=True))
     return (
-        f"The AUC of all people goes from {c.auc_before:.4f} to {c.auc:.4f}; no fair score can have more than "
+        f"The overall AUC goes from {c.auc_before:.4f} to {c.auc:.4f}; no fair score can have more than "
         f"{c.auc_bound:.4f} on these people. The largest gap goes from {c.gap_before:.3f} to {c.gap:.3f}. "
         f"For {percent(drawn)} of people the fair score depends on a draw."
     )
@@ -117,7 +117,7 @@ def card_facts(audit: Audit, norm: int | str, *, weighted: bool, missing: str) -
         ("Weights", "rows are weighted" if weighted else "every row counts once"),
         ("Groups", f"{len(audit.groups)}; smallest class {smallest:,} rows"),
         ("Missing groups", "a group of their own" if missing == "group" else "none"),
-        ("AUC of all people", f"{audit.auc:.4f} ({between})"),
+        ("Overall AUC", f"{audit.auc:.4f} ({between})"),
         ("Distance", norm_words(norm)),
         ("Intended use", "assess a score, and choose epsilon and threshold, before a decision uses either"),
         ("Not intended to", "show that a decision is lawful, or that labels are right"),

@@ -48,10 +48,10 @@
     const column = (name) => data.frontier[name][e];
     const fit = data.certificate;
     if (fit && fit.epsilon === epsilons[e]) {
-      return `AUC of all people ${rate(fit.auc_before)} → ${rate(fit.auc)} in the fit (at most ${rate(fit.auc_bound)}).`;
+      return `Overall AUC ${rate(fit.auc_before)} → ${rate(fit.auc)} in the fit (at most ${rate(fit.auc_bound)}).`;
     }
     const bound = column("auc_bound");
-    return `AUC of all people ${rate(data.audit.auc)} → ${rate(column("auc"))}` +
+    return `Overall AUC ${rate(data.audit.auc)} → ${rate(column("auc"))}` +
       (bound === null ? "." : ` (at most ${rate(bound)}).`);
   }
 
@@ -161,7 +161,7 @@
       traces.push({ x: [fit.epsilon], y: [fit.auc], mode: "markers", name: "the fit", hovertemplate: hover,
         marker: { size: 11, color: palette.fit, symbol: "diamond" } });
     }
-    return draw("frontier-plot", traces, layout(axis("epsilon (allowed gap)"), axis("AUC of all people")), 400);
+    return draw("frontier-plot", traces, layout(axis("epsilon (allowed gap)"), axis("overall AUC")), 400);
   }
 
   function moveThreshold() {
