@@ -18,9 +18,8 @@ from fairroc.errors import DataError
 from fairroc.estimators.fair_roc import FairROC
 from fairroc.model.model import ModelData
 from fairroc.options import Missing
-from fairroc.people.cells import Names
 from fairroc.people.counts import ScoreCounts
-from fairroc.people.frames import is_spark, lazy_counts, opened
+from fairroc.people.frames import Names, is_spark, lazy_counts, opened
 from fairroc.people.rows import take_columns
 
 __all__ = ["audit", "counts", "fit", "transform"]

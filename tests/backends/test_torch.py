@@ -27,7 +27,7 @@ torch = pytest.importorskip("torch")
 from fairroc.backends.torch import transform as models  # noqa: E402
 from fairroc.backends.torch.hashing import TensorDraws  # noqa: E402
 from fairroc.people import tensor_counts as counting  # noqa: E402
-from fairroc.people import tensor_door as door  # noqa: E402
+from fairroc.people import tensors as door  # noqa: E402
 
 torch.set_num_threads(1)
 DEVICES = ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]
@@ -216,7 +216,7 @@ def test_ids_must_be_integers(ids):
 
 
 def test_groups_by_number_name_and_several_columns(monkeypatch):
-    monkeypatch.setattr("fairroc.people.tensor_door.HOST_CHUNK", 7)
+    monkeypatch.setattr("fairroc.people.tensors.HOST_CHUNK", 7)
     names = ["10 & -1", "10 & 70000", "2 & -1"]
     left, right = np.array([10, 10, 2, 10, 2] * 5), np.array([-1, 70000, -1, 70000, -1] * 5)
     codes = np.array([0, 1, 2, 1, 2] * 5)

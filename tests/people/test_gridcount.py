@@ -3,35 +3,18 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from fairroc.core.roc import query_curve, query_thresholds
 from fairroc.people.counts import ScoreCounts, bin_edges
 from fairroc.people.door import read_people
-from fairroc.people.gridcount import RankBins, Steps, edge_counts, grid_counts
+from fairroc.people.gridcount import RankBins, edge_counts, grid_counts
 from strategies import POOLS, SEEDS
 
 FINITE = st.floats(-1e307, 1e307)
 ANY = st.one_of(FINITE, st.floats(-1, 1), st.sampled_from([x for pool in POOLS.values() for x in pool] + [-0.0]))
 MANY = st.lists(ANY, min_size=1, max_size=60)
-
-
-@given(MANY, MANY, st.integers(2, 70), st.booleans())
-def test_steps_are_those_of_a_binary_search(ends, inner, queries, even):
-    """On equidistant thresholds, at and beside each of them, and on any other rising list."""
-    grid = query_thresholds(min(ends), max(ends), queries) if even else np.unique(ends)
-    x = np.concatenate([inner, grid, np.nextafter(grid, np.inf), np.nextafter(grid, -np.inf)])
-    x = x[x >= grid[0]]
-    assert Steps(grid)(x).tolist() == (np.searchsorted(grid, x, side="right") - 1).tolist()
-
-
-@pytest.mark.parametrize("queries", [1024, 10_000, 65_536])
-def test_steps_at_every_threshold_of_a_fine_grid(queries):
-    grid = query_thresholds(0.1, 0.7, queries)
-    for x in (grid, np.nextafter(grid[1:], -np.inf)):
-        assert (Steps(grid)(x) == np.searchsorted(grid, x, side="right") - 1).all()
 
 
 @given(MANY, st.integers(12, 24))
@@ -67,10 +50,10 @@ def test_many_blocks():
     rng = np.random.default_rng(0)
     n = 200_001
     x, y, g = rng.random(n), rng.random(n) < 0.3, rng.integers(0, 3, n)
-    thresholds = query_thresholds(x.min(), x.max(), 100)
-    found = grid_counts(x, y, g, 3, Steps(thresholds), 100)
-    cell = (2 * g + y) * 100 + np.searchsorted(thresholds, x, side="right") - 1
-    assert (found.ravel() == np.bincount(cell, minlength=600)).all()
+    bins = RankBins.over(x.min(), x.max(), 16)
+    found = grid_counts(x, y, g, 3, bins, bins.size)
+    cell = (2 * g + y) * bins.size + bins(x)
+    assert (found.ravel() == np.bincount(cell, minlength=6 * bins.size)).all()
 
 
 def rows(seed, pool, n=400, groups=3):

@@ -116,6 +116,19 @@ def test_no_cycles() -> None:
         pytest.fail(f"modules import each other: {' -> '.join(error.args[1])}")
 
 
+def test_only_the_command_line_sets_warning_filters() -> None:
+    """They belong to the whole process: another thread's warnings would come or go with ours."""
+    setters = {"catch_warnings", "simplefilter", "filterwarnings", "resetwarnings"}
+    found = {
+        module
+        for module, text in TEXTS.items()
+        for node in ast.walk(ast.parse(text))
+        if (isinstance(node, ast.Attribute) and node.attr in setters)
+        or (isinstance(node, ast.Name) and node.id in setters)
+    }
+    assert found == {"cli.main"}
+
+
 def test_few_modules_at_the_top() -> None:
     assert len(list(ROOT.glob("*.py"))) <= MOST_MODULES
 

@@ -26,7 +26,7 @@ class Reference:
         ``edges[0]`` is the lowest score.
     highest : the highest score.
     counts : (B, 2) negatives and positives in each bin: rows, or their weight.
-    sizes : (2,) rows of equal weight that tell as much, by label: the rows themselves without weights.
+    sizes : (2,) effective sample size by label: the number of rows without weights.
     auc, fair_auc : of the original and of the fair score, within the group.
     """
 

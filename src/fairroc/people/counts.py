@@ -21,13 +21,15 @@ from fairroc.core.chain import BoolArray, FloatArray, freeze
 from fairroc.core.doubles import ranks, with_ranks
 from fairroc.errors import DataError
 from fairroc.options import Missing
+from fairroc.people import tensor_counts as counting
+from fairroc.people import tensors as door
 from fairroc.people.gridcount import MOST_CELLS, RankBins, edge_counts, grid_counts
 from fairroc.people.people import People, both_labels
 from fairroc.people.rows import Columns, TableColumns, read_columns, read_counts
 from fairroc.people.sample import thin_points
 from fairroc.people.sorting import packing, sorted_rows
 from fairroc.people.tally_sample import TallySample
-from fairroc.people.tensors import is_tensor
+from fairroc.people.tensors import GroupCodes, is_tensor
 from fairroc.people.weighted import WeightedCells
 from fairroc.tables.files import check_writable
 from fairroc.tables.read import read_table
@@ -115,10 +117,6 @@ class ScoreCounts:
         cls, scores: Any, y: Any, features: Any, weight: Any, pos_label: Any, missing: Missing, bits: int | None
     ) -> ScoreCounts:
         """Count tensors where they are; those on the host by numpy, in the same memory."""
-        from fairroc.people import tensor_counts as counting
-        from fairroc.people import tensor_door as door
-        from fairroc.people.tensors import GroupCodes
-
         on_host = scores.device.type == "cpu"
         if on_host and not isinstance(features, GroupCodes):
             return cls.from_rows(

@@ -162,14 +162,11 @@ def present_values(column: Column, what: str) -> tuple[IntArray, list[Any], int]
     return codes, [values[i] for i in kept], lost
 
 
-def count_codes(codes: IntArray, size: int, *, among: NDArray[np.bool_] | None = None) -> NDArray[np.intp]:
-    """Number of rows (``among`` some) of each code from 0 to ``size - 1``; the code -1 is not counted. In blocks:
-    bincount would copy small integers into large ones."""
+def count_codes(codes: IntArray, size: int) -> NDArray[np.intp]:
+    """Number of rows of each code from 0 to ``size - 1``; the code -1 is not counted. In blocks: bincount would copy
+    small integers into large ones."""
     if size <= FEW_CODES:
-        hits = (codes == code if among is None else (codes == code) & among for code in range(size))
-        return np.array([np.count_nonzero(hit) for hit in hits], dtype=np.intp)
-    if among is not None:
-        codes = codes[among]
+        return np.array([np.count_nonzero(codes == code) for code in range(size)], dtype=np.intp)
     rows = np.zeros(size + 1, dtype=np.intp)
     for begin in range(0, len(codes), CHUNK):
         part = codes[begin : begin + CHUNK]

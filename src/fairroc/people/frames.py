@@ -1,19 +1,143 @@
-"""The door for data frames: opened through narwhals; lazy ones are counted by their own engine."""
+"""The door for data frames: their engine counts rows of equal group, label and score, and the cells become ScoreCounts.
+
+Frames are opened through narwhals; those of Spark have :mod:`fairroc.people.spark`. The checks and the names of groups
+are those of all other ways in, and made here, after the aggregation.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import narwhals as nw
+import numpy as np
 from narwhals.exceptions import DuplicateError
+from numpy.typing import NDArray
 
 from fairroc.errors import DataError
 from fairroc.options import Missing
-from fairroc.people.cells import Names, counts_of_cells
-from fairroc.people.counts import ScoreCounts
-from fairroc.people.rows import LARGEST
+from fairroc.people.counts import ScoreCounts, bin_edges
+from fairroc.people.rows import LARGEST, Columns, read_columns, require_distinct
+from fairroc.tables.files import require_columns
 
-__all__ = ["is_spark", "lazy_counts", "opened"]
+__all__ = ["Names", "counts_of_bins", "counts_of_cells", "is_spark", "lazy_counts", "opened"]
+
+EXPANDED = 1 << 24
+"""Up to so many rows an error counts rows as they came; beyond, it counts cells."""
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """The columns of a frame that a fit or an audit looks at."""
+
+    score: str
+    label: str
+    group: str | tuple[str, ...]
+    weight: str | None = None
+
+    @classmethod
+    def checked(
+        cls, present: Sequence[str], *, score: str, label: str, group: str | Sequence[str], weight: str | None
+    ) -> Names:
+        """Names of columns that are present, each group once."""
+        groups = group if isinstance(group, str) else tuple(group)
+        names = cls(score, label, groups, weight)
+        if not names.groups:
+            raise DataError("group must name at least one column, got none.")
+        require_distinct(names.groups)
+        require_columns([score, label, *([] if weight is None else [weight]), *names.groups], present)
+        return names
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """The group columns."""
+        return (self.group,) if isinstance(self.group, str) else self.group
+
+    @property
+    def keys(self) -> dict[str, str]:
+        """What cells have in common, by the name it has in the table of cells."""
+        return {"score": self.score, **self.marks}
+
+    @property
+    def marks(self) -> dict[str, str]:
+        """The keys but the score."""
+        return {"label": self.label, **{f"group{i}": name for i, name in enumerate(self.groups)}}
+
+
+def counts_of_cells(table: Any, names: Names, *, pos_label: Any, missing: Missing) -> ScoreCounts:
+    """From an Arrow table of keys and ``rows``; of weighted rows also ``weight`` and ``sound``: how many have one."""
+    rows = _whole_numbers(table, "rows")
+    columns = _read(table, table.column("score"), names, rows, pos_label, missing)
+    return ScoreCounts.from_cells(
+        columns.names,
+        columns.groups,
+        columns.labels,
+        columns.scores,
+        rows if columns.weights is None else columns.weights,
+        weighted=columns.weights is not None,
+    )
+
+
+def counts_of_bins(table: Any, names: Names, bits: int, *, pos_label: Any, missing: Missing) -> ScoreCounts:
+    """From a table of bins instead: ``low`` and ``high`` are the lowest and the highest score of each."""
+    rows = _whole_numbers(table, "rows")
+    columns = _read(table, table.column("low"), names, rows, pos_label, missing)
+    high = np.asarray(table.column("high").to_numpy(), dtype=np.float64)
+    if not np.array_equal(bin_edges(columns.scores, bits), bin_edges(high, bits)):
+        raise AssertionError("the engine put scores of two bins into one")
+    mass = rows if columns.weights is None else columns.weights
+    parts = []
+    for part, cut in ((columns.scores == high, None), (columns.scores < high, bits)):
+        scores = columns.scores[part] if cut is None else bin_edges(columns.scores[part], bits)
+        cells = columns.groups[part], columns.labels[part], scores, mass[part]
+        parts.append(ScoreCounts.from_cells(columns.names, *cells, weighted=columns.weights is not None, bits=cut))
+    return parts[0].binned(bits).merge(parts[1])
+
+
+def _read(table: Any, scores: Any, names: Names, rows: NDArray[np.int64], pos_label: Any, missing: Missing) -> Columns:
+    """The checked cells; where something is wrong, the error counts rows."""
+    weighted = names.weight is not None
+    if weighted:
+        _check_weights(table, rows)
+    groups = {name: table.column(f"group{i}") for i, name in enumerate(names.groups)}
+
+    def read(pick: Any) -> Columns:
+        return read_columns(
+            scores.take(pick),
+            table.column("label").take(pick),
+            sensitive_features=(
+                groups[names.group].take(pick)
+                if isinstance(names.group, str)
+                else {name: column.take(pick) for name, column in groups.items()}
+            ),
+            sample_weight=table.column("weight").take(pick) if weighted else None,
+            pos_label=pos_label,
+            missing=missing,
+            whole=False,
+        )
+
+    cells = np.arange(len(rows))
+    try:
+        return read(cells)
+    except DataError:
+        if rows.sum() <= EXPANDED:
+            read(np.repeat(cells, rows))
+        raise
+
+
+def _check_weights(table: Any, rows: NDArray[np.int64]) -> None:
+    wrong = int(rows.sum() - _whole_numbers(table, "sound").sum())
+    if wrong:
+        raise DataError(
+            f"sample_weight (on the command line: --weight) must be finite, >= 0 and not missing, but {wrong} of "
+            f"{rows.sum()} are not; drop or fill these rows. A weight of 0 leaves a row out."
+        )
+
+
+def _whole_numbers(table: Any, name: str) -> NDArray[np.int64]:
+    column = table.column(name).cast("int64").fill_null(0)
+    return np.asarray(column.to_numpy(), dtype=np.int64)
 
 
 def is_spark(frame: Any) -> bool:

@@ -52,37 +52,6 @@ def edge_counts(scores: FloatArray, groups: NDArray[np.integer[Any]], count: int
     return total.reshape(count, bins.size)
 
 
-class Steps:
-    """``Steps(thresholds)(x)`` is ``searchsorted(thresholds, x, side="right") - 1`` for x from the first threshold on.
-
-    The bin is guessed as if the thresholds were equidistant, compared with its neighbours, and searched for where that
-    does not settle it.
-
-    >>> Steps(np.array([0.0, 0.5, 1.0]))(np.array([0.0, 0.4, 0.5, 1.0, 7.0])).tolist()
-    [0, 0, 1, 2, 2]
-    """
-
-    def __init__(self, thresholds: FloatArray) -> None:
-        self.lower, self.upper = thresholds, np.append(thresholds[1:], np.inf)
-        low, high = thresholds[[0, -1]]
-        with np.errstate(over="ignore"):
-            unit = np.float64(len(thresholds) - 1) / (high - low) if high > low else np.float64(0.0)
-        self.per_unit = float(unit) if np.isfinite(unit) else 0.0
-
-    def __call__(self, x: FloatArray) -> IntArray:
-        guess = x - self.lower[0]
-        guess *= self.per_unit
-        if len(guess) and not guess.max() < len(self.lower):
-            np.minimum(guess, len(self.lower) - 1, out=guess)
-        found: IntArray = guess.astype(np.intp)
-        off = self.lower.take(found) > x
-        off |= self.upper.take(found) <= x
-        wrong = np.flatnonzero(off)
-        if len(wrong):
-            found[wrong] = np.searchsorted(self.lower, x[wrong], side="right") - 1
-        return found
-
-
 @dataclass(frozen=True, slots=True)
 class RankBins:
     """Bins by the first ``bits`` bits of a score's rank among all doubles, numbered from that of the lowest score."""

@@ -10,8 +10,8 @@ from typing import Any
 
 from fairroc.errors import DataError
 from fairroc.options import Missing
-from fairroc.people.cells import Names, counts_of_bins, counts_of_cells
 from fairroc.people.counts import LEAST_BITS, MOST_BITS, ScoreCounts
+from fairroc.people.frames import Names, counts_of_bins, counts_of_cells
 from fairroc.people.rows import LARGEST
 
 __all__ = ["BITS", "CELLS", "column", "pyspark_module", "spark_counts"]

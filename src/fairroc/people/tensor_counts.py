@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairroc.core.doubles import BELOW
-from fairroc.people.tensor_door import TensorRows
-from fairroc.people.tensors import Tensor, load_torch
+from fairroc.people.tensors import Tensor, TensorRows, load_torch
 
 __all__ = ["binned_cells", "exact_cells"]
 

@@ -1,4 +1,4 @@
-"""Torch tensors: the counts and fair scores of numpy, bit for bit, on the device that holds the tensors.
+"""The door for torch tensors: scores, groups and labels checked on their own device, with the messages of all arrays.
 
 Rows do not leave their device: only distinct groups, labels and counted scores come to the host. torch is never
 imported unless a tensor was passed.
@@ -6,14 +6,53 @@ imported unless a tensor was passed.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, TypeAlias
 
-__all__ = ["GroupCodes", "Tensor", "is_tensor", "load_torch"]
+import numpy as np
+from numpy.typing import NDArray
+
+from fairroc.errors import DataError
+from fairroc.options import Missing, check_missing
+from fairroc.people.factorise import MAKE_A_GROUP, as_text, cross_names, group_codes, sensitive_columns
+from fairroc.people.rows import (
+    LARGEST,
+    NO_MISSING_GROUP,
+    known_groups,
+    one_label,
+    positive_labels,
+    refuse_extremes,
+    same_length,
+    unknown_groups,
+)
+
+__all__ = [
+    "CHUNK",
+    "GroupCodes",
+    "Tensor",
+    "TensorColumns",
+    "TensorRows",
+    "host_array",
+    "host_features",
+    "is_tensor",
+    "load_torch",
+    "on_device",
+    "read_rows",
+    "read_scores",
+]
 
 Tensor: TypeAlias = Any
+
+CHUNK, HOST_CHUNK = 1 << 24, 1 << 16
+"""Rows worked on at once: enough for any device, few enough that what is between input and output stays small."""
+
+FEW = 16
+"""Up to here comparing with each number is faster than counting, where all rows would add to the same few places."""
+
+NARROW = 1 << 16
+"""Whole numbers within a range of this many are counted, others sorted."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,3 +74,255 @@ def is_tensor(values: Any) -> bool:
 def load_torch() -> Any:
     """The torch that made the tensors."""
     return import_module("torch")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TensorColumns:
+    """Scores and groups of n rows to transform, checked against the names of a model."""
+
+    scores: Tensor  # (n,) float64, finite
+    groups: Tensor  # (n,) int32 codes into the model's names
+    unknown: int  # rows whose group the model does not know
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TensorRows:
+    """Scores, labels and groups of n rows to count, checked."""
+
+    scores: Tensor  # (n,) float64, finite
+    labels: Tensor  # (n,) bool
+    groups: Tensor  # (n,) int32 codes into names
+    names: tuple[str, ...]  # sorted, every one present
+
+
+def read_scores(
+    scores: Tensor, features: Any, names: Sequence[str], on_unknown_group: str | None, missing: Missing
+) -> TensorColumns:
+    """As `rows.read_scores`, for a tensor of scores; groups are tensors, `GroupCodes` or host data."""
+    torch, column = load_torch(), _one_column(scores, "scores")
+    known = known_groups(names, on_unknown_group)
+    check_missing(missing)
+    parts = _group_parts(features)
+    rows = same_length(scores=column, **parts)
+    if not rows:
+        return TensorColumns(_numbers(column), torch.zeros(0, dtype=torch.int32, device=column.device), 0)
+    codes, found, sizes = _groups(features, parts, missing, NO_MISSING_GROUP, column.device)
+    strange = [code for code, name in enumerate(found) if name not in known and sizes[code]]
+    unknown = sum(sizes[code] for code in strange)
+    if unknown and on_unknown_group is None:
+        raise unknown_groups(names, unknown, rows, [found[code] for code in strange])
+    other = known.get(on_unknown_group or "", -1)
+    return TensorColumns(_numbers(column), _recoded(codes, [known.get(name, other) for name in found]), unknown)
+
+
+def read_rows(scores: Tensor, y: Any, features: Any, pos_label: Any, missing: Missing) -> TensorRows:
+    """As :func:`fairroc.people.rows.read_columns` for a part of a table, for tensors of scores and labels."""
+    column, label_column = _one_column(scores, "scores"), on_device(y, "y", scores.device)
+    check_missing(missing)
+    parts = _group_parts(features)
+    rows = same_length(scores=column, y=label_column, **parts)
+    if not rows:
+        raise DataError("the columns must hold at least one row, got none.")
+    labels = _labels(label_column, pos_label)
+    codes, found, sizes = _groups(features, parts, missing, MAKE_A_GROUP, column.device)
+    names = tuple(sorted(name for name, size in zip(found, sizes, strict=True) if size))
+    rank = {name: code for code, name in enumerate(names)}
+    return TensorRows(_numbers(column), labels, _recoded(codes, [rank.get(name, 0) for name in found]), names)
+
+
+def on_device(values: Any, what: str, device: Any) -> Tensor:
+    """One column of numbers as a tensor on the scores' device; host data is copied there."""
+    torch = load_torch()
+    if not is_tensor(values):
+        array = np.asarray(values)
+        if array.dtype.kind not in "iufb":
+            raise DataError(
+                f"{what} must be numbers where the scores are a tensor, got {array.dtype}; pass a tensor of whole "
+                "numbers on the same device."
+            )
+        values = torch.tensor(array, device=device)
+    column = _one_column(values, what)
+    if column.device != device:
+        raise DataError(
+            f"all tensors must be on one device, but the scores are on '{device}' and {what} on '{column.device}'; "
+            f"move them with .to('{device}')."
+        )
+    return column
+
+
+def _one_column(tensor: Tensor, what: str) -> Tensor:
+    if tensor.ndim == 2 and tensor.shape[1] == 1:
+        tensor = tensor[:, 0]
+    if tensor.ndim != 1:
+        pair = what == "scores" and tuple(tensor.shape[1:]) == (2,)
+        hint = " Pass the score of the positive class: probabilities[:, 1]." if pair else ""
+        raise DataError(f"{what} must be one column, got a tensor of shape {tuple(tensor.shape)}.{hint}")
+    if tensor.requires_grad:
+        raise DataError(
+            f"{what} must not carry gradients: a fair score is drawn and has none. Pass {what}.detach(), or compute "
+            "them under torch.no_grad()."
+        )
+    return tensor
+
+
+def host_array(tensor: Tensor, what: str) -> NDArray[Any]:
+    """A tensor on the host as an array, of the same memory where numpy knows its numbers."""
+    torch = load_torch()
+    column = on_device(tensor, what, torch.device("cpu"))
+    if what == "scores":
+        column = _reals(column)
+    array: NDArray[Any] = (column.to(torch.float64) if column.dtype == torch.bfloat16 else column).numpy()
+    return array
+
+
+def host_features(features: Any) -> Any:
+    """Groups on the host as arrays; whatever is no tensor comes back as it is."""
+    parts = _group_parts(features) if is_tensor(features) or isinstance(features, Mapping) else {}
+    if not any(is_tensor(part) for part in parts.values()):
+        return features
+    arrays = {what: host_array(part, what) for what, part in parts.items()}
+    return arrays if len(arrays) > 1 else next(iter(arrays.values()))
+
+
+def _numbers(column: Tensor) -> Tensor:
+    """Scores as contiguous float64 within ±LARGEST, in one reduction on the device."""
+    torch, numbers = load_torch(), _reals(column)
+    if len(numbers):
+        low, high = (float(end) for end in torch.aminmax(numbers))
+        if not (low >= -LARGEST and high <= LARGEST):
+            nan, inf, large = (int(bad.sum()) for bad in (numbers.isnan(), numbers.isinf(), numbers.abs() > LARGEST))
+            refuse_extremes("scores", len(numbers), nan, inf, large)
+    return numbers
+
+
+def _reals(column: Tensor) -> Tensor:
+    """Scores as contiguous float64."""
+    torch, what = load_torch(), "scores"
+    if column.dtype == torch.bool or column.is_complex():
+        raise DataError(
+            f"{what} must be real numbers, got a tensor of {column.dtype}. Pass a score that ranks the rows, not a "
+            "decision."
+        )
+    if column.device.type == "mps":
+        raise DataError(
+            f"{what} must be on a device that has float64, and '{column.device}' has none; move them with .cpu()."
+        )
+    return column.to(torch.float64).contiguous()
+
+
+def _labels(column: Tensor, pos_label: Any) -> Tensor:
+    codes, found, sizes = _factorised(column, "y")
+    kept = [(value, size) for value, size in zip(found, sizes, strict=True) if size]
+    values, rows = [value for value, _ in kept], [size for _, size in kept]
+    if len(values) == 1:
+        hits = [bool(one_label(values[0], pos_label, 1, whole=False)[0])]
+    else:
+        hits = positive_labels(values, rows, pos_label)
+    positive = {value for value, hit in zip(values, hits, strict=True) if hit}
+    return _recoded(codes, [int(value in positive) for value in found]) > 0
+
+
+def _group_parts(features: Any) -> dict[str, Any]:
+    """Columns of groups by the name that messages give them."""
+    what = "sensitive_features"
+    if isinstance(features, GroupCodes):
+        return {what: _one_column(features.codes, what)}
+    if is_tensor(features):
+        if features.ndim == 2 and features.shape[1] > 1:
+            return {f"{what}[{i}]": features[:, i] for i in range(features.shape[1])}
+        return {what: _one_column(features, what)}
+    if isinstance(features, Mapping) and any(is_tensor(part) for part in features.values()):
+        if not all(is_tensor(part) for part in features.values()):
+            raise DataError(f"{what} must be all tensors or none; pass GroupCodes, or move the codes to the device.")
+        return {f"{what}[{name!r}]": _one_column(part, f"{what}[{name!r}]") for name, part in features.items()}
+    return dict(sensitive_columns(features))
+
+
+def _groups(
+    features: Any, parts: Mapping[str, Any], missing: Missing, advice: str, device: Any
+) -> tuple[Tensor, list[str], list[int]]:
+    """Codes, names that differ and the number of rows of each."""
+    torch = load_torch()
+    if not all(is_tensor(part) for part in parts.values()):
+        host, found = group_codes(parts, missing, advice)
+        codes = torch.tensor(host.astype(np.int32), device=device)
+        return codes, list(found), np.bincount(host, minlength=len(found)).tolist()
+    columns = []
+    for what, part in parts.items():
+        codes, values, sizes = _factorised(on_device(part, what, device), what)
+        columns.append((codes, [_named(value, features) for value in values], sizes))
+    codes, texts, sizes = columns[0]
+    rows = [(text,) for text in texts]
+    for other, texts, _ in columns[1:]:
+        codes, pairs, sizes = _factorised(codes.long() * len(texts) + other, "sensitive_features")
+        rows = [(*rows[pair // len(texts)], texts[pair % len(texts)]) for pair in pairs]
+    names = cross_names(row for row, size in zip(rows, sizes, strict=True) if size)
+    code = {name: i for i, name in enumerate(names)}
+    whole = [0] * len(names)
+    table = [code.get(" & ".join(row), 0) for row in rows]
+    for i, size in zip(table, sizes, strict=True):
+        whole[i] += size
+    return _recoded(codes, table), list(names), whole
+
+
+def _named(value: Any, features: Any) -> str:
+    """Name of a group by its number: the number as text, or the name that `GroupCodes` gives it."""
+    if not isinstance(features, GroupCodes):
+        return as_text(value)
+    if not (float(value).is_integer() and 0 <= value < len(features.names)):
+        raise DataError(
+            f"group codes must lie from 0 to {len(features.names) - 1}, the last of the {len(features.names)} names, "
+            f"got {value}; add its name."
+        )
+    return as_text(features.names[int(value)])
+
+
+def _factorised(column: Tensor, what: str) -> tuple[Tensor, list[Any], list[int]]:
+    """Codes into rising values, and the number of rows of each, which may be 0."""
+    torch = load_torch()
+    if column.is_complex():
+        raise DataError(f"{what} must be whole numbers, got a tensor of {column.dtype}.")
+    if column.dtype == torch.bool:
+        codes, sizes = column.to(torch.int32), [int((~column).sum()), int(column.sum())]
+        return codes, [False, True], sizes
+    if column.is_floating_point():
+        lost = int(column.isnan().sum())
+        if lost:
+            raise DataError(
+                f"{what} must not be missing, but {lost} of {len(column)} are; drop these rows, or give missing "
+                "groups a number of their own."
+            )
+        whole = column.to(torch.int64)
+        if bool((whole != column).any()):
+            return _sorted_out(column)
+        column = whole
+    elif column.dtype not in (torch.int8, torch.int16, torch.int32, torch.int64, torch.uint8):
+        column = column.to(torch.int64)
+    low, high = (int(end) for end in torch.aminmax(column))
+    if high - low >= NARROW:
+        return _sorted_out(column)
+    if high - low < FEW:
+        sizes = [int((column == value).sum()) for value in range(low, high + 1)]
+        return (column - low).to(torch.int32), list(range(low, high + 1)), sizes
+    codes = torch.empty(len(column), dtype=torch.int32, device=column.device)
+    total = torch.zeros(high - low + 1, dtype=torch.int64, device=column.device)
+    step = HOST_CHUNK if column.device.type == "cpu" else CHUNK
+    for begin in range(0, len(column), step):
+        part = codes[begin : begin + step]
+        part.copy_(column[begin : begin + step].to(torch.int64) - low)
+        total += torch.bincount(part, minlength=len(total))
+    return codes, list(range(low, high + 1)), total.tolist()
+
+
+def _sorted_out(column: Tensor) -> tuple[Tensor, list[Any], list[int]]:
+    torch = load_torch()
+    values, codes, sizes = torch.unique(column, return_inverse=True, return_counts=True)
+    return codes.to(torch.int32), values.tolist(), sizes.tolist()
+
+
+def _recoded(codes: Tensor, table: Sequence[int]) -> Tensor:
+    """``table[codes]``."""
+    torch = load_torch()
+    if list(table) == list(range(len(table))):
+        return codes
+    return torch.tensor(table, dtype=torch.int32, device=codes.device).index_select(0, codes)

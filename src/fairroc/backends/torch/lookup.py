@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from fairroc.model.lookup import Guide
 from fairroc.model.tables import LookupTables, OutcomeTable
-from fairroc.people.tensor_door import CHUNK
-from fairroc.people.tensors import Tensor, load_torch
+from fairroc.people.tensors import CHUNK, Tensor, load_torch
 
 __all__ = ["DeviceLookup", "device_lookup"]
 

@@ -10,8 +10,17 @@ from fairroc.backends.torch.lookup import device_lookup
 from fairroc.errors import DataError
 from fairroc.model.model import ModelData, warn_unknown
 from fairroc.people.rows import ScoreColumns
-from fairroc.people.tensor_door import TensorColumns, host_array, host_features, on_device, read_scores
-from fairroc.people.tensors import GroupCodes, Tensor, is_tensor, load_torch
+from fairroc.people.tensors import (
+    GroupCodes,
+    Tensor,
+    TensorColumns,
+    host_array,
+    host_features,
+    is_tensor,
+    load_torch,
+    on_device,
+    read_scores,
+)
 
 __all__ = ["acceptance_rate", "read", "transform"]
 
