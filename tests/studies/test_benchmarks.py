@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from fairroc_studies.harness import document
+from fairroc_studies.harness import people as data
 from fairroc_studies.harness.curve import Curve
 from fairroc_studies.harness.measure import measure
 from fairroc_studies.harness.store import Store
@@ -18,7 +19,6 @@ from fairroc_studies.peers.catalogue import DRAW, NAIVE, ORDER, PEERS, ROC_CURVE
 from fairroc_studies.peers.children import Answer, run_tasks
 from fairroc_studies.peers.runners.fairroc import Loaded, Post, thousand_blocks
 from fairroc_studies.peers.runners.reference import NaiveTransform
-from fairroc_studies.problems import people as data
 from fairroc_studies.problems.scores import synthetic_file, three_parts, two_groups
 from fairroc_studies.problems.synthetic import synthetic
 from fairroc_studies.speed import bench, report, speed

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from fairroc.errors import DataError, FairrocWarning
 from fairroc.people.rows import ScoreColumns
 from fairroc_studies.harness.curve import Curve, decided
+from fairroc_studies.harness.people import Part
 from fairroc_studies.paper.rules import (
     FAIR_SCORES,
     FairScore,
@@ -28,7 +29,6 @@ from fairroc_studies.paper.rules import (
     fair_score,
     fairprojection,
 )
-from fairroc_studies.problems.people import Part
 
 pytestmark = pytest.mark.filterwarnings("ignore::fairroc.errors.FairrocWarning")
 

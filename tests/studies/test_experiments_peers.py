@@ -15,7 +15,9 @@ from hypothesis import strategies as st
 
 from fairroc.core.chain import FloatArray
 from fairroc.estimators.metrics import threshold_gap_score
+from fairroc_studies.harness import people as data
 from fairroc_studies.harness import store
+from fairroc_studies.harness.people import Part
 from fairroc_studies.models.scoring import Scored
 from fairroc_studies.paper import peers, stored
 from fairroc_studies.paper.peers import results_many
@@ -23,8 +25,6 @@ from fairroc_studies.paper.published import ADULT_GROUPS
 from fairroc_studies.peers import children, envs
 from fairroc_studies.peers.catalogue import Entry
 from fairroc_studies.peers.children import Answer, run_tasks
-from fairroc_studies.problems import people as data
-from fairroc_studies.problems.people import Part
 from strategies import SEEDS
 
 POINTS = 5

@@ -20,6 +20,7 @@ from fairroc.errors import DataError, FairrocError, FairrocWarning
 from fairroc.froc.run import query_grid, run_froc
 from fairroc_studies.harness import store
 from fairroc_studies.harness.curve import decided
+from fairroc_studies.harness.people import Part
 from fairroc_studies.harness.store import Store, imported, key, package_versions, source_digest
 from fairroc_studies.models.recipes import RECIPES, Recipe
 from fairroc_studies.models.scoring import Scored
@@ -28,7 +29,6 @@ from fairroc_studies.paper.protocol import Job, Plan, Study, epsilons_of, run
 from fairroc_studies.paper.rules import as_it_is, collected_warnings, fair_score, fairprojection
 from fairroc_studies.paper.study import Result
 from fairroc_studies.paper.work import Done, completed, loaded
-from fairroc_studies.problems.people import Part
 from fairroc_studies.problems.problem import Problem
 
 SHARED = Path(__file__).parents[2].parent / "shared" / "data"

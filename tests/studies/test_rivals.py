@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import zipfile
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -14,10 +15,10 @@ from hypothesis import strategies as st
 
 from fairroc.estimators.metrics import threshold_gap_score
 from fairroc_studies.harness.curve import Curve, reached
+from fairroc_studies.harness.people import Part
 from fairroc_studies.peers import rivals
 from fairroc_studies.peers.fairprojection import TOLERANCES
 from fairroc_studies.problems import packaged, scores
-from fairroc_studies.problems.people import Part
 from fairroc_studies.problems.registry import load
 from strategies import SEEDS
 
@@ -122,11 +123,16 @@ def test_a_packaged_data_set_is_a_problem(monkeypatch: Any) -> None:
     """Words may be mixed with numbers and missing; the group with the most positives is the privileged one."""
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame(
-        {"gender": ["f", "m", "m", "f"], "class": ["1st", None, 3, "crew"], "age": [1.5, np.nan, 3, 4]}
+        {
+            "self": [1, 2, 3, 4],
+            "gender": ["f", "m", "m", "f"],
+            "class": ["1st", None, 3, "crew"],
+            "age": [1.5, np.nan, 3, 4],
+        }
     )
-    made = packaged.Packaged("Made up", lambda: (frame, [1, 0, 0, 1], frame["gender"]), ("gender",))
+    made = SimpleNamespace(read=lambda: (frame, [1, 0, 0, 1], frame["gender"]), protected=("gender",))
     monkeypatch.setitem(packaged.PACKAGED, "titanic", made)
     problem = load("titanic")
     assert problem.privileged == "f" and problem.protected == ("gender",) and problem.rows == 4
     assert problem.features["class"].to_pylist() == ["1st", None, "3", "crew"]
-    assert scores.matrix("titanic")[0].shape == (4, 1)  # all words are rare
+    assert scores.matrix("titanic")[0].shape == (4, 2)  # all words are rare

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairroc.froc.geometry import signed_auc
-from fairroc_studies.problems.people import Part
+from fairroc_studies.harness.people import Part
 
 FloatArray: TypeAlias = NDArray[np.float64]
 

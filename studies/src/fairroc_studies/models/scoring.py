@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from fairroc.errors import DataError, DatasetError
+from fairroc_studies.harness.people import Part
 from fairroc_studies.harness.store import Store, key, package_versions, source_digest
 from fairroc_studies.models.recipes import Recipe
-from fairroc_studies.problems.people import Part
 from fairroc_studies.problems.problem import FloatArray, Problem, Split
 
 

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from fairroc_studies.harness.curve import Curve, FloatArray, decided
+from fairroc_studies.harness.people import Part
 from fairroc_studies.harness.store import key
 from fairroc_studies.models.scoring import Scored
 from fairroc_studies.paper.rules import Rule, as_it_is, at_half, classifiers, fair_score, fairprojection
 from fairroc_studies.paper.study import Measured, Result, RocLines
 from fairroc_studies.peers.fairprojection import TOLERANCES
-from fairroc_studies.problems.people import Part
 
 DEFAULT_EPSILONS = 5
 """So many epsilons, evenly among all, for the default fit, which takes ten times as long as a fit that draws ties."""

@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from fairroc_studies.harness.curve import Curve
+from fairroc_studies.harness.people import Case, save
 from fairroc_studies.harness.store import key, source_digest
 from fairroc_studies.models.scoring import Scored
 from fairroc_studies.paper.measuring import baseline
 from fairroc_studies.paper.study import Result
 from fairroc_studies.peers import child, children, envs
 from fairroc_studies.peers.catalogue import CALIBRATED, EQ_ODDS, FAIRLEARN, REJECT, Entry, refitted
-from fairroc_studies.problems.people import Case, save
 
 EPSILONS = (0.0, 0.01, 0.02, 0.05, 0.1)
 """error-parity's tolerances of the L1 distance of two groups."""

@@ -29,8 +29,8 @@ from fairroc.options import Options
 from fairroc.people.door import read_people
 from fairroc.people.people import People
 from fairroc_studies.harness.curve import Curve, reached, thresholds_of
+from fairroc_studies.harness.people import Part
 from fairroc_studies.peers.fairprojection import Divergence, FairProjection, authors_options
-from fairroc_studies.problems.people import Part
 
 FloatArray: TypeAlias = NDArray[np.float64]
 

@@ -2,18 +2,8 @@
 
 from __future__ import annotations
 
-__all__ = ["METHODS", "MODELS", "PROBLEMS", "method_title", "model_title", "problem_title"]
+from fairroc_studies.problems.registry import PROBLEMS
 
-PROBLEMS = {
-    "adult": "Adult by sex",
-    "adult-race": "Adult by race",
-    "adult-sex-race": "Adult by sex and race",
-    "compas": "COMPAS, African-American and others",
-    "compas-propublica": "COMPAS, ProPublica's filter",
-    "compas-race": "COMPAS by race",
-    "compas-race-sex": "COMPAS by race and sex",
-    "celeba": "CelebA by sex",
-}
 MODELS = {
     "lr": "logistic regression",
     "rf": "random forest",
@@ -41,7 +31,7 @@ METHODS = {
 
 def problem_title(name: str) -> str:
     """Words for a problem; a name nobody knows stands for itself."""
-    return PROBLEMS.get(name, name)
+    return PROBLEMS[name].short if name in PROBLEMS else name
 
 
 def model_title(name: str) -> str:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from fairroc_studies.paper.study import Measured, Result, RocLines
 from fairroc_studies.paper.summary import Summary, Table
-from fairroc_studies.paper.titles import MODELS, PROBLEMS
+from fairroc_studies.paper.titles import MODELS
+from fairroc_studies.problems.registry import PROBLEMS
 
 if TYPE_CHECKING:
     from fairroc_studies.paper.study import Study

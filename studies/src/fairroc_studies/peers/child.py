@@ -2,7 +2,7 @@
 
     python -m fairroc_studies.peers.child RUNNER TASKS.json RESULTS.json ARRAYS.npz
 
-TASKS.json is a list of ``{"method", "options", "data", "ask", ...}``; ``data`` is a file of `problems.people`.
+TASKS.json is a list of ``{"method", "options", "data", "ask", ...}``; ``data`` is a file of `harness.people`.
 What ``ask`` can be: "cost" (CPU seconds and memory of fit and predict), "decision" (chance of acceptance of every
 person of the test part), "curve" (the same summed over each group and label, for many decisions), "both" (such sums on
 the calibration part and on the test part, for one decision or with ``many`` for many, from one fit). A task that fails
@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from fairroc_studies.harness.measure import measure
-from fairroc_studies.problems.people import Array, Case, Part, load
+from fairroc_studies.harness.people import Array, Case, Part, load
 
 WARM_ROWS = 2000
 """Rows of a call made before the measured one, so that what a library loads or compiles late is not counted."""

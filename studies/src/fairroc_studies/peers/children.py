@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 
 import fairroc_studies
+from fairroc_studies.harness.people import Array
 from fairroc_studies.peers.envs import NotAvailable, last_error, python_of
-from fairroc_studies.problems.people import Array
 
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
 

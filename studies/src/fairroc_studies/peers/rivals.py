@@ -22,9 +22,9 @@ from typing import Any
 import numpy as np
 
 from fairroc_studies.harness.curve import Curve, reached
+from fairroc_studies.harness.people import Case, Part, save
 from fairroc_studies.peers.children import Answer, Task, run_many
 from fairroc_studies.peers.fairprojection import TOLERANCES, FairProjection, authors_options
-from fairroc_studies.problems.people import Case, Part, save
 
 SECONDS = 300.0
 """Time that a task may take."""

@@ -50,6 +50,7 @@ SCREENED = [
 class Source:
     """Where a problem comes from; ``read`` gets the title, and CelebA's the folder and the target's name too."""
 
+    short: str  # for headings
     title: str
     read: Callable[..., Problem]
 
@@ -198,10 +199,9 @@ def _packaged(title: str, *, name: str) -> Problem:
     import pyarrow as pa
 
     frame, y, group = PACKAGED[name].read()
-    words = frame.columns[[dtype.kind == "O" for dtype in frame.dtypes]]
-    plain = frame.assign(**{column: frame[column].map(str, na_action="ignore") for column in words})
+    plain = frame.apply(lambda column: column.map(str, na_action="ignore") if column.dtype.kind == "O" else column)
     labels, groups = np.asarray(y, dtype=bool), np.asarray(group).astype(str)
-    features = pa.Table.from_pandas(plain.rename(columns=str), preserve_index=False)
+    features = pa.Table.from_pandas(plain, preserve_index=False)
     return Problem("", title, features, PACKAGED[name].protected, labels, groups, _most(labels, groups), "")
 
 
@@ -212,21 +212,34 @@ def _most(labels: NDArray[np.bool_], groups: NDArray[np.str_]) -> str:
 
 
 PROBLEMS: dict[str, Source] = {
-    "adult": Source("Adult, income above 50K by sex", partial(_adult, by=("sex",), privileged="Male")),
-    "compas": Source("COMPAS, new offence within two years by race", partial(_compas, by=(), privileged=OTHER)),
-    "compas-propublica": Source("COMPAS from raw features, new offence within two years by race", _propublica),
-    "adult-race": Source("Adult, income above 50K by race", partial(_adult, by=("race",), privileged="White")),
+    "adult": Source("Adult by sex", "Adult, income above 50K by sex", partial(_adult, by=("sex",), privileged="Male")),
+    "compas": Source(
+        "COMPAS, African-American and others",
+        "COMPAS, new offence within two years by race",
+        partial(_compas, by=(), privileged=OTHER),
+    ),
+    "compas-propublica": Source(
+        "COMPAS, ProPublica's filter", "COMPAS from raw features, new offence within two years by race", _propublica
+    ),
+    "adult-race": Source(
+        "Adult by race", "Adult, income above 50K by race", partial(_adult, by=("race",), privileged="White")
+    ),
     "adult-sex-race": Source(
-        "Adult, income above 50K by sex and race", partial(_adult, by=("sex", "race"), privileged="Male & White")
+        "Adult by sex and race",
+        "Adult, income above 50K by sex and race",
+        partial(_adult, by=("sex", "race"), privileged="Male & White"),
     ),
     "compas-race": Source(
-        "COMPAS, new offence within two years by four races", partial(_compas, by=("race",), privileged="Caucasian")
+        "COMPAS by race",
+        "COMPAS, new offence within two years by four races",
+        partial(_compas, by=("race",), privileged="Caucasian"),
     ),
     "compas-race-sex": Source(
+        "COMPAS by race and sex",
         "COMPAS, new offence within two years by race and sex",
         partial(_compas, by=("race", "sex"), privileged="Other & Female"),
     ),
-    "celeba": Source("CelebA, Attractive by sex", _celeba),
-    **{name: Source(one.title, partial(_packaged, name=name)) for name, one in PACKAGED.items()},
+    "celeba": Source("CelebA by sex", "CelebA, Attractive by sex", _celeba),
+    **{name: Source(one.title, one.title, partial(_packaged, name=name)) for name, one in PACKAGED.items()},
 }
 """All problems by name. On COMPAS a high score does harm, so the privileged are those who get fewer of them."""

@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
+from fairroc_studies.harness.people import Array, Case, Part
 from fairroc_studies.harness.store import Store, key, package_versions, source_digest
 from fairroc_studies.problems.packaged import PACKAGED
-from fairroc_studies.problems.people import Array, Case, Part
 from fairroc_studies.problems.registry import load
 from fairroc_studies.problems.synthetic import synthetic
 

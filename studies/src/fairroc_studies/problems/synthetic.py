@@ -10,7 +10,7 @@ from scipy.stats import norm
 
 from fairroc.core.roc import RocCurve
 from fairroc.people.people import Population
-from fairroc_studies.problems.people import Array, Part
+from fairroc_studies.harness.people import Array, Part
 
 FINE = np.linspace(-8.0, 10.0, 9001)
 LEAST = 5

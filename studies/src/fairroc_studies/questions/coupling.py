@@ -32,8 +32,8 @@ from sklearn.model_selection import cross_val_predict
 from fairroc import FairROC
 from fairroc.datasets import load_adult
 from fairroc_studies.harness.jobs import in_order
+from fairroc_studies.harness.people import Array, Part
 from fairroc_studies.harness.tables import table
-from fairroc_studies.problems.people import Array, Part
 from fairroc_studies.problems.scores import ADULT, FILES, encoded, logistic, score_files
 
 EPSILONS = (0.0, 0.01, 0.05, 0.1, 0.3)

@@ -24,7 +24,7 @@ from scipy.stats import norm
 from fairroc import audit
 from fairroc.errors import SmallGroupWarning
 from fairroc_studies.harness.jobs import in_order
-from fairroc_studies.problems.people import Array
+from fairroc_studies.harness.people import Array
 
 CUTS = np.linspace(-1.2, 2.8, 9)
 """Where scores of ten points are cut."""

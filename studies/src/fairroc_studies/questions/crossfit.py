@@ -33,9 +33,9 @@ from sklearn.model_selection import train_test_split
 from fairroc import FairROC, FairROCClassifier
 from fairroc.estimators.model_selection import SensitiveStratifiedKFold, strata
 from fairroc_studies.harness.jobs import in_order
+from fairroc_studies.harness.people import Array, Part
 from fairroc_studies.harness.tables import shown, table
 from fairroc_studies.paper.rules import expected
-from fairroc_studies.problems.people import Array, Part
 from fairroc_studies.problems.scores import forest, logistic, two_groups
 
 ARMS = ("refit", "ensemble", "one of the folds", "split", "training scores")

@@ -33,8 +33,8 @@ from fairroc.froc.geometry import upper_hull
 from fairroc.froc.mixture import triangle_mixture
 from fairroc.options import Options
 from fairroc.people.people import Population
+from fairroc_studies.harness.people import Part
 from fairroc_studies.paper.rules import counted
-from fairroc_studies.problems.people import Part
 from fairroc_studies.problems.scores import score_files
 
 EPSILONS = (0.001, 0.01, 0.02, 0.05, 0.1)

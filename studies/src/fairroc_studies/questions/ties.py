@@ -31,9 +31,9 @@ import numpy as np
 from fairroc import FairROC
 from fairroc_studies.harness.curve import Curve, reached
 from fairroc_studies.harness.jobs import in_order
+from fairroc_studies.harness.people import Array, Part
 from fairroc_studies.harness.store import Store, key, package_versions, source_digest
 from fairroc_studies.harness.tables import mean_se, shown, table
-from fairroc_studies.problems.people import Array, Part
 from fairroc_studies.problems.scores import forest, logistic, three_parts, two_groups
 
 MODES = ("draw", "order")

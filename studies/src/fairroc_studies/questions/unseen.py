@@ -27,11 +27,11 @@ from fairroc.errors import FairrocError
 from fairroc.fitting.fit import chosen_curve, fit
 from fairroc.options import Options
 from fairroc_studies.harness.jobs import in_order
+from fairroc_studies.harness.people import Array, Part
 from fairroc_studies.harness.store import Store, key, source_digest
 from fairroc_studies.paper.rules import counted, expected
 from fairroc_studies.peers.fairprojection import TOLERANCES
 from fairroc_studies.peers.rivals import error_parity_many, fairprojection
-from fairroc_studies.problems.people import Array, Part
 from fairroc_studies.problems.scores import MODELS, NAMES, held_out
 from fairroc_studies.problems.synthetic import FAMILIES
 

@@ -18,7 +18,7 @@ from aif360.algorithms.postprocessing import (
 )
 from aif360.datasets import BinaryLabelDataset
 
-from fairroc_studies.problems.people import Array, Part
+from fairroc_studies.harness.people import Array, Part
 
 
 class Pair:

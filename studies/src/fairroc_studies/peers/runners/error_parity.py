@@ -9,7 +9,7 @@ import numpy as np
 from error_parity import RelaxedThresholdOptimizer
 from error_parity.classifiers import BinaryClassifier, RandomizedClassifier
 
-from fairroc_studies.problems.people import Array, Part
+from fairroc_studies.harness.people import Array, Part
 
 Inputs = tuple[Array, Array, Array]
 

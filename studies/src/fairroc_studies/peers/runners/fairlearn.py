@@ -6,7 +6,7 @@ import numpy as np
 from fairlearn.postprocessing import ThresholdOptimizer
 from sklearn.base import BaseEstimator, ClassifierMixin
 
-from fairroc_studies.problems.people import Array, Part
+from fairroc_studies.harness.people import Array, Part
 
 Inputs = tuple[Array, Array, Array]
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from fairroc import FairROC, ScoreCounts, fit_counts
 from fairroc.fairmodel import FairModel
-from fairroc_studies.problems.people import Array, Part
+from fairroc_studies.harness.people import Array, Part
 
 CHOICES = 400
 """Thresholds among which the most accurate one is looked for on the calibration part."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from holisticai.bias.mitigation import EqualizedOdds
 
-from fairroc_studies.problems.people import Array, Part
+from fairroc_studies.harness.people import Array, Part
 
 Inputs = tuple[Array, Array, Array, Array]
 

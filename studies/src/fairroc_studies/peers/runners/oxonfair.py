@@ -9,7 +9,7 @@ import numpy as np
 from oxonfair import FairPredictor
 from oxonfair import group_metrics as gm
 
-from fairroc_studies.problems.people import Array, Part
+from fairroc_studies.harness.people import Array, Part
 
 
 class Offsets:

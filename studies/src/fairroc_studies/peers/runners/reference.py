@@ -12,8 +12,8 @@ from sklearn.metrics import roc_curve
 
 from fairroc.fairmodel import FairModel
 from fairroc.model.draw import derive_seed
+from fairroc_studies.harness.people import Array, Part
 from fairroc_studies.peers.runners.fairroc import thousand_blocks
-from fairroc_studies.problems.people import Array, Part
 
 THRESHOLDS = 1000
 
