@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 from dataclasses import replace
 from datetime import UTC, datetime
 from html.parser import HTMLParser
@@ -301,6 +303,13 @@ def test_errors_leave_no_file(tmp_path: Path, name: str, options: dict[str, Any]
     with pytest.raises(DataError, match=re.escape(words)):
         write_report(tmp_path / name, scores, y, sensitive_features=groups, **options)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_way_in_is_light() -> None:
+    """What a page needs is loaded when one is written."""
+    code = "import sys, fairroc.report; print({'jinja2', 'plotly', 'matplotlib', 'sklearn'} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set()"
 
 
 @pytest.mark.parametrize("package", ["jinja2", "plotly"])
