@@ -25,7 +25,7 @@ from fairroc.people.tensors import GroupCodes, is_tensor
 torch = pytest.importorskip("torch")
 
 from fairroc.backends.torch import transform as models  # noqa: E402
-from fairroc.backends.torch.hashing import TensorDraws  # noqa: E402
+from fairroc.backends.torch.lookup import TensorDraws  # noqa: E402
 from fairroc.people import tensor_counts as counting  # noqa: E402
 from fairroc.people import tensors as door  # noqa: E402
 

@@ -61,7 +61,7 @@ def _treated_as(model: ModelData, name: str, on_unknown_group: str | None) -> in
             return model.names.index(known)
     groups = ", ".join(repr(known) for known in model.names[:5])
     raise UnknownGroupError(
-        f"the model knows the groups {groups}; {name!r} came. Fit again with it, or say in on_unknown_group= whose "
+        f"the model knows the groups {groups}, got {name!r}. Fit again with it, or say in on_unknown_group= whose "
         "treatment it shall get."
     )
 

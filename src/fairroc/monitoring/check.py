@@ -37,7 +37,7 @@ __all__ = ["TELLING", "Watch", "check"]
 TELLING = 0.1
 """A shift that carries a tenth of a group's people over some score: where it would not show, rows are too few."""
 
-NO_LABELS = "no labels came (y=, on the command line: --label)"
+NO_LABELS = "no labels were given (y=, on the command line: --label)"
 
 CLASSES = {"scores": None, "negatives": 0, "positives": 1}
 
@@ -62,7 +62,7 @@ class Watch:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Cells:
+class BinnedPeople:
     """Weight of people by bin and label, and the effective sample size by label."""
 
     mass: FloatArray  # (bins, 2)
@@ -85,8 +85,8 @@ class Seen:
     """One fitted group's new people beside the fitted ones."""
 
     reference: Reference
-    fitted: Cells
-    new: Cells
+    fitted: BinnedPeople
+    new: BinnedPeople
     rows: int
     below: int
     above: int
@@ -152,8 +152,8 @@ def _seen(model: ModelData, people: People) -> dict[str, Seen]:
         if rows:
             found[name] = Seen(
                 reference=reference,
-                fitted=Cells(reference.padded, reference.sizes),
-                new=Cells(sample.between(reference.borders), sizes[code]),
+                fitted=BinnedPeople(reference.padded, reference.sizes),
+                new=BinnedPeople(sample.between(reference.borders), sizes[code]),
                 rows=rows,
                 below=below,
                 above=above,

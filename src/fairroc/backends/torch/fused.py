@@ -9,8 +9,7 @@ from __future__ import annotations
 import triton  # type: ignore[import-not-found,unused-ignore]
 import triton.language as tl  # type: ignore[import-not-found,unused-ignore]
 
-from fairroc.backends.torch.hashing import TensorDraws, hash_constants
-from fairroc.backends.torch.lookup import DeviceLookup
+from fairroc.backends.torch.lookup import DeviceLookup, TensorDraws, hash_constants
 from fairroc.people.tensors import Tensor, load_torch
 
 __all__ = ["fair_scores"]

@@ -5,8 +5,7 @@ from __future__ import annotations
 from importlib.util import find_spec
 from typing import Any
 
-from fairroc.backends.torch.hashing import TensorDraws
-from fairroc.backends.torch.lookup import device_lookup
+from fairroc.backends.torch.lookup import TensorDraws, device_lookup
 from fairroc.errors import DataError
 from fairroc.model.model import ModelData, warn_unknown
 from fairroc.people.rows import ScoreColumns
