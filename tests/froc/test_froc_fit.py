@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -45,7 +46,8 @@ def done_by(method: str, rows: Rows, epsilon: float, queries: int | None = None,
         warnings.simplefilter("ignore", FairrocWarning)
         columns = read_people(rows.scores, rows.y, sensitive_features=rows.groups, sample_weight=rows.weights)
         options = Options.checked(epsilon=epsilon, method=method, queries=queries, ties=ties)
-        return fit(columns, options, salt=7)
+        done = fit(columns, options, salt=7)
+        return replace(done, model=FairModel.of(done.model))
 
 
 # ---- promises ----------------------------------------------------------------------------------------------
