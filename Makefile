@@ -41,7 +41,7 @@ reproduce: .venv/.demo ## run the FROC paper's experiments again, quick version;
 	$(BIN)/fairroc reproduce
 
 clean:
-	rm -rf .venv $(EXPERIMENTS) .bench demo reproduce .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv $(EXPERIMENTS) demo reproduce .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 .venv/.pip:
 	$(PYTHON) -m venv .venv

@@ -5,9 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import fairroc_studies
-
-DOCS = Path(fairroc_studies.__file__).resolve().parents[3] / "docs"
+DOCS = Path(__file__).resolve().parents[4] / "docs"
 """The documents of the checkout that these studies were installed from."""
 
 SECTIONS = ("speed", "goals", "growth", "every-threshold", "one-decision")

@@ -19,7 +19,6 @@ from typing import Any
 
 import numpy as np
 
-import fairroc_studies
 from fairroc_studies.harness.people import Array
 from fairroc_studies.peers.envs import NotAvailable, last_error, python_of
 
@@ -27,7 +26,7 @@ ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_
 
 CHUNK = 40
 """At most so many tasks of one process, so that a process that dies takes few with it."""
-HOME = str(Path(fairroc_studies.__file__).parents[1])
+HOME = str(Path(__file__).parents[2])
 CHILD = "import sys; sys.path.append(sys.argv[1]); from fairroc_studies.peers.child import main; main(*sys.argv[2:])"
 """Finds this package last, so that an environment's own packages go before those installed beside this one."""
 

@@ -80,7 +80,7 @@ def child(words: list[str]) -> None:
         counts = streaming.count_table(find_parts(words[1]), names, most=int(words[3]))
         if words[2] != "count":
             options = Options.checked(epsilon=0.05, queries=int(words[2]) or None)
-            fitting.fit(counts, options)
+            fitting.fit(counts.people(), options)
         error = counts.error
     else:
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
