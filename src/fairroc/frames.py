@@ -19,8 +19,9 @@ from fairroc.estimators.fair_roc import FairROC
 from fairroc.model.model import ModelData
 from fairroc.options import Missing
 from fairroc.people.counts import ScoreCounts
-from fairroc.people.frames import Names, is_spark, lazy_counts, opened
+from fairroc.people.frames import is_spark, lazy_counts, opened
 from fairroc.people.rows import take_columns
+from fairroc.tables.columns import ColumnNames
 
 __all__ = ["audit", "counts", "fit", "transform"]
 
@@ -49,11 +50,11 @@ def counts(
     bits : of Spark frames: count in bins of so many bits at once (12 to 63, see :meth:`fairroc.ScoreCounts.binned`).
     """
     how: dict[str, Any] = {"pos_label": pos_label, "missing": missing}
-    named: dict[str, Any] = {"score": score, "label": label, "group": group, "weight": weight}
+    names = ColumnNames.of(score=score, group=group, label=label, weight=weight)
     if is_spark(frame):
         from fairroc.people.spark import CELLS, spark_counts
 
-        names = Names.checked(frame.columns, **named)
+        names.require(frame.columns)
         return spark_counts(frame, names, **how, cells=CELLS if cells is None else cells, bits=bits)
     if cells is not None or bits is not None:
         raise DataError(
@@ -62,8 +63,9 @@ def counts(
         )
     table = opened(frame)
     if isinstance(table, nw.LazyFrame):
-        return lazy_counts(table, Names.checked(table.collect_schema().names(), **named), **how)
-    taken = take_columns(frame, **named)
+        names.require(table.collect_schema().names())
+        return lazy_counts(table, names, **how)
+    taken = take_columns(frame, names)
     return ScoreCounts.from_rows(
         taken.score, taken.label, sensitive_features=taken.group, sample_weight=taken.weight, **how
     )
@@ -94,7 +96,7 @@ def fit(
     if _is_counted(frame, cells, bits):
         how = {"pos_label": post.pos_label, "missing": post.missing, "cells": cells, "bits": bits}
         return post.fit_counts(counts(frame, **named, **how))
-    taken = take_columns(frame, **named)
+    taken = take_columns(frame, ColumnNames.of(**named))
     return post.fit(taken.score, taken.label, sensitive_features=taken.group, sample_weight=taken.weight)
 
 
@@ -116,7 +118,7 @@ def audit(
     named: dict[str, Any] = {"score": score, "label": label, "group": group, "weight": weight}
     if _is_counted(frame, cells, bits):
         return audit_counts(counts(frame, **named, **how, cells=cells, bits=bits), **settings)
-    taken = take_columns(frame, **named)
+    taken = take_columns(frame, ColumnNames.of(**named))
     return audit_rows(
         taken.score, taken.label, sensitive_features=taken.group, sample_weight=taken.weight, **how, **settings
     )
@@ -143,8 +145,8 @@ def transform(
         key = model.key if key is None else key
         on_unknown_group = model.on_unknown_group if on_unknown_group is None else on_unknown_group
         model = model.model_
-    groups = group if isinstance(group, str) else tuple(group)
-    use = Use(model, score, groups, id, column or f"{score}_fair", key, on_unknown_group)
+    names = ColumnNames.of(score=score, group=group, id=id)
+    use = Use(model, names, column or f"{score}_fair", key, on_unknown_group)
     if is_spark(frame):
         from fairroc.backends import spark
 

@@ -23,6 +23,7 @@ from fairroc.errors import DataError, SmallGroupWarning, UnknownGroupError
 from fairroc.people.door import read_people
 from fairroc.people.people import People, refuse_tiny_groups
 from fairroc.people.rows import Columns, read_columns, read_scores, take_columns
+from fairroc.tables.columns import ColumnNames
 
 SCORES, LABELS, GROUPS = [0.1, 0.9, 0.4, 0.2], [0, 1, 1, 0], ["b", "a", "b", "a"]
 
@@ -577,29 +578,29 @@ def test_read_scores_checks_scores_and_lengths() -> None:
 @pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table])
 def test_take_columns(make: Any) -> None:
     frame = make({"p": SCORES, "y": LABELS, "sex": GROUPS, "race": ["x", "x", "x", "x"], "w": [1, 1, 1, 1]})
-    taken = take_columns(frame, score="p", group="sex", label="y", weight="w")
+    taken = take_columns(frame, ColumnNames.of(score="p", group="sex", label="y", weight="w"))
     columns = read(taken.score, taken.label, taken.group, sample_weight=taken.weight)
     assert texts(columns) == GROUPS and taken.id is None
-    taken = take_columns(frame, score="p", group=["sex", "race"], id="w")
+    taken = take_columns(frame, ColumnNames.of(score="p", group=["sex", "race"], id="w"))
     assert texts(read(taken.score, LABELS, taken.group)) == [f"{text} & x" for text in GROUPS]
     assert taken.label is None and len(taken.id) == 4
     message = r"^no column 'sexe'; columns: 'p', 'y', 'sex', 'race', 'w'\. Did you mean 'sex'\?$"
     with pytest.raises(DataError, match=message):
-        take_columns(frame, score="p", group="sexe")
+        take_columns(frame, ColumnNames.of(score="p", group="sexe"))
 
 
 def test_take_columns_refuses() -> None:
     with pytest.raises(DataError, match=r"the frame must be an eager table .* got LazyFrame; convert or collect it"):
-        take_columns(pl.LazyFrame({"p": SCORES}), score="p", group="p")
+        take_columns(pl.LazyFrame({"p": SCORES}), ColumnNames.of(score="p", group="p"))
     with pytest.raises(DataError, match=r"the frame must be an eager table .* got list"):
-        take_columns(SCORES, score="p", group="p")
+        take_columns(SCORES, ColumnNames.of(score="p", group="p"))
     with pytest.raises(DataError, match=r"^the same group column is named twice: 'q'; name it once\.$"):
-        take_columns(pl.DataFrame({"p": SCORES, "q": GROUPS}), score="p", group=["q", "p", "q"])
+        take_columns(pl.DataFrame({"p": SCORES, "q": GROUPS}), ColumnNames.of(score="p", group=["q", "p", "q"]))
     with pytest.raises(DataError, match="every column name must be unique; rename"):
-        take_columns(pd.DataFrame([[1, 2]], columns=["a", "a"]), score="a", group="a")
+        take_columns(pd.DataFrame([[1, 2]], columns=["a", "a"]), ColumnNames.of(score="a", group="a"))
     wide = pd.DataFrame(np.zeros((1, 30)), columns=[f"c{i}" for i in range(30)])
     with pytest.raises(DataError, match=r"no column 'p'; columns: 'c0', .* 'c19' and 10 more\.$"):
-        take_columns(wide, score="p", group="c0")
+        take_columns(wide, ColumnNames.of(score="p", group="c0"))
 
 
 # ---------------------------------------------------------------- small groups

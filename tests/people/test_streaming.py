@@ -27,9 +27,10 @@ from fairroc.cli.main import main
 from fairroc.errors import DataError
 from fairroc.people.counts import ScoreCounts
 from fairroc.people.rows import read_columns
-from fairroc.people.streaming import TableNames, count_table
+from fairroc.people.streaming import count_table
 from fairroc.tables import files, read
 from fairroc.tables import write as writing
+from fairroc.tables.columns import ColumnNames
 from fairroc.tables.files import find_parts, is_large
 from fairroc.tables.read import part_schema, read_batches
 from strategies import SEEDS
@@ -220,7 +221,7 @@ def test_one_group_under_many_types(tmp_path: Path) -> None:
     ]
     for i, column in enumerate(columns):
         write(changed(PEOPLE.slice(300 * i, 300), "sex", column), tmp_path / f"{i}.parquet")
-    found = count_table(find_parts(tmp_path), TableNames("p", "y", ("sex",)))
+    found = count_table(find_parts(tmp_path), ColumnNames("p", ("sex",), "y"))
     assert found.names == ("1", "2") and found.rows == 900
     rows = ScoreCounts.from_rows(
         PEOPLE.column("p").to_numpy(), PEOPLE.column("y").to_numpy(), sensitive_features=values
@@ -251,7 +252,7 @@ def test_counts_are_those_of_the_rows(
     cut = int(rng.integers(1, rows))
     write(table.slice(0, cut), folder / "1.parquet")
     write(table.slice(cut), folder / "2.csv")
-    found = count_table(find_parts(folder), TableNames("p", "y", ("g",), "w" if weighted else None))
+    found = count_table(find_parts(folder), ColumnNames("p", ("g",), "y", "w" if weighted else None))
     columns = read_columns(scores, y, sensitive_features=group, sample_weight=weight if weighted else None, whole=False)
     expected = ScoreCounts.from_columns(columns)
     kept = [g for g, part in enumerate(expected.scores) if len(part)]
@@ -363,17 +364,17 @@ def test_groups_that_would_share_a_name(tmp_path: Path) -> None:
     for i in range(2):
         write(table.slice(i, 1), tmp_path / f"{i}.parquet")
     with pytest.raises(DataError, match="would both be called 'a & b & c'"):
-        count_table(find_parts(tmp_path), TableNames("p", "y", ("sex", "b")))
+        count_table(find_parts(tmp_path), ColumnNames("p", ("sex", "b"), "y"))
 
 
 def test_too_many_labels_or_a_budget_too_small(tmp_path: Path) -> None:
     data = write(people(1500), tmp_path / "d.parquet")
     with pytest.raises(DataError, match="column 'id' has more than 1000"):
-        count_table(find_parts(data), TableNames("p", "id", ("sex",)))
+        count_table(find_parts(data), ColumnNames("p", ("sex",), "id"))
     with pytest.raises(DataError, match="--max-distinct"):
-        count_table(find_parts(data), TableNames("p", "y", ("sex",)), most=5)
+        count_table(find_parts(data), ColumnNames("p", ("sex",), "y"), most=5)
     with pytest.raises(DataError, match="named twice"):
-        TableNames("p", "y", ("sex", "sex"))
+        ColumnNames("p", ("sex", "sex"), "y")
 
 
 # ---- which files -----------------------------------------------------------------------------------------------

@@ -6,37 +6,25 @@ import glob
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
 
+from fairroc.backends.frames import Use
 from fairroc.errors import DataError
-from fairroc.model.model import ModelData, warn_unknown
+from fairroc.model.model import warn_unknown
 from fairroc.options import generator_from_state
-from fairroc.people.rows import FloatArray, ScoreColumns, known_groups, read_scores
-from fairroc.tables.files import Part, check_writable, find_parts, load_module, require_columns, table_suffix
+from fairroc.people.rows import FloatArray, ScoreColumns, read_scores
+from fairroc.tables.files import Part, check_writable, find_parts, load_module, table_suffix
 from fairroc.tables.read import Batch, has_one_dictionary, part_schema, read_batches
 from fairroc.tables.values import ids_from_text, numbers_from_text
 from fairroc.tables.write import table_writer, written_together
 
-__all__ = ["Rewriting", "check_output", "is_folder", "transform_table"]
+__all__ = ["check_output", "is_folder", "transform_table"]
 
 Progress: TypeAlias = Callable[[int, int], None]
-
-
-@dataclass(frozen=True, slots=True)
-class Rewriting:
-    """Which columns to use, how to draw, and the name of the new column. Either ``id`` or ``seed`` is given."""
-
-    score: str
-    groups: tuple[str, ...]
-    column: str
-    id: str | None = None
-    seed: int | None = None
-    key: bytes | str | None = field(default=None, repr=False)
-    on_unknown_group: str | None = None
 
 
 def is_folder(output: str) -> bool:
@@ -60,27 +48,22 @@ def check_output(output: str) -> None:
         check_writable(folder, None)
 
 
-def transform_table(
-    model: ModelData, data: str, output: str, how: Rewriting, *, progress: Progress | None = None
-) -> tuple[int, int]:
+def transform_table(use: Use, data: str, output: str, *, progress: Progress | None = None) -> tuple[int, int]:
     """Write all rows of a file, a folder or a pattern with their fair scores; number of rows, and of those of unknown
     groups.
 
     The fair scores are those of a transform of all rows at once. All output appears when all of it is on disk, or,
     on failure, nothing does.
     """
-    known_groups(model.names, how.on_unknown_group)
-    if how.id is not None:
-        model.check_key(how.key)
     parts = find_parts(data)
     pyarrow = load_module("pyarrow")
     schemas = [part_schema(part) for part in parts]
     for part, schema in zip(parts, schemas, strict=True):
-        _check_names(part, schema.names, how)
+        use.check(schema.names, where=f"'{part.path}'", option="--column")
     targets = _targets(parts, schemas, output)
     if not (Path(output) == Path(data) and Path(data).is_file()):  # that file gets one more column
         _check_apart(data, [part.path for part in parts], targets)
-    work = _Work(model, how, np.random.default_rng(0) if how.seed is None else generator_from_state(how.seed))
+    work = _Work(use, generator_from_state(0 if use.seed is None else use.seed))
     total = max(1, sum(part.size for part in parts) >> 20)
     outputs, place = list(dict.fromkeys(targets)), dict(zip(parts, targets, strict=True))
     same = len(outputs) < 2 and has_one_dictionary(parts)
@@ -89,7 +72,7 @@ def transform_table(
             check_writable(target)
         batch = next(batches, None)
         for target, schema in zip(outputs, schemas, strict=False):  # batches come in the order of the parts
-            columns = schema.append(pyarrow.field(how.column, pyarrow.float64()))
+            columns = schema.append(pyarrow.field(use.column, pyarrow.float64()))
             with begin(target) as sink, table_writer(sink, table_suffix(target), columns, categories=same) as write:
                 while batch is not None and place[batch.part] == target:
                     write(work.rewritten(batch))
@@ -98,7 +81,7 @@ def transform_table(
                     batch = next(batches, None)
         if not work.rows:
             raise DataError(f"'{parts[0].path}' must hold at least one row of data, got none.")
-    warn_unknown(work.unknown, work.rows, how.on_unknown_group)
+    warn_unknown(work.unknown, work.rows, use.on_unknown_group)
     return work.rows, work.unknown
 
 
@@ -116,12 +99,6 @@ def _check_apart(data: str, files: Sequence[Path], targets: Sequence[Path]) -> N
                 f"the output '{target}' would be read with '{data}' the next time, and its rows counted twice; name a "
                 "place outside of it with -o."
             )
-
-
-def _check_names(part: Part, present: Sequence[str], how: Rewriting) -> None:
-    require_columns([how.score, *how.groups, *([how.id] if how.id else [])], present)
-    if how.column in present:
-        raise DataError(f"'{part.path}' already has a column '{how.column}'; name another with --column.")
 
 
 def _targets(parts: Sequence[Part], schemas: Sequence[Any], output: str) -> list[Path]:
@@ -172,8 +149,7 @@ def _folder(output: str) -> Iterator[None]:
 class _Work:
     """Turns batches into batches with fair scores, in order: draws from a seed go on from batch to batch."""
 
-    model: ModelData
-    how: Rewriting
+    use: Use
     generator: np.random.Generator
     rows: int = 0
     unknown: int = 0
@@ -193,27 +169,27 @@ class _Work:
         self.rows += len(columns.scores)
         self.unknown += columns.unknown
         table = load_module("pyarrow").Table.from_batches([batch.rows])
-        return table.append_column(self.how.column, [self.model.fair_scores(columns, uniforms)])
+        return table.append_column(self.use.column, [self.use.model.fair_scores(columns, uniforms)])
 
     def _converted(self, batch: Batch) -> tuple[Any, Any]:
         """Scores and ids of a batch; those of a file without types as numbers."""
-        how, rows = self.how, batch.rows
-        score, ids = rows.column(how.score), None if how.id is None else rows.column(how.id)
+        names, rows = self.use.names, batch.rows
+        score, ids = rows.column(names.score), None if names.id is None else rows.column(names.id)
         if batch.part.is_text:  # files with types keep them: there, ids that are text are hashed as text
-            score = numbers_from_text(score, how.score, before=batch.first)
+            score = numbers_from_text(score, names.score, before=batch.first)
             ids = None if ids is None else ids_from_text(ids, before=batch.first)
         return score, ids
 
     def _read(self, rows: Any, score: Any, ids: Any) -> tuple[ScoreColumns, FloatArray | None]:
         """Checked scores and groups of a batch's first rows, and the draws that belong to their ids."""
-        how = self.how
+        use, model = self.use, self.use.model
         score, ids = score[: rows.num_rows], None if ids is None else ids[: rows.num_rows]
-        groups = load_module("pyarrow").Table.from_batches([rows.select(list(how.groups))])
+        groups = load_module("pyarrow").Table.from_batches([rows.select(list(use.names.groups))])
         columns = read_scores(
             score,
-            sensitive_features=groups if len(how.groups) > 1 else groups.column(0),
-            names=self.model.names,
-            on_unknown_group=how.on_unknown_group,
-            missing=self.model.missing,
+            sensitive_features=groups if len(use.names.groups) > 1 else groups.column(0),
+            names=model.names,
+            on_unknown_group=use.on_unknown_group,
+            missing=model.missing,
         )
-        return columns, None if ids is None else self.model.uniforms(rows.num_rows, ids=ids, key=how.key)
+        return columns, None if ids is None else model.uniforms(rows.num_rows, ids=ids, key=use.key)

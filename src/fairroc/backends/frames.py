@@ -13,8 +13,8 @@ from fairroc.core.chain import FloatArray
 from fairroc.errors import DataError
 from fairroc.model.model import ModelData
 from fairroc.people.frames import opened
-from fairroc.people.rows import take_columns
-from fairroc.tables.files import require_columns
+from fairroc.people.rows import known_groups, take_columns
+from fairroc.tables.columns import ColumnNames
 
 __all__ = ["Use", "transform"]
 
@@ -25,29 +25,21 @@ class Use:
     small enough to be sent to other machines."""
 
     model: ModelData
-    score: str
-    group: str | tuple[str, ...]
-    id: str
+    names: ColumnNames
     column: str
     key: bytes | str | None = field(default=None, repr=False)  # engines show what they are about to call
     on_unknown_group: str | None = None
+    seed: int | None = None  # of the draws, where no column of ids is named
 
-    @property
-    def groups(self) -> tuple[str, ...]:
-        """The group columns."""
-        return (self.group,) if isinstance(self.group, str) else self.group
-
-    @property
-    def inputs(self) -> list[str]:
-        """The columns that are looked at, each once."""
-        return list(dict.fromkeys((self.score, self.id, *self.groups)))
-
-    def check(self, present: Sequence[str]) -> None:
+    def check(self, present: Sequence[str], *, where: str = "the frame", option: str = "column=") -> None:
         """Raise unless the columns, the key and the unknown group can be used: before any row is looked at."""
-        require_columns(self.inputs, present)
+        self.names.require(present)
         if self.column in present:
-            raise DataError(f"the frame already has a column {self.column!r}; name another with column=.")
-        self.fair([], [], [])
+            raise DataError(f"{where} already has a column {self.column!r}; name another with {option}.")
+        if self.names.id is not None:
+            self.fair([], [], [])
+        else:
+            known_groups(self.model.names, self.on_unknown_group)
 
     def fair(self, scores: Any, groups: Any, ids: Any) -> FloatArray:
         """Fair scores of rows."""
@@ -81,7 +73,7 @@ def _with_fair(frame: Any, *, use: Use) -> Any:
 
 
 def _fair(frame: Any, use: Use) -> FloatArray:
-    taken = take_columns(frame, score=use.score, group=use.group, id=use.id)
+    taken = take_columns(frame, use.names)
     return use.fair(taken.score, taken.group, taken.id)
 
 
@@ -91,7 +83,7 @@ def _polars(frame: Any, use: Use) -> Any:
     def fair(rows: pl.Series) -> pl.Series:
         return pl.Series(_fair(rows.struct.unnest(), use))
 
-    batch = pl.struct(use.inputs).map_batches(fair, return_dtype=pl.Float64, is_elementwise=True)
+    batch = pl.struct(use.names.all).map_batches(fair, return_dtype=pl.Float64, is_elementwise=True)
     return frame.with_columns(batch.alias(use.column))
 
 

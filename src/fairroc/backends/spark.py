@@ -23,7 +23,7 @@ def transform(df: Any, use: Use) -> Any:
     F = pyspark_module("functions")
 
     use.check(df.columns)
-    sent, names, key, other = _sent(df, dumps(use.model)), use.groups, use.key, use.on_unknown_group
+    sent, names, key, other = _sent(df, dumps(use.model)), use.names.groups, use.key, use.on_unknown_group
 
     def fair(scores: Any, ids: Any, *groups: Any) -> Any:
         model = _model(sent if isinstance(sent, str) else sent.value)
@@ -31,7 +31,8 @@ def transform(df: Any, use: Use) -> Any:
         return pa.array(model.drawn(model.read(scores, features, other), ids, None, key))
 
     fair.__annotations__ = dict.fromkeys(fair.__annotations__, pa.Array)  # tells Spark what to pass
-    return df.withColumn(use.column, F.arrow_udf(fair, "double")(*map(column, (use.score, use.id, *names))))
+    inputs = [column(name) for name in (use.names.score, use.names.id, *names) if name is not None]
+    return df.withColumn(use.column, F.arrow_udf(fair, "double")(*inputs))
 
 
 def _sent(df: Any, text: str) -> Any:

@@ -12,6 +12,8 @@ from fairroc.options import MAX_DISTINCT, Missing
 
 if TYPE_CHECKING:
     from fairroc.people.people import People
+    from fairroc.people.rows import TakenColumns
+    from fairroc.tables.columns import ColumnNames
 
 
 def read_data(arguments: argparse.Namespace, *, missing: Missing | None = None, in_order: bool = False) -> People:
@@ -20,9 +22,7 @@ def read_data(arguments: argparse.Namespace, *, missing: Missing | None = None, 
     ``missing`` takes the place of the argument of that name; ``in_order`` is that of `read_people`.
     """
     from fairroc.people.door import read_people
-    from fairroc.people.rows import take_columns
     from fairroc.tables.files import find_parts, is_large
-    from fairroc.tables.read import read_table
 
     if _aggregated(arguments):
         return _counts(arguments)
@@ -31,18 +31,7 @@ def read_data(arguments: argparse.Namespace, *, missing: Missing | None = None, 
         asked = arguments.stream or arguments.max_distinct is not None
         if asked or parts[0].path != Path(arguments.data) or is_large(parts):
             return _streamed_counts(arguments, parts)
-    groups: list[str] = arguments.group
-    wanted = [arguments.score, arguments.label, *groups, *([arguments.weight] if arguments.weight else [])]
-    texts = groups if arguments.pos_label is None else [*groups, arguments.label]  # '1' and 'TRUE' as they stand
-    numbers = [arguments.score, *([arguments.weight] if arguments.weight else [])]
-    table = read_table(arguments.data, wanted, texts, numbers=numbers)
-    taken = take_columns(
-        table,
-        score=arguments.score,
-        label=arguments.label,
-        group=groups if len(groups) > 1 else groups[0],
-        weight=arguments.weight,
-    )
+    taken = read_rows(arguments)
     return read_people(
         taken.score,
         taken.label,
@@ -54,14 +43,30 @@ def read_data(arguments: argparse.Namespace, *, missing: Missing | None = None, 
     )
 
 
-def _streamed_counts(arguments: argparse.Namespace, parts: Any) -> People:
-    from fairroc.people.streaming import TableNames, count_table
+def read_rows(arguments: argparse.Namespace) -> TakenColumns:
+    """The columns that the arguments name, of one file with a row for each person."""
+    from fairroc.people.rows import take_columns
+    from fairroc.tables.read import read_table
 
-    names = TableNames(arguments.score, arguments.label, tuple(arguments.group), arguments.weight)
+    names, texts = _names(arguments), arguments.group
+    if arguments.pos_label is not None:
+        texts = [*texts, arguments.label]  # '1' and 'TRUE' as they stand
+    return take_columns(read_table(arguments.data, names.all, texts, numbers=names.numbers), names)
+
+
+def _names(arguments: argparse.Namespace) -> ColumnNames:
+    from fairroc.tables.columns import ColumnNames
+
+    return ColumnNames(arguments.score, tuple(arguments.group), arguments.label, arguments.weight)
+
+
+def _streamed_counts(arguments: argparse.Namespace, parts: Any) -> People:
+    from fairroc.people.streaming import count_table
+
     with progress_bar("reading, MB") as show:
         counts = count_table(
             parts,
-            names,
+            _names(arguments),
             pos_label=arguments.pos_label,
             missing=arguments.missing,
             most=MAX_DISTINCT.default if arguments.max_distinct is None else arguments.max_distinct,
@@ -91,11 +96,11 @@ def _counts(arguments: argparse.Namespace) -> People:
     from fairroc.people.rows import take_columns
     from fairroc.tables.read import read_table
 
-    groups, score, sums = arguments.group, arguments.score, [arguments.positives, arguments.negatives]
-    table = read_table(arguments.data, [score, *sums, *groups], groups, numbers=[score, *sums])
+    names, sums = _names(arguments), [arguments.positives, arguments.negatives]
+    table = read_table(arguments.data, [*names.all, *sums], arguments.group, numbers=[*names.numbers, *sums])
     if is_saved(table):
         return ScoreCounts.load(arguments.data).people()
-    taken = take_columns(table, score=score, group=groups if len(groups) > 1 else groups[0])
+    taken = take_columns(table, names)
     hits, misses = (table.column(name) for name in sums)
     counts = ScoreCounts.from_table(
         taken.score, hits, misses, sensitive_features=taken.group, missing=arguments.missing

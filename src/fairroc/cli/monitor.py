@@ -6,6 +6,7 @@ import argparse
 from typing import Any
 
 from fairroc.cli.arguments import add_columns, add_format, add_model, add_options, values
+from fairroc.cli.data import read_rows
 from fairroc.cli.output import put_result
 from fairroc.errors import DataError
 from fairroc.options import MONITOR, POS_LABEL
@@ -32,24 +33,11 @@ def add_parser(commands: Any) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run it."""
     from fairroc.fairmodel import FairModel
-    from fairroc.people.rows import take_columns
-    from fairroc.tables.read import read_table
     from fairroc.text.drift import drift_text
 
     if arguments.pos_label is not None and arguments.label is None:
         raise DataError("--pos-label goes with --label; without labels there is no positive one.")
-    model, groups = FairModel.load(arguments.model), arguments.group
-    numbers = [arguments.score, *([arguments.weight] if arguments.weight else [])]
-    wanted = [*numbers, *groups, *([arguments.label] if arguments.label else [])]
-    texts = groups if arguments.pos_label is None else [*groups, arguments.label]  # '1' and 'TRUE' as they stand
-    table = read_table(arguments.data, wanted, texts, numbers=numbers)
-    taken = take_columns(
-        table,
-        score=arguments.score,
-        label=arguments.label,
-        group=groups if len(groups) > 1 else groups[0],
-        weight=arguments.weight,
-    )
+    model, taken = FairModel.load(arguments.model), read_rows(arguments)
     found = model.check(
         taken.score,
         sensitive_features=taken.group,

@@ -32,8 +32,10 @@ def add_parser(commands: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run it."""
-    from fairroc.backends.files import Rewriting, check_output, transform_table
+    from fairroc.backends.files import check_output, transform_table
+    from fairroc.backends.frames import Use
     from fairroc.fairmodel import FairModel
+    from fairroc.tables.columns import ColumnNames
 
     if (arguments.id is None) == (arguments.seed is None):
         raise DataError(
@@ -44,20 +46,19 @@ def run(arguments: argparse.Namespace) -> int:
         raise DataError("--key-file goes with --id; a seeded simulation uses no key.")
     check_output(arguments.output)
     model = FairModel.load(arguments.model)
-    how = Rewriting(
-        score=arguments.score,
-        groups=tuple(arguments.group),
-        column=arguments.column or f"{arguments.score}_fair",
-        id=arguments.id,
-        seed=arguments.seed,
+    use = Use(
+        model,
+        ColumnNames(arguments.score, tuple(arguments.group), id=arguments.id),
+        arguments.column or f"{arguments.score}_fair",
         key=read_key(arguments),
         on_unknown_group=arguments.on_unknown_group,
+        seed=arguments.seed,
     )
     with progress_bar("transforming, MB") as show:
-        rows, unknown = transform_table(model, arguments.data, arguments.output, how, progress=show)
+        rows, unknown = transform_table(use, arguments.data, arguments.output, progress=show)
     put_result(
         arguments.format,
-        {"rows": rows, "column": how.column, "output": str(arguments.output), "unknown": unknown},
-        lambda: f"{rows:,} rows with fair scores in column '{how.column}' written to {arguments.output}",
+        {"rows": rows, "column": use.column, "output": str(arguments.output), "unknown": unknown},
+        lambda: f"{rows:,} rows with fair scores in column '{use.column}' written to {arguments.output}",
     )
     return 0

@@ -6,8 +6,6 @@ are those of all other ways in, and made here, after the aggregation.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import narwhals as nw
@@ -18,54 +16,35 @@ from numpy.typing import NDArray
 from fairroc.errors import DataError
 from fairroc.options import Missing
 from fairroc.people.counts import ScoreCounts, bin_edges
-from fairroc.people.rows import LARGEST, Columns, read_columns, require_distinct
-from fairroc.tables.files import require_columns
+from fairroc.people.rows import LARGEST, Columns, read_columns
+from fairroc.tables.columns import ColumnNames
 
-__all__ = ["Names", "counts_of_bins", "counts_of_cells", "is_spark", "lazy_counts", "opened"]
+__all__ = [
+    "counts_of_bins",
+    "counts_of_cells",
+    "is_spark",
+    "key_columns",
+    "lazy_counts",
+    "mark_columns",
+    "opened",
+]
 
 EXPANDED = 1 << 24
 """Up to so many rows an error counts rows as they came; beyond, it counts cells."""
 
 
-@dataclass(frozen=True, slots=True)
-class Names:
-    """The columns of a frame that a fit or an audit looks at."""
-
-    score: str
-    label: str
-    group: str | tuple[str, ...]
-    weight: str | None = None
-
-    @classmethod
-    def checked(
-        cls, present: Sequence[str], *, score: str, label: str, group: str | Sequence[str], weight: str | None
-    ) -> Names:
-        """Names of columns that are present, each group once."""
-        groups = group if isinstance(group, str) else tuple(group)
-        names = cls(score, label, groups, weight)
-        if not names.groups:
-            raise DataError("group must name at least one column, got none.")
-        require_distinct(names.groups)
-        require_columns([score, label, *([] if weight is None else [weight]), *names.groups], present)
-        return names
-
-    @property
-    def groups(self) -> tuple[str, ...]:
-        """The group columns."""
-        return (self.group,) if isinstance(self.group, str) else self.group
-
-    @property
-    def keys(self) -> dict[str, str]:
-        """What cells have in common, by the name it has in the table of cells."""
-        return {"score": self.score, **self.marks}
-
-    @property
-    def marks(self) -> dict[str, str]:
-        """The keys but the score."""
-        return {"label": self.label, **{f"group{i}": name for i, name in enumerate(self.groups)}}
+def key_columns(names: ColumnNames) -> dict[str, str]:
+    """What cells have in common: the columns by the names that they have in the table of cells."""
+    return {"score": names.score, **mark_columns(names)}
 
 
-def counts_of_cells(table: Any, names: Names, *, pos_label: Any, missing: Missing) -> ScoreCounts:
+def mark_columns(names: ColumnNames) -> dict[str, str]:
+    """The keys but the score."""
+    assert names.label is not None
+    return {"label": names.label, **{f"group{i}": name for i, name in enumerate(names.groups)}}
+
+
+def counts_of_cells(table: Any, names: ColumnNames, *, pos_label: Any, missing: Missing) -> ScoreCounts:
     """From an Arrow table of keys and ``rows``; of weighted rows also ``weight`` and ``sound``: how many have one."""
     rows = _whole_numbers(table, "rows")
     columns = _read(table, table.column("score"), names, rows, pos_label, missing)
@@ -79,7 +58,7 @@ def counts_of_cells(table: Any, names: Names, *, pos_label: Any, missing: Missin
     )
 
 
-def counts_of_bins(table: Any, names: Names, bits: int, *, pos_label: Any, missing: Missing) -> ScoreCounts:
+def counts_of_bins(table: Any, names: ColumnNames, bits: int, *, pos_label: Any, missing: Missing) -> ScoreCounts:
     """From a table of bins instead: ``low`` and ``high`` are the lowest and the highest score of each."""
     rows = _whole_numbers(table, "rows")
     columns = _read(table, table.column("low"), names, rows, pos_label, missing)
@@ -95,7 +74,9 @@ def counts_of_bins(table: Any, names: Names, bits: int, *, pos_label: Any, missi
     return parts[0].binned(bits).merge(parts[1])
 
 
-def _read(table: Any, scores: Any, names: Names, rows: NDArray[np.int64], pos_label: Any, missing: Missing) -> Columns:
+def _read(
+    table: Any, scores: Any, names: ColumnNames, rows: NDArray[np.int64], pos_label: Any, missing: Missing
+) -> Columns:
     """The checked cells; where something is wrong, the error counts rows."""
     weighted = names.weight is not None
     if weighted:
@@ -103,14 +84,11 @@ def _read(table: Any, scores: Any, names: Names, rows: NDArray[np.int64], pos_la
     groups = {name: table.column(f"group{i}") for i, name in enumerate(names.groups)}
 
     def read(pick: Any) -> Columns:
+        taken = {name: column.take(pick) for name, column in groups.items()}
         return read_columns(
             scores.take(pick),
             table.column("label").take(pick),
-            sensitive_features=(
-                groups[names.group].take(pick)
-                if isinstance(names.group, str)
-                else {name: column.take(pick) for name, column in groups.items()}
-            ),
+            sensitive_features=taken if len(taken) > 1 else taken[names.groups[0]],
             sample_weight=table.column("weight").take(pick) if weighted else None,
             pos_label=pos_label,
             missing=missing,
@@ -159,16 +137,16 @@ def opened(frame: Any) -> nw.DataFrame[Any] | nw.LazyFrame[Any]:
     return table
 
 
-def lazy_counts(table: nw.LazyFrame[Any], names: Names, *, pos_label: Any, missing: Missing) -> ScoreCounts:
+def lazy_counts(table: nw.LazyFrame[Any], names: ColumnNames, *, pos_label: Any, missing: Missing) -> ScoreCounts:
     """Rows of a lazy frame counted by group, label and score, in one aggregation by its engine."""
-    picked = table.select(*(nw.col(name).alias(alias) for alias, name in names.keys.items()), *_weighed(names))
+    picked = table.select(*(nw.col(name).alias(alias) for alias, name in key_columns(names).items()), *_weighed(names))
     sums = [] if names.weight is None else [nw.col("weight").sum(), nw.col("sound").sum()]
-    counted = picked.group_by(list(names.keys)).agg(nw.len().alias("rows"), *sums)
+    counted = picked.group_by(list(key_columns(names))).agg(nw.len().alias("rows"), *sums)
     cells = counted.collect(backend="pyarrow").to_native()
     return counts_of_cells(cells, names, pos_label=pos_label, missing=missing)
 
 
-def _weighed(names: Names) -> list[nw.Expr]:
+def _weighed(names: ColumnNames) -> list[nw.Expr]:
     """The weight and whether it is one: NaN is above all numbers in some engines and none of them in others."""
     if names.weight is None:
         return []

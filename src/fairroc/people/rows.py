@@ -35,7 +35,7 @@ from fairroc.people.factorise import (
     recode,
     sensitive_columns,
 )
-from fairroc.tables.files import require_columns
+from fairroc.tables.columns import ColumnNames
 
 __all__ = [
     "MISSING_GROUP",
@@ -53,7 +53,6 @@ __all__ = [
     "read_counts",
     "read_scores",
     "refuse_extremes",
-    "require_distinct",
     "same_length",
     "several",
     "take_columns",
@@ -216,15 +215,7 @@ def unknown_groups(names: Sequence[str], unknown: int, rows: int, strange: Seque
     )
 
 
-def take_columns(
-    frame: Any,
-    *,
-    score: str,
-    group: str | Sequence[str],
-    label: str | None = None,
-    weight: str | None = None,
-    id: str | None = None,
-) -> TakenColumns:
+def take_columns(frame: Any, names: ColumnNames) -> TakenColumns:
     """Pick native columns by name from any eager frame that narwhals knows."""
     try:
         table = nw.from_native(frame, eager_only=True)
@@ -235,20 +226,12 @@ def take_columns(
             "the frame must be an eager table (pandas, polars, pyarrow, ...), "
             f"got {type(frame).__name__}; convert or collect it first."
         ) from None
-    groups = [group] if isinstance(group, str) else list(group)
-    require_distinct(groups)
-    singles = [name for name in (score, label, weight, id) if name is not None]
-    require_columns([*singles, *groups], table.columns)
-    pick: dict[str | None, Any] = {name: table[name].to_native() for name in singles}
-    group_part = table[group] if isinstance(group, str) else table.select(groups)
-    return TakenColumns(pick[score], group_part.to_native(), pick.get(label), pick.get(weight), pick.get(id))
-
-
-def require_distinct(groups: Sequence[str]) -> None:
-    """Raise if a group column is named twice."""
-    for name in groups:
-        if groups.count(name) > 1:
-            raise DataError(f"the same group column is named twice: {name!r}; name it once.")
+    names.require(table.columns)
+    pick = {name: table[name].to_native() for name in names.all}
+    groups = pick[names.groups[0]] if len(names.groups) == 1 else table.select(names.groups).to_native()
+    return TakenColumns(
+        pick[names.score], groups, *(name and pick[name] for name in (names.label, names.weight, names.id))
+    )
 
 
 def same_length(**columns: Sized | None) -> int:

@@ -11,8 +11,9 @@ from typing import Any
 from fairroc.errors import DataError
 from fairroc.options import Missing
 from fairroc.people.counts import LEAST_BITS, MOST_BITS, ScoreCounts
-from fairroc.people.frames import Names, counts_of_bins, counts_of_cells
+from fairroc.people.frames import counts_of_bins, counts_of_cells, key_columns, mark_columns
 from fairroc.people.rows import LARGEST
+from fairroc.tables.columns import ColumnNames
 
 __all__ = ["BITS", "CELLS", "column", "pyspark_module", "spark_counts"]
 
@@ -27,7 +28,7 @@ TINY = 2.0**-1022
 
 
 def spark_counts(
-    df: Any, names: Names, *, pos_label: Any, missing: Missing, cells: int = CELLS, bits: int | None = None
+    df: Any, names: ColumnNames, *, pos_label: Any, missing: Missing, cells: int = CELLS, bits: int | None = None
 ) -> ScoreCounts:
     """Rows counted by group, label and score, or by bins where there are more than ``cells`` of these."""
     _check_type(df, names.score)
@@ -41,12 +42,14 @@ def spark_counts(
     return counts_of_bins(_bins(df, names, bits).toArrow(), names, bits, **how)
 
 
-def _cells(df: Any, names: Names) -> Any:
+def _cells(df: Any, names: ColumnNames) -> Any:
     """The frame counted by group, label and score."""
     F = pyspark_module("functions")
 
-    keys = [column(name).alias(alias) for alias, name in names.keys.items()]
-    return df.select(*keys, *_weighed(names)).groupBy(*names.keys).agg(F.count("*").alias("rows"), *_sums(names))
+    keys = [column(name).alias(alias) for alias, name in key_columns(names).items()]
+    return (
+        df.select(*keys, *_weighed(names)).groupBy(*key_columns(names)).agg(F.count("*").alias("rows"), *_sums(names))
+    )
 
 
 def _many_scores(df: Any, score: str, cells: int) -> bool:
@@ -56,25 +59,25 @@ def _many_scores(df: Any, score: str, cells: int) -> bool:
     return bool(df.agg(F.approx_count_distinct(column(score)).alias("n")).first()["n"] > cells)
 
 
-def _bins(df: Any, names: Names, bits: int) -> Any:
+def _bins(df: Any, names: ColumnNames, bits: int) -> Any:
     """The frame counted by group, label and bin of the score, with the lowest and highest score of each.
 
     Scores that are missing, infinite or too large have no bin and stay as they are, so that they are found and counted.
     """
     F = pyspark_module("functions")
 
-    marks = [column(name).alias(alias) for alias, name in names.marks.items()]
+    marks = [column(name).alias(alias) for alias, name in mark_columns(names).items()]
     score = column(names.score).cast("double")
     sound = F.coalesce(score.between(-LARGEST, LARGEST), F.lit(False))
     picked = df.select(*marks, score.alias("score"), sound.alias("sane"), *_weighed(names))
     ranked = _ranked(picked.withColumn("usable", F.when(F.col("sane"), F.col("score")).otherwise(0.0)), "usable")
     number = F.when(F.col("sane"), F.shiftright("rank", 64 - bits)).alias("bin")
     odd = F.when(~F.col("sane"), F.col("score")).alias("odd")
-    kept = [F.col(name) for name in (*names.marks, "score", *(("weight", "sound") if names.weight else ()))]
+    kept = [F.col(name) for name in (*mark_columns(names), "score", *(("weight", "sound") if names.weight else ()))]
     ends = F.min("score").alias("low"), F.max("score").alias("high")
     return (
         ranked.select(*kept, number, odd)
-        .groupBy(*names.marks, "bin", "odd")
+        .groupBy(*mark_columns(names), "bin", "odd")
         .agg(*ends, F.count("*").alias("rows"), *_sums(names))
     )
 
@@ -105,7 +108,7 @@ def _ranked(df: Any, score: str) -> Any:
     return df
 
 
-def _weighed(names: Names) -> list[Any]:
+def _weighed(names: ColumnNames) -> list[Any]:
     """The weight, and whether it is one."""
     F = pyspark_module("functions")
 
@@ -116,7 +119,7 @@ def _weighed(names: Names) -> list[Any]:
     return [weight.alias("weight"), sound.alias("sound")]
 
 
-def _sums(names: Names) -> list[Any]:
+def _sums(names: ColumnNames) -> list[Any]:
     F = pyspark_module("functions")
 
     return [] if names.weight is None else [F.sum(name).alias(name) for name in ("weight", "sound")]

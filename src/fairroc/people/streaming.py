@@ -18,13 +18,14 @@ from fairroc.errors import DataError
 from fairroc.options import MAX_DISTINCT, Missing, check_missing, check_most
 from fairroc.people.counts import ScoreCounts
 from fairroc.people.factorise import as_column, group_codes, present_values
-from fairroc.people.rows import LARGEST, FloatArray, checked_scores, checked_weights, positive_labels, require_distinct
+from fairroc.people.rows import LARGEST, FloatArray, checked_scores, checked_weights, positive_labels
 from fairroc.people.tally import Tally
+from fairroc.tables.columns import ColumnNames
 from fairroc.tables.files import Part, find_parts, load_module
 from fairroc.tables.read import Batch, read_batches
 from fairroc.tables.values import typed_values
 
-__all__ = ["TableNames", "count_files", "count_table"]
+__all__ = ["count_files", "count_table"]
 
 Progress: TypeAlias = Callable[[int, int], None]
 
@@ -36,23 +37,6 @@ FEW = 16
 
 MOST_LABELS = 1000
 """Labels that may be told apart before all rows are read: different texts may turn out to be the same number."""
-
-
-@dataclass(frozen=True, slots=True)
-class TableNames:
-    """Which columns of a table hold what."""
-
-    score: str
-    label: str
-    groups: tuple[str, ...]
-    weight: str | None = None
-
-    def __post_init__(self) -> None:
-        require_distinct(self.groups)
-
-    @property
-    def numbers(self) -> list[str]:
-        return [self.score, *([self.weight] if self.weight else [])]
 
 
 def count_files(
@@ -78,7 +62,7 @@ def count_files(
         table of that size, and their ``error`` says what that can cost.
     progress : called with the megabytes read and those there are.
     """
-    names = TableNames(score, label, (group,) if isinstance(group, str) else tuple(group), weight)
+    names = ColumnNames.of(score=score, group=group, label=label, weight=weight)
     return count_table(
         find_parts(data), names, pos_label=pos_label, missing=missing, most=max_distinct, progress=progress
     )
@@ -86,7 +70,7 @@ def count_files(
 
 def count_table(
     parts: Sequence[Part],
-    names: TableNames,
+    names: ColumnNames,
     *,
     pos_label: Any = None,
     missing: Missing = "error",
@@ -101,9 +85,8 @@ def count_table(
     check_missing(missing)
     counting = _Counting(names, missing, Tally(check_most(most), weighted=names.weight is not None))
     total = sum(part.size for part in parts)
-    wanted = [names.score, names.label, *names.groups, *names.numbers]
-    rows = 0
-    for batch in read_batches(parts, wanted, numbers=names.numbers, categories=_categories(names)):
+    rows, texts = 0, [name for name in names.all if name not in names.numbers]
+    for batch in read_batches(parts, names.all, numbers=names.numbers, categories=texts):
         counting.add(batch)
         rows += batch.rows.num_rows
         if progress is not None:
@@ -111,10 +94,6 @@ def count_table(
     if not rows:
         raise DataError(f"'{parts[0].path}' must hold at least one row of data, got none.")
     return counting.counts(pos_label)
-
-
-def _categories(names: TableNames) -> list[str]:
-    return [name for name in dict.fromkeys([*names.groups, names.label]) if name not in names.numbers]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -134,7 +113,7 @@ class _Rows:
 class _Counting:
     """The tally of a table, and what its cells stand for."""
 
-    names: TableNames
+    names: ColumnNames
     missing: Missing
     tally: Tally
     cells: dict[tuple[tuple[str, ...], int], int] = field(default_factory=dict)  # (group, number of the label)

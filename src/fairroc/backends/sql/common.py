@@ -13,7 +13,8 @@ from fairroc.model.draw import derive_seed, effective_salt
 from fairroc.model.model import ModelData
 from fairroc.model.xxh64 import PRIMES
 from fairroc.people.factorise import MISSING_GROUP
-from fairroc.people.rows import known_groups, require_distinct
+from fairroc.people.rows import known_groups
+from fairroc.tables.columns import require_distinct
 
 P1, P2, P3, P4, P5 = PRIMES
 

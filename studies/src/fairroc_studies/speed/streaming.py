@@ -59,6 +59,7 @@ def child(words: list[str]) -> None:
     from fairroc.cli.main import main
     from fairroc.fitting import certificate  # noqa: F401 - loaded beforehand
     from fairroc.fitting import fit as fitting
+    from fairroc.tables.columns import ColumnNames
     from fairroc.tables.files import find_parts
     from fairroc.tables.read import read_batches
     from fairroc.text import audit  # noqa: F401
@@ -76,7 +77,7 @@ def child(words: list[str]) -> None:
             rows = sum(batch.num_rows for batch in file.iter_batches(1 << 18, columns=["p", "y", "sex"]))
             assert rows == int(words[2])
     elif words[0] == "count":
-        names = streaming.TableNames("p", "y", ("sex",))
+        names = ColumnNames("p", ("sex",), "y")
         counts = streaming.count_table(find_parts(words[1]), names, most=int(words[3]))
         if words[2] != "count":
             options = Options.checked(epsilon=0.05, queries=int(words[2]) or None)
