@@ -9,26 +9,39 @@ from fairroc._version import __version__
 
 if TYPE_CHECKING:
     from fairroc.auditing.audit import Audit, audit, audit_counts
-    from fairroc.errors import FairrocError, FairrocWarning
+    from fairroc.errors import (
+        DataError,
+        DatasetError,
+        FairrocError,
+        FairrocWarning,
+        ModelFileError,
+        SmallGroupWarning,
+        UnknownGroupError,
+    )
     from fairroc.estimators.classifier import FairROCClassifier
     from fairroc.estimators.fair_roc import FairROC, fit_counts
     from fairroc.fairmodel import FairModel
     from fairroc.fitting.certificate import Certificate
     from fairroc.fitting.frontier import Frontier, frontier
+    from fairroc.fitting.outlook import Outlook
     from fairroc.fitting.thresholds import Choice, choose_threshold
     from fairroc.model.explanation import Explanation
     from fairroc.monitoring.drift import Drift
     from fairroc.people.counts import ScoreCounts
     from fairroc.people.streaming import count_files
+    from fairroc.people.tensors import GroupCodes
     from fairroc.plot.frontier import FrontierDisplay
     from fairroc.plot.gap import GapDisplay
     from fairroc.plot.roc import FairROCDisplay
     from fairroc.plot.scores import ScoreDisplay
+    from fairroc.report.page import write_report
 
 _HOME = {
     "Audit": "auditing.audit",
     "Certificate": "fitting.certificate",
     "Choice": "fitting.thresholds",
+    "DataError": "errors",
+    "DatasetError": "errors",
     "Drift": "monitoring.drift",
     "Explanation": "model.explanation",
     "FairModel": "fairmodel",
@@ -40,20 +53,28 @@ _HOME = {
     "Frontier": "fitting.frontier",
     "FrontierDisplay": "plot.frontier",
     "GapDisplay": "plot.gap",
+    "GroupCodes": "people.tensors",
+    "ModelFileError": "errors",
+    "Outlook": "fitting.outlook",
     "ScoreCounts": "people.counts",
     "ScoreDisplay": "plot.scores",
+    "SmallGroupWarning": "errors",
+    "UnknownGroupError": "errors",
     "audit": "auditing.audit",
     "audit_counts": "auditing.audit",
     "choose_threshold": "fitting.thresholds",
     "count_files": "people.streaming",
     "fit_counts": "estimators.fair_roc",
     "frontier": "fitting.frontier",
+    "write_report": "report.page",
 }
 
 __all__ = [
     "Audit",
     "Certificate",
     "Choice",
+    "DataError",
+    "DatasetError",
     "Drift",
     "Explanation",
     "FairModel",
@@ -65,8 +86,13 @@ __all__ = [
     "Frontier",
     "FrontierDisplay",
     "GapDisplay",
+    "GroupCodes",
+    "ModelFileError",
+    "Outlook",
     "ScoreCounts",
     "ScoreDisplay",
+    "SmallGroupWarning",
+    "UnknownGroupError",
     "__version__",
     "audit",
     "audit_counts",
@@ -74,6 +100,7 @@ __all__ = [
     "count_files",
     "fit_counts",
     "frontier",
+    "write_report",
 ]
 
 

@@ -399,7 +399,7 @@ def test_froc_keeps_the_old_picture_where_drawing_fails(
 
 
 def test_froc_without_matplotlib(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fairroc.plot.find_spec", lambda name: None)
+    monkeypatch.setattr("fairroc.plot.palette.find_spec", lambda name: None)
     ran = run("froc", write(tmp_path), *ROLES, "--epsilon", 0.05, "--index", 20, "-o", tmp_path / "froc.png")
     assert (ran.code, ran.out) == (2, "")
     assert "a picture needs matplotlib; install it with" in ran.err

@@ -395,7 +395,7 @@ def test_what_cannot_be_shown(display: Any) -> None:
 
 @pytest.mark.parametrize("display", ALL)
 def test_without_matplotlib(display: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fairroc.plot.find_spec", lambda name: None)
+    monkeypatch.setattr("fairroc.plot.palette.find_spec", lambda name: None)
     with pytest.raises(
         FairrocError, match=r"a picture needs matplotlib; install it with: pip install 'fairroc\[plot\]'"
     ):

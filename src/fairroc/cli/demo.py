@@ -44,7 +44,8 @@ def run_demo(folder: Path, *, epsilon: float = 0.05, say: Callable[[str], None])
     from fairroc.fitting.certificate import certify
     from fairroc.fitting.fit import fit
     from fairroc.people.door import read_people
-    from fairroc.plot import before_after, require_matplotlib
+    from fairroc.plot import before_after
+    from fairroc.plot.palette import require_matplotlib
     from fairroc.report.data import Asked, Source, gather
     from fairroc.report.page import require_report, write_page
     from fairroc.tables.write import write_table

@@ -1,1 +1,25 @@
-"""scikit-learn's way in."""
+"""scikit-learn's way in: the post-processor, the wrapped classifier, scorers and folds."""
+
+from fairroc.estimators.classifier import FairROCClassifier
+from fairroc.estimators.fair_roc import FairROC, fit_counts
+from fairroc.estimators.metrics import (
+    FairScorer,
+    auc_at_gap_score,
+    auc_at_gap_scorer,
+    threshold_gap_score,
+    threshold_gap_scorer,
+)
+from fairroc.estimators.model_selection import SensitiveStratifiedKFold, strata
+
+__all__ = [
+    "FairROC",
+    "FairROCClassifier",
+    "FairScorer",
+    "SensitiveStratifiedKFold",
+    "auc_at_gap_score",
+    "auc_at_gap_scorer",
+    "fit_counts",
+    "strata",
+    "threshold_gap_score",
+    "threshold_gap_scorer",
+]

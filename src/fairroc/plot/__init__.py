@@ -6,10 +6,7 @@ The Displays follow scikit-learn's: ``from_predictions`` and ``from_estimator`` 
 from __future__ import annotations
 
 from importlib import import_module
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
-
-from fairroc.errors import FairrocError
 
 if TYPE_CHECKING:
     from fairroc.plot.frontier import FrontierDisplay
@@ -31,14 +28,7 @@ __all__ = [
     "GapDisplay",
     "ScoreDisplay",
     "before_after",
-    "require_matplotlib",
 ]
-
-
-def require_matplotlib() -> None:
-    """Raise an error that says what to install where matplotlib is missing."""
-    if find_spec("matplotlib") is None:
-        raise FairrocError("a picture needs matplotlib; install it with: pip install 'fairroc[plot]'.")
 
 
 def __getattr__(name: str) -> Any:

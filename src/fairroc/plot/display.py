@@ -13,8 +13,8 @@ from fairroc.auditing.audit import Settings
 from fairroc.core.chain import FloatArray, IntArray
 from fairroc.errors import DataError
 from fairroc.options import Missing
-from fairroc.plot import require_matplotlib, source
-from fairroc.plot.palette import GROUPS
+from fairroc.plot import source
+from fairroc.plot.palette import GROUPS, require_matplotlib
 from fairroc.plot.source import BeforeAfter
 from fairroc.text.words import flat
 

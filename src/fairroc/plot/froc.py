@@ -12,8 +12,7 @@ from fairroc.froc.algorithm import Froc, Shift
 from fairroc.froc.geometry import NormBoundary, cut_shift, join, norm_boundary, with_ends
 from fairroc.froc.index import WORDS
 from fairroc.froc.mixture import Mixture
-from fairroc.plot import require_matplotlib
-from fairroc.plot.palette import GROUPS
+from fairroc.plot.palette import GROUPS, require_matplotlib
 from fairroc.text.words import short
 
 if TYPE_CHECKING:

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 from fairroc.fitting.frontier import Frontier, frontier
 from fairroc.options import Missing
-from fairroc.plot import require_matplotlib
 from fairroc.plot.display import Display, labels, legend, look, tidy
-from fairroc.plot.palette import ORIGINAL
+from fairroc.plot.palette import ORIGINAL, require_matplotlib
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

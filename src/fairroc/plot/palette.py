@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
+
+from fairroc.errors import FairrocError
+
 GROUPS = ("#0072B2", "#D55E00", "#009E73", "#AA4499", "#B8860B", "#2AA1D3", "#333333", "#7A7A1F")
 """One for each group, after Okabe and Ito: told apart by colour-blind readers too, and dark enough on white."""
 
@@ -38,3 +42,9 @@ STYLE = {
 def style_variables() -> str:
     """The variables as a rule of CSS."""
     return f":root {{ {' '.join(f'--{name}: {colour};' for name, colour in STYLE.items())} }}"
+
+
+def require_matplotlib() -> None:
+    """Raise an error that says what to install where matplotlib is missing."""
+    if find_spec("matplotlib") is None:
+        raise FairrocError("a picture needs matplotlib; install it with: pip install 'fairroc[plot]'.")

@@ -11,7 +11,6 @@ import numpy as np
 from fairroc.core.chain import FloatArray, area
 from fairroc.core.roc import all_thresholds, pooled_share
 from fairroc.fitting.fit import Fitted
-from fairroc.plot import require_matplotlib
 from fairroc.plot.display import (
     CROWD,
     ROOMY,
@@ -25,7 +24,7 @@ from fairroc.plot.display import (
     which_scores,
 )
 from fairroc.plot.gap import largest_distances
-from fairroc.plot.palette import CHANCE
+from fairroc.plot.palette import CHANCE, require_matplotlib
 from fairroc.plot.source import BeforeAfter, FairRates, RateLines, ScoreRates, Shown, Widths
 from fairroc.stats.bands import group_pairs
 

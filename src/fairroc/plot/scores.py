@@ -12,9 +12,9 @@ from fairroc.auditing.audit import Settings
 from fairroc.core.chain import FloatArray, freeze
 from fairroc.errors import DataError
 from fairroc.options import Missing
-from fairroc.plot import require_matplotlib, source
+from fairroc.plot import source
 from fairroc.plot.display import Display, labels, legend, tidy, title_of, which_scores
-from fairroc.plot.palette import GROUPS
+from fairroc.plot.palette import GROUPS, require_matplotlib
 from fairroc.plot.source import BeforeAfter, RateLines
 
 if TYPE_CHECKING:
