@@ -225,7 +225,7 @@ def test_score_is_the_expected_accuracy() -> None:
     assert clf.score(NEW, NEW_Y, weights, **how) == pytest.approx(clf.acceptance_rate(NEW, **how)[NEW_Y == 1].mean())
     of_these = accuracy_score(NEW_Y, clf.predict(NEW, ids=IDS, **how))
     assert clf.score(NEW, NEW_Y, ids=IDS, **how) == pytest.approx(of_these) != pytest.approx(exact)
-    with pytest.raises(DataError, match=r"y must hold the fitted labels \[0, 1\]; \['no', 'yes'\] came"):
+    with pytest.raises(DataError, match=r"y must hold the fitted labels \[0, 1\], got \['no', 'yes'\]"):
         clf.score(NEW, np.where(NEW_Y == 1, "yes", "no"), **how)
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         clf.score(NEW, NEW_Y[:-1], **how)
@@ -321,7 +321,7 @@ class Unfit(ClassifierMixin, BaseEstimator):
         ({"key": ""}, "key must not be empty"),
         ({"salt": 2**70}, "salt must be a signed 64-bit integer"),
         ({"response_method": "predict"}, "response_method must be"),
-        ({"cv": "five"}, "cv must be a number of folds, 'prefit', a splitter or splits; 'five' came"),
+        ({"cv": "five"}, "cv must be a number of folds, 'prefit', a splitter or splits, got 'five'"),
     ],
 )
 def test_parameters_are_checked_by_fit_before_anything_is_fitted(wrong, words) -> None:

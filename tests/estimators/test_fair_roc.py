@@ -174,7 +174,7 @@ def test_pickles_carry_the_model_but_no_training_scores() -> None:
 
 
 def test_on_unknown_group_must_be_fitted() -> None:
-    with pytest.raises(DataError, match=r"must be a fitted group \('a', 'b'\); 'z' came"):
+    with pytest.raises(DataError, match=r"must be a fitted group \('a', 'b'\), got 'z'"):
         FairROC(0.1, on_unknown_group="z").fit([1, 2, 3, 4], [0, 1, 0, 1], sensitive_features=["a", "a", "b", "b"])
 
 

@@ -207,7 +207,7 @@ def test_labels_must_be_those_of_the_fit() -> None:
     X, y, sex = people(3)
     fair = FairROCClassifier(LogisticRegression(), 0.1, cv=2).fit(X, y, sensitive_features=sex)
     for model in (fair, LogisticRegression().fit(X, y)):
-        with pytest.raises(DataError, match=r"y must hold the fitted labels \[0, 1\]; \[2\] came"):
+        with pytest.raises(DataError, match=r"y must hold the fitted labels \[0, 1\], got \[2\]"):
             threshold_gap_scorer()(model, X, np.where(y == 0, 2, y), sensitive_features=sex)
 
 

@@ -103,7 +103,7 @@ def test_strata_stratify_a_split() -> None:
 
 
 def test_what_must_hold() -> None:
-    with pytest.raises(DataError, match="one row for each row of y; 3 and 2 rows came"):
+    with pytest.raises(DataError, match="one row for each row of y, got 3 and 2 rows"):
         strata([0, 1], sensitive_features=["a", "b", "a"])
     with pytest.raises(DataError, match="y must not be missing, but 1 of 2 are"):
         strata([0, None], sensitive_features=["a", "b"])

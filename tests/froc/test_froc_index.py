@@ -46,13 +46,13 @@ def test_a_named_group():
         DataError, match=rf"upper must be a group that moves, but '{lowest}' has the lowest curve.*query 10"
     ):
         moving_group(RUN, COLUMNS.names, 10, lowest)
-    with pytest.raises(DataError, match=r"upper must be a group of the data; 'z' came\. Name one of 'a', 'b', 'c'"):
+    with pytest.raises(DataError, match=r"upper must be a group of the data, got 'z'\. Name one of 'a', 'b', 'c'"):
         moving_group(RUN, COLUMNS.names, 10, "z")
 
 
 @pytest.mark.parametrize("index", [0, -1, len(RUN.thresholds) + 1])
 def test_index_out_of_range(index):
-    with pytest.raises(DataError, match=rf"index must lie from 1 .* to {len(RUN.thresholds)}.*; {index} came\. Take"):
+    with pytest.raises(DataError, match=rf"index must lie from 1 .* to {len(RUN.thresholds)}.*, got {index}\. Take"):
         moving_group(RUN, COLUMNS.names, index)
 
 

@@ -92,16 +92,16 @@ def test_reference_auc(name):
 @pytest.mark.parametrize("index", [0, -1, 31, 1.5, True, None])
 def test_index_out_of_range(index):
     run = run_on(ROWS)
-    with pytest.raises(DataError, match=rf"index must lie from 1 .* to {len(run.moved.thresholds)},.*; {index} came"):
+    with pytest.raises(DataError, match=rf"index must lie from 1 .* to {len(run.moved.thresholds)},.*, got {index}"):
         run.acceptance(ROWS.scores, sensitive_features=ROWS.groups, index=index)
 
 
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"pairs": "every"}, r"pairs must be 'neighbours' or 'all'; 'every' came"),
-        ({"crossing": "x"}, r"crossing must be 'segments' or 'area'; 'x' came"),
-        ({"construction": "x"}, r"construction must be 'triangle' or 'neighbours'; 'x' came"),
+        ({"pairs": "every"}, r"pairs must be 'neighbours' or 'all', got 'every'"),
+        ({"crossing": "x"}, r"crossing must be 'segments' or 'area', got 'x'"),
+        ({"construction": "x"}, r"construction must be 'triangle' or 'neighbours', got 'x'"),
         ({"queries": 1}, r"queries must be a whole number from 2"),
         ({"queries": True}, r"queries must be a whole number from 2"),
         ({"queries": []}, r"queries must be a whole number or a list of finite thresholds; pass"),

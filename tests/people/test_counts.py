@@ -307,7 +307,7 @@ def test_incomplete_counts(use):
 
 
 def test_misuse_of_the_estimator():
-    with pytest.raises(DataError, match=r"counts must be a fairroc\.ScoreCounts, list came"):
+    with pytest.raises(DataError, match=r"counts must be a fairroc\.ScoreCounts, got list"):
         FairROC().fit_counts([1, 2])
     counts = ScoreCounts.from_table([1, 1], [9, 9], [9, 9], sensitive_features=["a", "b"])
     with pytest.raises(DataError, match="on_unknown_group must be a fitted group"):

@@ -197,7 +197,7 @@ class FairROCClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # 
         check_response(self.response_method)
         if self.confidence is not None and not self._is_prefit:
             raise DataError(
-                f"confidence must be None with cv={self.cv!r}; {self.confidence!r} came. The promise would be about "
+                f"confidence must be None with cv={self.cv!r}, got {self.confidence!r}. The promise would be about "
                 "out-of-fold scores, and new people are scored by other models: take cv='prefit' with people the "
                 "estimator has not seen."
             )

@@ -53,7 +53,7 @@ class Crossfit:
 def check_response(wanted: Any) -> None:
     """Raise unless a response method of that name can be asked for."""
     if wanted not in ("auto", *RESPONSES):
-        raise DataError(f"response_method must be 'auto', 'predict_proba' or 'decision_function'; {wanted!r} came.")
+        raise DataError(f"response_method must be 'auto', 'predict_proba' or 'decision_function', got {wanted!r}.")
 
 
 def response_name(estimator: Any, wanted: str = "auto") -> str:
@@ -87,11 +87,11 @@ def base_score(estimator: Any, X: Any, response: str, positive: Any) -> FloatArr
 def splitter(cv: Any, missing: Missing) -> Any:
     """The splitter that ``cv`` stands for; what is no number is left to scikit-learn."""
     if isinstance(cv, str):
-        raise DataError(f"cv must be a number of folds, 'prefit', a splitter or splits; {cv!r} came.")
+        raise DataError(f"cv must be a number of folds, 'prefit', a splitter or splits, got {cv!r}.")
     if cv is None or (isinstance(cv, int | np.integer) and not isinstance(cv, bool)):
         number = 5 if cv is None else int(cv)
         if number < 2:
-            raise DataError(f"cv must be at least 2 folds (or 'prefit', a splitter or splits); {number} came.")
+            raise DataError(f"cv must be at least 2 folds (or 'prefit', a splitter or splits), got {number}.")
         return SensitiveStratifiedKFold(number, shuffle=True, random_state=FOLD_SEED, missing=missing)
     return cv
 

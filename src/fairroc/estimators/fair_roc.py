@@ -168,7 +168,7 @@ class FairROC(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """
         if not isinstance(counts, ScoreCounts):
             raise DataError(
-                f"counts must be a fairroc.ScoreCounts, {type(counts).__name__} came; make one with "
+                f"counts must be a fairroc.ScoreCounts, got {type(counts).__name__}; make one with "
                 "ScoreCounts.from_table (an aggregated table) or from_rows."
             )
         options = self.checked_options()
@@ -178,7 +178,7 @@ class FairROC(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """Fit to people; ``scores`` as they came, for their name."""
         if self.on_unknown_group is not None and self.on_unknown_group not in people.names:
             names = ", ".join(repr(name) for name in people.names[:5])
-            raise DataError(f"on_unknown_group must be a fitted group ({names}); {self.on_unknown_group!r} came.")
+            raise DataError(f"on_unknown_group must be a fitted group ({names}), got {self.on_unknown_group!r}.")
         self._note_features(scores, reset=True)
         for of_last_fit in ("certificate_", "outlook_"):
             self.__dict__.pop(of_last_fit, None)

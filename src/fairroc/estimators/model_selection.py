@@ -106,7 +106,7 @@ def _strata(y: Any, sensitive_features: Any, missing: Missing) -> tuple[Rows, li
     groups, names = group_codes(sensitive_columns(sensitive_features), missing)
     if len(groups) != len(labels):
         raise DataError(
-            f"sensitive_features must have one row for each row of y; {len(groups)} and {len(labels)} rows came."
+            f"sensitive_features must have one row for each row of y, got {len(groups)} and {len(labels)} rows."
         )
     texts = [as_text(value) for value in values]
     rank = np.argsort(np.argsort(texts, kind="stable"), kind="stable")

@@ -76,7 +76,7 @@ def positives(y: Any, classes: NDArray[Any], positive: Any) -> BoolArray:
     labels, known = column_or_1d(y), classes.tolist()
     strange = [label for label in np.unique(labels).tolist() if label not in known]
     if strange:
-        raise DataError(f"y must hold the fitted labels {known}; {strange[:5]} came. Recode y as in the fit.")
+        raise DataError(f"y must hold the fitted labels {known}, got {strange[:5]}. Recode y as in the fit.")
     return np.asarray(labels == positive)
 
 
@@ -85,5 +85,5 @@ def _positive(classes: NDArray[Any], pos_label: Any) -> Any:
         return classes[1]
     hit = [label for label in classes if label == pos_label]
     if not hit:
-        raise DataError(f"pos_label must be one of the labels {classes.tolist()}; {pos_label!r} came.")
+        raise DataError(f"pos_label must be one of the labels {classes.tolist()}, got {pos_label!r}.")
     return hit[0]

@@ -150,8 +150,8 @@ def model_of(model_or_estimator: Any) -> ModelData:
     model = getattr(inner, "model_", inner)
     if not isinstance(model, ModelData):
         raise DataError(
-            "a FairModel or a fitted FairROC or FairROCClassifier is needed; "
-            f"{type(model_or_estimator).__name__} came. Fit it first, or load a model with FairModel.load(path)."
+            "a FairModel or a fitted FairROC or FairROCClassifier is needed, "
+            f"got {type(model_or_estimator).__name__}. Fit it first, or load a model with FairModel.load(path)."
         )
     return model
 

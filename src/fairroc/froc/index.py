@@ -72,8 +72,8 @@ def check_index(index: Any, count: int) -> None:
     """Raise unless an index is one of ``count`` thresholds, counted from 1."""
     if isinstance(index, bool) or not isinstance(index, Integral) or not 1 <= int(index) <= count:
         raise DataError(
-            f"index must lie from 1 (the strictest threshold) to {count}, the number of distinct queries; "
-            f"{index!r} came. Take another index, or more queries."
+            f"index must lie from 1 (the strictest threshold) to {count}, the number of distinct queries, "
+            f"got {index!r}. Take another index, or more queries."
         )
 
 
@@ -87,7 +87,7 @@ def moving_group(done: Froc, names: tuple[str, ...], index: int, upper: str | No
         return int(way.argmax())
     if upper not in names:
         known = ", ".join(repr(name) for name in names[:5])
-        raise DataError(f"upper must be a group of the data; {upper!r} came. Name one of {known}.")
+        raise DataError(f"upper must be a group of the data, got {upper!r}. Name one of {known}.")
     if names.index(upper) == lowest:
         raise DataError(
             f"upper must be a group that moves, but '{upper}' has the lowest curve at query {index} and stays. Name "

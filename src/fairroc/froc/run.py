@@ -121,7 +121,7 @@ def run_froc(
         ("construction", construction, get_args(Construction)),
     ):
         if value not in words:
-            raise DataError(f"{name} must be {' or '.join(map(repr, words))}; {value!r} came.")
+            raise DataError(f"{name} must be {' or '.join(map(repr, words))}, got {value!r}.")
     listed = None if queries is None or isinstance(queries, Real) else queries
     options = Options.checked(epsilon=epsilon, method="froc", queries=queries if listed is None else None)
     curves = people.exact.curves

@@ -357,7 +357,7 @@ class ScoreCounts:
 
 def _check_bits(bits: Any) -> None:
     if not isinstance(bits, Integral) or isinstance(bits, bool) or not LEAST_BITS <= int(bits) <= MOST_BITS:
-        raise DataError(f"bits must be a whole number from {LEAST_BITS} to {MOST_BITS}; {bits!r} came.")
+        raise DataError(f"bits must be a whole number from {LEAST_BITS} to {MOST_BITS}, got {bits!r}.")
 
 
 def _counted_in_bins(columns: Columns, bits: int) -> ScoreCounts | None:

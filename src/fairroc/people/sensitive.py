@@ -31,7 +31,7 @@ def sensitive_rows(X: Any, given: Any, columns: Any = None) -> Any:
         return given
     if columns is None:
         raise DataError(
-            "sensitive_features must be given, one value for each row (or the name of a column of X); none came. Pass "
+            "sensitive_features must be given, one value for each row (or the name of a column of X), got none. Pass "
             "sensitive_features=, or name the columns of X once when the object is made: sensitive_features='sex'. "
             "Inside pipelines, searches and cross-validation, "
             "sklearn.set_config(enable_metadata_routing=True) lets it through; scikit-learn's own scorers and "
