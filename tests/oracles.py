@@ -155,7 +155,7 @@ def best_pooled_on_grid(
     return float(best[-1, -1])
 
 
-# ---- kernels and walks -------------------------------------------------------------------------------------
+# ---- kernels and realised -------------------------------------------------------------------------------------
 
 
 def place_chance(kernel: Kernel, score: float, y: float, closed: bool) -> float:

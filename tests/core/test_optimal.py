@@ -56,7 +56,7 @@ def test_degenerate_hulls_equal_the_linear_program(name, norm):
 
 @given(families(8), NORMS)
 def test_no_tolerance_gives_the_lower_envelope(hulls, norm):
-    """At epsilon 0 every group walks the lower envelope of the hulls."""
+    """At epsilon 0 every group realised the lower envelope of the hulls."""
     low = meet(hulls)
     at = np.union1d(np.concatenate([hull.u for hull in hulls]), np.linspace(0, 2, 41))
     for curve in optimal(hulls, 0.0, equalized_odds(norm)).curves:

@@ -1,4 +1,4 @@
-"""The exact walk equals an evaluation person by person, and the drawn one keeps every promise."""
+"""The exact curve equals an evaluation person by person, and the drawn one keeps every promise."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from test_kernel import fitted
 
 from fairroc.core.constraint import equalized_odds
 from fairroc.core.kernel import drawn_kernel, ordered_kernel
-from fairroc.core.realised import ordered_place, performance, walk
+from fairroc.core.realised import ordered_place, performance, realise
 from oracles import pair_gap, place_chance, trapezia, walk_at
 from strategies import EPSILONS, NORMS, class_shares, populations
 
 BUILDS = st.sampled_from([drawn_kernel, ordered_kernel])
 
 
-def places(walks) -> np.ndarray:
-    """Every level's border, every knot of a walk, their middles and their neighbouring numbers."""
-    knots = np.unique(np.concatenate([np.arange(len(walks[0].even), dtype=np.float64), *(w.y for w in walks)]))
+def places(realised) -> np.ndarray:
+    """Every level's border, every knot of a realised curve, their middles and their neighbouring numbers."""
+    knots = np.unique(np.concatenate([np.arange(len(realised[0].even), dtype=np.float64), *(w.y for w in realised)]))
     near = np.concatenate((np.nextafter(knots, -1.0), np.nextafter(knots, np.inf)))
     every = np.concatenate((knots, (knots[1:] + knots[:-1]) / 2, near))
     return np.unique(every[(every >= 0) & (every <= knots[-1])])
@@ -37,7 +37,7 @@ def test_a_walk_equals_its_people(population, epsilon, norm, build):
     curves, levels = fitted(population, epsilon, norm)
     for g, curve in enumerate(curves):
         kernel = build(curve, levels.u[:, g], levels.v[:, g])
-        path = walk(curve, kernel)
+        path = realise(curve, kernel)
         y = thinned(places([path]))
         for closed in (True, False):
             assert np.abs(path.at(y, closed=closed) - walk_at(curve, kernel, y, closed)).max() <= 1e-11
@@ -49,7 +49,7 @@ def test_a_walk_rises_from_nobody_to_everybody(population, epsilon, norm, build)
     """Shares never fall with the place, the closed side is never below the open one, and the ends are 0 and 1."""
     curves, levels = fitted(population, epsilon, norm)
     for g, curve in enumerate(curves):
-        path = walk(curve, build(curve, levels.u[:, g], levels.v[:, g]))
+        path = realise(curve, build(curve, levels.u[:, g], levels.v[:, g]))
         y = places([path])
         sides = np.stack((path.at(y, closed=False), path.at(y)), axis=1).reshape(-1, 3)
         assert (np.diff(sides, axis=0) >= -1e-12).all()
@@ -63,8 +63,8 @@ def test_drawn_performance_is_the_levels_performance(population, epsilon, norm):
     """Drawn kernels: gap within epsilon, group and pooled AUC those of the levels."""
     curves, levels = fitted(population, epsilon, norm)
     weights0, weights1, _ = class_shares(population)
-    walks = [walk(c, drawn_kernel(c, levels.u[:, g], levels.v[:, g])) for g, c in enumerate(curves)]
-    found = performance(walks, weights0, weights1, equalized_odds(norm))
+    realised = [realise(c, drawn_kernel(c, levels.u[:, g], levels.v[:, g])) for g, c in enumerate(curves)]
+    found = performance(realised, weights0, weights1, equalized_odds(norm))
     assert found.gap <= epsilon + 1e-12
     assert found.gap == pytest.approx(levels.gap(equalized_odds(norm)), abs=1e-12)
     assert np.abs(np.array(found.group_aucs) - levels.group_aucs()).max() <= 1e-12
@@ -78,14 +78,14 @@ def test_performance_is_the_worst_over_all_places(population, epsilon, norm, bui
     curves, levels = fitted(population, epsilon, norm)
     weights0, weights1, _ = class_shares(population)
     kernels = [build(curve, levels.u[:, g], levels.v[:, g]) for g, curve in enumerate(curves)]
-    walks = [walk(curve, kernel) for curve, kernel in zip(curves, kernels, strict=True)]
-    y = np.unique(np.concatenate([np.arange(len(levels.u), dtype=np.float64), *(w.y for w in walks)]))
+    realised = [realise(curve, kernel) for curve, kernel in zip(curves, kernels, strict=True)]
+    y = np.unique(np.concatenate([np.arange(len(levels.u), dtype=np.float64), *(w.y for w in realised)]))
     sides = [
         np.stack([walk_at(c, k, y, closed) for closed in (False, True)], axis=1).reshape(-1, 3)
         for c, k in zip(curves, kernels, strict=True)
     ]
     fpr, tpr = (np.stack([side[:, column] for side in sides], axis=1) for column in (0, 1))
-    found = performance(walks, weights0, weights1, equalized_odds(norm))
+    found = performance(realised, weights0, weights1, equalized_odds(norm))
     assert found.gap == pytest.approx(pair_gap(fpr + tpr, tpr - fpr, norm), abs=1e-11)
     for g, auc in enumerate(found.group_aucs):
         assert auc == pytest.approx(trapezia(np.stack((fpr[:, g], tpr[:, g]), axis=1)), abs=1e-11)
@@ -113,6 +113,6 @@ def test_a_higher_score_is_never_placed_later(population, epsilon, norm, build):
     curves, levels = fitted(population, epsilon, norm)
     for g, curve in enumerate(curves):
         kernel = build(curve, levels.u[:, g], levels.v[:, g])
-        for y in thinned(places([walk(curve, kernel)]), 60):
+        for y in thinned(places([realise(curve, kernel)]), 60):
             chances = [place_chance(kernel, score, y, closed=True) for score in curve.thresholds]
             assert (np.diff(chances) <= 1e-12).all()

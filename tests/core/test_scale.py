@@ -10,7 +10,7 @@ from test_kernel import fitted
 from test_realised import BUILDS
 
 from fairroc.core.kernel import drawn_kernel, ordered_kernel
-from fairroc.core.realised import walk
+from fairroc.core.realised import realise
 from fairroc.core.scale import Scale, build_scale
 from strategies import EPSILONS, NORMS, Sample, class_shares, populations
 
@@ -27,16 +27,16 @@ ANY = populations(max_groups=4).filter(two_scores)
 
 
 def scaled(population, epsilon, norm, build):
-    """Scale, walks and group shares of a fitted population."""
+    """Scale, realised and group shares of a fitted population."""
     curves, levels = fitted(population, epsilon, norm)
-    walks = [walk(c, build(c, levels.u[:, g], levels.v[:, g])) for g, c in enumerate(curves)]
+    realised = [realise(c, build(c, levels.u[:, g], levels.v[:, g])) for g, c in enumerate(curves)]
     shares = class_shares(population)[2]
-    return build_scale(curves, walks, shares), walks, shares
+    return build_scale(curves, realised, shares), realised, shares
 
 
-def pooled_share(walks, shares, y: float, closed: bool = True) -> float:
+def pooled_share(realised, shares, y: float, closed: bool = True) -> float:
     """Share of all people placed up to y."""
-    return float(sum(s * w.at(np.array([y]), closed=closed)[0, 2] for s, w in zip(shares, walks, strict=True)))
+    return float(sum(s * w.at(np.array([y]), closed=closed)[0, 2] for s, w in zip(shares, realised, strict=True)))
 
 
 def raw_share(population, threshold: float, strictly: bool = False) -> float:
@@ -52,11 +52,13 @@ def raw_share(population, threshold: float, strictly: bool = False) -> float:
 @given(FEW, EPSILONS, NORMS, BUILDS)
 def test_every_score_accepts_the_share_it_did(population, epsilon, norm, build):
     """At every raw score but the highest the fair share is the raw share, up to people who share a place."""
-    scale, walks, shares = scaled(population, epsilon, norm, build)
-    knots = np.concatenate(([0.0], *(w.y for w in walks)))
-    atom = max(pooled_share(walks, shares, y) - pooled_share(walks, shares, y, closed=False) for y in np.unique(knots))
+    scale, realised, shares = scaled(population, epsilon, norm, build)
+    knots = np.concatenate(([0.0], *(w.y for w in realised)))
+    atom = max(
+        pooled_share(realised, shares, y) - pooled_share(realised, shares, y, closed=False) for y in np.unique(knots)
+    )
     for t in np.unique(np.concatenate([s.scores for s in population]))[:-1]:
-        fair = pooled_share(walks, shares, float(scale.to_place(np.array(t))))
+        fair = pooled_share(realised, shares, float(scale.to_place(np.array(t))))
         assert abs(fair - raw_share(population, t)) <= atom + 1e-9
 
 
@@ -64,12 +66,12 @@ def test_every_score_accepts_the_share_it_did(population, epsilon, norm, build):
 @given(ANY, EPSILONS, NORMS, BUILDS)
 def test_scores_fall_strictly_within_the_raw_range(population, epsilon, norm, build):
     """From the best place to the worst the score falls strictly, from the highest raw score to the lowest."""
-    scale, walks, _ = scaled(population, epsilon, norm, build)
+    scale, realised, _ = scaled(population, epsilon, norm, build)
     raw = np.concatenate([s.curve.thresholds for s in population])
     assert (np.diff(scale.y) > 0).all()
     assert (np.diff(scale.score)[1:] < 0).all()
     assert scale.score[1] <= scale.score[0]  # equal if there is no number between the two highest scores
-    assert (scale.y[0], scale.y[-1]) == (0.0, len(walks[0].even) - 1.0)
+    assert (scale.y[0], scale.y[-1]) == (0.0, len(realised[0].even) - 1.0)
     assert (scale.score[0], scale.score[-1]) == (raw.max(), raw.min())
     y = np.linspace(0, scale.y[-1], 301)
     scores = scale.to_score(y)
@@ -140,7 +142,7 @@ def test_an_untouched_score_keeps_its_distribution(build):
     scores = np.linspace(0, 1, 200)
     labels = rng.random(200) < scores
     population = [Sample(scores, labels), Sample(scores, labels)]
-    scale, walks, shares = scaled(population, 0.1, 1, build)
+    scale, realised, shares = scaled(population, 0.1, 1, build)
     for t in scores[:-1:7]:
-        fair = pooled_share(walks, shares, float(scale.to_place(np.array(t))))
+        fair = pooled_share(realised, shares, float(scale.to_place(np.array(t))))
         assert fair == pytest.approx(raw_share(population, t), abs=1e-9 if build is drawn_kernel else 1 / 200)

@@ -247,7 +247,7 @@ def test_thinned_curves_keep_the_promise(monkeypatch: pytest.MonkeyPatch) -> Non
     fitted = fit(read_people(scores, labels, sensitive_features=groups), Options.checked(epsilon=0.1, ties="order"))
     assert fitted.model.ties == "order"
     assert fitted.solution is not None
-    assert fitted.solution.walks is not fitted.walks
+    assert fitted.solution.realised is not fitted.realised
     assert 0.05 < fitted.performance.gap <= 0.1 + 1e-12
 
 

@@ -20,7 +20,7 @@ from fairroc.errors import DataError, FairrocWarning, SmallGroupWarning
 from fairroc.fitting.fit import SMALL_SAMPLE, Fitted, chosen_curve, fit
 from fairroc.fitting.outlook import Outlook, outlook
 from fairroc.fitting.promise import reach
-from fairroc.model.expectation import expected_walks
+from fairroc.model.expectation import expected_rocs
 from fairroc.options import MOST_FOLDS, Options, check_folds
 from fairroc.people.counts import ScoreCounts
 from fairroc.people.door import read_people
@@ -231,8 +231,8 @@ def looks(name: str, rows: int, epsilon: float) -> list[tuple[Outlook, float]]:
         if done.model.unchanged:
             true = threshold_gap(new.exact.curves, equalized_odds(done.model.norm).p).value
         else:
-            people, walks = expected_walks(done.model, new)
-            true = performance(walks, people.weights0, people.weights1, done.model.constraint).gap
+            people, realised = expected_rocs(done.model, new)
+            true = performance(realised, people.weights0, people.weights1, done.model.constraint).gap
         found.append((outlook(done), true))
     return found
 

@@ -23,7 +23,7 @@ from fairroc.errors import DataError, FairrocWarning, ModelFileError
 from fairroc.fitting.certificate import certify
 from fairroc.fitting.fit import SMALL_SAMPLE, Fitted, fit
 from fairroc.fitting.promise import reach
-from fairroc.model.expectation import expected_walks
+from fairroc.model.expectation import expected_rocs
 from fairroc.model.file import _checksum
 from fairroc.options import CURVE, Options
 from fairroc.people.counts import ScoreCounts
@@ -257,8 +257,8 @@ def test_the_population_keeps_what_was_promised(name):
             gap = threshold_gap(new.exact.curves, 1.0).value
         else:
             changed += 1
-            people, walks = expected_walks(done.model, new)
-            gap = performance(walks, people.weights0, people.weights1, equalized_odds(1)).gap
+            people, realised = expected_rocs(done.model, new)
+            gap = performance(realised, people.weights0, people.weights1, equalized_odds(1)).gap
         assert gap <= 0.3 + 0.03  # what the new people's own noise may add
     assert changed == 3
 

@@ -11,7 +11,7 @@ from fairroc.core.constraint import equalized_odds
 from fairroc.core.coupling import couple
 from fairroc.core.kernel import drawn_kernel
 from fairroc.core.optimal import optimal
-from fairroc.core.realised import performance, walk
+from fairroc.core.realised import performance, realise
 from fairroc.core.roc import all_thresholds
 from fairroc.froc.algorithm import froc, query
 from fairroc.froc.curves import coherent_curves, froc_curves
@@ -50,7 +50,7 @@ def test_kernels_realise_the_curves(population, epsilon):
     levels = couple(froc_curves(curves, thresholds_of(curves, 9), epsilon), weights0, weights1)
     kernels = [drawn_kernel(curve, levels.u[:, g], levels.v[:, g]) for g, curve in enumerate(curves)]
     done = performance(
-        [walk(c, k) for c, k in zip(curves, kernels, strict=True)], weights0, weights1, equalized_odds(1)
+        [realise(c, k) for c, k in zip(curves, kernels, strict=True)], weights0, weights1, equalized_odds(1)
     )
     assert done.gap <= epsilon + 1e-12
     assert done.group_aucs == pytest.approx(levels.group_aucs(), abs=1e-9)

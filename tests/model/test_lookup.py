@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from test_kernel import fitted
 
 from fairroc.core.kernel import Kernel, drawn_kernel, ordered_kernel
-from fairroc.core.realised import walk
+from fairroc.core.realised import realise
 from fairroc.core.scale import Scale, build_scale
 from fairroc.model import lookup
 from fairroc.model.lookup import Lookup
@@ -30,8 +30,8 @@ def made(population: list[Sample], epsilon: float, norm: int | str, build) -> tu
     """Kernels and scale of a population that has two scores at least."""
     curves, levels = fitted(population, epsilon, norm)
     kernels = [build(curve, levels.u[:, g], levels.v[:, g]) for g, curve in enumerate(curves)]
-    walks = [walk(curve, kernel) for curve, kernel in zip(curves, kernels, strict=True)]
-    return kernels, build_scale(curves, walks, class_shares(population)[2])
+    realised = [realise(curve, kernel) for curve, kernel in zip(curves, kernels, strict=True)]
+    return kernels, build_scale(curves, realised, class_shares(population)[2])
 
 
 def some_rows(population: list[Sample], seed: int, n: int = 150) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -133,7 +133,7 @@ def all_thresholds(done: Fitted, rows: Rows) -> np.ndarray:
     parts = [rows.scores]
     if done.solution is not None:
         scale = done.model.scale
-        edges = [np.arange(done.model.levels + 1.0), *(walk.y for walk in done.solution.walks)]
+        edges = [np.arange(done.model.levels + 1.0), *(roc.y for roc in done.solution.realised)]
         parts += [scale.score, *(scale.to_score(y) for y in edges)]
     t = np.unique(np.concatenate(parts))
     beside = (np.nextafter(t, np.inf), np.nextafter(t, -np.inf), t[1:] / 2 + t[:-1] / 2)

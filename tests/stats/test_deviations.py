@@ -18,7 +18,7 @@ from fairroc.core.realised import performance
 from fairroc.core.roc import rates_at, roc_curve
 from fairroc.errors import FairrocWarning
 from fairroc.fitting.fit import fit
-from fairroc.model.expectation import expected_walks
+from fairroc.model.expectation import expected_rocs
 from fairroc.options import Options
 from fairroc.people.door import read_people
 from fairroc.stats import deviations as reach_module
@@ -130,8 +130,8 @@ def gap_of(model, rows: Rows, norm) -> float:
     columns = columns_of(rows)
     if model.unchanged:
         return threshold_gap(columns.exact.curves, equalized_odds(norm).p).value
-    people, walks = expected_walks(model, columns)
-    return performance(walks, people.weights0, people.weights1, equalized_odds(norm)).gap
+    people, realised = expected_rocs(model, columns)
+    return performance(realised, people.weights0, people.weights1, equalized_odds(norm)).gap
 
 
 def columns_of(rows: Rows):

@@ -1,6 +1,6 @@
 """Raise the pooled AUC of a coupling without leaving the fair curves.
 
-While the other groups' walk stands still, the pooled AUC depends on group g's walk x through a sum over levels of
+While the other groups stand still, the pooled AUC depends on group g's path x through a sum over levels of
 ``w1 T_g(x_i) dF_i - w0 F_g(x_i) dT_i``, where (dF, dT) is how the others move at level i. Each term is concave in
 x_i, fairness allows an interval for each x_i, and x must not fall: an isotonic problem. Its solution without the
 intervals follows the slopes of the concave hull of the others' curve (pooling adjacent violators there *is* taking
@@ -34,7 +34,7 @@ def spaced(u: FloatArray, spacing: float = SPACING) -> FloatArray:
 
 
 def ascend(fair: FairCurves, u: FloatArray, weights0: FloatArray, weights1: FloatArray) -> FloatArray:
-    """Move one group after the other to its best walk until nothing is gained. Fair and monotone throughout."""
+    """Move one group after the other to its best path until nothing is gained. Fair and monotone throughout."""
     u = fair_rows(fair, u)
     v = heights(fair.curves, u)
     best = pooled_area(u, v, weights0, weights1)
@@ -42,7 +42,7 @@ def ascend(fair: FairCurves, u: FloatArray, weights0: FloatArray, weights1: Floa
         before = best
         for g in range(u.shape[1]):
             new_u, new_v = u.copy(), v.copy()
-            new_u[:, g] = _best_walk(fair, u, v, g, weights0, weights1)
+            new_u[:, g] = _best_path(fair, u, v, g, weights0, weights1)
             new_v[:, g] = fair.curves[g].at(new_u[:, g])
             value = pooled_area(new_u, new_v, weights0, weights1)
             if value > best and fair.constraint.gap(new_u, new_v).max() <= 2 * fair.radius + TIGHT:
@@ -68,7 +68,7 @@ def take_turns(fair: FairCurves, u: FloatArray, weights0: FloatArray, weights1: 
     return np.concatenate(found)[np.argsort(np.concatenate(places), kind="stable")]
 
 
-def _best_walk(
+def _best_path(
     fair: FairCurves, u: FloatArray, v: FloatArray, g: int, weights0: FloatArray, weights1: FloatArray
 ) -> FloatArray:
     """Group g's best positions while the others stand still."""
@@ -81,10 +81,10 @@ def _best_walk(
     slope = (loss - gain) / np.where(idle, 1.0, gain + loss)
     wish = np.where(idle, now, curve.u[np.searchsorted(-curve.slopes, -slope, side="left")])
     low, high = _allowed(curve, u[:, others], v[:, others], now, 2 * fair.radius, fair.constraint)
-    walk = np.clip(wish, low, high)
-    walk = np.clip(_let_idle_follow(walk, now, idle), low, high)
-    walk[0], walk[-1] = 0.0, 2.0
-    return walk
+    path = np.clip(wish, low, high)
+    path = np.clip(_let_idle_follow(path, now, idle), low, high)
+    path[0], path[-1] = 0.0, 2.0
+    return path
 
 
 def _pull(fpr: FloatArray, tpr: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -97,11 +97,11 @@ def _pull(fpr: FloatArray, tpr: FloatArray) -> tuple[FloatArray, FloatArray]:
     return padded[0][1:] + padded[0][:-1], padded[1][1:] + padded[1][:-1]
 
 
-def _let_idle_follow(walk: FloatArray, now: FloatArray, idle: BoolArray) -> FloatArray:
+def _let_idle_follow(path: FloatArray, now: FloatArray, idle: BoolArray) -> FloatArray:
     """Where the others wait, group g may be anywhere between its neighbours: stay as near as possible to now."""
-    low = np.maximum.accumulate(np.where(idle, -np.inf, walk))
-    high = np.minimum.accumulate(np.where(idle, np.inf, walk)[::-1])[::-1]
-    return np.maximum.accumulate(np.where(idle, np.clip(now, low, np.maximum(low, high)), walk))
+    low = np.maximum.accumulate(np.where(idle, -np.inf, path))
+    high = np.minimum.accumulate(np.where(idle, np.inf, path)[::-1])[::-1]
+    return np.maximum.accumulate(np.where(idle, np.clip(now, low, np.maximum(low, high)), path))
 
 
 def _allowed(

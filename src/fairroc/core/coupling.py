@@ -64,7 +64,7 @@ class Levels:
 
 
 def couple(fair: FairCurves, weights0: FloatArray, weights1: FloatArray, guide: FloatArray | None = None) -> Levels:
-    """Levels that walk every fair curve in full, arranged for a large pooled AUC.
+    """Levels that follow every fair curve in full, arranged for a large pooled AUC.
 
     The closed form is fair whatever the curves; the ascent then moves the groups against each other, one group at a
     time, each move being the best one while the others stand still (see `fairroc.core.ascent`). With a guide the
@@ -131,7 +131,7 @@ def closed_form(fair: FairCurves) -> FloatArray:
 
 
 def with_vertices(fair: FairCurves, u: FloatArray) -> Levels:
-    """Add every vertex of every fair curve as a level, so that the curves are walked in full.
+    """Add every vertex of every fair curve as a level, so that the curves are followed in full.
 
     Inside a step all groups move evenly in u, at height chord + theta * (curve - chord), with the largest theta
     for which all added tuples of the step are fair: one theta for all groups keeps every line concave.

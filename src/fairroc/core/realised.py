@@ -1,7 +1,7 @@
 """What the fair score really does on the fitted people: exact rates over the draw, at every threshold.
 
 A person's place is ``y = level + place inside the level``, from 0 (best) to n. Accepting all places up to y gives
-each group a point (fpr, tpr); as y grows these points walk along the group's realised ROC curve. Nothing here is
+each group a point (fpr, tpr); as y grows these points run along the group's realised ROC curve. Nothing here is
 simulated: people in raw order make a step, people who are drawn make a slope.
 """
 
@@ -19,7 +19,7 @@ from fairroc.core.roc import RocCurve
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Walk:
+class RealisedRoc:
     """Accepted shares of one group as functions of the place y.
 
     The sum of two polygonal lines: ``own`` over the knots ``y`` (a doubled knot is a step), for people who land in
@@ -75,7 +75,8 @@ class Walk:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Spot:
-    """Places looked up in a walk: the level and the place inside it; the knots around it and the share between them."""
+    """Places looked up in a realised ROC: the level and the place inside it; the knots around it, and the share
+    between them."""
 
     level: IntArray
     inside: FloatArray
@@ -84,8 +85,8 @@ class Spot:
     share: FloatArray
 
 
-def walk(curve: RocCurve, kernel: Kernel) -> Walk:
-    """Exact walk of one group's people through its kernel. O(k log k)."""
+def realise(curve: RocCurve, kernel: Kernel) -> RealisedRoc:
+    """The exact ROC curve of one group's people under its kernel. O(k log k)."""
     ends = np.concatenate(([0], curve.index_at(kernel.thresholds)))
     blocks = _masses(curve, ends[:-1], ends[1:])
     own_block, own_level = _own_parts(kernel)
@@ -97,7 +98,7 @@ def walk(curve: RocCurve, kernel: Kernel) -> Walk:
     order = np.lexsort((np.concatenate((steps[1], slopes[1])), np.concatenate((steps[0], slopes[0]))))
     y = np.concatenate((steps[0], slopes[0]))[order]
     gain = np.concatenate((steps[2], slopes[2]), axis=1)[:, order]
-    return Walk(y, np.cumsum(gain, axis=1).T, even)
+    return RealisedRoc(y, np.cumsum(gain, axis=1).T, even)
 
 
 def _elsewhere(kernel: Kernel, blocks: FloatArray, own_block: IntArray, own_level: IntArray) -> FloatArray:
@@ -186,29 +187,29 @@ class Performance:
     group_aucs: tuple[float, ...]
 
 
-def all_places(walks: Sequence[Walk]) -> FloatArray:
+def all_places(realised: Sequence[RealisedRoc]) -> FloatArray:
     """Every place where some group's line bends or steps, rising."""
-    return merged(np.arange(len(walks[0].even), dtype=np.float64), *(w.y for w in walks))
+    return merged(np.arange(len(realised[0].even), dtype=np.float64), *(w.y for w in realised))
 
 
-def two_sided(walk: Walk, y: FloatArray, classes: tuple[int, ...]) -> list[FloatArray]:
+def two_sided(roc: RealisedRoc, y: FloatArray, classes: tuple[int, ...]) -> list[FloatArray]:
     """Lines of some classes at all places, before and after the step at each: two numbers for each place."""
-    before, after = walk.both_sides(y)
-    return [np.stack((walk.line(before, c), walk.line(after, c)), axis=1).ravel() for c in classes]
+    before, after = roc.both_sides(y)
+    return [np.stack((roc.line(before, c), roc.line(after, c)), axis=1).ravel() for c in classes]
 
 
-def all_points(walks: Sequence[Walk]) -> tuple[FloatArray, FloatArray]:
+def all_points(realised: Sequence[RealisedRoc]) -> tuple[FloatArray, FloatArray]:
     """(n, groups) fpr and tpr at every place where some group's line bends or steps, before and after the step."""
-    y = all_places(walks)
-    fpr, tpr = zip(*(two_sided(w, y, (0, 1)) for w in walks), strict=True)
+    y = all_places(realised)
+    fpr, tpr = zip(*(two_sided(w, y, (0, 1)) for w in realised), strict=True)
     return np.stack(fpr).T, np.stack(tpr).T
 
 
 def performance(
-    walks: Sequence[Walk], weights0: FloatArray, weights1: FloatArray, constraint: Constraint
+    realised: Sequence[RealisedRoc], weights0: FloatArray, weights1: FloatArray, constraint: Constraint
 ) -> Performance:
     """Gap and AUCs over all thresholds."""
-    fpr, tpr = all_points(walks)
+    fpr, tpr = all_points(realised)
     gap = float(constraint.gap(fpr + tpr, tpr - fpr).max())
-    aucs = tuple(area(fpr[:, g], tpr[:, g]) for g in range(len(walks)))
+    aucs = tuple(area(fpr[:, g], tpr[:, g]) for g in range(len(realised)))
     return Performance(gap, area(fpr @ weights0, tpr @ weights1), aucs)

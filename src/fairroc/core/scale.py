@@ -11,7 +11,7 @@ import numpy as np
 from fairroc.core.chain import FloatArray, freeze, inner_slope, ratio
 from fairroc.core.doubles import first_true, positive_ranks, with_ranks
 from fairroc.core.finder import Finder
-from fairroc.core.realised import Walk, all_places, two_sided
+from fairroc.core.realised import RealisedRoc, all_places, two_sided
 from fairroc.core.roc import KnowsShares, RocCurve, pooled_share
 
 GRID, MOST = 2048, 8192
@@ -80,7 +80,7 @@ class Scale:
 
 def build_scale(
     curves: Sequence[RocCurve],
-    walks: Sequence[Walk],
+    realised: Sequence[RealisedRoc],
     group_shares: FloatArray,
     people: Sequence[KnowsShares] | None = None,
 ) -> Scale:
@@ -92,8 +92,8 @@ def build_scale(
     marks, ties = zip(*(_landmarks(curve, grid) for curve in curves), strict=True)
     above_ties = [_next_above(curve, tied) for curve in curves for tied in ties]
     scores = np.unique(np.concatenate([*marks, *above_ties]))[::-1]
-    places = _places(walks, group_shares, pooled_share(people or curves, group_shares, scores))
-    places[-1] = len(walks[0].even) - 1.0
+    places = _places(realised, group_shares, pooled_share(people or curves, group_shares, scores))
+    places[-1] = len(realised[0].even) - 1.0
     upper = scores[0] / 2 + scores[1] / 2
     y = np.concatenate(([0.0], places))
     score = np.concatenate((scores[:1], [upper if upper > scores[1] else scores[0]], scores[1:]))
@@ -129,10 +129,10 @@ def _next_above(curve: RocCurve, scores: FloatArray) -> FloatArray:
     return neighbours
 
 
-def _places(walks: Sequence[Walk], group_shares: FloatArray, accepted: FloatArray) -> FloatArray:
+def _places(realised: Sequence[RealisedRoc], group_shares: FloatArray, accepted: FloatArray) -> FloatArray:
     """First place at which the fair score accepts the given pooled shares (to within rounding). O(k log k)."""
-    y = all_places(walks)
-    parts = [share * two_sided(w, y, (2,))[0] for share, w in zip(group_shares, walks, strict=True)]
+    y = all_places(realised)
+    parts = [share * two_sided(w, y, (2,))[0] for share, w in zip(group_shares, realised, strict=True)]
     both: FloatArray = np.maximum.accumulate(np.sum(parts, axis=0))  # at each place before its step, and after it
     after = np.minimum(np.searchsorted(both, accepted - SAME_SHARE), len(both) - 1)
     begin = np.maximum(after - 1, 0)

@@ -13,7 +13,7 @@ import numpy as np
 from fairroc._version import __version__
 from fairroc.core.estimate import ESTIMATES, blend, flattened, smooth
 from fairroc.core.gap import is_fair, pooled_auc, threshold_gap
-from fairroc.core.realised import Performance, Walk, performance, walk
+from fairroc.core.realised import Performance, RealisedRoc, performance, realise
 from fairroc.core.scale import Scale, build_scale
 from fairroc.errors import DataError, FairrocWarning, warn_all
 from fairroc.fitting.promise import reach
@@ -70,11 +70,11 @@ class Fitted:
         return Performance(gap, pooled_auc(raw.curves, raw.weights0, raw.weights1), aucs)
 
     @cached_property
-    def walks(self) -> tuple[Walk, ...]:
+    def realised(self) -> tuple[RealisedRoc, ...]:
         """What the fair score does to every fitted person (empty for an unchanged score)."""
         if self.solution is not None and judged_exactly(self.solution, self.people, self.options.queries):
-            return self.solution.walks
-        return tuple(walk(curve, kernel) for curve, kernel in zip(self.raw.curves, self.model.kernels, strict=False))
+            return self.solution.realised
+        return tuple(realise(curve, kernel) for curve, kernel in zip(self.raw.curves, self.model.kernels, strict=False))
 
     @cached_property
     def performance(self) -> Performance:
@@ -83,7 +83,7 @@ class Fitted:
             return self.before
         if judged_exactly(self.solution, self.people, self.options.queries):
             return self.solution.performance
-        return performance(self.walks, self.raw.weights0, self.raw.weights1, self.model.constraint)
+        return performance(self.realised, self.raw.weights0, self.raw.weights1, self.model.constraint)
 
 
 def fit(
@@ -217,7 +217,7 @@ def _is_fair(people: People, goal: Goal) -> bool:
 
 def scale_of(people: People, solution: Solution) -> Scale:
     """The scale on which a solution accepts the shares of people that the original score did."""
-    return build_scale(people.thin.curves, solution.walks, people.thin.shares, people.samples)
+    return build_scale(people.thin.curves, solution.realised, people.thin.shares, people.samples)
 
 
 def _inverted(people: People) -> list[FairrocWarning]:

@@ -12,7 +12,7 @@ from fairroc.core.bound import pooled_bound
 from fairroc.core.chain import FloatArray, area
 from fairroc.core.duality import pair_bounds
 from fairroc.core.gap import ROUNDING
-from fairroc.core.realised import all_points, drawn_shares, walk
+from fairroc.core.realised import all_points, drawn_shares, realise
 from fairroc.core.roc import all_thresholds, rates_at
 from fairroc.errors import DataError, FairrocWarning, warn_all
 from fairroc.fitting.fit import estimates_of, settled_ties, worked_on
@@ -252,9 +252,9 @@ def _point(
         return replace(before, epsilon=epsilon, ties=options.ties, inner_epsilon=epsilon, auc_bound=limit)
     judged = found.judged if judged_exactly(found, people, options.queries) else people.exact
     kernels = zip(judged.curves, found.kernels, strict=True)
-    walks = found.walks if judged is found.judged else [walk(curve, kernel) for curve, kernel in kernels]
+    realised = found.realised if judged is found.judged else [realise(curve, kernel) for curve, kernel in kernels]
     drawn = np.array([drawn_shares(c, kernel) for c, kernel in zip(judged.curves, found.kernels, strict=True)])
-    point = _figures(people.names, judged, options, *all_points(walks), drawn)
+    point = _figures(people.names, judged, options, *all_points(realised), drawn)
     return replace(
         point,
         ties=found.ties,
@@ -274,7 +274,7 @@ def _figures(
     tpr: FloatArray,
     drawn: FloatArray,
 ) -> FrontierPoint:
-    """What a score does whose groups walk through (points, groups) rates, of an unchanged score unless replaced.
+    """What a score does whose groups pass through (points, groups) rates, of an unchanged score unless replaced.
 
     ``drawn`` holds each group's share of people drawn by transport and for ties alone.
     """

@@ -13,7 +13,7 @@ from fairroc.core.chain import BoolArray, FloatArray
 from fairroc.core.realised import all_places, all_points
 from fairroc.core.roc import all_thresholds, rates_at
 from fairroc.errors import DataError
-from fairroc.model.expectation import expected_walks
+from fairroc.model.expectation import expected_rocs
 from fairroc.model.model import ModelData
 from fairroc.options import AIM, checked
 from fairroc.people.people import People, Population
@@ -84,11 +84,11 @@ def ladder(model: ModelData, everyone: People, on_unknown_group: str | None) -> 
         fpr, tpr = (np.pad(np.stack([rate[i] for rate in rates], axis=1), ((1, 0), (0, 0))) for i in (0, 1))
         above = np.concatenate(([np.nextafter(scores[0], np.inf)], scores))
         return Ladder(*_pooled(people, fpr, tpr), np.zeros(len(fpr), dtype=np.bool_), lambda i, _: float(above[i]))
-    people, walks = expected_walks(model, everyone, on_unknown_group=on_unknown_group)
-    false, true = _pooled(people, *all_points(walks))
+    people, realised = expected_rocs(model, everyone, on_unknown_group=on_unknown_group)
+    false, true = _pooled(people, *all_points(realised))
     gains = np.append(np.diff(false + true) > 0, False)
     slope = gains & (np.arange(len(gains)) % 2 == 1)  # the others lead from before a step to after it
-    return Ladder(false, true, slope, _places(model, all_places(walks), gains))
+    return Ladder(false, true, slope, _places(model, all_places(realised), gains))
 
 
 def _pooled(people: Population, fpr: FloatArray, tpr: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -12,7 +12,7 @@ import numpy as np
 from fairroc.auditing.audit import EQUAL_ONLY
 from fairroc.core.chain import FloatArray, IntArray
 from fairroc.core.constraint import Constraint
-from fairroc.core.realised import walk
+from fairroc.core.realised import realise
 from fairroc.core.roc import RocCurve, all_thresholds, rates_at
 from fairroc.fitting.fit import Fitted, chosen_curve, fit_quietly
 from fairroc.fitting.promise import SEED, Limit, reach
@@ -152,8 +152,8 @@ def _rates(model: ModelData, people: People, thresholds: FloatArray) -> FloatArr
         seen, kernels = treated(model, people)
         scale = model.scale
         places = scale.to_place(thresholds)
-        walks = [walk(curve, kernel) for curve, kernel in zip(seen.exact.curves, kernels, strict=True)]
-        found = np.array([one.at(np.maximum(places, 0.0))[:, :2].T for one in walks])
+        realised = [realise(curve, kernel) for curve, kernel in zip(seen.exact.curves, kernels, strict=True)]
+        found = np.array([one.at(np.maximum(places, 0.0))[:, :2].T for one in realised])
         found[:, :, places < 0] = 0.0
     found[:, :, -1] = 1.0
     return found

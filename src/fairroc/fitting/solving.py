@@ -12,7 +12,7 @@ from fairroc.core.coupling import Levels, couple
 from fairroc.core.gap import ROUNDING
 from fairroc.core.kernel import Kernel, drawn_kernel, one_person, ordered_kernel
 from fairroc.core.optimal import optimal
-from fairroc.core.realised import Performance, Walk, drawn_shares, performance, walk
+from fairroc.core.realised import Performance, RealisedRoc, drawn_shares, performance, realise
 from fairroc.errors import FairrocWarning
 from fairroc.froc.algorithm import paper_run
 from fairroc.froc.curves import coherent_curves
@@ -53,7 +53,7 @@ class Solution:
 
     levels: Levels
     kernels: tuple[Kernel, ...]
-    walks: tuple[Walk, ...]
+    realised: tuple[RealisedRoc, ...]
     performance: Performance
     judged: Population
     inner_epsilon: float
@@ -214,9 +214,9 @@ def _levels(population: Population, inner: float, goal: Goal, *, guided: bool = 
 
 
 def _solution(judged: Population, levels: Levels, kernels: tuple[Kernel, ...], goal: Goal, inner: float) -> Solution:
-    walks = tuple(walk(curve, kernel) for curve, kernel in zip(judged.curves, kernels, strict=True))
-    done = performance(walks, judged.weights0, judged.weights1, goal.constraint)
-    return Solution(levels, kernels, walks, done, judged, inner, goal.ties)
+    realised = tuple(realise(curve, kernel) for curve, kernel in zip(judged.curves, kernels, strict=True))
+    done = performance(realised, judged.weights0, judged.weights1, goal.constraint)
+    return Solution(levels, kernels, realised, done, judged, inner, goal.ties)
 
 
 def _spared_share(judged: Population, found: Solution) -> float:

@@ -6,14 +6,14 @@ import numpy as np
 
 from fairroc.core.chain import FloatArray
 from fairroc.core.kernel import Kernel
-from fairroc.core.realised import Walk, all_points, walk
+from fairroc.core.realised import RealisedRoc, all_points, realise
 from fairroc.errors import UnknownGroupError
 from fairroc.model.model import ModelData
 from fairroc.people.people import People, Population
 from fairroc.people.sample import thin_points
 from fairroc.people.weighted import WeightedRows
 
-__all__ = ["expected_people", "expected_walks", "treated"]
+__all__ = ["expected_people", "expected_rocs", "treated"]
 
 
 def expected_people(model: ModelData, people: People, *, on_unknown_group: str | None = None) -> People:
@@ -25,8 +25,8 @@ def expected_people(model: ModelData, people: People, *, on_unknown_group: str |
     """
     if model.unchanged:
         return people
-    seen, walks = expected_walks(model, people, on_unknown_group=on_unknown_group)
-    fpr, tpr = all_points(walks)
+    seen, realised = expected_rocs(model, people, on_unknown_group=on_unknown_group)
+    fpr, tpr = all_points(realised)
     each = np.sum([sample.totals for sample in people.samples], axis=0)
     negatives, positives = _steps(fpr) * seen.weights0 * each[0], _steps(tpr) * seen.weights1 * each[1]
     points = thin_points(len(people.names))
@@ -34,13 +34,13 @@ def expected_people(model: ModelData, people: People, *, on_unknown_group: str |
     return People(people.names, tuple(samples), weighted=True)
 
 
-def expected_walks(
+def expected_rocs(
     model: ModelData, people: People, *, on_unknown_group: str | None = None
-) -> tuple[Population, tuple[Walk, ...]]:
+) -> tuple[Population, tuple[RealisedRoc, ...]]:
     """These people and their way through a model that changes the score: exact rates at every place of its scale."""
     seen, kernels = treated(model, people, on_unknown_group=on_unknown_group)
     exact = seen.exact
-    return exact, tuple(walk(curve, kernel) for curve, kernel in zip(exact.curves, kernels, strict=True))
+    return exact, tuple(realise(curve, kernel) for curve, kernel in zip(exact.curves, kernels, strict=True))
 
 
 def treated(

@@ -22,7 +22,7 @@ from fairroc.auditing.findings import GapInterval, Interval
 from fairroc.core.chain import FloatArray, area
 from fairroc.core.gap import ROUNDING, pooled_auc
 from fairroc.core.kernel import Kernel
-from fairroc.core.realised import Walk, all_places, two_sided, walk
+from fairroc.core.realised import RealisedRoc, all_places, realise, two_sided
 from fairroc.core.roc import RocCurve
 from fairroc.model.expectation import treated
 from fairroc.model.model import ModelData
@@ -120,14 +120,14 @@ def _measured(model: ModelData, people: People, treated_as: str | None) -> tuple
 
 def _fair_noises(model: ModelData, people: People, kernels: tuple[Kernel, ...], treated_as: str | None) -> list[Noise]:
     """Curves of a changed score in expectation over the draw, all at the same places, with their noise."""
-    walks = [walk(curve, kernel) for curve, kernel in zip(people.thin.curves, kernels, strict=True)]
-    squared = walks
+    realised = [realise(curve, kernel) for curve, kernel in zip(people.thin.curves, kernels, strict=True)]
+    squared = realised
     if people.weighted:
         curves = treated(model, people.squared(), on_unknown_group=treated_as)[0].thin.curves
-        squared = [walk(curve, kernel) for curve, kernel in zip(curves, kernels, strict=True)]
-    places, scale = all_places([*walks, *squared]), 1.0 / people.class_sizes()
+        squared = [realise(curve, kernel) for curve, kernel in zip(curves, kernels, strict=True)]
+    places, scale = all_places([*realised, *squared]), 1.0 / people.class_sizes()
     found = []
-    for g, one in enumerate(walks):
+    for g, one in enumerate(realised):
         rates = _rising(one, places)
         squares = rates if squared[g] is one else _rising(squared[g], places)
         curve = RocCurve(-np.arange(1.0, rates.shape[1]), rates[0], rates[1], people.thin.curves[g].prior)
@@ -135,7 +135,7 @@ def _fair_noises(model: ModelData, people: People, kernels: tuple[Kernel, ...], 
     return found
 
 
-def _rising(one: Walk, places: FloatArray) -> FloatArray:
+def _rising(one: RealisedRoc, places: FloatArray) -> FloatArray:
     """(2, k) fpr and tpr at all places, from exactly 0 to exactly 1."""
     rates = np.maximum.accumulate(np.stack(two_sided(one, places, (0, 1))), axis=1)
     rates -= rates[:, :1]

@@ -212,7 +212,7 @@ def before_after(fitted: Fitted) -> Figure:
     selected = pooled_share(raw.curves, raw.shares, scores)
     marked = scores[np.minimum(np.searchsorted(selected, MARKED_SHARES), len(scores) - 1)]
     before = ScoreRates(raw.curves)
-    after = before if model.scale is None else FairRates(fitted.walks, model.scale)
+    after = before if model.scale is None else FairRates(fitted.realised, model.scale)
     panels = zip(figure.subplots(1, 2, sharex=True, sharey=True), ("before", "after"), (before, after), strict=True)
     for axes, score, rates in panels:
         _panel(axes, model.names, rates, marked, model.constraint.p)

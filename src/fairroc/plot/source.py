@@ -10,12 +10,12 @@ import numpy as np
 
 from fairroc.auditing.audit import Audit, Settings, audit_people
 from fairroc.core.chain import FloatArray, merged
-from fairroc.core.realised import Walk, all_places, all_points, two_sided
+from fairroc.core.realised import RealisedRoc, all_places, all_points, two_sided
 from fairroc.core.roc import RocCurve, all_thresholds, rates_at
 from fairroc.core.scale import Scale
 from fairroc.errors import DataError
 from fairroc.fitting.fit import Fitted
-from fairroc.model.expectation import expected_walks
+from fairroc.model.expectation import expected_rocs
 from fairroc.model.model import ModelData
 from fairroc.people.door import read_people
 from fairroc.people.people import People
@@ -65,23 +65,23 @@ class ScoreRates:
 class FairRates:
     """Rates of a fair score, exact expectations over the draw."""
 
-    walks: tuple[Walk, ...]
+    realised: tuple[RealisedRoc, ...]
     scale: Scale
 
     def curve(self, g: int) -> tuple[FloatArray, FloatArray]:
-        fpr, tpr = all_points(self.walks[g : g + 1])
+        fpr, tpr = all_points(self.realised[g : g + 1])
         rises = np.diff(fpr[:, 0] + tpr[:, 0], prepend=-1.0) > 0
         return fpr[rises, 0], tpr[rises, 0]
 
     def at(self, thresholds: FloatArray) -> FloatArray:
         places = self.scale.to_place(thresholds)
-        found = np.stack([w.at(np.maximum(places, 0.0))[:, :2].T for w in self.walks])
+        found = np.stack([w.at(np.maximum(places, 0.0))[:, :2].T for w in self.realised])
         return np.where(places < 0, 0.0, found)
 
     def everywhere(self) -> tuple[FloatArray, FloatArray]:
         """Between two thresholds the rates run straight; a step is two points at one threshold."""
-        places = merged(all_places(self.walks), self.scale.y[self.scale.y <= len(self.walks[0].even) - 1])
-        rates = np.stack([np.stack(two_sided(w, places, (0, 1))) for w in self.walks])
+        places = merged(all_places(self.realised), self.scale.y[self.scale.y <= len(self.realised[0].even) - 1])
+        rates = np.stack([np.stack(two_sided(w, places, (0, 1))) for w in self.realised])
         return np.repeat(self.scale.to_score(places), 2), rates
 
     def span(self) -> tuple[float, float]:
@@ -168,8 +168,8 @@ def from_estimator(
     before = _audited(people, settings)
     after = before
     if model.scale is not None:
-        walks = expected_walks(model, people, on_unknown_group=found.on_unknown_group)[1]
-        after = Shown(FairRates(walks, model.scale), before.audit, drawn=True)
+        realised = expected_rocs(model, people, on_unknown_group=found.on_unknown_group)[1]
+        after = Shown(FairRates(realised, model.scale), before.audit, drawn=True)
     return BeforeAfter(before, after, model.epsilon, settings.norm, settings.confidence)
 
 

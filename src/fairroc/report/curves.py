@@ -113,10 +113,10 @@ def fair_lines(
         if epsilon not in solutions:
             found.append(before)
         elif fitted is not None and fitted.model.scale is not None and epsilon == fitted.model.epsilon:
-            found.append(_lines(FairRates(fitted.walks, fitted.model.scale).at(thresholds), norm))
+            found.append(_lines(FairRates(fitted.realised, fitted.model.scale).at(thresholds), norm))
         else:
             solution = solutions[epsilon]
-            found.append(_lines(FairRates(solution.walks, scale_of(people, solution)).at(thresholds), norm))
+            found.append(_lines(FairRates(solution.realised, scale_of(people, solution)).at(thresholds), norm))
     return tuple(found)
 
 

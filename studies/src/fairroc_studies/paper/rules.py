@@ -17,13 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairroc.core.kernel import Kernel
-from fairroc.core.realised import Walk, all_places, all_points, ordered_place
+from fairroc.core.realised import RealisedRoc, all_places, all_points, ordered_place
 from fairroc.core.roc import RocCurve, rates_at
 from fairroc.errors import DataError, FairrocWarning
 from fairroc.fairmodel import FairModel
 from fairroc.fitting.fit import fit
 from fairroc.froc.run import FrocRun, query_grid, run_froc
-from fairroc.model.expectation import expected_walks
+from fairroc.model.expectation import expected_rocs
 from fairroc.model.model import ModelData
 from fairroc.options import Options
 from fairroc.people.door import read_people
@@ -133,9 +133,9 @@ class FairScore:
 
     def both(self, people: Part) -> tuple[Curve, Curve]:
         _check_groups(self.model.names, people)
-        _, walks = expected_walks(self.model, counted(people))
-        at_places = np.stack([_rates(walk, self.places) for walk in walks], axis=1)
-        return _counts(at_places, people), _counts(np.stack(all_points(walks), axis=2), people)
+        _, realised = expected_rocs(self.model, counted(people))
+        at_places = np.stack([_rates(roc, self.places) for roc in realised], axis=1)
+        return _counts(at_places, people), _counts(np.stack(all_points(realised), axis=2), people)
 
     def chances(self, people: Part, point: int) -> FloatArray:
         _check_groups(self.model.names, people)
@@ -155,7 +155,7 @@ def fair_score(people: Part, method: str, epsilon: float) -> FairScore | ScoreRu
     fitted = fit(counted(people), Options.checked(epsilon=epsilon, **FAIR_SCORES[method]), salt=0)
     if fitted.model.unchanged:
         return as_it_is(people)
-    places = all_places(fitted.walks)
+    places = all_places(fitted.realised)
     return FairScore(
         FairModel.of(fitted.model), np.unique(np.concatenate(([-1.0], np.nextafter(places[1:], 0.0), places)))
     )
@@ -165,7 +165,7 @@ def expected(model: ModelData, people: Part) -> Curve:
     """A fitted model's score of these people at every threshold, in expectation over the draw."""
     if model.unchanged:
         return reached(people.scores, people)
-    return _counts(np.stack(all_points(expected_walks(model, counted(people))[1]), axis=2), people)
+    return _counts(np.stack(all_points(expected_rocs(model, counted(people))[1]), axis=2), people)
 
 
 def chance_at(kernel: Kernel, scores: FloatArray, place: float) -> FloatArray:
@@ -182,7 +182,7 @@ def chance_at(kernel: Kernel, scores: FloatArray, place: float) -> FloatArray:
     end = np.where(own & (level == kernel.last[block]), kernel.stop[block], 1.0)
     width = end - begin
     drawn = np.where(width > 0, (inside - begin) / np.where(width > 0, width, 1.0), inside >= begin)
-    # added to the level as in a walk, so that a person's own place counts as reached whatever the rounding
+    # added to the level as in a realised curve, so that a person's own place counts as reached whatever the rounding
     kept = level + ordered_place(kernel, block, scores) <= place
     share = np.clip(np.where(own & kernel.ordered[block], kept, drawn), 0.0, 1.0)
     row = kernel.row[block]
@@ -190,9 +190,9 @@ def chance_at(kernel: Kernel, scores: FloatArray, place: float) -> FloatArray:
     return np.minimum(chance, 1.0)
 
 
-def _rates(walk: Walk, places: FloatArray) -> FloatArray:
+def _rates(roc: RealisedRoc, places: FloatArray) -> FloatArray:
     """(points, 2) fpr and tpr up to places; nobody has one below 0."""
-    found = walk.at(np.maximum(places, 0.0))[:, :2]
+    found = roc.at(np.maximum(places, 0.0))[:, :2]
     found[places < 0] = 0.0
     return found
 

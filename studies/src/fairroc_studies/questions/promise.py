@@ -21,7 +21,7 @@ import numpy as np
 
 from fairroc.core.constraint import equalized_odds
 from fairroc.core.gap import threshold_gap
-from fairroc.core.realised import performance, walk
+from fairroc.core.realised import performance, realise
 from fairroc.core.roc import RocCurve
 from fairroc.errors import DataError
 from fairroc.fitting.fit import Fitted, fit
@@ -44,8 +44,8 @@ def population_gap(fitted: Fitted, truth: Population) -> float:
     if model.unchanged:
         return threshold_gap(truth.curves, 1.0).value
     curves = [_not_below(c, kernel.thresholds[-1]) for c, kernel in zip(truth.curves, model.kernels, strict=True)]
-    walks = [walk(curve, kernel) for curve, kernel in zip(curves, model.kernels, strict=True)]
-    return performance(walks, truth.weights0, truth.weights1, equalized_odds(1)).gap
+    realised = [realise(curve, kernel) for curve, kernel in zip(curves, model.kernels, strict=True)]
+    return performance(realised, truth.weights0, truth.weights1, equalized_odds(1)).gap
 
 
 def _not_below(curve: RocCurve, lowest: float) -> RocCurve:
