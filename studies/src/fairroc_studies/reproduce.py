@@ -17,8 +17,6 @@ from fairroc_studies.paper.output import check_folder, study_dict, study_text, w
 from fairroc_studies.paper.study import Plan
 from fairroc_studies.problems.registry import FULL, PAPER, PROBLEMS, QUICK
 
-__all__ = ["add_arguments", "reproduce"]
-
 SPLITS, DRAWS, EPSILONS, TARGET, FOLDER = 10, 10, 20, "Attractive", "reproduce"
 QUICK_MODELS = ("lr", "rf")
 PLAIN = ("splits", "draws", "epsilons", "rows", "celeba", "target", "jobs")

@@ -30,8 +30,6 @@ from fairroc.datasets._find import cache_folder
 from fairroc.errors import DataError, warn_user
 from fairroc.tables.write import written_together
 
-__all__ = ["Store", "imported", "key", "package_versions", "source_digest"]
-
 Arrays: TypeAlias = Mapping[str, NDArray[Any]]
 
 DAMAGED = (OSError, ValueError, KeyError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error)

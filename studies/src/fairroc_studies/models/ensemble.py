@@ -18,8 +18,6 @@ from fairroc_studies.problems.problem import FloatArray, IntArray, Problem, code
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["train"]
-
 ENSEMBLE = "WeightedEnsemble_L2"
 LABEL = "label of the people trained on"  # a name that no feature has
 MODELS: dict[str, tuple[str, list[dict[str, Any]]]] = {

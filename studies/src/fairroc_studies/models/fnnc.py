@@ -42,8 +42,6 @@ if TYPE_CHECKING:
     import torch
     from torch import Tensor
 
-__all__ = ["FnncFit", "fit", "odds_gap", "train"]
-
 HIDDEN = (100, 50)
 """Neurons of the two hidden layers."""
 BATCH = 1000

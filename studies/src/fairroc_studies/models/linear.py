@@ -8,8 +8,6 @@ import numpy as np
 
 from fairroc_studies.problems.problem import FloatArray, IntArray, Problem, codes, inputs, is_words, numbers
 
-__all__ = ["matrix", "train_forest", "train_logistic"]
-
 TOLERANCE = 1e-8
 """Largest slope of the likelihood at which Newton's method stops; near the optimum every step squares it."""
 

@@ -13,8 +13,6 @@ from fairroc_studies.problems.problem import FloatArray
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["probabilities", "repeatable", "training_device"]
-
 
 def training_device() -> torch.device:
     """The first graphics processor that torch can use, else the processor."""

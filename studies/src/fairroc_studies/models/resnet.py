@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     import torch
     from torch import Tensor
 
-__all__ = ["Pictures", "train"]
-
 MEAN, SPREAD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 """Of red, green and blue in photographs: what weights from elsewhere expect pictures to be scaled by."""
 WIDTHS = (64, 128, 256, 512)

@@ -11,8 +11,6 @@ from fairroc_studies.paper.verdicts import VERDICTS, Claim, Evidence
 if TYPE_CHECKING:
     from fairroc_studies.paper.study import Study
 
-__all__ = ["Claim", "claims", "tally"]
-
 
 def claims(study: Study) -> tuple[Claim, ...]:
     """All claims, each with a verdict; those whose runs are missing say so."""

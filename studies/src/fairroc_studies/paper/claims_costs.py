@@ -21,9 +21,6 @@ from fairroc_studies.paper.summary import closeness
 from fairroc_studies.paper.timing import exponent
 from fairroc_studies.paper.verdicts import LEVEL, MEASURED, NEAR, Claim, Evidence, count, judge, not_run, points
 
-__all__ = ["cost_claims"]
-
-
 GENERAL = (("adult", "lr"), *((e.problem, e.model) for e in EXPERIMENTS if e.slope is not None))
 """The paper's experiments with a disparate impact to improve; on CelebA it reports none."""
 

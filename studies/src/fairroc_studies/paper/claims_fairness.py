@@ -12,8 +12,6 @@ from fairroc_studies.paper.study import Measured, Result, RocLines
 from fairroc_studies.paper.verdicts import Claim, Evidence, count, judge, not_run
 from fairroc_studies.problems.problem import FloatArray
 
-__all__ = ["fairness_claims"]
-
 ROUNDING = 1e-9
 """A gap may exceed epsilon by so much: sums of many shares are no more exact."""
 

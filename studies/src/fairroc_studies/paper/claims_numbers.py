@@ -10,8 +10,6 @@ from fairroc_studies.paper.study import Measured
 from fairroc_studies.paper.summary import Slope, slope
 from fairroc_studies.paper.verdicts import LEVEL, MEASURED, Claim, Evidence, judge, not_run, points
 
-__all__ = ["number_claims", "slope_words", "small"]
-
 VARIANCE_FACTOR, COV_FACTOR = 4.0, 2.0
 """Ten draws fix a variance to about a factor of 4 either way; a CoV is its root."""
 

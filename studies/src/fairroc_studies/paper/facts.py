@@ -8,8 +8,6 @@ from typing import Any
 from fairroc._version import __version__
 from fairroc_studies.paper.tags import Html, join, name_of, table, tag
 
-__all__ = ["parts_table", "versions", "work_words"]
-
 
 def versions(facts: Mapping[str, Any]) -> str:
     """Programs and their versions; fairroc's first."""

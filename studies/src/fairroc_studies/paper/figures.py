@@ -16,8 +16,6 @@ from fairroc_studies.paper.tags import Html, tag
 from fairroc_studies.paper.titles import method_title, model_title, problem_title
 from fairroc_studies.paper.verdicts import MEASURED, Evidence
 
-__all__ = ["CURVES", "Figure", "beside_fnnc", "beside_peers", "group_legend", "legend", "pair_figures", "standalone"]
-
 SIZE = (360, 268)
 """Three of them side by side fill the page."""
 

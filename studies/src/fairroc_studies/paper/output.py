@@ -13,19 +13,17 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from fairroc.errors import DataError
 from fairroc.tables.write import written_together
-from fairroc_studies.paper.claims import Claim, claims, tally
+from fairroc_studies.paper.claims import claims, tally
 from fairroc_studies.paper.facts import versions, work_words
 from fairroc_studies.paper.figures import Figure, beside_fnnc, beside_peers, pair_figures, standalone
 from fairroc_studies.paper.page import TITLE, page
 from fairroc_studies.paper.study import Result
 from fairroc_studies.paper.summary import Summary
 from fairroc_studies.paper.titles import model_title, problem_title
-from fairroc_studies.paper.verdicts import Evidence
+from fairroc_studies.paper.verdicts import Claim, Evidence
 
 if TYPE_CHECKING:
     from fairroc_studies.paper.study import Study
-
-__all__ = ["Written", "check_folder", "study_dict", "study_text", "write"]
 
 FIGURES = "figures"
 KEY_PAIRS = (("adult", "lr"), ("adult", "rf"), ("compas", "rf"), ("adult", "fnnc"), ("celeba", "resnet"))

@@ -11,16 +11,14 @@ from fairroc.plot.palette import style_variables
 from fairroc.report.page import static
 from fairroc.text.words import figure
 from fairroc_studies.paper import page_runs as runs
-from fairroc_studies.paper.claims import Claim, tally
+from fairroc_studies.paper.claims import tally
 from fairroc_studies.paper.facts import parts_table, versions
 from fairroc_studies.paper.published import PROJECTIONS
 from fairroc_studies.paper.tags import Html, join, table, tag, text
-from fairroc_studies.paper.verdicts import VERDICTS, Evidence
+from fairroc_studies.paper.verdicts import VERDICTS, Claim, Evidence
 
 if TYPE_CHECKING:
     from fairroc_studies.paper.study import Study
-
-__all__ = ["TITLE", "page"]
 
 TITLE = "The FROC paper's experiments, run again"
 

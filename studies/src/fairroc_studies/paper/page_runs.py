@@ -23,8 +23,6 @@ from fairroc_studies.paper.tags import Html, join, table, tag
 from fairroc_studies.paper.titles import method_title, model_title, problem_title
 from fairroc_studies.paper.verdicts import MEASURED, NEAR, Evidence
 
-__all__ = ["contents", "sections", "takeaways"]
-
 SHOWN = (0.01, 0.05, 0.1, 0.2)
 """Epsilons of the tables, where a run has one near."""
 

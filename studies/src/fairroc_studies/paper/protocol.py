@@ -29,8 +29,6 @@ from fairroc_studies.paper.work import Done, completed, loaded
 from fairroc_studies.problems.problem import Problem, split
 from fairroc_studies.problems.registry import check_name
 
-__all__ = ["Job", "Plan", "Study", "epsilons_of", "run"]
-
 Progress = Callable[[int, int], None]
 
 NO_CELEBA = "celeba: its files are not at hand; give their folder with --celeba (celeba= of a plan)."
@@ -161,7 +159,10 @@ def _peers(plan: Plan, people: Sequence[Scored], progress: Progress | None, line
     for line in peers.refused(people):
         lines.add(line)
     store, source = Store.at(plan.cache), peers.fingerprint()
-    keys = [_peers_key(one, source) for one in people]
+    keys = [
+        key("peers", one.problem, one.model, one.protected, one.seed, one.privileged, one.digest, source)
+        for one in people
+    ]
     found: dict[str, Any] = {name: store.get_rows(name) for name in keys}
     new = [(name, one) for name, one in zip(keys, people, strict=True) if found[name] is None]
     if new:
@@ -173,10 +174,6 @@ def _peers(plan: Plan, people: Sequence[Scored], progress: Progress | None, line
             if not left_out:
                 store.put_rows(name, found[name])
     return [result_of(row) for name in keys for row in found[name]]
-
-
-def _peers_key(one: Scored, source: str) -> str:
-    return key("peers", one.problem, one.model, one.protected, one.seed, one.privileged, one.digest, source)
 
 
 def _peers_rows(

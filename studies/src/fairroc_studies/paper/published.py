@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["EXPERIMENTS", "PROJECTIONS", "PUBLISHED_EPSILON", "Experiment", "Projected", "experiment"]
-
 PUBLISHED_EPSILON = 0.01
 """The epsilon of the paper's ROC curves after FROC (appendix, plots)."""
 

@@ -24,8 +24,6 @@ from fairroc_studies.peers.fairprojection import Divergence, FairProjection, aut
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["CLOSE", "NEEDS", "SPLITS", "STORED", "Check", "check"]
-
 Array: TypeAlias = NDArray[Any]
 People: TypeAlias = tuple[Array, Array, Array]
 """Features (or scores), labels (0 or 1), groups (0 or 1)."""

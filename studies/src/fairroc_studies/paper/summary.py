@@ -10,8 +10,6 @@ from typing import Any
 
 from fairroc_studies.paper.study import Kind, Measured, Result
 
-__all__ = ["FIGURES", "Series", "Slope", "Spread", "Summary", "Table", "closeness", "slope", "summarise"]
-
 FIGURES = ("accuracy", "disparate_impact", "meo", "gap", "auc", "auc_loss", "auc_loss_upper")
 
 NOTHING = 1e-12

@@ -8,8 +8,6 @@ import numpy as np
 
 from fairroc.froc.algorithm import algorithm_1
 
-__all__ = ["EPSILON", "SIZES", "exponent", "froc_seconds"]
-
 SIZES = (1_000, 10_000, 100_000)
 """Numbers of thresholds."""
 

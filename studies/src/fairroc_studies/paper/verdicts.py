@@ -14,8 +14,6 @@ from fairroc_studies.problems.registry import PROBLEMS
 if TYPE_CHECKING:
     from fairroc_studies.paper.study import Study
 
-__all__ = ["LEVEL", "NEAR", "VERDICTS", "Claim", "Evidence", "Verdict", "count", "judge", "not_run", "points"]
-
 Verdict: TypeAlias = Literal[
     "reproduced", "reproduced on the fitted people only", "partly", "not reproduced", "not run"
 ]

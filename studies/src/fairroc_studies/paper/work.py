@@ -25,8 +25,6 @@ from fairroc_studies.paper.study import Job, Plan, Result, RocLines, epsilons_of
 from fairroc_studies.problems.problem import Problem, split
 from fairroc_studies.problems.registry import load
 
-__all__ = ["PEER_SPLITS", "Done", "completed", "loaded"]
-
 PEER_SPLITS = 1
 """Splits that other libraries are run on: they take seconds to minutes for each."""
 
@@ -81,13 +79,15 @@ def _did(job: Job, plan: Plan) -> Done:
     options = {} if job.target is None else {"target": job.target}
     part = split(problem, job.seed)
     people = scored(problem, RECIPES[job.model], part, protected=job.protected, cache=store, **options)
-    name = key("rows", asdict(job), people.digest, people.privileged, plan.epsilons, plan.draws, _sources())
+    code = (source_digest(measuring.__name__), package_versions(()))
+    name = key("rows", asdict(job), people.digest, people.privileged, plan.epsilons, plan.draws, code)
     kept = store.get_rows(name)
     done = Done() if kept is None else _from_store(kept)
     if kept is None:
         with collected_warnings(done.warnings):
             _measure(done, job, plan, people)
-        store.put_rows(name, _to_store(done))
+        plain = {"results": [row_of(row) for row in done.results], "rocs": [asdict(lines) for lines in done.rocs]}
+        store.put_rows(name, plain | {"warnings": dict(done.warnings)})
     if plan.peers and job.seed < PEER_SPLITS and job.protected and job.target is None:
         done.scored = people
     return done
@@ -105,17 +105,6 @@ def _measure(done: Done, job: Job, plan: Plan, people: Scored) -> None:
         done.rocs += measuring.roc_lines(people)
 
 
-def _to_store(done: Done) -> dict[str, Any]:
-    rocs = [asdict(lines) for lines in done.rocs]
-    return {"results": [row_of(row) for row in done.results], "rocs": rocs, "warnings": dict(done.warnings)}
-
-
 def _from_store(kept: dict[str, Any]) -> Done:
     rows, rocs = [result_of(row) for row in kept["results"]], [lines_of(item) for item in kept["rocs"]]
     return Done(rows, rocs, Counter(kept["warnings"]), stored=True)
-
-
-@cache
-def _sources() -> str:
-    """What rows depend on but the plan and the people: the code that makes them, and what it stands on."""
-    return key(source_digest(measuring.__name__), package_versions(()))

@@ -27,8 +27,6 @@ from fairroc.people.door import people_of
 from fairroc.people.people import both_labels
 from fairroc.people.rows import Columns, read_columns, read_scores
 
-__all__ = ["FairProjection", "Projection", "authors_options", "project"]
-
 FloatArray: TypeAlias = NDArray[np.float64]
 IntArray: TypeAlias = NDArray[np.signedinteger[Any]]
 Divergence: TypeAlias = Literal["ce", "kl"]
