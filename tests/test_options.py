@@ -117,6 +117,7 @@ def listed(doc: str | None) -> list[str]:
         (choose_threshold, AIM),
         (FairModel.check, MONITOR),
         (count_files, FILES),
+        (write_report, REPORT),
     ],
 )
 def test_signatures_have_the_declared_parameters_and_defaults(

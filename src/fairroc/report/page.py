@@ -50,7 +50,7 @@ def write_report(
     sensitive_features: Any,
     epsilon: float | None = None,
     norm: Any = 1,
-    ties: str | None = None,
+    ties: str = "order",
     threshold: float | None = None,
     sample_weight: Any = None,
     pos_label: Any = None,
