@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fairroc import FairModel, FairROC, FairROCClassifier, audit, choose_threshold, count_files, frontier
+from fairroc import FairModel, FairROC, FairROCClassifier, audit, choose_threshold, count_files, frontier, write_report
 from fairroc.cli.main import main
 from fairroc.core.estimate import ESTIMATES
 from fairroc.errors import DataError
