@@ -10,7 +10,7 @@ TORCH ?= torch==2.13.0
 INSTALL_SECONDS ?= 300
 EXPERIMENT_TESTS := tests/studies/test_reproduce.py tests/studies/test_experiments_models.py tests/backends/test_torch.py
 
-.PHONY: demo test test-slow lint types format bench reproduce clean
+.PHONY: demo test test-slow lint types house format bench reproduce clean
 
 demo: .venv/.demo ## run the main job on real data; leaves its results in demo/
 	$(BIN)/fairroc demo --output demo
@@ -29,6 +29,9 @@ lint: .venv/.dev
 
 types: .venv/.dev
 	$(BIN)/mypy
+
+house: ## how large the house is, beside its targets
+	$(PYTHON) tools/house.py
 
 format: .venv/.dev
 	$(BIN)/ruff format .

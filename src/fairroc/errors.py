@@ -30,7 +30,7 @@ class FairrocError(ValueError):
 
 
 class DataError(FairrocError):
-    """The values, columns or parameters that came in cannot be used as they are."""
+    """The values, columns or parameters that were passed cannot be used as they are."""
 
 
 class UnknownGroupError(DataError):
