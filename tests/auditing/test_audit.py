@@ -18,8 +18,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairroc.auditing.audit import Audit, audit
+from fairroc.core.constraint import distance_of
 from fairroc.errors import DataError, SmallGroupWarning
-from fairroc.stats.bands import largest_gap
 from oracles import pair_auc
 from strategies import MILD, SEEDS, Sample, populations
 
@@ -234,8 +234,8 @@ def test_intervals_lie_in_range_and_hold_the_sample(population: list[Sample], p:
     interval = found.gap_interval
     assert interval.level == level
     for low, high in filter(None, (interval.dkw, interval.bootstrap)):
-        assert 0 <= low <= high <= largest_gap(p)
-        assert low <= found.gap + 1e-12 and min(found.gap, largest_gap(p)) <= high + 1e-12
+        assert 0 <= low <= high <= distance_of(p).largest
+        assert low <= found.gap + 1e-12 and min(found.gap, distance_of(p).largest) <= high + 1e-12
     for group in found.groups:
         assert all(
             0 <= width <= 1 for widths in filter(None, (group.band.dkw, group.band.bootstrap)) for width in widths

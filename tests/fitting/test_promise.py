@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from test_pipeline import Rows, acceptance, all_thresholds, largest_gap, normal_rows, same_bits, worlds
 
 from fairroc import FairModel, FairROC
-from fairroc.core.constraint import equalized_odds
+from fairroc.core.constraint import distance_of, equalized_odds
 from fairroc.core.estimate import ESTIMATES
 from fairroc.core.gap import threshold_gap
 from fairroc.core.kernel import one_person, ordered_kernel
@@ -213,7 +213,7 @@ def named_epsilon(rows: Rows, **options) -> tuple[float, str]:
 def test_a_refusal_names_an_epsilon_that_can_be_promised(rows, norm, confidence):
     """Tiny groups, ties, weights: what is named is allowed, is fitted, and anything well below it is not."""
     epsilon, _ = named_epsilon(rows, epsilon=0.0, norm=norm, confidence=confidence)
-    most = largest_possible(equalized_odds(norm).p)
+    most = largest_possible(equalized_odds(norm))
     assert 0 < epsilon <= most
     done = fitted(rows, epsilon=epsilon, norm=norm, confidence=confidence)
     assert done.performance.gap <= done.target + ROUNDING
@@ -254,7 +254,7 @@ def test_the_population_keeps_what_was_promised(name):
         scores, labels, groups = family.draw(4000, rng)
         done = fitted(Rows(scores, labels, groups), epsilon=0.3, confidence=0.9)
         if done.model.unchanged:
-            gap = threshold_gap(new.exact.curves, 1.0).value
+            gap = threshold_gap(new.exact.curves, distance_of(1.0)).value
         else:
             changed += 1
             people, realised = expected_rocs(done.model, new)

@@ -25,6 +25,7 @@ from fairroc import (
     audit,
     frontier,
 )
+from fairroc.core.constraint import distance_of
 from fairroc.errors import DataError
 from fairroc.plot.display import MOST_POINTS, labels, look, thin_path, thin_peaks
 from fairroc.plot.gap import gap_band
@@ -370,7 +371,7 @@ def test_band_outline_covers_the_curve_and_stays_in_the_square() -> None:
 
 def test_gap_band_of_groups_that_may_be_equal_begins_at_zero() -> None:
     rates = np.array([[[0.5], [0.5]], [[0.55], [0.5]]])
-    low, high = gap_band(rates, ((0.1, 0.1), (0.1, 0.1)), np.inf)
+    low, high = gap_band(rates, ((0.1, 0.1), (0.1, 0.1)), distance_of(np.inf))
     assert low[0] == 0 and np.isclose(high[0], 0.25)
 
 

@@ -330,3 +330,13 @@ def test_command(tmp_path: Path, run: Run) -> None:
         assert part in words, part
     ran = run("report", table, *ROLES, "--norm", "2", "-o", out)
     assert ran.code == 2 and "norm must be 1 or 'inf'" in ran.err
+
+
+@pytest.mark.parametrize("norm", [1, "inf"])
+def test_the_script_measures_the_constraint(norm: int | str) -> None:
+    """The page's formula, on the numbers it gets, gives the audit's gap of the constraint."""
+    scores, y, groups = people(groups=3)
+    data = made(scores, y, groups, norm=norm).to_dict()
+    rates = np.array([[line["fpr"], line["tpr"]] for line in data["before"]])
+    gaps = [np.ptp(np.einsum("r,grk->gk", np.array(corner), rates), axis=0) for corner in data["corners"]]
+    assert np.max(gaps) == pytest.approx(data["audit"]["gap"], abs=1e-9)

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairroc.core.constraint import lp_norm
+from fairroc.core.constraint import distance_of, lp_norm
 from fairroc.core.gap import threshold_gap
-from fairroc.stats.bands import dkw_widths, even_noise, gap_limits, group_pairs, largest_gap, weighted_noise
+from fairroc.stats.bands import dkw_widths, even_noise, gap_limits, group_pairs, weighted_noise
 from strategies import MILD, SEEDS, Sample, populations
 
 NORMS = st.sampled_from([1.0, 1.5, 2.0, 3.0, math.inf])
@@ -34,7 +34,7 @@ def test_dkw_by_hand() -> None:
 
 @pytest.mark.parametrize(("p", "most"), [(1.0, 2.0), (2.0, math.sqrt(2)), (math.inf, 1.0)])
 def test_largest_gap(p: float, most: float) -> None:
-    assert largest_gap(p) == pytest.approx(most)
+    assert distance_of(p).largest == pytest.approx(most)
 
 
 @given(populations(max_groups=4, max_rows=30, weights=["none"]), NORMS, st.sampled_from([0.5, 0.95]))
@@ -42,7 +42,7 @@ def test_limits_equal_a_look_at_every_threshold(population: list[Sample], p: flo
     """Every pair, threshold and corner of the two boxes, one by one."""
     curves = [s.curve for s in population]
     widths = dkw_widths(np.array([[(~s.labels).sum(), s.labels.sum()] for s in population]), confidence)
-    found = gap_limits([noise_of(s) for s in population], widths, p, confidence)
+    found = gap_limits([noise_of(s) for s in population], widths, distance_of(p), confidence)
     thresholds = [*np.unique(np.concatenate([s.scores for s in population])), np.inf]
     near, far = 0.0, 0.0
     for t, (g, h) in product(thresholds, combinations(range(len(population)), 2)):
@@ -59,10 +59,10 @@ def test_limits_equal_a_look_at_every_threshold(population: list[Sample], p: flo
         parts = [max(a[0] - b[1], b[0] - a[1], 0.0) for a, b in zip(*boxes, strict=True)]
         near = max(near, lp_norm(np.array(parts[:1]), np.array(parts[1:]), p)[0])
     assert found.within == pytest.approx((near, far), abs=1e-12)
-    gap = threshold_gap(curves, p).value
+    gap = threshold_gap(curves, distance_of(p)).value
     assert found.pair_gaps.max() == pytest.approx(gap, abs=1e-12)
-    assert found.within[0] <= gap + 1e-12 and gap - 1e-12 <= found.within[1] <= largest_gap(p)
-    assert min(gap, largest_gap(p)) - 1e-12 <= found.upper <= largest_gap(p)
+    assert found.within[0] <= gap + 1e-12 and gap - 1e-12 <= found.within[1] <= distance_of(p).largest
+    assert min(gap, distance_of(p).largest) - 1e-12 <= found.upper <= distance_of(p).largest
 
 
 @given(populations(max_groups=3, max_rows=40, weights=MILD), SEEDS, st.sampled_from([1.0, 1.25, 1.5, 2.0, 3.0, 40.0]))

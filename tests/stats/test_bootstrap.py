@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
+from fairroc.core.constraint import distance_of
 from fairroc.core.roc import roc_curve
 from fairroc.stats import bootstrap as multiplier
 from fairroc.stats.bands import Noise, even_noise, weighted_noise
@@ -30,7 +31,9 @@ def test_widths_are_those_of_kolmogorov() -> None:
     and four independent ones together keep its (0.95 ** 0.25)-quantile, 1.6269."""
     rng = np.random.default_rng(0)
     rows = np.array([(900, 400), (2500, 1600)])
-    draws = bootstrap([normal_group(tuple(r), 0.3 * i, rng) for i, r in enumerate(rows)], 1.0, draws=4000, rng=rng)
+    draws = bootstrap(
+        [normal_group(tuple(r), 0.3 * i, rng) for i, r in enumerate(rows)], distance_of(1.0), draws=4000, rng=rng
+    )
     assert draws.widths(0.95) * np.sqrt(rows) == pytest.approx(np.full((2, 2), 1.6269), rel=0.04)
 
 
@@ -41,7 +44,9 @@ def test_a_thin_grid_tells_what_all_thresholds_tell(monkeypatch: pytest.MonkeyPa
     for count in (128, 512, 10**6):
         monkeypatch.setattr(multiplier, "GRID", count)
         points[count] = grid_of(noises).rates.shape[-1]
-        width[count] = bootstrap(noises, 1.0, draws=3000, rng=np.random.default_rng(2)).pair_widths(0.975)[0]
+        width[count] = bootstrap(noises, distance_of(1.0), draws=3000, rng=np.random.default_rng(2)).pair_widths(0.975)[
+            0
+        ]
     assert points[128] < 200 < 400 < points[512] < 700 and points[10**6] == 6500
     assert width[128] == pytest.approx(width[10**6], rel=0.04)
     assert width[512] == pytest.approx(width[10**6], rel=0.03)
@@ -61,7 +66,7 @@ def test_grids_hold_every_row_and_end_at_one(population: list[Sample]) -> None:
         assert (np.diff(grid.rates, axis=-1) >= 0).all()
         assert grid.steps.sum(axis=-1) == pytest.approx(np.stack([noise.scale for noise in noises]))
         assert ((grid.hidden == grid.steps) | (grid.hidden == 0)).all()
-    draws = bootstrap(noises, 1.0, draws=8, rng=np.random.default_rng(0))
+    draws = bootstrap(noises, distance_of(1.0), draws=8, rng=np.random.default_rng(0))
     for found in (draws.widths(0.9), draws.pair_widths(0.9)):
         assert np.isfinite(found).all() and (found >= 0).all()
 
@@ -78,7 +83,7 @@ def test_the_covariance_is_that_of_the_rates() -> None:
     """Largest error of a rate with two points only: |N(0, rate (1 - rate) / n)|."""
     scores, labels = np.repeat([0.0, 1.0, 0.0, 1.0], [60, 40, 30, 70]), np.arange(200) >= 100
     noise = even_noise(roc_curve(scores, labels), 100, 100)
-    draws = bootstrap([noise, noise], 1.0, draws=20_000, rng=np.random.default_rng(0))
+    draws = bootstrap([noise, noise], distance_of(1.0), draws=20_000, rng=np.random.default_rng(0))
     spread = np.sqrt((draws.cells**2).mean(axis=0))
     assert spread[0] == pytest.approx([math.sqrt(0.4 * 0.6 / 100), math.sqrt(0.3 * 0.7 / 100)], rel=0.03)
     assert (draws.missed_cells == 0).all()
@@ -91,7 +96,9 @@ def test_the_same_seed_gives_the_same_draws_and_progress_is_told() -> None:
     noises = [normal_group((300, 300), shift, rng) for shift in (0.0, 0.5)]
     told: list[tuple[int, int]] = []
     one, other = (
-        bootstrap(noises, 2.0, draws=300, rng=np.random.default_rng(7), progress=lambda *step: told.append(step))
+        bootstrap(
+            noises, distance_of(2.0), draws=300, rng=np.random.default_rng(7), progress=lambda *step: told.append(step)
+        )
         for _ in range(2)
     )
     assert (one.pairs == other.pairs).all() and (one.cells == other.cells).all()

@@ -129,7 +129,7 @@ def test_both_brute_forces_agree(seed, norm):
 def gap_of(model, rows: Rows, norm) -> float:
     columns = columns_of(rows)
     if model.unchanged:
-        return threshold_gap(columns.exact.curves, equalized_odds(norm).p).value
+        return threshold_gap(columns.exact.curves, equalized_odds(norm)).value
     people, realised = expected_rocs(model, columns)
     return performance(realised, people.weights0, people.weights1, equalized_odds(norm)).gap
 

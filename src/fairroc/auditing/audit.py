@@ -21,6 +21,7 @@ from fairroc.auditing.findings import (
     Interval,
 )
 from fairroc.core.chain import FloatArray
+from fairroc.core.constraint import Distance, distance_of
 from fairroc.core.gap import ROUNDING, curve_gap, pooled_auc, pooled_curve, threshold_gap
 from fairroc.core.roc import rates_at
 from fairroc.errors import warn_all
@@ -62,6 +63,11 @@ class Settings:
         """From what a user passed: the parameters of `fairroc.options.AUDIT`."""
         values = checked(AUDIT, given)
         return cls(rng=values.pop("random_state"), **values)
+
+    @property
+    def distance(self) -> Distance:
+        """How far apart two points are, in this norm."""
+        return distance_of(self.norm)
 
 
 def audit(
@@ -143,7 +149,7 @@ def audit_quietly(people: People, settings: Settings, *, progress: Progress | No
     """The same without a warning."""
     population, weighted = people.exact, people.weighted
     curves = population.curves
-    gap = threshold_gap(curves, settings.norm)
+    gap = threshold_gap(curves, settings.distance)
     limit, auc = settings.epsilon, pooled_auc(curves, population.weights0, population.weights1)
     interval, bands = _intervals(people, settings, progress)
     pooled = None if weighted else _pooled_interval(people, population, auc, settings.confidence)
@@ -179,10 +185,12 @@ def _intervals(people: People, settings: Settings, progress: Progress | None) ->
     """The gap's interval and the bands of all groups."""
     level, noises = settings.confidence, people.noises()
     widths = None if people.weighted else dkw_widths(people.class_rows(), level)
-    limits = gap_limits(noises, widths, settings.norm, level)
+    limits = gap_limits(noises, widths, settings.distance, level)
     draws = None
     if settings.bootstrap:
-        draws = bootstrap_draws(noises, settings.norm, draws=settings.bootstrap, rng=settings.rng, progress=progress)
+        draws = bootstrap_draws(
+            noises, settings.distance, draws=settings.bootstrap, rng=settings.rng, progress=progress
+        )
     interval = gap_interval(limits, draws, level)
     sharp_widths = None if draws is None else draws.widths(level)
     bands = zip(_rows_of(widths, len(noises)), _rows_of(sharp_widths, len(noises)), strict=True)

@@ -7,6 +7,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from fairroc.core.constraint import distance_of
+
 __all__ = [
     "Audit",
     "Band",
@@ -196,7 +198,7 @@ class Audit:
     def gap_limit(self) -> float:
         """What the gap of the people counted does not exceed: rates are never too high, so two groups' differ by at
         most ``count_error`` more than stated."""
-        largest = float(2.0 ** (1.0 / self.norm))
+        largest = distance_of(self.norm).largest
         return min(self.gap + self.count_error * largest, largest) if self.count_error else self.gap
 
     def to_dict(self) -> dict[str, Any]:

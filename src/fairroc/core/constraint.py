@@ -1,8 +1,9 @@
 """What must be close at every threshold: the constraint that a fair score keeps, as geometry.
 
 A constraint compares the groups' points at one threshold. It says how far apart two points are, which tuples of points
-are close enough, and what that means for concave chains: everything that depends on the kind of fairness asked for is
-in this module, and the rest of the core works for any of them. Two constraints are known, both of them equalized odds:
+are close enough, and what that means for concave chains: all that depends on the kind of fairness asked for is in
+this module. Measuring gaps takes any `Distance`, solving for a fair score a `Constraint`. Two constraints are known,
+both of them equalized odds:
 
 * `EqualizedOddsSum`: ``|dFPR| + |dTPR| <= epsilon`` (norm 1). In the coordinates u = fpr + tpr, v = tpr - fpr, where
   all geometry happens, its ball is the box ``|du| <= r, |dv| <= r``.
@@ -15,6 +16,7 @@ all of them, which is what the theorem of `fairroc.core.optimal` needs.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,14 +26,46 @@ import numpy as np
 
 from fairroc.core.chain import Chain, FloatArray, chain_through, crossings, ratio, spread, vertex_shares
 
-__all__ = ["NORMS", "Constraint", "EqualizedOddsMax", "EqualizedOddsSum", "Norm", "equalized_odds", "lp_norm"]
-
 Norm: TypeAlias = Literal[1, "inf"]
 
 Pair: TypeAlias = tuple[FloatArray, FloatArray]
 
 
-class Constraint(ABC):
+class Distance(ABC):
+    """How far apart two groups are at one threshold: all that measuring a gap asks for."""
+
+    @abstractmethod
+    def length(self, fpr: FloatArray, tpr: FloatArray) -> FloatArray:
+        """How far apart two points are whose rates differ by so much."""
+
+    @abstractmethod
+    def variance(self, fpr: FloatArray, tpr: FloatArray) -> FloatArray:
+        """What the variance of the distance is at most, from those of the differences of both rates."""
+
+    @property
+    def largest(self) -> float:
+        """The largest distance of two points of the ROC plane."""
+        return float(self.length(np.ones(1), np.ones(1))[0])
+
+
+@dataclass(frozen=True, slots=True)
+class LpDistance(Distance):
+    """The L-p norm of (dFPR, dTPR), for any p >= 1 up to infinity.
+
+    It is the largest product with a vector of dual length 1, so the variance is at most the L-q norm of both variances,
+    q = p / (2 - p), and from p = 2 on the larger one.
+    """
+
+    p: float
+
+    def length(self, fpr: FloatArray, tpr: FloatArray) -> FloatArray:
+        return lp_norm(fpr, tpr, self.p)
+
+    def variance(self, fpr: FloatArray, tpr: FloatArray) -> FloatArray:
+        return lp_norm(fpr, tpr, self.p / (2.0 - self.p) if self.p < 2 else math.inf)
+
+
+class Constraint(Distance):
     """A kind of closeness of the groups' points at one threshold. Frozen: it holds no data.
 
     Attributes
@@ -51,13 +85,10 @@ class Constraint(ABC):
     # -- distances -----------------------------------------------------------------------------------------------------
 
     def length(self, fpr: FloatArray, tpr: FloatArray) -> FloatArray:
-        """How far apart two points are whose rates differ by so much."""
-        return lp_norm(fpr, tpr, self.p)
+        return LpDistance(self.p).length(fpr, tpr)
 
-    @property
-    def largest(self) -> float:
-        """The largest distance of two points of the ROC plane."""
-        return float(self.length(np.ones(1), np.ones(1))[0])
+    def variance(self, fpr: FloatArray, tpr: FloatArray) -> FloatArray:
+        return LpDistance(self.p).variance(fpr, tpr)
 
     def gap(self, u: FloatArray, v: FloatArray) -> FloatArray:
         """(levels,) largest distance between two groups' points, from (levels, groups) coordinates."""
@@ -255,6 +286,11 @@ def equalized_odds(norm: Norm) -> Constraint:
     (1.0, 2.0)
     """
     return NORMS[norm]
+
+
+def distance_of(p: float) -> Distance:
+    """The distance that an audit measures in, for any p >= 1 up to infinity."""
+    return next((known for known in NORMS.values() if known.p == p), LpDistance(p))
 
 
 def lp_norm(x: FloatArray, y: FloatArray, p: float) -> FloatArray:

@@ -9,7 +9,7 @@ from itertools import combinations
 import numpy as np
 
 from fairroc.core.chain import FloatArray, area, ratio
-from fairroc.core.constraint import lp_norm
+from fairroc.core.constraint import Distance
 from fairroc.core.roc import RocCurve, all_thresholds, rates_at
 
 QUICK = 512
@@ -29,29 +29,29 @@ ROUNDING = 1e-12
 """A gap that exceeds epsilon by no more than this is within epsilon: 0.8 - 0.75 is 0.05 and a rounding error."""
 
 
-def threshold_gap(curves: Sequence[RocCurve], p: float, thresholds: FloatArray | None = None) -> Gap:
-    """Largest L-p distance between two groups' (fpr, tpr) at the same threshold, over all thresholds.
+def threshold_gap(curves: Sequence[RocCurve], distance: Distance, thresholds: FloatArray | None = None) -> Gap:
+    """Largest distance between two groups' (fpr, tpr) at the same threshold, over all thresholds.
 
-    ``p`` is at least 1 and may be infinite. With ``thresholds`` only those are looked at. O(k m^2).
+    With ``thresholds`` only those are looked at. O(k m^2).
     """
     if thresholds is None:
         thresholds = all_thresholds(curves)
     rates = [rates_at(curve, thresholds) for curve in curves]
     best = Gap(-1.0, np.nan, (0, 1))
     for g, h in combinations(range(len(curves)), 2):
-        distance = lp_norm(rates[g][0] - rates[h][0], rates[g][1] - rates[h][1], p)
-        at = int(np.argmax(distance))
-        if distance[at] > best.value:
-            best = Gap(float(distance[at]), float(thresholds[at]), (g, h))
+        apart = distance.length(rates[g][0] - rates[h][0], rates[g][1] - rates[h][1])
+        at = int(np.argmax(apart))
+        if apart[at] > best.value:
+            best = Gap(float(apart[at]), float(thresholds[at]), (g, h))
     return best
 
 
-def is_fair(curves: Sequence[RocCurve], p: float, epsilon: float) -> bool:
+def is_fair(curves: Sequence[RocCurve], distance: Distance, epsilon: float) -> bool:
     """Whether the threshold gap is at most epsilon; usually decided on a few thresholds."""
     few = [curve.thresholds[:: max(1, len(curve.thresholds) // QUICK)] for curve in curves]
-    if threshold_gap(curves, p, np.unique(np.concatenate(few))).value > epsilon + ROUNDING:
+    if threshold_gap(curves, distance, np.unique(np.concatenate(few))).value > epsilon + ROUNDING:
         return False
-    return threshold_gap(curves, p).value <= epsilon + ROUNDING
+    return threshold_gap(curves, distance).value <= epsilon + ROUNDING
 
 
 def curve_gap(curves: Sequence[RocCurve]) -> float:

@@ -15,7 +15,7 @@ from typing import Any
 from sklearn.pipeline import Pipeline
 from sklearn.utils.metadata_routing import MetadataRequest
 
-from fairroc.core.constraint import equalized_odds
+from fairroc.core.constraint import distance_of, equalized_odds
 from fairroc.core.gap import is_fair, pooled_auc, threshold_gap
 from fairroc.estimators.classifier import FairROCClassifier
 from fairroc.estimators.crossfit import base_score, response_name
@@ -165,13 +165,13 @@ def auc_at_gap_scorer(*, max_gap: float = 0.05, norm: Any = 1, sensitive_feature
 
 
 def _gap(people: People, *, norm: Any) -> float:
-    return threshold_gap(people.exact.curves, check_audit_norm(norm)).value
+    return threshold_gap(people.exact.curves, distance_of(check_audit_norm(norm))).value
 
 
 def _auc_at_gap(people: People, *, max_gap: float, norm: Any) -> float:
     goal = Goal(check_epsilon(max_gap), equalized_odds(check_norm(norm)), "draw")
     own = people.exact
-    if is_fair(own.curves, goal.constraint.p, goal.epsilon):
+    if is_fair(own.curves, goal.constraint, goal.epsilon):
         return pooled_auc(own.curves, own.weights0, own.weights1)
     return solve(people.thin, people, goal).performance.auc
 

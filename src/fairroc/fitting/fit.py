@@ -65,7 +65,7 @@ class Fitted:
     def before(self) -> Performance:
         """Gap and AUCs of the original score, at all its thresholds."""
         raw = self.raw
-        gap = threshold_gap(raw.curves, self.model.constraint.p).value
+        gap = threshold_gap(raw.curves, self.model.constraint).value
         aucs = tuple(curve.auc for curve in raw.curves)
         return Performance(gap, pooled_auc(raw.curves, raw.weights0, raw.weights1), aucs)
 
@@ -209,10 +209,9 @@ def _promised(people: People, options: Options, confidence: float) -> float:
 
 def _is_fair(people: People, goal: Goal) -> bool:
     """Whether the original score meets epsilon at all its thresholds; the thin curves usually tell."""
-    p = goal.constraint.p
-    if not is_fair(people.thin.curves, p, goal.epsilon + people.hidden):
+    if not is_fair(people.thin.curves, goal.constraint, goal.epsilon + people.hidden):
         return False
-    return is_fair(people.exact.curves, p, goal.epsilon)
+    return is_fair(people.exact.curves, goal.constraint, goal.epsilon)
 
 
 def scale_of(people: People, solution: Solution) -> Scale:

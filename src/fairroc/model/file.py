@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from fairroc._version import __version__
+from fairroc.core.constraint import NORMS
 from fairroc.core.kernel import Kernel
 from fairroc.core.scale import Scale
 from fairroc.errors import ModelFileError
@@ -224,7 +225,7 @@ def _model_from_data(body: dict[str, Any]) -> ModelData:
     names = [group.name for group in groups]
     _hold(len(names) >= 2 and len(set(names)) == len(names), "groups must be two or more with different names")
     _hold(all(0 < group.positives < group.rows for group in groups), "groups must hold people of both labels")
-    _hold(body["norm"] in (1, "inf"), "norm must be 1 or 'inf'")
+    _hold(body["norm"] in NORMS, "norm must be 1 or 'inf'")
     for option in (METHOD, TIES, HASH, MISSING):
         _hold(body[option.name] in option.values, f"{option.name} must be {' or '.join(map(repr, option.values))}")
     _hold(0.0 <= body["inner_epsilon"] <= body["epsilon"] <= 2.0, "epsilon must lie in [0, 2]")

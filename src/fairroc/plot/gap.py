@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from fairroc.core.chain import FloatArray, freeze
-from fairroc.core.constraint import lp_norm
+from fairroc.core.constraint import Distance
 from fairroc.plot.display import STYLES, AuditedDisplay, legend, thin_peaks, tidy
 from fairroc.plot.palette import GROUPS
 from fairroc.plot.source import BeforeAfter, Shown, Widths
@@ -104,8 +104,8 @@ class GapDisplay(AuditedDisplay):
     def from_source(cls, found: BeforeAfter) -> Self:
         """The gap at all thresholds of both scores."""
         return cls(
-            before=_gap_curve(found.before, found.norm),
-            after=None if found.after is None else _gap_curve(found.after, found.norm),
+            before=_gap_curve(found.before, found.distance),
+            after=None if found.after is None else _gap_curve(found.after, found.distance),
             epsilon=found.epsilon,
             confidence=found.confidence,
         )
@@ -156,36 +156,37 @@ def _label(score: str, curve: GapCurve) -> str:
     return words if curve.interval is None else words + " ({:.3f} to {:.3f})".format(*curve.interval)
 
 
-def _gap_curve(shown: Shown, p: float) -> GapCurve:
+def _gap_curve(shown: Shown, distance: Distance) -> GapCurve:
     thresholds, rates = shown.rates.everywhere()
-    gap, (low, high) = largest_distances(rates, p), (None, None)
+    gap, (low, high) = largest_distances(rates, distance), (None, None)
     if shown.widths is not None:
-        low, high = gap_band(rates, shown.widths, p)
+        low, high = gap_band(rates, shown.widths, distance)
     interval = None if shown.drawn or shown.audit.gap_interval is None else shown.audit.gap_interval.best
     return GapCurve(thresholds, gap, low, high, steps=not shown.drawn, interval=interval)
 
 
-def largest_distances(rates: FloatArray, p: float) -> FloatArray:
+def largest_distances(rates: FloatArray, distance: Distance) -> FloatArray:
     """(k,) largest distance of two groups' points, from (groups, 2, k) rates."""
     found = np.zeros(rates.shape[2])
     for g, h in combinations(range(len(rates)), 2):
         off = rates[g] - rates[h]
-        np.maximum(found, lp_norm(off[0], off[1], p), out=found)
+        np.maximum(found, distance.length(off[0], off[1]), out=found)
     return found
 
 
-def gap_band(rates: FloatArray, widths: tuple[Widths, ...], p: float) -> tuple[FloatArray, FloatArray]:
+def gap_band(rates: FloatArray, widths: tuple[Widths, ...], distance: Distance) -> tuple[FloatArray, FloatArray]:
     """(k,) smallest and largest gap, threshold by threshold, of groups inside their ROC bands.
 
     ``rates`` is (groups, 2, k). The largest of each is the audit's interval of the gap for the same widths.
 
-    >>> low, high = gap_band(np.array([[[0.5], [0.9]], [[0.2], [0.9]]]), ((0.1, 0.1), (0.1, 0.1)), 1)
+    >>> from fairroc.core.constraint import equalized_odds
+    >>> low, high = gap_band(np.array([[[0.5], [0.9]], [[0.2], [0.9]]]), ((0.1, 0.1), (0.1, 0.1)), equalized_odds(1))
     >>> low.round(3).tolist(), high.round(3).tolist()
     ([0.1], [0.7])
     """
     half = np.array(widths)
     low, high = np.zeros(rates.shape[2]), np.zeros(rates.shape[2])
     for g, h in group_pairs(len(rates)):
-        near, far = box_distances(rates[g], rates[h], half[g], half[h], p)
+        near, far = box_distances(rates[g], rates[h], half[g], half[h], distance)
         low, high = np.maximum(low, near), np.maximum(high, far)
     return low, high

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from fairroc.core.chain import FloatArray, area
+from fairroc.core.constraint import Distance
 from fairroc.core.roc import all_thresholds, pooled_share
 from fairroc.fitting.fit import Fitted
 from fairroc.plot.display import (
@@ -215,14 +216,14 @@ def before_after(fitted: Fitted) -> Figure:
     after = before if model.scale is None else FairRates(fitted.realised, model.scale)
     panels = zip(figure.subplots(1, 2, sharex=True, sharey=True), ("before", "after"), (before, after), strict=True)
     for axes, score, rates in panels:
-        _panel(axes, model.names, rates, marked, model.constraint.p)
+        _panel(axes, model.names, rates, marked, model.constraint)
         axes.set_title(title_of(score, model.epsilon), loc="left", fontweight="bold")
     figure.axes[0].set_ylabel("true positive rate")
     figure.supxlabel("Dots joined by a line share one threshold.", fontsize=10, color="0.35")
     return figure
 
 
-def _panel(axes: Axes, names: Sequence[str], rates: RateLines, marked: FloatArray, p: float) -> None:
+def _panel(axes: Axes, names: Sequence[str], rates: RateLines, marked: FloatArray, distance: Distance) -> None:
     """One panel: curves, dots at the marked thresholds joined across groups, the widest gap with its size."""
     axes.plot([0, 1], [0, 1], color=CHANCE, linewidth=1, zorder=0)
     for points in rates.at(marked).transpose(2, 1, 0):
@@ -231,9 +232,11 @@ def _panel(axes: Axes, names: Sequence[str], rates: RateLines, marked: FloatArra
         fpr, tpr = rates.curve(g)
         axes.plot(fpr, tpr, linewidth=1.8, label=f"{name} ({area(fpr, tpr):.3f})", **look(g))
     everywhere = rates.everywhere()[1]
-    apart = largest_distances(everywhere, p)
+    apart = largest_distances(everywhere, distance)
     widest = everywhere[:, :, [int(apart.argmax())]]
-    ends = max((widest[pair] for pair in group_pairs(len(names))), key=lambda two: float(largest_distances(two, p)[0]))
+    ends = max(
+        (widest[pair] for pair in group_pairs(len(names))), key=lambda two: float(largest_distances(two, distance)[0])
+    )
     axes.plot(*ends[:, :, 0].T, color="black", linewidth=1.5, marker="o", markersize=5, zorder=5)
     axes.annotate(
         f"widest gap at\none threshold: {apart.max():.2f}",

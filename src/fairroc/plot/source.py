@@ -10,6 +10,7 @@ import numpy as np
 
 from fairroc.auditing.audit import Audit, Settings, audit_people
 from fairroc.core.chain import FloatArray, merged
+from fairroc.core.constraint import Distance
 from fairroc.core.realised import RealisedRoc, all_places, all_points, two_sided
 from fairroc.core.roc import RocCurve, all_thresholds, rates_at
 from fairroc.core.scale import Scale
@@ -115,7 +116,7 @@ class BeforeAfter:
     before: Shown
     after: Shown | None
     epsilon: float | None
-    norm: float
+    distance: Distance
     confidence: float
 
 
@@ -132,7 +133,7 @@ def from_predictions(
     before, after = _audited(read_people(scores, y, sensitive_features=sensitive_features, **how), settings), None
     if fair_scores is not None:
         after = _audited(read_people(fair_scores, y, sensitive_features=sensitive_features, **how), settings)
-    return BeforeAfter(before, after, settings.epsilon, settings.norm, settings.confidence)
+    return BeforeAfter(before, after, settings.epsilon, settings.distance, settings.confidence)
 
 
 def from_estimator(
@@ -151,7 +152,7 @@ def from_estimator(
     found = opened(estimator, X, sensitive_features)
     model = found.model
     settings = Settings.checked(
-        norm=model.constraint.p,
+        norm=model.norm,
         epsilon=model.epsilon,
         confidence=confidence,
         bootstrap=bootstrap,
@@ -170,7 +171,7 @@ def from_estimator(
     if model.scale is not None:
         realised = expected_rocs(model, people, on_unknown_group=found.on_unknown_group)[1]
         after = Shown(FairRates(realised, model.scale), before.audit, drawn=True)
-    return BeforeAfter(before, after, model.epsilon, settings.norm, settings.confidence)
+    return BeforeAfter(before, after, model.epsilon, settings.distance, settings.confidence)
 
 
 def _audited(people: People, settings: Settings) -> Shown:

@@ -12,7 +12,7 @@ import numpy as np
 from fairroc._version import __version__
 from fairroc.auditing.audit import Settings, audit_quietly
 from fairroc.auditing.findings import Audit
-from fairroc.core.constraint import Norm
+from fairroc.core.constraint import Norm, equalized_odds
 from fairroc.errors import warn_all
 from fairroc.fitting.certificate import Certificate, certify
 from fairroc.fitting.fit import fit_quietly
@@ -108,6 +108,11 @@ class ReportData:
     def names(self) -> tuple[str, ...]:
         return tuple(group.group for group in self.audit.groups)
 
+    def _corners(self) -> list[list[float]]:
+        """What to multiply both rates by so that the widest range over groups is the gap, as the page's script does."""
+        parts = equalized_odds(self.norm).corners(np.array([1.0, 0.0]), np.array([0.0, 1.0]))
+        return [part.tolist() for part in parts]
+
     def to_dict(self) -> dict[str, Any]:
         """What the page's script reads, ready for JSON: the audit and the certificate as the commands print them."""
         audit = self.audit.to_dict()
@@ -118,6 +123,7 @@ class ReportData:
             "made": self.made,
             "package": self.package,
             "norm": self.norm,
+            "corners": self._corners(),
             "names": self.names,
             "labels": [short(name) or "(no name)" for name in self.names],
             "priors": self.priors,

@@ -11,7 +11,6 @@ from the sample as ||D'(x)||:
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -20,7 +19,7 @@ from statistics import NormalDist
 import numpy as np
 
 from fairroc.core.chain import BoolArray, FloatArray, IntArray, freeze
-from fairroc.core.constraint import lp_norm
+from fairroc.core.constraint import Distance
 from fairroc.core.roc import RocCurve
 from fairroc.stats.auc import side_by_side
 
@@ -72,11 +71,6 @@ def weighted_noise(curve: RocCurve, scores: FloatArray, labels: BoolArray, weigh
     return Noise(curve, squares, scale)
 
 
-def largest_gap(p: float) -> float:
-    """The largest L-p distance of two points of the ROC plane."""
-    return float(lp_norm(np.ones(1), np.ones(1), p)[0])
-
-
 def group_pairs(groups: int) -> IntArray:
     """(pairs, 2) all pairs of groups."""
     return np.array(list(combinations(range(groups), 2)), dtype=np.intp)
@@ -107,44 +101,37 @@ class GapLimits:
     upper: float
 
 
-def gap_limits(noises: Sequence[Noise], widths: FloatArray | None, p: float, confidence: float) -> GapLimits:
-    """Limits of the gap in the L-p norm. O(k m^2).
+def gap_limits(noises: Sequence[Noise], widths: FloatArray | None, measure: Distance, confidence: float) -> GapLimits:
+    """Limits of the gap. O(k m^2).
 
-    The L-p norm is the largest product with a vector d of dual length 1, so at its place the gap is one mean of
-    independent samples: d times the difference of rates. Its variance is at most ``lp_norm(variances, p / (2 - p))``
-    (their larger one from p = 2 on), and Wilson's term keeps a rate of 0 or 1 in a small class from counting as
-    certain.
+    At its place the gap is one mean of independent samples, whose variance the distance bounds. Wilson's term keeps a
+    rate of 0 or 1 in a small class from counting as certain.
     """
     z = NormalDist().inv_cdf((1.0 + confidence) / 2)
-    curves, power = [noise.curve for noise in noises], p / (2.0 - p) if p < 2 else math.inf
+    curves = [noise.curve for noise in noises]
     lines = [np.concatenate((noise.rates, noise.variance(z * z / 4))) for noise in noises]
     pairs = group_pairs(len(noises))
     gaps, far, near, upper = np.zeros(len(pairs)), 0.0, 0.0, 0.0
     for block in side_by_side(curves, lines):
         rates, variances = block[:, :2], block[:, 2:]
         for i, (g, h) in enumerate(pairs):
-            distance = _length(rates[g] - rates[h], p)
-            noise = _length(variances[g] + variances[h], power)
+            distance = measure.length(*(rates[g] - rates[h]))
+            noise = measure.variance(*(variances[g] + variances[h]))
             gaps[i] = max(gaps[i], distance.max())
             upper = max(upper, float((distance + z * np.sqrt(noise)).max()))
             if widths is not None:
-                nearest, farthest = box_distances(rates[g], rates[h], widths[g], widths[h], p)
+                nearest, farthest = box_distances(rates[g], rates[h], widths[g], widths[h], measure)
                 near, far = max(near, float(nearest.max())), max(far, float(farthest.max()))
-    return GapLimits(gaps, None if widths is None else (near, far), min(upper, largest_gap(p)))
+    return GapLimits(gaps, None if widths is None else (near, far), min(upper, measure.largest))
 
 
 def box_distances(
-    one: FloatArray, other: FloatArray, width: FloatArray, other_width: FloatArray, p: float
+    one: FloatArray, other: FloatArray, width: FloatArray, other_width: FloatArray, measure: Distance
 ) -> tuple[FloatArray, FloatArray]:
     """(k,) smallest and largest distance of points in two groups' bands, from (2, k) rates and (2,) half widths."""
     low, high = np.maximum(one - width[:, None], 0.0), np.minimum(one + width[:, None], 1.0)
     other_low = np.maximum(other - other_width[:, None], 0.0)
     other_high = np.minimum(other + other_width[:, None], 1.0)
     above, below = high - other_low, other_high - low
-    near = _length(np.maximum(np.maximum(-above, -below), 0.0), p)
-    return near, _length(np.maximum(above, below), p)
-
-
-def _length(both: FloatArray, p: float) -> FloatArray:
-    """(k,) L-p norms of (2, k) numbers."""
-    return lp_norm(both[0], both[1], p)
+    near = measure.length(*np.maximum(np.maximum(-above, -below), 0.0))
+    return near, measure.length(*np.maximum(above, below))

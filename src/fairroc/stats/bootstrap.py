@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fairroc.core.chain import FloatArray, IntArray, freeze, ratio
-from fairroc.core.constraint import lp_norm
+from fairroc.core.constraint import Distance
 from fairroc.stats.bands import Noise, group_pairs
 
 GRID = 512
@@ -82,7 +82,7 @@ class Draws:
 
 def bootstrap(
     noises: Sequence[Noise],
-    p: float,
+    distance: Distance,
     *,
     draws: int,
     rng: np.random.Generator,
@@ -95,7 +95,7 @@ def bootstrap(
         cells[part] = np.abs(error).max(axis=-1)
         for i, (g, h) in enumerate(pairs):
             off = error[:, g] - error[:, h]
-            apart[part, i] = lp_norm(off[:, 0], off[:, 1], p).max(axis=-1)
+            apart[part, i] = distance.length(off[:, 0], off[:, 1]).max(axis=-1)
         if progress is not None:
             progress(part.stop, draws)
     hidden = grid.hidden.sum(axis=1)

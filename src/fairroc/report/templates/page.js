@@ -20,8 +20,7 @@
     const range = (values) => Math.max(...values) - Math.min(...values);
     const f = groups.map((g) => g.fpr[i]);
     const t = groups.map((g) => g.tpr[i]);
-    if (data.norm !== 1) return Math.max(range(f), range(t));
-    return Math.max(range(f.map((x, k) => x + t[k])), range(f.map((x, k) => t[k] - x)));
+    return Math.max(...data.corners.map(([a, b]) => range(f.map((x, k) => a * x + b * t[k]))));
   }
   const gapLine = (groups) => thresholds.map((_, i) => gapAt(groups, i));
   const gapBefore = gapLine(data.before);

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from fairroc.core.constraint import equalized_odds
+from fairroc.core.constraint import distance_of, equalized_odds
 from fairroc.core.gap import threshold_gap
 from fairroc.core.realised import performance, realise
 from fairroc.core.roc import RocCurve
@@ -42,7 +42,7 @@ def population_gap(fitted: Fitted, truth: Population) -> float:
     """The fair score's gap in the population, exactly."""
     model = fitted.model
     if model.unchanged:
-        return threshold_gap(truth.curves, 1.0).value
+        return threshold_gap(truth.curves, distance_of(1.0)).value
     curves = [_not_below(c, kernel.thresholds[-1]) for c, kernel in zip(truth.curves, model.kernels, strict=True)]
     realised = [realise(curve, kernel) for curve, kernel in zip(curves, model.kernels, strict=True)]
     return performance(realised, truth.weights0, truth.weights1, equalized_odds(1)).gap
