@@ -47,6 +47,8 @@ for groups, rows in sizes:
         post = timed(f"fit, ties {ties}, {what}", fit)
         post.transform(score[:10], sensitive_features=group[:10], ids=ids[:10])
         timed(f"transform, ties {ties}, {what}", lambda: post.transform(score, sensitive_features=group, ids=ids))
+    if rows <= 200_000:
+        timed(f"audit, {what}", lambda: audit(score, y, sensitive_features=group), times=1)
     timed(f"audit without bootstrap, {what}", lambda: audit(score, y, sensitive_features=group, bootstrap=0))
 weight = rng.uniform(0.5, 1.5, rows)
 weighted = dict(sensitive_features=group, sample_weight=weight)

@@ -48,3 +48,12 @@ def test_blocks_run(page, tmp_path, monkeypatch) -> None:
 def test_links_lead_somewhere(page) -> None:
     for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", (DOCS / page).read_text(encoding="utf-8")):
         assert "://" in target or (DOCS / target).exists(), target
+
+
+@pytest.mark.parametrize("page", sorted(path.name for path in DOCS.glob("*.md")))
+def test_files_that_a_page_names_are_there(page) -> None:
+    """Modules by their place in the package, tests by their place in the project."""
+    root = DOCS.parent
+    for name in re.findall(r"`((?:\w+/)+[\w*]+\.py)`", (DOCS / page).read_text(encoding="utf-8")):
+        found = [*root.glob(name), *root.glob(f"src/fairroc/{name}"), *root.glob(f"studies/src/fairroc_studies/{name}")]
+        assert found, name

@@ -13,8 +13,8 @@ import pytest
 
 import fairroc
 
-# From the bottom up, one line for each room: a module may import from its own room and from rooms above its line,
-# anywhere in its text: inside functions and for type checkers too.
+# Foundations first, one line for each room: a module may import from its own room and from rooms listed before it,
+# whether at load, inside functions or for type checkers.
 ROOMS = (
     ("_version", "errors"),
     ("core",),
@@ -98,7 +98,7 @@ def test_imports_go_down(module: str) -> None:
     for other in set(imports(TEXTS[module], module)) - ({"fairroc"} if module != "fairroc" else set()):
         number = floor(other)
         if own is not None and number is not None:
-            assert number <= own, f"{module} imports {other}, a room above it (ROOMS in {__file__})."
+            assert number <= own, f"{module} imports {other}, a room listed after its own (ROOMS in {__file__})."
 
 
 @pytest.mark.parametrize("module", [module for module in MODULES if module not in ("fairroc", "__main__")])
