@@ -14,7 +14,7 @@ import fairroc
 from fairroc import FairROC, ScoreCounts, frames
 from fairroc.errors import DataError
 from fairroc.model.draw import effective_salt, uniforms_from_ids
-from fairroc.people.spark import BITS
+from fairroc.people.frames import BITS
 from java import require_java
 from test_frames import KEY, arrays, by_id, listed, people, undated
 

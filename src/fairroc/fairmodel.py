@@ -50,7 +50,7 @@ class FairModel(ModelData):
         A torch tensor of scores gives a tensor on its device, see ``docs/tensors.md``.
         """
         if is_tensor(scores):
-            from fairroc.backends.torch.transform import transform
+            from fairroc.backends.torch import transform
 
             fair: FloatArray = transform(self, scores, sensitive_features, ids, random_state, key, on_unknown_group)
             return fair
@@ -86,7 +86,7 @@ class FairModel(ModelData):
         """Probability, over the draw, that the fair score reaches the threshold; nothing is drawn."""
         limit = check_threshold(threshold)
         if is_tensor(scores):
-            from fairroc.backends.torch.transform import acceptance_rate
+            from fairroc.backends.torch import acceptance_rate
 
             rate: FloatArray = acceptance_rate(self, scores, sensitive_features, limit, on_unknown_group)
             return rate

@@ -14,12 +14,13 @@ import narwhals as nw
 from fairroc.auditing.audit import Audit, audit_counts
 from fairroc.auditing.audit import audit as audit_rows
 from fairroc.backends.frames import Use
+from fairroc.backends.frames import transform as transform_frame
 from fairroc.errors import DataError
 from fairroc.estimators.fair_roc import FairROC
 from fairroc.model.model import ModelData
 from fairroc.options import Missing
 from fairroc.people.counts import ScoreCounts
-from fairroc.people.frames import is_spark, lazy_counts, opened
+from fairroc.people.frames import CELLS, is_spark, lazy_counts, opened, spark_counts
 from fairroc.people.rows import take_columns
 from fairroc.tables.columns import ColumnNames
 
@@ -52,8 +53,6 @@ def counts(
     how: dict[str, Any] = {"pos_label": pos_label, "missing": missing}
     names = ColumnNames.of(score=score, group=group, label=label, weight=weight)
     if is_spark(frame):
-        from fairroc.people.spark import CELLS, spark_counts
-
         names.require(frame.columns)
         return spark_counts(frame, names, **how, cells=CELLS if cells is None else cells, bits=bits)
     if cells is not None or bits is not None:
@@ -146,14 +145,7 @@ def transform(
         on_unknown_group = model.on_unknown_group if on_unknown_group is None else on_unknown_group
         model = model.model_
     names = ColumnNames.of(score=score, group=group, id=id)
-    use = Use(model, names, column or f"{score}_fair", key, on_unknown_group)
-    if is_spark(frame):
-        from fairroc.backends import spark
-
-        return spark.transform(frame, use)
-    from fairroc.backends import frames
-
-    return frames.transform(frame, use)
+    return transform_frame(frame, Use(model, names, column or f"{score}_fair", key, on_unknown_group))
 
 
 def _is_counted(frame: Any, cells: int | None, bits: int | None) -> bool:

@@ -24,9 +24,9 @@ from fairroc.people.tensors import GroupCodes, is_tensor
 
 torch = pytest.importorskip("torch")
 
-from fairroc.backends.torch import transform as models  # noqa: E402
+from fairroc.backends import torch as models  # noqa: E402
 from fairroc.backends.torch.lookup import TensorDraws  # noqa: E402
-from fairroc.people import tensor_counts as counting  # noqa: E402
+from fairroc.people import counting  # noqa: E402
 from fairroc.people import tensors as door  # noqa: E402
 
 torch.set_num_threads(1)
@@ -337,7 +337,7 @@ def device_counts(scores, y, groups, bits):
 @pytest.mark.parametrize("pool", POOLS)
 @pytest.mark.parametrize("device", DEVICES)
 def test_counts(device, pool, bits, monkeypatch):
-    monkeypatch.setattr("fairroc.people.tensor_counts.MOST_BINS", 1 << 12)
+    monkeypatch.setattr("fairroc.people.counting.MOST_BINS", 1 << 12)
     scores, y, groups = people(6, pool, groups=3)
     right = ScoreCounts.from_rows(scores, y, sensitive_features=groups)
     right = right if bits is None else right.binned(bits)
@@ -395,7 +395,7 @@ def test_torch_is_not_loaded_for_arrays():
     code = (
         "import sys, numpy as np\nfrom fairroc.people.counts import ScoreCounts\n"
         "ScoreCounts.from_rows(np.arange(4.0), [0, 1, 0, 1], sensitive_features=[0, 0, 1, 1])\n"
-        "import fairroc.model.model, fairroc.backends.torch.transform\nprint('torch' in sys.modules)"
+        "import fairroc.model.model, fairroc.backends.torch\nprint('torch' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"

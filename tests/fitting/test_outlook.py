@@ -20,7 +20,7 @@ from fairroc.errors import DataError, FairrocWarning, SmallGroupWarning
 from fairroc.fitting.fit import SMALL_SAMPLE, Fitted, chosen_curve, fit
 from fairroc.fitting.outlook import Outlook, outlook
 from fairroc.fitting.promise import reach
-from fairroc.model.expectation import expected_rocs
+from fairroc.model.model import expected_rocs
 from fairroc.options import MOST_FOLDS, Options, check_folds
 from fairroc.people.counts import ScoreCounts
 from fairroc.people.door import read_people

@@ -23,8 +23,8 @@ from fairroc.errors import DataError, FairrocWarning, ModelFileError
 from fairroc.fitting.certificate import certify
 from fairroc.fitting.fit import SMALL_SAMPLE, Fitted, fit
 from fairroc.fitting.promise import reach
-from fairroc.model.expectation import expected_rocs
 from fairroc.model.file import _checksum
+from fairroc.model.model import expected_rocs
 from fairroc.options import CURVE, Options
 from fairroc.people.counts import ScoreCounts
 from fairroc.people.door import read_people

@@ -12,7 +12,7 @@ from fairroc import FairROC
 from fairroc.core.constraint import equalized_odds
 from fairroc.core.gap import pooled_auc, threshold_gap
 from fairroc.errors import UnknownGroupError
-from fairroc.model.expectation import expected_people
+from fairroc.model.model import expected_people
 from fairroc.people.door import read_people
 from strategies import NORMS, SEEDS
 

@@ -18,10 +18,9 @@ from fairroc import Drift, FairModel, FairROC, audit
 from fairroc.core.constraint import equalized_odds
 from fairroc.core.gap import threshold_gap
 from fairroc.errors import DataError, ModelFileError
-from fairroc.model.expectation import expected_people
 from fairroc.model.file import _checksum
-from fairroc.model.reference import PARTS, Reference, reference_of
-from fairroc.model.reference import PEOPLE as EACH
+from fairroc.model.model import PARTS, Reference, expected_people, reference_of
+from fairroc.model.model import PEOPLE as EACH
 from fairroc.people.door import read_people
 from fairroc.people.people import People
 from fairroc.stats import two_sample as twosample

@@ -7,11 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairroc.people import folds
+from fairroc.people import people as folds
 from fairroc.people.counts import ScoreCounts
 from fairroc.people.door import people_of
-from fairroc.people.folds import split
-from fairroc.people.people import People
+from fairroc.people.people import People, split
 from fairroc.people.rows import Columns
 from strategies import SEEDS
 

@@ -10,7 +10,7 @@ import pytest
 from scipy import sparse
 
 from fairroc.errors import DataError
-from fairroc.people.sensitive import sensitive_rows
+from fairroc.people.door import sensitive_rows
 
 TABLE = {"age": [30, 40, 50], "sex": ["f", "m", "f"], "race": ["x", "x", "y"]}
 FRAMES = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.table}

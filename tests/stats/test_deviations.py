@@ -18,7 +18,7 @@ from fairroc.core.realised import performance
 from fairroc.core.roc import rates_at, roc_curve
 from fairroc.errors import FairrocWarning
 from fairroc.fitting.fit import fit
-from fairroc.model.expectation import expected_rocs
+from fairroc.model.model import expected_rocs
 from fairroc.options import Options
 from fairroc.people.door import read_people
 from fairroc.stats import deviations as reach_module

@@ -15,9 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairroc.errors import DataError
+from fairroc.tables.columns import ids_from_text, numbers_from_text
 from fairroc.tables.files import TABLE_SUFFIXES, check_writable, is_csv
 from fairroc.tables.read import read_table
-from fairroc.tables.values import ids_from_text, numbers_from_text
 from fairroc.tables.write import _needs_quotes, write_table, write_text_atomic, written_together
 
 TABLE = pa.table({"p": [0.1, 0.25, 1 / 3], "sex": ["F", "M", "01"], "y": [0, 1, 1]})

@@ -17,12 +17,10 @@ from fairroc.errors import DataError
 from fairroc.model.model import warn_unknown
 from fairroc.options import generator_from_state
 from fairroc.people.rows import FloatArray, ScoreColumns, read_scores
+from fairroc.tables.columns import ids_from_text, numbers_from_text
 from fairroc.tables.files import Part, check_writable, find_parts, load_module, table_suffix
 from fairroc.tables.read import Batch, has_one_dictionary, part_schema, read_batches
-from fairroc.tables.values import ids_from_text, numbers_from_text
 from fairroc.tables.write import table_writer, written_together
-
-__all__ = ["check_output", "is_folder", "transform_table"]
 
 Progress: TypeAlias = Callable[[int, int], None]
 

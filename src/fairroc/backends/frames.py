@@ -1,22 +1,25 @@
-"""Fair scores of data frames of any engine but Spark: those of numpy, bit for bit, in batches where frames are lazy."""
+"""Fair scores of data frames of any engine: those of numpy, bit for bit, in batches where frames are lazy.
+
+On Spark the executors, which need fairroc installed, compute them; a model travels there once, by broadcast, as JSON
+text. All holds with ANSI mode on, Spark's default.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 import narwhals as nw
 
 from fairroc.core.chain import FloatArray
 from fairroc.errors import DataError
+from fairroc.model.file import dumps, loads
 from fairroc.model.model import ModelData
-from fairroc.people.frames import opened
+from fairroc.people.frames import is_spark, opened, pyspark_module, spark_column
 from fairroc.people.rows import known_groups, take_columns
 from fairroc.tables.columns import ColumnNames
-
-__all__ = ["Use", "transform"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +50,9 @@ class Use:
 
 
 def transform(frame: Any, use: Use) -> Any:
-    """The frame with the fair scores, of the same kind; lazy frames of polars and Dask stay lazy."""
+    """The frame with the fair scores, of the same kind; lazy frames of polars, Dask and Spark stay lazy."""
+    if is_spark(frame):
+        return _spark(frame, use)
     table = opened(frame)
     use.check(table.collect_schema().names())
     if isinstance(table, nw.DataFrame):
@@ -99,3 +104,28 @@ def _duckdb(frame: Any, use: Use) -> Any:
     schema = reader.schema.append(pa.field(use.column, pa.float64()))
     _fairroc_rows_with_fair_scores = pa.concat_tables(batches) if batches else schema.empty_table()
     return frame.query("_fairroc_rows", "SELECT * FROM _fairroc_rows_with_fair_scores")
+
+
+def _spark(df: Any, use: Use) -> Any:
+    """By a function that the executors call when the scores are asked for."""
+    import pyarrow as pa
+
+    use.check(df.columns)
+    sent, names, key, other = dumps(use.model), use.names.groups, use.key, use.on_unknown_group
+    if not pyspark_module("utils").is_remote():  # Spark Connect has no broadcast, and sends the text with the function
+        sent = df.sparkSession.sparkContext.broadcast(sent)
+
+    def fair(scores: Any, ids: Any, *groups: Any) -> Any:
+        model = _model(sent if isinstance(sent, str) else sent.value)
+        features = groups[0] if len(groups) == 1 else dict(zip(names, groups, strict=True))
+        return pa.array(model.drawn(model.read(scores, features, other), ids, None, key))
+
+    fair.__annotations__ = dict.fromkeys(fair.__annotations__, pa.Array)  # tells Spark what to pass
+    inputs = [spark_column(name) for name in (use.names.score, use.names.id, *names) if name is not None]
+    return df.withColumn(use.column, pyspark_module("functions").arrow_udf(fair, "double")(*inputs))
+
+
+@lru_cache(maxsize=4)
+def _model(text: str) -> ModelData:
+    """The model, read once in each Python worker."""
+    return loads(text)

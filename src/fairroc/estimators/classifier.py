@@ -30,7 +30,7 @@ from fairroc.estimators.training import TrainingRows, positives, read_training_r
 from fairroc.fairmodel import FairModel
 from fairroc.fitting.certificate import Certificate
 from fairroc.options import ESTIMATOR, POS_LABEL, Missing
-from fairroc.people.sensitive import sensitive_rows
+from fairroc.people.door import sensitive_rows
 
 POST_PARAMETERS = tuple(option.name for option in ESTIMATOR if option is not POS_LABEL)
 """Parameters that the classifier hands to its post-processor; labels are 0 and 1 by then."""

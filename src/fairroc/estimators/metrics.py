@@ -21,11 +21,10 @@ from fairroc.estimators.classifier import FairROCClassifier
 from fairroc.estimators.crossfit import base_score, response_name
 from fairroc.estimators.training import positives
 from fairroc.fitting.solving import Goal, solve
-from fairroc.model.expectation import expected_people
+from fairroc.model.model import expected_people
 from fairroc.options import check_audit_norm, check_epsilon, check_norm
-from fairroc.people.door import read_people
+from fairroc.people.door import read_people, sensitive_rows
 from fairroc.people.people import People
-from fairroc.people.sensitive import sensitive_rows
 
 __all__ = ["FairScorer", "auc_at_gap_score", "auc_at_gap_scorer", "threshold_gap_score", "threshold_gap_scorer"]
 

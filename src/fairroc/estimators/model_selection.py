@@ -11,8 +11,8 @@ from sklearn.model_selection import BaseCrossValidator, StratifiedKFold
 
 from fairroc.errors import DataError
 from fairroc.options import Missing, check_missing
+from fairroc.people.door import sensitive_rows
 from fairroc.people.factorise import as_column, as_text, group_codes, present_values, sensitive_columns
-from fairroc.people.sensitive import sensitive_rows
 
 __all__ = ["SensitiveStratifiedKFold", "strata"]
 

@@ -19,8 +19,7 @@ from fairroc.errors import DataError, FairrocWarning, warn_all
 from fairroc.fitting.promise import reach
 from fairroc.fitting.solving import Goal, Solution, judged_exactly, solve
 from fairroc.model import draw
-from fairroc.model.model import FitRecord, GroupRecord, ModelData
-from fairroc.model.reference import Reference, reference_of
+from fairroc.model.model import FitRecord, GroupRecord, ModelData, Reference, reference_of
 from fairroc.options import Options
 from fairroc.people.people import People, Population, refuse_tiny_groups, thinned_population
 

@@ -13,8 +13,7 @@ from fairroc.core.chain import BoolArray, FloatArray
 from fairroc.core.realised import all_places, all_points
 from fairroc.core.roc import all_thresholds, rates_at
 from fairroc.errors import DataError
-from fairroc.model.expectation import expected_rocs
-from fairroc.model.model import ModelData
+from fairroc.model.model import ModelData, expected_rocs
 from fairroc.options import AIM, checked
 from fairroc.people.people import People, Population
 

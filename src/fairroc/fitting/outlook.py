@@ -16,11 +16,9 @@ from fairroc.core.realised import realise
 from fairroc.core.roc import RocCurve, all_thresholds, rates_at
 from fairroc.fitting.fit import Fitted, chosen_curve, fit_quietly
 from fairroc.fitting.promise import SEED, Limit, reach
-from fairroc.model.expectation import treated
-from fairroc.model.model import ModelData
+from fairroc.model.model import ModelData, treated
 from fairroc.options import FOLDS, LEVEL, Options
-from fairroc.people.folds import split
-from fairroc.people.people import People
+from fairroc.people.people import People, split
 from fairroc.stats.bands import even_noise, group_pairs
 from fairroc.stats.bootstrap import errors, grid_of
 

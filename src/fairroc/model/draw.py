@@ -24,17 +24,6 @@ from fairroc.errors import DataError
 from fairroc.model.xxh64 import BLOCK, MASK, U64, arrow, refuse_missing, text_chunks, xxh64_ints, xxh64_texts
 from fairroc.options import generator_from_state
 
-__all__ = [
-    "IntegerDraws",
-    "derive_seed",
-    "effective_salt",
-    "key_fingerprint",
-    "new_salt",
-    "read_key_file",
-    "uniforms_from_ids",
-    "uniforms_from_state",
-]
-
 Hasher: TypeAlias = Callable[[Any], U64]
 
 _SPARK_SEED = 42  # what Spark's xxhash64(...) starts from

@@ -12,8 +12,6 @@ from fairroc.model.model import ModelData, check_threshold
 from fairroc.model.tables import ordered_blocks
 from fairroc.people.rows import ScoreColumns
 
-__all__ = ["Block", "Draw", "Explanation", "Outcome", "explain", "readable"]
-
 ALONE = 0.1
 """An interval of fair scores with at least this probability gets a line of its own."""
 

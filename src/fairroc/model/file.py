@@ -15,8 +15,7 @@ from fairroc.core.constraint import NORMS
 from fairroc.core.kernel import Kernel
 from fairroc.core.scale import Scale
 from fairroc.errors import ModelFileError
-from fairroc.model.model import FitRecord, GroupRecord, ModelData
-from fairroc.model.reference import Reference
+from fairroc.model.model import FitRecord, GroupRecord, ModelData, Reference
 from fairroc.options import HASH, METHOD, MISSING, TIES
 from fairroc.tables.write import write_text_atomic
 

@@ -13,8 +13,6 @@ from fairroc.core.chain import FloatArray, IntArray, ranges
 from fairroc.core.finder import Finder
 from fairroc.model.tables import LookupTables, OutcomeTable
 
-__all__ = ["Guide", "Lookup"]
-
 CHUNK = 1 << 15
 """Rows worked on at once: small enough for the fast caches, large enough for numpy."""
 

@@ -9,20 +9,23 @@ from typing import Any
 
 import numpy as np
 
-from fairroc.core.chain import FloatArray, IntArray
+from fairroc.core.chain import FloatArray, IntArray, freeze
 from fairroc.core.constraint import Constraint, Norm, equalized_odds
 from fairroc.core.kernel import Kernel
+from fairroc.core.realised import RealisedRoc, all_points, realise
+from fairroc.core.roc import RocCurve
 from fairroc.core.scale import Scale
-from fairroc.errors import DataError, warn_user
+from fairroc.errors import DataError, UnknownGroupError, warn_user
 from fairroc.model import draw
 from fairroc.model.lookup import Lookup
-from fairroc.model.reference import Reference
 from fairroc.model.tables import LookupTables, lookup_tables
 from fairroc.options import Missing
+from fairroc.people.people import People, Population, Sample
 from fairroc.people.rows import ScoreColumns, read_scores
+from fairroc.people.sample import thin_points
 from fairroc.people.tensors import is_tensor
-
-__all__ = ["FitRecord", "GroupRecord", "ModelData", "check_threshold", "warn_unknown"]
+from fairroc.people.weighted import WeightedRows
+from fairroc.stats.bootstrap import even_steps
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,3 +207,138 @@ def check_threshold(threshold: Any) -> float:
     if np.isnan(value):
         raise DataError(f"threshold must be a number on the score's scale, got {threshold!r}. Try 0.5.")
     return value
+
+
+PARTS, PEOPLE = 64, 10
+"""Even parts that the bins cut each label's scores into, or fewer, so that each holds about so many people or more: the
+model file is no list of its people. With large ties by themselves there are at most 4 * PARTS bins."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reference:
+    """The scores of one group's fitted people.
+
+    Attributes
+    ----------
+    edges : (B,) rising. Bin b holds ``edges[b] <= score < edges[b + 1]``, the last one those up to ``highest``;
+        ``edges[0]`` is the lowest score.
+    highest : the highest score.
+    counts : (B, 2) negatives and positives in each bin: rows, or their weight.
+    sizes : (2,) effective sample size by label: the number of rows without weights.
+    auc, fair_auc : of the original and of the fair score, within the group.
+    """
+
+    edges: FloatArray
+    highest: float
+    counts: FloatArray
+    sizes: FloatArray
+    auc: float
+    fair_auc: float
+
+    def __post_init__(self) -> None:
+        freeze(self.edges, self.counts, self.sizes)
+
+    @property
+    def borders(self) -> FloatArray:
+        """(B + 1,) the edges, and the smallest number above the highest score."""
+        return np.append(self.edges, np.nextafter(self.highest, np.inf))
+
+    @property
+    def padded(self) -> FloatArray:
+        """(B + 2, 2) the fitted counts: nobody below the lowest score, nobody above the highest."""
+        return np.pad(self.counts, ((1, 1), (0, 0)))
+
+
+def reference_of(sample: Sample, sizes: FloatArray | None, fair_auc: float | None) -> Reference:
+    """The reference of a group; ``sizes`` where rows are weighted, ``fair_auc`` where the score is changed."""
+    curve, totals = sample.thin, np.array(sample.totals)
+    index = _cuts(curve, totals if sizes is None else sizes)
+    rates = np.stack((curve.fpr[index], curve.tpr[index]), axis=1)
+    counts = np.diff(rates, axis=0)[::-1] * totals
+    return Reference(
+        edges=curve.thresholds[index[:0:-1] - 1].copy(),
+        highest=sample.highest,
+        counts=np.rint(counts) if sizes is None else counts,
+        sizes=totals if sizes is None else sizes,
+        auc=curve.auc,
+        fair_auc=curve.auc if fair_auc is None else fair_auc,
+    )
+
+
+def _cuts(curve: RocCurve, sizes: FloatArray) -> IntArray:
+    """Indices of the curve's points, first and last included, that cut both labels' scores into even parts."""
+    parts = np.clip(sizes // PEOPLE, 1, PARTS).astype(int).tolist()
+    inner = [even_steps(rate, part) for rate, part in zip((curve.fpr, curve.tpr), parts, strict=True)]
+    found = np.unique(np.concatenate((*inner, [len(curve.thresholds)])))
+    people = curve.fpr[found] * sizes[0] + curve.tpr[found] * sizes[1]
+    kept, before = [0], 0.0
+    for index, accepted in zip(found.tolist(), people.tolist(), strict=True):
+        if accepted - before >= PEOPLE:
+            kept, before = [*kept, index], accepted
+    return np.array([*(kept[:-1] if len(kept) > 1 else kept), len(curve.thresholds)])
+
+
+def expected_people(model: ModelData, people: People, *, on_unknown_group: str | None = None) -> People:
+    """The fair score of these people in expectation over the draw, as people with weights.
+
+    ``people`` have the original scores. What comes back has the same groups with the expected (fpr, tpr) of the fair
+    score at every threshold where some group's curve bends, and the same total weight of each label; its scores are
+    ranks. So whatever is measured on people with weights (a gap, an AUC) is measured exactly, and nothing is drawn.
+    """
+    if model.unchanged:
+        return people
+    seen, realised = expected_rocs(model, people, on_unknown_group=on_unknown_group)
+    fpr, tpr = all_points(realised)
+    each = np.sum([sample.totals for sample in people.samples], axis=0)
+    negatives, positives = _steps(fpr) * seen.weights0 * each[0], _steps(tpr) * seen.weights1 * each[1]
+    points = thin_points(len(people.names))
+    samples = [_rows(negatives[:, g], positives[:, g], points) for g in range(len(people.names))]
+    return People(people.names, tuple(samples), weighted=True)
+
+
+def expected_rocs(
+    model: ModelData, people: People, *, on_unknown_group: str | None = None
+) -> tuple[Population, tuple[RealisedRoc, ...]]:
+    """These people and their way through a model that changes the score: exact rates at every place of its scale."""
+    seen, kernels = treated(model, people, on_unknown_group=on_unknown_group)
+    exact = seen.exact
+    return exact, tuple(realise(curve, kernel) for curve, kernel in zip(exact.curves, kernels, strict=True))
+
+
+def treated(
+    model: ModelData, people: People, *, on_unknown_group: str | None = None
+) -> tuple[People, tuple[Kernel, ...]]:
+    """These people as a model that changes the score sees them, and every group's kernel.
+
+    Scores below all fitted ones of their group are treated like the lowest.
+    """
+    kernels = tuple(model.kernels[_treated_as(model, name, on_unknown_group)] for name in people.names)
+    return people.not_below([float(kernel.thresholds[-1]) for kernel in kernels]), kernels
+
+
+def _treated_as(model: ModelData, name: str, on_unknown_group: str | None) -> int:
+    """Number of the fitted group whose kernel a group gets."""
+    for known in (name, on_unknown_group):
+        if known in model.names:
+            return model.names.index(known)
+    groups = ", ".join(repr(known) for known in model.names[:5])
+    raise UnknownGroupError(
+        f"the model knows the groups {groups}, got {name!r}. Fit again with it, or say in on_unknown_group= whose "
+        "treatment it shall get."
+    )
+
+
+def _steps(rates: FloatArray) -> FloatArray:
+    """(points, groups) what each point adds to the one before."""
+    return np.maximum(np.diff(rates, axis=0, prepend=0.0), 0.0)
+
+
+def _rows(negatives: FloatArray, positives: FloatArray, points: int) -> WeightedRows:
+    """One row for each point and label at which a group gains weight; the first point has the highest score."""
+    used = [np.flatnonzero(weights) for weights in (negatives, positives)]
+    return WeightedRows(
+        scores=-np.concatenate(used).astype(np.float64),
+        labels=np.repeat([False, True], [len(at) for at in used]),
+        weights=np.concatenate((negatives[used[0]], positives[used[1]])),
+        points=points,
+    )

@@ -25,8 +25,6 @@ from fairroc.core.kernel import Kernel
 from fairroc.core.realised import ordered_place
 from fairroc.core.scale import Scale
 
-__all__ = ["CellTable", "LookupTables", "OutcomeTable", "lookup_tables", "ordered_blocks", "outcome_table"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CellTable:

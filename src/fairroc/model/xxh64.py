@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 
 from fairroc.errors import DataError
 
-__all__ = ["xxh64_ints", "xxh64_texts"]
-
 U64: TypeAlias = NDArray[np.uint64]
 Bytes: TypeAlias = NDArray[np.uint8]
 Index: TypeAlias = NDArray[np.int64]

@@ -9,8 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from fairroc.core.chain import FloatArray
-from fairroc.model.model import ModelData
-from fairroc.model.reference import Reference
+from fairroc.model.model import ModelData, Reference
 from fairroc.monitoring.drift import Drift, DriftTest, GroupDrift, ScoreShift, Status, UnknownGroup, psi_level
 from fairroc.monitoring.gap import GapNow, GroupAucs, gap_now
 from fairroc.options import MONITOR, checked

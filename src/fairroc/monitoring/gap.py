@@ -24,8 +24,7 @@ from fairroc.core.gap import ROUNDING, pooled_auc
 from fairroc.core.kernel import Kernel
 from fairroc.core.realised import RealisedRoc, all_places, realise, two_sided
 from fairroc.core.roc import RocCurve
-from fairroc.model.expectation import treated
-from fairroc.model.model import ModelData
+from fairroc.model.model import ModelData, treated
 from fairroc.monitoring.drift import Answer, GapCheck
 from fairroc.people.people import SMALL_CLASS, People
 from fairroc.stats.auc import auc_interval

@@ -21,9 +21,9 @@ from fairroc.core.chain import BoolArray, FloatArray, freeze
 from fairroc.core.doubles import ranks, with_ranks
 from fairroc.errors import DataError
 from fairroc.options import Missing
-from fairroc.people import tensor_counts as counting
+from fairroc.people import counting
 from fairroc.people import tensors as door
-from fairroc.people.gridcount import MOST_CELLS, RankBins, edge_counts, grid_counts
+from fairroc.people.counting import MOST_CELLS, RankBins, edge_counts, grid_counts
 from fairroc.people.people import People, both_labels
 from fairroc.people.rows import Columns, TableColumns, read_columns, read_counts
 from fairroc.people.sample import thin_points
@@ -34,8 +34,6 @@ from fairroc.people.weighted import WeightedCells
 from fairroc.tables.files import check_writable
 from fairroc.tables.read import read_table
 from fairroc.tables.write import write_table
-
-__all__ = ["LEAST_BITS", "MOST_BITS", "CountArray", "ScoreCounts", "bin_edges", "is_saved"]
 
 CountArray: TypeAlias = NDArray[Any]
 

@@ -19,23 +19,6 @@ from numpy.typing import NDArray
 from fairroc.errors import DataError
 from fairroc.options import Missing
 
-__all__ = [
-    "MISSING_GROUP",
-    "Column",
-    "IntArray",
-    "as_column",
-    "as_text",
-    "code_dtype",
-    "count_codes",
-    "cross_names",
-    "frozen",
-    "group_codes",
-    "no_value",
-    "present_values",
-    "recode",
-    "sensitive_columns",
-]
-
 IntArray: TypeAlias = NDArray[np.signedinteger[Any]]
 Column: TypeAlias = "nw.Series[Any] | NDArray[Any]"
 

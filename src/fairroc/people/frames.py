@@ -1,11 +1,12 @@
 """The door for data frames: their engine counts rows of equal group, label and score, and the cells become ScoreCounts.
 
-Frames are opened through narwhals; those of Spark have :mod:`fairroc.people.spark`. The checks and the names of groups
-are those of all other ways in, and made here, after the aggregation.
+Frames are opened through narwhals, those of Spark through pyspark (all holds with ANSI mode on, its default). The
+checks and the names of groups are those of all other ways in, and made here, after the aggregation.
 """
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 import narwhals as nw
@@ -15,19 +16,9 @@ from numpy.typing import NDArray
 
 from fairroc.errors import DataError
 from fairroc.options import Missing
-from fairroc.people.counts import ScoreCounts, bin_edges
+from fairroc.people.counts import LEAST_BITS, MOST_BITS, ScoreCounts, bin_edges
 from fairroc.people.rows import LARGEST, Columns, read_columns
 from fairroc.tables.columns import ColumnNames
-
-__all__ = [
-    "counts_of_bins",
-    "counts_of_cells",
-    "is_spark",
-    "key_columns",
-    "lazy_counts",
-    "mark_columns",
-    "opened",
-]
 
 EXPANDED = 1 << 24
 """Up to so many rows an error counts rows as they came; beyond, it counts cells."""
@@ -153,3 +144,120 @@ def _weighed(names: ColumnNames) -> list[nw.Expr]:
     weight = nw.col(names.weight)
     sound = (weight >= 0) & (weight <= LARGEST)
     return [weight.cast(nw.Float64).alias("weight"), sound.cast(nw.Int64).alias("sound")]
+
+
+# ---- Spark ----------------------------------------------------------------------------------------------------------
+
+CELLS = 2_000_000
+"""More cells of (group, label, score) than this are not brought to the driver: scores are cut to bins first."""
+
+BITS = 24
+"""Bits of these bins: 4,096 between two powers of two, so that scores of a bin differ by less than 1 in 4,096."""
+
+TINY = 2.0**-1022
+"""The smallest double of full precision."""
+
+
+def spark_counts(
+    df: Any, names: ColumnNames, *, pos_label: Any, missing: Missing, cells: int = CELLS, bits: int | None = None
+) -> ScoreCounts:
+    """Rows counted by group, label and score, or by bins where there are more than ``cells`` of these."""
+    F, kind = pyspark_module("functions"), df.schema[names.score].dataType
+    if not isinstance(kind, pyspark_module("types").NumericType):
+        raise DataError(
+            f"scores must be real numbers, but the column {names.score!r} holds {kind.simpleString()}; cast it."
+        )
+    if bits is not None and not (type(bits) is int and LEAST_BITS <= bits <= MOST_BITS):
+        raise DataError(f"bits must be None or a whole number from {LEAST_BITS} to {MOST_BITS}, got {bits!r}.")
+    how: dict[str, Any] = {"pos_label": pos_label, "missing": missing}
+    if bits is None:  # a sketch of the number of different scores is one cheap pass instead of a large shuffle
+        few = df.agg(F.approx_count_distinct(spark_column(names.score)).alias("n")).first()["n"] <= cells
+        table = _cells(df, names).limit(cells + 1).toArrow() if few else None
+        if table is not None and table.num_rows <= cells:
+            return counts_of_cells(table, names, **how)
+    bits = BITS if bits is None else bits
+    return counts_of_bins(_bins(df, names, bits).toArrow(), names, bits, **how)
+
+
+def _cells(df: Any, names: ColumnNames) -> Any:
+    """The frame counted by group, label and score."""
+    F = pyspark_module("functions")
+    keys = [spark_column(name).alias(alias) for alias, name in key_columns(names).items()]
+    return (
+        df.select(*keys, *_spark_weight(names))
+        .groupBy(*key_columns(names))
+        .agg(F.count("*").alias("rows"), *_sums(names))
+    )
+
+
+def _bins(df: Any, names: ColumnNames, bits: int) -> Any:
+    """The frame counted by group, label and bin of the score, with the lowest and highest score of each.
+
+    Scores that are missing, infinite or too large have no bin and stay as they are, so that they are found and counted.
+    """
+    F = pyspark_module("functions")
+    marks = [spark_column(name).alias(alias) for alias, name in mark_columns(names).items()]
+    score = spark_column(names.score).cast("double")
+    sound = F.coalesce(score.between(-LARGEST, LARGEST), F.lit(False))
+    picked = df.select(*marks, score.alias("score"), sound.alias("sane"), *_spark_weight(names))
+    ranked = _ranked(picked.withColumn("usable", F.when(F.col("sane"), F.col("score")).otherwise(0.0)), "usable")
+    number = F.when(F.col("sane"), F.shiftright("rank", 64 - bits)).alias("bin")
+    odd = F.when(~F.col("sane"), F.col("score")).alias("odd")
+    kept = [F.col(name) for name in (*mark_columns(names), "score", *(("weight", "sound") if names.weight else ()))]
+    ends = F.min("score").alias("low"), F.max("score").alias("high")
+    return (
+        ranked.select(*kept, number, odd)
+        .groupBy(*mark_columns(names), "bin", "odd")
+        .agg(*ends, F.count("*").alias("rows"), *_sums(names))
+    )
+
+
+def _ranked(df: Any, score: str) -> Any:
+    """The frame with a column ``rank``: of finite doubles among all doubles, around 0 for zero, a 64-bit integer.
+
+    Spark cannot look at the bits of a double, so they are worked out: the exponent by a logarithm that may be off by
+    one and is set right, the rest by divisions by powers of two, which are exact. In steps, since one large expression
+    would be too large for Java to compile.
+    """
+    F = pyspark_module("functions")
+    size, guess, fraction, off = F.col("size"), F.col("guess"), F.col("fraction"), F.col("off")
+    steps = {
+        "size": F.abs(score),
+        "guess": F.greatest(F.floor(F.log2(F.greatest(size, F.lit(TINY)))), F.lit(-1022)).cast("double"),
+        "fraction": size / F.pow(F.lit(2.0), guess),
+        "off": F.when(fraction >= 2, 1.0).when((fraction < 1) & (guess > -1022), -1.0).otherwise(0.0),
+        "part": F.when(off > 0, fraction / 2).when(off < 0, fraction * 2).otherwise(fraction),
+        "whole": (guess + off + 1022) * 2.0**52,
+        "normal": F.col("whole").cast("bigint") + (F.col("part") * 2.0**52).cast("bigint"),
+        "bits": F.when(size >= TINY, F.col("normal")).otherwise((size * 2.0**537 * 2.0**537).cast("bigint")),
+        "rank": F.when(F.col(score) < 0, -F.col("bits") - 1).otherwise(F.col("bits")),
+    }
+    for name, step in steps.items():
+        df = df.withColumn(name, step)
+    return df
+
+
+def _spark_weight(names: ColumnNames) -> list[Any]:
+    """The weight, and whether it is one."""
+    F = pyspark_module("functions")
+    if names.weight is None:
+        return []
+    weight = spark_column(names.weight).cast("double")
+    sound = F.when(weight.between(0.0, LARGEST), 1).otherwise(0)
+    return [weight.alias("weight"), sound.alias("sound")]
+
+
+def _sums(names: ColumnNames) -> list[Any]:
+    F = pyspark_module("functions")
+    return [] if names.weight is None else [F.sum(name).alias(name) for name in ("weight", "sound")]
+
+
+def spark_column(name: str) -> Any:
+    """A column by its very name, whatever characters are in it."""
+    F = pyspark_module("functions")
+    return F.col("`" + name.replace("`", "``") + "`")
+
+
+def pyspark_module(module: str) -> Any:
+    """A module of pyspark.sql, which is loaded only where there is a frame of Spark."""
+    return import_module(f"pyspark.sql.{module}")

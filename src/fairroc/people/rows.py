@@ -22,7 +22,6 @@ from numpy.typing import NDArray
 from fairroc.errors import DataError, UnknownGroupError, warn_user
 from fairroc.options import Missing, check_missing
 from fairroc.people.factorise import (
-    MISSING_GROUP,
     Column,
     IntArray,
     as_column,
@@ -36,28 +35,6 @@ from fairroc.people.factorise import (
     sensitive_columns,
 )
 from fairroc.tables.columns import ColumnNames
-
-__all__ = [
-    "MISSING_GROUP",
-    "Columns",
-    "ScoreColumns",
-    "TableColumns",
-    "TakenColumns",
-    "checked_scores",
-    "checked_weights",
-    "known_groups",
-    "number_of_rows",
-    "one_label",
-    "positive_labels",
-    "read_columns",
-    "read_counts",
-    "read_scores",
-    "refuse_extremes",
-    "same_length",
-    "several",
-    "take_columns",
-    "unknown_groups",
-]
 
 FloatArray: TypeAlias = NDArray[np.float64]
 BoolArray: TypeAlias = NDArray[np.bool_]

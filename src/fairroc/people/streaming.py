@@ -20,12 +20,9 @@ from fairroc.people.counts import ScoreCounts
 from fairroc.people.factorise import as_column, group_codes, present_values
 from fairroc.people.rows import LARGEST, FloatArray, checked_scores, checked_weights, positive_labels
 from fairroc.people.tally import Tally
-from fairroc.tables.columns import ColumnNames
+from fairroc.tables.columns import ColumnNames, typed_values
 from fairroc.tables.files import Part, find_parts, load_module
 from fairroc.tables.read import Batch, read_batches
-from fairroc.tables.values import typed_values
-
-__all__ = ["count_files", "count_table"]
 
 Progress: TypeAlias = Callable[[int, int], None]
 

@@ -19,8 +19,6 @@ from fairroc.core.chain import BoolArray, FloatArray
 from fairroc.core.doubles import ranks, with_ranks
 from fairroc.people.sorting import packing, sorted_rows
 
-__all__ = ["CellCounts", "Tally"]
-
 BLOCK = 1 << 16
 """Rows worked on at once, small enough for the cache."""
 

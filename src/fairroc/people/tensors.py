@@ -28,21 +28,6 @@ from fairroc.people.rows import (
     unknown_groups,
 )
 
-__all__ = [
-    "CHUNK",
-    "GroupCodes",
-    "Tensor",
-    "TensorColumns",
-    "TensorRows",
-    "host_array",
-    "host_features",
-    "is_tensor",
-    "load_torch",
-    "on_device",
-    "read_rows",
-    "read_scores",
-]
-
 Tensor: TypeAlias = Any
 
 CHUNK, HOST_CHUNK = 1 << 24, 1 << 16

@@ -16,11 +16,9 @@ from fairroc.core.roc import RocCurve, all_thresholds, rates_at
 from fairroc.core.scale import Scale
 from fairroc.errors import DataError
 from fairroc.fitting.fit import Fitted
-from fairroc.model.expectation import expected_rocs
-from fairroc.model.model import ModelData
-from fairroc.people.door import read_people
+from fairroc.model.model import ModelData, expected_rocs
+from fairroc.people.door import read_people, sensitive_rows
 from fairroc.people.people import People
-from fairroc.people.sensitive import sensitive_rows
 
 Widths = tuple[float, float]
 

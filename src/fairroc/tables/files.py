@@ -19,22 +19,6 @@ from typing import Any
 
 from fairroc.errors import DataError
 
-__all__ = [
-    "FORMATS",
-    "TABLE_SUFFIXES",
-    "Part",
-    "check_writable",
-    "find_part",
-    "find_parts",
-    "is_csv",
-    "is_large",
-    "load_module",
-    "one_line",
-    "readable",
-    "require_columns",
-    "table_suffix",
-]
-
 FORMATS = {
     ".csv": "csv",
     ".csv.gz": "csv",

@@ -17,10 +17,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from fairroc.errors import DataError
+from fairroc.tables.columns import empty_to_null, numbers_from_text, typed
 from fairroc.tables.files import Part, find_part, load_module, readable, require_columns, table_suffix
-from fairroc.tables.values import empty_to_null, numbers_from_text, typed
-
-__all__ = ["Batch", "has_one_dictionary", "part_schema", "read_batches", "read_table"]
 
 ROWS = 1 << 18
 """Rows of a batch of a Parquet or Arrow file at most."""

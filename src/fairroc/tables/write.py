@@ -15,10 +15,8 @@ from pathlib import Path
 from typing import Any, BinaryIO, TypeAlias
 
 from fairroc.errors import DataError
+from fairroc.tables.columns import is_text
 from fairroc.tables.files import FORMATS, check_writable, load_module, one_line, table_suffix
-from fairroc.tables.values import is_text
-
-__all__ = ["table_writer", "write_table", "write_text_atomic", "written_together"]
 
 QUOTED_ROWS = 1 << 12
 """Rows joined at once where fields need quotes: few, for their texts must fit into 2 GiB."""

@@ -8,8 +8,6 @@ from fairroc.backends.sql import duckdb, postgres, spark
 from fairroc.backends.sql.common import Ask
 from fairroc.model.model import ModelData
 
-__all__ = ["to_sql"]
-
 WRITERS = {"duckdb": duckdb.write, "spark": spark.write, "postgres": postgres.write}
 
 

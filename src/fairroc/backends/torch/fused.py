@@ -12,8 +12,6 @@ import triton.language as tl  # type: ignore[import-not-found,unused-ignore]
 from fairroc.backends.torch.lookup import DeviceLookup, TensorDraws, hash_constants
 from fairroc.people.tensors import Tensor, load_torch
 
-__all__ = ["fair_scores"]
-
 ROWS = 512
 """Rows of one program."""
 

@@ -22,8 +22,6 @@ from fairroc.model.tables import LookupTables, OutcomeTable
 from fairroc.model.xxh64 import PRIMES
 from fairroc.people.tensors import CHUNK, Tensor, load_torch
 
-__all__ = ["DeviceLookup", "TensorDraws", "device_lookup", "hash_constants", "xxh64_tensor"]
-
 P1, P2, P3, P4, P5 = PRIMES
 
 

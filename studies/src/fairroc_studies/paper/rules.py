@@ -23,8 +23,7 @@ from fairroc.errors import DataError, FairrocWarning
 from fairroc.fairmodel import FairModel
 from fairroc.fitting.fit import fit
 from fairroc.froc.run import FrocRun, query_grid, run_froc
-from fairroc.model.expectation import expected_rocs
-from fairroc.model.model import ModelData
+from fairroc.model.model import ModelData, expected_rocs
 from fairroc.options import Options
 from fairroc.people.door import read_people
 from fairroc.people.people import People

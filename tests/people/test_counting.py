@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairroc.core.roc import query_curve, query_thresholds
+from fairroc.people.counting import RankBins, edge_counts, grid_counts
 from fairroc.people.counts import ScoreCounts, bin_edges
 from fairroc.people.door import read_people
-from fairroc.people.gridcount import RankBins, edge_counts, grid_counts
 from strategies import POOLS, SEEDS
 
 FINITE = st.floats(-1e307, 1e307)
