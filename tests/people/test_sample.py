@@ -12,10 +12,10 @@ from fairroc.core.constraint import distance_of
 from fairroc.core.gap import threshold_gap
 from fairroc.core.roc import roc_curve
 from fairroc.people import sample
+from fairroc.people.cells import WeightedRows
 from fairroc.people.door import people_of
 from fairroc.people.rows import Columns
 from fairroc.people.sample import CountedSample
-from fairroc.people.weighted import WeightedRows
 from strategies import SEEDS
 
 KINDS = st.sampled_from(["even", "normal", "clustered", "skewed", "rounded", "useless", "perfect"])

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from fairroc.errors import DataError
 from fairroc.tables.columns import ids_from_text, numbers_from_text
-from fairroc.tables.files import TABLE_SUFFIXES, check_writable, is_csv
+from fairroc.tables.files import FORMATS, TABLE_SUFFIXES, check_writable, table_suffix
 from fairroc.tables.read import read_table
 from fairroc.tables.write import _needs_quotes, write_table, write_text_atomic, written_together
 
@@ -438,10 +438,11 @@ def test_needs_no_quotes() -> None:
     assert not _needs_quotes(pa.table({"t": ["a,b"]}), "\t")
 
 
-def test_is_csv() -> None:
-    assert [suffix for suffix in TABLE_SUFFIXES if is_csv(f"d{suffix}")] == [".csv", ".csv.gz", ".tsv", ".tsv.gz"]
+def test_table_suffix() -> None:
+    found = [table_suffix(Path(f"d{suffix}")) for suffix in TABLE_SUFFIXES]
+    assert [suffix for suffix in found if FORMATS[suffix] == "csv"] == [".csv", ".csv.gz", ".tsv", ".tsv.gz"]
     with pytest.raises(DataError, match="the file name must end in one of"):
-        is_csv("d.xlsx")
+        table_suffix(Path("d.xlsx"))
 
 
 # ---- numbers and ids in columns of text ----------------------------------------------------------------------

@@ -104,7 +104,8 @@ def explain(
     on_unknown_group: str | None = None,
 ) -> Explanation:
     """Explain what a model does to one person, as data; `FairModel.explain` documents it and adds the words."""
-    features = {str(i): [part] for i, part in enumerate(group)} if isinstance(group, tuple | list) else [group]
+    parts = list(group) if isinstance(group, tuple | list) else None
+    features = [group] if parts is None else {str(i): [part] for i, part in enumerate(parts)}
     row = model.read([score], features, on_unknown_group)
     value, g = float(row.scores[0]), int(row.groups[0])
     limit = None if threshold is None else check_threshold(threshold)
@@ -112,7 +113,7 @@ def explain(
     record = model.groups[g]
     return Explanation(
         score=value,
-        group=_asked_for(group) if row.unknown else record.name,
+        group=" & ".join(map(str, parts or [group])) if row.unknown else record.name,
         treated_as=record.name,
         epsilon=model.epsilon,
         norm=model.norm,
@@ -128,10 +129,6 @@ def explain(
         acceptance=None if limit is None else float(model.rates(row, limit)[0]),
         draw=None if id is None else _draw(model, row, limit, id, key),
     )
-
-
-def _asked_for(group: Any) -> str:
-    return " & ".join(map(str, group)) if isinstance(group, tuple | list) else str(group)
 
 
 def _draw(model: ModelData, row: ScoreColumns, limit: float | None, id: int | str, key: bytes | str | None) -> Draw:

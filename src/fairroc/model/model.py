@@ -20,11 +20,11 @@ from fairroc.model import draw
 from fairroc.model.lookup import Lookup
 from fairroc.model.tables import LookupTables, lookup_tables
 from fairroc.options import Missing
+from fairroc.people.cells import WeightedRows
 from fairroc.people.people import People, Population, Sample
 from fairroc.people.rows import ScoreColumns, read_scores
 from fairroc.people.sample import thin_points
 from fairroc.people.tensors import is_tensor
-from fairroc.people.weighted import WeightedRows
 from fairroc.stats.bootstrap import even_steps
 
 

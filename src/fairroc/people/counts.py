@@ -23,14 +23,13 @@ from fairroc.errors import DataError
 from fairroc.options import Missing
 from fairroc.people import counting
 from fairroc.people import tensors as door
+from fairroc.people.cells import TallySample, WeightedCells
 from fairroc.people.counting import MOST_CELLS, RankBins, edge_counts, grid_counts
 from fairroc.people.people import People, both_labels
 from fairroc.people.rows import Columns, TableColumns, read_columns, read_counts
 from fairroc.people.sample import thin_points
 from fairroc.people.sorting import packing, sorted_rows
-from fairroc.people.tally_sample import TallySample
 from fairroc.people.tensors import GroupCodes, is_tensor
-from fairroc.people.weighted import WeightedCells
 from fairroc.tables.files import check_writable
 from fairroc.tables.read import read_table
 from fairroc.tables.write import write_table
@@ -220,7 +219,8 @@ class ScoreCounts:
     @cached_property
     def rows(self) -> int:
         """Number of people; of weighted counts: number of cells."""
-        return int(self._classes.sum())
+        count = np.count_nonzero if self.weighted else np.sum
+        return sum(int(count(part)) for part in (*self.negatives, *self.positives))
 
     @cached_property
     def error(self) -> float:
@@ -238,13 +238,6 @@ class ScoreCounts:
                 largest = part[within].max(initial=0)
                 found = max(found, float(largest / part.sum()) if largest > 0 else 0.0)
         return found
-
-    @cached_property
-    def _classes(self) -> NDArray[np.intp]:
-        """(groups, 2) people by group and label; of weighted counts: cells."""
-        total = np.count_nonzero if self.weighted else np.sum
-        both = zip(self.negatives, self.positives, strict=True)
-        return np.array([total(part) for pair in both for part in pair], dtype=np.intp).reshape(-1, 2)
 
     def people(self, *, whole: bool = True) -> People:
         """Those who were counted, for a fit or an audit: the same as from their rows.
@@ -264,10 +257,10 @@ class ScoreCounts:
         return both_labels(people) if whole else people
 
     def _top(self, g: int) -> float | None:
-        """The upper end of a group's highest bin, where that may hold more than its edge."""
+        """The upper end of a group's highest bin, its largest double, where that may hold more than its edge."""
         if self.bits is None or not len(self.scores[g]) or not self._spread(g)[-1]:
             return None
-        return float(_bin_ends(self.scores[g][-1:], self.bits)[0])
+        return float(with_ranks(ranks(self.scores[g][-1:]) | ((1 << (64 - self.bits)) - 1))[0])
 
     # -- what becomes of them ----------------------------------------------------------------------------------------
 
@@ -386,11 +379,6 @@ def bin_edges(scores: FloatArray, bits: int) -> FloatArray:
     """
     drop = 64 - bits
     return with_ranks((ranks(scores) >> drop) << drop)
-
-
-def _bin_ends(edges: FloatArray, bits: int | None) -> FloatArray:
-    """The largest double of every bin."""
-    return edges if bits is None else with_ranks(ranks(edges) | ((1 << (64 - bits)) - 1))
 
 
 _Part: TypeAlias = tuple[FloatArray, CountArray, CountArray, BoolArray | None]

@@ -11,15 +11,14 @@ import numpy as np
 
 from fairroc.errors import DataError
 from fairroc.options import Missing
+from fairroc.people.cells import WeightedRows, tally_rows
 from fairroc.people.counts import ScoreCounts
 from fairroc.people.factorise import as_column
 from fairroc.people.people import People, both_labels
 from fairroc.people.rows import Columns, read_columns
 from fairroc.people.sample import CountedSample, thin_points
 from fairroc.people.sorting import packing, sorted_rows
-from fairroc.people.tally_sample import tally_rows
 from fairroc.people.tensors import is_tensor
-from fairroc.people.weighted import WeightedRows
 from fairroc.tables.files import require_columns
 
 

@@ -17,10 +17,9 @@ from numpy.typing import NDArray
 from fairroc.core.chain import FloatArray, IntArray
 from fairroc.core.roc import RocCurve, curve_from_counts, query_thresholds, thinned
 from fairroc.errors import DataError, SmallGroupWarning
+from fairroc.people.cells import TallySample, WeightedCells, WeightedRows, WeightedSample, tallied
 from fairroc.people.rows import number_of_rows, several
 from fairroc.people.sample import EvenSample, thin_points
-from fairroc.people.tally_sample import TallySample, tallied
-from fairroc.people.weighted import WeightedCells, WeightedRows, WeightedSample
 from fairroc.stats.bands import Noise
 
 SMALL_CLASS = 50
@@ -151,17 +150,23 @@ class People:
 
     def not_below(self, lowest: Sequence[float]) -> People:
         """The same people with scores below a lowest one of their group raised to it; the same object if none is."""
-        samples = []
+        samples: list[Sample] = []
         for sample, low in zip(self.samples, lowest, strict=True):
-            above = sample.span[0] >= low
-            samples.append(sample if above else _not_below(sample, low))
+            if sample.span[0] < low:
+                sample = (sample if isinstance(sample, WeightedSample) else tallied(sample)).not_below(low)
+            samples.append(sample)
         same = all(a is b for a, b in zip(samples, self.samples, strict=True))
         return self if same else replace(self, samples=tuple(samples))
 
     def used(self) -> People:
         """Without the rows of weight 0."""
-        found = tuple(_used(sample) if isinstance(sample, WeightedRows) else sample for sample in self.samples)
-        return replace(self, samples=found)
+        found = [
+            sample.taken(np.flatnonzero(sample.weights > 0))
+            if isinstance(sample, WeightedRows) and not (sample.weights > 0).all()
+            else sample
+            for sample in self.samples
+        ]
+        return replace(self, samples=tuple(found))
 
     def squared(self) -> People:
         """The same people with the square of their weights."""
@@ -238,15 +243,6 @@ def _classes(people: People) -> list[tuple[str, int, int]]:
     """(name, label, rows of positive weight) of every group and label."""
     counts = zip(people.names, people.class_rows().tolist(), strict=True)
     return [(name, label, rows[label]) for name, rows in counts for label in (0, 1)]
-
-
-def _not_below(sample: Sample, low: float) -> Sample:
-    return sample.not_below(low) if isinstance(sample, WeightedSample) else tallied(sample).not_below(low)
-
-
-def _used(sample: WeightedRows) -> WeightedRows:
-    rows = np.flatnonzero(sample.weights > 0)
-    return sample if len(rows) == len(sample.weights) else sample.taken(rows)
 
 
 Pairs: TypeAlias = Iterator[tuple[People, People]]

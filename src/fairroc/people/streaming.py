@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from fairroc.errors import DataError
 from fairroc.options import MAX_DISTINCT, Missing, check_missing, check_most
 from fairroc.people.counts import ScoreCounts
-from fairroc.people.factorise import as_column, group_codes, present_values
+from fairroc.people.factorise import as_column, cross_names, group_codes, present_values
 from fairroc.people.rows import LARGEST, FloatArray, checked_scores, checked_weights, positive_labels
 from fairroc.people.tally import Tally
 from fairroc.tables.columns import ColumnNames, typed_values
@@ -180,12 +180,10 @@ class _Counting:
         """What was counted, by name of the group and whether the label is positive."""
         found = self.tally.result()
         positive = self._positives([int(np.sum(cell.counts > 0)) for cell in found], found, pos_label)
-        groups = _group_names([group for group, _ in self.cells])
-        names = sorted(set(groups.values()))
-        parts: dict[str, list[tuple[bool, Any]]] = {name: [] for name in names}
+        parts: dict[str, list[tuple[bool, Any]]] = {name: [] for name in cross_names(group for group, _ in self.cells)}
         for (group, label), cell in self.cells.items():
             if cell < len(found):
-                parts[groups[group]].append((positive[label], found[cell]))
+                parts[" & ".join(group)].append((positive[label], found[cell]))
         kept = {name: _joined(cells, self.tally.weighted) for name, cells in parts.items()}
         kept = {name: columns for name, columns in kept.items() if len(columns[0])}
         scores, negatives, positives, spread = zip(*kept.values(), strict=True) if kept else ((), (), (), ())
@@ -278,16 +276,6 @@ def _present(codes: NDArray[Any], size: int) -> tuple[NDArray[Any], list[int]]:
     table = np.zeros(size, dtype=np.intp)
     table[kept] = np.arange(len(kept))
     return table[codes], kept.tolist()
-
-
-def _group_names(groups: Sequence[tuple[str, ...]]) -> dict[tuple[str, ...], str]:
-    """Names of groups; two groups must not have the same."""
-    owner: dict[str, tuple[str, ...]] = {}
-    for group in groups:
-        name = " & ".join(group)
-        if owner.setdefault(name, group) != group:
-            raise DataError(f"the groups {owner[name]} and {group} would both be called {name!r}; rename their values.")
-    return {group: name for name, group in owner.items()}
 
 
 def _joined(cells: Sequence[tuple[bool, Any]], weighted: bool) -> tuple[NDArray[Any], ...]:

@@ -115,11 +115,6 @@ def is_large(parts: Sequence[Part]) -> bool:
         return bool(file.metadata.num_rows > LARGE_ROWS)
 
 
-def is_csv(path: str | os.PathLike[str]) -> bool:
-    """Whether the suffix tells of a file whose values are text, without types."""
-    return FORMATS[table_suffix(Path(path))] == "csv"
-
-
 def table_suffix(path: Path) -> str:
     """The suffix that tells a table's format."""
     return _suffix(path, TABLE_SUFFIXES)

@@ -12,7 +12,7 @@ import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
-from typing import Any, BinaryIO, TypeAlias
+from typing import Any, BinaryIO
 
 from fairroc.errors import DataError
 from fairroc.tables.columns import is_text
@@ -25,8 +25,6 @@ ROW_GROUP = 1 << 20
 """Rows of a row group of a Parquet file; fewer where rows are wide."""
 
 ROW_GROUP_BYTES = 1 << 27
-
-Writer: TypeAlias = AbstractContextManager[Callable[[Any], None]]
 
 
 def write_table(table: Any, path: str | os.PathLike[str]) -> None:

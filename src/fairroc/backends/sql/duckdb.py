@@ -6,9 +6,11 @@ decimal number.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fairroc.backends.sql import common
 from fairroc.backends.sql.common import (
@@ -89,44 +91,21 @@ def _query(ask: Ask, source: str, tables: LookupTables) -> str:
 
 
 def _table_texts(tables: LookupTables) -> Iterator[str]:
-    cells, outcomes, knots = tables.cells, tables.outcomes, tables.knots
+    cells = tables.cells
     opens = ", ".join(str(number + 1) for number in cells.opens)
-    ints, doubles = "INTEGER", "DOUBLE"
-    columns = {
-        "g": (cells.group, ints),
-        "origin": (cells.origin, doubles),
-        "value": (cells.value, doubles),
-        "slope": (cells.slope, doubles),
-        "row": (cells.row, ints),
-        "first": (cells.first, ints),
-        "last": (cells.last, ints),
-        "begin": (cells.begin, doubles),
-        "end": (cells.end, doubles),
-    }
     start = f"CASE WHEN n IN ({opens}) THEN '-inf'::DOUBLE ELSE origin END AS start"
-    inner = _unnested({"n": (np.arange(1, len(cells.row) + 1), ints), **columns})
+    inner = _unnested(cells, CELL, n=np.arange(1, len(cells.row) + 1), g=cells.group)
     yield f"fairroc_cells AS (SELECT *, {start} FROM (\n{inner})),"
-    yield (
-        "fairroc_outcomes AS (\n"
-        + _unnested(
-            {
-                "row": (outcomes.row, ints),
-                "lower": (outcomes.lower, doubles),
-                "width": (outcomes.width, doubles),
-                "level": (outcomes.level, ints),
-            }
-        )
-        + "),"
-    )
-    yield (
-        "fairroc_knots AS (\n"
-        + _unnested({name: (getattr(knots, name), doubles) for name in ("y", "score", "slope", "below")})
-        + "),"
-    )
+    yield f"fairroc_outcomes AS (\n{_unnested(tables.outcomes, ('row', 'lower', 'width', 'level'))}),"
+    yield f"fairroc_knots AS (\n{_unnested(tables.knots, ('y', 'score', 'slope', 'below'))}),"
 
 
-def _unnested(columns: dict[str, tuple[np.ndarray[tuple[int], np.dtype[np.generic]], str]]) -> str:
-    parts = [f"    unnest('[{numbers(values)}]'::{kind}[]) AS \"{name}\"" for name, (values, kind) in columns.items()]
+def _unnested(table: Any, names: Sequence[str], **columns: NDArray[Any]) -> str:
+    """Other columns, then those of a table that are named."""
+    parts = []
+    for name, values in {**columns, **{name: getattr(table, name) for name in names}}.items():
+        kind = "DOUBLE" if values.dtype.kind == "f" else "INTEGER"
+        parts.append(f"    unnest('[{numbers(values)}]'::{kind}[]) AS \"{name}\"")
     return "  SELECT\n" + ",\n".join(parts)
 
 

@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 
 from fairroc.backends.sql import common
 from fairroc.backends.sql.common import P1, P2, P3, P4, P5, Ask, double_quoted, numbers
-from fairroc.core.chain import FloatArray
 from fairroc.errors import DataError
-from fairroc.model.tables import LookupTables, OutcomeTable
+from fairroc.model.tables import CellTable, LookupTables
 from fairroc.model.xxh64 import MASK
 
 LOW = (1 << 32) - 1
@@ -66,27 +65,23 @@ def _door(ask: Ask, groups: list[str]) -> Iterator[str]:
     yield f"  END IF;\n  IF id IS NULL{empty} THEN"
     yield f"    RAISE EXCEPTION USING MESSAGE = {_text(common.ID)}, ERRCODE = '22023';"
     missing = ask.missing_name
-    parts = [name if missing is None else f"coalesce({name}, {_text(missing)})" for name in groups]
-    yield f"  END IF;\n  name := {_joined(parts)};"
+    parts = (name if missing is None else f"coalesce({name}, {_text(missing)})" for name in groups)
+    yield "  END IF;\n  name := " + " || ' & ' || ".join(parts) + ";"
     yield "  IF name IS NULL THEN"
     yield f"    RAISE EXCEPTION USING MESSAGE = {_text(common.GROUP)}, ERRCODE = '22023';\n  END IF;"
 
 
-def _joined(parts: list[str]) -> str:
-    return " || ' & ' || ".join(parts)
-
-
 def _body(ask: Ask, tables: LookupTables | None) -> Iterator[str]:
     """Find the cell, leave with the fair score of who keeps the order, else draw."""
-    starts = [None] * len(ask.model.names) if tables is None else _starts(tables)
-    for i, (name, start) in enumerate(zip(ask.model.names, starts, strict=True)):
+    found = ["c := 0;"] * len(ask.model.names) if tables is None else list(_found(tables.cells))
+    for i, (name, one) in enumerate(zip(ask.model.names, found, strict=True)):
         yield f'  {"ELSIF" if i else "IF"} name COLLATE "C" = {_text(name)} THEN'
-        yield f"    {_found(start)}"
+        yield f"    {one}"
     yield "  ELSE"
     if ask.unknown_code is None:
         yield f"    RAISE EXCEPTION USING MESSAGE = {_text(common.UNKNOWN)} || name, ERRCODE = '22023';"
     else:
-        yield f"    {_found(starts[ask.unknown_code])}"
+        yield f"    {found[ask.unknown_code]}"
     yield "  END IF;"
     if tables is None:
         yield "  RETURN score;"
@@ -111,24 +106,18 @@ def _body(ask: Ask, tables: LookupTables | None) -> Iterator[str]:
     yield f"  END IF;\n  RETURN {_at(knots.score, 'k')};"
 
 
-def _starts(tables: LookupTables) -> list[tuple[int, FloatArray]]:
-    """For each group the number of cells before its own, and the starts of its cells but the first."""
-    return [(before, starts[1:]) for before, starts in zip(tables.cells.opens, tables.cells.starts(), strict=True)]
-
-
-def _found(start: tuple[int, FloatArray] | None) -> str:
-    if start is None:
-        return "c := 0;"
-    before, starts = start
-    found = f"width_bucket(score, {_array(starts)}) + " if len(starts) else ""
-    return f"c := {found}{before + 1};"
+def _found(cells: CellTable) -> Iterator[str]:
+    """For each group, how the cell of a score is found: among the starts of its cells but the first."""
+    for before, starts in zip(cells.opens, cells.starts(), strict=True):
+        found = f"width_bucket(score, {_array(starts[1:])}) + " if len(starts) > 1 else ""
+        yield f"c := {found}{before + 1};"
 
 
 def _place(tables: LookupTables) -> Iterator[str]:
     """The level drawn, and the place in it."""
     cells, outcomes = tables.cells, tables.outcomes
-    first, last = _ends(outcomes)
-    lower = _array(outcomes.lower)
+    last, lower = np.cumsum(outcomes.sizes()), _array(outcomes.lower)
+    first = np.append(0, last[:-1])
     yield f"  n := {_at(first, 'r + 1')};"
     yield f"  o := n + width_bucket(u, ({lower})[n + 1:{_at(last, 'r + 1')}]);"
     yield f"  n := {_at(outcomes.level, 'o')};"
@@ -147,12 +136,6 @@ def _product(a: str, b: str) -> Iterator[str]:
     yield f"    (CASE WHEN {other} < {tiny} THEN true ELSE {small} * {large} * {other} <= {limit} END) THEN"
     yield "    x := CASE WHEN (x < 0) = (y < 0) THEN 0 ELSE '-0'::double precision END;"
     yield "  ELSE\n    x := x * y;\n  END IF;"
-
-
-def _ends(outcomes: OutcomeTable) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """For each row, the number of outcomes before its first and up to its last."""
-    last = np.cumsum(outcomes.sizes())
-    return np.append(0, last[:-1]), last
 
 
 def _at(values: NDArray[np.generic], index: str) -> str:

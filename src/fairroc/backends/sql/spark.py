@@ -114,8 +114,8 @@ def _cells(cells: CellTable, parts: IntArray, bucket: _Buckets) -> str:
     starts = cells.starts()
     start, after = np.concatenate(starts), np.concatenate([np.append(part[1:], np.inf) for part in starts])
     columns: dict[str, NDArray[Any]] = {
-        **{"g": cells.group, "start": start, "next": after, "value": cells.value, "slope": cells.slope},
-        **{"row": cells.row, "first": cells.first, "last": cells.last, "begin": cells.begin, "end": cells.end},
+        **{"g": cells.group, "start": start, "next": after},
+        **{name: getattr(cells, name) for name in CELL[1:]},
         "parts": parts,
     }
     lowest = ", ".join(_double(low) for low in cells.origin[list(cells.opens)].tolist())
@@ -152,12 +152,9 @@ def _array(values: NDArray[Any]) -> str:
     kind = "DOUBLE" if values.dtype.kind == "f" else "INT"
     if not len(values):
         return f"CAST(array() AS ARRAY<{kind}>)"
-    text = ",".join(map(_java, values.tolist()))
+    java = {np.inf: "Infinity", -np.inf: "-Infinity"}
+    text = ",".join(java.get(value, repr(value)) for value in values.tolist())
     return f"CAST(split('{text}', ',') AS ARRAY<{kind}>)"
-
-
-def _java(value: float | int) -> str:
-    return {np.inf: "Infinity", -np.inf: "-Infinity"}.get(value, repr(value))
 
 
 def _double(value: float) -> str:
@@ -172,7 +169,7 @@ def _door(ask: Ask) -> str:
     score, id = _quoted(ask.score), _quoted(ask.id)
     group = "concat(" + ", ' & ', ".join(_group_text(_quoted(name), ask) for name in ask.groups) + ")"
     known = "\n".join(
-        f"    WHEN CAST(fairroc_name AS BINARY) = {_binary(name)} THEN {code}"
+        f"    WHEN CAST(fairroc_name AS BINARY) = CAST({_text(name)} AS BINARY) THEN {code}"
         for code, name in enumerate(ask.model.names)
     )
     unknown = f"raise_error(concat({_text(common.UNKNOWN)}, fairroc_name))"
@@ -219,10 +216,6 @@ def _lost() -> str:
 
 def _quoted(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
-
-
-def _binary(text: str) -> str:
-    return f"CAST({_text(text)} AS BINARY)"
 
 
 def _text(text: str) -> str:

@@ -13,11 +13,11 @@ from test_sample import KINDS, some_columns
 
 from fairroc.core.roc import RocCurve
 from fairroc.people import sample
+from fairroc.people.cells import TallySample
 from fairroc.people.counts import ScoreCounts
 from fairroc.people.door import people_of
 from fairroc.people.rows import Columns
 from fairroc.people.sample import CountedSample
-from fairroc.people.tally_sample import TallySample
 from strategies import SEEDS
 
 
