@@ -13,10 +13,11 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from fairroc.backends.frames import Use
+from fairroc.core.chain import FloatArray
 from fairroc.errors import DataError
 from fairroc.model.model import warn_unknown
 from fairroc.options import generator_from_state
-from fairroc.people.rows import FloatArray, ScoreColumns, read_scores
+from fairroc.people.rows import ScoreColumns, read_scores
 from fairroc.tables.columns import ids_from_text, numbers_from_text
 from fairroc.tables.files import Part, check_writable, find_parts, load_module, table_suffix
 from fairroc.tables.read import Batch, has_one_dictionary, part_schema, read_batches

@@ -26,6 +26,12 @@ VERSION = 2
 ADDED = ("curve", "confidence")
 """Fields of version 2 that files of version 1 may lack."""
 
+PLAIN = (
+    *("epsilon", "norm", "method", "queries", "ties", "inner_epsilon"),
+    *("curve", "confidence", "levels", "missing", "hash"),
+)
+"""Attributes of a model that its file holds as they are, in this order."""
+
 SUM_TOLERANCE = 1e-9
 """How far a row of probabilities read from a file may be from one."""
 
@@ -36,25 +42,15 @@ def dumps(model: ModelData) -> str:
         "format": FORMAT,
         "version": VERSION,
         "fit": asdict(model.record),
-        "epsilon": model.epsilon,
-        "norm": model.norm,
-        "method": model.method,
-        "queries": model.queries,
-        "ties": model.ties,
-        "inner_epsilon": model.inner_epsilon,
-        "curve": model.curve,
-        "confidence": model.confidence,
-        "levels": model.levels,
-        "missing": model.missing,
-        "hash": model.hash,
+        **{name: getattr(model, name) for name in PLAIN},
         "salt": str(model.salt),
         "key_fingerprint": model.key_fingerprint,
         "unchanged": model.unchanged,
-        "scale": None
-        if model.scale is None
-        else {"place": model.scale.y.tolist(), "score": model.scale.score.tolist()},
+        "scale": None,
         "groups": [asdict(group) for group in model.groups],
     }
+    if model.scale is not None:
+        body["scale"] = {"place": model.scale.y.tolist(), "score": model.scale.score.tolist()}
     for group, kernel in zip(body["groups"], model.kernels, strict=False):
         group["kernel"] = _kernel_to_data(kernel)
     for group, reference in zip(body["groups"], model.references, strict=False):
@@ -190,13 +186,8 @@ def _kernel_to_data(kernel: Kernel) -> dict[str, Any]:
     return {
         "thresholds": kernel.thresholds.tolist(),
         "ceiling": kernel.ceiling,
-        "row": kernel.row.tolist(),
-        "first": kernel.first.tolist(),
-        "last": kernel.last.tolist(),
-        "start": kernel.start.tolist(),
-        "stop": kernel.stop.tolist(),
-        "ordered": kernel.ordered.astype(int).tolist(),
-        "transported": kernel.transported.astype(int).tolist(),
+        **{name: getattr(kernel, name).tolist() for name in ("row", "first", "last", "start", "stop")},
+        **{name: getattr(kernel, name).astype(int).tolist() for name in ("ordered", "transported")},
         "table": rows,
     }
 
@@ -235,21 +226,16 @@ def _model_from_data(body: dict[str, Any]) -> ModelData:
         levels = body["levels"]
         kernels = tuple(_kernel_from_data(g["kernel"], levels, g["name"]) for g in body["groups"])
         scale = _scale_from_data(body["scale"], levels)
+    same = ("norm", "method", "ties", "queries", "missing", "hash", "key_fingerprint")
     return ModelData(
+        **{name: body[name] for name in same},
         epsilon=float(body["epsilon"]),
-        norm=body["norm"],
-        method=str(body["method"]),
-        ties=body["ties"],
         inner_epsilon=float(body["inner_epsilon"]),
-        queries=body["queries"],
         groups=groups,
         kernels=kernels,
         scale=scale,
         record=FitRecord(**body["fit"]),
-        missing=body["missing"],
         salt=int(body["salt"]),
-        hash=body["hash"],
-        key_fingerprint=body["key_fingerprint"],
         references=_references_from_data(body["groups"]),
         curve=body.get("curve", "raw"),
         confidence=body.get("confidence"),

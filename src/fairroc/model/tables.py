@@ -218,7 +218,8 @@ def _segments(kernel: Kernel, scale: Scale) -> _Segments:
     start, block = start[order], block[order]
     origin = np.maximum(start, lowest)
     end = np.clip(np.nextafter(np.append(start[1:], np.inf), -np.inf), origin, max(ceiling, lowest))
-    value, top = (_fair(kernel, block, scores, scale) for scores in (origin, end))
+    places = (kernel.first[block] + ordered_place(kernel, block, scores) for scores in (origin, end))
+    value, top = (scale.to_score(np.maximum(place, 0.0)) for place in places)  # of blocks not in order: anything
     slope = inner_slope(origin, value, end, top)
     slope[0] = 0.0  # scores below all fitted ones share the place of the lowest
     return _Segments(start, block, origin, value, np.where(in_order[block], slope, np.nan))
@@ -229,11 +230,6 @@ def ordered_blocks(kernel: Kernel) -> BoolArray:
     level = (kernel.table > 0).argmax(axis=1)[kernel.row]
     found: BoolArray = kernel.ordered & (level == kernel.first)
     return found
-
-
-def _fair(kernel: Kernel, block: IntArray, scores: FloatArray, scale: Scale) -> FloatArray:
-    """Fair scores of people in blocks that keep their order (of others, anything)."""
-    return scale.to_score(np.maximum(kernel.first[block] + ordered_place(kernel, block, scores), 0.0))
 
 
 def _knot_scores(kernel: Kernel, blocks: IntArray, scale: Scale) -> tuple[FloatArray, IntArray]:

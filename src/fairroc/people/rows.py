@@ -1,8 +1,7 @@
 """The door in: lists, arrays, series or frames become checked, read-only numpy columns.
 
 Every check of values lives here; the code behind this door trusts what comes out. Rows are matched by
-position, an index of a pandas object is ignored. Groups become text: 1, 1.0 and "1" name the same group.
-Values that are equal in Python, such as True and 1, are one value where one column of objects mixes them.
+position, an index of a pandas object is ignored.
 """
 
 from __future__ import annotations
@@ -12,13 +11,14 @@ from collections.abc import Iterable, Sequence, Sized
 from dataclasses import dataclass
 from decimal import Decimal
 from numbers import Real
-from typing import Any, NamedTuple, NoReturn, TypeAlias
+from typing import Any, NamedTuple, NoReturn
 
 import narwhals as nw
 import numpy as np
 from narwhals.exceptions import DuplicateError
 from numpy.typing import NDArray
 
+from fairroc.core.chain import BoolArray, FloatArray
 from fairroc.errors import DataError, UnknownGroupError, warn_user
 from fairroc.options import Missing, check_missing
 from fairroc.people.factorise import (
@@ -35,9 +35,6 @@ from fairroc.people.factorise import (
     sensitive_columns,
 )
 from fairroc.tables.columns import ColumnNames
-
-FloatArray: TypeAlias = NDArray[np.float64]
-BoolArray: TypeAlias = NDArray[np.bool_]
 
 LARGEST = 1e307  # beyond it the difference of two scores could overflow
 MOST_PEOPLE = 2**48  # sums and products with the points of a curve stay exact

@@ -14,12 +14,13 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from fairroc.core.chain import FloatArray
 from fairroc.errors import DataError
 from fairroc.options import MAX_DISTINCT, Missing, check_missing, check_most
 from fairroc.people.counts import ScoreCounts
 from fairroc.people.factorise import as_column, cross_names, group_codes, present_values
-from fairroc.people.rows import LARGEST, FloatArray, checked_scores, checked_weights, positive_labels
-from fairroc.people.tally import Tally
+from fairroc.people.rows import LARGEST, checked_scores, checked_weights, positive_labels
+from fairroc.people.tally import CellCounts, Tally
 from fairroc.tables.columns import ColumnNames, typed_values
 from fairroc.tables.files import Part, find_parts, load_module
 from fairroc.tables.read import Batch, read_batches
@@ -179,8 +180,10 @@ class _Counting:
     def counts(self, pos_label: Any) -> ScoreCounts:
         """What was counted, by name of the group and whether the label is positive."""
         found = self.tally.result()
-        positive = self._positives([int(np.sum(cell.counts > 0)) for cell in found], found, pos_label)
-        parts: dict[str, list[tuple[bool, Any]]] = {name: [] for name in cross_names(group for group, _ in self.cells)}
+        positive = self._positives(found, pos_label)
+        parts: dict[str, list[tuple[bool, CellCounts]]] = {
+            name: [] for name in cross_names(group for group, _ in self.cells)
+        }
         for (group, label), cell in self.cells.items():
             if cell < len(found):
                 parts[" & ".join(group)].append((positive[label], found[cell]))
@@ -192,11 +195,12 @@ class _Counting:
             tuple(kept), scores, negatives, positives, self.tally.weighted, bits, None if bits is None else spread
         )
 
-    def _positives(self, cells: Sequence[int], found: Sequence[Any], pos_label: Any) -> list[bool]:
+    def _positives(self, found: Sequence[CellCounts], pos_label: Any) -> list[bool]:
         """For every label, by its number, whether it is the positive one."""
         rows = np.zeros(len(self.labels))
         for (_, label), cell in self.cells.items():
-            rows[label] += found[cell].counts.sum() if not self.tally.weighted else cells[cell]
+            counts = found[cell].counts
+            rows[label] += np.count_nonzero(counts > 0) if self.tally.weighted else counts.sum()
         values = self._values(pos_label)
         lost = sum(int(rows[i]) for i, value in enumerate(values) if value is None)
         if lost:
@@ -278,7 +282,7 @@ def _present(codes: NDArray[Any], size: int) -> tuple[NDArray[Any], list[int]]:
     return table[codes], kept.tolist()
 
 
-def _joined(cells: Sequence[tuple[bool, Any]], weighted: bool) -> tuple[NDArray[Any], ...]:
+def _joined(cells: Sequence[tuple[bool, CellCounts]], weighted: bool) -> tuple[NDArray[Any], ...]:
     """One group's rising distinct scores with negatives, positives and spread; scores of nobody are left out."""
     kind: type = np.float64 if weighted else np.int64
     scores = np.unique(np.concatenate([np.zeros(0), *(cell.scores[cell.counts > 0] for _, cell in cells)]))

@@ -115,12 +115,8 @@ def is_large(parts: Sequence[Part]) -> bool:
         return bool(file.metadata.num_rows > LARGE_ROWS)
 
 
-def table_suffix(path: Path) -> str:
+def table_suffix(path: Path, suffixes: Sequence[str] = TABLE_SUFFIXES) -> str:
     """The suffix that tells a table's format."""
-    return _suffix(path, TABLE_SUFFIXES)
-
-
-def _suffix(path: Path, suffixes: Sequence[str]) -> str:
     for suffix in sorted(suffixes, key=len, reverse=True):
         if path.name.lower().endswith(suffix):
             return suffix
@@ -134,7 +130,7 @@ def check_writable(path: str | os.PathLike[str], suffixes: Sequence[str] | None 
     """
     target = Path(path)
     if suffixes is not None:
-        _suffix(target, suffixes)
+        table_suffix(target, suffixes)
     folder = target.resolve().parent
     if not folder.is_dir():
         raise DataError(f"cannot write '{path}': there is no folder '{folder}'; create it first.")
