@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairroc.people import people as folds
+from fairroc.people import people as room
 from fairroc.people.counts import ScoreCounts
 from fairroc.people.door import people_of
 from fairroc.people.people import People, split
@@ -145,8 +145,8 @@ def test_counts_of_many_people_add_up(weighted, columns, count, seed):
     if counts.class_rows().min() < 2:
         return
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(folds, "EXPANDED", 0)
-        patch.setattr(folds, "TIED", 0)
+        patch.setattr(room, "EXPANDED", 0)
+        patch.setattr(room, "TIED", 0)
         pairs = list(split(counts, count, seed))
     whole = tables(counts)
     for rest, part in pairs:
@@ -187,7 +187,7 @@ def test_a_tiny_class_among_millions_is_in_every_part():
 def test_many_rows_are_split_like_their_counts(expanded, columns, count, seed):
     """However many: the parts depend on who the people are alone."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(folds, "EXPANDED", expanded)
+        patch.setattr(room, "EXPANDED", expanded)
         both = (people_of(columns), ScoreCounts.from_columns(columns).people(whole=False))
         one, other = ([listed(part) for _, part in split(people, count, seed)] for people in both)
     assert one == other
