@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fairroc_studies.harness import document
 from fairroc_studies.harness import people as data
+from fairroc_studies.harness import tables
 from fairroc_studies.harness.curve import Curve
-from fairroc_studies.harness.measure import measure
 from fairroc_studies.harness.store import Store
-from fairroc_studies.peers import child, envs
+from fairroc_studies.peers import child, children
 from fairroc_studies.peers.catalogue import DRAW, NAIVE, ORDER, PEERS, ROC_CURVE, SEARCH, THOUSAND, of_quality, of_speed
+from fairroc_studies.peers.child import measure
 from fairroc_studies.peers.children import Answer, run_tasks
 from fairroc_studies.peers.runners.fairroc import Loaded, Post, thousand_blocks
 from fairroc_studies.peers.runners.reference import NaiveTransform
@@ -23,8 +23,8 @@ from fairroc_studies.problems.scores import synthetic_file, three_parts, two_gro
 from fairroc_studies.problems.synthetic import synthetic
 from fairroc_studies.speed import bench, report, speed
 from fairroc_studies.speed.bench import main
-from fairroc_studies.speed.goals import goals, start_goals
-from fairroc_studies.speed.quality import MODELS, SOURCES
+from fairroc_studies.speed.report import goals, start_goals
+from fairroc_studies.speed.speed import MODELS, SOURCES
 
 MB = 10**6
 META = {
@@ -130,7 +130,7 @@ def test_calls_are_repeated_within_the_budget_alone() -> None:
 
 def test_the_first_call_is_told_apart_from_the_best(monkeypatch: pytest.MonkeyPatch) -> None:
     told = iter([(7.0, "a"), (2.0, "b"), (3.0, "c")])
-    monkeypatch.setattr("fairroc_studies.harness.measure._timed", lambda call: next(told))
+    monkeypatch.setattr("fairroc_studies.peers.child._timed", lambda call: next(told))
     _, spent = measure(lambda: None, budget=1.0)
     assert (spent.first, spent.cpu, spent.calls) == (7.0, 2.0, 2)
 
@@ -171,10 +171,10 @@ def test_a_child_that_dies_answers_every_task() -> None:
 
 
 def test_an_environment_that_cannot_be_made_says_why(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(envs, "_failure", lambda library: "no matching distribution")
-    envs.python_of.cache_clear()
+    monkeypatch.setattr(children, "_failure", lambda library: "no matching distribution")
+    children.python_of.cache_clear()
     (answer,) = run_tasks("fairlearn", [{}], timeout=1)
-    envs.python_of.cache_clear()
+    children.python_of.cache_clear()
     assert answer.error == "not available: no matching distribution"
 
 
@@ -203,7 +203,7 @@ def test_every_entry_has_a_runner_that_can_do_what_it_says() -> None:
     runners = Path(child.__file__).parent / "runners"
     for entry in PEERS:
         assert f"class {entry.method}" in (runners / f"{entry.library.replace('-', '_')}.py").read_text()
-    assert {entry.library for entry in PEERS} == set(envs.PINS)
+    assert {entry.library for entry in PEERS} == set(children.PINS)
     assert all(hasattr(kind, "predict") for kind in (Post, Loaded, NaiveTransform))
     assert not any(entry.peer for entry in [*of_quality("curve", ()), *of_speed(())])
 
@@ -268,20 +268,20 @@ def test_quality_tables_show_means_and_standard_errors() -> None:
 
 
 def test_a_new_section_leaves_the_others_as_they_are() -> None:
-    first = document.updated("", {"speed": "## Speed\n\nfirst run", "growth": "## Growth\n\nkept \\1 as it is"})
-    second = document.updated(first, {"speed": "## Speed\n\nsecond run"})
+    first = tables.updated("", {"speed": "## Speed\n\nfirst run", "growth": "## Growth\n\nkept \\1 as it is"})
+    second = tables.updated(first, {"speed": "## Speed\n\nsecond run"})
     assert "second run" in second and "first run" not in second
     assert "kept \\1 as it is" in second
     assert second.count("<!-- begin: speed -->") == 1
-    assert document.updated(second, {}) == second
+    assert tables.updated(second, {}) == second
     with pytest.raises(ValueError, match=r"sections must be out of .*; got nonsense"):
-        document.updated(second, {"nonsense": ""})
+        tables.updated(second, {"nonsense": ""})
 
 
 def test_a_page_is_rendered_again_from_kept_results(folder: Path) -> None:
     bench.keep("quality", quality_results())
     page = folder / "page.md"
-    document.update(page, {"speed": "## Speed\n\nfrom before"})
+    tables.update(page, {"speed": "## Speed\n\nfrom before"})
     main(["--render", "--only", "quality", "--output", str(page)])
     text = page.read_text()
     assert "from before" in text and "## Quality of one decision" in text

@@ -18,11 +18,11 @@ from fairroc.estimators.metrics import threshold_gap_score
 from fairroc_studies.harness import people as data
 from fairroc_studies.harness import store
 from fairroc_studies.harness.people import Part
-from fairroc_studies.models.scoring import Scored
+from fairroc_studies.models.recipes import Scored
 from fairroc_studies.paper import peers, stored
 from fairroc_studies.paper.peers import results_many
 from fairroc_studies.paper.published import ADULT_GROUPS
-from fairroc_studies.peers import children, envs
+from fairroc_studies.peers import children
 from fairroc_studies.peers.catalogue import Entry
 from fairroc_studies.peers.children import Answer, run_tasks
 from strategies import SEEDS
@@ -201,7 +201,7 @@ def test_what_fails_is_a_line(use: Any) -> None:
 def test_the_fingerprint_follows_versions_and_code(monkeypatch: pytest.MonkeyPatch) -> None:
     before = peers.fingerprint()
     assert before == peers.fingerprint()
-    monkeypatch.setitem(envs.PINS, "fairlearn", ("fairlearn==0.0.1",))
+    monkeypatch.setitem(children.PINS, "fairlearn", ("fairlearn==0.0.1",))
     other = peers.fingerprint()
     texts = store._text
     monkeypatch.setattr(store, "_text", lambda name: texts(name) + "#" * name.endswith("runners.aif360"))
@@ -225,7 +225,7 @@ def test_a_child_counts_on_both_parts(tmp_path: Path) -> None:
 
 
 def made(library: str) -> bool:
-    return (envs._home(library) / envs.MARKER).is_file()
+    return (children._home(library) / children.MARKER).is_file()
 
 
 @pytest.mark.skipif(not (made("fairlearn") and made("error-parity")), reason="environments of the peers not made")

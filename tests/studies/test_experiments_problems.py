@@ -19,8 +19,7 @@ from hypothesis import strategies as st
 from fairroc.errors import DataError, DatasetError
 from fairroc_studies.harness.store import Store
 from fairroc_studies.models.linear import matrix
-from fairroc_studies.models.recipes import RECIPES, Recipe
-from fairroc_studies.models.scoring import scored
+from fairroc_studies.models.recipes import RECIPES, Recipe, scored
 from fairroc_studies.problems import problem as problem_module
 from fairroc_studies.problems import registry as problems
 from fairroc_studies.problems.problem import Problem, Split, digest, inputs, split

@@ -22,13 +22,11 @@ from fairroc_studies.harness import store
 from fairroc_studies.harness.curve import decided
 from fairroc_studies.harness.people import Part
 from fairroc_studies.harness.store import Store, imported, key, package_versions, source_digest
-from fairroc_studies.models.recipes import RECIPES, Recipe
-from fairroc_studies.models.scoring import Scored
-from fairroc_studies.paper import measuring, work
-from fairroc_studies.paper.protocol import Job, Plan, Study, epsilons_of, run
+from fairroc_studies.models.recipes import RECIPES, Recipe, Scored
+from fairroc_studies.paper import measuring, protocol
+from fairroc_studies.paper.protocol import Done, Job, Plan, Study, completed, epsilons_of, loaded, run
 from fairroc_studies.paper.rules import as_it_is, collected_warnings, fair_score, fairprojection
 from fairroc_studies.paper.study import Result
-from fairroc_studies.paper.work import Done, completed, loaded
 from fairroc_studies.problems.problem import Problem
 
 SHARED = Path(__file__).parents[2].parent / "shared" / "data"
@@ -519,12 +517,12 @@ def test_peers_are_kept_too(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
     privileged = {"African-American": "Other", "Other": "African-American"}
 
     def other_way_round(job: Job, plan: Plan) -> Done:
-        done = work._did(job, plan)
+        done = protocol._did(job, plan)
         assert done.scored is not None
         return replace(done, scored=replace(done.scored, privileged=privileged[done.scored.privileged]))
 
     with monkeypatch.context() as patch:
-        patch.setattr(work, "_attempted", other_way_round)
+        patch.setattr(protocol, "_attempted", other_way_round)
         run(plan)
     assert len(calls) == 2  # disparate impact is another then
 

@@ -25,8 +25,7 @@ from fairroc.errors import DataError
 from fairroc.report.figures import path as _path
 from fairroc.report.figures import thinned
 from fairroc_studies.paper import output
-from fairroc_studies.paper.claims import Claim, claims, tally
-from fairroc_studies.paper.claims_fairness import areas, leads, vertical
+from fairroc_studies.paper.claims import Claim, areas, claims, leads, tally, vertical
 from fairroc_studies.paper.figures import beside_fnnc, beside_peers, pair_figures, standalone
 from fairroc_studies.paper.output import study_dict, study_text, write
 from fairroc_studies.paper.page import page

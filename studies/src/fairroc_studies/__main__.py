@@ -18,7 +18,7 @@ STUDIES = {
     "coverage": "questions.coverage",
     "crossfit": "questions.crossfit",
     "drift": "questions.drift",
-    "fairprojection": "questions.fairprojection",
+    "fairprojection": "paper.stored",
     "froc": "questions.froc",
     "plots": "questions.plots",
     "price": "questions.price",

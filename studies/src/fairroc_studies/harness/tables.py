@@ -1,8 +1,10 @@
-"""Tables and numbers as text."""
+"""Tables and numbers as text, and docs/benchmarks.md: sections between markers, each replaced on its own."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 
@@ -39,3 +41,50 @@ def megabytes(value: float) -> str:
 
 def rows_name(count: float) -> str:
     return f"{int(count):,}"
+
+
+DOCS = Path(__file__).resolve().parents[4] / "docs"
+"""The documents of the checkout that these studies were installed from."""
+
+SECTIONS = ("speed", "goals", "growth", "every-threshold", "one-decision")
+
+HEAD = """# Benchmarks
+
+`make bench` measures the small version in a few minutes; `python -m fairroc_studies bench --full` the large one. Both
+write this page, section by section; each section names its own command, date, machine and versions. Everything that is
+compared was measured in the same run. Speed is CPU time on one thread. EO is |ΔFPR| + |ΔTPR| of two groups.
+
+Every library gets the same three columns (score, label, group) and nothing else: no features, no retraining. What each
+of them sets out to do:
+
+| | returns | fair in the sense of | groups |
+| --- | --- | --- | --- |
+| fairlearn ThresholdOptimizer | a randomised decision | equal FPR and TPR | any |
+| error-parity RelaxedThresholdOptimizer | a randomised decision for given costs | FPR, TPR within a tolerance | any |
+| oxonfair | a decision from one offset per group | a bound on one of many measures, here EO | a few |
+| aif360 EqOdds, holisticai EqualizedOdds | decisions taken at 0.5, some flipped at random | equal FPR and TPR | two |
+| aif360 CalibratedEqOdds | a randomised score | equal weighted cost, calibration kept | two |
+| aif360 RejectOption | a decision with a band in which the group decides | average odds difference | two |
+| fairroc | a randomised score | EO ≤ ε at every threshold | any |
+"""
+
+
+def updated(text: str, bodies: dict[str, str]) -> str:
+    """The page with new bodies of some sections; the other sections stay as they are."""
+    unknown = set(bodies) - set(SECTIONS)
+    if unknown:
+        raise ValueError(f"sections must be out of {', '.join(SECTIONS)}; got {', '.join(sorted(unknown))}.")
+    kept = {name: _body(text, name) for name in SECTIONS} | bodies
+    parts = [f"<!-- begin: {name} -->\n{kept[name].strip()}\n<!-- end: {name} -->" for name in SECTIONS if kept[name]]
+    return "\n\n".join([HEAD.strip(), *parts]) + "\n"
+
+
+def update(path: Path, bodies: dict[str, str]) -> None:
+    """Rewrite the file with new bodies of some sections."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(updated(path.read_text() if path.exists() else "", bodies))
+
+
+def _body(text: str, name: str) -> str:
+    found = re.search(rf"<!-- begin: {re.escape(name)} -->\n(.*?)\n<!-- end: {re.escape(name)} -->", text, re.DOTALL)
+    return found.group(1) if found else ""

@@ -7,7 +7,7 @@ from itertools import pairwise
 from statistics import median
 
 from fairroc_studies.paper.claims_numbers import number_claims
-from fairroc_studies.paper.measuring import SAME_THRESHOLDS
+from fairroc_studies.paper.measuring import SAME_THRESHOLDS, exponent
 from fairroc_studies.paper.published import (
     ACCURACY_DROP,
     COMPAS_GROUPS,
@@ -18,7 +18,6 @@ from fairroc_studies.paper.published import (
 )
 from fairroc_studies.paper.study import Measured
 from fairroc_studies.paper.summary import closeness
-from fairroc_studies.paper.timing import exponent
 from fairroc_studies.paper.verdicts import LEVEL, MEASURED, NEAR, Claim, Evidence, count, judge, not_run, points
 
 GENERAL = (("adult", "lr"), *((e.problem, e.model) for e in EXPERIMENTS if e.slope is not None))

@@ -10,10 +10,9 @@ from fairroc.report.figures import DASHES, Axis, Line, Mark, axis, drawn, pictur
 from fairroc.report.page import svg, swatch
 from fairroc.text.words import short
 from fairroc_studies.paper.published import PUBLISHED_EPSILON
-from fairroc_studies.paper.study import Measured, RocLines
+from fairroc_studies.paper.study import Measured, RocLines, method_title, model_title, problem_title
 from fairroc_studies.paper.summary import Summary, Table
 from fairroc_studies.paper.tags import Html, tag
-from fairroc_studies.paper.titles import method_title, model_title, problem_title
 from fairroc_studies.paper.verdicts import MEASURED, Evidence
 
 SIZE = (360, 268)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from fairroc.froc.algorithm import algorithm_1
 from fairroc_studies.harness.curve import Curve, FloatArray, decided
 from fairroc_studies.harness.people import Part
 from fairroc_studies.harness.store import key
-from fairroc_studies.models.scoring import Scored
+from fairroc_studies.models.recipes import Scored
 from fairroc_studies.paper.rules import Rule, as_it_is, at_half, classifiers, fair_score, fairprojection
 from fairroc_studies.paper.study import Measured, Result, RocLines
 from fairroc_studies.peers.fairprojection import TOLERANCES
@@ -206,3 +208,34 @@ def thinned(points: FloatArray, most: int = DRAWN_POINTS) -> tuple[tuple[float, 
     chosen = np.unique(np.searchsorted(line.sum(axis=1), wanted - 1e-9).clip(0, len(line) - 1))
     kept = line if len(line) <= most else line[chosen]
     return tuple((float(fpr), float(tpr)) for fpr, tpr in kept)
+
+
+SIZES = (1_000, 10_000, 100_000)
+"""Numbers of thresholds."""
+
+EPSILON = 0.05
+ROUNDS = 3
+"""The best of so many rounds counts: other work on the machine only adds."""
+
+
+def froc_seconds(sizes: tuple[int, ...] = SIZES) -> list[tuple[int, float]]:
+    """Seconds of Algorithm 1 with each number of thresholds, on two smooth ROC curves."""
+    return [(k, min(_seconds(k) for _ in range(ROUNDS))) for k in sizes]
+
+
+def exponent(times: list[tuple[int, float]]) -> float:
+    """Of the growth between the two largest sizes: 1 is linear, 2 is quadratic.
+
+    >>> exponent([(10, 1.0), (100, 10.0), (1000, 1000.0)])
+    2.0
+    """
+    (small, before), (large, after) = times[-2:]
+    return float(np.log(after / before) / np.log(large / small))
+
+
+def _seconds(k: int) -> float:
+    fpr = np.arange(1, k + 1) / (k + 1)
+    up, down = (np.column_stack((fpr, fpr**power)) for power in (0.2, 0.5))
+    begin = time.perf_counter()
+    algorithm_1(up, down, EPSILON)
+    return time.perf_counter() - begin

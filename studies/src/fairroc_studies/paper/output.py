@@ -17,9 +17,8 @@ from fairroc_studies.paper.claims import claims, tally
 from fairroc_studies.paper.facts import versions, work_words
 from fairroc_studies.paper.figures import Figure, beside_fnnc, beside_peers, pair_figures, standalone
 from fairroc_studies.paper.page import TITLE, page
-from fairroc_studies.paper.study import Result
+from fairroc_studies.paper.study import Result, model_title, problem_title
 from fairroc_studies.paper.summary import Summary
-from fairroc_studies.paper.titles import model_title, problem_title
 from fairroc_studies.paper.verdicts import Claim, Evidence
 
 if TYPE_CHECKING:

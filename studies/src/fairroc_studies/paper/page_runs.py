@@ -18,9 +18,9 @@ from fairroc_studies.paper.figures import (
     pair_figures,
 )
 from fairroc_studies.paper.published import EXPERIMENTS, LR_EPSILON, experiment
+from fairroc_studies.paper.study import method_title, model_title, problem_title
 from fairroc_studies.paper.summary import Summary, slope
 from fairroc_studies.paper.tags import Html, join, table, tag
-from fairroc_studies.paper.titles import method_title, model_title, problem_title
 from fairroc_studies.paper.verdicts import MEASURED, NEAR, Evidence
 
 SHOWN = (0.01, 0.05, 0.1, 0.2)

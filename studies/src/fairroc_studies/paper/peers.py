@@ -16,10 +16,10 @@ from typing import Any
 from fairroc_studies.harness.curve import Curve
 from fairroc_studies.harness.people import Case, save
 from fairroc_studies.harness.store import key, source_digest
-from fairroc_studies.models.scoring import Scored
+from fairroc_studies.models.recipes import Scored
 from fairroc_studies.paper.measuring import baseline
 from fairroc_studies.paper.study import Result
-from fairroc_studies.peers import child, children, envs
+from fairroc_studies.peers import child, children
 from fairroc_studies.peers.catalogue import CALIBRATED, EQ_ODDS, FAIRLEARN, REJECT, Entry, refitted
 
 EPSILONS = (0.0, 0.01, 0.02, 0.05, 0.1)
@@ -77,7 +77,7 @@ def fingerprint() -> str:
     """SHA-256 of all that decides about peers' figures but the scores: the code that runs and measures them, and the
     versions of their packages."""
     runners = [f"fairroc_studies.peers.runners.{library.replace('-', '_')}" for library in LIBRARIES]
-    return key(source_digest(__name__, child.__name__, *runners), [envs.PINS[library] for library in LIBRARIES])
+    return key(source_digest(__name__, child.__name__, *runners), [children.PINS[library] for library in LIBRARIES])
 
 
 def refused(scoreds: Sequence[Scored]) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -23,6 +24,7 @@ from fairroc_studies.peers.fairprojection import Divergence, FairProjection, aut
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
 
 Array: TypeAlias = NDArray[Any]
 People: TypeAlias = tuple[Array, Array, Array]
@@ -167,3 +169,14 @@ def _is(table: pa.Table, name: str, word: str) -> Array:
 
 def _words(table: pa.Table, name: str) -> list[str]:
     return sorted(set(table[name].to_pylist()))
+
+
+def main() -> None:
+    rows = check()
+    for title, found in groupby(rows, lambda row: f"{row.data}, {row.model}, {row.method}"):
+        at = list(found)
+        print(f"{title}: accuracy / MEO at tolerance", *(row.tolerance for row in at))
+        print("  stored", *(f"{row.stored_accuracy:.4f}/{row.stored_meo:.4f}" for row in at))
+        print("  ours  ", *(f"{row.accuracy:.4f}/{row.meo:.4f}" for row in at))
+    for data in dict.fromkeys(row.data for row in rows):
+        print(f"largest difference on {data}: {max(row.off for row in rows if row.data == data):.4f}")

@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from fairroc_studies.harness.store import Store
-from fairroc_studies.problems.registry import QUICK
+from fairroc_studies.problems.registry import PROBLEMS, QUICK
 
 Kind: TypeAlias = Literal["draws", "splits"]
 """What was repeated: the draw at one split, or the split (then figures are expectations over the draw)."""
@@ -163,3 +163,43 @@ def lines_of(data: dict[str, Any]) -> RocLines:
     """ROC lines from plain data, whose tuples JSON has made lists."""
     lines = tuple(tuple((fpr, tpr) for fpr, tpr in line) for line in data["lines"])
     return RocLines(**(data | {"groups": tuple(data["groups"]), "lines": lines}))
+
+
+# -- words for names ---------------------------------------------------------------------------------------------------
+
+MODELS = {
+    "lr": "logistic regression",
+    "rf": "random forest",
+    "fnnc": "FNNC, plain",
+    "autogluon": "AutoGluon's weighted ensemble",
+    "resnet": "ResNet",
+}
+METHODS = {
+    "none": "model as it is",
+    "froc": "FROC, as one score",
+    "classifiers": "FROC, the paper's classifiers",
+    "optimal": "exact optimum",
+    "optimal-100": "exact optimum, 100 thresholds",
+    "default": "FairROC's default",
+    "fnnc": "FNNC with a target",
+    "fairprojection-ce": "FairProjection-CE",
+    "fairprojection-kl": "FairProjection-KL",
+    "fairlearn": "fairlearn",
+    "error-parity": "error-parity",
+    "aif360-eqodds": "aif360, equalized odds",
+    "aif360-calibrated": "aif360, calibrated odds",
+    "aif360-reject": "aif360, reject option",
+}
+
+
+def problem_title(name: str) -> str:
+    """Words for a problem; a name nobody knows stands for itself."""
+    return PROBLEMS[name].short if name in PROBLEMS else name
+
+
+def model_title(name: str) -> str:
+    return MODELS.get(name, name)
+
+
+def method_title(name: str) -> str:
+    return METHODS.get(name, name)

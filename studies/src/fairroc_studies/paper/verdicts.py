@@ -6,9 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from fairroc_studies.paper.study import Measured, Result, RocLines
+from fairroc_studies.paper.study import MODELS, Measured, Result, RocLines
 from fairroc_studies.paper.summary import Summary, Table
-from fairroc_studies.paper.titles import MODELS
 from fairroc_studies.problems.registry import PROBLEMS
 
 if TYPE_CHECKING:

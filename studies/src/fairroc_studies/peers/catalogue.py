@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from fairroc_studies.peers.envs import PINS
+from fairroc_studies.peers.children import PINS
 
 LIMIT = 10**9
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from fairroc import FairROC, FairROCDisplay, FrontierDisplay, GapDisplay, ScoreDisplay
 from fairroc.cli.demo import adult_scores
-from fairroc_studies.harness.document import DOCS
+from fairroc_studies.harness.tables import DOCS
 
 
 def displays(people: Any) -> dict[str, Any]:

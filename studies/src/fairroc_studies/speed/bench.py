@@ -20,12 +20,11 @@ from pathlib import Path
 from typing import Any
 
 from fairroc.cli.output import progress_bar
-from fairroc_studies.harness import document
+from fairroc_studies.harness import tables
 from fairroc_studies.harness.store import Store, source_digest
-from fairroc_studies.peers.envs import PINS, NotAvailable, python_of, version_of
+from fairroc_studies.peers.children import PINS, NotAvailable, python_of, version_of
 from fairroc_studies.speed import report
-from fairroc_studies.speed.quality import quality
-from fairroc_studies.speed.speed import growth, speed, startup
+from fairroc_studies.speed.speed import growth, quality, speed, startup
 
 PARTS = ("speed", "growth", "quality")
 
@@ -38,7 +37,7 @@ def main(arguments: list[str] | None = None) -> None:
     bodies = _bodies(options.only, options.output)
     if not bodies:
         raise SystemExit("nothing to render: no results are kept yet. Run python -m fairroc_studies bench first.")
-    document.update(options.output, bodies)
+    tables.update(options.output, bodies)
 
 
 def _command(given: list[str]) -> str:
@@ -63,7 +62,7 @@ def _options(given: list[str]) -> argparse.Namespace:
     )
     parser.add_argument("--splits", type=int, help="seeded splits of the quality tables")
     parser.add_argument("--render", action="store_true", help="measure nothing, write the page from the last results")
-    parser.add_argument("--output", type=Path, default=document.DOCS / "benchmarks.md")
+    parser.add_argument("--output", type=Path, default=tables.DOCS / "benchmarks.md")
     options = parser.parse_args(given)
     options.rows = [int(count) for count in options.rows or ((1e6, 1e7) if options.full else (1e5, 1e6))]
     options.splits = options.splits or (10 if options.full else 2)
