@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from markupsafe import Markup as Html
+
 from fairroc.plot.palette import GROUPS as COLOURS
 from fairroc.report.figures import DASHES, Axis, Line, Mark, axis, drawn, picture
 from fairroc.report.page import svg, swatch
@@ -12,7 +14,6 @@ from fairroc.text.words import short
 from fairroc_studies.paper.published import PUBLISHED_EPSILON
 from fairroc_studies.paper.study import Measured, RocLines, method_title, model_title, problem_title
 from fairroc_studies.paper.summary import Summary, Table
-from fairroc_studies.paper.tags import Html, tag
 from fairroc_studies.paper.verdicts import MEASURED, Evidence
 
 SIZE = (360, 268)
@@ -322,25 +323,24 @@ def _frontier(evidence: Evidence, problem: str, model: str, who: Measured, share
 # -- legends and files -------------------------------------------------------------------------------------------------
 
 
-def legend(methods: Iterable[str], *, marked: Collection[str] = ()) -> Html:
+def legend(methods: Iterable[str], *, marked: Collection[str] = ()) -> list[tuple[Html, str]]:
     """What the colours of a row of figures mean; those ``marked`` have dots."""
     items = []
     for method in methods:
         style = _style(method)
-        dots = method in marked
-        line = Line(LEVEL_LINE, style.colour, "", style.dash)
-        sample = [line, Line([(0.5, 0.5)], style.colour, dots=True, mark=style.mark)] if dots else [line]
-        items.append(tag("li", _swatch(sample), method_title(method)))
-    return tag("ul", *items, class_="legend")
+        sample = [Line(LEVEL_LINE, style.colour, "", style.dash)]
+        if method in marked:
+            sample.append(Line([(0.5, 0.5)], style.colour, dots=True, mark=style.mark))
+        items.append((_swatch(sample), method_title(method)))
+    return items
 
 
-def group_legend(evidence: Evidence, problem: str, model: str) -> Html:
+def group_legend(evidence: Evidence, problem: str, model: str) -> list[tuple[Html, str]] | None:
     """Whose the ROC curves of a row of figures are."""
     lines = evidence.lines(problem, model, "none")
     if lines is None:
-        return Html("")
-    items = [tag("li", _swatch([_of_group(g)]), short(name)) for g, name in enumerate(lines.groups[:LEGEND])]
-    return tag("ul", *items, class_="legend")
+        return None
+    return [(_swatch([_of_group(g)]), short(name)) for g, name in enumerate(lines.groups[:LEGEND])]
 
 
 def _swatch(lines: Sequence[Line]) -> Html:

@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from fairroc.errors import DataError
 from fairroc.tables.write import written_together
 from fairroc_studies.paper.claims import claims, tally
-from fairroc_studies.paper.facts import versions, work_words
 from fairroc_studies.paper.figures import Figure, beside_fnnc, beside_peers, pair_figures, standalone
-from fairroc_studies.paper.page import TITLE, page
+from fairroc_studies.paper.page import TITLE, page, versions, work_words
 from fairroc_studies.paper.study import Result, model_title, problem_title
 from fairroc_studies.paper.summary import Summary
 from fairroc_studies.paper.verdicts import Claim, Evidence

@@ -1,156 +1,133 @@
-"""The page of a reproduction: claims and verdicts, figures and tables, in the look of the report; opens offline."""
+"""The page of a reproduction: claims and verdicts, figures and tables, in the look of the report; opens offline.
+
+What is shown is gathered here; how, is said by ``templates/study.html``.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from importlib.resources import files
-from string import Template
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
+from markupsafe import Markup
+
+from fairroc._version import __version__
 from fairroc.plot.palette import style_variables
-from fairroc.report.page import static
+from fairroc.report.page import environment, static
 from fairroc.text.words import figure
-from fairroc_studies.paper import page_runs as runs
 from fairroc_studies.paper.claims import tally
-from fairroc_studies.paper.facts import parts_table, versions
-from fairroc_studies.paper.published import PROJECTIONS
-from fairroc_studies.paper.tags import Html, join, table, tag, text
-from fairroc_studies.paper.verdicts import VERDICTS, Claim, Evidence
+from fairroc_studies.paper.claims_numbers import slope_words, small
+from fairroc_studies.paper.figures import (
+    CURVES,
+    OTHERS,
+    PEERS,
+    beside_fnnc,
+    beside_peers,
+    group_legend,
+    legend,
+    pair_figures,
+)
+from fairroc_studies.paper.published import EXPERIMENTS, LR_EPSILON, PROJECTIONS, experiment
+from fairroc_studies.paper.study import method_title, model_title, problem_title
+from fairroc_studies.paper.summary import Summary, slope
+from fairroc_studies.paper.verdicts import MEASURED, NEAR, VERDICTS, Claim, Evidence
 
 if TYPE_CHECKING:
     from fairroc_studies.paper.study import Study
 
 TITLE = "The FROC paper's experiments, run again"
+TEMPLATES = "fairroc_studies.paper"
 
-METHOD = (
-    (
-        "Three parts",
-        "Every problem is split into 60 % train, 20 % calibration and 20 % test, by group and label. Models are "
-        "trained on train; post-processors are fitted, and the decision threshold is chosen, on calibration.",
-    ),
-    (
-        "Fitted and test people",
-        "Fitted people are the calibration part: the paper, too, measured where it fitted. (FNNC with a target has no "
-        "post-processor; its fitted people are the training part, and it decides at one half.) Test people were seen "
-        "by nobody. What holds for the former need not hold for the latter.",
-    ),
-    (
-        "Two repetitions, kept apart",
-        "Splits: the whole way again with other parts; figures are exact expectations over the draw, and bands are "
-        "± one standard deviation over splits. Draws: one split, one fit, decisions drawn again and again; only these "
-        "compare with the published variances.",
-    ),
-    (
-        "Epsilon",
-        "Largest |ΔFPR| + |ΔTPR| of two groups at any one threshold. FNNC's target is that distance at its one "
-        "decision; FairProjection's tolerance is its own parameter and means something else.",
-    ),
-    ("Accuracy", "At the operating point that is most accurate on the fitted people."),
-    (
-        "Disparate impact",
-        "Smallest unprivileged group's share of accepted people over the privileged group's, at that point; equal "
-        "shares give 1.",
-    ),
-    ("Mean equalized odds", "(|ΔFPR| + |ΔTPR|) / 2 at that point, the largest over pairs of groups."),
-    ("Gap", "Largest |ΔFPR| + |ΔTPR| at any threshold, which is what epsilon bounds."),
-    (
-        "AUC loss",
-        "AUC lost by the group with the larger AUC, as the paper counts it; results.csv has that of all people too.",
-    ),
-    (
-        "What a point of accuracy buys",
-        "Minus the least-squares slope, over epsilons, of the nearness of disparate impact to 1 (the smaller share "
-        "over the larger) on accuracy, both as means over splits; beside it the ratio of gain and loss between the "
-        "smallest and the largest epsilon. Undefined where accuracy moves by less than a tenth of a point.",
-    ),
-    (
-        "Methods",
-        "FROC, as one score: Algorithm 1, mended where it breaks, its curves made one randomised score. FROC, the "
-        "paper's classifiers: one randomised classifier for each of 100 thresholds. Exact optimum: the largest AUC at "
-        "epsilon, ties drawn. FairROC's default: what the library does unless told otherwise.",
-    ),
-)
+SHOWN = (0.01, 0.05, 0.1, 0.2)
+"""Epsilons of the tables, where a run has one near."""
+
+OPEN = 6
+"""With more runs than this only the first is unfolded."""
+
+TAKEN = (("accuracy", 4), ("disparate_impact", 3), ("gap", 3))
+"""Figures of the first table, with their digits."""
+
+FIGURES = (("accuracy", 4), ("disparate_impact", 3), ("meo", 3), ("gap", 3), ("auc_loss_upper", 4))
+HEADS = ("accuracy", "disparate impact", "mean eq. odds", "gap", "AUC loss")
+OURS = ("froc", "classifiers", "optimal", "default")
+DRAWN = {
+    "accuracy_variance": "accuracy, variance",
+    "accuracy_cov": "accuracy, CoV",
+    "impact_variance": "disparate impact, variance",
+    "impact_cov": "disparate impact, CoV",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """A table whose first column heads its rows; ``above``: titles of the last columns, ``span`` together each."""
+
+    caption: str
+    head: Sequence[object]
+    rows: Sequence[Sequence[object]]
+    above: Sequence[str] = ()
+    span: int = 2
+    id: str | None = None
 
 
 def page(study: Study, claims: tuple[Claim, ...], *, command: str, date: str) -> str:
     """The whole page."""
     evidence = Evidence(study)
-    return Template(_static("fairroc_studies.paper", "page.html")).substitute(
-        title=text(TITLE),
-        css=style_variables() + static("page.css"),
-        more=_static("fairroc_studies.paper", "page.css"),
-        subtitle=join([tag("code", command), f"; {date}; {versions(study.facts)}"]),
-        cards=_cards(evidence, claims),
-        summary=runs.takeaways(evidence),
-        verdicts=verdict_table(claims),
-        contents=runs.contents(evidence),
-        runs=join(runs.sections(evidence), "\n"),
-        elsewhere=_elsewhere(study.facts),
-        skipped=_skipped(study.skipped),
-        method=join([_method(), parts_table(study.facts)]),
-        script=_static("fairroc_studies.paper", "page.js"),
+    return (
+        environment(TEMPLATES)
+        .get_template("study.html")
+        .render(
+            **{"title": TITLE, "command": command, "date": date, "verdicts": VERDICTS},
+            **{"facts": study.facts, "versions": versions(study.facts), "work": work_words(study.facts)},
+            style=Markup(style_variables()) + static("page.css") + Markup("\n") + static("study.css", TEMPLATES),
+            script=static("study.js", TEMPLATES),
+            cards=_cards(evidence, claims),
+            taken=_takeaways(evidence),
+            judged=[claim for claim in claims if claim.verdict != "not run"],
+            not_run=[claim for claim in claims if claim.verdict == "not run"],
+            figure_rows=_figure_rows(evidence),
+            problems=_problems(evidence),
+            stored=_stored(study.facts),
+            skipped=study.skipped,
+        )
     )
 
 
-def _cards(evidence: Evidence, claims: tuple[Claim, ...]) -> Html:
+def versions(facts: Mapping[str, Any]) -> str:
+    """Programs and their versions; fairroc's first."""
+    known = {"fairroc": __version__, **facts.get("versions", {})}
+    return ", ".join(f"{name} {version}" for name, version in known.items())
+
+
+def work_words(facts: Mapping[str, Any]) -> str:
+    """How much was computed and how long it took, unless part of it was kept from an earlier run.
+
+    >>> work_words({"jobs": 80, "stored": 0, "seconds": 92.3}), work_words({"jobs": 80, "stored": 8, "seconds": 3.0})
+    ('80 models trained and measured in 92 seconds.', '80 models trained and measured, 8 of them in an earlier run.')
+    """
+    if "jobs" not in facts:
+        return ""
+    done, kept = f"{facts['jobs']:,} models trained and measured", facts.get("stored", 0)
+    if kept:
+        return f"{done}, {'all' if kept == facts['jobs'] else f'{kept:,}'} of them in an earlier run."
+    return f"{done} in {facts.get('seconds', 0.0):,.0f} seconds."
+
+
+def _cards(evidence: Evidence, claims: tuple[Claim, ...]) -> list[tuple[str, str, str]]:
     numbers = tally(claims)
     whole, fitted = numbers["reproduced"], numbers["reproduced on the fitted people only"]
     judged = len(claims) - numbers["not run"]
-    shown = [
+    return [
         ("Claims judged", f"{judged} of {len(claims)}", f"{numbers['not run']} not run here"),
         ("Reproduced", str(whole), f"and {fitted} on the fitted people only"),
         ("Partly", str(numbers["partly"]), "some runs, or part of the claim"),
         ("Not reproduced", str(numbers["not reproduced"]), "reasons in the table"),
         ("Runs", str(len(evidence.table.pairs())), f"problem × model; {len(evidence.results):,} result rows"),
     ]
-    cells = [
-        tag("div", tag("dt", name), tag("dd", value, class_="figure"), tag("dd", note, class_="note"))
-        for name, value, note in shown
-    ]
-    return tag("dl", *cells, class_="cards")
 
 
-def verdict_table(claims: Sequence[Claim]) -> Html:
-    """Claims that were judged; those that were not are folded away."""
-    judged = [claim for claim in claims if claim.verdict != "not run"]
-    rest = [claim for claim in claims if claim.verdict == "not run"]
-    words = (
-        "Claims about one problem and model are judged with the protected attribute among the features; claims about "
-        "all fits, classifiers or curves by every run, with it and without it."
-    )
-    parts: list[object] = [_claims(words, judged)] if judged else [tag("p", "No claim could be judged.")]
-    if rest:
-        folded = _claims("Not run here, and why", rest)
-        parts.append(tag("details", tag("summary", f"{len(rest)} claims were not run here"), folded))
-    return join(parts)
-
-
-def _claims(caption: str, claims: Sequence[Claim]) -> Html:
-    """Claim, FROC, exact method, verdict; the rule that decides stands under the claim."""
-    head = ["claim, and when it counts as reproduced", "measured with FROC", "exact method", "verdict"]
-    rows = [
-        [
-            join([claim.claim, *(tag("span", words, class_="small") for words in _under(claim))]),
-            _labelled("FROC: ", claim.measured),
-            _labelled("exact method: ", claim.exact),
-            tag("span", claim.verdict, class_=f"verdict v{VERDICTS.index(claim.verdict)}"),
-        ]
-        for claim in claims
-    ]
-    return tag("div", table(caption, head, rows), class_="claims")
-
-
-def _under(claim: Claim) -> list[str]:
-    said = [f"{claim.place[:1].upper()}{claim.place[1:]}. Rule: {claim.rule}."]
-    return [*said, claim.note] if claim.note else said
-
-
-def _labelled(label: str, words: str) -> Html:
-    """On a narrow screen, where the head is hidden, the label says what this is."""
-    return join([tag("span", label, class_="label"), words]) if words else Html("")
-
-
-def _elsewhere(facts: Mapping[str, Any]) -> Html:
+def _stored(facts: Mapping[str, Any]) -> Grid:
     """What FairProjection's authors store, beside ours where their protocol was repeated."""
     ours = {
         (row["data"], row["model"], row["method"], row["tolerance"]): (row["accuracy"], row["meo"])
@@ -163,30 +140,190 @@ def _elsewhere(facts: Mapping[str, Any]) -> Html:
             pairs = [figure(value, none="–") for pair in zip(theirs, mine, strict=True) for value in pair]
             told = "–" if tolerance is None else f"{tolerance:g}"
             rows.append([f"{stored.data}; {stored.model}", stored.method, told, *pairs])
-    heads = (tag("th", words, scope="colgroup", colspan=2) for words in ("accuracy", "mean equalized odds"))
-    above = tag("tr", tag("td"), tag("td"), tag("td"), *heads, class_="level")
-    words = (
-        "FairProjection's authors (Alghamdi et al., 2022) store means of ten splits at threshold 0.5, without "
-        "standard errors. Their groups are not the paper's: African-American against Caucasian on COMPAS, race on "
-        f"Adult. So they stand here by themselves{'' if ours else '; runs without --rows repeat their protocol'}."
-    )
-    found = table(
-        "Stored results, and ours",
-        ["data and model", "method", "tolerance", *(["stored", "ours"] * 2)],
-        rows,
-        above=above,
-    )
-    return join([tag("p", words), tag("details", tag("summary", f"{len(rows)} stored results"), found)])
+    head = ["data and model", "method", "tolerance", *(["stored", "ours"] * 2)]
+    return Grid("Stored results, and ours", head, rows, ("accuracy", "mean equalized odds"))
 
 
-def _skipped(lines: Iterable[str]) -> Html:
-    items = [tag("li", line) for line in lines]
-    return tag("ul", *items) if items else tag("p", "Nothing that was asked for.")
+# -- runs --------------------------------------------------------------------------------------------------------------
 
 
-def _method() -> Html:
-    return tag("dl", *(tag("div", tag("dt", name), tag("dd", words)) for name, words in METHOD), class_="facts")
+def _anchor(problem: str, model: str) -> str:
+    return f"run-{problem}-{model}"
 
 
-def _static(package: str, name: str) -> str:
-    return files(package).joinpath("static", name).read_text(encoding="utf-8")
+def _takeaways(evidence: Evidence) -> Grid | None:
+    """A few numbers for each run, test people, at the epsilon nearest to .05."""
+    rows = []
+    for problem, model in evidence.table.pairs():
+        before, froc = evidence.before(problem, model, "test"), evidence.rows(problem, model, "froc", "test")
+        if before is None or not froc:
+            continue
+        epsilon = min((row.epsilon or 0.0 for row in froc), key=lambda e: abs(e - LR_EPSILON))
+        after = [evidence.at(epsilon, problem, model, method, "test") for method in ("froc", "optimal")]
+        cells = [_mean(row, figure, digits) for row in (before, *after) for figure, digits in TAKEN]
+        where = f"{problem_title(problem)}, {model_title(model)}"
+        name = Markup('<a href="#{}">{}</a>').format(_anchor(problem, model), where)
+        rows.append([name, f"{epsilon:.3f}", *cells])
+    if not rows:
+        return None
+    three = ("accuracy", Markup('<abbr title="disparate impact">DI</abbr>'), "gap")
+    caption = "Test people, at the epsilon nearest to .05, means over splits"
+    above = ("model as it is", "FROC", "exact optimum")
+    return Grid(caption, ["run", "epsilon", *(three * 3)], rows, above, 3, id="taken")
+
+
+def _figure_rows(evidence: Evidence) -> list[tuple[str, str | None, str]]:
+    """Every figure of the paper, and the run that has it (its place and name), or why there is none."""
+    wanted = [
+        ("Adult logistic regression, ROC curves before and after", "adult", "lr", "froc"),
+        ("C1 against C1-FROC: accuracy against epsilon, Adult", "adult", "fnnc", "fnnc"),
+        ("C1 against C1-FROC: accuracy against epsilon, COMPAS", "compas", "fnnc", "fnnc"),
+        ("C3-FROC against FairProjection: accuracy against mean equalized odds", "adult", "rf", "fairprojection-ce"),
+        *(
+            (f"{e.title}: ROC curves, accuracy, disparate impact, AUC loss", e.problem, e.model, "froc")
+            for e in EXPERIMENTS
+        ),
+    ]
+    found: list[tuple[str, str | None, str]] = []
+    for words, problem, model, method in wanted:
+        if any(evidence.rows(problem, model, method, who) for who in MEASURED):
+            found.append((words, _anchor(problem, model), f"{problem_title(problem)}, {model_title(model)}"))
+        else:
+            ran = evidence.main(problem, model) is not None
+            why = f"not run: no {method_title(method)} here" if ran else evidence.why_not(problem, model)
+            found.append((words, None, why))
+    return found
+
+
+def _problems(evidence: Evidence) -> list[dict[str, Any]]:
+    """Every problem with its runs."""
+    pairs = evidence.table.pairs()
+    return [
+        {
+            **{"name": problem, "title": problem_title(problem)},
+            "runs": [_run(evidence, *pair) | {"open": len(pairs) <= OPEN or pair == pairs[0]} for pair in models],
+        }
+        for problem, models in groupby(pairs, key=lambda pair: pair[0])
+    ]
+
+
+def _run(evidence: Evidence, problem: str, model: str) -> dict[str, Any]:
+    def known(*methods: str) -> list[str]:
+        return [method for method in methods if evidence.rows(problem, model, method, "test")]
+
+    settings = evidence.table.protected(problem, model)
+    shared = evidence.shared(problem, model, (*CURVES[1:], *PEERS, *OTHERS))
+    return {
+        **{"id": _anchor(problem, model), "title": model_title(model), "problem": problem_title(problem)},
+        **{"main": "with" if settings[0] else "without", "both": len(settings) > 1},
+        **pair_figures(evidence, problem, model),
+        "groups": group_legend(evidence, problem, model),
+        "methods": legend(known(*CURVES)),
+        "fnnc": beside_fnnc(evidence, problem) if model == "fnnc" else (),
+        "fnnc_legend": legend((*known(*CURVES), "fnnc"), marked=("fnnc",)),
+        "peers": beside_peers(evidence, problem, model),
+        "peers_legend": legend(known(*CURVES[1:], *PEERS, *OTHERS, "none"), marked=(*PEERS, *OTHERS, "none")),
+        "peers_table": _peers(evidence, problem, model),
+        "splits": "split 0" if shared == {0} else f"means over {len(shared)} splits",
+        "slopes": _slopes(evidence, problem, model),
+        "draws": _draws(evidence, problem, model),
+        "numbers": _numbers(evidence, problem, model),
+    }
+
+
+# -- tables ------------------------------------------------------------------------------------------------------------
+
+
+def _mean(row: Summary | None, figure: str, digits: int, *, sd: bool = False) -> str:
+    spread = None if row is None else row.figures[figure]
+    if spread is None:
+        return "–"
+    more = f" ± {spread.sd:.{digits}f}" if sd and spread.sd is not None else ""
+    return f"{spread.mean:.{digits}f}{more}"
+
+
+def _near(rows: Sequence[Summary]) -> list[Summary]:
+    """The rows nearest to the epsilons shown, each once; the last always."""
+    found: dict[float | None, Summary] = {}
+    for wanted in SHOWN:
+        nearest = min(rows, key=lambda row: abs((row.epsilon or 0.0) - wanted), default=None)
+        if nearest is not None and abs((nearest.epsilon or 0.0) - wanted) <= NEAR:
+            found[nearest.epsilon] = nearest
+    for row in rows[-1:]:
+        found.setdefault(row.epsilon, row)
+    return list(found.values())
+
+
+def _numbers(evidence: Evidence, problem: str, model: str) -> Grid:
+    """Every method at a few epsilons, with and without the protected attribute, fitted and test people."""
+    rows: list[list[object]] = []
+    for protected in evidence.table.protected(problem, model):
+        for method in ("none", *OURS):
+            by = {
+                who: {r.epsilon: r for r in evidence.table.series(problem, model, method, who, protected=protected)}
+                for who in MEASURED
+            }
+            shown = [row.epsilon for row in _near(list(by["fitted"].values()) or list(by["test"].values()))]
+            setting = "with" if protected else "without"
+            rows += [[setting, *_line(method, e, [by[who].get(e) for who in MEASURED])] for e in shown]
+    head = ["protected attribute", "method", "epsilon", *(["fitted", "test"] * len(FIGURES))]
+    return Grid("Means over splits; accuracy ± one standard deviation", head, rows, HEADS)
+
+
+def _line(method: str, epsilon: float | None, found: Sequence[Summary | None]) -> list[object]:
+    """Method, epsilon, then every figure of fitted and of test people."""
+    cells = [_mean(row, figure, digits, sd=figure == "accuracy") for figure, digits in FIGURES for row in found]
+    return [method_title(method), "–" if epsilon is None else f"{epsilon:.3g}", *cells]
+
+
+def _peers(evidence: Evidence, problem: str, model: str) -> Grid:
+    """Other methods at all their parameters."""
+    rows: list[list[object]] = []
+    for method in ("none", *PEERS, *OTHERS):
+        by = {who: {r.epsilon: r for r in evidence.rows(problem, model, method, who)} for who in MEASURED}
+        every = dict.fromkeys((*by["fitted"], *by["test"]))
+        rows += [_line(method, epsilon, [by[who].get(epsilon) for who in MEASURED]) for epsilon in every]
+    head = ["method", "its parameter", *(["fitted", "test"] * len(FIGURES))]
+    return Grid("Means over splits; accuracy ± one standard deviation", head, rows, HEADS)
+
+
+def _slopes(evidence: Evidence, problem: str, model: str) -> Grid | None:
+    """What one point of accuracy buys."""
+    published = experiment(problem, model)
+    rows = [
+        [method_title(method), *(slope_words(slope(evidence.rows(problem, model, method, who))) for who in MEASURED)]
+        for method in OURS
+        if any(evidence.rows(problem, model, method, who) for who in MEASURED)
+    ]
+    if not rows:
+        return None
+    if published is not None and published.slope is not None:
+        rows.append(["published", f"{published.slope:.1f} points", "–"])
+    caption = "Points of disparate impact that one point of accuracy buys"
+    return Grid(caption, ["method", "fitted people", "test people"], rows)
+
+
+def _draws(evidence: Evidence, problem: str, model: str) -> Grid | None:
+    """Largest variances and CoV of draws at one split, ours and the published."""
+    protected = bool(evidence.main(problem, model))
+    rows: list[list[object]] = []
+    for method in OURS:
+        for who in MEASURED:
+            found = evidence.table.largest(problem, model, method, who, protected=protected)
+            if any(value is not None for value in found.values()):
+                rows.append([f"{method_title(method)}, {who} people", *(_scatter(name, found[name]) for name in DRAWN)])
+    published = experiment(problem, model)
+    if not rows:
+        return None
+    if published is not None:
+        rows.append(["published", *(_scatter(name, getattr(published, name)) for name in DRAWN)])
+    drawn = (s for s in evidence.table.summaries if s.series.kind == "draws")
+    number = max((s.n for s in drawn if (s.series.problem, s.series.model) == (problem, model)), default=0)
+    caption = f"{number} draws at one split: largest variance and coefficient of variation (CoV) over epsilon"
+    return Grid(caption, ["method", *DRAWN.values()], rows)
+
+
+def _scatter(name: str, value: float | None) -> str:
+    if value is None:
+        return "–"
+    return f"{100 * value:.3g} %" if name.endswith("cov") else small(value)
