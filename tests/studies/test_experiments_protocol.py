@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
@@ -388,11 +387,6 @@ def test_a_run_needs_no_place_to_keep_things(tmp_path: Path) -> None:
     found = run(replace(ONE, cache=str(tmp_path / "file")))
     assert found.facts["warnings"]["a result is not kept for the next run"] == 2  # scores and rows
     assert found.results == run(ONE).results
-
-
-def test_a_study_is_plain_data(study: Study) -> None:
-    text = json.dumps(study.to_dict(), allow_nan=False)
-    assert Study.from_dict(json.loads(text)) == study
 
 
 def test_epsilons_of_the_paper() -> None:

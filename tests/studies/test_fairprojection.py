@@ -15,8 +15,6 @@ from fairroc_studies.peers.fairprojection import FairProjection
 from strategies import SEEDS
 
 KINDS = st.sampled_from(["ce", "kl"])
-CONSTRAINTS = st.sampled_from(["meo", "sp"])
-LABEL_MODELS = st.sampled_from(["sigmoid", "score"])
 TOLERANCES = st.sampled_from([0.0, 1e-3, 0.01, 0.1, 0.5])
 CLOSE = 1e-7  # of rates; the solver stops at 1e-9 in rows scaled by one over a cell's share
 
@@ -46,28 +44,20 @@ PEOPLE = st.builds(
 )
 
 
-def rates(people: People, projected: FloatArray, constraint: str, q1: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """(2, groups) estimated P(Yhat=y | Y=y, group), or P(Yhat=y | group), and the same of all people."""
+def rates(people: People, projected: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """(2, groups) estimated P(Yhat=y | Y=y, group), and the same of all people."""
     h = np.stack((1.0 - projected, projected))
-    q = np.ones_like(h) if constraint == "sp" else np.stack((1.0 - q1, q1))
+    q1 = inside(people.scores)
+    q = np.stack((1.0 - q1, q1))
     groups = range(int(people.group.max()) + 1)
     own = [[(q * h)[y][people.group == a].sum() / q[y][people.group == a].sum() for a in groups] for y in range(2)]
     return np.array(own), (q * h).sum(axis=1) / q.sum(axis=1)
 
 
-def label_model(post: FairProjection, people: People) -> FloatArray:
-    """P(Y=1 | score, group) as the projection sees it, from its published curves."""
-    if post.label_model == "score":
-        return inside(people.scores)
-    start, slope = post.curves_[:, people.group]
-    base = inside(people.scores)
-    return 1.0 / (1.0 + np.exp(-(start + slope * np.log(base / (1 - base)))))
-
-
-def someone_in_every_cell(people: People, model: str) -> bool:
+def someone_in_every_cell(people: People) -> bool:
     """Scores that leave a group almost no estimated positives, or negatives, are beyond the method."""
     means = [people.scores[people.group == a].mean() for a in np.unique(people.group)]
-    return model != "score" or 0.01 < min(means) <= max(means) < 0.99
+    return 0.01 < min(means) <= max(means) < 0.99
 
 
 def inside(scores: FloatArray) -> FloatArray:
@@ -75,31 +65,28 @@ def inside(scores: FloatArray) -> FloatArray:
 
 
 @settings(max_examples=60, deadline=None)
-@given(PEOPLE, KINDS, TOLERANCES, CONSTRAINTS, LABEL_MODELS)
-def test_the_constraint_holds_on_the_fitted_people(
-    people: People, kind: Any, tolerance: float, constraint: Any, model: Any
-) -> None:
-    assume(someone_in_every_cell(people, model))
-    post = people.fitted(kind, tolerance, constraint, label_model=model)
+@given(PEOPLE, KINDS, TOLERANCES)
+def test_the_constraint_holds_on_the_fitted_people(people: People, kind: Any, tolerance: float) -> None:
+    assume(someone_in_every_cell(people))
+    post = people.fitted(kind, tolerance)
     projected = post.transform(people.scores, people.group)
     assert np.all((projected >= 0) & (projected <= 1))
-    own, everyone = rates(people, projected, constraint, label_model(post, people))
+    own, everyone = rates(people, projected)
     assert np.all(np.abs(own - everyone[:, None]) <= tolerance * everyone[:, None] + CLOSE)
 
 
 @settings(max_examples=60, deadline=None)
-@given(PEOPLE, KINDS, TOLERANCES, CONSTRAINTS, LABEL_MODELS)
-def test_optimality_conditions(people: People, kind: Any, tolerance: float, constraint: Any, model: Any) -> None:
+@given(PEOPLE, KINDS, TOLERANCES)
+def test_optimality_conditions(people: People, kind: Any, tolerance: float) -> None:
     """Prices >= 0, complementary to the slack, and every person's probability is stationary."""
-    assume(someone_in_every_cell(people, model))
-    post = people.fitted(kind, tolerance, constraint, label_model=model)
+    assume(someone_in_every_cell(people))
+    post = people.fitted(kind, tolerance)
     found = post.projection_
     assert np.all(found.prices >= 0)
     assert np.max(found.slack) <= 1e-8
     assert np.max(np.minimum(found.prices, -found.slack)) <= 1e-8
     b1, h1 = inside(people.scores), post.transform(people.scores, people.group)
-    q1 = label_model(post, people)
-    q = np.ones((2, len(b1))) if constraint == "sp" else np.stack((1 - q1, q1))
+    q = np.stack((1 - b1, b1))
     v0, v1 = q * found.tilt[:, people.group]
     d = v1 - v0
     slope = np.log(h1 / b1) - np.log((1 - h1) / (1 - b1)) if kind == "kl" else (1 - b1) / (1 - h1) - b1 / h1
@@ -108,13 +95,12 @@ def test_optimality_conditions(people: People, kind: Any, tolerance: float, cons
 
 
 @pytest.mark.parametrize("kind", ["ce", "kl"])
-@pytest.mark.parametrize("constraint", ["meo", "sp"])
 @pytest.mark.parametrize(("groups", "tolerance"), [(2, 0.0), (2, 0.05), (3, 0.02)])
-def test_scipy_finds_the_same(kind: Any, constraint: Any, groups: int, tolerance: float) -> None:
+def test_scipy_finds_the_same(kind: Any, groups: int, tolerance: float) -> None:
     """The primal problem, solved over the people's probabilities themselves."""
     optimize = pytest.importorskip("scipy.optimize")
     people = People(5, 12, groups, "fine")
-    post = people.fitted(kind, tolerance, constraint, label_model="score")
+    post = people.fitted(kind, tolerance)
     b1 = inside(people.scores)
 
     def distance(h1: FloatArray) -> float:
@@ -123,11 +109,11 @@ def test_scipy_finds_the_same(kind: Any, constraint: Any, groups: int, tolerance
         return float(np.mean(b1 * np.log(b1 / h1) + (1 - b1) * np.log((1 - b1) / (1 - h1))))
 
     def room(h1: FloatArray) -> FloatArray:
-        own, everyone = rates(people, h1, constraint, b1)
+        own, everyone = rates(people, h1)
         return np.ravel(tolerance * everyone[:, None] + 1e-9 - np.abs(own - everyone[:, None]))
 
     def signed(h1: FloatArray) -> FloatArray:
-        own, everyone = rates(people, h1, constraint, b1)
+        own, everyone = rates(people, h1)
         off, allowed = own - everyone[:, None], tolerance * everyone[:, None]
         return np.concatenate((np.ravel(allowed - off), np.ravel(allowed + off)))
 
@@ -145,37 +131,19 @@ def test_scipy_finds_the_same(kind: Any, constraint: Any, groups: int, tolerance
 
 
 @settings(max_examples=30, deadline=None)
-@given(PEOPLE, KINDS, LABEL_MODELS)
-def test_a_large_tolerance_changes_nothing(people: People, kind: Any, model: Any) -> None:
-    post = people.fitted(kind, 1e6, label_model=model)
+@given(PEOPLE, KINDS)
+def test_a_large_tolerance_changes_nothing(people: People, kind: Any) -> None:
+    post = people.fitted(kind, 1e6)
     assert not post.projection_.prices.any()
     np.testing.assert_allclose(post.transform(people.scores, people.group), people.scores, rtol=0, atol=1.1e-6)
 
 
 @settings(max_examples=30, deadline=None)
-@given(PEOPLE, KINDS, CONSTRAINTS)
-def test_the_distance_falls_with_the_tolerance(people: People, kind: Any, constraint: Any) -> None:
-    path = [people.fitted(kind, t, constraint).projection_.distance for t in (0.0, 0.01, 0.03, 0.1, 0.3, 1.0)]
+@given(PEOPLE, KINDS)
+def test_the_distance_falls_with_the_tolerance(people: People, kind: Any) -> None:
+    path = [people.fitted(kind, t).projection_.distance for t in (0.0, 0.01, 0.03, 0.1, 0.3, 1.0)]
     assert np.all(np.diff(path) <= 1e-9)
     assert path[-1] >= -1e-12
-
-
-def test_equal_means_under_statistical_parity() -> None:
-    people = People(1, 400, 3, "fine")
-    projected = people.fitted("kl", 0.0, "sp").transform(people.scores, people.group)
-    means = [projected[people.group == a].mean() for a in range(3)]
-    assert np.ptp(means) < CLOSE
-    assert np.ptp([people.scores[people.group == a].mean() for a in range(3)]) > 0.05
-
-
-def test_the_label_model_is_right_on_average() -> None:
-    """A logistic curve of maximum likelihood meets the share of positives in every group."""
-    people = People(2, 400, 3, "fine")
-    post = people.fitted("ce", 0.05)
-    q = label_model(post, people)
-    for a in range(3):
-        rows = people.group == a
-        assert q[rows].mean() == pytest.approx(people.y[rows].mean(), abs=1e-4)
 
 
 @pytest.mark.parametrize("kind", ["ce", "kl"])
@@ -184,7 +152,7 @@ def test_regularised_dual(kind: Any, tolerance: float, smooth: float) -> None:
     """scipy's minimum of the dual, written out person by person, has the same tilt."""
     optimize = pytest.importorskip("scipy.optimize")
     people, zeta = People(3, 60, 2, "fine"), 0.05
-    found = people.fitted(kind, tolerance, label_model="score", regularisation=zeta, smoothing=smooth).projection_
+    found = people.fitted(kind, tolerance, regularisation=zeta, smoothing=smooth).projection_
     b = np.stack((1 - inside(people.scores), inside(people.scores)))
     own = np.stack([people.group == a for a in range(2)])
     rows = []  # of C, as a weight of every h
@@ -232,8 +200,6 @@ def test_new_people_one_by_one() -> None:
     ("options", "text"),
     [
         ({"divergence": "l2"}, r"divergence must be one of \('ce', 'kl'\), got 'l2'"),
-        ({"constraint": "eo"}, r"constraint must be one of \('meo', 'sp'\)"),
-        ({"label_model": "forest"}, "label_model must be one of"),
         ({"tolerance": -0.1}, "tolerance must be a number >= 0, got -0.1"),
         ({"regularisation": "1"}, "regularisation must be a number >= 0, got '1'"),
     ],

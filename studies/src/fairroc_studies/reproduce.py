@@ -80,9 +80,7 @@ def _names(text: str) -> tuple[str, ...]:
 
 
 def reproduce(
-    arguments: argparse.Namespace,
-    *,
-    show_progress: Callable[[str], AbstractContextManager[Callable[[int, int], None]]],
+    arguments: argparse.Namespace, *, show_progress: Callable[[str], AbstractContextManager[Callable[[int, int], None]]]
 ) -> str | dict[str, Any]:
     """Run what the arguments ask for and write the results; what the command prints, as text or as data for JSON.
 

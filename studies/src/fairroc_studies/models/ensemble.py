@@ -30,13 +30,7 @@ own defaults, those that take seconds. Neural networks, which take minutes, are 
 
 
 def train(
-    problem: Problem,
-    rows: IntArray,
-    seed: int,
-    *,
-    protected: bool,
-    seconds: float = 60.0,
-    cpus: int = 1,
+    problem: Problem, rows: IntArray, seed: int, *, protected: bool, seconds: float = 60.0, cpus: int = 1
 ) -> FloatArray:
     """P(label 1) of all rows by AutoGluon's WeightedEnsemble_L2 trained on ``rows``. (n,)
 

@@ -46,8 +46,7 @@ EXPERIMENTS = (
         *(8.3e-7, 0.001, 7.59e-6, 0.0075, 7.0),
     ),
     Experiment(
-        *("adult", "fnnc", "Adult, FNNC", "appendix, Adult – FNNC", ADULT),
-        *(6.6e-7, 0.0009, 1e-4, 0.0126, 5.0),
+        *("adult", "fnnc", "Adult, FNNC", "appendix, Adult – FNNC", ADULT), *(6.6e-7, 0.0009, 1e-4, 0.0126, 5.0)
     ),
     Experiment(
         *("compas", "autogluon", "COMPAS, weighted ensemble", "appendix, COMPAS – weighted ensemble L2", COMPAS),
@@ -58,8 +57,7 @@ EXPERIMENTS = (
         *(9.63e-6, 0.0044, 2e-4, 0.0156, 7.0),
     ),
     Experiment(
-        *("compas", "fnnc", "COMPAS, FNNC", "appendix, COMPAS – FNNC", COMPAS),
-        *(4.83e-6, 0.0043, 2.48e-5, 0.005, 3.0),
+        *("compas", "fnnc", "COMPAS, FNNC", "appendix, COMPAS – FNNC", COMPAS), *(4.83e-6, 0.0043, 2.48e-5, 0.005, 3.0)
     ),
     Experiment("celeba", "resnet", "CelebA, ResNet", "appendix, CelebA", CELEBA, 1.9e-7, 0.0007, auc_loss=False),
 )

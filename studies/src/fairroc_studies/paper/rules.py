@@ -29,7 +29,7 @@ from fairroc.people.door import read_people
 from fairroc.people.people import People
 from fairroc_studies.harness.curve import Curve, reached, thresholds_of
 from fairroc_studies.harness.people import Part
-from fairroc_studies.peers.fairprojection import Divergence, FairProjection, authors_options
+from fairroc_studies.peers.fairprojection import Divergence, fit_as_authors
 
 FloatArray: TypeAlias = NDArray[np.float64]
 
@@ -104,9 +104,7 @@ def at_half(people: Part) -> ScoreRule:
 
 def fairprojection(people: Part, tolerance: float, divergence: Divergence) -> ScoreRule:
     """FairProjection with its authors' regularisation, as a score."""
-    options: dict[str, Any] = authors_options(divergence, people.rows)
-    post = FairProjection(divergence, tolerance, label_model="score", **options)
-    post.fit(people.scores, people.labels, people.group_names)
+    post = fit_as_authors(divergence, tolerance, people.scores, people.labels, people.group_names)
 
     def transform(others: Part) -> FloatArray:
         return post.transform(others.scores, others.group_names)

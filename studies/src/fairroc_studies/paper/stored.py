@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairroc_studies.paper.published import ADULT_GROUPS, COMPAS_GROUPS, PROJECTIONS, Projected
-from fairroc_studies.peers.fairprojection import Divergence, FairProjection, authors_options
+from fairroc_studies.peers.fairprojection import Divergence, fit_as_authors
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -105,8 +105,7 @@ def _folds(people: People, model: str, splits: int) -> Iterator[_Fold]:
 
 def _figures(fold: _Fold, divergence: Divergence, tolerance: float) -> tuple[float, float]:
     """Accuracy and MEO."""
-    options: dict[str, Any] = authors_options(divergence, len(fold.train[0]))
-    post = FairProjection(divergence, tolerance, label_model="score", **options).fit(*fold.train)
+    post = fit_as_authors(divergence, tolerance, *fold.train)
     scores, y, group = fold.test
     yes = post.transform(scores, group) > 0.5
     return float(np.mean(yes == y)), _mean_equalized_odds(yes, y, group)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -100,30 +100,6 @@ class Study:
     rocs: tuple[RocLines, ...]
     skipped: tuple[str, ...]
     facts: dict[str, Any]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data, ready for JSON; `from_dict` gives the same study."""
-        return {
-            "plan": asdict(self.plan),
-            "columns": list(Result.columns()),
-            "results": [row_of(result) for result in self.results],
-            "rocs": [asdict(lines) for lines in self.rocs],
-            "skipped": list(self.skipped),
-            "facts": self.facts,
-        }
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Study:
-        """The study that `to_dict` was asked of."""
-        names = ("problems", "models", "protected", "heavy")
-        listed = {name: tuple(data["plan"][name]) for name in names if data["plan"][name] is not None}
-        return cls(
-            plan=Plan(**(data["plan"] | listed)),
-            results=tuple(result_of(row) for row in data["results"]),
-            rocs=tuple(lines_of(item) for item in data["rocs"]),
-            skipped=tuple(data["skipped"]),
-            facts=data["facts"],
-        )
 
 
 @dataclass(frozen=True, slots=True)

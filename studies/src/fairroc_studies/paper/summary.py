@@ -134,14 +134,7 @@ class Table:
         """Rows of one line, by rising epsilon; empty if it was not run."""
         return self._by.get(Series(problem, model, protected, kind, method, measured), [])
 
-    def at(
-        self,
-        epsilon: float,
-        within: float,
-        *where: str,
-        measured: Measured,
-        protected: bool,
-    ) -> Summary | None:
+    def at(self, epsilon: float, within: float, *where: str, measured: Measured, protected: bool) -> Summary | None:
         """The row of (problem, model, method) whose epsilon is nearest, if it is near enough."""
         problem, model, method = where
         rows = [r for r in self.series(problem, model, method, measured, protected=protected) if r.epsilon is not None]
@@ -151,9 +144,6 @@ class Table:
     def pairs(self) -> list[tuple[str, str]]:
         """(problem, model) in the order of the rows."""
         return list(dict.fromkeys((s.problem, s.model) for s in self._by))
-
-    def methods(self, problem: str, model: str) -> list[str]:
-        return list(dict.fromkeys(s.method for s in self._by if (s.problem, s.model) == (problem, model)))
 
     def protected(self, problem: str, model: str) -> list[bool]:
         """Whether runs with (True) and without (False) the protected attribute exist; with comes first."""
@@ -199,8 +189,6 @@ class Slope:
     fit: float | None
     ends: float | None
     accuracy_range: float
-    gain: float  # nearness at the smallest epsilon less that at the largest
-    loss: float  # accuracy at the largest epsilon less that at the smallest
 
 
 def slope(rows: Sequence[Summary]) -> Slope | None:
@@ -214,13 +202,7 @@ def slope(rows: Sequence[Summary]) -> Slope | None:
     middle_x, middle_y = math.fsum(xs) / len(xs), math.fsum(ys) / len(ys)
     bent = math.fsum((x - middle_x) ** 2 for x in xs)
     along = math.fsum((x - middle_x) * (y - middle_y) for x, y in points)
-    return Slope(
-        None if spread < STILL else -along / bent,
-        None if abs(loss) < STILL else gain / loss,
-        spread,
-        gain,
-        loss,
-    )
+    return Slope(None if spread < STILL else -along / bent, None if abs(loss) < STILL else gain / loss, spread)
 
 
 def _near(row: Summary) -> float | None:

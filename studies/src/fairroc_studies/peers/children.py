@@ -188,12 +188,7 @@ def run_tasks(library: str, tasks: list[dict[str, Any]], *, timeout: float) -> l
         command = [str(python), "-c", CHILD, HOME, runner, str(asked), str(found), str(arrays)]
         try:
             done = subprocess.run(
-                command,
-                env=os.environ | ONE_THREAD,
-                capture_output=True,
-                text=True,
-                timeout=timeout,
-                check=False,
+                command, env=os.environ | ONE_THREAD, capture_output=True, text=True, timeout=timeout, check=False
             )
         except subprocess.TimeoutExpired:
             return [Answer({"error": f"stopped after {timeout:.0f} s"})] * len(tasks)

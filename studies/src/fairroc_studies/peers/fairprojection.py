@@ -3,13 +3,13 @@
 Alghamdi, Hsu, Jeong, Wang, Michalak, Asoodeh, Calmon: "Beyond Adult and COMPAS: Fair Multi-Class Prediction via
 Information Projection" (NeurIPS 2022, arXiv:2206.07801), for two labels and people whose group is known.
 
-With b = (1 - s, s) the classifier's probabilities, h those sought and q an estimate of P(Y=y | score, group):
+With b = (1 - s, s) the classifier's probabilities, h those sought and q = b the estimate of P(Y=y | score, group):
 
     minimise  mean D(h, b)   subject to   C m <= 0,   m[y, a] = mean(q_y h_y 1[group = a])
 
 D is sum h log(h / b) ("kl") or sum b log(b / h) ("ce"). The rows of C say that in every group the estimated rate of
-right decisions, P(Yhat=y | Y=y, group), differs from that of all people by at most the share ``tolerance`` of it
-("meo"); for statistical parity ("sp") q is 1 and the rates are P(Yhat=y | group). The dual has one price for each
+right decisions, P(Yhat=y | Y=y, group), differs from that of all people by at most the share ``tolerance`` of it (mean
+equalized odds). The dual has one price for each
 row; w = prices C tilts a person's probabilities by v_y = q_y w[y, group], and h follows from v in closed form.
 """
 
@@ -25,13 +25,11 @@ from numpy.typing import NDArray
 from fairroc.errors import DataError, FairrocError
 from fairroc.people.door import people_of
 from fairroc.people.people import both_labels
-from fairroc.people.rows import Columns, read_columns, read_scores
+from fairroc.people.rows import read_columns, read_scores
 
 FloatArray: TypeAlias = NDArray[np.float64]
 IntArray: TypeAlias = NDArray[np.signedinteger[Any]]
 Divergence: TypeAlias = Literal["ce", "kl"]
-Constraint: TypeAlias = Literal["meo", "sp"]
-LabelModel: TypeAlias = Literal["sigmoid", "score"]
 
 TOLERANCES = (0.0, 0.001, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 """What the studies try; they play epsilon's part."""
@@ -66,9 +64,9 @@ class Projection:
     distance: float  # mean D(h, b) of the fitted people
     steps: int
 
-    def positive(self, scores: FloatArray, q: FloatArray, groups: IntArray) -> FloatArray:
-        """P(Yhat=1) of people with P(Y=1) = ``scores`` by the classifier and (2, n) ``q`` by the label model."""
-        v = q * self.tilt[:, groups]
+    def positive(self, scores: FloatArray, groups: IntArray) -> FloatArray:
+        """P(Yhat=1) of people with P(Y=1) = ``scores`` by the classifier."""
+        v = np.stack((1.0 - scores, scores)) * self.tilt[:, groups]
         return _tilted(self.divergence, scores, v[1] - v[0])
 
 
@@ -79,8 +77,6 @@ class FairProjection:
     ----------
     divergence : "ce" or "kl"
     tolerance : a number >= 0; largest relative difference of a group's rate from that of all people
-    constraint : "meo" (rates of right decisions, mean equalized odds) or "sp" (statistical parity)
-    label_model : "sigmoid" (a logistic curve of the score's logit, fitted for each group) or "score" (the score itself)
     regularisation : a number >= 0; half of it times the squared length of the prices is added to the dual
     smoothing : a number >= 0; half of it times the mean squared length of people's tilts v is added to the dual
 
@@ -96,16 +92,12 @@ class FairProjection:
         self,
         divergence: Divergence = "ce",
         tolerance: float = 0.0,
-        constraint: Constraint = "meo",
         *,
-        label_model: LabelModel = "sigmoid",
         regularisation: float = 0.0,
         smoothing: float = 0.0,
     ) -> None:
         self.divergence = divergence
         self.tolerance = tolerance
-        self.constraint = constraint
-        self.label_model = label_model
         self.regularisation = regularisation
         self.smoothing = smoothing
 
@@ -116,17 +108,10 @@ class FairProjection:
         both_labels(people_of(people))
         base = _inside(people.scores)
         self.names_ = people.names
-        self.curves_ = _logistic_curves(base, people) if self.label_model == "sigmoid" else None
-        q = self._label_model(base, people.groups)
         self.projection_ = project(
-            base,
-            q,
-            people.groups,
-            len(people.names),
-            divergence=self.divergence,
-            tolerance=self.tolerance,
-            regularisation=self.regularisation,
-            smoothing=self.smoothing,
+            *(base, people.groups, len(people.names)),
+            **{"divergence": self.divergence, "tolerance": self.tolerance},
+            **{"regularisation": self.regularisation, "smoothing": self.smoothing},
         )
         return self
 
@@ -135,23 +120,11 @@ class FairProjection:
         if not hasattr(self, "projection_"):
             raise FairrocError("transform needs a fitted projection; call fit(scores, y, groups) first.")
         people = read_scores(scores, sensitive_features=groups, names=self.names_)
-        base = _inside(people.scores)
-        return self.projection_.positive(base, self._label_model(base, people.groups), people.groups)
-
-    def _label_model(self, scores: FloatArray, groups: IntArray) -> FloatArray:
-        """(2, n) weights q of h in m."""
-        if self.constraint == "sp":
-            return np.ones((2, len(scores)))
-        if self.curves_ is None:
-            return np.stack((1.0 - scores, scores))
-        start, slope = self.curves_[:, groups]
-        positive = _sigmoid(start + slope * _logit(scores))
-        return np.stack((1.0 - positive, positive))
+        return self.projection_.positive(_inside(people.scores), people.groups)
 
     def _check(self) -> None:
-        for name, allowed in (("divergence", Divergence), ("constraint", Constraint), ("label_model", LabelModel)):
-            if getattr(self, name) not in get_args(allowed):
-                raise DataError(f"{name} must be one of {get_args(allowed)}, got {getattr(self, name)!r}.")
+        if self.divergence not in get_args(Divergence):
+            raise DataError(f"divergence must be one of {get_args(Divergence)}, got {self.divergence!r}.")
         for name in ("tolerance", "regularisation", "smoothing"):
             value = getattr(self, name)
             if not isinstance(value, Real) or isinstance(value, bool) or not 0 <= float(value) < np.inf:
@@ -204,18 +177,19 @@ def _distance(divergence: Divergence, b1: FloatArray, h1: FloatArray) -> FloatAr
 # -- the dual ----------------------------------------------------------------------------------------------------------
 
 
-def authors_options(divergence: Divergence, rows: int) -> dict[str, float]:
-    """``regularisation`` and ``smoothing`` of a fit to that many people, as near to the authors' own as we know.
+def fit_as_authors(divergence: Divergence, tolerance: float, scores: Any, y: Any, groups: Any) -> FairProjection:
+    """A fit with ``regularisation`` and ``smoothing`` as near to the authors' own as we know.
 
     The strength 1 / sqrt(n) is theirs. What it acts on was chosen, for each divergence, by how near it comes to their
     stored COMPAS results (`fairroc_studies.paper.stored`); one choice for both misses a figure by more than .01.
     """
-    return {"regularisation": rows**-0.5, "smoothing": rows**-0.5 if divergence == "ce" else 0.0}
+    strength = len(scores) ** -0.5
+    smoothing = strength if divergence == "ce" else 0.0
+    return FairProjection(divergence, tolerance, regularisation=strength, smoothing=smoothing).fit(scores, y, groups)
 
 
 def project(
     scores: FloatArray,
-    q: FloatArray,
     groups: IntArray,
     size: int,
     *,
@@ -228,6 +202,7 @@ def project(
 
     Shares of the cells are those of the label model, not of the sample, so that a constant h always meets C m <= 0.
     """
+    q = np.stack((1.0 - scores, scores))
     share = np.stack([np.bincount(groups, part, size) for part in q]) / len(groups)
     rate, everyone = _rates(share)
     bounds = np.concatenate((rate - tolerance * everyone, -rate - tolerance * everyone))
@@ -376,47 +351,3 @@ def _stuck(left: float) -> FairrocError:
         f"the dual of FairProjection must be solved to {ACCURACY}; after {STEPS} steps it is so to {left:.1e}. "
         "Merge tiny groups or raise the tolerance."
     )
-
-
-# -- the label model ---------------------------------------------------------------------------------------------------
-
-
-def _logit(scores: FloatArray) -> FloatArray:
-    return np.log(scores) - np.log1p(-scores)
-
-
-def _sigmoid(x: FloatArray) -> FloatArray:
-    return np.asarray(0.5 * (1.0 + np.tanh(0.5 * x)))
-
-
-def _logistic_curves(base: FloatArray, people: Columns) -> FloatArray:
-    """(2, groups) start and slope of P(Y=1) = sigmoid(start + slope logit(score)), by maximum likelihood.
-
-    A small penalty on the distance from the score itself, (0, 1), keeps separable groups finite.
-    """
-    curves = [
-        _logistic(_logit(base[rows]), people.labels[rows].astype(np.float64))
-        for rows in (np.flatnonzero(people.groups == group) for group in range(len(people.names)))
-    ]
-    return np.array(curves).T
-
-
-def _logistic(x: FloatArray, y: FloatArray) -> FloatArray:
-    design, at = np.stack((np.ones_like(x), x), axis=1), np.array([0.0, 1.0])
-    start, penalty = at.copy(), 1e-3
-
-    def loss(at: FloatArray) -> float:
-        z = design @ at
-        return float(np.sum(np.logaddexp(0.0, z) - y * z)) + penalty / 2 * float(np.sum((at - start) ** 2))
-
-    for _ in range(STEPS):
-        p = _sigmoid(design @ at)
-        slope = design.T @ (p - y) + penalty * (at - start)
-        if np.max(np.abs(slope)) <= 1e-8 * len(x):
-            break
-        bend = (design * (p * (1.0 - p))[:, None]).T @ design + penalty * np.eye(2)
-        step, share = np.linalg.solve(bend, slope), 1.0
-        while loss(at - share * step) > loss(at) and share > 1e-6:
-            share /= 2
-        at = at - share * step
-    return at

@@ -24,7 +24,7 @@ import numpy as np
 from fairroc_studies.harness.curve import Curve, reached
 from fairroc_studies.harness.people import Case, Part, save
 from fairroc_studies.peers.children import Answer, Task, run_many
-from fairroc_studies.peers.fairprojection import TOLERANCES, FairProjection, authors_options
+from fairroc_studies.peers.fairprojection import TOLERANCES, fit_as_authors
 
 SECONDS = 300.0
 """Time that a task may take."""
@@ -78,9 +78,7 @@ def _rival(answer: Answer) -> Rival:
 def fairprojection(train: Part, test: Part, tolerance: float, divergence: Any = "ce") -> Rival:
     """FairProjection with its authors' regularisation, as a score of the test people."""
     begin = time.process_time()
-    options: dict[str, Any] = authors_options(divergence, train.rows)
-    post = FairProjection(divergence, tolerance, label_model="score", **options)
-    post.fit(train.scores, train.labels, train.group_names)
+    post = fit_as_authors(divergence, tolerance, train.scores, train.labels, train.group_names)
     curve = reached(post.transform(test.scores, test.group_names), test)
     return Rival.of(curve, time.process_time() - begin)
 

@@ -180,11 +180,7 @@ def families(k: int) -> dict[str, tuple[NDArray[np.float64], NDArray[np.float64]
     rough = [np.sort(0.7 * s + 0.3 * n, axis=0) for s, n in zip(smooth, noise, strict=True)]
     stairs = np.minimum(np.arange(k)[:, None] + np.array([0, 1]), k) // 2 / ((k + 1) // 2)
     beside = np.clip(fpr[:, None] + np.array([0.05, 1 / k - 0.05]), 0.0, 1.0)
-    return {
-        "smooth": (smooth[0], smooth[1]),
-        "noisy": (rough[0], rough[1]),
-        "staircase": (stairs, beside),
-    }
+    return {"smooth": (smooth[0], smooth[1]), "noisy": (rough[0], rough[1]), "staircase": (stairs, beside)}
 
 
 def growth_table() -> None:

@@ -84,11 +84,7 @@ Result = tuple[list[Outcome], list[Outcome]]  # of fair scores, of raw scores
 
 
 def classifiers(seed: int) -> dict[str, Any]:
-    return {
-        "logistic": logistic(),
-        "forest 100": forest(100, seed),
-        "forest 10": forest(10, seed),
-    }
+    return {"logistic": logistic(), "forest 100": forest(100, seed), "forest 10": forest(10, seed)}
 
 
 def real_cases(name: str, seed: int) -> Iterator[Case]:

@@ -82,8 +82,7 @@ class NaiveTransform:
 def xxh64(ids: Array, seed: int) -> Array:
     """XXH64 of the eight bytes of each integer, on whole arrays."""
     p1, p2, p3, p4, p5 = map(
-        np.uint64,
-        (0x9E3779B185EBCA87, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0x85EBCA77C2B2AE63, 0x27D4EB2F165667C5),
+        np.uint64, (0x9E3779B185EBCA87, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0x85EBCA77C2B2AE63, 0x27D4EB2F165667C5)
     )
 
     def turned(x: Array, left: int) -> Array:
