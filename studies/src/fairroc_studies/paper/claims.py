@@ -33,9 +33,7 @@ CLOSE = 0.01
 
 def fairness_claims(evidence: Evidence) -> Iterator[Claim]:
     """Claims in the order of the paper."""
-    yield _at_every_threshold(evidence)
-    yield _classifiers(evidence)
-    yield _several_groups(evidence)
+    yield from (_gap_claim(evidence, *stated) for stated in GAPS)
     yield _rarely_cross(evidence)
     yield _consistently_higher(evidence)
     yield _max_difference(evidence)
@@ -46,7 +44,7 @@ def fairness_claims(evidence: Evidence) -> Iterator[Claim]:
 
 def _gaps(evidence: Evidence, method: str, measured: Measured, groups: range) -> list[Result]:
     """Rows whose gap can be compared with epsilon, of problems with so many groups."""
-    sizes = _sizes(evidence)
+    sizes = {lines.problem: len(lines.groups) for lines in evidence.rocs}
     return [
         row
         for row in evidence.results
@@ -55,10 +53,6 @@ def _gaps(evidence: Evidence, method: str, measured: Measured, groups: range) ->
         and row.epsilon is not None
         and sizes.get(row.problem, 2) in groups
     ]
-
-
-def _sizes(evidence: Evidence) -> dict[str, int]:
-    return {lines.problem: len(lines.groups) for lines in evidence.rocs}
 
 
 def _within(rows: list[Result]) -> list[bool]:
@@ -92,44 +86,31 @@ def _gap_claim(
     return Claim(id, place, words, _gap_words(evidence, method, groups), exact, judge(fitted, test), rule, note)
 
 
-def _at_every_threshold(evidence: Evidence) -> Claim:
-    return _gap_claim(
-        evidence,
+GAPS = (
+    (
         "gap",
         "definition of ε₁-equalized ROC, Algorithm 1",
         "At every threshold the L1 gap of the two groups is at most epsilon.",
-        "froc",
-        range(2, 3),
-        "not run: no fits of froc on problems with two groups",
+        *("froc", range(2, 3), "not run: no fits of froc on problems with two groups"),
         "The published code was measured elsewhere: it drops points, and classifiers it builds exceed epsilon.",
-    )
-
-
-def _classifiers(evidence: Evidence) -> Claim:
-    return _gap_claim(
-        evidence,
+    ),
+    (
         "classifiers",
         "section 3.4",
         "A probabilistic classifier exists for each point of the fair curve, and is as fair as the point.",
-        "classifiers",
-        range(2, 3),
-        "not run: no fits of the paper's own classifiers",
+        *("classifiers", range(2, 3), "not run: no fits of the paper's own classifiers"),
         "As printed, p_b has the wrong sign, and points above the hull cannot be attained; both are mended here. Where "
         "Algorithm 1 leaves an end point or a point of a crossing unfair, its classifier is as unfair.",
-    )
-
-
-def _several_groups(evidence: Evidence) -> Claim:
-    return _gap_claim(
-        evidence,
+    ),
+    (
         "several-groups",
         "appendix D.6",
         "With several groups, too, the fair curves are within epsilon of each other.",
-        "froc",
-        range(3, 10_000),
-        "not run: no problem of this run has more than two groups",
+        *("froc", range(3, 10_000), "not run: no problem of this run has more than two groups"),
         "As written only neighbouring curves are compared; the ends of m groups can be (m − 1) epsilon apart.",
-    )
+    ),
+)
+"""What `_gap_claim` takes after the evidence."""
 
 
 # -- curves before -----------------------------------------------------------------------------------------------------
@@ -174,17 +155,12 @@ def _rarely_cross(evidence: Evidence) -> Claim:
     sets = [r for r in evidence.rocs if r.method == "none"]
     if not sets:
         return not_run(id, place, words, rule, "not run: no ROC curves", note)
-    crossing = [_crosses(lines) for lines in sets]
+    crossing = [bool(np.any((lead > LEAD) & (lead.T > LEAD))) for lead in map(leads, sets)]
     names = list(dict.fromkeys(r.problem for r, crosses in zip(sets, crossing, strict=True) if crosses))
     said = f"{count(crossing, 'score sets')} cross" + (f": {', '.join(names)}" if names else "")
     rare = [sum(crossing) <= RARELY * len(sets)]
     exact = "no assumption on crossings needed"
     return Claim(id, place, words, f"{said} (calibration part, split 0)", exact, judge(rare, rare), rule, note)
-
-
-def _crosses(lines: RocLines) -> bool:
-    lead = leads(lines)
-    return bool(np.any((lead > LEAD) & (lead.T > LEAD)))
 
 
 def _consistently_higher(evidence: Evidence) -> Claim:
@@ -222,8 +198,7 @@ def _max_difference(evidence: Evidence) -> Claim:
         f"L1 gap at one threshold {told}, vertical distance {upright:.3f}; across the diagonal each rate differs by "
         f"{apart:.3f}; AUC difference {np.ptp(area):.3f}"
     )
-    found = any(close)
-    return Claim(id, place, words, said, "", judge([found], [found]), rule, note)
+    return Claim(id, place, words, said, "", judge([any(close)], [any(close)]), rule, note)
 
 
 def claims(study: Study) -> tuple[Claim, ...]:

@@ -18,7 +18,18 @@ from fairroc_studies.paper.published import (
 )
 from fairroc_studies.paper.study import Measured
 from fairroc_studies.paper.summary import closeness
-from fairroc_studies.paper.verdicts import LEVEL, MEASURED, NEAR, Claim, Evidence, count, judge, not_run, points
+from fairroc_studies.paper.verdicts import (
+    LEVEL,
+    MEASURED,
+    NEAR,
+    Claim,
+    Evidence,
+    by_people,
+    count,
+    judge,
+    not_run,
+    points,
+)
 
 GENERAL = (("adult", "lr"), *((e.problem, e.model) for e in EXPERIMENTS if e.slope is not None))
 """The paper's experiments with a disparate impact to improve; on CelebA it reports none."""
@@ -129,10 +140,7 @@ def _lr_accuracy(evidence: Evidence) -> Claim:
         return not_run(id, place, words, rule, why)
     used = evidence.at(LR_EPSILON, "adult", "lr", "froc", "fitted")
     where = "" if used is None else f" (at epsilon {used.epsilon:.3f})"
-    said, exact = (
-        "; ".join(f"{who} people: {points(found[method, who])} lost" for who in MEASURED if (method, who) in found)
-        for method in ("froc", "optimal")
-    )
+    said, exact = by_people(lambda method, who: f"{points(found[method, who])} lost")
     verdict = judge(held.get("fitted", []), held.get("test", []))
     note = "On another split, measured where fitted, Algorithm 1 lost .09 points: from .8425 to .8416."
     return Claim(id, place, words, said + where, exact, verdict, rule, note)
@@ -166,16 +174,18 @@ def _two_percent(evidence: Evidence) -> Claim:
     pairs = [pair for pair in GENERAL if evidence.rows(*pair, "froc", "fitted")]
     if not pairs:
         return not_run(id, place, words, rule, "not run: none of the paper's experiments was part of this run")
-    held, said = {}, {}
-    for method in ("froc", "optimal"):
-        for who in MEASURED:
-            costs = [_cheapest(evidence, *pair, method, who) for pair in pairs]
-            held[method, who] = [cost is not None and cost <= ACCURACY_DROP for cost in costs]
-        said[method] = "; ".join(f"{who} people: {count(held[method, who], 'experiments')}" for who in MEASURED)
+    held = {
+        (method, who): [
+            (cost := _cheapest(evidence, *pair, method, who)) is not None and cost <= ACCURACY_DROP for pair in pairs
+        ]
+        for method in ("froc", "optimal")
+        for who in MEASURED
+    }
+    said, exact = by_people(lambda method, who: count(held[method, who], "experiments"))
     worst = _worst_drop(evidence, pairs)
     verdict = judge(held["froc", "fitted"], held["froc", "test"])
     drop = f". Largest drop at any epsilon, test people: {points(worst)}"
-    return Claim(id, place, words, said["froc"] + drop, said["optimal"], verdict, rule)
+    return Claim(id, place, words, said + drop, exact, verdict, rule)
 
 
 def _celeba(evidence: Evidence) -> Claim:
@@ -186,12 +196,7 @@ def _celeba(evidence: Evidence) -> Claim:
     held = {who: [gain < FAIRNESS_GAIN] for who in MEASURED if (gain := found["froc", who]) is not None}
     if not held:
         return not_run(id, place, words, rule, evidence.why_not("celeba", "resnet"))
-    said, exact = (
-        "; ".join(
-            f"{who} people: up to {points(found[m, who])} nearer" for who in MEASURED if found[m, who] is not None
-        )
-        for m in ("froc", "optimal")
-    )
+    said, exact = by_people(lambda m, who: None if found[m, who] is None else f"up to {points(found[m, who])} nearer")
     return Claim(id, place, words, said, exact, judge(held.get("fitted", []), held.get("test", [])), rule)
 
 
@@ -255,20 +260,18 @@ def _fnnc_lower(evidence: Evidence, problem: str) -> Claim:
         "Fitted people are others for FNNC (train) than for FROC (calibration), so they do not decide. At the smallest "
         "targets FNNC accepts next to nobody; at others its gap on test people is often above FROC's."
     )
-    said = {
-        method: "; ".join(
-            f"{who} people: {_ahead([ours - theirs for _, theirs, ours in rows])}"
-            for who in MEASURED
-            if (rows := _beside_fnnc(evidence, problem, method, who))
-        )
-        for method in ("froc", "optimal")
-    }
+
+    def told(method: str, who: Measured) -> str | None:
+        rows = _beside_fnnc(evidence, problem, method, who)
+        return _ahead([ours - theirs for _, theirs, ours in rows]) if rows else None
+
+    said, exact = by_people(told)
     test = _beside_fnnc(evidence, problem, "froc", "test")
     if not test:
         return not_run(id, place, words, rule, _no_fnnc(evidence, problem), note)
     lower = [0 < ours - theirs <= ACCURACY_DROP for _, theirs, ours in test]
     half = [sum(lower) > len(lower) / 2]
-    return Claim(id, place, words, said["froc"], said["optimal"], judge(half, half, partly=any(lower)), rule, note)
+    return Claim(id, place, words, said, exact, judge(half, half, partly=any(lower)), rule, note)
 
 
 def _ahead(leads: list[float]) -> str:
@@ -321,10 +324,7 @@ def _projection(evidence: Evidence) -> Claim:
         ran = bool(evidence.rows("adult", "rf", "fairprojection-ce", "test"))
         why = f"not run: FairProjection never got below {SMALL}" if ran else "not run: no FairProjection on adult × rf"
         return not_run(id, place, words, rule, why, note)
-    said, exact = (
-        "; ".join(f"{who} people: as accurate at {count(held[method, who], 'points of theirs')}" for who in MEASURED)
-        for method in ("froc", "optimal")
-    )
+    said, exact = by_people(lambda method, who: f"as accurate at {count(held[method, who], 'points of theirs')}")
     return Claim(id, place, words, said, exact, judge(held["froc", "fitted"], held["froc", "test"]), rule, note)
 
 

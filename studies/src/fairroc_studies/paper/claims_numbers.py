@@ -8,7 +8,7 @@ from itertools import pairwise
 from fairroc_studies.paper.published import EXPERIMENTS, Experiment
 from fairroc_studies.paper.study import Measured
 from fairroc_studies.paper.summary import Slope, slope
-from fairroc_studies.paper.verdicts import LEVEL, MEASURED, Claim, Evidence, judge, not_run, points
+from fairroc_studies.paper.verdicts import LEVEL, MEASURED, Claim, Evidence, by_people, judge, not_run, points
 
 VARIANCE_FACTOR, COV_FACTOR = 4.0, 2.0
 """Ten draws fix a variance to about a factor of 4 either way; a CoV is its root."""
@@ -41,7 +41,9 @@ def _scatter(evidence: Evidence, published: Experiment) -> Claim:
     problem, model = published.problem, published.model
     id, place = f"scatter-{problem}-{model}", published.place
     known = {name: value for name in SCATTER if (value := getattr(published, name)) is not None}
-    words = f"{published.title}: largest variance and coefficient of variation (CoV) of ten runs. {_capital(known)}."
+    told = _scatter_words(known)
+    told = f"{told[:1].upper()}{told[1:]}"
+    words = f"{published.title}: largest variance and coefficient of variation (CoV) of ten runs. {told}."
     rule = (
         f"scaled to all {published.people:,} people of the data, ours is at most {VARIANCE_FACTOR:g} times the "
         f"variance and {COV_FACTOR:g} times the CoV; smaller counts too"
@@ -53,7 +55,10 @@ def _scatter(evidence: Evidence, published: Experiment) -> Claim:
     found = {who: _drawn(evidence, problem, model, method, who, known) for who in MEASURED}
     if not any(found.values()):
         return not_run(id, place, words, rule, "not run: a variance needs two draws or more")
-    scaled = {who: _scaled(f, published, _people(evidence, problem, who)) for who, f in found.items()}
+    parts = evidence.facts.get("problems", {}).get(problem, {})
+    scaled = {
+        who: _scaled(f, published, parts.get("calibration" if who == "fitted" else "test")) for who, f in found.items()
+    }
     held = {
         who: [ours <= known[name] * (VARIANCE_FACTOR if "variance" in name else COV_FACTOR) for name, ours in f.items()]
         for who, f in scaled.items()
@@ -78,13 +83,6 @@ def _drawn(
     protected = bool(evidence.main(problem, model))
     found = evidence.table.largest(problem, model, method, who, protected=protected)
     return {name: value for name in known if (value := found[name]) is not None}
-
-
-def _people(evidence: Evidence, problem: str, who: Measured) -> int | None:
-    """How many people decisions were drawn for."""
-    about = evidence.facts.get("problems", {}).get(problem, {})
-    found = about.get("calibration" if who == "fitted" else "test")
-    return None if found is None else int(found)
 
 
 def _scaled(found: dict[str, float], published: Experiment, people: int | None) -> dict[str, float]:
@@ -118,11 +116,6 @@ def _scatter_words(found: dict[str, float]) -> str:
     return "; ".join(said)
 
 
-def _capital(known: dict[str, float]) -> str:
-    words = _scatter_words(known)
-    return f"{words[:1].upper()}{words[1:]}"
-
-
 def _slope(evidence: Evidence, published: Experiment) -> Claim:
     problem, model, wanted = published.problem, published.model, published.slope or 0.0
     id, place = f"slope-{problem}-{model}", published.place
@@ -137,33 +130,25 @@ def _slope(evidence: Evidence, published: Experiment) -> Claim:
     }
     if found["froc", "fitted"] is None and found["froc", "test"] is None:
         return not_run(id, place, words, rule, "not run: a slope needs three epsilons or more")
-    held = {who: _same_slope(found["froc", who], wanted) for who in MEASURED}
-    said, exact = (
-        "; ".join(f"{who} people: {slope_words(found[method, who])}" for who in MEASURED if found[method, who])
-        for method in ("froc", "optimal")
-    )
+    held = {
+        who: [one.fit is not None and wanted / SLOPE_FACTOR <= one.fit <= wanted * SLOPE_FACTOR]
+        for who in MEASURED
+        if (one := found["froc", who]) is not None
+    }
+    said, exact = by_people(lambda method, who: slope_words(found[method, who]) if found[method, who] else None)
     said += _direction([found["froc", who] for who in MEASURED], wanted)
-    return Claim(id, place, words, said, exact, judge(held["fitted"], held["test"]), rule)
+    return Claim(id, place, words, said, exact, judge(held.get("fitted", []), held.get("test", [])), rule)
 
 
 def _direction(found: Sequence[Slope | None], wanted: float) -> str:
     """Which way slopes that are not the published one differ from it."""
     fits = [one.fit for one in found if one is not None and one.fit is not None]
-    more, less = (
-        [fit for fit in fits if fit > wanted * SLOPE_FACTOR],
-        [fit for fit in fits if fit < wanted / SLOPE_FACTOR],
-    )
+    more, less = any(fit > wanted * SLOPE_FACTOR for fit in fits), any(fit < wanted / SLOPE_FACTOR for fit in fits)
     if more and not less:
         return ". More than published: fairness was cheaper here"
     if less and not more:
         return ". Less than published: fairness was dearer here"
     return ""
-
-
-def _same_slope(found: Slope | None, wanted: float) -> list[bool]:
-    if found is None:
-        return []
-    return [found.fit is not None and wanted / SLOPE_FACTOR <= found.fit <= wanted * SLOPE_FACTOR]
 
 
 def slope_words(found: Slope | None) -> str:

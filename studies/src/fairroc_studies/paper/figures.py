@@ -82,11 +82,6 @@ class Figure:
     wide: bool = False
 
 
-def figure(lines: Sequence[Line], x: Axis, y: Axis, words: str, *, size: tuple[int, int]) -> Html:
-    """A picture of lines with axes and a legend below."""
-    return svg(picture(lines, x, y, words, size=size))
-
-
 def _style(method: str) -> Style:
     return STYLES.get(method, Style(COLOURS[6]))
 
@@ -109,7 +104,9 @@ def pair_figures(evidence: Evidence, problem: str, model: str, *, named: bool = 
         if not any(lines.values()):
             continue
         after = ""
-        if column == "disparate_impact" and _reaches_one(lines.values()):
+        if column == "disparate_impact" and any(
+            y >= NEAR_EQUAL for many in lines.values() for line in many for _, y in line.points
+        ):
             after = "; grey: 1"
             end = max(x for many in lines.values() for line in many for x, _ in line.points)
             lines = {who: [Line([(0.0, 1.0), (end, 1.0)], "#999999", width=1), *many] for who, many in lines.items()}
@@ -117,7 +114,7 @@ def pair_figures(evidence: Evidence, problem: str, model: str, *, named: bool = 
         for who in MEASURED:
             told = f"{caption} against epsilon, {WHO[who]}{after}"
             if lines[who]:
-                svg = figure(
+                drawing = picture(
                     _with_names(lines[who], named),
                     _epsilons(lines[who]),
                     y,
@@ -125,7 +122,7 @@ def pair_figures(evidence: Evidence, problem: str, model: str, *, named: bool = 
                     size=SIZE,
                 )
                 found[who].append(
-                    Figure(f"{problem}-{model}-{column}-{who}", told, svg, f"{caption} against epsilon{after}")
+                    Figure(f"{problem}-{model}-{column}-{who}", told, svg(drawing), f"{caption} against epsilon{after}")
                 )
     return found
 
@@ -133,10 +130,6 @@ def pair_figures(evidence: Evidence, problem: str, model: str, *, named: bool = 
 def _with_names(lines: Sequence[Line], named: bool) -> Sequence[Line]:
     """Lines with their names, for a legend of their own, or without."""
     return lines if named else [replace(line, name="") for line in lines]
-
-
-def _reaches_one(lines: Iterable[Sequence[Line]]) -> bool:
-    return any(y >= NEAR_EQUAL for many in lines for line in many for _, y in line.points)
 
 
 def _epsilons(lines: Iterable[Line], title: str = "epsilon") -> Axis:
@@ -191,8 +184,8 @@ def _rocs(evidence: Evidence, problem: str, model: str, named: bool) -> Iterator
         if lines is not None:
             at = "" if lines.epsilon is None else f", epsilon {lines.epsilon:.3g}"
             told = f"ROC curves {words.lower()}{at}".replace("froc", "FROC")
-            svg = _roc(lines, f"{told}: {_title(problem, model)}", named)
-            yield Figure(f"{problem}-{model}-roc-{method}", told, svg, f"{words}{at}")
+            curves = _roc(lines, f"{told}: {_title(problem, model)}", named)
+            yield Figure(f"{problem}-{model}-roc-{method}", told, curves, f"{words}{at}")
 
 
 def _roc(lines: RocLines, words: str, named: bool) -> Html:
@@ -201,7 +194,7 @@ def _roc(lines: RocLines, words: str, named: bool) -> Html:
         for g, (name, line) in enumerate(zip(lines.groups, lines.lines, strict=True))
     ]
     x, y = axis("false positive rate", 0, 1), axis("true positive rate", 0, 1)
-    return figure([DIAGONAL, *drawn], x, y, words, size=SIZE)
+    return svg(picture([DIAGONAL, *drawn], x, y, words, size=SIZE))
 
 
 def _of_group(g: int) -> Line:
@@ -243,7 +236,9 @@ def _picture(
     name: str, told: str, problem: str, lines: list[Line], height: str, low: float | None, named: bool
 ) -> Figure:
     drawn, x, y = _with_names(lines, named), _epsilons(lines, "epsilon, or FNNC's target"), _range(height, lines, low)
-    return Figure(name, told, figure(drawn, x, y, f"{told}: {_title(problem, 'fnnc')}", size=BIG), told, wide=True)
+    return Figure(
+        name, told, svg(picture(drawn, x, y, f"{told}: {_title(problem, 'fnnc')}", size=BIG)), told, wide=True
+    )
 
 
 def _marked(points: list[tuple[float, float]], method: str, *, dots: bool) -> list[Line]:
@@ -275,10 +270,11 @@ def beside_peers(evidence: Evidence, problem: str, model: str, *, named: bool = 
     found = []
     for who in MEASURED:
         inside = [line for line in lines[who] if not _outside(line, x, y)]
-        far = "; ".join(_place(line) for line in lines[who] if line.dots and _outside(line, x, y))
+        out = ((line.name, line.points[0]) for line in lines[who] if line.dots and _outside(line, x, y))
+        far = "; ".join(f"{name} ({px:.3f}, {py:.3f})" for name, (px, py) in out)
         told = f"Accuracy against mean equalized odds, {WHO[who]}" + (f". Outside: {far}" if far else "")
-        svg = figure(_with_names(inside, named), x, y, f"{told}: {_title(problem, model)}", size=BIG)
-        found.append(Figure(f"{problem}-{model}-peers-{who}", told, svg, told, wide=True))
+        drawing = picture(_with_names(inside, named), x, y, f"{told}: {_title(problem, model)}", size=BIG)
+        found.append(Figure(f"{problem}-{model}-peers-{who}", told, svg(drawing), told, wide=True))
     return found
 
 
@@ -301,11 +297,6 @@ def _near(lines: Sequence[Line]) -> tuple[Axis, Axis]:
 
 def _outside(line: Line, x: Axis, y: Axis) -> bool:
     return any(px > x.high or not y.low <= py <= y.high for px, py in line.points)
-
-
-def _place(line: Line) -> str:
-    (px, py), *_ = line.points
-    return f"{line.name} ({px:.3f}, {py:.3f})"
 
 
 def _frontier(evidence: Evidence, problem: str, model: str, who: Measured, shared: Table) -> list[Line]:

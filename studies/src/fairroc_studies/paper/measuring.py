@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -72,20 +72,15 @@ def baseline(scored: Scored, people: Part, measured: Measured) -> Baseline:
     return Baseline(people, people.names.index(scored.privileged), measured)
 
 
-def _parts(scored: Scored) -> tuple[Baseline, Baseline]:
+def parts_of(scored: Scored) -> tuple[Baseline, Baseline]:
+    """The fitted and the test people of a model's scores."""
     return baseline(scored, scored.calibration, "fitted"), baseline(scored, scored.test, "test")
 
 
-def _named(scored: Scored, kind: str, repetition: int, method: str, epsilon: float | None) -> dict[str, Any]:
-    return {
-        "problem": scored.problem,
-        "model": scored.model,
-        "protected": scored.protected,
-        "kind": kind,
-        "repetition": repetition,
-        "method": method,
-        "epsilon": epsilon,
-    }
+def named(scored: Scored, kind: str, repetition: int, method: str, epsilon: float | None) -> dict[str, Any]:
+    """Whom and what a row is about."""
+    own = {name: getattr(scored, name) for name in ("problem", "model", "protected")}
+    return own | {"kind": kind, "repetition": repetition, "method": method, "epsilon": epsilon}
 
 
 # -- kind "splits" -----------------------------------------------------------------------------------------------------
@@ -119,7 +114,7 @@ def constrained(scored: Scored, target: float) -> list[Result]:
     for people, measured in ((scored.train, "fitted"), (scored.test, "test")):
         rule, part = at_half(people), baseline(scored, people, measured)  # type: ignore[arg-type]
         found = part.figures(rule.curve(people), 0, rule.whole(people)) | {"auc_loss": None, "auc_loss_upper": None}
-        rows.append(Result(**_named(scored, "splits", scored.seed, scored.model, target), **found))
+        rows.append(Result(**named(scored, "splits", scored.seed, scored.model, target), **found))
     return rows
 
 
@@ -133,11 +128,11 @@ def _fair_rules(people: Part, epsilons: Sequence[float]) -> Iterator[tuple[str, 
 
 
 def _expected(scored: Scored, rules: Iterable[tuple[str, float | None, Rule]]) -> list[Result]:
-    parts, rows = _parts(scored), []
+    parts, rows = parts_of(scored), []
     for method, epsilon, rule in rules:
         seen = [rule.both(part.people) for part in parts]
         point = seen[0][0].best()
-        names = _named(scored, "splits", scored.seed, method, epsilon)
+        names = named(scored, "splits", scored.seed, method, epsilon)
         found = [part.figures(curve, point, whole) for part, (curve, whole) in zip(parts, seen, strict=True)]
         rows += [Result(**names, **figures) for figures in found]
     return rows
@@ -162,12 +157,12 @@ def _rule(people: Part, method: str, epsilon: float) -> Rule:
 
 def _drawn(scored: Scored, method: str, epsilon: float, rule: Rule, draws: int) -> Iterator[Result]:
     point = rule.curve(scored.calibration).best()
-    for part in _parts(scored):
+    for part in parts_of(scored):
         chances = rule.chances(part.people, point)
         for draw in range(draws):
             source = generator(scored, method, epsilon, part.measured, draw)
             found = part.figures(decided(source.random(len(chances)) < chances, part.people), 0, None)
-            yield Result(**_named(scored, "draws", draw, method, epsilon), **found)
+            yield Result(**named(scored, "draws", draw, method, epsilon), **found)
 
 
 def generator(scored: Scored, *names: Any) -> np.random.Generator:
@@ -182,23 +177,14 @@ def generator(scored: Scored, *names: Any) -> np.random.Generator:
 def roc_lines(scored: Scored) -> list[RocLines]:
     """Every group's ROC curve on the fitted people: before, by the paper's score and by the optimum."""
     people = scored.calibration
-    rules: list[tuple[str, float | None, Callable[[], Rule]]] = [
-        ("none", None, lambda: as_it_is(people)),
-        ("froc", ROC_EPSILON, lambda: fair_score(people, "froc", ROC_EPSILON)),
-        ("optimal", ROC_EPSILON, lambda: fair_score(people, "optimal", ROC_EPSILON)),
-    ]
-    return [
-        RocLines(
-            problem=scored.problem,
-            model=scored.model,
-            protected=scored.protected,
-            method=method,
-            epsilon=epsilon,
-            groups=people.names,
-            lines=tuple(thinned(points) for points in rule().whole(people).rates.swapaxes(0, 1)),
-        )
-        for method, epsilon, rule in rules
-    ]
+    rules: dict[str, Rule] = {"none": as_it_is(people)}
+    rules |= {method: fair_score(people, method, ROC_EPSILON) for method in ("froc", "optimal")}
+    about = (scored.problem, scored.model, scored.protected)
+    found = []
+    for method, rule in rules.items():
+        lines = tuple(thinned(points) for points in rule.whole(people).rates.swapaxes(0, 1))
+        found.append(RocLines(*about, method, None if method == "none" else ROC_EPSILON, people.names, lines))
+    return found
 
 
 def thinned(points: FloatArray, most: int = DRAWN_POINTS) -> tuple[tuple[float, float], ...]:

@@ -17,7 +17,6 @@ from fairroc_studies.paper.claims import claims, tally
 from fairroc_studies.paper.figures import Figure, beside_fnnc, beside_peers, pair_figures, standalone
 from fairroc_studies.paper.page import TITLE, page, versions, work_words
 from fairroc_studies.paper.study import Result, model_title, problem_title
-from fairroc_studies.paper.summary import Summary
 from fairroc_studies.paper.verdicts import Claim, Evidence
 
 if TYPE_CHECKING:
@@ -89,7 +88,8 @@ def _texts(study: Study, found: Written, *, command: str, date: str) -> Iterator
     evidence = Evidence(study)
     pictures = dict(_key_figures(evidence))
     yield "results.csv", _csv(Result.columns(), (_row(row, Result.columns()) for row in study.results))
-    yield "summary.csv", _summaries(evidence.table.summaries)
+    rows = [summary.to_row() for summary in evidence.table.summaries]
+    yield "summary.csv", _csv(list(rows[0]) if rows else ["problem"], rows)
     yield "claims.csv", _csv(Claim.columns(), (_row(claim, Claim.columns()) for claim in found))
     yield "index.html", page(study, found, command=command, date=date)
     yield "README.md", _readme(study, found, pictures, command=command, date=date)
@@ -111,11 +111,6 @@ def _csv(names: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
     writer.writeheader()
     writer.writerows(rows)
     return out.getvalue()
-
-
-def _summaries(summaries: Sequence[Summary]) -> str:
-    rows = [summary.to_row() for summary in summaries]
-    return _csv(list(rows[0]) if rows else ["problem"], rows)
 
 
 # -- README ------------------------------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from fairroc_studies.harness.curve import Curve
 from fairroc_studies.harness.people import Case, save
 from fairroc_studies.harness.store import key, source_digest
 from fairroc_studies.models.recipes import Scored
-from fairroc_studies.paper.measuring import baseline
+from fairroc_studies.paper.measuring import named, parts_of
 from fairroc_studies.paper.study import Result
 from fairroc_studies.peers import child, children
 from fairroc_studies.peers.catalogue import CALIBRATED, EQ_ODDS, FAIRLEARN, REJECT, Entry, refitted
@@ -134,18 +134,9 @@ def _jobs(scoreds: Sequence[Scored], epsilons: Sequence[float]) -> Iterator[_Job
 
 def _rows(job: _Job, accepted: dict[str, Any]) -> Iterator[Result]:
     """Rows of the fitted and of the test people from (points, 2 * groups) expected acceptances on both."""
-    scored = job.scored
-    parts = (baseline(scored, scored.calibration, "fitted"), baseline(scored, scored.test, "test"))
+    parts = parts_of(job.scored)
     curves = [Curve.of(accepted[part.measured], part.people.totals) for part in parts]
     point = curves[0].best()
     for part, curve in zip(parts, curves, strict=True):
-        yield Result(
-            problem=scored.problem,
-            model=scored.model,
-            protected=scored.protected,
-            kind="splits",
-            repetition=scored.seed,
-            method=job.method,
-            epsilon=job.epsilon,
-            **part.figures(curve, point, curve if job.method == SWEPT else None),
-        )
+        names = named(job.scored, "splits", job.scored.seed, job.method, job.epsilon)
+        yield Result(**names, **part.figures(curve, point, curve if job.method == SWEPT else None))

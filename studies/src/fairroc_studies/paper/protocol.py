@@ -316,8 +316,11 @@ def _did(job: Job, plan: Plan) -> Done:
     code = (source_digest(measuring.__name__), package_versions(()))
     name = key("rows", asdict(job), people.digest, people.privileged, plan.epsilons, plan.draws, code)
     kept = store.get_rows(name)
-    done = Done() if kept is None else _from_store(kept)
-    if kept is None:
+    if kept is not None:
+        rows, rocs = [result_of(row) for row in kept["results"]], [lines_of(item) for item in kept["rocs"]]
+        done = Done(rows, rocs, Counter(kept["warnings"]), stored=True)
+    else:
+        done = Done()
         with collected_warnings(done.warnings):
             _measure(done, job, plan, people)
         plain = {"results": [row_of(row) for row in done.results], "rocs": [asdict(lines) for lines in done.rocs]}
@@ -337,8 +340,3 @@ def _measure(done: Done, job: Job, plan: Plan, people: Scored) -> None:
     if job.seed == 0:
         done.results += measuring.drawn(people, epsilons, plan.draws)
         done.rocs += measuring.roc_lines(people)
-
-
-def _from_store(kept: dict[str, Any]) -> Done:
-    rows, rocs = [result_of(row) for row in kept["results"]], [lines_of(item) for item in kept["rocs"]]
-    return Done(rows, rocs, Counter(kept["warnings"]), stored=True)

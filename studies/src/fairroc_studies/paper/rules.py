@@ -50,24 +50,26 @@ so its score and the optimum beside it draw their ties; the default keeps the ra
 class Rule(Protocol):
     """A fitted post-processor."""
 
-    def curve(self, people: Part) -> Curve:
-        """These people at the rule's own operating points."""
-
-    def whole(self, people: Part) -> Curve:
-        """These people at every threshold at which anything changes for them: for the gap and the AUC."""
-
     def both(self, people: Part) -> tuple[Curve, Curve]:
-        """`curve` and `whole`, for little more than the price of one."""
+        """These people at the rule's own operating points, and at every threshold at which anything changes for one."""
 
     def chances(self, people: Part, point: int) -> FloatArray:
         """(n,) probability that an operating point accepts each row."""
+
+    def curve(self, people: Part) -> Curve:
+        """These people at the rule's own operating points."""
+        return self.both(people)[0]
+
+    def whole(self, people: Part) -> Curve:
+        """These people at every threshold: for the gap and the AUC."""
+        return self.both(people)[1]
 
 
 # -- deterministic scores ----------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
-class ScoreRule:
+class ScoreRule(Rule):
     """Accept whose score, after some transformation, reaches a threshold."""
 
     names: tuple[str, ...]
@@ -77,12 +79,6 @@ class ScoreRule:
     def scores(self, people: Part) -> FloatArray:
         _check_groups(self.names, people)
         return people.scores if self.transform is None else self.transform(people)
-
-    def curve(self, people: Part) -> Curve:
-        return self.both(people)[0]
-
-    def whole(self, people: Part) -> Curve:
-        return self.both(people)[1]
 
     def both(self, people: Part) -> tuple[Curve, Curve]:
         scores = self.scores(people)
@@ -116,17 +112,11 @@ def fairprojection(people: Part, tolerance: float, divergence: Divergence) -> Sc
 
 
 @dataclass(frozen=True, eq=False)
-class FairScore:
+class FairScore(Rule):
     """A randomised fair score, cut at places of its scale (as thresholds do): those up to a place are accepted."""
 
     model: FairModel
     places: FloatArray  # rising; -1 accepts nobody
-
-    def curve(self, people: Part) -> Curve:
-        return self.both(people)[0]
-
-    def whole(self, people: Part) -> Curve:
-        return self.both(people)[1]
 
     def both(self, people: Part) -> tuple[Curve, Curve]:
         _check_groups(self.model.names, people)
@@ -198,21 +188,15 @@ def _rates(roc: RealisedRoc, places: FloatArray) -> FloatArray:
 
 
 @dataclass(frozen=True, eq=False)
-class Classifiers:
+class Classifiers(Rule):
     """Algorithm 1 and ConstructClassifier: one randomised classifier for every threshold. They are no score."""
 
     run: FrocRun
 
-    def curve(self, people: Part) -> Curve:
+    def both(self, people: Part) -> tuple[Curve, Curve]:
         _check_groups(self.run.names, people)
         curves = counted(people).exact.curves
-        return _counts(np.stack([self._attained(g, curve) for g, curve in enumerate(curves)], axis=1), people)
-
-    def whole(self, people: Part) -> Curve:
-        return self.curve(people)
-
-    def both(self, people: Part) -> tuple[Curve, Curve]:
-        found = self.curve(people)
+        found = _counts(np.stack([self._attained(g, curve) for g, curve in enumerate(curves)], axis=1), people)
         return found, found
 
     def chances(self, people: Part, point: int) -> FloatArray:
@@ -227,8 +211,7 @@ class Classifiers:
 
 def classifiers(people: Part, epsilon: float) -> Classifiers:
     """The paper's own objects, with thresholds i / 100."""
-    groups = people.group_names
-    grid = query_grid(QUERIES)
+    groups, grid = people.group_names, query_grid(QUERIES)
     return Classifiers(run_froc(people.scores, people.labels, sensitive_features=groups, epsilon=epsilon, queries=grid))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -137,6 +137,15 @@ def judge(fitted: Sequence[bool], test: Sequence[bool], *, partly: bool = False)
 def not_run(id: str, place: str, claim: str, rule: str, why: str, note: str = "") -> Claim:
     """A claim without runs."""
     return Claim(id, place, claim, why, "", "not run", rule, note)
+
+
+def by_people(told: Callable[[str, Measured], str | None]) -> tuple[str, str]:
+    """What there is to tell of FROC and of the exact method, of the fitted people and of the test people."""
+    said, exact = (
+        "; ".join(f"{who} people: {words}" for who in MEASURED if (words := told(method, who)) is not None)
+        for method in ("froc", "optimal")
+    )
+    return said, exact
 
 
 def points(value: float | None, digits: int = 2) -> str:

@@ -108,11 +108,8 @@ class FairProjection:
         both_labels(people_of(people))
         base = _inside(people.scores)
         self.names_ = people.names
-        self.projection_ = project(
-            *(base, people.groups, len(people.names)),
-            **{"divergence": self.divergence, "tolerance": self.tolerance},
-            **{"regularisation": self.regularisation, "smoothing": self.smoothing},
-        )
+        options = (self.divergence, self.tolerance, self.regularisation, self.smoothing)
+        self.projection_ = project(base, people.groups, len(people.names), *options)
         return self
 
     def transform(self, scores: Any, groups: Any) -> FloatArray:
@@ -192,7 +189,6 @@ def project(
     scores: FloatArray,
     groups: IntArray,
     size: int,
-    *,
     divergence: Divergence,
     tolerance: float,
     regularisation: float = 0.0,
