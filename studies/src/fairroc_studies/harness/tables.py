@@ -74,7 +74,8 @@ def updated(text: str, bodies: dict[str, str]) -> str:
     unknown = set(bodies) - set(SECTIONS)
     if unknown:
         raise ValueError(f"sections must be out of {', '.join(SECTIONS)}; got {', '.join(sorted(unknown))}.")
-    kept = {name: _body(text, name) for name in SECTIONS} | bodies
+    found = re.findall(r"<!-- begin: (\S+) -->\n(.*?)\n<!-- end: \1 -->", text, re.DOTALL)
+    kept = dict.fromkeys(SECTIONS, "") | dict(reversed(found)) | bodies
     parts = [f"<!-- begin: {name} -->\n{kept[name].strip()}\n<!-- end: {name} -->" for name in SECTIONS if kept[name]]
     return "\n\n".join([HEAD.strip(), *parts]) + "\n"
 
@@ -83,8 +84,3 @@ def update(path: Path, bodies: dict[str, str]) -> None:
     """Rewrite the file with new bodies of some sections."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(updated(path.read_text() if path.exists() else "", bodies))
-
-
-def _body(text: str, name: str) -> str:
-    found = re.search(rf"<!-- begin: {re.escape(name)} -->\n(.*?)\n<!-- end: {re.escape(name)} -->", text, re.DOTALL)
-    return found.group(1) if found else ""

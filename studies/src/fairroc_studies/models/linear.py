@@ -20,18 +20,15 @@ def matrix(problem: Problem, rows: IntArray, *, protected: bool) -> FloatArray:
     a column says where, if null is among them. Columns that do not vary on ``rows`` are 0. O(n columns).
     """
     table = inputs(problem, protected=protected)
-    blocks = [
-        _indicators(codes(table[name])[1], rows) if is_words(table[name]) else _standardised(numbers(table[name]), rows)
-        for name in table.column_names
-    ]
+    blocks = []
+    for name in table.column_names:
+        if is_words(table[name]):
+            places = codes(table[name])[1]
+            blocks.append((places[:, None] == np.unique(places[rows])).astype(np.float64))
+        else:
+            blocks.append(_standardised(numbers(table[name]), rows))
     joined: FloatArray = np.concatenate(blocks, axis=1)
     return joined
-
-
-def _indicators(places: IntArray, rows: IntArray) -> FloatArray:
-    seen = np.unique(places[rows])
-    indicators: FloatArray = (places[:, None] == seen).astype(np.float64)
-    return indicators
 
 
 def _standardised(values: FloatArray, rows: IntArray) -> FloatArray:

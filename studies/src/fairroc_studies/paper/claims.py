@@ -20,13 +20,10 @@ if TYPE_CHECKING:
 
 ROUNDING = 1e-9
 """A gap may exceed epsilon by so much: sums of many shares are no more exact."""
-
 LEAD = 0.01
 """A curve leads where it is so much above the other; less can be noise of a few people."""
-
 RARELY = 0.25
 """Crossings in at most this share of all score sets are rare."""
-
 CLOSE = 0.01
 """A published difference of curves counts as found again if ours is within this."""
 

@@ -33,13 +33,10 @@ from fairroc_studies.paper.verdicts import (
 
 GENERAL = (("adult", "lr"), *((e.problem, e.model) for e in EXPERIMENTS if e.slope is not None))
 """The paper's experiments with a disparate impact to improve; on CelebA it reports none."""
-
 SMALL = 0.05
 """Epsilons and targets up to here count as small."""
-
 OVER = 0.9
 """A target is overachieved where a tenth of it is left over."""
-
 LINEAR = 1.2
 """An exponent up to here counts as linear: one measurement has noise, and a sort a logarithm."""
 

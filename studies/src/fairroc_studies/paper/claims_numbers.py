@@ -17,7 +17,6 @@ POWERS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 SLOPE_FACTOR = 2.0
 """Slopes were read off plots; half to twice the published one counts as the same."""
-
 GONE, HALF = 0.005, 0.5
 """An AUC loss of at most GONE counts as none; one that fell to this share of its largest has at least decayed."""
 

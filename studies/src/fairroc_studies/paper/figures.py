@@ -18,13 +18,10 @@ from fairroc_studies.paper.verdicts import MEASURED, Evidence
 
 SIZE = (360, 268)
 """Three of them side by side fill the page."""
-
 BIG = (520, 330)
 """Two of them do."""
-
 LEGEND = 6
 """Groups that a legend names."""
-
 LEVEL_LINE = ((0.0, 0.5), (1.0, 0.5))
 """A sample for a legend."""
 
@@ -66,7 +63,6 @@ AGAINST = (
 WHO = {"fitted": "fitted people", "test": "test people"}
 TRAINED = {"fitted": "fitted people (FNNC: training people)", "test": "test people"}
 """FNNC with a target is fitted by training."""
-
 NEAR_EQUAL = 0.9
 """Where a disparate impact gets so near to 1, or above, the picture shows where 1 is."""
 

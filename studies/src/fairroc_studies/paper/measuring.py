@@ -21,16 +21,12 @@ from fairroc_studies.peers.fairprojection import TOLERANCES
 
 DEFAULT_EPSILONS = 5
 """So many epsilons, evenly among all, for the default fit, which takes ten times as long as a fit that draws ties."""
-
 ROC_EPSILON = 0.01
 """The epsilon at which the paper draws ROC curves."""
-
 DRAWN_POINTS = 80
 """Points of a drawn ROC curve."""
-
 METHODS = ("froc", "optimal", "classifiers")
 """What is run at every epsilon, in expectation and by draws."""
-
 SAME_THRESHOLDS = "optimal-100"
 """What the paper's method is compared with at every epsilon, in expectation, for two groups as in its theorems."""
 

@@ -41,10 +41,8 @@ TEMPLATES = "fairroc_studies.paper"
 
 SHOWN = (0.01, 0.05, 0.1, 0.2)
 """Epsilons of the tables, where a run has one near."""
-
 OPEN = 6
 """With more runs than this only the first is unfolded."""
-
 TAKEN = (("accuracy", 4), ("disparate_impact", 3), ("gap", 3))
 """Figures of the first table, with their digits."""
 

@@ -24,7 +24,6 @@ from fairroc_studies.peers.catalogue import CALIBRATED, EQ_ODDS, FAIRLEARN, REJE
 
 EPSILONS = (0.0, 0.01, 0.02, 0.05, 0.1)
 """error-parity's tolerances of the L1 distance of two groups."""
-
 SECONDS = 300.0
 """Time that a task may take; the slowest, aif360's reject option, needs about 15 s for 10,000 people."""
 
@@ -36,7 +35,6 @@ PEERS: dict[str, Entry] = {
     "fairlearn": FAIRLEARN,
 }
 """By their names in the results."""
-
 SWEPT = "error-parity"
 """Has a tolerance, and many operating points."""
 

@@ -6,13 +6,10 @@ from dataclasses import dataclass
 
 PUBLISHED_EPSILON = 0.01
 """The epsilon of the paper's ROC curves after FROC (appendix, plots)."""
-
 MAX_DIFFERENCE = 0.08
 """Largest difference of the two groups' ROC curves before FROC, Adult, logistic regression (section 5, results)."""
-
 LR_EPSILON, LR_LOSS = 0.05, 0.001
 """At this epsilon the accuracy lost on Adult by logistic regression is below this (section 5, results)."""
-
 FAIRNESS_GAIN, ACCURACY_DROP = 0.07, 0.02
 """Across all experiments: this much fairness (7 to 8 %) for at most this much accuracy (section 5, results)."""
 

@@ -29,11 +29,12 @@ if TYPE_CHECKING:
 Array: TypeAlias = NDArray[Any]
 People: TypeAlias = tuple[Array, Array, Array]
 """Features (or scores), labels (0 or 1), groups (0 or 1)."""
+Fold: TypeAlias = tuple[People, People]
+"""One split: scores, labels and groups of the 70 % and of the 30 %."""
 
 SPLITS = 10
 CLOSE = 0.01
 """No standard errors are stored; a figure as near as this counts as reproduced."""
-
 NEEDS = ("sklearn",)
 """Modules whose versions decide about the figures too."""
 
@@ -72,48 +73,36 @@ def check(stored: Iterable[Projected] = STORED, *, splits: int = SPLITS) -> tupl
     Needs scikit-learn and the data sets. Fewer ``splits`` than ten are faster and farther off.
     """
     wanted = tuple(stored)
-    folds: dict[tuple[str, str], list[_Fold]] = {}
+    folds: dict[tuple[str, str], list[Fold]] = {}
     for data, model in dict.fromkeys((one.data, one.model) for one in wanted):
         folds[data, model] = list(_folds(PEOPLE[data](), model, splits))
     return tuple(row for one in wanted for row in _rows(one, folds[one.data, one.model]))
 
 
-def _rows(stored: Projected, folds: Sequence[_Fold]) -> Iterator[Check]:
+def _rows(stored: Projected, folds: Sequence[Fold]) -> Iterator[Check]:
     for tolerance, accuracy, meo in stored.points:
         at = float(tolerance or 0.0)
         ours = np.mean([_figures(fold, DIVERGENCES[stored.method], at) for fold in folds], axis=0)
         yield Check(stored.data, stored.model, stored.method, at, float(ours[0]), float(ours[1]), accuracy, meo)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Fold:
-    """One split: scores, labels and groups of the 70 % and of the 30 %."""
-
-    train: People
-    test: People
-
-
-def _folds(people: People, model: str, splits: int) -> Iterator[_Fold]:
+def _folds(people: People, model: str, splits: int) -> Iterator[Fold]:
     from sklearn.model_selection import train_test_split
 
     features, y, group = people
     for split in range(splits):
         train, test = train_test_split(np.arange(len(y)), test_size=0.3, random_state=split)
         scores = _classifier(model).fit(features[train], y[train]).predict_proba(features)[:, 1]
-        yield _Fold(*((scores[rows], y[rows], group[rows]) for rows in (train, test)))
+        yield (scores[train], y[train], group[train]), (scores[test], y[test], group[test])
 
 
-def _figures(fold: _Fold, divergence: Divergence, tolerance: float) -> tuple[float, float]:
+def _figures(fold: Fold, divergence: Divergence, tolerance: float) -> tuple[float, float]:
     """Accuracy and MEO."""
-    post = fit_as_authors(divergence, tolerance, *fold.train)
-    scores, y, group = fold.test
+    post = fit_as_authors(divergence, tolerance, *fold[0])
+    scores, y, group = fold[1]
     yes = post.transform(scores, group) > 0.5
-    return float(np.mean(yes == y)), _mean_equalized_odds(yes, y, group)
-
-
-def _mean_equalized_odds(yes: Array, y: Array, group: Array) -> float:
     first, second = (np.array([yes[(group == a) & (y == label)].mean() for label in (0, 1)]) for a in (0, 1))
-    return float(np.mean(np.abs(first - second)))
+    return float(np.mean(yes == y)), float(np.mean(np.abs(first - second)))
 
 
 def _classifier(model: str) -> Any:

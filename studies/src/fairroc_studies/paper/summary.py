@@ -14,7 +14,6 @@ FIGURES = ("accuracy", "disparate_impact", "meo", "gap", "auc", "auc_loss", "auc
 
 NOTHING = 1e-12
 """Differences of sums that are equal but for rounding are smaller than this; a published variance is not."""
-
 STILL = 1e-3
 """Accuracy that moves by less than this (a tenth of a point) over all epsilons has no slope to speak of."""
 

@@ -25,7 +25,6 @@ VERDICTS: tuple[Verdict, ...] = (
 )
 NEAR = 0.0053
 """Where a claim names an epsilon, the nearest one of the run stands for it: at most a step of the paper's grid away."""
-
 LEVEL = 1e-3
 """Losses and accuracies that differ by less count as equal (a tenth of a point)."""
 

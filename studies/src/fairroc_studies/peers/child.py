@@ -145,7 +145,8 @@ def cost(make: Any, options: dict[str, Any], case: Case, timed: list[str], budge
     if "predict" in timed:
         new = method.inputs(case.test)
         result, spent = measure(lambda: method.predict(new), budget=budget)
-        found["predict"] = asdict(spent) | {"input": _bytes(case.test, labels=False), "output": _output(result)}
+        sizes = {"input": _bytes(case.test, labels=False), "output": int(getattr(result, "nbytes", 0))}
+        found["predict"] = asdict(spent) | sizes
     if hasattr(method, "size"):
         found["size"] = method.size()
     return found
@@ -155,10 +156,6 @@ def _bytes(part: Part, *, labels: bool) -> int:
     """Scores and groups, with labels (fit) or integer ids (transform)."""
     beside = part.labels.nbytes if labels else ID_BYTES * len(part.scores)
     return int(part.scores.nbytes + part.groups.nbytes + beside)
-
-
-def _output(result: Any) -> int:
-    return int(getattr(result, "nbytes", 0))
 
 
 def main(runner: str, tasks: str, results: str, arrays: str) -> None:

@@ -70,7 +70,8 @@ def version_of(library: str) -> str:
 @cache
 def _failure(library: str) -> str | None:
     """Make the environment unless it is there with the same pins; why it failed, or None."""
-    home, stamp = _home(library), _stamp(PINS[library])
+    home = _home(library)
+    stamp = hashlib.sha256("\n".join((sys.version, *PINS[library])).encode()).hexdigest()
     marker = home / MARKER
     if marker.is_file() and marker.read_text() == stamp:
         return None
@@ -99,11 +100,6 @@ def _home(library: str) -> Path:
 
 def _python(home: Path) -> Path:
     return home / "bin" / "python"
-
-
-def _stamp(pins: tuple[str, ...]) -> str:
-    """Changes with the pins and with the interpreter."""
-    return hashlib.sha256("\n".join((sys.version, *pins)).encode()).hexdigest()
 
 
 # -- tasks -------------------------------------------------------------------------------------------------------------
@@ -193,7 +189,9 @@ def run_tasks(library: str, tasks: list[dict[str, Any]], *, timeout: float) -> l
         except subprocess.TimeoutExpired:
             return [Answer({"error": f"stopped after {timeout:.0f} s"})] * len(tasks)
         if done.returncode:
-            return [Answer({"error": _why(done.returncode, done.stderr)})] * len(tasks)
+            error = last_error(done.stderr) or f"the process ended with {done.returncode}"
+            error = "killed by the system, most likely for want of memory" if done.returncode == -9 else error
+            return [Answer({"error": error})] * len(tasks)
         return _read(found, arrays)
 
 
@@ -205,9 +203,3 @@ def _read(found: Path, arrays: Path) -> list[Answer]:
             number, name = key.split("/")
             kept[int(number)][name] = file[key]
     return [Answer(*pair) for pair in zip(figures, kept, strict=True)]
-
-
-def _why(code: int, text: str) -> str:
-    if code == -9:
-        return "killed by the system, most likely for want of memory"
-    return last_error(text) or f"the process ended with {code}"

@@ -104,7 +104,8 @@ def _groups(table: pa.Table, by: tuple[str, ...], labels: NDArray[np.bool_]) -> 
     for kept in range(len(common), 0, -1):
         columns["race"] = np.where(np.isin(race, common[:kept]), race, OTHER)
         crossed = _crossed(list(columns.values()))
-        if _smallest_cell(crossed, labels) >= LEAST:
+        found, places = np.unique(crossed, return_inverse=True)
+        if np.bincount(2 * places + labels, minlength=2 * len(found)).min() >= LEAST:
             break
     return crossed
 
@@ -115,11 +116,6 @@ def _crossed(columns: Sequence[NDArray[np.str_]]) -> NDArray[np.str_]:
     for column in columns[1:]:
         crossed = np.char.add(np.char.add(crossed, " & "), column)
     return crossed
-
-
-def _smallest_cell(groups: NDArray[np.str_], labels: NDArray[np.bool_]) -> int:
-    names, places = np.unique(groups, return_inverse=True)
-    return int(np.bincount(2 * places + labels, minlength=2 * len(names)).min())
 
 
 def _adult(title: str, *, by: tuple[str, ...], privileged: str) -> Problem:

@@ -31,19 +31,14 @@ COMPAS = (
     ("sex", "race", "c_charge_degree", "age_cat"),
 )
 """Columns of numbers and of words."""
-
 FILES = ("adult_lr", "adult_rf10", "compas_lr", "compas_rf10")
 """Files of scores that may be at hand."""
-
 TRAIN_ROWS = 20_000
 """At most so many people train a model of `held_out`."""
-
 RARE = 30
 """A word that fewer people have gets no column of its own there."""
-
 MODELS = ("logistic", "boosting")
 """The models of `held_out`."""
-
 NAMES = ("adult", "adult-race", "compas", *PACKAGED)
 """The data sets of `held_out`. "adult-race" has all five races, two of them with fewer than 500 people."""
 

@@ -141,19 +141,8 @@ def cell(name: str, people: Part, seed: int, norm: int | str, epsilon: float) ->
         "fit_seconds": seconds,
         "certificate_seconds": found.seconds,
     }
-    return Cell(
-        name=name,
-        groups=people.count,
-        rows=people.rows,
-        seed=seed,
-        norm=norm,
-        epsilon=epsilon,
-        unchanged=found.unchanged,
-        levels=found.levels,
-        gap_before=found.gap_before,
-        auc=found.auc,
-        values=values,
-    )
+    about = (found.unchanged, found.levels, found.gap_before, found.auc)
+    return Cell(name, people.count, people.rows, seed, norm, epsilon, *about, values)
 
 
 def all_cells(name: str, people: Part, seed: int, epsilons: Sequence[float]) -> list[Cell]:
@@ -212,9 +201,7 @@ def worst(cells: Sequence[Cell], measure: str, count: int = 8) -> str:
     rows = [
         [
             one.name,
-            str(one.groups),
-            str(one.seed),
-            str(one.norm),
+            *map(str, (one.groups, one.seed, one.norm)),
             f"{one.epsilon:g}",
             number(one.values[measure], measure),
         ]

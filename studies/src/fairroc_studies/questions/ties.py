@@ -43,7 +43,6 @@ TARGETS = (0.02, 0.03, 0.04, 0.05, 0.06, 0.08, 0.1, 0.125, 0.15, 0.175, 0.2, 0.2
 CALIBRATIONS = {"15 %": 1.0, "5 %": 1.0 / 3.0}
 POPULATION = 4000
 """Rows that stand for the population of a synthetic family."""
-
 SYNTHETIC_ROWS = 2000
 """Calibration rows of a synthetic family that correspond to 15 %."""
 

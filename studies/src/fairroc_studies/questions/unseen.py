@@ -42,10 +42,8 @@ EPSILONS = (0.0, 0.02, 0.05, 0.1, 0.2)
 ROWS = (200, 1000, 5000, 20_000)
 NEW_PEOPLE = 20_000
 """People to measure on, at most (synthetic sets: as many)."""
-
 HELD_OUT = 500
 """A real set is used at a size only if that many people are left to measure on."""
-
 LEAST = 3
 """People of every group and label that both parts must have, at least."""
 
@@ -61,7 +59,6 @@ METHODS: dict[str, dict[str, Any]] = {
 RIVALS = ("FairProjection-CE", "FairProjection-KL", "error-parity")
 RIVAL_EPSILONS = (0.0, 0.05, 0.1)
 """error-parity is slow; FairProjection takes its own tolerances."""
-
 SAME = 1e-4
 """Smaller differences of AUC are none."""
 
@@ -285,10 +282,6 @@ def _cell(gain: float, error: float) -> str:
     return f"{mark}{1000 * gain:+.1f}±{1000 * error:.1f}{mark}"
 
 
-def real_sets() -> list[str]:
-    return [f"{name}/{model}" for name in NAMES for model in MODELS]
-
-
 def main(arguments: Iterable[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sets", nargs="+", help="names of sets (default: all)")
@@ -299,7 +292,7 @@ def main(arguments: Iterable[str] | None = None) -> None:
     parser.add_argument("--picture", type=Path, help="file to draw the frontiers of the first sets into")
     parser.add_argument("--report", action="store_true", help="only the tables of what is done")
     chosen = parser.parse_args(None if arguments is None else list(arguments))
-    sets = chosen.sets or [*FAMILIES, *real_sets()]
+    sets = chosen.sets or [*FAMILIES, *(f"{name}/{model}" for name in NAMES for model in MODELS)]
     if not chosen.report:
         jobs = [Job(people, rows, seed) for seed in range(chosen.seeds) for rows in chosen.rows for people in sets]
         in_order(run, [(job, method) for job in jobs for method in chosen.methods], chosen.workers)

@@ -28,10 +28,8 @@ from fairroc.people.door import read_people
 
 FITTED = 200_000
 """Rows the models are fitted to."""
-
 BITS = 20
 """Bits of the bins that are counted: some 2,000 bins for scores between 0 and 1."""
-
 ROW = {"transform": 8 + 1 + 8 + 8, "count": 8 + 1 + 1}
 """Bytes of a row that must be read or written: score, group and id or label, and the fair score."""
 

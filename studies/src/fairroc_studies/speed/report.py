@@ -65,15 +65,10 @@ def start_goals(startup: dict[str, float]) -> list[Goal]:
     ]
 
 
-def cpu(found: dict[str, dict[str, Any]], entry: Entry, part: str) -> float | None:
-    """CPU seconds of a contestant, None where it failed."""
-    return found.get(entry.title, {}).get(part, {}).get("cpu")
-
-
 def _speedup(
     text: str, found: dict[str, dict[str, Any]], reference: Entry, own: Entry, part: str, bound: float
 ) -> Goal:
-    slow, fast = cpu(found, reference, part), cpu(found, own, part)
+    slow, fast = (found.get(entry.title, {}).get(part, {}).get("cpu") for entry in (reference, own))
     return Goal(text, None if slow is None or fast is None else slow / fast, bound, "×", True)
 
 

@@ -51,9 +51,7 @@ class Post:
             yield self._rate(part, threshold)
 
     def size(self) -> dict[str, int]:
-        model = self.post.model_
-        blocks = max((len(kernel.thresholds) for kernel in model.kernels), default=0)
-        return {"blocks": blocks, "levels": model.levels}
+        return size_of(self.post.model_)
 
     def _rate(self, part: Part, threshold: float) -> Array:
         return self.post.acceptance_rate(part.scores, sensitive_features=part.groups, threshold=float(threshold))
@@ -87,8 +85,7 @@ class Binned:
         self.post = fit_counts(counts, 0.05, ties="draw", salt=1)
 
     def size(self) -> dict[str, int]:
-        model = self.post.model_
-        return {"blocks": max((len(kernel.thresholds) for kernel in model.kernels), default=0), "levels": model.levels}
+        return size_of(self.post.model_)
 
 
 class Loaded:
@@ -108,7 +105,12 @@ class Loaded:
         return self.model.transform(part.scores, sensitive_features=part.groups, ids=ids)
 
     def size(self) -> dict[str, int]:
-        return {"blocks": len(self.model.kernels[0].thresholds), "levels": self.model.levels}
+        return size_of(self.model)
+
+
+def size_of(model: FairModel) -> dict[str, int]:
+    """The most blocks of a group, and levels."""
+    return {"blocks": max((len(kernel.thresholds) for kernel in model.kernels), default=0), "levels": model.levels}
 
 
 @cache
