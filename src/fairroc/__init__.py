@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from fairroc._version import __version__
 
 if TYPE_CHECKING:
-    from fairroc.auditing.audit import Audit, audit, audit_counts
+    from fairroc.auditing.audit import audit, audit_counts
+    from fairroc.auditing.findings import Audit
     from fairroc.errors import (
         DataError,
         DatasetError,
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from fairroc.report.page import write_report
 
 _HOME = {
-    "Audit": "auditing.audit",
+    "Audit": "auditing.findings",
     "Certificate": "fitting.certificate",
     "Choice": "fitting.thresholds",
     "DataError": "errors",

@@ -11,8 +11,9 @@ from typing import Any
 
 import narwhals as nw
 
-from fairroc.auditing.audit import Audit, audit_counts
 from fairroc.auditing.audit import audit as audit_rows
+from fairroc.auditing.audit import audit_counts
+from fairroc.auditing.findings import Audit
 from fairroc.backends.frames import Use
 from fairroc.backends.frames import transform as transform_frame
 from fairroc.errors import DataError

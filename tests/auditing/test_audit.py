@@ -17,7 +17,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairroc.auditing.audit import Audit, audit
+from fairroc.auditing.audit import audit
+from fairroc.auditing.findings import Audit
 from fairroc.core.constraint import distance_of
 from fairroc.errors import DataError, SmallGroupWarning
 from oracles import pair_auc

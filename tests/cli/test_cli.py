@@ -22,7 +22,8 @@ import pyarrow.parquet
 import pytest
 
 from fairroc import FairModel, __version__
-from fairroc.auditing.audit import Audit, audit
+from fairroc.auditing.audit import audit
+from fairroc.auditing.findings import Audit
 from fairroc.cli.main import main
 
 Row = dict[str, str]

@@ -14,7 +14,7 @@ from sklearn.preprocessing import StandardScaler
 
 from fairroc import FairROC, FairROCClassifier
 from fairroc.backends.frames import Use
-from fairroc.estimators.secret import SecretParameter
+from fairroc.estimators.fair_roc import SecretParameter
 from fairroc.tables.columns import ColumnNames
 
 KEYS = ["a secret of some length", b"a secret of some length"]

@@ -17,9 +17,8 @@ from fairroc.core.constraint import distance_of, equalized_odds
 from fairroc.core.gap import threshold_gap
 from fairroc.core.realised import performance
 from fairroc.errors import DataError, FairrocWarning, SmallGroupWarning
-from fairroc.fitting.fit import SMALL_SAMPLE, Fitted, chosen_curve, fit
+from fairroc.fitting.fit import SMALL_SAMPLE, Fitted, chosen_curve, fit, reach
 from fairroc.fitting.outlook import Outlook, outlook
-from fairroc.fitting.promise import reach
 from fairroc.model.model import expected_rocs
 from fairroc.options import MOST_FOLDS, Options, check_folds
 from fairroc.people.counts import ScoreCounts

@@ -21,8 +21,7 @@ from fairroc.core.kernel import one_person, ordered_kernel
 from fairroc.core.realised import drawn_shares, performance
 from fairroc.errors import DataError, FairrocWarning, ModelFileError
 from fairroc.fitting.certificate import certify
-from fairroc.fitting.fit import SMALL_SAMPLE, Fitted, fit
-from fairroc.fitting.promise import reach
+from fairroc.fitting.fit import SMALL_SAMPLE, Fitted, fit, reach
 from fairroc.model.file import _checksum
 from fairroc.model.model import expected_rocs
 from fairroc.options import CURVE, Options

@@ -13,8 +13,7 @@ from fairroc.core.kernel import drawn_kernel
 from fairroc.core.optimal import optimal
 from fairroc.core.realised import performance, realise
 from fairroc.core.roc import all_thresholds
-from fairroc.froc.algorithm import froc, query
-from fairroc.froc.curves import coherent_curves, froc_curves
+from fairroc.froc.algorithm import coherent_curves, froc, froc_curves, query
 from fairroc.froc.geometry import turned, upper_hull
 from strategies import MILD, class_shares, populations
 

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from test_pipeline import Rows, normal_rows, real_rows
 
-import fairroc.froc.run
+import fairroc.froc
 from fairroc import FairROC
 from fairroc.errors import DataError
+from fairroc.froc import Shift, query_grid, run_froc
 from fairroc.froc.geometry import signed_auc
-from fairroc.froc.run import Shift, query_grid, run_froc
 
 ROWS = normal_rows(6, n=900, groups=3)
 
@@ -21,8 +21,8 @@ def run_on(rows: Rows, **options):
 
 
 def test_all_names_are_there():
-    assert all(hasattr(fairroc.froc.run, name) for name in fairroc.froc.run.__all__)
-    assert fairroc.froc.run.__all__ == sorted(fairroc.froc.run.__all__)
+    assert all(hasattr(fairroc.froc, name) for name in fairroc.froc.__all__)
+    assert fairroc.froc.__all__ == sorted(fairroc.froc.__all__)
 
 
 def test_the_run_is_that_of_a_fit():

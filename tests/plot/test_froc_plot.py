@@ -7,8 +7,8 @@ import pytest
 
 from fairroc.core.roc import roc_curve
 from fairroc.froc.algorithm import Shift, froc
-from fairroc.froc.index import WORDS
 from fairroc.froc.mixture import triangle_mixture
+from fairroc.froc.run import WORDS
 from fairroc.plot.froc import acceptance_figure, geometry_figure
 
 pytest.importorskip("matplotlib")

@@ -22,8 +22,17 @@ from fairroc.errors import DataError, FairrocError, SmallGroupWarning
 from fairroc.people.door import read_people
 from fairroc.report import page as module
 from fairroc.report import write_report
-from fairroc.report.curves import CELLS, MOST_POINTS, crossing_pairs, round_epsilons, threshold_grid
-from fairroc.report.data import Asked, ReportData, Source, gather
+from fairroc.report.data import (
+    CELLS,
+    MOST_POINTS,
+    Asked,
+    ReportData,
+    Source,
+    crossing_pairs,
+    gather,
+    round_epsilons,
+    threshold_grid,
+)
 from fairroc.report.page import environment, page, script_json
 
 __all__ = ["run"]  # a fixture

@@ -21,10 +21,9 @@ from fairroc.fitting.fit import fit
 from fairroc.model.model import expected_rocs
 from fairroc.options import Options
 from fairroc.people.door import read_people
-from fairroc.stats import deviations as reach_module
+from fairroc.stats import bootstrap as reach_module
 from fairroc.stats.bands import dkw_widths, even_noise
-from fairroc.stats.bootstrap import OVERSHOOT, errors, grid_of
-from fairroc.stats.deviations import safe_reach, sharp_reach
+from fairroc.stats.bootstrap import OVERSHOOT, errors, grid_of, safe_reach, sharp_reach
 from strategies import NORMS, SEEDS, populations
 
 CORNERS = {1: [(1, 1), (1, -1), (-1, 1), (-1, -1)], "inf": [(1, 0), (-1, 0), (0, 1), (0, -1)]}

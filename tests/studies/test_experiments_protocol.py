@@ -16,7 +16,7 @@ import pytest
 from test_experiments_problems import write_celeba
 
 from fairroc.errors import DataError, FairrocError, FairrocWarning
-from fairroc.froc.run import query_grid, run_froc
+from fairroc.froc import query_grid, run_froc
 from fairroc_studies.harness import store
 from fairroc_studies.harness.curve import decided
 from fairroc_studies.harness.people import Part

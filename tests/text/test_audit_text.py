@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from fairroc.auditing.audit import Audit, audit
-from fairroc.auditing.findings import GapInterval
+from fairroc.auditing.audit import audit
+from fairroc.auditing.findings import Audit, GapInterval
 from fairroc.text.audit import audit_text
 
 

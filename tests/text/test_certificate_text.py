@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairroc.auditing.audit import Audit, GroupAudit
+from fairroc.auditing.findings import Audit, GroupAudit
 from fairroc.core.roc import PlaLoss
 from fairroc.fitting.certificate import Certificate, GroupCertificate, certify
 from fairroc.fitting.fit import fit

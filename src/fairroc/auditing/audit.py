@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,7 @@ from fairroc.auditing.findings import (
 from fairroc.core.chain import FloatArray
 from fairroc.core.constraint import Distance, distance_of
 from fairroc.core.gap import ROUNDING, curve_gap, pooled_auc, pooled_curve, threshold_gap
-from fairroc.core.roc import rates_at
+from fairroc.core.roc import RocCurve, rates_at
 from fairroc.errors import warn_all
 from fairroc.options import AUDIT, checked
 from fairroc.people.counts import ScoreCounts
@@ -33,16 +33,18 @@ from fairroc.stats.auc import auc_interval, background_aucs, cross_aucs
 from fairroc.stats.bands import GapLimits, dkw_widths, gap_limits
 from fairroc.stats.bootstrap import Draws
 from fairroc.stats.bootstrap import bootstrap as bootstrap_draws
-from fairroc.stats.calibration import calibration
-from fairroc.stats.decision import GroupRates, disparity
-
-__all__ = ["Audit", "GroupAudit", "Settings", "audit", "audit_counts", "audit_people", "audit_quietly"]
 
 EQUAL_ONLY = "DKW needs rows of equal weight, and these rows are weighted; see the bootstrap"
 NOT_ASKED = "no bootstrap draws were asked for"
 DELONG_ONLY = "DeLong's interval needs rows of equal weight, and these rows are weighted"
 LONE_ROW = "a class of a single row has no variance to estimate"
 NO_PROBABILITY = "scores must lie in [0, 1] to be compared with shares, and these lie in [{low:g}, {high:g}]"
+
+BINS = 10
+"""Calibration bins of a group; people with one score are never parted, so there may be fewer."""
+
+FOUR_FIFTHS = 0.8 - 1e-12
+"""Ratio of selection rates below which US practice speaks of adverse impact (29 CFR 1607.4 D); 0.24 / 0.3 meets it."""
 
 Progress = Callable[[int, int], None]
 
@@ -175,7 +177,7 @@ def audit_quietly(people: People, settings: Settings, *, progress: Progress | No
             if g != h
         ),
         calibration_reason=_why_no_calibration(people),
-        decision=None if settings.threshold is None else _decision(people.names, population, settings.threshold),
+        decision=None if settings.threshold is None else decide(people.names, curves, settings.threshold),
         count_error=people.error,
     )
     return found if limit is None else replace(found, fair=found.gap_limit <= limit + ROUNDING)
@@ -253,23 +255,55 @@ def _groups(people: People, cross: FloatArray, bands: Sequence[Band], confidence
                 bnsp_auc=float(bnsp[g]),
                 bpsn_auc=float(bpsn[g]),
                 band=bands[g],
-                calibration=_calibration(people, g, weighted) if calibrated else None,
+                calibration=calibration(curve, *people.samples[g].totals, whole=not weighted) if calibrated else None,
             )
         )
     return tuple(found)
 
 
-def _calibration(people: People, g: int, weighted: bool) -> Calibration:
-    bins = calibration(people.exact.curves[g], *people.samples[g].totals, whole=not weighted)
-    counts = bins.mass.tolist() if weighted else bins.mass.astype(int).tolist()
-    columns = zip(counts, bins.mean_score.tolist(), bins.positive_share.tolist(), strict=True)
-    return Calibration(bins.error, tuple(CalibrationBin(*row) for row in columns))
+def calibration(curve: RocCurve, negatives: float, positives: float, *, whole: bool) -> Calibration:
+    """Bins of about equal weight: all people of one score go where the middle one of them belongs. O(k).
+
+    ``whole``: rows of equal weight, so that every sum is a whole number.
+    """
+    scores = curve.thresholds[::-1]
+    positive, negative = positives * np.diff(curve.tpr)[::-1], negatives * np.diff(curve.fpr)[::-1]
+    if whole:
+        positive, negative = np.rint(positive), np.rint(negative)
+    mass = positive + negative
+    middle = (np.cumsum(mass) - mass / 2) / mass.sum()
+    place = np.minimum((middle * BINS).astype(np.intp), BINS - 1)
+    total: FloatArray = np.bincount(place, mass, BINS).astype(np.float64)
+    used = total > 0
+    total = total[used]
+    mean = np.clip(np.bincount(place, mass * scores, BINS)[used] / total, scores[0], scores[-1])
+    share = np.clip(np.bincount(place, positive, BINS)[used] / total, 0.0, 1.0)
+    counts = total.astype(int).tolist() if whole else total.tolist()
+    bins = zip(counts, mean.tolist(), share.tolist(), strict=True)
+    error = float(np.dot(total / total.sum(), np.abs(mean - share)))
+    return Calibration(error, tuple(CalibrationBin(*row) for row in bins))
 
 
-def _decision(names: tuple[str, ...], population: Population, threshold: float) -> Decision:
-    at = np.array([threshold])
-    points = np.array([np.concatenate(rates_at(curve, at)) for curve in population.curves])
-    rates = GroupRates(points[:, 0].copy(), points[:, 1].copy(), np.array([curve.prior for curve in population.curves]))
-    lists = (rates.tpr.tolist(), rates.fpr.tolist(), rates.selection.tolist(), rates.precision, rates.accuracy.tolist())
-    groups = tuple(GroupDecision(*row) for row in zip(names, *lists, strict=True))
-    return Decision(threshold=threshold, **asdict(disparity(rates)), groups=groups)
+def decide(names: Sequence[str], curves: Sequence[RocCurve], threshold: float) -> Decision:
+    """What ``score >= threshold`` does to every group, and how far apart they are. O(groups log k)."""
+    points = np.array([np.concatenate(rates_at(curve, np.array([threshold]))) for curve in curves])
+    fpr, tpr, prior = points[:, 0].copy(), points[:, 1].copy(), np.array([curve.prior for curve in curves])
+    hits, selection = prior * tpr, prior * tpr + (1.0 - prior) * fpr
+    accuracy = prior * tpr + (1.0 - prior) * (1.0 - fpr)
+    precision = [hit / all_ if all_ > 0 else None for hit, all_ in zip(hits.tolist(), selection.tolist(), strict=True)]
+    most, least = float(selection.max()), float(selection.min())
+    impact = least / most if most > 0 else None
+    ranges = float(np.ptp(fpr)), float(np.ptp(tpr))
+    rows = zip(names, tpr.tolist(), fpr.tolist(), selection.tolist(), precision, accuracy.tolist(), strict=True)
+    return Decision(
+        threshold=threshold,
+        disparate_impact=impact,
+        four_fifths=None if impact is None else impact >= FOUR_FIFTHS,
+        demographic_parity_difference=most - least,
+        equal_opportunity_difference=ranges[1],
+        # over pairs, max of |dF| + |dT| is the larger range of F + T and T - F
+        equalized_odds_l1=float(max(np.ptp(fpr + tpr), np.ptp(tpr - fpr))),
+        equalized_odds_max=max(ranges),
+        equalized_odds_mean=sum(ranges) / 2,
+        groups=tuple(GroupDecision(*row) for row in rows),
+    )

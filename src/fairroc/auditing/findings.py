@@ -9,18 +9,6 @@ import numpy as np
 
 from fairroc.core.constraint import distance_of
 
-__all__ = [
-    "Audit",
-    "Band",
-    "Calibration",
-    "CalibrationBin",
-    "CrossAuc",
-    "Decision",
-    "GapInterval",
-    "GroupAudit",
-    "GroupDecision",
-]
-
 Interval: TypeAlias = tuple[float, float]
 
 
@@ -217,7 +205,8 @@ class Audit:
 
         decided = [None] * len(self.groups) if self.decision is None else self.decision.groups
         rows = [_group_row(group, at) for group, at in zip(self.groups, decided, strict=True)]
-        schema = pyarrow.schema([(name, _column_type(pyarrow, name)) for name in rows[0]])
+        kinds = {"group": pyarrow.string(), "rows": pyarrow.int64(), "positives": pyarrow.int64()}
+        schema = pyarrow.schema([(name, kinds.get(name, pyarrow.float64())) for name in rows[0]])
         return pyarrow.Table.from_pylist(rows, schema=schema)
 
 
@@ -238,8 +227,3 @@ def _group_row(group: GroupAudit, at: GroupDecision | None) -> dict[str, Any]:
         fpr, tpr = (None if group.band is None else getattr(group.band, kind)) or (None, None)
         row |= {f"fpr_width_{kind}": fpr, f"tpr_width_{kind}": tpr}
     return row if at is None else row | {name: value for name, value in asdict(at).items() if name != "group"}
-
-
-def _column_type(pyarrow: Any, name: str) -> Any:
-    kinds = {"group": pyarrow.string(), "rows": pyarrow.int64(), "positives": pyarrow.int64()}
-    return kinds.get(name, pyarrow.float64())

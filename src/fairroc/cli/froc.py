@@ -32,12 +32,12 @@ def add_parser(commands: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run it."""
-    from fairroc.froc.index import froc_index, moving_group, paper_run_on
+    from fairroc.froc.run import froc_index, moving_group, paper_run_on
     from fairroc.plot.froc import geometry_figure
     from fairroc.plot.palette import require_matplotlib
     from fairroc.tables.files import check_writable
     from fairroc.tables.write import written_together
-    from fairroc.text.froc import index_text
+    from fairroc.text.certificate import index_text
 
     check_epsilon(arguments.epsilon)
     require_matplotlib()

@@ -30,7 +30,7 @@ def run(arguments: argparse.Namespace) -> int:
     from fairroc.fitting.frontier import frontier_of
     from fairroc.tables.files import check_writable
     from fairroc.tables.write import write_table
-    from fairroc.text.frontier import frontier_text
+    from fairroc.text.certificate import frontier_text
 
     given = checked(FRONTIER, values(arguments, FRONTIER))
     epsilons = given.pop("epsilons")

@@ -27,9 +27,8 @@ def add_parser(commands: Any) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run it."""
     from fairroc.fairmodel import FairModel
-    from fairroc.fitting.ladder import Aim
-    from fairroc.fitting.thresholds import choose_threshold_of
-    from fairroc.text.frontier import choice_text
+    from fairroc.fitting.thresholds import Aim, choose_threshold_of
+    from fairroc.text.certificate import choice_text
 
     aim = Aim.checked(**values(arguments, AIM))
     model = FairModel.load(arguments.model)

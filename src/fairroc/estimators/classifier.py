@@ -16,17 +16,18 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from fairroc.core.chain import FloatArray
 from fairroc.errors import DataError
 from fairroc.estimators.crossfit import (
+    TrainingRows,
     base_score,
     check_prefit,
     check_response,
     crossfit,
     params_to,
+    positives,
+    read_training_rows,
     response_name,
     splitter,
 )
-from fairroc.estimators.fair_roc import FairROC
-from fairroc.estimators.secret import SecretParameter
-from fairroc.estimators.training import TrainingRows, positives, read_training_rows
+from fairroc.estimators.fair_roc import FairROC, SecretParameter
 from fairroc.fairmodel import FairModel
 from fairroc.fitting.certificate import Certificate
 from fairroc.options import ESTIMATOR, POS_LABEL, Missing

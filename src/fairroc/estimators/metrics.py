@@ -18,15 +18,12 @@ from sklearn.utils.metadata_routing import MetadataRequest
 from fairroc.core.constraint import distance_of, equalized_odds
 from fairroc.core.gap import is_fair, pooled_auc, threshold_gap
 from fairroc.estimators.classifier import FairROCClassifier
-from fairroc.estimators.crossfit import base_score, response_name
-from fairroc.estimators.training import positives
+from fairroc.estimators.crossfit import base_score, positives, response_name
 from fairroc.fitting.solving import Goal, solve
 from fairroc.model.model import expected_people
 from fairroc.options import check_audit_norm, check_epsilon, check_norm
 from fairroc.people.door import read_people, sensitive_rows
 from fairroc.people.people import People
-
-__all__ = ["FairScorer", "auc_at_gap_score", "auc_at_gap_scorer", "threshold_gap_score", "threshold_gap_scorer"]
 
 
 def threshold_gap_score(

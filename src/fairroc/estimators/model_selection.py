@@ -14,8 +14,6 @@ from fairroc.options import Missing, check_missing
 from fairroc.people.door import sensitive_rows
 from fairroc.people.factorise import as_column, as_text, group_codes, present_values, sensitive_columns
 
-__all__ = ["SensitiveStratifiedKFold", "strata"]
-
 SHOWN = 5
 """As many cells that are too small are named in a message."""
 

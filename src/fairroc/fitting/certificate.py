@@ -13,7 +13,7 @@ from fairroc.core.optimal import optimal
 from fairroc.core.realised import drawn_shares
 from fairroc.core.roc import PlaLoss, pla_loss
 from fairroc.fitting.fit import Fitted
-from fairroc.froc.report import FrocReport, froc_report
+from fairroc.froc.diagnostics import FrocReport, froc_report
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,17 +11,78 @@ from functools import cached_property
 import numpy as np
 
 from fairroc._version import __version__
+from fairroc.core.constraint import Constraint
 from fairroc.core.estimate import ESTIMATES, blend, flattened, smooth
 from fairroc.core.gap import is_fair, pooled_auc, threshold_gap
 from fairroc.core.realised import Performance, RealisedRoc, performance, realise
 from fairroc.core.scale import Scale, build_scale
 from fairroc.errors import DataError, FairrocWarning, warn_all
-from fairroc.fitting.promise import reach
 from fairroc.fitting.solving import Goal, Solution, judged_exactly, solve
 from fairroc.model import draw
 from fairroc.model.model import FitRecord, GroupRecord, ModelData, Reference, reference_of
 from fairroc.options import Options
-from fairroc.people.people import People, Population, refuse_tiny_groups, thinned_population
+from fairroc.people.people import SMALL_CLASS, People, Population, refuse_tiny_groups, thinned_population
+from fairroc.stats.bands import dkw_widths
+from fairroc.stats.bootstrap import safe_reach, sharp_reach
+
+DRAWS = 1000
+"""Draws of the bootstrap."""
+
+SEED = 0
+"""Draws are the same for the same people."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """The class of people that limits what can be promised: the one whose band is widest.
+
+    ``width`` is the half width of its DKW band, ``rows_to_halve`` how many rows of it would halve that.
+    """
+
+    group: str
+    label: int
+    rows: int
+    width: float
+    rows_to_halve: int
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """How far the population's gap can exceed that of the fitted people, for any monotone score, at some level.
+
+    ``dkw`` holds for any sample size (None for weighted rows), ``bootstrap`` for large samples, and is narrower. Both
+    hold what counts in bins may hide.
+    ``method`` names the one to rely on: DKW where some class has fewer than 50 rows.
+    """
+
+    level: float
+    dkw: float | None
+    bootstrap: float
+    method: str
+    limit: Limit
+
+    @property
+    def value(self) -> float:
+        """The one to rely on."""
+        return self.dkw if self.method == "dkw" and self.dkw is not None else self.bootstrap
+
+
+def reach(people: People, constraint: Constraint, confidence: float) -> Reach:
+    """How much people not seen can differ from these."""
+    rows, sizes = people.class_rows(), people.class_sizes()
+    noises, rng = people.noises(thin=True), np.random.default_rng(SEED)
+    binned = people.error * constraint.largest
+    sharp = sharp_reach(noises, constraint, draws=DRAWS, rng=rng, confidence=confidence) + binned
+    widths = dkw_widths(sizes, confidence)
+    safe = None if people.weighted else float(safe_reach(widths, constraint).max()) + binned
+    g, label = divmod(int(np.argmin(sizes)), 2)
+    known = int(rows[g, label])
+    least = 2 * math.log(2 * sizes.size / (1.0 - confidence))  # widths end at 1: effective size that halves that
+    halved = max(4 * known, math.ceil(least * (known / sizes[g, label])))
+    limit = Limit(people.names[g], label, known, float(widths[g, label]), halved)
+    small = safe is not None and int(rows.min()) < SMALL_CLASS
+    return Reach(confidence, safe, sharp, "dkw" if small else "bootstrap", limit)
+
 
 SMALL_SAMPLE = 1000
 """Where some class of a group has fewer rows, curve="auto" is smooth (measured: docs/unseen.md)."""
@@ -118,6 +179,7 @@ def fit_quietly(
         solution = solve(population, people, replace(goal, ties=ties), estimates_of(people, options))
         notes += [note for note in (misled, solution.note) if note is not None]
     salt = draw.new_salt() if salt is None else draw.effective_salt(salt)
+    counts = zip(people.names, *people.group_counts(), strict=True)
     model = ModelData(
         epsilon=options.epsilon,
         norm=options.norm,
@@ -125,7 +187,7 @@ def fit_quietly(
         ties=options.ties if solution is None else solution.ties,
         inner_epsilon=target if solution is None else solution.inner_epsilon,
         queries=options.queries,
-        groups=_group_records(people),
+        groups=tuple(GroupRecord(name, int(n), int(positives)) for name, n, positives in counts),
         kernels=() if solution is None else solution.kernels,
         scale=None if solution is None else scale_of(people, solution),
         record=_record(people, population, date),
@@ -227,11 +289,6 @@ def _inverted(people: People) -> list[FairrocWarning]:
         "score's sign and pos_label. Nothing is flipped; at small epsilon such a group drags all others down."
     )
     return [FairrocWarning(note)] if low else []
-
-
-def _group_records(people: People) -> tuple[GroupRecord, ...]:
-    counts = zip(people.names, *people.group_counts(), strict=True)
-    return tuple(GroupRecord(name, int(rows), int(positives)) for name, rows, positives in counts)
 
 
 def _references(people: People, solution: Solution | None) -> tuple[Reference, ...]:

@@ -21,8 +21,6 @@ from fairroc.options import Missing, Options, check_epsilons
 from fairroc.people.door import read_people
 from fairroc.people.people import People, Population, refuse_tiny_groups
 
-__all__ = ["Frontier", "FrontierGroup", "FrontierPoint", "Traced", "frontier", "frontier_of", "traced"]
-
 DEFAULT_EPSILONS = 21
 """Epsilons from 0 to the original score's gap where none are named."""
 

@@ -14,10 +14,9 @@ from fairroc.core.chain import FloatArray, IntArray
 from fairroc.core.constraint import Constraint
 from fairroc.core.realised import realise
 from fairroc.core.roc import RocCurve, all_thresholds, rates_at
-from fairroc.fitting.fit import Fitted, chosen_curve, fit_quietly
-from fairroc.fitting.promise import SEED, Limit, reach
+from fairroc.fitting.fit import SEED, Fitted, Limit, chosen_curve, fit_quietly, reach
 from fairroc.model.model import ModelData, treated
-from fairroc.options import FOLDS, LEVEL, Options
+from fairroc.options import FOLDS, LEVEL
 from fairroc.people.people import People, split
 from fairroc.stats.bands import even_noise, group_pairs
 from fairroc.stats.bootstrap import errors, grid_of
@@ -104,19 +103,15 @@ def outlook(
     )
 
 
-def _options_of_folds(fitted: Fitted) -> Options:
-    """What was asked for, whatever a part of the people would make of it."""
-    curve = chosen_curve(fitted.people, fitted.options)
-    return replace(fitted.options, epsilon=fitted.target, curve=curve, confidence=None, min_class_rows=1)
-
-
 def cross_fitted(fitted: Fitted, folds: int, progress: Callable[[int, int], None] | None = None) -> tuple[float, float]:
     """Gap of people judged by fits that have not seen them, and how much of it their own noise adds: means over folds.
 
     Every fold has its own gap. Rates are not pooled over folds: the errors of the fits and of the parts, put together,
     would cancel.
     """
-    people, options = fitted.people, _options_of_folds(fitted)
+    people, asked = fitted.people, fitted.options
+    curve = chosen_curve(people, asked)  # whatever a part of the people would make of "auto"
+    options = replace(asked, epsilon=fitted.target, curve=curve, confidence=None, min_class_rows=1)
     thresholds = _grid(people.thin.curves)
     repeats = REPEATS if people.rows <= FEW_ROWS else 1
     parts = chain.from_iterable(split(people, folds, SEED + repeat) for repeat in range(repeats))

@@ -14,8 +14,7 @@ from fairroc.core.kernel import Kernel, drawn_kernel, one_person, ordered_kernel
 from fairroc.core.optimal import optimal
 from fairroc.core.realised import Performance, RealisedRoc, drawn_shares, performance, realise
 from fairroc.errors import FairrocWarning
-from fairroc.froc.algorithm import paper_run
-from fairroc.froc.curves import coherent_curves
+from fairroc.froc.algorithm import coherent_curves, paper_run
 from fairroc.people.people import People, Population, thinned_population
 
 GUIDE_TOLERANCE = 1e-4

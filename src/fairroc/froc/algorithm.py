@@ -3,7 +3,7 @@
 Vummintala, Das and Gujar, 2024, arXiv:2412.14724. The groups' ROC curves are queried at k thresholds; the lower curve
 stays, and every query of the upper one moves into the L1 ball of radius epsilon around the lower one's query at the
 same threshold. What comes out is a point for each threshold and group, not yet a score: see
-`fairroc.froc.mixture` for a classifier per threshold and `fairroc.froc.curves` for a score.
+`fairroc.froc.mixture` for a classifier per threshold and `coherent_curves` for a score.
 """
 
 from __future__ import annotations
@@ -16,9 +16,11 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from fairroc.core.chain import BoolArray, FloatArray, IntArray, freeze
+from fairroc.core.chain import BoolArray, Chain, FloatArray, IntArray, freeze, meet
+from fairroc.core.optimal import FairCurves, optimal
 from fairroc.core.roc import RocCurve, all_thresholds, rates_at
 from fairroc.froc.geometry import (
+    FROC_CONSTRAINT,
     SAME,
     attainable,
     cut_shift,
@@ -28,6 +30,7 @@ from fairroc.froc.geometry import (
     norm_boundary,
     quadrilateral_area,
     turned,
+    upper_hull,
     with_ends,
 )
 
@@ -275,3 +278,31 @@ def curve_order(queries: FloatArray, crossing: Crossing) -> IntArray:
     middle = turned(queries)[0].mean(axis=0)
     heights = np.stack([paths[g].at(middle) for g in by_area], axis=1)
     return np.asarray(by_area[np.argsort(heights, axis=1, kind="stable")])
+
+
+def froc_curves(
+    curves: Sequence[RocCurve],
+    thresholds: FloatArray,
+    epsilon: float,
+    *,
+    pairs: Pairs = "neighbours",
+    crossing: Crossing = "segments",
+) -> FairCurves:
+    """Fair curves by the paper's method: what `optimal` is to the exact one. L1 only.
+
+    Every curve lies under its group's hull and under `optimal`'s curve at the same epsilon. ``thresholds`` fall.
+    """
+    done = froc(curves, thresholds, epsilon, pairs=pairs, crossing=crossing)
+    return coherent_curves(done, [curve.hull for curve in curves])
+
+
+def coherent_curves(done: Froc, hulls: Sequence[Chain]) -> FairCurves:
+    """Fair curves from moved points, under the groups' own hulls. O(m k log k).
+
+    The moved points need be neither monotone nor concave, so they are no score's ROC. Their concave hull is attainable,
+    and where every query is fair the hulls of two groups are within epsilon of each other: each vertex of one is within
+    epsilon of a point under the other, and such regions are convex. `optimal` keeps these hulls then as they are, and
+    lowers them where some query is not fair. So a score with these curves is fair at every threshold, for all pairs.
+    """
+    lowered = [meet((upper_hull(points), hull)) for points, hull in zip(done.points, hulls, strict=True)]
+    return optimal(lowered, done.epsilon, FROC_CONSTRAINT)

@@ -31,8 +31,6 @@ from fairroc.stats.two_sample import (
     visible_shift,
 )
 
-__all__ = ["TELLING", "Watch", "check"]
-
 TELLING = 0.1
 """A shift that carries a tenth of a group's people over some score: where it would not show, rows are too few."""
 
@@ -119,7 +117,8 @@ def check(
         now = gap_now(
             model, people, confidence=watch.confidence, draws=watch.bootstrap, rng=watch.rng, treated_as=other
         )
-    done = _judged(tests, 1.0 - watch.confidence)
+    adjusted = zip(tests, holm([p for *_, p in tests]), strict=True)
+    done = tuple(DriftTest(*test, adjusted=p, found=p < 1.0 - watch.confidence) for test, p in adjusted)
     rows = dict(zip(people.names, people.group_counts()[0].tolist(), strict=True))
     groups = tuple(
         _group(model, g, seen.get(name), rows.get(name, 0), done, now.aucs.get(name), watch.confidence, labelled)
@@ -209,11 +208,6 @@ def _new_groups(model: ModelData, people: People) -> FloatArray:
     known = np.array([0.0 if i < 0 else mass[i] for i in place])
     total = float(sum(squares[i] for i in place if i >= 0))
     return np.asarray(known * (known.sum() / total)) if total else known
-
-
-def _judged(tests: Sequence[Tested], level: float) -> tuple[DriftTest, ...]:
-    adjusted = holm([p for *_, p in tests])
-    return tuple(DriftTest(*test, adjusted=p, found=p < level) for test, p in zip(tests, adjusted, strict=True))
 
 
 def _group(

@@ -8,8 +8,6 @@ from typing import Any, Literal, TypeAlias
 from fairroc.auditing.findings import GapInterval, Interval
 from fairroc.core.constraint import Norm
 
-__all__ = ["Drift", "DriftTest", "GapCheck", "GroupDrift", "ScoreShift", "UnknownGroup"]
-
 Status: TypeAlias = Literal["moved", "steady", "too few rows", "missing", "not checked"]
 Answer: TypeAlias = Literal["within", "unclear", "outside"]
 

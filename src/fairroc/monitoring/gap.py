@@ -31,8 +31,6 @@ from fairroc.stats.auc import auc_interval
 from fairroc.stats.bands import Noise, dkw_widths, gap_limits, group_pairs
 from fairroc.stats.bootstrap import bootstrap
 
-__all__ = ["GapNow", "GroupAucs", "gap_now"]
-
 MOST_ROWS = 10**12
 """No larger number of rows is named as the number that would be needed."""
 

@@ -10,8 +10,8 @@ import numpy as np
 from fairroc.core.chain import FloatArray
 from fairroc.froc.algorithm import Froc, Shift
 from fairroc.froc.geometry import NormBoundary, cut_shift, join, norm_boundary, with_ends
-from fairroc.froc.index import WORDS
 from fairroc.froc.mixture import Mixture
+from fairroc.froc.run import WORDS
 from fairroc.plot.palette import GROUPS, require_matplotlib
 from fairroc.text.words import short
 

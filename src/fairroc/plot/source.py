@@ -8,7 +8,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from fairroc.auditing.audit import Audit, Settings, audit_people
+from fairroc.auditing.audit import Settings, audit_people
+from fairroc.auditing.findings import Audit
 from fairroc.core.chain import FloatArray, merged
 from fairroc.core.constraint import Distance
 from fairroc.core.realised import RealisedRoc, all_places, all_points, two_sided

@@ -27,18 +27,6 @@ if TYPE_CHECKING:
     from jinja2 import Environment
     from markupsafe import Markup
 
-__all__ = [
-    "environment",
-    "page",
-    "require_report",
-    "script_json",
-    "static",
-    "svg",
-    "swatch",
-    "write_page",
-    "write_report",
-]
-
 SUFFIXES = (".html", ".htm")
 
 

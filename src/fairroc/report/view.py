@@ -216,17 +216,17 @@ def _shell(data: ReportData, source: Source) -> list[Step]:
             f"Watch whether new people are like these; once labels are known, add {shlex.join(label)}:",
             _lines(*watch),
         ),
-        Step("When their labels are known, look again:", _lines(*audit, ["--epsilon", ""]), _after(norm)),
+        Step(
+            "When their labels are known, look again:",
+            _lines(*audit, ["--epsilon", ""]),
+            f" {shlex.join(norm)}" if norm else "",
+        ),
     ]
 
 
 def _lines(*parts: list[str]) -> str:
     """One command on several lines; an empty last word is left open."""
     return " \\\n  ".join(shlex.join(part).removesuffix("''") for part in parts if part)
-
-
-def _after(words: list[str]) -> str:
-    return f" {shlex.join(words)}" if words else ""
 
 
 def _python(data: ReportData) -> list[Step]:

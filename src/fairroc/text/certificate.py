@@ -1,12 +1,15 @@
-"""A fit in words: its certificate, and what to expect of new people."""
+"""A fit in words: certificate, what to expect of new people, the paper's method, frontiers, chosen thresholds."""
 
 from __future__ import annotations
 
 from fairroc.core.constraint import equalized_odds
 from fairroc.fitting.certificate import Certificate, GroupCertificate
+from fairroc.fitting.frontier import Frontier, FrontierPoint
 from fairroc.fitting.outlook import Outlook
-from fairroc.text.froc import froc_lines
-from fairroc.text.words import METHODS, confidence, counted_words, figure, norm_words, percent, short, table
+from fairroc.fitting.thresholds import Choice, ThresholdRates
+from fairroc.froc.diagnostics import FrocReport
+from fairroc.froc.run import FrocIndex
+from fairroc.text.words import METHODS, confidence, counted_words, figure, norm_words, percent, plural, short, table
 
 EXACT = "Figures are exact expectations over the draw on these rows."
 
@@ -90,3 +93,119 @@ def outlook_text(outlook: Outlook) -> str:
             "halve the distance to both limits.",
         ]
     )
+
+
+def froc_lines(report: FrocReport) -> list[str]:
+    """What the paper's method did, in two sentences and two tables."""
+    changes = report.segments - 1
+    order = f"the curves' order changes {plural(changes, 'time')}" if changes else "no curves cross"
+    shifts = ["cut", "up", "left", "under", "kept", "clipped", "above hull", "steps back", "4.2 holds"]
+    moved, losses = [], []
+    for g in report.groups:
+        counts = (g.cutshifts, g.upshifts, g.leftshifts, g.hypograph, g.kept, g.clipped, g.above_hull, g.non_monotone)
+        moved.append([g.group, *map(str, counts), f"{g.assumption_42} of {g.moved}"])
+        figures = (g.auc_queries, g.auc_points, g.auc_curve, g.auc_optimal, g.losses.pla, g.losses.auc)
+        losses.append([g.group, *(f"{round(figure, 4) + 0.0:.4f}" for figure in figures)])  # no "-0.0000"
+    return [
+        f"Algorithm 1 at {report.queries} distinct queries and epsilon {report.epsilon:.4g}; {order}.",
+        f"Largest gap of its points at a query: {report.gap:.4f}, {report.unfair} of {report.queries} above epsilon; "
+        "the fair score made of them is within epsilon.",
+        "",
+        *table(["queries moved", *shifts], moved),
+        "",
+        *table(
+            ["AUC", "queries", "moved points", "curve made of them", "optimum", "L_PLA", "L_AUC"],
+            losses,
+        ),
+    ]
+
+
+def index_text(step: FrocIndex) -> str:
+    """One index of Algorithm 1 in a few lines."""
+    notes = ["clipped to the unit square"] * step.clipped + ["moved onto the hull"] * step.projected
+    rows = [
+        [f"query of '{short(step.upper)}' (upper)", _point(step.query)],
+        [f"query of '{short(step.lower)}' (lower)", _point(step.partner)],
+        ["moves to", _point(step.point)],
+        ["cuts", ", ".join(_point(cut) for cut in step.cuts) or "none"],
+        ["distance before", f"{step.gap_before:.4f}"],
+        ["distance after", f"{step.gap:.4f}"],
+    ]
+    width = max(len(name) for name, _ in rows)
+    head = (
+        f"Query {step.index} of {step.queries}: score >= {step.threshold:g}, epsilon {step.epsilon:g} ({norm_words(1)})"
+    )
+    return "\n".join(
+        [head, "; ".join([step.shift, *notes]), "", *(f"{name:<{width}}  {value}" for name, value in rows)]
+    )
+
+
+def _point(point: tuple[float, float]) -> str:
+    return f"({point[0]:.4f}, {point[1]:.4f})"
+
+
+SCATTER = (
+    "Figures are exact expectations over the draw on these rows; a single draw scatters around them, and new people"
+)
+
+
+def frontier_text(found: Frontier) -> str:
+    """A frontier as a table, one row for each epsilon."""
+    before = found.before
+    ties = {"draw": "ties are drawn", "order": "raw order is kept where epsilon leaves room"}[found.ties]
+    size = f"{found.rows:,} rows, {len(before.groups)} groups"
+    head = ["epsilon", "gap", "AUC", "no fair score exceeds", "accuracy", "balanced", "disparate impact", "drawn"]
+    return "\n".join(
+        [
+            f"{size}, {norm_words(found.norm)}, method {found.method}; {ties}.",
+            f"Original score: gap {before.gap:.4f}, AUC {before.auc:.4f}, best accuracy {before.accuracy:.4f}.",
+            "",
+            *table(head, [_point_row(point) for point in found.points]),
+            "",
+            "Accuracy is the largest over all thresholds; disparate impact is taken at the most accurate threshold.",
+            f"{SCATTER} will show a larger gap.",
+        ]
+    )
+
+
+def _point_row(point: FrontierPoint) -> list[str]:
+    figures = (point.gap, point.auc, point.auc_bound, point.accuracy, point.balanced_accuracy, point.disparate_impact)
+    return [f"{point.epsilon:.4g}", *(figure(x, none="–") for x in figures), percent(point.randomised_share)]
+
+
+def choice_text(choice: Choice) -> str:
+    """A chosen threshold and what it means for each group."""
+    head = ["group", "rows", "selected", "TPR", "FPR", "precision", "accuracy"]
+    costs = choice.rule == "cost"
+    return "\n".join(
+        [
+            f"Select everyone with a fair score of {choice.threshold!r} or more: {_aim(choice)}.",
+            "",
+            *table(
+                [*head, *(["cost per person"] if costs else [])],
+                [_rates_row(rates, costs) for rates in (*choice.groups, choice.overall)],
+            ),
+            "",
+            f"Largest distance between two groups' (FPR, TPR) at this threshold: {choice.gap:.4f}.",
+            f"{SCATTER} can differ.",
+        ]
+    )
+
+
+def _aim(choice: Choice) -> str:
+    if choice.rule == "cost":
+        return (
+            f"the least expected cost where a false positive costs {choice.cost_fp:g} and a false negative "
+            f"{choice.cost_fn:g}"
+        )
+    return {
+        "recall": f"the fewest people selected with an expected recall of at least {choice.target:g}",
+        "precision": f"the most people selected with an expected precision of at least {choice.target:g}",
+        "selection_rate": f"the most people selected with an expected selection rate of at most {choice.target:.1%}",
+    }[choice.rule]
+
+
+def _rates_row(rates: ThresholdRates, costs: bool) -> list[str]:
+    figures = (rates.selection_rate, rates.tpr, rates.fpr, rates.precision, rates.accuracy)
+    cost = [f"{rates.expected_cost:.6g}"] if costs else []
+    return [rates.group, f"{rates.rows:,}", *(figure(x, none="–") for x in figures), *cost]

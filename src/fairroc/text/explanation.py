@@ -5,8 +5,6 @@ from __future__ import annotations
 from fairroc.model.explanation import Explanation, Outcome
 from fairroc.text.words import quoted
 
-__all__ = ["explanation_text"]
-
 _SCALE = "because all groups are put on one scale, on which about as many people as before reach each threshold"
 
 

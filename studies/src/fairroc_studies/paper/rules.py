@@ -22,7 +22,7 @@ from fairroc.core.roc import RocCurve, rates_at
 from fairroc.errors import DataError, FairrocWarning
 from fairroc.fairmodel import FairModel
 from fairroc.fitting.fit import fit
-from fairroc.froc.run import FrocRun, query_grid, run_froc
+from fairroc.froc import FrocRun, query_grid, run_froc
 from fairroc.model.model import ModelData, expected_rocs
 from fairroc.options import Options
 from fairroc.people.door import read_people

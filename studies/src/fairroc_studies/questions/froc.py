@@ -26,8 +26,7 @@ from fairroc.core.optimal import FairCurves, optimal
 from fairroc.core.roc import RocCurve, roc_curve
 from fairroc.fitting.certificate import certify
 from fairroc.fitting.fit import Fitted, fit
-from fairroc.froc.algorithm import Froc, algorithm_1, froc
-from fairroc.froc.curves import coherent_curves, froc_curves
+from fairroc.froc.algorithm import Froc, algorithm_1, coherent_curves, froc, froc_curves
 from fairroc.froc.diagnostics import diagnose
 from fairroc.froc.geometry import upper_hull
 from fairroc.froc.mixture import triangle_mixture

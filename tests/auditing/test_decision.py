@@ -10,29 +10,28 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import accuracy_score, precision_score, recall_score
 
-from fairroc.core.roc import rates_at
-from fairroc.stats.decision import GroupRates, disparity
+from fairroc.auditing.audit import decide
+from fairroc.auditing.findings import Decision
+from fairroc.core.roc import RocCurve
 from strategies import Sample, populations
 
 
-def rates_of(population: list[Sample], threshold: float) -> GroupRates:
-    points = np.array([np.concatenate(rates_at(s.curve, np.array([threshold]))) for s in population])
-    return GroupRates(points[:, 0].copy(), points[:, 1].copy(), np.array([s.curve.prior for s in population]))
+def decided(population: list[Sample], threshold: float) -> Decision:
+    return decide([str(g) for g in range(len(population))], [sample.curve for sample in population], threshold)
 
 
 @given(populations(max_groups=5, weights=["none"]), st.sampled_from([-1e301, 0.25, 0.5, 0.75, 1.0, 1e301]))
 def test_rates_equal_counts(population: list[Sample], threshold: float) -> None:
-    rates = rates_of(population, threshold)
-    for g, sample in enumerate(population):
+    for rates, sample in zip(decided(population, threshold).groups, population, strict=True):
         accepted = sample.scores >= threshold
-        assert rates.selection[g] == pytest.approx(accepted.mean())
-        assert rates.tpr[g] == pytest.approx(recall_score(sample.labels, accepted))
-        assert rates.fpr[g] == pytest.approx(accepted[~sample.labels].mean())
-        assert rates.accuracy[g] == pytest.approx(accuracy_score(sample.labels, accepted))
+        assert rates.selection_rate == pytest.approx(accepted.mean())
+        assert rates.tpr == pytest.approx(recall_score(sample.labels, accepted))
+        assert rates.fpr == pytest.approx(accepted[~sample.labels].mean())
+        assert rates.accuracy == pytest.approx(accuracy_score(sample.labels, accepted))
         if accepted.any():
-            assert rates.precision[g] == pytest.approx(precision_score(sample.labels, accepted))
+            assert rates.precision == pytest.approx(precision_score(sample.labels, accepted))
         else:
-            assert rates.precision[g] is None
+            assert rates.precision is None
 
 
 @given(populations(max_groups=5, weights=["none"]), st.sampled_from([0.25, 0.5, 0.75]))
@@ -42,7 +41,7 @@ def test_comparisons_equal_their_formulas(population: list[Sample], threshold: f
     selection = [float(a.mean()) for a in accepted]
     tpr = [float(a[s.labels].mean()) for a, s in zip(accepted, population, strict=True)]
     fpr = [float(a[~s.labels].mean()) for a, s in zip(accepted, population, strict=True)]
-    found = disparity(rates_of(population, threshold))
+    found = decided(population, threshold)
     assert found.demographic_parity_difference == pytest.approx(max(selection) - min(selection))
     assert found.equal_opportunity_difference == pytest.approx(max(tpr) - min(tpr))
     ranges = [max(tpr) - min(tpr), max(fpr) - min(fpr)]
@@ -55,12 +54,18 @@ def test_comparisons_equal_their_formulas(population: list[Sample], threshold: f
         assert found.four_fifths is (found.disparate_impact >= 0.8 - 1e-12)
 
 
+def at_rates(*rates: float, threshold: float = 1.0) -> Decision:
+    """Groups with both rates so large at threshold 1, and of 1 at threshold 0."""
+    line = [np.array([0.0, rate, 1.0]) for rate in rates]
+    curves = [RocCurve(np.array([1.0, 0.0]), both.copy(), both.copy(), 0.5) for both in line]
+    return decide("ab", curves, threshold)
+
+
 def test_nobody_accepted() -> None:
-    found = disparity(GroupRates(np.zeros(2), np.zeros(2), np.array([0.5, 0.2])))
+    found = at_rates(0.5, 0.2, threshold=2.0)
     assert (found.disparate_impact, found.four_fifths, found.demographic_parity_difference) == (None, None, 0.0)
 
 
 @pytest.mark.parametrize(("low", "meets"), [(0.24, True), (0.2399, False), (0.0, False), (0.3, True)])
 def test_four_fifths_of_three_tenths(low: float, meets: bool) -> None:
-    rate = np.array([0.3, low])
-    assert disparity(GroupRates(rate.copy(), rate.copy(), np.array([0.5, 0.5]))).four_fifths is meets
+    assert at_rates(0.3, low).four_fifths is meets
