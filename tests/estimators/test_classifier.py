@@ -41,7 +41,7 @@ from test_metrics import people
 from fairroc import FairROC, FairROCClassifier
 from fairroc.errors import DataError, FairrocWarning, UnknownGroupError
 from fairroc.estimators.classifier import POST_PARAMETERS
-from fairroc.estimators.model_selection import SensitiveStratifiedKFold
+from fairroc.estimators.crossfit import SensitiveStratifiedKFold
 from strategies import SEEDS
 
 pytestmark = pytest.mark.filterwarnings("ignore::fairroc.errors.FairrocWarning")

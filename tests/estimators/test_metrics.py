@@ -19,8 +19,8 @@ from test_pipeline import normal_rows, worlds
 
 from fairroc import FairROC, FairROCClassifier, audit
 from fairroc.errors import DataError
+from fairroc.estimators.crossfit import SensitiveStratifiedKFold
 from fairroc.estimators.metrics import auc_at_gap_score, auc_at_gap_scorer, threshold_gap_score, threshold_gap_scorer
-from fairroc.estimators.model_selection import SensitiveStratifiedKFold
 from strategies import NORMS
 
 pytestmark = pytest.mark.filterwarnings("ignore::fairroc.errors.FairrocWarning")

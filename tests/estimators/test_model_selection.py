@@ -14,7 +14,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, cross_val_score, train_test_split
 
 from fairroc.errors import DataError
-from fairroc.estimators.model_selection import SensitiveStratifiedKFold, strata
+from fairroc.estimators.crossfit import SensitiveStratifiedKFold, strata
 from strategies import SEEDS
 
 

@@ -1,6 +1,7 @@
 """scikit-learn's way in: the post-processor, the wrapped classifier, scorers and folds."""
 
 from fairroc.estimators.classifier import FairROCClassifier
+from fairroc.estimators.crossfit import SensitiveStratifiedKFold, strata
 from fairroc.estimators.fair_roc import FairROC, fit_counts
 from fairroc.estimators.metrics import (
     FairScorer,
@@ -9,7 +10,6 @@ from fairroc.estimators.metrics import (
     threshold_gap_score,
     threshold_gap_scorer,
 )
-from fairroc.estimators.model_selection import SensitiveStratifiedKFold, strata
 
 __all__ = [
     "FairROC",

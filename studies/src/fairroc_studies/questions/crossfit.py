@@ -31,7 +31,7 @@ from sklearn.base import clone
 from sklearn.model_selection import train_test_split
 
 from fairroc import FairROC, FairROCClassifier
-from fairroc.estimators.model_selection import SensitiveStratifiedKFold, strata
+from fairroc.estimators.crossfit import SensitiveStratifiedKFold, strata
 from fairroc_studies.harness.jobs import in_order
 from fairroc_studies.harness.people import Array, Part
 from fairroc_studies.harness.tables import shown, table
