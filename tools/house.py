@@ -18,7 +18,8 @@ STUDIES = ROOT / "studies"
 
 
 class Measure(NamedTuple):
-    """One line of the table. ``most`` holds what was reached: a target where it was met, else no more than today."""
+    """One line of the table. ``most`` holds what was reached: a target where it was met, else no more than today; then
+    the ``goal`` is still missed."""
 
     what: str
     before: str
@@ -26,6 +27,7 @@ class Measure(NamedTuple):
     now: int
     most: int
     note: str = ""
+    goal: float = float("inf")
 
 
 def modules(folder: Path) -> list[Path]:
@@ -116,9 +118,16 @@ def measures() -> list[Measure]:
     lookups = [name for name in ("model/lookup.py", "backends/torch", "backends/sql") if (WHEEL / name).exists()]
     return [
         Measure("modules at the top level", "54", "at most 10", len(list(WHEEL.glob("*.py"))), 10),
-        Measure("modules in the wheel", "171", "about 110", len(wheel), 135),
-        Measure("lines in the wheel", "29.5k", "about 21k", lines(wheel), 23_000),
-        Measure("lines of studies (experiments + benchmarks)", "11.8k", "about 8.5k", lines(modules(STUDIES)), 11_000),
+        Measure("modules in the wheel", "171", "about 110", len(wheel), 135, goal=120),
+        Measure("lines in the wheel", "29.5k", "about 21k", lines(wheel), 23_000, goal=22_000),
+        Measure(
+            "lines of studies (experiments + benchmarks)",
+            "11.8k",
+            "about 8.5k",
+            lines(modules(STUDIES)),
+            11_000,
+            goal=9_000,
+        ),
         Measure("hand-listed layers in the layout test", "21", "one line per room", room_lines(), 0),
         Measure(
             "modules that know which constraint it is",
@@ -139,7 +148,14 @@ def main() -> int:
     found = measures()
     head = ["", "at 3b24b8b", "target", "now", ""]
     rows = [
-        [m.what, m.before, m.target, f"{m.now:,}", "" if m.now <= m.most else f"more than {m.most:,}"] for m in found
+        [
+            m.what,
+            m.before,
+            m.target,
+            f"{m.now:,}",
+            f"more than {m.most:,}" if m.now > m.most else "missed" if m.now > m.goal else "",
+        ]
+        for m in found
     ]
     widths = [max(len(row[i]) for row in [head, *rows]) for i in range(len(head))]
     for row, measure in zip([head, *rows], [None, *found], strict=True):

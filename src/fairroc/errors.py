@@ -20,8 +20,6 @@ __all__ = [
     "ModelFileError",
     "SmallGroupWarning",
     "UnknownGroupError",
-    "warn_all",
-    "warn_user",
 ]
 
 

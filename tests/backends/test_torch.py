@@ -412,3 +412,28 @@ def test_a_fit_to_tensors_is_the_fit_to_arrays(device):
     ids = np.arange(len(y))
     fair = post.transform(put(scores, device), sensitive_features=put(groups, device), ids=put(ids, device))
     assert same_bits(fair, plain.transform(scores, sensitive_features=groups, ids=ids), device)
+
+
+def test_weighted_tensors_on_the_host_are_rows_not_cells() -> None:
+    """Whatever takes people takes weighted tensors as it takes arrays: every row is one."""
+    rng = np.random.default_rng(5)
+    scores, y, groups = rng.random(300).round(1), rng.integers(0, 2, 300), rng.integers(0, 2, 300)
+    weight = rng.uniform(0.5, 2.0, 300)
+    plain = {"sensitive_features": groups, "sample_weight": weight}
+    tensors = {name: torch.tensor(part) for name, part in plain.items()}
+    found, expected = (
+        read_people(s, label, **how)
+        for s, label, how in ((torch.tensor(scores), torch.tensor(y), tensors), (scores, y, plain))
+    )
+    assert found.rows == expected.rows == 300
+    assert np.array_equal(found.class_sizes(), expected.class_sizes())
+    assert all(np.array_equal(a.fpr, b.fpr) for a, b in zip(found.exact.curves, expected.exact.curves, strict=True))
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_people_without_labels(device) -> None:
+    scores = torch.tensor([0.5, 0.25, 1.0], dtype=torch.bfloat16, device=device)
+    found = read_people(scores, None, sensitive_features=["a", "a", "b"], whole=False)
+    assert found.rows == 3 and found.class_rows().tolist() == [[2, 0], [1, 0]]
+    with pytest.raises(DataError, match="gradients"):
+        read_people(scores.float().requires_grad_(), None, sensitive_features=["a", "a", "b"], whole=False)

@@ -979,3 +979,18 @@ def test_a_reader_that_goes_away_is_no_gap(tmp_path: Path) -> None:
         words = process.stderr.read()
     assert process.returncode == 2
     assert "Traceback" not in words
+
+
+@pytest.mark.parametrize("spelling", ["same", "absolute", "link"])
+def test_a_file_may_be_replaced_by_itself_however_it_is_called(
+    tmp_path: Path, model: Path, run: Run, spelling: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = write(tmp_path)
+    monkeypatch.chdir(data.parent)
+    target = {"same": data.name, "absolute": str(data.resolve()), "link": "link.csv"}[spelling]
+    if spelling == "link":
+        Path(target).symlink_to(data.name)
+    rows = len(data.read_text(encoding="utf-8").splitlines())
+    assert run("transform", data.name, *NEW, "--model", model, "--seed", 0, "-o", target).code == 0
+    lines = data.read_text(encoding="utf-8").splitlines()
+    assert len(lines) == rows and lines[0].endswith("_fair")

@@ -198,6 +198,9 @@ def test_a_version_that_is_none_is_refused(version):
         (lambda body: body.update(more=1), "the field 'more'"),
         (lambda body: body["fit"].update(more=1), "the field 'more'"),
         (lambda body: body["groups"][1].update(more=1), "the field 'more'"),
+        (lambda body: body["groups"][0]["kernel"].update(more=1), "the field 'more'"),
+        (lambda body: body["groups"][1]["reference"].update(more=1), "the field 'more'"),
+        (lambda body: body["scale"].update(more=1), "the field 'more'"),
     ],
 )
 def test_files_of_a_newer_fairroc_ask_for_an_update(change, what):

@@ -60,7 +60,7 @@ def transform_table(use: Use, data: str, output: str, *, progress: Progress | No
     for part, schema in zip(parts, schemas, strict=True):
         use.check(schema.names, where=f"'{part.path}'", option="--column")
     targets = _targets(parts, schemas, output)
-    if not (Path(output) == Path(data) and Path(data).is_file()):  # that file gets one more column
+    if not (Path(data).is_file() and Path(output).resolve() == Path(data).resolve()):  # that file gets one more column
         _check_apart(data, [part.path for part in parts], targets)
     work = _Work(use, generator_from_state(0 if use.seed is None else use.seed))
     total = max(1, sum(part.size for part in parts) >> 20)

@@ -100,9 +100,15 @@ def _check_version(body: dict[str, Any]) -> None:
 
 def _check_known(body: dict[str, Any]) -> None:
     """Raise if there is a field that this version does not know."""
-    parts = [(body, FIELDS), (body["fit"], {*_FIT_TYPES, "weighted"}), *((g, GROUP_FIELDS) for g in body["groups"])]
+    parts = [(body, FIELDS), (body["fit"], {*_FIT_TYPES, "weighted"}), (body.get("scale"), SCALE_FIELDS)]
+    for group in body["groups"]:
+        parts += [
+            (group, GROUP_FIELDS),
+            (group.get("kernel"), KERNEL_FIELDS),
+            (group.get("reference"), REFERENCE_FIELDS),
+        ]
     for part, known in parts:
-        for field in sorted(part.keys() - known):
+        for field in sorted(part.keys() - known) if isinstance(part, dict) else ():
             raise _newer(body, f"the field {field!r}")
 
 
@@ -260,6 +266,9 @@ FIELDS = {*_TYPES, "format", "version", "ties", "missing", "hash", "unchanged", 
 _FIT_TYPES: dict[str, tuple[type, ...]] = {"package": (str,), "date": (str,), "rows": (int,), "data": (str,)}
 _GROUP_TYPES: dict[str, tuple[type, ...]] = {"name": (str,), "rows": (int,), "positives": (int,)}
 GROUP_FIELDS = {*_GROUP_TYPES, "kernel", "reference"}
+SCALE_FIELDS = {"place", "score"}
+KERNEL_FIELDS = {"thresholds", "ceiling", "row", "first", "last", "start", "stop", "ordered", "transported", "table"}
+REFERENCE_FIELDS = {"edges", "highest", "negatives", "positives", "sizes", "auc", "fair_auc"}
 
 
 def _check_types(body: dict[str, Any]) -> None:

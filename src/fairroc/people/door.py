@@ -18,7 +18,7 @@ from fairroc.people.people import People, both_labels
 from fairroc.people.rows import Columns, read_columns
 from fairroc.people.sample import CountedSample, thin_points
 from fairroc.people.sorting import packing, sorted_rows
-from fairroc.people.tensors import is_tensor
+from fairroc.people.tensors import GroupCodes, host_array, host_features, is_tensor
 from fairroc.tables.files import require_columns
 
 
@@ -36,14 +36,20 @@ def read_people(
     """Check the columns to fit on or to audit, and sort them. O(n) for most scores, O(n log n) at worst.
 
     Rows that are not the ``whole`` of a table may lack a label or a group; without any labels (``y=None``) all count
-    as negatives. With ``in_order`` rows without weights keep their order too, for sums that are taken row by row.
+    as negatives. Tensors on the host are read as arrays, others are counted on their device. With ``in_order`` rows
+    without weights keep their order too, for sums that are taken row by row.
 
     >>> people = read_people([0.1, 0.9, 0.4, 0.2], [0, 1, 1, 0], sensitive_features=["b", "a", "b", "a"])
     >>> people.names, people.class_rows().tolist()
     (('a', 'b'), [[1, 1], [1, 1]])
     """
+    if is_tensor(scores) and scores.device.type == "cpu" and not isinstance(sensitive_features, GroupCodes):
+        scores, sensitive_features = host_array(scores, "scores"), host_features(sensitive_features)
+        y = host_array(y, "y") if is_tensor(y) else y
+        sample_weight = host_array(sample_weight, "sample_weight") if is_tensor(sample_weight) else sample_weight
     if y is None and not whole:
-        y, pos_label = np.zeros(len(as_column(scores, "scores")), dtype=np.int8), None
+        rows = len(scores) if is_tensor(scores) else len(as_column(scores, "scores"))
+        y, pos_label = np.zeros(rows, dtype=np.int8), None
     how = {"sample_weight": sample_weight, "pos_label": pos_label, "missing": missing}
     if is_tensor(scores):
         counts = ScoreCounts.from_rows(scores, y, sensitive_features=sensitive_features, **how)

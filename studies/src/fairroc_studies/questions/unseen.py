@@ -28,7 +28,7 @@ from fairroc.fitting.fit import chosen_curve, fit
 from fairroc.options import Options
 from fairroc_studies.harness.jobs import in_order
 from fairroc_studies.harness.people import Array, Part
-from fairroc_studies.harness.store import Store, key, source_digest
+from fairroc_studies.harness.store import Store, key, package_versions, source_digest
 from fairroc_studies.paper.rules import counted, expected
 from fairroc_studies.peers.fairprojection import TOLERANCES
 from fairroc_studies.peers.rivals import error_parity_many, fairprojection
@@ -75,7 +75,9 @@ class Job:
 
     def name(self, method: str) -> str:
         """Under which the store keeps what came out."""
-        return key("unseen", self.people, self.rows, self.seed, method, source_digest(__name__))
+        return key(
+            "unseen", self.people, self.rows, self.seed, method, source_digest(__name__), package_versions(("sklearn",))
+        )
 
 
 def parts(job: Job) -> tuple[Part, Part] | None:
