@@ -164,15 +164,15 @@ def _unreachable(steps: Ladder, aim: Aim) -> DataError:
     some = np.flatnonzero(accepted > 0)
     if aim.rule == "selection_rate":
         return DataError(
-            f"no threshold selects anyone and at most {aim.target:g} of people: the strictest that selects anyone "
-            f"selects {math.ceil(accepted[some[0]] * 1e6) / 1e6:g}. Allow that much."
+            f"no threshold accepts anyone and at most {aim.target:g} of people: the strictest that accepts anyone "
+            f"accepts {math.ceil(accepted[some[0]] * 1e6) / 1e6:g}. Allow that much."
         )
     precision = steps.true[some] / accepted[some]
     at = int(np.argmax(precision))
     best, threshold = math.floor(precision[at] * 1e6) / 1e6, steps.threshold(int(some[at]), 0.0)
     return DataError(
         f"a precision of {aim.target:g} cannot be had: the highest that any threshold of the fair score is expected to "
-        f"have on these people is {best:g}, at {threshold:.6g}, where {accepted[some[at]]:.3g} of people are selected. "
+        f"have on these people is {best:g}, at {threshold:.6g}, where {accepted[some[at]]:.3g} of people are accepted. "
         "Ask for no more than that."
     )
 
