@@ -29,7 +29,7 @@ from fairroc.people.people import People, both_labels
 from fairroc.people.rows import Columns, TableColumns, read_columns, read_counts
 from fairroc.people.sample import thin_points
 from fairroc.people.sorting import packing, sorted_rows
-from fairroc.people.tensors import GroupCodes, is_tensor
+from fairroc.people.tensors import is_tensor
 from fairroc.tables.files import check_writable
 from fairroc.tables.read import read_table
 from fairroc.tables.write import write_table
@@ -114,24 +114,17 @@ class ScoreCounts:
         cls, scores: Any, y: Any, features: Any, weight: Any, pos_label: Any, missing: Missing, bits: int | None
     ) -> ScoreCounts:
         """Count tensors where they are; those on the host by numpy, in the same memory."""
-        on_host = scores.device.type == "cpu"
-        if on_host and not isinstance(features, GroupCodes):
-            return cls.from_rows(
-                door.host_array(scores, "scores"),
-                door.host_array(y, "y") if is_tensor(y) else y,
-                sensitive_features=door.host_features(features),
-                sample_weight=door.host_array(weight, "sample_weight") if is_tensor(weight) else weight,
-                pos_label=pos_label,
-                missing=missing,
-                bits=bits,
-            )
+        if door.are_on_host(scores, features):
+            scores, y, features, weight = door.host_rows(scores, y, features, weight)
+            how: dict[str, Any] = {"pos_label": pos_label, "missing": missing, "bits": bits}
+            return cls.from_rows(scores, y, sensitive_features=features, sample_weight=weight, **how)
         if weight is not None:
             raise DataError(
                 "sample_weight must be left out with GroupCodes and for rows counted on a device: sums of weights "
                 "would depend on it. Pass scores.cpu() and the weights and groups of the rows on the host."
             )
         rows = door.read_rows(scores, y, features, pos_label, missing)
-        if on_host:
+        if scores.device.type == "cpu":
             both, groups = (part.numpy() for part in (rows.labels, rows.groups))
             return cls.from_columns(Columns(rows.scores.numpy(), both, groups, rows.names, None), bits)
         if bits is None:

@@ -18,7 +18,7 @@ from fairroc.people.people import People, both_labels
 from fairroc.people.rows import Columns, read_columns
 from fairroc.people.sample import CountedSample, thin_points
 from fairroc.people.sorting import packing, sorted_rows
-from fairroc.people.tensors import GroupCodes, host_array, host_features, is_tensor
+from fairroc.people.tensors import are_on_host, host_rows, is_tensor
 from fairroc.tables.files import require_columns
 
 
@@ -43,10 +43,8 @@ def read_people(
     >>> people.names, people.class_rows().tolist()
     (('a', 'b'), [[1, 1], [1, 1]])
     """
-    if is_tensor(scores) and scores.device.type == "cpu" and not isinstance(sensitive_features, GroupCodes):
-        scores, sensitive_features = host_array(scores, "scores"), host_features(sensitive_features)
-        y = host_array(y, "y") if is_tensor(y) else y
-        sample_weight = host_array(sample_weight, "sample_weight") if is_tensor(sample_weight) else sample_weight
+    if are_on_host(scores, sensitive_features):
+        scores, y, sensitive_features, sample_weight = host_rows(scores, y, sensitive_features, sample_weight)
     if y is None and not whole:
         rows = len(scores) if is_tensor(scores) else len(as_column(scores, "scores"))
         y, pos_label = np.zeros(rows, dtype=np.int8), None

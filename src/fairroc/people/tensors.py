@@ -169,6 +169,21 @@ def host_features(features: Any) -> Any:
     return arrays if len(arrays) > 1 else next(iter(arrays.values()))
 
 
+def are_on_host(scores: Any, features: Any) -> bool:
+    """Whether rows are tensors that numpy can read where they are; group codes are read as tensors everywhere."""
+    return is_tensor(scores) and scores.device.type == "cpu" and not isinstance(features, GroupCodes)
+
+
+def host_rows(scores: Tensor, y: Any, features: Any, weight: Any) -> tuple[Any, Any, Any, Any]:
+    """Such rows as arrays: scores, labels, groups and weights; whatever is no tensor comes back as it is."""
+    return (
+        host_array(scores, "scores"),
+        host_array(y, "y") if is_tensor(y) else y,
+        host_features(features),
+        host_array(weight, "sample_weight") if is_tensor(weight) else weight,
+    )
+
+
 def _numbers(column: Tensor) -> Tensor:
     """Scores as contiguous float64 within ±LARGEST, in one reduction on the device."""
     torch, numbers = load_torch(), _reals(column)
