@@ -83,6 +83,15 @@ ESTIMATES: dict[str, Estimate] = {
 }
 
 
+def straightened(curve: RocCurve, points: int) -> RocCurve:
+    """The curve with straight lines between a few points, evenly along u = fpr + tpr."""
+    index = np.searchsorted(curve.u, np.arange(1, points) * (2.0 / points))
+    index = np.unique(np.concatenate(([0], index, [len(curve.u) - 1])))
+    known = curve.share[index]
+    fpr, tpr = (np.interp(curve.share, known, rate[index]) for rate in (curve.fpr, curve.tpr))
+    return RocCurve(curve.thresholds, fpr, tpr, curve.prior)
+
+
 def blend(raw: Sequence[RocCurve], estimates: Sequence[RocCurve], share: float) -> tuple[RocCurve, ...]:
     """Mixtures of raw and estimated curves of the same thresholds."""
     found = []

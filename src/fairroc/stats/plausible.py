@@ -1,0 +1,113 @@
+"""Populations that these people may come from, and what a fair score does in each of them.
+
+A population is drawn like this: the people's weights are drawn anew (the Bayesian bootstrap), the class distributions
+are estimated from them, and each is drawn towards what the aligned groups share as far as the data bear out
+(`fairroc.stats.borrow`). The mean over such populations of a score's gap is its expected gap among new people. It is an
+average over populations of *one given* score, so that it stays honest however the score was chosen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from fairroc.core.chain import FloatArray, freeze
+from fairroc.core.constraint import Constraint
+from fairroc.core.kernel import Kernel
+from fairroc.stats.bins import Bins
+from fairroc.stats.borrow import alignment, alike, estimator, own_shares
+
+DRAWS = 64
+"""Populations that are drawn: they leave a hundredth of the gap's deviation to chance."""
+
+FLOOR = 1.0
+"""Groups are never taken to differ less in P(positive | score) than the noise of the best known one."""
+
+INSIDE = (0.5, 1.0)
+"""Places inside every level at which groups are compared."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Plausible:
+    """Populations, and the people's estimate beside them.
+
+    Attributes
+    ----------
+    masses : (groups, 2, k) the estimate of the class distributions, before anything is shared among groups.
+    own : (groups, 2) how much of it each class keeps.
+    draws : (draws, groups, 2, k) populations.
+    weights0, weights1 : every group's share of negatives and of positives.
+    """
+
+    bins: Bins
+    masses: FloatArray
+    own: FloatArray
+    trust: float
+    draws: FloatArray
+    weights0: FloatArray
+    weights1: FloatArray
+
+    def __post_init__(self) -> None:
+        freeze(self.masses, self.own, self.draws, self.weights0, self.weights1)
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """Gap and AUC of a score over plausible populations: means and standard deviations."""
+
+    gap: float
+    gap_deviation: float
+    auc: float
+    auc_deviation: float
+
+
+def plausible(
+    bins: Bins, weights0: FloatArray, weights1: FloatArray, rng: np.random.Generator, draws: int = DRAWS
+) -> Plausible:
+    """Draw populations that people in bins may come from."""
+    made = estimator(bins, rng, floor=FLOOR)
+    sizes, masses = bins.sizes, made.masses(bins.counts)
+    own = own_shares(made, rng)
+    again = rng.standard_gamma(np.maximum(bins.counts, 1e-12), (draws, *bins.counts.shape))
+    again *= sizes[:, :, None] / again.sum(axis=-1, keepdims=True)
+    each = made.masses(again)
+    part, root = own[:, :, None], np.sqrt(own)[:, :, None]
+    found = part * masses + root * (each - masses)
+    if (own < 1.0).any():
+        shared = alike(bins, masses, alignment(bins, masses))
+        found += (1.0 - part) * shared
+        found += (1.0 - root) * (np.stack([alike(bins, one, alignment(bins, one)) for one in each]) - shared)
+    return Plausible(bins, masses, own, made.trust, found, weights0, weights1)
+
+
+def expected(known: Plausible, kernels: Sequence[Kernel], constraint: Constraint) -> Expected:
+    """What a fair score does in the populations; without kernels, the original score."""
+    if kernels:
+        rates = [known.draws[:, g] @ _selected(kernel, known.bins) for g, kernel in enumerate(kernels)]
+    else:
+        rates = list(np.cumsum(known.draws[..., ::-1], axis=-1).transpose(1, 0, 2, 3))
+    fpr, tpr = np.stack(rates, axis=-1).transpose(1, 0, 2, 3)  # (draws, places, groups)
+    flat = (-1, fpr.shape[-1])
+    gap = constraint.gap((fpr + tpr).reshape(flat), (tpr - fpr).reshape(flat)).reshape(len(fpr), -1).max(axis=-1)
+    zero = np.zeros((len(fpr), 1))
+    x, y = (np.concatenate((zero, part), axis=1) for part in (fpr @ known.weights0, tpr @ known.weights1))
+    auc = (np.diff(x, axis=1) * (y[:, 1:] + y[:, :-1]) / 2).sum(axis=1)
+    return Expected(float(gap.mean()), float(gap.std(ddof=1)), float(auc.mean()), float(auc.std(ddof=1)))
+
+
+def _selected(kernel: Kernel, bins: Bins) -> FloatArray:
+    """(k, places) probability that people of each bin are placed at or before each place."""
+    block = np.minimum(np.searchsorted(-kernel.thresholds, -bins.thresholds), len(kernel.thresholds) - 1)
+    used, block = np.unique(block, return_inverse=True)
+    table = kernel.table[kernel.row[used]]
+    first, last = kernel.first[used, None], kernel.last[used, None]
+    level = np.arange(table.shape[1])[None]
+    own = (first >= 0) & (level >= first) & (level <= last)
+    start = np.where(own & (level == first), kernel.start[used, None], 0.0)
+    stop = np.where(own & (level == last), kernel.stop[used, None], 1.0)
+    before = np.cumsum(table, axis=1) - table
+    width = np.maximum(stop - start, 1e-12)
+    parts = [before + table * np.clip((inside - start) / width, 0.0, 1.0) for inside in INSIDE]
+    return np.asarray(np.stack(parts, axis=-1).reshape(len(used), -1)[block])
