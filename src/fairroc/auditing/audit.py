@@ -160,8 +160,9 @@ def audit_counts(counts: ScoreCounts, **settings: Any) -> Audit:
 
 def audit_people(people: People, settings: Settings, *, progress: Progress | None = None) -> Audit:
     """Audit people, and warn of small groups; ``progress(done, all)`` is called as the bootstrap goes on."""
+    found = audit_quietly(people, settings, progress=progress)
     warn_all(people.small_groups())
-    return audit_quietly(people, settings, progress=progress)
+    return found
 
 
 def audit_quietly(people: People, settings: Settings, *, progress: Progress | None = None) -> Audit:
