@@ -14,6 +14,7 @@ import numpy as np
 from fairroc import FairModel, FairROC
 from fairroc.core.kernel import Kernel
 from fairroc.core.scale import Scale
+from fairroc.people.small import Regrouped
 from strategies import POOLS
 
 KEY = "sixteen bytes or more"
@@ -102,7 +103,7 @@ def fitted(names: tuple[str, ...], *, seed: int, n: int, pool: str | None = None
 def rows_for(model: FairModel, kind: str = "integer", *, seed: int = 0, n: int = 400, key: str | None = None) -> Case:
     """Hard rows of one group column."""
     rng = np.random.default_rng(seed)
-    groups = rng.choice(np.array(model.names, dtype=object), n).tolist()
+    groups = rng.choice(np.array([*model.codes], dtype=object), n).tolist()
     return Case(model, hard_scores(model, rng, n), {"a group": groups}, hard_ids(kind, rng, n), key)
 
 
@@ -150,6 +151,12 @@ def _nobody_drawn() -> Case:
     return rows_for(dataclasses.replace(model, kernels=(kernel, kernel), scale=scale))
 
 
+def with_small(model: FairModel, treatment: str, *names: str) -> FairModel:
+    """The model as if its fit had left small groups out, or merged them into the last one."""
+    into = model.names[-1] if treatment == "merge" else None
+    return dataclasses.replace(model, small_groups=Regrouped(treatment, 1, names, into))
+
+
 AB = ("a", "b")
 CASES = {
     "order": lambda: rows_for(fitted(AB, seed=1, n=3000, epsilon=0.2, ties="order")),
@@ -164,5 +171,6 @@ CASES = {
     "subnormal": lambda: rows_for(fitted(AB, seed=10, n=300, pool="subnormal", epsilon=0.1, ties="order")),
     "extreme": lambda: rows_for(fitted(AB, seed=11, n=300, pool="extreme", epsilon=0.1, ties="draw")),
     "columns": _several_columns,
+    "merged": lambda: rows_for(with_small(fitted(AB, seed=12, n=900, epsilon=0.1), "merge", *WILD[:3])),
     "nobody drawn": _nobody_drawn,
 }

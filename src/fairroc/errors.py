@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sys
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 __all__ = [
@@ -49,6 +49,21 @@ class FairrocWarning(UserWarning):
 
 class SmallGroupWarning(FairrocWarning):
     """A group has too few rows of a class for its ROC curve to say much."""
+
+
+SHOWN = 5
+"""As many offenders are named in a message."""
+
+
+def several(notes: Sequence[str], separator: str = "; ", shown: int = SHOWN) -> str:
+    """The first few notes and how many more there are."""
+    more = [f"and {len(notes) - shown} more"] if len(notes) > shown else []
+    return separator.join([*notes[:shown], *more])
+
+
+def number_of_rows(number: int) -> str:
+    """1 row, 2 rows."""
+    return f"{number} row" if number == 1 else f"{number} rows"
 
 
 def warn_user(message: str, category: type[FairrocWarning] = FairrocWarning) -> None:

@@ -173,7 +173,7 @@ class FairModel(ModelData):
         found = check(self, scores, sensitive_features, y, sample_weight, pos_label, watch)
         return replace(
             found,
-            reasons=reasons(found, on_unknown_group),
+            reasons=reasons(found, on_unknown_group, self.left_out),
             doubts=doubts(found, on_unknown_group, TELLING, labelled=y is not None),
         )
 

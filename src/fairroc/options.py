@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from fairroc.core.constraint import Constraint, Norm
 
 Missing: TypeAlias = Literal["error", "group"]
+SmallTreatment: TypeAlias = Literal["error", "merge", "drop"]
 
 MIN_DRAWS = 100
 """Fewer bootstrap draws leave the 95 % limit to two or three of them."""
@@ -176,7 +177,8 @@ def one_of(name: str, value: Any, allowed: tuple[str, ...]) -> str:
     """Return a value that must be among those allowed."""
     if isinstance(value, str) and value in allowed:
         return value
-    raise DataError(f"{name} must be {' or '.join(map(repr, allowed))}, got {value!r}.")
+    *first, last = map(repr, allowed)
+    raise DataError(f"{name} must be {', '.join(first)} or {last}, got {value!r}.")
 
 
 def generator_from_state(random_state: Any) -> np.random.Generator:
@@ -270,9 +272,14 @@ KEY = Option("key", None, ("bytes or text",), "secret that the draws of ids depe
 HASH = Option("hash", "xxh64", ("xxh64", "blake2b"), "hash of ids: fast, or slower and cryptographic")
 POS_LABEL = Option("pos_label", None, ("a label",), "the label that counts as positive", _any, metavar="VALUE")
 MISSING = Option("missing", "error", ("error", "group"), "rows without a group: an error, or a group of their own")
+SMALL_GROUPS = Option(
+    "small_groups", "error", ("error", "merge", "drop"),
+    "groups with too few rows of a class: an error, all made one group, or left out",
+)  # fmt: skip
 MIN_CLASS_ROWS = Option(
-    "min_class_rows", 1, ("1 or more",), "refuse groups with fewer rows of a class", check_class_rows, None
-)
+    "min_class_rows", 1, ("1 or more",), "rows of each class that a group needs, else it is small", check_class_rows,
+    metavar="N", parse="whole",
+)  # fmt: skip
 ON_UNKNOWN_GROUP = Option(
     "on_unknown_group", None, ("a fitted group",), "fitted group that unknown groups are treated as; else an error",
     _any, metavar="GROUP",
@@ -303,29 +310,29 @@ MAX_DISTINCT = Option(
     metavar="N", parse="whole",
 )  # fmt: skip
 
-FIT = (EPSILON, METHOD, NORM, QUERIES, TIES, CURVE, CONFIDENCE, HASH, MISSING, MIN_CLASS_ROWS)
+FIT = (EPSILON, METHOD, NORM, QUERIES, TIES, CURVE, CONFIDENCE, HASH, MISSING, MIN_CLASS_ROWS, SMALL_GROUPS)
 """What `Options` holds."""
 
-ESTIMATOR = (*FIT[:7], KEY, HASH, POS_LABEL, MISSING, MIN_CLASS_ROWS, ON_UNKNOWN_GROUP, SALT)
+ESTIMATOR = (*FIT[:7], KEY, HASH, POS_LABEL, MISSING, MIN_CLASS_ROWS, SMALL_GROUPS, ON_UNKNOWN_GROUP, SALT)
 """Parameters of `FairROC`, in the order of its signature; `FairROCClassifier` has them too."""
 
 AUDIT = (
     replace(NORM, values=("1 or more", "inf"), help="gap of two groups: p-norm of (dFPR, dTPR)", check=check_audit_norm,
             metavar="P"),
     replace(EPSILON, default=None, help="allowed gap, for a verdict; the command exits 1 if it is exceeded"),
-    LEVEL, THRESHOLD, BOOTSTRAP, RANDOM_STATE,
+    LEVEL, THRESHOLD, BOOTSTRAP, RANDOM_STATE, MIN_CLASS_ROWS, SMALL_GROUPS,
 )  # fmt: skip
 FRONTIER = (
     Option("epsilons", None, ("numbers, 0 to 2",), "allowed gaps (default: 21, from 0 to the score's own gap)",
            check_epsilons, metavar="E,E,...", parse="numbers"),
     NORM, METHOD,
     replace(TIES, default="draw", help="draw: what is possible; order: what a fit does by default"),
-    QUERIES, MISSING,
+    QUERIES, MISSING, MIN_CLASS_ROWS, SMALL_GROUPS,
 )  # fmt: skip
 REPORT = (
     replace(EPSILON, default=None, help="allowed gap; without it nothing is fitted"),
     NORM, TIES, replace(THRESHOLD, help="where the page starts (default: the largest gap)"),
-    LEVEL, BOOTSTRAP, RANDOM_STATE, MISSING,
+    LEVEL, BOOTSTRAP, RANDOM_STATE, MISSING, MIN_CLASS_ROWS, SMALL_GROUPS,
 )  # fmt: skip
 MONITOR = (
     replace(LEVEL, help="level of intervals; all tests together raise a false alarm with at most the rest"),
@@ -373,6 +380,7 @@ class Options:
     ties: str = TIES.default
     hash: str = HASH.default
     min_class_rows: int = 1
+    small_groups: SmallTreatment = "error"
     missing: Missing = "error"
     curve: str = CURVE.default
     confidence: float | None = None

@@ -19,7 +19,7 @@ from test_pipeline import TIES, from_population, same_bits
 from test_pipeline import fitted as fitted_rows
 from test_sql import unknown_rows
 
-from sql_cases import CASES, WILD, Case, case, fitted, rows_for
+from sql_cases import CASES, WILD, Case, case, fitted, rows_for, with_small
 from strategies import NORMS, SEEDS, populations
 
 psycopg = pytest.importorskip("psycopg")
@@ -136,6 +136,7 @@ BAD = {
     "-2e307, 'a', 1": "scores must be finite",
     "0.5, 'A', 1": "does not know the group: A",
     "0.5, 'a ', 1": "does not know the group: a ",
+    "0.5, 'x', 1": "too small, and left out of the fit, was the group: x",
     "0.5, NULL, 1": "a group is missing",
     "0.5, 'a', NULL": "an id is missing",
     "0.5, 'a', 1.5": "does not exist",
@@ -147,6 +148,7 @@ BAD = {
 @pytest.mark.parametrize("name", ["order", "unchanged"])
 def test_postgres_refuses(server, name):
     model = case("order").model if name == "order" else fitted(("a", "b"), seed=8, n=300, epsilon=2.0)
+    model = with_small(model, "drop", "x")
     server.execute(model.to_sql("postgres", function=f"bad_{name}"))
     for arguments, message in BAD.items():
         with pytest.raises(psycopg.Error, match=message):

@@ -11,7 +11,7 @@ from test_pipeline import same_bits
 from test_sql import unknown_rows
 
 from java import require_java
-from sql_cases import WILD, Case, case, fitted
+from sql_cases import WILD, Case, case, fitted, with_small
 
 pytest.importorskip("pyspark")
 
@@ -62,7 +62,7 @@ def in_spark(session, some: Case, **how) -> np.ndarray:
 @pytest.mark.parametrize("ansi", ["true", "false"])
 def test_spark_gives_the_same_bits(session, ansi):
     names = {
-        "true": ("order", "columns", "subnormal", "extreme", "nobody drawn"),
+        "true": ("order", "columns", "merged", "subnormal", "extreme", "nobody drawn"),
         "false": ("order, text", "key", "unchanged"),
     }
     session.conf.set("spark.sql.ansi.enabled", ansi)
@@ -84,6 +84,7 @@ BAD = {
     "CAST('NaN' AS DOUBLE) AS score, 'a' AS g, 1 AS id": "scores must be finite",
     "'0.5' AS score, 'a' AS g, 1 AS id": "scores must be numbers",
     "0.5D AS score, 'A' AS g, 1 AS id": "does not know the group: A",
+    "0.5D AS score, 'x' AS g, 1 AS id": "too small, and left out of the fit, was the group: x",
     "0.5D AS score, CAST(NULL AS STRING) AS g, 1 AS id": "a group is missing",
     "0.5D AS score, 'a' AS g, CAST(NULL AS BIGINT) AS id": "an id is missing",
     "0.5D AS score, 'a' AS g, 1.0D AS id": "ids must be integers",
@@ -98,8 +99,8 @@ def test_spark_refuses(session):
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 
-    same = fitted(("a", "b"), seed=8, n=300, epsilon=2.0)
-    few = fitted(("a", "b"), seed=9, n=300, pool="ties", epsilon=0.05, ties="draw")
+    same = with_small(fitted(("a", "b"), seed=8, n=300, epsilon=2.0), "drop", "x")
+    few = with_small(fitted(("a", "b"), seed=9, n=300, pool="ties", epsilon=0.05, ties="draw"), "drop", "x")
     tried = [(same, row, "integer", message) for row, message in BAD.items()]
     tried += [(few, row, "integer", BAD[row]) for row in list(BAD)[3:6]]
     tried += [(same, f"0.5D AS score, 'a' AS g, {id} AS id", "text", BAD_TEXT[id]) for id in BAD_TEXT]

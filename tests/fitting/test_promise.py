@@ -152,7 +152,7 @@ def test_estimates_go_with_the_raw_order_only(curve, how, words):
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [
-        ({"curve": "soft"}, "curve must be 'auto' or 'raw' or .*, got 'soft'"),
+        ({"curve": "soft"}, "curve must be 'auto', 'raw', .* or 'shrunk', got 'soft'"),
         ({"confidence": 1.0}, "confidence must lie between 0 and 1.*1.0"),
         ({"confidence": 0}, "confidence must lie between 0 and 1"),
         ({"confidence": "high"}, "confidence must lie between 0 and 1.*'high'"),

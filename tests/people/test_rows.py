@@ -295,7 +295,8 @@ def test_one_group_only() -> None:
 def test_group_with_one_label() -> None:
     message = (
         r"^group 'C' has 14 rows, all with label 0; a ROC curve needs both labels\. "
-        r"Merge it with another group or leave it out\.$"
+        r"Merge it with another group, leave it out, or let fits and audits do it: "
+        r"small_groups='merge' \(--small-groups merge\) or 'drop'\.$"
     )
     with pytest.raises(DataError, match=message):
         read(np.arange(18), [0, 1, 0, 1] + [0] * 14, ["A", "A", "B", "B"] + ["C"] * 14)
@@ -635,7 +636,8 @@ def test_tiny_groups_are_refused() -> None:
     message = (
         r"^group 'B' has 2 rows with label 1; group 'C' has 1 row with label 0; "
         r"group 'C' has 3 rows with label 1; "
-        r"at least 5 of each label are needed\. .* or pass min_class_rows=1 to go on regardless\.$"
+        r"at least 5 of each label are needed\. .*, pass min_class_rows=1 to go on regardless, "
+        r"or let fits and audits do it: small_groups='merge' \(--small-groups merge\) or 'drop'\.$"
     )
     with pytest.raises(DataError, match=message):
         refuse_tiny_groups(columns, 5)

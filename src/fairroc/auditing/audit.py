@@ -25,10 +25,11 @@ from fairroc.core.constraint import Distance, distance_of
 from fairroc.core.gap import ROUNDING, curve_gap, pooled_auc, pooled_curve, threshold_gap
 from fairroc.core.roc import RocCurve, rates_at
 from fairroc.errors import warn_all
-from fairroc.options import AUDIT, checked
+from fairroc.options import AUDIT, SmallTreatment, checked
 from fairroc.people.counts import ScoreCounts
 from fairroc.people.door import read_people
-from fairroc.people.people import People, Population
+from fairroc.people.people import People, Population, refuse_tiny_groups
+from fairroc.people.small import SmallRule
 from fairroc.stats.auc import auc_interval, background_aucs, cross_aucs
 from fairroc.stats.bands import GapLimits, dkw_widths, gap_limits
 from fairroc.stats.bootstrap import Draws
@@ -59,6 +60,8 @@ class Settings:
     threshold: float | None
     bootstrap: int
     rng: np.random.Generator
+    min_class_rows: int
+    small_groups: SmallTreatment
 
     @classmethod
     def checked(cls, **given: Any) -> Settings:
@@ -70,6 +73,11 @@ class Settings:
     def distance(self) -> Distance:
         """How far apart two points are, in this norm."""
         return distance_of(self.norm)
+
+    @property
+    def small_rule(self) -> SmallRule:
+        """What becomes of small groups."""
+        return SmallRule(self.small_groups, self.min_class_rows)
 
 
 def audit(
@@ -86,6 +94,8 @@ def audit(
     threshold: float | None = None,
     bootstrap: int = 1000,
     random_state: Any = 0,
+    min_class_rows: int = 1,
+    small_groups: SmallTreatment = "error",
 ) -> Audit:
     """Measure the gap between groups at every threshold of a score, AUCs, calibration, and how sure one can be.
 
@@ -100,6 +110,8 @@ def audit(
     threshold : also look at the one decision ``score >= threshold``.
     bootstrap : number of draws; 0 for none.
     random_state : seed or generator of the bootstrap; the same seed and rows give the same intervals.
+    min_class_rows, small_groups : groups with fewer rows of a class are an error, made one group ("merge") or left out
+        ("drop"), as in :class:`fairroc.FairROC`.
 
     >>> scores, y = [0.9, 0.6, 0.4, 0.2] * 50, [1, 0, 1, 0] * 25 + [1, 1, 0, 0] * 25
     >>> found = audit(scores, y, sensitive_features=["a"] * 100 + ["b"] * 100, threshold=0.5)
@@ -117,6 +129,8 @@ def audit(
         threshold=threshold,
         bootstrap=bootstrap,
         random_state=random_state,
+        min_class_rows=min_class_rows,
+        small_groups=small_groups,
     )
     people = read_people(
         scores,
@@ -125,6 +139,7 @@ def audit(
         sample_weight=sample_weight,
         pos_label=pos_label,
         missing=missing,
+        small=settings.small_rule,
     )
     return audit_people(people, settings)
 
@@ -132,23 +147,27 @@ def audit(
 def audit_counts(counts: ScoreCounts, **settings: Any) -> Audit:
     """Audit people who were counted: the same figures as from their rows, in memory for the distinct scores only.
 
-    The settings are those of :func:`audit`: norm, epsilon, confidence, threshold, bootstrap, random_state.
+    The settings are those of :func:`audit`: norm, epsilon, confidence, threshold, bootstrap, random_state,
+    min_class_rows, small_groups.
 
     >>> counts = ScoreCounts.from_table([1, 2] * 2, [0, 60] * 2, [90, 0, 80, 10], sensitive_features=[*"aabb"])
     >>> audit_counts(counts, bootstrap=0).gap
     0.1111111111111111
     """
-    return audit_people(counts.people(), Settings.checked(**settings))
+    asked = Settings.checked(**settings)
+    return audit_people(counts.people(small=asked.small_rule), asked)
 
 
 def audit_people(people: People, settings: Settings, *, progress: Progress | None = None) -> Audit:
     """Audit people, and warn of small groups; ``progress(done, all)`` is called as the bootstrap goes on."""
+    found = audit_quietly(people, settings, progress=progress)
     warn_all(people.small_groups())
-    return audit_quietly(people, settings, progress=progress)
+    return found
 
 
 def audit_quietly(people: People, settings: Settings, *, progress: Progress | None = None) -> Audit:
     """The same without a warning."""
+    refuse_tiny_groups(people, settings.min_class_rows)
     population, weighted = people.exact, people.weighted
     curves = population.curves
     gap = threshold_gap(curves, settings.distance)
@@ -179,6 +198,7 @@ def audit_quietly(people: People, settings: Settings, *, progress: Progress | No
         calibration_reason=_why_no_calibration(people),
         decision=None if settings.threshold is None else decide(people.names, curves, settings.threshold),
         count_error=people.error,
+        small_groups=people.small,
     )
     return found if limit is None else replace(found, fair=found.gap_limit <= limit + ROUNDING)
 

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from fairroc.core.constraint import distance_of
+from fairroc.people.small import SmallGroups, plain_data
 
 Interval: TypeAlias = tuple[float, float]
 
@@ -161,6 +162,7 @@ class Audit:
     calibration_reason : why there is no calibration; None where there is.
     decision : rates at the chosen threshold; None if none was given.
     count_error : how far any rate can be too low because people were counted in bins; 0.0 for exact scores.
+    small_groups : groups that were merged or left out as too small, with their rows; None if there were none.
     gap_limit : the gap of the people counted is at least ``gap`` and at most this: the same for exact scores.
     """
 
@@ -181,6 +183,7 @@ class Audit:
     calibration_reason: str | None = None
     decision: Decision | None = None
     count_error: float = 0.0
+    small_groups: SmallGroups | None = None
 
     @property
     def gap_limit(self) -> float:
@@ -191,7 +194,7 @@ class Audit:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, ready for JSON (an infinite norm becomes "inf")."""
-        data = asdict(self)
+        data = plain_data(self)
         data["norm"] = "inf" if np.isinf(self.norm) else (int(self.norm) if self.norm == int(self.norm) else self.norm)
         return data
 

@@ -190,5 +190,6 @@ class _Work:
             names=model.names,
             on_unknown_group=use.on_unknown_group,
             missing=model.missing,
+            small=model.small_groups,
         )
         return columns, None if ids is None else model.uniforms(rows.num_rows, ids=ids, key=use.key)

@@ -30,7 +30,7 @@ def run(arguments: argparse.Namespace) -> int:
     from fairroc.text.audit import audit_text
 
     settings = Settings.checked(**values(arguments, AUDIT))
-    people = read_data(arguments)
+    people = read_data(arguments, small=settings.small_rule)
     with progress_bar("bootstrap") as show:
         found = audit_people(people, settings, progress=show)
     put_result(arguments.format, found.to_dict(), lambda: audit_text(found))

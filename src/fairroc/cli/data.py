@@ -11,26 +11,36 @@ from fairroc.errors import DataError
 from fairroc.options import MAX_DISTINCT, Missing
 
 if TYPE_CHECKING:
+    from fairroc.people.counts import ScoreCounts
     from fairroc.people.people import People
     from fairroc.people.rows import TakenColumns
+    from fairroc.people.small import SmallRule
     from fairroc.tables.columns import ColumnNames
 
 
-def read_data(arguments: argparse.Namespace, *, missing: Missing | None = None, in_order: bool = False) -> People:
+def read_data(
+    arguments: argparse.Namespace,
+    *,
+    missing: Missing | None = None,
+    small: SmallRule | None = None,
+    in_order: bool = False,
+) -> People:
     """The people of the file that the arguments name: one row for each, or an aggregated table.
 
-    ``missing`` takes the place of the argument of that name; ``in_order`` is that of `read_people`.
+    ``missing`` takes the place of the argument of that name; ``small`` and ``in_order`` are those of `read_people`.
     """
     from fairroc.people.door import read_people
+    from fairroc.people.small import REFUSE
     from fairroc.tables.files import find_parts, is_large
 
+    small = REFUSE if small is None else small
     if _aggregated(arguments):
-        return _counts(arguments)
+        return _counts(arguments).people(small=small)
     if hasattr(arguments, "stream"):
         parts = find_parts(arguments.data)
         asked = arguments.stream or arguments.max_distinct is not None
         if asked or parts[0].path != Path(arguments.data) or is_large(parts):
-            return _streamed_counts(arguments, parts)
+            return _streamed_counts(arguments, parts).people(small=small)
     taken = read_rows(arguments)
     return read_people(
         taken.score,
@@ -39,6 +49,7 @@ def read_data(arguments: argparse.Namespace, *, missing: Missing | None = None, 
         sample_weight=taken.weight,
         pos_label=arguments.pos_label,
         missing=missing or arguments.missing,
+        small=small,
         in_order=in_order,
     )
 
@@ -60,11 +71,11 @@ def _names(arguments: argparse.Namespace) -> ColumnNames:
     return ColumnNames(arguments.score, tuple(arguments.group), arguments.label, arguments.weight)
 
 
-def _streamed_counts(arguments: argparse.Namespace, parts: Any) -> People:
+def _streamed_counts(arguments: argparse.Namespace, parts: Any) -> ScoreCounts:
     from fairroc.people.streaming import count_table
 
     with progress_bar("reading, MB") as show:
-        counts = count_table(
+        return count_table(
             parts,
             _names(arguments),
             pos_label=arguments.pos_label,
@@ -72,7 +83,6 @@ def _streamed_counts(arguments: argparse.Namespace, parts: Any) -> People:
             most=MAX_DISTINCT.default if arguments.max_distinct is None else arguments.max_distinct,
             progress=show,
         )
-    return counts.people()
 
 
 def _aggregated(arguments: argparse.Namespace) -> bool:
@@ -90,7 +100,7 @@ def _aggregated(arguments: argparse.Namespace) -> bool:
     return True
 
 
-def _counts(arguments: argparse.Namespace) -> People:
+def _counts(arguments: argparse.Namespace) -> ScoreCounts:
     """Counts from an aggregated table; what ScoreCounts.save wrote keeps its bins."""
     from fairroc.people.counts import ScoreCounts, is_saved
     from fairroc.people.rows import take_columns
@@ -99,13 +109,10 @@ def _counts(arguments: argparse.Namespace) -> People:
     names, sums = _names(arguments), [arguments.positives, arguments.negatives]
     table = read_table(arguments.data, [*names.all, *sums], arguments.group, numbers=[*names.numbers, *sums])
     if is_saved(table):
-        return ScoreCounts.load(arguments.data).people()
+        return ScoreCounts.load(arguments.data)
     taken = take_columns(table, names)
     hits, misses = (table.column(name) for name in sums)
-    counts = ScoreCounts.from_table(
-        taken.score, hits, misses, sensitive_features=taken.group, missing=arguments.missing
-    )
-    return counts.people()
+    return ScoreCounts.from_table(taken.score, hits, misses, sensitive_features=taken.group, missing=arguments.missing)
 
 
 def read_key(arguments: argparse.Namespace) -> bytes | None:

@@ -27,6 +27,7 @@ def run(arguments: argparse.Namespace) -> int:
     from fairroc.fitting.fit import fit
     from fairroc.fitting.outlook import outlook
     from fairroc.model.file import save
+    from fairroc.people.small import SmallRule
     from fairroc.tables.files import check_writable
     from fairroc.text.certificate import certificate_text, outlook_text
 
@@ -34,7 +35,7 @@ def run(arguments: argparse.Namespace) -> int:
     folds = checked([FOLDS], values(arguments, [FOLDS]))["folds"]
     key = read_key(arguments)
     check_writable(arguments.output, (".json",))
-    fitted = fit(read_data(arguments), options, key=key)
+    fitted = fit(read_data(arguments, small=SmallRule.of(options)), options, key=key)
     save(fitted.model, arguments.output)  # what follows only describes it: who stops that keeps the model
     say(f"model written to {arguments.output}")
     certificate = certify(fitted)

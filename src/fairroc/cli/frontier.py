@@ -28,6 +28,7 @@ def add_parser(commands: Any) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run it."""
     from fairroc.fitting.frontier import frontier_of
+    from fairroc.people.small import SmallRule
     from fairroc.tables.files import check_writable
     from fairroc.tables.write import write_table
     from fairroc.text.certificate import frontier_text
@@ -37,7 +38,7 @@ def run(arguments: argparse.Namespace) -> int:
     options = Options.checked(epsilon=0.0, **given)
     if arguments.output is not None:
         check_writable(arguments.output)
-    people = read_data(arguments)
+    people = read_data(arguments, small=SmallRule.of(options))
     with progress_bar("epsilons") as show:
         found = frontier_of(people, options, epsilons=epsilons, bound=not arguments.no_bound, progress=show)
     if arguments.output is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -44,14 +45,17 @@ def run(arguments: argparse.Namespace) -> int:
         pos_label=arguments.pos_label,
         counts=None if arguments.positives is None else (arguments.positives, arguments.negatives),
     )
-    people = read_data(arguments)
+    people = read_data(arguments, small=asked.settings.small_rule)
     title = Path(arguments.data).name if arguments.title is None else arguments.title
     with progress_bar("report") as show:
         data = gather(people, asked, title=title, source=source, progress=show)
     write_page(arguments.output, data)
     put_result(
         arguments.format,
-        {"output": str(arguments.output), "rows": people.rows, "gap": data.audit.gap, "fair": data.audit.fair},
+        {
+            **{"output": str(arguments.output), "rows": people.rows, "gap": data.audit.gap, "fair": data.audit.fair},
+            **({} if people.small is None else {"small_groups": asdict(people.small)}),
+        },
         lambda: f"largest gap {data.audit.gap:.4f} on {people.rows:,} rows; report written to {arguments.output}",
     )
     return 0

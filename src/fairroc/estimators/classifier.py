@@ -21,6 +21,7 @@ from fairroc.estimators.crossfit import (
     check_prefit,
     check_response,
     crossfit,
+    folds,
     params_to,
     positives,
     read_training_rows,
@@ -30,8 +31,9 @@ from fairroc.estimators.crossfit import (
 from fairroc.estimators.fair_roc import FairROC, SecretParameter
 from fairroc.fairmodel import FairModel
 from fairroc.fitting.certificate import Certificate
-from fairroc.options import ESTIMATOR, POS_LABEL, Missing
+from fairroc.options import ESTIMATOR, POS_LABEL, Missing, SmallTreatment
 from fairroc.people.door import sensitive_rows
+from fairroc.people.small import SmallRule
 
 POST_PARAMETERS = tuple(option.name for option in ESTIMATOR if option is not POS_LABEL)
 """Parameters that the classifier hands to its post-processor; labels are 0 and 1 by then."""
@@ -89,8 +91,12 @@ class FairROCClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # 
         Draws of rows without ``ids``. An integer: the same call gives the same draws. None: new draws in each call.
     n_jobs : int or None
         Folds that are fitted at the same time.
-    method, norm, queries, ties, curve, confidence, key, hash, missing, min_class_rows, on_unknown_group, salt
+    method, norm, queries, ties, curve, confidence, key, hash, missing, on_unknown_group, salt
         As for `FairROC`; ``confidence`` with ``cv="prefit"`` only.
+    min_class_rows, small_groups
+        As for `FairROC`, but folds that are stratified by group need a row of each class in every fold: groups with
+        fewer are small too. The estimator learns from all rows, also from those that "drop" leaves out of the fair
+        score's fit.
 
     Attributes
     ----------
@@ -150,6 +156,7 @@ class FairROCClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # 
         pos_label: Any = None,
         missing: Missing = "error",
         min_class_rows: int = 1,
+        small_groups: SmallTreatment = "error",
         on_unknown_group: str | None = None,
         salt: int | None = None,
         sensitive_features: Any = None,
@@ -172,6 +179,7 @@ class FairROCClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # 
         self.pos_label = pos_label
         self.missing = missing
         self.min_class_rows = min_class_rows
+        self.small_groups = small_groups
         self.on_unknown_group = on_unknown_group
         self.salt = salt
         self.sensitive_features = sensitive_features
@@ -202,6 +210,8 @@ class FairROCClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # 
                 "out-of-fold scores, and new people are scored by other models: take cv='prefit' with people the "
                 "estimator has not seen."
             )
+        if post.small_groups != "error":
+            post.min_class_rows = max(post.min_class_rows, 1 if self._is_prefit else folds(self.cv))
         given = self._groups(X, sensitive_features)
         rows = read_training_rows(
             X,
@@ -210,6 +220,7 @@ class FairROCClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # 
             sample_weight=sample_weight,
             pos_label=self.pos_label,
             missing=self.missing,
+            small=SmallRule(post.small_groups, post.min_class_rows),
         )
         if self._is_prefit:
             kept = self._fit_prefit(rows, post, fit_params)
@@ -248,6 +259,8 @@ class FairROCClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # 
         """Fit the post-processor to out-of-fold scores; give back the models to keep."""
         cv = check_cv(splitter(self.cv, self.missing), rows.y, classifier=True)
         to_estimator, to_splitter = params_to(self, cv, self.estimator, metadata)
+        if rows.strata is not None and to_splitter.get("sensitive_features") is not None:
+            to_splitter["sensitive_features"] = rows.strata
         done = crossfit(
             self.estimator,
             rows.X,

@@ -24,7 +24,9 @@ from fairroc.errors import DataError, warn_user
 from fairroc.options import Missing, check_missing
 from fairroc.people.door import read_people, sensitive_rows
 from fairroc.people.factorise import as_column, as_text, group_codes, present_values, sensitive_columns
+from fairroc.people.people import People
 from fairroc.people.rows import checked_weights
+from fairroc.people.small import REFUSE, SmallRule
 
 SHOWN = 5
 """As many cells that are too small are named in a message."""
@@ -89,7 +91,8 @@ class SensitiveStratifiedKFold(BaseCrossValidator):  # type: ignore[misc]
             more = f", and {len(few) - SHOWN} more" if len(few) > SHOWN else ""
             raise DataError(
                 f"every group needs at least {self.n_splits} rows of each label for {self.n_splits} folds, but "
-                f"{', '.join(few[:SHOWN])}{more}. Take fewer folds, merge small groups with others or leave them out."
+                f"{', '.join(few[:SHOWN])}{more}. Take fewer folds, merge small groups with others or leave "
+                "them out; FairROCClassifier does either with small_groups='merge' or 'drop'."
             )
         yield from folds.split(np.zeros(len(codes)), codes)
 
@@ -135,10 +138,18 @@ class TrainingRows:
     hits: BoolArray  # y is the positive label
     groups: NDArray[np.str_]
     weights: FloatArray | None
+    strata: NDArray[np.str_] | None  # groups for folds, where some are small
 
 
 def read_training_rows(
-    X: Any, y: Any, *, sensitive_features: Any, sample_weight: Any, pos_label: Any, missing: Missing
+    X: Any,
+    y: Any,
+    *,
+    sensitive_features: Any,
+    sample_weight: Any,
+    pos_label: Any,
+    missing: Missing,
+    small: SmallRule = REFUSE,
 ) -> TrainingRows:
     """Check labels, groups and weights; X is the estimator's to check."""
     if y is None:
@@ -160,9 +171,20 @@ def read_training_rows(
     codes, names = group_codes(sensitive_columns(sensitive_features), missing)
     groups, hits = np.array(names)[codes], y == positive
     _check_weighted_classes(hits, sample_weight)
-    read_people(np.zeros(len(y)), hits, sensitive_features=groups, sample_weight=sample_weight)
+    zeros = np.zeros(len(y))
+    people = read_people(zeros, hits, sensitive_features=groups, sample_weight=sample_weight, small=small)
     weights = None if sample_weight is None else checked_weights(sample_weight)
-    return TrainingRows(X, y, classes, positive, hits, groups, weights)
+    return TrainingRows(X, y, classes, positive, hits, groups, weights, _fold_groups(people, groups))
+
+
+def _fold_groups(people: People, groups: NDArray[np.str_]) -> NDArray[np.str_] | None:
+    """The groups that folds are stratified by, where some are small: merged, or those left out with the largest."""
+    if people.small is None:
+        return None
+    largest = people.names[int(np.argmax(people.group_counts()[0]))]
+    names, codes = np.unique(groups, return_inverse=True)
+    new = people.small.renamed(names.tolist())
+    return np.array([new[name] or largest for name in names.tolist()])[codes]
 
 
 def _check_weighted_classes(hits: BoolArray, sample_weight: Any) -> None:
@@ -253,6 +275,12 @@ def splitter(cv: Any, missing: Missing) -> Any:
             raise DataError(f"cv must be at least 2 folds (or 'prefit', a splitter or splits), got {number}.")
         return SensitiveStratifiedKFold(number, shuffle=True, random_state=FOLD_SEED, missing=missing)
     return cv
+
+
+def folds(cv: Any) -> int:
+    """Rows of each class that a group needs for its folds: as many as folds, where these are stratified by group."""
+    found = splitter(cv, "error")
+    return int(found.n_splits) if isinstance(found, SensitiveStratifiedKFold) else 1
 
 
 def check_prefit(estimator: Any) -> None:

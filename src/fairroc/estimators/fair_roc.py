@@ -19,10 +19,11 @@ from fairroc.fitting.certificate import Certificate, certify
 from fairroc.fitting.fit import Fitted, fit
 from fairroc.fitting.outlook import Outlook, outlook
 from fairroc.model.draw import effective_salt
-from fairroc.options import FIT, LEVEL, Missing, Options
+from fairroc.options import FIT, LEVEL, Missing, Options, SmallTreatment
 from fairroc.people.counts import ScoreCounts
 from fairroc.people.door import read_people
 from fairroc.people.people import People
+from fairroc.people.small import SmallRule
 from fairroc.people.tensors import is_tensor
 
 SHOWN = "'(hidden)'"
@@ -118,9 +119,14 @@ class FairROC(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         Secret that the draws of `ids` depend on. Without it anyone who has the model can compute a draw.
     hash : "xxh64" or "blake2b"
         Fast, or slower and cryptographic.
-    pos_label, missing, min_class_rows, on_unknown_group
-        The positive label of two-valued labels; "group" makes missing group values a group of their own; refuse groups
-        with fewer rows of a class; the fitted group that unknown groups are treated as (None: an error).
+    pos_label, missing
+        The positive label of two-valued labels; "group" makes missing group values a group of their own.
+    min_class_rows, small_groups
+        Groups with fewer rows of a class are small: "error" refuses them; "merge" makes them one group, "other
+        (merged)", whose treatment their people get ever after; "drop" leaves their rows out of the fit, and the model
+        does not know them. Both warn with the groups' names and rows.
+    on_unknown_group
+        The fitted group that unknown groups are treated as (None: an error).
     salt : int or None
         Fixes the public salt of the model, for reproducible fits; None draws a new one for each fit.
 
@@ -180,6 +186,7 @@ class FairROC(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         pos_label: Any = None,
         missing: Missing = "error",
         min_class_rows: int = 1,
+        small_groups: SmallTreatment = "error",
         on_unknown_group: str | None = None,
         salt: int | None = None,
     ) -> None:
@@ -195,6 +202,7 @@ class FairROC(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.pos_label = pos_label
         self.missing = missing
         self.min_class_rows = min_class_rows
+        self.small_groups = small_groups
         self.on_unknown_group = on_unknown_group
         self.salt = salt
 
@@ -210,6 +218,7 @@ class FairROC(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             sample_weight=sample_weight,
             pos_label=self.pos_label,
             missing=self.missing,
+            small=SmallRule.of(options),
         )
         return self._fit(people, options, None if is_tensor(scores) else scores)
 
@@ -228,7 +237,7 @@ class FairROC(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 "ScoreCounts.from_table (an aggregated table) or from_rows."
             )
         options = self.checked_options()
-        return self._fit(counts.people(), options, None)
+        return self._fit(counts.people(small=SmallRule.of(options)), options, None)
 
     def _fit(self, people: People, options: Options, scores: Any) -> Self:
         """Fit to people; ``scores`` as they came, for their name."""

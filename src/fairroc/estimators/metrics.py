@@ -201,6 +201,7 @@ def _fair_people(clf: FairROCClassifier, X: Any, y: Any, groups: Any, weights: A
         sensitive_features=groups,
         sample_weight=weights,
         missing=clf.missing,
+        small=clf.model_.small_rule,
     )
     if ids is not None:
         return people

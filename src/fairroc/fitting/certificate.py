@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from fairroc.core.bound import pooled_bound
@@ -14,6 +14,7 @@ from fairroc.core.realised import drawn_shares
 from fairroc.core.roc import PlaLoss, pla_loss
 from fairroc.fitting.fit import Fitted
 from fairroc.froc.diagnostics import FrocReport, froc_report
+from fairroc.people.small import SmallGroups, plain_data
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +48,8 @@ class Certificate:
     the paper's method did, where it was asked for and the score had to change. ``count_error`` is 0 but for counts in
     bins: there the gaps of the people counted may exceed those stated by twice as much (once for norm "inf").
     ``allowed`` is the gap allowed on the fitted people: epsilon, or less where epsilon shall hold in the population at
-    some ``confidence``. ``auc_bound`` is for scores within it.
+    some ``confidence``. ``auc_bound`` is for scores within it. ``small_groups``: who was merged or left out, if any
+    group was.
     """
 
     epsilon: float
@@ -70,10 +72,11 @@ class Certificate:
     curve: str = "raw"
     confidence: float | None = None
     allowed: float | None = None
+    small_groups: SmallGroups | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, ready for JSON."""
-        return asdict(self)
+        return plain_data(self)
 
 
 def certify(fitted: Fitted) -> Certificate:
@@ -106,6 +109,7 @@ def certify(fitted: Fitted) -> Certificate:
         curve=model.curve,
         confidence=model.confidence,
         allowed=fitted.target,
+        small_groups=fitted.people.small,
         seconds=time.perf_counter() - begin,
     )
 

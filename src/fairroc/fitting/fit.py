@@ -198,6 +198,7 @@ def fit_quietly(
         references=_references(people, solution),
         curve="raw" if solution is None else solution.curve,
         confidence=options.confidence,
+        small_groups=None if people.small is None else people.small.known,
     )
     return Fitted(model, options, people, population, solution, target, tuple(notes))
 

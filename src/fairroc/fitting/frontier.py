@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,9 +17,10 @@ from fairroc.core.roc import all_thresholds, rates_at
 from fairroc.errors import DataError, FairrocWarning, warn_all
 from fairroc.fitting.fit import estimates_of, settled_ties, worked_on
 from fairroc.fitting.solving import Goal, Solution, judged_exactly, solve
-from fairroc.options import Missing, Options, check_epsilons
+from fairroc.options import Missing, Options, SmallTreatment, check_epsilons
 from fairroc.people.door import read_people
 from fairroc.people.people import People, Population, refuse_tiny_groups
+from fairroc.people.small import SmallGroups, SmallRule, plain_data
 
 DEFAULT_EPSILONS = 21
 """Epsilons from 0 to the original score's gap where none are named."""
@@ -82,10 +83,11 @@ class Frontier:
     rows: int
     before: FrontierPoint
     points: tuple[FrontierPoint, ...]
+    small_groups: SmallGroups | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, ready for JSON."""
-        return asdict(self)
+        return plain_data(self)
 
     def to_columns(self) -> dict[str, list[Any]]:
         """One row for each epsilon; the groups' AUCs in columns ``auc[GROUP]``."""
@@ -120,6 +122,8 @@ def frontier(
     sample_weight: Any = None,
     pos_label: Any = None,
     missing: Missing = "error",
+    min_class_rows: int = 1,
+    small_groups: SmallTreatment = "error",
 ) -> Frontier:
     """Trade-off between epsilon and what the fair score can do, with the rows sorted once.
 
@@ -136,7 +140,7 @@ def frontier(
         Whether to bound the AUC of every fair score. For two groups this is quick and exact to about 2e-5 (3e-4 for
         scores of few points). For more groups linear programs are solved, about a second for each epsilon, to 1e-5 and
         at no more than five epsilons, evenly among those given; the others have None.
-    norm, method, queries, sample_weight, pos_label, missing
+    norm, method, queries, sample_weight, pos_label, missing, min_class_rows, small_groups
         As in `FairROC`.
 
     Examples
@@ -148,6 +152,16 @@ def frontier(
     >>> [round(point.auc, 2) for point in found.points], found.points[-1].unchanged
     ([0.65, 0.7, 0.7], True)
     """
+    options = Options.checked(
+        epsilon=0.0,
+        norm=norm,
+        method=method,
+        queries=queries,
+        ties=ties,
+        missing=missing,
+        min_class_rows=min_class_rows,
+        small_groups=small_groups,
+    )
     people = read_people(
         scores,
         y,
@@ -155,8 +169,8 @@ def frontier(
         sample_weight=sample_weight,
         pos_label=pos_label,
         missing=missing,
+        small=SmallRule.of(options),
     )
-    options = Options.checked(epsilon=0.0, norm=norm, method=method, queries=queries, ties=ties, missing=missing)
     return frontier_of(people, options, epsilons=epsilons, bound=bound)
 
 
@@ -210,7 +224,7 @@ def traced(
         if progress is not None:
             progress(i + 1, len(wanted))
     notes += _drawn(options, points) if misled is None else [misled]
-    done = Frontier(options.norm, options.method, options.ties, people.rows, before, tuple(points))
+    done = Frontier(options.norm, options.method, options.ties, people.rows, before, tuple(points), people.small)
     return Traced(done, solutions, tuple(notes))
 
 

@@ -271,6 +271,7 @@ def choose_threshold(
         sample_weight=sample_weight,
         pos_label=pos_label,
         missing=model.missing,
+        small=model.small_rule,
         in_order=True,
     )
     if on_unknown_group is None:
@@ -280,11 +281,11 @@ def choose_threshold(
 
 def choose_threshold_of(model: ModelData, people: People, aim: Aim, *, on_unknown_group: str | None = None) -> Choice:
     """Choose for people."""
-    known = known_groups(model.names, on_unknown_group)
+    known = known_groups(model.names, on_unknown_group, model.small_groups)
     rows_of = dict(zip(people.names, people.group_counts()[0].tolist(), strict=True))
     strange = {name: rows for name, rows in rows_of.items() if name not in known}
     if strange and on_unknown_group is None:
-        raise unknown_groups(model.names, sum(strange.values()), people.rows, list(strange))
+        raise unknown_groups(model.names, sum(strange.values()), people.rows, list(strange), model.small_groups)
     warn_unknown(sum(strange.values()), people.rows, on_unknown_group)
     codes = [known[on_unknown_group or ""] if name in strange else known[name] for name in people.names]
     cells = [sample.cells() for sample in people.samples]

@@ -10,6 +10,7 @@ import numpy as np
 from fairroc.core.kernel import Kernel
 from fairroc.model.model import ModelData, check_threshold
 from fairroc.model.tables import ordered_blocks
+from fairroc.people.factorise import group_codes, sensitive_columns
 from fairroc.people.rows import ScoreColumns
 
 ALONE = 0.1
@@ -57,7 +58,8 @@ class Explanation:
 
     Attributes
     ----------
-    treated_as : the fitted group whose treatment is given; another than ``group`` only where that was asked for.
+    treated_as : the fitted group whose treatment is given; another than ``group`` only where that was asked for, or
+        where the fit merged small groups (``merged``).
     outside : "above" or "below" where the score lies outside what was fitted in the group, else None (as in a model
         that leaves the score unchanged, which keeps no record of the range).
     reason : "unchanged" (the model returns every score as it is), "order" (the fair score is fixed: people here keep
@@ -86,11 +88,12 @@ class Explanation:
     accepted_before: bool | None
     acceptance: float | None
     draw: Draw | None
+    merged: bool = False
     text: str = field(default="", repr=False)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data, ready for JSON; without the words."""
-        return {name: value for name, value in asdict(self).items() if name != "text"}
+        """Plain data, ready for JSON; without the words, and with ``merged`` only where it is so."""
+        return {name: value for name, value in asdict(self).items() if name != "text" and (name != "merged" or value)}
 
 
 def explain(
@@ -107,13 +110,14 @@ def explain(
     parts = list(group) if isinstance(group, tuple | list) else None
     features = [group] if parts is None else {str(i): [part] for i, part in enumerate(parts)}
     row = model.read([score], features, on_unknown_group)
+    name = group_codes(sensitive_columns(features), model.missing)[1][0]
     value, g = float(row.scores[0]), int(row.groups[0])
     limit = None if threshold is None else check_threshold(threshold)
     block, reason, outcomes = _outcomes(model, row)
     record = model.groups[g]
     return Explanation(
         score=value,
-        group=" & ".join(map(str, parts or [group])) if row.unknown else record.name,
+        group=name,
         treated_as=record.name,
         epsilon=model.epsilon,
         norm=model.norm,
@@ -128,6 +132,7 @@ def explain(
         accepted_before=None if limit is None else value >= limit,
         acceptance=None if limit is None else float(model.rates(row, limit)[0]),
         draw=None if id is None else _draw(model, row, limit, id, key),
+        merged=name != record.name and not row.unknown,
     )
 
 

@@ -16,7 +16,8 @@ from fairroc.core.kernel import Kernel
 from fairroc.core.scale import Scale
 from fairroc.errors import ModelFileError
 from fairroc.model.model import FitRecord, GroupRecord, ModelData, Reference
-from fairroc.options import HASH, METHOD, MISSING, TIES
+from fairroc.options import HASH, METHOD, MISSING, SMALL_GROUPS, TIES
+from fairroc.people.small import Regrouped
 from fairroc.tables.write import write_text_atomic
 
 FORMAT = "fairroc-model"
@@ -46,6 +47,7 @@ def dumps(model: ModelData) -> str:
         "salt": str(model.salt),
         "key_fingerprint": model.key_fingerprint,
         "unchanged": model.unchanged,
+        **({} if model.small_groups is None else {"small_groups": asdict(model.small_groups)}),
         "scale": None,
         "groups": [asdict(group) for group in model.groups],
     }
@@ -101,6 +103,7 @@ def _check_version(body: dict[str, Any]) -> None:
 def _check_known(body: dict[str, Any]) -> None:
     """Raise if there is a field that this version does not know."""
     parts = [(body, FIELDS), (body["fit"], {*_FIT_TYPES, "weighted"}), (body.get("scale"), SCALE_FIELDS)]
+    parts.append((body.get("small_groups"), set(_SMALL_TYPES)))
     for group in body["groups"]:
         parts += [
             (group, GROUP_FIELDS),
@@ -245,6 +248,7 @@ def _model_from_data(body: dict[str, Any]) -> ModelData:
         references=_references_from_data(body["groups"]),
         curve=body.get("curve", "raw"),
         confidence=body.get("confidence"),
+        small_groups=_small_from_data(body["small_groups"], names) if "small_groups" in body else None,
     )
 
 
@@ -262,8 +266,14 @@ _TYPES: dict[str, tuple[type, ...]] = {
     "curve": (str,),
     "confidence": (int, float, type(None)),
 }
-FIELDS = {*_TYPES, "format", "version", "ties", "missing", "hash", "unchanged", "scale"}
+FIELDS = {*_TYPES, "format", "version", "ties", "missing", "hash", "unchanged", "small_groups", "scale"}
 _FIT_TYPES: dict[str, tuple[type, ...]] = {"package": (str,), "date": (str,), "rows": (int,), "data": (str,)}
+_SMALL_TYPES: dict[str, tuple[type, ...]] = {
+    "treatment": (str,),
+    "min_class_rows": (int,),
+    "groups": (list,),
+    "merged_into": (str, type(None)),
+}
 _GROUP_TYPES: dict[str, tuple[type, ...]] = {"name": (str,), "rows": (int,), "positives": (int,)}
 GROUP_FIELDS = {*_GROUP_TYPES, "kernel", "reference"}
 SCALE_FIELDS = {"place", "score"}
@@ -275,7 +285,8 @@ def _check_types(body: dict[str, Any]) -> None:
     old = body["version"] == 1
     types = {field: kinds for field, kinds in _TYPES.items() if not (old and field in ADDED and field not in body)}
     groups = ((group, _GROUP_TYPES) for group in body["groups"])
-    parts = [(body, types), (body["fit"], _FIT_TYPES), *groups]
+    small = [(body["small_groups"], _SMALL_TYPES)] if "small_groups" in body else []
+    parts = [(body, types), (body["fit"], _FIT_TYPES), *small, *groups]
     for data, types in parts:
         for field, kinds in types.items():
             right = isinstance(data[field], kinds) and not isinstance(data[field], bool)
@@ -286,6 +297,18 @@ def _check_types(body: dict[str, Any]) -> None:
     _hold(not any(kernels) if body["unchanged"] else all(kernels), "an unchanged score has no kernels, any other has")
     flags = (body["unchanged"], body["fit"]["weighted"])
     _hold(all(isinstance(flag, bool) for flag in flags), "'unchanged' and 'weighted' must be true or false")
+
+
+def _small_from_data(data: dict[str, Any], names: list[str]) -> Regrouped:
+    """The groups that the fit merged or left out: none of them is a fitted one, but the one they were merged into."""
+    small, into = data["groups"], data["merged_into"]
+    _hold(all(isinstance(name, str) for name in small), "'small_groups' must name groups")
+    apart = len(small) > 0 and len({*small, *names}) == len(small) + len(names)
+    _hold(apart, "small groups must be one or more, with names that no fitted group has")
+    _hold(data["treatment"] in SMALL_GROUPS.values[1:], "small groups must be treated by 'merge' or 'drop'")
+    merged = data["treatment"] == "merge"
+    _hold(into in names if merged else into is None, "small groups must be merged into a fitted group, or left out")
+    return Regrouped(data["treatment"], data["min_class_rows"], tuple(small), into)
 
 
 def _references_from_data(groups: list[dict[str, Any]]) -> tuple[Reference, ...]:

@@ -22,8 +22,9 @@ from fairroc.model.tables import LookupTables, lookup_tables
 from fairroc.options import Missing
 from fairroc.people.cells import WeightedRows
 from fairroc.people.people import People, Population, Sample
-from fairroc.people.rows import ScoreColumns, read_scores
+from fairroc.people.rows import ScoreColumns, known_groups, read_scores
 from fairroc.people.sample import thin_points
+from fairroc.people.small import Regrouped, SmallRule
 from fairroc.people.tensors import is_tensor
 from fairroc.stats.bootstrap import even_steps
 
@@ -57,7 +58,7 @@ class ModelData:
     ``kernels`` is empty when the original score already met epsilon: then the fair score *is* the original score,
     bit for bit. ``references`` holds what `check` compares new scores with; it is empty in models of old files.
     ``curve`` names the estimate of the ROC curves that was worked on. With ``confidence``, epsilon was chosen for the
-    population: the gap among the fitted people is smaller.
+    population: the gap among the fitted people is smaller. ``small_groups`` are those that the fit merged or left out.
     """
 
     epsilon: float
@@ -77,6 +78,7 @@ class ModelData:
     references: tuple[Reference, ...] = ()
     curve: str = "raw"
     confidence: float | None = None
+    small_groups: Regrouped | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -97,6 +99,21 @@ class ModelData:
         """Number of levels of the fair score (0 for an unchanged score)."""
         return self.kernels[0].table.shape[1] if self.kernels else 0
 
+    @property
+    def codes(self) -> dict[str, int]:
+        """Numbers of the groups whose people the model can treat, by name: the fitted ones, and those merged."""
+        return known_groups(self.names, None, self.small_groups)
+
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """Groups that were too small for the fit and not merged."""
+        return () if self.small_groups is None else self.small_groups.left_out
+
+    @property
+    def small_rule(self) -> SmallRule:
+        """How the door merges people for this model, as its fit did."""
+        return SmallRule(fitted=self.small_groups)
+
     def read(self, scores: Any, sensitive_features: Any, on_unknown_group: str | None = None) -> ScoreColumns:
         """Check scores and groups of new rows against the fitted groups."""
         columns = read_scores(
@@ -105,6 +122,7 @@ class ModelData:
             names=self.names,
             on_unknown_group=on_unknown_group,
             missing=self.missing,
+            small=self.small_groups,
         )
         warn_unknown(columns.unknown, len(columns.scores), on_unknown_group)
         return columns
@@ -318,13 +336,15 @@ def treated(
 
 def _treated_as(model: ModelData, name: str, on_unknown_group: str | None) -> int:
     """Number of the fitted group whose kernel a group gets."""
+    codes = model.codes
     for known in (name, on_unknown_group):
-        if known in model.names:
-            return model.names.index(known)
+        if known in codes:
+            return codes[known]
     groups = ", ".join(repr(known) for known in model.names[:5])
+    left = ", which was left out of the fit as too small" if name in model.left_out else ""
     raise UnknownGroupError(
-        f"the model knows the groups {groups}, got {name!r}. Fit again with it, or say in on_unknown_group= whose "
-        "treatment it shall get."
+        f"the model knows the groups {groups}, got {name!r}{left}. Fit again with it, or say in on_unknown_group= "
+        "whose treatment it shall get."
     )
 
 

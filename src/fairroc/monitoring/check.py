@@ -107,7 +107,9 @@ def check(
     other = watch.on_unknown_group
     known_groups(model.names, other)
     how = {"sample_weight": sample_weight, "pos_label": pos_label, "missing": "group"}  # no group: an unknown one
-    people = read_people(scores, y, sensitive_features=sensitive_features, **how, whole=False).used()
+    people = read_people(
+        scores, y, sensitive_features=sensitive_features, **how, small=model.small_rule, whole=False
+    ).used()
     labelled = y is not None
     seen = _seen(model, people)
     whole = _fitted_groups(model), _new_groups(model, people)
@@ -134,6 +136,7 @@ def check(
         tests=done,
         gap=now.check,
         gap_reason=now.reason,
+        small_groups=people.small,
     )
 
 

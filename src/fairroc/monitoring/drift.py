@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 from fairroc.auditing.findings import GapInterval, Interval
 from fairroc.core.constraint import Norm
+from fairroc.people.small import SmallGroups, plain_data
 
 Status: TypeAlias = Literal["moved", "steady", "too few rows", "missing", "not checked"]
 Answer: TypeAlias = Literal["within", "unclear", "outside"]
@@ -145,6 +146,7 @@ class Drift:
     rows : new rows, those of unknown groups included.
     confidence : if nothing moved, all ``tests`` together find something with probability 1 - confidence at most.
     gap, gap_reason : with labels, the gap; or why it was not measured.
+    small_groups : groups that were merged, as at the fit, with their new rows; None if there are none.
     """
 
     rows: int
@@ -156,6 +158,7 @@ class Drift:
     tests: tuple[DriftTest, ...]
     gap: GapCheck | None
     gap_reason: str | None
+    small_groups: SmallGroups | None = None
 
     @property
     def drifted(self) -> bool:
@@ -164,7 +167,7 @@ class Drift:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, ready for JSON."""
-        return {"drifted": self.drifted, **asdict(self)}
+        return {"drifted": self.drifted, **plain_data(self)}
 
 
 def psi_level(psi: float) -> str:

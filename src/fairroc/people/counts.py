@@ -7,8 +7,8 @@ the same everywhere; what that costs is known and stated.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Integral
 from pathlib import Path
@@ -28,6 +28,7 @@ from fairroc.people.counting import MOST_CELLS, RankBins, edge_counts, grid_coun
 from fairroc.people.people import People, both_labels
 from fairroc.people.rows import Columns, TableColumns, read_columns, read_counts
 from fairroc.people.sample import thin_points
+from fairroc.people.small import REFUSE, SmallRule
 from fairroc.people.sorting import packing, sorted_rows
 from fairroc.people.tensors import is_tensor
 from fairroc.tables.files import check_writable
@@ -232,11 +233,19 @@ class ScoreCounts:
                 found = max(found, float(largest / part.sum()) if largest > 0 else 0.0)
         return found
 
-    def people(self, *, whole: bool = True) -> People:
+    def people(self, *, small: SmallRule = REFUSE, whole: bool = True) -> People:
         """Those who were counted, for a fit or an audit: the same as from their rows.
 
-        People who are the ``whole`` of a table must be of two groups or more, each with people of both labels.
+        ``small`` says what becomes of small groups. People who are the ``whole`` of a table must be of two groups or
+        more, each with people of both labels.
         """
+        people = self._people()
+        found = people.small_by(small)
+        if found is not None:
+            people = replace(self.regrouped(found.renamed(self.names))._people(), small=found)
+        return both_labels(people) if whole else people
+
+    def _people(self) -> People:
         if not self.names:
             raise DataError("counts must hold people of two groups or more, and these hold nobody.")
         points, groups = thin_points(len(self.names)), range(len(self.names))
@@ -246,8 +255,7 @@ class ScoreCounts:
             if self.weighted
             else tuple(TallySample(*cells[g], self._top(g), points=points) for g in groups)
         )
-        people = People(self.names, found, self.weighted, self.error)
-        return both_labels(people) if whole else people
+        return People(self.names, found, self.weighted, self.error)
 
     def _top(self, g: int) -> float | None:
         """The upper end of a group's highest bin, its largest double, where that may hold more than its edge."""
@@ -267,7 +275,19 @@ class ScoreCounts:
         if bits is not None:
             parts = tuple(part.binned(bits) for part in parts)
         names = sorted({name for part in parts for name in part.names})
-        return _made(names, [_together(parts, name) for name in names], any(part.weighted for part in parts), bits)
+        found = [[(part, part.names.index(name)) for part in parts if name in part.names] for name in names]
+        return _made(names, [_together(cells) for cells in found], any(part.weighted for part in parts), bits)
+
+    def regrouped(self, renamed: Mapping[str, str | None]) -> ScoreCounts:
+        """The same people with groups under other names, those of one name together, those of None left out.
+
+        >>> counts = ScoreCounts.from_table([1, 1, 2], [4, 2, 1], [3, 0, 5], sensitive_features=["a", "b", "c"])
+        >>> counts.regrouped({"a": "a", "b": "a", "c": None}).positives[0].tolist()
+        [6]
+        """
+        names = sorted({name for name in renamed.values() if name is not None})
+        found = [[(self, g) for g, old in enumerate(self.names) if renamed[old] == name] for name in names]
+        return _made(names, [_together(cells) for cells in found], self.weighted, self.bits)
 
     def __add__(self, other: ScoreCounts) -> ScoreCounts:
         return self.merge(other) if isinstance(other, ScoreCounts) else NotImplemented
@@ -411,9 +431,8 @@ def _made(names: Iterable[str], parts: Sequence[_Part], weighted: bool, bits: in
     )
 
 
-def _together(parts: Sequence[ScoreCounts], name: str) -> _Part:
-    """One group's cells of several counts."""
-    found = [(part, part.names.index(name)) for part in parts if name in part.names]
+def _together(found: Sequence[tuple[ScoreCounts, int]]) -> _Part:
+    """Cells of several groups, each of some counts and by its number there, as those of one."""
     scores = np.concatenate([part.scores[g] for part, g in found])
     negatives = np.concatenate([part.negatives[g] for part, g in found])
     positives = np.concatenate([part.positives[g] for part, g in found])

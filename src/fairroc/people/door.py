@@ -4,6 +4,7 @@ callers may use their arrays again."""
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import narwhals as nw
@@ -13,10 +14,11 @@ from fairroc.errors import DataError
 from fairroc.options import Missing
 from fairroc.people.cells import WeightedRows, tally_rows
 from fairroc.people.counts import ScoreCounts
-from fairroc.people.factorise import as_column
+from fairroc.people.factorise import as_column, code_dtype, frozen, recode
 from fairroc.people.people import People, both_labels
 from fairroc.people.rows import Columns, read_columns
 from fairroc.people.sample import CountedSample, thin_points
+from fairroc.people.small import REFUSE, SmallGroups, SmallRule
 from fairroc.people.sorting import packing, sorted_rows
 from fairroc.people.tensors import are_on_host, host_rows, is_tensor
 from fairroc.tables.files import require_columns
@@ -30,14 +32,16 @@ def read_people(
     sample_weight: Any = None,
     pos_label: Any = None,
     missing: Missing = "error",
+    small: SmallRule = REFUSE,
     whole: bool = True,
     in_order: bool = False,
 ) -> People:
     """Check the columns to fit on or to audit, and sort them. O(n) for most scores, O(n log n) at worst.
 
     Rows that are not the ``whole`` of a table may lack a label or a group; without any labels (``y=None``) all count
-    as negatives. Tensors on the host are read as arrays, others are counted on their device. With ``in_order`` rows
-    without weights keep their order too, for sums that are taken row by row.
+    as negatives. ``small`` says what becomes of small groups. Tensors on the host are read as arrays, others are
+    counted on their device. With ``in_order`` rows without weights keep their order too, for sums that are taken row by
+    row.
 
     >>> people = read_people([0.1, 0.9, 0.4, 0.2], [0, 1, 1, 0], sensitive_features=["b", "a", "b", "a"])
     >>> people.names, people.class_rows().tolist()
@@ -51,10 +55,28 @@ def read_people(
     how = {"sample_weight": sample_weight, "pos_label": pos_label, "missing": missing}
     if is_tensor(scores):
         counts = ScoreCounts.from_rows(scores, y, sensitive_features=sensitive_features, **how)
-        return counts.people(whole=whole)
+        return counts.people(small=small, whole=whole)
     columns = read_columns(scores, y, sensitive_features=sensitive_features, **how, whole=whole)
     people = people_of(columns, in_order=in_order)
+    found = people.small_by(small)
+    if found is not None:
+        people = replace(people_of(regrouped(columns, found), in_order=in_order), small=found)
     return both_labels(people) if whole else people
+
+
+def regrouped(columns: Columns, small: SmallGroups) -> Columns:
+    """The same rows in the same order, with small groups merged or without their rows."""
+    new = small.renamed(columns.names)
+    names = tuple(sorted({name for name in new.values() if name is not None}))
+    code = {name: i for i, name in enumerate(names)} | {None: -1}
+    table = np.array([code[new[name]] for name in columns.names], dtype=code_dtype(len(columns.names)))
+    groups = recode(columns.groups, table)
+    if small.merged_into is not None:
+        return replace(columns, groups=frozen(groups), names=names)
+    kept = groups >= 0
+    weights = None if columns.weights is None else frozen(columns.weights[kept])
+    scores, labels, groups = (frozen(part[kept]) for part in (columns.scores, columns.labels, groups))
+    return Columns(scores, labels, groups, names, weights)
 
 
 def people_of(columns: Columns, *, in_order: bool = False) -> People:

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from fairroc.core.chain import FloatArray, IntArray
 from fairroc.core.roc import RocCurve, curve_from_counts, query_thresholds, thinned
-from fairroc.errors import DataError, SmallGroupWarning
+from fairroc.errors import DataError, SmallGroupWarning, number_of_rows, several
 from fairroc.people.cells import TallySample, WeightedCells, WeightedRows, WeightedSample, tallied
-from fairroc.people.rows import number_of_rows, several
 from fairroc.people.sample import EvenSample, thin_points
+from fairroc.people.small import SmallGroups, SmallRule, too_small
 from fairroc.stats.bands import Noise
 
 SMALL_CLASS = 50
@@ -50,12 +50,14 @@ class People:
     samples : each group's people.
     weighted : whether people have weights; then samples are `WeightedSample`.
     error : of counts in bins, how far any rate at any threshold can be too low; else 0.
+    small : the small groups that were merged or left out at the door, if there were any.
     """
 
     names: tuple[str, ...]
     samples: tuple[Sample, ...]
     weighted: bool = False
     error: float = 0.0
+    small: SmallGroups | None = None
 
     # -- how many ----------------------------------------------------------------------------------------------------
 
@@ -99,6 +101,10 @@ class People:
     def _heaviest(self) -> float:
         """The largest weight of a row."""
         return max(float(sample.cells()[2].max(initial=0.0)) for sample in self.samples) if self.weighted else 1.0
+
+    def small_by(self, rule: SmallRule) -> SmallGroups | None:
+        """The groups that a rule merges or leaves out."""
+        return rule.found(self.names, self.class_rows(), *self.group_counts())
 
     @property
     def score_range(self) -> tuple[float, float]:
@@ -180,7 +186,8 @@ class People:
     # -- what to say of them -----------------------------------------------------------------------------------------
 
     def small_groups(self, minimum: int = SMALL_CLASS) -> list[SmallGroupWarning]:
-        """One warning, or none, that names the groups with fewer than ``minimum`` rows of a class.
+        """One warning, or none, that names the groups with fewer than ``minimum`` rows of a class, after one of those
+        that were merged or left out.
 
         The half width is that of the Dvoretzky-Kiefer-Wolfowitz band with Massart's constant
         (doi:10.1214/aop/1176990746), for rows of equal weight; unequal weights make it wider.
@@ -194,42 +201,59 @@ class People:
                     f"group {name!r} has {number_of_rows(rows)} with label {label}: its {rate} positive rate "
                     f"is known to within ±{width:.2f} only (95 %)"
                 )
-        return [SmallGroupWarning(f"{several(notes)}.")] if notes else []
+        treated = [] if self.small is None else [SmallGroupWarning(self.small.words())]
+        return [*treated, *([SmallGroupWarning(f"{several(notes)}.")] if notes else [])]
 
 
 def both_labels(people: People) -> People:
     """The same people, if they can be fitted or audited: two groups or more, each with people of both labels."""
     names, counts = people.names, people.class_rows()
     if len(names) == 1:
+        before = "" if people.small is None else f" ({people.small.words().removesuffix('.')})"
         raise DataError(
-            f"one group only: {names[0]!r} holds all {people.rows} rows, there is nothing to compare; "
+            f"one group only: {names[0]!r} holds all {people.rows} rows{before}, there is nothing to compare; "
             "pass sensitive_features (on the command line: --group) with at least two groups."
         )
     used = " of positive weight" if people.weighted else ""
     broken = [
         f"group {name!r} has {number_of_rows(sum(rows))}{used}"
         + (f", all with label {int(rows[1] > 0)}" if sum(rows) else "")
-        for name, rows in zip(names, counts.tolist(), strict=True)
-        if 0 in rows
+        for name, rows, small in zip(names, counts.tolist(), too_small(counts, 1), strict=True)
+        if small
     ]
     if broken:
         it = "it" if len(broken) == 1 else "each"
         raise DataError(
-            f"{several(broken)}; a ROC curve needs both labels. Merge {it} with another group or leave {it} out."
+            f"{several(broken)}; a ROC curve needs both labels. "
+            + _ways_out(people, f"Merge {it} with another group, leave {it} out")
         )
     return people
 
 
 def refuse_tiny_groups(people: People, minimum: int) -> None:
     """Raise if a group has fewer than ``minimum`` rows of a class."""
-    tiny = [cell for cell in _classes(people) if cell[2] < minimum]
-    if tiny:
+    if too_small(people.class_rows(), minimum).any():
+        tiny = [cell for cell in _classes(people) if cell[2] < minimum]
         listed = [f"group {name!r} has {number_of_rows(rows)} with label {label}" for name, label, rows in tiny]
         raise DataError(
             f"{several(listed)}; at least {minimum} of each label are needed. "
-            "Merge small groups with others, "
-            f"leave them out, or pass min_class_rows={min(rows for *_, rows in tiny)} to go on regardless."
+            + _ways_out(
+                people,
+                "Merge small groups with others, leave them out, "
+                f"pass min_class_rows={min(rows for *_, rows in tiny)} to go on regardless",
+            )
         )
+
+
+def _ways_out(people: People, by_hand: str) -> str:
+    """What to do about groups that are too small."""
+    small = people.small
+    if small is not None and small.merged_into is not None:
+        return (
+            f"{small.merged_into!r} holds all small groups, and they are too few: {small.listed()}. Take "
+            "small_groups='drop' (--small-groups drop), or merge them with a larger group."
+        )
+    return f"{by_hand}, or let fits and audits do it: small_groups='merge' (--small-groups merge) or 'drop'."
 
 
 def thinned_population(population: Population, count: int) -> Population:

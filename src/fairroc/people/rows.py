@@ -19,7 +19,7 @@ from narwhals.exceptions import DuplicateError
 from numpy.typing import NDArray
 
 from fairroc.core.chain import BoolArray, FloatArray
-from fairroc.errors import DataError, UnknownGroupError, warn_user
+from fairroc.errors import DataError, UnknownGroupError, number_of_rows, several, warn_user
 from fairroc.options import Missing, check_missing
 from fairroc.people.factorise import (
     Column,
@@ -34,11 +34,11 @@ from fairroc.people.factorise import (
     recode,
     sensitive_columns,
 )
+from fairroc.people.small import Regrouped
 from fairroc.tables.columns import ColumnNames
 
 LARGEST = 1e307  # beyond it the difference of two scores could overflow
 MOST_PEOPLE = 2**48  # sums and products with the points of a curve stay exact
-SHOWN = 5  # as many offenders are named in a message
 NO_MISSING_GROUP = (
     "the model has no group for missing values: fill the group in, or refit with missing='group' "
     "(on the command line: --missing group)"
@@ -147,12 +147,13 @@ def read_scores(
     names: Sequence[str],
     on_unknown_group: str | None = None,
     missing: Missing = "error",
+    small: Regrouped | None = None,
 ) -> ScoreColumns:
     """Check and convert the columns to transform; codes refer to ``names``, the groups of the model.
 
-    A batch without rows is legal here: it gives empty arrays.
+    ``small`` are those that its fit merged or left out. A batch without rows is legal here: it gives empty arrays.
     """
-    known = known_groups(names, on_unknown_group)
+    known = known_groups(names, on_unknown_group, small)
     score_column, group_columns = as_column(scores, "scores"), sensitive_columns(sensitive_features)
     rows = same_length(scores=score_column, **group_columns)
     check_missing(missing)
@@ -163,29 +164,34 @@ def read_scores(
     strange = [code for code, name in enumerate(found) if name not in known]
     unknown = int(np.isin(groups, strange).sum()) if strange else 0
     if unknown and on_unknown_group is None:
-        raise unknown_groups(names, unknown, rows, [found[code] for code in strange])
+        raise unknown_groups(names, unknown, rows, [found[code] for code in strange], small)
     other = known.get(on_unknown_group or "", -1)
     table = np.array([known.get(name, other) for name in found], dtype=dtype)
     return ScoreColumns(_scores(score_column), frozen(recode(groups, table)), unknown)
 
 
-def known_groups(names: Sequence[str], on_unknown_group: str | None) -> dict[str, int]:
-    """Codes of a model's groups by name, if the group that unknown ones shall be treated as is among them."""
+def known_groups(names: Sequence[str], on_unknown_group: str | None, small: Regrouped | None = None) -> dict[str, int]:
+    """Codes of a model's groups by name, those that its fit merged included, if the group that unknown ones shall be
+    treated as is among the fitted."""
     known = {name: code for code, name in enumerate(names)}
     if on_unknown_group is not None and on_unknown_group not in known:
         raise DataError(
             f"on_unknown_group must name a group of the model, got {on_unknown_group!r}; groups: {_quoted(names)} "
             "(on the command line: --on-unknown-group)."
         )
-    return known
+    return known if small is None else known | small.aliases(known)
 
 
-def unknown_groups(names: Sequence[str], unknown: int, rows: int, strange: Sequence[str]) -> UnknownGroupError:
+def unknown_groups(
+    names: Sequence[str], unknown: int, rows: int, strange: Sequence[str], small: Regrouped | None = None
+) -> UnknownGroupError:
     """What to raise if so many rows are of strange groups."""
+    out = [name for name in strange if small is not None and name in small.left_out]
+    left = f"; {_quoted(out)} {'was' if len(out) == 1 else 'were'} left out of the fit as too small" if out else ""
     return UnknownGroupError(
-        f"the model knows the groups {_quoted(names)}, but {unknown} of {rows} rows are of {_quoted(strange)}. Fit "
-        "again with these groups, or pass on_unknown_group= (on the command line: --on-unknown-group) the name of the "
-        "group whose treatment they shall get. Several group columns must come in the order of the fit."
+        f"the model knows the groups {_quoted(names)}, but {unknown} of {rows} rows are of {_quoted(strange)}{left}. "
+        "Fit again with these groups, or pass on_unknown_group= (on the command line: --on-unknown-group) the name of "
+        "the group whose treatment they shall get. Several group columns must come in the order of the fit."
     )
 
 
@@ -362,16 +368,5 @@ def _parses(value: Any) -> bool:
         return False
 
 
-def _quoted(names: Iterable[str], shown: int = SHOWN) -> str:
-    return several([repr(name) for name in names], ", ", shown)
-
-
-def several(notes: Sequence[str], separator: str = "; ", shown: int = SHOWN) -> str:
-    """The first few notes and how many more there are."""
-    more = [f"and {len(notes) - shown} more"] if len(notes) > shown else []
-    return separator.join([*notes[:shown], *more])
-
-
-def number_of_rows(number: int) -> str:
-    """1 row, 2 rows."""
-    return f"{number} row" if number == 1 else f"{number} rows"
+def _quoted(names: Iterable[str]) -> str:
+    return several([repr(name) for name in names], ", ")

@@ -27,6 +27,7 @@ from fairroc.people.rows import (
     same_length,
     unknown_groups,
 )
+from fairroc.people.small import Regrouped
 
 Tensor: TypeAlias = Any
 
@@ -81,11 +82,16 @@ class TensorRows:
 
 
 def read_scores(
-    scores: Tensor, features: Any, names: Sequence[str], on_unknown_group: str | None, missing: Missing
+    scores: Tensor,
+    features: Any,
+    names: Sequence[str],
+    on_unknown_group: str | None,
+    missing: Missing,
+    small: Regrouped | None = None,
 ) -> TensorColumns:
     """As `rows.read_scores`, for a tensor of scores; groups are tensors, `GroupCodes` or host data."""
     torch, column = load_torch(), _one_column(scores, "scores")
-    known = known_groups(names, on_unknown_group)
+    known = known_groups(names, on_unknown_group, small)
     check_missing(missing)
     parts = _group_parts(features)
     rows = same_length(scores=column, **parts)
@@ -95,7 +101,7 @@ def read_scores(
     strange = [code for code, name in enumerate(found) if name not in known and sizes[code]]
     unknown = sum(sizes[code] for code in strange)
     if unknown and on_unknown_group is None:
-        raise unknown_groups(names, unknown, rows, [found[code] for code in strange])
+        raise unknown_groups(names, unknown, rows, [found[code] for code in strange], small)
     other = known.get(on_unknown_group or "", -1)
     return TensorColumns(_numbers(column), _recoded(codes, [known.get(name, other) for name in found]), unknown)
 

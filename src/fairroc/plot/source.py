@@ -164,6 +164,7 @@ def from_estimator(
         sample_weight=sample_weight,
         pos_label=found.pos_label if pos_label is None else pos_label,
         missing=model.missing,
+        small=model.small_rule,
     )
     before = _audited(people, settings)
     after = before

@@ -24,8 +24,9 @@ from fairroc.fitting.fit import Fitted, fit_quietly, scale_of
 from fairroc.fitting.frontier import Frontier, traced
 from fairroc.fitting.outlook import Outlook, outlook
 from fairroc.fitting.solving import Solution
-from fairroc.options import AUDIT, REPORT, Missing, Options, checked
+from fairroc.options import AUDIT, MIN_CLASS_ROWS, REPORT, SMALL_GROUPS, Missing, Options, checked
 from fairroc.people.people import People
+from fairroc.people.small import SmallRule
 from fairroc.plot.source import FairRates, ScoreRates
 from fairroc.text.report import cautions
 from fairroc.text.words import short
@@ -186,7 +187,7 @@ class Asked:
     def checked(cls, **given: Any) -> Asked:
         """From what a user passed: the parameters of `fairroc.options.REPORT`."""
         values = checked(REPORT, given)
-        fit = {name: values[name] for name in ("norm", "ties", "missing")}
+        fit = {name: values[name] for name in ("norm", "ties", "missing", MIN_CLASS_ROWS.name, SMALL_GROUPS.name)}
         settings = {option.name: values[option.name] for option in AUDIT}
         options = None if values["epsilon"] is None else Options.checked(epsilon=values["epsilon"], **fit)
         return cls(Settings.checked(**settings), values["norm"], options, values["missing"], values["ties"])
@@ -213,6 +214,7 @@ class ReportData:
     norm: Norm
     ties: str
     missing: Missing
+    small: SmallRule
     weighted: bool
     threshold: float | None
     thresholds: tuple[float, ...]
@@ -296,6 +298,7 @@ def gather(
         norm=asked.norm,
         ties=asked.ties,
         missing=asked.missing,
+        small=asked.settings.small_rule,
         weighted=people.weighted,
         threshold=asked.settings.threshold,
         thresholds=tuple(grid.tolist()),

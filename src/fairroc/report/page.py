@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from unicodedata import category
 
 from fairroc.errors import FairrocError
-from fairroc.options import Missing
+from fairroc.options import Missing, SmallTreatment
 from fairroc.people.door import read_people
 from fairroc.plot import palette
 from fairroc.report.data import Asked, ReportData, gather
@@ -46,6 +46,8 @@ def write_report(
     confidence: float = 0.95,
     bootstrap: int = 1000,
     random_state: Any = 0,
+    min_class_rows: int = 1,
+    small_groups: SmallTreatment = "error",
     title: str = "Scores and groups",
 ) -> ReportData:
     """Write a report of a score to one HTML file, and return what it shows.
@@ -57,7 +59,7 @@ def write_report(
     epsilon : allowed gap; the fair score at it is fitted and certified. Without it the page shows the frontier only.
     norm, ties : as in :class:`fairroc.FairROC`.
     threshold : where the page starts; by default at the largest gap.
-    confidence, bootstrap, random_state : as in :func:`fairroc.audit`.
+    confidence, bootstrap, random_state, min_class_rows, small_groups : as in :func:`fairroc.audit`.
     title : of the page.
     """
     require_report()
@@ -71,6 +73,8 @@ def write_report(
         bootstrap=bootstrap,
         random_state=random_state,
         missing=missing,
+        min_class_rows=min_class_rows,
+        small_groups=small_groups,
     )
     people = read_people(
         scores,
@@ -79,6 +83,7 @@ def write_report(
         sample_weight=sample_weight,
         pos_label=pos_label,
         missing=missing,
+        small=asked.settings.small_rule,
     )
     data = gather(people, asked, title=title)
     write_page(path, data)

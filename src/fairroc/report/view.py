@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,7 +11,7 @@ from typing import Any
 from fairroc.auditing.findings import Interval
 from fairroc.core.gap import ROUNDING
 from fairroc.fitting.certificate import Certificate
-from fairroc.options import NORM, TIES
+from fairroc.options import MIN_CLASS_ROWS, NORM, SMALL_GROUPS, TIES, Option
 from fairroc.report.data import ReportData, Source
 from fairroc.report.figures import frontier_figure, gap_figure, roc_figure
 from fairroc.text.report import (
@@ -198,7 +199,8 @@ def _shell(data: ReportData, source: Source) -> list[Step]:
     groups = [word for name in source.groups for word in ("--group", name)]
     known = [] if source.weight is None else ["--weight", source.weight]
     known += [] if source.pos_label is None else ["--pos-label", source.pos_label]
-    more = [*groups, *known, *(["--missing", "group"] if data.missing == "group" else [])]
+    small = [word for option, value in _small(data) for word in (str(option.flag), str(value))]
+    more = [*groups, *known, *(["--missing", "group"] if data.missing == "group" else []), *small]
     norm = [] if data.norm == NORM.default else ["--norm", str(data.norm)]
     ties = [] if data.ties == TIES.default else ["--ties", data.ties]
     fit = [["fairroc", "fit", source.data], [*roles, *counted], more]
@@ -224,6 +226,12 @@ def _shell(data: ReportData, source: Source) -> list[Step]:
     ]
 
 
+def _small(data: ReportData) -> list[tuple[Option, str | int]]:
+    """What was asked for small groups, where that is not the default."""
+    both = ((SMALL_GROUPS, data.small.treatment), (MIN_CLASS_ROWS, data.small.minimum))
+    return [(option, value) for option, value in both if value != option.default]
+
+
 def _lines(*parts: list[str]) -> str:
     """One command on several lines; an empty last word is left open."""
     return " \\\n  ".join(shlex.join(part).removesuffix("''") for part in parts if part)
@@ -234,11 +242,12 @@ def _python(data: ReportData) -> list[Step]:
     ties = "" if data.ties == TIES.default else f', ties="{data.ties}"'
     missing = ', missing="group"' if data.missing == "group" else ""
     weight = ", sample_weight=weight" if data.weighted else ""
+    small = "".join(f", {option.name}={json.dumps(value)}" for option, value in _small(data))
     return [
         Step(
             "Fit the fair score on rows like these, and keep it:",
             "from fairroc import FairROC\n\npost = FairROC(epsilon=",
-            f"{norm}{ties}{missing})\npost.fit(scores, y, sensitive_features=groups{weight})\n"
+            f"{norm}{ties}{missing}{small})\npost.fit(scores, y, sensitive_features=groups{weight})\n"
             'post.model_.save("model.json")',
         ),
         Step(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fairroc.auditing.findings import Audit, Decision, GapInterval, GroupAudit, Interval
-from fairroc.text.words import confidence, counted_words, figure, norm_words, pair, short, table
+from fairroc.text.words import confidence, counted_words, figure, norm_words, pair, short, small_lines, table
 
 MATRIX = 6
 """Up to so many groups the AUCs across groups are shown as a square table."""
@@ -15,7 +15,10 @@ def audit_text(audit: Audit) -> str:
     if audit.auc_interval is not None and audit.gap_interval is not None:
         sure = f" (between {_words(audit.auc_interval)}, {confidence(audit.gap_interval.level)})"
     parts = [
-        [f"{audit.rows:,} rows, {len(audit.groups)} groups. Overall AUC {audit.auc:.4f}{sure}."],
+        [
+            f"{audit.rows:,} rows, {len(audit.groups)} groups. Overall AUC {audit.auc:.4f}{sure}.",
+            *small_lines(audit.small_groups),
+        ],
         _gap_lines(audit),
         _group_lines(audit),
         _cross_lines(audit),

@@ -9,7 +9,18 @@ from fairroc.fitting.outlook import Outlook
 from fairroc.fitting.thresholds import Choice, ThresholdRates
 from fairroc.froc.diagnostics import FrocReport
 from fairroc.froc.run import FrocIndex
-from fairroc.text.words import METHODS, confidence, counted_words, figure, norm_words, percent, plural, short, table
+from fairroc.text.words import (
+    METHODS,
+    confidence,
+    counted_words,
+    figure,
+    norm_words,
+    percent,
+    plural,
+    short,
+    small_lines,
+    table,
+)
 
 EXACT = "Figures are exact expectations over the draw on these rows."
 
@@ -24,6 +35,7 @@ def certificate_text(certificate: Certificate) -> str:
         lines.append(
             f"Epsilon is promised for the population at {confidence(c.confidence)}, so less is allowed on these rows."
         )
+    lines += small_lines(c.small_groups)
     lines.append("")
     if c.unchanged:
         lines.append(f"The score already meets epsilon (gap {c.gap:.4f}): it stays as it is, and nothing is drawn.")
@@ -158,6 +170,7 @@ def frontier_text(found: Frontier) -> str:
     return "\n".join(
         [
             f"{size}, {norm_words(found.norm)}, method {found.method}; {ties}.",
+            *small_lines(found.small_groups),
             f"Original score: gap {before.gap:.4f}, AUC {before.auc:.4f}, best accuracy {before.accuracy:.4f}.",
             "",
             *table(head, [_point_row(point) for point in found.points]),

@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from fairroc.monitoring.drift import Drift, DriftTest, GapCheck, GroupDrift, ScoreShift
-from fairroc.text.words import METHODS, confidence, figure, listed, norm_words, pair, percent, plural, quoted, table
+from fairroc.text.words import (
+    METHODS,
+    confidence,
+    figure,
+    listed,
+    norm_words,
+    pair,
+    percent,
+    plural,
+    quoted,
+    small_lines,
+    table,
+)
 
 NO_REFERENCE = (
     "scores were not compared: the model holds no fitted scores, as it comes from a file written before fairroc kept "
@@ -19,7 +31,7 @@ SHOWN = 5
 def drift_text(found: Drift) -> str:
     """The verdict, what was found, what could not be told, and one table for each question."""
     parts = [
-        [_verdict(found)],
+        [_verdict(found), *(f"As at the fit: {line}" for line in small_lines(found.small_groups))],
         [f"  - {reason}." for reason in found.reasons],
         ["Not certain:", *(f"  - {doubt}." for doubt in found.doubts)] if found.doubts else [],
         [] if found.gap is None else _gap_lines(found.gap),
@@ -111,14 +123,14 @@ def _tests(found: Drift) -> str:
 # -- findings and doubts ----------------------------------------------------------------------------------------------
 
 
-def reasons(found: Drift, on_unknown_group: str | None) -> tuple[str, ...]:
-    """Every finding."""
+def reasons(found: Drift, on_unknown_group: str | None, left_out: Sequence[str] = ()) -> tuple[str, ...]:
+    """Every finding; groups of which the fit ``left_out`` all rows are told from those it has not seen."""
     groups = {group.group: group for group in found.groups}
     told = [_finding(test, None if test.group is None else groups[test.group]) for test in found.tests if test.found]
     if found.unknown and on_unknown_group is None:
         told.append(
-            f"the model does not know {_unknown(found)}; fit again with them, or say in on_unknown_group= (on the "
-            "command line: --on-unknown-group) whose treatment they get"
+            f"the model does not know {_unknown(found)}{_left_out(found, left_out)}; fit again with them, or say in "
+            "on_unknown_group= (on the command line: --on-unknown-group) whose treatment they get"
         )
     if found.gap is not None and found.gap.answer == "outside":
         low, _ = _interval(found.gap)
@@ -212,6 +224,11 @@ def _needed(group: GroupDrift, telling: float) -> str:
 def _unknown(found: Drift) -> str:
     names = [f"{quoted(group.group)} ({plural(group.rows, 'row')})" for group in found.unknown]
     return f"the group{'s' if len(names) > 1 else ''} {listed(names, SHOWN)}"
+
+
+def _left_out(found: Drift, names: Sequence[str]) -> str:
+    out = [quoted(group.group) for group in found.unknown if group.group in names]
+    return f" ({listed(out, SHOWN)} left out of the fit as too small)" if out else ""
 
 
 def _interval(gap: GapCheck) -> tuple[float, float]:

@@ -16,7 +16,12 @@ def explanation_text(found: Explanation) -> str:
 
 def _opening(found: Explanation) -> str:
     words = f"A person of group {quoted(found.group)} with the score {_figure(found.score)}."
-    if found.treated_as != found.group:
+    if found.merged:
+        words += (
+            f" This group was too small to be fitted by itself; it was merged into group {quoted(found.treated_as)}, "
+            "and the person is treated as that."
+        )
+    elif found.treated_as != found.group:
         words += (
             f" The model was not fitted to this group; the person is treated as group {quoted(found.treated_as)}, and "
             "nothing was measured on people like this one."

@@ -9,7 +9,7 @@ from fairroc.fitting.certificate import Certificate
 from fairroc.fitting.frontier import Frontier
 from fairroc.fitting.outlook import Outlook
 from fairroc.text.certificate import EXACT, outlook_text, tie_words
-from fairroc.text.words import METHODS, confidence, listed, norm_words, pair, percent, short
+from fairroc.text.words import METHODS, confidence, listed, norm_words, pair, percent, short, small_lines
 
 WIDE = 0.1
 """A rate known to within this or less tells groups apart that differ by more than a tenth or two."""
@@ -117,6 +117,7 @@ def card_facts(audit: Audit, norm: int | str, *, weighted: bool, missing: str) -
         ("Weights", "rows are weighted" if weighted else "every row counts once"),
         ("Groups", f"{len(audit.groups)}; smallest class {smallest:,} rows"),
         ("Missing groups", "a group of their own" if missing == "group" else "none"),
+        *(("Small groups", words) for words in small_lines(audit.small_groups)),
         ("Overall AUC", f"{audit.auc:.4f} ({between})"),
         ("Distance", norm_words(norm)),
         ("Intended use", "assess a score, and choose epsilon and threshold, before a decision uses either"),

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from unicodedata import category
 
 from fairroc.core.constraint import NORMS
+from fairroc.people.small import SmallGroups
 
 NAME_WIDTH = 28
 """Longer group names are shortened in tables (the JSON output keeps them whole)."""
@@ -81,6 +82,11 @@ def counted_words(error: float, gap: str) -> str:
     """What counting in bins leaves open; ``gap`` says what follows for the gap."""
     known = f"rates can be too low by up to {error:.2g}, {gap}"
     return f"People were counted in bins of scores: {known}. More bits reduce this."
+
+
+def small_lines(small: SmallGroups | None) -> list[str]:
+    """Which groups were merged or left out, if any were."""
+    return [] if small is None else [flat(small.words())]
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:

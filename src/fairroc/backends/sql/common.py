@@ -22,6 +22,7 @@ SCORE_TYPE = "fairroc: scores must be numbers; cast the column to double"
 SCORE = "fairroc: scores must be finite numbers within 1e307, not missing; drop or fill these rows"
 GROUP = 'fairroc: a group is missing; fill it in, or refit with missing="group"'
 UNKNOWN = "fairroc: the model does not know the group: "
+LEFT_OUT = "fairroc: too small, and left out of the fit, was the group: "
 ID = "fairroc: an id is missing; every row needs one"
 INTEGER = "fairroc: ids must be integers of 64 bits; cast the column, or write the SQL for text ids"
 TEXT = "fairroc: ids must be text; cast the column, or write the SQL for integer ids"
@@ -114,7 +115,7 @@ class Ask:
                 "Python, or refit with hash='xxh64' (docs/draws.md says what that gives up)."
             )
         known_groups(model.names, on_unknown_group)
-        if any("\0" in name for name in model.names):
+        if any("\0" in name for name in (*model.codes, *model.left_out)):
             raise DataError("a group's name holds a NUL character, which SQL text cannot; rename the group and refit.")
         return cls(
             model=model,
@@ -136,6 +137,11 @@ class Ask:
     def unknown_code(self) -> int | None:
         """The number of the group that unknown groups are treated as."""
         return None if self.on_unknown_group is None else self.model.names.index(self.on_unknown_group)
+
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """Groups that the SQL refuses because the fit left them out."""
+        return () if self.on_unknown_group is not None else self.model.left_out
 
     @property
     def missing_name(self) -> str | None:

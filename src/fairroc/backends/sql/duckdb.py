@@ -113,11 +113,12 @@ def _door(ask: Ask, source: str) -> str:
     """All columns with the checked score, number of the group, and id."""
     score, id = double_quoted(ask.score), double_quoted(ask.id)
     group = " || ' & ' || ".join(_group_text(double_quoted(name), ask.missing_name) for name in ask.groups)
+    unknown, left = (f"error({single_quoted(why)} || fairroc_g)" for why in (common.UNKNOWN, common.LEFT_OUT))
     known = "\n".join(
         f"    WHEN encode(fairroc_g) = encode({single_quoted(name)}) THEN {code}"
-        for code, name in enumerate(ask.model.names)
+        for name, code in {**ask.model.codes, **dict.fromkeys(ask.left_out, left)}.items()
     )
-    other = f"error({single_quoted(common.UNKNOWN)} || fairroc_g)" if ask.unknown_code is None else ask.unknown_code
+    other = unknown if ask.unknown_code is None else ask.unknown_code
     return f"""fairroc_door AS (SELECT * REPLACE (CASE
     WHEN fairroc_g IS NULL THEN error({single_quoted(common.GROUP)})
 {known}

@@ -74,14 +74,15 @@ def _door(ask: Ask, groups: list[str]) -> Iterator[str]:
 def _body(ask: Ask, tables: LookupTables | None) -> Iterator[str]:
     """Find the cell, leave with the fair score of who keeps the order, else draw."""
     found = ["c := 0;"] * len(ask.model.names) if tables is None else list(_found(tables.cells))
-    for i, (name, one) in enumerate(zip(ask.model.names, found, strict=True)):
+    unknown, left = (
+        f"RAISE EXCEPTION USING MESSAGE = {_text(why)} || name, ERRCODE = '22023';"
+        for why in (common.UNKNOWN, common.LEFT_OUT)
+    )
+    known = {name: found[code] for name, code in ask.model.codes.items()} | dict.fromkeys(ask.left_out, left)
+    for i, (name, one) in enumerate(known.items()):
         yield f'  {"ELSIF" if i else "IF"} name COLLATE "C" = {_text(name)} THEN'
         yield f"    {one}"
-    yield "  ELSE"
-    if ask.unknown_code is None:
-        yield f"    RAISE EXCEPTION USING MESSAGE = {_text(common.UNKNOWN)} || name, ERRCODE = '22023';"
-    else:
-        yield f"    {found[ask.unknown_code]}"
+    yield f"  ELSE\n    {unknown if ask.unknown_code is None else found[ask.unknown_code]}"
     yield "  END IF;"
     if tables is None:
         yield "  RETURN score;"

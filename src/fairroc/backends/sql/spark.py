@@ -168,11 +168,11 @@ def _door(ask: Ask) -> str:
     """All columns in one struct with the checked score, number of the group, and id as it is hashed."""
     score, id = _quoted(ask.score), _quoted(ask.id)
     group = "concat(" + ", ' & ', ".join(_group_text(_quoted(name), ask) for name in ask.groups) + ")"
+    unknown, left = (f"raise_error(concat({_text(why)}, fairroc_name))" for why in (common.UNKNOWN, common.LEFT_OUT))
     known = "\n".join(
         f"    WHEN CAST(fairroc_name AS BINARY) = CAST({_text(name)} AS BINARY) THEN {code}"
-        for code, name in enumerate(ask.model.names)
+        for name, code in {**ask.model.codes, **dict.fromkeys(ask.left_out, left)}.items()
     )
-    unknown = f"raise_error(concat({_text(common.UNKNOWN)}, fairroc_name))"
     other = unknown if ask.unknown_code is None else ask.unknown_code
     return f"""fairroc_door AS (SELECT fairroc_t, fairroc_s, fairroc_id, CASE
     WHEN fairroc_name IS NULL THEN raise_error({_text(common.GROUP)})

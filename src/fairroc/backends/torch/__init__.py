@@ -50,7 +50,7 @@ def acceptance_rate(
 
 def read(model: ModelData, scores: Tensor, features: Any, on_unknown_group: str | None) -> TensorColumns:
     """Check scores and groups of new rows against the fitted groups."""
-    columns = read_scores(scores, features, model.names, on_unknown_group, model.missing)
+    columns = read_scores(scores, features, model.names, on_unknown_group, model.missing, model.small_groups)
     warn_unknown(columns.unknown, len(columns.scores), on_unknown_group)
     return columns
 
