@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from fairroc.fairmodel import FairModel
     from fairroc.fitting.certificate import Certificate
     from fairroc.fitting.frontier import Frontier, frontier
+    from fairroc.fitting.one_draw import OneDraw
     from fairroc.fitting.outlook import Outlook
     from fairroc.fitting.thresholds import Choice, choose_threshold
     from fairroc.model.explanation import Explanation
@@ -56,6 +57,7 @@ _HOME = {
     "GapDisplay": "plot.gap",
     "GroupCodes": "people.tensors",
     "ModelFileError": "errors",
+    "OneDraw": "fitting.one_draw",
     "Outlook": "fitting.outlook",
     "ScoreCounts": "people.counts",
     "ScoreDisplay": "plot.scores",
@@ -89,6 +91,7 @@ __all__ = [
     "GapDisplay",
     "GroupCodes",
     "ModelFileError",
+    "OneDraw",
     "Outlook",
     "ScoreCounts",
     "ScoreDisplay",

@@ -109,7 +109,9 @@ def test_data_are_those_of_audit_and_certificate(data: ReportData) -> None:
     shown = json.loads(Reader(page(data)).json)
     expected = audit(scores, y, sensitive_features=groups, epsilon=0.05, threshold=0.5, bootstrap=100)
     assert shown["audit"] == json.loads(json.dumps(expected.to_dict()))
-    certificate = FairROC(epsilon=0.05, ties="draw").fit(scores, y, sensitive_features=groups).certificate_
+    post = FairROC(epsilon=0.05, ties="draw").fit(scores, y, sensitive_features=groups)
+    certificate = post.certificate_
+    assert shown["one_draw"] == post.one_draw_.to_dict()
     assert {**shown["certificate"], "seconds": 0} == json.loads(json.dumps({**certificate.to_dict(), "seconds": 0}))
     epsilons = shown["frontier"]["epsilon"]
     assert shown["frontier"] == frontier(scores, y, sensitive_features=groups, epsilons=epsilons).to_columns()
@@ -209,6 +211,7 @@ def test_essentials_are_there_without_a_script(data: ReportData) -> None:
         f"a gap of {data.audit.gap:.3f}",
         f"from {found.auc_before:.4f} to {found.auc:.4f}",
         f"{found.auc_bound:.4f} on these people",
+        f"among these {found.rows:,} people a single draw has a gap of about",
         f"{data.audit.groups[0].rows:,}",
         f"{data.audit.groups[1].auc:.4f}",
         f"{data.before.groups[0].tpr[data.start]:.4f}",

@@ -68,7 +68,7 @@ def test_documents_name_studies_that_exist() -> None:
     named = {
         name
         for file in files
-        for name in re.findall(r"python -m fairroc_studies ([a-z]+)", file.read_text(encoding="utf-8"))
+        for name in re.findall(r"python -m fairroc_studies ([a-z]+(?:-[a-z]+)*)", file.read_text(encoding="utf-8"))
     }
     assert {"bench", "price", "ties", "unseen"} <= named <= set(STUDIES)
 

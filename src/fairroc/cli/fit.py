@@ -25,11 +25,12 @@ def run(arguments: argparse.Namespace) -> int:
     """Run it."""
     from fairroc.fitting.certificate import certify
     from fairroc.fitting.fit import fit
+    from fairroc.fitting.one_draw import one_draw
     from fairroc.fitting.outlook import outlook
     from fairroc.model.file import save
     from fairroc.people.small import SmallRule
     from fairroc.tables.files import check_writable
-    from fairroc.text.certificate import certificate_text, outlook_text
+    from fairroc.text.certificate import certificate_text, one_draw_text, outlook_text
 
     options = Options.checked(**values(arguments, FIT))
     folds = checked([FOLDS], values(arguments, [FOLDS]))["folds"]
@@ -38,13 +39,15 @@ def run(arguments: argparse.Namespace) -> int:
     fitted = fit(read_data(arguments, small=SmallRule.of(options)), options, key=key)
     save(fitted.model, arguments.output)  # what follows only describes it: who stops that keeps the model
     say(f"model written to {arguments.output}")
-    certificate = certify(fitted)
+    certificate, drawn = certify(fitted), one_draw(fitted)
     if arguments.format == "text":
         put(f"{certificate_text(certificate)}\n")
+        if drawn.draws:
+            put(one_draw_text(drawn))
     with progress_bar("looking ahead, folds") as show:
         ahead = outlook(fitted, options.confidence or LEVEL.default, folds=folds, progress=show)
     if arguments.format == "json":
-        put(as_json(certificate.to_dict() | {"new_people": ahead.to_dict()}))
+        put(as_json(certificate.to_dict() | {"one_draw": drawn.to_dict(), "new_people": ahead.to_dict()}))
     else:
         put(outlook_text(ahead))
     return 0

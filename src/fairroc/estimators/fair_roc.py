@@ -17,6 +17,7 @@ from fairroc.errors import DataError
 from fairroc.fairmodel import FairModel
 from fairroc.fitting.certificate import Certificate, certify
 from fairroc.fitting.fit import Fitted, fit
+from fairroc.fitting.one_draw import OneDraw, one_draw
 from fairroc.fitting.outlook import Outlook, outlook
 from fairroc.model.draw import effective_salt
 from fairroc.options import FIT, LEVEL, Missing, Options, SmallTreatment
@@ -137,6 +138,8 @@ class FairROC(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         Computed on first access: the gap to expect among new people, and upper confidence limits for it.
     certificate_ : Certificate
         Computed on first access. ``certificate_.froc`` has the diagnostics of the paper's method.
+    one_draw_ : OneDraw
+        Computed on first access: the gap among the fitted people once the fair score is drawn, by simulation.
     n_features_in_, feature_names_in_
         1, and the name of the column if the scores came as a frame of one column.
 
@@ -245,7 +248,7 @@ class FairROC(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             names = ", ".join(repr(name) for name in people.names[:5])
             raise DataError(f"on_unknown_group must be a fitted group ({names}), got {self.on_unknown_group!r}.")
         self._note_features(scores, reset=True)
-        for of_last_fit in ("certificate_", "outlook_"):
+        for of_last_fit in ("certificate_", "one_draw_", "outlook_"):
             self.__dict__.pop(of_last_fit, None)
         fitted = fit(people, options, key=self.key, salt=self.salt)
         self.model_ = FairModel.of(fitted.model)
@@ -273,6 +276,11 @@ class FairROC(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def certificate_(self) -> Certificate:
         """What the fit cost and the bound for every fair randomised score; computed on first access."""
         return certify(self._known("certificate"))
+
+    @cached_property
+    def one_draw_(self) -> OneDraw:
+        """How much larger the gap of one draw is than the gap in expectation; computed on first access."""
+        return one_draw(self._known("gap of one draw"))
 
     def transform(
         self, scores: Any, /, *, sensitive_features: Any, ids: Any = None, random_state: Any = None

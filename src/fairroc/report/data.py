@@ -22,6 +22,7 @@ from fairroc.errors import warn_all
 from fairroc.fitting.certificate import Certificate, certify
 from fairroc.fitting.fit import Fitted, fit_quietly, scale_of
 from fairroc.fitting.frontier import Frontier, traced
+from fairroc.fitting.one_draw import OneDraw, one_draw
 from fairroc.fitting.outlook import Outlook, outlook
 from fairroc.fitting.solving import Solution
 from fairroc.options import AUDIT, MIN_CLASS_ROWS, REPORT, SMALL_GROUPS, Missing, Options, checked
@@ -203,7 +204,7 @@ class ReportData:
     priors, shares : each group's share of positives, and its share of all people.
     before : the original score's rates at the thresholds; ``fair``: those of the fair score at each epsilon of
         ``frontier.points``, in expectation over the draw.
-    certificate, outlook : of the fit at the epsilon asked for; None if none was.
+    certificate, one_draw, outlook : of the fit at the epsilon asked for; None if none was.
     chosen : index among the frontier's points of the epsilon asked for, else of one in the middle.
     """
 
@@ -225,6 +226,7 @@ class ReportData:
     fair: tuple[Lines, ...]
     audit: Audit
     certificate: Certificate | None
+    one_draw: OneDraw | None
     outlook: Outlook | None
     frontier: Frontier
     chosen: int
@@ -263,6 +265,7 @@ class ReportData:
             "frontier": self.frontier.to_columns(),
             "audit": audit,
             "certificate": None if self.certificate is None else self.certificate.to_dict(),
+            "one_draw": None if self.one_draw is None else self.one_draw.to_dict(),
             "new_people": None if self.outlook is None else self.outlook.to_dict(),
         }
 
@@ -309,6 +312,7 @@ def gather(
         fair=fair_lines(people, grid, asked.norm, epsilons, before, fitted, found.solutions),
         audit=audit,
         certificate=certificate,
+        one_draw=None if fitted is None else one_draw(fitted),
         outlook=ahead,
         frontier=found.frontier,
         chosen=len(epsilons) // 4 if asked.settings.epsilon is None else epsilons.index(asked.settings.epsilon),

@@ -67,7 +67,7 @@ def view(data: ReportData) -> dict[str, Any]:
         "prices": price_table(data),
         "groups": group_table(data),
         "certificate": [] if data.certificate is None else certificate_tables(data.certificate),
-        "certified": certificate_notes(data.certificate, data.outlook),
+        "certified": certificate_notes(data.certificate, data.one_draw, data.outlook),
         "facts": card_facts(data.audit, data.norm, weighted=data.weighted, missing=data.missing),
         "warnings": data.warnings,
         "deploy": deploy_steps(data),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fairroc.core.constraint import equalized_odds
 from fairroc.fitting.certificate import Certificate, GroupCertificate
 from fairroc.fitting.frontier import Frontier, FrontierPoint
+from fairroc.fitting.one_draw import OneDraw
 from fairroc.fitting.outlook import Outlook
 from fairroc.fitting.thresholds import Choice, ThresholdRates
 from fairroc.froc.diagnostics import FrocReport
@@ -85,6 +86,17 @@ def tie_words(certificate: Certificate) -> str:
     if certificate.ties == "order":
         return f"raw order kept (internal epsilon {certificate.inner_epsilon:.4g})."
     return "drawn."
+
+
+def one_draw_text(one_draw: OneDraw) -> str:
+    """What one draw does to the fitted people, as a sentence; nothing if nobody is drawn."""
+    found = one_draw
+    if not found.draws:
+        return ""
+    return (
+        f"One draw scatters: among these {found.rows:,} people a single draw has a gap of about {found.gap:.3f} "
+        f"({found.expected:.3f} in expectation); one draw in twenty exceeds {found.upper:.3f}."
+    )
 
 
 def outlook_text(outlook: Outlook) -> str:

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 from fairroc.auditing.findings import Audit, GroupAudit
 from fairroc.fitting.certificate import Certificate
 from fairroc.fitting.frontier import Frontier
+from fairroc.fitting.one_draw import OneDraw
 from fairroc.fitting.outlook import Outlook
-from fairroc.text.certificate import EXACT, outlook_text, tie_words
+from fairroc.text.certificate import EXACT, one_draw_text, outlook_text, tie_words
 from fairroc.text.words import METHODS, confidence, listed, norm_words, pair, percent, short, small_lines
 
 WIDE = 0.1
@@ -98,13 +99,15 @@ def cautions(audit: Audit, crossing: Sequence[tuple[int, int]]) -> Iterator[str]
         yield f"Crossing curves: {pairs}. Which group is better served depends on the threshold."
 
 
-def certificate_notes(certificate: Certificate | None, outlook: Outlook | None) -> list[str]:
+def certificate_notes(certificate: Certificate | None, one_draw: OneDraw | None, outlook: Outlook | None) -> list[str]:
     """What the tables of a certificate leave unsaid, one paragraph each."""
     if certificate is None:
         return [NO_FIT]
     levels = "" if certificate.unchanged else f" {certificate.levels} levels."
     ties = f"Ties: {tie_words(certificate)}{levels} {EXACT}"
-    return [ties, *([] if outlook is None else outlook_text(outlook).splitlines())]
+    scatter = "" if one_draw is None else one_draw_text(one_draw)
+    ahead = "" if outlook is None else outlook_text(outlook)
+    return [ties, *scatter.splitlines(), *ahead.splitlines()]
 
 
 def card_facts(audit: Audit, norm: int | str, *, weighted: bool, missing: str) -> list[tuple[str, str]]:
