@@ -171,6 +171,26 @@ def ordered_place(kernel: Kernel, block: IntArray, scores: FloatArray) -> FloatA
     return kernel.start[block] + share * (kernel.stop[block] - kernel.start[block])
 
 
+def chances(kernel: Kernel, scores: FloatArray, y: FloatArray) -> FloatArray:
+    """(scores, places) chance that somebody with that score gets a place <= y. O(scores * places)."""
+    last_block, levels = len(kernel.thresholds) - 1, kernel.table.shape[1]
+    block = np.minimum(last_block + 1 - np.searchsorted(kernel.thresholds[::-1], scores, side="right"), last_block)
+    level = np.minimum(y.astype(np.intp), levels - 1)
+    inside = np.broadcast_to(y - level, (len(block), len(y)))
+    first, last = kernel.first[block, None], kernel.last[block, None]
+    start = np.where(level == first, kernel.start[block, None], 0.0)
+    stop = np.where(level == last, kernel.stop[block, None], 1.0)
+    part = np.where(
+        kernel.ordered[block, None],
+        (first + ordered_place(kernel, block, scores)[:, None] <= y).astype(np.float64),
+        np.clip(ratio(inside - start, stop - start, 1.0), 0.0, 1.0),
+    )
+    part = np.where((level >= first) & (level <= last) & (first >= 0), part, inside)
+    before = np.concatenate((np.zeros((len(kernel.table), 1)), np.cumsum(kernel.table, axis=1)), axis=1)
+    row = kernel.row[block][:, None]
+    return np.asarray(before[row, level] + kernel.table[row, level] * part)
+
+
 def drawn_shares(curve: RocCurve, kernel: Kernel) -> tuple[float, float]:
     """Shares of the group's people whom transport can move, and who are drawn for ties alone."""
     people = np.diff(curve.share[curve.index_at(kernel.thresholds)], prepend=0.0)

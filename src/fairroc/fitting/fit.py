@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
@@ -11,78 +12,23 @@ from functools import cached_property
 import numpy as np
 
 from fairroc._version import __version__
-from fairroc.core.constraint import Constraint
 from fairroc.core.estimate import ESTIMATES, blend, flattened, smooth
 from fairroc.core.gap import is_fair, pooled_auc, threshold_gap
 from fairroc.core.realised import Performance, RealisedRoc, performance, realise
 from fairroc.core.scale import Scale, build_scale
 from fairroc.errors import DataError, FairrocWarning, warn_all
+from fairroc.fitting.limits import Limits, limits
 from fairroc.fitting.solving import Goal, Solution, judged_exactly, solve
 from fairroc.model import draw
 from fairroc.model.model import FitRecord, GroupRecord, ModelData, Reference, reference_of
 from fairroc.options import Options
-from fairroc.people.people import SMALL_CLASS, People, Population, refuse_tiny_groups, thinned_population
-from fairroc.stats.bands import dkw_widths
-from fairroc.stats.bootstrap import safe_reach, sharp_reach
+from fairroc.people.people import People, Population, refuse_tiny_groups, thinned_population
 
-DRAWS = 1000
-"""Draws of the bootstrap."""
+TRIES = 5
+"""Fits, at most, beside the last resort, in search of the largest gap that keeps a promise for the population."""
 
-SEED = 0
-"""Draws are the same for the same people."""
-
-
-@dataclass(frozen=True, slots=True)
-class Limit:
-    """The class of people that limits what can be promised: the one whose band is widest.
-
-    ``width`` is the half width of its DKW band, ``rows_to_halve`` how many rows of it would halve that.
-    """
-
-    group: str
-    label: int
-    rows: int
-    width: float
-    rows_to_halve: int
-
-
-@dataclass(frozen=True, slots=True)
-class Reach:
-    """How far the population's gap can exceed that of the fitted people, for any monotone score, at some level.
-
-    ``dkw`` holds for any sample size (None for weighted rows), ``bootstrap`` for large samples, and is narrower. Both
-    hold what counts in bins may hide.
-    ``method`` names the one to rely on: DKW where some class has fewer than 50 rows.
-    """
-
-    level: float
-    dkw: float | None
-    bootstrap: float
-    method: str
-    limit: Limit
-
-    @property
-    def value(self) -> float:
-        """The one to rely on."""
-        return self.dkw if self.method == "dkw" and self.dkw is not None else self.bootstrap
-
-
-def reach(people: People, constraint: Constraint, confidence: float) -> Reach:
-    """How much people not seen can differ from these."""
-    rows, sizes = people.class_rows(), people.class_sizes()
-    noises, rng = people.noises(thin=True), np.random.default_rng(SEED)
-    binned = people.error * constraint.largest
-    sharp = sharp_reach(noises, constraint, draws=DRAWS, rng=rng, confidence=confidence) + binned
-    widths = dkw_widths(sizes, confidence)
-    safe = None if people.weighted else float(safe_reach(widths, constraint).max()) + binned
-    g, label = divmod(int(np.argmin(sizes)), 2)
-    known = int(rows[g, label])
-    least = 2 * math.log(2 * sizes.size / (1.0 - confidence))  # widths end at 1: effective size that halves that
-    halved = max(4 * known, math.ceil(least * (known / sizes[g, label])))
-    limit = Limit(people.names[g], label, known, float(widths[g, label]), halved)
-    small = safe is not None and int(rows.min()) < SMALL_CLASS
-    return Reach(confidence, safe, sharp, "dkw" if small else "bootstrap", limit)
-
+NEAR = 0.01
+"""Stop looking when the limit is short of epsilon by no more than this share."""
 
 SMALL_SAMPLE = 1000
 """Where some class of a group has fewer rows, curve="auto" is smooth (measured: docs/unseen.md)."""
@@ -170,15 +116,34 @@ def fit_quietly(
 ) -> Fitted:
     """Fit the fair score to people; the warnings are kept as notes."""
     refuse_tiny_groups(people, options.min_class_rows)
-    notes: list[FairrocWarning] = [*people.small_groups(), *_inverted(people)]
     population = worked_on(people, options)
-    target = options.epsilon if options.confidence is None else _promised(people, options, options.confidence)
+    salt = draw.new_salt() if salt is None else draw.effective_salt(salt)
+    fingerprint = None if key is None else draw.key_fingerprint(salt, key)
+    record = _record(people, population, date)
+
+    def at(target: float) -> Fitted:
+        return _fit_at(target, people, options, population, salt=salt, fingerprint=fingerprint, record=record)
+
+    return at(options.epsilon) if options.confidence is None else _promised(at, options.epsilon, options.confidence)
+
+
+def _fit_at(
+    target: float,
+    people: People,
+    options: Options,
+    population: Population,
+    *,
+    salt: int,
+    fingerprint: str | None,
+    record: FitRecord,
+) -> Fitted:
+    """The fit that allows a gap of ``target`` among the fitted people."""
+    notes: list[FairrocWarning] = [*people.small_groups(), *_inverted(people)]
     goal, solution = Goal(target, options.constraint, options.ties, options.method), None
     if not _is_fair(people, goal):
         ties, misled = settled_ties(people, options)
         solution = solve(population, people, replace(goal, ties=ties), estimates_of(people, options))
         notes += [note for note in (misled, solution.note) if note is not None]
-    salt = draw.new_salt() if salt is None else draw.effective_salt(salt)
     counts = zip(people.names, *people.group_counts(), strict=True)
     model = ModelData(
         epsilon=options.epsilon,
@@ -190,11 +155,11 @@ def fit_quietly(
         groups=tuple(GroupRecord(name, int(n), int(positives)) for name, n, positives in counts),
         kernels=() if solution is None else solution.kernels,
         scale=None if solution is None else scale_of(people, solution),
-        record=_record(people, population, date),
+        record=record,
         salt=salt,
         missing=options.missing,
         hash=options.hash,
-        key_fingerprint=None if key is None else draw.key_fingerprint(salt, key),
+        key_fingerprint=fingerprint,
         references=_references(people, solution),
         curve="raw" if solution is None else solution.curve,
         confidence=options.confidence,
@@ -250,20 +215,57 @@ def estimates_of(people: People, options: Options) -> list[tuple[str, Population
     ]
 
 
-def _promised(people: People, options: Options, confidence: float) -> float:
-    """The gap among the fitted people that promises epsilon in the population, or an error that says what can be."""
-    most = options.constraint.largest
-    if options.epsilon >= most:
-        return options.epsilon
-    far = reach(people, options.constraint, confidence)
-    if far.value <= options.epsilon:
-        return options.epsilon - far.value
-    least = min(math.ceil(1000 * far.value) / 1000, most)
-    limit, times = far.limit, (far.value / max(options.epsilon, 1e-9)) ** 2
+def limits_of(fitted: Fitted, confidence: float) -> Limits:
+    """Upper limits of a fitted score's gap among all people."""
+    model = fitted.model
+    return limits(fitted.people, model.kernels, fitted.realised, fitted.performance.gap, model.constraint, confidence)
+
+
+def _promised(at: Callable[[float], Fitted], epsilon: float, confidence: float) -> Fitted:
+    """The fit that allows the largest gap, about, of those whose limit is within epsilon; or an error that says what
+    can be promised.
+
+    From epsilon down by what the limit is too large, then by the slope between the last two, inside what does and what
+    does not. The limit need not follow the gap allowed: where nothing else does, none is allowed.
+    """
+    best, above, guess, slope = None, math.inf, epsilon, 1.0
+    before: tuple[float, float] | None = None
+    for _ in range(TRIES):
+        tried = at(guess)
+        if epsilon >= tried.model.constraint.largest:
+            return tried
+        found = limits_of(tried, confidence)
+        if found.value <= epsilon:
+            best = tried
+            if guess == epsilon or epsilon - found.value <= NEAR * epsilon:
+                return best
+        elif guess == 0:
+            break
+        else:
+            above = guess
+        if before is not None and guess != before[0]:
+            slope = min(max((found.value - before[1]) / (guess - before[0]), 0.25), 1.0)
+        before = guess, found.value
+        low = 0.0 if best is None else best.target
+        guess += ((1 - NEAR / 2) * epsilon - found.value) / slope
+        if not low < guess < above:
+            guess = low if best is None else (low + above) / 2
+    if best is not None:
+        return best
+    tried = at(0.0)
+    found = limits_of(tried, confidence)
+    if found.value <= epsilon:
+        return tried
+    raise _refusal(tried.people, found, epsilon, tried.model.constraint.largest)
+
+
+def _refusal(people: People, found: Limits, epsilon: float, most: float) -> DataError:
+    least = min(math.ceil(1000 * found.value) / 1000, most)
+    limit, times = found.limit, (found.value / max(epsilon, 1e-9)) ** 2
     needed = f"about {math.ceil(times * people.rows):,} rows" if times < 1e6 else "far more rows"
-    raise DataError(
-        f"epsilon {options.epsilon:g} cannot be promised at confidence {confidence:g} with {people.rows:,} rows, "
-        f"whatever the score: the smallest that can is {least:g} (by {far.method}), and group {limit.group!r} "
+    return DataError(
+        f"epsilon {epsilon:g} cannot be promised at confidence {found.level:g} with {people.rows:,} rows, even with no "
+        f"gap among them: the smallest that can is {least:g} (by {found.method}), and group {limit.group!r} "
         f"with its {limit.rows:,} rows of label {limit.label} limits it. Take epsilon "
         f"{least:g} or more, a lower confidence, or {needed} like these."
     )

@@ -14,7 +14,8 @@ from fairroc.core.chain import FloatArray, IntArray
 from fairroc.core.constraint import Constraint
 from fairroc.core.realised import realise
 from fairroc.core.roc import RocCurve, all_thresholds, rates_at
-from fairroc.fitting.fit import SEED, Fitted, Limit, chosen_curve, fit_quietly, reach
+from fairroc.fitting.fit import Fitted, chosen_curve, fit_quietly, limits_of
+from fairroc.fitting.limits import SEED, Limit
 from fairroc.model.model import ModelData, treated
 from fairroc.options import FOLDS, LEVEL
 from fairroc.people.people import People, split
@@ -42,7 +43,8 @@ class Outlook:
         its own noise adds to the gap is taken off, down to ``gap``. None if a class is too small: ``estimate_reason``.
     gap_folds : the same before the noise is taken off.
     upper_dkw, upper_bootstrap : upper confidence limits, at ``level``, of the gap among all people; the first holds for
-        any sample size (None for weighted rows: ``dkw_reason``), the second for large samples.
+        any sample size and any score (None for weighted rows: ``dkw_reason``), the second for this score, in large
+        samples.
     method, upper : the limit to rely on.
     limited_by : the group and label with the widest band.
     rows, rows_to_halve : fitted rows; rows, in the same proportions, that would halve ``upper - gap``.
@@ -76,11 +78,7 @@ def outlook(
     progress: Callable[[int, int], None] | None = None,
 ) -> Outlook:
     """Look ahead; costs as much as ``folds`` fits, or twice as many. ``progress(done, all)`` is called after each."""
-    people, constraint, gap = fitted.people, fitted.model.constraint, fitted.performance.gap
-    far = reach(people, constraint, confidence)
-    most = constraint.largest
-    safe = None if far.dkw is None else min(gap + far.dkw, most)
-    sharp = min(gap + far.bootstrap, most)
+    people, gap, far = fitted.people, fitted.performance.gap, limits_of(fitted, confidence)
     smallest = int(people.class_rows().min())
     reason = "none was asked for" if not folds else "a class of a single row cannot be split" if smallest < 2 else None
     folds = 0 if reason else min(folds, smallest)
@@ -92,11 +90,11 @@ def outlook(
         gap_folds=None if found is None else found[0],
         folds=folds,
         estimate_reason=reason,
-        upper_dkw=safe,
-        upper_bootstrap=sharp,
-        dkw_reason=EQUAL_ONLY if safe is None else None,
+        upper_dkw=far.dkw,
+        upper_bootstrap=far.bootstrap,
+        dkw_reason=EQUAL_ONLY if far.dkw is None else None,
         method=far.method,
-        upper=min(gap + far.value, most),
+        upper=far.value,
         limited_by=far.limit,
         rows=people.rows,
         rows_to_halve=4 * people.rows,

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import expit, logit
-from scipy.stats import norm
+from scipy.stats import gamma, norm, t
 
 from fairroc.core.roc import RocCurve
 from fairroc.people.people import Population
 from fairroc_studies.harness.people import Array, Part
 
 FINE = np.linspace(-8.0, 10.0, 9001)
+WIDE = np.linspace(-30.0, 25.0, 27501)
 LEAST = 5
 """People of every group and label in a sample, at least: samples with fewer are drawn anew."""
 
@@ -36,6 +38,22 @@ def synthetic(rows: int, *, groups: int = 2, distinct: int | None = None, seed: 
 
 
 @dataclass(frozen=True)
+class Shape:
+    """A distribution of mean 0 by its draws and its upper tail, and logits that span nearly all of it."""
+
+    draw: Callable[[np.random.Generator, int], Array]
+    tail: Callable[[Array], Array]
+    logits: Array
+
+
+NORMAL = Shape(lambda rng, rows: rng.standard_normal(rows), norm.sf, FINE)
+SKEWED = Shape(
+    lambda rng, rows: (rng.gamma(1.5, size=rows) - 1.5) / 1.5**0.5, gamma(1.5, -1.5 / 1.5**0.5, 1.5**-0.5).sf, WIDE
+)
+HEAVY = Shape(lambda rng, rows: 0.7 * rng.standard_t(3, rows), lambda x: t(3).sf(x / 0.7), WIDE)
+
+
+@dataclass(frozen=True)
 class Group:
     """Share of all people, share of positives, mean and spread of the logits of negatives and of positives."""
 
@@ -47,11 +65,13 @@ class Group:
 
 @dataclass(frozen=True)
 class Family:
-    """Groups, and the digits that scores are rounded to (None: not at all)."""
+    """Groups, the number of even steps that scores are rounded to (None: not at all), and the shape of the logits of
+    every class, around its mean."""
 
     name: str
     groups: tuple[Group, ...]
-    digits: int | None = None
+    steps: int | None = None
+    shape: Shape = NORMAL
 
     def draw(self, rows: int, rng: np.random.Generator) -> tuple[Array, Array, Array]:
         """Scores, labels and groups of so many people."""
@@ -62,41 +82,45 @@ class Family:
             if np.bincount(2 * group + label, minlength=2 * len(shares)).min() >= LEAST:
                 break
         table = np.array([[g.negative, g.positive] for g in self.groups])[group, label.astype(int)]
-        score = expit(table[:, 0] + table[:, 1] * rng.standard_normal(rows))
-        return score if self.digits is None else np.round(score, self.digits), label, group
+        score = expit(table[:, 0] + table[:, 1] * self.shape.draw(rng, rows))
+        return score if self.steps is None else np.round(score * self.steps) / self.steps, label, group
 
-    def population(self) -> Population:
-        """The exact curves, on a fine grid of thresholds, and the groups' weights."""
+    def population(self, at: Sequence[Array] = ()) -> Population:
+        """The exact curves, on a fine grid of thresholds, and the groups' weights; each group ``at`` further ones."""
         shares = np.array([g.share for g in self.groups]) / sum(g.share for g in self.groups)
         priors = np.array([g.positives for g in self.groups])
         negatives, positives = shares * (1 - priors), shares * priors
-        curves = tuple(self._curve(g) for g in self.groups)
+        more = at or [np.empty(0)] * len(self.groups)
+        curves = tuple(self._curve(g, extra) for g, extra in zip(self.groups, more, strict=True))
         return Population(curves, negatives / negatives.sum(), positives / positives.sum(), shares)
 
-    def _curve(self, group: Group) -> RocCurve:
-        if self.digits is None:
-            thresholds, cuts = expit(FINE), FINE
+    def _curve(self, group: Group, extra: Array) -> RocCurve:
+        if self.steps is None:
+            thresholds = np.unique(np.concatenate((expit(self.shape.logits), extra[(extra > 0) & (extra < 1)])))
+            cuts = logit(thresholds)
         else:
-            steps = 10**self.digits
-            thresholds = np.arange(steps + 1) / steps
-            cuts = np.concatenate(([-np.inf], logit(thresholds[1:] - 0.5 / steps)))
+            thresholds = np.arange(self.steps + 1) / self.steps
+            cuts = np.concatenate(([-np.inf], logit(thresholds[1:] - 0.5 / self.steps)))
         rates = [
-            np.append(0.0, norm.sf((cuts - mean) / spread)[::-1]) for mean, spread in (group.negative, group.positive)
+            np.append(0.0, self.shape.tail((cuts - mean) / spread)[::-1])
+            for mean, spread in (group.negative, group.positive)
         ]
         for rate in rates:
             rate[-1] = 1.0
         return RocCurve(thresholds[::-1].copy(), rates[0], rates[1], group.positives)
 
 
+RECIDIVISM = Family(
+    "recidivism", (Group(0.51, 0.52, (-0.3, 0.8), (0.4, 0.85)), Group(0.49, 0.39, (-0.75, 0.75), (-0.2, 0.85)))
+)
+TENTHS = Family("tenths", (Group(0.4, 0.3, (-1.0, 1.0), (0.5, 1.0)), Group(0.6, 0.5, (-0.5, 1.0), (1.0, 1.2))), 10)
 FAMILIES = {
     family.name: family
     for family in (
         Family("income", (Group(0.33, 0.11, (-3.0, 1.3), (0.2, 1.5)), Group(0.67, 0.31, (-1.6, 1.5), (0.7, 1.3)))),
-        Family(
-            "recidivism", (Group(0.51, 0.52, (-0.3, 0.8), (0.4, 0.85)), Group(0.49, 0.39, (-0.75, 0.75), (-0.2, 0.85)))
-        ),
+        RECIDIVISM,
         Family("crossing", (Group(0.5, 0.4, (-0.8, 1.6), (0.8, 0.6)), Group(0.5, 0.5, (-0.6, 0.6), (0.6, 1.5)))),
-        Family("tenths", (Group(0.4, 0.3, (-1.0, 1.0), (0.5, 1.0)), Group(0.6, 0.5, (-0.5, 1.0), (1.0, 1.2))), 1),
+        TENTHS,
         Family(
             "three",
             (
@@ -105,5 +129,22 @@ FAMILIES = {
                 Group(0.5, 0.5, (-0.2, 1.2), (1.4, 1.0)),
             ),
         ),
+        Family(
+            "six",
+            (
+                Group(0.06, 0.3, (-1.2, 1.0), (0.0, 1.0)),
+                Group(0.08, 0.35, (-0.9, 0.9), (0.4, 1.1)),
+                Group(0.12, 0.3, (-0.7, 1.0), (0.6, 0.9)),
+                Group(0.16, 0.45, (-0.5, 1.0), (0.8, 1.2)),
+                Group(0.22, 0.4, (-0.3, 1.1), (1.1, 1.0)),
+                Group(0.36, 0.5, (0.0, 1.0), (1.5, 1.0)),
+            ),
+        ),
+        replace(RECIDIVISM, name="skewed", shape=SKEWED),
+        replace(RECIDIVISM, name="heavy", shape=HEAVY),
+        replace(TENTHS, name="fifths", steps=4),
+        Family("rare", (Group(0.4, 0.01, (-3.0, 1.0), (-1.2, 1.2)), Group(0.6, 0.01, (-2.5, 1.1), (-0.2, 1.2)))),
     )
 }
+"""Normal logits; with curves that cross, ties at tenths, three and six groups of unequal size; skewed logits, heavy
+tails, five scores in all, and 1 % positives."""
