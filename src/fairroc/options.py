@@ -37,7 +37,6 @@ FROC_QUERIES = 100
 MOST_QUERIES = 10_000_000
 """More thresholds than this are more than scores; without queries= all scores are used."""
 
-MOST_FOLDS = 20
 LEAST_DISTINCT = 1 << 10
 
 
@@ -135,13 +134,6 @@ def check_bootstrap(draws: Any) -> int:
         f"bootstrap must be a whole number of draws, at least {MIN_DRAWS}, or 0 for none, got {draws!r}; "
         "1000 is the default."
     )
-
-
-def check_folds(folds: Any) -> int:
-    """Return the number of folds, 0 for none."""
-    if is_whole(folds) and (folds == 0 or 2 <= folds <= MOST_FOLDS):
-        return int(folds)
-    raise DataError(f"folds must be 0 (no estimate) or from 2 to {MOST_FOLDS}, got {folds!r}.")
 
 
 def check_most(most: Any) -> int:
@@ -265,8 +257,12 @@ CURVE = Option(
 )  # fmt: skip
 CONFIDENCE = Option(
     "confidence", None, ("above 0, below 1",),
-    "promise epsilon for the whole population, at this level, such as 0.95",
+    "level of the promise for the population (default there: 0.95); given alone, it asks for that promise",
     check_confidence, metavar="C", parse="number",
+)  # fmt: skip
+PROMISE = Option(
+    "promise", "fitted", ("fitted", "new", "population"),
+    "for whom epsilon holds: exactly for the fitted people, by estimate for new people, or at some confidence for all",
 )  # fmt: skip
 KEY = Option("key", None, ("bytes or text",), "secret that the draws of ids depend on", _any, "key_file", "FILE")
 HASH = Option("hash", "xxh64", ("xxh64", "blake2b"), "hash of ids: fast, or slower and cryptographic")
@@ -300,20 +296,16 @@ BOOTSTRAP = Option(
 RANDOM_STATE = Option(
     "random_state", 0, ("0 or more",), "seed of the bootstrap", generator_from_state, "seed", "S", "whole"
 )
-FOLDS = Option(
-    "folds", 5, (f"0, or 2 to {MOST_FOLDS}",), "folds of the estimate for new people; 0 for none", check_folds,
-    metavar="K", parse="whole",
-)  # fmt: skip
 MAX_DISTINCT = Option(
     "max_distinct", 1 << 22, (f"{LEAST_DISTINCT:,} and more",),
     "distinct (group, label, score) that are counted exactly when a table is streamed", check_most,
     metavar="N", parse="whole",
 )  # fmt: skip
 
-FIT = (EPSILON, METHOD, NORM, QUERIES, TIES, CURVE, CONFIDENCE, HASH, MISSING, MIN_CLASS_ROWS, SMALL_GROUPS)
+FIT = (EPSILON, METHOD, NORM, QUERIES, TIES, CURVE, PROMISE, CONFIDENCE, HASH, MISSING, MIN_CLASS_ROWS, SMALL_GROUPS)
 """What `Options` holds."""
 
-ESTIMATOR = (*FIT[:7], KEY, HASH, POS_LABEL, MISSING, MIN_CLASS_ROWS, SMALL_GROUPS, ON_UNKNOWN_GROUP, SALT)
+ESTIMATOR = (*FIT[:8], KEY, HASH, POS_LABEL, MISSING, MIN_CLASS_ROWS, SMALL_GROUPS, ON_UNKNOWN_GROUP, SALT)
 """Parameters of `FairROC`, in the order of its signature; `FairROCClassifier` has them too."""
 
 AUDIT = (
@@ -356,7 +348,7 @@ AIM = (
 FILES = (POS_LABEL, MISSING, MAX_DISTINCT)
 
 SECTIONS = {
-    "Fit: `FairROC`, `FairROCClassifier`, `fairroc fit`": (*ESTIMATOR, FOLDS),
+    "Fit: `FairROC`, `FairROCClassifier`, `fairroc fit`": ESTIMATOR,
     "Audit: `audit`, `fairroc audit`": AUDIT,
     "Frontier: `frontier`, `fairroc frontier`": FRONTIER,
     "Report: `fairroc report`": REPORT,
@@ -383,6 +375,7 @@ class Options:
     small_groups: SmallTreatment = "error"
     missing: Missing = "error"
     curve: str = CURVE.default
+    promise: str = PROMISE.default
     confidence: float | None = None
 
     @property
@@ -408,7 +401,27 @@ class Options:
             raise DataError(
                 f"curve must be 'auto' or 'raw' with {why}, got {options.curve!r}. Take ties='order' and no queries."
             )
-        return options
+        return options._promised()
+
+    def _promised(self) -> Options:
+        """The promise with its confidence; a confidence alone asks for a promise for the population."""
+        if self.promise == "fitted" and self.confidence is not None:
+            return replace(self, promise="population")
+        if self.promise == "population" and self.confidence is None:
+            return replace(self, confidence=LEVEL.default)
+        if self.promise == "new":
+            if self.confidence is not None:
+                raise DataError(
+                    f"confidence must be left out with promise='new', which is an estimate, got {self.confidence:g}. "
+                    "Take promise='population' for a promise at some confidence."
+                )
+            for option in (METHOD, QUERIES, TIES, CURVE):
+                if (value := getattr(self, option.name)) != option.default:
+                    raise DataError(
+                        f"{option.name} must be {option.default!r} with promise='new', which chooses curves and ties "
+                        f"itself, got {value!r}. Leave it out, or take promise='fitted'."
+                    )
+        return self
 
 
 # ---- the table in the documents ----------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from typing import Any
 from fairroc.cli.arguments import add_data, add_options, add_streaming, values
 from fairroc.cli.data import read_data, read_key
 from fairroc.cli.output import as_json, progress_bar, put, say
-from fairroc.options import EPSILON, FIT, FOLDS, KEY, LEVEL, MISSING, Options, checked
+from fairroc.options import EPSILON, FIT, KEY, LEVEL, MISSING, Options
 
 
 def add_parser(commands: Any) -> None:
@@ -16,7 +16,7 @@ def add_parser(commands: Any) -> None:
     parser = commands.add_parser("fit", help="fit the fair score and write a model file")
     add_data(parser, counts=True)
     add_streaming(parser)
-    add_options(parser, [option for option in (*FIT, FOLDS, KEY) if option is not MISSING], required=[EPSILON])
+    add_options(parser, [option for option in (*FIT, KEY) if option is not MISSING], required=[EPSILON])
     parser.add_argument("-o", "--output", required=True, metavar="MODEL", help="model file to write, .json")
     parser.set_defaults(run=run)
 
@@ -33,10 +33,11 @@ def run(arguments: argparse.Namespace) -> int:
     from fairroc.text.certificate import certificate_text, one_draw_text, outlook_text
 
     options = Options.checked(**values(arguments, FIT))
-    folds = checked([FOLDS], values(arguments, [FOLDS]))["folds"]
     key = read_key(arguments)
     check_writable(arguments.output, (".json",))
-    fitted = fit(read_data(arguments, small=SmallRule.of(options)), options, key=key)
+    people = read_data(arguments, small=SmallRule.of(options))
+    with progress_bar("trying candidates") as show:
+        fitted = fit(people, options, key=key, progress=show)
     save(fitted.model, arguments.output)  # what follows only describes it: who stops that keeps the model
     say(f"model written to {arguments.output}")
     certificate, drawn = certify(fitted), one_draw(fitted)
@@ -44,8 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
         put(f"{certificate_text(certificate)}\n")
         if drawn.draws:
             put(one_draw_text(drawn))
-    with progress_bar("looking ahead, folds") as show:
-        ahead = outlook(fitted, options.confidence or LEVEL.default, folds=folds, progress=show)
+    ahead = outlook(fitted, options.confidence or LEVEL.default)
     if arguments.format == "json":
         put(as_json(certificate.to_dict() | {"one_draw": drawn.to_dict(), "new_people": ahead.to_dict()}))
     else:

@@ -91,8 +91,10 @@ class FairROCClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # 
         Draws of rows without ``ids``. An integer: the same call gives the same draws. None: new draws in each call.
     n_jobs : int or None
         Folds that are fitted at the same time.
-    method, norm, queries, ties, curve, confidence, key, hash, missing, on_unknown_group, salt
-        As for `FairROC`; ``confidence`` with ``cv="prefit"`` only.
+    method, norm, queries, ties, curve, promise, confidence, key, hash, missing, on_unknown_group, salt
+        As for `FairROC`. A promise for the population (``promise="population"``, ``confidence``) needs
+        ``cv="prefit"``: it is about scores of the model that will score new people. ``promise="new"`` takes out-of-fold
+        scores too: it is an estimate, and fold models scatter like the final one.
     min_class_rows, small_groups
         As for `FairROC`, but folds that are stratified by group need a row of each class in every fold: groups with
         fewer are small too. The estimator learns from all rows, also from those that "drop" leaves out of the fair
@@ -150,6 +152,7 @@ class FairROCClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # 
         queries: int | None = None,
         ties: str = "order",
         curve: str = "auto",
+        promise: str = "fitted",
         confidence: float | None = None,
         key: bytes | str | None = None,
         hash: str = "xxh64",
@@ -173,6 +176,7 @@ class FairROCClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # 
         self.queries = queries
         self.ties = ties
         self.curve = curve
+        self.promise = promise
         self.confidence = confidence
         self.key = key
         self.hash = hash
@@ -202,11 +206,12 @@ class FairROCClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # 
         **fit_params : for the estimator's fit; what has a value for each row is cut to the rows of each fold
         """
         post = FairROC(**{name: getattr(self, name) for name in POST_PARAMETERS})
-        post.checked_options()
+        options = post.checked_options()
         check_response(self.response_method)
-        if self.confidence is not None and not self._is_prefit:
+        if options.promise == "population" and not self._is_prefit:
             raise DataError(
-                f"confidence must be None with cv={self.cv!r}, got {self.confidence!r}. The promise would be about "
+                f"promise must be 'fitted' or 'new', and confidence None, with cv={self.cv!r}, got "
+                f"{options.promise!r} at {options.confidence:g}. The promise would be about "
                 "out-of-fold scores, and new people are scored by other models: take cv='prefit' with people the "
                 "estimator has not seen."
             )

@@ -113,9 +113,13 @@ class FairROC(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         The groups' ROC curves to work on: the sample's own, or an estimate of the population's. Epsilon is kept on the
         fitted people with any of them: where an estimate cannot, its mean with the raw curve is tried, then the raw
         curve. "auto" is "smooth" where some class of a group has fewer than 1,000 rows, else "raw" (docs/unseen.md).
+    promise : "fitted", "new" or "population"
+        For whom epsilon holds. "fitted": exactly, for the fitted people; new people see a larger gap. "new": the
+        estimate of new people's gap is at most epsilon, and the estimate of their AUC is the best that does; where
+        nothing reaches epsilon, about the least gap that can be had, with a warning. "population": at some
+        ``confidence``, for everybody; raises if there are too few rows (docs/unseen.md).
     confidence : float or None
-        None: epsilon holds on the fitted people. A level such as 0.95: epsilon holds, at that confidence, for the
-        population they come from; the gap on the fitted people is then smaller. Raises if there are too few rows.
+        Level of promise="population" (None there: 0.95). Given alone, it asks for that promise.
     key : bytes, str or None
         Secret that the draws of `ids` depend on. Without it anyone who has the model can compute a draw.
     hash : "xxh64" or "blake2b"
@@ -183,6 +187,7 @@ class FairROC(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         queries: int | None = None,
         ties: str = "order",
         curve: str = "auto",
+        promise: str = "fitted",
         confidence: float | None = None,
         key: bytes | str | None = None,
         hash: str = "xxh64",
@@ -199,6 +204,7 @@ class FairROC(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.queries = queries
         self.ties = ties
         self.curve = curve
+        self.promise = promise
         self.confidence = confidence
         self.key = key
         self.hash = hash

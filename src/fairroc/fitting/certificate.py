@@ -70,6 +70,7 @@ class Certificate:
     froc: FrocReport | None = None
     count_error: float = 0.0
     curve: str = "raw"
+    promise: str = "fitted"
     confidence: float | None = None
     allowed: float | None = None
     small_groups: SmallGroups | None = None
@@ -107,6 +108,7 @@ def certify(fitted: Fitted) -> Certificate:
         froc=report,
         count_error=fitted.people.error,
         curve=model.curve,
+        promise=model.promise,
         confidence=model.confidence,
         allowed=fitted.target,
         small_groups=fitted.people.small,

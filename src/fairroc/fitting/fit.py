@@ -18,11 +18,13 @@ from fairroc.core.realised import Performance, RealisedRoc, performance, realise
 from fairroc.core.scale import Scale, build_scale
 from fairroc.errors import DataError, FairrocWarning, warn_all
 from fairroc.fitting.limits import Limits, limits
-from fairroc.fitting.solving import Goal, Solution, judged_exactly, solve
+from fairroc.fitting.new_people import Candidate, Choice, choice, populations
+from fairroc.fitting.solving import Goal, Solution, judged_exactly, solution_of, solve
 from fairroc.model import draw
 from fairroc.model.model import FitRecord, GroupRecord, ModelData, Reference, reference_of
 from fairroc.options import Options
 from fairroc.people.people import People, Population, refuse_tiny_groups, thinned_population
+from fairroc.stats.plausible import Expected, Plausible, expected
 
 TRIES = 5
 """Fits, at most, beside the last resort, in search of the largest gap that keeps a promise for the population."""
@@ -51,7 +53,8 @@ class Fitted:
 
     ``population`` holds the curves that were worked on, ``raw`` those at all distinct scores: the same, but for a query
     model and for very many scores. ``target`` is the gap allowed among the fitted people: epsilon, or less if epsilon
-    was to hold in the population. ``notes`` are the warnings that a user should see.
+    was to hold in the population; for promise="new", which forces nothing onto them, the gap they have. ``choice``
+    holds the candidates of that promise. ``notes`` are the warnings that a user should see.
     """
 
     model: ModelData
@@ -61,6 +64,22 @@ class Fitted:
     solution: Solution | None
     target: float
     notes: tuple[FairrocWarning, ...] = ()
+    choice: Choice | None = None
+
+    @cached_property
+    def populations(self) -> Plausible:
+        """Populations that the people may come from."""
+        return populations(self.people) if self.choice is None else self.choice.known
+
+    @cached_property
+    def expected(self) -> Expected:
+        """What to expect of the fair score among new people."""
+        return expected(self.populations, self.model.kernels, self.model.constraint)
+
+    @cached_property
+    def expected_before(self) -> Expected:
+        """What to expect of the original score among new people."""
+        return expected(self.populations, (), self.model.constraint)
 
     @property
     def raw(self) -> Population:
@@ -99,9 +118,10 @@ def fit(
     key: bytes | str | None = None,
     salt: int | None = None,
     date: datetime | None = None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> Fitted:
-    """Fit the fair score to people, and warn of what a user should know."""
-    fitted = fit_quietly(people, options, key=key, salt=salt, date=date)
+    """Fit the fair score to people, and warn of what a user should know; ``progress(done, all)`` is told of steps."""
+    fitted = fit_quietly(people, options, key=key, salt=salt, date=date, progress=progress)
     warn_all(fitted.notes)
     return fitted
 
@@ -113,6 +133,7 @@ def fit_quietly(
     key: bytes | str | None = None,
     salt: int | None = None,
     date: datetime | None = None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> Fitted:
     """Fit the fair score to people; the warnings are kept as notes."""
     refuse_tiny_groups(people, options.min_class_rows)
@@ -121,36 +142,65 @@ def fit_quietly(
     fingerprint = None if key is None else draw.key_fingerprint(salt, key)
     record = _record(people, population, date)
 
-    def at(target: float) -> Fitted:
-        return _fit_at(target, people, options, population, salt=salt, fingerprint=fingerprint, record=record)
+    def made(target: float, solution: Solution | None, *notes: FairrocWarning | None) -> Fitted:
+        model = _model(people, options, target, solution, salt=salt, fingerprint=fingerprint, record=record)
+        told = (*people.small_groups(), *_inverted(people), *(note for note in notes if note is not None))
+        return Fitted(model, options, people, population, solution, target, told)
 
+    def at(target: float) -> Fitted:
+        goal = Goal(target, options.constraint, options.ties, options.method)
+        if _is_fair(people, goal):
+            return made(target, None)
+        ties, misled = settled_ties(people, options)
+        solution = solve(population, people, replace(goal, ties=ties), estimates_of(people, options))
+        return made(target, solution, misled, solution.note)
+
+    if options.promise == "new":
+        found = choice(people, options.constraint, progress=progress)
+        best = found.best(options.epsilon)
+        solution = None if best.levels is None else _chosen(people, best, options)
+        gap = made(0.0, solution).performance.gap
+        return replace(made(gap, solution, _out_of_reach(best, options.epsilon)), choice=found)
     return at(options.epsilon) if options.confidence is None else _promised(at, options.epsilon, options.confidence)
 
 
-def _fit_at(
-    target: float,
+def _chosen(people: People, best: Candidate, options: Options) -> Solution:
+    """A candidate of promise="new" as a solution."""
+    assert best.levels is not None
+    goal = Goal(options.epsilon, options.constraint, "order")
+    inner = min(best.inner_epsilon, options.epsilon)
+    return replace(solution_of(people.thin, best.levels, best.kernels, goal, inner), curve=best.name)
+
+
+def _out_of_reach(best: Candidate, epsilon: float) -> FairrocWarning | None:
+    """A note where the expected gap of new people is above epsilon."""
+    if best.expected.gap <= epsilon:
+        return None
+    what = "the original score is kept, since nothing" if best.levels is None else "this fit, since nothing"
+    return FairrocWarning(
+        f"no score reaches an expected gap of {epsilon:g} among new people with these rows: about "
+        f"{best.expected.gap:.3f} is expected of {what} does clearly better. More rows of the smallest group and label "
+        "would help, or a larger epsilon."
+    )
+
+
+def _model(
     people: People,
     options: Options,
-    population: Population,
+    target: float,
+    solution: Solution | None,
     *,
     salt: int,
     fingerprint: str | None,
     record: FitRecord,
-) -> Fitted:
-    """The fit that allows a gap of ``target`` among the fitted people."""
-    notes: list[FairrocWarning] = [*people.small_groups(), *_inverted(people)]
-    goal, solution = Goal(target, options.constraint, options.ties, options.method), None
-    if not _is_fair(people, goal):
-        ties, misled = settled_ties(people, options)
-        solution = solve(population, people, replace(goal, ties=ties), estimates_of(people, options))
-        notes += [note for note in (misled, solution.note) if note is not None]
+) -> ModelData:
     counts = zip(people.names, *people.group_counts(), strict=True)
-    model = ModelData(
+    return ModelData(
         epsilon=options.epsilon,
         norm=options.norm,
         method=options.method,
         ties=options.ties if solution is None else solution.ties,
-        inner_epsilon=target if solution is None else solution.inner_epsilon,
+        inner_epsilon=min(target, options.epsilon) if solution is None else solution.inner_epsilon,
         queries=options.queries,
         groups=tuple(GroupRecord(name, int(n), int(positives)) for name, n, positives in counts),
         kernels=() if solution is None else solution.kernels,
@@ -162,10 +212,10 @@ def _fit_at(
         key_fingerprint=fingerprint,
         references=_references(people, solution),
         curve="raw" if solution is None else solution.curve,
+        promise=options.promise,
         confidence=options.confidence,
         small_groups=None if people.small is None else people.small.known,
     )
-    return Fitted(model, options, people, population, solution, target, tuple(notes))
 
 
 def worked_on(people: People, options: Options) -> Population:

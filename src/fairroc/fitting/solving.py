@@ -114,7 +114,7 @@ def _solve_drawn(population: Population, judged: Population, goal: Goal) -> Solu
     for _ in range(3):
         levels = _levels(population, inner, goal, guided=True)
         kernels = tuple(drawn_kernel(c, levels.u[:, g], levels.v[:, g]) for g, c in enumerate(population.curves))
-        found = _solution(judged, levels, kernels, replace(goal, ties="draw"), inner)
+        found = solution_of(judged, levels, kernels, replace(goal, ties="draw"), inner)
         excess = found.performance.gap - goal.epsilon
         if excess <= ROUNDING:
             return found
@@ -198,7 +198,7 @@ def _solve_ordered(population: Population, judged: Population, goal: Goal, inner
         ordered_kernel(curve, levels.u[:, g], levels.v[:, g], one_person(seen))
         for g, (curve, seen) in enumerate(zip(population.curves, judged.curves, strict=True))
     )
-    return _solution(judged, levels, kernels, goal, inner)
+    return solution_of(judged, levels, kernels, goal, inner)
 
 
 def _levels(population: Population, inner: float, goal: Goal, *, guided: bool = False) -> Levels:
@@ -212,7 +212,8 @@ def _levels(population: Population, inner: float, goal: Goal, *, guided: bool = 
     return couple(fair, population.weights0, population.weights1, guide)
 
 
-def _solution(judged: Population, levels: Levels, kernels: tuple[Kernel, ...], goal: Goal, inner: float) -> Solution:
+def solution_of(judged: Population, levels: Levels, kernels: tuple[Kernel, ...], goal: Goal, inner: float) -> Solution:
+    """Levels and kernels with what they do to the judged people."""
     realised = tuple(realise(curve, kernel) for curve, kernel in zip(judged.curves, kernels, strict=True))
     done = performance(realised, judged.weights0, judged.weights1, goal.constraint)
     return Solution(levels, kernels, realised, done, judged, inner, goal.ties)

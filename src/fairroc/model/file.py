@@ -16,20 +16,20 @@ from fairroc.core.kernel import Kernel
 from fairroc.core.scale import Scale
 from fairroc.errors import ModelFileError
 from fairroc.model.model import FitRecord, GroupRecord, ModelData, Reference
-from fairroc.options import HASH, METHOD, MISSING, SMALL_GROUPS, TIES
+from fairroc.options import HASH, METHOD, MISSING, PROMISE, SMALL_GROUPS, TIES
 from fairroc.people.small import Regrouped
 from fairroc.tables.write import write_text_atomic
 
 FORMAT = "fairroc-model"
-VERSION = 2
+VERSION = 3
 """Raised whenever a field is added or changes its meaning."""
 
-ADDED = ("curve", "confidence")
-"""Fields of version 2 that files of version 1 may lack."""
+ADDED = ("curve", "confidence", "promise")
+"""Fields of later versions that older files may lack."""
 
 PLAIN = (
     *("epsilon", "norm", "method", "queries", "ties", "inner_epsilon"),
-    *("curve", "confidence", "levels", "missing", "hash"),
+    *("curve", "promise", "confidence", "levels", "missing", "hash"),
 )
 """Attributes of a model that its file holds as they are, in this order."""
 
@@ -248,6 +248,7 @@ def _model_from_data(body: dict[str, Any]) -> ModelData:
         references=_references_from_data(body["groups"]),
         curve=body.get("curve", "raw"),
         confidence=body.get("confidence"),
+        promise=body.get("promise", "fitted" if body.get("confidence") is None else "population"),
         small_groups=_small_from_data(body["small_groups"], names) if "small_groups" in body else None,
     )
 
@@ -265,6 +266,7 @@ _TYPES: dict[str, tuple[type, ...]] = {
     "groups": (list,),
     "curve": (str,),
     "confidence": (int, float, type(None)),
+    "promise": (str,),
 }
 FIELDS = {*_TYPES, "format", "version", "ties", "missing", "hash", "unchanged", "small_groups", "scale"}
 _FIT_TYPES: dict[str, tuple[type, ...]] = {"package": (str,), "date": (str,), "rows": (int,), "data": (str,)}
@@ -282,7 +284,7 @@ REFERENCE_FIELDS = {"edges", "highest", "negatives", "positives", "sizes", "auc"
 
 
 def _check_types(body: dict[str, Any]) -> None:
-    old = body["version"] == 1
+    old = body["version"] < VERSION
     types = {field: kinds for field, kinds in _TYPES.items() if not (old and field in ADDED and field not in body)}
     groups = ((group, _GROUP_TYPES) for group in body["groups"])
     small = [(body["small_groups"], _SMALL_TYPES)] if "small_groups" in body else []
@@ -292,6 +294,8 @@ def _check_types(body: dict[str, Any]) -> None:
             right = isinstance(data[field], kinds) and not isinstance(data[field], bool)
             _hold(right, f"'{field}' must be {' or '.join(kind.__name__ for kind in kinds)}, not {data[field]!r}")
     confidence = body.get("confidence")
+    promise = body.get("promise", PROMISE.default)
+    _hold(promise in PROMISE.values, f"'promise' must be {' or '.join(map(repr, PROMISE.values))}, not {promise!r}")
     _hold(confidence is None or 0 < confidence < 1, f"'confidence' must lie between 0 and 1, not {confidence!r}")
     kernels = ["kernel" in group for group in body["groups"]]
     _hold(not any(kernels) if body["unchanged"] else all(kernels), "an unchanged score has no kernels, any other has")

@@ -57,8 +57,9 @@ class ModelData:
 
     ``kernels`` is empty when the original score already met epsilon: then the fair score *is* the original score,
     bit for bit. ``references`` holds what `check` compares new scores with; it is empty in models of old files.
-    ``curve`` names the estimate of the ROC curves that was worked on. With ``confidence``, epsilon was chosen for the
-    population: the gap among the fitted people is smaller. ``small_groups`` are those that the fit merged or left out.
+    ``curve`` names the estimate of the ROC curves that was worked on. ``promise`` says
+    for whom epsilon was chosen: "fitted", "new" or, with ``confidence``, "population". ``small_groups`` are those that
+    the fit merged or left out.
     """
 
     epsilon: float
@@ -78,6 +79,7 @@ class ModelData:
     references: tuple[Reference, ...] = ()
     curve: str = "raw"
     confidence: float | None = None
+    promise: str = "fitted"
     small_groups: Regrouped | None = None
 
     @property

@@ -283,7 +283,7 @@ def gather(
     audit = audit_quietly(people, asked.settings, progress=progress)
     fitted = None if asked.options is None else fit_quietly(people, asked.options)
     certificate = None if fitted is None else certify(fitted)
-    ahead = None if fitted is None else outlook(fitted, asked.settings.confidence, progress=progress)
+    ahead = None if fitted is None else outlook(fitted, asked.settings.confidence)
     epsilons = round_epsilons(audit.gap, asked.settings.epsilon, len(people.names))
     plain = Options.checked(epsilon=0.0, norm=asked.norm, ties="draw", missing=asked.missing)
     found = traced(people, plain, epsilons=epsilons, progress=progress)

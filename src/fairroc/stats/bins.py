@@ -72,14 +72,14 @@ def bins_of(curves: Sequence[RocCurve], shares: FloatArray, sizes: FloatArray) -
     upto = np.array([rates_at(curve, thresholds) for curve in curves])
     masses = np.maximum(upto - np.concatenate((upto[:, :, 1:], np.zeros((*upto.shape[:2], 1))), axis=2), 0.0)
     counts = sizes[:, :, None] * masses
-    people = np.einsum("g,gk->k", shares, np.stack([_all(curve, part) for curve, part in zip(curves, masses, strict=True)]))
+    people = np.asarray(shares @ [_all(curve, part) for curve, part in zip(curves, masses, strict=True)])
     z, edges = _scale(thresholds, float(every[-1]), people)
     return Bins(thresholds, float(every[-1]), z, edges, counts, bool(people.max() > TIED))
 
 
 def _all(curve: RocCurve, masses: FloatArray) -> FloatArray:
     """(k,) share of the group's people in each bin."""
-    return (1.0 - curve.prior) * masses[0] + curve.prior * masses[1]
+    return np.asarray((1.0 - curve.prior) * masses[0] + curve.prior * masses[1])
 
 
 def _scale(thresholds: FloatArray, highest: float, people: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -24,7 +24,7 @@ from fairroc.stats.bins import Bins
 DEGREE, BENDS = 3, 3
 """Log odds: a cubic of the score for all people, and a quadratic (three numbers) more for every group."""
 
-RIDGE = np.diag([1e-6, 1e-6, *[0.1] * (DEGREE - 1)])
+RIDGE = (1e-6, 1e-6, *[0.1] * (DEGREE - 1))
 """Precision of a weak prior on the bends of the log odds of all people."""
 
 WEAK = 0.25
@@ -81,6 +81,10 @@ class Estimator:
     def __post_init__(self) -> None:
         freeze(self.each, self.everyone, self.common, self.own)
 
+    @property
+    def _ridge(self) -> FloatArray:
+        return np.diag(RIDGE[: self.common.shape[1]])
+
     def hard(self, counts: FloatArray) -> FloatArray:
         """Smoothed classes of (..., groups, 2, k) counts."""
         masses = counts / counts.sum(axis=-1, keepdims=True)
@@ -103,8 +107,8 @@ class Estimator:
     def log_odds(self, counts: FloatArray) -> tuple[FloatArray, FloatArray]:
         """(..., k) of all people, and (..., groups, k) the groups' differences from it."""
         positives, people = counts[..., 1, :], counts.sum(axis=-2)
-        line = _logistic(self.common, positives.sum(axis=-2), people.sum(axis=-2), 0.0, RIDGE) @ self.common.T
-        base, weak = line[..., None, :], WEAK * np.eye(BENDS)
+        line = _logistic(self.common, positives.sum(axis=-2), people.sum(axis=-2), 0.0, self._ridge) @ self.common.T
+        base, weak = line[..., None, :], WEAK * np.eye(self.own.shape[1])
         own = _logistic(self.own, positives, people, base, weak)
         if self.floor is not None:
             own = _logistic(self.own, positives, people, base, self._prior(own, base, people), own)
@@ -112,13 +116,13 @@ class Estimator:
 
     def _prior(self, own: FloatArray, base: FloatArray, people: FloatArray) -> FloatArray:
         """(..., 1, p, p) precision of the groups' differences: how much they exceed their noise."""
-        groups = people.shape[-2]
-        bend = _bend(self.own, own @ self.own.T + base, people, WEAK * np.eye(BENDS))
+        groups, one = people.shape[-2], np.eye(self.own.shape[1])
+        bend = _bend(self.own, own @ self.own.T + base, people, WEAK * one)
         noise = np.diagonal(np.linalg.inv(bend), axis1=-2, axis2=-1)
         precise = 1.0 / noise
         between = ((own**2 - noise) * precise).sum(axis=-2) / precise.sum(axis=-2) * groups / max(groups - 1, 1)
-        between = np.maximum(between, self.floor * noise.min(axis=-2))
-        return np.asarray((np.eye(BENDS) / np.maximum(between, 1e-5)[..., None, :])[..., None, :, :])
+        between = np.maximum(between, (self.floor or 0.0) * noise.min(axis=-2))
+        return np.asarray((one / np.maximum(between, 1e-5)[..., None, :])[..., None, :, :])
 
 
 def estimator(bins: Bins, rng: np.random.Generator, *, floor: float | None = None) -> Estimator:
@@ -128,11 +132,12 @@ def estimator(bins: Bins, rng: np.random.Generator, *, floor: float | None = Non
     each = np.stack([np.stack([_smoother(z, part, bins.tied) for part in pair]) for pair in counts])
     everyone = np.stack([_smoother(z, part, bins.tied, 0.5) for part in people])
     near = np.clip(z, -4.0, 4.0)
-    common = np.vander(near, DEGREE + 1, increasing=True)
-    chance = _expit(_logistic(common, counts[:, 1].sum(axis=0), people.sum(axis=0), 0.0, RIDGE) @ common.T)
+    common = np.vander(near, min(DEGREE + 1, len(z)), increasing=True)
+    ridge = np.diag(RIDGE[: common.shape[1]])
+    chance = _expit(_logistic(common, counts[:, 1].sum(axis=0), people.sum(axis=0), 0.0, ridge) @ common.T)
     weight = people.sum(axis=0) * chance * (1.0 - chance) + 1e-9
     weight /= weight.sum()
-    bent = np.vander(near - weight @ near, BENDS, increasing=True)
+    bent = np.vander(near - weight @ near, min(BENDS, len(z)), increasing=True)
     turned, _ = np.linalg.qr(bent * np.sqrt(weight)[:, None])
     plain = Estimator(bins, each, everyone, common, turned / np.sqrt(weight)[:, None])
     return replace(plain, trust=_trust(plain, rng), floor=floor)

@@ -71,6 +71,7 @@ def plausible(
     sizes, masses = bins.sizes, made.masses(bins.counts)
     own = own_shares(made, rng)
     again = rng.standard_gamma(np.maximum(bins.counts, 1e-12), (draws, *bins.counts.shape))
+    again = np.maximum(again, 1e-300)
     again *= sizes[:, :, None] / again.sum(axis=-1, keepdims=True)
     each = made.masses(again)
     part, root = own[:, :, None], np.sqrt(own)[:, :, None]

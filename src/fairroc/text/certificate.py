@@ -102,11 +102,7 @@ def one_draw_text(one_draw: OneDraw) -> str:
 def outlook_text(outlook: Outlook) -> str:
     """What to expect of new people, in three sentences."""
     o, limit = outlook, outlook.limited_by
-    estimate = (
-        f"no estimate of the gap: {o.estimate_reason}"
-        if o.gap_estimate is None
-        else f"the gap will be about {o.gap_estimate:.2f} ({o.folds}-fold cross-fitting, less the folds' own noise)"
-    )
+    estimate = f"expect a gap of about {o.gap_estimate:.3f} (standard error {o.gap_standard_error:.3f})"
     safe = "" if o.upper_dkw is None else f", {o.upper_dkw:.3f} ({METHODS['dkw']})"
     return "\n".join(
         [

@@ -75,7 +75,7 @@ def cost_words(certificate: Certificate | None, frontier: Frontier, shares: Sequ
 def unknowns(audit: Audit, outlook: Outlook | None) -> Iterator[str]:
     """What the report cannot know."""
     if outlook is not None:
-        about = "" if outlook.gap_estimate is None else f"expect a gap of about {outlook.gap_estimate:.2f}, and "
+        about = f"expect a gap of about {outlook.gap_estimate:.2f}, and "
         yield (
             f"How fair the fair score is on new people: {about}at {confidence(outlook.level)} no more than "
             f"{outlook.upper:.3f} ({METHODS[outlook.method]}). Check new rows with fairroc monitor."

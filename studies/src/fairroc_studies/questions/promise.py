@@ -69,7 +69,7 @@ def one(name: str, rows: int, confidence: float | None, estimated: bool, seed: i
         gap = population_gap(fitted, family)
         if confidence is not None:
             return {"returned": True, "gap": gap}
-        ahead = outlook(fitted, LEVEL, folds=5 if estimated else 0)
+        ahead = outlook(fitted, LEVEL)
     return {
         "gap": gap,
         "dkw": ahead.upper_dkw,
