@@ -87,8 +87,7 @@ def straightened(curve: RocCurve, points: int) -> RocCurve:
     """The curve with straight lines between a few points, evenly along u = fpr + tpr."""
     index = np.searchsorted(curve.u, np.arange(1, points) * (2.0 / points))
     index = np.unique(np.concatenate(([0], index, [len(curve.u) - 1])))
-    known = curve.share[index]
-    fpr, tpr = (np.interp(curve.share, known, rate[index]) for rate in (curve.fpr, curve.tpr))
+    fpr, tpr = (np.interp(curve.u, curve.u[index], rate[index]) for rate in (curve.fpr, curve.tpr))
     return RocCurve(curve.thresholds, fpr, tpr, curve.prior)
 
 

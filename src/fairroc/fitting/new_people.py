@@ -76,10 +76,13 @@ class Choice:
         return self.candidates[0]
 
     def best(self, epsilon: float) -> Candidate:
-        """The best expected AUC within epsilon; where none is within it, about the least expected gap.
+        """The original score if it is within epsilon; else the best expected AUC that is; where none is within it,
+        about the least expected gap.
 
         The original score stays where nothing has a smaller gap.
         """
+        if self.original.expected.gap <= epsilon:
+            return self.original
         least = min((candidate.expected for candidate in self.candidates), key=lambda e: e.gap)
         limit = max(epsilon, least.gap if least is self.original.expected else least.gap + NEAR * least.gap_deviation)
         return max((c for c in self.candidates if c.expected.gap <= limit), key=lambda c: c.expected.auc)

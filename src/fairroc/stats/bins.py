@@ -110,5 +110,7 @@ def _standardised(middle: FloatArray, low: FloatArray, people: FloatArray) -> tu
     with np.errstate(over="ignore", invalid="ignore"):
         mean = np.average(middle, weights=people)
         spread = np.sqrt(np.average((middle - mean) ** 2, weights=people))
-        spread = spread if spread > 0 else 1.0
+        spread = spread if spread != 0 else 1.0
+        if not np.isfinite(spread):  # of numbers too large to be squared
+            return np.full_like(middle, np.nan), low
         return (middle - mean) / spread, (low - mean) / spread

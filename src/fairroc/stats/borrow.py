@@ -149,7 +149,7 @@ def _trust(plain: Estimator, rng: np.random.Generator) -> float:
     seen = _apart(plain.hard(counts), plain.soft(counts), plain.bins.sizes)
     drawn = sampled(plain.soft(counts), plain.bins.sizes, SHUFFLES, rng)
     chance = _apart(plain.hard(drawn), plain.soft(drawn), plain.bins.sizes)
-    return float(min(1.0, LENIENT * chance.mean() / max(float(seen), 1e-300)))
+    return float(min(1.0, (1.0 if plain.bins.tied else LENIENT) * chance.mean() / max(float(seen), 1e-300)))
 
 
 def _apart(one: FloatArray, other: FloatArray, sizes: FloatArray) -> FloatArray:
