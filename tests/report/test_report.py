@@ -328,7 +328,8 @@ def test_only_whom_it_meets_is_told_so(
     assert (first.tone, fitted.tone) == (tone, "") and note in first.note and "within epsilon" in fitted.note
     read = Reader(page(shown))
     side = "within" if tone == "good" else "above"
-    assert f"The fair score: about {ahead.gap_estimate:.3f}, {side} epsilon, for new people" in read.text
+    assert f"The fair score: a gap of about {ahead.gap_estimate:.3f} for new people, {side} epsilon;" in read.text
+    assert "for the fitted people, within epsilon." in read.text
     assert ("caution" in [given.get("class") for _, given in read.tags]) == (words is not None)
     for way in () if words is None else (words, "more rows, first of group", "--promise new", "a larger epsilon"):
         assert way in read.text

@@ -97,7 +97,7 @@ def run_demo(folder: Path, *, epsilon: float = 0.05, say: Callable[[str], None])
             fit_text(certify(fitted), ahead, one_draw(fitted)),
             "",
             f"Was the estimate right? Gap and AUC of {new.num_rows:,} people that no fit has seen, in expectation",
-            "over the draw; they are a sample too, and their own chance makes their gap larger than that of all new people:",
+            "over the draw; they are a sample too: their own chance makes the gap larger than that of all new people.",
             *table(
                 ["", "new people, expected", "new people, measured", "fitted people"],
                 [_in_sight("original score", fitted, unseen, after=False)]

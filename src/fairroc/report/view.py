@@ -192,13 +192,14 @@ def certificate_tables(found: Certificate | None, ahead: Outlook | None) -> list
     """New and fitted people side by side; what was lost, what could not have been kept, who is drawn."""
     if found is None or ahead is None:
         return []
+    allowed = found.epsilon if found.allowed is None else found.allowed
     whole = [
         [
             "largest gap at any threshold",
             figure(ahead.gap_before_estimate, 3),
             about(ahead.gap_estimate, ahead.gap_standard_error),
             *(figure(x) for x in (found.gap_before, found.gap)),
-            f"{found.epsilon if found.allowed is None else found.allowed:.4g} allowed",
+            "nothing forced" if found.promise == "new" else f"{allowed:.4g} allowed",
         ],
         [
             "overall AUC",

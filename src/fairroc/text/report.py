@@ -59,10 +59,18 @@ def asked_words(audit: Audit) -> str:
 def verdict_words(certificate: Certificate, outlook: Outlook) -> str:
     """Whether new people, and whether the fitted ones, are within epsilon."""
     c, o = certificate, outlook
-    new, old = o.gap_estimate, c.gap
-    ahead = f"{beyond(new, o.epsilon)}, above" if o.exceeds else f"{new:.3f}, within"
-    done = f"{old:.3f}, within" if old <= c.epsilon + ROUNDING else f"{beyond(old, c.epsilon)}, above"
-    return f"The fair score: about {ahead} epsilon, for new people; {done} epsilon, for the fitted people."
+    new = (
+        f"{beyond(o.gap_estimate, o.epsilon)} for new people, above"
+        if o.exceeds
+        else (f"{o.gap_estimate:.3f} for new people, within")
+    )
+    fair = c.gap <= c.epsilon + ROUNDING
+    old = (
+        f"{c.gap:.3f} for the fitted people, within"
+        if fair
+        else (f"{beyond(c.gap, c.epsilon)} for the fitted people, above")
+    )
+    return f"The fair score: a gap of about {new} epsilon; {old} epsilon."
 
 
 def cost_words(
