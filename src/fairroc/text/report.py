@@ -59,18 +59,11 @@ def asked_words(audit: Audit) -> str:
 def verdict_words(certificate: Certificate, outlook: Outlook) -> str:
     """Whether new people, and whether the fitted ones, are within epsilon."""
     c, o = certificate, outlook
-    new = (
-        f"{beyond(o.gap_estimate, o.epsilon)} for new people, above"
-        if o.exceeds
-        else (f"{o.gap_estimate:.3f} for new people, within")
-    )
+    new = f"{beyond(o.gap_estimate, o.epsilon) if o.exceeds else f'{o.gap_estimate:.3f}'} for new people"
     fair = c.gap <= c.epsilon + ROUNDING
-    old = (
-        f"{c.gap:.3f} for the fitted people, within"
-        if fair
-        else (f"{beyond(c.gap, c.epsilon)} for the fitted people, above")
-    )
-    return f"The fair score: a gap of about {new} epsilon; {old} epsilon."
+    old = f"{f'{c.gap:.3f}' if fair else beyond(c.gap, c.epsilon)} for the fitted people"
+    sides = ("above" if o.exceeds else "within", "within" if fair else "above")
+    return f"The fair score: a gap of about {new}, {sides[0]} epsilon; {old}, {sides[1]} epsilon."
 
 
 def cost_words(
