@@ -84,7 +84,7 @@ def a_certificate(names: Sequence[str] = ("a", "b"), loss: PlaLoss | None = None
     return Certificate(**{**values, **changes})
 
 
-def certificate_text(certificate: Certificate, names: Sequence[str] = ("a", "b")) -> str:
+def text_of(certificate: Certificate, names: Sequence[str] = ("a", "b")) -> str:
     """The text of a fit that promises nothing wrong to new people."""
     return fit_text(certificate, an_outlook(limited_by=Limit(names[0], 1, 60, 0.125, 240)), a_draw())
 
@@ -162,7 +162,7 @@ def test_norm_words(norm: float | str, words: str) -> None:
 
 
 def test_every_number_of_a_certificate_is_the_results() -> None:
-    lines = certificate_text(a_certificate()).splitlines()
+    lines = text_of(a_certificate()).splitlines()
     assert numbers(lines[0]) == ["6,913", "2", "0.05"]
     rows = {cells(line)[0]: cells(line)[1:] for line in lines}
     assert rows["largest gap at any threshold"] == ["0.321", "0.043 ± 0.012", "0.346", "0.050"]
@@ -171,7 +171,7 @@ def test_every_number_of_a_certificate_is_the_results() -> None:
     assert rows["group"] == ["rows", "AUC before", "after", "best fair", "moved by draw", "tie drawn"]
     assert rows["a"] == ["3,456", "0.8100", "0.8300", "0.8400", "62.5%", "9.5%"]
     assert rows["b"] == ["3,457", "0.8100", "0.8300", "0.8400", "62.5%", "9.5%"]
-    assert "47 levels" in certificate_text(a_certificate())
+    assert "47 levels" in text_of(a_certificate())
     ahead = 3 + 4 + 5  # limits, one draw, who is least certain
     counted = 3 + 5 + 5 + 6 + 6 + 2 + 1 + ahead  # head, all people, two groups, bound, levels: and no number besides
     assert len(numbers("\n".join(lines))) == counted
@@ -198,10 +198,10 @@ def test_certificate_of_a_real_fit() -> None:
 
 
 def test_unchanged_score_is_told() -> None:
-    text = certificate_text(a_certificate(unchanged=True, gap=0.0123))
+    text = text_of(a_certificate(unchanged=True, gap=0.0123))
     assert "already meets epsilon (gap 0.0123)" in text
     assert "Ties: as in the original score." in text
-    assert "already meets" not in certificate_text(a_certificate())
+    assert "already meets" not in text_of(a_certificate())
 
 
 def test_tie_words() -> None:
@@ -210,11 +210,11 @@ def test_tie_words() -> None:
 
 
 def test_query_model_tells_the_loss_of_each_group() -> None:
-    text = certificate_text(a_certificate(loss=PlaLoss(0.01234, 0.56789)))
+    text = text_of(a_certificate(loss=PlaLoss(0.01234, 0.56789)))
     told = [line for line in text.splitlines() if line.startswith("Query model")]
     assert [numbers(line) for line in told] == [["0.0123", "0.5679"]] * 2
     assert "group 'a'" in told[0] and "group 'b'" in told[1]
-    assert "Query model" not in certificate_text(a_certificate())
+    assert "Query model" not in text_of(a_certificate())
 
 
 @pytest.mark.parametrize("name", ODD.values(), ids=ODD.keys())
@@ -233,7 +233,7 @@ def assert_laid_out(names: list[str]) -> None:
     loss = PlaLoss(0.25, 0.5)
     for odd, usual in (
         (audit_text(an_audit(names)), audit_text(an_audit(plain))),
-        (certificate_text(a_certificate(names, loss), names), certificate_text(a_certificate(plain, loss), plain)),
+        (text_of(a_certificate(names, loss), names), text_of(a_certificate(plain, loss), plain)),
     ):
         lines, model = odd.splitlines(), usual.splitlines()
         assert len(lines) == len(model)

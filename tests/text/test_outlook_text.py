@@ -102,6 +102,7 @@ def test_the_limit_to_rely_on_is_named_first():
 
 def test_an_auc_above_the_original_one_is_shown_as_what_it_is():
     assert auc_words(an_outlook()) == "" == auc_words(an_outlook(auc=0.87654))
+    assert auc_words(an_outlook(auc=0.89123, auc_estimate=0.9)) == ""
     o = an_outlook(auc=0.89123)
     assert f"AUC, {o.auc:.3f}, is above the original one's, {o.auc_before:.3f}. That is the sample's" in auc_words(o)
     assert f"expect {o.auc_estimate:.3f} of new people" in auc_words(o)

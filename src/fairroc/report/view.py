@@ -122,7 +122,7 @@ def cards(data: ReportData) -> list[Card]:
             "Fitted people: AUC",
             f"{found.auc_before:.3f} → {found.auc:.3f}",
             "above the original: the sample's chance"
-            if found.auc > found.auc_before
+            if found.auc > max(found.auc_before, ahead.auc_estimate)
             else f"bound {found.auc_bound:.4f}",
         ),
     ]

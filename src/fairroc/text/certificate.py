@@ -36,29 +36,41 @@ def fit_text(certificate: Certificate, outlook: Outlook, one_draw: OneDraw) -> s
     """A fit in a few lines: new and fitted people side by side, what to beware of, what was done to whom."""
     c, warned = certificate, caution(outlook)
     warning = [] if warned is None else warned.lines()
-    allowed = c.epsilon if c.allowed is None else c.allowed
-    head = ["group", "rows", "AUC before", "after", "best fair", "moved by draw", "tie drawn"]
-    parts = [
+    unchanged = [unchanged_words(c, outlook)] if c.unchanged else []
+    groups, notes, *more = _details(c)
+    return _joined(
         warning if outlook.harms else [],
-        [
-            f"{c.rows:,} rows, {len(c.groups)} groups, epsilon {c.epsilon:g} ({norm_words(c.norm)}), method "
-            f"{c.method}.",
-            promise_words(c, outlook),
-            *([unchanged_words(c, outlook)] if c.unchanged else []),
-            *small_lines(c.small_groups),
-        ],
+        [*_head(c), promise_words(c, outlook), *unchanged],
         side_by_side(outlook, c),
         [] if outlook.harms else warning,
         new_people_lines(outlook, one_draw),
-        table(head, [_group_row(g) for g in c.groups]),
-        [
-            f"No score with a gap of at most {allowed:.4g} on these rows has an overall AUC above {c.auc_bound:.4f}.",
-            *_notes(c),
-            least_certain_words(outlook),
-        ],
-        [] if c.froc is None else froc_lines(c.froc),
-    ]
+        groups,
+        [*notes, least_certain_words(outlook)],
+        *more,
+    )
+
+
+def certificate_text(certificate: Certificate) -> str:
+    """The fitted people alone: what is possible, what was done to whom."""
+    return _joined(_head(certificate), *_details(certificate))
+
+
+def _joined(*parts: list[str]) -> str:
     return "\n\n".join("\n".join(part) for part in parts if part)
+
+
+def _head(c: Certificate) -> list[str]:
+    size = f"{c.rows:,} rows, {len(c.groups)} groups, epsilon {c.epsilon:g} ({norm_words(c.norm)})"
+    return [f"{size}, method {c.method}.", *small_lines(c.small_groups)]
+
+
+def _details(c: Certificate) -> list[list[str]]:
+    """The groups, notes, and what the paper's method did."""
+    head = ["group", "rows", "AUC before", "after", "best fair", "moved by draw", "tie drawn"]
+    allowed = c.epsilon if c.allowed is None else c.allowed
+    bound = f"No score with a gap of at most {allowed:.4g} on these rows has an overall AUC above {c.auc_bound:.4f}."
+    groups = table(head, [_group_row(g) for g in c.groups])
+    return [groups, [bound, *_notes(c)], [] if c.froc is None else froc_lines(c.froc)]
 
 
 def _group_row(g: GroupCertificate) -> list[str]:

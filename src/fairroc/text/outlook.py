@@ -135,7 +135,7 @@ def caution(outlook: Outlook) -> Caution | None:
             "What would help:"
         )
         least = 'promise="new" (--promise new): keeps the original score where nothing is expected to do better'
-        return Caution(words, (_more_rows(o), least, "a larger epsilon: fewer people are moved after chance"))
+        return Caution(words, (_more_rows(o), least, "a larger epsilon, which follows chance less"))
     if not o.exceeds:
         return None
     gap = beyond(o.gap_estimate, o.epsilon)
@@ -191,9 +191,9 @@ def least_certain_words(outlook: Outlook) -> str:
 
 
 def auc_words(outlook: Outlook) -> str:
-    """What an AUC above the original one is; nothing if it is not above."""
+    """What an AUC above the original one is; nothing if it is not above, or if new people can expect it too."""
     o = outlook
-    if o.auc <= o.auc_before:
+    if o.auc <= max(o.auc_before, o.auc_estimate):
         return ""
     seen = f"On the fitted people the fair score's AUC, {beyond(o.auc, o.auc_before)}, is above the original one's"
     told = f"{o.auc_before:.3f}"
