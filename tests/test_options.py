@@ -27,7 +27,6 @@ from fairroc.options import (
     ESTIMATOR,
     FILES,
     FIT,
-    FOLDS,
     FRONTIER,
     KEY,
     MONITOR,
@@ -160,7 +159,7 @@ def test_curves_are_those_of_the_core() -> None:
     ("command", "options"),
     [
         ("audit", (*AUDIT, *FILES)),
-        ("fit", (*FIT, *FILES, KEY, FOLDS)),
+        ("fit", (*FIT, *FILES, KEY)),
         ("frontier", FRONTIER),
         ("report", REPORT),
         ("monitor", MONITOR),

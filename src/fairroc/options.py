@@ -323,7 +323,7 @@ FRONTIER = (
 )  # fmt: skip
 REPORT = (
     replace(EPSILON, default=None, help="allowed gap; without it nothing is fitted"),
-    NORM, TIES, replace(THRESHOLD, help="where the page starts (default: the largest gap)"),
+    NORM, TIES, PROMISE, replace(THRESHOLD, help="where the page starts (default: the largest gap)"),
     LEVEL, BOOTSTRAP, RANDOM_STATE, MISSING, MIN_CLASS_ROWS, SMALL_GROUPS,
 )  # fmt: skip
 MONITOR = (

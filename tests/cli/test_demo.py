@@ -32,7 +32,9 @@ def test_adult(tmp_path: Path) -> None:
     said: list[str] = []
     text = demo.run_demo(tmp_path / "new" / "demo", epsilon=0.1, say=said.append)
     assert "Adult" in text
-    assert "allowed 0.1" in text
+    assert "epsilon 0.1" in text
+    first, second = (text.index(words) for words in ("new people (expected)", "Was the estimate right?"))
+    assert first < second < text.index('promise="new"', second)
     assert "fairroc fit" in text
     assert f"{tmp_path / 'new' / 'demo'}/report.html" in text
     assert any("training" in line for line in said)

@@ -384,11 +384,11 @@ def test_every_parameter_of_the_post_processor_reaches_it() -> None:
 
 
 def test_a_promise_needs_scores_like_those_of_new_people() -> None:
-    with pytest.raises(DataError, match="confidence must be None with cv=3"):
+    with pytest.raises(DataError, match="promise must be 'fitted' or 'new', and confidence None, with cv=3"):
         fitted(cv=3, confidence=0.95)
     model = LogisticRegression().fit(FRAME, Y)
-    post = fitted(estimator=model, cv="prefit", epsilon=1.5, confidence=0.5).postprocessor_
-    assert post.model_.confidence == 0.5 and post.certificate_.allowed < 1.5
+    post = fitted(estimator=model, cv="prefit", epsilon=0.25, confidence=0.5).postprocessor_
+    assert post.model_.confidence == 0.5 and post.certificate_.allowed < 0.25
 
 
 def test_pickles_carry_the_models_but_no_training_rows() -> None:

@@ -19,7 +19,7 @@ from fairroc.fitting.fit import Fitted, fit
 from fairroc.fitting.one_draw import OneDraw, one_draw
 from fairroc.options import Options
 from fairroc.people.door import read_people
-from fairroc.text.certificate import one_draw_text
+from fairroc.text.outlook import one_draw_words
 from fairroc_studies.problems.synthetic import FAMILIES
 from strategies import NORMS
 
@@ -124,7 +124,7 @@ def test_nobody_drawn_nothing_simulated():
     rows = normal_rows(3, n=300)
     done = fitted(people_of(rows.scores, rows.y, rows.groups), epsilon=2.0)
     assert one_draw(done) == OneDraw(300, done.before.gap, done.before.gap, 0.0, done.before.gap, 0)
-    assert one_draw_text(one_draw(done)) == ""
+    assert one_draw_words(one_draw(done)) == ""
 
 
 def test_rows_in_any_order_and_counts_give_the_same():
@@ -176,7 +176,7 @@ def test_the_command_line_says_it(tmp_path, capsys):
     table = tmp_path / "people.csv"
     rows = zip(scores.tolist(), labels.tolist(), groups.tolist(), strict=True)
     table.write_text("p,y,g\n" + "".join(f"{p!r},{int(y)},{g}\n" for p, y, g in rows))
-    words = ["fit", table, "--score", "p", "--label", "y", "--group", "g", "--epsilon", 0.05, "--folds", 0]
+    words = ["fit", table, "--score", "p", "--label", "y", "--group", "g", "--epsilon", 0.05]
     words += ["-o", tmp_path / "model.json"]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FairrocWarning)
@@ -184,11 +184,11 @@ def test_the_command_line_says_it(tmp_path, capsys):
         found = OneDraw(**json.loads(capsys.readouterr().out)["one_draw"])
         assert main([*map(str, words)]) == 0
     assert found == one_draw(fitted(people_of(scores, labels, groups), epsilon=0.05))
-    assert one_draw_text(found) in capsys.readouterr().out.splitlines()
+    assert one_draw_words(found) in capsys.readouterr().out.splitlines()
 
 
 def test_the_sentence_has_the_numbers_of_these_people():
-    text = one_draw_text(OneDraw(926, 0.05, 0.1874, 0.02, 0.2399, 50))
+    text = one_draw_words(OneDraw(926, 0.05, 0.1874, 0.02, 0.2399, 50))
     assert text == (
         "One draw scatters: among these 926 people a single draw has a gap of about 0.187 (0.050 in expectation); "
         "one draw in twenty exceeds 0.240."

@@ -186,8 +186,7 @@ def test_the_limit_of_what_is_returned_is_within_epsilon(norm, how):
     assert certificate.gap <= certificate.allowed
     assert certificate.auc <= certificate.auc_bound + 1e-5
     text = certificate_text(certificate)
-    assert "promised for the population at 90% confidence" in text
-    assert f"allowed {done.target:.4g}" in text
+    assert f"No score with a gap of at most {done.target:.4g} on these rows" in text
 
 
 def test_a_promised_fit_is_the_fit_of_what_is_left():
@@ -342,12 +341,12 @@ def command(table, *options: object) -> int:
 
 
 def test_the_command_line_looks_ahead(table, capsys):
-    asked = ("--curve", "binormal", "--confidence", 0.5, "--folds", 2)
+    asked = ("--curve", "binormal", "--confidence", 0.5)
     assert command(table, "--epsilon", 0.4, *asked, "--format", "json") == 0
     found = json.loads(capsys.readouterr().out)
     ahead = found["new_people"]
     assert found["curve"].startswith("binormal")
-    assert (found["confidence"], ahead["level"], ahead["folds"]) == (0.5, 0.5, 2)
+    assert (found["confidence"], ahead["level"], ahead["promise"]) == (0.5, 0.5, "population")
     assert found["gap"] <= found["allowed"] + ROUNDING
     assert ahead["gap"] <= ahead["upper"] <= 0.4 + 1e-9
     assert ahead["limited_by"]["group"] in ("a", "b")
@@ -355,20 +354,25 @@ def test_the_command_line_looks_ahead(table, capsys):
     assert (model.curve, model.confidence) == (found["curve"], 0.5)
     assert command(table, "--epsilon", 0.4, *asked) == 0
     text = capsys.readouterr().out
-    assert "New people from the same population: the gap will be about" in text
-    assert "At 50% confidence it is at most" in text
+    assert "Promise for the population: at 50% confidence" in text
+    assert f"{ahead['gap_estimate']:.3f} ± {ahead['gap_standard_error']:.3f}" in text
+    assert "At 50% confidence the gap among all people like these is at most" in text
 
 
-def test_the_command_line_without_folds(table, capsys):
-    assert command(table, "--epsilon", 0.3, "--folds", 0, "--format", "json") == 0
-    ahead = json.loads(capsys.readouterr().out)["new_people"]
-    assert (ahead["gap_estimate"], ahead["estimate_reason"], ahead["level"]) == (None, "none was asked for", 0.95)
+def test_the_command_line_promises_new_people(table, capsys):
+    assert command(table, "--epsilon", 0.3, "--promise", "new", "--format", "json") == 0
+    found = json.loads(capsys.readouterr().out)
+    ahead = found["new_people"]
+    assert found["promise"] == ahead["promise"] == "new"
+    assert ahead["exceeds_epsilon"] == (ahead["gap_estimate"] > 0.3)
+    assert command(table, "--epsilon", 0.3, "--promise", "new") == 0
+    assert "Promise for new people: " in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (("--epsilon", 0.1, "--folds", 1), "folds must be 0 (no estimate) or from 2 to 20, got 1"),
+        (("--epsilon", 0.1, "--promise", "new", "--ties", "draw"), "ties must be 'order' with promise='new'"),
         (("--epsilon", 0.1, "--curve", "smooth", "--ties", "draw"), "curve must be 'auto' or 'raw' with ties='draw'"),
         (("--epsilon", 0.01, "--confidence", 0.95), "epsilon 0.01 cannot be promised at confidence 0.95"),
     ],

@@ -95,8 +95,7 @@ def with_value(table: pa.Table, name: str, row: int, value: Any) -> pa.Table:
 
 
 def run(capsys: pytest.CaptureFixture[str], *words: Any) -> tuple[int, str, str]:
-    more = ["--folds", "0"] if words[0] == "fit" else []  # folds are drawn, from rows or from counts
-    code = main([*map(str, words), *more])
+    code = main([*map(str, words)])
     return code, *capsys.readouterr()
 
 
@@ -436,7 +435,7 @@ def test_a_reader_that_is_left_early_ends(tmp_path: Path) -> None:
 def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("model")
     data = write(PEOPLE, folder / "d.parquet")
-    assert main(["fit", str(data), *NAMES, "--epsilon", "0.05", "--folds", "0", "-o", str(folder / "m.json")]) == 0
+    assert main(["fit", str(data), *NAMES, "--epsilon", "0.05", "-o", str(folder / "m.json")]) == 0
     return folder / "m.json"
 
 
@@ -694,7 +693,7 @@ def test_memory_is_bounded(tmp_path: Path) -> None:
     def megabytes(name: str, *more: str) -> tuple[int, int]:
         """Of a fit and of a transform."""
         data, model = str(tmp_path / f"{name}.parquet"), str(tmp_path / "m.json")
-        fit = ["fit", data, *NAMES, "--epsilon", "0.1", "--folds", "0", "-o", model]
+        fit = ["fit", data, *NAMES, "--epsilon", "0.1", "-o", model]
         transform = ["transform", data, "--model", model, "--score", "p", "--group", "sex", "--id", "id", "-o"]
         found = []
         for words in ([*fit, *more], [*transform, str(tmp_path / "o.parquet")]):

@@ -63,8 +63,6 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 "y",
                 "--epsilon",
                 "0.05",
-                "--folds",
-                "0",
                 "-o",
                 str(folder / "m.json"),
             ]
@@ -83,8 +81,6 @@ def commands(data: Path, model: Path, folder: Path) -> dict[str, list[str]]:
         "y",
         "--epsilon",
         "0.05",
-        "--folds",
-        "0",
         "-o",
         str(folder / "new.json"),
     ]

@@ -386,8 +386,8 @@ def test_commands(run: Run, tmp_path: Path) -> None:
     for command in (
         ("audit", data, *ROLES, "--bootstrap", 0, *asked),
         ("audit", data, *ROLES, "--bootstrap", 0, "--stream", *asked),
-        ("fit", data, *ROLES, "--epsilon", 0.1, "--folds", 0, *asked, "-o", model),
-        ("fit", data, *ROLES, "--epsilon", 0.1, "--folds", 0, "--stream", *asked, "-o", model),
+        ("fit", data, *ROLES, "--epsilon", 0.1, *asked, "-o", model),
+        ("fit", data, *ROLES, "--epsilon", 0.1, "--stream", *asked, "-o", model),
         ("frontier", data, *ROLES, "--epsilons", "0.1", *asked),
         ("report", data, *ROLES, "--bootstrap", 0, *asked, "-o", tmp_path / "r.html"),
     ):

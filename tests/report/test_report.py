@@ -19,6 +19,8 @@ from test_cli import PEOPLE, ROLES, Run, run, write
 from fairroc import FairROC, audit, frontier
 from fairroc.core.roc import RocCurve
 from fairroc.errors import DataError, FairrocError, SmallGroupWarning
+from fairroc.fitting.fit import fit_quietly
+from fairroc.options import Options
 from fairroc.people.door import read_people
 from fairroc.report import page as module
 from fairroc.report import write_report
@@ -29,11 +31,14 @@ from fairroc.report.data import (
     ReportData,
     Source,
     crossing_pairs,
+    fair_lines,
     gather,
+    original_lines,
     round_epsilons,
     threshold_grid,
 )
 from fairroc.report.page import environment, page, script_json
+from fairroc.report.view import cards
 
 __all__ = ["run"]  # a fixture
 
@@ -210,7 +215,7 @@ def test_essentials_are_there_without_a_script(data: ReportData) -> None:
         "What is not known",
         f"a gap of {data.audit.gap:.3f}",
         f"from {found.auc_before:.4f} to {found.auc:.4f}",
-        f"{found.auc_bound:.4f} on these people",
+        f"there can have more than {found.auc_bound:.4f}.",
         f"among these {found.rows:,} people a single draw has a gap of about",
         f"{data.audit.groups[0].rows:,}",
         f"{data.audit.groups[1].auc:.4f}",
@@ -280,6 +285,92 @@ def test_templates_escape() -> None:
     assert words.encode() == '<td title="&#34;&lt;&amp;">&lt;i&gt;\ufffd\ufffd</td>'.encode()
     assert json.loads(script_json(["</script>", "&", "\u2028", "<!--"])) == ["</script>", "&", "\u2028", "<!--"]
     assert not re.search(r"[<>&\u2028]", script_json(["</script>", "&", "\u2028", "<!--"]))
+
+
+# ---- new people ----------------------------------------------------------------------------------------------
+
+
+def test_new_people_come_first(data: ReportData) -> None:
+    found, ahead = data.certificate, data.outlook
+    assert found is not None and ahead is not None
+    gap, auc, *fitted = cards(data)
+    assert gap.title.startswith("New people") and auc.title.startswith("New people")
+    assert gap.value == f"{ahead.gap_estimate:.3f} ± {ahead.gap_standard_error:.3f}"
+    assert auc.value == f"{ahead.auc_estimate:.3f} ± {ahead.auc_standard_error:.3f}"
+    assert [card.value for card in fitted] == [
+        f"{found.gap_before:.3f} → {found.gap:.3f}",
+        f"{found.auc_before:.3f} → {found.auc:.3f}",
+    ]
+    shown = json.loads(Reader(page(data)).json)["new_people"]
+    assert shown == json.loads(json.dumps(ahead.to_dict()))
+
+
+@pytest.mark.parametrize(
+    ("changes", "tone", "note", "words"),
+    [
+        ({"gap_estimate": 0.04}, "good", "within epsilon 0.05", None),
+        ({"gap_estimate": 0.1}, "bad", "above epsilon 0.05", "A gap of 0.100 is expected among new people"),
+        (
+            {"gap_estimate": 0.3, "gap_before_estimate": 0.2},
+            "bad",
+            "above epsilon 0.05",
+            "no smaller than the original score's 0.200",
+        ),
+    ],
+)
+def test_only_whom_it_meets_is_told_so(
+    data: ReportData, changes: dict[str, float], tone: str, note: str, words: str | None
+) -> None:
+    """The fitted people are within epsilon in all of these."""
+    ahead = replace(data.outlook, **changes)  # type: ignore[type-var]
+    shown = replace(data, outlook=ahead)
+    first, _, fitted, _ = cards(shown)
+    assert (first.tone, fitted.tone) == (tone, "") and note in first.note and "within epsilon" in fitted.note
+    read = Reader(page(shown))
+    side = "within" if tone == "good" else "above"
+    assert f"The fair score: a gap of about {ahead.gap_estimate:.3f} for new people, {side} epsilon;" in read.text
+    assert "for the fitted people, within epsilon." in read.text
+    assert ("caution" in [given.get("class") for _, given in read.tags]) == (words is not None)
+    for way in () if words is None else (words, "more rows, first of group", "--promise new", "a larger epsilon"):
+        assert way in read.text
+
+
+def test_an_auc_above_the_original_one_is_marked(data: ReportData) -> None:
+    found = data.certificate
+    assert found is not None
+    high = replace(data, certificate=replace(found, auc_before=found.auc - 0.01))
+    assert cards(high)[-1].note == "above the original: the sample's chance"
+    assert "bound" in cards(replace(data, certificate=replace(found, auc_before=found.auc + 0.01)))[-1].note
+
+
+@pytest.mark.parametrize("promise", ["new", "population"])
+@pytest.mark.filterwarnings("ignore::fairroc.errors.FairrocWarning")
+def test_the_promise_goes_into_the_fit_and_its_commands(promise: str) -> None:
+    scores, y, groups = people(1000)
+    shown = made(scores, y, groups, epsilon=0.25, promise=promise, confidence=0.9)
+    found = shown.certificate
+    assert found is not None and (found.promise, found.confidence) == (promise, 0.9 if promise != "new" else None)
+    text = Reader(page(shown)).text
+    assert f'FairROC(epsilon=0.25, promise="{promise}")' in text
+    source = Source("people.csv", "p", "y", ("sex",))
+    assert f"--epsilon 0.25 --promise {promise} -o model.json" in Reader(page(replace(shown, source=source))).text
+    post = FairROC(epsilon=0.25, promise=promise, confidence=found.confidence).fit(scores, y, sensitive_features=groups)
+    i = shown.start
+    chance = post.acceptance_rate(scores, sensitive_features=groups, threshold=shown.thresholds[i])
+    mine = (groups == 1) & y
+    assert shown.fair[shown.chosen].groups[1].tpr[i] == pytest.approx(chance[mine].mean(), abs=1e-9)
+
+
+def test_a_score_that_a_fit_keeps_is_drawn_as_it_is() -> None:
+    """Whatever the frontier found at that epsilon: promise="new" may keep a score that the fitted people would not."""
+    scores, y, groups = people(300)
+    counted = read_people(scores, y, sensitive_features=groups)
+    kept, other = (fit_quietly(counted, Options.checked(epsilon=e, ties="draw")) for e in (2.0, 0.1))
+    assert kept.model.unchanged and other.solution is not None
+    grid = threshold_grid(counted, 2, [])
+    before = original_lines(counted, grid, 1)
+    first, last = fair_lines(counted, grid, 1, [0.1, 2.0], before, kept, {0.1: other.solution, 2.0: other.solution})
+    assert last == before != first
 
 
 def test_commands_have_the_epsilon_asked_for() -> None:

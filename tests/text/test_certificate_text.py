@@ -16,11 +16,15 @@ from fairroc.auditing.findings import Audit, GroupAudit
 from fairroc.core.roc import PlaLoss
 from fairroc.fitting.certificate import Certificate, GroupCertificate, certify
 from fairroc.fitting.fit import fit
+from fairroc.fitting.limits import Limit
+from fairroc.fitting.one_draw import one_draw
+from fairroc.fitting.outlook import outlook
 from fairroc.options import Options
 from fairroc.people.door import read_people
 from fairroc.text.audit import audit_text
-from fairroc.text.certificate import certificate_text, tie_words
+from fairroc.text.certificate import fit_text, tie_words
 from fairroc.text.words import NAME_WIDTH, norm_words, short, table
+from looking_ahead import a_draw, an_outlook
 
 NUMBER = re.compile(r"-?\d+(?:,\d{3})*(?:\.\d+)?(?:e[+-]\d+)?%?")
 UNIT = st.floats(0, 1)
@@ -78,6 +82,11 @@ def a_certificate(names: Sequence[str] = ("a", "b"), loss: PlaLoss | None = None
         "seconds": 98765.0,
     }
     return Certificate(**{**values, **changes})
+
+
+def text_of(certificate: Certificate, names: Sequence[str] = ("a", "b")) -> str:
+    """The text of a fit that promises nothing wrong to new people."""
+    return fit_text(certificate, an_outlook(limited_by=Limit(names[0], 1, 60, 0.125, 240)), a_draw())
 
 
 def numbers(text: str) -> list[str]:
@@ -153,16 +162,18 @@ def test_norm_words(norm: float | str, words: str) -> None:
 
 
 def test_every_number_of_a_certificate_is_the_results() -> None:
-    lines = certificate_text(a_certificate()).splitlines()
+    lines = text_of(a_certificate()).splitlines()
     assert numbers(lines[0]) == ["6,913", "2", "0.05"]
     rows = {cells(line)[0]: cells(line)[1:] for line in lines}
-    assert rows["largest gap at any threshold"] == ["0.3457", "0.0500", "allowed 0.05"]
-    assert rows["overall AUC"] == ["0.8765", "0.8543", "no fair score exceeds 0.8654"]
+    assert rows["largest gap at any threshold"] == ["0.321", "0.043 ± 0.012", "0.346", "0.050"]
+    assert rows["overall AUC"] == ["0.877", "0.849 ± 0.009", "0.877", "0.854"]
+    assert "No score with a gap of at most 0.05 on these rows has an overall AUC above 0.8654." in lines
     assert rows["group"] == ["rows", "AUC before", "after", "best fair", "moved by draw", "tie drawn"]
     assert rows["a"] == ["3,456", "0.8100", "0.8300", "0.8400", "62.5%", "9.5%"]
     assert rows["b"] == ["3,457", "0.8100", "0.8300", "0.8400", "62.5%", "9.5%"]
-    assert "47 levels" in certificate_text(a_certificate())
-    counted = 3 + 3 + 3 + 6 + 6 + 1  # head, two lines of all people, two groups, levels: and no number besides
+    assert "47 levels" in text_of(a_certificate())
+    ahead = 3 + 4 + 5  # limits, one draw, who is least certain
+    counted = 3 + 5 + 5 + 6 + 6 + 2 + 1 + ahead  # head, all people, two groups, bound, levels: and no number besides
     assert len(numbers("\n".join(lines))) == counted
 
 
@@ -174,9 +185,12 @@ def test_certificate_of_a_real_fit() -> None:
         read_people(scores, labels, sensitive_features=groups), Options.checked(epsilon=0.02, ties="draw"), salt=1
     )
     c = certify(fitted)
-    rows = {cells(line)[0]: cells(line)[1:] for line in certificate_text(c).splitlines()}
-    assert rows["largest gap at any threshold"][:2] == [f"{c.gap_before:.4f}", f"{c.gap:.4f}"]
-    assert rows["overall AUC"][:2] == [f"{c.auc_before:.4f}", f"{c.auc:.4f}"]
+    o = outlook(fitted)
+    rows = {cells(line)[0]: cells(line)[1:] for line in fit_text(c, o, one_draw(fitted)).splitlines()}
+    new = [f"{o.gap_before_estimate:.3f}", f"{o.gap_estimate:.3f} ± {o.gap_standard_error:.3f}"]
+    assert rows["largest gap at any threshold"] == [*new, f"{c.gap_before:.3f}", f"{c.gap:.3f}"]
+    new = [f"{o.auc_before:.3f}", f"{o.auc_estimate:.3f} ± {o.auc_standard_error:.3f}"]
+    assert rows["overall AUC"] == [*new, f"{c.auc_before:.3f}", f"{c.auc:.3f}"]
     for g in c.groups:
         shares = [f"{g.transport_share:.1%}", f"{g.tie_share:.1%}"]
         aucs = [f"{g.auc_before:.4f}", f"{g.auc:.4f}", f"{g.auc_fair:.4f}"]
@@ -184,10 +198,10 @@ def test_certificate_of_a_real_fit() -> None:
 
 
 def test_unchanged_score_is_told() -> None:
-    text = certificate_text(a_certificate(unchanged=True, gap=0.0123))
+    text = text_of(a_certificate(unchanged=True, gap=0.0123))
     assert "already meets epsilon (gap 0.0123)" in text
     assert "Ties: as in the original score." in text
-    assert "already meets" not in certificate_text(a_certificate())
+    assert "already meets" not in text_of(a_certificate())
 
 
 def test_tie_words() -> None:
@@ -196,11 +210,11 @@ def test_tie_words() -> None:
 
 
 def test_query_model_tells_the_loss_of_each_group() -> None:
-    text = certificate_text(a_certificate(loss=PlaLoss(0.01234, 0.56789)))
+    text = text_of(a_certificate(loss=PlaLoss(0.01234, 0.56789)))
     told = [line for line in text.splitlines() if line.startswith("Query model")]
     assert [numbers(line) for line in told] == [["0.0123", "0.5679"]] * 2
     assert "group 'a'" in told[0] and "group 'b'" in told[1]
-    assert "Query model" not in certificate_text(a_certificate())
+    assert "Query model" not in text_of(a_certificate())
 
 
 @pytest.mark.parametrize("name", ODD.values(), ids=ODD.keys())
@@ -219,7 +233,7 @@ def assert_laid_out(names: list[str]) -> None:
     loss = PlaLoss(0.25, 0.5)
     for odd, usual in (
         (audit_text(an_audit(names)), audit_text(an_audit(plain))),
-        (certificate_text(a_certificate(names, loss)), certificate_text(a_certificate(plain, loss))),
+        (text_of(a_certificate(names, loss), names), text_of(a_certificate(plain, loss), plain)),
     ):
         lines, model = odd.splitlines(), usual.splitlines()
         assert len(lines) == len(model)

@@ -5,12 +5,16 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fairroc.cli.arguments import add_options
 from fairroc.cli.output import put, say
 from fairroc.errors import DataError, DatasetError
 from fairroc.options import EPSILON, Options, check_epsilon
+
+if TYPE_CHECKING:
+    from fairroc.fitting.fit import Fitted
+    from fairroc.people.people import People
 
 SALT = 20250101
 """A fixed public salt, so that the demo gives the same fair scores everywhere."""
@@ -42,14 +46,17 @@ def run_demo(folder: Path, *, epsilon: float = 0.05, say: Callable[[str], None])
     from fairroc.auditing.audit import audit
     from fairroc.fairmodel import FairModel
     from fairroc.fitting.certificate import certify
-    from fairroc.fitting.fit import fit
+    from fairroc.fitting.fit import fit, fit_quietly
+    from fairroc.fitting.one_draw import one_draw
+    from fairroc.fitting.outlook import outlook
     from fairroc.people.door import read_people
     from fairroc.plot import before_after
     from fairroc.plot.palette import require_matplotlib
     from fairroc.report.data import Asked, Source, gather
     from fairroc.report.page import require_report, write_page
     from fairroc.tables.write import write_table
-    from fairroc.text.certificate import certificate_text
+    from fairroc.text.certificate import fit_text
+    from fairroc.text.words import table
 
     check_epsilon(epsilon)
     require_matplotlib()
@@ -69,6 +76,7 @@ def run_demo(folder: Path, *, epsilon: float = 0.05, say: Callable[[str], None])
     counted = read_people(known["score"], known["label"], sensitive_features=known["group"])
     say(f"fitting the fair score on {known.num_rows:,} people ...")
     fitted = fit(counted, Options.checked(epsilon=epsilon), salt=SALT)
+    for_new = fit_quietly(counted, Options.checked(epsilon=epsilon, promise="new"), salt=SALT)
     model = FairModel.of(fitted.model)
     model.save(folder / "model.json")
     fair = model.transform(new["score"], sensitive_features=new["group"], ids=new["id"])
@@ -79,17 +87,23 @@ def run_demo(folder: Path, *, epsilon: float = 0.05, say: Callable[[str], None])
     asked = Asked.checked(epsilon=epsilon)
     source = Source(f"{folder}/scores.csv", "score", "label", ("group",))
     write_page(folder / "report.html", gather(counted, asked, title=title, source=source))
-    before = audit(new["score"], new["label"], sensitive_features=new["group"])
-    after = audit(fair, new["label"], sensitive_features=new["group"])
+    unseen = read_people(new["score"], new["label"], sensitive_features=new["group"])
+    drawn = audit(fair, new["label"], sensitive_features=new["group"])
+    ahead = outlook(fitted)
     return "\n".join(
         [
             title,
             "",
-            "On the people it was fitted to",
-            certificate_text(certify(fitted)),
+            fit_text(certify(fitted), ahead, one_draw(fitted)),
             "",
-            f"On {new.num_rows:,} people it has not seen (one draw each)",
-            f"largest gap {before.gap:.3f} -> {after.gap:.3f}, AUC {before.auc:.4f} -> {after.auc:.4f}",
+            f"Was the estimate right? Gap and AUC of {new.num_rows:,} people that no fit has seen, in expectation",
+            "over the draw; they are a sample too: their own chance makes the gap larger than that of all new people.",
+            *table(
+                ["", "new people, expected", "new people, measured", "fitted people"],
+                [_in_sight("original score", fitted, unseen, after=False)]
+                + [_in_sight(f'promise="{name}"', one, unseen) for name, one in (("fitted", fitted), ("new", for_new))],
+            ),
+            f"Drawn once, as in {folder}/fair_scores.csv (fitted): gap {drawn.gap:.3f}, AUC {drawn.auc:.3f}.",
             "",
             f"Open {folder}/report.html in a browser: everything above, with sliders for threshold and epsilon.",
             f"In {folder}/ also: model.json, fair_scores.csv, roc.png, and scores.csv, which you can try yourself:",
@@ -97,6 +111,25 @@ def run_demo(folder: Path, *, epsilon: float = 0.05, say: Callable[[str], None])
             f"  fairroc fit {folder}/scores.csv --score score --label label --group group --epsilon 0.1 -o model.json",
         ]
     )
+
+
+def _in_sight(name: str, fitted: Fitted, unseen: People, *, after: bool = True) -> list[str]:
+    """Gap and AUC, of the original score or of the fair one: expected of new people, measured on some, and fitted."""
+    from fairroc.core.gap import pooled_auc, threshold_gap
+    from fairroc.core.realised import performance
+    from fairroc.model.model import expected_rocs
+
+    constraint, found = fitted.model.constraint, fitted.performance if after else fitted.before
+    ahead = fitted.expected if after else fitted.expected_before
+    auc = fitted.before.auc + ahead.auc - fitted.expected_before.auc
+    if after and not fitted.model.unchanged:
+        people, realised = expected_rocs(fitted.model, unseen)
+        seen = performance(realised, people.weights0, people.weights1, constraint)
+        measured = seen.gap, seen.auc
+    else:
+        raw = unseen.exact
+        measured = threshold_gap(raw.curves, constraint).value, pooled_auc(raw.curves, raw.weights0, raw.weights1)
+    return [name, *(f"{gap:.3f}, {auc:.3f}" for gap, auc in ((ahead.gap, auc), measured, (found.gap, found.auc)))]
 
 
 def adult_scores() -> Any:

@@ -30,7 +30,7 @@ def run(arguments: argparse.Namespace) -> int:
     from fairroc.model.file import save
     from fairroc.people.small import SmallRule
     from fairroc.tables.files import check_writable
-    from fairroc.text.certificate import certificate_text, one_draw_text, outlook_text
+    from fairroc.text.certificate import fit_text
 
     options = Options.checked(**values(arguments, FIT))
     key = read_key(arguments)
@@ -40,14 +40,10 @@ def run(arguments: argparse.Namespace) -> int:
         fitted = fit(people, options, key=key, progress=show)
     save(fitted.model, arguments.output)  # what follows only describes it: who stops that keeps the model
     say(f"model written to {arguments.output}")
-    certificate, drawn = certify(fitted), one_draw(fitted)
-    if arguments.format == "text":
-        put(f"{certificate_text(certificate)}\n")
-        if drawn.draws:
-            put(one_draw_text(drawn))
     ahead = outlook(fitted, options.confidence or LEVEL.default)
+    certificate, drawn = certify(fitted), one_draw(fitted)
     if arguments.format == "json":
         put(as_json(certificate.to_dict() | {"one_draw": drawn.to_dict(), "new_people": ahead.to_dict()}))
     else:
-        put(outlook_text(ahead))
+        put(fit_text(certificate, ahead, drawn))
     return 0

@@ -50,12 +50,17 @@ def run(arguments: argparse.Namespace) -> int:
     with progress_bar("report") as show:
         data = gather(people, asked, title=title, source=source, progress=show)
     write_page(arguments.output, data)
+    ahead = data.outlook
+    expected = "" if ahead is None else f", {ahead.gap_estimate:.4f} expected of new people's fair score"
     put_result(
         arguments.format,
         {
             **{"output": str(arguments.output), "rows": people.rows, "gap": data.audit.gap, "fair": data.audit.fair},
+            **({} if ahead is None else {"new_people": ahead.to_dict()}),
             **({} if people.small is None else {"small_groups": asdict(people.small)}),
         },
-        lambda: f"largest gap {data.audit.gap:.4f} on {people.rows:,} rows; report written to {arguments.output}",
+        lambda: (
+            f"largest gap {data.audit.gap:.4f} on {people.rows:,} rows{expected}; report written to {arguments.output}"
+        ),
     )
     return 0

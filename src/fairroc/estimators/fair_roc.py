@@ -139,7 +139,9 @@ class FairROC(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     ----------
     model_ : FairModel
     outlook_ : Outlook
-        Computed on first access: the gap to expect among new people, and upper confidence limits for it.
+        Computed on first access, in about 50 ms: gap and AUC to expect among new people with their standard errors,
+        upper confidence limits of the gap, and whether it is above epsilon (``exceeds``) or no smaller than with the
+        original score (``harms``).
     certificate_ : Certificate
         Computed on first access. ``certificate_.froc`` has the diagnostics of the paper's method.
     one_draw_ : OneDraw
@@ -268,7 +270,7 @@ class FairROC(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     @cached_property
     def outlook_(self) -> Outlook:
-        """What to expect of new people like the fitted ones; computed on first access, at the cost of a few fits."""
+        """What to expect of new people like the fitted ones; computed on first access."""
         return outlook(self._known("outlook"), LEVEL.default if self.confidence is None else float(self.confidence))
 
     def _known(self, what: str) -> Fitted:

@@ -35,6 +35,9 @@ STYLE = {
     "blue": "#005a8f",
     "focus": "#ff9500",
     "ground": "#f6f7f9",
+    "good": "#00704f",
+    "bad": "#b00020",
+    "caution": "#fff5f0",
 }
 """Variables of a page's style sheet."""
 

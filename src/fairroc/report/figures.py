@@ -254,7 +254,7 @@ def gap_figure(data: ReportData) -> Picture:
 
 
 def frontier_figure(data: ReportData) -> Picture:
-    """Overall AUC at every epsilon, the bound, and the fit."""
+    """Overall AUC at every epsilon, the bound, and the fit: on the fitted people, and expected of new ones."""
     points, before = data.frontier.points, data.frontier.before
     auc = [(point.epsilon, point.auc) for point in points]
     bound = [(point.epsilon, point.auc_bound) for point in points if point.auc_bound is not None]
@@ -267,6 +267,12 @@ def frontier_figure(data: ReportData) -> Picture:
     ]
     if data.certificate is not None:
         lines.append(Line([(data.certificate.epsilon, data.certificate.auc)], FIT, "the fit", dots=True))
+    if data.outlook is not None:
+        at, error = data.outlook.epsilon, data.outlook.auc_standard_error
+        low, high = data.outlook.auc_estimate - error, data.outlook.auc_estimate + error
+        lines.append(Line([(at, low), (at, high)], FIT, width=1.5))
+        new = [(at, data.outlook.auc_estimate)]
+        lines.append(Line(new, FIT, "the fit, new people (± standard error)", dots=True, mark="diamond"))
     heights = [y for line in lines for _, y in line.points]
     low, high = min(heights), max(heights)
     room = (high - low) * 0.08 or 0.01

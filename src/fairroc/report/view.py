@@ -6,14 +6,16 @@ import json
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from fairroc.auditing.findings import Interval
 from fairroc.core.gap import ROUNDING
 from fairroc.fitting.certificate import Certificate
-from fairroc.options import MIN_CLASS_ROWS, NORM, SMALL_GROUPS, TIES, Option
+from fairroc.fitting.outlook import Outlook
+from fairroc.options import MIN_CLASS_ROWS, NORM, PROMISE, SMALL_GROUPS, TIES, Option
 from fairroc.report.data import ReportData, Source
 from fairroc.report.figures import frontier_figure, gap_figure, roc_figure
+from fairroc.text.outlook import about, caution
 from fairroc.text.report import (
     asked_words,
     band_width,
@@ -22,9 +24,11 @@ from fairroc.text.report import (
     cost_words,
     gap_words,
     unknowns,
+    verdict_words,
 )
 from fairroc.text.words import figure, norm_words, percent, short
 
+BOTH = ("", "new: original", "new: fair", "fitted: original", "fitted: fair", "on the fitted people")
 FRONTIER_HEAD = ("epsilon", "gap", "AUC", "no fair score exceeds", "best accuracy", "disparate impact", "people drawn")
 
 
@@ -39,6 +43,15 @@ class Table:
     named: bool = False
 
 
+class Card(NamedTuple):
+    """One number to take away; ``tone`` is "good", "bad" or neither."""
+
+    title: str
+    value: str
+    note: str
+    tone: str = ""
+
+
 def view(data: ReportData) -> dict[str, Any]:
     """All that the page of a report shows, by the names its template uses."""
     epsilon, threshold = data.frontier.points[data.chosen].epsilon, data.thresholds[data.start]
@@ -48,10 +61,12 @@ def view(data: ReportData) -> dict[str, Any]:
         "size": f"{data.audit.rows:,} rows, {len(data.names)} groups",
         "made": f"{data.made}, {data.package}",
         "cards": cards(data),
+        "verdict": _verdict(data),
+        "caution": None if data.outlook is None else caution(data.outlook),
         "widest": widest(data),
         "sure": gap_words(data.audit),
         "asked": asked_words(data.audit),
-        "costs": cost_words(data.certificate, data.frontier, data.shares),
+        "costs": cost_words(data.certificate, data.outlook, data.frontier, data.shares),
         "unknown": list(unknowns(data.audit, data.outlook)),
         "threshold": f"{threshold:.4g}",
         "thresholds": len(data.thresholds),
@@ -66,7 +81,7 @@ def view(data: ReportData) -> dict[str, Any]:
         "gaps": ["gap (both rates)", "", "", *(figure(x.gap[data.start]) for x in _both(data)), "", ""],
         "prices": price_table(data),
         "groups": group_table(data),
-        "certificate": [] if data.certificate is None else certificate_tables(data.certificate),
+        "certificate": certificate_tables(data.certificate, data.outlook),
         "certified": certificate_notes(data.certificate, data.one_draw, data.outlook),
         "facts": card_facts(data.audit, data.norm, weighted=data.weighted, missing=data.missing),
         "warnings": data.warnings,
@@ -75,19 +90,48 @@ def view(data: ReportData) -> dict[str, Any]:
     }
 
 
-def cards(data: ReportData) -> list[tuple[str, str, str]]:
-    """The few numbers to take away: title, number, note."""
-    found, audit = data.certificate, data.audit
-    gap = ("Largest gap", figure(audit.gap, 3), "original score")
-    if found is None:
-        return [gap, ("AUC", figure(audit.auc), "original score")]
-    fair = "meets epsilon" if found.gap <= found.epsilon + ROUNDING else "above epsilon"
+def cards(data: ReportData) -> list[Card]:
+    """The few numbers to take away, new people first."""
+    found, ahead, audit = data.certificate, data.outlook, data.audit
+    if found is None or ahead is None:
+        return [
+            Card("Largest gap", figure(audit.gap, 3), "original score"),
+            Card("AUC", figure(audit.auc, 3), "original score"),
+        ]
+    fair = found.gap <= found.epsilon + ROUNDING
+    epsilon = f"epsilon {found.epsilon:g}"
     return [
-        gap,
-        ("Epsilon asked", f"{found.epsilon:g}", "allowed gap"),
-        ("Gap after", figure(found.gap, 3), f"fair score: {fair}"),
-        ("AUC", f"{found.auc_before:.4f} → {found.auc:.4f}", f"no fair score exceeds {found.auc_bound:.4f}"),
+        Card(
+            "New people: gap expected",
+            about(ahead.gap_estimate, ahead.gap_standard_error),
+            f"{'above' if ahead.exceeds else 'within'} {epsilon}; original score {ahead.gap_before_estimate:.3f}",
+            "bad" if ahead.exceeds or ahead.harms else "good",
+        ),
+        Card(
+            "New people: AUC expected",
+            about(ahead.auc_estimate, ahead.auc_standard_error),
+            f"original score {ahead.auc_before:.3f}",
+        ),
+        Card(
+            "Fitted people: gap",
+            f"{found.gap_before:.3f} → {found.gap:.3f}",
+            f"{'within' if fair else 'above'} {epsilon}",
+            "" if fair else "bad",
+        ),
+        Card(
+            "Fitted people: AUC",
+            f"{found.auc_before:.3f} → {found.auc:.3f}",
+            "above the original: the sample's chance"
+            if found.auc > max(found.auc_before, ahead.auc_estimate)
+            else f"bound {found.auc_bound:.4f}",
+        ),
     ]
+
+
+def _verdict(data: ReportData) -> str:
+    """Whether epsilon is met, and for whom; nothing where none was asked for."""
+    both = data.certificate, data.outlook
+    return "" if both[0] is None or both[1] is None else verdict_words(both[0], both[1])
 
 
 def widest(data: ReportData) -> dict[str, Any]:
@@ -144,11 +188,26 @@ def price_table(data: ReportData) -> Table:
     return Table("Fair scores at every epsilon, ties drawn", FRONTIER_HEAD, rows, "frontier")
 
 
-def certificate_tables(found: Certificate) -> list[Table]:
-    """What was lost, what could not have been kept, who is drawn."""
+def certificate_tables(found: Certificate | None, ahead: Outlook | None) -> list[Table]:
+    """New and fitted people side by side; what was lost, what could not have been kept, who is drawn."""
+    if found is None or ahead is None:
+        return []
+    allowed = found.epsilon if found.allowed is None else found.allowed
     whole = [
-        ["largest gap at any threshold", figure(found.gap_before), figure(found.gap), f"{found.epsilon:g} allowed"],
-        ["overall AUC", figure(found.auc_before), figure(found.auc), f"{found.auc_bound:.4f} possible"],
+        [
+            "largest gap at any threshold",
+            figure(ahead.gap_before_estimate, 3),
+            about(ahead.gap_estimate, ahead.gap_standard_error),
+            *(figure(x) for x in (found.gap_before, found.gap)),
+            "nothing forced" if found.promise == "new" else f"{allowed:.4g} allowed",
+        ],
+        [
+            "overall AUC",
+            figure(ahead.auc_before, 3),
+            about(ahead.auc_estimate, ahead.auc_standard_error),
+            *(figure(x) for x in (found.auc_before, found.auc)),
+            f"{found.auc_bound:.4f} possible",
+        ],
     ]
     groups = [
         [
@@ -161,7 +220,7 @@ def certificate_tables(found: Certificate) -> list[Table]:
     ]
     columns = ["group", "AUC, original", "AUC, fair", "best fair AUC", "moved by draw", "tie drawn"]
     return [
-        Table("Certificate of the fit", ["", "original", "fair", "limit"], whole, "certificate"),
+        Table("New people (expected ± standard error) and fitted people (exact)", BOTH, whole, "certificate"),
         Table("Certificate by group", columns, groups, named=True),
     ]
 
@@ -203,6 +262,7 @@ def _shell(data: ReportData, source: Source) -> list[Step]:
     more = [*groups, *known, *(["--missing", "group"] if data.missing == "group" else []), *small]
     norm = [] if data.norm == NORM.default else ["--norm", str(data.norm)]
     ties = [] if data.ties == TIES.default else ["--ties", data.ties]
+    promise = [] if data.promise == PROMISE.default else ["--promise", data.promise]
     fit = [["fairroc", "fit", source.data], [*roles, *counted], more]
     transform = [["fairroc", "transform", "NEW.csv"], ["--model", "model.json"], [*roles, *groups]]
     watch = [["fairroc", "monitor", "NEW.csv"], ["--model", "model.json"], [*roles, *groups], known]
@@ -211,7 +271,7 @@ def _shell(data: ReportData, source: Source) -> list[Step]:
         Step(
             "Fit the fair score on rows like these; add --key-file to make draws secret:",
             _lines(*fit, ["--epsilon", ""]),
-            f" {shlex.join([*norm, *ties, '-o', 'model.json'])}",
+            f" {shlex.join([*norm, *ties, *promise, '-o', 'model.json'])}",
         ),
         Step(LATER, _lines(*transform, ["--id", "ID", "-o", "FAIR.csv"])),
         Step(
@@ -240,6 +300,7 @@ def _lines(*parts: list[str]) -> str:
 def _python(data: ReportData) -> list[Step]:
     norm = "" if data.norm == NORM.default else f', norm="{data.norm}"'
     ties = "" if data.ties == TIES.default else f', ties="{data.ties}"'
+    promise = "" if data.promise == PROMISE.default else f', promise="{data.promise}"'
     missing = ', missing="group"' if data.missing == "group" else ""
     weight = ", sample_weight=weight" if data.weighted else ""
     small = "".join(f", {option.name}={json.dumps(value)}" for option, value in _small(data))
@@ -247,7 +308,7 @@ def _python(data: ReportData) -> list[Step]:
         Step(
             "Fit the fair score on rows like these, and keep it:",
             "from fairroc import FairROC\n\npost = FairROC(epsilon=",
-            f"{norm}{ties}{missing}{small})\npost.fit(scores, y, sensitive_features=groups{weight})\n"
+            f"{norm}{ties}{promise}{missing}{small})\npost.fit(scores, y, sensitive_features=groups{weight})\n"
             'post.model_.save("model.json")',
         ),
         Step(

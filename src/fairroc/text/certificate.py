@@ -1,4 +1,4 @@
-"""A fit in words: certificate, what to expect of new people, the paper's method, frontiers, chosen thresholds."""
+"""A fit in words: certificate beside what to expect of new people, the paper's method, frontiers, chosen thresholds."""
 
 from __future__ import annotations
 
@@ -10,9 +10,15 @@ from fairroc.fitting.outlook import Outlook
 from fairroc.fitting.thresholds import Choice, ThresholdRates
 from fairroc.froc.diagnostics import FrocReport
 from fairroc.froc.run import FrocIndex
+from fairroc.text.outlook import (
+    caution,
+    least_certain_words,
+    new_people_lines,
+    promise_words,
+    side_by_side,
+    unchanged_words,
+)
 from fairroc.text.words import (
-    METHODS,
-    confidence,
     counted_words,
     figure,
     norm_words,
@@ -23,34 +29,48 @@ from fairroc.text.words import (
     table,
 )
 
-EXACT = "Figures are exact expectations over the draw on these rows."
+EXACT = "Figures of the fitted people are exact expectations over the draw."
+
+
+def fit_text(certificate: Certificate, outlook: Outlook, one_draw: OneDraw) -> str:
+    """A fit in a few lines: new and fitted people side by side, what to beware of, what was done to whom."""
+    c, warned = certificate, caution(outlook)
+    warning = [] if warned is None else warned.lines()
+    unchanged = [unchanged_words(c, outlook)] if c.unchanged else []
+    groups, notes, *more = _details(c)
+    return _joined(
+        warning if outlook.harms else [],
+        [*_head(c), promise_words(c, outlook), *unchanged],
+        side_by_side(outlook, c),
+        [] if outlook.harms else warning,
+        new_people_lines(outlook, one_draw),
+        groups,
+        [*notes, least_certain_words(outlook)],
+        *more,
+    )
 
 
 def certificate_text(certificate: Certificate) -> str:
-    """A fit in a few lines: what it cost, what is possible, who is drawn."""
-    c = certificate
-    lines = [
-        f"{c.rows:,} rows, {len(c.groups)} groups, epsilon {c.epsilon:g} ({norm_words(c.norm)}), method {c.method}.",
-    ]
-    if c.confidence is not None:
-        lines.append(
-            f"Epsilon is promised for the population at {confidence(c.confidence)}, so less is allowed on these rows."
-        )
-    lines += small_lines(c.small_groups)
-    lines.append("")
-    if c.unchanged:
-        lines.append(f"The score already meets epsilon (gap {c.gap:.4f}): it stays as it is, and nothing is drawn.")
-    allowed = c.epsilon if c.allowed is None else c.allowed
-    lines += table(
-        ["", "before", "after", ""],
-        [
-            ["largest gap at any threshold", figure(c.gap_before), figure(c.gap), f"allowed {allowed:.4g}"],
-            ["overall AUC", figure(c.auc_before), figure(c.auc), f"no fair score exceeds {c.auc_bound:.4f}"],
-        ],
-    )
+    """The fitted people alone: what is possible, what was done to whom."""
+    return _joined(_head(certificate), *_details(certificate))
+
+
+def _joined(*parts: list[str]) -> str:
+    return "\n\n".join("\n".join(part) for part in parts if part)
+
+
+def _head(c: Certificate) -> list[str]:
+    size = f"{c.rows:,} rows, {len(c.groups)} groups, epsilon {c.epsilon:g} ({norm_words(c.norm)})"
+    return [f"{size}, method {c.method}.", *small_lines(c.small_groups)]
+
+
+def _details(c: Certificate) -> list[list[str]]:
+    """The groups, notes, and what the paper's method did."""
     head = ["group", "rows", "AUC before", "after", "best fair", "moved by draw", "tie drawn"]
-    lines += ["", *table(head, [_group_row(g) for g in c.groups]), "", *_notes(c)]
-    return "\n".join(lines if c.froc is None else [*lines, "", *froc_lines(c.froc)])
+    allowed = c.epsilon if c.allowed is None else c.allowed
+    bound = f"No score with a gap of at most {allowed:.4g} on these rows has an overall AUC above {c.auc_bound:.4f}."
+    groups = table(head, [_group_row(g) for g in c.groups])
+    return [groups, [bound, *_notes(c)], [] if c.froc is None else froc_lines(c.froc)]
 
 
 def _group_row(g: GroupCertificate) -> list[str]:
@@ -60,9 +80,9 @@ def _group_row(g: GroupCertificate) -> list[str]:
 
 def _notes(c: Certificate) -> list[str]:
     lines = [f"Ties: {tie_words(c)} {c.levels} levels."]
-    if c.ties == "order" and not c.unchanged:
+    if c.ties == "order" and not c.unchanged and c.promise != "new":
         lines.append("--ties draw would come closer to the bound on these rows, but draws for everyone.")
-    if c.curve != "raw":
+    if c.curve != "raw" and c.promise != "new":
         name, _, half = c.curve.partition(", ")
         curves = f"halfway between raw and {name}" if half else name
         lines.append(f"Curves: {curves}, an estimate of the population's; epsilon is kept on these rows.")
@@ -86,33 +106,6 @@ def tie_words(certificate: Certificate) -> str:
     if certificate.ties == "order":
         return f"raw order kept (internal epsilon {certificate.inner_epsilon:.4g})."
     return "drawn."
-
-
-def one_draw_text(one_draw: OneDraw) -> str:
-    """What one draw does to the fitted people, as a sentence; nothing if nobody is drawn."""
-    found = one_draw
-    if not found.draws:
-        return ""
-    return (
-        f"One draw scatters: among these {found.rows:,} people a single draw has a gap of about {found.gap:.3f} "
-        f"({found.expected:.3f} in expectation); one draw in twenty exceeds {found.upper:.3f}."
-    )
-
-
-def outlook_text(outlook: Outlook) -> str:
-    """What to expect of new people, in three sentences."""
-    o, limit = outlook, outlook.limited_by
-    estimate = f"expect a gap of about {o.gap_estimate:.3f} (standard error {o.gap_standard_error:.3f})"
-    safe = "" if o.upper_dkw is None else f", {o.upper_dkw:.3f} ({METHODS['dkw']})"
-    return "\n".join(
-        [
-            f"New people from the same population: {estimate}.",
-            f"At {confidence(o.level)} it is at most {o.upper_bootstrap:.3f} ({METHODS['bootstrap']}){safe}.",
-            f"Least certain is group '{short(limit.group)}', label {limit.label}: {limit.rows:,} rows, "
-            f"±{limit.width:.3f}; {limit.rows_to_halve:,} would halve that. {o.rows_to_halve:,} rows like these would "
-            "halve the distance to both limits.",
-        ]
-    )
 
 
 def froc_lines(report: FrocReport) -> list[str]:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from fairroc.auditing.findings import Audit, GroupAudit
+from fairroc.core.gap import ROUNDING
 from fairroc.fitting.certificate import Certificate
 from fairroc.fitting.frontier import Frontier
 from fairroc.fitting.one_draw import OneDraw
 from fairroc.fitting.outlook import Outlook
-from fairroc.text.certificate import EXACT, one_draw_text, outlook_text, tie_words
-from fairroc.text.words import METHODS, confidence, listed, norm_words, pair, percent, short, small_lines
+from fairroc.text.certificate import EXACT, tie_words
+from fairroc.text.outlook import about, beyond, least_certain_words, new_people_lines, promise_words
+from fairroc.text.words import confidence, listed, norm_words, pair, percent, short, small_lines
 
 WIDE = 0.1
 """A rate known to within this or less tells groups apart that differ by more than a tenth or two."""
@@ -54,20 +56,34 @@ def asked_words(audit: Audit) -> str:
     return f"{words} The original score {verdict}{chance}."
 
 
-def cost_words(certificate: Certificate | None, frontier: Frontier, shares: Sequence[float]) -> str:
+def verdict_words(certificate: Certificate, outlook: Outlook) -> str:
+    """Whether new people, and whether the fitted ones, are within epsilon."""
+    c, o = certificate, outlook
+    new = f"{beyond(o.gap_estimate, o.epsilon) if o.exceeds else f'{o.gap_estimate:.3f}'} for new people"
+    fair = c.gap <= c.epsilon + ROUNDING
+    old = f"{f'{c.gap:.3f}' if fair else beyond(c.gap, c.epsilon)} for the fitted people"
+    sides = ("above" if o.exceeds else "within", "within" if fair else "above")
+    return f"The fair score: a gap of about {new}, {sides[0]} epsilon; {old}, {sides[1]} epsilon."
+
+
+def cost_words(
+    certificate: Certificate | None, outlook: Outlook | None, frontier: Frontier, shares: Sequence[float]
+) -> str:
     """What the fit costs, or what epsilon 0 would; ``shares`` are the groups' of all people."""
-    c = certificate
-    if c is None:
+    c, o = certificate, outlook
+    if c is None or o is None:
         return (
-            f"Equal rates at every threshold (epsilon 0) would take the overall AUC from "
+            f"Equal rates at every threshold (epsilon 0) would take the overall AUC of these people from "
             f"{frontier.before.auc:.4f} to {frontier.points[0].auc:.4f}; a larger epsilon costs less."
         )
     if c.unchanged:
         return "Nothing: the score stays as it is."
     drawn = sum(share * group.randomised_share for share, group in zip(shares, c.groups, strict=True))
+    allowed = c.epsilon if c.allowed is None else c.allowed
     return (
-        f"The overall AUC goes from {c.auc_before:.4f} to {c.auc:.4f}; no fair score can have more than "
-        f"{c.auc_bound:.4f} on these people. The largest gap goes from {c.gap_before:.3f} to {c.gap:.3f}. "
+        f"New people can expect an overall AUC of {about(o.auc_estimate, o.auc_standard_error)} where the original "
+        f"score has {o.auc_before:.3f}. On the fitted people it goes from {c.auc_before:.4f} to {c.auc:.4f}; no score "
+        f"with a gap of {allowed:.4g} there can have more than {c.auc_bound:.4f}. "
         f"For {percent(drawn)} of people the fair score depends on a draw."
     )
 
@@ -75,10 +91,11 @@ def cost_words(certificate: Certificate | None, frontier: Frontier, shares: Sequ
 def unknowns(audit: Audit, outlook: Outlook | None) -> Iterator[str]:
     """What the report cannot know."""
     if outlook is not None:
-        about = f"expect a gap of about {outlook.gap_estimate:.2f}, and "
+        gap = about(outlook.gap_estimate, outlook.gap_standard_error)
         yield (
-            f"How fair the fair score is on new people: {about}at {confidence(outlook.level)} no more than "
-            f"{outlook.upper:.3f} ({METHODS[outlook.method]}). Check new rows with fairroc monitor."
+            f"How fair the fair score is on new people: a gap of {gap} is an estimate with its standard error; at "
+            f"{confidence(outlook.level)} the gap is no more than {outlook.upper:.3f}. Check new rows with fairroc "
+            "monitor."
         )
     yield "Whether the labels are right. A label that is itself biased makes every rate here wrong."
     yield "Whether equal error rates are the right aim: calibration and equal selection rates are others, and conflict."
@@ -103,11 +120,12 @@ def certificate_notes(certificate: Certificate | None, one_draw: OneDraw | None,
     """What the tables of a certificate leave unsaid, one paragraph each."""
     if certificate is None:
         return [NO_FIT]
+    if one_draw is None or outlook is None:
+        return []
     levels = "" if certificate.unchanged else f" {certificate.levels} levels."
     ties = f"Ties: {tie_words(certificate)}{levels} {EXACT}"
-    scatter = "" if one_draw is None else one_draw_text(one_draw)
-    ahead = "" if outlook is None else outlook_text(outlook)
-    return [ties, *scatter.splitlines(), *ahead.splitlines()]
+    promise = promise_words(certificate, outlook)
+    return [promise, *new_people_lines(outlook, one_draw), ties, least_certain_words(outlook)]
 
 
 def card_facts(audit: Audit, norm: int | str, *, weighted: bool, missing: str) -> list[tuple[str, str]]:

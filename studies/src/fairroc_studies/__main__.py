@@ -24,6 +24,7 @@ STUDIES = {
     "plots": "questions.plots",
     "price": "questions.price",
     "promise": "questions.promise",
+    "promises": "questions.promises",
     "ties": "questions.ties",
     "unseen": "questions.unseen",
     "rivals": "peers.rivals",

@@ -47,7 +47,9 @@
     const column = (name) => data.frontier[name][e];
     const fit = data.certificate;
     if (fit && fit.epsilon === epsilons[e]) {
-      return `Overall AUC ${rate(fit.auc_before)} → ${rate(fit.auc)} in the fit (at most ${rate(fit.auc_bound)}).`;
+      const ahead = data.new_people;
+      return `Overall AUC ${rate(fit.auc_before)} → ${rate(fit.auc)} in the fit (at most ${rate(fit.auc_bound)}). ` +
+        `New people: expect a gap of ${ahead.gap_estimate.toFixed(3)} and an AUC of ${ahead.auc_estimate.toFixed(3)}.`;
     }
     const bound = column("auc_bound");
     return `Overall AUC ${rate(data.audit.auc)} → ${rate(column("auc"))}` +
@@ -64,7 +66,7 @@
     byId("rates-epsilon").textContent = epsilon;
     byId("threshold").setAttribute("aria-valuetext", "score at least " + at);
     byId("epsilon").setAttribute("aria-valuetext", "epsilon " + epsilon);
-    byId("said").textContent = `At score ≥ ${at} the gap is ${gapBefore[i].toFixed(3)}; with epsilon ${epsilon}, ` +
+    byId("said").textContent = `Fitted people: at score ≥ ${at} the gap is ${gapBefore[i].toFixed(3)}; with epsilon ${epsilon}, ` +
       `${gapAt(fair[state.epsilon], i).toFixed(3)}. ${price()}`;
     document.querySelectorAll(".command-epsilon").forEach((place) => { place.textContent = epsilon; });
   }
@@ -159,6 +161,10 @@
     if (fit) {
       traces.push({ x: [fit.epsilon], y: [fit.auc], mode: "markers", name: "the fit", hovertemplate: hover,
         marker: { size: 11, color: palette.fit, symbol: "diamond" } });
+      const ahead = data.new_people;
+      traces.push({ x: [fit.epsilon], y: [ahead.auc_estimate], mode: "markers", name: "the fit, new people", hovertemplate: hover,
+        error_y: { type: "data", array: [ahead.auc_standard_error], color: palette.fit, thickness: 1.6 },
+        marker: { size: 11, color: palette.fit, symbol: "diamond-open", line: { width: 2 } } });
     }
     return draw("frontier-plot", traces, layout(axis("epsilon (allowed gap)"), axis("overall AUC")), 400);
   }

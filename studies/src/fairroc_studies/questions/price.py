@@ -1,10 +1,11 @@
-"""What fairness costs on two real scores: prints the table of the README.
+"""What fairness costs on two real scores, of new people and of the fitted ones: prints the tables of the README.
 
     python -m fairroc_studies price
 
 Adult: a logistic regression for income above 50K that does not see sex (as in the demo), fitted on all 16,281 people of
 the test part, groups by sex. COMPAS: the published decile score (integer points 1 to 10) for recidivism within two
-years, 6,172 people, groups by race. AUCs and gaps are exact expectations over the draw on these people.
+years, 6,172 people, groups by race. AUCs and gaps of the fitted people are exact expectations over the draw; those of
+new people are estimates with their standard errors.
 """
 
 from __future__ import annotations
@@ -15,8 +16,11 @@ from typing import Any
 from fairroc import Certificate, FairROC
 from fairroc.cli.demo import adult_scores
 from fairroc.datasets import load_compas
+from fairroc.text.outlook import about
 
 EPSILONS = (0.0, 0.01, 0.05, 0.1)
+SHOWN = (0.05, 0.1)
+"""Epsilons of the table of promises."""
 
 
 def compas_scores() -> Any:
@@ -46,9 +50,32 @@ def rows(name: str, people: Any) -> list[str]:
     return lines
 
 
+def promises(name: str, people: Any) -> list[str]:
+    """New people beside the fitted ones, for the original score and both promises."""
+    lines: list[str] = []
+    for epsilon in SHOWN:
+        for promise in ("fitted", "new"):
+            post = FairROC(epsilon=epsilon, promise=promise, salt=0)
+            post.fit(people["score"], people["label"], sensitive_features=people["group"])
+            o, c = post.outlook_, post.certificate_
+            if not lines:
+                before = o.gap_before_estimate, o.auc_before, c.gap_before, c.auc_before
+                lines.append(f"| {name} | original score | | {' | '.join(f'{x:.3f}' for x in before)} |")
+            pairs = (o.gap_estimate, o.gap_standard_error), (o.auc_estimate, o.auc_standard_error)
+            new = " | ".join(about(*pair) for pair in pairs)
+            lines.append(f'| {name} | `promise="{promise}"` | {epsilon:g} | {new} | {c.gap:.3f} | {c.auc:.3f} |')
+    return lines
+
+
 def main() -> None:
     warnings.simplefilter("ignore")
+    both = (("Adult, 2 groups", adult_scores()), ("COMPAS deciles, 4 groups", compas_scores()))
+    print("| score | | ε | new people: gap expected | AUC expected | fitted people: gap | AUC |")
+    print("|---|---|---|---|---|---|---|")
+    for name, people in both:
+        print("\n".join(promises(name, people)))
+    print()
     print("| score | ε | gap before | AUC before | AUC, raw order kept (people drawn) | AUC, ties drawn | bound |")
     print("|---|---|---|---|---|---|---|")
-    for name, people in (("Adult, 2 groups", adult_scores()), ("COMPAS deciles, 4 groups", compas_scores())):
+    for name, people in both:
         print("\n".join(rows(name, people)))

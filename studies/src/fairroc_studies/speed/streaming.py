@@ -104,7 +104,7 @@ def measured(words: list[str]) -> list[float]:
 def tasks(data: str, rows: int, folder: Path) -> dict[str, list[str]]:
     model, stream = str(folder / "model.json"), ["--stream"]
     exact, bins = str(MAX_DISTINCT.default), str(1 << 20)
-    fit = ["fit", data, *NAMES, "--epsilon", "0.05", "--folds", "0", "-o", model, *stream]
+    fit = ["fit", data, *NAMES, "--epsilon", "0.05", "-o", model, *stream]
     return {
         "decode": ["decode", data, str(rows)],
         "plain decode": ["plain decode", data, str(rows)],
@@ -112,7 +112,7 @@ def tasks(data: str, rows: int, folder: Path) -> dict[str, list[str]]:
         "count, fit": ["count", data, "0", exact],
         "count, fit with queries=1024": ["count", data, "1024", exact],
         "count, fit with queries=1024 and max_distinct=2**20": ["count", data, "1024", bins],
-        "`fairroc fit --folds 0` (with the certificate)": fit,
+        "`fairroc fit` (with certificate and outlook)": fit,
         "`fairroc audit --bootstrap 0`": ["audit", data, *NAMES, "--bootstrap", "0", *stream],
         "`fairroc transform`": ["transform", data, *DRAWS, "--model", model, "-o", str(folder / "o.parquet"), *stream],
     }

@@ -1,0 +1,218 @@
+"""New people in words: what to expect of them beside the fitted ones, a warning with ways out, and limits."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from fairroc.fitting.certificate import Certificate
+from fairroc.fitting.limits import FEWEST_ROWS
+from fairroc.fitting.one_draw import OneDraw
+from fairroc.fitting.outlook import Outlook
+from fairroc.text.words import confidence, short, table
+
+MOST_TIMES = 1000
+"""More than so many times the rows is "far more"."""
+
+CURVES = {
+    "smooth": "smooth curves of every group",
+    "soft labels": "curves of every group in which scores tell about both labels",
+    "raw": "the groups' own curves",
+    "shared, shift": "one pair of curves, shifted to every group",
+    "shared, shift and stretch": "one pair of curves, shifted and stretched to every group",
+    "partly shared, shift": "the groups' own curves, drawn towards a shared pair that is shifted to every group",
+    "partly shared, shift and stretch": "the groups' own curves, drawn towards a shared pair that is shifted and "
+    "stretched to every group",
+}
+"""What the exact method worked on, for promise="new"; names of `fairroc.fitting.new_people`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Caution:
+    """What is wrong with a fit for new people, and what can be done about it."""
+
+    words: str
+    ways: tuple[str, ...]
+
+    def lines(self) -> list[str]:
+        """As text."""
+        return [self.words, *(f"  {number}. {way}" for number, way in enumerate(self.ways, 1))]
+
+
+def about(value: float, error: float) -> str:
+    """An estimate with its standard error."""
+    return f"{value:.3f} ± {error:.3f}"
+
+
+def beyond(value: float, limit: float) -> str:
+    """A value with as many decimals as it takes, three at least, to read as more than a limit.
+
+    >>> beyond(0.0502, 0.05), beyond(0.21, 0.2)
+    ('0.0502', '0.210')
+    """
+    return next((text for d in range(3, 9) if float(text := f"{value:.{d}f}") > limit), f"{value:.9f}")
+
+
+def met(value: float) -> float:
+    """The epsilon, in thousandths, that a gap meets.
+
+    >>> met(0.0843), met(0.084)
+    (0.085, 0.084)
+    """
+    return math.ceil(round(1000 * value, 6)) / 1000
+
+
+def side_by_side(outlook: Outlook, certificate: Certificate) -> list[str]:
+    """Gap and AUC of new and of fitted people, before and after."""
+    o, c = outlook, certificate
+    gap, auc = about(o.gap_estimate, o.gap_standard_error), about(o.auc_estimate, o.auc_standard_error)
+    lines = table(
+        ["", "before", "after", "before", "after"],
+        [
+            [
+                "largest gap at any threshold",
+                f"{o.gap_before_estimate:.3f}",
+                gap,
+                f"{c.gap_before:.3f}",
+                f"{c.gap:.3f}",
+            ],
+            ["overall AUC", f"{o.auc_before:.3f}", auc, f"{c.auc_before:.3f}", f"{c.auc:.3f}"],
+        ],
+    )
+    middle = lines[0].index("after") + len("after")
+    head = "new people (expected)".rjust(middle) + "fitted people".rjust(len(lines[0]) - middle)
+    return [head, *lines, "±: standard error of the estimate."]
+
+
+def promise_words(certificate: Certificate, outlook: Outlook) -> str:
+    """For whom epsilon holds."""
+    c, o = certificate, outlook
+    if c.promise == "new":
+        what = (
+            f"epsilon {c.epsilon:g} is out of reach with these rows, so this is about the least gap that can be had"
+            if o.exceeds
+            else "the gap expected among new people is within epsilon"
+        )
+        return f"Promise for new people: {what}. Nothing is forced onto the fitted people. {chosen_words(c)}"
+    if c.confidence is not None:
+        allowed = "less" if c.allowed is None else f"only {c.allowed:.4g}"
+        return (
+            f"Promise for the population: at {confidence(c.confidence)} the gap among all people is within epsilon, so "
+            f"{allowed} is allowed on the fitted people."
+        )
+    return "Promise for the fitted people: epsilon holds exactly for them; what new people get is an estimate."
+
+
+def chosen_words(certificate: Certificate) -> str:
+    """What promise="new" chose."""
+    c = certificate
+    if c.unchanged:
+        return "Chosen: the original score."
+    name, _, way = c.curve.rpartition(", ")
+    if way.endswith("of the way"):
+        return f"Chosen: a {name} of the score for each group, {way}."
+    return f"Chosen: the exact method on {CURVES.get(c.curve, c.curve)}."
+
+
+def unchanged_words(certificate: Certificate, outlook: Outlook) -> str:
+    """Why the score stays as it is."""
+    if certificate.promise != "new":
+        why = f"The score already meets epsilon (gap {certificate.gap:.4f})"
+    elif outlook.exceeds:
+        why = "No score is expected to have a smaller gap among new people"
+    else:
+        why = "The original score's gap among new people is expected to be within epsilon"
+    return f"{why}: it stays as it is, and nothing is drawn."
+
+
+def caution(outlook: Outlook) -> Caution | None:
+    """Harm, or else a gap of new people above epsilon, with the ways out; None where neither is expected."""
+    o = outlook
+    if o.harms:
+        words = (
+            f"Among new people the fair score is expected to have a gap of {o.gap_estimate:.3f}, no smaller than the "
+            f"original score's {o.gap_before_estimate:.3f}: it follows the chance in these rows and helps nobody else. "
+            "What would help:"
+        )
+        least = 'promise="new" (--promise new): keeps the original score where nothing is expected to do better'
+        return Caution(words, (_more_rows(o), least, "a larger epsilon, which follows chance less"))
+    if not o.exceeds:
+        return None
+    gap = beyond(o.gap_estimate, o.epsilon)
+    if o.promise == "new":
+        words = f"A gap of {gap} is expected among new people, above epsilon {o.epsilon:g}. Two ways out:"
+        return Caution(words, (_more_rows(o), f"a larger epsilon: {met(o.gap_estimate):g} can be met"))
+    holds = ", which holds for the fitted people" if o.promise == "fitted" else ""
+    words = f"A gap of {gap} is expected among new people, above epsilon {o.epsilon:g}{holds}. Three ways out:"
+    return Caution(
+        words,
+        (
+            _more_rows(o),
+            'promise="new" (--promise new): brings the gap expected among new people to epsilon, or as near as it gets',
+            f"a larger epsilon: {met(o.gap_estimate):g} is what this score is expected to keep",
+        ),
+    )
+
+
+def _more_rows(o: Outlook) -> str:
+    """Whose rows to collect, and about how many."""
+    limit = o.limited_by
+    whose = f"more rows, first of group '{short(limit.group)}' with label {limit.label}: {limit.rows:,} now"
+    if o.promise != "new":
+        gain = "would halve what new people's gap is above the fitted people's"
+        return f"{whose}; about {limit.rows_to_halve:,}, and all others in proportion, {gain}"
+    times = (o.gap_estimate / o.epsilon) ** 2 if o.epsilon > 0 else math.inf
+    if times > MOST_TIMES:
+        return f"{whose}; far more, and all others in proportion, would bring epsilon within reach"
+    many = math.ceil(times * limit.rows)
+    return f"{whose}; roughly {many:,}, and all others in proportion, would bring epsilon within reach"
+
+
+def limit_words(outlook: Outlook) -> str:
+    """Upper limits, the one to rely on first."""
+    o = outlook
+    first = f"At {confidence(o.level)} the gap among all people like these is at most {o.upper:.3f}"
+    if o.upper_dkw is None:
+        return f"{first} (bootstrap, for this score; no DKW limit: {o.dkw_reason})."
+    if o.method == "dkw":
+        why = f"DKW, for any sample size: some class has fewer than {FEWEST_ROWS} rows"
+        return f"{first} ({why}); the bootstrap, made for larger samples, says {o.upper_bootstrap:.3f}."
+    return f"{first} (bootstrap, for this score); DKW, for any sample size and any score, says {o.upper_dkw:.3f}."
+
+
+def least_certain_words(outlook: Outlook) -> str:
+    """Who limits what is known, and how many rows would help."""
+    limit = outlook.limited_by
+    return (
+        f"Least certain is group '{short(limit.group)}', label {limit.label}: {limit.rows:,} rows, ±{limit.width:.3f}; "
+        f"{limit.rows_to_halve:,} would halve that. {outlook.rows_to_halve:,} rows like these would halve the distance "
+        "to both limits."
+    )
+
+
+def auc_words(outlook: Outlook) -> str:
+    """What an AUC above the original one is; nothing if it is not above, or if new people can expect it too."""
+    o = outlook
+    if o.auc <= max(o.auc_before, o.auc_estimate):
+        return ""
+    seen = f"On the fitted people the fair score's AUC, {beyond(o.auc, o.auc_before)}, is above the original one's"
+    told = f"{o.auc_before:.3f}"
+    if o.auc_estimate > o.auc_before:
+        return f"{seen}, {told}. Part of that is the sample's chance: expect {o.auc_estimate:.3f} of new people."
+    return f"{seen}, {told}. That is the sample's chance: expect {o.auc_estimate:.3f} of new people."
+
+
+def one_draw_words(one_draw: OneDraw) -> str:
+    """What one draw does to the fitted people, as a sentence; nothing if nobody is drawn."""
+    found = one_draw
+    if not found.draws:
+        return ""
+    return (
+        f"One draw scatters: among these {found.rows:,} people a single draw has a gap of about {found.gap:.3f} "
+        f"({found.expected:.3f} in expectation); one draw in twenty exceeds {found.upper:.3f}."
+    )
+
+
+def new_people_lines(outlook: Outlook, one_draw: OneDraw) -> list[str]:
+    """Limits, what an AUC above the original one is, and what one draw does."""
+    return [*filter(None, (limit_words(outlook), auc_words(outlook), one_draw_words(one_draw)))]
