@@ -33,7 +33,7 @@ from fairroc_studies.problems.synthetic import FAMILIES, Family
 
 LEVEL, EPSILON = 0.95, 0.1
 ROWS, PROMISED = (1000, 3000, 10_000, 30_000), (10_000, 30_000)
-TOO_FEW = {"six": 1000, "rare": 1000}
+TOO_FEW = {"six": 1000}
 """Rows with which some class of the family has hardly anybody: not measured."""
 
 
