@@ -15,7 +15,7 @@ from fairroc.core.gap import ROUNDING
 from fairroc.core.realised import all_points, drawn_shares, realise
 from fairroc.core.roc import all_thresholds, rates_at
 from fairroc.errors import DataError, FairrocWarning, warn_all
-from fairroc.fitting.fit import estimates_of, settled_ties, worked_on
+from fairroc.fitting.ways import Solver
 from fairroc.fitting.solving import Goal, Solution, judged_exactly, solve
 from fairroc.options import Missing, Options, SmallTreatment, check_epsilons
 from fairroc.people.door import read_people
