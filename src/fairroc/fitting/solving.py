@@ -41,6 +41,11 @@ class Solution:
     group_ties: tuple[str, ...] = ()
     note: FairrocWarning | None = None
 
+    def treatment(self, group: int) -> tuple[str, str]:
+        """The curve and the ties of one group."""
+        own = self.group_curves[group] if self.group_curves else self.curve
+        return own, self.group_ties[group] if self.group_ties else self.ties
+
 
 @dataclass(frozen=True, slots=True)
 class Goal:

@@ -17,7 +17,7 @@ import numpy as np
 from fairroc.core.constraint import Constraint
 from fairroc.core.coupling import Levels
 from fairroc.core.estimate import ESTIMATES, blend, flattened, smooth
-from fairroc.core.gap import ROUNDING, is_fair, pooled_auc
+from fairroc.core.gap import ROUNDING, is_fair, pooled_auc, threshold_gap
 from fairroc.core.kernel import drawn_kernel, one_person, ordered_kernel
 from fairroc.core.roc import RocCurve
 from fairroc.errors import FairrocWarning
@@ -34,12 +34,12 @@ from fairroc.options import Options
 from fairroc.people.people import People, Population, thinned_population
 from fairroc.stats.plausible import Expected, Plausible, expected
 
-INNER = (0.0, 0.005, 0.01, 0.02, 0.03, 0.045, 0.06, 0.08, 0.1, 0.125, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.7, 1.0, 1.4)
+LADDER = (0.0, 0.01, 0.02, 0.035, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.6, 0.9, 1.4)
 """Internal epsilons of all ways, as shares of half the largest distance possible. The gap of the people need not follow
 the internal epsilon, so none is guessed from it."""
 
-REFINED = 3
-"""Halvings of the step from the largest of them that keeps epsilon towards the next."""
+REFINED, NEAREST = 3, 2
+"""Halvings of the step from the largest of them that keeps epsilon towards the next, of so many ways."""
 
 CLOSE = 0.02
 """No refinement where the gap is within this share of epsilon."""
@@ -53,16 +53,11 @@ BLENDS = (1.0, 0.5)
 SPARES = 0.05
 """Keeping the raw order must spare this share of people a draw, or all ties are drawn (scores of few points)."""
 
-GAP_PRICE, DRAW_PRICE = 0.02, 0.002
-"""What ways of about the same expected AUC are compared by: a tenth more expected gap is worth this much AUC less by a
-tenth, and drawing everybody instead of nobody this much."""
+GAP_PRICE, DRAW_PRICE = 0.02, 0.005
+"""Expected AUC that a way must have more for every unit of expected gap, and to draw everybody instead of nobody."""
 
-FALL, FALL_PRICE = 0.001, 5.0
-"""AUC of the fitted people that a larger epsilon may cost, and how many times any more of it must be made up for by
-the AUC expected of new people."""
-
-NEARLY = 0.004
-"""Ways are refined that are worth at most so much less than the best."""
+FALL = 0.001
+"""AUC of the fitted people that a larger epsilon may cost."""
 
 ENOUGH, NEAR = 4000, 0.9
 """Where every class has so many people, and keeping the raw order leaves this share of epsilon, nothing is compared:
@@ -249,7 +244,7 @@ class Solver:
             if any(a is not b for a, b in zip(raw, flat, strict=True)):
                 yield Way(0, "raw", flat, nobody, raws, _dips(raw, flat))
             deepest = np.argsort([-_depth(curve) for curve in raw], kind="stable")
-            for k in sorted({1, groups // 2, groups - 1} - {0, groups}):
+            for k in sorted({1, groups // 2}):
                 drawn = tuple(np.isin(np.arange(groups), deepest[:k]).tolist())
                 yield Way(0, "raw", raw, drawn, raws, tuple("draw" if own else "order" for own in drawn))
         yield Way(0, "raw", raw, (True,) * groups, raws, ("draw",) * groups)
@@ -281,7 +276,7 @@ class Solver:
         """All ways of a family (or one) at an internal epsilon, on coarse curves."""
         key = family, inner
         if key in self._tried:
-            return self._tried[key]
+            return tuple(one for one in self._tried[key] if only is None or one.way is only)
         judged = self.coarse[0]
         levels = levels_of(self.coarse[1 + family], inner, self._goal(inner))
         ways = [way for way in self.coarse_ways if way.family == family] if only is None else [only]
@@ -307,56 +302,86 @@ class Solver:
 
     # -- the choice --------------------------------------------------------------------------------------------------
 
+    @cached_property
+    def path(self) -> tuple[tuple[float, Tried], ...]:
+        """What is best at every epsilon of the ladder below the original score's gap.
+
+        Of all paths along which the people's AUC does not fall, the one whose worth is largest, on average. Drawn ties
+        flatter the fitted people: the best at each epsilon for itself would have them pay for what is better for new
+        people, and whatever is held on to because of them would cost new people more than looking ahead does.
+        """
+        gap = threshold_gap(self.coarse[0].curves, self.constraint).value
+        steps = [step for share in LADDER if (step := share * self.constraint.largest / 2) < gap] or [0.0]
+        tried = [one for f in range(len(self.families)) for step in steps for one in self._try(f, step)]
+        tried = [one for one in tried if self._spares(one)]
+        worth, auc, needs = (np.array([getattr(one, name) for one in tried]) for name in ("worth", "auc", "needs"))
+        order = np.argsort(auc, kind="stable")
+        below = np.searchsorted(auc[order], auc + FALL, side="right") - 1
+        total, before = np.zeros(len(tried)), []
+        for step in steps:
+            highest = np.maximum.accumulate(total[order])
+            first = np.searchsorted(highest, highest[below])  # of those that have it: total first rises to it there
+            before.append(order[first])
+            total = np.where(needs <= step + ROUNDING, worth + highest[below], -np.inf)
+        at, found = int(np.argmax(total)), []
+        for step, came in zip(reversed(steps), reversed(before), strict=True):
+            found.append((step, tried[at]))
+            at = int(came[at])
+        return tuple(reversed(found))
+
     def _best(self, goal: Goal) -> Solution:
-        """The way whose worth is best of those that keep epsilon, without loss of AUC beside smaller epsilons."""
-        epsilon = goal.epsilon
-        inners = [part for share in INNER if (part := share * self.constraint.largest / 2) < epsilon]
-        tried = [one for f in range(len(self.families)) for part in (*inners, epsilon) for one in self._try(f, part)]
-        kept = [one for one in tried if one.gap <= epsilon + ROUNDING and self._spares(one)]
-        best, most = _walk(kept)
-        if best is not None:
-            more = [one for way in self._near(kept, best) for one in self._refined(way, tried, goal)]
-            best, most = _walk(more, best, most)
-        while best is not None and best.way.ties != "draw":
+        """What is worth most of all that keep epsilon, between what is best at smaller and at larger epsilons."""
+        epsilon, path = goal.epsilon, self.path
+        least = max((one.auc for step, one in path if step <= epsilon), default=0.0) - FALL
+        most = min((one.auc for step, one in path if step > epsilon), default=1.0) + FALL
+        tried = [one for several in self._tried.values() for one in several if self._spares(one)]
+        kept = [one for one in tried if one.needs <= epsilon + ROUNDING]
+        kept += [one for way in self._near(kept) for one in self._refined(way, tried, goal)]
+        kept.sort(key=lambda one: one.worth, reverse=True)
+        for best in kept:
+            if not least <= best.auc <= most:
+                continue
+            if best.way.ties == "draw":
+                drawn = solve_drawn(self.population, self.people.thin, replace(goal, epsilon=best.inner))
+                return self._drawn(drawn, self._why(goal, kept))
             found = self._settled(best, goal)
             if found is not None:
                 return found
-            kept = [one for one in kept if one.way is not best.way]
-            best, most = _walk(kept)
-        drawn = solve_drawn(self.population, self.people.thin, goal)
-        count = len(self.people.names)
-        return replace(
-            drawn,
-            group_curves=("raw",) * count,
-            group_ties=("draw",) * count,
-            note=self._why(goal, tried),
-        )
+        return self._drawn(solve_drawn(self.population, self.people.thin, goal), self._why(goal, kept))
+
+    def _drawn(self, solution: Solution, note: FairrocWarning) -> Solution:
+        each = len(self.people.names)
+        return replace(solution, group_curves=("raw",) * each, group_ties=("draw",) * each, note=note)
 
     def _spares(self, one: Tried) -> bool:
         return one.way.ties == "draw" or one.drawn <= 1.0 - SPARES
 
-    def _near(self, kept: list[Tried], best: Tried) -> list[Way]:
-        """Ways that might be the best if they were refined."""
+    def _near(self, kept: list[Tried]) -> list[Way]:
+        """The way that draws all ties, and the few others that might be the best if they were refined."""
         found: list[Way] = []
-        for one in kept:
-            if one.way.ties != "draw" and one.worth >= best.worth - NEARLY and one.way not in found:
+        for one in sorted(kept, key=lambda one: one.worth, reverse=True):
+            if one.way.ties != "draw" and one.way not in found:
                 found.append(one.way)
-        return found
+        return [self.coarse_ways[-1], *found[:NEAREST]]
 
     def _refined(self, way: Way, tried: list[Tried], goal: Goal) -> Iterator[Tried]:
-        """The way at internal epsilons between the largest that keeps epsilon and the next that was tried."""
-        own = sorted((one for one in tried if one.way is way), key=lambda one: one.inner)
-        last = max(i for i, one in enumerate(own) if one.gap <= goal.epsilon + ROUNDING)
-        if last + 1 == len(own) or goal.epsilon - own[last].gap <= CLOSE * goal.epsilon:
-            return
-        low, high = own[last].inner, own[last + 1].inner
-        for _ in range(REFINED):
-            (one,) = self._try(way.family, (low + high) / 2, way)
+        """The way at epsilon, or at internal epsilons between the largest that keeps epsilon and the next tried."""
+        own = [one for one in tried if one.way is way and one.inner <= goal.epsilon]
+        low = max((one for one in own if one.gap <= goal.epsilon + ROUNDING), key=lambda one: one.inner)
+        high = min((one.inner for one in own if one.inner > low.inner), default=goal.epsilon)
+        for i in range(1 + REFINED):
+            close = goal.epsilon - low.gap <= CLOSE * goal.epsilon and way.ties != "draw"
+            if close or low.inner >= high:
+                return
+            if i == 0 and high < goal.epsilon:
+                continue
+            inner = goal.epsilon if i == 0 else (low.inner + high) / 2
+            (one,) = self._try(way.family, inner, way)
             if one.gap <= goal.epsilon + ROUNDING:
-                low = one.inner
+                low = one
                 yield one
             else:
-                high = one.inner
+                high = inner
 
     def _settled(self, best: Tried, goal: Goal) -> Solution | None:
         """The way on all points, at the first internal epsilon from its own down whose gap is within epsilon.
@@ -408,41 +433,31 @@ class Solver:
         curves = smooth(thin.curves, thin.shares, self.people.class_people())
         return tuple(curve.hull.auc - curve.auc for curve in curves)
 
-    def _why(self, goal: Goal, tried: list[Tried]) -> FairrocWarning:
+    def misled(self, group: int) -> bool:
+        """Whether the order of a group's scores misleads."""
+        return self.gains[group] > HULL_GAIN
+
+    def _why(self, goal: Goal, kept: list[Tried]) -> FairrocWarning:
         """Why all ties are drawn."""
-        order = [one for one in tried if one.way.ties != "draw"]
-        kept = [one for one in order if one.gap <= goal.epsilon + ROUNDING]
-        spared = 1.0 - min((one.drawn for one in kept), default=1.0)
+        every = [one for several in self._tried.values() for one in several if one.way.ties != "draw"]
+        spared = 1.0 - min((one.drawn for one in every if one.needs <= goal.epsilon + ROUNDING), default=1.0)
+        order = any(one.way.ties != "draw" for one in kept)
         gain = float(self.people.thin.shares @ self.gains)
         if gain > HULL_GAIN:
             why = (
                 "the order of scores misleads, as even smooth ROC curves lie below their hulls, by "
                 f"{gain:.3f} of AUC on average"
             )
-        elif not kept:
+        elif order:
+            why = f"keeping the raw order within epsilon {goal.epsilon:g} would cost more AUC"
+        elif spared > 0:
+            why = f"keeping the raw order would spare only {spared:.0%} of people a draw"
+        else:
             why = (
                 f"with the raw order kept the gap would stay above epsilon {goal.epsilon:g}, at any internal epsilon; "
                 "a larger epsilon or more rows would leave room"
             )
-        elif spared < SPARES:
-            why = f"keeping the raw order would spare only {spared:.0%} of people a draw"
-        else:
-            why = f"keeping the raw order within epsilon {goal.epsilon:g} would cost more AUC"
         return FairrocWarning(f"ties are drawn: {why}. ties='draw' (--ties draw) says that draws are fine.")
-
-
-def _walk(tried: list[Tried], best: Tried | None = None, most: float = 0.0) -> tuple[Tried | None, float]:
-    """From the smallest epsilon up, whatever is worth more is taken; AUC of the people that was had is not given up
-    for little."""
-    for one in sorted(tried, key=lambda one: one.needs):
-        if best is None or one.worth - _fall(one, most) > best.worth - _fall(best, most):
-            best, most = one, max(most, one.auc)
-    return best, most
-
-
-def _fall(one: Tried, most: float) -> float:
-    """What giving up AUC of the fitted people is taken to cost."""
-    return FALL_PRICE * max(0.0, most - FALL - one.auc)
 
 
 def _is_fair(people: People, goal: Goal) -> bool:

@@ -124,10 +124,11 @@ def fair_lines(
     """
     found = []
     for epsilon in epsilons:
-        if epsilon not in solutions:
+        if fitted is not None and epsilon == fitted.model.epsilon:
+            scale = fitted.model.scale
+            found.append(before if scale is None else _lines(FairRates(fitted.realised, scale).at(thresholds), norm))
+        elif epsilon not in solutions:
             found.append(before)
-        elif fitted is not None and fitted.model.scale is not None and epsilon == fitted.model.epsilon:
-            found.append(_lines(FairRates(fitted.realised, fitted.model.scale).at(thresholds), norm))
         else:
             solution = solutions[epsilon]
             found.append(_lines(FairRates(solution.realised, scale_of(people, solution)).at(thresholds), norm))
@@ -183,15 +184,25 @@ class Asked:
     options: Options | None
     missing: Missing
     ties: str
+    promise: str
 
     @classmethod
     def checked(cls, **given: Any) -> Asked:
         """From what a user passed: the parameters of `fairroc.options.REPORT`."""
         values = checked(REPORT, given)
-        fit = {name: values[name] for name in ("norm", "ties", "missing", MIN_CLASS_ROWS.name, SMALL_GROUPS.name)}
+        names = ("norm", "ties", "promise", "missing", MIN_CLASS_ROWS.name, SMALL_GROUPS.name)
+        fit = {name: values[name] for name in names}
+        if values["promise"] == "population":
+            fit["confidence"] = values["confidence"]
         settings = {option.name: values[option.name] for option in AUDIT}
         options = None if values["epsilon"] is None else Options.checked(epsilon=values["epsilon"], **fit)
-        return cls(Settings.checked(**settings), values["norm"], options, values["missing"], values["ties"])
+        how = values["missing"], values["ties"], values["promise"]
+        return cls(Settings.checked(**settings), values["norm"], options, *how)
+
+    def frontier_options(self) -> Options:
+        """How the fits of all epsilons are made: as the one asked for, but a promise for the population is not made."""
+        promise = "fitted" if self.promise == "population" else self.promise
+        return Options.checked(epsilon=0.0, norm=self.norm, ties=self.ties, promise=promise, missing=self.missing)
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,6 +225,7 @@ class ReportData:
     source: Source | None
     norm: Norm
     ties: str
+    promise: str
     missing: Missing
     small: SmallRule
     weighted: bool
@@ -251,6 +263,7 @@ class ReportData:
             "made": self.made,
             "package": self.package,
             "norm": self.norm,
+            "promise": self.promise,
             "corners": self._corners(),
             "names": self.names,
             "labels": [short(name) or "(no name)" for name in self.names],
@@ -285,8 +298,14 @@ def gather(
     certificate = None if fitted is None else certify(fitted)
     ahead = None if fitted is None else outlook(fitted, asked.settings.confidence)
     epsilons = round_epsilons(audit.gap, asked.settings.epsilon, len(people.names))
-    plain = Options.checked(epsilon=0.0, norm=asked.norm, ties="draw", missing=asked.missing)
-    found = traced(people, plain, epsilons=epsilons, progress=progress)
+    same = fitted is not None and fitted.options.confidence is None
+    found = traced(
+        people,
+        asked.frontier_options(),
+        epsilons=epsilons,
+        progress=progress,
+        solver=fitted.solver if fitted is not None and same else None,
+    )
     notes = [*people.small_groups(), *(() if fitted is None else fitted.notes), *found.notes]
     kept = {str(note): note for note in notes}
     warn_all(kept.values())
@@ -300,6 +319,7 @@ def gather(
         source=source,
         norm=asked.norm,
         ties=asked.ties,
+        promise=asked.promise,
         missing=asked.missing,
         small=asked.settings.small_rule,
         weighted=people.weighted,

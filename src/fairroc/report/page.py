@@ -39,6 +39,7 @@ def write_report(
     epsilon: float | None = None,
     norm: Any = 1,
     ties: str = "order",
+    promise: str = "fitted",
     threshold: float | None = None,
     sample_weight: Any = None,
     pos_label: Any = None,
@@ -57,7 +58,7 @@ def write_report(
     path : file to write, .html.
     scores, y, sensitive_features, sample_weight, pos_label, missing : as in :func:`fairroc.audit`.
     epsilon : allowed gap; the fair score at it is fitted and certified. Without it the page shows the frontier only.
-    norm, ties : as in :class:`fairroc.FairROC`.
+    norm, ties, promise : as in :class:`fairroc.FairROC`; a promise for the population is at ``confidence``.
     threshold : where the page starts; by default at the largest gap.
     confidence, bootstrap, random_state, min_class_rows, small_groups : as in :func:`fairroc.audit`.
     title : of the page.
@@ -68,6 +69,7 @@ def write_report(
         epsilon=epsilon,
         norm=norm,
         ties=ties,
+        promise=promise,
         threshold=threshold,
         confidence=confidence,
         bootstrap=bootstrap,
