@@ -8,12 +8,13 @@ can be taken at every larger one, so that a larger epsilon does not cost AUC. Fi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 
+from fairroc.core.chain import FloatArray
 from fairroc.core.constraint import Constraint
 from fairroc.core.coupling import Levels
 from fairroc.core.estimate import ESTIMATES, blend, flattened, smooth
@@ -56,8 +57,8 @@ SPARES = 0.05
 GAP_PRICE, DRAW_PRICE = 0.02, 0.005
 """Expected AUC that a way must have more for every unit of expected gap, and to draw everybody instead of nobody."""
 
-FALL = 0.001
-"""AUC of the fitted people that a larger epsilon may cost."""
+EVEN = 0.05
+"""Epsilons count about evenly up to here, and less the larger they are, when ways are compared over all of them."""
 
 ENOUGH, NEAR = 4000, 0.9
 """Where every class has so many people, and keeping the raw order leaves this share of epsilon, nothing is compared:
@@ -306,9 +307,9 @@ class Solver:
     def path(self) -> tuple[tuple[float, Tried], ...]:
         """What is best at every epsilon of the ladder below the original score's gap.
 
-        Of all paths along which the people's AUC does not fall, the one whose worth is largest, on average. Drawn ties
-        flatter the fitted people: the best at each epsilon for itself would have them pay for what is better for new
-        people, and whatever is held on to because of them would cost new people more than looking ahead does.
+        Of all paths along which the people's AUC never falls, the one whose worth is largest, on average over epsilon.
+        Drawn ties flatter the fitted people. The best at each epsilon for itself would lose their AUC where raw order
+        becomes better for new people, and whoever held on to it would never leave drawn ties: so it looks ahead.
         """
         gap = threshold_gap(self.coarse[0].curves, self.constraint).value
         steps = [step for share in LADDER if (step := share * self.constraint.largest / 2) < gap] or [0.0]
@@ -316,13 +317,13 @@ class Solver:
         tried = [one for one in tried if self._spares(one)]
         worth, auc, needs = (np.array([getattr(one, name) for one in tried]) for name in ("worth", "auc", "needs"))
         order = np.argsort(auc, kind="stable")
-        below = np.searchsorted(auc[order], auc + FALL, side="right") - 1
+        below = np.searchsorted(auc[order], auc, side="right") - 1
         total, before = np.zeros(len(tried)), []
-        for step in steps:
+        for step, width in zip(steps, _widths(steps, gap), strict=True):
             highest = np.maximum.accumulate(total[order])
             first = np.searchsorted(highest, highest[below])  # of those that have it: total first rises to it there
             before.append(order[first])
-            total = np.where(needs <= step + ROUNDING, worth + highest[below], -np.inf)
+            total = np.where(needs <= step + ROUNDING, width * worth + highest[below], -np.inf)
         at, found = int(np.argmax(total)), []
         for step, came in zip(reversed(steps), reversed(before), strict=True):
             found.append((step, tried[at]))
@@ -332,8 +333,8 @@ class Solver:
     def _best(self, goal: Goal) -> Solution:
         """What is worth most of all that keep epsilon, between what is best at smaller and at larger epsilons."""
         epsilon, path = goal.epsilon, self.path
-        least = max((one.auc for step, one in path if step <= epsilon), default=0.0) - FALL
-        most = min((one.auc for step, one in path if step > epsilon), default=1.0) + FALL
+        least = max(one.auc for step, one in path if step <= epsilon)
+        most = min((one.auc for step, one in path if step > epsilon), default=1.0)
         tried = [one for several in self._tried.values() for one in several if self._spares(one)]
         kept = [one for one in tried if one.needs <= epsilon + ROUNDING]
         kept += [one for way in self._near(kept) for one in self._refined(way, tried, goal)]
@@ -458,6 +459,11 @@ class Solver:
                 "a larger epsilon or more rows would leave room"
             )
         return FairrocWarning(f"ties are drawn: {why}. ties='draw' (--ties draw) says that draws are fine.")
+
+
+def _widths(steps: Sequence[float], end: float) -> FloatArray:
+    """How much the steps up to an end count on the average over epsilon: small epsilons more, being asked for more."""
+    return np.diff(np.log(np.array([*steps, end]) + EVEN))
 
 
 def _is_fair(people: People, goal: Goal) -> bool:
