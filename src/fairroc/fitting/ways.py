@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
@@ -40,10 +42,13 @@ LADDER = (0.0, 0.01, 0.02, 0.035, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.6, 0.
 the internal epsilon, so none is guessed from it."""
 
 REFINED, NEAREST = 3, 2
-"""Halvings of the step from the largest of them that keeps epsilon towards the next, of so many ways."""
+"""Halvings of the step from the largest of them that keeps epsilon towards the next, of so many ways beside drawing."""
 
 CLOSE = 0.02
 """No refinement where the gap is within this share of epsilon."""
+
+OUTSIDE = 5.0
+"""How many times the AUC by which the fitted people's leaves the range of the path counts against a way."""
 
 SMALL_SAMPLE = 1000
 """Where some class of a group has fewer rows, curve="auto" is smooth for that group (measured: docs/unseen.md)."""
@@ -123,6 +128,14 @@ class Tried:
     def needs(self) -> float:
         """The least epsilon at which it can be taken."""
         return max(self.gap, self.inner)
+
+
+class Offer(NamedTuple):
+    """A way at an epsilon: what it is worth, and the AUC of the people."""
+
+    way: Way
+    worth: float
+    auc: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -304,79 +317,100 @@ class Solver:
     # -- the choice --------------------------------------------------------------------------------------------------
 
     @cached_property
-    def path(self) -> tuple[tuple[float, Tried], ...]:
-        """What is best at every epsilon of the ladder below the original score's gap.
+    def steps(self) -> tuple[float, ...]:
+        """The ladder, up to the original score's gap."""
+        steps = [share * self.constraint.largest / 2 for share in LADDER]
+        return tuple(step for step in steps if step < self._gap) or (0.0,)
 
-        Of all paths along which the people's AUC never falls, the one whose worth is largest, on average over epsilon.
-        Drawn ties flatter the fitted people. The best at each epsilon for itself would lose their AUC where raw order
-        becomes better for new people, and whoever held on to it would never leave drawn ties: so it looks ahead.
+    @cached_property
+    def _gap(self) -> float:
+        return threshold_gap(self.coarse[0].curves, self.constraint).value
+
+    @cached_property
+    def tried(self) -> tuple[Tried, ...]:
+        """All ways at the ladder's internal epsilons, but those that keep an order and spare hardly anyone a draw."""
+        every = [one for f in range(len(self.families)) for step in self.steps for one in self._try(f, step)]
+        return tuple(one for one in every if one.way.ties == "draw" or one.drawn <= 1.0 - SPARES)
+
+    def offers(self, epsilon: float) -> list[Offer]:
+        """What can be had at epsilon: what was tried and keeps it, and every way about where it just keeps it."""
+        found = [Offer(one.way, one.worth, one.auc) for one in self.tried if one.needs <= epsilon + ROUNDING]
+        for way in self.coarse_ways:
+            own = sorted((one for one in self.tried if one.way is way), key=lambda one: one.inner)
+            for one, other in pairwise(own):
+                if one.needs <= epsilon < other.needs:
+                    part = (epsilon - one.needs) / (other.needs - one.needs)
+                    worth, auc = (1 - part) * one.worth + part * other.worth, (1 - part) * one.auc + part * other.auc
+                    found.append(Offer(way, worth, auc))
+        return found
+
+    @cached_property
+    def path(self) -> tuple[float, ...]:
+        """AUC of the people at every step of the ladder.
+
+        Of all paths along which it never falls, the one whose worth is largest, on average over epsilon. Drawn ties
+        flatter the fitted people. The best at each epsilon for itself would lose their AUC where raw order becomes
+        better for new people, and whoever held on to it would never leave drawn ties: so the path looks ahead.
         """
-        gap = threshold_gap(self.coarse[0].curves, self.constraint).value
-        steps = [step for share in LADDER if (step := share * self.constraint.largest / 2) < gap] or [0.0]
-        tried = [one for f in range(len(self.families)) for step in steps for one in self._try(f, step)]
-        tried = [one for one in tried if self._spares(one)]
-        worth, auc, needs = (np.array([getattr(one, name) for one in tried]) for name in ("worth", "auc", "needs"))
-        order = np.argsort(auc, kind="stable")
-        below = np.searchsorted(auc[order], auc, side="right") - 1
-        total, before = np.zeros(len(tried)), []
-        for step, width in zip(steps, _widths(steps, gap), strict=True):
+        offers: list[Offer] = []
+        auc, total, trail = np.zeros(1), np.zeros(1), []
+        for step, width in zip(self.steps, _widths(self.steps, self._gap), strict=True):
+            offers += [offer for offer in self.offers(step) if offer not in offers]
+            order = np.argsort(auc, kind="stable")
             highest = np.maximum.accumulate(total[order])
-            first = np.searchsorted(highest, highest[below])  # of those that have it: total first rises to it there
-            before.append(order[first])
-            total = np.where(needs <= step + ROUNDING, width * worth + highest[below], -np.inf)
+            below = np.searchsorted(auc[order], [offer.auc for offer in offers], side="right") - 1
+            before = order[np.searchsorted(highest, highest[below])]  # the first that is as good
+            auc, worth = np.array([(offer.auc, offer.worth) for offer in offers]).T
+            total = np.where(below < 0, -np.inf, width * worth + highest[below])
+            trail.append((auc, before))
         at, found = int(np.argmax(total)), []
-        for step, came in zip(reversed(steps), reversed(before), strict=True):
-            found.append((step, tried[at]))
-            at = int(came[at])
+        for auc, before in reversed(trail):
+            found.append(float(auc[at]))
+            at = int(before[at])
         return tuple(reversed(found))
 
     def _best(self, goal: Goal) -> Solution:
-        """What is worth most of all that keep epsilon, between what is best at smaller and at larger epsilons."""
-        epsilon, path = goal.epsilon, self.path
-        least = max(one.auc for step, one in path if step <= epsilon)
-        most = min((one.auc for step, one in path if step > epsilon), default=1.0)
-        tried = [one for several in self._tried.values() for one in several if self._spares(one)]
-        kept = [one for one in tried if one.needs <= epsilon + ROUNDING]
-        kept += [one for way in self._near(kept) for one in self._refined(way, tried, goal)]
-        kept.sort(key=lambda one: one.worth, reverse=True)
-        for best in kept:
-            if not least <= best.auc <= most:
-                continue
+        """What is worth most of all that keep epsilon, between the AUCs of the path below and above."""
+        epsilon = goal.epsilon
+        last = int(np.searchsorted(self.steps, epsilon, side="right")) - 1
+        least, most = self.path[last], 1.0 if last + 1 == len(self.path) else self.path[last + 1]
+
+        def fit(one: Offer | Tried) -> float:
+            return one.worth - OUTSIDE * max(0.0, least - one.auc, one.auc - most)
+
+        kept = [one for one in self.tried if one.needs <= epsilon + ROUNDING]
+        ways: list[Way] = [self.coarse_ways[-1]]
+        for offer in sorted(self.offers(epsilon), key=fit, reverse=True):
+            if offer.way not in ways and len(ways) <= NEAREST:
+                ways.append(offer.way)
+        kept += [one for way in ways for one in self._refined(way, goal)]
+        why = self._why(goal, kept)
+        for best in sorted(kept, key=fit, reverse=True):
             if best.way.ties == "draw":
                 drawn = solve_drawn(self.population, self.people.thin, replace(goal, epsilon=best.inner))
-                return self._drawn(drawn, self._why(goal, kept))
+                return self._drawn(drawn, why)
             found = self._settled(best, goal)
             if found is not None:
                 return found
-        return self._drawn(solve_drawn(self.population, self.people.thin, goal), self._why(goal, kept))
+        return self._drawn(solve_drawn(self.population, self.people.thin, goal), why)
 
     def _drawn(self, solution: Solution, note: FairrocWarning) -> Solution:
         each = len(self.people.names)
         return replace(solution, group_curves=("raw",) * each, group_ties=("draw",) * each, note=note)
 
-    def _spares(self, one: Tried) -> bool:
-        return one.way.ties == "draw" or one.drawn <= 1.0 - SPARES
-
-    def _near(self, kept: list[Tried]) -> list[Way]:
-        """The way that draws all ties, and the few others that might be the best if they were refined."""
-        found: list[Way] = []
-        for one in sorted(kept, key=lambda one: one.worth, reverse=True):
-            if one.way.ties != "draw" and one.way not in found:
-                found.append(one.way)
-        return [self.coarse_ways[-1], *found[:NEAREST]]
-
-    def _refined(self, way: Way, tried: list[Tried], goal: Goal) -> Iterator[Tried]:
+    def _refined(self, way: Way, goal: Goal) -> Iterator[Tried]:
         """The way at epsilon, or at internal epsilons between the largest that keeps epsilon and the next tried."""
-        own = [one for one in tried if one.way is way and one.inner <= goal.epsilon]
-        low = max((one for one in own if one.gap <= goal.epsilon + ROUNDING), key=lambda one: one.inner)
+        own = [one for one in self.tried if one.way is way and one.inner <= goal.epsilon]
+        kept = [one for one in own if one.gap <= goal.epsilon + ROUNDING]
+        if not kept:
+            return
+        low = max(kept, key=lambda one: one.inner)
         high = min((one.inner for one in own if one.inner > low.inner), default=goal.epsilon)
-        for i in range(1 + REFINED):
-            close = goal.epsilon - low.gap <= CLOSE * goal.epsilon and way.ties != "draw"
-            if close or low.inner >= high:
+        inners = [goal.epsilon] if high == goal.epsilon else []
+        for _ in range(len(inners) + REFINED):
+            if low.inner >= high or (way.ties != "draw" and goal.epsilon - low.gap <= CLOSE * goal.epsilon):
                 return
-            if i == 0 and high < goal.epsilon:
-                continue
-            inner = goal.epsilon if i == 0 else (low.inner + high) / 2
+            inner = inners.pop() if inners else (low.inner + high) / 2
             (one,) = self._try(way.family, inner, way)
             if one.gap <= goal.epsilon + ROUNDING:
                 low = one

@@ -6,8 +6,8 @@
 Samples of synthetic families (`problems.synthetic`), whose population is known exactly, and of the files of scores,
 whose other rows are the new people. Fits by default at every epsilon of a grid, as `frontier` traces them. "falls":
 steps to the next epsilon, the original score's gap excluded, at which AUC falls by more than .002, of the fitted people
-and of new ones. "to original": sets whose last fit has more AUC than the original score, on the fitted people. Then means over
-all fits of what new people get, and the share of people drawn.
+and of new ones. "to original": sets whose last fit has more AUC than the original score, on the fitted people.
+Then means over all fits of what new people get, and the share of people drawn.
 """
 
 from __future__ import annotations
