@@ -82,6 +82,13 @@ def test_few_seeds_or_a_difference_that_does_not_count_are_not_below() -> None:
     assert unseen.compared({("income", 1000): found(new=few, fitted=rival)}) == []
 
 
+def test_a_gap_that_hangs_on_one_seed_is_left_out() -> None:
+    new = line([0.1, 0.3], [0.70, 0.80])
+    new[0] = [{"gap": 0.0, "auc": 0.6}, {"gap": 0.3, "auc": 0.8}]  # the mean reaches .075 only with it
+    gain, _ = unseen.advantage(unseen.pairs(new.values()), unseen.pairs(line([0.0, 0.4], [0.6, 0.8]).values()))
+    assert np.isnan(gain[unseen.GAPS.index(0.075)]) and np.isfinite(gain[unseen.GAPS.index(0.125)])
+
+
 def told(epsilon: float, stated: float, true: float) -> dict[str, Any]:
     point = {"epsilon": epsilon, "gap": true, "auc": 0.8, "true_gap": true, "true_auc": 0.8}
     return point | {"stated_gap": stated, "gap_error": 0.02, "stated_auc": 0.81, "auc_error": 0.01}

@@ -101,11 +101,15 @@ def frontier(points: Array, gaps: Sequence[float] = GAPS) -> Array:
 
 
 def advantage(one: Array, other: Array) -> tuple[Array, Array]:
-    """Difference of two frontiers at equal gaps, and its standard error by a jackknife over seeds."""
+    """Difference of two frontiers at equal gaps, and its standard error by a jackknife over seeds.
+
+    Gaps that one of them has only with the help of a single seed are left out.
+    """
     seeds = len(one)
     whole = frontier(one) - frontier(other)
     each = np.array([frontier(np.delete(one, k, 0)) - frontier(np.delete(other, k, 0)) for k in range(seeds)])
-    return whole, np.sqrt((seeds - 1) * np.nanmean((each - np.nanmean(each, axis=0)) ** 2, axis=0))
+    whole[np.isnan(each).any(axis=0)] = np.nan
+    return whole, np.sqrt((seeds - 1) * ((each - each.mean(axis=0)) ** 2).mean(axis=0))
 
 
 @dataclass(frozen=True)
