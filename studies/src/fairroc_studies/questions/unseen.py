@@ -2,7 +2,7 @@
 
     python -m fairroc_studies unseen                          # everything: hours on two cores; what is done is kept
     python -m fairroc_studies unseen --sets compas/logistic income --rows 1000 --seeds 5
-    python -m fairroc_studies unseen --methods new fitted raw smooth
+    python -m fairroc_studies unseen --base fitted --methods fitted raw smooth binormal      # which curve to work on
     python -m fairroc_studies unseen --report                 # only the tables of what is done
 
 Every job draws people of one set (real: `problems.held_out`, synthetic: `problems.synthetic`), fits every method at
@@ -114,8 +114,9 @@ def advantage(one: Array, other: Array) -> tuple[Array, Array]:
 
 @dataclass(frozen=True)
 class Against:
-    """The advantage of promise="new" over one method at equal gaps, on one set and size."""
+    """The advantage of one method, promise="new" unless told otherwise, over another at equal gaps, on one set and size."""
 
+    base: str
     people: str
     rows: int
     method: str
@@ -134,18 +135,18 @@ class Against:
         return np.asarray(-self.gain > 2 * self.error + SAME)
 
 
-def compared(done: dict[tuple[str, int], Found]) -> list[Against]:
-    """promise="new" against every other method, wherever there are seeds enough that have both."""
+def compared(done: dict[tuple[str, int], Found], base: str = BASE) -> list[Against]:
+    """One method against every other, wherever there are seeds enough that have both."""
     found = []
     for (people, rows), every in done.items():
         for name, points in every.items():
-            both = sorted(set(points) & set(every[BASE]))
-            if name in (BASE, "original") or len(both) < SEEDS:
+            both = sorted(set(points) & set(every[base]))
+            if name in (base, "original") or len(both) < SEEDS:
                 continue
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                gain, error = advantage(*(pairs(part[k] for k in both) for part in (every[BASE], points)))
-            found.append(Against(people, rows, name, len(both), gain, error))
+                gain, error = advantage(*(pairs(part[k] for k in both) for part in (every[base], points)))
+            found.append(Against(base, people, rows, name, len(both), gain, error))
     return found
 
 
@@ -153,7 +154,7 @@ def compared(done: dict[tuple[str, int], Found]) -> list[Against]:
 
 
 def summary(cells: Sequence[Against]) -> str:
-    """Markdown: for every size and method, in how many places promise="new" is above, even and below."""
+    """Markdown: for every size and method, in how many places the base is above, even and below."""
     lines = []
     for rows in sorted({cell.rows for cell in cells}):
         for method in SHOWN:
@@ -172,7 +173,13 @@ def summary(cells: Sequence[Against]) -> str:
                     "; ".join(_worst(cell) for cell in mine if cell.below.any()),
                 ]
             )
-    return table(["rows", "new against", "sets", "seeds", "mean", "above", "even", "below", "where below"], lines)
+    return table(
+        ["rows", f"{_base(cells)} against", "sets", "seeds", "mean", "above", "even", "below", "where below"], lines
+    )
+
+
+def _base(cells: Sequence[Against]) -> str:
+    return cells[0].base if cells else BASE
 
 
 def _worst(cell: Against) -> str:
@@ -255,7 +262,7 @@ def reliability(fits: Sequence[Told]) -> str:
 
 
 def details(cells: Sequence[Against]) -> str:
-    """Markdown: AUC of promise="new" less that of every other method, at equal gap, in thousandths."""
+    """Markdown: AUC of the base less that of every other method, at equal gap, in thousandths."""
     lines: list[str] = []
     for rows in sorted({cell.rows for cell in cells}):
         body = [
@@ -263,7 +270,10 @@ def details(cells: Sequence[Against]) -> str:
             for cell in cells
             if cell.rows == rows
         ]
-        lines += [f"\n## {rows:,} rows\n", table(["set", "new against", "seeds", *(f"{gap:g}" for gap in GAPS)], body)]
+        lines += [
+            f"\n## {rows:,} rows\n",
+            table(["set", f"{_base(cells)} against", "seeds", *(f"{gap:g}" for gap in GAPS)], body),
+        ]
     return "\n".join(lines)
 
 
@@ -328,6 +338,7 @@ def main(arguments: Iterable[str] | None = None) -> None:
     parser.add_argument("--rows", nargs="+", type=lambda text: int(float(text)), default=list(ROWS))
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--methods", nargs="+", choices=METHODS, default=list(USUAL))
+    parser.add_argument("--base", choices=SHOWN, default=BASE, help="what the others are compared with")
     parser.add_argument("--workers", type=int, default=os.cpu_count())
     parser.add_argument("--picture", type=Path, help="file to draw the frontiers of the first sets into")
     parser.add_argument("--report", action="store_true", help="only the tables of what is done")
@@ -338,7 +349,7 @@ def main(arguments: Iterable[str] | None = None) -> None:
     done = {(p, rows): gathered(p, rows, chosen.seeds) for rows in chosen.rows for p in chosen.sets}
     if chosen.picture is not None:
         picture(done, chosen.sets[:4], chosen.rows, chosen.picture)
-    cells = compared(done)
+    cells = compared(done, chosen.base)
     left = {p: _people_left(p) for p in chosen.sets if p not in FAMILIES}
     parts = [summary(cells), reached(done), reliability(list(told(done, left))), details(cells)]
     print("\n\n".join(parts))
