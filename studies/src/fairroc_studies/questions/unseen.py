@@ -114,7 +114,7 @@ def advantage(one: Array, other: Array) -> tuple[Array, Array]:
 
 @dataclass(frozen=True)
 class Against:
-    """The advantage of one method, promise="new" unless told otherwise, over another at equal gaps, on one set and size."""
+    """The advantage of one method over another at equal gaps, on one set and size."""
 
     base: str
     people: str
@@ -296,7 +296,7 @@ COLORS = {
 
 
 def picture(done: dict[tuple[str, int], Found], sets: Sequence[str], sizes: Sequence[int], path: Path) -> None:
-    """Frontiers of some methods: mean gap and AUC among new people, a point for each epsilon."""
+    """Mean gap and AUC among new people, a point for each epsilon, and the frontiers that are compared."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(3.1 * len(sets), 2.6 * len(sizes) + 0.5), layout="constrained")
@@ -308,22 +308,18 @@ def picture(done: dict[tuple[str, int], Found], sets: Sequence[str], sizes: Sequ
             for name, color in COLORS.items():
                 if every.get(name):
                     mean = np.nanmean(pairs(every[name].values()), axis=0)
-                    mean = mean[np.argsort(mean[:, 0])]
-                    wide = 2.2 if name == BASE else 1.3
+                    gap, auc = mean[np.argsort(mean[:, 0])].T
+                    wide, above = (2.2, 3) if name == BASE else (1.3, 2)
+                    panel.plot(gap, auc, "o", markersize=1.6 * wide, color=color, zorder=above)
                     (lines[name],) = panel.plot(
-                        *mean.T,
-                        marker="o",
-                        markersize=1.6 * wide,
-                        color=color,
-                        linewidth=wide,
-                        zorder=2 + (name == BASE),
+                        gap, np.maximum.accumulate(auc), color=color, linewidth=wide, zorder=above
                     )
             if every.get("original"):
                 mean = pairs(every["original"].values()).mean(axis=(0, 1))
                 (lines["original score"],) = panel.plot(*mean, "kx", markersize=6, linestyle="none")
+                panel.set_xlim(0, 1.15 * mean[0])
             panel.set_title(f"{people.split('/')[0]}, {rows:,} rows", fontsize=10)
             panel.grid(color="#dddddd", linewidth=0.6)
-            panel.set_xlim(left=0)
             panel.spines[["top", "right"]].set_visible(False)
     figure.supxlabel("gap of new people", fontsize=10)
     figure.supylabel("AUC of new people", fontsize=10)
