@@ -18,7 +18,7 @@ from fairroc_studies.harness.curve import Curve, reached
 from fairroc_studies.harness.people import Part
 from fairroc_studies.peers import rivals
 from fairroc_studies.peers.fairprojection import TOLERANCES
-from fairroc_studies.problems import packaged, scores
+from fairroc_studies.problems import held_out, packaged
 from fairroc_studies.problems.registry import load
 from strategies import SEEDS
 
@@ -93,13 +93,13 @@ def test_groups_must_agree() -> None:
 
 def test_words_become_columns_and_missing_numbers_stay() -> None:
     pd = pytest.importorskip("pandas")
-    words = ["a"] * scores.RARE + ["b"] * scores.RARE + [None] * scores.RARE + ["rare"]
+    words = ["a"] * held_out.RARE + ["b"] * held_out.RARE + [None] * held_out.RARE + ["rare"]
     numbers = np.arange(len(words), dtype=float)
     numbers[3] = np.nan
-    found = scores.one_hot(pd.DataFrame({"n": numbers, "w": words}))
+    found = held_out.one_hot(pd.DataFrame({"n": numbers, "w": words}))
     assert found.shape == (len(words), 4)
     np.testing.assert_array_equal(found[:, 0], numbers.astype(np.float32))
-    np.testing.assert_array_equal(found[:, 1:].sum(axis=0), [scores.RARE] * 3)
+    np.testing.assert_array_equal(found[:, 1:].sum(axis=0), [held_out.RARE] * 3)
     assert not found[-1, 1:].any()
 
 
@@ -116,7 +116,7 @@ def test_packed_files_are_checked(tmp_path: Path, monkeypatch: Any) -> None:
 
 def test_unknown_data_set() -> None:
     with pytest.raises(ValueError, match="must be one of adult, adult-race"):
-        scores.matrix("nothing")
+        held_out.matrix("nothing")
 
 
 def test_a_packaged_data_set_is_a_problem(monkeypatch: Any) -> None:
@@ -135,4 +135,4 @@ def test_a_packaged_data_set_is_a_problem(monkeypatch: Any) -> None:
     problem = load("titanic")
     assert problem.privileged == "f" and problem.protected == ("gender",) and problem.rows == 4
     assert problem.features["class"].to_pylist() == ["1st", None, "3", "crew"]
-    assert scores.matrix("titanic")[0].shape == (4, 2)  # all words are rare
+    assert held_out.matrix("titanic")[0].shape == (4, 2)  # all words are rare

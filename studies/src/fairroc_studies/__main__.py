@@ -20,6 +20,7 @@ STUDIES = {
     "drift": "questions.drift",
     "fairprojection": "paper.stored",
     "froc": "questions.froc",
+    "linearpost": "questions.linearpost",
     "monotone": "questions.monotone",
     "one-draw": "questions.one_draw",
     "plots": "questions.plots",

@@ -99,7 +99,7 @@ def fairprojection_at(train: Part, test: Part, epsilon: float, divergence: Any =
 
 def main() -> None:
     """Time one job of each rival on some data sets and print what it reaches."""
-    from fairroc_studies.problems.scores import held_out
+    from fairroc_studies.problems.held_out import held_out
 
     print(f"{'set':<11}{'rows':>7}  {'rival':<30}{'gap':>7}{'AUC':>8}{'hull':>8}{'cpu s':>8}")
     for name in sys.argv[1:] or ("compas", "adult"):

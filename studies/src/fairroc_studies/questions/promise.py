@@ -2,12 +2,14 @@
 
     python -m fairroc_studies promise                          # 500 samples of ten families: some hours
     python -m fairroc_studies promise --repetitions 50 --families income six
+    python -m fairroc_studies promise --table bias             # what fits state of new people, and what is true
 
 Samples of synthetic families (`problems.synthetic`), whose population is known exactly: normal scores and others,
 ties, 1 % positives, two to six groups. "holds": the share of samples in which the population's gap of the score fitted
 at epsilon 0.1 is within the upper limit of 95 % confidence. "promise": with ``confidence=0.95`` and epsilon 0.1 the
 share of samples for which a model is returned, and the share of these whose gap in the population exceeds 0.1.
 "estimate": means of the cross-fitted estimate, over the first ``--estimated`` samples, and of what it estimates.
+``--table bias`` is told in `questions.promise_bias`.
 """
 
 from __future__ import annotations
@@ -15,21 +17,21 @@ from __future__ import annotations
 import argparse
 import os
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from fairroc.core.constraint import distance_of, equalized_odds
-from fairroc.core.gap import threshold_gap
-from fairroc.core.realised import performance, realise
-from fairroc.core.roc import RocCurve
 from fairroc.errors import DataError
 from fairroc.fitting.fit import Fitted, fit
 from fairroc.fitting.outlook import outlook
 from fairroc.options import Options
 from fairroc.people.door import read_people
 from fairroc_studies.harness.jobs import in_order
+from fairroc_studies.harness.outcome import outcome
+from fairroc_studies.harness.tables import table
 from fairroc_studies.problems.synthetic import FAMILIES, Family
+from fairroc_studies.questions import promise_bias
 
 LEVEL, EPSILON = 0.95, 0.1
 ROWS, PROMISED = (1000, 3000, 10_000, 30_000), (10_000, 30_000)
@@ -39,20 +41,8 @@ TOO_FEW = {"six": 1000}
 
 def population_gap(fitted: Fitted, family: Family) -> float:
     """The fair score's gap in the population, exactly."""
-    model = fitted.model
-    truth = family.population([kernel.thresholds for kernel in model.kernels])
-    if model.unchanged:
-        return threshold_gap(truth.curves, distance_of(1.0)).value
-    curves = [_not_below(c, kernel.thresholds[-1]) for c, kernel in zip(truth.curves, model.kernels, strict=True)]
-    realised = [realise(curve, kernel) for curve, kernel in zip(curves, model.kernels, strict=True)]
-    return performance(realised, truth.weights0, truth.weights1, equalized_odds(1)).gap
-
-
-def _not_below(curve: RocCurve, lowest: float) -> RocCurve:
-    """People with scores below all fitted ones are treated like the lowest of them."""
-    kept = int((curve.thresholds > lowest).sum())
-    fpr, tpr = (np.append(rate[: kept + 1], 1.0) for rate in (curve.fpr, curve.tpr))
-    return RocCurve(np.append(curve.thresholds[:kept], lowest), fpr, tpr, curve.prior)
+    kernels = fitted.model.kernels
+    return outcome(kernels, family.population([kernel.thresholds for kernel in kernels])).gap
 
 
 def one(name: str, rows: int, confidence: float | None, estimated: bool, seed: int) -> dict[str, Any]:
@@ -84,16 +74,20 @@ def main() -> None:
     parser.add_argument("--repetitions", type=int, default=500)
     parser.add_argument("--estimated", type=int, default=0)
     parser.add_argument("--families", nargs="+", choices=FAMILIES, default=list(FAMILIES))
-    parser.add_argument("--rows", type=int, nargs="*", default=list(ROWS), help="of fits whose limits are looked at")
+    parser.add_argument("--rows", type=int, nargs="*", help="of fits whose limits, or statements, are looked at")
     parser.add_argument("--promised", type=int, nargs="*", default=list(PROMISED), help="rows of fits that promise")
     parser.add_argument("--workers", type=int, default=os.cpu_count())
+    parser.add_argument("--table", choices=["limits", "bias"], default="limits")
     chosen = parser.parse_args()
+    if chosen.table == "bias":
+        print(bias(chosen.families, chosen.rows or promise_bias.ROWS, chosen.repetitions, chosen.workers))
+        return
     seeds = range(chosen.repetitions)
     estimate = " estimate | of |" if chosen.estimated else ""
     print("| family | rows | gap | bootstrap holds | its limit | limit / gap | DKW holds | its limit |" + estimate)
     print("|---|---|---|---|---|---|---|---|" + "---|---|" * bool(chosen.estimated))
     for name in chosen.families:
-        for rows in chosen.rows:
+        for rows in chosen.rows if chosen.rows is not None else ROWS:
             if rows > TOO_FEW.get(name, 0):
                 tasks = [(name, rows, None, seed < chosen.estimated, seed) for seed in seeds]
                 print(_row(name, rows, in_order(one, tasks, chosen.workers)), flush=True)
@@ -104,6 +98,15 @@ def main() -> None:
             gaps = np.array([f["gap"] for f in found if f["returned"]])
             above = f"{(gaps > EPSILON).mean():.1%} | {gaps.mean():.3f}" if len(gaps) else "– | –"
             print(f"| {name} | {rows:,} | {len(gaps) / len(found):.1%} | {above} |", flush=True)
+
+
+def bias(families: Sequence[str], sizes: Sequence[int], repetitions: int, workers: int | None) -> str:
+    """Markdown: what was stated of new people, and what is true."""
+    places = [(name, rows) for rows in sizes for name in families if rows > TOO_FEW.get(name, 0)]
+    tasks = [(name, rows, seed) for seed in range(repetitions) for name, rows in places]
+    found = dict(zip(tasks, in_order(promise_bias.one, tasks, workers), strict=True))
+    made = [promise_bias.lines(*place, [found[*place, seed] for seed in range(repetitions)]) for place in places]
+    return table(promise_bias.HEAD, [line for each in made for line in each])
 
 
 def _row(name: str, rows: int, found: list[dict[str, Any]]) -> str:

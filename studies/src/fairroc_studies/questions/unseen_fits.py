@@ -1,0 +1,108 @@
+"""fairroc's part of the question "unseen": what a fit says of new people, and what they get.
+
+Every method is fitted at several epsilons. A point is what came out: gap and AUC among the people left over
+(``gap``, ``auc``), in the population where it is known exactly (``true_gap``, ``true_auc``), and what was stated of
+new people (``stated_gap``, ``stated_auc``, ``gap_error``, ``auc_error``). All are exact expectations over the draw.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+from fairroc.core.kernel import Kernel
+from fairroc.fitting.fit import fit_quietly
+from fairroc.fitting.new_people import Choice, choice, populations
+from fairroc.options import Options
+from fairroc.people.door import read_people
+from fairroc.people.people import People
+from fairroc.stats.plausible import Expected, Plausible, expected
+from fairroc_studies.harness.outcome import L1, outcome
+from fairroc_studies.harness.people import Part
+from fairroc_studies.problems.synthetic import FAMILIES
+from fairroc_studies.questions.unseen_people import Job, parts
+
+Points = list[dict[str, Any]]
+
+PROMISED = (0.02, 0.05, 0.075, 0.1, 0.125, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 2.0)
+"""Epsilons of promise="new": all of them cost one run."""
+EPSILONS = (0.0, 0.05, 0.1, 0.2, 0.3)
+"""Epsilons of all other methods."""
+
+FITTED: dict[str, dict[str, Any]] = {
+    "fitted": {},
+    "ties drawn": {"ties": "draw", "curve": "raw"},
+    "raw": {"curve": "raw"},
+    "50 queries": {"queries": 50},
+    "smooth": {"curve": "smooth"},
+    "binormal": {"curve": "binormal"},
+    "calibrated": {"curve": "calibrated"},
+    "shrunk": {"curve": "shrunk"},
+}
+"""Methods that keep epsilon on the fitted people, and their options."""
+
+
+def points(job: Job, method: str) -> dict[str, Points]:
+    """What came out, by method: "new" brings "shift" and "original" along, which are among its candidates."""
+    split = parts(job)
+    if split is None:
+        return {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        people, others = (_people(part) for part in split)
+        judge = _Judge(job, others)
+        return _new(people, judge) if method == "new" else {method: _fitted(people, method, judge)}
+
+
+class _Judge:
+    """Measures kernels on the people left over, and in the population where it is known."""
+
+    def __init__(self, job: Job, others: People) -> None:
+        self.others, self.family = others.exact, FAMILIES.get(job.people)
+
+    def __call__(self, epsilon: float, what: str, kernels: Sequence[Kernel], stated: Expected) -> dict[str, Any]:
+        here = outcome(kernels, self.others)
+        found = {"epsilon": epsilon, "what": what, "gap": here.gap, "auc": here.auc}
+        found |= {"stated_gap": stated.gap, "gap_error": stated.gap_deviation}
+        found |= {"stated_auc": stated.auc, "auc_error": stated.auc_deviation}
+        if self.family is not None:
+            there = outcome(kernels, self.family.population([kernel.thresholds for kernel in kernels]))
+            found |= {"true_gap": there.gap, "true_auc": there.auc}
+        return found
+
+
+def _new(people: People, judge: _Judge) -> dict[str, Points]:
+    made = choice(people, L1)
+    known: dict[str, dict[str, Any]] = {}
+    found = []
+    for epsilon in PROMISED:
+        best = made.best(epsilon)
+        name = f"{best.name}, {best.inner_epsilon:g}"
+        if name not in known:
+            known[name] = judge(epsilon, best.name, best.kernels, best.expected)
+        found.append(known[name] | {"epsilon": epsilon})
+    return {
+        "new": found,
+        "shift": _shifted(made, judge),
+        "original": [judge(2.0, "original", (), made.original.expected)],
+    }
+
+
+def _shifted(made: Choice, judge: _Judge) -> Points:
+    """The logits shifted by one number for each group, all the way and less; none where scores are tied."""
+    return [judge(0.0, c.name, c.kernels, c.expected) for c in made.candidates if c.name.startswith("shift, ")]
+
+
+def _fitted(people: People, method: str, judge: _Judge) -> Points:
+    known: Plausible = populations(people)
+    found = []
+    for epsilon in EPSILONS:
+        model = fit_quietly(people, Options.checked(epsilon=epsilon, **FITTED[method]), salt=0).model
+        what = "original" if model.unchanged else f"{model.curve} {model.ties}"
+        found.append(judge(epsilon, what, model.kernels, expected(known, model.kernels, model.constraint)))
+    return found
+
+
+def _people(part: Part) -> People:
+    return read_people(part.scores, part.labels, sensitive_features=part.group_names)
