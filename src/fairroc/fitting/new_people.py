@@ -16,7 +16,7 @@ from fairroc.core.chain import FloatArray
 from fairroc.core.constraint import Constraint
 from fairroc.core.coupling import Levels, couple
 from fairroc.core.estimate import flattened, straightened
-from fairroc.core.kernel import Kernel, one_person, ordered_kernel
+from fairroc.core.kernel import Kernel, drawn_kernel, one_person, ordered_kernel
 from fairroc.core.optimal import optimal
 from fairroc.core.roc import RocCurve, all_thresholds, pooled_share
 from fairroc.people.people import People, Population, thinned_population
@@ -45,11 +45,15 @@ DIP = 0.4
 ENOUGH, FINE = 500, 2048
 """With so many people of every class the sample's own curves, at so many points, are a candidate too."""
 
-PLAIN = "soft labels"
+PLAIN, DRAWN = "soft labels", "raw, ties drawn"
 
-NEAR = 0.25
+NEAR = 0.5
 """Where no candidate is within epsilon, those so many deviations from the least expected gap are as good, and the best
 AUC among them is taken."""
+
+
+SURE = 0.5
+"""A gap above epsilon that is not so many deviations below the original score's is no reason to change the score."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,6 +65,11 @@ class Candidate:
     levels: Levels | None
     kernels: tuple[Kernel, ...]
     expected: Expected
+
+    @property
+    def drawn(self) -> bool:
+        """Whether all ties are drawn."""
+        return self.name == DRAWN
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,12 +88,14 @@ class Choice:
         """The original score if it is within epsilon; else the best expected AUC that is; where none is within it,
         about the least expected gap.
 
-        The original score stays where nothing has a smaller gap.
+        The original score stays where nothing has a clearly smaller gap.
         """
         if self.original.expected.gap <= epsilon:
             return self.original
         least = min((candidate.expected for candidate in self.candidates), key=lambda e: e.gap)
-        limit = max(epsilon, least.gap if least is self.original.expected else least.gap + NEAR * least.gap_deviation)
+        if least.gap > max(epsilon, self.original.expected.gap - SURE * least.gap_deviation):
+            return self.original
+        limit = max(epsilon, least.gap + NEAR * least.gap_deviation)
         return max((c for c in self.candidates if c.expected.gap <= limit), key=lambda c: c.expected.auc)
 
 
@@ -106,7 +117,7 @@ def choice(
     found = [Candidate("original", 0.0, None, (), expected(known, (), constraint))]
     made = list(_estimates(people, known))
     ways = list(_alignments(known))
-    todo = len(made) * len(INNER) + len(ways) * len(WAYS)
+    todo = (len(made) + 1) * len(INNER) + len(ways) * len(WAYS)
     for name, levels, kernels, inner in _all(people, known.bins, made, ways, constraint):
         found.append(Candidate(name, inner, levels, kernels, expected(known, kernels, constraint)))
         if progress is not None:
@@ -132,6 +143,13 @@ def _all(
             inner = share * constraint.largest / 2
             levels = couple(optimal(hulls, inner, constraint), seen.weights0, seen.weights1)
             yield name, levels, _kernels(estimate, seen, levels), inner
+    drawn = thinned_population(seen, FINE)
+    hulls = [curve.hull for curve in drawn.curves]
+    for share in INNER:
+        inner = share * constraint.largest / 2
+        levels = couple(optimal(hulls, inner, constraint), seen.weights0, seen.weights1)
+        kernels = tuple(drawn_kernel(c, levels.u[:, g], levels.v[:, g]) for g, c in enumerate(drawn.curves))
+        yield DRAWN, levels, kernels, inner
     for name, moved in ways:
         for way in WAYS:
             levels = shifted(soft, bins, Alignment(way * moved.shift, moved.stretch**way))

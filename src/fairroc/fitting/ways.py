@@ -205,8 +205,8 @@ class Solver:
         if best.levels is None:
             return None
         inner = min(best.inner_epsilon, epsilon)
-        found = solution_of(self.people.thin, best.levels, best.kernels, self._goal(epsilon), inner)
-        return replace(found, curve=best.name)
+        goal = replace(self._goal(epsilon), ties="draw" if best.drawn else "order")
+        return replace(solution_of(self.people.thin, best.levels, best.kernels, goal, inner), curve=best.name)
 
     # -- ways --------------------------------------------------------------------------------------------------------
 

@@ -21,10 +21,11 @@ import numpy as np
 from fairroc.core.chain import FloatArray, freeze
 from fairroc.stats.bins import Bins
 
-DEGREE, BENDS = 3, 3
-"""Log odds: a cubic of the score for all people, and a quadratic (three numbers) more for every group."""
+FEW_BENDS, MANY_BENDS, MANY = 3, 5, 2000
+"""Log odds: a cubic of the score for all people, and a quadratic (three numbers) more for every group; from MANY people
+on polynomials of degree 5 and 4."""
 
-RIDGE = (1e-6, 1e-6, *[0.1] * (DEGREE - 1))
+RIDGE = (1e-6, 1e-6, *[0.1] * MANY_BENDS)
 """Precision of a weak prior on the bends of the log odds of all people."""
 
 WEAK = 0.25
@@ -42,8 +43,9 @@ STRAIGHT = np.linspace(-12.0, 12.0, 961)
 SHUFFLES = 16
 """Samples drawn to learn what chance alone would show."""
 
-LENIENT = 2.0
-"""Soft labels are trusted fully up to so many times the distance from hard ones that chance alone makes."""
+LENIENT = 100.0
+"""With so many people of the smallest class or fewer, soft labels are trusted fully up to twice the distance from hard
+ones that chance alone makes; with very many up to just that distance."""
 
 PLAIN = 3.0
 """A class that differs by more than so many times its noise keeps most of its own distribution, whatever others do."""
@@ -132,12 +134,13 @@ def estimator(bins: Bins, rng: np.random.Generator, *, floor: float | None = Non
     each = np.stack([np.stack([_smoother(z, part, bins.tied) for part in pair]) for pair in counts])
     everyone = np.stack([_smoother(z, part, bins.tied, 0.5) for part in people])
     near = np.clip(z, -4.0, 4.0)
-    common = np.vander(near, min(DEGREE + 1, len(z)), increasing=True)
+    bends = FEW_BENDS if people.sum() < MANY else MANY_BENDS
+    common = np.vander(near, min(bends + 1, len(z)), increasing=True)
     ridge = np.diag(RIDGE[: common.shape[1]])
     chance = _expit(_logistic(common, counts[:, 1].sum(axis=0), people.sum(axis=0), 0.0, ridge) @ common.T)
     weight = people.sum(axis=0) * chance * (1.0 - chance) + 1e-9
     weight /= weight.sum()
-    bent = np.vander(near - weight @ near, min(BENDS, len(z)), increasing=True)
+    bent = np.vander(near - weight @ near, min(bends, len(z)), increasing=True)
     turned, _ = np.linalg.qr(bent * np.sqrt(weight)[:, None])
     plain = Estimator(bins, each, everyone, common, turned / np.sqrt(weight)[:, None])
     return replace(plain, trust=_trust(plain, rng), floor=floor)
@@ -149,7 +152,8 @@ def _trust(plain: Estimator, rng: np.random.Generator) -> float:
     seen = _apart(plain.hard(counts), plain.soft(counts), plain.bins.sizes)
     drawn = sampled(plain.soft(counts), plain.bins.sizes, SHUFFLES, rng)
     chance = _apart(plain.hard(drawn), plain.soft(drawn), plain.bins.sizes)
-    return float(min(1.0, (1.0 if plain.bins.tied else LENIENT) * chance.mean() / max(float(seen), 1e-300)))
+    lenient = 1.0 + (0.0 if plain.bins.tied else min(LENIENT / max(float(plain.bins.sizes.min()), 1.0), 1.0))
+    return float(min(1.0, lenient * chance.mean() / max(float(seen), 1e-300)))
 
 
 def _apart(one: FloatArray, other: FloatArray, sizes: FloatArray) -> FloatArray:

@@ -2,8 +2,9 @@
 
 A population is drawn like this: the people's weights are drawn anew (the Bayesian bootstrap), the class distributions
 are estimated from them, and each is drawn towards what the aligned groups share as far as the data bear out
-(`fairroc.stats.borrow`). The mean over such populations of a score's gap is its expected gap among new people. It is an
-average over populations of *one given* score, so that it stays honest however the score was chosen.
+(`fairroc.stats.borrow`). In some populations (half of them for two groups, fewer for more, which tell better how alike
+they are) nothing is shared, so that no way of making scores fair is judged by its own assumption alone. The mean over
+such populations of a score's gap is its expected gap among new people: an average over populations of *one given* score.
 """
 
 from __future__ import annotations
@@ -75,11 +76,12 @@ def plausible(
     again *= sizes[:, :, None] / again.sum(axis=-1, keepdims=True)
     each = made.masses(again)
     part, root = own[:, :, None], np.sqrt(own)[:, :, None]
-    found = part * masses + root * (each - masses)
+    found, alone = part * masses + root * (each - masses), draws // len(own)
     if (own < 1.0).any():
         shared = alike(bins, masses, alignment(bins, masses))
         found += (1.0 - part) * shared
         found += (1.0 - root) * (np.stack([alike(bins, one, alignment(bins, one)) for one in each]) - shared)
+        found[:alone] = each[:alone]
     return Plausible(bins, masses, own, made.trust, found, weights0, weights1)
 
 
