@@ -16,17 +16,16 @@ from fairroc import FairROC
 from fairroc.core.constraint import distance_of, equalized_odds
 from fairroc.core.gap import threshold_gap
 from fairroc.core.realised import performance
-from fairroc.errors import DataError, FairrocWarning, SmallGroupWarning
-from fairroc.fitting.fit import SMALL_SAMPLE, Fitted, chosen_curve, fit, limits_of
+from fairroc.errors import FairrocWarning, SmallGroupWarning
+from fairroc.fitting.fit import Fitted, fit, limits_of
 from fairroc.fitting.limits import FEWEST_ROWS
 from fairroc.fitting.outlook import Outlook, outlook
 from fairroc.model.model import expected_rocs
-from fairroc.options import MOST_FOLDS, Options, check_folds
+from fairroc.options import Options
 from fairroc.people.counts import ScoreCounts
 from fairroc.people.door import read_people
 from fairroc.people.people import People
 from fairroc.stats.bands import dkw_widths
-from fairroc.text.certificate import outlook_text
 from fairroc_studies.problems.synthetic import FAMILIES
 from strategies import NORMS
 
@@ -68,22 +67,21 @@ def test_every_outlook_is_complete_and_honest(rows, norm):
     """Tiny groups, ties, weights: limits above the gap, reasons for what is missing, plain data, the same each time."""
     columns = columns_of(rows)
     done = fitted(columns, epsilon=0.1, norm=norm)
-    found = outlook(done, 0.9, folds=2)
+    found = outlook(done, 0.9)
     most = 2.0 if norm == 1 else 1.0
     assert done.performance.gap == found.gap
     assert found.gap <= found.upper_bootstrap <= most
     assert (found.upper_dkw is None) == columns.weighted == (found.dkw_reason is not None)
     if found.upper_dkw is not None:
         assert found.gap <= found.upper_dkw <= most
+    assert 0.0 <= found.gap_estimate <= 1.1 * most
+    assert 0.0 <= found.auc_estimate <= 1.0
+    assert np.isfinite([found.gap_standard_error, found.auc_standard_error, found.gap_before_estimate]).all()
+    assert found.exceeds == (found.gap_estimate > 0.1)
     smallest = columns.class_rows().min()
-    assert (found.gap_estimate is None) == (smallest < 2) == (found.estimate_reason is not None)
-    assert found.folds == (2 if smallest >= 2 else 0)
-    if found.gap_estimate is not None:
-        assert 0.0 <= found.gap_estimate <= found.gap_folds <= most + 1e-12
     assert found.method == ("bootstrap" if columns.weighted or smallest >= FEWEST_ROWS else "dkw")
     assert found.upper == (found.upper_dkw if found.method == "dkw" else found.upper_bootstrap)
     assert json.loads(json.dumps(found.to_dict(), allow_nan=False))["gap"] == found.gap
-    assert outlook_text(found).count("\n") == 2
 
 
 @settings(max_examples=25)
@@ -103,46 +101,7 @@ def test_the_smallest_class_is_the_limit(rows):
 
 def test_the_outlook_is_the_same_each_time():
     done = fitted(SMALL, epsilon=0.1)
-    assert outlook(done, folds=2) == outlook(done, folds=2)
-
-
-def test_a_single_row_is_not_split():
-    labels = np.array([0, 1, 1, 1, 0, 0, 1, 1])
-    columns = read_people(np.arange(8.0), labels, sensitive_features=list("aaaabbbb"))
-    found = outlook(fitted(columns, epsilon=0.1))
-    assert (found.gap_estimate, found.gap_folds, found.folds) == (None, None, 0)
-    assert "single row" in found.estimate_reason
-    assert "no estimate of the gap: a class of a single row cannot be split" in outlook_text(found)
-
-
-def test_no_folds_no_estimate():
-    found = outlook(fitted(SMALL, epsilon=0.1), folds=0)
-    assert (found.gap_estimate, found.estimate_reason) == (None, "none was asked for")
-    assert found.upper == outlook(fitted(SMALL, epsilon=0.1), folds=2).upper
-
-
-@pytest.mark.parametrize("folds", [-1, 1, MOST_FOLDS + 1])
-def test_impossible_folds_are_refused(folds):
-    with pytest.raises(DataError, match=f"folds must be 0 .* from 2 to {MOST_FOLDS}, got {folds}"):
-        check_folds(folds)
-
-
-def test_folds_are_no_more_than_the_smallest_class_has_rows():
-    labels = np.tile([0, 1], 60)
-    labels[60:] = 0
-    labels[[70, 80, 90]] = 1
-    rng = np.random.default_rng(2)
-    columns = read_people(labels + rng.normal(size=120), labels, sensitive_features=np.repeat(["a", "b"], 60))
-    seen: list[tuple[int, int]] = []
-    found = outlook(fitted(columns, epsilon=0.1), progress=lambda done, of: seen.append((done, of)))
-    assert found.folds == 3
-    assert seen == [(done, 6) for done in range(1, 7)]  # few rows: split twice
-
-
-def test_a_floor_of_rows_is_for_the_fit_not_for_its_folds():
-    """Four fifths of a class may have fewer rows than ``min_class_rows``."""
-    least = int(SMALL.class_rows().min())
-    assert outlook(fitted(SMALL, epsilon=0.1, min_class_rows=least)).gap_estimate is not None
+    assert outlook(done) == outlook(done)
 
 
 def test_rows_of_weight_zero_do_no_harm():
@@ -152,20 +111,8 @@ def test_rows_of_weight_zero_do_no_harm():
         for group in SMALL.names:
             rows = (np.asarray(ROWS.groups).astype(str) == group) & (np.asarray(ROWS.y) == label)
             weights[np.flatnonzero(rows)[:5]] = 1.0
-    found = outlook(fitted(weighted(weights), epsilon=0.1), folds=3)
+    found = outlook(fitted(weighted(weights), epsilon=0.1))
     assert np.isfinite(found.gap_estimate)
-
-
-def test_folds_work_on_the_curves_of_the_fit():
-    """A fit just large enough for raw curves is not judged by folds that are not."""
-    rows = normal_rows(0, n=2 * 2 * SMALL_SAMPLE + 300)
-    columns = columns_of(rows)
-    assert SMALL_SAMPLE <= columns.class_rows().min() < SMALL_SAMPLE / 0.8
-    options = Options.checked(epsilon=0.1)
-    assert chosen_curve(columns, options) == "raw"
-    done = fit(columns, options, salt=1)
-    raw = replace(done, options=Options.checked(epsilon=0.1, curve="raw"))
-    assert outlook(done, folds=2) == outlook(raw, folds=2)
 
 
 def test_an_unchanged_score_has_an_outlook():
@@ -179,7 +126,7 @@ def test_an_unchanged_score_has_an_outlook():
 
 @pytest.mark.parametrize("how", [{"method": "froc"}, {"queries": 20}, {"ties": "draw"}, {"norm": "inf"}])
 def test_every_kind_of_fit_has_an_outlook(how):
-    found = outlook(fitted(SMALL, epsilon=0.1, **how), folds=2)
+    found = outlook(fitted(SMALL, epsilon=0.1, **how))
     assert 0.0 < found.gap_estimate < 1.0
 
 
@@ -187,7 +134,7 @@ def test_every_kind_of_fit_has_an_outlook(how):
 
 
 def test_counts_look_ahead_like_rows():
-    """The same people, however they came: the same parts, limits and estimate."""
+    """The same people, however they came: the same limits and estimate."""
     both = drawn("recidivism", 1500, 0), counted("recidivism", 1500, 0).people()
     one, other = (outlook(fitted(people, epsilon=0.1)) for people in both)
     assert other.upper_dkw == pytest.approx(one.upper_dkw, abs=1e-12)
@@ -211,12 +158,12 @@ def test_bins_widen_the_limits():
 
 def test_weighted_rows_have_no_dkw_limit():
     weights = np.random.default_rng(0).uniform(0.5, 2.0, SMALL.rows)
-    found = outlook(fitted(weighted(weights), epsilon=0.1), folds=2)
+    found = outlook(fitted(weighted(weights), epsilon=0.1))
     assert found.upper_dkw is None
     assert "weight" in found.dkw_reason
     assert found.upper == found.upper_bootstrap
-    even = outlook(fitted(weighted(np.full(SMALL.rows, 0.75)), epsilon=0.1), folds=2)
-    plain = outlook(fitted(SMALL, epsilon=0.1), folds=2)
+    even = outlook(fitted(weighted(np.full(SMALL.rows, 0.75)), epsilon=0.1))
+    plain = outlook(fitted(SMALL, epsilon=0.1))
     assert even.upper_bootstrap == pytest.approx(plain.upper_bootstrap, rel=1e-9)
 
 
@@ -275,7 +222,7 @@ def test_the_estimator_looks_ahead_on_first_access():
     assert sure.outlook_.level == 0.8
 
 
-def test_a_small_group_warns_once_and_not_in_its_folds():
+def test_a_small_group_warns_once_and_not_when_looking_ahead():
     rows = normal_rows(3, n=150)
     with pytest.warns(SmallGroupWarning):
         done = fit(columns_of(rows), Options.checked(epsilon=0.5), salt=1)

@@ -4,7 +4,7 @@ A population is drawn like this: the people's weights are drawn anew (the Bayesi
 are estimated from them, and each is drawn towards what the aligned groups share as far as the data bear out
 (`fairroc.stats.borrow`). In some populations (half of them for two groups, fewer for more, which tell better how alike
 they are) nothing is shared, so that no way of making scores fair is judged by its own assumption alone. The mean over
-such populations of a score's gap is its expected gap among new people: an average over populations of *one given* score.
+such populations of a score's gap is its expected gap among new people: an average for *one given* score.
 """
 
 from __future__ import annotations
