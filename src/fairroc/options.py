@@ -317,9 +317,8 @@ AUDIT = (
 FRONTIER = (
     Option("epsilons", None, ("numbers, 0 to 2",), "allowed gaps (default: 21, from 0 to the score's own gap)",
            check_epsilons, metavar="E,E,...", parse="numbers"),
-    NORM, METHOD,
-    replace(TIES, default="draw", help="draw: what is possible; order: what a fit does by default"),
-    QUERIES, MISSING, MIN_CLASS_ROWS, SMALL_GROUPS,
+    NORM, METHOD, TIES, CURVE, replace(PROMISE, values=("fitted", "new")), QUERIES,
+    MISSING, MIN_CLASS_ROWS, SMALL_GROUPS,
 )  # fmt: skip
 REPORT = (
     replace(EPSILON, default=None, help="allowed gap; without it nothing is fitted"),

@@ -19,7 +19,7 @@ from fairroc.core.constraint import distance_of, equalized_odds
 from fairroc.core.gap import is_fair, pooled_auc, threshold_gap
 from fairroc.estimators.classifier import FairROCClassifier
 from fairroc.estimators.crossfit import base_score, positives, response_name
-from fairroc.fitting.solving import Goal, solve
+from fairroc.fitting.solving import Goal, solve_drawn
 from fairroc.model.model import expected_people
 from fairroc.options import check_audit_norm, check_epsilon, check_norm
 from fairroc.people.door import read_people, sensitive_rows
@@ -169,7 +169,7 @@ def _auc_at_gap(people: People, *, max_gap: float, norm: Any) -> float:
     own = people.exact
     if is_fair(own.curves, goal.constraint, goal.epsilon):
         return pooled_auc(own.curves, own.weights0, own.weights1)
-    return solve(people.thin, people, goal).performance.auc
+    return solve_drawn(people.thin, people.thin, goal).performance.auc
 
 
 def _people(y_true: Any, y_score: Any, sensitive_features: Any, sample_weight: Any, pos_label: Any) -> People:

@@ -24,7 +24,9 @@ class GroupCertificate:
     ``auc_before`` is the original score's, ``auc_hull`` the best that randomising between its thresholds attains,
     ``auc_fair`` that of the highest fair curve (Theorem A; an unchanged score's own), ``auc`` the fair score's. Shares
     of people: ``randomised_share`` have a fair score that depends on the draw at all, ``transport_share`` because
-    fairness moves them, ``tie_share`` only because of a draw among people with neighbouring or equal scores.
+    fairness moves them, ``tie_share`` only because of a draw among people with neighbouring or equal scores. ``curve``
+    is the ROC curve that was worked on; ``ties`` is "order", "draw", or "dips" if drawn only where the curve dips far
+    below its hull; ``misled``: drawn because the order of scores misleads in this group.
     """
 
     group: str
@@ -38,6 +40,9 @@ class GroupCertificate:
     transport_share: float
     tie_share: float
     pla_loss: PlaLoss | None
+    curve: str = "raw"
+    ties: str = "order"
+    misled: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,8 +131,9 @@ def _fair_aucs(fitted: Fitted) -> list[float]:
 
 def _group(fitted: Fitted, g: int, fair: float, report: FrocReport | None) -> GroupCertificate:
     model, raw = fitted.model, fitted.raw.curves[g]
-    record = model.groups[g]
+    record, found = model.groups[g], fitted.solution
     transport, tie = (0.0, 0.0) if model.unchanged else drawn_shares(raw, model.kernels[g])
+    curve, ties = (model.curve, model.ties) if found is None else found.treatment(g)
     return GroupCertificate(
         group=record.name,
         rows=record.rows,
@@ -140,6 +146,9 @@ def _group(fitted: Fitted, g: int, fair: float, report: FrocReport | None) -> Gr
         transport_share=transport,
         tie_share=tie,
         pla_loss=_pla_loss(fitted, g, report),
+        curve=curve,
+        ties=ties,
+        misled=ties == "draw" and fitted.options.ties == "order" and fitted.solver.misled(g),
     )
 
 

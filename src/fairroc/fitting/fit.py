@@ -5,46 +5,32 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
 
 import numpy as np
 
 from fairroc._version import __version__
-from fairroc.core.estimate import ESTIMATES, blend, flattened, smooth
-from fairroc.core.gap import is_fair, pooled_auc, threshold_gap
+from fairroc.core.gap import pooled_auc, threshold_gap
 from fairroc.core.realised import Performance, RealisedRoc, performance, realise
 from fairroc.core.scale import Scale, build_scale
 from fairroc.errors import DataError, FairrocWarning, warn_all
 from fairroc.fitting.limits import Limits, limits
-from fairroc.fitting.new_people import Candidate, Choice, choice, populations
-from fairroc.fitting.solving import Goal, Solution, judged_exactly, solution_of, solve
+from fairroc.fitting.new_people import Candidate
+from fairroc.fitting.solving import Solution, judged_exactly
+from fairroc.fitting.ways import Solver
 from fairroc.model import draw
 from fairroc.model.model import FitRecord, GroupRecord, ModelData, Reference, reference_of
 from fairroc.options import Options
-from fairroc.people.people import People, Population, refuse_tiny_groups, thinned_population
-from fairroc.stats.plausible import Expected, Plausible, expected
+from fairroc.people.people import People, Population, refuse_tiny_groups
+from fairroc.stats.plausible import Expected
 
 TRIES = 5
 """Fits, at most, beside the last resort, in search of the largest gap that keeps a promise for the population."""
 
 NEAR = 0.01
 """Stop looking when the limit is short of epsilon by no more than this share."""
-
-SMALL_SAMPLE = 1000
-"""Where some class of a group has fewer rows, curve="auto" is smooth (measured: docs/unseen.md)."""
-
-BLENDS = (1.0, 0.5)
-"""Shares of an estimate in the curves that are tried, before the raw ones, until epsilon is kept."""
-
-
-DIP = 0.4
-"""A block of scores of an estimated curve is drawn, not kept in raw order, if it dips farther below the hull than so
-many deviations of the raw curve."""
-
-HULL_GAIN, HULL_POINTS = 0.003, 2048
-"""Ties are drawn if the hulls of smooth curves, at so many points, gain more AUC than this."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,8 +39,8 @@ class Fitted:
 
     ``population`` holds the curves that were worked on, ``raw`` those at all distinct scores: the same, but for a query
     model and for very many scores. ``target`` is the gap allowed among the fitted people: epsilon, or less if epsilon
-    was to hold in the population; for promise="new", which forces nothing onto them, the gap they have. ``choice``
-    holds the candidates of that promise. ``notes`` are the warnings that a user should see.
+    was to hold in the population; for promise="new", which forces nothing onto them, the gap they have. ``solver`` is
+    what was asked for the solution. ``notes`` are the warnings that a user should see.
     """
 
     model: ModelData
@@ -63,23 +49,18 @@ class Fitted:
     population: Population
     solution: Solution | None
     target: float
+    solver: Solver
     notes: tuple[FairrocWarning, ...] = ()
-    choice: Choice | None = None
-
-    @cached_property
-    def populations(self) -> Plausible:
-        """Populations that the people may come from."""
-        return populations(self.people) if self.choice is None else self.choice.known
 
     @cached_property
     def expected(self) -> Expected:
         """What to expect of the fair score among new people."""
-        return expected(self.populations, self.model.kernels, self.model.constraint)
+        return self.solver.expected(self.solution)
 
     @cached_property
     def expected_before(self) -> Expected:
         """What to expect of the original score among new people."""
-        return expected(self.populations, (), self.model.constraint)
+        return self.solver.expected(None)
 
     @property
     def raw(self) -> Population:
@@ -137,7 +118,8 @@ def fit_quietly(
 ) -> Fitted:
     """Fit the fair score to people; the warnings are kept as notes."""
     refuse_tiny_groups(people, options.min_class_rows)
-    population = worked_on(people, options)
+    solver = Solver(people, options, progress)
+    population = solver.population
     salt = draw.new_salt() if salt is None else draw.effective_salt(salt)
     fingerprint = None if key is None else draw.key_fingerprint(salt, key)
     record = _record(people, population, date)
@@ -145,31 +127,17 @@ def fit_quietly(
     def made(target: float, solution: Solution | None, *notes: FairrocWarning | None) -> Fitted:
         model = _model(people, options, target, solution, salt=salt, fingerprint=fingerprint, record=record)
         told = (*people.small_groups(), *_inverted(people), *(note for note in notes if note is not None))
-        return Fitted(model, options, people, population, solution, target, told)
+        return Fitted(model, options, people, population, solution, target, solver, told)
 
     def at(target: float) -> Fitted:
-        goal = Goal(target, options.constraint, options.ties, options.method)
-        if _is_fair(people, goal):
-            return made(target, None)
-        ties, misled = settled_ties(people, options)
-        solution = solve(population, people, replace(goal, ties=ties), estimates_of(people, options))
-        return made(target, solution, misled, solution.note)
+        solution = solver.at(target)
+        return made(target, solution, None if solution is None else solution.note)
 
     if options.promise == "new":
-        found = choice(people, options.constraint, progress=progress)
-        best = found.best(options.epsilon)
-        solution = None if best.levels is None else _chosen(people, best, options)
+        solution = solver.at(options.epsilon)
         gap = made(0.0, solution).performance.gap
-        return replace(made(gap, solution, _out_of_reach(best, options.epsilon)), choice=found)
+        return made(gap, solution, _out_of_reach(solver.choice.best(options.epsilon), options.epsilon))
     return at(options.epsilon) if options.confidence is None else _promised(at, options.epsilon, options.confidence)
-
-
-def _chosen(people: People, best: Candidate, options: Options) -> Solution:
-    """A candidate of promise="new" as a solution."""
-    assert best.levels is not None
-    goal = Goal(options.epsilon, options.constraint, "order")
-    inner = min(best.inner_epsilon, options.epsilon)
-    return replace(solution_of(people.thin, best.levels, best.kernels, goal, inner), curve=best.name)
 
 
 def _out_of_reach(best: Candidate, epsilon: float) -> FairrocWarning | None:
@@ -216,53 +184,6 @@ def _model(
         confidence=options.confidence,
         small_groups=None if people.small is None else people.small.known,
     )
-
-
-def worked_on(people: People, options: Options) -> Population:
-    """The curves to work on where no estimate is: the people's, or queries."""
-    return people.thin if options.queries is None else people.queried(options.queries)
-
-
-def settled_ties(people: People, options: Options) -> tuple[str, FairrocWarning | None]:
-    """How to treat ties: as asked for, but not in raw order where that misleads; then a note says so.
-
-    Where the population's own curve dips below its hull, raw order loses what a draw attains, for new people too. A
-    smooth estimate tells; the sample's curve dips by chance.
-    """
-    if options.ties == "draw" or options.queries is not None:
-        return options.ties, None
-    thin = thinned_population(people.thin, HULL_POINTS)
-    curves = smooth(thin.curves, thin.shares, people.class_people())
-    gain = float(thin.shares @ [curve.hull.auc - curve.auc for curve in curves])
-    if gain <= HULL_GAIN:
-        return options.ties, None
-    return "draw", FairrocWarning(
-        "ties are drawn: the order of scores misleads, as even smooth ROC curves lie below their hulls, by "
-        f"{gain:.3f} of AUC on average. ties='draw' (--ties draw) says that draws are fine."
-    )
-
-
-def chosen_curve(people: People, options: Options) -> str:
-    """The curves to work on, "auto" settled."""
-    if options.curve != "auto":
-        return options.curve
-    small = people.class_people().min() < SMALL_SAMPLE
-    return "smooth" if small and options.queries is None and options.ties == "order" else "raw"
-
-
-def estimates_of(people: People, options: Options) -> list[tuple[str, Population]]:
-    """Curves to try before the raw ones: estimates of the population's, whole and mixed with the raw ones."""
-    name = chosen_curve(people, options)
-    if name == "raw":
-        return []
-    raw = people.thin
-    sizes = people.class_people()
-    curves = ESTIMATES[name](raw.curves, raw.shares, sizes)
-    mixed = [(share, blend(raw.curves, curves, share)) for share in BLENDS]
-    return [
-        (name if share == 1 else f"{name}, half", replace(raw, curves=flattened(part, sizes, DIP)))
-        for share, part in mixed
-    ]
 
 
 def limits_of(fitted: Fitted, confidence: float) -> Limits:
@@ -319,13 +240,6 @@ def _refusal(people: People, found: Limits, epsilon: float, most: float) -> Data
         f"with its {limit.rows:,} rows of label {limit.label} limits it. Take epsilon "
         f"{least:g} or more, a lower confidence, or {needed} like these."
     )
-
-
-def _is_fair(people: People, goal: Goal) -> bool:
-    """Whether the original score meets epsilon at all its thresholds; the thin curves usually tell."""
-    if not is_fair(people.thin.curves, goal.constraint, goal.epsilon + people.hidden):
-        return False
-    return is_fair(people.exact.curves, goal.constraint, goal.epsilon)
 
 
 def scale_of(people: People, solution: Solution) -> Scale:

@@ -15,12 +15,13 @@ from fairroc.core.gap import ROUNDING
 from fairroc.core.realised import all_points, drawn_shares, realise
 from fairroc.core.roc import all_thresholds, rates_at
 from fairroc.errors import DataError, FairrocWarning, warn_all
-from fairroc.fitting.fit import estimates_of, settled_ties, worked_on
-from fairroc.fitting.solving import Goal, Solution, judged_exactly, solve
-from fairroc.options import Missing, Options, SmallTreatment, check_epsilons
+from fairroc.fitting.solving import Solution, judged_exactly
+from fairroc.fitting.ways import Solver
+from fairroc.options import PROMISE, Missing, Options, SmallTreatment, check_epsilons
 from fairroc.people.door import read_people
 from fairroc.people.people import People, Population, refuse_tiny_groups
 from fairroc.people.small import SmallGroups, SmallRule, plain_data
+from fairroc.stats.plausible import Expected
 
 DEFAULT_EPSILONS = 21
 """Epsilons from 0 to the original score's gap where none are named."""
@@ -46,6 +47,7 @@ class FrontierPoint:
 
     Attributes
     ----------
+    gap_estimate, auc_estimate : expected among new people, as in `Outlook`.
     ties, inner_epsilon : what the fit at this epsilon does; ``unchanged`` if the original score meets epsilon already.
     auc, gap : of all people together; ``auc_bound`` exceeds the AUC of every fair randomised score (None: not asked).
     accuracy, balanced_accuracy : the largest over all thresholds of the fair score.
@@ -56,6 +58,8 @@ class FrontierPoint:
     """
 
     epsilon: float
+    gap_estimate: float
+    auc_estimate: float
     ties: str
     inner_epsilon: float
     unchanged: bool
@@ -84,6 +88,7 @@ class Frontier:
     before: FrontierPoint
     points: tuple[FrontierPoint, ...]
     small_groups: SmallGroups | None = None
+    promise: str = PROMISE.default
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, ready for JSON."""
@@ -116,7 +121,9 @@ def frontier(
     epsilons: Any = None,
     norm: Any = 1,
     method: str = "optimal",
-    ties: str = "draw",
+    ties: str = "order",
+    curve: str = "auto",
+    promise: str = "fitted",
     queries: Any = None,
     bound: bool = True,
     sample_weight: Any = None,
@@ -133,14 +140,15 @@ def frontier(
     ----------
     epsilons : numbers in [0, 2], optional
         By default 21 of them, evenly from 0 to the original score's own gap.
-    ties : "draw" or "order"
-        By default drawn, which shows what is possible at each epsilon and is fast. ``FairROC`` keeps the raw order by
-        default: ``ties="order"`` shows that, and on very many distinct scores takes about a second for each epsilon.
+    ties : "order" or "draw"
+        As in `FairROC`; ``"draw"`` shows what is possible on these rows at each epsilon, and is fast.
+    promise : "fitted" or "new"
+        As in `FairROC`; a promise for the population cannot be kept at small epsilons, and is refused.
     bound : bool
         Whether to bound the AUC of every fair score. For two groups this is quick and exact to about 2e-5 (3e-4 for
         scores of few points). For more groups linear programs are solved, about a second for each epsilon, to 1e-5 and
         at no more than five epsilons, evenly among those given; the others have None.
-    norm, method, queries, sample_weight, pos_label, missing, min_class_rows, small_groups
+    norm, method, curve, queries, sample_weight, pos_label, missing, min_class_rows, small_groups
         As in `FairROC`.
 
     Examples
@@ -158,6 +166,8 @@ def frontier(
         method=method,
         queries=queries,
         ties=ties,
+        curve=curve,
+        promise=promise,
         missing=missing,
         min_class_rows=min_class_rows,
         small_groups=small_groups,
@@ -204,27 +214,37 @@ def traced(
     epsilons: Any = None,
     bound: bool = True,
     progress: Callable[[int, int], None] | None = None,
+    solver: Solver | None = None,
 ) -> Traced:
-    """Frontier of people; ``progress(done, all)`` is told after every epsilon. The options' epsilon is not used."""
+    """Frontier of people; ``progress(done, all)`` is told after every epsilon. The options' epsilon is not used.
+
+    ``solver`` may be given where a fit has made it, of the same people and options but for epsilon.
+    """
     wanted = None if epsilons is None else check_epsilons(epsilons)
+    if options.confidence is not None:
+        raise DataError(
+            "promise must be 'fitted' or 'new' for a frontier, got 'population': no small epsilon can be promised "
+            "for the population. FairROC(promise='population') says which can."
+        )
     refuse_tiny_groups(people, options.min_class_rows)
     notes: list[FairrocWarning] = [*people.small_groups()]
-    population = worked_on(people, options)
-    before = _before(people, options)
+    solver = Solver(people, options) if solver is None else solver
+    before = _before(people, options, solver)
     if wanted is None:
         wanted = tuple(np.unique(np.linspace(0.0, before.gap, DEFAULT_EPSILONS)).tolist())
     limit = _bounds(people.thin, options, wanted) if bound else lambda _: None
-    points, estimates, solutions = [], estimates_of(people, options), {}
-    ties, misled = settled_ties(people, options) if wanted[0] < before.gap else (options.ties, None)
+    points, solutions = [], {}
     for i, epsilon in enumerate(wanted):
-        goal, found = Goal(epsilon, options.constraint, ties, options.method), None
-        if before.gap > epsilon + ROUNDING:
-            found = solutions[epsilon] = solve(population, people, goal, estimates)
-        points.append(_point(people, replace(options, epsilon=epsilon), before, found, limit(i)))
+        found = solver.at(epsilon)
+        if found is not None:
+            solutions[epsilon] = found
+        points.append(_point(people, replace(options, epsilon=epsilon), before, found, limit(i), solver))
         if progress is not None:
             progress(i + 1, len(wanted))
-    notes += _drawn(options, points) if misled is None else [misled]
-    done = Frontier(options.norm, options.method, options.ties, people.rows, before, tuple(points), people.small)
+    notes += _drawn(options, points)
+    done = Frontier(
+        options.norm, options.method, options.ties, people.rows, before, tuple(points), people.small, options.promise
+    )
     return Traced(done, solutions, tuple(notes))
 
 
@@ -241,14 +261,14 @@ def _bounds(people: Population, options: Options, epsilons: tuple[float, ...]) -
     )
 
 
-def _before(people: People, options: Options) -> FrontierPoint:
+def _before(people: People, options: Options, solver: Solver) -> FrontierPoint:
     """The original score, at all its thresholds."""
     exact = people.exact
     thresholds = all_thresholds(exact.curves)[::-1]
     rates = [rates_at(curve, thresholds) for curve in exact.curves]
     fpr, tpr = (np.concatenate((np.zeros((1, len(rates))), np.stack([r[i] for r in rates], axis=1))) for i in (0, 1))
     nobody = np.zeros((len(rates), 2))
-    return _figures(people.names, exact, options, fpr, tpr, nobody)
+    return _figures(people.names, exact, options, fpr, tpr, nobody, solver.expected(None))
 
 
 def _point(
@@ -257,6 +277,7 @@ def _point(
     before: FrontierPoint,
     found: Solution | None,
     limit: float | None,
+    solver: Solver,
 ) -> FrontierPoint:
     """The fair score at one epsilon; the original one where nothing had to be solved."""
     epsilon = options.epsilon
@@ -266,7 +287,7 @@ def _point(
     kernels = zip(judged.curves, found.kernels, strict=True)
     realised = found.realised if judged is found.judged else [realise(curve, kernel) for curve, kernel in kernels]
     drawn = np.array([drawn_shares(c, kernel) for c, kernel in zip(judged.curves, found.kernels, strict=True)])
-    point = _figures(people.names, judged, options, *all_points(realised), drawn)
+    point = _figures(people.names, judged, options, *all_points(realised), drawn, solver.expected(found))
     return replace(
         point,
         ties=found.ties,
@@ -285,6 +306,7 @@ def _figures(
     fpr: FloatArray,
     tpr: FloatArray,
     drawn: FloatArray,
+    new: Expected,
 ) -> FrontierPoint:
     """What a score does whose groups pass through (points, groups) rates, of an unchanged score unless replaced.
 
@@ -303,6 +325,8 @@ def _figures(
     )
     return FrontierPoint(
         epsilon=options.epsilon,
+        gap_estimate=new.gap,
+        auc_estimate=new.auc,
         ties=options.ties,
         inner_epsilon=options.epsilon,
         unchanged=True,
@@ -322,10 +346,18 @@ def _figures(
 
 
 def _drawn(options: Options, points: list[FrontierPoint]) -> list[FairrocWarning]:
-    """One note, or none, for all epsilons at which ties are drawn that were to keep their order."""
+    """One note, or none, for all epsilons at which ties are drawn that were to keep their order, or for all that the
+    gap expected of new people exceeds though the promise is for them."""
+    if options.promise == "new":
+        above = [point.epsilon for point in points if point.gap_estimate > point.epsilon]
+        note = (
+            f"no score reaches an expected gap of epsilon among new people at {len(above)} of {len(points)} epsilons "
+            f"(up to {max(above, default=0.0):g}) with these rows: there the least gap that can be had is shown."
+        )
+        return [FairrocWarning(note)] if above else []
     drawn = [point.epsilon for point in points if not point.unchanged and point.ties != options.ties]
     note = (
         f"ties are drawn at {len(drawn)} of {len(points)} epsilons (up to {max(drawn, default=0.0):g}): keeping the "
-        "raw order would leave the gap above epsilon there, or spare hardly anyone a draw."
+        "raw order there would leave the gap above epsilon, cost AUC, or spare hardly anyone a draw."
     )
     return [FairrocWarning(note)] if drawn else []

@@ -199,6 +199,11 @@ class Asked:
         how = values["missing"], values["ties"], values["promise"]
         return cls(Settings.checked(**settings), values["norm"], options, *how)
 
+    def frontier_options(self) -> Options:
+        """How the fits of all epsilons are made: as the one asked for, but a promise for the population is not made."""
+        promise = "fitted" if self.promise == "population" else self.promise
+        return Options.checked(epsilon=0.0, norm=self.norm, ties=self.ties, promise=promise, missing=self.missing)
+
 
 @dataclass(frozen=True, slots=True)
 class ReportData:
@@ -293,8 +298,14 @@ def gather(
     certificate = None if fitted is None else certify(fitted)
     ahead = None if fitted is None else outlook(fitted, asked.settings.confidence)
     epsilons = round_epsilons(audit.gap, asked.settings.epsilon, len(people.names))
-    plain = Options.checked(epsilon=0.0, norm=asked.norm, ties="draw", missing=asked.missing)
-    found = traced(people, plain, epsilons=epsilons, progress=progress)
+    same = fitted is not None and fitted.options.confidence is None
+    found = traced(
+        people,
+        asked.frontier_options(),
+        epsilons=epsilons,
+        progress=progress,
+        solver=fitted.solver if fitted is not None and same else None,
+    )
     notes = [*people.small_groups(), *(() if fitted is None else fitted.notes), *found.notes]
     kept = {str(note): note for note in notes}
     warn_all(kept.values())

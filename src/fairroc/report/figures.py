@@ -262,7 +262,7 @@ def frontier_figure(data: ReportData) -> Picture:
     level = [(points[0].epsilon, before.auc), (points[-1].epsilon, before.auc)]
     lines = [
         Line(bound, ORIGINAL, "no fair score exceeds", dash=DASHES[1], width=1.5, dots=sparse),
-        Line(auc, FAIR, "fair score, ties drawn"),
+        Line(auc, FAIR, "fair score, fitted people"),
         Line(level, LEVEL, "original score", DASHES[0], 1),
     ]
     if data.certificate is not None:

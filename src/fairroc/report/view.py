@@ -29,7 +29,10 @@ from fairroc.text.report import (
 from fairroc.text.words import figure, norm_words, percent, short
 
 BOTH = ("", "new: original", "new: fair", "fitted: original", "fitted: fair", "on the fitted people")
-FRONTIER_HEAD = ("epsilon", "gap", "AUC", "no fair score exceeds", "best accuracy", "disparate impact", "people drawn")
+FRONTIER_HEAD = (
+    *("epsilon", "new: gap", "new: AUC", "fitted: gap", "fitted: AUC", "no fair score exceeds", "best accuracy"),
+    *("disparate impact", "people drawn"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,12 +183,14 @@ def price_table(data: ReportData) -> Table:
     rows = [
         [
             f"{p.epsilon:.4g}",
+            *(figure(x, 3) for x in (p.gap_estimate, p.auc_estimate)),
             *(figure(x, none="–") for x in (p.gap, p.auc, p.auc_bound, p.accuracy, p.disparate_impact)),
             percent(p.randomised_share),
         ]
         for p in data.frontier.points
     ]
-    return Table("Fair scores at every epsilon, ties drawn", FRONTIER_HEAD, rows, "frontier")
+    caption = "Fair scores at every epsilon: expected of new people, exact for the fitted ones"
+    return Table(caption, FRONTIER_HEAD, rows, "frontier")
 
 
 def certificate_tables(found: Certificate | None, ahead: Outlook | None) -> list[Table]:

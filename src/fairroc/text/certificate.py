@@ -82,10 +82,7 @@ def _notes(c: Certificate) -> list[str]:
     lines = [f"Ties: {tie_words(c)} {c.levels} levels."]
     if c.ties == "order" and not c.unchanged and c.promise != "new":
         lines.append("--ties draw would come closer to the bound on these rows, but draws for everyone.")
-    if c.curve != "raw" and c.promise != "new":
-        name, _, half = c.curve.partition(", ")
-        curves = f"halfway between raw and {name}" if half else name
-        lines.append(f"Curves: {curves}, an estimate of the population's; epsilon is kept on these rows.")
+    lines += _choice_lines(c)
     lines.append(EXACT)
     if c.count_error:
         off = equalized_odds(c.norm).largest * c.count_error
@@ -97,6 +94,45 @@ def _notes(c: Certificate) -> list[str]:
         if g.pla_loss is not None
     ]
     return lines
+
+
+def _choice_lines(c: Certificate) -> list[str]:
+    """Which curves were worked on and whose ties are drawn, and why; nothing where there was nothing to choose."""
+    if c.unchanged:
+        return []
+    if c.promise == "new":
+        return [f"Chosen for new people: {c.curve}; nothing is forced onto these rows."]
+    parts = []
+    estimated = [g for g in c.groups if g.curve != "raw"]
+    if estimated:
+        name, _, half = estimated[0].curve.partition(", ")
+        name = f"halfway between raw and {name}" if half else name
+        whom = _for_whom(estimated, c, ", raw for the others")
+        parts.append(f"Curves: {name}{whom}, an estimate of the population's")
+    if c.ties == "order":
+        dips = [g for g in c.groups if g.ties == "dips"]
+        if dips:
+            parts.append(f"ties drawn where a curve dips far below its hull{_for_whom(dips, c)}")
+        misled = [g for g in c.groups if g.ties == "draw" and g.misled]
+        if misled:
+            parts.append(f"ties drawn{_for_whom(misled, c)}, whose order misleads")
+        drawn = [g for g in c.groups if g.ties == "draw" and not g.misled]
+        if drawn:
+            parts.append(f"ties drawn{_for_whom(drawn, c)}, whose order would cost the others AUC")
+    if not parts:
+        return []
+    parts.append("epsilon is kept on these rows")
+    words = "; ".join(parts)
+    return [f"{words[0].upper()}{words[1:]}."]
+
+
+def _for_whom(groups: list[GroupCertificate], c: Certificate, others: str = "") -> str:
+    """For which groups, unless for all."""
+    if len(groups) == len(c.groups):
+        return ""
+    names = [f"'{short(g.group)}'" for g in groups]
+    shown = ", ".join(names) if len(names) <= 4 else f"{len(names)} of {len(c.groups)} groups"
+    return f" for {shown}{others}"
 
 
 def tie_words(certificate: Certificate) -> str:
@@ -165,9 +201,11 @@ SCATTER = (
 def frontier_text(found: Frontier) -> str:
     """A frontier as a table, one row for each epsilon."""
     before = found.before
-    ties = {"draw": "ties are drawn", "order": "raw order is kept where epsilon leaves room"}[found.ties]
+    ties = {"draw": "ties are drawn", "order": "raw order is kept where that is better"}[found.ties]
+    ties = "epsilon is meant for new people" if found.promise == "new" else ties
     size = f"{found.rows:,} rows, {len(before.groups)} groups"
-    head = ["epsilon", "gap", "AUC", "no fair score exceeds", "accuracy", "balanced", "disparate impact", "drawn"]
+    head = ["epsilon", "new: gap", "AUC", "fitted: gap", "AUC", "no fair score exceeds", "accuracy", "balanced"]
+    head += ["disparate impact", "drawn"]
     return "\n".join(
         [
             f"{size}, {norm_words(found.norm)}, method {found.method}; {ties}.",
@@ -177,14 +215,16 @@ def frontier_text(found: Frontier) -> str:
             *table(head, [_point_row(point) for point in found.points]),
             "",
             "Accuracy is the largest over all thresholds; disparate impact is taken at the most accurate threshold.",
-            f"{SCATTER} will show a larger gap.",
+            "New people's gap and AUC are what to expect of people like these. Other figures are exact expectations",
+            "over the draw on these rows; a single draw scatters around them.",
         ]
     )
 
 
 def _point_row(point: FrontierPoint) -> list[str]:
     figures = (point.gap, point.auc, point.auc_bound, point.accuracy, point.balanced_accuracy, point.disparate_impact)
-    return [f"{point.epsilon:.4g}", *(figure(x, none="–") for x in figures), percent(point.randomised_share)]
+    new = [figure(x, 3) for x in (point.gap_estimate, point.auc_estimate)]
+    return [f"{point.epsilon:.4g}", *new, *(figure(x, none="–") for x in figures), percent(point.randomised_share)]
 
 
 def choice_text(choice: Choice) -> str:

@@ -20,6 +20,7 @@ STUDIES = {
     "drift": "questions.drift",
     "fairprojection": "paper.stored",
     "froc": "questions.froc",
+    "monotone": "questions.monotone",
     "one-draw": "questions.one_draw",
     "plots": "questions.plots",
     "price": "questions.price",

@@ -147,7 +147,7 @@
     const hover = "epsilon %{x:.4g}<br>AUC %{y:.4f}<extra></extra>";
     const e = state.epsilon;
     const traces = [
-      { x: epsilons, y: column.auc, mode: "lines+markers", name: "fair score, ties drawn", marker: { size: 5 },
+      { x: epsilons, y: column.auc, mode: "lines+markers", name: "fair score, fitted people", marker: { size: 5 },
         line: { color: palette.fair, width: 2.2 }, hovertemplate: hover },
       { x: [epsilons[0], epsilons[epsilons.length - 1]], y: [data.audit.auc, data.audit.auc], mode: "lines",
         name: "original score", line: { color: palette.level, width: 1.4, dash: "6px,3px" }, hovertemplate: hover },

@@ -1,0 +1,517 @@
+"""Ways to make people's scores fair, and which of them to take at an epsilon.
+
+A way says for every group which curve is worked on (the sample's, or an estimate of the population's) and whose ties
+are drawn. Each is tried at a fixed ladder of internal epsilons and at epsilon itself. All that are taken keep epsilon
+among the people; which is taken, the AUC and the gap expected of new people tell. What could be taken at some epsilon
+can be taken at every larger one, so that a larger epsilon does not cost AUC. Fits, frontiers and reports all ask here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from fairroc.core.chain import FloatArray
+from fairroc.core.constraint import Constraint
+from fairroc.core.coupling import Levels
+from fairroc.core.estimate import ESTIMATES, blend, flattened, smooth
+from fairroc.core.gap import ROUNDING, is_fair, pooled_auc, threshold_gap
+from fairroc.core.kernel import drawn_kernel, one_person, ordered_kernel
+from fairroc.core.roc import RocCurve
+from fairroc.errors import FairrocWarning
+from fairroc.fitting.new_people import DIP, Choice, choice, populations
+from fairroc.fitting.solving import (
+    Goal,
+    Solution,
+    drawn_share,
+    levels_of,
+    solution_of,
+    solve_drawn,
+)
+from fairroc.options import Options
+from fairroc.people.people import People, Population, thinned_population
+from fairroc.stats.plausible import Expected, Plausible, expected
+
+LADDER = (0.0, 0.01, 0.02, 0.035, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.6, 0.9, 1.4)
+"""Internal epsilons of all ways, as shares of half the largest distance possible. The gap of the people need not follow
+the internal epsilon, so none is guessed from it."""
+
+REFINED, NEAREST = 3, 2
+"""Halvings of the step from the largest of them that keeps epsilon towards the next, of so many ways beside drawing."""
+
+CLOSE = 0.02
+"""No refinement where the gap is within this share of epsilon."""
+
+OUTSIDE = 5.0
+"""How many times the AUC by which the fitted people's leaves the range of the path counts against a way."""
+
+SMALL_SAMPLE = 1000
+"""Where some class of a group has fewer rows, curve="auto" is smooth for that group (measured: docs/unseen.md)."""
+
+BLENDS = (1.0, 0.5)
+"""Shares of an estimate in the curves that are tried beside the raw ones."""
+
+SPARES = 0.05
+"""Keeping the raw order must spare this share of people a draw, or all ties are drawn (scores of few points)."""
+
+GAP_PRICE, DRAW_PRICE = 0.02, 0.005
+"""Expected AUC that a way must have more for every unit of expected gap, and to draw everybody instead of nobody."""
+
+EVEN = 0.05
+"""Epsilons count about evenly up to here, and less the larger they are, when ways are compared over all of them."""
+
+ENOUGH, NEAR = 4000, 0.9
+"""Where every class has so many people, and keeping the raw order leaves this share of epsilon, nothing is compared:
+ways differ by less than can be told."""
+
+COARSE, COARSE_ALL = 1 << 12, 1 << 13
+"""Points of a curve (with many groups fewer, so that all together are about COARSE_ALL, but 512) when ways are
+compared; the one that is taken is settled on the thin curves."""
+
+DEPTH = 0.65
+"""With raw order the gap exceeds the internal epsilon by at most about this share of how far the curves lie below their
+hulls (two to four groups of 1e5 to 4e6 people: mostly 0.3 to 0.6 of it, at any epsilon)."""
+
+FORETOLD = 0.1
+"""An internal epsilon is foretold only if it is short of epsilon by no more than this share."""
+
+SETTLED = 8
+"""Internal epsilons, at most, when a way is settled on all points."""
+
+HULL_GAIN, HULL_POINTS = 0.003, 2048
+"""The order of scores misleads if the hull of a group's smooth curve, at so many points, gains more AUC than this."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Way:
+    """What is done with every group: the curve its kernel is made from, and whether its ties are drawn.
+
+    ``family`` is the number of the curves that the levels are made from.
+    """
+
+    family: int
+    name: str
+    curves: tuple[RocCurve, ...]
+    drawn: tuple[bool, ...]
+    group_curves: tuple[str, ...]
+    group_ties: tuple[str, ...]
+
+    @property
+    def ties(self) -> str:
+        """Of all groups together."""
+        return "draw" if all(self.drawn) else "order"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tried:
+    """A way at one internal epsilon: gap and AUC of the people, what to expect of new ones, the share of all drawn."""
+
+    way: Way
+    inner: float
+    levels: Levels
+    gap: float
+    auc: float
+    expected: Expected
+    drawn: float
+
+    @property
+    def worth(self) -> float:
+        """Expected AUC, less a little for the expected gap and for people drawn."""
+        return self.expected.auc - GAP_PRICE * self.expected.gap - DRAW_PRICE * self.drawn
+
+    @property
+    def needs(self) -> float:
+        """The least epsilon at which it can be taken."""
+        return max(self.gap, self.inner)
+
+
+class Offer(NamedTuple):
+    """A way at an epsilon: what it is worth, and the AUC of the people."""
+
+    way: Way
+    worth: float
+    auc: float
+
+
+@dataclass(frozen=True, eq=False)
+class Solver:
+    """The fair score of people at any epsilon, by the same options; what is solved once is kept."""
+
+    people: People
+    options: Options
+    progress: Callable[[int, int], None] | None = None
+    _tried: dict[tuple[int, float], tuple[Tried, ...]] = field(default_factory=dict)
+
+    # -- what is asked for -------------------------------------------------------------------------------------------
+
+    def at(self, epsilon: float) -> Solution | None:
+        """The fair score at epsilon; None where the original score is kept."""
+        if self.options.promise == "new":
+            return self._new(epsilon)
+        goal = self._goal(epsilon)
+        if _is_fair(self.people, goal):
+            return None
+        if self.options.ties == "draw":
+            return solve_drawn(self.population, self.people.thin, goal)
+        plain = self._plain(goal)
+        return self._best(goal) if plain is None else plain
+
+    @cached_property
+    def known(self) -> Plausible:
+        """Populations that the people may come from."""
+        return populations(self.people)
+
+    @cached_property
+    def choice(self) -> Choice:
+        """All candidates of promise="new"."""
+        return choice(self.people, self.constraint, self.known, self.progress)
+
+    @cached_property
+    def population(self) -> Population:
+        """The curves to work on where no estimate is: the people's, or queries."""
+        queries = self.options.queries
+        return self.people.thin if queries is None else self.people.queried(queries)
+
+    @cached_property
+    def before(self) -> tuple[float, Expected]:
+        """AUC of the original score among the people, and what to expect of it among new ones."""
+        raw = self.people.exact
+        return pooled_auc(raw.curves, raw.weights0, raw.weights1), expected(self.known, (), self.constraint)
+
+    def expected(self, solution: Solution | None) -> Expected:
+        """What to expect of a solution among new people; of None, of the original score.
+
+        The AUC is that of the original score among the people, less what a solution is expected to lose.
+        """
+        auc, before = self.before
+        found = before if solution is None else expected(self.known, solution.kernels, self.constraint)
+        return replace(found, auc=min(max(auc + found.auc - before.auc, 0.0), 1.0))
+
+    @property
+    def constraint(self) -> Constraint:
+        return self.options.constraint
+
+    def _goal(self, epsilon: float) -> Goal:
+        return Goal(epsilon, self.constraint, self.options.ties, self.options.method)
+
+    def _new(self, epsilon: float) -> Solution | None:
+        """The candidate of promise="new" that is best at epsilon."""
+        best = self.choice.best(epsilon)
+        if best.levels is None:
+            return None
+        inner = min(best.inner_epsilon, epsilon)
+        found = solution_of(self.people.thin, best.levels, best.kernels, self._goal(epsilon), inner)
+        return replace(found, curve=best.name)
+
+    # -- ways --------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def estimated(self) -> tuple[str, ...]:
+        """The curve of every group that is tried beside the raw one."""
+        options, groups = self.options, len(self.people.names)
+        if options.curve != "auto":
+            return (options.curve,) * groups
+        if options.queries is not None or options.ties == "draw":
+            return ("raw",) * groups
+        small = self.people.class_people().min(axis=1) < SMALL_SAMPLE
+        return tuple(np.where(small, "smooth", "raw").tolist())
+
+    @cached_property
+    def families(self) -> tuple[Population, ...]:
+        """The curves that levels are made from: the raw ones, then estimates, whole and mixed with the raw ones."""
+        names = set(self.estimated) - {"raw"}
+        if not names:
+            return (self.population,)
+        raw, sizes = self.people.thin, self.people.class_people()
+        own = ESTIMATES[names.pop()](raw.curves, raw.shares, sizes)
+        known = [
+            curve if name == "raw" else estimate
+            for curve, estimate, name in zip(raw.curves, own, self.estimated, strict=True)
+        ]
+        return (self.population, *(replace(raw, curves=blend(raw.curves, known, share)) for share in BLENDS))
+
+    @cached_property
+    def ways(self) -> tuple[Way, ...]:
+        """All ways: the last one draws all ties."""
+        return tuple(self._ways())
+
+    def _ways(self) -> Iterator[Way]:
+        groups, raw = len(self.people.names), self.population.curves
+        nobody = (False,) * groups
+        plain = ("order",) * groups
+        raws = ("raw",) * groups
+        sizes = self.people.class_people()
+        for i, family in enumerate(self.families[1:], 1):
+            name = next(name for name in self.estimated if name != "raw")
+            mixed = name if BLENDS[i - 1] == 1 else f"{name}, half"
+            flat = flattened(family.curves, sizes, DIP)
+            each = tuple("raw" if own == "raw" else mixed for own in self.estimated)
+            yield Way(i, mixed, flat, nobody, each, _dips(family.curves, flat))
+        yield Way(0, "raw", raw, nobody, raws, plain)
+        if self.options.queries is None:
+            flat = flattened(raw, sizes, DIP)
+            if any(a is not b for a, b in zip(raw, flat, strict=True)):
+                yield Way(0, "raw", flat, nobody, raws, _dips(raw, flat))
+            deepest = np.argsort([-_depth(curve) for curve in raw], kind="stable")
+            for k in sorted({1, groups // 2}):
+                drawn = tuple(np.isin(np.arange(groups), deepest[:k]).tolist())
+                yield Way(0, "raw", raw, drawn, raws, tuple("draw" if own else "order" for own in drawn))
+        yield Way(0, "raw", raw, (True,) * groups, raws, ("draw",) * groups)
+
+    @cached_property
+    def coarse(self) -> tuple[Population, ...]:
+        """The people's thin curves, coarser, and those of all families."""
+        points = min(COARSE, max(512, COARSE_ALL // len(self.people.samples)))
+        return tuple(thinned_population(each, points) for each in (self.people.thin, *self.families))
+
+    @cached_property
+    def coarse_ways(self) -> tuple[Way, ...]:
+        """The ways on coarser curves."""
+        points = min(COARSE, max(512, COARSE_ALL // len(self.people.samples)))
+        thin = self.people.thin
+        return tuple(
+            replace(way, curves=thinned_population(replace(thin, curves=way.curves), points).curves)
+            for way in self.ways
+        )
+
+    @property
+    def _exactly(self) -> bool:
+        """Whether coarse curves tell all."""
+        return self.coarse[0] is self.people.exact and all(
+            a is b for a, b in zip(self.coarse[1:], self.families, strict=True)
+        )
+
+    def _try(self, family: int, inner: float, only: Way | None = None) -> tuple[Tried, ...]:
+        """All ways of a family (or one) at an internal epsilon, on coarse curves."""
+        key = family, inner
+        if key in self._tried:
+            return tuple(one for one in self._tried[key] if only is None or one.way is only)
+        judged = self.coarse[0]
+        levels = levels_of(self.coarse[1 + family], inner, self._goal(inner))
+        ways = [way for way in self.coarse_ways if way.family == family] if only is None else [only]
+        found = []
+        for way in ways:
+            solution = self._made(way, judged, levels, inner)
+            ahead = expected(self.known, solution.kernels, self.constraint)
+            done = solution.performance
+            found.append(Tried(way, inner, levels, done.gap, done.auc, ahead, drawn_share(judged, solution.kernels)))
+        if only is None:
+            self._tried[key] = tuple(found)
+        return tuple(found)
+
+    def _made(self, way: Way, judged: Population, levels: Levels, inner: float) -> Solution:
+        kernels = tuple(
+            drawn_kernel(curve, u, v) if drawn else ordered_kernel(curve, u, v, one_person(seen))
+            for curve, seen, drawn, u, v in zip(
+                way.curves, judged.curves, way.drawn, levels.u.T, levels.v.T, strict=True
+            )
+        )
+        found = solution_of(judged, levels, kernels, replace(self._goal(inner), ties=way.ties), inner)
+        return replace(found, curve=way.name, group_curves=way.group_curves, group_ties=way.group_ties)
+
+    # -- the choice --------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def steps(self) -> tuple[float, ...]:
+        """The ladder, up to the original score's gap."""
+        steps = [share * self.constraint.largest / 2 for share in LADDER]
+        return tuple(step for step in steps if step < self._gap) or (0.0,)
+
+    @cached_property
+    def _gap(self) -> float:
+        return threshold_gap(self.coarse[0].curves, self.constraint).value
+
+    @cached_property
+    def tried(self) -> tuple[Tried, ...]:
+        """All ways at the ladder's internal epsilons, but those that keep an order and spare hardly anyone a draw."""
+        every = [one for f in range(len(self.families)) for step in self.steps for one in self._try(f, step)]
+        return tuple(one for one in every if one.way.ties == "draw" or one.drawn <= 1.0 - SPARES)
+
+    def offers(self, epsilon: float) -> list[Offer]:
+        """What can be had at epsilon: what was tried and keeps it, and every way about where it just keeps it."""
+        found = [Offer(one.way, one.worth, one.auc) for one in self.tried if one.needs <= epsilon + ROUNDING]
+        for way in self.coarse_ways:
+            own = sorted((one for one in self.tried if one.way is way), key=lambda one: one.inner)
+            for one, other in pairwise(own):
+                if one.needs <= epsilon < other.needs:
+                    part = (epsilon - one.needs) / (other.needs - one.needs)
+                    worth, auc = (1 - part) * one.worth + part * other.worth, (1 - part) * one.auc + part * other.auc
+                    found.append(Offer(way, worth, auc))
+        return found
+
+    @cached_property
+    def path(self) -> tuple[float, ...]:
+        """AUC of the people at every step of the ladder.
+
+        Of all paths along which it never falls, the one whose worth is largest, on average over epsilon. Drawn ties
+        flatter the fitted people. The best at each epsilon for itself would lose their AUC where raw order becomes
+        better for new people, and whoever held on to it would never leave drawn ties: so the path looks ahead.
+        """
+        offers: list[Offer] = []
+        auc, total, trail = np.zeros(1), np.zeros(1), []
+        for step, width in zip(self.steps, _widths(self.steps, self._gap), strict=True):
+            offers += [offer for offer in self.offers(step) if offer not in offers]
+            order = np.argsort(auc, kind="stable")
+            highest = np.maximum.accumulate(total[order])
+            below = np.searchsorted(auc[order], [offer.auc for offer in offers], side="right") - 1
+            before = order[np.searchsorted(highest, highest[below])]  # the first that is as good
+            auc, worth = np.array([(offer.auc, offer.worth) for offer in offers]).T
+            total = np.where(below < 0, -np.inf, width * worth + highest[below])
+            trail.append((auc, before))
+        at, found = int(np.argmax(total)), []
+        for auc, before in reversed(trail):
+            found.append(float(auc[at]))
+            at = int(before[at])
+        return tuple(reversed(found))
+
+    def _best(self, goal: Goal) -> Solution:
+        """What is worth most of all that keep epsilon, between the AUCs of the path below and above."""
+        epsilon = goal.epsilon
+        last = int(np.searchsorted(self.steps, epsilon, side="right")) - 1
+        least, most = self.path[last], 1.0 if last + 1 == len(self.path) else self.path[last + 1]
+
+        def fit(one: Offer | Tried) -> float:
+            return one.worth - OUTSIDE * max(0.0, least - one.auc, one.auc - most)
+
+        kept = [one for one in self.tried if one.needs <= epsilon + ROUNDING]
+        ways: list[Way] = [self.coarse_ways[-1]]
+        for offer in sorted(self.offers(epsilon), key=fit, reverse=True):
+            if offer.way not in ways and len(ways) <= NEAREST:
+                ways.append(offer.way)
+        kept += [one for way in ways for one in self._refined(way, goal)]
+        why = self._why(goal, kept)
+        for best in sorted(kept, key=fit, reverse=True):
+            if best.way.ties == "draw":
+                drawn = solve_drawn(self.population, self.people.thin, replace(goal, epsilon=best.inner))
+                return self._drawn(drawn, why)
+            found = self._settled(best, goal)
+            if found is not None:
+                return found
+        return self._drawn(solve_drawn(self.population, self.people.thin, goal), why)
+
+    def _drawn(self, solution: Solution, note: FairrocWarning) -> Solution:
+        each = len(self.people.names)
+        return replace(solution, group_curves=("raw",) * each, group_ties=("draw",) * each, note=note)
+
+    def _refined(self, way: Way, goal: Goal) -> Iterator[Tried]:
+        """The way at epsilon, or at internal epsilons between the largest that keeps epsilon and the next tried."""
+        own = [one for one in self.tried if one.way is way and one.inner <= goal.epsilon]
+        kept = [one for one in own if one.gap <= goal.epsilon + ROUNDING]
+        if not kept:
+            return
+        low = max(kept, key=lambda one: one.inner)
+        high = min((one.inner for one in own if one.inner > low.inner), default=goal.epsilon)
+        inners = [goal.epsilon] if high == goal.epsilon else []
+        for _ in range(len(inners) + REFINED):
+            if low.inner >= high or (way.ties != "draw" and goal.epsilon - low.gap <= CLOSE * goal.epsilon):
+                return
+            inner = inners.pop() if inners else (low.inner + high) / 2
+            (one,) = self._try(way.family, inner, way)
+            if one.gap <= goal.epsilon + ROUNDING:
+                low = one
+                yield one
+            else:
+                high = inner
+
+    def _settled(self, best: Tried, goal: Goal) -> Solution | None:
+        """The way on all points, at the first internal epsilon from its own down whose gap is within epsilon.
+
+        On thin curves neighbouring scores count as tied; what they may hide is added to the gap.
+        """
+        if self._exactly:
+            return self._made(best.way, self.people.thin, best.levels, best.inner)
+        way = next(way for way, thin in zip(self.ways, self.coarse_ways, strict=True) if thin is best.way)
+        return self._settle(way, goal, best.inner)
+
+    def _settle(self, way: Way, goal: Goal, inner: float, least: float = 0.0) -> Solution | None:
+        for _ in range(SETTLED):
+            if inner < least:
+                break
+            levels = levels_of(self.families[way.family], inner, goal)
+            found = self._made(way, self.people.thin, levels, inner)
+            excess = found.performance.gap + self.people.hidden - goal.epsilon
+            if excess <= ROUNDING:
+                return found
+            inner -= 1.5 * excess
+        return None
+
+    # -- large samples -----------------------------------------------------------------------------------------------
+
+    def _plain(self, goal: Goal) -> Solution | None:
+        """Raw order for everybody, where that is as good as anything in a large sample."""
+        enough = self.people.class_people().min() >= ENOUGH
+        raw = set(self.estimated) == {"raw"} and self.options.queries is None
+        if not (enough and raw) or max(self.gains) > HULL_GAIN:
+            return None
+        way = self.ways[0]
+        below = sum(sorted(_depth(curve) for curve in self.people.thin.curves)[-2:])
+        inner = goal.epsilon - self.people.hidden - DEPTH * below
+        if self.people.hidden == 0 or inner < (1.0 - FORETOLD) * goal.epsilon:
+            inner = goal.epsilon
+        return self._settle(way, goal, inner, NEAR * goal.epsilon)
+
+    # -- words -------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def gains(self) -> tuple[float, ...]:
+        """AUC that the hull of every group's smooth curve gains: much where the order of scores misleads.
+
+        Where the population's own curve dips below its hull, raw order loses what a draw attains, for new people too. A
+        smooth estimate tells; the sample's curve dips by chance.
+        """
+        thin = thinned_population(self.people.thin, HULL_POINTS)
+        curves = smooth(thin.curves, thin.shares, self.people.class_people())
+        return tuple(curve.hull.auc - curve.auc for curve in curves)
+
+    def misled(self, group: int) -> bool:
+        """Whether the order of a group's scores misleads."""
+        return self.gains[group] > HULL_GAIN
+
+    def _why(self, goal: Goal, kept: list[Tried]) -> FairrocWarning:
+        """Why all ties are drawn."""
+        every = [one for several in self._tried.values() for one in several if one.way.ties != "draw"]
+        spared = 1.0 - min((one.drawn for one in every if one.needs <= goal.epsilon + ROUNDING), default=1.0)
+        order = any(one.way.ties != "draw" for one in kept)
+        gain = float(self.people.thin.shares @ self.gains)
+        if gain > HULL_GAIN:
+            why = (
+                "the order of scores misleads, as even smooth ROC curves lie below their hulls, by "
+                f"{gain:.3f} of AUC on average"
+            )
+        elif order:
+            why = f"keeping the raw order within epsilon {goal.epsilon:g} would cost more AUC"
+        elif spared > 0:
+            why = f"keeping the raw order would spare only {spared:.0%} of people a draw"
+        else:
+            why = (
+                f"with the raw order kept the gap would stay above epsilon {goal.epsilon:g}, at any internal epsilon; "
+                "a larger epsilon or more rows would leave room"
+            )
+        return FairrocWarning(f"ties are drawn: {why}. ties='draw' (--ties draw) says that draws are fine.")
+
+
+def _widths(steps: Sequence[float], end: float) -> FloatArray:
+    """How much the steps up to an end count on the average over epsilon: small epsilons more, being asked for more."""
+    return np.diff(np.log(np.array([*steps, end]) + EVEN))
+
+
+def _is_fair(people: People, goal: Goal) -> bool:
+    """Whether the original score meets epsilon at all its thresholds; the thin curves usually tell."""
+    if not is_fair(people.thin.curves, goal.constraint, goal.epsilon + people.hidden):
+        return False
+    return is_fair(people.exact.curves, goal.constraint, goal.epsilon)
+
+
+def _depth(curve: RocCurve) -> float:
+    """How far a raw curve lies below its hull."""
+    return float((curve.hull.at(curve.u) - (curve.tpr - curve.fpr)).max())
+
+
+def _dips(curves: tuple[RocCurve, ...], flat: tuple[RocCurve, ...]) -> tuple[str, ...]:
+    """How ties are treated in groups whose curves were flattened where they dip, or were not."""
+    return tuple("order" if a is b else "dips" for a, b in zip(curves, flat, strict=True))
