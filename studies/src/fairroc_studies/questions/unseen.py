@@ -24,7 +24,8 @@ from typing import Any
 import numpy as np
 
 from fairroc.errors import FairrocError
-from fairroc.fitting.fit import chosen_curve, fit
+from fairroc.fitting.fit import fit
+from fairroc.fitting.ways import Solver
 from fairroc.options import Options
 from fairroc_studies.harness.jobs import in_order
 from fairroc_studies.harness.people import Array, Part
@@ -115,7 +116,8 @@ def ours(job: Job, method: str) -> list[Point]:
 def default_of(job: Job) -> str:
     """The method that curve="auto" is for these people."""
     split = parts(job)
-    return "raw" if split is None else chosen_curve(counted(split[0]), Options.checked(epsilon=0.0))
+    known = () if split is None else Solver(counted(split[0]), Options.checked(epsilon=0.0)).estimated
+    return next((name for name in known if name != "raw"), "raw")
 
 
 def theirs(job: Job, method: str) -> list[Point]:
