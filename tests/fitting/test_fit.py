@@ -25,6 +25,7 @@ from test_pipeline import (
 from fairroc import FairModel, FairROC
 from fairroc.core.roc import query_thresholds, roc_curve
 from fairroc.errors import DataError, FairrocWarning, SmallGroupWarning
+from fairroc.fitting import ways
 from fairroc.fitting.certificate import certify
 from fairroc.fitting.fit import fit
 from fairroc.options import Options
@@ -216,8 +217,9 @@ def test_inner_epsilon(ties):
 
 
 @pytest.mark.parametrize("norm", [1, "inf"])
-def test_queries_with_raw_order_are_judged_at_all_scores(norm: int | str) -> None:
+def test_queries_with_raw_order_are_judged_at_all_scores(norm: int | str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The certificate of a query fit in raw order is exact although people inside a bin keep their own order."""
+    monkeypatch.setattr(ways, "DRAW_PRICE", 1.0)  # the order is kept if it can be
     rng = np.random.default_rng(5)
     groups = rng.choice(["a", "b"], 6000)
     labels = rng.random(6000) < 0.4
@@ -301,6 +303,7 @@ def test_a_query_model_keeps_the_shares_too(queries: int, ties: str) -> None:
 
 def test_large_ties_hide_nothing_in_thinned_curves(monkeypatch: pytest.MonkeyPatch) -> None:
     """A score that many share is one step of the exact curve too: it costs no internal epsilon."""
+    monkeypatch.setattr(ways, "DRAW_PRICE", 1.0)  # the order is kept if it can be
     monkeypatch.setattr(sample, "WHOLE", 1)
     monkeypatch.setattr(sample, "FINE", 1600)
     monkeypatch.setattr(sample, "LEAST", 1)

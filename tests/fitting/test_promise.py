@@ -21,7 +21,6 @@ from fairroc.core.gap import threshold_gap
 from fairroc.core.kernel import one_person, ordered_kernel
 from fairroc.core.realised import drawn_shares, performance
 from fairroc.errors import DataError, FairrocWarning, ModelFileError
-from fairroc.fitting import fit as fit_module
 from fairroc.fitting.certificate import certify
 from fairroc.fitting.fit import NEAR, Fitted, fit, limits_of
 from fairroc.fitting.ways import SMALL_SAMPLE, Solver
@@ -99,7 +98,7 @@ def test_nobody_is_drawn_for_the_smallness_of_a_step(curve):
 @pytest.mark.parametrize("curve", ESTIMATED)
 def test_a_fit_to_estimates_tells_how_small_a_person_is(curve, monkeypatch):
     """Drawn are no more people than levels have borders: nobody has a score of another."""
-    monkeypatch.setattr("fairroc.fitting.fit.DIP", 100.0)  # no block is drawn on purpose
+    monkeypatch.setattr("fairroc.fitting.ways.DIP", 100.0)  # no block is drawn on purpose
     done = fitted(normal_rows(6, n=700), epsilon=0.3, curve=curve)
     assert done.model.curve.startswith(curve)
     for seen, kernel in zip(done.raw.curves, done.model.kernels, strict=True):
@@ -124,9 +123,9 @@ def test_auto_is_smooth_for_small_samples_and_raw_for_large_ones():
     small, large = normal_rows(0, n=1200), normal_rows(0, n=4 * SMALL_SAMPLE + 300)
     assert columns_of(large).class_rows().min() >= SMALL_SAMPLE
     for rows, curve in ((small, "smooth"), (large, "raw")):
-        auto, named = (fitted(rows, epsilon=0.15, curve=name).model for name in ("auto", curve))
         assert set(Solver(columns_of(rows), Options.checked(epsilon=0.15)).estimated) == {curve}
-        assert all(same_bits(a.table, b.table) for a, b in zip(auto.kernels, named.kernels, strict=True))
+    auto, raw = (fitted(large, epsilon=0.15, curve=name).model for name in ("auto", "raw"))
+    assert all(same_bits(a.table, b.table) for a, b in zip(auto.kernels, raw.kernels, strict=True))
     for how in ({"ties": "draw"}, {"queries": 30}, {"method": "froc"}):
         assert fitted(small, epsilon=0.15, **how).model.curve == "raw"
 
@@ -238,13 +237,13 @@ def test_a_refusal_says_who_is_missing(few, method):
 @pytest.mark.parametrize(("epsilon", "most"), [(0.12, 6), (0.03, 3)])
 def test_few_fits_are_made_for_a_promise(monkeypatch, epsilon, most):
     """Six at the most; where nothing can be promised, it is soon known."""
-    made, plain = [], fit_module._fit_at
+    made, plain = [], Solver.at
 
-    def counted(target, *args, **others):
+    def counted(solver, target):
         made.append(target)
-        return plain(target, *args, **others)
+        return plain(solver, target)
 
-    monkeypatch.setattr(fit_module, "_fit_at", counted)
+    monkeypatch.setattr(Solver, "at", counted)
     with warnings.catch_warnings(), suppress(DataError):
         warnings.simplefilter("ignore", FairrocWarning)
         fitted(normal_rows(1, n=3000), epsilon=epsilon, confidence=0.95)

@@ -47,8 +47,8 @@ REFINED, NEAREST = 3, 2
 CLOSE = 0.02
 """No refinement where the gap is within this share of epsilon."""
 
-OUTSIDE = 5.0
-"""How many times the AUC by which the fitted people's leaves the range of the path counts against a way."""
+SLACK, OUTSIDE = 0.001, 5.0
+"""AUC by which the fitted people's may leave the range of the path, and how many times any more counts against it."""
 
 SMALL_SAMPLE = 1000
 """Where some class of a group has fewer rows, curve="auto" is smooth for that group (measured: docs/unseen.md)."""
@@ -252,6 +252,9 @@ class Solver:
             flat = flattened(family.curves, sizes, DIP)
             each = tuple("raw" if own == "raw" else mixed for own in self.estimated)
             yield Way(i, mixed, flat, nobody, each, _dips(family.curves, flat))
+        if self.options.curve not in ("auto", "raw"):  # it is taken wherever it keeps epsilon
+            yield Way(0, "raw", raw, (True,) * groups, raws, ("draw",) * groups)
+            return
         yield Way(0, "raw", raw, nobody, raws, plain)
         if self.options.queries is None:
             flat = flattened(raw, sizes, DIP)
@@ -376,16 +379,17 @@ class Solver:
         least, most = self.path[last], 1.0 if last + 1 == len(self.path) else self.path[last + 1]
 
         def fit(one: Offer | Tried) -> float:
-            return one.worth - OUTSIDE * max(0.0, least - one.auc, one.auc - most)
+            return one.worth - OUTSIDE * max(0.0, least - SLACK - one.auc, one.auc - most - SLACK)
 
         kept = [one for one in self.tried if one.needs <= epsilon + ROUNDING]
         ways: list[Way] = [self.coarse_ways[-1]]
+        named = self.options.curve not in ("auto", "raw")
         for offer in sorted(self.offers(epsilon), key=fit, reverse=True):
             if offer.way not in ways and len(ways) <= NEAREST:
                 ways.append(offer.way)
         kept += [one for way in ways for one in self._refined(way, goal)]
         why = self._why(goal, kept)
-        for best in sorted(kept, key=fit, reverse=True):
+        for best in sorted(kept, key=lambda one: (named and one.way.family > 0, fit(one)), reverse=True):
             if best.way.ties == "draw":
                 drawn = solve_drawn(self.population, self.people.thin, replace(goal, epsilon=best.inner))
                 return self._drawn(drawn, why)
