@@ -24,8 +24,7 @@ import numpy as np
 from fairroc.core.kernel import Kernel
 from fairroc.core.realised import all_places, realise
 from fairroc.core.roc import rates_at
-from fairroc.fitting.fit import fit_quietly
-from fairroc.fitting.new_people import choice
+from fairroc.fitting.ways import Solver
 from fairroc.options import Options
 from fairroc.people.door import read_people
 from fairroc.people.people import People
@@ -150,13 +149,12 @@ def one(name: str, model: str, seed: int) -> dict[str, list[tuple[float, float]]
     post, test = split(name, model, seed)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        options = [Options.checked(epsilon=epsilon, norm="inf") for epsilon in EPSILONS]
-        made = choice(post, options[0].constraint)
-        kernels = {
-            "fitted": [fit_quietly(post, each, salt=0).model.kernels for each in options],
-            "new": [made.best(epsilon).kernels for epsilon in EPSILONS],
-        }
-    return {promise: [decision(each, post, test) for each in kernels[promise]] for promise in PROMISES}
+        solvers = {p: Solver(post, Options.checked(epsilon=0.0, norm="inf", promise=p)) for p in PROMISES}
+        solutions = {p: [solver.at(epsilon) for epsilon in EPSILONS] for p, solver in solvers.items()}
+    return {
+        promise: [decision(() if each is None else each.kernels, post, test) for each in found]
+        for promise, found in solutions.items()
+    }
 
 
 # -- tables ------------------------------------------------------------------------------------------------------------

@@ -9,16 +9,17 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from fairroc.core.kernel import Kernel
-from fairroc.fitting.fit import fit_quietly
-from fairroc.fitting.new_people import Choice, choice, populations
+from fairroc.fitting.new_people import Candidate
+from fairroc.fitting.ways import Solver
 from fairroc.options import Options
 from fairroc.people.door import read_people
 from fairroc.people.people import People
-from fairroc.stats.plausible import Expected, Plausible, expected
-from fairroc_studies.harness.outcome import L1, outcome
+from fairroc.stats.plausible import Expected
+from fairroc_studies.harness.outcome import outcome
 from fairroc_studies.harness.people import Part
 from fairroc_studies.problems.synthetic import FAMILIES
 from fairroc_studies.questions.unseen_people import Job, parts
@@ -73,35 +74,39 @@ class _Judge:
 
 
 def _new(people: People, judge: _Judge) -> dict[str, Points]:
-    made = choice(people, L1)
-    known: dict[str, dict[str, Any]] = {}
+    solver = Solver(people, Options.checked(epsilon=0.0, promise="new"))
+    made = solver.choice
+
+    def point(epsilon: float, candidate: Candidate) -> dict[str, Any]:
+        return judge(epsilon, candidate.name, candidate.kernels, _stated(solver, candidate.expected))
+
+    known: dict[tuple[str, float], dict[str, Any]] = {}
     found = []
     for epsilon in PROMISED:
         best = made.best(epsilon)
-        name = f"{best.name}, {best.inner_epsilon:g}"
-        if name not in known:
-            known[name] = judge(epsilon, best.name, best.kernels, best.expected)
-        found.append(known[name] | {"epsilon": epsilon})
-    return {
-        "new": found,
-        "shift": _shifted(made, judge),
-        "original": [judge(2.0, "original", (), made.original.expected)],
-    }
-
-
-def _shifted(made: Choice, judge: _Judge) -> Points:
-    """The logits shifted by one number for each group, all the way and less; none where scores are tied."""
-    return [judge(0.0, c.name, c.kernels, c.expected) for c in made.candidates if c.name.startswith("shift, ")]
+        place = best.name, best.inner_epsilon
+        known[place] = known.get(place) or point(epsilon, best)
+        found.append(known[place] | {"epsilon": epsilon})
+    shifted = [point(0.0, candidate) for candidate in made.candidates if candidate.name.startswith("shift, ")]
+    return {"new": found, "shift": shifted, "original": [point(2.0, made.original)]}
 
 
 def _fitted(people: People, method: str, judge: _Judge) -> Points:
-    known: Plausible = populations(people)
+    solver = Solver(people, Options.checked(epsilon=0.0, **FITTED[method]))
     found = []
     for epsilon in EPSILONS:
-        model = fit_quietly(people, Options.checked(epsilon=epsilon, **FITTED[method]), salt=0).model
-        what = "original" if model.unchanged else f"{model.curve} {model.ties}"
-        found.append(judge(epsilon, what, model.kernels, expected(known, model.kernels, model.constraint)))
+        solution = solver.at(epsilon)
+        what = "original" if solution is None else f"{solution.curve} {solution.ties}"
+        kernels = () if solution is None else solution.kernels
+        found.append(judge(epsilon, what, kernels, solver.expected(solution)))
     return found
+
+
+def _stated(solver: Solver, told: Expected) -> Expected:
+    """What a fit states of a candidate: the AUC of the original score among the people, less what is expected to be
+    lost."""
+    auc, before = solver.before
+    return replace(told, auc=auc + told.auc - before.auc)
 
 
 def _people(part: Part) -> People:
