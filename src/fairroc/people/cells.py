@@ -180,11 +180,6 @@ class WeightedCells(WeightedSample):
         both = (np.add.reduceat(part, tied) for part in (self.negatives, self.positives))
         return WeightedCells(np.maximum(self.scores, low)[tied], *both, points=self.points)
 
-    def recounted(self, negatives: FloatArray, positives: FloatArray) -> WeightedCells:
-        """Other weights at the same scores; scores of no weight are left out."""
-        used = np.flatnonzero((negatives > 0) | (positives > 0))
-        return replace(self, scores=self.scores[used], negatives=negatives[used], positives=positives[used])
-
 
 @dataclass(frozen=True, eq=False)
 class TallySample(sample.EvenSample):
@@ -217,16 +212,6 @@ class TallySample(sample.EvenSample):
     @property
     def span(self) -> tuple[float, float]:
         return float(self.scores[0]), float(self.scores[-1])
-
-    def kept(self, negatives: BoolArray, positives: BoolArray) -> TallySample:
-        marked = ((self.negatives, negatives), (self.positives_at, positives))
-        every = np.arange(len(self.scores))
-        return self.recounted(*(np.bincount(np.repeat(every, n)[kept], minlength=len(every)) for n, kept in marked))
-
-    def recounted(self, negatives: NDArray[np.int64], positives: NDArray[np.int64]) -> TallySample:
-        """Other numbers of people at the same scores; scores of nobody are left out."""
-        used = np.flatnonzero(negatives + positives)
-        return replace(self, scores=self.scores[used], negatives=negatives[used], positives_at=positives[used])
 
     def not_below(self, low: float) -> TallySample:
         """All scores below ``low`` raised to it."""

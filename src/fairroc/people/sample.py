@@ -52,10 +52,6 @@ class EvenSample(ABC):
     def span(self) -> tuple[float, float]:
         """Lowest and highest score."""
 
-    @abstractmethod
-    def kept(self, negatives: BoolArray, positives: BoolArray) -> EvenSample:
-        """The people marked among all negatives and all positives, each by rising score."""
-
     @cached_property
     def positives(self) -> int:
         return int(self._marks[1][-1])
@@ -250,11 +246,6 @@ class CountedSample(EvenSample):
     def span(self) -> tuple[float, float]:
         low, high = self.pack.scores(self.rows[[0, -1]] >> 1).tolist()
         return low, high
-
-    def kept(self, negatives: BoolArray, positives: BoolArray) -> CountedSample:
-        marked, labels = np.empty(len(self.rows), dtype=np.bool_), (self.rows & 1) > 0
-        marked[labels], marked[~labels] = positives, negatives
-        return CountedSample(self.rows[marked], self.pack, points=self.points)
 
     def _position(self, thresholds: FloatArray) -> IntArray:
         low, high = self.pack.scores(self.rows[[0, -1]] >> 1)
