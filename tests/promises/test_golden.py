@@ -629,10 +629,10 @@ _JSON = "--format json"
 
 COMMANDS: dict[str, str] = {
     "fit csv": f"fit people.csv {_NAMES} --epsilon 0.05 -o m.json {_JSON}",
-    "fit parquet": f"fit people.parquet {_NAMES} --group race --epsilon 0.1 --norm inf --folds 0 -o m.json {_JSON}",
-    "fit stream": f"fit people.csv {_NAMES} --group race --weight w --epsilon 0.1 --folds 2 --stream -o m.json {_JSON}",
-    "fit froc": f"fit people.parquet {_NAMES} --epsilon 0.05 --method froc --queries 30 --folds 0 -o m.json",
-    "fit text": f"fit people.csv {_NAMES} --epsilon 0.05 --folds 2 --key-file key.txt -o m.json",
+    "fit parquet": f"fit people.parquet {_NAMES} --group race --epsilon 0.1 --norm inf -o m.json {_JSON}",
+    "fit stream": f"fit people.csv {_NAMES} --group race --weight w --epsilon 0.1 --stream -o m.json {_JSON}",
+    "fit froc": f"fit people.parquet {_NAMES} --epsilon 0.05 --method froc --queries 30 -o m.json",
+    "fit text": f"fit people.csv {_NAMES} --epsilon 0.05 --key-file key.txt -o m.json",
     "fit counts": "fit counts.csv --score p --positives n1 --negatives n0 --group sex --epsilon 0.02 --folds 3"
     f" -o m.json {_JSON}",
     "audit csv": f"audit people.csv {_NAMES} --epsilon 0.1 --threshold 0.5 {_JSON}",
