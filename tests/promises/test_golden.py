@@ -633,7 +633,7 @@ COMMANDS: dict[str, str] = {
     "fit stream": f"fit people.csv {_NAMES} --group race --weight w --epsilon 0.1 --stream -o m.json {_JSON}",
     "fit froc": f"fit people.parquet {_NAMES} --epsilon 0.05 --method froc --queries 30 -o m.json",
     "fit text": f"fit people.csv {_NAMES} --epsilon 0.05 --key-file key.txt -o m.json",
-    "fit counts": "fit counts.csv --score p --positives n1 --negatives n0 --group sex --epsilon 0.02 --folds 3"
+    "fit counts": "fit counts.csv --score p --positives n1 --negatives n0 --group sex --epsilon 0.02"
     f" -o m.json {_JSON}",
     "audit csv": f"audit people.csv {_NAMES} --epsilon 0.1 --threshold 0.5 {_JSON}",
     "audit stream": f"audit people.parquet {_NAMES} --stream --bootstrap 100 {_JSON}",
