@@ -11,10 +11,11 @@ from hypothesis import given, settings
 from test_pipeline import EPSILONS, TIES, Rows, acceptance, all_thresholds, fitted, group_rates, normal_rows, worlds
 
 from fairroc import FairROC, Frontier, frontier
-from fairroc.errors import DataError, FairrocWarning
+from fairroc.errors import DataError
 from fairroc.fitting.frontier import DEFAULT_EPSILONS, frontier_of
 from fairroc.options import Options
 from fairroc.people.door import read_people
+from fairroc.text.certificate import frontier_text
 from strategies import NORMS
 
 pytestmark = pytest.mark.filterwarnings("ignore::fairroc.errors.FairrocWarning")
@@ -71,8 +72,13 @@ def test_a_promise_for_the_population_has_no_frontier() -> None:
 
 
 def test_epsilons_out_of_reach_of_new_people_are_told() -> None:
-    with pytest.warns(FairrocWarning, match="expected gap of epsilon among new people at 1 of 2 epsilons"):
-        frontier_rows(normal_rows(3, n=300), promise="new", epsilons=[0.0, 2.0])
+    found = frontier_rows(normal_rows(3, n=300), promise="new", epsilons=[0.0, 2.0], bound=False)
+    assert "New people's gap is above epsilon at 1 of 2 epsilons" in frontier_text(found)
+
+
+def test_epsilons_at_which_ties_are_drawn_are_told() -> None:
+    found = frontier_rows(normal_rows(3, n=300), epsilons=[0.0, 2.0], bound=False)
+    assert "Ties of all groups are drawn at 1 of 2 epsilons" in frontier_text(found)
 
 
 @pytest.mark.parametrize("ties", ["draw", "order"])
@@ -162,14 +168,6 @@ def test_a_score_without_a_gap_has_one_point() -> None:
 def test_epsilons_are_sorted_and_counted_once() -> None:
     found = frontier_rows(normal_rows(0, n=400), epsilons=[0.2, 0, 0.2, 0.05])
     assert [point.epsilon for point in found.points] == [0.0, 0.05, 0.2]
-
-
-def test_raw_order_that_gives_way_is_told_once() -> None:
-    rows = normal_rows(0, n=300, digits=0)
-    with pytest.warns(FairrocWarning, match=r"^ties are drawn at 3 of 3 epsilons \(up to 0.02\)") as caught:
-        found = frontier_rows(rows, epsilons=[0, 0.01, 0.02], ties="order")
-    assert sum("ties" in str(warning.message) for warning in caught) == 1
-    assert {point.ties for point in found.points} == {"draw"}
 
 
 @pytest.mark.parametrize(

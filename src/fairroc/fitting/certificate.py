@@ -54,7 +54,7 @@ class Certificate:
     bins: there the gaps of the people counted may exceed those stated by twice as much (once for norm "inf").
     ``allowed`` is the gap allowed on the fitted people: epsilon, or less where epsilon shall hold in the population at
     some ``confidence``. ``auc_bound`` is for scores within it. ``small_groups``: who was merged or left out, if any
-    group was.
+    group was. ``ties_reason``: why all ties are drawn that were to keep their order.
     """
 
     epsilon: float
@@ -79,6 +79,7 @@ class Certificate:
     confidence: float | None = None
     allowed: float | None = None
     small_groups: SmallGroups | None = None
+    ties_reason: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, ready for JSON."""
@@ -117,6 +118,7 @@ def certify(fitted: Fitted) -> Certificate:
         confidence=model.confidence,
         allowed=fitted.target,
         small_groups=fitted.people.small,
+        ties_reason=None if fitted.solution is None else fitted.solution.reason,
         seconds=time.perf_counter() - begin,
     )
 

@@ -227,7 +227,6 @@ def traced(
             "for the population. FairROC(promise='population') says which can."
         )
     refuse_tiny_groups(people, options.min_class_rows)
-    notes: list[FairrocWarning] = [*people.small_groups()]
     solver = Solver(people, options) if solver is None else solver
     before = _before(people, options, solver)
     if wanted is None:
@@ -241,11 +240,10 @@ def traced(
         points.append(_point(people, replace(options, epsilon=epsilon), before, found, limit(i), solver))
         if progress is not None:
             progress(i + 1, len(wanted))
-    notes += _drawn(options, points)
     done = Frontier(
         options.norm, options.method, options.ties, people.rows, before, tuple(points), people.small, options.promise
     )
-    return Traced(done, solutions, tuple(notes))
+    return Traced(done, solutions, tuple(people.small_groups()))
 
 
 def _bounds(people: Population, options: Options, epsilons: tuple[float, ...]) -> Callable[[int], float | None]:
@@ -343,21 +341,3 @@ def _figures(
         tie_share=tie,
         groups=groups,
     )
-
-
-def _drawn(options: Options, points: list[FrontierPoint]) -> list[FairrocWarning]:
-    """One note, or none, for all epsilons at which ties are drawn that were to keep their order, or for all that the
-    gap expected of new people exceeds though the promise is for them."""
-    if options.promise == "new":
-        above = [point.epsilon for point in points if point.gap_estimate > point.epsilon]
-        note = (
-            f"no score reaches an expected gap of epsilon among new people at {len(above)} of {len(points)} epsilons "
-            f"(up to {max(above, default=0.0):g}) with these rows: there the least gap that can be had is shown."
-        )
-        return [FairrocWarning(note)] if above else []
-    drawn = [point.epsilon for point in points if not point.unchanged and point.ties != options.ties]
-    note = (
-        f"ties are drawn at {len(drawn)} of {len(points)} epsilons (up to {max(drawn, default=0.0):g}): keeping the "
-        "raw order there would leave the gap above epsilon, cost AUC, or spare hardly anyone a draw."
-    )
-    return [FairrocWarning(note)] if drawn else []

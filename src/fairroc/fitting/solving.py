@@ -26,7 +26,8 @@ class Solution:
     """Levels, kernels and what they do to the judged people, for one internal epsilon.
 
     ``ties`` is "draw" if all groups' ties are drawn, else "order"; ``group_curves`` and ``group_ties`` say of every
-    group what was taken (empty: the same of all). ``note``: why ties are drawn that were to keep their order.
+    group what was taken (empty: the same of all). ``reason``: why ties are drawn that were to keep their order;
+    ``note`` says so where that was no choice.
     """
 
     levels: Levels
@@ -39,6 +40,7 @@ class Solution:
     curve: str = "raw"
     group_curves: tuple[str, ...] = ()
     group_ties: tuple[str, ...] = ()
+    reason: str | None = None
     note: FairrocWarning | None = None
 
     def treatment(self, group: int) -> tuple[str, str]:

@@ -59,7 +59,7 @@ BLENDS = (1.0, 0.5)
 SPARES = 0.05
 """Keeping the raw order must spare this share of people a draw, or all ties are drawn (scores of few points)."""
 
-GAP_PRICE, DRAW_PRICE = 0.02, 0.005
+GAP_PRICE, DRAW_PRICE = 0.02, 0.01
 """Expected AUC that a way must have more for every unit of expected gap, and to draw everybody instead of nobody."""
 
 EVEN = 0.05
@@ -392,15 +392,18 @@ class Solver:
         for best in sorted(kept, key=lambda one: (named and one.way.family > 0, fit(one)), reverse=True):
             if best.way.ties == "draw":
                 drawn = solve_drawn(self.population, self.people.thin, replace(goal, epsilon=best.inner))
-                return self._drawn(drawn, why)
+                return self._drawn(drawn, *why)
             found = self._settled(best, goal)
             if found is not None:
                 return found
-        return self._drawn(solve_drawn(self.population, self.people.thin, goal), why)
+        return self._drawn(solve_drawn(self.population, self.people.thin, goal), *why)
 
-    def _drawn(self, solution: Solution, note: FairrocWarning) -> Solution:
+    def _drawn(self, solution: Solution, why: str, chosen: bool) -> Solution:
+        """A solution that draws all ties, with the reason; a warning where that was not a choice."""
         each = len(self.people.names)
-        return replace(solution, group_curves=("raw",) * each, group_ties=("draw",) * each, note=note)
+        told = FairrocWarning(f"ties are drawn: {why}. ties='draw' (--ties draw) says that draws are fine.")
+        found = replace(solution, group_curves=("raw",) * each, group_ties=("draw",) * each, reason=why)
+        return found if chosen else replace(found, note=told)
 
     def _refined(self, way: Way, goal: Goal) -> Iterator[Tried]:
         """The way at epsilon, or at internal epsilons between the largest that keeps epsilon and the next tried."""
@@ -476,8 +479,8 @@ class Solver:
         """Whether the order of a group's scores misleads."""
         return self.gains[group] > HULL_GAIN
 
-    def _why(self, goal: Goal, kept: list[Tried]) -> FairrocWarning:
-        """Why all ties are drawn."""
+    def _why(self, goal: Goal, kept: list[Tried]) -> tuple[str, bool]:
+        """Why all ties are drawn, and whether the order might have been kept as well."""
         every = [one for several in self._tried.values() for one in several if one.way.ties != "draw"]
         spared = 1.0 - min((one.drawn for one in every if one.needs <= goal.epsilon + ROUNDING), default=1.0)
         order = any(one.way.ties != "draw" for one in kept)
@@ -488,7 +491,7 @@ class Solver:
                 f"{gain:.3f} of AUC on average"
             )
         elif order:
-            why = f"keeping the raw order within epsilon {goal.epsilon:g} would cost more AUC"
+            why = f"keeping the raw order within epsilon {goal.epsilon:g} would cost AUC"
         elif spared > 0:
             why = f"keeping the raw order would spare only {spared:.0%} of people a draw"
         else:
@@ -496,7 +499,7 @@ class Solver:
                 f"with the raw order kept the gap would stay above epsilon {goal.epsilon:g}, at any internal epsilon; "
                 "a larger epsilon or more rows would leave room"
             )
-        return FairrocWarning(f"ties are drawn: {why}. ties='draw' (--ties draw) says that draws are fine.")
+        return why, order and gain <= HULL_GAIN
 
 
 def _widths(steps: Sequence[float], end: float) -> FloatArray:

@@ -139,7 +139,7 @@ def tie_words(certificate: Certificate) -> str:
         return "as in the original score."
     if certificate.ties == "order":
         return f"raw order kept (internal epsilon {certificate.inner_epsilon:.4g})."
-    return "drawn."
+    return "drawn." if certificate.ties_reason is None else f"drawn, since {certificate.ties_reason}."
 
 
 def froc_lines(report: FrocReport) -> list[str]:
@@ -212,11 +212,25 @@ def frontier_text(found: Frontier) -> str:
             "",
             *table(head, [_point_row(point) for point in found.points]),
             "",
+            *_frontier_notes(found),
             "Accuracy is the largest over all thresholds; disparate impact is taken at the most accurate threshold.",
             "New people's gap and AUC are what to expect of people like these. Other figures are exact expectations",
             "over the draw on these rows; a single draw scatters around them.",
         ]
     )
+
+
+def _frontier_notes(found: Frontier) -> list[str]:
+    """Where ties are drawn that were to keep their order; where new people's gap is above an epsilon meant for them."""
+    changed = [point for point in found.points if not point.unchanged]
+    drawn = [point.epsilon for point in changed if point.ties != found.ties]
+    above = [point.epsilon for point in found.points if point.gap_estimate > point.epsilon]
+    count = len(found.points)
+    if found.promise == "new":
+        why = "no score reaches it with these rows, and the least that can be had is shown"
+        return [f"New people's gap is above epsilon at {len(above)} of {count} epsilons: {why}."] if above else []
+    why = "raw order would leave the gap above epsilon, cost AUC, or spare hardly anyone"
+    return [f"Ties of all groups are drawn at {len(drawn)} of {count} epsilons: {why}."] if drawn else []
 
 
 def _point_row(point: FrontierPoint) -> list[str]:
