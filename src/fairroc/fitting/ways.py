@@ -37,7 +37,7 @@ from fairroc.options import Options
 from fairroc.people.people import People, Population, thinned_population
 from fairroc.stats.plausible import Expected, Plausible, expected
 
-LADDER = (0.0, 0.01, 0.02, 0.035, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.6, 0.9, 1.4)
+LADDER = (0.0, 0.02, 0.05, 0.1, 0.2, 0.4, 0.8, 1.4)
 """Internal epsilons of all ways, as shares of half the largest distance possible. The gap of the people need not follow
 the internal epsilon, so none is guessed from it."""
 

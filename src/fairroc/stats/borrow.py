@@ -31,7 +31,7 @@ RIDGE = (1e-6, 1e-6, *[0.1] * MANY_BENDS)
 WEAK = 0.25
 """Precision of a weak prior on every group's own numbers, so that a group of few people has some."""
 
-STEPS = 25
+STEPS = 12
 """Newton steps of a logistic fit, at most."""
 
 STRETCH_ROWS = 50.0
@@ -303,6 +303,6 @@ def _logistic(
         step = np.linalg.solve(_bend(columns, odds, people, prior), slope[..., None])[..., 0]
         largest = np.abs(step).max(axis=-1, keepdims=True)
         weights = weights + step * np.minimum(1.0, 3.0 / np.maximum(largest, 1e-12))
-        if largest.max() < 1e-6:
+        if largest.max() < 1e-5:
             break
     return weights

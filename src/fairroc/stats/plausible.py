@@ -20,7 +20,7 @@ from fairroc.core.kernel import Kernel
 from fairroc.stats.bins import Bins
 from fairroc.stats.borrow import alignment, alike, estimator, own_shares
 
-DRAWS = 64
+DRAWS = 48
 """Populations that are drawn: they leave a hundredth of the gap's deviation to chance."""
 
 FLOOR = 1.0
