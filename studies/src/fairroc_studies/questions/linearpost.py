@@ -175,9 +175,12 @@ def at_gap(points: Array, gap: float) -> float:
 
 
 def with_error(points: Array, gap: float) -> tuple[float, float]:
-    """The same and its standard error by a jackknife over seeds."""
+    """The same and its standard error by a jackknife over seeds; NaN for gaps that are not reached."""
+    whole = at_gap(points, gap)
+    if np.isnan(whole):
+        return whole, whole
     each = np.array([at_gap(np.delete(points, k, 0), gap) for k in range(len(points))])
-    return at_gap(points, gap), float(np.sqrt((len(points) - 1) * np.nanmean((each - np.nanmean(each)) ** 2)))
+    return whole, float(np.sqrt((len(points) - 1) * np.nanmean((each - np.nanmean(each)) ** 2)))
 
 
 def row(name: str, model: str, published: tuple[float, float, float], found: dict[str, Array]) -> list[str]:
