@@ -17,7 +17,7 @@ from strategies import NORMS
 ROWS = normal_rows(51, n=700)
 
 
-@settings(max_examples=25)
+@settings(max_examples=10)
 @given(worlds(max_groups=5), EPSILONS, NORMS, TIES)
 def test_figures_are_in_order(rows, epsilon, norm, ties):
     """raw <= hull, fair <= hull, realised <= fair, pooled <= bound; gap within epsilon; shares are shares."""

@@ -49,7 +49,7 @@ def test_chances_add_up_to_the_realised_rates(rows, norm, epsilon, how, seed):
         assert found[:, -1] == pytest.approx(1.0)
 
 
-@settings(max_examples=25)
+@settings(max_examples=10)
 @given(worlds(max_rows=40, max_groups=4), NORMS, st.sampled_from([0.0, 0.1, 2.0]), HOW)
 def test_limits_lie_between_the_gap_and_the_largest_there_is(rows, norm, epsilon, how):
     done = fitted(rows, epsilon=min(epsilon, equalized_odds(norm).largest), norm=norm, **how)

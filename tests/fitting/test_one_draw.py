@@ -105,7 +105,7 @@ def test_some_stand_for_all_of_both_kinds(monkeypatch):
     assert abs(exact.gap - thinned.gap) <= SURE * error + 0.05 * (exact.gap - exact.expected)
 
 
-@settings(max_examples=25)
+@settings(max_examples=10)
 @given(worlds(max_rows=20, max_groups=4), NORMS)
 def test_it_is_complete_whoever_the_people_are(rows, norm):
     """Tiny groups, ties, weights: a mean draw is no better than the expectation, plain data, the same each time."""

@@ -84,7 +84,7 @@ def test_every_outlook_is_complete_and_honest(rows, norm):
     assert json.loads(json.dumps(found.to_dict(), allow_nan=False))["gap"] == found.gap
 
 
-@settings(max_examples=25)
+@settings(max_examples=10)
 @given(worlds(max_rows=20, max_groups=5))
 def test_the_smallest_class_is_the_limit(rows):
     """The one that tells least, by Kish's size; of equal ones the first."""

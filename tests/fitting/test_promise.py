@@ -52,7 +52,7 @@ def fitted(rows: Rows, **options) -> Fitted:
 # ---- estimated curves --------------------------------------------------------------------------------------
 
 
-@settings(max_examples=25)
+@settings(max_examples=10)
 @given(
     worlds(max_rows=40, max_groups=5), st.sampled_from([0.0, 0.02, 0.1, 0.3, 0.8]), NORMS, st.sampled_from(CURVE.values)
 )
@@ -208,7 +208,7 @@ def named_epsilon(rows: Rows, **options) -> tuple[float, str]:
     return float(found[1]), words
 
 
-@settings(max_examples=25)
+@settings(max_examples=10)
 @given(worlds(max_rows=40, max_groups=4), NORMS, st.sampled_from([0.5, 0.9, 0.99]))
 def test_a_refusal_names_an_epsilon_that_can_be_promised(rows, norm, confidence):
     """Tiny groups, ties, weights: what is named is allowed, and is fitted."""

@@ -29,7 +29,7 @@ def solver_of(rows: Rows, **how) -> Solver:
 # ---- epsilon is kept ---------------------------------------------------------------------------------------
 
 
-@settings(max_examples=40)
+@settings(max_examples=15)
 @given(worlds(max_groups=4), EPSILONS, NORMS)
 def test_epsilon_is_kept_whatever_is_taken(rows, epsilon, norm) -> None:
     solver = solver_of(rows, norm=norm)
@@ -42,7 +42,7 @@ def test_epsilon_is_kept_whatever_is_taken(rows, epsilon, norm) -> None:
         assert found.inner_epsilon <= epsilon
 
 
-@settings(max_examples=25)
+@settings(max_examples=10)
 @given(worlds(max_groups=4), EPSILONS, NORMS, st.data())
 def test_drawn_groups_stay_on_the_levels_beside_ordered_ones(rows, epsilon, norm, data) -> None:
     """A group whose ties are drawn passes through its levels exactly, whatever the others do."""
