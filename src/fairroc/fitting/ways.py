@@ -56,6 +56,9 @@ SMALL_SAMPLE = 1000
 BLENDS = (1.0, 0.5)
 """Shares of an estimate in the curves that are tried beside the raw ones."""
 
+LEAST = 0.25
+"""Smallest internal epsilon of the paper's method in raw order, as a share of epsilon."""
+
 SPARES = 0.05
 """Keeping the raw order must spare this share of people a draw, or all ties are drawn (scores of few points)."""
 
@@ -158,8 +161,19 @@ class Solver:
             return None
         if self.options.ties == "draw":
             return solve_drawn(self.population, self.people.thin, goal)
+        if self.options.method == "froc":
+            return self._paper(goal)
         plain = self._plain(goal)
         return self._best(goal) if plain is None else plain
+
+    def _paper(self, goal: Goal) -> Solution:
+        """The paper's method at epsilon or a little less, in raw order where that keeps epsilon: nothing to choose."""
+        way = next(way for way in self.ways if way.family == 0 and not any(way.drawn))
+        found = self._settle(way, goal, goal.epsilon, LEAST * goal.epsilon)
+        if found is not None and drawn_share(self.people.thin, found.kernels) <= 1.0 - SPARES:
+            return found
+        why = "with the raw order kept the gap would stay above epsilon, or hardly anyone be spared a draw"
+        return self._drawn(solve_drawn(self.population, self.people.thin, goal), why, False)
 
     @cached_property
     def known(self) -> Plausible:
