@@ -165,15 +165,16 @@ def _fair_theta(
 
 
 def prune(levels: Levels, weights0: FloatArray, weights1: FloatArray) -> Levels:
-    """Drop the levels that hardly bend any line, every other one at a time; what is left stays fair by convexity."""
+    """Drop the levels that hardly bend any line, cheapest first; what is left stays fair by convexity."""
     u, v = levels.u, levels.v
     while len(u) > 2:
-        cheap: BoolArray = _removal_cost(u, v, weights0, weights1) <= PRUNE
-        if not cheap.any():
+        cost = _removal_cost(u, v, weights0, weights1)
+        padded = np.concatenate(([np.inf], cost, [np.inf]))
+        inner = np.arange(1, len(u) - 1)
+        cheapest = (padded[inner] < padded[inner - 1]) & (padded[inner] <= padded[inner + 1])
+        go: BoolArray = (cost <= PRUNE) & cheapest
+        if not go.any():
             break
-        index = np.arange(len(cheap))
-        last = np.maximum.accumulate(np.where(cheap, -1, index))  # the last dear level before each
-        go = cheap & ((index - last) % 2 == 1)  # no two neighbours at once: their costs would not add up
         keep = np.concatenate(([True], ~go, [True]))
         u, v = u[keep], v[keep]
     return Levels(u, v)
