@@ -202,6 +202,14 @@ def test_populations_are_the_same_for_the_same_people():
     np.testing.assert_array_equal(one.draws, other.draws)
 
 
+def test_more_people_leave_less_to_chance():
+    """No population is far from the others: every estimate among them has come to its end."""
+    few, many = (
+        expected(populations(drawn("income", rows, 2)), (), equalized_odds(1)).gap_deviation for rows in (1000, 16_000)
+    )
+    assert many < few / 2
+
+
 @pytest.mark.parametrize("name", ["income", "recidivism", "three", "tenths"])
 def test_the_expected_gap_is_near_the_true_one(name):
     """Mean over samples of 1,000 people, against the exact population."""

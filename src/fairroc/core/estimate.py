@@ -13,6 +13,7 @@ from typing import TypeAlias
 import numpy as np
 
 from fairroc.core.chain import FloatArray, IntArray
+from fairroc.core.kernel import FEW, PIECE, one_person
 from fairroc.core.roc import RocCurve, all_thresholds, pooled_share, rates_at
 
 POINTS = 24
@@ -115,7 +116,8 @@ def _flat(curve: RocCurve, sizes: FloatArray, chance: float) -> RocCurve:
     below = curve.hull.at(curve.u) - (curve.tpr - curve.fpr)
     depth = np.maximum.reduceat(below, corners[:-1])
     spread = np.sqrt(np.diff(curve.u[corners]) / 2 * (1.0 / sizes).sum())
-    deep = np.repeat(depth > chance * spread, np.diff(corners))  # of every point from the first on
+    wide = np.diff(curve.u[corners]) > max(PIECE, FEW * one_person(curve))  # narrower ones would keep their order
+    deep = np.repeat(wide & (depth > chance * spread), np.diff(corners))  # of every point from the first on
     kept = np.append(~deep, True)
     kept[corners] = True
     if kept.all():

@@ -21,17 +21,16 @@ import numpy as np
 from fairroc.core.chain import FloatArray, freeze
 from fairroc.stats.bins import Bins
 
-FEW_BENDS, MANY_BENDS, MANY = 3, 5, 2000
-"""Log odds: a cubic of the score for all people, and a quadratic (three numbers) more for every group; from MANY people
-on polynomials of degree 5 and 4."""
+BENDS = 3
+"""Log odds: a cubic of the score for all people, and a quadratic (three numbers) more for every group."""
 
-RIDGE = (1e-6, 1e-6, *[0.1] * MANY_BENDS)
+RIDGE = (1e-6, 1e-6, *[0.1] * (BENDS - 1))
 """Precision of a weak prior on the bends of the log odds of all people."""
 
 WEAK = 0.25
 """Precision of a weak prior on every group's own numbers, so that a group of few people has some."""
 
-STEPS = 12
+STEPS = 25
 """Newton steps of a logistic fit, at most."""
 
 STRETCH_ROWS = 50.0
@@ -134,13 +133,12 @@ def estimator(bins: Bins, rng: np.random.Generator, *, floor: float | None = Non
     each = np.stack([np.stack([_smoother(z, part, bins.tied) for part in pair]) for pair in counts])
     everyone = np.stack([_smoother(z, part, bins.tied, 0.5) for part in people])
     near = np.clip(z, -4.0, 4.0)
-    bends = FEW_BENDS if people.sum() < MANY else MANY_BENDS
-    common = np.vander(near, min(bends + 1, len(z)), increasing=True)
+    common = np.vander(near, min(BENDS + 1, len(z)), increasing=True)
     ridge = np.diag(RIDGE[: common.shape[1]])
     chance = _expit(_logistic(common, counts[:, 1].sum(axis=0), people.sum(axis=0), 0.0, ridge) @ common.T)
     weight = people.sum(axis=0) * chance * (1.0 - chance) + 1e-9
     weight /= weight.sum()
-    bent = np.vander(near - weight @ near, min(bends, len(z)), increasing=True)
+    bent = np.vander(near - weight @ near, min(BENDS, len(z)), increasing=True)
     turned, _ = np.linalg.qr(bent * np.sqrt(weight)[:, None])
     plain = Estimator(bins, each, everyone, common, turned / np.sqrt(weight)[:, None])
     return replace(plain, trust=_trust(plain, rng), floor=floor)

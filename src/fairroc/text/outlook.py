@@ -18,6 +18,7 @@ CURVES = {
     "smooth": "smooth curves of every group",
     "soft labels": "curves of every group in which scores tell about both labels",
     "raw": "the groups' own curves",
+    "raw, ties drawn": "the groups' own curves, with ties drawn",
     "shared, shift": "one pair of curves, shifted to every group",
     "shared, shift and stretch": "one pair of curves, shifted and stretched to every group",
     "partly shared, shift": "the groups' own curves, drawn towards a shared pair that is shifted to every group",
