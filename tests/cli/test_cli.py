@@ -657,7 +657,7 @@ def digit_changed(text: str) -> str:
 
 
 def of_version(number: int) -> Callable[[str], str]:
-    return lambda text: text.replace('"version": 2', f'"version": {number}', 1)
+    return lambda text: text.replace('"version": 3', f'"version": {number}', 1)
 
 
 @dataclass(frozen=True)

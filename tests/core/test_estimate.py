@@ -223,6 +223,8 @@ def test_flat_curves_have_the_same_hull_and_lose_whole_blocks(population, chance
         assert np.array_equal(flat.fpr[1:], curve.fpr[at])
         assert np.array_equal(flat.tpr[1:], curve.tpr[at])
         assert set(curve.corners[1:]) <= set(at)
+        if flat is curve:  # nothing deep, or too few steps left to tell a person by
+            continue
         kept = {0, *at.tolist()}
         for begin, end in zip(curve.corners[:-1], curve.corners[1:], strict=True):
             inside = set(range(begin + 1, end))

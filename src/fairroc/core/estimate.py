@@ -116,13 +116,16 @@ def _flat(curve: RocCurve, sizes: FloatArray, chance: float) -> RocCurve:
     below = curve.hull.at(curve.u) - (curve.tpr - curve.fpr)
     depth = np.maximum.reduceat(below, corners[:-1])
     spread = np.sqrt(np.diff(curve.u[corners]) / 2 * (1.0 / sizes).sum())
-    wide = np.diff(curve.u[corners]) > max(PIECE, FEW * one_person(curve))  # narrower ones would keep their order
-    deep = np.repeat(wide & (depth > chance * spread), np.diff(corners))  # of every point from the first on
-    kept = np.append(~deep, True)
+    width = np.diff(curve.u[corners])
+    wide = width > max(PIECE, FEW * one_person(curve))  # narrower ones would keep their order
+    deep = wide & (depth > chance * spread)
+    inside = np.repeat(deep, np.diff(corners))  # of every point from the first on
+    kept = np.append(~inside, True)
     kept[corners] = True
     if kept.all():
         return curve
-    return RocCurve(curve.thresholds[kept[1:]], curve.fpr[kept], curve.tpr[kept], curve.prior)
+    flat = RocCurve(curve.thresholds[kept[1:]], curve.fpr[kept], curve.tpr[kept], curve.prior)
+    return flat if width[deep].min() > FEW * one_person(flat) else curve
 
 
 Prepared: TypeAlias = tuple[RocCurve, FloatArray, FloatArray, FloatArray, IntArray]

@@ -152,7 +152,7 @@ def ordered_kernel(curve: RocCurve, u: FloatArray, v: FloatArray, person: float 
 
     Drawn are only people whom transport can move, scores that lie across the border of two levels, and scores that many
     people share. Transport lowers the raw curve, not the hull, to the target: no more of it than is needed.
-    ``person`` is the width in u of one person: the steps of an estimated curve do not tell.
+    ``person`` is the least width in u of one person: the steps of an estimated curve do not tell.
     """
     steps = poolings(np.interp(u, curve.u, curve.tpr - curve.fpr), u, v)
     cells = len(u) - 1
@@ -161,7 +161,7 @@ def ordered_kernel(curve: RocCurve, u: FloatArray, v: FloatArray, person: float 
     last = np.maximum(np.clip(np.searchsorted(u, end, side="left") - 1, 0, cells - 1), first)
     pooled = pooled_cells(cells, steps)
     moved = pooled[first] | pooled[last]
-    alone = (last > first) | (~moved & (end - begin > max(PIECE, FEW * (person or one_person(curve)))))
+    alone = (last > first) | (~moved & (end - begin > max(PIECE, FEW * max(person, one_person(curve)))))
     piece = np.where(moved, -1.0, np.floor(begin / PIECE))
     new = np.concatenate(([True], alone[1:] | alone[:-1] | (first[1:] != first[:-1]) | (piece[1:] != piece[:-1])))
     head = np.flatnonzero(new)
