@@ -2,26 +2,26 @@
 
 Candidates run from the original score over one shift for each group to the exact method on the groups' own curves.
 None is forced onto the sample. All are judged in the same plausible populations (`fairroc.stats.plausible`), so that a
-larger epsilon only adds candidates: the expected AUC never falls.
+larger epsilon only adds candidates: the expected AUC never falls, up to where the original score itself is kept.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from fairroc.core.chain import FloatArray
 from fairroc.core.constraint import Constraint
-from fairroc.core.coupling import Levels, couple
+from fairroc.core.coupling import Levels
 from fairroc.core.estimate import flattened, straightened
 from fairroc.core.kernel import Kernel, drawn_kernel, one_person, ordered_kernel
-from fairroc.core.optimal import optimal
 from fairroc.core.roc import RocCurve, all_thresholds, pooled_share
+from fairroc.fitting.solving import Goal, levels_of
 from fairroc.people.people import People, Population, thinned_population
 from fairroc.stats.bins import Bins, bins_of
-from fairroc.stats.borrow import Alignment, alignment, alike, estimator
+from fairroc.stats.borrow import Alignment, alignment, alike
 from fairroc.stats.plausible import Expected, Plausible, expected, plausible
 
 SEED = 0
@@ -40,7 +40,7 @@ POINTS = 32
 """Corners of an estimated curve."""
 
 DIP = 0.4
-"""As in `fairroc.fitting.fit`: blocks that dip farther below the hull, in deviations, are drawn."""
+"""Blocks of scores that dip farther below the hull, in deviations of the raw curve, are drawn."""
 
 ENOUGH, FINE = 500, 2048
 """With so many people of every class the sample's own curves, at so many points, are a candidate too."""
@@ -138,22 +138,23 @@ def _all(
     seen = people.thin
     soft = next(estimate for name, estimate in made if name == PLAIN)
     for name, estimate in made:
-        hulls = [curve.hull for curve in estimate.curves]
-        for share in INNER:
-            inner = share * constraint.largest / 2
-            levels = couple(optimal(hulls, inner, constraint), seen.weights0, seen.weights1)
+        for inner, levels in _ladder(estimate, constraint):
             yield name, levels, _kernels(estimate, seen, levels), inner
     drawn = thinned_population(seen, FINE)
-    hulls = [curve.hull for curve in drawn.curves]
-    for share in INNER:
-        inner = share * constraint.largest / 2
-        levels = couple(optimal(hulls, inner, constraint), seen.weights0, seen.weights1)
+    for inner, levels in _ladder(drawn, constraint):
         kernels = tuple(drawn_kernel(c, levels.u[:, g], levels.v[:, g]) for g, c in enumerate(drawn.curves))
         yield DRAWN, levels, kernels, inner
     for name, moved in ways:
         for way in WAYS:
             levels = shifted(soft, bins, Alignment(way * moved.shift, moved.stretch**way))
             yield f"{name}, {way:.0%} of the way", levels, _kernels(soft, seen, levels), 0.0
+
+
+def _ladder(population: Population, constraint: Constraint) -> Iterator[tuple[float, Levels]]:
+    """The exact method's levels at every internal epsilon."""
+    for share in INNER:
+        inner = share * constraint.largest / 2
+        yield inner, levels_of(population, inner, Goal(inner, constraint, "order"))
 
 
 def _kernels(estimate: Population, seen: Population, levels: Levels) -> tuple[Kernel, ...]:
@@ -173,7 +174,7 @@ def _alignments(known: Plausible) -> Iterator[tuple[str, Alignment]]:
 def _estimates(people: People, known: Plausible) -> Iterator[tuple[str, Population]]:
     """Estimates of the groups' curves, from those that share nothing to those that share all but a shift."""
     bins, seen, sizes = known.bins, people.thin, people.class_sizes()
-    made = estimator(bins, np.random.default_rng(SEED), floor=0.0)
+    made = replace(known.made, floor=0.0)
     soft = made.masses(bins.counts)
     masses = {"smooth": made.hard(bins.counts), PLAIN: soft}
     if not bins.tied:
@@ -186,7 +187,7 @@ def _estimates(people: People, known: Plausible) -> Iterator[tuple[str, Populati
     fine = _fine(seen)
     for name, each in masses.items():
         curves = tuple(_curve(curve, bins, part, fine) for curve, part in zip(seen.curves, each, strict=True))
-        yield name, _with(seen, flattened(curves, sizes, DIP))
+        yield name, replace(seen, curves=flattened(curves, sizes, DIP))
     if people.class_sizes().min() >= ENOUGH:
         yield "raw", thinned_population(seen, FINE)
 
@@ -198,10 +199,6 @@ def _fine(seen: Population) -> FloatArray:
         below = 1.0 - pooled_share(seen.curves, seen.shares, every)
         every = every[np.unique(np.append(0, np.searchsorted(below, np.arange(FINE) / FINE).clip(0, len(every) - 1)))]
     return np.asarray(every[::-1])
-
-
-def _with(population: Population, curves: tuple[RocCurve, ...]) -> Population:
-    return Population(curves, population.weights0, population.weights1, population.shares)
 
 
 def _curve(curve: RocCurve, bins: Bins, masses: FloatArray, thresholds: FloatArray) -> RocCurve:

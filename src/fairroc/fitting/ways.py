@@ -280,17 +280,20 @@ class Solver:
                 yield Way(0, "raw", raw, drawn, raws, tuple("draw" if own else "order" for own in drawn))
         yield Way(0, "raw", raw, (True,) * groups, raws, ("draw",) * groups)
 
+    @property
+    def _points(self) -> int:
+        """Points of a coarse curve."""
+        return min(COARSE, max(512, COARSE_ALL // len(self.people.samples)))
+
     @cached_property
     def coarse(self) -> tuple[Population, ...]:
         """The people's thin curves, coarser, and those of all families."""
-        points = min(COARSE, max(512, COARSE_ALL // len(self.people.samples)))
-        return tuple(thinned_population(each, points) for each in (self.people.thin, *self.families))
+        return tuple(thinned_population(each, self._points) for each in (self.people.thin, *self.families))
 
     @cached_property
     def coarse_ways(self) -> tuple[Way, ...]:
         """The ways on coarser curves."""
-        points = min(COARSE, max(512, COARSE_ALL // len(self.people.samples)))
-        thin = self.people.thin
+        thin, points = self.people.thin, self._points
         return tuple(
             replace(way, curves=thinned_population(replace(thin, curves=way.curves), points).curves)
             for way in self.ways

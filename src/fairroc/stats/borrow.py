@@ -192,8 +192,7 @@ def alignment(bins: Bins, masses: FloatArray, *, stretched: bool = True) -> Alig
 
 def alike(bins: Bins, masses: FloatArray, moved: Alignment) -> FloatArray:
     """Every class as the groups' mean distribution of that class, shifted and stretched to the group."""
-    upto = np.concatenate((np.zeros((*masses.shape[:2], 1)), np.cumsum(masses, axis=-1)), axis=-1)
-    common = _common(bins, upto, moved, STRAIGHT)
+    common = _common(bins, _aligned(bins, masses, moved, STRAIGHT))
     found = np.empty_like(masses)
     for g in range(len(masses)):
         at = (bins.edges - moved.shift[g]) / moved.stretch[g]
@@ -204,13 +203,14 @@ def alike(bins: Bins, masses: FloatArray, moved: Alignment) -> FloatArray:
     return found
 
 
-def _common(bins: Bins, upto: FloatArray, moved: Alignment, at: FloatArray) -> FloatArray:
-    aligned = _aligned(bins, upto, moved, at)
+def _common(bins: Bins, aligned: FloatArray) -> FloatArray:
+    """(2, n) mean over groups of aligned distribution functions."""
     return np.asarray((bins.sizes[:, :, None] * aligned).sum(axis=0) / bins.sizes.sum(axis=0)[:, None])
 
 
-def _aligned(bins: Bins, upto: FloatArray, moved: Alignment, at: FloatArray) -> FloatArray:
+def _aligned(bins: Bins, masses: FloatArray, moved: Alignment, at: FloatArray) -> FloatArray:
     """(groups, 2, n) distribution functions on the aligned scale."""
+    upto = np.concatenate((np.zeros((*masses.shape[:2], 1)), np.cumsum(masses, axis=-1)), axis=-1)
     return np.stack(
         [
             np.stack([np.interp(shift + stretch * at, bins.edges, line) for line in pair])
@@ -247,9 +247,8 @@ def own_shares(made: Estimator, rng: np.random.Generator) -> FloatArray:
 
 def _from_common(bins: Bins, masses: FloatArray, moved: Alignment) -> tuple[FloatArray, FloatArray]:
     """(groups, 2, n) how far every class is from what the aligned groups share, and (2, n) weights of the places."""
-    upto = np.concatenate((np.zeros((*masses.shape[:2], 1)), np.cumsum(masses, axis=-1)), axis=-1)
-    aligned = _aligned(bins, upto, moved, STRAIGHT[::4])
-    common = (bins.sizes[:, :, None] * aligned).sum(axis=0) / bins.sizes.sum(axis=0)[:, None]
+    aligned = _aligned(bins, masses, moved, STRAIGHT[::4])
+    common = _common(bins, aligned)
     weight = np.maximum(np.gradient(common, axis=1), 0.0)
     return aligned - common, weight / weight.sum(axis=1, keepdims=True)
 

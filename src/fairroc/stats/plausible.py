@@ -18,10 +18,10 @@ from fairroc.core.chain import FloatArray, freeze
 from fairroc.core.constraint import Constraint
 from fairroc.core.kernel import Kernel
 from fairroc.stats.bins import Bins
-from fairroc.stats.borrow import alignment, alike, estimator, own_shares
+from fairroc.stats.borrow import Estimator, alignment, alike, estimator, own_shares
 
 DRAWS = 48
-"""Populations that are drawn: they leave a hundredth of the gap's deviation to chance."""
+"""Populations that are drawn: they leave a seventh of the gap's deviation to chance."""
 
 FLOOR = 1.0
 """Groups are never taken to differ less in P(positive | score) than the noise of the best known one."""
@@ -36,22 +36,26 @@ class Plausible:
 
     Attributes
     ----------
+    made : what estimates class distributions from counts in the bins of these people.
     masses : (groups, 2, k) the estimate of the class distributions, before anything is shared among groups.
     own : (groups, 2) how much of it each class keeps.
     draws : (draws, groups, 2, k) populations.
     weights0, weights1 : every group's share of negatives and of positives.
     """
 
-    bins: Bins
+    made: Estimator
     masses: FloatArray
     own: FloatArray
-    trust: float
     draws: FloatArray
     weights0: FloatArray
     weights1: FloatArray
 
     def __post_init__(self) -> None:
         freeze(self.masses, self.own, self.draws, self.weights0, self.weights1)
+
+    @property
+    def bins(self) -> Bins:
+        return self.made.bins
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +86,7 @@ def plausible(
         found += (1.0 - part) * shared
         found += (1.0 - root) * (np.stack([alike(bins, one, alignment(bins, one)) for one in each]) - shared)
         found[:alone] = each[:alone]
-    return Plausible(bins, masses, own, made.trust, found, weights0, weights1)
+    return Plausible(made, masses, own, found, weights0, weights1)
 
 
 def expected(known: Plausible, kernels: Sequence[Kernel], constraint: Constraint) -> Expected:
