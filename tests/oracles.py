@@ -4,13 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import combinations, pairwise, product
+from typing import Any
 
 import numpy as np
 from scipy.optimize import linprog
 
 from fairroc.core.chain import Chain, FloatArray
 from fairroc.core.kernel import Kernel
-from fairroc.core.roc import RocCurve
+from fairroc.core.roc import Population, RocCurve
+
+
+def population_of(curves: Sequence[RocCurve], samples: Sequence[Any] | None = None) -> Population:
+    """Curves as a population: of groups of one size, or of the samples' sizes."""
+    if samples is None:
+        even = np.full(len(curves), 1.0 / len(curves))
+        return Population(tuple(curves), even, even, even)
+    from strategies import class_shares
+
+    return Population(tuple(curves), *class_shares(samples))
+
 
 # ---- plane geometry ----------------------------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ that `fairroc --help` is quick.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from numbers import Integral, Real
@@ -58,6 +58,43 @@ def check_epsilon(epsilon: Any) -> float:
     if is_number(epsilon) and 0 <= epsilon <= 2:
         return float(epsilon)
     raise DataError(f"epsilon must be between 0 and 2, got {epsilon!r}. Try 0.05; 0 asks for equal ROC curves.")
+
+
+def check_tolerance(epsilon: Any) -> float | tuple[float, float]:
+    """Return the allowed distance, or a tolerance for FPR and one for TPR."""
+    if not isinstance(epsilon, Mapping):
+        return check_epsilon(epsilon)
+    if set(epsilon) != {"fpr", "tpr"}:
+        raise DataError(
+            f"epsilon must be a number, or have one tolerance for 'fpr' and one for 'tpr', got {dict(epsilon)!r}. "
+            "Try {'fpr': 0.1, 'tpr': 0.05}; for one rate alone take constraint='equal_opportunity' (TPR) or "
+            "'predictive_equality' (FPR)."
+        )
+    fpr, tpr = epsilon["fpr"], epsilon["tpr"]
+    if not all(is_number(each) and 0 < each <= 1 for each in (fpr, tpr)):
+        raise DataError(
+            f"tolerances of 'fpr' and 'tpr' must be above 0 and at most 1, got {dict(epsilon)!r}. "
+            "Try {'fpr': 0.1, 'tpr': 0.05}; epsilon=0 asks for no difference in either."
+        )
+    return float(fpr), float(tpr)
+
+
+def check_ratio(ratio: Any) -> float:
+    """Return the smallest ratio allowed between two groups' rates."""
+    if is_number(ratio) and 0 < ratio <= 1:
+        return float(ratio)
+    raise DataError(f"ratio must be above 0 and at most 1, got {ratio!r}. Try 0.8, the four-fifths rule.")
+
+
+def check_where(where: Any) -> tuple[float, float]:
+    """Return the shares of all people selected between which the constraint binds."""
+    ends = tuple(where) if isinstance(where, Sequence) and not isinstance(where, str) else ()
+    if len(ends) == 2 and all(map(is_number, ends)) and 0 <= ends[0] < ends[1] <= 1:
+        return float(ends[0]), float(ends[1])
+    raise DataError(
+        f"where must be two rising shares of people from 0 to 1, got {where!r}. Try (0, 0.2) (on the command line: "
+        "0:0.2) for thresholds that select up to a fifth of all people."
+    )
 
 
 def check_epsilons(epsilons: Any) -> tuple[float, ...]:
@@ -210,7 +247,7 @@ class Option:
     check: Callable[[Any], Any] | None = None
     word: str | None = ""
     metavar: str = ""
-    parse: Literal["text", "number", "whole", "numbers"] = "text"
+    parse: Literal["text", "number", "whole", "numbers", "window"] = "text"
 
     @property
     def flag(self) -> str | None:
@@ -238,8 +275,31 @@ def _any(value: Any) -> Any:
 
 
 EPSILON = Option(
-    "epsilon", 0.05, ("0 to 2",), "largest gap allowed between two groups' (FPR, TPR) at any threshold",
-    check_epsilon, metavar="E", parse="number",
+    "epsilon", 0.05, ("0 to 2", "{'fpr': a, 'tpr': b}"),
+    "largest gap allowed between two groups' rates at any threshold; one for both rates, or one for each",
+    check_tolerance, metavar="E", parse="number",
+)  # fmt: skip
+CONSTRAINT = Option(
+    "constraint", "equalized_odds",
+    ("equalized_odds", "equal_opportunity", "predictive_equality", "demographic_parity"),
+    "what must be close at every threshold: FPR and TPR, TPR, FPR, or the share of people selected",
+    metavar="NAME",
+)  # fmt: skip
+RATIO = Option(
+    "ratio", None, ("above 0, at most 1",),
+    "for one rate, instead of epsilon: smallest over largest rate at any threshold, at least (four-fifths rule: 0.8)",
+    check_ratio, metavar="R", parse="number",
+)  # fmt: skip
+DRAWS = Option(
+    "draws",
+    "ties",
+    ("ties", "never"),
+    "for one rate: draw where people share a score, or never (the same score always gets the same fair score)",
+)
+WHERE = Option(
+    "where", None, ("LO:HI, shares from 0 to 1",),
+    "for one rate: only at thresholds that select this share of all people; elsewhere the original order stays",
+    check_where, metavar="LO:HI", parse="window",
 )  # fmt: skip
 METHOD = Option("method", "optimal", ("optimal", "froc"), "the exact optimum, or the paper's algorithm")
 NORM = Option("norm", 1, ("1", "inf"), "gap of two groups: |dFPR| + |dTPR|, or the larger of both", check_norm)
@@ -302,10 +362,13 @@ MAX_DISTINCT = Option(
     metavar="N", parse="whole",
 )  # fmt: skip
 
-FIT = (EPSILON, METHOD, NORM, QUERIES, TIES, CURVE, PROMISE, CONFIDENCE, HASH, MISSING, MIN_CLASS_ROWS, SMALL_GROUPS)
+FIT = (
+    EPSILON, CONSTRAINT, RATIO, METHOD, NORM, QUERIES, TIES, DRAWS, CURVE, WHERE, PROMISE, CONFIDENCE, HASH, MISSING,
+    MIN_CLASS_ROWS, SMALL_GROUPS,
+)  # fmt: skip
 """What `Options` holds."""
 
-ESTIMATOR = (*FIT[:8], KEY, HASH, POS_LABEL, MISSING, MIN_CLASS_ROWS, SMALL_GROUPS, ON_UNKNOWN_GROUP, SALT)
+ESTIMATOR = (*FIT[:12], KEY, HASH, POS_LABEL, MISSING, MIN_CLASS_ROWS, SMALL_GROUPS, ON_UNKNOWN_GROUP, SALT)
 """Parameters of `FairROC`, in the order of its signature; `FairROCClassifier` has them too."""
 
 AUDIT = (
@@ -360,6 +423,40 @@ SECTIONS = {
 # ---- what a fit takes --------------------------------------------------------------------------------------------
 
 
+def tolerated(values: dict[str, Any]) -> dict[str, Any]:
+    """Checked values with epsilon as one number: a ratio, or a tolerance for each rate, says what it is."""
+    found, ratio, epsilon = dict(values), values.get("ratio"), values["epsilon"]
+    if isinstance(epsilon, tuple):
+        if values["constraint"] != CONSTRAINT.default or ratio is not None:
+            raise DataError(
+                "epsilon must be one number for a constraint on one rate, got one for 'fpr' and one for 'tpr'. Take "
+                "constraint='equalized_odds' for both."
+            )
+        found |= {"epsilon": min(epsilon), "tolerances": epsilon, "norm": "inf"}
+    if ratio is not None:
+        if epsilon not in (EPSILON.default, None):
+            raise DataError(
+                f"give either epsilon or ratio, got epsilon {epsilon:g} and ratio {ratio:g}. Leave one out."
+            )
+        found["epsilon"] = 1.0 - ratio
+    return found
+
+
+def fairness(
+    constraint: str,
+    norm: Norm,
+    tolerances: tuple[float, float] | None = None,
+    as_ratio: bool = False,
+    where: tuple[float, float] | None = None,
+) -> Constraint:
+    """The constraint that options name, as geometry."""
+    from fairroc.core.constraint import ONE_RATE, Difference, Ratio, equalized_odds, own_tolerances
+
+    if constraint != CONSTRAINT.default:
+        return (Ratio if as_ratio else Difference)(ONE_RATE[constraint], where)
+    return equalized_odds(norm) if tolerances is None else own_tolerances(*tolerances)
+
+
 @dataclass(frozen=True, slots=True)
 class Options:
     """Parameters of a fit, checked."""
@@ -369,6 +466,11 @@ class Options:
     method: str = METHOD.default
     queries: int | None = None
     ties: str = TIES.default
+    constraint: str = CONSTRAINT.default
+    ratio: float | None = None
+    draws: str = DRAWS.default
+    where: tuple[float, float] | None = None
+    tolerances: tuple[float, float] | None = None
     hash: str = HASH.default
     min_class_rows: int = 1
     small_groups: SmallTreatment = "error"
@@ -378,16 +480,24 @@ class Options:
     confidence: float | None = None
 
     @property
-    def constraint(self) -> Constraint:
-        """What the fair score is to keep close."""
-        from fairroc.core.constraint import equalized_odds
+    def fairness(self) -> Constraint:
+        """What the fair score is to keep close, as geometry."""
+        return fairness(self.constraint, self.norm, self.tolerances, self.ratio is not None, self.where)
 
-        return equalized_odds(self.norm)
+    @property
+    def one_rate(self) -> bool:
+        """Whether one rate alone is to be close."""
+        return self.constraint != CONSTRAINT.default
 
     @classmethod
     def checked(cls, **given: Any) -> Options:
         """Options from whatever a caller gives (the parameters of FIT), or an error that says what must hold."""
-        options = cls(**checked(FIT, given))
+        values = checked(FIT, given)
+        options = cls(**tolerated(values))
+        if options.one_rate:
+            options._check_one_rate()
+        else:
+            options._check_equalized_odds()
         if options.method == "froc":
             if options.norm != FROC_NORM:
                 raise DataError(
@@ -401,6 +511,35 @@ class Options:
                 f"curve must be 'auto' or 'raw' with {why}, got {options.curve!r}. Take ties='order' and no queries."
             )
         return options._promised()
+
+    def _check_one_rate(self) -> None:
+        """Raise where an option makes no sense for one rate."""
+        for option in (METHOD, NORM, QUERIES):
+            if (value := getattr(self, option.name)) != option.default:
+                raise DataError(
+                    f"{option.name} must be {option.default!r} with constraint={self.constraint!r}, which looks at one "
+                    f"rate and at all scores, got {value!r}. Leave it out."
+                )
+        for option in (DRAWS, WHERE):
+            if (value := getattr(self, option.name)) != option.default and self.ties != TIES.default:
+                raise DataError(
+                    f"ties must be {TIES.default!r} with {option.name}={value!r}, which keeps the order of scores, got "
+                    f"{self.ties!r}. Leave it out."
+                )
+
+    def _check_equalized_odds(self) -> None:
+        """Raise where an option makes sense for one rate only."""
+        why = {
+            "ratio": "a ratio of two rates at once means nothing at thresholds that select few people",
+            "draws": "where curves differ, FPR and TPR can both be close by a draw only",
+            "where": "inside a window the groups would have to leave their ROC curves and to find back",
+        }
+        for option in (RATIO, DRAWS, WHERE):
+            if (value := getattr(self, option.name)) != option.default:
+                raise DataError(
+                    f"{option.name} must be {option.default!r} with constraint='equalized_odds': {why[option.name]}. "
+                    f"Got {value!r}; leave it out, or take a constraint on one rate, such as 'equal_opportunity'."
+                )
 
     def _promised(self) -> Options:
         """The promise with its confidence; a confidence alone asks for a promise for the population."""

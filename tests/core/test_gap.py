@@ -13,7 +13,7 @@ from sklearn import metrics
 from fairroc.core.constraint import distance_of, lp_norm
 from fairroc.core.gap import curve_gap, is_fair, pooled_auc, threshold_gap
 from fairroc.core.roc import RocCurve, roc_curve
-from oracles import rates
+from oracles import population_of, rates
 from strategies import MILD, Sample, class_shares, populations
 
 NORM_POWERS = st.sampled_from([1.0, 1.5, 2.0, float("inf")])
@@ -42,7 +42,7 @@ def curve_of(fpr: list[float], tpr: list[float]) -> RocCurve:
 def test_threshold_gap_equals_counting(population, p):
     """The value is the largest over all thresholds and pairs, and it occurs where it says."""
     curves = [sample.curve for sample in population]
-    found = threshold_gap(curves, distance_of(p))
+    found = threshold_gap(population_of(curves), distance_of(p))
     value, _, _ = counted_gap(population, p)
     assert found.value == pytest.approx(value, abs=1e-12)
     g, h = found.pair
@@ -56,11 +56,11 @@ def test_threshold_gap_equals_counting(population, p):
 def test_is_fair_says_what_the_gap_says(population, p):
     """Fair at the gap itself and above, not below it (but for rounding)."""
     curves = [sample.curve for sample in population]
-    value = threshold_gap(curves, distance_of(p)).value
-    assert is_fair(curves, distance_of(p), value)
-    assert is_fair(curves, distance_of(p), value + 0.01)
+    value = threshold_gap(population_of(curves), distance_of(p)).value
+    assert is_fair(population_of(curves), distance_of(p), value)
+    assert is_fair(population_of(curves), distance_of(p), value + 0.01)
     if value > 1e-9:
-        assert not is_fair(curves, distance_of(p), value - 1e-9)
+        assert not is_fair(population_of(curves), distance_of(p), value - 1e-9)
 
 
 @settings(max_examples=15)
@@ -74,19 +74,19 @@ def test_is_fair_looks_at_every_threshold(seed):
     at = int(rng.integers(1, 2998))
     moved[at] = scores[at] + 0.5 + (labels[at] != labels[at + 1]) * 1.0  # past its neighbour or half the way
     curves = [roc_curve(scores, labels), roc_curve(moved, labels)]
-    value = threshold_gap(curves, distance_of(1.0)).value
+    value = threshold_gap(population_of(curves), distance_of(1.0)).value
     assert value > 0
-    assert not is_fair(curves, distance_of(1.0), value / 2)
+    assert not is_fair(population_of(curves), distance_of(1.0), value / 2)
 
 
 @given(MILD_POPULATIONS, NORM_POWERS)
 def test_a_few_thresholds_never_show_more(population, p):
     """Looking at given thresholds only gives at most the full gap, and the full gap at its own threshold."""
     curves = [sample.curve for sample in population]
-    full = threshold_gap(curves, distance_of(p))
+    full = threshold_gap(population_of(curves), distance_of(p))
     some = curves[0].thresholds[::2]
-    assert threshold_gap(curves, distance_of(p), some).value <= full.value
-    assert threshold_gap(curves, distance_of(p), np.array([full.threshold])).value == full.value
+    assert threshold_gap(population_of(curves), distance_of(p), some).value <= full.value
+    assert threshold_gap(population_of(curves), distance_of(p), np.array([full.threshold])).value == full.value
 
 
 @given(st.floats(-1, 1), st.floats(-1, 1), st.floats(1, 50))

@@ -11,7 +11,7 @@ from test_kernel import fitted
 from fairroc.core.constraint import equalized_odds
 from fairroc.core.kernel import drawn_kernel, ordered_kernel
 from fairroc.core.realised import ordered_place, performance, realise
-from oracles import pair_gap, place_chance, trapezia, walk_at
+from oracles import pair_gap, place_chance, population_of, trapezia, walk_at
 from strategies import EPSILONS, NORMS, class_shares, populations
 
 BUILDS = st.sampled_from([drawn_kernel, ordered_kernel])
@@ -64,7 +64,7 @@ def test_drawn_performance_is_the_levels_performance(population, epsilon, norm):
     curves, levels = fitted(population, epsilon, norm)
     weights0, weights1, _ = class_shares(population)
     realised = [realise(c, drawn_kernel(c, levels.u[:, g], levels.v[:, g])) for g, c in enumerate(curves)]
-    found = performance(realised, weights0, weights1, equalized_odds(norm))
+    found = performance(realised, population_of(curves, population), equalized_odds(norm))
     assert found.gap <= epsilon + 1e-12
     assert found.gap == pytest.approx(levels.gap(equalized_odds(norm)), abs=1e-12)
     assert np.abs(np.array(found.group_aucs) - levels.group_aucs()).max() <= 1e-12
@@ -85,7 +85,7 @@ def test_performance_is_the_worst_over_all_places(population, epsilon, norm, bui
         for c, k in zip(curves, kernels, strict=True)
     ]
     fpr, tpr = (np.stack([side[:, column] for side in sides], axis=1) for column in (0, 1))
-    found = performance(realised, weights0, weights1, equalized_odds(norm))
+    found = performance(realised, population_of(curves, population), equalized_odds(norm))
     assert found.gap == pytest.approx(pair_gap(fpr + tpr, tpr - fpr, norm), abs=1e-11)
     for g, auc in enumerate(found.group_aucs):
         assert auc == pytest.approx(trapezia(np.stack((fpr[:, g], tpr[:, g]), axis=1)), abs=1e-11)

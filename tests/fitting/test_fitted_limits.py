@@ -119,7 +119,7 @@ def test_few_places_do_not_hide_the_gap(monkeypatch):
 def test_the_safe_limit_does_not_ask_which_score_it_is():
     done = fitted(normal_rows(3, n=800), epsilon=0.1)
     one = limits_of(done, 0.9)
-    gap, constraint = done.performance.gap, done.model.constraint
+    gap, constraint = done.performance.gap, done.model.fairness
     other = limits(done.people, (), (), gap, constraint, 0.9)
     assert one.dkw == other.dkw
     assert one.bootstrap != other.bootstrap

@@ -148,7 +148,7 @@ def _gap(model: FairModel, rows) -> float:
 
     scores, labels, groups = rows
     people, realised = expected_rocs(model, read_people(scores, labels, sensitive_features=groups))
-    return performance(realised, people.weights0, people.weights1, model.constraint).gap
+    return performance(realised, people, model.fairness).gap
 
 
 @pytest.mark.parametrize(

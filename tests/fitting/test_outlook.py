@@ -119,7 +119,7 @@ def test_an_unchanged_score_has_an_outlook():
     done = fitted(SMALL, epsilon=2.0)
     assert done.model.unchanged
     found = outlook(done)
-    assert found.gap == threshold_gap(done.raw.curves, distance_of(1.0)).value
+    assert found.gap == threshold_gap(done.raw, distance_of(1.0)).value
     assert found.gap < found.upper
     assert abs(found.gap_estimate - found.gap) < 0.15
 
@@ -178,10 +178,10 @@ def looks(name: str, rows: int, epsilon: float) -> list[tuple[Outlook, float]]:
     for seed in range(4):
         done = fitted(drawn(name, rows, seed), epsilon=epsilon)
         if done.model.unchanged:
-            true = threshold_gap(new.exact.curves, equalized_odds(done.model.norm)).value
+            true = threshold_gap(new.exact, equalized_odds(done.model.norm)).value
         else:
             people, realised = expected_rocs(done.model, new)
-            true = performance(realised, people.weights0, people.weights1, done.model.constraint).gap
+            true = performance(realised, people, done.model.fairness).gap
         found.append((outlook(done), true))
     return found
 

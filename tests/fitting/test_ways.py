@@ -37,7 +37,7 @@ def test_epsilon_is_kept_whatever_is_taken(rows, epsilon, norm) -> None:
     if found is not None:
         exact = solver.people.exact
         realised = [realise(curve, kernel) for curve, kernel in zip(exact.curves, found.kernels, strict=True)]
-        done = performance(realised, exact.weights0, exact.weights1, solver.constraint)
+        done = performance(realised, exact, solver.constraint)
         assert done.gap <= epsilon + ROUNDING
         assert found.inner_epsilon <= epsilon
 
@@ -88,7 +88,7 @@ def test_a_larger_epsilon_costs_neither_people(groups, seed) -> None:
 def test_the_path_is_the_best_of_those_that_give_nothing_up() -> None:
     """Against all paths, on few ways."""
     solver = solver_of(normal_rows(4, n=120), curve="raw")
-    gap = threshold_gap(solver.people.thin.curves, solver.constraint).value
+    gap = threshold_gap(solver.people.thin, solver.constraint).value
     widths = np.diff(np.log(np.array([*solver.steps, gap]) + ways.EVEN))
     known, best = [], {-1: (0.0, ())}
     for step, width in zip(solver.steps, widths, strict=True):

@@ -15,6 +15,7 @@ from fairroc.core.realised import performance, realise
 from fairroc.core.roc import all_thresholds
 from fairroc.froc.algorithm import coherent_curves, froc, froc_curves, query
 from fairroc.froc.geometry import turned, upper_hull
+from oracles import population_of
 from strategies import MILD, class_shares, populations
 
 STEPS = st.sampled_from([0.0, 0.01, 0.05, 0.2, 1.0])
@@ -49,7 +50,9 @@ def test_kernels_realise_the_curves(population, epsilon):
     levels = couple(froc_curves(curves, thresholds_of(curves, 9), epsilon), weights0, weights1)
     kernels = [drawn_kernel(curve, levels.u[:, g], levels.v[:, g]) for g, curve in enumerate(curves)]
     done = performance(
-        [realise(c, k) for c, k in zip(curves, kernels, strict=True)], weights0, weights1, equalized_odds(1)
+        [realise(c, k) for c, k in zip(curves, kernels, strict=True)],
+        population_of(curves, population),
+        equalized_odds(1),
     )
     assert done.gap <= epsilon + 1e-12
     assert done.group_aucs == pytest.approx(levels.group_aucs(), abs=1e-9)

@@ -420,7 +420,7 @@ def test_gap_is_the_expected_one(seed, epsilon, norm, ties) -> None:
         gap = found.check(new, sensitive_features=of, y=labels, sample_weight=mass, bootstrap=200).gap
         columns = read_people(new, labels, sensitive_features=of, sample_weight=mass)
         people = expected_people(found, columns).exact
-        assert gap.gap == pytest.approx(threshold_gap(people.curves, equalized_odds(norm)).value, abs=1e-9)
+        assert gap.gap == pytest.approx(threshold_gap(people, equalized_odds(norm)).value, abs=1e-9)
         before = audit(new, labels, sensitive_features=of, sample_weight=mass, bootstrap=0)
         assert gap.auc_before == pytest.approx(before.auc, abs=1e-12) and gap.resolution == 0.0
         low, high = gap.interval.bootstrap
@@ -483,7 +483,7 @@ def test_merged_scores_are_accounted_for() -> None:
     rows = rows_of(11, 300_000, digits=15)
     gap = checked(MODEL, rows, True, bootstrap=0).gap
     people = expected_people(MODEL, read_people(rows[0], rows[1], sensitive_features=rows[2])).exact
-    exact = threshold_gap(people.curves, equalized_odds(MODEL.norm)).value
+    exact = threshold_gap(people, equalized_odds(MODEL.norm)).value
     assert 0 < gap.resolution < 0.001 and abs(gap.gap - exact) <= gap.resolution
 
 

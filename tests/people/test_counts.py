@@ -30,6 +30,7 @@ from fairroc.people.door import people_of
 from fairroc.people.rows import Columns
 from fairroc.text.audit import audit_text
 from fairroc.text.certificate import certificate_text
+from oracles import population_of
 from strategies import POOLS, SEEDS, Sample, populations
 from strategies import samples as one_sample
 
@@ -153,7 +154,7 @@ def test_weighted_counts(people, seed):
     used = columns.weights > 0
     cells = set(zip(columns.groups[used], columns.labels[used], columns.scores[used], strict=True))
     assert counts.rows == len(cells) == int(counts.people().class_rows().sum())
-    gaps = [threshold_gap(data.exact.curves, distance_of(1.0)).value for data in (people_of(columns), counts.people())]
+    gaps = [threshold_gap(data.exact, distance_of(1.0)).value for data in (people_of(columns), counts.people())]
     assert gaps[0] == pytest.approx(gaps[1], abs=1e-11)
 
 
@@ -372,7 +373,7 @@ def test_error_of_bins(seed, groups, bits):
     assert worst <= cut.error + 1e-15
     assert (cut.error == 0) == (worst == 0)
     for norm, p in ((1, 1.0), (1.5, 1.5), ("inf", np.inf)):
-        true = threshold_gap(curves, distance_of(p)).value
+        true = threshold_gap(population_of(curves), distance_of(p)).value
         found = outcome(lambda norm=norm: audit_counts(cut, norm=norm, bootstrap=0, epsilon=0.2))[0]
         assert found.gap - 1e-12 <= true <= found.gap_limit + 1e-12
         assert found.count_error == cut.error

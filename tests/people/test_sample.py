@@ -68,7 +68,7 @@ def test_curves_of_samples(kind, n, seed, weighted):
 def test_what_thin_curves_hide(kind, n, seed, weighted):
     """Few points; the exact gap differs from that of the thin curves by no more than is said."""
     people = people_of(some_columns(kind, n, seed, weighted))
-    thin, exact = (threshold_gap(part.curves, distance_of(1.0)).value for part in (people.thin, people.exact))
+    thin, exact = (threshold_gap(part, distance_of(1.0)).value for part in (people.thin, people.exact))
     assert abs(thin - exact) <= people.hidden + 1e-12
     whole = [len(part.curve.thresholds) <= 60 for part in people.samples]
     assert (people.thin is people.exact) == all(whole)

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from fairroc.core.constraint import distance_of, lp_norm
 from fairroc.core.gap import threshold_gap
 from fairroc.stats.bands import dkw_widths, even_noise, gap_limits, group_pairs, weighted_noise
+from oracles import population_of
 from strategies import MILD, SEEDS, Sample, populations
 
 NORMS = st.sampled_from([1.0, 1.5, 2.0, 3.0, math.inf])
@@ -59,7 +60,7 @@ def test_limits_equal_a_look_at_every_threshold(population: list[Sample], p: flo
         parts = [max(a[0] - b[1], b[0] - a[1], 0.0) for a, b in zip(*boxes, strict=True)]
         near = max(near, lp_norm(np.array(parts[:1]), np.array(parts[1:]), p)[0])
     assert found.within == pytest.approx((near, far), abs=1e-12)
-    gap = threshold_gap(curves, distance_of(p)).value
+    gap = threshold_gap(population_of(curves), distance_of(p)).value
     assert found.pair_gaps.max() == pytest.approx(gap, abs=1e-12)
     assert found.within[0] <= gap + 1e-12 and gap - 1e-12 <= found.within[1] <= distance_of(p).largest
     assert min(gap, distance_of(p).largest) - 1e-12 <= found.upper <= distance_of(p).largest

@@ -88,9 +88,9 @@ def test_the_reach_is_exceeded_as_rarely_as_it_says(norm, rows):
 def gap_of(model, rows: Rows, norm) -> float:
     columns = columns_of(rows)
     if model.unchanged:
-        return threshold_gap(columns.exact.curves, equalized_odds(norm)).value
+        return threshold_gap(columns.exact, equalized_odds(norm)).value
     people, realised = expected_rocs(model, columns)
-    return performance(realised, people.weights0, people.weights1, equalized_odds(norm)).gap
+    return performance(realised, people, equalized_odds(norm)).gap
 
 
 def columns_of(rows: Rows):

@@ -23,12 +23,12 @@ from fairroc.auditing.findings import (
 from fairroc.core.chain import FloatArray
 from fairroc.core.constraint import Distance, distance_of
 from fairroc.core.gap import ROUNDING, curve_gap, pooled_auc, pooled_curve, threshold_gap
-from fairroc.core.roc import RocCurve, rates_at
+from fairroc.core.roc import Population, RocCurve, rates_at
 from fairroc.errors import warn_all
 from fairroc.options import AUDIT, SmallTreatment, checked
 from fairroc.people.counts import ScoreCounts
 from fairroc.people.door import read_people
-from fairroc.people.people import People, Population, refuse_tiny_groups
+from fairroc.people.people import People, refuse_tiny_groups
 from fairroc.people.small import SmallRule
 from fairroc.stats.auc import auc_interval, background_aucs, cross_aucs
 from fairroc.stats.bands import GapLimits, dkw_widths, gap_limits
@@ -170,7 +170,7 @@ def audit_quietly(people: People, settings: Settings, *, progress: Progress | No
     refuse_tiny_groups(people, settings.min_class_rows)
     population, weighted = people.exact, people.weighted
     curves = population.curves
-    gap = threshold_gap(curves, settings.distance)
+    gap = threshold_gap(population, settings.distance)
     limit, auc = settings.epsilon, pooled_auc(curves, population.weights0, population.weights1)
     interval, bands = _intervals(people, settings, progress)
     pooled = None if weighted else _pooled_interval(people, population, auc, settings.confidence)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 from typing import Any
 
+from fairroc.errors import DataError
 from fairroc.options import MAX_DISTINCT, MISSING, POS_LABEL, Option
 
 
@@ -26,27 +27,48 @@ def whole(text: str) -> int:
         raise argparse.ArgumentTypeError(f"must be a whole number, got '{text}'") from None
 
 
+def window(text: str) -> tuple[float, float]:
+    """Two numbers with a colon between."""
+    low, colon, high = text.partition(":")
+    if not colon:
+        raise argparse.ArgumentTypeError(f"must be two numbers with a colon between, such as 0:0.2, got '{text}'")
+    return number(low), number(high)
+
+
 def _numbers(text: str) -> list[float]:
     return [number(part.strip()) for part in text.split(",")]
 
 
-PARSERS: dict[str, Callable[[str], Any]] = {"text": str, "number": number, "whole": whole, "numbers": _numbers}
+PARSERS: dict[str, Callable[[str], Any]] = {
+    "text": str,
+    "number": number,
+    "whole": whole,
+    "numbers": _numbers,
+    "window": window,
+}
 
 
 def add_options(
-    parser: argparse.ArgumentParser, options: Iterable[Option], *, required: Collection[Option] = ()
+    parser: argparse.ArgumentParser,
+    options: Iterable[Option],
+    *,
+    required: Collection[Option] = (),
+    asked: Collection[Option] = (),
 ) -> None:
-    """Add a flag for each parameter that has one, with its sentence and its default."""
+    """Add a flag for each parameter that has one, with its sentence and its default.
+
+    Those ``asked`` for have no default, as other flags can say the same.
+    """
     for option in options:
         if option.flag is not None:
-            needed = option in required
-            default = "" if option.default is None or needed else f" (default: {option.default})"
+            open_ = option in required or option in asked
+            default = "" if option.default is None or open_ else f" (default: {option.default})"
             parser.add_argument(
                 option.flag,
                 dest=option.name,
                 type=PARSERS[option.parse],
-                default=None if needed else option.default,
-                required=needed,
+                default=None if open_ else option.default,
+                required=option in required,
                 metavar=option.metavar or "|".join(option.values),
                 help=f"{option.help}{default}".replace("%", "%%"),
             )
@@ -55,6 +77,32 @@ def add_options(
 def values(arguments: argparse.Namespace, options: Iterable[Option]) -> dict[str, Any]:
     """What the arguments say about each parameter that has a flag, by its name in Python."""
     return {option.name: getattr(arguments, option.name) for option in options if option.flag is not None}
+
+
+def add_tolerances(parser: argparse.ArgumentParser) -> None:
+    """A tolerance for each of two rates, instead of one for both."""
+    for rate in ("fpr", "tpr"):
+        flag, words = f"--epsilon-{rate}", f"equalized odds, instead of --epsilon: largest gap of the {rate.upper()}"
+        parser.add_argument(flag, type=number, default=None, metavar="E", help=words)
+
+
+def asked_for(arguments: argparse.Namespace, options: Iterable[Option]) -> dict[str, Any]:
+    """The values of options, with epsilon from whichever flags say it; one of them must."""
+    found = values(arguments, options)
+    own = {rate: getattr(arguments, f"epsilon_{rate}", None) for rate in ("fpr", "tpr")}
+    if any(value is not None for value in own.values()):
+        if found["epsilon"] is not None or found.get("ratio") is not None or None in own.values():
+            raise DataError(
+                "give --epsilon-fpr and --epsilon-tpr together, and neither --epsilon nor --ratio beside them. Try "
+                "--epsilon-fpr 0.1 --epsilon-tpr 0.05."
+            )
+        return found | {"epsilon": own}
+    if found["epsilon"] is None and found.get("ratio") is None:
+        raise DataError(
+            "give --epsilon E, the largest gap allowed (try 0.05), or for one rate --ratio R (try 0.8), or "
+            "--epsilon-fpr and --epsilon-tpr; got none of them."
+        )
+    return found if found["epsilon"] is not None else {k: v for k, v in found.items() if k != "epsilon"}
 
 
 def add_data(parser: argparse.ArgumentParser, *, counts: bool = False) -> None:

@@ -119,16 +119,16 @@ def _in_sight(name: str, fitted: Fitted, unseen: People, *, after: bool = True) 
     from fairroc.core.realised import performance
     from fairroc.model.model import expected_rocs
 
-    constraint, found = fitted.model.constraint, fitted.performance if after else fitted.before
+    constraint, found = fitted.model.fairness, fitted.performance if after else fitted.before
     ahead = fitted.expected if after else fitted.expected_before
     auc = fitted.before.auc + ahead.auc - fitted.expected_before.auc
     if after and not fitted.model.unchanged:
         people, realised = expected_rocs(fitted.model, unseen)
-        seen = performance(realised, people.weights0, people.weights1, constraint)
+        seen = performance(realised, people, constraint)
         measured = seen.gap, seen.auc
     else:
         raw = unseen.exact
-        measured = threshold_gap(raw.curves, constraint).value, pooled_auc(raw.curves, raw.weights0, raw.weights1)
+        measured = threshold_gap(raw, constraint).value, pooled_auc(raw.curves, raw.weights0, raw.weights1)
     return [name, *(f"{gap:.3f}, {auc:.3f}" for gap, auc in ((ahead.gap, auc), measured, (found.gap, found.auc)))]
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from fairroc.core.chain import BoolArray, Chain, FloatArray, concave_hull
-from fairroc.core.constraint import Constraint
+from fairroc.core.constraint import EqualizedOdds
 from fairroc.core.optimal import TIGHT, FairCurves, fair_rows, heights, pooled_area, within
 
 SPACING = 2.0 / 512
@@ -105,7 +105,7 @@ def _let_idle_follow(path: FloatArray, now: FloatArray, idle: BoolArray) -> Floa
 
 
 def _allowed(
-    curve: Chain, u: FloatArray, v: FloatArray, now: FloatArray, epsilon: float, constraint: Constraint
+    curve: Chain, u: FloatArray, v: FloatArray, now: FloatArray, epsilon: float, constraint: EqualizedOdds
 ) -> tuple[FloatArray, FloatArray]:
     """Rising bounds within which one group stays fair to the others (their u and v), around where it is now."""
     low, high = constraint.allowed(curve, u, v, now, epsilon)

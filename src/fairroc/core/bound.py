@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fairroc.core.chain import Chain, FloatArray, area
-from fairroc.core.constraint import Constraint
+from fairroc.core.constraint import EqualizedOdds
 
 AREA_TOLERANCE = 1e-7
 """The bound may exceed the largest attainable area by this much: far below what data can tell apart."""
@@ -65,7 +65,7 @@ def pooled_bound(
     weights0: FloatArray,
     weights1: FloatArray,
     epsilon: float,
-    constraint: Constraint,
+    constraint: EqualizedOdds,
     tolerance: float = AREA_TOLERANCE,
 ) -> Bound:
     """Sandwich the pooled attainable region between attained points and supporting lines.
@@ -125,7 +125,7 @@ def _triangle(left: _Vertex, right: _Vertex) -> float:
 
 
 def _program(
-    hulls: Sequence[Chain], weights0: FloatArray, weights1: FloatArray, radius: float, constraint: Constraint
+    hulls: Sequence[Chain], weights0: FloatArray, weights1: FloatArray, radius: float, constraint: EqualizedOdds
 ) -> Callable[[float, float], _Vertex]:
     """The linear program of one direction, ready to be solved for many.
 
@@ -171,7 +171,7 @@ def _edge_rows(hull: Chain, g: int, m: int) -> tuple[FloatArray, FloatArray]:
     return rows, hull.v[:-1] - slopes * hull.u[:-1]
 
 
-def _ball_rows(g: int, m: int, radius: float, constraint: Constraint) -> tuple[FloatArray, FloatArray]:
+def _ball_rows(g: int, m: int, radius: float, constraint: EqualizedOdds) -> tuple[FloatArray, FloatArray]:
     du, dv = np.zeros(2 * m + 2), np.zeros(2 * m + 2)
     du[g], du[2 * m] = 1.0, -1.0
     dv[m + g], dv[2 * m + 1] = 1.0, -1.0

@@ -1,17 +1,17 @@
-"""What must be close at every threshold: the constraint that a fair score keeps, as geometry.
+"""What must be close at every threshold: the constraint that a fair score keeps.
 
-A constraint compares the groups' points at one threshold. It says how far apart two points are, which tuples of points
-are close enough, and what that means for concave chains: all that depends on the kind of fairness asked for is in
-this module. Measuring gaps takes any `Distance`, solving for a fair score a `Constraint`. Two constraints are known,
-both of them equalized odds:
+A constraint compares the groups at one threshold. It says how far apart two groups are, which tuples of points are
+close enough, and what that means for their curves: all that depends on the kind of fairness asked for is in this
+module. Measuring gaps takes any `Distance`, solving for a fair score a `Constraint`:
 
 * `EqualizedOddsSum`: ``|dFPR| + |dTPR| <= epsilon`` (norm 1). In the coordinates u = fpr + tpr, v = tpr - fpr, where
   all geometry happens, its ball is the box ``|du| <= r, |dv| <= r``.
 * `EqualizedOddsMax`: ``max(|dFPR|, |dTPR|) <= epsilon`` (norm "inf"). Its ball is the diamond ``|du| + |dv| <= 2 r``,
-  which is a box in (fpr, tpr).
+  which is a box in (fpr, tpr). With a weight for each rate the two have tolerances of their own.
+* `OneRate`: one rate alone, by difference (`Difference`) or by ratio (`Ratio`); solved in `fairroc.core.one_rate`.
 
-On its own two axes each ball is a box. So points that are pairwise within epsilon share a centre within epsilon / 2 of
-all of them, which is what the theorem of `fairroc.core.optimal` needs.
+On its own two axes each ball of equalized odds is a box. So points that are pairwise within epsilon share a centre
+within epsilon / 2 of all of them, which is what the theorem of `fairroc.core.optimal` needs.
 """
 
 from __future__ import annotations
@@ -19,20 +19,71 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import ClassVar, Literal, TypeAlias
 
 import numpy as np
 
-from fairroc.core.chain import Chain, FloatArray, chain_through, crossings, ratio, spread, vertex_shares
+from fairroc.core.chain import (
+    BoolArray,
+    Chain,
+    FloatArray,
+    chain_through,
+    crossings,
+    freeze,
+    ratio,
+    spread,
+    vertex_shares,
+)
+from fairroc.core.roc import RocCurve
 
 Norm: TypeAlias = Literal[1, "inf"]
+RateName: TypeAlias = Literal["tpr", "fpr", "selection"]
 
 Pair: TypeAlias = tuple[FloatArray, FloatArray]
+
+FEW_SELECTED = 0.05
+"""Of new people a ratio of rates is told at thresholds that select this share of all people, or more."""
+
+EDGE = 1e-12
+"""Shares of people within this of a window's end are inside: sums of about 1 in different order."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rates:
+    """Every group's rates at some places; the last axis has the groups.
+
+    ``priors`` are the groups' shares of positives, ``shares`` their shares of all people.
+    """
+
+    fpr: FloatArray
+    tpr: FloatArray
+    priors: FloatArray
+    shares: FloatArray
+
+    def __post_init__(self) -> None:
+        freeze(self.fpr, self.tpr, self.priors, self.shares)
+
+    @property
+    def selection(self) -> FloatArray:
+        """Share of every group's people selected."""
+        return self.fpr + self.priors * (self.tpr - self.fpr)
+
+    @property
+    def selected(self) -> FloatArray:
+        """Share of all people selected."""
+        found: FloatArray = self.selection @ self.shares
+        return found
 
 
 class Distance(ABC):
     """How far apart two groups are at one threshold: all that measuring a gap asks for."""
+
+    @property
+    def where(self) -> tuple[float, float] | None:
+        """Shares of all people selected between which thresholds count; None: all do."""
+        return None
 
     @abstractmethod
     def length(self, fpr: FloatArray, tpr: FloatArray) -> FloatArray:
@@ -41,6 +92,31 @@ class Distance(ABC):
     @abstractmethod
     def variance(self, fpr: FloatArray, tpr: FloatArray) -> FloatArray:
         """What the variance of the distance is at most, from those of the differences of both rates."""
+
+    def between(self, one: FloatArray, other: FloatArray) -> FloatArray:
+        """Distances of two groups whose (2, ...) fpr and tpr are known."""
+        return self.length(*(one - other))
+
+    def seen(self, curve: RocCurve) -> RocCurve:
+        """The curve whose two rates are compared: a group's own, unless another rate than fpr and tpr is."""
+        return curve
+
+    def measured(self, rates: Rates) -> FloatArray:
+        """(...,) largest distance between two groups at every place; 0 where nothing is to be close."""
+        points = np.stack((rates.fpr, rates.tpr))
+        pairs = combinations(range(points.shape[-1]), 2)
+        found: FloatArray = np.max([self.between(points[..., g], points[..., h]) for g, h in pairs], axis=0)
+        return self.inside(rates, found)
+
+    def inside(self, rates: Rates, distances: FloatArray) -> FloatArray:
+        """Distances that count: all, or those at thresholds in the window."""
+        return distances if self.where is None else np.where(self.looks(rates.selected), distances, 0.0)
+
+    def looks(self, selected: FloatArray) -> BoolArray:
+        """Whether thresholds that select these shares of all people count."""
+        low, high = (0.0, 1.0) if self.where is None else self.where
+        found: BoolArray = (selected >= low - EDGE) & (selected <= high + EDGE)
+        return found
 
     @property
     def largest(self) -> float:
@@ -66,20 +142,67 @@ class LpDistance(Distance):
 
 
 class Constraint(Distance):
-    """A kind of closeness of the groups' points at one threshold. Frozen: it holds no data.
+    """A kind of closeness of the groups at one threshold, which a fair score can be made for. Frozen: it holds no data.
 
     Attributes
     ----------
-    norm : the distance's name among users: 1 or "inf".
-    p : the same as a number.
-    formula : the distance of two points in words.
-    wants_guide : whether the closed form of the coupling is a poor start for three and more groups, so that a guide
-        from linear programs is worth its time (measured).
+    name : its name among users.
+    formula : the distance of two groups in words.
     """
 
-    norm: ClassVar[Norm]
+    name: ClassVar[str]
+
+    @property
+    @abstractmethod
+    def formula(self) -> str:
+        """The distance of two groups in words."""
+
+    @property
+    @abstractmethod
+    def norm(self) -> Norm:
+        """The norm in which two rates make one distance; of one rate it makes no difference."""
+
+    @abstractmethod
+    def corners(self, fpr: FloatArray, tpr: FloatArray, prior: FloatArray | float = 0.5) -> FloatArray:
+        """(corners, ...) coordinates of a group's point whose widest range over the groups tells the distance
+        (`apart`): rates along the corners of the dual ball."""
+
+    def apart(self, low: FloatArray, high: FloatArray) -> FloatArray:
+        """The distance that goes with the smallest and the largest coordinate of a corner."""
+        return high - low
+
+    def told(self) -> Constraint:
+        """The constraint as far as people not seen can be told about."""
+        return self
+
+    def samples(self, sizes: FloatArray) -> Pair:
+        """The independent samples whose errors make the distance's: (corners, samples) what each weighs in a corner,
+        and (groups, samples) how many people it has, from (groups, 2) people of each class."""
+        return np.abs(self.corners(np.array([1.0, 0.0]), np.array([0.0, 1.0]))), sizes
+
+    def measured(self, rates: Rates) -> FloatArray:
+        low = high = None
+        for g in range(rates.fpr.shape[-1]):
+            own = self.corners(rates.fpr[..., g], rates.tpr[..., g], rates.priors[..., g])
+            low = own if low is None else np.minimum(low, own)
+            high = own if high is None else np.maximum(high, own)
+        assert low is not None and high is not None  # there are groups
+        return self.inside(rates, self.apart(low, high).max(axis=0))
+
+
+class EqualizedOdds(Constraint):
+    """Both rates close: the geometry of a ball in the ROC plane.
+
+    Attributes
+    ----------
+    p : the norm as a number.
+    wants_guide : whether the closed form of the coupling is a poor start for three and more groups, so that a guide
+        from linear programs is worth its time (measured).
+    steepest : the largest price of a coordinate that a direction of length one can ask for.
+    """
+
+    name: ClassVar[str] = "equalized_odds"
     p: ClassVar[float]
-    formula: ClassVar[str]
     wants_guide: ClassVar[bool]
 
     # -- distances -----------------------------------------------------------------------------------------------------
@@ -96,11 +219,11 @@ class Constraint(Distance):
         found: FloatArray = np.maximum(spread(first.T), spread(second.T))
         return found
 
-    @abstractmethod
-    def corners(self, fpr: FloatArray, tpr: FloatArray) -> Pair:
-        """Differences of rates along the corners of the dual ball: the larger of their sizes is the distance."""
-
     # -- the ball ------------------------------------------------------------------------------------------------------
+
+    @property
+    def steepest(self) -> float:
+        return 2.0
 
     @abstractmethod
     def axes(self, u: FloatArray, v: FloatArray) -> Pair:
@@ -139,16 +262,22 @@ class Constraint(Distance):
 
 
 @dataclass(frozen=True, slots=True)
-class EqualizedOddsSum(Constraint):
+class EqualizedOddsSum(EqualizedOdds):
     """``|dFPR| + |dTPR|`` at most epsilon. Its own axes are u and v."""
 
-    norm: ClassVar[Norm] = 1
     p: ClassVar[float] = 1.0
-    formula: ClassVar[str] = "|dFPR| + |dTPR|"
     wants_guide: ClassVar[bool] = True
 
-    def corners(self, fpr: FloatArray, tpr: FloatArray) -> Pair:
-        return fpr + tpr, fpr - tpr
+    @property
+    def norm(self) -> Norm:
+        return 1
+
+    @property
+    def formula(self) -> str:
+        return "|dFPR| + |dTPR|"
+
+    def corners(self, fpr: FloatArray, tpr: FloatArray, prior: FloatArray | float = 0.5) -> FloatArray:
+        return np.stack((fpr + tpr, fpr - tpr))
 
     def axes(self, u: FloatArray, v: FloatArray) -> Pair:
         return u, v
@@ -224,48 +353,81 @@ def _rising(curves: Sequence[Chain], centre: Chain, radius: float, end: float) -
 
 
 @dataclass(frozen=True, slots=True)
-class EqualizedOddsMax(Constraint):
-    """The larger of ``|dFPR|`` and ``|dTPR|`` at most epsilon. Its own axes are fpr and tpr."""
+class EqualizedOddsMax(EqualizedOdds):
+    """The larger of ``|dFPR|`` and ``|dTPR|`` at most epsilon, each times its weight of 1 or less.
 
-    norm: ClassVar[Norm] = "inf"
+    Its own axes are the weighted fpr and tpr: where all curves are drawn on these, tolerances of their own are one.
+    """
+
+    fpr: float = 1.0
+    tpr: float = 1.0
+
     p: ClassVar[float] = float("inf")
-    formula: ClassVar[str] = "larger of |dFPR| and |dTPR|"
     wants_guide: ClassVar[bool] = False
 
-    def corners(self, fpr: FloatArray, tpr: FloatArray) -> Pair:
-        return fpr, tpr
+    @property
+    def norm(self) -> Norm:
+        return "inf"
+
+    @property
+    def formula(self) -> str:
+        if self.fpr == self.tpr == 1.0:
+            return "larger of |dFPR| and |dTPR|"
+        parts = (f"{weight:.3g} |d{name}|" for weight, name in ((self.fpr, "FPR"), (self.tpr, "TPR")))
+        return f"larger of {' and '.join(parts)}"
+
+    def length(self, fpr: FloatArray, tpr: FloatArray) -> FloatArray:
+        return lp_norm(self.fpr * fpr, self.tpr * tpr, self.p)
+
+    def variance(self, fpr: FloatArray, tpr: FloatArray) -> FloatArray:
+        return lp_norm(self.fpr**2 * fpr, self.tpr**2 * tpr, self.p)
+
+    def corners(self, fpr: FloatArray, tpr: FloatArray, prior: FloatArray | float = 0.5) -> FloatArray:
+        return np.stack((self.fpr * fpr, self.tpr * tpr))
+
+    @property
+    def steepest(self) -> float:
+        return 2.0 / min(self.fpr, self.tpr)
 
     def axes(self, u: FloatArray, v: FloatArray) -> Pair:
-        return (u - v) / 2, (u + v) / 2
+        return self.fpr * (u - v) / 2, self.tpr * (u + v) / 2
 
     def prices(self, x: FloatArray, y: FloatArray) -> Pair:
+        x, y = self.fpr * x, self.tpr * y
         return (x + y) / 2, (y - x) / 2
 
     def direction(self, up: FloatArray, down: FloatArray) -> FloatArray:
-        return np.stack((-down, up), axis=1)
+        return np.stack((-down / self.fpr, up / self.tpr), axis=1)
 
     def ball(self, du: FloatArray, dv: FloatArray, radius: float) -> Pair:
-        return np.array([du + dv, du - dv, dv - du, -du - dv]), np.full(4, 2 * radius)
+        fpr, tpr = du - dv, du + dv
+        far = 2 * radius / np.array([self.tpr, self.fpr, self.fpr, self.tpr])
+        return np.array([tpr, fpr, -fpr, -tpr]), far
 
     def dilate(self, chain: Chain, radius: float) -> Chain:
-        """Everything moves up by 2 r, and edges of slope 1 and -1 join the ends."""
-        u = np.concatenate(([chain.u[0] - 2 * radius], chain.u, [chain.u[-1] + 2 * radius]))
-        return chain_through(u, np.concatenate(([chain.v[0]], chain.v + 2 * radius, [chain.v[-1]])))
+        """Everything moves left and up, and edges of slope 1 and -1 join the ends."""
+        x, y = radius / self.fpr, radius / self.tpr
+        u = np.concatenate(([chain.u[0] - x - y], chain.u + (y - x), [chain.u[-1] + x + y]))
+        v = np.concatenate(([chain.v[0] + x - y], chain.v + (x + y), [chain.v[-1] + y - x]))
+        return chain_through(u, v)
 
     def closed_form(self, curves: Sequence[Chain], centre: Chain, radius: float) -> FloatArray:
-        """All groups share u, since fair curves at equal u differ by at most 2 epsilon in v."""
-        shared = np.unique(np.concatenate([curve.u for curve in curves]))
-        return np.repeat(shared[:, None], len(curves), axis=1)
+        """All groups share x + y: on their own axes fair curves at equal x + y differ by at most 2 epsilon in y - x."""
+        sums = [np.add(*self.axes(curve.u, curve.v)) for curve in curves]
+        shared = np.unique(np.concatenate(sums))
+        return np.stack([np.interp(shared, own, curve.u) for own, curve in zip(sums, curves, strict=True)], axis=1)
 
     def room(self, du: FloatArray, dv: FloatArray, epsilon: float) -> FloatArray:
         """fpr and tpr differ by (du -+ dv) / 2."""
-        return 2 * epsilon - dv - np.abs(du)
+        found: FloatArray = np.minimum(2 * epsilon / self.fpr + du, 2 * epsilon / self.tpr - du) - dv
+        return found
 
     def allowed(self, curve: Chain, u: FloatArray, v: FloatArray, now: FloatArray, epsilon: float) -> Pair:
         low, high = np.zeros(len(u)), np.full(len(u), 2.0)
-        for theirs, ours in (((u - v) / 2, curve.fpr), ((u + v) / 2, curve.tpr)):
-            low = np.maximum(low, _where_at(theirs.max(axis=1) - epsilon, ours, curve.u, "left"))
-            high = np.minimum(high, _where_at(theirs.min(axis=1) + epsilon, ours, curve.u, "right"))
+        rates = ((u - v) / 2, curve.fpr, self.fpr), ((u + v) / 2, curve.tpr, self.tpr)
+        for theirs, ours, weight in rates:
+            low = np.maximum(low, _where_at(theirs.max(axis=1) - epsilon / weight, ours, curve.u, "left"))
+            high = np.minimum(high, _where_at(theirs.min(axis=1) + epsilon / weight, ours, curve.u, "right"))
         return low, high
 
 
@@ -276,16 +438,155 @@ def _where_at(height: FloatArray, rising: FloatArray, u: FloatArray, side: Liter
     return u[i - 1] + np.clip(share, 0.0, 1.0) * (u[i] - u[i - 1])
 
 
-NORMS: dict[Norm, Constraint] = {1: EqualizedOddsSum(), "inf": EqualizedOddsMax()}
+class OneRate(Constraint):
+    """One rate close: tpr (equal opportunity), fpr (predictive equality) or selection (demographic parity).
+
+    ``window``: shares of all people selected between which thresholds count.
+    """
+
+    rate: RateName
+    window: tuple[float, float] | None
+
+    NAMES: ClassVar[dict[RateName, str]] = {
+        "tpr": "equal_opportunity",
+        "fpr": "predictive_equality",
+        "selection": "demographic_parity",
+    }
+    WORDS: ClassVar[dict[RateName, str]] = {"tpr": "TPR", "fpr": "FPR", "selection": "selection rate"}
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        return self.NAMES[self.rate]
+
+    @property
+    def norm(self) -> Norm:
+        return 1
+
+    @property
+    def where(self) -> tuple[float, float] | None:
+        return self.window
+
+    def corners(self, fpr: FloatArray, tpr: FloatArray, prior: FloatArray | float = 0.5) -> FloatArray:
+        return self.of(fpr, tpr, prior)[None]
+
+    def of(self, fpr: FloatArray, tpr: FloatArray, prior: FloatArray | float) -> FloatArray:
+        """The rate."""
+        if self.rate == "selection":
+            return fpr + prior * (tpr - fpr)
+        return tpr if self.rate == "tpr" else fpr
+
+    def samples(self, sizes: FloatArray) -> Pair:
+        one = np.ones((1, 1))
+        if self.rate == "selection":
+            return one, sizes.sum(axis=1, keepdims=True)
+        return one, sizes[:, 1:] if self.rate == "tpr" else sizes[:, :1]
+
+    def line(self, curve: RocCurve) -> FloatArray:
+        """The rate at every point of a group's curve."""
+        return self.of(curve.fpr, curve.tpr, curve.prior)
+
+    def seen(self, curve: RocCurve) -> RocCurve:
+        """Selection rates are compared as if they were both rates of a curve."""
+        return replace(curve, fpr=curve.share, tpr=curve.share) if self.rate == "selection" else curve
+
+    @abstractmethod
+    def reach(self, centre: FloatArray, epsilon: float) -> Pair:
+        """Smallest and largest rate that may go together, for every centre: both rise with it."""
+
+    @abstractmethod
+    def centres(self, rate: FloatArray, epsilon: float) -> FloatArray:
+        """(2, n) the centres at which a rate is the smallest, and the largest, that may go with others."""
+
+    @abstractmethod
+    def speeds(self, epsilon: float) -> tuple[float, float]:
+        """How fast the smallest and the largest rate rise with the centre."""
 
 
-def equalized_odds(norm: Norm) -> Constraint:
+@dataclass(frozen=True, slots=True)
+class Difference(OneRate):
+    """Two groups' rates differ by epsilon at most."""
+
+    rate: RateName
+    window: tuple[float, float] | None = None
+
+    @property
+    def formula(self) -> str:
+        return f"difference of the {self.WORDS[self.rate]}"
+
+    def length(self, fpr: FloatArray, tpr: FloatArray) -> FloatArray:
+        return np.abs(fpr if self.rate == "fpr" else tpr)
+
+    def variance(self, fpr: FloatArray, tpr: FloatArray) -> FloatArray:
+        return fpr if self.rate == "fpr" else tpr
+
+    def reach(self, centre: FloatArray, epsilon: float) -> Pair:
+        return centre - epsilon / 2, centre + epsilon / 2
+
+    def centres(self, rate: FloatArray, epsilon: float) -> FloatArray:
+        return np.stack((rate + epsilon / 2, rate - epsilon / 2))
+
+    def speeds(self, epsilon: float) -> tuple[float, float]:
+        return 1.0, 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Ratio(OneRate):
+    """The smallest rate over the largest is at least 1 - epsilon; nothing over nothing is 1."""
+
+    rate: RateName
+    window: tuple[float, float] | None = None
+
+    @property
+    def formula(self) -> str:
+        return f"1 - ratio of the {self.WORDS[self.rate]}"
+
+    def length(self, fpr: FloatArray, tpr: FloatArray) -> FloatArray:
+        """Of a rate and a whole: what it lacks of it."""
+        return np.abs(fpr if self.rate == "fpr" else tpr)
+
+    def variance(self, fpr: FloatArray, tpr: FloatArray) -> FloatArray:
+        return fpr if self.rate == "fpr" else tpr
+
+    def told(self) -> Constraint:
+        """Where few people are selected a ratio of rates is the chance of a few people."""
+        low, high = (0.0, 1.0) if self.window is None else self.window
+        return replace(self, window=(max(low, FEW_SELECTED), max(high, FEW_SELECTED)))
+
+    def between(self, one: FloatArray, other: FloatArray) -> FloatArray:
+        at = 0 if self.rate == "fpr" else 1
+        return self.apart(np.minimum(one[at], other[at]), np.maximum(one[at], other[at]))
+
+    def apart(self, low: FloatArray, high: FloatArray) -> FloatArray:
+        return ratio(high - low, high, 0.0)
+
+    def reach(self, centre: FloatArray, epsilon: float) -> Pair:
+        return centre, centre / (1.0 - epsilon) if epsilon < 1 else np.where(centre > 0, 1.0, 0.0)
+
+    def centres(self, rate: FloatArray, epsilon: float) -> FloatArray:
+        return np.stack((rate, (1.0 - epsilon) * rate))
+
+    def speeds(self, epsilon: float) -> tuple[float, float]:
+        return 1.0, 1.0 / max(1.0 - epsilon, 1e-12)
+
+
+ONE_RATE: dict[str, RateName] = {name: rate for rate, name in OneRate.NAMES.items()}
+
+NORMS: dict[Norm, EqualizedOdds] = {1: EqualizedOddsSum(), "inf": EqualizedOddsMax()}
+
+
+def equalized_odds(norm: Norm) -> EqualizedOdds:
     """Equalized odds at every threshold, in one of the two norms.
 
     >>> equalized_odds("inf").largest, equalized_odds(1).largest
     (1.0, 2.0)
     """
     return NORMS[norm]
+
+
+def own_tolerances(fpr: float, tpr: float) -> EqualizedOdds:
+    """Equalized odds with a tolerance for each rate; epsilon is then the smaller of the two."""
+    least = min(fpr, tpr)
+    return NORMS["inf"] if fpr == tpr else EqualizedOddsMax(least / fpr, least / tpr)
 
 
 def distance_of(p: float) -> Distance:

@@ -15,7 +15,7 @@ import numpy as np
 
 from fairroc.core.ascent import ascend, spaced, take_turns
 from fairroc.core.chain import BoolArray, FloatArray, area, freeze, vertex_shares
-from fairroc.core.constraint import Constraint
+from fairroc.core.constraint import EqualizedOdds
 from fairroc.core.optimal import FairCurves, fair_rows, heights, pooled_area, within
 
 PRUNE = 1e-10
@@ -52,7 +52,7 @@ class Levels:
     def tpr(self) -> FloatArray:
         return (self.u + self.v) / 2
 
-    def gap(self, constraint: Constraint) -> float:
+    def gap(self, constraint: EqualizedOdds) -> float:
         """Largest distance between two groups at one level, and so at any threshold."""
         return float(constraint.gap(self.u, self.v).max())
 
@@ -150,7 +150,7 @@ def with_vertices(fair: FairCurves, u: FloatArray) -> Levels:
 
 
 def _fair_theta(
-    u: FloatArray, chord: FloatArray, bulge: FloatArray, epsilon: float, constraint: Constraint
+    u: FloatArray, chord: FloatArray, bulge: FloatArray, epsilon: float, constraint: EqualizedOdds
 ) -> FloatArray:
     """For each tuple: the largest share of the bulge, at most 1, that keeps all pairs within epsilon."""
     theta = np.ones(len(u))

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fairroc.core.chain import Chain, FloatArray, area
-from fairroc.core.constraint import Constraint
+from fairroc.core.constraint import EqualizedOdds
 
 DIRECTIONS, EDGES = 256, 64
 """Supporting lines: so many at equal angles, and along the longest edges of each group's hull, as the group moves alone
@@ -33,9 +33,6 @@ UPRIGHT = 1e-6
 HALVINGS = 22
 """Of the interval of each price; what is left of it moves a line by less than 2e-6."""
 
-LARGEST_PRICE = 2.0
-"""Directions are of length one: at this price a group goes where the price points, whatever the direction."""
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Pair:
@@ -47,7 +44,7 @@ class _Pair:
     hulls: Sequence[Chain]
     first: FloatArray
     second: FloatArray
-    constraint: Constraint
+    constraint: EqualizedOdds
     epsilon: FloatArray
 
     def reach(self, g: int, price_x: FloatArray, price_y: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -68,7 +65,7 @@ class _Pair:
 
     def best_x(self, qy: FloatArray) -> tuple[FloatArray, FloatArray]:
         """For given prices on the second axis: the best on the first, and the slope of the bound in the second."""
-        low, high = np.full(len(qy), -LARGEST_PRICE), np.full(len(qy), LARGEST_PRICE)
+        low, high = np.full(len(qy), -self.constraint.steepest), np.full(len(qy), self.constraint.steepest)
         _, left, low_y = self.lagrangian(low, qy)
         _, right, high_y = self.lagrangian(high, qy)
         for _ in range(HALVINGS):
@@ -86,7 +83,10 @@ class _Pair:
 
     def best(self) -> tuple[FloatArray, FloatArray]:
         """The best prices on both axes."""
-        low, high = np.full(len(self.epsilon), -LARGEST_PRICE), np.full(len(self.epsilon), LARGEST_PRICE)
+        low, high = (
+            np.full(len(self.epsilon), -self.constraint.steepest),
+            np.full(len(self.epsilon), self.constraint.steepest),
+        )
         for _ in range(HALVINGS):
             middle = (low + high) / 2
             below = self.best_x(middle)[1] < 0
@@ -96,7 +96,7 @@ class _Pair:
 
 
 def pair_bounds(
-    hulls: Sequence[Chain], weights0: FloatArray, weights1: FloatArray, epsilons: FloatArray, constraint: Constraint
+    hulls: Sequence[Chain], weights0: FloatArray, weights1: FloatArray, epsilons: FloatArray, constraint: EqualizedOdds
 ) -> FloatArray:
     """Upper bounds of the pooled AUC of two groups under any fair randomised score, one for each epsilon.
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from fairroc.core.chain import FloatArray, area, ratio
 from fairroc.core.constraint import Distance
-from fairroc.core.roc import RocCurve, all_thresholds, rates_at
+from fairroc.core.roc import Population, RocCurve, all_thresholds, pooled_share, rates_at
 
 QUICK = 512
 """Thresholds of a first look that can already show a score to be unfair."""
@@ -29,29 +29,33 @@ ROUNDING = 1e-12
 """A gap that exceeds epsilon by no more than this is within epsilon: 0.8 - 0.75 is 0.05 and a rounding error."""
 
 
-def threshold_gap(curves: Sequence[RocCurve], distance: Distance, thresholds: FloatArray | None = None) -> Gap:
-    """Largest distance between two groups' (fpr, tpr) at the same threshold, over all thresholds.
+def threshold_gap(people: Population, distance: Distance, thresholds: FloatArray | None = None) -> Gap:
+    """Largest distance between two groups at the same threshold, over all thresholds that count.
 
     With ``thresholds`` only those are looked at. O(k m^2).
     """
+    curves = people.curves
     if thresholds is None:
         thresholds = all_thresholds(curves)
-    rates = [rates_at(curve, thresholds) for curve in curves]
+    if distance.where is not None:
+        looks = distance.looks(pooled_share(curves, people.shares, thresholds))
+        thresholds = thresholds[looks] if looks.any() else thresholds[:1]  # at the lowest score all are selected
+    rates = [np.stack(rates_at(distance.seen(curve), thresholds)) for curve in curves]
     best = Gap(-1.0, np.nan, (0, 1))
     for g, h in combinations(range(len(curves)), 2):
-        apart = distance.length(rates[g][0] - rates[h][0], rates[g][1] - rates[h][1])
+        apart = distance.between(rates[g], rates[h])
         at = int(np.argmax(apart))
         if apart[at] > best.value:
             best = Gap(float(apart[at]), float(thresholds[at]), (g, h))
     return best
 
 
-def is_fair(curves: Sequence[RocCurve], distance: Distance, epsilon: float) -> bool:
+def is_fair(people: Population, distance: Distance, epsilon: float) -> bool:
     """Whether the threshold gap is at most epsilon; usually decided on a few thresholds."""
-    few = [curve.thresholds[:: max(1, len(curve.thresholds) // QUICK)] for curve in curves]
-    if threshold_gap(curves, distance, np.unique(np.concatenate(few))).value > epsilon + ROUNDING:
+    few = [curve.thresholds[:: max(1, len(curve.thresholds) // QUICK)] for curve in people.curves]
+    if threshold_gap(people, distance, np.unique(np.concatenate(few))).value > epsilon + ROUNDING:
         return False
-    return threshold_gap(curves, distance).value <= epsilon + ROUNDING
+    return threshold_gap(people, distance).value <= epsilon + ROUNDING
 
 
 def curve_gap(curves: Sequence[RocCurve]) -> float:

@@ -10,10 +10,11 @@ curve; where the two agree nobody is transported.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from fairroc.core.chain import BoolArray, FloatArray, IntArray, freeze
+from fairroc.core.chain import BoolArray, FloatArray, IntArray, freeze, ratio
 from fairroc.core.roc import RocCurve
 
 TOUCH = 1e-13
@@ -22,6 +23,10 @@ goes into the gap, so it stays well below the promised 1e-12."""
 
 PIECE = 1.0 / 256
 """Raw order inside a level is kept through straight pieces of at most this width in u."""
+
+THIN, FINE = 1.0 / 1024, 1.0 / 4096
+"""Where one rate is kept: raw order goes through straight pieces of at most the first width of that rate, and where it
+must be exact between two people too, people are drawn inside pieces of the second."""
 
 FEW = 3.0
 """A score held by more people than this, and wider than a piece, is shared: its people are drawn inside their part."""
@@ -185,6 +190,112 @@ def ordered_kernel(curve: RocCurve, u: FloatArray, v: FloatArray, person: float 
         ordered=~alone[head] & ~moved,
         transported=moved,
     )
+
+
+def rate_kernel(thresholds: FloatArray, u: FloatArray, line: FloatArray, grid: FloatArray, drawn: BoolArray) -> Kernel:
+    """Kernel that keeps the raw order, where one rate of the group is to be ``grid`` at the levels.
+
+    ``thresholds`` and ``u`` are those of the group's curve, or of a part of it, and ``line`` is the rate at its points,
+    which begins and ends with the grid. ``drawn`` says of every score whether its people are drawn inside their own
+    part of the line (parts narrower than FINE together). Everybody else has one place: those who count for the rate in
+    the middle of their part, those who do not, spread in between. Nobody passes anybody with another score, but inside
+    such a piece.
+    """
+    cells, width = len(grid) - 1, np.diff(line)
+    drawn = drawn & (width > 0)
+    begin, end = _snapped(line[:-1], grid), _snapped(line[1:], grid)
+    together = _pieces(drawn, width > 0, begin)
+    place = _even_places(u, begin, end, drawn, width > 0)
+    cell = np.clip(np.searchsorted(grid, place, side="left") - 1, 0, cells - 1)
+    piece = np.floor(place / THIN)
+    new = np.concatenate(([True], (cell[1:] != cell[:-1]) | (piece[1:] != piece[:-1])))
+    alone = together >= 0
+    new[1:] = np.where(alone[1:] | alone[:-1], together[1:] != together[:-1], new[1:])
+    head = np.flatnonzero(new)
+    tail = np.concatenate((head[1:], [len(begin)])) - 1
+    alone = alone[tail]
+    first = np.where(alone, np.clip(np.searchsorted(grid, begin[head], side="right") - 1, 0, cells - 1), cell[tail])
+    last = np.where(alone, np.clip(np.searchsorted(grid, end[tail], side="left") - 1, 0, cells - 1), first)
+    last = np.maximum(first, last)
+    stop = np.where(alone, end[tail], place[tail])
+    start = np.where(alone, begin[head], np.concatenate((grid[:1], stop[:-1])))
+    base, row = _base_rows(first, last, start, stop, grid)
+    wide = np.diff(grid)
+    return Kernel(
+        thresholds=thresholds[tail],
+        ceiling=float(thresholds[0]),
+        row=row,
+        table=base,
+        first=first,
+        last=last,
+        start=np.clip(ratio(start - grid[first], wide[first], 0.0), 0.0, 1.0),
+        stop=np.clip(ratio(stop - grid[last], wide[last], 0.0), 0.0, 1.0),
+        ordered=~alone,
+        transported=np.zeros(len(head), dtype=np.bool_),
+    )
+
+
+def between_raw(
+    kernel: Kernel | None, before: FloatArray, after: FloatArray, cells: tuple[int, int, int], top: float
+) -> Kernel:
+    """A kernel of inner levels with levels before and after them in which everybody keeps the original score's order.
+
+    Such a level holds the scores of an interval, the same in all groups, and places are straight in the score.
+    ``cells`` counts the levels before, inside and after. ``before`` and ``after`` have the lowest scores of those
+    levels that are the group's too: the first ones before, the last ones after. ``top``: the highest score of all.
+    """
+    count, begin = sum(cells), cells[0]
+    first = np.concatenate((np.arange(len(before)), np.arange(count - len(after), count))).astype(np.intp)
+    raw = np.zeros((len(first), count))
+    raw[np.arange(len(first)), first] = 1.0
+    inner = np.zeros((0 if kernel is None else len(kernel.table), count))
+    if kernel is not None:
+        inner[:, begin : begin + cells[1]] = kernel.table
+
+    def joined(name: str, plain: FloatArray | IntArray | BoolArray, shift: int = 0) -> Any:
+        own = plain[:0] if kernel is None else getattr(kernel, name)
+        own = own + shift if shift else own
+        return np.concatenate((plain[: len(before)], own, plain[len(before) :]))
+
+    return Kernel(
+        thresholds=joined("thresholds", np.concatenate((before, after))),
+        ceiling=top if len(before) or kernel is None else kernel.ceiling,
+        row=joined("row", np.arange(len(first)), len(first)),
+        table=np.concatenate((raw, inner)),
+        first=joined("first", first, begin),
+        last=joined("last", first, begin),
+        start=joined("start", np.zeros(len(first))),
+        stop=joined("stop", np.ones(len(first))),
+        ordered=joined("ordered", np.ones(len(first), dtype=np.bool_)),
+        transported=joined("transported", np.zeros(len(first), dtype=np.bool_)),
+    )
+
+
+def _pieces(drawn: BoolArray, counts: BoolArray, begin: FloatArray) -> IntArray:
+    """Number of the piece that each score's people are drawn in; -1 for those who are not drawn.
+
+    Scores that do not count for the rate (people of the other class) are drawn where they lie inside a piece.
+    """
+    fine = np.floor(begin / FINE).astype(np.intp)
+    own = np.flatnonzero(counts)
+    starts = np.concatenate(([True], (fine[own[1:]] != fine[own[:-1]]) | ~drawn[own[1:]] | ~drawn[own[:-1]]))
+    number = np.where(drawn[own], np.cumsum(starts) - 1, -1)
+    before, after = np.full(len(begin), -1), np.full(len(begin), -2)
+    before[own], after[own] = number, number
+    latest = np.maximum.accumulate(np.where(counts, np.arange(len(begin)), 0))
+    coming = np.minimum.accumulate(np.where(counts, np.arange(len(begin)), len(begin) - 1)[::-1])[::-1]
+    before, after = before[latest], after[coming]
+    return np.where(before == after, before, -1)
+
+
+def _even_places(u: FloatArray, begin: FloatArray, end: FloatArray, drawn: BoolArray, counts: BoolArray) -> FloatArray:
+    """A place on the line for every score: the middle of its part, or, where it has none, spread between its
+    neighbours; beside people who are drawn beyond their part."""
+    middle, single = (u[1:] + u[:-1]) / 2, counts & ~drawn
+    known = np.concatenate((u[:1], middle[single], u[:-1][drawn], u[1:][drawn], u[-1:]))
+    at = np.concatenate((begin[:1], (begin + end)[single] / 2, begin[drawn], end[drawn], end[-1:]))
+    order = np.lexsort((at, known))
+    return np.interp(middle, known[order], at[order])
 
 
 def one_person(curve: RocCurve) -> float:

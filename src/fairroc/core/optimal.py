@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fairroc.core.chain import BoolArray, Chain, FloatArray, area, meet
-from fairroc.core.constraint import Constraint
+from fairroc.core.constraint import EqualizedOdds
 
 TIGHT = 1e-14
 """How far rounding may carry a tuple over epsilon while levels are made: a hundred times below what is promised."""
@@ -29,10 +29,10 @@ class FairCurves:
     curves: tuple[Chain, ...]
     centre: Chain
     radius: float
-    constraint: Constraint
+    constraint: EqualizedOdds
 
 
-def optimal(hulls: Sequence[Chain], epsilon: float, constraint: Constraint) -> FairCurves:
+def optimal(hulls: Sequence[Chain], epsilon: float, constraint: EqualizedOdds) -> FairCurves:
     """Fair curves for any number of groups and any crossing of their hulls. O(k).
 
     Points that are pairwise within epsilon share a centre within epsilon / 2 of all of them, so

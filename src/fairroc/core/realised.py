@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from fairroc.core.chain import BoolArray, FloatArray, IntArray, area, freeze, merged, ratio
-from fairroc.core.constraint import Constraint
+from fairroc.core.constraint import Constraint, Rates
 from fairroc.core.kernel import Kernel
-from fairroc.core.roc import RocCurve
+from fairroc.core.roc import Population, RocCurve
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -225,11 +225,25 @@ def all_points(realised: Sequence[RealisedRoc]) -> tuple[FloatArray, FloatArray]
     return np.stack(fpr).T, np.stack(tpr).T
 
 
-def performance(
-    realised: Sequence[RealisedRoc], weights0: FloatArray, weights1: FloatArray, constraint: Constraint
-) -> Performance:
-    """Gap and AUCs over all thresholds."""
+def performance(realised: Sequence[RealisedRoc], people: Population, constraint: Constraint) -> Performance:
+    """Gap and AUCs over all thresholds; the curves of the people play no part."""
     fpr, tpr = all_points(realised)
-    gap = float(constraint.gap(fpr + tpr, tpr - fpr).max())
     aucs = tuple(area(fpr[:, g], tpr[:, g]) for g in range(len(realised)))
-    return Performance(gap, area(fpr @ weights0, tpr @ weights1), aucs)
+    return Performance(widest(fpr, tpr, people, constraint), area(fpr @ people.weights0, tpr @ people.weights1), aucs)
+
+
+def widest(fpr: FloatArray, tpr: FloatArray, people: Population, constraint: Constraint) -> float:
+    """The largest distance over all thresholds, from `all_points`."""
+    rates = Rates(fpr, tpr, people.priors, people.shares)
+    found = float(constraint.measured(rates).max())
+    if constraint.where is None:
+        return found
+    ends = np.clip(np.array(constraint.where), 0.0, 1.0)  # between two places all lines are straight
+    before, after = rates.selected[1:-1:2], rates.selected[2::2]
+    for end in ends.tolist():
+        at = np.flatnonzero((before < end) & (after > end))
+        share = ((end - before[at]) / (after[at] - before[at]))[:, None]
+        parts = (line[1:-1:2][at] + share * (line[2::2][at] - line[1:-1:2][at]) for line in (fpr, tpr))
+        between = Rates(*parts, people.priors, people.shares)
+        found = max(found, float(constraint.measured(between).max(initial=0.0)))
+    return found

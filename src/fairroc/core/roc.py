@@ -72,6 +72,21 @@ class RocCurve:
         return Chain(fpr + tpr, tpr - fpr)
 
 
+@dataclass(frozen=True, eq=False)
+class Population:
+    """The groups' ROC curves and their weights among negatives, positives and all people."""
+
+    curves: tuple[RocCurve, ...]
+    weights0: FloatArray
+    weights1: FloatArray
+    shares: FloatArray
+
+    @cached_property
+    def priors(self) -> FloatArray:
+        """Every group's share of positives."""
+        return np.array([curve.prior for curve in self.curves])
+
+
 def roc_curve(scores: FloatArray, labels: BoolArray, weights: FloatArray | None = None) -> RocCurve:
     """Exact ROC curve with one point for each distinct score. O(n log n).
 

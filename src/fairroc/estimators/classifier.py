@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -69,9 +70,9 @@ class FairROCClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # 
     ----------
     estimator : classifier
         Has ``predict_proba`` or ``decision_function``.
-    epsilon : float in [0, 2]
+    epsilon : float in [0, 2], or {"fpr": a, "tpr": b}
         At every threshold any two groups' points (fpr, tpr) lie within epsilon of each other, exactly, in expectation
-        over the draw, on the out-of-fold scores.
+        over the draw, on the out-of-fold scores. What else can be close, ``constraint`` says.
     cv : int, "prefit", splitter or iterable of splits
         An integer makes that many folds, stratified by group and label and shuffled with a fixed seed. "prefit": the
         estimator is fitted already, and all rows given to `fit` (which should be new to it) fit the fair score. A
@@ -91,10 +92,12 @@ class FairROCClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # 
         Draws of rows without ``ids``. An integer: the same call gives the same draws. None: new draws in each call.
     n_jobs : int or None
         Folds that are fitted at the same time.
-    method, norm, queries, ties, curve, promise, confidence, key, hash, missing, on_unknown_group, salt
+    constraint, ratio, method, norm, queries, ties, draws, curve, where, promise, confidence, key, hash, missing, salt
         As for `FairROC`. A promise for the population (``promise="population"``, ``confidence``) needs
         ``cv="prefit"``: it is about scores of the model that will score new people. ``promise="new"`` takes out-of-fold
         scores too: it is an estimate, and fold models scatter like the final one.
+    on_unknown_group
+        As for `FairROC`.
     min_class_rows, small_groups
         As for `FairROC`, but folds that are stratified by group need a row of each class in every fold: groups with
         fewer are small too. The estimator learns from all rows, also from those that "drop" leaves out of the fair
@@ -142,16 +145,20 @@ class FairROCClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # 
     def __init__(
         self,
         estimator: Any,
-        epsilon: float = 0.05,
+        epsilon: float | Mapping[str, float] = 0.05,
         *,
         cv: Any = 5,
         ensemble: bool = True,
         response_method: str = "auto",
+        constraint: str = "equalized_odds",
+        ratio: float | None = None,
         method: str = "optimal",
         norm: Any = 1,
         queries: int | None = None,
         ties: str = "order",
+        draws: str = "ties",
         curve: str = "auto",
+        where: tuple[float, float] | None = None,
         promise: str = "fitted",
         confidence: float | None = None,
         key: bytes | str | None = None,
@@ -171,11 +178,15 @@ class FairROCClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # 
         self.cv = cv
         self.ensemble = ensemble
         self.response_method = response_method
+        self.constraint = constraint
+        self.ratio = ratio
         self.method = method
         self.norm = norm
         self.queries = queries
         self.ties = ties
+        self.draws = draws
         self.curve = curve
+        self.where = where
         self.promise = promise
         self.confidence = confidence
         self.key = key

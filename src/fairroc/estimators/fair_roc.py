@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, ClassVar, Self
@@ -93,9 +94,15 @@ class FairROC(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     Parameters
     ----------
-    epsilon : float in [0, 2]
+    epsilon : float in [0, 2], or {"fpr": a, "tpr": b}
         At every threshold any two groups' points (fpr, tpr) lie within epsilon of each other, exactly, in expectation
-        over the draw, on the fitted people.
+        over the draw, on the fitted people. With two numbers |dFPR| <= a and |dTPR| <= b.
+    constraint : "equalized_odds", "equal_opportunity", "predictive_equality" or "demographic_parity"
+        What must be close at every threshold: both rates; or one alone: TPR, FPR, or the share of people selected. For
+        one rate the optimum is exact, every group keeps its own AUC, and hardly anybody is drawn (docs/constraints.md).
+    ratio : float in (0, 1] or None
+        For one rate, instead of epsilon: the smallest group's rate over the largest's is at least this at every
+        threshold (0.8: four-fifths rule).
     method : "optimal" or "froc"
         The exact optimum, or the algorithm of the paper that fairroc starts from, made a score: within epsilon too, for
         all pairs of groups, and never with a higher group AUC (docs/froc.md). ``"froc"`` takes ``norm=1`` only.
@@ -109,10 +116,17 @@ class FairROC(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         draw; epsilon is still met exactly, by an internal epsilon that is a little smaller), or draw the order (attains
         the hull, the largest AUC on the fitted people). Where epsilon leaves no room for the raw order, ties are drawn,
         with a warning.
+    draws : "ties" or "never"
+        For one rate: "ties" draws where people share a score, and single people only where epsilon is too small for
+        them. "never": a person's fair score depends on the score and group alone; raises, and says what can be
+        reached, where ties leave a gap above epsilon.
     curve : "auto", "raw", "smooth", "binormal", "calibrated" or "shrunk"
         The groups' ROC curves to work on: the sample's own, or an estimate of the population's. Epsilon is kept on the
         fitted people with any of them: where an estimate cannot, its mean with the raw curve is tried, then the raw
         curve. "auto" is "smooth" where some class of a group has fewer than 1,000 rows, else "raw" (docs/unseen.md).
+    where : (low, high) or None
+        For one rate: it must be close only at thresholds that select this share of all people; before and after, the
+        original order of people is kept.
     promise : "fitted", "new" or "population"
         For whom epsilon holds. "fitted": exactly, for the fitted people; new people see a larger gap. "new": the
         estimate of new people's gap is at most epsilon, and the estimate of their AUC is the best that does; where
@@ -182,13 +196,17 @@ class FairROC(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def __init__(
         self,
-        epsilon: float = 0.05,
+        epsilon: float | Mapping[str, float] = 0.05,
         *,
+        constraint: str = "equalized_odds",
+        ratio: float | None = None,
         method: str = "optimal",
         norm: Any = 1,
         queries: int | None = None,
         ties: str = "order",
+        draws: str = "ties",
         curve: str = "auto",
+        where: tuple[float, float] | None = None,
         promise: str = "fitted",
         confidence: float | None = None,
         key: bytes | str | None = None,
@@ -201,11 +219,15 @@ class FairROC(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         salt: int | None = None,
     ) -> None:
         self.epsilon = epsilon
+        self.constraint = constraint
+        self.ratio = ratio
         self.method = method
         self.norm = norm
         self.queries = queries
         self.ties = ties
+        self.draws = draws
         self.curve = curve
+        self.where = where
         self.promise = promise
         self.confidence = confidence
         self.key = key

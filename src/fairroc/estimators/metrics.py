@@ -161,13 +161,13 @@ def auc_at_gap_scorer(*, max_gap: float = 0.05, norm: Any = 1, sensitive_feature
 
 
 def _gap(people: People, *, norm: Any) -> float:
-    return threshold_gap(people.exact.curves, distance_of(check_audit_norm(norm))).value
+    return threshold_gap(people.exact, distance_of(check_audit_norm(norm))).value
 
 
 def _auc_at_gap(people: People, *, max_gap: float, norm: Any) -> float:
     goal = Goal(check_epsilon(max_gap), equalized_odds(check_norm(norm)), "draw")
     own = people.exact
-    if is_fair(own.curves, goal.constraint, goal.epsilon):
+    if is_fair(own, goal.constraint, goal.epsilon):
         return pooled_auc(own.curves, own.weights0, own.weights1)
     return solve_drawn(people.thin, people.thin, goal).performance.auc
 

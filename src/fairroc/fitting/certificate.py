@@ -6,14 +6,18 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
-from fairroc.core.bound import pooled_bound
-from fairroc.core.constraint import Norm
+import numpy as np
+
+from fairroc.core.chain import FloatArray, spread
+from fairroc.core.constraint import Constraint, EqualizedOdds, Norm
 from fairroc.core.gap import ROUNDING
 from fairroc.core.optimal import optimal
-from fairroc.core.realised import drawn_shares
-from fairroc.core.roc import PlaLoss, pla_loss
+from fairroc.core.realised import all_points, drawn_shares
+from fairroc.core.roc import PlaLoss, Population, all_thresholds, pla_loss, rates_at
 from fairroc.fitting.fit import Fitted
+from fairroc.fitting.solving import bound_of
 from fairroc.froc.diagnostics import FrocReport, froc_report
+from fairroc.options import CONSTRAINT, DRAWS, fairness
 from fairroc.people.small import SmallGroups, plain_data
 
 
@@ -46,6 +50,15 @@ class GroupCertificate:
 
 
 @dataclass(frozen=True, slots=True)
+class RateGaps:
+    """Largest difference of two groups' rates at one threshold, each rate for itself, over all thresholds."""
+
+    fpr: float
+    tpr: float
+    selection_rate: float
+
+
+@dataclass(frozen=True, slots=True)
 class Certificate:
     """Exact expectations over the draw on the fitted people, and an upper bound for every fair randomised score.
 
@@ -54,7 +67,9 @@ class Certificate:
     bins: there the gaps of the people counted may exceed those stated by twice as much (once for norm "inf").
     ``allowed`` is the gap allowed on the fitted people: epsilon, or less where epsilon shall hold in the population at
     some ``confidence``. ``auc_bound`` is for scores within it. ``small_groups``: who was merged or left out, if any
-    group was. ``ties_reason``: why all ties are drawn that were to keep their order.
+    group was. ``ties_reason``: why people are drawn who were to keep their order. ``constraint``, ``ratio``,
+    ``tolerances`` (of FPR and of TPR), ``draws`` and ``where`` are what was asked for; of a ratio, gaps are what the
+    smallest ratio lacks of 1. ``rates_before`` and ``rates`` look at every rate, constrained or not.
     """
 
     epsilon: float
@@ -80,6 +95,18 @@ class Certificate:
     allowed: float | None = None
     small_groups: SmallGroups | None = None
     ties_reason: str | None = None
+    constraint: str = CONSTRAINT.default
+    ratio: float | None = None
+    tolerances: tuple[float, float] | None = None
+    draws: str = DRAWS.default
+    where: tuple[float, float] | None = None
+    rates_before: RateGaps | None = None
+    rates: RateGaps | None = None
+
+    @property
+    def fairness(self) -> Constraint:
+        """What was to be close, as geometry."""
+        return fairness(self.constraint, self.norm, self.tolerances, self.ratio is not None, self.where)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, ready for JSON."""
@@ -90,12 +117,11 @@ def certify(fitted: Fitted) -> Certificate:
     """Compute the certificate: about a hundred small linear programs."""
     begin = time.perf_counter()
     model, raw, done = fitted.model, fitted.raw, fitted.performance
-    hulls = [curve.hull for curve in raw.curves]
     report = None
     if model.method == "froc" and fitted.solution is not None:
         queried = fitted.population.curves
         report = froc_report(model.names, queried, raw.curves, model.inner_epsilon, model.queries)
-    bound = pooled_bound(hulls, raw.weights0, raw.weights1, fitted.target, model.constraint)
+    bound = bound_of(raw, fitted.target, model.fairness)
     return Certificate(
         epsilon=model.epsilon,
         norm=model.norm,
@@ -107,7 +133,7 @@ def certify(fitted: Fitted) -> Certificate:
         levels=model.levels,
         auc_before=fitted.before.auc,
         auc=done.auc,
-        auc_bound=bound.auc,
+        auc_bound=bound,
         gap_before=fitted.before.gap,
         gap=fitted.target if fitted.target < done.gap <= fitted.target + ROUNDING else done.gap,
         groups=tuple(_group(fitted, g, fair, report) for g, fair in enumerate(_fair_aucs(fitted))),
@@ -119,16 +145,37 @@ def certify(fitted: Fitted) -> Certificate:
         allowed=fitted.target,
         small_groups=fitted.people.small,
         ties_reason=None if fitted.solution is None else fitted.solution.reason,
+        constraint=model.constraint,
+        ratio=model.ratio,
+        tolerances=model.tolerances,
+        draws=model.draws,
+        where=model.where,
+        rates_before=_rate_gaps(*_original_points(raw), raw),
+        rates=_rate_gaps(*(all_points(fitted.realised) if fitted.realised else _original_points(raw)), raw),
         seconds=time.perf_counter() - begin,
     )
+
+
+def _original_points(raw: Population) -> tuple[FloatArray, FloatArray]:
+    """(thresholds, groups) fpr and tpr of the original score."""
+    thresholds = all_thresholds(raw.curves)
+    fpr, tpr = zip(*(rates_at(curve, thresholds) for curve in raw.curves), strict=True)
+    return np.stack(fpr, axis=1), np.stack(tpr, axis=1)
+
+
+def _rate_gaps(fpr: FloatArray, tpr: FloatArray, raw: Population) -> RateGaps:
+    lines = fpr, tpr, fpr + raw.priors * (tpr - fpr)
+    return RateGaps(*(float(spread(line.T).max()) for line in lines))
 
 
 def _fair_aucs(fitted: Fitted) -> list[float]:
     """AUC of each group's highest fair curve; of an unchanged score, its own."""
     if fitted.model.unchanged:
         return list(fitted.before.group_aucs)
-    hulls = [curve.hull for curve in fitted.raw.curves]
-    return [curve.auc for curve in optimal(hulls, fitted.target, fitted.model.constraint).curves]
+    hulls, fairness = [curve.hull for curve in fitted.raw.curves], fitted.model.fairness
+    if not isinstance(fairness, EqualizedOdds):  # nobody leaves the own hull
+        return [hull.auc for hull in hulls]
+    return [curve.auc for curve in optimal(hulls, fitted.target, fairness).curves]
 
 
 def _group(fitted: Fitted, g: int, fair: float, report: FrocReport | None) -> GroupCertificate:

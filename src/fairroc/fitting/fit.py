@@ -12,8 +12,10 @@ from functools import cached_property
 import numpy as np
 
 from fairroc._version import __version__
+from fairroc.core.constraint import Constraint
 from fairroc.core.gap import pooled_auc, threshold_gap
 from fairroc.core.realised import Performance, RealisedRoc, performance, realise
+from fairroc.core.roc import Population
 from fairroc.core.scale import Scale, build_scale
 from fairroc.errors import DataError, FairrocWarning, warn_all
 from fairroc.fitting.limits import Limits, limits
@@ -23,7 +25,7 @@ from fairroc.fitting.ways import Solver
 from fairroc.model import draw
 from fairroc.model.model import FitRecord, GroupRecord, ModelData, Reference, reference_of
 from fairroc.options import Options
-from fairroc.people.people import People, Population, refuse_tiny_groups
+from fairroc.people.people import People, refuse_tiny_groups
 from fairroc.stats.plausible import Expected
 
 TRIES = 5
@@ -63,6 +65,12 @@ class Fitted:
         return self.solver.expected(None)
 
     @property
+    def measure(self) -> Constraint:
+        """What gaps are measured by: as asked for; a promise for new people, as far as these can be told about."""
+        asked = self.model.fairness
+        return asked.told() if self.model.promise == "new" else asked
+
+    @property
     def raw(self) -> Population:
         """The curves at all distinct scores."""
         return self.people.exact
@@ -71,7 +79,7 @@ class Fitted:
     def before(self) -> Performance:
         """Gap and AUCs of the original score, at all its thresholds."""
         raw = self.raw
-        gap = threshold_gap(raw.curves, self.model.constraint).value
+        gap = threshold_gap(raw, self.measure).value
         aucs = tuple(curve.auc for curve in raw.curves)
         return Performance(gap, pooled_auc(raw.curves, raw.weights0, raw.weights1), aucs)
 
@@ -87,9 +95,10 @@ class Fitted:
         """Exact gap and AUCs of the fair score over the draw, at all scores."""
         if self.solution is None:
             return self.before
-        if judged_exactly(self.solution, self.people, self.options.queries):
+        told = self.measure is self.model.fairness or self.model.fairness.told() is self.model.fairness
+        if told and judged_exactly(self.solution, self.people, self.options.queries):
             return self.solution.performance
-        return performance(self.realised, self.raw.weights0, self.raw.weights1, self.model.constraint)
+        return performance(self.realised, self.raw, self.measure)
 
 
 def fit(
@@ -183,13 +192,18 @@ def _model(
         promise=options.promise,
         confidence=options.confidence,
         small_groups=None if people.small is None else people.small.known,
+        constraint=options.constraint,
+        ratio=options.ratio,
+        draws=options.draws,
+        where=options.where,
+        tolerances=options.tolerances,
     )
 
 
 def limits_of(fitted: Fitted, confidence: float) -> Limits:
     """Upper limits of a fitted score's gap among all people."""
     model = fitted.model
-    return limits(fitted.people, model.kernels, fitted.realised, fitted.performance.gap, model.constraint, confidence)
+    return limits(fitted.people, model.kernels, fitted.realised, fitted.performance.gap, model.fairness, confidence)
 
 
 def _promised(at: Callable[[float], Fitted], epsilon: float, confidence: float) -> Fitted:
@@ -203,7 +217,7 @@ def _promised(at: Callable[[float], Fitted], epsilon: float, confidence: float) 
     before: tuple[float, float] | None = None
     for _ in range(TRIES):
         tried = at(guess)
-        if epsilon >= tried.model.constraint.largest:
+        if epsilon >= tried.model.fairness.largest:
             return tried
         found = limits_of(tried, confidence)
         if found.value <= epsilon:
@@ -227,17 +241,18 @@ def _promised(at: Callable[[float], Fitted], epsilon: float, confidence: float) 
     found = limits_of(tried, confidence)
     if found.value <= epsilon:
         return tried
-    raise _refusal(tried.people, found, epsilon, tried.model.constraint.largest)
+    raise _refusal(tried.people, found, epsilon, tried.model.fairness.largest)
 
 
 def _refusal(people: People, found: Limits, epsilon: float, most: float) -> DataError:
     least = min(math.ceil(1000 * found.value) / 1000, most)
     limit, times = found.limit, (found.value / max(epsilon, 1e-9)) ** 2
     needed = f"about {math.ceil(times * people.rows):,} rows" if times < 1e6 else "far more rows"
+    rows = f"{limit.rows:,} rows" if limit.label is None else f"{limit.rows:,} rows of label {limit.label}"
     return DataError(
         f"epsilon {epsilon:g} cannot be promised at confidence {found.level:g} with {people.rows:,} rows, even with no "
         f"gap among them: the smallest that can is {least:g} (by {found.method}), and group {limit.group!r} "
-        f"with its {limit.rows:,} rows of label {limit.label} limits it. Take epsilon "
+        f"with its {rows} limits it. Take epsilon "
         f"{least:g} or more, a lower confidence, or {needed} like these."
     )
 

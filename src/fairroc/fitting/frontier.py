@@ -8,18 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from fairroc.core.bound import pooled_bound
 from fairroc.core.chain import FloatArray, area
+from fairroc.core.constraint import EqualizedOdds
 from fairroc.core.duality import pair_bounds
 from fairroc.core.gap import ROUNDING
-from fairroc.core.realised import all_points, drawn_shares, realise
-from fairroc.core.roc import all_thresholds, rates_at
+from fairroc.core.realised import all_points, drawn_shares, realise, widest
+from fairroc.core.roc import Population, all_thresholds, rates_at
 from fairroc.errors import DataError, FairrocWarning, warn_all
-from fairroc.fitting.solving import Solution, judged_exactly
+from fairroc.fitting.solving import Solution, bound_of, judged_exactly
 from fairroc.fitting.ways import Solver
 from fairroc.options import PROMISE, Missing, Options, SmallTreatment, check_epsilons
 from fairroc.people.door import read_people
-from fairroc.people.people import People, Population, refuse_tiny_groups
+from fairroc.people.people import People, refuse_tiny_groups
 from fairroc.people.small import SmallGroups, SmallRule, plain_data
 from fairroc.stats.plausible import Expected
 
@@ -250,13 +250,14 @@ def _bounds(people: Population, options: Options, epsilons: tuple[float, ...]) -
     """What no fair score's AUC exceeds at each epsilon, by its number; None where it is not known."""
     hulls = [curve.hull for curve in people.curves]
     weights = people.weights0, people.weights1
+    constraint = options.fairness
+    if not isinstance(constraint, EqualizedOdds):
+        return lambda i: bound_of(people, epsilons[i], constraint)
     if len(hulls) == 2:
-        found: list[float] = pair_bounds(hulls, *weights, np.array(epsilons), options.constraint).tolist()
+        found: list[float] = pair_bounds(hulls, *weights, np.array(epsilons), constraint).tolist()
         return found.__getitem__
     chosen = np.linspace(0, len(epsilons) - 1, min(len(epsilons), BOUNDED)).astype(np.intp).tolist()
-    return lambda i: (
-        pooled_bound(hulls, *weights, epsilons[i], options.constraint, BOUND_TOLERANCE).auc if i in chosen else None
-    )
+    return lambda i: bound_of(people, epsilons[i], constraint, BOUND_TOLERANCE) if i in chosen else None
 
 
 def _before(people: People, options: Options, solver: Solver) -> FrontierPoint:
@@ -331,7 +332,7 @@ def _figures(
         levels=0,
         auc=area(all_fpr, all_tpr),
         auc_bound=None,
-        gap=float(options.constraint.gap(fpr + tpr, tpr - fpr).max()),
+        gap=widest(fpr, tpr, people, options.fairness),
         accuracy=float(right[best]),
         balanced_accuracy=float((1 + all_tpr - all_fpr).max() / 2),
         selection_rate=float(people.shares @ selected),

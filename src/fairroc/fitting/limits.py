@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fairroc.core.chain import FloatArray
-from fairroc.core.constraint import Constraint
+from fairroc.core.constraint import Constraint, Rates
 from fairroc.core.kernel import Kernel
 from fairroc.core.realised import RealisedRoc, chances
 from fairroc.people.people import People
@@ -37,11 +37,12 @@ FEWEST_ROWS = 10
 class Limit:
     """The class of people that limits what can be promised: the one whose band is widest.
 
-    ``width`` is the half width of its DKW band, ``rows_to_halve`` how many rows of it would halve that.
+    ``label`` is None where a group's people of both labels are one sample, as for selection rates. ``width`` is the
+    half width of its DKW band, ``rows_to_halve`` how many rows of it would halve that.
     """
 
     group: str
-    label: int
+    label: int | None
     rows: int
     width: float
     rows_to_halve: int
@@ -77,31 +78,49 @@ def limits(
     confidence: float,
 ) -> Limits:
     """Limits for a score whose ``gap`` among the fitted people is known; no kernels stand for the original score."""
-    rows, sizes, most = people.class_rows(), people.class_sizes(), constraint.largest
+    sizes, most = people.class_sizes(), constraint.largest
     noises, binned = people.noises(thin=True), people.error * most
     groups = _mixtures(noises, kernels, realised) if kernels else _unchanged(noises)
+    groups = _looked_at(groups, people.thin.shares, constraint)
     rng = np.random.default_rng(SEED)
     sharp, seen = sharp_limit(groups, constraint, draws=DRAWS, rng=rng, confidence=confidence)
-    sharp = max(sharp + max(gap - seen, 0.0), gap) + binned  # between the places the gap may be larger
-    safe = None if people.weighted else gap + safe_reach(sizes, constraint, confidence) + binned
+    told = gap if constraint.told() is constraint else seen
+    sharp = max(sharp + max(told - seen, 0.0), told) + binned  # between the places the gap may be larger
+    safe = None
+    if not people.weighted and constraint.told() is constraint:
+        safe = gap + safe_reach(sizes, constraint, confidence) + binned
+    rows = constraint.samples(people.class_rows().astype(np.float64))[1]
     few = safe is not None and int(rows.min()) < FEWEST_ROWS
     return Limits(
         level=confidence,
         dkw=None if safe is None else min(safe, most),
         bootstrap=min(sharp, most),
         method="dkw" if few else "bootstrap",
-        limit=_widest(people, confidence),
+        limit=_widest(people, constraint, confidence),
     )
 
 
-def _widest(people: People, confidence: float) -> Limit:
-    rows, sizes = people.class_rows(), people.class_sizes()
+def _widest(people: People, constraint: Constraint, confidence: float) -> Limit:
+    labels = constraint.samples(np.array([[0.0, 1.0]]))[1][0]
+    rows = constraint.samples(people.class_rows().astype(np.float64))[1]
+    sizes = constraint.samples(people.class_sizes())[1]
     widths = dkw_widths(sizes, confidence)
-    g, label = divmod(int(np.argmin(sizes)), 2)
-    known = int(rows[g, label])
+    g, at = divmod(int(np.argmin(sizes)), sizes.shape[1])
+    known = int(rows[g, at])
     least = 2 * math.log(2 * sizes.size / (1.0 - confidence))  # widths end at 1: effective size that halves that
-    halved = max(4 * known, math.ceil(least * (known / sizes[g, label])))
-    return Limit(people.names[g], label, known, float(widths[g, label]), halved)
+    halved = max(4 * known, math.ceil(least * (known / sizes[g, at])))
+    label = None if constraint.name == "demographic_parity" else int(labels[at])
+    return Limit(people.names[g], label, known, float(widths[g, at]), halved)
+
+
+def _looked_at(groups: list[Mixture], shares: FloatArray, constraint: Constraint) -> list[Mixture]:
+    """The groups at the places that count; at the last one everybody is selected."""
+    if constraint.told().where is None:
+        return groups
+    fpr, tpr = np.stack([group.rates for group in groups], axis=-1)
+    rates = Rates(fpr, tpr, np.array([group.prior for group in groups]), shares)
+    looks = np.flatnonzero(constraint.told().looks(rates.selected))
+    return [group.at(looks if len(looks) else np.array([len(fpr) - 1])) for group in groups]
 
 
 def _unchanged(noises: Sequence[Noise]) -> list[Mixture]:

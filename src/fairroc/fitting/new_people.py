@@ -13,13 +13,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from fairroc.core.chain import FloatArray
-from fairroc.core.constraint import Constraint
+from fairroc.core.constraint import Constraint, OneRate, Ratio
 from fairroc.core.coupling import Levels
 from fairroc.core.estimate import flattened, straightened
 from fairroc.core.kernel import Kernel, drawn_kernel, one_person, ordered_kernel
-from fairroc.core.roc import RocCurve, all_thresholds, pooled_share
+from fairroc.core.roc import Population, RocCurve, all_thresholds, pooled_share
+from fairroc.fitting.one_rate import CAREFUL, ORDERED, rate_kernels
 from fairroc.fitting.solving import Goal, levels_of
-from fairroc.people.people import People, Population, thinned_population
+from fairroc.people.people import People, thinned_population
 from fairroc.stats.bins import Bins, bins_of
 from fairroc.stats.borrow import Alignment, alignment, alike
 from fairroc.stats.plausible import Expected, Plausible, expected, plausible
@@ -51,6 +52,9 @@ NEAR = 0.5
 """Where no candidate is within epsilon, those so many deviations from the least expected gap are as good, and the best
 AUC among them is taken."""
 
+
+NARROW = 0.05
+"""Ratios are kept for single people too, as if 1 less so much were asked for, where few people are selected."""
 
 SURE = 0.5
 """A gap above epsilon that is not so many deviations below the original score's is no reason to change the score."""
@@ -103,7 +107,7 @@ def populations(people: People) -> Plausible:
     """Populations that these people may come from."""
     thin = people.thin
     bins = bins_of(thin.curves, thin.shares, people.class_sizes())
-    return plausible(bins, thin.weights0, thin.weights1, np.random.default_rng(SEED))
+    return plausible(bins, thin, np.random.default_rng(SEED))
 
 
 def choice(
@@ -139,7 +143,7 @@ def _all(
     soft = next(estimate for name, estimate in made if name == PLAIN)
     for name, estimate in made:
         for inner, levels in _ladder(estimate, constraint):
-            yield name, levels, _kernels(estimate, seen, levels), inner
+            yield name, levels, _kernels(estimate, seen, levels, constraint), inner
     drawn = thinned_population(seen, FINE)
     for inner, levels in _ladder(drawn, constraint):
         kernels = tuple(drawn_kernel(c, levels.u[:, g], levels.v[:, g]) for g, c in enumerate(drawn.curves))
@@ -147,7 +151,7 @@ def _all(
     for name, moved in ways:
         for way in WAYS:
             levels = shifted(soft, bins, Alignment(way * moved.shift, moved.stretch**way))
-            yield f"{name}, {way:.0%} of the way", levels, _kernels(soft, seen, levels), 0.0
+            yield f"{name}, {way:.0%} of the way", levels, _kernels(soft, seen, levels, constraint), 0.0
 
 
 def _ladder(population: Population, constraint: Constraint) -> Iterator[tuple[float, Levels]]:
@@ -157,7 +161,10 @@ def _ladder(population: Population, constraint: Constraint) -> Iterator[tuple[fl
         yield inner, levels_of(population, inner, Goal(inner, constraint, "order"))
 
 
-def _kernels(estimate: Population, seen: Population, levels: Levels) -> tuple[Kernel, ...]:
+def _kernels(estimate: Population, seen: Population, levels: Levels, constraint: Constraint) -> tuple[Kernel, ...]:
+    if isinstance(constraint, OneRate):
+        care = CAREFUL if isinstance(constraint, Ratio) else ORDERED
+        return rate_kernels(estimate.curves, seen.curves, levels, constraint, epsilon=NARROW, care=care, never=False)
     return tuple(
         ordered_kernel(curve, levels.u[:, g], levels.v[:, g], one_person(own))
         for g, (curve, own) in enumerate(zip(estimate.curves, seen.curves, strict=True))

@@ -8,16 +8,16 @@ expectation of all, at many thresholds.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from fairroc.core.chain import FloatArray, IntArray
-from fairroc.core.constraint import Constraint
+from fairroc.core.constraint import Constraint, Rates
 from fairroc.core.gap import threshold_gap
-from fairroc.core.realised import realise
-from fairroc.core.roc import RocCurve, rates_at, roc_curve
+from fairroc.core.realised import performance, realise
+from fairroc.core.roc import Population, RocCurve, rates_at, roc_curve
 from fairroc.fitting.fit import Fitted
 from fairroc.model.draw import uniforms_from_state
 from fairroc.people.cells import WeightedSample
@@ -78,7 +78,7 @@ def one_draw(fitted: Fitted, draws: int = DRAWS) -> OneDraw:
     >>> found.expected < found.gap < found.upper
     True
     """
-    rows, expected = fitted.people.rows, fitted.performance.gap
+    rows, expected = fitted.people.rows, _expected(fitted)
     tables = fitted.model.tables
     if tables is None or not (tables.cells.row >= 0).any():
         return OneDraw(rows, expected, expected, 0.0, expected, 0)
@@ -87,10 +87,20 @@ def one_draw(fitted: Fitted, draws: int = DRAWS) -> OneDraw:
     return OneDraw(rows, expected, float(gaps.mean()), float(gaps.std(ddof=1)), upper, draws)
 
 
+def _expected(fitted: Fitted) -> float:
+    """The gap in expectation over the draw, where one draw can be told about."""
+    constraint, told = fitted.model.fairness, fitted.model.fairness.told()
+    if told is constraint:
+        return fitted.performance.gap
+    return (
+        performance(fitted.realised, fitted.raw, told).gap if fitted.realised else threshold_gap(fitted.raw, told).value
+    )
+
+
 def _gaps(fitted: Fitted, draws: int) -> Iterator[float]:
     """The gap of every draw."""
-    model, constraint = fitted.model, fitted.model.constraint
-    samples = fitted.people.samples
+    model, constraint = fitted.model, fitted.model.fairness.told()
+    people, samples = fitted.people.thin, fitted.people.samples
     whole = fitted.people.rows <= MOST
     most = MOST if whole else max(MOST // (2 * len(samples)), LEAST)
     groups = [_taken(sample, most) for sample in samples]
@@ -108,7 +118,7 @@ def _gaps(fitted: Fitted, draws: int) -> Iterator[float]:
 
     if whole:
         for _ in range(draws):
-            yield threshold_gap(drawn(), constraint).value
+            yield threshold_gap(replace(people, curves=tuple(drawn())), constraint).value
         return
     thresholds = _thresholds(drawn())
     assert model.scale is not None  # somebody is drawn
@@ -117,16 +127,16 @@ def _gaps(fitted: Fitted, draws: int) -> Iterator[float]:
     theirs = [realise(group.curve(group.scores), kernel) for group, kernel in kernels]
     all_people, some = (np.stack([one.at(places)[:, :2].T for one in part]) for part in (fitted.realised, theirs))
     shrink = np.stack([group.shrink for group in groups])[:, :, None]
-    between = fitted.performance.gap - _largest(all_people, constraint)  # what these thresholds miss
+    between = _expected(fitted) - _largest(all_people, people, constraint)  # what these thresholds miss
     for _ in range(draws):
         scattered = np.stack([rates_at(curve, thresholds) for curve in drawn()])
-        yield _largest(all_people + shrink * (scattered - some), constraint) + between
+        yield _largest(all_people + shrink * (scattered - some), people, constraint) + between
 
 
-def _largest(rates: FloatArray, constraint: Constraint) -> float:
+def _largest(rates: FloatArray, people: Population, constraint: Constraint) -> float:
     """Largest distance of two groups, from (groups, 2, k) rates."""
     fpr, tpr = rates.transpose(1, 2, 0)
-    return float(constraint.gap(fpr + tpr, tpr - fpr).max())
+    return float(constraint.measured(Rates(fpr, tpr, people.priors, people.shares)).max())
 
 
 def _thresholds(curves: Sequence[RocCurve]) -> FloatArray:

@@ -10,6 +10,8 @@ from fairroc.fitting.fit import Fitted, limits_of
 from fairroc.fitting.limits import Limit
 from fairroc.options import LEVEL
 
+NO_RATIO = "it bounds differences of rates, and a ratio was asked for"
+
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
@@ -29,6 +31,7 @@ class Outlook:
     upper_dkw, upper_bootstrap : both limits; the first holds for any sample size and any score (None for weighted rows:
         ``dkw_reason``), the second for this score, in large samples.
     limited_by : the group and label with the widest band.
+    told_from : of a ratio, gaps are told at thresholds that select this share of all people or more; else 0.
     rows, rows_to_halve : fitted rows; rows, in the same proportions, that would halve ``upper - gap``.
     """
 
@@ -49,6 +52,7 @@ class Outlook:
     upper_bootstrap: float
     dkw_reason: str | None
     limited_by: Limit
+    told_from: float
     rows: int
     rows_to_halve: int
 
@@ -86,8 +90,16 @@ def outlook(fitted: Fitted, confidence: float = LEVEL.default) -> Outlook:
         method=far.method,
         upper_dkw=far.dkw,
         upper_bootstrap=far.bootstrap,
-        dkw_reason=EQUAL_ONLY if far.dkw is None else None,
+        dkw_reason=None if far.dkw is not None else EQUAL_ONLY if fitted.people.weighted else NO_RATIO,
         limited_by=far.limit,
+        told_from=_told_from(fitted),
         rows=fitted.people.rows,
         rows_to_halve=4 * fitted.people.rows,
     )
+
+
+def _told_from(fitted: Fitted) -> float:
+    """The share of people from which gaps of new people are told."""
+    asked = fitted.model.fairness
+    where = asked.told().where
+    return 0.0 if where is None or where == asked.where else where[0]

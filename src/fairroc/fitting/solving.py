@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from fairroc.core.bound import pooled_bound
+from fairroc.core.bound import AREA_TOLERANCE, pooled_bound
 from fairroc.core.chain import Chain, FloatArray
-from fairroc.core.constraint import Constraint
+from fairroc.core.constraint import Constraint, EqualizedOdds, OneRate
 from fairroc.core.coupling import Levels, couple
 from fairroc.core.gap import ROUNDING
 from fairroc.core.kernel import Kernel, drawn_kernel
 from fairroc.core.optimal import optimal
 from fairroc.core.realised import Performance, RealisedRoc, drawn_shares, performance, realise
+from fairroc.core.roc import Population
 from fairroc.errors import FairrocWarning
+from fairroc.fitting.one_rate import levels_of_rate, rate_bound
 from fairroc.froc.algorithm import coherent_curves, paper_run
-from fairroc.people.people import People, Population
+from fairroc.people.people import People
 
 GUIDE_TOLERANCE = 1e-4
 """The guide of the coupling needs the pooled region only roughly (about forty small linear programs)."""
@@ -57,6 +59,7 @@ class Goal:
     constraint: Constraint
     ties: str
     method: str = "optimal"
+    draws: str = "ties"
 
 
 def judged_exactly(solution: Solution, people: People, queries: int | None) -> bool:
@@ -82,7 +85,9 @@ def solve_drawn(population: Population, judged: Population, goal: Goal) -> Solut
     raise RuntimeError(f"the gap {found.performance.gap!r} exceeds epsilon {goal.epsilon!r}: please report it")
 
 
-def _guide(population: Population, hulls: Sequence[Chain], inner: float, constraint: Constraint) -> FloatArray | None:
+def _guide(
+    population: Population, hulls: Sequence[Chain], inner: float, constraint: EqualizedOdds
+) -> FloatArray | None:
     """Tuples near a good coupling, from the certificate's linear programs, for three or more groups if the constraint
     wants one.
 
@@ -95,6 +100,9 @@ def _guide(population: Population, hulls: Sequence[Chain], inner: float, constra
 
 def levels_of(population: Population, inner: float, goal: Goal, *, guided: bool = False) -> Levels:
     """Levels of the fair curves at an internal epsilon."""
+    if isinstance(goal.constraint, OneRate):
+        return levels_of_rate(population, inner, goal.constraint)
+    assert isinstance(goal.constraint, EqualizedOdds)
     hulls = [curve.hull for curve in population.curves]
     if goal.method == "froc":
         fair = coherent_curves(paper_run(population.curves, inner), hulls)
@@ -108,8 +116,17 @@ def levels_of(population: Population, inner: float, goal: Goal, *, guided: bool 
 def solution_of(judged: Population, levels: Levels, kernels: tuple[Kernel, ...], goal: Goal, inner: float) -> Solution:
     """Levels and kernels with what they do to the judged people."""
     realised = tuple(realise(curve, kernel) for curve, kernel in zip(judged.curves, kernels, strict=True))
-    done = performance(realised, judged.weights0, judged.weights1, goal.constraint)
+    done = performance(realised, judged, goal.constraint)
     return Solution(levels, kernels, realised, done, judged, inner, goal.ties)
+
+
+def bound_of(people: Population, epsilon: float, constraint: Constraint, tolerance: float = AREA_TOLERANCE) -> float:
+    """What the pooled AUC of no fair randomised score exceeds."""
+    if isinstance(constraint, OneRate):
+        return rate_bound(people, epsilon, constraint)
+    assert isinstance(constraint, EqualizedOdds)
+    hulls = [curve.hull for curve in people.curves]
+    return pooled_bound(hulls, people.weights0, people.weights1, epsilon, constraint, tolerance).auc
 
 
 def drawn_share(judged: Population, kernels: Sequence[Kernel]) -> float:

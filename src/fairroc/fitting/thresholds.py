@@ -13,13 +13,14 @@ from typing import Any
 import numpy as np
 
 from fairroc.core.chain import BoolArray, FloatArray
+from fairroc.core.constraint import Rates
 from fairroc.core.realised import all_places, all_points
-from fairroc.core.roc import all_thresholds, rates_at
+from fairroc.core.roc import Population, all_thresholds, rates_at
 from fairroc.errors import DataError
 from fairroc.model.model import ModelData, expected_rocs, warn_unknown
 from fairroc.options import AIM, checked
 from fairroc.people.door import read_people
-from fairroc.people.people import People, Population
+from fairroc.people.people import People
 from fairroc.people.rows import ScoreColumns, known_groups, unknown_groups
 
 SAME = 1e-12
@@ -344,7 +345,8 @@ def _choice(
     rows, positives = (int(part.sum()) for part in people.group_counts())
     overall = _rates(aim, "all people", rows, positives, accepted.sum(axis=0), everyone.sum(axis=0))
     fpr, tpr = (accepted / everyone).T
-    gap = float(model.constraint.gap((fpr + tpr)[None], (tpr - fpr)[None])[0])
+    priors, shares = everyone[:, 1] / everyone.sum(axis=1), everyone.sum(axis=1) / everyone.sum()
+    gap = float(model.fairness.measured(Rates(fpr[None], tpr[None], priors, shares))[0])
     return Choice(aim.rule, aim.target, aim.cost_fp, aim.cost_fn, threshold, gap, overall, groups)
 
 

@@ -17,14 +17,15 @@ from typing import NamedTuple
 import numpy as np
 
 from fairroc.core.chain import FloatArray
-from fairroc.core.constraint import Constraint
+from fairroc.core.constraint import Constraint, OneRate, Ratio
 from fairroc.core.coupling import Levels
 from fairroc.core.estimate import ESTIMATES, blend, flattened, smooth
 from fairroc.core.gap import ROUNDING, is_fair, pooled_auc, threshold_gap
 from fairroc.core.kernel import drawn_kernel, one_person, ordered_kernel
-from fairroc.core.roc import RocCurve
-from fairroc.errors import FairrocWarning
+from fairroc.core.roc import Population, RocCurve
+from fairroc.errors import DataError, FairrocWarning
 from fairroc.fitting.new_people import DIP, Choice, choice, populations
+from fairroc.fitting.one_rate import CAREFUL, EXACT, cares, levels_of_rate, rate_kernels
 from fairroc.fitting.solving import (
     Goal,
     Solution,
@@ -34,7 +35,7 @@ from fairroc.fitting.solving import (
     solve_drawn,
 )
 from fairroc.options import Options
-from fairroc.people.people import People, Population, thinned_population
+from fairroc.people.people import People, thinned_population
 from fairroc.stats.plausible import Expected, Plausible, expected
 
 LADDER = (0.0, 0.02, 0.05, 0.1, 0.2, 0.4, 0.8, 1.4)
@@ -55,6 +56,17 @@ SMALL_SAMPLE = 1000
 
 BLENDS = (1.0, 0.5)
 """Shares of an estimate in the curves that are tried beside the raw ones."""
+
+LEAST_INNER = 0.5
+"""Smallest internal epsilon of one rate, as a share of epsilon, before single people are drawn."""
+
+SINGLE = {
+    CAREFUL: "where single people count for more than a fifth of what is allowed, they are drawn too, each inside the "
+    "part between the neighbours",
+    EXACT: "single people count for more than is allowed, so that everybody is drawn, each inside the part between the "
+    "neighbours",
+}
+"""Why people are drawn who share their score with nobody."""
 
 LEAST = 0.25
 """Smallest internal epsilon of the paper's method in raw order, as a share of epsilon."""
@@ -159,6 +171,8 @@ class Solver:
         goal = self._goal(epsilon)
         if _is_fair(self.people, goal):
             return None
+        if self.options.one_rate and self.options.ties != "draw":
+            return self._one_rate(goal)
         if self.options.ties == "draw":
             return solve_drawn(self.population, self.people.thin, goal)
         if self.options.method == "froc":
@@ -174,6 +188,47 @@ class Solver:
             return found
         why = "with the raw order kept the gap would stay above epsilon, or hardly anyone be spared a draw"
         return self._drawn(solve_drawn(self.population, self.people.thin, goal), why, False)
+
+    def _one_rate(self, goal: Goal) -> Solution:
+        """One rate in raw order: nobody is drawn but where people share a score, as far as that keeps epsilon.
+
+        Levels may come from estimates of the curves: they say how to trade the groups off, and the people's own rates
+        are kept close with any.
+        """
+        never = goal.draws == "never"
+        least = np.inf
+        for care in cares(never, isinstance(goal.constraint, Ratio)):
+            found, gap = self._with_care(goal, care)
+            least = min(least, gap)
+            if found is not None:
+                return found
+        raise _refuses_draws(goal, least)
+
+    def _with_care(self, goal: Goal, care: int) -> tuple[Solution | None, float]:
+        """The largest internal epsilon, about, that keeps epsilon; and the least gap that was seen."""
+        found, least = None, np.inf
+        low, high = 0.0 if goal.draws == "never" or care == EXACT else LEAST_INNER * goal.epsilon, goal.epsilon
+        inner = high
+        for _ in range(SETTLED):
+            tried = self._rate_at(goal, inner, care)
+            excess = tried.performance.gap + self.people.hidden - goal.epsilon
+            least = min(least, goal.epsilon + excess)
+            if excess <= ROUNDING:
+                found, low = replace(tried, reason=SINGLE.get(care)), inner
+            else:
+                high = inner
+            if low >= high or (found is not None and -excess <= CLOSE * goal.epsilon):
+                break
+            inner = (low + high) / 2 if found is not None else max(low, inner - 1.2 * excess)
+        return found, least
+
+    def _rate_at(self, goal: Goal, inner: float, care: int) -> Solution:
+        """One rate at an internal epsilon."""
+        constraint, judged, path = goal.constraint, self.people.thin, self.families[min(1, len(self.families) - 1)]
+        assert isinstance(constraint, OneRate)
+        levels, curves = levels_of_rate(path, inner, constraint, judged), judged.curves
+        how = {"epsilon": goal.epsilon, "care": care, "never": goal.draws == "never"}
+        return solution_of(judged, levels, rate_kernels(curves, curves, levels, constraint, **how), goal, inner)
 
     @cached_property
     def known(self) -> Plausible:
@@ -208,10 +263,10 @@ class Solver:
 
     @property
     def constraint(self) -> Constraint:
-        return self.options.constraint
+        return self.options.fairness
 
     def _goal(self, epsilon: float) -> Goal:
-        return Goal(epsilon, self.constraint, self.options.ties, self.options.method)
+        return Goal(epsilon, self.constraint, self.options.ties, self.options.method, self.options.draws)
 
     def _new(self, epsilon: float) -> Solution | None:
         """The candidate of promise="new" that is best at epsilon."""
@@ -344,7 +399,7 @@ class Solver:
 
     @cached_property
     def _gap(self) -> float:
-        return threshold_gap(self.coarse[0].curves, self.constraint).value
+        return threshold_gap(self.coarse[0], self.constraint).value
 
     @cached_property
     def tried(self) -> tuple[Tried, ...]:
@@ -519,6 +574,17 @@ class Solver:
         return why, order and gain <= HULL_GAIN
 
 
+def _refuses_draws(goal: Goal, least: float) -> DataError:
+    ratio = isinstance(goal.constraint, Ratio)
+    asked = f"ratio {1 - goal.epsilon:g}" if ratio else f"epsilon {goal.epsilon:g}"
+    reached = f"a ratio of {max(1 - least, 0.0):.3f}" if ratio else f"a gap of {least:.4f}"
+    where = ", a window (where=(0.05, 1): at the top a few people make any ratio)" if ratio else ""
+    return DataError(
+        f"{asked} cannot be kept without draws on these people: single people and people who share a score leave "
+        f"{reached}. Take {'a smaller ratio' if ratio else 'a larger epsilon'}{where}, or draws='ties'."
+    )
+
+
 def _widths(steps: Sequence[float], end: float) -> FloatArray:
     """How much the steps up to an end count on the average over epsilon: small epsilons more, being asked for more."""
     return np.diff(np.log(np.array([*steps, end]) + EVEN))
@@ -526,9 +592,9 @@ def _widths(steps: Sequence[float], end: float) -> FloatArray:
 
 def _is_fair(people: People, goal: Goal) -> bool:
     """Whether the original score meets epsilon at all its thresholds; the thin curves usually tell."""
-    if not is_fair(people.thin.curves, goal.constraint, goal.epsilon + people.hidden):
+    if not is_fair(people.thin, goal.constraint, goal.epsilon + people.hidden):
         return False
-    return is_fair(people.exact.curves, goal.constraint, goal.epsilon)
+    return is_fair(people.exact, goal.constraint, goal.epsilon)
 
 
 def _depth(curve: RocCurve) -> float:

@@ -16,19 +16,20 @@ from fairroc.core.kernel import Kernel
 from fairroc.core.scale import Scale
 from fairroc.errors import ModelFileError
 from fairroc.model.model import FitRecord, GroupRecord, ModelData, Reference
-from fairroc.options import HASH, METHOD, MISSING, PROMISE, SMALL_GROUPS, TIES
+from fairroc.options import CONSTRAINT, DRAWS, HASH, METHOD, MISSING, PROMISE, SMALL_GROUPS, TIES
 from fairroc.people.small import Regrouped
 from fairroc.tables.write import write_text_atomic
 
 FORMAT = "fairroc-model"
-VERSION = 3
+VERSION = 4
 """Raised whenever a field is added or changes its meaning."""
 
-ADDED = ("curve", "confidence", "promise")
+ADDED = ("curve", "confidence", "promise", "constraint", "ratio", "draws", "where", "tolerances")
 """Fields of later versions that older files may lack."""
 
 PLAIN = (
-    *("epsilon", "norm", "method", "queries", "ties", "inner_epsilon"),
+    *("epsilon", "constraint", "ratio", "tolerances", "where", "norm", "method", "queries", "ties", "draws"),
+    "inner_epsilon",
     *("curve", "promise", "confidence", "levels", "missing", "hash"),
 )
 """Attributes of a model that its file holds as they are, in this order."""
@@ -228,6 +229,7 @@ def _model_from_data(body: dict[str, Any]) -> ModelData:
     for option in (METHOD, TIES, HASH, MISSING):
         _hold(body[option.name] in option.values, f"{option.name} must be {' or '.join(map(repr, option.values))}")
     _hold(0.0 <= body["inner_epsilon"] <= body["epsilon"] <= 2.0, "epsilon must lie in [0, 2]")
+    asked = _asked_from_data(body)
     _hold(-(2**63) <= int(body["salt"]) < 2**63, "salt must be a signed 64-bit integer")
     kernels: tuple[Kernel, ...] = ()
     scale = None
@@ -238,6 +240,7 @@ def _model_from_data(body: dict[str, Any]) -> ModelData:
     same = ("norm", "method", "ties", "queries", "missing", "hash", "key_fingerprint")
     return ModelData(
         **{name: body[name] for name in same},
+        **asked,
         epsilon=float(body["epsilon"]),
         inner_epsilon=float(body["inner_epsilon"]),
         groups=groups,
@@ -251,6 +254,27 @@ def _model_from_data(body: dict[str, Any]) -> ModelData:
         promise=body.get("promise", "fitted" if body.get("confidence") is None else "population"),
         small_groups=_small_from_data(body["small_groups"], names) if "small_groups" in body else None,
     )
+
+
+def _asked_from_data(body: dict[str, Any]) -> dict[str, Any]:
+    """What must be close and how, as options; older files know equalized odds only."""
+    found: dict[str, Any] = {}
+    for option in (CONSTRAINT, DRAWS):
+        found[option.name] = body.get(option.name, option.default)
+        known = " or ".join(map(repr, option.values))
+        _hold(found[option.name] in option.values, f"{option.name} must be {known}")
+    ratio, where, tolerances = (body.get(name) for name in ("ratio", "where", "tolerances"))
+    pairs = [tuple(float(part) for part in pair) for pair in (where, tolerances) if pair is not None]
+    _hold(all(len(pair) == 2 and min(pair) >= 0 and max(pair) <= 1 for pair in pairs), "pairs must lie in [0, 1]")
+    _hold(ratio is None or 0 < ratio <= 1, "ratio must be above 0 and at most 1")
+    one_rate = found["constraint"] != CONSTRAINT.default
+    _hold(one_rate or (ratio is None and where is None), "a ratio or a window needs a constraint on one rate")
+    _hold(tolerances is None or (not one_rate and min(tolerances) > 0), "tolerances go with equalized odds")
+    found["ratio"] = None if ratio is None else float(ratio)
+    found["where"], found["tolerances"] = (
+        None if p is None else (float(p[0]), float(p[1])) for p in (where, tolerances)
+    )
+    return found
 
 
 _TYPES: dict[str, tuple[type, ...]] = {
@@ -267,6 +291,11 @@ _TYPES: dict[str, tuple[type, ...]] = {
     "curve": (str,),
     "confidence": (int, float, type(None)),
     "promise": (str,),
+    "constraint": (str,),
+    "ratio": (int, float, type(None)),
+    "draws": (str,),
+    "where": (list, type(None)),
+    "tolerances": (list, type(None)),
 }
 FIELDS = {*_TYPES, "format", "version", "ties", "missing", "hash", "unchanged", "small_groups", "scale"}
 _FIT_TYPES: dict[str, tuple[type, ...]] = {"package": (str,), "date": (str,), "rows": (int,), "data": (str,)}

@@ -10,18 +10,18 @@ from typing import Any
 import numpy as np
 
 from fairroc.core.chain import FloatArray, IntArray, freeze
-from fairroc.core.constraint import Constraint, Norm, equalized_odds
+from fairroc.core.constraint import Constraint, Norm
 from fairroc.core.kernel import Kernel
 from fairroc.core.realised import RealisedRoc, all_points, realise
-from fairroc.core.roc import RocCurve
+from fairroc.core.roc import Population, RocCurve
 from fairroc.core.scale import Scale
 from fairroc.errors import DataError, UnknownGroupError, warn_user
 from fairroc.model import draw
 from fairroc.model.lookup import Lookup
 from fairroc.model.tables import LookupTables, lookup_tables
-from fairroc.options import Missing
+from fairroc.options import CONSTRAINT, DRAWS, Missing, fairness
 from fairroc.people.cells import WeightedRows
-from fairroc.people.people import People, Population, Sample
+from fairroc.people.people import People, Sample
 from fairroc.people.rows import ScoreColumns, known_groups, read_scores
 from fairroc.people.sample import thin_points
 from fairroc.people.small import Regrouped, SmallRule
@@ -81,15 +81,20 @@ class ModelData:
     confidence: float | None = None
     promise: str = "fitted"
     small_groups: Regrouped | None = None
+    constraint: str = CONSTRAINT.default
+    ratio: float | None = None
+    draws: str = DRAWS.default
+    where: tuple[float, float] | None = None
+    tolerances: tuple[float, float] | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
         return tuple(group.name for group in self.groups)
 
     @property
-    def constraint(self) -> Constraint:
-        """What the fair score keeps close."""
-        return equalized_odds(self.norm)
+    def fairness(self) -> Constraint:
+        """What the fair score keeps close, as geometry."""
+        return fairness(self.constraint, self.norm, self.tolerances, self.ratio is not None, self.where)
 
     @property
     def unchanged(self) -> bool:

@@ -76,8 +76,8 @@ def gap_now(
     }
     weights = people.thin.weights0, people.thin.weights1
     widths = None if people.weighted else dkw_widths(people.class_rows(), confidence) + hidden
-    limits = gap_limits(noises, widths, model.constraint, confidence)
-    errors = bootstrap(noises, model.constraint, draws=draws, rng=rng) if draws else None
+    limits = gap_limits(noises, widths, model.fairness, confidence)
+    errors = bootstrap(noises, model.fairness, draws=draws, rng=rng) if draws else None
     interval = gap_interval(limits, errors, confidence, hidden)
     method = _method(interval, int(people.class_rows().min()))
     if method is None:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairroc.core.chain import FloatArray
-from fairroc.core.roc import RocCurve, curve_from_counts, query_thresholds, thinned
+from fairroc.core.roc import Population, curve_from_counts, query_thresholds, thinned
 from fairroc.errors import DataError, SmallGroupWarning, number_of_rows, several
 from fairroc.people.cells import WeightedRows, WeightedSample, tallied
 from fairroc.people.sample import EvenSample, thin_points
@@ -26,16 +26,6 @@ SMALL_CLASS = 50
 """Fewer rows of a class leave its rate uncertain by ±0.19 and more."""
 
 Sample: TypeAlias = EvenSample | WeightedSample
-
-
-@dataclass(frozen=True, eq=False)
-class Population:
-    """The groups' ROC curves and their weights among negatives, positives and all people."""
-
-    curves: tuple[RocCurve, ...]
-    weights0: FloatArray
-    weights1: FloatArray
-    shares: FloatArray
 
 
 @dataclass(frozen=True, eq=False)

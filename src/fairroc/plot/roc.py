@@ -216,7 +216,7 @@ def before_after(fitted: Fitted) -> Figure:
     after = before if model.scale is None else FairRates(fitted.realised, model.scale)
     panels = zip(figure.subplots(1, 2, sharex=True, sharey=True), ("before", "after"), (before, after), strict=True)
     for axes, score, rates in panels:
-        _panel(axes, model.names, rates, marked, model.constraint)
+        _panel(axes, model.names, rates, marked, model.fairness)
         axes.set_title(title_of(score, model.epsilon), loc="left", fontweight="bold")
     figure.axes[0].set_ylabel("true positive rate")
     figure.supxlabel("Dots joined by a line share one threshold.", fontsize=10, color="0.35")

@@ -11,7 +11,7 @@ Two questions are answered, from what is known of the sample alone:
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -42,6 +42,7 @@ class Mixture:
     mass : (2, s) share of negatives and of positives in each step.
     variance : (2, s) the variance of that share: the sum of squared weights.
     person : (2,) one over the effective number of people of each class.
+    prior : share of positives.
     """
 
     rates: FloatArray
@@ -49,9 +50,14 @@ class Mixture:
     mass: FloatArray
     variance: FloatArray
     person: FloatArray
+    prior: float
 
     def __post_init__(self) -> None:
         freeze(self.rates, self.chance, self.mass, self.variance, self.person)
+
+    def at(self, places: IntArray) -> Mixture:
+        """The same people at some of the places."""
+        return replace(self, rates=self.rates[:, places].copy(), chance=self.chance[:, places].copy())
 
 
 def steps_of(noise: Noise, count: int = STEPS) -> IntArray:
@@ -65,7 +71,8 @@ def mixture(noise: Noise, ends: IntArray, chance: FloatArray, rates: FloatArray)
     """A group's people in steps that end at these points of its curve."""
     points = np.concatenate(([0], ends))
     squares = np.maximum(np.diff(noise.squares[:, points]), 0.0)
-    return Mixture(rates, chance, np.diff(noise.rates[:, points]), noise.scale[:, None] * squares, noise.scale.copy())
+    mass = np.diff(noise.rates[:, points])
+    return Mixture(rates, chance, mass, noise.scale[:, None] * squares, noise.scale.copy(), noise.curve.prior)
 
 
 def drawn_rates(group: Mixture, draws: int, rng: np.random.Generator) -> FloatArray:
@@ -89,6 +96,13 @@ def drawn_rates(group: Mixture, draws: int, rng: np.random.Generator) -> FloatAr
     return found
 
 
+def drawn_priors(group: Mixture, draws: int, rng: np.random.Generator) -> FloatArray:
+    """(draws, 1) shares of positives in such populations."""
+    size = (1.0 / group.person).sum()
+    positives, negatives = (rng.standard_gamma(size * part, (draws, 1)) for part in (group.prior, 1.0 - group.prior))
+    return np.asarray(positives / (positives + negatives))
+
+
 def sharp_limit(
     groups: Sequence[Mixture], constraint: Constraint, *, draws: int, rng: np.random.Generator, confidence: float
 ) -> tuple[float, float]:
@@ -98,16 +112,17 @@ def sharp_limit(
     The distance of the two groups that are farthest apart is the largest range of a corner's coordinate: no pairs need
     be formed. O(draws m s k).
     """
-    shape = (2, draws, groups[0].rates.shape[1])
-    high, low = np.full(shape, -np.inf), np.full(shape, np.inf)
+    high = low = None
+    shares = np.random.default_rng(draws)
     for group in groups:
-        for at, corner in enumerate(constraint.corners(*drawn_rates(group, draws, rng))):
-            np.maximum(high[at], corner, out=high[at])
-            np.minimum(low[at], corner, out=low[at])
-    high -= low
-    own = np.stack([constraint.corners(*group.rates) for group in groups])
-    gap = float((own.max(axis=0) - own.min(axis=0)).max())
-    return float(np.quantile(high.max(axis=(0, 2)), confidence, method="higher")), gap
+        corners = constraint.corners(*drawn_rates(group, draws, rng), drawn_priors(group, draws, shares))
+        high = corners if high is None else np.maximum(high, corners, out=high)
+        low = corners.copy() if low is None else np.minimum(low, corners, out=low)
+    assert high is not None and low is not None  # there are groups
+    gaps = constraint.apart(low, high).max(axis=(0, 2))
+    own = np.stack([constraint.corners(*group.rates, group.prior) for group in groups])
+    gap = float(constraint.apart(own.min(axis=0), own.max(axis=0)).max())
+    return float(np.quantile(gaps, confidence, method="higher")), gap
 
 
 def safe_reach(sizes: IntArray | FloatArray, constraint: Constraint, confidence: float) -> float:
@@ -121,8 +136,7 @@ def safe_reach(sizes: IntArray | FloatArray, constraint: Constraint, confidence:
     doi:10.1214/aop/1176990746; below its median Reeve 2024, arXiv:2403.16651). The limit is where all corners and pairs
     of groups together have probability 1 - confidence: no more than by bands of one width for each class. O(m^2).
     """
-    worst = np.asarray(constraint.corners(np.array([1.0, 0.0]), np.array([0.0, 1.0])))
-    weights = np.abs(worst)  # (2 corners, 2 classes); each corner stands for itself and its opposite
+    weights, sizes = constraint.samples(sizes)  # each corner stands for itself and its opposite
     both = np.sort(weights @ dkw_widths(sizes, confidence).T, axis=1)[:, -2:].sum(axis=1)
     most = float(both.max())
     edges = np.linspace(0.0, most, CELLS + 1)[1:]

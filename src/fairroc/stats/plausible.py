@@ -15,8 +15,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from fairroc.core.chain import FloatArray, freeze
-from fairroc.core.constraint import Constraint
+from fairroc.core.constraint import Constraint, Rates
 from fairroc.core.kernel import Kernel
+from fairroc.core.roc import Population
 from fairroc.stats.bins import Bins
 from fairroc.stats.borrow import Estimator, alignment, alike, estimator, own_shares
 
@@ -40,7 +41,8 @@ class Plausible:
     masses : (groups, 2, k) the estimate of the class distributions, before anything is shared among groups.
     own : (groups, 2) how much of it each class keeps.
     draws : (draws, groups, 2, k) populations.
-    weights0, weights1 : every group's share of negatives and of positives.
+    weights0, weights1, shares : every group's share of negatives, of positives and of all people.
+    priors : (draws, groups) shares of positives.
     """
 
     made: Estimator
@@ -49,9 +51,11 @@ class Plausible:
     draws: FloatArray
     weights0: FloatArray
     weights1: FloatArray
+    shares: FloatArray
+    priors: FloatArray
 
     def __post_init__(self) -> None:
-        freeze(self.masses, self.own, self.draws, self.weights0, self.weights1)
+        freeze(self.masses, self.own, self.draws, self.weights0, self.weights1, self.shares, self.priors)
 
     @property
     def bins(self) -> Bins:
@@ -68,9 +72,7 @@ class Expected:
     auc_deviation: float
 
 
-def plausible(
-    bins: Bins, weights0: FloatArray, weights1: FloatArray, rng: np.random.Generator, draws: int = DRAWS
-) -> Plausible:
+def plausible(bins: Bins, people: Population, rng: np.random.Generator, draws: int = DRAWS) -> Plausible:
     """Draw populations that people in bins may come from."""
     made = estimator(bins, rng, floor=FLOOR)
     sizes, masses = bins.sizes, made.masses(bins.counts)
@@ -86,18 +88,21 @@ def plausible(
         found += (1.0 - part) * shared
         found += (1.0 - root) * (np.stack([alike(bins, one, alignment(bins, one)) for one in each]) - shared)
         found[:alone] = each[:alone]
-    return Plausible(made, masses, own, found, weights0, weights1)
+    size = sizes.sum(axis=1)
+    positives = rng.standard_gamma(people.priors * size, (draws, len(size)))
+    priors = positives / (positives + rng.standard_gamma((1.0 - people.priors) * size, (draws, len(size))))
+    return Plausible(made, masses, own, found, people.weights0, people.weights1, people.shares, priors)
 
 
 def expected(known: Plausible, kernels: Sequence[Kernel], constraint: Constraint) -> Expected:
     """What a fair score does in the populations; without kernels, the original score."""
+    constraint = constraint.told()
     if kernels:
         rates = [known.draws[:, g] @ _selected(kernel, known.bins) for g, kernel in enumerate(kernels)]
     else:
         rates = list(np.cumsum(known.draws[..., ::-1], axis=-1).transpose(1, 0, 2, 3))
     fpr, tpr = np.stack(rates, axis=-1).transpose(1, 0, 2, 3)  # (draws, places, groups)
-    flat = (-1, fpr.shape[-1])
-    gap = constraint.gap((fpr + tpr).reshape(flat), (tpr - fpr).reshape(flat)).reshape(len(fpr), -1).max(axis=-1)
+    gap = constraint.measured(Rates(fpr, tpr, known.priors[:, None], known.shares)).max(axis=-1)
     zero = np.zeros((len(fpr), 1))
     x, y = (np.concatenate((zero, part), axis=1) for part in (fpr @ known.weights0, tpr @ known.weights1))
     auc = (np.diff(x, axis=1) * (y[:, 1:] + y[:, :-1]) / 2).sum(axis=1)

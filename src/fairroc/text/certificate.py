@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from fairroc.core.constraint import equalized_odds
 from fairroc.fitting.certificate import Certificate, GroupCertificate
 from fairroc.fitting.frontier import Frontier, FrontierPoint
 from fairroc.fitting.one_draw import OneDraw
@@ -10,6 +9,7 @@ from fairroc.fitting.outlook import Outlook
 from fairroc.fitting.thresholds import Choice, ThresholdRates
 from fairroc.froc.diagnostics import FrocReport
 from fairroc.froc.run import FrocIndex
+from fairroc.options import CONSTRAINT
 from fairroc.text.outlook import (
     caution,
     least_certain_words,
@@ -19,6 +19,8 @@ from fairroc.text.outlook import (
     unchanged_words,
 )
 from fairroc.text.words import (
+    RATIO_GAPS,
+    asked_words,
     counted_words,
     figure,
     norm_words,
@@ -60,8 +62,10 @@ def _joined(*parts: list[str]) -> str:
 
 
 def _head(c: Certificate) -> list[str]:
-    size = f"{c.rows:,} rows, {len(c.groups)} groups, epsilon {c.epsilon:g} ({norm_words(c.norm)})"
-    return [f"{size}, method {c.method}.", *small_lines(c.small_groups)]
+    asked = asked_words(c.fairness, c.epsilon, c.ratio, c.tolerances)
+    how = f", method {c.method}" if c.constraint == CONSTRAINT.default else ""
+    ratio = [] if c.ratio is None else [RATIO_GAPS]
+    return [f"{c.rows:,} rows, {len(c.groups)} groups, {asked}{how}.", *ratio, *small_lines(c.small_groups)]
 
 
 def _details(c: Certificate) -> list[list[str]]:
@@ -82,10 +86,12 @@ def _notes(c: Certificate) -> list[str]:
     lines = [f"Ties: {tie_words(c)} {c.levels} levels."]
     if c.ties == "order" and not c.unchanged and c.promise != "new":
         lines.append("--ties draw would come closer to the bound on these rows, but draws for everyone.")
+    if c.ties == "order" and c.ties_reason is not None:
+        lines.append(f"{c.ties_reason[0].upper()}{c.ties_reason[1:]}.")
     lines += _choice_lines(c)
-    lines.append(EXACT)
+    lines += [*_rate_lines(c), EXACT]
     if c.count_error:
-        off = equalized_odds(c.norm).largest * c.count_error
+        off = c.fairness.largest * c.count_error
         lines.append(counted_words(c.count_error, f"so gaps can exceed those stated by up to {off:.2g}"))
     lines += [
         f"Query model, group '{short(g.group)}': its AUC is known to within {g.pla_loss.bound:.4f} (the paper's "
@@ -94,6 +100,15 @@ def _notes(c: Certificate) -> list[str]:
         if g.pla_loss is not None
     ]
     return lines
+
+
+def _rate_lines(c: Certificate) -> list[str]:
+    """Every rate's largest difference, where a constraint does not hold all of them."""
+    if c.rates is None or c.rates_before is None or (c.constraint == CONSTRAINT.default and c.tolerances is None):
+        return []
+    names = {"tpr": "TPR", "fpr": "FPR", "selection_rate": "selection rate"}
+    parts = [f"{word} {getattr(c.rates_before, n):.3f} -> {getattr(c.rates, n):.3f}" for n, word in names.items()]
+    return [f"Each rate for itself, largest difference at one threshold, before -> after: {', '.join(parts)}."]
 
 
 def _choice_lines(c: Certificate) -> list[str]:

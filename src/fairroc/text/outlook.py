@@ -82,7 +82,8 @@ def side_by_side(outlook: Outlook, certificate: Certificate) -> list[str]:
     )
     middle = lines[0].index("after") + len("after")
     head = "new people (expected)".rjust(middle) + "fitted people".rjust(len(lines[0]) - middle)
-    return [head, *lines, "±: standard error of the estimate."]
+    few = f" Ratios of new people: at thresholds that select {o.told_from:.0%} or more." if o.told_from else ""
+    return [head, *lines, f"±: standard error of the estimate.{few}"]
 
 
 def promise_words(certificate: Certificate, outlook: Outlook) -> str:
@@ -158,7 +159,8 @@ def caution(outlook: Outlook) -> Caution | None:
 def _more_rows(o: Outlook) -> str:
     """Whose rows to collect, and about how many."""
     limit = o.limited_by
-    whose = f"more rows, first of group '{short(limit.group)}' with label {limit.label}: {limit.rows:,} now"
+    label = "" if limit.label is None else f" with label {limit.label}"
+    whose = f"more rows, first of group '{short(limit.group)}'{label}: {limit.rows:,} now"
     if o.promise != "new":
         gain = "would halve what new people's gap is above the fitted people's"
         return f"{whose}; about {limit.rows_to_halve:,}, and all others in proportion, {gain}"
@@ -184,8 +186,9 @@ def limit_words(outlook: Outlook) -> str:
 def least_certain_words(outlook: Outlook) -> str:
     """Who limits what is known, and how many rows would help."""
     limit = outlook.limited_by
+    label = "" if limit.label is None else f", label {limit.label}"
     return (
-        f"Least certain is group '{short(limit.group)}', label {limit.label}: {limit.rows:,} rows, ±{limit.width:.3f}; "
+        f"Least certain is group '{short(limit.group)}'{label}: {limit.rows:,} rows, ±{limit.width:.3f}; "
         f"{limit.rows_to_halve:,} would halve that. {outlook.rows_to_halve:,} rows like these would halve the distance "
         "to both limits."
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from unicodedata import category
 
-from fairroc.core.constraint import NORMS
+from fairroc.core.constraint import NORMS, Constraint, OneRate
 from fairroc.people.small import SmallGroups
 
 NAME_WIDTH = 28
@@ -76,6 +76,32 @@ def norm_words(norm: float | int | str) -> str:
         if norm in (known.norm, known.p):
             return known.formula
     return f"L-{norm:g} distance of (FPR, TPR)" if not isinstance(norm, str) else norm
+
+
+RATIO_GAPS = "A gap is what the smallest ratio lacks of 1: 0.2 is a ratio of 0.8."
+
+
+def asked_words(
+    constraint: Constraint, epsilon: float, ratio: float | None, tolerances: tuple[float, float] | None
+) -> str:
+    """What must be close, and how close.
+
+    >>> from fairroc.core.constraint import Difference, Ratio
+    >>> asked_words(Difference("tpr"), 0.05, None, None)
+    'epsilon 0.05 (difference of the TPR)'
+    >>> asked_words(Ratio("selection", (0, 0.2)), 0.2, 0.8, None)
+    'ratio 0.8 (smallest over largest selection rate), where 0% to 20% of people are selected'
+    """
+    within = (
+        ""
+        if constraint.where is None
+        else ", where {:.4g}% to {:.4g}% of people are selected".format(*(100 * share for share in constraint.where))
+    )
+    if ratio is not None and isinstance(constraint, OneRate):
+        return f"ratio {ratio:g} (smallest over largest {constraint.WORDS[constraint.rate]}){within}"
+    if tolerances is not None:
+        return f"|dFPR| at most {tolerances[0]:g} and |dTPR| at most {tolerances[1]:g}"
+    return f"epsilon {epsilon:g} ({constraint.formula}){within}"
 
 
 def counted_words(error: float, gap: str) -> str:

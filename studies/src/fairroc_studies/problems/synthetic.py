@@ -9,8 +9,7 @@ import numpy as np
 from scipy.special import expit, logit
 from scipy.stats import gamma, norm, t
 
-from fairroc.core.roc import RocCurve
-from fairroc.people.people import Population
+from fairroc.core.roc import Population, RocCurve
 from fairroc_studies.harness.people import Array, Part
 
 FINE = np.linspace(-8.0, 10.0, 9001)

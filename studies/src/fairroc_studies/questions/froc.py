@@ -23,7 +23,7 @@ from fairroc.core.bound import pooled_bound
 from fairroc.core.constraint import equalized_odds
 from fairroc.core.coupling import couple
 from fairroc.core.optimal import FairCurves, optimal
-from fairroc.core.roc import RocCurve, roc_curve
+from fairroc.core.roc import Population, RocCurve, roc_curve
 from fairroc.fitting.certificate import certify
 from fairroc.fitting.fit import Fitted, fit
 from fairroc.froc.algorithm import Froc, algorithm_1, coherent_curves, froc, froc_curves
@@ -31,7 +31,6 @@ from fairroc.froc.diagnostics import diagnose
 from fairroc.froc.geometry import upper_hull
 from fairroc.froc.mixture import triangle_mixture
 from fairroc.options import Options
-from fairroc.people.people import Population
 from fairroc_studies.harness.people import Part
 from fairroc_studies.paper.rules import counted
 from fairroc_studies.problems.scores import score_files

@@ -23,11 +23,11 @@ import numpy as np
 
 from fairroc.core.constraint import equalized_odds
 from fairroc.core.realised import performance, realise
-from fairroc.core.roc import RocCurve
+from fairroc.core.roc import Population, RocCurve
 from fairroc.fitting.frontier import traced
 from fairroc.options import Options
 from fairroc.people.door import read_people
-from fairroc.people.people import People, Population
+from fairroc.people.people import People
 from fairroc_studies.harness.jobs import in_order
 from fairroc_studies.problems.scores import FILES, score_files
 from fairroc_studies.problems.synthetic import FAMILIES
@@ -61,7 +61,7 @@ def one(name: str, rows: int, seed: int, ties: str) -> tuple[list[Fit], float]:
         kernels = found.solutions[point.epsilon].kernels
         curves = [_not_below(c, kernel.thresholds[-1]) for c, kernel in zip(truth.curves, kernels, strict=True)]
         done = [realise(curve, kernel) for curve, kernel in zip(curves, kernels, strict=True)]
-        new = performance(done, truth.weights0, truth.weights1, equalized_odds(1))
+        new = performance(done, truth, equalized_odds(1))
         fits.append(Fit(point.auc, new.auc, new.gap, point.randomised_share))
     return fits, found.frontier.before.auc
 

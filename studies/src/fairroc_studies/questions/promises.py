@@ -72,13 +72,13 @@ def told(columns: Any, promise: str, epsilon: float, seed: int) -> Told | None:
         fitted = fit_quietly(known, Options.checked(epsilon=epsilon, promise=promise), salt=0)
     except DataError:
         return None
-    ahead, constraint = outlook(fitted), fitted.model.constraint
+    ahead, constraint = outlook(fitted), fitted.model.fairness
     if fitted.model.unchanged:
         raw = rest.exact
-        gap, auc = threshold_gap(raw.curves, constraint).value, pooled_auc(raw.curves, raw.weights0, raw.weights1)
+        gap, auc = threshold_gap(raw, constraint).value, pooled_auc(raw.curves, raw.weights0, raw.weights1)
     else:
         people, realised = expected_rocs(fitted.model, rest)
-        found = performance(realised, people.weights0, people.weights1, constraint)
+        found = performance(realised, people, constraint)
         gap, auc = found.gap, found.auc
     stated = (ahead.gap, ahead.gap_estimate, ahead.gap_standard_error, ahead.upper)
     return Told(*stated, gap, ahead.auc, ahead.auc_estimate, auc)

@@ -1,0 +1,206 @@
+"""Fits that keep one rate close: levels, bounds and kernels, in the raw order of scores."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from fairroc.core.chain import BoolArray, FloatArray, IntArray, area, freeze
+from fairroc.core.constraint import OneRate
+from fairroc.core.coupling import Levels, prune
+from fairroc.core.gap import ROUNDING
+from fairroc.core.kernel import FEW, THIN, Kernel, between_raw, rate_kernel
+from fairroc.core.one_rate import rate_path
+from fairroc.core.roc import Population, RocCurve
+from fairroc.stats.bootstrap import even_steps
+
+NARROW = 0.2
+"""With some care, scores are drawn whose people are a larger share than this of what two rates may differ by there."""
+
+MARKS = 64
+"""Levels of the original order, about, that each group's scores are cut into."""
+
+HALVINGS = 60
+"""Of the way between two levels, in search of the place that selects a share of people."""
+
+ORDERED, CAREFUL, EXACT = range(3)
+"""How much is drawn: people who share a score; also single people where they are too many for epsilon; everybody,
+inside the own part."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Window(Levels):
+    """Levels that keep the rates close, with others before and after them, in which the original order is kept.
+
+    Both rates of a level are the one that is kept close.
+
+    Attributes
+    ----------
+    begin, end : (groups,) points of every group's curve between which the rates are kept close.
+    before, after : falling, the lowest scores of the levels of the original order.
+    """
+
+    begin: IntArray
+    end: IntArray
+    before: FloatArray
+    after: FloatArray
+
+    def __post_init__(self) -> None:
+        freeze(self.u, self.v, self.begin, self.end, self.before, self.after)
+
+
+def levels_of_rate(population: Population, inner: float, constraint: OneRate, seen: Population | None = None) -> Levels:
+    """Levels of the best path of tuples; with a window, inside it, where the people ``seen`` tell how many it selects.
+
+    Who asks for the path alone (``seen`` is None) gets it without a window.
+    """
+    hulls = [curve.hull for curve in population.curves]
+    weights = population.weights0, population.weights1
+    path = prune(rate_path(hulls, population.priors, *weights, inner, constraint), *weights)
+    return path if constraint.where is None or seen is None else _window(path, constraint, seen)
+
+
+def rate_bound(population: Population, epsilon: float, constraint: OneRate) -> float:
+    """What no fair score's pooled AUC exceeds: that of the path, and outside a window that of any score."""
+    hulls = [curve.hull for curve in population.curves]
+    known = population.priors, population.weights0, population.weights1
+    inside, free = (rate_path(hulls, *known, e, constraint) for e in (epsilon, 1.0))
+    fpr, tpr = inside.fpr @ population.weights0, inside.tpr @ population.weights1
+    if constraint.where is None:
+        return area(fpr, tpr)
+    prior = float(population.shares @ population.priors)
+    lines = [(fpr, tpr), (free.fpr @ population.weights0, free.tpr @ population.weights1)]
+    lines = [((1 - prior) * x + prior * y, y - x) for x, y in lines]  # heights over the share of people selected
+    share = np.unique(np.concatenate((*(line[0] for line in lines), constraint.where)))
+    kept, any_score = (np.interp(share, *line) for line in lines)
+    looks = constraint.looks((share[1:] + share[:-1]) / 2)
+    height = np.where(looks, kept[1:] + kept[:-1], any_score[1:] + any_score[:-1]) / 2
+    return float(0.5 + np.diff(share) @ height)
+
+
+def rate_kernels(
+    curves: Sequence[RocCurve],
+    seen: Sequence[RocCurve],
+    levels: Levels,
+    constraint: OneRate,
+    *,
+    epsilon: float,
+    care: int,
+    never: bool,
+) -> tuple[Kernel, ...]:
+    """Kernels that keep the raw order; ``seen`` curves tell how wide one person is, steps of estimated ones do not."""
+    found = []
+    top = max(float(curve.thresholds[0]) for curve in curves)
+    for g, (curve, own) in enumerate(zip(curves, seen, strict=True)):
+        line = constraint.line(curve)
+        drawn = np.zeros(len(line) - 1, dtype=np.bool_)
+        if not never:
+            drawn = _drawn(line, _person(constraint.line(own)), constraint, epsilon, care)
+        grid = constraint.of(levels.fpr[:, g], levels.tpr[:, g], curve.prior)
+        if isinstance(levels, Window):
+            found.append(_in_window(curve, line, grid, drawn, levels, g, top))
+            continue
+        grid = np.maximum.accumulate(grid)
+        grid[0], grid[-1] = 0.0, 1.0
+        found.append(rate_kernel(curve.thresholds, curve.u, line, grid, drawn))
+    return tuple(found)
+
+
+def _person(line: FloatArray) -> float:
+    """Width of one person who counts for the rate."""
+    width = np.diff(line)
+    return float(width[width > 0].min())
+
+
+def _drawn(line: FloatArray, person: float, constraint: OneRate, epsilon: float, care: int) -> BoolArray:
+    """Which scores' people are drawn inside their own part of the line."""
+    width = np.diff(line)
+    if care == EXACT:
+        return np.ones(len(width), dtype=np.bool_)
+    wide: BoolArray = width > max(THIN, FEW * person)
+    if care == CAREFUL:
+        low, high = constraint.reach(line[:-1], epsilon)
+        wide |= width > NARROW * (high - low)
+    return wide
+
+
+# -- a window ----------------------------------------------------------------------------------------------------------
+
+
+def _window(path: Levels, constraint: OneRate, seen: Population) -> Window:
+    """The path between two shares of all people, and where every group leaves the original order and returns to it."""
+    assert constraint.where is not None
+    curves = seen.curves
+    lines = [constraint.line(curve) for curve in curves]
+    rates = np.stack([constraint.of(path.fpr[:, g], path.tpr[:, g], c.prior) for g, c in enumerate(curves)], axis=1)
+    person = float(sum(w * np.median(np.diff(curve.share)) for w, curve in zip(seen.shares, curves, strict=True)))
+    shares = max(constraint.where[0] - person, 0.0), min(constraint.where[1] + person, 1.0)
+    low, high = (_tuple_at(rates, lines, seen, share) for share in shares)
+    inside = (rates > low).any(axis=1) & (rates < high).any(axis=1)
+    inner = np.concatenate((low[None], np.clip(rates[inside], low, high), high[None]))
+    begin = np.array([np.searchsorted(one, at + ROUNDING, "right") - 1 for one, at in zip(lines, low, strict=True)])
+    end = np.array([np.searchsorted(one, at - ROUNDING, "left") for one, at in zip(lines, high, strict=True)])
+    end = np.maximum(begin, end)
+    start, stop = (np.array([one[at] for one, at in zip(lines, point, strict=True)]) for point in (begin, end))
+    inner = np.clip(np.concatenate((start[None], inner, stop[None])), start, stop)
+    moves = np.concatenate(([True], (np.diff(inner, axis=0) > 0).any(axis=1)))
+    leaves = [np.inf if at == 0 else c.thresholds[at - 1] for c, at in zip(curves, end, strict=True)]
+    before = np.unique([c.thresholds[at - 1] for c, at in zip(curves, begin, strict=True) if at > 0])
+    after = np.unique([*leaves, min(curve.thresholds[-1] for curve in curves)])
+    marks = np.concatenate([curve.thresholds[even_steps(curve.share, MARKS) - 1] for curve in curves])
+    before = np.union1d(before, marks[marks > before.min(initial=np.inf)])
+    after = np.union1d(after, marks[(marks < after[-1]) & (marks > after[0])])
+    inner = inner[moves]
+    return Window(2 * inner, np.zeros(inner.shape), begin, end, before[::-1].copy(), after[::-1][1:].copy())
+
+
+def _tuple_at(rates: FloatArray, lines: Sequence[FloatArray], seen: Population, share: float) -> FloatArray:
+    """The tuple of rates on the path at which so many of all people are selected in raw order."""
+
+    def selected(row: FloatArray) -> float:
+        parts = [np.interp(rate, line, c.share) for rate, line, c in zip(row, lines, seen.curves, strict=True)]
+        return float(seen.shares @ np.array(parts))
+
+    if share <= 0.0 or share >= 1.0:
+        return rates[0 if share <= 0.0 else -1]
+    low, high = 0, len(rates) - 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if selected(rates[middle]) <= share else (low, middle)
+    part, step = 0.0, 0.5
+    for _ in range(HALVINGS):
+        if selected(rates[low] + (part + step) * (rates[high] - rates[low])) <= share:
+            part += step
+        step /= 2
+    return np.asarray(rates[low] + part * (rates[high] - rates[low]))
+
+
+def _in_window(
+    curve: RocCurve, line: FloatArray, grid: FloatArray, drawn: BoolArray, levels: Window, g: int, top: float
+) -> Kernel:
+    begin, end = int(levels.begin[g]), int(levels.end[g])
+    inner = None
+    if end > begin:
+        grid = np.maximum.accumulate(grid)
+        grid[0], grid[-1] = line[begin], line[end]
+        part = slice(begin, end + 1)
+        inner = rate_kernel(curve.thresholds[begin:end], curve.u[part], line[part], grid, drawn[begin:end])
+    before = levels.before[levels.before >= curve.thresholds[begin - 1]] if begin else levels.before[:0]
+    after = levels.after[levels.after < (curve.thresholds[end - 1] if end else np.inf)]
+    return between_raw(inner, before, after, (len(levels.before), len(levels.u) - 1, len(levels.after)), top)
+
+
+# -- the search --------------------------------------------------------------------------------------------------------
+
+
+def cares(never: bool, ratio: bool) -> Iterator[int]:
+    """How much to draw, one after the other until epsilon is kept."""
+    if never:
+        yield ORDERED
+        return
+    if not ratio:
+        yield ORDERED
+    yield CAREFUL
+    yield EXACT
