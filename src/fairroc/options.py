@@ -487,7 +487,7 @@ class Options:
     @property
     def one_rate(self) -> bool:
         """Whether one rate alone is to be close."""
-        return self.constraint != CONSTRAINT.default
+        return bool(self.constraint != CONSTRAINT.default)
 
     @classmethod
     def checked(cls, **given: Any) -> Options:

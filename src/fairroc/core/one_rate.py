@@ -101,7 +101,12 @@ def _passing(lines: Sequence[_Line], ends: FloatArray, epsilon: float, constrain
     for begin in range(0, len(ends) - 1, size):
         middle = (ends[begin : begin + size + 1][1:] + ends[begin : begin + size + 1][:-1]) / 2
         low, high = constraint.reach(middle, epsilon)
-        parts = [[], [], [], []]  # positives and negatives gained at hi, and given up at lo, by group
+        parts: list[list[FloatArray]] = [
+            [],
+            [],
+            [],
+            [],
+        ]  # positives and negatives gained at hi, and given up at lo, by group
         for line in lines:
             for at, speed, sign in ((high, up, 1.0), (low, down, -1.0)):
                 edge = np.clip(np.searchsorted(line.rate, at, side="right") - 1, 0, len(line.gain) - 1)

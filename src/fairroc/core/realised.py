@@ -243,7 +243,7 @@ def widest(fpr: FloatArray, tpr: FloatArray, people: Population, constraint: Con
     for end in ends.tolist():
         at = np.flatnonzero((before < end) & (after > end))
         share = ((end - before[at]) / (after[at] - before[at]))[:, None]
-        parts = (line[1:-1:2][at] + share * (line[2::2][at] - line[1:-1:2][at]) for line in (fpr, tpr))
-        between = Rates(*parts, people.priors, people.shares)
+        x, y = (line[1:-1:2][at] + share * (line[2::2][at] - line[1:-1:2][at]) for line in (fpr, tpr))
+        between = Rates(x, y, people.priors, people.shares)
         found = max(found, float(constraint.measured(between).max(initial=0.0)))
     return found

@@ -164,7 +164,7 @@ def _tuple_at(rates: FloatArray, lines: Sequence[FloatArray], seen: Population, 
         return float(seen.shares @ np.array(parts))
 
     if share <= 0.0 or share >= 1.0:
-        return rates[0 if share <= 0.0 else -1]
+        return np.asarray(rates[0 if share <= 0.0 else -1])
     low, high = 0, len(rates) - 1
     while high - low > 1:
         middle = (low + high) // 2

@@ -227,8 +227,9 @@ class Solver:
         constraint, judged, path = goal.constraint, self.people.thin, self.families[min(1, len(self.families) - 1)]
         assert isinstance(constraint, OneRate)
         levels, curves = levels_of_rate(path, inner, constraint, judged), judged.curves
-        how = {"epsilon": goal.epsilon, "care": care, "never": goal.draws == "never"}
-        return solution_of(judged, levels, rate_kernels(curves, curves, levels, constraint, **how), goal, inner)
+        never = goal.draws == "never"
+        kernels = rate_kernels(curves, curves, levels, constraint, epsilon=goal.epsilon, care=care, never=never)
+        return solution_of(judged, levels, kernels, goal, inner)
 
     @cached_property
     def known(self) -> Plausible:

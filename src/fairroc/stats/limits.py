@@ -115,12 +115,13 @@ def sharp_limit(
     high = low = None
     shares = np.random.default_rng(draws)
     for group in groups:
-        corners = constraint.corners(*drawn_rates(group, draws, rng), drawn_priors(group, draws, shares))
+        fpr, tpr = drawn_rates(group, draws, rng)
+        corners = constraint.corners(fpr, tpr, drawn_priors(group, draws, shares))
         high = corners if high is None else np.maximum(high, corners, out=high)
         low = corners.copy() if low is None else np.minimum(low, corners, out=low)
     assert high is not None and low is not None  # there are groups
     gaps = constraint.apart(low, high).max(axis=(0, 2))
-    own = np.stack([constraint.corners(*group.rates, group.prior) for group in groups])
+    own = np.stack([constraint.corners(group.rates[0], group.rates[1], group.prior) for group in groups])
     gap = float(constraint.apart(own.min(axis=0), own.max(axis=0)).max())
     return float(np.quantile(gaps, confidence, method="higher")), gap
 
@@ -136,7 +137,9 @@ def safe_reach(sizes: IntArray | FloatArray, constraint: Constraint, confidence:
     doi:10.1214/aop/1176990746; below its median Reeve 2024, arXiv:2403.16651). The limit is where all corners and pairs
     of groups together have probability 1 - confidence: no more than by bands of one width for each class. O(m^2).
     """
-    weights, sizes = constraint.samples(sizes)  # each corner stands for itself and its opposite
+    weights, sizes = constraint.samples(
+        np.asarray(sizes, dtype=np.float64)
+    )  # each corner stands for itself and its opposite
     both = np.sort(weights @ dkw_widths(sizes, confidence).T, axis=1)[:, -2:].sum(axis=1)
     most = float(both.max())
     edges = np.linspace(0.0, most, CELLS + 1)[1:]
