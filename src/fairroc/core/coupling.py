@@ -164,15 +164,18 @@ def _fair_theta(
     return theta
 
 
-def prune(levels: Levels, weights0: FloatArray, weights1: FloatArray) -> Levels:
-    """Drop the levels that hardly bend any line, cheapest first; what is left stays fair by convexity."""
+def prune(
+    levels: Levels, weights0: FloatArray, weights1: FloatArray, most: float = PRUNE, *, pooled: bool = False
+) -> Levels:
+    """Drop the levels that hardly bend any line (``pooled``: the pooled one), cheapest first, while each costs at most
+    so much AUC; what is left stays fair by convexity."""
     u, v = levels.u, levels.v
     while len(u) > 2:
-        cost = _removal_cost(u, v, weights0, weights1)
+        cost = _pooled_cost(u, v, weights0, weights1) if pooled else _removal_cost(u, v, weights0, weights1)
         padded = np.concatenate(([np.inf], cost, [np.inf]))
         inner = np.arange(1, len(u) - 1)
         cheapest = (padded[inner] < padded[inner - 1]) & (padded[inner] <= padded[inner + 1])
-        go: BoolArray = (cost <= PRUNE) & cheapest
+        go: BoolArray = (cost <= most) & cheapest
         if not go.any():
             break
         keep = np.concatenate(([True], ~go, [True]))
@@ -183,9 +186,14 @@ def prune(levels: Levels, weights0: FloatArray, weights1: FloatArray) -> Levels:
 def _removal_cost(u: FloatArray, v: FloatArray, weights0: FloatArray, weights1: FloatArray) -> FloatArray:
     """Largest area that any group's line or the pooled line changes by when an inner level is dropped."""
     groups = np.abs(_triangles(u, v)).max(axis=1) / 2
-    fpr, tpr = (u - v) @ weights0 / 2, (u + v) @ weights1 / 2
-    cost: FloatArray = np.maximum(groups, np.abs(_triangles(fpr[:, None], tpr[:, None]))[:, 0])
+    cost: FloatArray = np.maximum(groups, _pooled_cost(u, v, weights0, weights1))
     return cost
+
+
+def _pooled_cost(u: FloatArray, v: FloatArray, weights0: FloatArray, weights1: FloatArray) -> FloatArray:
+    """Area that the pooled line changes by when an inner level is dropped."""
+    fpr, tpr = (u - v) @ weights0 / 2, (u + v) @ weights1 / 2
+    return np.abs(_triangles(fpr[:, None], tpr[:, None]))[:, 0]
 
 
 def _triangles(x: FloatArray, y: FloatArray) -> FloatArray:

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from fairroc.core.chain import FloatArray, freeze, inner_slope, ratio
+from fairroc.core.chain import FloatArray, IntArray, freeze, inner_slope, ratio
 from fairroc.core.doubles import first_true, positive_ranks, with_ranks
 from fairroc.core.finder import Finder
 from fairroc.core.realised import RealisedRoc, all_places, two_sided
@@ -18,6 +18,9 @@ GRID, MOST = 2048, 8192
 """Thresholds at which shares are matched exactly: every 1/2048 of each group (of more than four groups fewer, so that
 all together are about MOST), and every score that more share."""
 
+
+MANY, STRIDE = 1 << 21, 64
+"""Places times groups beyond which not all are looked at, and of which one in so many is looked at first."""
 
 SAME_SHARE = 1e-13
 """Shares of people nearer than this are equal: sums of about 1 in different order."""
@@ -132,6 +135,8 @@ def _next_above(curve: RocCurve, scores: FloatArray) -> FloatArray:
 def _places(realised: Sequence[RealisedRoc], group_shares: FloatArray, accepted: FloatArray) -> FloatArray:
     """First place at which the fair score accepts the given pooled shares (to within rounding). O(k log k)."""
     y = all_places(realised)
+    if len(y) * len(realised) > MANY:
+        return _found_places(y, realised, group_shares, accepted)
     parts = [share * two_sided(w, y, (2,))[0] for share, w in zip(group_shares, realised, strict=True)]
     both: FloatArray = np.maximum.accumulate(np.sum(parts, axis=0))  # at each place before its step, and after it
     after = np.minimum(np.searchsorted(both, accepted - SAME_SHARE), len(both) - 1)
@@ -140,3 +145,31 @@ def _places(realised: Sequence[RealisedRoc], group_shares: FloatArray, accepted:
     low, high = y[begin // 2], y[after // 2]
     found: FloatArray = np.clip(low + share * (high - low), low, high)
     return found
+
+
+def _found_places(
+    y: FloatArray, realised: Sequence[RealisedRoc], group_shares: FloatArray, accepted: FloatArray
+) -> FloatArray:
+    """The same where there are too many places to look at all of them: by halving. O(m s log k) for s shares."""
+
+    def pooled(places: IntArray, *, closed: bool = True) -> FloatArray:
+        """Share of all people selected at places, after the step there (``closed``) or before it."""
+        at = y[places]
+        return np.asarray(sum(w * roc.share_at(at, closed) for w, roc in zip(group_shares, realised, strict=True)))
+
+    wanted = accepted - SAME_SHARE
+    coarse = np.unique(np.append(np.arange(0, len(y), STRIDE), len(y) - 1))
+    known = np.maximum.accumulate(pooled(coarse))
+    at = np.minimum(np.searchsorted(known, wanted), len(coarse) - 1)
+    low, high = np.where(at > 0, coarse[np.maximum(at - 1, 0)], -1), coarse[at]  # the first that reaches it: high
+    below = np.where(at > 0, known[np.maximum(at - 1, 0)], 0.0)
+    while (open_ := np.flatnonzero(high - low > 1)).size:
+        middle = (low[open_] + high[open_]) // 2
+        value = pooled(middle)
+        reached = value >= wanted[open_]
+        high[open_] = np.where(reached, middle, high[open_])
+        low[open_], below[open_] = np.where(reached, low[open_], middle), np.where(reached, below[open_], value)
+    before = pooled(high, closed=False)  # reached on the slope up to there, or else by the step
+    share = np.clip(ratio(wanted - below, before - below, 1.0), 0.0, 1.0)
+    start = y[np.maximum(low, 0)]
+    return np.asarray(np.clip(start + share * (y[high] - start), start, y[high]))

@@ -277,7 +277,7 @@ def _references(people: People, solution: Solution | None) -> tuple[Reference, .
     """What later checks compare new scores with."""
     samples = people.samples
     sizes = people.class_sizes() if people.weighted else [None] * len(samples)
-    aucs = [None] * len(samples) if solution is None else solution.performance.group_aucs
+    aucs = [None] * len(samples) if solution is None else solution.group_aucs
     return tuple(reference_of(*of_group) for of_group in zip(samples, sizes, aucs, strict=True))
 
 

@@ -7,17 +7,21 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fairroc.core.chain import BoolArray, FloatArray, IntArray, area, freeze
+from fairroc.core.chain import BoolArray, FloatArray, IntArray, area, freeze, merged
 from fairroc.core.constraint import OneRate
 from fairroc.core.coupling import Levels, prune
 from fairroc.core.gap import ROUNDING
 from fairroc.core.kernel import FEW, THIN, Kernel, between_raw, rate_kernel
 from fairroc.core.one_rate import rate_path
+from fairroc.core.realised import RealisedRoc
 from fairroc.core.roc import Population, RocCurve
 from fairroc.stats.bootstrap import even_steps
 
 NARROW = 0.2
 """With some care, scores are drawn whose people are a larger share than this of what two rates may differ by there."""
+
+FEW_LEVELS = 1e-8
+"""A level goes if the pooled AUC loses no more than this by it: one or two hundred stay."""
 
 MARKS = 64
 """Levels of the original order, about, that each group's scores are cut into."""
@@ -52,14 +56,18 @@ class Window(Levels):
 
 
 def levels_of_rate(population: Population, inner: float, constraint: OneRate, seen: Population | None = None) -> Levels:
-    """Levels of the best path of tuples; with a window, inside it, where the people ``seen`` tell how many it selects.
+    """Levels of the best path of tuples.
 
-    Who asks for the path alone (``seen`` is None) gets it without a window.
+    In the raw order of the people ``seen`` every group keeps its AUC, whatever the levels, so that few of them will do;
+    and with a window they are those inside it. Who asks for the path alone (``seen`` is None) gets all of it.
     """
     hulls = [curve.hull for curve in population.curves]
     weights = population.weights0, population.weights1
-    path = prune(rate_path(hulls, population.priors, *weights, inner, constraint), *weights)
-    return path if constraint.where is None or seen is None else _window(path, constraint, seen)
+    path = rate_path(hulls, population.priors, *weights, inner, constraint)
+    if seen is None:
+        return prune(path, *weights)
+    path = prune(path, *weights, FEW_LEVELS, pooled=True)
+    return path if constraint.where is None else _window(path, constraint, seen)
 
 
 def rate_bound(population: Population, epsilon: float, constraint: OneRate) -> float:
@@ -190,6 +198,27 @@ def _in_window(
     before = levels.before[levels.before >= curve.thresholds[begin - 1]] if begin else levels.before[:0]
     after = levels.after[levels.after < (curve.thresholds[end - 1] if end else np.inf)]
     return between_raw(inner, before, after, (len(levels.before), len(levels.u) - 1, len(levels.after)), top)
+
+
+# -- how far people's own rates are off --------------------------------------------------------------------------------
+
+
+def deviation(judged: Population, realised: Sequence[RealisedRoc], levels: Levels, constraint: OneRate) -> float:
+    """How much larger a difference of two groups' rates can be than that of the levels, at most.
+
+    Between two levels every rate should rise evenly; people who are not drawn make steps. Group by group: O(k).
+    """
+    column = {"fpr": 0, "tpr": 1, "selection": 2}[constraint.rate]
+    off = np.zeros((2, len(realised)))
+    for g, (curve, roc) in enumerate(zip(judged.curves, realised, strict=True)):
+        grid = np.maximum.accumulate(constraint.of(levels.fpr[:, g], levels.tpr[:, g], curve.prior))
+        y = merged(np.arange(len(grid), dtype=np.float64), roc.y)
+        wanted = np.interp(y, np.arange(len(grid)), grid)
+        before, after = roc.both_sides(y)
+        off[:, g] = (roc.line(after, column) - wanted).max(), (wanted - roc.line(before, column)).max()
+    high, low = (np.argsort(part)[::-1] for part in off)
+    pairs = [(high[0], low[0])] if high[0] != low[0] else [(high[0], low[1]), (high[1], low[0])]
+    return float(max(off[0, g] + off[1, h] for g, h in pairs))
 
 
 # -- the search --------------------------------------------------------------------------------------------------------

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
 
 from fairroc.core.bound import AREA_TOLERANCE, pooled_bound
-from fairroc.core.chain import Chain, FloatArray
+from fairroc.core.chain import Chain, FloatArray, area
 from fairroc.core.constraint import Constraint, EqualizedOdds, OneRate
 from fairroc.core.coupling import Levels, couple
 from fairroc.core.gap import ROUNDING
 from fairroc.core.kernel import Kernel, drawn_kernel
 from fairroc.core.optimal import optimal
-from fairroc.core.realised import Performance, RealisedRoc, drawn_shares, performance, realise
+from fairroc.core.realised import Performance, RealisedRoc, all_points, drawn_shares, performance, realise
 from fairroc.core.roc import Population
 from fairroc.errors import FairrocWarning
 from fairroc.fitting.one_rate import levels_of_rate, rate_bound
@@ -23,7 +25,7 @@ GUIDE_TOLERANCE = 1e-4
 """The guide of the coupling needs the pooled region only roughly (about forty small linear programs)."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Solution:
     """Levels, kernels and what they do to the judged people, for one internal epsilon.
 
@@ -35,7 +37,7 @@ class Solution:
     levels: Levels
     kernels: tuple[Kernel, ...]
     realised: tuple[RealisedRoc, ...]
-    performance: Performance
+    constraint: Constraint
     judged: Population
     inner_epsilon: float
     ties: str
@@ -44,6 +46,26 @@ class Solution:
     group_ties: tuple[str, ...] = ()
     reason: str | None = None
     note: FairrocWarning | None = None
+
+    @cached_property
+    def performance(self) -> Performance:
+        """Gap and AUCs of the judged people."""
+        return performance(self.realised, self.judged, self.constraint)
+
+    @property
+    def group_aucs(self) -> tuple[float, ...]:
+        """AUC of every group; quicker than all figures, where these are not known yet."""
+        if "performance" in vars(self):
+            return self.performance.group_aucs
+        points = (all_points([roc]) for roc in self.realised)
+        return tuple(area(fpr[:, 0], tpr[:, 0]) for fpr, tpr in points)
+
+    def changed(self, **fields: Any) -> Solution:
+        """The same with other words about it; what is known of the people stays known."""
+        found = replace(self, **fields)
+        if "performance" in vars(self):
+            vars(found)["performance"] = self.performance
+        return found
 
     def treatment(self, group: int) -> tuple[str, str]:
         """The curve and the ties of one group."""
@@ -116,8 +138,7 @@ def levels_of(population: Population, inner: float, goal: Goal, *, guided: bool 
 def solution_of(judged: Population, levels: Levels, kernels: tuple[Kernel, ...], goal: Goal, inner: float) -> Solution:
     """Levels and kernels with what they do to the judged people."""
     realised = tuple(realise(curve, kernel) for curve, kernel in zip(judged.curves, kernels, strict=True))
-    done = performance(realised, judged, goal.constraint)
-    return Solution(levels, kernels, realised, done, judged, inner, goal.ties)
+    return Solution(levels, kernels, realised, goal.constraint, judged, inner, goal.ties)
 
 
 def bound_of(people: Population, epsilon: float, constraint: Constraint, tolerance: float = AREA_TOLERANCE) -> float:

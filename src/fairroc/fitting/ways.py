@@ -17,15 +17,15 @@ from typing import NamedTuple
 import numpy as np
 
 from fairroc.core.chain import FloatArray
-from fairroc.core.constraint import Constraint, OneRate, Ratio
+from fairroc.core.constraint import Constraint, Difference, OneRate, Ratio
 from fairroc.core.coupling import Levels
 from fairroc.core.estimate import ESTIMATES, blend, flattened, smooth
 from fairroc.core.gap import ROUNDING, is_fair, pooled_auc, threshold_gap
-from fairroc.core.kernel import drawn_kernel, one_person, ordered_kernel
+from fairroc.core.kernel import THIN, drawn_kernel, one_person, ordered_kernel
 from fairroc.core.roc import Population, RocCurve
 from fairroc.errors import DataError, FairrocWarning
 from fairroc.fitting.new_people import DIP, Choice, choice, populations
-from fairroc.fitting.one_rate import CAREFUL, EXACT, cares, levels_of_rate, rate_kernels
+from fairroc.fitting.one_rate import CAREFUL, EXACT, cares, deviation, levels_of_rate, rate_kernels
 from fairroc.fitting.solving import (
     Goal,
     Solution,
@@ -94,6 +94,10 @@ hulls (two to four groups of 1e5 to 4e6 people: mostly 0.3 to 0.6 of it, at any 
 
 FORETOLD = 0.1
 """An internal epsilon is foretold only if it is short of epsilon by no more than this share."""
+
+FORESEEN, GUESS, FORESIGHT = 3, 2.5, 1.05
+"""Tries of an internal epsilon that is foretold; how many pieces of raw order two groups' rates are first taken to be
+off; and how many times what was seen to be off is taken off."""
 
 SETTLED = 8
 """Internal epsilons, at most, when a way is settled on all points."""
@@ -206,21 +210,38 @@ class Solver:
 
     def _with_care(self, goal: Goal, care: int) -> tuple[Solution | None, float]:
         """The largest internal epsilon, about, that keeps epsilon; and the least gap that was seen."""
-        found, least = None, np.inf
+        found, least = self._foretold(goal, care), np.inf
         low, high = 0.0 if goal.draws == "never" or care == EXACT else LEAST_INNER * goal.epsilon, goal.epsilon
         inner = high
-        for _ in range(SETTLED):
+        for _ in range(SETTLED if found is None else 0):
             tried = self._rate_at(goal, inner, care)
             excess = tried.performance.gap + self.people.hidden - goal.epsilon
             least = min(least, goal.epsilon + excess)
             if excess <= ROUNDING:
-                found, low = replace(tried, reason=SINGLE.get(care)), inner
+                found, low = tried.changed(reason=SINGLE.get(care)), inner
             else:
                 high = inner
             if low >= high or (found is not None and -excess <= CLOSE * goal.epsilon):
                 break
             inner = (low + high) / 2 if found is not None else max(low, inner - 1.2 * excess)
         return found, least
+
+    def _foretold(self, goal: Goal, care: int) -> Solution | None:
+        """One rate in a large sample: how far people's own rates can be off, group by group, tells the internal epsilon
+        before any two groups are compared; None where that would cost too much of it."""
+        constraint, hidden = goal.constraint, self.people.hidden
+        if hidden == 0 or not isinstance(constraint, Difference) or constraint.where is not None:
+            return None
+        inner = goal.epsilon - hidden - GUESS * THIN
+        for _ in range(FORESEEN):
+            if inner < (1.0 - FORETOLD) * goal.epsilon:
+                return None
+            found = self._rate_at(goal, inner, care)
+            off = deviation(found.judged, found.realised, found.levels, constraint) + hidden
+            if inner + off <= goal.epsilon:
+                return found.changed(reason=SINGLE.get(care))
+            inner = goal.epsilon - FORESIGHT * off
+        return None
 
     def _rate_at(self, goal: Goal, inner: float, care: int) -> Solution:
         """One rate at an internal epsilon."""
@@ -276,7 +297,7 @@ class Solver:
             return None
         inner = min(best.inner_epsilon, epsilon)
         goal = replace(self._goal(epsilon), ties="draw" if best.drawn else "order")
-        return replace(solution_of(self.people.thin, best.levels, best.kernels, goal, inner), curve=best.name)
+        return solution_of(self.people.thin, best.levels, best.kernels, goal, inner).changed(curve=best.name)
 
     # -- ways --------------------------------------------------------------------------------------------------------
 
@@ -388,7 +409,7 @@ class Solver:
             )
         )
         found = solution_of(judged, levels, kernels, replace(self._goal(inner), ties=way.ties), inner)
-        return replace(found, curve=way.name, group_curves=way.group_curves, group_ties=way.group_ties)
+        return found.changed(curve=way.name, group_curves=way.group_curves, group_ties=way.group_ties)
 
     # -- the choice --------------------------------------------------------------------------------------------------
 
@@ -475,8 +496,8 @@ class Solver:
         """A solution that draws all ties, with the reason; a warning where that was not a choice."""
         each = len(self.people.names)
         told = FairrocWarning(f"ties are drawn: {why}. ties='draw' (--ties draw) says that draws are fine.")
-        found = replace(solution, group_curves=("raw",) * each, group_ties=("draw",) * each, reason=why)
-        return found if chosen else replace(found, note=told)
+        found = solution.changed(group_curves=("raw",) * each, group_ties=("draw",) * each, reason=why)
+        return found if chosen else found.changed(note=told)
 
     def _refined(self, way: Way, goal: Goal) -> Iterator[Tried]:
         """The way at epsilon, or at internal epsilons between the largest that keeps epsilon and the next tried."""
