@@ -305,6 +305,9 @@ def picture(done: dict[tuple[str, int], Found], sets: Sequence[str], sizes: Sequ
     for row, rows in enumerate(sizes):
         for column, people in enumerate(sets):
             panel, every = panels[row, column], done.get((people, rows), {})
+            if not any(every.values()):  # the set has fewer people
+                panel.set_axis_off()
+                continue
             for name, color in COLORS.items():
                 if every.get(name):
                     mean = np.nanmean(pairs(every[name].values()), axis=0)
