@@ -205,7 +205,7 @@ def rate_kernel(thresholds: FloatArray, u: FloatArray, line: FloatArray, grid: F
     drawn = drawn & (width > 0)
     begin, end = _snapped(line[:-1], grid), _snapped(line[1:], grid)
     together = _pieces(drawn, width > 0, begin)
-    place = _even_places(u, begin, end, drawn, width > 0)
+    place = even_places(u, begin, end, drawn, width > 0)
     cell = np.clip(np.searchsorted(grid, place, side="left") - 1, 0, cells - 1)
     piece = np.floor(place / THIN)
     new = np.concatenate(([True], (cell[1:] != cell[:-1]) | (piece[1:] != piece[:-1])))
@@ -288,7 +288,7 @@ def _pieces(drawn: BoolArray, counts: BoolArray, begin: FloatArray) -> IntArray:
     return np.where(before == after, before, -1)
 
 
-def _even_places(u: FloatArray, begin: FloatArray, end: FloatArray, drawn: BoolArray, counts: BoolArray) -> FloatArray:
+def even_places(u: FloatArray, begin: FloatArray, end: FloatArray, drawn: BoolArray, counts: BoolArray) -> FloatArray:
     """A place on the line for every score: the middle of its part, or, where it has none, spread between its
     neighbours; beside people who are drawn beyond their part."""
     middle, single = (u[1:] + u[:-1]) / 2, counts & ~drawn

@@ -10,8 +10,7 @@ import numpy as np
 from fairroc.core.chain import BoolArray, FloatArray, IntArray, area, freeze, merged
 from fairroc.core.constraint import OneRate
 from fairroc.core.coupling import Levels, prune
-from fairroc.core.gap import ROUNDING
-from fairroc.core.kernel import FEW, THIN, Kernel, between_raw, rate_kernel
+from fairroc.core.kernel import FEW, THIN, Kernel, between_raw, even_places, rate_kernel
 from fairroc.core.one_rate import rate_path
 from fairroc.core.realised import RealisedRoc
 from fairroc.core.roc import Population, RocCurve
@@ -145,12 +144,12 @@ def _window(path: Levels, constraint: OneRate, seen: Population) -> Window:
     rates = np.stack([constraint.of(path.fpr[:, g], path.tpr[:, g], c.prior) for g, c in enumerate(curves)], axis=1)
     person = float(sum(w * np.median(np.diff(curve.share)) for w, curve in zip(seen.shares, curves, strict=True)))
     shares = max(constraint.where[0] - person, 0.0), min(constraint.where[1] + person, 1.0)
-    low, high = (_tuple_at(rates, lines, seen, share) for share in shares)
+    places = [_places(curve, line) for curve, line in zip(curves, lines, strict=True)]
+    low, high = (_tuple_at(rates, places, seen, share) for share in shares)
     inside = (rates > low).any(axis=1) & (rates < high).any(axis=1)
     inner = np.concatenate((low[None], np.clip(rates[inside], low, high), high[None]))
-    begin = np.array([np.searchsorted(one, at + ROUNDING, "right") - 1 for one, at in zip(lines, low, strict=True)])
-    end = np.array([np.searchsorted(one, at - ROUNDING, "left") for one, at in zip(lines, high, strict=True)])
-    end = np.maximum(begin, end)
+    begin = np.array([np.searchsorted(one, at, "right") for one, at in zip(places, low, strict=True)])
+    end = np.maximum(begin, [np.searchsorted(one, at, "left") for one, at in zip(places, high, strict=True)])
     start, stop = (np.array([one[at] for one, at in zip(lines, point, strict=True)]) for point in (begin, end))
     inner = np.clip(np.concatenate((start[None], inner, stop[None])), start, stop)
     moves = np.concatenate(([True], (np.diff(inner, axis=0) > 0).any(axis=1)))
@@ -164,12 +163,21 @@ def _window(path: Levels, constraint: OneRate, seen: Population) -> Window:
     return Window(2 * inner, np.zeros(inner.shape), begin, end, before[::-1].copy(), after[::-1][1:].copy())
 
 
-def _tuple_at(rates: FloatArray, lines: Sequence[FloatArray], seen: Population, share: float) -> FloatArray:
+def _places(curve: RocCurve, line: FloatArray) -> FloatArray:
+    """A place on a group's line for every score, where nobody is drawn: people who do not count are spread."""
+    counts = np.diff(line) > 0
+    return even_places(curve.u, line[:-1], line[1:], np.zeros(len(counts), dtype=np.bool_), counts)
+
+
+def _tuple_at(rates: FloatArray, places: Sequence[FloatArray], seen: Population, share: float) -> FloatArray:
     """The tuple of rates on the path at which so many of all people are selected in raw order."""
+    lines = [
+        (np.concatenate(([0.0], place, [1.0])), np.concatenate(([0.0], (c.share[1:] + c.share[:-1]) / 2, [1.0])))
+        for place, c in zip(places, seen.curves, strict=True)
+    ]
 
     def selected(row: FloatArray) -> float:
-        parts = [np.interp(rate, line, c.share) for rate, line, c in zip(row, lines, seen.curves, strict=True)]
-        return float(seen.shares @ np.array(parts))
+        return float(seen.shares @ np.array([np.interp(rate, *line) for rate, line in zip(row, lines, strict=True)]))
 
     if share <= 0.0 or share >= 1.0:
         return np.asarray(rates[0 if share <= 0.0 else -1])
@@ -222,6 +230,15 @@ def deviation(judged: Population, realised: Sequence[RealisedRoc], levels: Level
 
 
 # -- the search --------------------------------------------------------------------------------------------------------
+
+
+def widened(where: tuple[float, float] | None) -> Iterator[tuple[float, float] | None]:
+    """A window, and wider ones for where its ends cut through people who count for too much; at last none."""
+    if where is not None:
+        yield where
+        yield where[0] / 2, (1.0 + where[1]) / 2
+        yield 0.0, (1.0 + where[1]) / 2
+    yield None
 
 
 def cares(never: bool, ratio: bool) -> Iterator[int]:

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fairroc.core.chain import FloatArray
-from fairroc.core.constraint import Constraint, Difference, OneRate, Ratio
+from fairroc.core.constraint import Constraint, Difference, Ratio
 from fairroc.core.coupling import Levels
 from fairroc.core.estimate import ESTIMATES, blend, flattened, smooth
 from fairroc.core.gap import ROUNDING, is_fair, pooled_auc, threshold_gap
@@ -25,7 +25,7 @@ from fairroc.core.kernel import THIN, drawn_kernel, one_person, ordered_kernel
 from fairroc.core.roc import Population, RocCurve
 from fairroc.errors import DataError, FairrocWarning
 from fairroc.fitting.new_people import DIP, Choice, choice, populations
-from fairroc.fitting.one_rate import CAREFUL, EXACT, cares, deviation, levels_of_rate, rate_kernels
+from fairroc.fitting.one_rate import CAREFUL, EXACT, cares, deviation, levels_of_rate, rate_kernels, widened
 from fairroc.fitting.solving import (
     Goal,
     Solution,
@@ -199,22 +199,22 @@ class Solver:
         Levels may come from estimates of the curves: they say how to trade the groups off, and the people's own rates
         are kept close with any.
         """
-        never = goal.draws == "never"
-        least = np.inf
-        for care in cares(never, isinstance(goal.constraint, Ratio)):
-            found, gap = self._with_care(goal, care)
-            least = min(least, gap)
-            if found is not None:
-                return found
+        ratio, never, least = isinstance(goal.constraint, Ratio), goal.draws == "never", np.inf
+        for window in widened(goal.constraint.where):
+            for care in cares(never, ratio):
+                found, gap = self._with_care(goal, care, window)
+                least = min(least, gap)
+                if found is not None:
+                    return found
         raise _refuses_draws(goal, least)
 
-    def _with_care(self, goal: Goal, care: int) -> tuple[Solution | None, float]:
+    def _with_care(self, goal: Goal, care: int, window: tuple[float, float] | None) -> tuple[Solution | None, float]:
         """The largest internal epsilon, about, that keeps epsilon; and the least gap that was seen."""
         found, least = self._foretold(goal, care), np.inf
         low, high = 0.0 if goal.draws == "never" or care == EXACT else LEAST_INNER * goal.epsilon, goal.epsilon
         inner = high
         for _ in range(SETTLED if found is None else 0):
-            tried = self._rate_at(goal, inner, care)
+            tried = self._rate_at(goal, inner, care, window)
             excess = tried.performance.gap + self.people.hidden - goal.epsilon
             least = min(least, goal.epsilon + excess)
             if excess <= ROUNDING:
@@ -236,17 +236,18 @@ class Solver:
         for _ in range(FORESEEN):
             if inner < (1.0 - FORETOLD) * goal.epsilon:
                 return None
-            found = self._rate_at(goal, inner, care)
+            found = self._rate_at(goal, inner, care, None)
             off = deviation(found.judged, found.realised, found.levels, constraint) + hidden
             if inner + off <= goal.epsilon:
                 return found.changed(reason=SINGLE.get(care))
             inner = goal.epsilon - FORESIGHT * off
         return None
 
-    def _rate_at(self, goal: Goal, inner: float, care: int) -> Solution:
-        """One rate at an internal epsilon."""
-        constraint, judged, path = goal.constraint, self.people.thin, self.families[min(1, len(self.families) - 1)]
-        assert isinstance(constraint, OneRate)
+    def _rate_at(self, goal: Goal, inner: float, care: int, window: tuple[float, float] | None) -> Solution:
+        """One rate at an internal epsilon, kept close inside a window."""
+        judged, path = self.people.thin, self.families[min(1, len(self.families) - 1)]
+        assert isinstance(goal.constraint, Difference | Ratio)
+        constraint = replace(goal.constraint, window=window)
         levels, curves = levels_of_rate(path, inner, constraint, judged), judged.curves
         never = goal.draws == "never"
         kernels = rate_kernels(curves, curves, levels, constraint, epsilon=goal.epsilon, care=care, never=never)
