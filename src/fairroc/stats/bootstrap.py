@@ -101,8 +101,8 @@ def bootstrap(
     counts = slice(None) if distance.where is None else _touched(grid, noises, distance.where, shares)
     rates, hidden, missed = grid.rates[..., counts], grid.hidden[..., counts], np.zeros(len(pairs))
     for i, (g, h) in enumerate(pairs):
-        both = levered(distance, rates[g], rates[h], hidden[g], hidden[h], power=2)
-        missed[i] = OVERSHOOT * math.sqrt(distance.variance(*np.add(*both)).max())
+        one, other = levered(distance, rates[g], rates[h], hidden[g], hidden[h], power=2)
+        missed[i] = OVERSHOOT * math.sqrt((one.sum(axis=0) + other.sum(axis=0)).max())
     for part, error in errors(grid, draws, rng):
         cells[part] = np.abs(error).max(axis=-1)
         error = error[..., counts]
