@@ -232,6 +232,58 @@ def test_audit_norms(tmp_path: Path, run: Run, norm: str, written: object) -> No
     assert (found["gap"] == expected().gap) == (norm == "1")
 
 
+@pytest.mark.parametrize(
+    ("flags", "asked"),
+    [
+        (
+            ("--constraint", "equal_opportunity", "--epsilon", 0.01),
+            {"constraint": "equal_opportunity", "epsilon": 0.01},
+        ),
+        (("--constraint", "predictive_equality", "--where", "0.1:0.4"), {"constraint": "predictive_equality"}),
+        (("--constraint", "demographic_parity", "--ratio", 0.8), {"constraint": "demographic_parity", "ratio": 0.8}),
+        (("--epsilon-fpr", 0.9, "--epsilon-tpr", 0.8), {"epsilon": {"fpr": 0.9, "tpr": 0.8}}),
+    ],
+)
+def test_audit_of_every_constraint(tmp_path: Path, run: Run, flags: tuple[object, ...], asked: dict[str, Any]) -> None:
+    """Of the same rows as in Python, with the exit code of the verdict."""
+    wanted = expected(**asked, **({"where": (0.1, 0.4)} if "--where" in flags else {}))
+    ran = run("audit", write(tmp_path), *ROLES, *flags, "--format", "json")
+    assert ran.json == json.loads(json.dumps(wanted.to_dict()))
+    assert ran.code == (1 if wanted.fair is False else 0)
+    text = run("audit", write(tmp_path), *ROLES, *flags).out
+    assert "Of one rate alone: TPR " in text and "is a choice: docs/constraints.md." in text
+
+
+def test_a_ratio_tells_by_its_exit_code(tmp_path: Path, run: Run) -> None:
+    flags = ("--constraint", "demographic_parity", "--where", "0.3:1", "--bootstrap", 0)
+    smallest = expected(constraint="demographic_parity", where=(0.3, 1), ratio=1, bootstrap=0).smallest_ratio
+    assert 0 < smallest < 1
+    for off, code in ((0.0, 0), (1e-9, 1)):
+        assert run("audit", write(tmp_path), *ROLES, *flags, "--ratio", repr(smallest + off)).code == code
+
+
+def test_demographic_parity_without_labels(tmp_path: Path, run: Run) -> None:
+    roles, parity = ("--score", "p", "--group", "sex"), ("--constraint", "demographic_parity")
+    rows = [{name: value for name, value in row.items() if name != "y"} for row in PEOPLE]
+    data = write(tmp_path, rows)
+    ran = run("audit", data, *roles, *parity, "--epsilon", 0.01, "--format", "json")
+    known = expected(constraint="demographic_parity")
+    assert (ran.code, ran.json["gap"], ran.json["auc"]) == (1, pytest.approx(known.gap, abs=1e-12), None)
+    assert run("audit", data, *roles, *parity, "--epsilon", 0.99).code == 0
+    text = run("audit", data, *roles, *parity, "--weight", "w", "--threshold", 0.5).out
+    assert ", no labels." in text and "No AUC: there are no labels." in text and "TPR" not in text
+    for flags, words in (
+        ((), "give either --label"),
+        (("--constraint", "equal_opportunity"), "give either --label"),
+        ((*parity, "--stream"), "without --label the data must be one file that is read whole"),
+        ((*parity, "--pos-label", "1"), "--pos-label goes with --label"),
+        ((*parity, "--small-groups", "drop"), "small_groups must be 'error' without labels"),
+        ((*parity, "--positives", "y"), "give either --label"),
+    ):
+        ran = run("audit", data, *roles, *flags)
+        assert (ran.code, ran.out) == (2, "") and words in ran.err, flags
+
+
 def test_groups_of_a_csv_file_are_its_text(tmp_path: Path, run: Run) -> None:
     rows = [{**row, "sex": {"F": "01", "M": "NA"}[row["sex"]]} for row in PEOPLE]
     found = run("audit", write(tmp_path, rows), *ROLES, "--format", "json").json

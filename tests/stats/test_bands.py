@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairroc.core.constraint import distance_of, lp_norm
+from fairroc.core.constraint import Difference, distance_of, lp_norm
 from fairroc.core.gap import threshold_gap
 from fairroc.stats.bands import dkw_widths, even_noise, gap_limits, group_pairs, weighted_noise
 from oracles import population_of
@@ -93,6 +93,22 @@ def test_variance_is_that_of_weighted_means(population: list[Sample]) -> None:
                 rate = (w * accepted).sum() / w.sum()
                 expected = (w**2 * (accepted - rate) ** 2).sum() / w.sum() ** 2
                 assert noise.variance(0.0)[c, j + 1] == pytest.approx(expected, abs=1e-12)
+
+
+@given(populations(max_groups=3, max_rows=40, weights=MILD))
+def test_selection_rates_vary_as_means_over_all_rows(population: list[Sample]) -> None:
+    """At every threshold: sum of w^2 (1{selected} - rate)^2 over squared sum of w, labels aside."""
+    for sample in population:
+        seen = noise_of(sample).seen(Difference("selection"))
+        mass = sample.mass
+        for j, t in enumerate(seen.curve.thresholds):
+            chosen = (sample.scores >= t).astype(float)
+            share = (mass * chosen).sum() / mass.sum()
+            assert seen.rates[:, j + 1] == pytest.approx([share, share], abs=1e-12)
+            expected = (mass**2 * (chosen - share) ** 2).sum() / mass.sum() ** 2
+            assert seen.variance(0.0)[:, j + 1] == pytest.approx([expected, expected], abs=1e-12)
+        again = seen.seen(Difference("selection"))
+        assert (again.squares == seen.squares).all() and again.scale == pytest.approx(seen.scale)
 
 
 @given(populations(max_groups=3, weights=["none"]))

@@ -77,6 +77,31 @@ def test_the_verdict_knows_doubt(found: Audit, interval: tuple[float, float], ga
     assert words in audit_text(replace(found, gap=gap, gap_interval=told, epsilon=0.1, fair=gap <= 0.1))
 
 
+def test_a_ratio_is_told_where_enough_people_are_selected() -> None:
+    rng = np.random.default_rng(8)
+    group, y = rng.integers(0, 2, 2000), rng.random(2000) < 0.5
+    found = audit(rng.normal(y + 0.2 * group), y, sensitive_features=group, constraint="equal_opportunity", ratio=0.5)
+    interval, text = found.gap_interval, audit_text(found)
+    assert f"Smallest ratio at one threshold (smallest over largest TPR): {found.smallest_ratio:.4f}" in text
+    assert f"  Where 5% to 100% of people are selected it is {1 - interval.gap:.4f}; fewer people say little" in text
+    assert f"that lies between {1 - interval.bootstrap[1]:.4f} and {1 - interval.bootstrap[0]:.4f} (95%" in text
+    assert "The ratio is NOT at least 0.5 at every threshold" in text
+    sure = replace(found, gap_interval=replace(interval, bootstrap=(0.1, 0.4)))
+    assert "but the whole interval is where 5% to 100% of people are selected." in audit_text(sure)
+
+
+def test_windows_and_own_tolerances_are_told() -> None:
+    rng = np.random.default_rng(9)
+    rows = {"y": rng.random(2000) < 0.5, "sensitive_features": rng.integers(0, 2, 2000)}
+    scores = rng.normal(rows["y"])
+    text = audit_text(audit(scores, **rows, where=(0.0, 0.25), epsilon=0.4, norm=2))
+    assert "(L-2 distance of (FPR, TPR), where 0% to 25% of people are selected): " in text
+    assert "The gap is within epsilon = 0.4 at every threshold that selects 0% to 25% of people" in text
+    text = audit_text(audit(scores, **rows, epsilon={"fpr": 0.5, "tpr": 0.25}))
+    assert "(larger of 0.5 |dFPR| and 1 |dTPR|): " in text
+    assert "The gaps are within 0.5 (FPR) and 0.25 (TPR) at every threshold" in text
+
+
 def test_what_is_missing_is_said() -> None:
     rng = np.random.default_rng(4)
     scores, groups = 3 * rng.random(800), rng.choice(["left", "right"], 800)
