@@ -46,7 +46,8 @@ class FairModel(ModelData):
     ) -> FloatArray:
         """Fair scores on the original scale, one draw for each row. O(n).
 
-        Give ``ids`` (the same id, model and key always give the same fair score) or ``random_state`` (simulation).
+        Give ``ids`` (the same id, model and key always give the same fair score) or ``random_state`` (simulation); a
+        model that draws nobody (``draws="never"``) needs neither.
         A torch tensor of scores gives a tensor on its device, see ``docs/tensors.md``.
         """
         if is_tensor(scores):
@@ -185,7 +186,7 @@ class FairModel(ModelData):
         table: str = "people",
         score: str = "score",
         group: str | Sequence[str] = "group",
-        id: str = "id",
+        id: str | None = "id",
         id_type: str = "integer",
         column: str | None = None,
         function: str = "fair_score",
@@ -203,7 +204,8 @@ class FairModel(ModelData):
         table : str
             What a query reads, written into it as it is: a table, a qualified name, a subquery in brackets.
         score, group, id : str
-            Names of columns; several group columns, in the order of the fit, mean their intersection.
+            Names of columns; several group columns, in the order of the fit, mean their intersection. ``id=None`` where
+            the model draws nobody.
         id_type : {"integer", "text"}
             How ids are hashed: integers as 64-bit integers, everything else as its UTF-8 text.
         column : str, optional
@@ -217,7 +219,8 @@ class FairModel(ModelData):
         """
         from fairroc.backends.sql import to_sql
 
-        self.check_key(key)
+        if id is not None:
+            self.check_key(key)
         return to_sql(
             self,
             dialect,
