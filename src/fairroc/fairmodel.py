@@ -145,10 +145,13 @@ class FairModel(ModelData):
     ) -> Drift:
         """Whether new people are still like those the model was fitted to: scores, groups and, with ``y``, the gap.
 
+        The gap of demographic parity takes no labels.
+
         Parameters
         ----------
         scores, sensitive_features, sample_weight, pos_label : as in the fit, of new people.
-        y : labels, if known: the gap of the fair score is then measured, in expectation over the draw.
+        y : labels, if known: the gap of the fair score, as the model's constraint has it, is then measured, in
+            expectation over the draw; and AUCs are.
         confidence : of intervals; if nothing moved, all tests together find something with 1 - confidence at most.
         bootstrap, random_state : draws of the gap's narrower interval (0: none), and their seed.
         on_unknown_group : fitted group whose treatment unknown groups get; else unknown groups are a finding.
@@ -166,6 +169,7 @@ class FairModel(ModelData):
         "the scores of group 'f' moved"
         """
         from fairroc.monitoring.check import TELLING, Watch, check
+        from fairroc.monitoring.gap import needs_labels
         from fairroc.text.drift import doubts, reasons
 
         watch = Watch.checked(
@@ -175,7 +179,7 @@ class FairModel(ModelData):
         return replace(
             found,
             reasons=reasons(found, on_unknown_group, self.left_out),
-            doubts=doubts(found, on_unknown_group, TELLING, labelled=y is not None),
+            doubts=doubts(found, on_unknown_group, TELLING, measured=y is not None or not needs_labels(self.fairness)),
         )
 
     def to_sql(
