@@ -16,25 +16,23 @@ The people are the sample, not the draws: every figure is an expectation over th
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from fairroc.auditing.audit import gap_interval
+from fairroc.auditing.audit import NO_THRESHOLD, gap_interval
 from fairroc.auditing.findings import GapInterval, Interval
 from fairroc.core.chain import FloatArray, area
-from fairroc.core.constraint import Constraint, OneRate, Rates, Ratio
+from fairroc.core.constraint import Constraint, OneRate, Ratio
 from fairroc.core.gap import ROUNDING, pooled_auc
 from fairroc.core.kernel import Kernel
 from fairroc.core.realised import RealisedRoc, all_places, realise, two_sided
-from fairroc.core.roc import Population, RocCurve, all_thresholds
+from fairroc.core.roc import RocCurve
 from fairroc.model.model import ModelData, treated
 from fairroc.monitoring.drift import Answer, GapCheck
-from fairroc.options import fairness
 from fairroc.people.people import SMALL_CLASS, People
 from fairroc.stats.auc import auc_interval
-from fairroc.stats.bands import Noise, dkw_widths, gap_limits, group_pairs
+from fairroc.stats.bands import Noise, dkw_reach, gap_limits, group_pairs
 from fairroc.stats.bootstrap import bootstrap
 
 MOST_ROWS = 10**12
@@ -93,26 +91,26 @@ def gap_now(
     people = people.only(kept)
     seen = people if by_label else people.without_labels()
     noises, hidden = _measured(model, seen, treated_as)
-    hidden = hidden if by_label else hidden / 2  # of one rate, which counts twice in the sum of both
+    if not by_label:
+        noises = [replace(noise, curve=replace(noise.curve, prior=0.0)) for noise in noises]  # one sample, not two
+        hidden /= 2  # in the sum of both rates it counts twice
     aucs = _Aucs({}, None, None)
     if by_label:
         aucs = _aucs(model, people, noises, confidence)
     elif labelled and len(both := [g for g, few in enumerate(people.class_rows().min(axis=1)) if few]) > 1:
         some = people.only(both)
         aucs = _aucs(model, some, _measured(model, some, treated_as)[0], confidence)
-    noises = _inside(model, noises, seen.thin, constraint)
-    if not noises:
-        return GapNow(None, "no threshold selects a share of these people inside the model's window", aucs.groups)
-    distance = fairness(model.constraint, model.norm, model.tolerances, model.ratio is not None)
-    sizes = constraint.samples(people.class_rows().astype(np.float64))[1]
-    widths = None
-    if not people.weighted:
-        widths = np.broadcast_to(dkw_widths(sizes, confidence) + hidden, (len(noises), 2))
-    limits = gap_limits(noises, widths, distance, confidence)
-    errors = bootstrap(noises, distance, draws=draws, rng=rng) if draws else None
-    resolution = _resolution(noises, constraint, hidden)
-    interval = gap_interval(limits, errors, confidence, resolution)
-    method = _method(interval, int(sizes.min()))
+    rows, shares = people.class_rows(), seen.thin.shares
+    noises = noises if model.unchanged else _with_ends(noises, shares, constraint.where)
+    widths = None if people.weighted else dkw_reach(constraint, rows, confidence) + hidden
+    limits = gap_limits(noises, widths, constraint, confidence, shares)
+    if not limits.seen:
+        return GapNow(None, NO_THRESHOLD, aucs.groups)
+    errors = bootstrap(noises, constraint, draws=draws, rng=rng, shares=shares) if draws else None
+    if isinstance(constraint, Ratio) and constraint.where is not None:
+        hidden = min(hidden / constraint.where[0], 1.0)  # the largest rate is about the share selected, or more
+    interval = gap_interval(limits, errors, confidence, hidden)
+    method = _method(interval, int(constraint.samples(rows.astype(np.float64))[1].min()))
     if method is None:
         return GapNow(None, "weighted rows need a bootstrap for an interval, and none was asked for", aucs.groups)
     worst = int(np.argmax(limits.pair_gaps))
@@ -127,7 +125,7 @@ def gap_now(
         answer=answer,
         method=method,
         interval=interval,
-        resolution=resolution,
+        resolution=hidden,
         rows=people.rows,
         rows_needed=_rows_needed(people.rows, model.epsilon, gap, high) if answer == "unclear" else None,
         groups=people.names,
@@ -177,65 +175,30 @@ def _fair_noises(model: ModelData, people: People, kernels: tuple[Kernel, ...], 
     for g, one in enumerate(realised):
         rates = _rising(one, places)
         squares = rates if squared[g] is one else _rising(squared[g], places)
-        curve = RocCurve(-np.arange(1.0, rates.shape[1]), rates[0], rates[1], people.thin.curves[g].prior)
-        found.append(Noise(curve, squares, scale[g]))
+        found.append(Noise(_curve(rates, people.thin.curves[g].prior), squares, scale[g]))
     return found
 
 
-# -- windows and ratios ------------------------------------------------------------------------------------------------
-
-
-def _inside(model: ModelData, noises: list[Noise], people: Population, constraint: Constraint) -> list[Noise]:
-    """The noises at those places only that select a share of all people in the window; none, if no place does.
-
-    The lowest place, at which all are selected, stays as well: it holds no distance. Between two places that are both
-    sides of a step apart (of a changed score) lines are straight, and a window may begin or end there.
-    """
-    if constraint.where is None:
+def _with_ends(noises: list[Noise], shares: FloatArray, where: Interval | None) -> list[Noise]:
+    """The noises of a changed score with one more point where an end of the window is crossed between two places:
+    there lines are straight."""
+    if where is None:
         return noises
-    if model.unchanged:
-        thresholds = all_thresholds([noise.curve for noise in noises])[::-1]
-        at = [np.concatenate(([0], noise.curve.index_at(thresholds))) for noise in noises]
-    else:
-        at = [np.arange(len(noise.curve.fpr)) for noise in noises]
-    lines = np.stack([np.concatenate((n.rates, n.squares))[:, i] for n, i in zip(noises, at, strict=True)])
-    if not model.unchanged:
-        lines = _with_ends(lines, people, constraint.where)
-    inside = np.flatnonzero(constraint.looks(_selected(lines, people)))
-    if not len(inside):
-        return []
-    lines = lines[..., np.concatenate((inside[:1], inside, [-1]))]  # a grid leaves out the first point of a curve
-    places = -np.arange(1.0, lines.shape[-1])
-    return [
-        Noise(RocCurve(places, one[0].copy(), one[1].copy(), noise.curve.prior), one[2:].copy(), noise.scale)
-        for noise, one in zip(noises, lines, strict=True)
-    ]
-
-
-def _with_ends(lines: FloatArray, people: Population, where: tuple[float, float]) -> FloatArray:
-    """The lines with a point where they cross an end of the window on a slope."""
-    selected = _selected(lines, people)
+    selected = shares @ np.stack([noise.curve.share for noise in noises])
     before, after = selected[1:-1:2], selected[2::2]
-    for end in where:
-        for i in np.flatnonzero((before < end) & (after > end)).tolist():
-            share = (end - before[i]) / (after[i] - before[i])
-            low, high = lines[..., 2 * i + 1], lines[..., 2 * i + 2]
-            lines = np.concatenate((lines, (low + share * (high - low))[..., None]), axis=-1)
-    return lines[..., np.argsort(_selected(lines, people), kind="stable")]
+    ends = np.array([(i, end) for end in where for i in np.flatnonzero((before < end) & (after > end))]).reshape(-1, 2)
+    i = ends[:, 0].astype(np.intp)
+    part, at = (ends[:, 1] - before[i]) / (after[i] - before[i]), 2 * i + 2
+
+    def longer(line: FloatArray) -> FloatArray:
+        return np.insert(line, at, line[..., at - 1] + part * (line[..., at] - line[..., at - 1]), axis=-1)
+
+    return [Noise(_curve(longer(n.rates), n.curve.prior), longer(n.squares), n.scale) for n in noises]
 
 
-def _selected(lines: FloatArray, people: Population) -> FloatArray:
-    """Share of all people selected, from (groups, lines, places) of which the first two are fpr and tpr."""
-    fpr, tpr = lines[:, 0].T, lines[:, 1].T
-    return Rates(fpr.copy(), tpr.copy(), people.priors, people.shares).selected
-
-
-def _resolution(noises: Sequence[Noise], constraint: Constraint, hidden: float) -> float:
-    """How far the gap may be off where rates may be off by ``hidden``: a ratio is the more so the smaller rates are."""
-    if not isinstance(constraint, Ratio) or not hidden:
-        return hidden
-    largest = np.max([constraint.line(noise.curve) for noise in noises], axis=0)
-    return min(hidden / float(largest[largest > 0].min()), 1.0)
+def _curve(rates: FloatArray, prior: float) -> RocCurve:
+    """The curve of (2, k) rates at the same places in all groups."""
+    return RocCurve(-np.arange(1.0, rates.shape[1]), rates[0].copy(), rates[1].copy(), prior)
 
 
 def _rising(one: RealisedRoc, places: FloatArray) -> FloatArray:

@@ -34,7 +34,8 @@ def write(ask: Ask) -> str:
         arguments.append(f"id {id_type}")
         columns.append(double_quoted(ask.id))
     name = double_quoted(ask.function)
-    use = f"PostgreSQL 13 or newer. SELECT *, {name}({', '.join(columns)}) AS {double_quoted(ask.column)} FROM {ask.table}"
+    call = f"{name}({', '.join(columns)}) AS {double_quoted(ask.column)}"
+    use = f"PostgreSQL 13 or newer. SELECT *, {call} FROM {ask.table}"
     body = "\n".join(["DECLARE", *_declared(), "BEGIN", *_door(ask, groups), *_body(ask, tables), "END"])
     if BEGIN in body:
         raise DataError(f"a group's name holds {BEGIN!r}, with which PostgreSQL's SQL is quoted; rename it and refit.")
