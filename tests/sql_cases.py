@@ -158,7 +158,24 @@ def with_small(model: FairModel, treatment: str, *names: str) -> FairModel:
 
 
 AB = ("a", "b")
+ONE_RATE = {
+    "opportunity": {"constraint": "equal_opportunity"},
+    "opportunity, draw": {"constraint": "equal_opportunity", "ties": "draw"},
+    "predictive, where": {"constraint": "predictive_equality", "where": (0.0, 0.3)},
+    "parity, tied": {"constraint": "demographic_parity", "pool": "fine"},
+    "parity, never": {"constraint": "demographic_parity", "draws": "never"},
+    "never, where": {"constraint": "equal_opportunity", "draws": "never", "where": (0.1, 0.4)},
+    "ratio": {"constraint": "demographic_parity", "epsilon": 0.05, "ratio": 0.8},
+    "ratio, where": {"constraint": "equal_opportunity", "epsilon": 0.05, "ratio": 0.9, "where": (0.05, 0.5)},
+}
+"""Models of every constraint on one rate, by what their fits ask for."""
+
 CASES = {
+    **{
+        name: lambda how=how: rows_for(fitted(WILD[:3], **{"seed": 13, "n": 1500, "epsilon": 0.1} | how))
+        for name, how in ONE_RATE.items()
+    },
+    "tolerances": lambda: rows_for(fitted(AB, seed=14, n=1500, epsilon={"fpr": 0.2, "tpr": 0.05}), "text"),
     "order": lambda: rows_for(fitted(AB, seed=1, n=3000, epsilon=0.2, ties="order")),
     "order, text": lambda: rows_for(fitted(WILD[:3], seed=2, n=3000, epsilon=0.2, ties="order"), "text"),
     "draw": lambda: rows_for(fitted(WILD, seed=3, n=3000, epsilon=0.05, ties="draw")),

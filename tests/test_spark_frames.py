@@ -16,6 +16,7 @@ from fairroc.errors import DataError
 from fairroc.model.draw import effective_salt, uniforms_from_ids
 from fairroc.people.frames import BITS
 from java import require_java
+from sql_cases import case
 from test_frames import KEY, arrays, by_id, listed, people, undated
 
 pa = pytest.importorskip("pyarrow")
@@ -109,6 +110,13 @@ def test_frames_know_spark(session) -> None:
     fair = frames.transform(frame, post, score="a.b`c", group="race", id="id", column="new")
     expected = truth.transform(scores, sensitive_features=features, ids=table.column("id"))
     assert (by_id(fair.select("new", "id").toArrow(), "new") == expected[np.argsort(table.column("id"))]).all()
+
+
+def test_ids_are_not_needed_where_nobody_is_drawn(session) -> None:
+    some = case("parity, never")
+    table = pa.table({"p": some.scores, "g": some.groups["a group"], "id": np.arange(len(some.scores))})
+    fair = frames.transform(cluster_frame(session, table), some.model, score="p", group="g")
+    assert by_id(fair.toArrow(), "p_fair").tobytes() == some.expected.tobytes()
 
 
 def test_ids_of_all_types_and_sparks_own_hash(session) -> None:

@@ -46,7 +46,8 @@ class FairModel(ModelData):
     ) -> FloatArray:
         """Fair scores on the original scale, one draw for each row. O(n).
 
-        Give ``ids`` (the same id, model and key always give the same fair score) or ``random_state`` (simulation).
+        Give ``ids`` (the same id, model and key always give the same fair score) or ``random_state`` (simulation); a
+        model that draws nobody (``draws="never"``) needs neither.
         A torch tensor of scores gives a tensor on its device, see ``docs/tensors.md``.
         """
         if is_tensor(scores):
@@ -144,10 +145,13 @@ class FairModel(ModelData):
     ) -> Drift:
         """Whether new people are still like those the model was fitted to: scores, groups and, with ``y``, the gap.
 
+        The gap of demographic parity takes no labels.
+
         Parameters
         ----------
         scores, sensitive_features, sample_weight, pos_label : as in the fit, of new people.
-        y : labels, if known: the gap of the fair score is then measured, in expectation over the draw.
+        y : labels, if known: the gap of the fair score, as the model's constraint has it, is then measured, in
+            expectation over the draw; and AUCs are.
         confidence : of intervals; if nothing moved, all tests together find something with 1 - confidence at most.
         bootstrap, random_state : draws of the gap's narrower interval (0: none), and their seed.
         on_unknown_group : fitted group whose treatment unknown groups get; else unknown groups are a finding.
@@ -165,6 +169,7 @@ class FairModel(ModelData):
         "the scores of group 'f' moved"
         """
         from fairroc.monitoring.check import TELLING, Watch, check
+        from fairroc.monitoring.gap import needs_labels
         from fairroc.text.drift import doubts, reasons
 
         watch = Watch.checked(
@@ -174,7 +179,7 @@ class FairModel(ModelData):
         return replace(
             found,
             reasons=reasons(found, on_unknown_group, self.left_out),
-            doubts=doubts(found, on_unknown_group, TELLING, labelled=y is not None),
+            doubts=doubts(found, on_unknown_group, TELLING, measured=y is not None or not needs_labels(self.fairness)),
         )
 
     def to_sql(
@@ -185,7 +190,7 @@ class FairModel(ModelData):
         table: str = "people",
         score: str = "score",
         group: str | Sequence[str] = "group",
-        id: str = "id",
+        id: str | None = "id",
         id_type: str = "integer",
         column: str | None = None,
         function: str = "fair_score",
@@ -203,7 +208,8 @@ class FairModel(ModelData):
         table : str
             What a query reads, written into it as it is: a table, a qualified name, a subquery in brackets.
         score, group, id : str
-            Names of columns; several group columns, in the order of the fit, mean their intersection.
+            Names of columns; several group columns, in the order of the fit, mean their intersection. ``id=None`` where
+            the model draws nobody.
         id_type : {"integer", "text"}
             How ids are hashed: integers as 64-bit integers, everything else as its UTF-8 text.
         column : str, optional
@@ -217,7 +223,8 @@ class FairModel(ModelData):
         """
         from fairroc.backends.sql import to_sql
 
-        self.check_key(key)
+        if id is not None:
+            self.check_key(key)
         return to_sql(
             self,
             dialect,

@@ -130,13 +130,14 @@ def transform(
     *,
     score: str,
     group: str | Sequence[str],
-    id: str,
+    id: str | None = None,
     key: bytes | str | None = None,
     column: str | None = None,
     on_unknown_group: str | None = None,
 ) -> Any:
     """The frame with one more column, the fair score (``<score>_fair`` unless named); the same kind of frame.
 
+    ``id`` names the column of ids; a model that draws nobody needs none.
     Polars' lazy frames, Dask and Spark stay lazy: what is wrong with a row is then found when the result is asked for,
     on Spark by an executor, and the job fails with the message that says so. The model is a `FairModel` or
     a fitted `FairROC`, whose own key and unknown group are taken unless others are given.

@@ -49,6 +49,10 @@ def test_the_cases_are_what_they_are_called():
         assert (cells.first >= 0).any() and 0 < (cells.row >= 0).mean() < 1
     for name in ("draw", "draw, text", "froc", "extreme"):
         assert (case(name).model.tables.cells.row >= 0).all()
+    for name in ("parity, tied", "ratio", "ratio, where"):
+        assert 0 < (case(name).model.tables.cells.row >= 0).mean() < 1, name
+    for name in ("opportunity", "predictive, where", "parity, never", "never, where", "nobody drawn", "unchanged"):
+        assert case(name).model.draws_nobody, name
     assert case("unchanged").model.unchanged
     assert sum(CASES[name]().model.unchanged for name in CASES) == 1
 
@@ -153,6 +157,26 @@ def test_duckdb_gives_the_same_bits_on_any_model(duck, population, epsilon, norm
     assume(len(np.unique(rows.scores)) > 1)
     some = rows_for(fitted_rows(rows, epsilon, norm, ties).model, kind, seed=seed, n=150)
     assert same_bits(in_duckdb(duck, some.columns, some.sql("duckdb"))["the score_fair"], some.expected)
+
+
+@pytest.mark.parametrize("name", ["parity, never", "never, where", "unchanged"])
+def test_duckdb_needs_no_ids_where_nobody_is_drawn(duck, name):
+    some = case(name)
+    columns = {what: values for what, values in some.columns.items() if what != 'i"d'}
+    assert same_bits(in_duckdb(duck, columns, some.sql("duckdb", id=None))["the score_fair"], some.expected)
+    with pytest.raises(DataError, match=r"id must be a name \(on the command line: --id\), got None"):
+        case("draw").sql("duckdb", id=None)
+
+
+@pytest.mark.parametrize("name", ["order", "tolerances", "ratio, where"])
+def test_the_sql_names_the_constraint(name):
+    said = {
+        "order": "Fair score, equalized_odds at epsilon 0.2, norm 1, method optimal, ties order, draws ties;",
+        "tolerances": "equalized_odds at epsilon 0.2 (FPR) and 0.05 (TPR), method",
+        "ratio, where": "equal_opportunity at ratio 0.9, where shares 0.05 to 0.5 of people are selected, method",
+    }
+    for dialect in ("duckdb", "spark", "postgres"):
+        assert said[name] in case(name).sql(dialect).splitlines()[0]
 
 
 def test_duckdb_macro(duck):

@@ -105,6 +105,11 @@ def test_postgres_gives_the_same_bits(server, name):
     assert same_bits(in_postgres(server, case(name)), case(name).expected)
 
 
+@pytest.mark.parametrize("name", ["never, where", "unchanged"])
+def test_postgres_needs_no_ids_where_nobody_is_drawn(server, name):
+    assert same_bits(in_postgres(server, case(name), id=None), case(name).expected)
+
+
 @settings(max_examples=20)
 @given(
     populations(max_groups=4),

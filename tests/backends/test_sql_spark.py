@@ -62,12 +62,14 @@ def in_spark(session, some: Case, **how) -> np.ndarray:
 @pytest.mark.parametrize("ansi", ["true", "false"])
 def test_spark_gives_the_same_bits(session, ansi):
     names = {
-        "true": ("order", "columns", "merged", "subnormal", "extreme", "nobody drawn"),
-        "false": ("order, text", "key", "unchanged"),
+        "true": ("order", "columns", "merged", "subnormal", "extreme", "nobody drawn", "opportunity, draw", "ratio"),
+        "false": ("order, text", "key", "unchanged", "parity, tied", "tolerances"),
     }
     session.conf.set("spark.sql.ansi.enabled", ansi)
     for name in names[ansi]:
         assert same_bits(in_spark(session, case(name)), case(name).expected), name
+    for name in ("never, where", "unchanged"):
+        assert same_bits(in_spark(session, case(name), id=None), case(name).expected), name
     session.conf.unset("spark.sql.ansi.enabled")
 
 

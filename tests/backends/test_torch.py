@@ -136,6 +136,40 @@ def test_the_cases_draw_and_keep_order():
     assert any(0 < part.mean() < 1 for part in drawn)
 
 
+ONE_RATE = [
+    {"constraint": "equal_opportunity", "epsilon": 0.05},
+    {"constraint": "predictive_equality", "epsilon": 0.05, "ties": "draw"},
+    {"constraint": "demographic_parity", "ratio": 0.8},
+    {"constraint": "demographic_parity", "epsilon": 0.1, "draws": "never", "where": (0.0, 0.4)},
+    {"epsilon": {"fpr": 0.2, "tpr": 0.05}},
+]
+
+
+@pytest.mark.parametrize("how", ONE_RATE, ids=str)
+@pytest.mark.parametrize("pool", ["continuous", "ties"])
+@pytest.mark.parametrize("device", DEVICES)
+def test_every_constraint(device, how, pool):
+    """The same bits, and without ids where nobody is drawn."""
+    if pool == "ties" and how.get("draws") == "never":
+        how = {**how, "epsilon": 0.4}
+    case = (pool, "order", 3, 1, None)
+    scores, y, g = people(3, pool, 3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FairrocWarning)
+        people_in = read_people(scores, y, sensitive_features=g)
+        model = FairModel.of(fit(people_in, Options.checked(**how), salt=7).model)
+    scores, groups, ids = new_people(model, case)
+    fair = model.transform(scores, sensitive_features=groups, ids=ids)
+    tensors = put(scores, device), put(groups, device)
+    for way in ways():
+        assert same_bits(transformed(model, *tensors, way, ids=put(ids, device)), fair, device)
+        if model.draws_nobody:
+            assert same_bits(transformed(model, *tensors, way), fair, device)
+    assert model.draws_nobody or how.get("draws") != "never"
+    rate = model.acceptance_rate(scores, sensitive_features=groups, threshold=0.5)
+    assert same_bits(model.acceptance_rate(tensors[0], sensitive_features=tensors[1], threshold=0.5), rate, device)
+
+
 @pytest.mark.parametrize("device", DEVICES)
 def test_an_unchanged_score(device):
     model = model_of(CASES[0], epsilon=2.0)

@@ -7,7 +7,9 @@ import json
 import math
 import os
 import re
+from dataclasses import replace
 from datetime import UTC, datetime
+from functools import cache
 
 import numpy as np
 import pytest
@@ -15,12 +17,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_pipeline import DATE, EPSILONS, TIES, Rows, fitted, normal_rows, same_bits, worlds
 
+import sql_cases
 from fairroc import FairModel, FairROC, __version__
 from fairroc.errors import ModelFileError
 from fairroc.fitting.fit import fit
-from fairroc.model.file import FORMAT, VERSION, _checksum, dumps, pretty
+from fairroc.model.file import ADDED, FORMAT, VERSION, _checksum, dumps, pretty
 from fairroc.options import Options
 from fairroc.people.door import read_people
+from sql_cases import ONE_RATE
 from strategies import NORMS
 
 ROWS = normal_rows(31, n=300, digits=1)
@@ -348,6 +352,90 @@ def test_broken_structure_is_refused(case):
     change, words = BROKEN[case]
     with pytest.raises(ModelFileError, match=words):
         FairModel.from_json(rewritten(TEXT, change))
+
+
+# ---- constraints -------------------------------------------------------------------------------------------
+
+ASKED = {
+    **{name: {"epsilon": 0.1} | how for name, how in ONE_RATE.items()},
+    "ratio": {"constraint": "demographic_parity", "ratio": 0.8},
+    "ratio, where": {"constraint": "equal_opportunity", "ratio": 0.9, "where": (0.05, 0.5)},
+    "tolerances": {"epsilon": {"fpr": 0.2, "tpr": 0.05}},
+    "unchanged": {"constraint": "demographic_parity", "epsilon": 1.0, "where": (0.0, 1 / 3)},
+}
+
+
+@cache
+def asked(name: str) -> FairModel:
+    return sql_cases.fitted(("a", "b"), seed=3, n=1500, **ASKED[name])
+
+
+@pytest.mark.parametrize("name", ASKED)
+def test_every_constraint_comes_back(name):
+    """Options, text and fair scores, bit for bit; what was asked for is in the file."""
+    model, rows = asked(name), sql_cases.rows_for(asked(name))
+    back = FairModel.from_json(model.to_json())
+    fields = ("constraint", "ratio", "draws", "where", "tolerances", "epsilon", "norm")
+    assert [getattr(back, field) for field in fields] == [getattr(model, field) for field in fields]
+    assert back.fairness == model.fairness and back.to_json() == model.to_json()
+    assert same_bits(replace(rows, model=back).expected, rows.expected)
+    how, body = ASKED[name], json.loads(model.to_json())
+    wanted = {option: how[option] for option in ("constraint", "ratio", "draws", "where") if option in how}
+    assert {option: body[option] for option in wanted} == json.loads(json.dumps(wanted))
+    assert body["tolerances"] == ([0.2, 0.05] if name == "tolerances" else None)
+
+
+PARITY, BOXES, RATIO = "parity, never", "tolerances", "ratio, where"
+BROKEN_ASKED = {
+    "constraint": (PARITY, put("constraint", "equal_outcomes"), "constraint must be 'equalized_odds'"),
+    "constraint a number": (PARITY, put("constraint", 1), "'constraint' must be str, not 1"),
+    "no constraint": (PARITY, lambda b: b.pop("constraint"), "lacks or garbles a field"),
+    "never draws both rates": (PARITY, put("constraint", "equalized_odds"), "draws must be 'ties' with"),
+    "draws": (PARITY, put("draws", "always"), "draws must be 'ties' or 'never'"),
+    "one rate by froc": (PARITY, put("method", "froc"), "method must be 'optimal' with"),
+    "one rate in norm inf": (PARITY, put("norm", "inf"), "norm must be 1 with"),
+    "ratio 0": (RATIO, put("ratio", 0), "ratio must be above 0 and at most 1, got 0"),
+    "ratio text": (RATIO, put("ratio", "0.9"), "'ratio' must be int or float or NoneType, not '0.9'"),
+    "ratio true": (RATIO, put("ratio", True), "'ratio' must be"),
+    "another ratio": (RATIO, put("ratio", 0.8), "epsilon must be what the ratio or the tolerances say"),
+    "ratio of both rates": (RATIO, put("constraint", "equalized_odds"), "ratio must be None with"),
+    "window falls": (RATIO, put("where", [0.5, 0.05]), "where must be two rising shares"),
+    "window of text": (RATIO, put("where", ["0.1", "0.5"]), "where must be two rising shares"),
+    "window of three": (RATIO, put("where", [0.1, 0.5, 0.6]), "where must be two rising shares"),
+    "window beyond": (RATIO, put("where", [0.1, 1.5]), "where must be two rising shares"),
+    "window a number": (RATIO, put("where", 0.5), "'where' must be list or NoneType, not 0.5"),
+    "tolerance 0": (BOXES, put("tolerances", [0.0, 0.05]), "tolerances of 'fpr' and 'tpr' must be above 0"),
+    "one tolerance": (BOXES, put("tolerances", [0.05]), "garbles a field"),
+    "tolerance of text": (BOXES, put("tolerances", ["0.2", 0.05]), "tolerances of 'fpr' and 'tpr'"),
+    "other tolerances": (BOXES, put("tolerances", [0.2, 0.1]), "epsilon must be what the ratio or the tolerances say"),
+    "tolerances in norm 1": (BOXES, put("norm", 1), "norm must be 'inf' with tolerances"),
+    "tolerances of one rate": (PARITY, put("tolerances", [0.2, 0.1]), "norm must be 'inf' with tolerances"),
+}
+
+
+@pytest.mark.parametrize("case", BROKEN_ASKED)
+def test_broken_constraints_are_refused(case):
+    name, change, words = BROKEN_ASKED[case]
+    with pytest.raises(ModelFileError, match=re.escape(words)):
+        FairModel.from_json(rewritten(asked(name).to_json(), change))
+
+
+@pytest.mark.parametrize("version", [1, 2, 3])
+def test_older_files_are_of_equalized_odds(version):
+    """They lack the fields of later versions, and give the same fair scores."""
+
+    def older(body):
+        body["version"] = version
+        for field in ADDED:
+            del body[field]
+
+    back = FairModel.from_json(rewritten(TEXT, older))
+    asked_for = (back.constraint, back.ratio, back.draws, back.where, back.tolerances)
+    assert asked_for == ("equalized_odds", None, "ties", None, None)
+    how = {"sensitive_features": ROWS.groups, "ids": np.arange(len(ROWS.y))}
+    assert same_bits(back.transform(ROWS.scores, **how), MODEL.transform(ROWS.scores, **how))
+    with pytest.raises(ModelFileError, match="lacks or garbles a field"):
+        FairModel.from_json(rewritten(TEXT, lambda body: body.pop("where")))
 
 
 def test_a_place_that_ends_before_it_begins_is_refused():

@@ -41,8 +41,13 @@ class Use:
             raise DataError(f"{where} already has a column {self.column!r}; name another with {option}.")
         if self.names.id is not None:
             self.fair([], [], [])
-        else:
-            known_groups(self.model.names, self.on_unknown_group)
+            return
+        known_groups(self.model.names, self.on_unknown_group)
+        if self.seed is None and not self.model.draws_nobody:
+            raise DataError(
+                "id must name a column of ids, got none: the fair score is drawn at random for each row, and the same "
+                "id always gets the same draw. Pass id=; only a model that draws nobody (draws='never') needs none."
+            )
 
     def fair(self, scores: Any, groups: Any, ids: Any) -> FloatArray:
         """Fair scores of rows."""
@@ -112,13 +117,14 @@ def _spark(df: Any, use: Use) -> Any:
 
     use.check(df.columns)
     sent, names, key, other = dumps(use.model), use.names.groups, use.key, use.on_unknown_group
+    ids = 0 if use.names.id is None else 1
     if not pyspark_module("utils").is_remote():  # Spark Connect has no broadcast, and sends the text with the function
         sent = df.sparkSession.sparkContext.broadcast(sent)
 
-    def fair(scores: Any, ids: Any, *groups: Any) -> Any:
-        model = _model(sent if isinstance(sent, str) else sent.value)
+    def fair(scores: Any, *columns: Any) -> Any:
+        model, groups = _model(sent if isinstance(sent, str) else sent.value), columns[ids:]
         features = groups[0] if len(groups) == 1 else dict(zip(names, groups, strict=True))
-        return pa.array(model.drawn(model.read(scores, features, other), ids, None, key))
+        return pa.array(model.drawn(model.read(scores, features, other), columns[0] if ids else None, None, key))
 
     fair.__annotations__ = dict.fromkeys(fair.__annotations__, pa.Array)  # tells Spark what to pass
     inputs = [spark_column(name) for name in (use.names.score, use.names.id, *names) if name is not None]

@@ -18,12 +18,12 @@ def add_parser(commands: Any) -> None:
         "monitor",
         help="have scores or groups moved since the fit, is the gap still within epsilon",
         description="Compares new people with those a model was fitted to. Exit 1 if something moved, a group is "
-        "unknown, or (with --label) the gap is shown to exceed the model's epsilon.",
+        "unknown, or (with --label; demographic parity needs none) the gap is shown to exceed the model's epsilon.",
     )
     parser.add_argument("data", metavar="DATA", help="CSV (also .gz), Parquet or Arrow file")
     add_model(parser)
     add_columns(parser)
-    parser.add_argument("--label", metavar="Y", help="column of true labels, where known: the gap is checked too")
+    parser.add_argument("--label", metavar="Y", help="column of true labels, where known: any gap is checked then")
     parser.add_argument("--weight", metavar="W", help="column of row weights")
     add_options(parser, (POS_LABEL, *MONITOR))
     add_format(parser)

@@ -26,7 +26,7 @@ def add_parser(commands: Any) -> None:
     parser.add_argument("--form", metavar="F", help="query (default; not postgres) or function (not spark)")
     parser.add_argument("--table", default="people", metavar="T", help="what a query reads (default: people)")
     add_columns(parser)
-    parser.add_argument("--id", required=True, metavar="ID", help="column of ids")
+    parser.add_argument("--id", metavar="ID", help="column of ids; not needed if the model draws nobody")
     parser.add_argument(
         "--id-type", default="integer", metavar="integer|text", help="how ids are hashed (default: integer)"
     )

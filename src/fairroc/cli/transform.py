@@ -18,7 +18,11 @@ def add_parser(commands: Any) -> None:
     parser.add_argument("data", metavar="DATA", help="file, folder of files, or pattern in quotes")
     add_model(parser)
     add_columns(parser)
-    parser.add_argument("--id", metavar="ID", help="column of ids: the same id always gets the same draw")
+    parser.add_argument(
+        "--id",
+        metavar="ID",
+        help="column of ids: the same id always gets the same draw; not needed if the model draws nobody",
+    )
     parser.add_argument("--seed", type=whole, metavar="N", help="draw from a seed instead of ids, for simulation")
     add_options(parser, (KEY, ON_UNKNOWN_GROUP))
     parser.add_argument("--column", metavar="NAME", help="name of the new column (default: P_fair)")
@@ -37,7 +41,9 @@ def run(arguments: argparse.Namespace) -> int:
     from fairroc.fairmodel import FairModel
     from fairroc.tables.columns import ColumnNames
 
-    if (arguments.id is None) == (arguments.seed is None):
+    given = (arguments.id is not None) + (arguments.seed is not None)
+    model = FairModel.load(arguments.model) if given == 0 else None
+    if given == 2 or (model is not None and not model.draws_nobody):
         raise DataError(
             "give either --id (a column: the same person gets the same fair score every time) or --seed N (one "
             "simulated draw); the fair score is drawn at random."
@@ -45,9 +51,8 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.key is not None and arguments.id is None:
         raise DataError("--key-file goes with --id; a seeded simulation uses no key.")
     check_output(arguments.output)
-    model = FairModel.load(arguments.model)
     use = Use(
-        model,
+        model or FairModel.load(arguments.model),
         ColumnNames(arguments.score, tuple(arguments.group), id=arguments.id),
         arguments.column or f"{arguments.score}_fair",
         key=read_key(arguments),

@@ -315,7 +315,7 @@ class FairROC(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def transform(
         self, scores: Any, /, *, sensitive_features: Any, ids: Any = None, random_state: Any = None
     ) -> FloatArray:
-        """Fair scores, one draw for each row; give ``ids`` or ``random_state``."""
+        """Fair scores, one draw for each row; give ``ids`` or ``random_state``, unless the model draws nobody."""
         check_is_fitted(self, "model_")
         self._note_features(scores, reset=False)
         fair = self.model_.transform(scores, **self._how(sensitive_features, ids, random_state))

@@ -14,9 +14,23 @@ from fairroc._version import __version__
 from fairroc.core.constraint import NORMS
 from fairroc.core.kernel import Kernel
 from fairroc.core.scale import Scale
-from fairroc.errors import ModelFileError
+from fairroc.errors import DataError, ModelFileError
 from fairroc.model.model import FitRecord, GroupRecord, ModelData, Reference
-from fairroc.options import CONSTRAINT, DRAWS, HASH, METHOD, MISSING, PROMISE, SMALL_GROUPS, TIES
+from fairroc.options import (
+    CONSTRAINT,
+    DRAWS,
+    HASH,
+    METHOD,
+    MISSING,
+    NORM,
+    PROMISE,
+    QUERIES,
+    RATIO,
+    SMALL_GROUPS,
+    TIES,
+    WHERE,
+    Options,
+)
 from fairroc.people.small import Regrouped
 from fairroc.tables.write import write_text_atomic
 
@@ -257,24 +271,22 @@ def _model_from_data(body: dict[str, Any]) -> ModelData:
 
 
 def _asked_from_data(body: dict[str, Any]) -> dict[str, Any]:
-    """What must be close and how, as options; older files know equalized odds only."""
-    found: dict[str, Any] = {}
-    for option in (CONSTRAINT, DRAWS):
-        found[option.name] = body.get(option.name, option.default)
-        known = " or ".join(map(repr, option.values))
-        _hold(found[option.name] in option.values, f"{option.name} must be {known}")
-    ratio, where, tolerances = (body.get(name) for name in ("ratio", "where", "tolerances"))
-    pairs = [tuple(float(part) for part in pair) for pair in (where, tolerances) if pair is not None]
-    _hold(all(len(pair) == 2 and min(pair) >= 0 and max(pair) <= 1 for pair in pairs), "pairs must lie in [0, 1]")
-    _hold(ratio is None or 0 < ratio <= 1, "ratio must be above 0 and at most 1")
-    one_rate = found["constraint"] != CONSTRAINT.default
-    _hold(one_rate or (ratio is None and where is None), "a ratio or a window needs a constraint on one rate")
-    _hold(tolerances is None or (not one_rate and min(tolerances) > 0), "tolerances go with equalized odds")
-    found["ratio"] = None if ratio is None else float(ratio)
-    found["where"], found["tolerances"] = (
-        None if p is None else (float(p[0]), float(p[1])) for p in (where, tolerances)
-    )
-    return found
+    """What must be close and how, held to the rules of a fit; older files know equalized odds only."""
+    given = {option.name: body.get(option.name, option.default) for option in (CONSTRAINT, RATIO, DRAWS, WHERE)}
+    tolerances = body.get("tolerances")
+    if tolerances is not None:
+        given["epsilon"] = dict(zip(("fpr", "tpr"), tolerances, strict=True))
+        _hold(body["norm"] == "inf", "norm must be 'inf' with tolerances")
+    elif given["ratio"] is None:
+        given["epsilon"] = body["epsilon"]
+    if given["constraint"] != CONSTRAINT.default:
+        given |= {option.name: body[option.name] for option in (NORM, METHOD, QUERIES)}
+    try:
+        asked = Options.checked(**given)
+    except DataError as error:
+        raise ModelFileError(f"the model file breaks a rule: {error} Use the original file or refit.") from None
+    _hold(asked.epsilon == body["epsilon"], "epsilon must be what the ratio or the tolerances say")
+    return {name: getattr(asked, name) for name in ("constraint", "ratio", "draws", "where", "tolerances")}
 
 
 _TYPES: dict[str, tuple[type, ...]] = {

@@ -102,6 +102,11 @@ class ModelData:
         return not self.kernels
 
     @property
+    def draws_nobody(self) -> bool:
+        """Whether the fair score follows from score and group alone, so that it needs neither ids nor a seed."""
+        return self.tables is None or not len(self.tables.outcomes.row)
+
+    @property
     def levels(self) -> int:
         """Number of levels of the fair score (0 for an unchanged score)."""
         return self.kernels[0].table.shape[1] if self.kernels else 0
@@ -153,8 +158,10 @@ class ModelData:
     def uniforms(
         self, n: int, *, ids: Any = None, random_state: Any = None, key: bytes | str | None = None
     ) -> FloatArray:
-        """One uniform number for each row, from ids or from a random state."""
+        """One uniform number for each row, from ids or from a random state; any, where nobody is drawn."""
         self.check_draw(n, ids, random_state, key)
+        if ids is None and random_state is None:
+            return np.zeros(n)
         if ids is None:
             return draw.uniforms_from_state(random_state, n)
         uniforms = draw.uniforms_from_ids(ids, salt=self.salt, key=key, hash=self.hash)
@@ -171,7 +178,9 @@ class ModelData:
         return self._lookup.scores(columns.scores, columns.groups, uniforms)
 
     def check_draw(self, n: int, ids: Any, random_state: Any, key: bytes | str | None) -> None:
-        """Raise unless there is one source of draws, and the key it needs."""
+        """Raise unless there is one source of draws, or no need of any, and the key it needs."""
+        if ids is None and random_state is None and self.draws_nobody:
+            return
         if (ids is None) == (random_state is None):
             given = "neither" if ids is None else "both"
             raise DataError(

@@ -1,4 +1,4 @@
-"""Check new people against a fitted model: scores, groups and, with labels, the gap."""
+"""Check new people against a fitted model: scores, groups and, with labels where it takes any, the gap."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from fairroc.core.chain import FloatArray
 from fairroc.model.model import ModelData, Reference
 from fairroc.monitoring.drift import Drift, DriftTest, GroupDrift, ScoreShift, Status, UnknownGroup, psi_level
-from fairroc.monitoring.gap import GapNow, GroupAucs, gap_now
+from fairroc.monitoring.gap import GapNow, GroupAucs, gap_now, needs_labels
 from fairroc.options import MONITOR, checked
 from fairroc.people.door import read_people
 from fairroc.people.people import People
@@ -102,8 +102,8 @@ def joined_size(mass: FloatArray, sizes: FloatArray) -> float:
 def check(
     model: ModelData, scores: Any, sensitive_features: Any, y: Any, sample_weight: Any, pos_label: Any, watch: Watch
 ) -> Drift:
-    """Compare new people with the fitted ones, without words. O(n log B) for B bins, and with labels what an audit
-    takes."""
+    """Compare new people with the fitted ones, without words. O(n log B) for B bins, and where the gap is measured what
+    an audit takes."""
     other = watch.on_unknown_group
     known_groups(model.names, other)
     how = {"sample_weight": sample_weight, "pos_label": pos_label, "missing": "group"}  # no group: an unknown one
@@ -115,9 +115,15 @@ def check(
     whole = _fitted_groups(model), _new_groups(model, people)
     tests = [*_tests(seen, labelled), *_share_tests(model, *whole)]
     now = GapNow(None, NO_LABELS, {})
-    if labelled:
+    if labelled or not needs_labels(model.fairness):
         now = gap_now(
-            model, people, confidence=watch.confidence, draws=watch.bootstrap, rng=watch.rng, treated_as=other
+            model,
+            people,
+            labelled=labelled,
+            confidence=watch.confidence,
+            draws=watch.bootstrap,
+            rng=watch.rng,
+            treated_as=other,
         )
     adjusted = zip(tests, holm([p for *_, p in tests]), strict=True)
     done = tuple(DriftTest(*test, adjusted=p, found=p < 1.0 - watch.confidence) for test, p in adjusted)

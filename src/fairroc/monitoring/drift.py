@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 from fairroc.auditing.findings import GapInterval, Interval
-from fairroc.core.constraint import Norm
+from fairroc.core.constraint import Constraint, Norm
+from fairroc.options import CONSTRAINT, fairness
 from fairroc.people.small import SmallGroups, plain_data
 
 Status: TypeAlias = Literal["moved", "steady", "too few rows", "missing", "not checked"]
@@ -108,16 +109,22 @@ class UnknownGroup:
 
 @dataclass(frozen=True, slots=True)
 class GapCheck:
-    """The gap of the fair score among new people with labels, in expectation over the draw.
+    """The gap of the fair score among new people, in expectation over the draw.
 
     Attributes
     ----------
+    gap : the largest distance of two groups, as the model's constraint has it; of a ratio, what the smallest one lacks
+        of 1.
     answer : "within": the whole interval is; "outside": none of it is; "unclear": it holds epsilon.
     resolution : how far ``gap`` may be off because neighbouring scores were merged; 0 unless there are very many.
     interval, method : where the gap of the people that the rows stand for lies, and which of the two decided.
-    groups : those measured; others lack rows of a label or are unknown.
+    groups : those measured; others lack rows of a label that counts or are unknown.
     rows_needed : where unclear, about how many rows would show a gap of half epsilon to be within it.
-    auc, auc_before : of all these people, for the fair and for the original score.
+    auc, auc_before : of all these people, for the fair and for the original score; None without labels.
+    constraint, ratio, tolerances : what the model was asked to keep close, and how.
+    where : shares of all these people selected between which thresholds were looked at; None: all were. Ratios are
+        told from 5 % on: below, a few people make any ratio.
+    smallest_ratio : smallest over largest rate, where the model was asked for a ratio.
     """
 
     gap: float
@@ -131,8 +138,18 @@ class GapCheck:
     rows: int
     rows_needed: int | None
     groups: tuple[str, ...]
-    auc: float
-    auc_before: float
+    auc: float | None
+    auc_before: float | None
+    constraint: str = CONSTRAINT.default
+    ratio: float | None = None
+    tolerances: tuple[float, float] | None = None
+    where: tuple[float, float] | None = None
+    smallest_ratio: float | None = None
+
+    @property
+    def fairness(self) -> Constraint:
+        """What was measured, as geometry."""
+        return fairness(self.constraint, self.norm, self.tolerances, self.ratio is not None, self.where)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +162,7 @@ class Drift:
     doubts : what could not be checked or told, and why, in words.
     rows : new rows, those of unknown groups included.
     confidence : if nothing moved, all ``tests`` together find something with probability 1 - confidence at most.
-    gap, gap_reason : with labels, the gap; or why it was not measured.
+    gap, gap_reason : the gap, with labels unless selection rates are compared; or why it was not measured.
     small_groups : groups that were merged, as at the fit, with their new rows; None if there are none.
     """
 

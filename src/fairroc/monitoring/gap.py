@@ -1,4 +1,7 @@
-"""The gap of a fitted model's fair score among new people with labels, and how sure one can be of it.
+"""The gap of a fitted model's fair score among new people, and how sure one can be of it.
+
+It is that of the model's constraint. Selection rates are measured without labels, as if everybody were once a negative
+and once a positive: both rates, and what is uncertain of them, are then those of the group's people.
 
 The people are the sample, not the draws: every figure is an expectation over the draw.
 
@@ -13,13 +16,14 @@ The people are the sample, not the draws: every figure is an expectation over th
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from fairroc.auditing.audit import gap_interval
+from fairroc.auditing.audit import NO_THRESHOLD, gap_interval
 from fairroc.auditing.findings import GapInterval, Interval
 from fairroc.core.chain import FloatArray, area
+from fairroc.core.constraint import Constraint, OneRate, Ratio
 from fairroc.core.gap import ROUNDING, pooled_auc
 from fairroc.core.kernel import Kernel
 from fairroc.core.realised import RealisedRoc, all_places, realise, two_sided
@@ -28,7 +32,7 @@ from fairroc.model.model import ModelData, treated
 from fairroc.monitoring.drift import Answer, GapCheck
 from fairroc.people.people import SMALL_CLASS, People
 from fairroc.stats.auc import auc_interval
-from fairroc.stats.bands import Noise, dkw_widths, gap_limits, group_pairs
+from fairroc.stats.bands import Noise, dkw_reach, gap_limits, group_pairs
 from fairroc.stats.bootstrap import bootstrap
 
 MOST_ROWS = 10**12
@@ -45,6 +49,15 @@ class GroupAucs:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class _Aucs:
+    """AUCs of groups and of all people, as far as there are any."""
+
+    groups: dict[str, GroupAucs]
+    fair: float | None
+    before: float | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class GapNow:
     """The gap, or why there is none; and the AUCs of all groups measured."""
 
@@ -53,35 +66,53 @@ class GapNow:
     aucs: dict[str, GroupAucs]
 
 
+def needs_labels(constraint: Constraint) -> bool:
+    """Whether the gap is one of people with labels: shares of people selected can be told without."""
+    return not isinstance(constraint, OneRate) or constraint.rate != "selection"
+
+
 def gap_now(
     model: ModelData,
     people: People,
     *,
+    labelled: bool,
     confidence: float,
     draws: int,
     rng: np.random.Generator,
     treated_as: str | None,
 ) -> GapNow:
     """Measure new people; ``treated_as`` is the fitted group that unknown groups are treated as, if any."""
-    both = people.class_rows().min(axis=1) > 0
-    kept = [g for g, name in enumerate(people.names) if both[g] and (name in model.names or treated_as is not None)]
+    constraint, rows = model.fairness.told(), people.class_rows()
+    by_label = needs_labels(constraint)
+    enough = rows.min(axis=1) > 0 if by_label else rows.sum(axis=1) > 0
+    kept = [g for g, name in enumerate(people.names) if enough[g] and (name in model.names or treated_as is not None)]
     if len(kept) < 2:
-        return GapNow(None, "fewer than two groups have people of both labels", {})
+        return GapNow(None, f"fewer than two groups have people{' of both labels' if by_label else ''}", {})
     people = people.only(kept)
-    noises, hidden = _measured(model, people, treated_as)
-    curves = [noise.curve for noise in noises]
-    aucs = {
-        name: GroupAucs(old.auc, _interval(old, people, g, confidence), curve.auc)
-        for g, (name, old, curve) in enumerate(zip(people.names, people.thin.curves, curves, strict=True))
-    }
-    weights = people.thin.weights0, people.thin.weights1
-    widths = None if people.weighted else dkw_widths(people.class_rows(), confidence) + hidden
-    limits = gap_limits(noises, widths, model.fairness, confidence)
-    errors = bootstrap(noises, model.fairness, draws=draws, rng=rng) if draws else None
+    seen = people if by_label else people.without_labels()
+    noises, hidden = _measured(model, seen, treated_as)
+    if not by_label:
+        noises = [replace(noise, curve=replace(noise.curve, prior=0.0)) for noise in noises]  # one sample, not two
+        hidden /= 2  # in the sum of both rates it counts twice
+    aucs = _Aucs({}, None, None)
+    if by_label:
+        aucs = _aucs(model, people, noises, confidence)
+    elif labelled and len(both := [g for g, few in enumerate(people.class_rows().min(axis=1)) if few]) > 1:
+        some = people.only(both)
+        aucs = _aucs(model, some, _measured(model, some, treated_as)[0], confidence)
+    rows, shares = people.class_rows(), seen.thin.shares
+    noises = noises if model.unchanged else _with_ends(noises, shares, constraint.where)
+    widths = None if people.weighted else dkw_reach(constraint, rows, confidence) + hidden
+    limits = gap_limits(noises, widths, constraint, confidence, shares)
+    if not limits.seen:
+        return GapNow(None, NO_THRESHOLD, aucs.groups)
+    errors = bootstrap(noises, constraint, draws=draws, rng=rng, shares=shares) if draws else None
+    if isinstance(constraint, Ratio) and constraint.where is not None:
+        hidden = min(hidden / constraint.where[0], 1.0)  # the largest rate is about the share selected, or more
     interval = gap_interval(limits, errors, confidence, hidden)
-    method = _method(interval, int(people.class_rows().min()))
+    method = _method(interval, int(constraint.samples(rows.astype(np.float64))[1].min()))
     if method is None:
-        return GapNow(None, "weighted rows need a bootstrap for an interval, and none was asked for", aucs)
+        return GapNow(None, "weighted rows need a bootstrap for an interval, and none was asked for", aucs.groups)
     worst = int(np.argmax(limits.pair_gaps))
     gap, (low, high) = float(limits.pair_gaps[worst]), getattr(interval, method)
     pair = group_pairs(len(noises))[worst]
@@ -98,10 +129,27 @@ def gap_now(
         rows=people.rows,
         rows_needed=_rows_needed(people.rows, model.epsilon, gap, high) if answer == "unclear" else None,
         groups=people.names,
-        auc=_pooled_auc(curves, *weights) if model.kernels else pooled_auc(curves, *weights),
-        auc_before=pooled_auc(people.thin.curves, *weights),
+        auc=aucs.fair,
+        auc_before=aucs.before,
+        constraint=model.constraint,
+        ratio=model.ratio,
+        tolerances=model.tolerances,
+        where=constraint.where,
+        smallest_ratio=None if model.ratio is None else 1.0 - gap,
     )
-    return GapNow(check, None, aucs)
+    return GapNow(check, None, aucs.groups)
+
+
+def _aucs(model: ModelData, people: People, noises: list[Noise], confidence: float) -> _Aucs:
+    """AUCs of people with labels, whose fair score's curves are those of the noises."""
+    curves, old = [noise.curve for noise in noises], people.thin
+    each = {
+        name: GroupAucs(before.auc, _interval(before, people, g, confidence), curve.auc)
+        for g, (name, before, curve) in enumerate(zip(people.names, old.curves, curves, strict=True))
+    }
+    weights = old.weights0, old.weights1
+    fair = _pooled_auc(curves, *weights) if model.kernels else pooled_auc(curves, *weights)
+    return _Aucs(each, fair, pooled_auc(old.curves, *weights))
 
 
 def _measured(model: ModelData, people: People, treated_as: str | None) -> tuple[list[Noise], float]:
@@ -127,9 +175,30 @@ def _fair_noises(model: ModelData, people: People, kernels: tuple[Kernel, ...], 
     for g, one in enumerate(realised):
         rates = _rising(one, places)
         squares = rates if squared[g] is one else _rising(squared[g], places)
-        curve = RocCurve(-np.arange(1.0, rates.shape[1]), rates[0], rates[1], people.thin.curves[g].prior)
-        found.append(Noise(curve, squares, scale[g]))
+        found.append(Noise(_curve(rates, people.thin.curves[g].prior), squares, scale[g]))
     return found
+
+
+def _with_ends(noises: list[Noise], shares: FloatArray, where: Interval | None) -> list[Noise]:
+    """The noises of a changed score with one more point where an end of the window is crossed between two places:
+    there lines are straight."""
+    if where is None:
+        return noises
+    selected = shares @ np.stack([noise.curve.share for noise in noises])
+    before, after = selected[1:-1:2], selected[2::2]
+    ends = np.array([(i, end) for end in where for i in np.flatnonzero((before < end) & (after > end))]).reshape(-1, 2)
+    i = ends[:, 0].astype(np.intp)
+    part, at = (ends[:, 1] - before[i]) / (after[i] - before[i]), 2 * i + 2
+
+    def longer(line: FloatArray) -> FloatArray:
+        return np.insert(line, at, line[..., at - 1] + part * (line[..., at] - line[..., at - 1]), axis=-1)
+
+    return [Noise(_curve(longer(n.rates), n.curve.prior), longer(n.squares), n.scale) for n in noises]
+
+
+def _curve(rates: FloatArray, prior: float) -> RocCurve:
+    """The curve of (2, k) rates at the same places in all groups."""
+    return RocCurve(-np.arange(1.0, rates.shape[1]), rates[0].copy(), rates[1].copy(), prior)
 
 
 def _rising(one: RealisedRoc, places: FloatArray) -> FloatArray:

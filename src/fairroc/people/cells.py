@@ -299,6 +299,16 @@ def tallied(rows: sample.EvenSample) -> TallySample:
     return rows if isinstance(rows, TallySample) else TallySample(*rows.table(), points=rows.points)
 
 
+def unlabelled(one: sample.EvenSample | WeightedSample) -> TallySample | WeightedRows:
+    """The same people, everybody once as a negative and once as a positive: both rates are the share selected."""
+    if isinstance(one, WeightedSample):
+        scores, _, weights = one.cells()
+        labels = np.repeat([False, True], len(scores))
+        return WeightedRows(np.tile(scores, 2), labels, np.tile(weights, 2), points=one.points)
+    scores, negatives, positives = one.table()
+    return TallySample(scores, negatives + positives, negatives + positives, points=one.points)
+
+
 def tally_rows(scores: FloatArray, labels: BoolArray, points: int) -> TallySample:
     """Rows of one group by distinct score. O(n log n)."""
     values, place = np.unique(scores + 0.0, return_inverse=True)

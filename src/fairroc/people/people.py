@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from fairroc.core.chain import FloatArray
 from fairroc.core.roc import Population, curve_from_counts, query_thresholds, thinned
 from fairroc.errors import DataError, SmallGroupWarning, number_of_rows, several
-from fairroc.people.cells import WeightedRows, WeightedSample, tallied
+from fairroc.people.cells import WeightedRows, WeightedSample, tallied, unlabelled
 from fairroc.people.sample import EvenSample, thin_points
 from fairroc.people.small import SmallGroups, SmallRule, too_small
 from fairroc.stats.bands import Noise
@@ -177,6 +177,11 @@ class People:
             for sample in self.samples
         ]
         return replace(self, samples=tuple(found))
+
+    def without_labels(self) -> People:
+        """The same people, everybody once as a negative and once as a positive: what is measured of either rate is
+        measured of the share selected, with the uncertainty of the group's people."""
+        return replace(self, samples=tuple(unlabelled(sample) for sample in self.samples))
 
     # -- what to say of them -----------------------------------------------------------------------------------------
 

@@ -4,25 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from fairroc.core.constraint import FEW_SELECTED
 from fairroc.monitoring.drift import Drift, DriftTest, GapCheck, GroupDrift, ScoreShift
+from fairroc.options import CONSTRAINT
 from fairroc.text.words import (
     METHODS,
     confidence,
     figure,
     listed,
-    norm_words,
     pair,
     percent,
     plural,
     quoted,
     small_lines,
     table,
+    where_words,
 )
 
 NO_REFERENCE = (
     "scores were not compared: the model holds no fitted scores, as it comes from a file written before fairroc kept "
     "them; fit again to have them"
 )
+
+FROM = f"ratios are told from {FEW_SELECTED:.0%} of people selected on, as few people make any ratio"
 
 SHOWN = 5
 """Unknown groups that a sentence names."""
@@ -50,15 +54,18 @@ def _verdict(found: Drift) -> str:
 
 
 def _gap_lines(gap: GapCheck) -> list[str]:
+    allowed = _allowed(gap)
     answers = {
-        "within": "within epsilon = {:g}, and so is the whole interval",
-        "unclear": "shown neither to be within epsilon = {:g} nor outside it",
-        "outside": "NOT within epsilon = {:g}: the whole interval is outside",
+        "within": f"within {allowed}, and so is the whole interval",
+        "unclear": f"shown neither to be within {allowed} nor outside it",
+        "outside": f"NOT within {allowed}: the whole interval is outside",
     }
+    what = f"{gap.fairness.formula}{where_words(gap.where)}"
     lines = [
-        f"Largest gap of the fair score at one threshold ({norm_words(gap.norm)}): {gap.gap:.4f}",
+        f"Largest gap of the fair score at one threshold ({what}): {gap.gap:.4f}",
+        *([] if gap.smallest_ratio is None else [f"  smallest ratio {gap.smallest_ratio:.4f}; {FROM}"]),
         f"  on average over the draw, between {pair(gap.pair)}, on {gap.rows:,} rows",
-        f"  {answers[gap.answer].format(gap.epsilon)}",
+        f"  {answers[gap.answer]}",
     ]
     for method, words in METHODS.items():
         interval = getattr(gap.interval, method)
@@ -67,7 +74,18 @@ def _gap_lines(gap: GapCheck) -> list[str]:
                 f"  in the population between {interval[0]:.4f} and {interval[1]:.4f} "
                 f"({confidence(gap.interval.level)}, {words})"
             )
+    if gap.auc is None:
+        return lines
     return [*lines, f"AUC of these people: {gap.auc_before:.4f} before, {gap.auc:.4f} for the fair score"]
+
+
+def _allowed(gap: GapCheck) -> str:
+    return f"epsilon = {gap.epsilon:g}" + ("" if gap.ratio is None else f" (ratio {gap.ratio:g})")
+
+
+def _what(gap: GapCheck) -> str:
+    plain = gap.constraint == CONSTRAINT.default and gap.tolerances is None
+    return "the gap of the fair score" + ("" if plain else f" ({gap.fairness.formula}{where_words(gap.where)})")
 
 
 def _score_lines(found: Drift) -> list[str]:
@@ -136,19 +154,19 @@ def reasons(found: Drift, on_unknown_group: str | None, left_out: Sequence[str] 
         low, _ = _interval(found.gap)
         first, second = found.gap.pair
         told.append(
-            f"the gap of the fair score is {found.gap.gap:.4f} between {quoted(first)} and {quoted(second)}, and at "
-            f"least {low:.4f} in the population these rows were sampled from ({_sure(found.gap)}): outside epsilon = "
-            f"{found.gap.epsilon:g}"
+            f"{_what(found.gap)} is {found.gap.gap:.4f} between {quoted(first)} and {quoted(second)}, and at least "
+            f"{low:.4f} in the population these rows were sampled from ({_sure(found.gap)}): outside "
+            f"{_allowed(found.gap)}"
         )
     return tuple(told)
 
 
-def doubts(found: Drift, on_unknown_group: str | None, telling: float, labelled: bool) -> tuple[str, ...]:
-    """What could not be checked or told."""
-    return tuple(_doubts(found, on_unknown_group, telling, labelled))
+def doubts(found: Drift, on_unknown_group: str | None, telling: float, measured: bool) -> tuple[str, ...]:
+    """What could not be checked or told; ``measured``: the gap was to be."""
+    return tuple(_doubts(found, on_unknown_group, telling, measured))
 
 
-def _doubts(found: Drift, on_unknown_group: str | None, telling: float, labelled: bool) -> Iterator[str]:
+def _doubts(found: Drift, on_unknown_group: str | None, telling: float, measured: bool) -> Iterator[str]:
     if any(group.status == "not checked" for group in found.groups):
         yield NO_REFERENCE
     if not any(test.what == "shares" for test in found.tests):
@@ -158,7 +176,7 @@ def _doubts(found: Drift, on_unknown_group: str | None, telling: float, labelled
         yield f"the model does not know {_unknown(found)}; they are treated as group {quoted(on_unknown_group)}"
     if found.gap is not None:
         yield from _gap_doubts(found.gap, found.groups)
-    elif labelled:
+    elif measured:
         yield f"the gap was not checked: {found.gap_reason}"
 
 
@@ -180,7 +198,7 @@ def _gap_doubts(gap: GapCheck, groups: tuple[GroupDrift, ...]) -> Iterator[str]:
         low, high = _interval(gap)
         more = "" if gap.rows_needed is None else f"; about {gap.rows_needed:,} rows would show a gap of half that"
         yield (
-            f"the gap of the fair score is shown neither to be within epsilon = {gap.epsilon:g} nor outside it: "
+            f"{_what(gap)} is shown neither to be within {_allowed(gap)} nor outside it: "
             f"{gap.gap:.4f} on these rows, between {low:.4f} and {high:.4f} in the population ({_sure(gap)}){more}"
         )
     for group in groups:

@@ -92,16 +92,19 @@ def asked_words(
     >>> asked_words(Ratio("selection", (0, 0.2)), 0.2, 0.8, None)
     'ratio 0.8 (smallest over largest selection rate), where 0% to 20% of people are selected'
     """
-    within = (
-        ""
-        if constraint.where is None
-        else ", where {:.4g}% to {:.4g}% of people are selected".format(*(100 * share for share in constraint.where))
-    )
+    within = where_words(constraint.where)
     if ratio is not None and isinstance(constraint, OneRate):
         return f"ratio {ratio:g} (smallest over largest {constraint.WORDS[constraint.rate]}){within}"
     if tolerances is not None:
         return f"|dFPR| at most {tolerances[0]:g} and |dTPR| at most {tolerances[1]:g}"
     return f"epsilon {epsilon:g} ({constraint.formula}){within}"
+
+
+def where_words(where: tuple[float, float] | None) -> str:
+    """A window of shares of people selected, as the end of a phrase."""
+    if where is None:
+        return ""
+    return ", where {:.4g}% to {:.4g}% of people are selected".format(*(100 * share for share in where))
 
 
 def counted_words(error: float, gap: str) -> str:

@@ -12,6 +12,7 @@ from fairroc.errors import DataError
 from fairroc.model.draw import derive_seed, effective_salt
 from fairroc.model.model import ModelData
 from fairroc.model.xxh64 import PRIMES
+from fairroc.options import CONSTRAINT
 from fairroc.people.factorise import MISSING_GROUP
 from fairroc.people.rows import known_groups
 from fairroc.tables.columns import require_distinct
@@ -53,14 +54,14 @@ ID_TYPES = ("integer", "text")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ask:
-    """A request to write a model as SQL; everything in it holds together."""
+    """A request to write a model as SQL; everything in it holds together. ``id`` is None only if nobody is drawn."""
 
     model: ModelData
     form: str
     table: str
     score: str
     groups: tuple[str, ...]
-    id: str
+    id: str | None
     id_type: str
     column: str
     function: str
@@ -94,9 +95,10 @@ class Ask:
         _one_of(f"form for {dialect}", form, FORMS[dialect], "--form")
         groups = tuple(group) if isinstance(group, list | tuple) else (group,)
         column = f"{score}_fair" if column is None else column
-        named = {"score": (score,), "group": groups, "id": (id,), "column": (column,), "function": (function,)}
+        ids = () if id is None and model.draws_nobody else (id,)
+        named = {"score": (score,), "group": groups or ("",), "id": ids, "column": (column,), "function": (function,)}
         for what, names in named.items():
-            for name in names or ("",):
+            for name in names:
                 _name(what, name)
         require_distinct(groups)
         if score == id or {score, id} & {*groups}:
@@ -109,7 +111,7 @@ class Ask:
             raise DataError(f"the new column must have a name of its own, but {column!r} is one of the others.")
         if not isinstance(table, str) or not table.strip():
             raise DataError(f"table must name what to read (on the command line: --table), got {table!r}.")
-        if model.hash != "xxh64":
+        if model.hash != "xxh64" and id is not None:
             raise DataError(
                 f'SQL can compute draws of hash="xxh64" only, but this model has hash={model.hash!r}; transform in '
                 "Python, or refit with hash='xxh64' (docs/draws.md says what that gives up)."
@@ -124,7 +126,7 @@ class Ask:
             score=score,
             groups=groups,
             id=id,
-            id_type=id_type,
+            id_type=ID_TYPES[0] if id is None else id_type,
             column=column,
             function=function,
             on_unknown_group=on_unknown_group,
@@ -152,13 +154,25 @@ class Ask:
         """Comment lines that say what the SQL is."""
         model = self.model
         what = [
-            f"Fair score at epsilon {model.epsilon!r}, norm {model.norm}, method {model.method}, ties {model.ties};",
+            f"Fair score, {_asked(model)}, method {model.method}, ties {model.ties}, draws {model.draws};",
             f"written by {_plain(model.record.package)}, fitted {_plain(model.record.date)}.",
             *lines,
         ]
         if self.secret:
             what.append("The constants below hold the draws' secret: keep this text as you keep the key.")
         return "".join(f"-- {line}\n" for line in what)
+
+
+def _asked(model: ModelData) -> str:
+    """The constraint and how close it is kept."""
+    how = f"epsilon {model.epsilon!r}" if model.ratio is None else f"ratio {model.ratio!r}"
+    if model.constraint == CONSTRAINT.default:
+        how += f", norm {model.norm}"
+    if model.tolerances is not None:
+        how = "epsilon {!r} (FPR) and {!r} (TPR)".format(*model.tolerances)
+    if model.where is not None:
+        how += ", where shares {!r} to {!r} of people are selected".format(*model.where)
+    return f"{model.constraint} at {how}"
 
 
 def double_quoted(name: str) -> str:

@@ -111,7 +111,7 @@ def _unnested(table: Any, names: Sequence[str], **columns: NDArray[Any]) -> str:
 
 def _door(ask: Ask, source: str) -> str:
     """All columns with the checked score, number of the group, and id."""
-    score, id = double_quoted(ask.score), double_quoted(ask.id)
+    score, id = double_quoted(ask.score), "0" if ask.id is None else double_quoted(ask.id)
     group = " || ' & ' || ".join(_group_text(double_quoted(name), ask.missing_name) for name in ask.groups)
     unknown, left = (f"error({single_quoted(why)} || fairroc_g)" for why in (common.UNKNOWN, common.LEFT_OUT))
     known = "\n".join(

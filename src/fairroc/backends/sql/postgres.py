@@ -24,16 +24,18 @@ BEGIN, END = "$fairroc$", "$fairroc$"
 
 
 def write(ask: Ask) -> str:
-    """CREATE FUNCTION of (score, group, ..., id)."""
+    """CREATE FUNCTION of (score, group, ..., id); of ids only where somebody is drawn or one is named."""
     tables = ask.model.tables
     id_type = "bigint" if ask.id_type == "integer" else "text"
     groups = [f"g{i + 1}" for i in range(len(ask.groups))] if len(ask.groups) > 1 else ["g"]
-    arguments = ["score double precision", *(f"{name} text" for name in groups), f"id {id_type}"]
-    columns = ", ".join(
-        [double_quoted(ask.score), *(f"{double_quoted(name)}::text" for name in ask.groups), double_quoted(ask.id)]
-    )
+    arguments = ["score double precision", *(f"{name} text" for name in groups)]
+    columns = [double_quoted(ask.score), *(f"{double_quoted(name)}::text" for name in ask.groups)]
+    if ask.id is not None:
+        arguments.append(f"id {id_type}")
+        columns.append(double_quoted(ask.id))
     name = double_quoted(ask.function)
-    use = f"PostgreSQL 13 or newer. SELECT *, {name}({columns}) AS {double_quoted(ask.column)} FROM {ask.table}"
+    call = f"{name}({', '.join(columns)}) AS {double_quoted(ask.column)}"
+    use = f"PostgreSQL 13 or newer. SELECT *, {call} FROM {ask.table}"
     body = "\n".join(["DECLARE", *_declared(), "BEGIN", *_door(ask, groups), *_body(ask, tables), "END"])
     if BEGIN in body:
         raise DataError(f"a group's name holds {BEGIN!r}, with which PostgreSQL's SQL is quoted; rename it and refit.")
@@ -61,9 +63,10 @@ def _door(ask: Ask, groups: list[str]) -> Iterator[str]:
     """Checks, and the group's name."""
     yield "  IF score IS NULL OR NOT score BETWEEN -1e307 AND 1e307 THEN"
     yield f"    RAISE EXCEPTION USING MESSAGE = {_text(common.SCORE)}, ERRCODE = '22023';"
-    empty = " OR id = ''" if ask.id_type == "text" else ""
-    yield f"  END IF;\n  IF id IS NULL{empty} THEN"
-    yield f"    RAISE EXCEPTION USING MESSAGE = {_text(common.ID)}, ERRCODE = '22023';"
+    if ask.id is not None:
+        empty = " OR id = ''" if ask.id_type == "text" else ""
+        yield f"  END IF;\n  IF id IS NULL{empty} THEN"
+        yield f"    RAISE EXCEPTION USING MESSAGE = {_text(common.ID)}, ERRCODE = '22023';"
     missing = ask.missing_name
     parts = (name if missing is None else f"coalesce({name}, {_text(missing)})" for name in groups)
     yield "  END IF;\n  name := " + " || ' & ' || ".join(parts) + ";"

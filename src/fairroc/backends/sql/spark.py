@@ -166,7 +166,7 @@ def _double(value: float) -> str:
 
 def _door(ask: Ask) -> str:
     """All columns in one struct with the checked score, number of the group, and id as it is hashed."""
-    score, id = _quoted(ask.score), _quoted(ask.id)
+    score, id = _quoted(ask.score), "0" if ask.id is None else _quoted(ask.id)
     group = "concat(" + ", ' & ', ".join(_group_text(_quoted(name), ask) for name in ask.groups) + ")"
     unknown, left = (f"raise_error(concat({_text(why)}, fairroc_name))" for why in (common.UNKNOWN, common.LEFT_OUT))
     known = "\n".join(
