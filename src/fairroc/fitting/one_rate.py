@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fairroc.core.chain import BoolArray, FloatArray, IntArray, area, freeze
+from fairroc.core.chain import BoolArray, FloatArray, IntArray, area, chain_through, freeze
 from fairroc.core.constraint import OneRate
 from fairroc.core.coupling import Levels, prune
 from fairroc.core.gap import ROUNDING
@@ -63,21 +63,24 @@ def levels_of_rate(population: Population, inner: float, constraint: OneRate, se
 
 
 def rate_bound(population: Population, epsilon: float, constraint: OneRate) -> float:
-    """What no fair score's pooled AUC exceeds: that of the path, and outside a window that of any score."""
+    """What no fair score's pooled AUC exceeds: that of the path; with a window, of any score outside it.
+
+    People who share a fair score may be selected all at once, past an end of the window: so what is above the line from
+    a point outside to a point inside is out of reach, and no more.
+    """
     hulls = [curve.hull for curve in population.curves]
     known = population.priors, population.weights0, population.weights1
     inside, free = (rate_path(hulls, *known, e, constraint) for e in (epsilon, 1.0))
-    fpr, tpr = inside.fpr @ population.weights0, inside.tpr @ population.weights1
+    lines = [(path.fpr @ population.weights0, path.tpr @ population.weights1) for path in (inside, free)]
     if constraint.where is None:
-        return area(fpr, tpr)
+        return area(*lines[0])
     prior = float(population.shares @ population.priors)
-    lines = [(fpr, tpr), (free.fpr @ population.weights0, free.tpr @ population.weights1)]
     lines = [((1 - prior) * x + prior * y, y - x) for x, y in lines]  # heights over the share of people selected
     share = np.unique(np.concatenate((*(line[0] for line in lines), constraint.where)))
     kept, any_score = (np.interp(share, *line) for line in lines)
-    looks = constraint.looks((share[1:] + share[:-1]) / 2)
-    height = np.where(looks, kept[1:] + kept[:-1], any_score[1:] + any_score[:-1]) / 2
-    return float(0.5 + np.diff(share) @ height)
+    low, high = constraint.where
+    line = chain_through(share, np.where((share > low) & (share < high), kept, any_score))
+    return 0.5 + area(line.u, line.v)
 
 
 def rate_kernels(
