@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import combinations, pairwise, product
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from scipy.optimize import linprog
@@ -133,19 +133,20 @@ def _best_tuple(
     return -float(result.fun), np.array(points)
 
 
+Support: TypeAlias = Callable[[FloatArray, FloatArray], tuple[float, FloatArray]]
+
+
 def pooled_sandwich(
-    hulls: Sequence[Chain],
-    weights0: FloatArray,
-    weights1: FloatArray,
-    epsilon: float | tuple[float, float],
-    norm: int | str,
-    directions: int,
+    support: Support, weights0: FloatArray, weights1: FloatArray, directions: int
 ) -> tuple[float, float]:
-    """Area under the inner and under the outer polygon of the pooled fair region, from many linear programs."""
+    """Area under the inner and under the outer polygon of the pooled fair region, from many linear programs.
+
+    ``support`` has the largest sum of prices of fpr and of tpr over fair tuples, and the tuple.
+    """
     points, lines = [(0.0, 0.0)], [(0.0, 1.0, 0.0)]  # a * tpr - b * fpr <= c
     for angle in np.linspace(0.0, np.pi / 2, directions + 2)[1:-1]:
         a, b = np.sin(angle), np.cos(angle)
-        value, tuple_ = fair_support(hulls, epsilon, norm, -b * weights0, a * weights1)
+        value, tuple_ = support(-b * weights0, a * weights1)
         points.append((float(weights0 @ tuple_[:, 0]), float(weights1 @ tuple_[:, 1])))
         lines.append((float(a), float(b), value))
     points.append((1.0, 1.0))
