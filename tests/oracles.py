@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import combinations, pairwise, product
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from scipy.optimize import linprog
@@ -70,24 +70,59 @@ def minkowski_height(chain: Chain, radius: float, norm: int | str, at: FloatArra
 
 
 def fair_support(
-    hulls: Sequence[Chain], epsilon: float, norm: int | str, fpr_cost: FloatArray, tpr_cost: FloatArray
+    hulls: Sequence[Chain],
+    epsilon: float | tuple[float, float],
+    norm: int | str,
+    fpr_cost: FloatArray,
+    tpr_cost: FloatArray,
 ) -> tuple[float, FloatArray]:
     """Largest ``sum of fpr_cost * fpr + tpr_cost * tpr`` over fair tuples, and the tuple (m, 2) that has it.
 
-    Every group's point is a convex combination of its hull's vertices; every pair of groups is within epsilon.
+    Every pair of groups is within epsilon, or with two numbers within the first in fpr and the second in tpr.
     """
+
+    def rows(df: FloatArray, dt: FloatArray) -> list[FloatArray]:
+        if isinstance(epsilon, tuple):
+            return [df / epsilon[0], -df / epsilon[0], dt / epsilon[1], -dt / epsilon[1]]
+        return [df + dt, df - dt, dt - df, -df - dt] if norm == 1 else [df, -df, dt, -dt]
+
+    m = len(hulls)
+    owner = np.repeat(np.arange(m), [len(hull.u) for hull in hulls])
+    f, t = (np.concatenate([getattr(hull, name) for hull in hulls]) for name in ("fpr", "tpr"))
+    found = []
+    for g, h in combinations(range(m), 2):
+        sign = (owner == g) * 1.0 - (owner == h) * 1.0
+        found += rows(sign * f, sign * t)
+    return _best_tuple(hulls, fpr_cost, tpr_cost, found, 1.0 if isinstance(epsilon, tuple) else epsilon)
+
+
+def one_rate_support(
+    hulls: Sequence[Chain],
+    rates: Sequence[FloatArray],
+    epsilon: float,
+    as_ratio: bool,
+    fpr_cost: FloatArray,
+    tpr_cost: FloatArray,
+) -> tuple[float, FloatArray]:
+    """The same where one rate, known at the vertices of every hull, is within epsilon or ``1 - epsilon`` of any."""
+    m = len(hulls)
+    owner = np.repeat(np.arange(m), [len(hull.u) for hull in hulls])
+    rate, share = np.concatenate(rates), 1.0 - epsilon if as_ratio else 1.0
+    rows = [(owner == g) * share * rate - (owner == h) * rate for g, h in product(range(m), repeat=2) if g != h]
+    return _best_tuple(hulls, fpr_cost, tpr_cost, rows, 0.0 if as_ratio else epsilon)
+
+
+def _best_tuple(
+    hulls: Sequence[Chain], fpr_cost: FloatArray, tpr_cost: FloatArray, rows: Sequence[FloatArray], limit: float
+) -> tuple[float, FloatArray]:
+    """The linear program: every group's point is a convex combination of its hull's vertices."""
     f, t = [hull.fpr for hull in hulls], [hull.tpr for hull in hulls]
     owner = np.repeat(np.arange(len(hulls)), [len(x) for x in f])
     flat_f, flat_t = np.concatenate(f), np.concatenate(t)
-    rows = []
-    for g, h in combinations(range(len(hulls)), 2):
-        sign = (owner == g) * 1.0 - (owner == h) * 1.0
-        df, dt = sign * flat_f, sign * flat_t
-        rows += [df + dt, df - dt, dt - df, -df - dt] if norm == 1 else [df, -df, dt, -dt]
     result = linprog(
         -(fpr_cost[owner] * flat_f + tpr_cost[owner] * flat_t),
         A_ub=np.array(rows),
-        b_ub=np.full(len(rows), epsilon),
+        b_ub=np.full(len(rows), limit),
         A_eq=(owner == np.arange(len(hulls))[:, None]).astype(np.float64),
         b_eq=np.ones(len(hulls)),
         method="highs",
@@ -98,19 +133,20 @@ def fair_support(
     return -float(result.fun), np.array(points)
 
 
+Support: TypeAlias = Callable[[FloatArray, FloatArray], tuple[float, FloatArray]]
+
+
 def pooled_sandwich(
-    hulls: Sequence[Chain],
-    weights0: FloatArray,
-    weights1: FloatArray,
-    epsilon: float,
-    norm: int | str,
-    directions: int,
+    support: Support, weights0: FloatArray, weights1: FloatArray, directions: int
 ) -> tuple[float, float]:
-    """Area under the inner and under the outer polygon of the pooled fair region, from many linear programs."""
+    """Area under the inner and under the outer polygon of the pooled fair region, from many linear programs.
+
+    ``support`` has the largest sum of prices of fpr and of tpr over fair tuples, and the tuple.
+    """
     points, lines = [(0.0, 0.0)], [(0.0, 1.0, 0.0)]  # a * tpr - b * fpr <= c
     for angle in np.linspace(0.0, np.pi / 2, directions + 2)[1:-1]:
         a, b = np.sin(angle), np.cos(angle)
-        value, tuple_ = fair_support(hulls, epsilon, norm, -b * weights0, a * weights1)
+        value, tuple_ = support(-b * weights0, a * weights1)
         points.append((float(weights0 @ tuple_[:, 0]), float(weights1 @ tuple_[:, 1])))
         lines.append((float(a), float(b), value))
     points.append((1.0, 1.0))
@@ -143,18 +179,10 @@ def pair_gap(u: FloatArray, v: FloatArray, norm: int | str) -> float:
 
 
 def best_pooled_on_grid(
-    curves: Sequence[Chain],
-    grids: Sequence[FloatArray],
-    epsilon: float,
-    norm: int | str,
-    weights0: FloatArray,
-    weights1: FloatArray,
+    f: Sequence[FloatArray], t: Sequence[FloatArray], fair: np.ndarray, weights0: FloatArray, weights1: FloatArray
 ) -> float:
-    """Best pooled AUC of two groups whose levels are grid points of their fair curves: a dynamic program."""
-    f = [(u - curve.at(u)) / 2 for u, curve in zip(grids, curves, strict=True)]
-    t = [(u + curve.at(u)) / 2 for u, curve in zip(grids, curves, strict=True)]
-    df, dt = np.abs(f[0][:, None] - f[1]), np.abs(t[0][:, None] - t[1])
-    fair = (df + dt if norm == 1 else np.maximum(df, dt)) <= epsilon + 1e-12
+    """Best pooled AUC of two groups whose levels are grid points with these rates, those of ``fair`` pairs only: a
+    dynamic program."""
     pooled_f = weights0[0] * f[0][:, None] + weights0[1] * f[1]
     pooled_t = weights1[0] * t[0][:, None] + weights1[1] * t[1]
     best = np.full(fair.shape, -np.inf)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from fairroc.core.bound import AREA_TOLERANCE, pooled_bound
 from fairroc.core.constraint import equalized_odds
 from fairroc.core.coupling import closed_form
 from fairroc.core.optimal import heights, optimal, pooled_area
-from oracles import pair_gap, pooled_sandwich, trapezia
+from oracles import fair_support, pair_gap, pooled_sandwich, trapezia
 from strategies import DIAGONAL, EPSILONS, NORMS, PERFECT, SEEDS, class_shares, populations, weighted_families
 
 
@@ -33,7 +34,7 @@ def ranked_by_posterior(hulls, weights0, weights1) -> float:
 @given(weighted_families(4), EPSILONS.filter(lambda epsilon: epsilon != 1e-13), NORMS)  # below the solver's reach
 def test_the_bound_lies_in_an_independent_sandwich(weighted, epsilon, norm):
     """Never below what pairwise programs attain, never above their supporting lines by more than its tolerance."""
-    inner, outer = pooled_sandwich(*weighted, epsilon, norm, directions=40)
+    inner, outer = pooled_sandwich(partial(fair_support, weighted[0], epsilon, norm), *weighted[1:], directions=40)
     bound = pooled_bound(*weighted, epsilon, equalized_odds(norm))
     assert bound.auc >= inner - 1e-9
     assert bound.auc <= outer + AREA_TOLERANCE + 1e-9

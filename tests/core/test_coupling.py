@@ -143,7 +143,10 @@ def test_no_monotone_path_on_a_grid_is_better(epsilon, norm):
     weights0, weights1 = np.array([0.7, 0.3]), np.array([0.35, 0.65])
     fair = optimal(hulls, epsilon, equalized_odds(norm))
     grids = [np.unique(column) for column in spaced(closed_form(fair), 1 / 50).T]
-    best = best_pooled_on_grid(fair.curves, grids, epsilon, norm, weights0, weights1)
+    f, t = ([(u + sign * curve.at(u)) / 2 for u, curve in zip(grids, fair.curves, strict=True)] for sign in (-1, 1))
+    df, dt = (np.abs(rate[0][:, None] - rate[1]) for rate in (f, t))
+    close = (df + dt if norm == 1 else np.maximum(df, dt)) <= epsilon + 1e-12
+    best = best_pooled_on_grid(f, t, close, weights0, weights1)
     guide = pooled_bound(hulls, weights0, weights1, epsilon, equalized_odds(norm)).tuples
     found = couple(fair, weights0, weights1, guide).pooled_auc(weights0, weights1)
     assert best <= found + 1e-4

@@ -49,6 +49,9 @@ FEW_SELECTED = 0.05
 EDGE = 1e-12
 """Shares of people within this of a window's end are inside: sums of about 1 in different order."""
 
+SAME = 1e-15
+"""Rates that differ by no more than this have the ratio 1, however small they are: rounding of numbers of about 1."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rates:
@@ -588,7 +591,7 @@ class Ratio(OneRate):
         return self.apart(np.minimum(one[at], other[at]), np.maximum(one[at], other[at]))
 
     def apart(self, low: FloatArray, high: FloatArray) -> FloatArray:
-        return ratio(high - low, high, 0.0)
+        return ratio(np.maximum(high - low - SAME, 0.0), high, 0.0)
 
     def farthest(self, low: FloatArray, high: FloatArray, other_low: FloatArray, other_high: FloatArray) -> FloatArray:
         return np.maximum(self.between(low, other_high), self.between(high, other_low))
@@ -600,7 +603,7 @@ class Ratio(OneRate):
         return ratio(ratio(low, one, 1.0), high, 0.0), ratio(ratio(low, other, 1.0), high, 0.0)
 
     def reach(self, centre: FloatArray, epsilon: float) -> Pair:
-        return centre, centre / (1.0 - epsilon) if epsilon < 1 else np.where(centre > 0, 1.0, 0.0)
+        return centre, centre / (1.0 - epsilon) if epsilon < 1 else np.ones_like(centre)
 
     def centres(self, rate: FloatArray, epsilon: float) -> FloatArray:
         return np.stack((rate, (1.0 - epsilon) * rate))

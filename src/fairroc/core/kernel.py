@@ -24,9 +24,8 @@ goes into the gap, so it stays well below the promised 1e-12."""
 PIECE = 1.0 / 256
 """Raw order inside a level is kept through straight pieces of at most this width in u."""
 
-THIN, FINE = 1.0 / 1024, 1.0 / 4096
-"""Where one rate is kept: raw order goes through straight pieces of at most the first width of that rate, and where it
-must be exact between two people too, people are drawn inside pieces of the second."""
+FINE = 1.0 / 4096
+"""Where one rate must be exact between two people too, people are drawn inside pieces of this width."""
 
 FEW = 3.0
 """A score held by more people than this, and wider than a piece, is shared: its people are drawn inside their part."""
@@ -192,22 +191,25 @@ def ordered_kernel(curve: RocCurve, u: FloatArray, v: FloatArray, person: float 
     )
 
 
-def rate_kernel(thresholds: FloatArray, u: FloatArray, line: FloatArray, grid: FloatArray, drawn: BoolArray) -> Kernel:
+def rate_kernel(
+    thresholds: FloatArray, u: FloatArray, line: FloatArray, grid: FloatArray, drawn: BoolArray, thin: FloatArray
+) -> Kernel:
     """Kernel that keeps the raw order, where one rate of the group is to be ``grid`` at the levels.
 
     ``thresholds`` and ``u`` are those of the group's curve, or of a part of it, and ``line`` is the rate at its points,
     which begins and ends with the grid. ``drawn`` says of every score whether its people are drawn inside their own
     part of the line (parts narrower than FINE together). Everybody else has one place: those who count for the rate in
-    the middle of their part, those who do not, spread in between. Nobody passes anybody with another score, but inside
-    such a piece.
+    the middle of their part, those who do not, spread in between; but for pieces as wide as ``thin`` says of every
+    score, through which places are straight in the score. Nobody passes anybody with another score, but inside a piece
+    that is drawn.
     """
     cells, width = len(grid) - 1, np.diff(line)
     drawn = drawn & (width > 0)
     begin, end = _snapped(line[:-1], grid), _snapped(line[1:], grid)
-    together = _pieces(drawn, width > 0, begin)
-    place = even_places(u, begin, end, drawn, width > 0)
+    together = _pieces(drawn, width > 0, begin, width > FINE / 2)
+    place = _even_places(u, begin, end, drawn, width > 0)
     cell = np.clip(np.searchsorted(grid, place, side="left") - 1, 0, cells - 1)
-    piece = np.floor(place / THIN)
+    piece = np.floor(np.cumsum(np.diff(place, prepend=grid[0]) / thin))
     new = np.concatenate(([True], (cell[1:] != cell[:-1]) | (piece[1:] != piece[:-1])))
     alone = together >= 0
     new[1:] = np.where(alone[1:] | alone[:-1], together[1:] != together[:-1], new[1:])
@@ -271,14 +273,16 @@ def between_raw(
     )
 
 
-def _pieces(drawn: BoolArray, counts: BoolArray, begin: FloatArray) -> IntArray:
+def _pieces(drawn: BoolArray, counts: BoolArray, begin: FloatArray, wide: BoolArray) -> IntArray:
     """Number of the piece that each score's people are drawn in; -1 for those who are not drawn.
 
-    Scores that do not count for the rate (people of the other class) are drawn where they lie inside a piece.
+    A wide part does not join those before it. Scores that do not count for the rate (people of the other class) are
+    drawn where they lie inside a piece.
     """
     fine = np.floor(begin / FINE).astype(np.intp)
     own = np.flatnonzero(counts)
-    starts = np.concatenate(([True], (fine[own[1:]] != fine[own[:-1]]) | ~drawn[own[1:]] | ~drawn[own[:-1]]))
+    alone = wide | ~drawn
+    starts = np.concatenate(([True], (fine[own[1:]] != fine[own[:-1]]) | alone[own[1:]] | alone[own[:-1]]))
     number = np.where(drawn[own], np.cumsum(starts) - 1, -1)
     before, after = np.full(len(begin), -1), np.full(len(begin), -2)
     before[own], after[own] = number, number
@@ -288,7 +292,7 @@ def _pieces(drawn: BoolArray, counts: BoolArray, begin: FloatArray) -> IntArray:
     return np.where(before == after, before, -1)
 
 
-def even_places(u: FloatArray, begin: FloatArray, end: FloatArray, drawn: BoolArray, counts: BoolArray) -> FloatArray:
+def _even_places(u: FloatArray, begin: FloatArray, end: FloatArray, drawn: BoolArray, counts: BoolArray) -> FloatArray:
     """A place on the line for every score: the middle of its part, or, where it has none, spread between its
     neighbours; beside people who are drawn beyond their part."""
     middle, single = (u[1:] + u[:-1]) / 2, counts & ~drawn

@@ -86,9 +86,12 @@ def rate_path(
     ends = np.unique(np.concatenate([constraint.centres(line.rate, epsilon).ravel() for line in lines]))
     passing = np.concatenate(list(_passing(lines, ends, epsilon, constraint))) if len(ends) > 1 else np.zeros(0)
     passing = np.minimum.accumulate(passing)
-    slopes = np.unique(np.concatenate([passing, *(line.slopes for line in lines)]))[::-1]
-    centre = ends[np.searchsorted(-passing, -slopes, side="right")]
-    low, high = constraint.reach(centre, epsilon)
+    own = np.unique(np.concatenate([line.slopes for line in lines]))
+    slopes = np.concatenate((passing, own))  # where several ends are passed at one slope, every one is a level
+    at = np.concatenate((np.arange(1, len(ends)), np.searchsorted(-passing, -own, side="right")))
+    order = np.lexsort((at, -slopes))
+    slopes = slopes[order]
+    low, high = constraint.reach(ends[at[order]], epsilon)
     wished = [line.rate[np.searchsorted(-line.slopes, -slopes, side="right")] for line in lines]
     rates = np.stack([np.clip(wish, low, high) for wish in wished], axis=1).clip(0.0, 1.0)
     return _levels(lines, rates)

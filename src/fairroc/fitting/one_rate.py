@@ -4,20 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
-from fairroc.core.chain import BoolArray, FloatArray, IntArray, area, freeze, merged
-from fairroc.core.constraint import OneRate
+from fairroc.core.chain import BoolArray, FloatArray, IntArray, area, chain_through, freeze, merged
+from fairroc.core.constraint import OneRate, Ratio
 from fairroc.core.coupling import Levels, prune
-from fairroc.core.kernel import FEW, THIN, Kernel, between_raw, even_places, rate_kernel
+from fairroc.core.gap import ROUNDING
+from fairroc.core.kernel import FEW, FINE, Kernel, between_raw, rate_kernel
 from fairroc.core.one_rate import rate_path
 from fairroc.core.realised import RealisedRoc
 from fairroc.core.roc import Population, RocCurve
 from fairroc.stats.bootstrap import even_steps
 
-NARROW = 0.2
-"""With some care, scores are drawn whose people are a larger share than this of what two rates may differ by there."""
+NARROW, NARROW_RATIO = 0.2, 0.05
+"""With some care, scores are drawn whose people are a larger share than this of what two rates may differ by there: of
+a difference nobody or nearly everybody in a group, of a ratio about a hundred people at the top."""
+
+THIN, THINNEST = 1.0 / 1024, 1.0 / 64
+"""Raw order goes through straight pieces of at most the first width, and of at most such a share of what two rates may
+differ by there, but that is taken for no less than the second share of the rate."""
 
 FEW_LEVELS = 1e-8
 """A level goes if the pooled AUC loses no more than this by it: one or two hundred stay."""
@@ -70,21 +77,24 @@ def levels_of_rate(population: Population, inner: float, constraint: OneRate, se
 
 
 def rate_bound(population: Population, epsilon: float, constraint: OneRate) -> float:
-    """What no fair score's pooled AUC exceeds: that of the path, and outside a window that of any score."""
+    """What no fair score's pooled AUC exceeds: that of the path; with a window, of any score outside it.
+
+    People who share a fair score may be selected all at once, past an end of the window: so what is above the line from
+    a point outside to a point inside is out of reach, and no more.
+    """
     hulls = [curve.hull for curve in population.curves]
     known = population.priors, population.weights0, population.weights1
     inside, free = (rate_path(hulls, *known, e, constraint) for e in (epsilon, 1.0))
-    fpr, tpr = inside.fpr @ population.weights0, inside.tpr @ population.weights1
+    lines = [(path.fpr @ population.weights0, path.tpr @ population.weights1) for path in (inside, free)]
     if constraint.where is None:
-        return area(fpr, tpr)
+        return area(*lines[0])
     prior = float(population.shares @ population.priors)
-    lines = [(fpr, tpr), (free.fpr @ population.weights0, free.tpr @ population.weights1)]
     lines = [((1 - prior) * x + prior * y, y - x) for x, y in lines]  # heights over the share of people selected
     share = np.unique(np.concatenate((*(line[0] for line in lines), constraint.where)))
     kept, any_score = (np.interp(share, *line) for line in lines)
-    looks = constraint.looks((share[1:] + share[:-1]) / 2)
-    height = np.where(looks, kept[1:] + kept[:-1], any_score[1:] + any_score[:-1]) / 2
-    return float(0.5 + np.diff(share) @ height)
+    low, high = constraint.where
+    line = chain_through(share, np.where((share > low) & (share < high), kept, any_score))
+    return 0.5 + area(line.u, line.v)
 
 
 def rate_kernels(
@@ -100,18 +110,22 @@ def rate_kernels(
     """Kernels that keep the raw order; ``seen`` curves tell how wide one person is, steps of estimated ones do not."""
     found = []
     top = max(float(curve.thresholds[0]) for curve in curves)
+    narrow = NARROW_RATIO if isinstance(constraint, Ratio) else NARROW
     for g, (curve, own) in enumerate(zip(curves, seen, strict=True)):
         line = constraint.line(curve)
-        drawn = np.zeros(len(line) - 1, dtype=np.bool_)
+        low, high = constraint.reach(line[1:], epsilon)
+        apart = narrow * np.maximum(high - low, THINNEST * line[1:])
+        drawn = np.zeros(len(apart), dtype=np.bool_)
         if not never:
-            drawn = _drawn(line, _person(constraint.line(own)), constraint, epsilon, care)
+            drawn = _drawn(np.diff(line), _person(constraint.line(own)), narrow * (high - low), care)
+        thin = np.where(apart > 0, np.minimum(THIN, apart), THIN)  # 0 where nobody counts yet
         grid = constraint.of(levels.fpr[:, g], levels.tpr[:, g], curve.prior)
         if isinstance(levels, Window):
-            found.append(_in_window(curve, line, grid, drawn, levels, g, top))
+            found.append(_in_window(curve, line, grid, drawn, thin, levels, g, top))
             continue
         grid = np.maximum.accumulate(grid)
         grid[0], grid[-1] = 0.0, 1.0
-        found.append(rate_kernel(curve.thresholds, curve.u, line, grid, drawn))
+        found.append(rate_kernel(curve.thresholds, curve.u, line, grid, drawn, thin))
     return tuple(found)
 
 
@@ -121,16 +135,12 @@ def _person(line: FloatArray) -> float:
     return float(width[width > 0].min())
 
 
-def _drawn(line: FloatArray, person: float, constraint: OneRate, epsilon: float, care: int) -> BoolArray:
-    """Which scores' people are drawn inside their own part of the line."""
-    width = np.diff(line)
+def _drawn(width: FloatArray, person: float, apart: FloatArray, care: int) -> BoolArray:
+    """Which scores' people are drawn inside their own part of the line, from the parts' width and what is narrow."""
     if care == EXACT:
         return np.ones(len(width), dtype=np.bool_)
     wide: BoolArray = width > max(THIN, FEW * person)
-    if care == CAREFUL:
-        low, high = constraint.reach(line[:-1], epsilon)
-        wide |= width > NARROW * (high - low)
-    return wide
+    return wide | (width > apart) if care == CAREFUL else wide
 
 
 # -- a window ----------------------------------------------------------------------------------------------------------
@@ -142,14 +152,12 @@ def _window(path: Levels, constraint: OneRate, seen: Population) -> Window:
     curves = seen.curves
     lines = [constraint.line(curve) for curve in curves]
     rates = np.stack([constraint.of(path.fpr[:, g], path.tpr[:, g], c.prior) for g, c in enumerate(curves)], axis=1)
-    person = float(sum(w * np.median(np.diff(curve.share)) for w, curve in zip(seen.shares, curves, strict=True)))
-    shares = max(constraint.where[0] - person, 0.0), min(constraint.where[1] + person, 1.0)
-    places = [_places(curve, line) for curve, line in zip(curves, lines, strict=True)]
-    low, high = (_tuple_at(rates, places, seen, share) for share in shares)
+    low, high = (_tuple_at(rates, lines, seen, end, constraint.where[end]) for end in (0, 1))
     inside = (rates > low).any(axis=1) & (rates < high).any(axis=1)
     inner = np.concatenate((low[None], np.clip(rates[inside], low, high), high[None]))
-    begin = np.array([np.searchsorted(one, at, "right") for one, at in zip(places, low, strict=True)])
-    end = np.maximum(begin, [np.searchsorted(one, at, "left") for one, at in zip(places, high, strict=True)])
+    begin = np.array([np.searchsorted(one, at + ROUNDING, "right") - 1 for one, at in zip(lines, low, strict=True)])
+    end = np.array([np.searchsorted(one, at - ROUNDING, "left") for one, at in zip(lines, high, strict=True)])
+    end = np.maximum(begin, end)
     start, stop = (np.array([one[at] for one, at in zip(lines, point, strict=True)]) for point in (begin, end))
     inner = np.clip(np.concatenate((start[None], inner, stop[None])), start, stop)
     moves = np.concatenate(([True], (np.diff(inner, axis=0) > 0).any(axis=1)))
@@ -163,21 +171,22 @@ def _window(path: Levels, constraint: OneRate, seen: Population) -> Window:
     return Window(2 * inner, np.zeros(inner.shape), begin, end, before[::-1].copy(), after[::-1][1:].copy())
 
 
-def _places(curve: RocCurve, line: FloatArray) -> FloatArray:
-    """A place on a group's line for every score, where nobody is drawn: people who do not count are spread."""
-    counts = np.diff(line) > 0
-    return even_places(curve.u, line[:-1], line[1:], np.zeros(len(counts), dtype=np.bool_), counts)
-
-
-def _tuple_at(rates: FloatArray, places: Sequence[FloatArray], seen: Population, share: float) -> FloatArray:
-    """The tuple of rates on the path at which so many of all people are selected in raw order."""
-    lines = [
-        (np.concatenate(([0.0], place, [1.0])), np.concatenate(([0.0], (c.share[1:] + c.share[:-1]) / 2, [1.0])))
-        for place, c in zip(places, seen.curves, strict=True)
-    ]
+def _tuple_at(
+    rates: FloatArray, lines: Sequence[FloatArray], seen: Population, end: Literal[0, 1], share: float
+) -> FloatArray:
+    """The tuple of rates on the path at which so many of all people are selected: no more than that at the lower end of
+    a window, and no fewer at its upper end, however those who do not count for the rate are placed between the others.
+    """
 
     def selected(row: FloatArray) -> float:
-        return float(seen.shares @ np.array([np.interp(rate, *line) for rate, line in zip(row, lines, strict=True)]))
+        parts = []
+        for rate, line, curve in zip(row, lines, seen.curves, strict=True):
+            if end:
+                at = np.searchsorted(line, line[max(np.searchsorted(line, rate - FINE, "right") - 1, 0)], "left")
+            else:
+                at = np.searchsorted(line, line[np.searchsorted(line, min(rate + FINE, 1.0), "left")], "right") - 1
+            parts.append(curve.share[at])
+        return float(seen.shares @ np.array(parts))
 
     if share <= 0.0 or share >= 1.0:
         return np.asarray(rates[0 if share <= 0.0 else -1])
@@ -190,19 +199,26 @@ def _tuple_at(rates: FloatArray, places: Sequence[FloatArray], seen: Population,
         if selected(rates[low] + (part + step) * (rates[high] - rates[low])) <= share:
             part += step
         step /= 2
-    return np.asarray(rates[low] + part * (rates[high] - rates[low]))
+    return np.asarray(rates[low] + (part + end * 2 * step) * (rates[high] - rates[low]))
 
 
 def _in_window(
-    curve: RocCurve, line: FloatArray, grid: FloatArray, drawn: BoolArray, levels: Window, g: int, top: float
+    curve: RocCurve,
+    line: FloatArray,
+    grid: FloatArray,
+    drawn: BoolArray,
+    thin: FloatArray,
+    levels: Window,
+    g: int,
+    top: float,
 ) -> Kernel:
     begin, end = int(levels.begin[g]), int(levels.end[g])
     inner = None
     if end > begin:
         grid = np.maximum.accumulate(grid)
         grid[0], grid[-1] = line[begin], line[end]
-        part = slice(begin, end + 1)
-        inner = rate_kernel(curve.thresholds[begin:end], curve.u[part], line[part], grid, drawn[begin:end])
+        part, own = slice(begin, end + 1), slice(begin, end)
+        inner = rate_kernel(curve.thresholds[own], curve.u[part], line[part], grid, drawn[own], thin[own])
     before = levels.before[levels.before >= curve.thresholds[begin - 1]] if begin else levels.before[:0]
     after = levels.after[levels.after < (curve.thresholds[end - 1] if end else np.inf)]
     return between_raw(inner, before, after, (len(levels.before), len(levels.u) - 1, len(levels.after)), top)

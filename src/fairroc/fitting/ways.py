@@ -21,11 +21,21 @@ from fairroc.core.constraint import Constraint, Difference, Ratio
 from fairroc.core.coupling import Levels
 from fairroc.core.estimate import ESTIMATES, blend, flattened, smooth
 from fairroc.core.gap import ROUNDING, is_fair, pooled_auc, threshold_gap
-from fairroc.core.kernel import THIN, drawn_kernel, one_person, ordered_kernel
+from fairroc.core.kernel import drawn_kernel, one_person, ordered_kernel
 from fairroc.core.roc import Population, RocCurve
 from fairroc.errors import DataError, FairrocWarning
 from fairroc.fitting.new_people import DIP, Choice, choice, populations
-from fairroc.fitting.one_rate import CAREFUL, EXACT, cares, deviation, levels_of_rate, rate_kernels, widened
+from fairroc.fitting.one_rate import (
+    CAREFUL,
+    EXACT,
+    ORDERED,
+    THIN,
+    cares,
+    deviation,
+    levels_of_rate,
+    rate_kernels,
+    widened,
+)
 from fairroc.fitting.solving import (
     Goal,
     Solution,
@@ -61,8 +71,8 @@ LEAST_INNER = 0.5
 """Smallest internal epsilon of one rate, as a share of epsilon, before single people are drawn."""
 
 SINGLE = {
-    CAREFUL: "where single people count for more than a fifth of what is allowed, they are drawn too, each inside the "
-    "part between the neighbours",
+    CAREFUL: "where single people count for much of what is allowed, they are drawn too, each inside the part between "
+    "the neighbours",
     EXACT: "single people count for more than is allowed, so that everybody is drawn, each inside the part between the "
     "neighbours",
 }
@@ -206,7 +216,19 @@ class Solver:
                 least = min(least, gap)
                 if found is not None:
                     return found
-        raise _refuses_draws(goal, least)
+        raise _refuses_draws(goal, self._reached(goal, least))
+
+    def _reached(self, goal: Goal, least: float) -> float:
+        """An epsilon that can be kept without draws, in few digits: the least gap seen, or more until it is kept."""
+        digits = 3 if isinstance(goal.constraint, Ratio) else 4
+        for _ in range(SETTLED):
+            asked = replace(goal, epsilon=min(np.ceil((least - ROUNDING) * 10**digits) / 10**digits, 1.0))
+            if _is_fair(self.people, asked):
+                break
+            found, least = self._with_care(asked, ORDERED, asked.constraint.where)
+            if found is not None:
+                break
+        return asked.epsilon
 
     def _with_care(self, goal: Goal, care: int, window: tuple[float, float] | None) -> tuple[Solution | None, float]:
         """The largest internal epsilon, about, that keeps epsilon; and the least gap that was seen."""
@@ -597,15 +619,16 @@ class Solver:
         return why, order and gain <= HULL_GAIN
 
 
-def _refuses_draws(goal: Goal, least: float) -> DataError:
-    ratio = isinstance(goal.constraint, Ratio)
-    asked = f"ratio {1 - goal.epsilon:g}" if ratio else f"epsilon {goal.epsilon:g}"
-    reached = f"a ratio of {max(1 - least, 0.0):.3f}" if ratio else f"a gap of {least:.4f}"
-    where = ", a window (where=(0.05, 1): at the top a few people make any ratio)" if ratio else ""
-    return DataError(
-        f"{asked} cannot be kept without draws on these people: single people and people who share a score leave "
-        f"{reached}. Take {'a smaller ratio' if ratio else 'a larger epsilon'}{where}, or draws='ties'."
-    )
+def _refuses_draws(goal: Goal, reached: float) -> DataError:
+    """What cannot be kept, and what can."""
+    why = "cannot be kept without draws on these people: single people and people who share a score leave"
+    if not isinstance(goal.constraint, Ratio):
+        return DataError(
+            f"epsilon {goal.epsilon:g} {why} a gap of {reached:.4f}. Take a larger epsilon, or draws='ties'."
+        )
+    left = f"a ratio of {1 - reached:.3f}. Take a smaller ratio" if reached < 1 else "a ratio of 0. Take an epsilon"
+    where = "a window (where=(0.05, 1): at the top a few people make any ratio)"
+    return DataError(f"ratio {1 - goal.epsilon:g} {why} {left}, {where}, or draws='ties'.")
 
 
 def _widths(steps: Sequence[float], end: float) -> FloatArray:
