@@ -145,6 +145,12 @@ class Tried:
         return max(self.gap, self.inner)
 
 
+class NeedsDrawsError(DataError):
+    """Epsilon cannot be kept without draws; ``reached`` is the least gap that was seen."""
+
+    reached: float
+
+
 class Offer(NamedTuple):
     """A way at an epsilon: what it is worth, and the AUC of the people."""
 
@@ -575,15 +581,17 @@ class Solver:
         return why, order and gain <= HULL_GAIN
 
 
-def _refuses_draws(goal: Goal, least: float) -> DataError:
+def _refuses_draws(goal: Goal, least: float) -> NeedsDrawsError:
     ratio = isinstance(goal.constraint, Ratio)
     asked = f"ratio {1 - goal.epsilon:g}" if ratio else f"epsilon {goal.epsilon:g}"
     reached = f"a ratio of {max(1 - least, 0.0):.3f}" if ratio else f"a gap of {least:.4f}"
     where = ", a window (where=(0.05, 1): at the top a few people make any ratio)" if ratio else ""
-    return DataError(
+    found = NeedsDrawsError(
         f"{asked} cannot be kept without draws on these people: single people and people who share a score leave "
         f"{reached}. Take {'a smaller ratio' if ratio else 'a larger epsilon'}{where}, or draws='ties'."
     )
+    found.reached = least
+    return found
 
 
 def _widths(steps: Sequence[float], end: float) -> FloatArray:

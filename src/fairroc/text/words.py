@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from unicodedata import category
 
-from fairroc.core.constraint import NORMS, Constraint, OneRate
+from fairroc.core.constraint import NORMS, Constraint, Distance, OneRate
 from fairroc.people.small import SmallGroups
 
 NAME_WIDTH = 28
@@ -78,6 +78,18 @@ def norm_words(norm: float | int | str) -> str:
     return f"L-{norm:g} distance of (FPR, TPR)" if not isinstance(norm, str) else norm
 
 
+MEANINGS = {
+    "equalized_odds": "Equalized odds: of people with a positive label, and of people with a negative label, the same "
+    "share of every group is selected",
+    "equal_opportunity": "Equal opportunity: of people with a positive label, the same share of every group is "
+    "selected",
+    "predictive_equality": "Predictive equality: of people with a negative label, the same share of every group is "
+    "selected",
+    "demographic_parity": "Demographic parity: of all people, whatever their label, the same share of every group is "
+    "selected",
+}
+"""What each constraint asks for at every threshold, by its name."""
+
 RATIO_GAPS = "A gap is what the smallest ratio lacks of 1: 0.2 is a ratio of 0.8."
 
 
@@ -92,16 +104,19 @@ def asked_words(
     >>> asked_words(Ratio("selection", (0, 0.2)), 0.2, 0.8, None)
     'ratio 0.8 (smallest over largest selection rate), where 0% to 20% of people are selected'
     """
-    within = (
-        ""
-        if constraint.where is None
-        else ", where {:.4g}% to {:.4g}% of people are selected".format(*(100 * share for share in constraint.where))
-    )
+    within = within_words(constraint)
     if ratio is not None and isinstance(constraint, OneRate):
         return f"ratio {ratio:g} (smallest over largest {constraint.WORDS[constraint.rate]}){within}"
     if tolerances is not None:
         return f"|dFPR| at most {tolerances[0]:g} and |dTPR| at most {tolerances[1]:g}"
     return f"epsilon {epsilon:g} ({constraint.formula}){within}"
+
+
+def within_words(constraint: Distance) -> str:
+    """At which thresholds it must hold, where not at all of them."""
+    if constraint.where is None:
+        return ""
+    return ", where {:.4g}% to {:.4g}% of people are selected".format(*(100 * share for share in constraint.where))
 
 
 def counted_words(error: float, gap: str) -> str:
