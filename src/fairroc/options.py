@@ -387,6 +387,9 @@ AUDIT = (
     replace(NORM, values=("1 or more", "inf"), help="gap of two groups: p-norm of (dFPR, dTPR)", check=check_audit_norm,
             metavar="P"),
     replace(EPSILON, default=None, help="allowed gap, for a verdict; the command exits 1 if it is exceeded"),
+    replace(CONSTRAINT, help="what is compared at every threshold: FPR and TPR, TPR, FPR, or the share of people "
+            "selected; the last needs no labels"),
+    RATIO, replace(WHERE, help="only at thresholds that select this share of all people"),
     LEVEL, THRESHOLD, BOOTSTRAP, RANDOM_STATE, MIN_CLASS_ROWS, SMALL_GROUPS,
 )  # fmt: skip
 FRONTIER = (
@@ -438,7 +441,7 @@ SECTIONS = {
 # ---- what a fit takes --------------------------------------------------------------------------------------------
 
 
-def tolerated(values: dict[str, Any]) -> dict[str, Any]:
+def tolerated(values: dict[str, Any], default: float | None = EPSILON.default) -> dict[str, Any]:
     """Checked values with epsilon as one number: a ratio, or a tolerance for each rate, says what it is."""
     found, ratio, epsilon = dict(values), values.get("ratio"), values["epsilon"]
     if isinstance(epsilon, tuple):
@@ -449,7 +452,7 @@ def tolerated(values: dict[str, Any]) -> dict[str, Any]:
             )
         found |= {"epsilon": min(epsilon), "tolerances": epsilon, "norm": "inf"}
     if ratio is not None:
-        if epsilon not in (EPSILON.default, None):
+        if epsilon not in (default, None):
             raise DataError(
                 f"give either epsilon or ratio, got epsilon {epsilon:g} and ratio {ratio:g}. Leave one out."
             )
@@ -470,6 +473,31 @@ def fairness(
     if constraint != CONSTRAINT.default:
         return (Ratio if as_ratio else Difference)(ONE_RATE[constraint], where)
     return equalized_odds(norm) if tolerances is None else own_tolerances(*tolerances)
+
+
+def refuse_for_one_rate(asked: Any, options: Iterable[Option]) -> None:
+    """Raise where an option makes no sense for one rate."""
+    for option in options:
+        if (value := getattr(asked, option.name)) != option.default:
+            raise DataError(
+                f"{option.name} must be {option.default!r} with constraint={asked.constraint!r}, which looks at one "
+                f"rate and at all scores, got {value!r}. Leave it out."
+            )
+
+
+def refuse_for_both_rates(asked: Any, options: Iterable[Option]) -> None:
+    """Raise where an option makes sense for one rate only."""
+    why = {
+        "ratio": "a ratio of two rates at once means nothing at thresholds that select few people",
+        "draws": "where curves differ, FPR and TPR can both be close by a draw only",
+        "where": "inside a window the groups would have to leave their ROC curves and to find back",
+    }
+    for option in options:
+        if (value := getattr(asked, option.name)) != option.default:
+            raise DataError(
+                f"{option.name} must be {option.default!r} with constraint='equalized_odds': {why[option.name]}. "
+                f"Got {value!r}; leave it out, or take a constraint on one rate, such as 'equal_opportunity'."
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -517,7 +545,7 @@ class Options:
         if options.one_rate:
             options._check_one_rate()
         else:
-            options._check_equalized_odds()
+            refuse_for_both_rates(options, (RATIO, DRAWS, WHERE))
         if options.method == "froc":
             if options.norm != FROC_NORM:
                 raise DataError(
@@ -534,31 +562,12 @@ class Options:
 
     def _check_one_rate(self) -> None:
         """Raise where an option makes no sense for one rate."""
-        for option in (METHOD, NORM, QUERIES):
-            if (value := getattr(self, option.name)) != option.default:
-                raise DataError(
-                    f"{option.name} must be {option.default!r} with constraint={self.constraint!r}, which looks at one "
-                    f"rate and at all scores, got {value!r}. Leave it out."
-                )
+        refuse_for_one_rate(self, (METHOD, NORM, QUERIES))
         for option in (DRAWS, WHERE):
             if (value := getattr(self, option.name)) != option.default and self.ties != TIES.default:
                 raise DataError(
                     f"ties must be {TIES.default!r} with {option.name}={value!r}, which keeps the order of scores, got "
                     f"{self.ties!r}. Leave it out."
-                )
-
-    def _check_equalized_odds(self) -> None:
-        """Raise where an option makes sense for one rate only."""
-        why = {
-            "ratio": "a ratio of two rates at once means nothing at thresholds that select few people",
-            "draws": "where curves differ, FPR and TPR can both be close by a draw only",
-            "where": "inside a window the groups would have to leave their ROC curves and to find back",
-        }
-        for option in (RATIO, DRAWS, WHERE):
-            if (value := getattr(self, option.name)) != option.default:
-                raise DataError(
-                    f"{option.name} must be {option.default!r} with constraint='equalized_odds': {why[option.name]}. "
-                    f"Got {value!r}; leave it out, or take a constraint on one rate, such as 'equal_opportunity'."
                 )
 
     def _promised(self) -> Options:

@@ -19,21 +19,41 @@ from fairroc.auditing.findings import (
     GroupAudit,
     GroupDecision,
     Interval,
+    distance_asked,
 )
 from fairroc.core.chain import FloatArray
 from fairroc.core.constraint import Distance, distance_of
-from fairroc.core.gap import ROUNDING, curve_gap, pooled_auc, pooled_curve, threshold_gap
+from fairroc.core.gap import ROUNDING, RateGaps, curve_gap, pooled_auc, pooled_curve, threshold_gap
 from fairroc.core.roc import Population, RocCurve, rates_at
-from fairroc.errors import warn_all
-from fairroc.options import AUDIT, SmallTreatment, checked
+from fairroc.errors import DataError, warn_all
+from fairroc.options import (
+    AUDIT,
+    CONSTRAINT,
+    MIN_CLASS_ROWS,
+    NORM,
+    RATIO,
+    SMALL_GROUPS,
+    SmallTreatment,
+    checked,
+    refuse_for_both_rates,
+    refuse_for_one_rate,
+    tolerated,
+)
+from fairroc.people.cells import WeightedSample
 from fairroc.people.counts import ScoreCounts
 from fairroc.people.door import read_people
-from fairroc.people.people import People, refuse_tiny_groups
+from fairroc.people.people import People, refuse_tiny_groups, several_groups
 from fairroc.people.small import SmallRule
-from fairroc.stats.auc import auc_interval, background_aucs, cross_aucs
-from fairroc.stats.bands import GapLimits, dkw_widths, gap_limits
+from fairroc.stats.auc import auc_interval, background_aucs, cross_aucs, side_by_side
+from fairroc.stats.bands import GapLimits, Noise, dkw_reach, dkw_widths, gap_limits, unlabelled_noise
 from fairroc.stats.bootstrap import Draws
 from fairroc.stats.bootstrap import bootstrap as bootstrap_draws
+
+UNLABELLED = "demographic_parity"
+"""The constraint that compares shares of people selected, whatever their labels."""
+
+NO_LABELS = "there are no labels"
+NO_THRESHOLD = "no threshold selects a share of these people inside the window"
 
 EQUAL_ONLY = "DKW needs rows of equal weight, and these rows are weighted; see the bootstrap"
 NOT_ASKED = "no bootstrap draws were asked for"
@@ -62,17 +82,47 @@ class Settings:
     rng: np.random.Generator
     min_class_rows: int
     small_groups: SmallTreatment
+    constraint: str = CONSTRAINT.default
+    ratio: float | None = None
+    where: Interval | None = None
+    tolerances: Interval | None = None
 
     @classmethod
     def checked(cls, **given: Any) -> Settings:
         """From what a user passed: the parameters of `fairroc.options.AUDIT`."""
         values = checked(AUDIT, given)
-        return cls(rng=values.pop("random_state"), **values)
+        if isinstance(values["epsilon"], tuple) and values["norm"] not in (NORM.default, np.inf):
+            raise DataError(
+                "norm must be left out with a tolerance for 'fpr' and one for 'tpr', as each rate is compared for "
+                f"itself, got {values['norm']:g}."
+            )
+        values = tolerated(values, default=None)
+        settings = cls(rng=values.pop("random_state"), **values | {"norm": float(values["norm"])})
+        if settings.constraint == CONSTRAINT.default:
+            refuse_for_both_rates(settings, (RATIO,))
+        else:
+            refuse_for_one_rate(settings, (NORM,))
+        return settings
 
     @property
     def distance(self) -> Distance:
-        """How far apart two points are, in this norm."""
-        return distance_of(self.norm)
+        """How far apart two groups are, by what is asked for."""
+        return distance_asked(self.constraint, self.norm, self.tolerances, self.ratio is not None, self.where)
+
+    def check_unlabelled(self) -> None:
+        """Raise if this cannot be measured of people without labels."""
+        if self.constraint != UNLABELLED:
+            raise DataError(
+                f"y must hold labels for constraint={self.constraint!r}, which compares rates of each label, got none. "
+                "Pass y (on the command line: --label), or take constraint='demographic_parity' (--constraint "
+                "demographic_parity), which compares the shares of people selected."
+            )
+        for option in (MIN_CLASS_ROWS, SMALL_GROUPS):
+            if (value := getattr(self, option.name)) != option.default:
+                raise DataError(
+                    f"{option.name} must be {option.default!r} without labels, as a group is small by its rows of "
+                    f"each label, got {value!r}. Leave it out."
+                )
 
     @property
     def small_rule(self) -> SmallRule:
@@ -86,7 +136,10 @@ def audit(
     *,
     sensitive_features: Any,
     norm: Any = 1,
-    epsilon: float | None = None,
+    epsilon: Any = None,
+    constraint: str = "equalized_odds",
+    ratio: float | None = None,
+    where: Any = None,
     sample_weight: Any = None,
     pos_label: Any = None,
     missing: Any = "error",
@@ -101,10 +154,16 @@ def audit(
 
     Parameters
     ----------
-    scores, y : one score and one of two labels for each row; a higher score speaks for the positive label.
+    scores, y : one score and one of two labels for each row; a higher score speaks for the positive label. For
+        ``constraint="demographic_parity"`` y may be None: then only selection rates are measured.
     sensitive_features : one column of groups, or several (intersection).
     norm : a number p >= 1 or "inf": the distance of two groups' (fpr, tpr).
-    epsilon : the allowed gap, for the result's ``fair``.
+    epsilon : the allowed gap, for the result's ``fair``; of equalized odds also one for each rate,
+        ``{"fpr": a, "tpr": b}``.
+    constraint : what is compared: "equalized_odds" (both rates), "equal_opportunity" (TPR), "predictive_equality" (FPR)
+        or "demographic_parity" (the share of people selected).
+    ratio : of one rate, instead of epsilon: the smallest over the largest rate must be at least this.
+    where : (low, high): only at thresholds that select this share of all people.
     sample_weight, pos_label, missing : as in :class:`fairroc.FairROC`.
     confidence : level of all intervals and bands.
     threshold : also look at the one decision ``score >= threshold``.
@@ -125,6 +184,9 @@ def audit(
     settings = Settings.checked(
         norm=norm,
         epsilon=epsilon,
+        constraint=constraint,
+        ratio=ratio,
+        where=where,
         confidence=confidence,
         threshold=threshold,
         bootstrap=bootstrap,
@@ -132,6 +194,8 @@ def audit(
         min_class_rows=min_class_rows,
         small_groups=small_groups,
     )
+    if y is None:
+        settings.check_unlabelled()
     people = read_people(
         scores,
         y,
@@ -140,6 +204,7 @@ def audit(
         pos_label=pos_label,
         missing=missing,
         small=settings.small_rule,
+        whole=y is not None,
     )
     return audit_people(people, settings)
 
@@ -147,15 +212,17 @@ def audit(
 def audit_counts(counts: ScoreCounts, **settings: Any) -> Audit:
     """Audit people who were counted: the same figures as from their rows, in memory for the distinct scores only.
 
-    The settings are those of :func:`audit`: norm, epsilon, confidence, threshold, bootstrap, random_state,
-    min_class_rows, small_groups.
+    The settings are those of :func:`audit`: norm, epsilon, constraint, ratio, where, confidence, threshold, bootstrap,
+    random_state, min_class_rows, small_groups. For demographic parity, counts without any positives are people without
+    labels.
 
     >>> counts = ScoreCounts.from_table([1, 2] * 2, [0, 60] * 2, [90, 0, 80, 10], sensitive_features=[*"aabb"])
     >>> audit_counts(counts, bootstrap=0).gap
     0.1111111111111111
     """
     asked = Settings.checked(**settings)
-    return audit_people(counts.people(small=asked.small_rule), asked)
+    labelled = asked.constraint != UNLABELLED or any(part.any() for part in counts.positives)
+    return audit_people(counts.people(small=asked.small_rule, whole=labelled), asked)
 
 
 def audit_people(people: People, settings: Settings, *, progress: Progress | None = None) -> Audit:
@@ -167,27 +234,70 @@ def audit_people(people: People, settings: Settings, *, progress: Progress | Non
 
 def audit_quietly(people: People, settings: Settings, *, progress: Progress | None = None) -> Audit:
     """The same without a warning."""
-    refuse_tiny_groups(people, settings.min_class_rows)
-    population, weighted = people.exact, people.weighted
-    curves = population.curves
-    gap = threshold_gap(population, settings.distance)
-    limit, auc = settings.epsilon, pooled_auc(curves, population.weights0, population.weights1)
-    interval, bands = _intervals(people, settings, progress)
-    pooled = None if weighted else _pooled_interval(people, population, auc, settings.confidence)
-    cross = cross_aucs(curves)
+    if people.labelled:
+        refuse_tiny_groups(people, settings.min_class_rows)
+    else:
+        settings.check_unlabelled()
+    population, noises = _measured(people)
+    gap, limit = threshold_gap(population, settings.distance), settings.epsilon
+    interval, draws = _interval(people, population, noises, settings, progress)
     found = Audit(
         rows=people.rows,
         norm=settings.norm,
-        auc=auc,
+        auc=None,
         gap=gap.value,
         gap_threshold=gap.threshold,
         gap_pair=(people.names[gap.pair[0]], people.names[gap.pair[1]]),
-        curve_gap=curve_gap(curves),
+        curve_gap=None,
         epsilon=limit,
         fair=None,
-        groups=_groups(people, cross, bands, settings.confidence),
+        groups=tuple(
+            GroupAudit(name, int(rows), None, None)
+            for name, rows in zip(people.names, people.group_counts()[0], strict=True)
+        ),
         gap_interval=interval,
-        auc_interval=pooled,
+        auc_reason=NO_LABELS,
+        calibration_reason=NO_LABELS,
+        decision=None
+        if settings.threshold is None
+        else decide(people.names, population.curves, settings.threshold, labelled=people.labelled),
+        count_error=people.error,
+        small_groups=people.small,
+        constraint=settings.constraint,
+        ratio=settings.ratio,
+        tolerances=settings.tolerances,
+        where=settings.where,
+        rates=rate_gaps(population.curves, labelled=people.labelled),
+    )
+    if limit is not None:
+        found = replace(found, fair=found.gap_limit <= limit + ROUNDING)
+    return _with_labels(found, people, _bands(people, noises, draws, settings)) if people.labelled else found
+
+
+def _measured(people: People) -> tuple[Population, list[Noise]]:
+    """Exact curves and how uncertain they are; without labels, of selection rates alone."""
+    if people.labelled:
+        return people.exact, people.noises()
+    several_groups(people)
+    noises = []
+    for sample in people.samples:
+        scores, _, weights = sample.cells()
+        noises.append(unlabelled_noise(scores, weights, counts=not isinstance(sample, WeightedSample)))
+    shares = people.group_masses()[0] / people.group_masses()[0].sum()
+    return Population(tuple(noise.curve for noise in noises), shares, shares, shares), noises
+
+
+def _with_labels(found: Audit, people: People, bands: Sequence[Band]) -> Audit:
+    """The audit with all that labels tell."""
+    population, level = people.exact, 0.0 if found.gap_interval is None else found.gap_interval.level
+    auc = pooled_auc(population.curves, population.weights0, population.weights1)
+    cross = cross_aucs(population.curves)
+    return replace(
+        found,
+        auc=auc,
+        curve_gap=curve_gap(population.curves),
+        groups=_groups(people, cross, bands, level),
+        auc_interval=None if people.weighted else _pooled_interval(people, population, auc, level),
         auc_reason=_why_no_auc_interval(people),
         cross_aucs=tuple(
             CrossAuc(one, other, float(cross[g, h]))
@@ -196,31 +306,48 @@ def audit_quietly(people: People, settings: Settings, *, progress: Progress | No
             if g != h
         ),
         calibration_reason=_why_no_calibration(people),
-        decision=None if settings.threshold is None else decide(people.names, curves, settings.threshold),
-        count_error=people.error,
-        small_groups=people.small,
     )
-    return found if limit is None else replace(found, fair=found.gap_limit <= limit + ROUNDING)
 
 
-def _intervals(people: People, settings: Settings, progress: Progress | None) -> tuple[GapInterval, tuple[Band, ...]]:
-    """The gap's interval and the bands of all groups."""
-    level, noises = settings.confidence, people.noises()
-    widths = None if people.weighted else dkw_widths(people.class_rows(), level)
-    limits = gap_limits(noises, widths, settings.distance, level)
-    draws = None
+def rate_gaps(curves: Sequence[RocCurve], *, labelled: bool) -> RateGaps:
+    """The largest difference of every rate for itself. O(k m)."""
+    widest = np.zeros(3)
+    for block in side_by_side(curves, [np.stack((curve.fpr, curve.tpr, curve.share)) for curve in curves]):
+        widest = np.maximum(widest, np.ptp(block, axis=0).max(axis=1))
+    fpr, tpr, selection = widest.tolist()
+    return RateGaps(fpr, tpr, selection) if labelled else RateGaps(None, None, selection)
+
+
+def _interval(
+    people: People, population: Population, noises: list[Noise], settings: Settings, progress: Progress | None
+) -> tuple[GapInterval, Draws | None]:
+    """The gap's interval, and the draws it was made from."""
+    level, distance, shares = settings.confidence, settings.distance.told(), population.shares
+    widths = None if people.weighted else dkw_reach(distance, people.class_rows(), level)
+    limits, draws = gap_limits(noises, widths, distance, level, shares), None
     if settings.bootstrap:
-        draws = bootstrap_draws(
-            noises, settings.distance, draws=settings.bootstrap, rng=settings.rng, progress=progress
-        )
+        how: dict[str, Any] = {"draws": settings.bootstrap, "rng": settings.rng, "progress": progress}
+        draws = bootstrap_draws(noises, distance, **how, shares=shares)
     interval = gap_interval(limits, draws, level)
-    sharp_widths = None if draws is None else draws.widths(level)
-    bands = zip(_rows_of(widths, len(noises)), _rows_of(sharp_widths, len(noises)), strict=True)
-    return interval, tuple(Band(safe, sharp) for safe, sharp in bands)
+    if distance.where != settings.where:
+        interval = replace(interval, where=distance.where, gap=float(limits.pair_gaps.max()))
+    return interval, draws
+
+
+def _bands(people: People, noises: list[Noise], draws: Draws | None, settings: Settings) -> tuple[Band, ...]:
+    """The bands of all groups' FPR and TPR; draws of other rates do not tell them."""
+    level, count = settings.confidence, len(noises)
+    if draws is not None and noises[0].seen(settings.distance) is not noises[0]:
+        draws = bootstrap_draws(noises, distance_of(1.0), draws=settings.bootstrap, rng=settings.rng)
+    safe = _rows_of(None if people.weighted else dkw_widths(people.class_rows(), level), count)
+    sharp = _rows_of(None if draws is None else draws.widths(level), count)
+    return tuple(Band(*both) for both in zip(safe, sharp, strict=True))
 
 
 def gap_interval(limits: GapLimits, draws: Draws | None, level: float, hidden: float = 0.0) -> GapInterval:
     """Both intervals of the gap, as far as there are limits and draws; merged scores hide so much of it."""
+    if not limits.seen:
+        return GapInterval(level, None, None, NO_THRESHOLD, NO_THRESHOLD)
     sharp = None
     if draws is not None:
         lowest = float((limits.pair_gaps - draws.pair_widths((1 + level) / 2)).max())
@@ -304,8 +431,11 @@ def calibration(curve: RocCurve, negatives: float, positives: float, *, whole: b
     return Calibration(error, tuple(CalibrationBin(*row) for row in bins))
 
 
-def decide(names: Sequence[str], curves: Sequence[RocCurve], threshold: float) -> Decision:
-    """What ``score >= threshold`` does to every group, and how far apart they are. O(groups log k)."""
+def decide(names: Sequence[str], curves: Sequence[RocCurve], threshold: float, *, labelled: bool = True) -> Decision:
+    """What ``score >= threshold`` does to every group, and how far apart they are. O(groups log k).
+
+    Without labels the curves have the selection rate for both rates.
+    """
     points = np.array([np.concatenate(rates_at(curve, np.array([threshold]))) for curve in curves])
     fpr, tpr, prior = points[:, 0].copy(), points[:, 1].copy(), np.array([curve.prior for curve in curves])
     hits, selection = prior * tpr, prior * tpr + (1.0 - prior) * fpr
@@ -315,15 +445,19 @@ def decide(names: Sequence[str], curves: Sequence[RocCurve], threshold: float) -
     impact = least / most if most > 0 else None
     ranges = float(np.ptp(fpr)), float(np.ptp(tpr))
     rows = zip(names, tpr.tolist(), fpr.tolist(), selection.tolist(), precision, accuracy.tolist(), strict=True)
+    # over pairs, max of |dF| + |dT| is the larger range of F + T and T - F
+    sums = float(max(np.ptp(fpr + tpr), np.ptp(tpr - fpr)))
+    groups = tuple(GroupDecision(*row) for row in rows)
+    if not labelled:
+        groups = tuple(GroupDecision(g.group, None, None, g.selection_rate, None, None) for g in groups)
     return Decision(
         threshold=threshold,
         disparate_impact=impact,
         four_fifths=None if impact is None else impact >= FOUR_FIFTHS,
         demographic_parity_difference=most - least,
-        equal_opportunity_difference=ranges[1],
-        # over pairs, max of |dF| + |dT| is the larger range of F + T and T - F
-        equalized_odds_l1=float(max(np.ptp(fpr + tpr), np.ptp(tpr - fpr))),
-        equalized_odds_max=max(ranges),
-        equalized_odds_mean=sum(ranges) / 2,
-        groups=tuple(GroupDecision(*row) for row in rows),
+        equal_opportunity_difference=ranges[1] if labelled else None,
+        equalized_odds_l1=sums if labelled else None,
+        equalized_odds_max=max(ranges) if labelled else None,
+        equalized_odds_mean=sum(ranges) / 2 if labelled else None,
+        groups=groups,
     )

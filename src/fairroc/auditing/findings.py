@@ -7,10 +7,22 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from fairroc.core.constraint import distance_of
+from fairroc.core.constraint import Distance, Within, distance_of
+from fairroc.core.gap import RateGaps
+from fairroc.options import CONSTRAINT, fairness
 from fairroc.people.small import SmallGroups, plain_data
 
 Interval: TypeAlias = tuple[float, float]
+
+
+def distance_asked(
+    constraint: str, norm: float, tolerances: Interval | None, as_ratio: bool, where: Interval | None
+) -> Distance:
+    """How far apart two groups are by what an audit was asked to compare; of both rates, in any L-p norm."""
+    if constraint != CONSTRAINT.default:
+        return fairness(constraint, 1, None, as_ratio, where)
+    found = distance_of(norm) if tolerances is None else fairness(constraint, "inf", tolerances)
+    return found if where is None else Within(found, where)
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +35,8 @@ class GapInterval:
     bootstrap : narrower, for classes of a few dozen rows and more. None if no draws were asked for.
     dkw_reason, bootstrap_reason : why there is none; None where there is one.
     draws : bootstrap draws.
+    where, gap : of a ratio, which says nothing of new people where few are selected: the shares of all people selected
+        at the thresholds that the interval is about, and the gap of these rows there. None: those of the audit.
     """
 
     level: float
@@ -31,6 +45,8 @@ class GapInterval:
     dkw_reason: str | None = None
     bootstrap_reason: str | None = None
     draws: int = 0
+    where: Interval | None = None
+    gap: float | None = None
 
     @property
     def best(self) -> Interval | None:
@@ -76,7 +92,7 @@ class Calibration:
 
 @dataclass(frozen=True, slots=True)
 class GroupAudit:
-    """One group of an audited score.
+    """One group of an audited score. Without labels only its rows are known.
 
     Attributes
     ----------
@@ -90,8 +106,8 @@ class GroupAudit:
 
     group: str
     rows: int
-    positives: int
-    auc: float
+    positives: int | None
+    auc: float | None
     auc_interval: Interval | None = None
     bnsp_auc: float | None = None
     bpsn_auc: float | None = None
@@ -110,19 +126,22 @@ class CrossAuc:
 
 @dataclass(frozen=True, slots=True)
 class GroupDecision:
-    """One group when everyone with ``score >= threshold`` is accepted; precision is None where nobody is."""
+    """One group when everyone with ``score >= threshold`` is accepted; precision is None where nobody is.
+
+    Without labels only the selection rate is known.
+    """
 
     group: str
-    tpr: float
-    fpr: float
+    tpr: float | None
+    fpr: float | None
     selection_rate: float
     precision: float | None
-    accuracy: float
+    accuracy: float | None
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What one threshold does.
+    """What one threshold does. Without labels only selection rates are compared.
 
     Attributes
     ----------
@@ -137,10 +156,10 @@ class Decision:
     disparate_impact: float | None
     four_fifths: bool | None
     demographic_parity_difference: float
-    equal_opportunity_difference: float
-    equalized_odds_l1: float
-    equalized_odds_max: float
-    equalized_odds_mean: float
+    equal_opportunity_difference: float | None
+    equalized_odds_l1: float | None
+    equalized_odds_max: float | None
+    equalized_odds_mean: float | None
     groups: tuple[GroupDecision, ...]
 
 
@@ -150,14 +169,21 @@ class Audit:
 
     Attributes
     ----------
-    gap : the largest distance of two groups' (fpr, tpr) at the same threshold, over all thresholds (the threshold gap).
+    constraint : what is compared. ``ratio``, ``tolerances`` (of FPR and of TPR) and ``where`` are what was asked for.
+    gap : the largest distance of two groups at the same threshold, over all thresholds (the threshold gap): of their
+        (fpr, tpr) in the norm, in units of the stricter of two tolerances, or of one rate; of a ratio, what the
+        smallest one lacks of 1. With ``where``, over the thresholds that select such a share of all people.
+    smallest_ratio : the smallest rate over the largest at the same threshold, over these thresholds; None unless a
+        ratio was asked for.
+    rates : the largest difference of every rate for itself, over all thresholds.
     gap_threshold, gap_pair : where it occurs (accept ``score >= gap_threshold``) and between which groups.
     curve_gap : the largest difference of two groups' tpr at the same fpr. A weaker measure: choosing other thresholds
         for each group would remove what the threshold gap sees beyond it.
     fair : whether the gap is <= epsilon (up to rounding) on these rows, for counts in bins: whether that is sure; None
-        if no epsilon was given.
+        if no epsilon was given. A ratio of R is an epsilon of 1 - R.
     gap_interval : what the rows say about the gap of the people they stand for.
-    auc_interval, auc_reason : DeLong's interval of the AUC of all people, or why there is none.
+    auc_interval, auc_reason : DeLong's interval of the AUC of all people, or why there is none. Without labels there
+        are no AUCs, no curve gap and no calibration, and the reasons say so.
     cross_aucs : for every ordered pair of groups.
     calibration_reason : why there is no calibration; None where there is.
     decision : rates at the chosen threshold; None if none was given.
@@ -168,11 +194,11 @@ class Audit:
 
     rows: int
     norm: float
-    auc: float
+    auc: float | None
     gap: float
     gap_threshold: float
     gap_pair: tuple[str, str]
-    curve_gap: float
+    curve_gap: float | None
     epsilon: float | None
     fair: bool | None
     groups: tuple[GroupAudit, ...]
@@ -184,17 +210,34 @@ class Audit:
     decision: Decision | None = None
     count_error: float = 0.0
     small_groups: SmallGroups | None = None
+    constraint: str = CONSTRAINT.default
+    ratio: float | None = None
+    tolerances: Interval | None = None
+    where: Interval | None = None
+    rates: RateGaps | None = None
+
+    @property
+    def distance(self) -> Distance:
+        """How far apart two groups are, by what was asked for."""
+        return distance_asked(self.constraint, self.norm, self.tolerances, self.ratio is not None, self.where)
+
+    @property
+    def smallest_ratio(self) -> float | None:
+        """The smallest rate over the largest."""
+        return None if self.ratio is None else 1.0 - self.gap
 
     @property
     def gap_limit(self) -> float:
         """What the gap of the people counted does not exceed: rates are never too high, so two groups' differ by at
-        most ``count_error`` more than stated."""
-        largest = distance_of(self.norm).largest
-        return min(self.gap + self.count_error * largest, largest) if self.count_error else self.gap
+        most ``count_error`` more than stated. Bins can hide any ratio of small rates, and thresholds in a window."""
+        largest, sure = self.distance.largest, self.ratio is None and self.where is None
+        limit = min(self.gap + self.count_error * largest, largest) if sure else largest
+        return limit if self.count_error else self.gap
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, ready for JSON (an infinite norm becomes "inf")."""
         data = plain_data(self)
+        data["smallest_ratio"] = self.smallest_ratio
         data["norm"] = "inf" if np.isinf(self.norm) else (int(self.norm) if self.norm == int(self.norm) else self.norm)
         return data
 

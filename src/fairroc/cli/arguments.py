@@ -86,8 +86,8 @@ def add_tolerances(parser: argparse.ArgumentParser) -> None:
         parser.add_argument(flag, type=number, default=None, metavar="E", help=words)
 
 
-def asked_for(arguments: argparse.Namespace, options: Iterable[Option]) -> dict[str, Any]:
-    """The values of options, with epsilon from whichever flags say it; one of them must."""
+def asked_for(arguments: argparse.Namespace, options: Iterable[Option], *, required: bool = True) -> dict[str, Any]:
+    """The values of options, with epsilon from whichever flags say it; one of them must where it is ``required``."""
     found = values(arguments, options)
     own = {rate: getattr(arguments, f"epsilon_{rate}", None) for rate in ("fpr", "tpr")}
     if any(value is not None for value in own.values()):
@@ -97,7 +97,7 @@ def asked_for(arguments: argparse.Namespace, options: Iterable[Option]) -> dict[
                 "--epsilon-fpr 0.1 --epsilon-tpr 0.05."
             )
         return found | {"epsilon": own}
-    if found["epsilon"] is None and found.get("ratio") is None:
+    if required and found["epsilon"] is None and found.get("ratio") is None:
         raise DataError(
             "give --epsilon E, the largest gap allowed (try 0.05), or for one rate --ratio R (try 0.8), or "
             "--epsilon-fpr and --epsilon-tpr; got none of them."

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from fairroc.cli.arguments import add_data, add_options, add_streaming, values
+from fairroc.cli.arguments import add_data, add_options, add_streaming, add_tolerances, asked_for
 from fairroc.cli.data import read_data
 from fairroc.cli.output import progress_bar, put_result
 from fairroc.options import AUDIT
@@ -16,21 +16,23 @@ def add_parser(commands: Any) -> None:
     parser = commands.add_parser(
         "audit",
         help="how far apart the groups are at every threshold",
-        description="Exit 1 if the gap exceeds epsilon.",
+        description="Exit 1 if the gap exceeds epsilon, or a ratio is too small. Demographic parity needs no --label.",
     )
     add_data(parser, counts=True)
     add_streaming(parser)
     add_options(parser, AUDIT)
+    add_tolerances(parser)
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Run it."""
-    from fairroc.auditing.audit import Settings, audit_people
+    from fairroc.auditing.audit import UNLABELLED, Settings, audit_people
     from fairroc.text.audit import audit_text
 
-    settings = Settings.checked(**values(arguments, AUDIT))
-    people = read_data(arguments, small=settings.small_rule)
+    settings = Settings.checked(**asked_for(arguments, AUDIT, required=False))
+    unlabelled = settings.constraint == UNLABELLED
+    people = read_data(arguments, small=settings.small_rule, unlabelled=unlabelled)
     with progress_bar("bootstrap") as show:
         found = audit_people(people, settings, progress=show)
     put_result(arguments.format, found.to_dict(), lambda: audit_text(found))

@@ -24,22 +24,27 @@ def read_data(
     missing: Missing | None = None,
     small: SmallRule | None = None,
     in_order: bool = False,
+    unlabelled: bool = False,
 ) -> People:
     """The people of the file that the arguments name: one row for each, or an aggregated table.
 
     ``missing`` takes the place of the argument of that name; ``small`` and ``in_order`` are those of `read_people`.
+    With ``unlabelled`` labels may be left out: then all count as negatives.
     """
     from fairroc.people.door import read_people
     from fairroc.people.small import REFUSE
     from fairroc.tables.files import find_parts, is_large
 
-    small = REFUSE if small is None else small
-    if _aggregated(arguments):
+    unlabelled = unlabelled and arguments.label is arguments.positives is arguments.negatives is None
+    small = REFUSE if small is None or unlabelled else small
+    if not unlabelled and _aggregated(arguments):
         return _counts(arguments).people(small=small)
     if hasattr(arguments, "stream"):
         parts = find_parts(arguments.data)
         asked = arguments.stream or arguments.max_distinct is not None
-        if asked or parts[0].path != Path(arguments.data) or is_large(parts):
+        if unlabelled:
+            _refuse_unlabelled(arguments, asked or parts[0].path != Path(arguments.data))
+        elif asked or parts[0].path != Path(arguments.data) or is_large(parts):
             return _streamed_counts(arguments, parts).people(small=small)
     taken = read_rows(arguments)
     return read_people(
@@ -51,7 +56,19 @@ def read_data(
         missing=missing or arguments.missing,
         small=small,
         in_order=in_order,
+        whole=not unlabelled,
     )
+
+
+def _refuse_unlabelled(arguments: argparse.Namespace, streamed: bool) -> None:
+    """Raise where arguments need labels."""
+    if arguments.pos_label is not None:
+        raise DataError("--pos-label goes with --label; without labels there is no positive one.")
+    if streamed:
+        raise DataError(
+            "without --label the data must be one file that is read whole: batches are counted by label. Leave "
+            "--stream and --max-distinct out and name one file, or give --label."
+        )
 
 
 def read_rows(arguments: argparse.Namespace) -> TakenColumns:
@@ -93,7 +110,8 @@ def _aggregated(arguments: argparse.Namespace) -> bool:
     if None in both or arguments.label is not None:
         raise DataError(
             "give either --label (one row for each person) or both --positives and --negatives (an aggregated table: "
-            "columns that count the people of each score and group)."
+            "columns that count the people of each score and group). Without labels only fairroc audit --constraint "
+            "demographic_parity runs."
         )
     if arguments.weight is not None or arguments.pos_label is not None:
         raise DataError("--weight and --pos-label go with --label; --positives and --negatives count people.")

@@ -97,9 +97,22 @@ class Distance(ABC):
         """Distances of two groups whose (2, ...) fpr and tpr are known."""
         return self.length(*(one - other))
 
+    def farthest(self, low: FloatArray, high: FloatArray, other_low: FloatArray, other_high: FloatArray) -> FloatArray:
+        """Largest distances of two groups whose (2, ...) rates lie between bounds."""
+        return self.length(*np.maximum(high - other_low, other_high - low))
+
+    def leverage(self, one: FloatArray, other: FloatArray) -> Pair | None:
+        """By how much errors of either group's rates change the distance, to first order; None: by themselves."""
+        del one, other
+        return None
+
     def seen(self, curve: RocCurve) -> RocCurve:
         """The curve whose two rates are compared: a group's own, unless another rate than fpr and tpr is."""
         return curve
+
+    def told(self) -> Distance:
+        """The distance as far as people not seen can be told about."""
+        return self
 
     def measured(self, rates: Rates) -> FloatArray:
         """(...,) largest distance between two groups at every place; 0 where nothing is to be close."""
@@ -139,6 +152,24 @@ class LpDistance(Distance):
 
     def variance(self, fpr: FloatArray, tpr: FloatArray) -> FloatArray:
         return lp_norm(fpr, tpr, self.p / (2.0 - self.p) if self.p < 2 else math.inf)
+
+
+@dataclass(frozen=True, slots=True)
+class Within(Distance):
+    """A distance of both rates that counts only at thresholds which select a share of all people in the window."""
+
+    distance: Distance
+    window: tuple[float, float]
+
+    @property
+    def where(self) -> tuple[float, float] | None:
+        return self.window
+
+    def length(self, fpr: FloatArray, tpr: FloatArray) -> FloatArray:
+        return self.distance.length(fpr, tpr)
+
+    def variance(self, fpr: FloatArray, tpr: FloatArray) -> FloatArray:
+        return self.distance.variance(fpr, tpr)
 
 
 class Constraint(Distance):
@@ -558,6 +589,15 @@ class Ratio(OneRate):
 
     def apart(self, low: FloatArray, high: FloatArray) -> FloatArray:
         return ratio(high - low, high, 0.0)
+
+    def farthest(self, low: FloatArray, high: FloatArray, other_low: FloatArray, other_high: FloatArray) -> FloatArray:
+        return np.maximum(self.between(low, other_high), self.between(high, other_low))
+
+    def leverage(self, one: FloatArray, other: FloatArray) -> Pair:
+        """An error of the smaller rate counts 1 over the larger one, an error of the larger one their ratio times
+        that."""
+        low, high = np.minimum(one, other), np.maximum(one, other)
+        return ratio(ratio(low, one, 1.0), high, 0.0), ratio(ratio(low, other, 1.0), high, 0.0)
 
     def reach(self, centre: FloatArray, epsilon: float) -> Pair:
         return centre, centre / (1.0 - epsilon) if epsilon < 1 else np.where(centre > 0, 1.0, 0.0)

@@ -25,6 +25,18 @@ class Gap:
     pair: tuple[int, int]
 
 
+@dataclass(frozen=True, slots=True)
+class RateGaps:
+    """Largest difference of two groups' rates at one threshold, each rate for itself, over all thresholds.
+
+    Without labels only the selection rate is known.
+    """
+
+    fpr: float | None
+    tpr: float | None
+    selection_rate: float
+
+
 ROUNDING = 1e-12
 """A gap that exceeds epsilon by no more than this is within epsilon: 0.8 - 0.75 is 0.05 and a rounding error."""
 

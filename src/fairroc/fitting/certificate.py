@@ -10,7 +10,7 @@ import numpy as np
 
 from fairroc.core.chain import FloatArray, spread
 from fairroc.core.constraint import Constraint, EqualizedOdds, Norm
-from fairroc.core.gap import ROUNDING
+from fairroc.core.gap import ROUNDING, RateGaps
 from fairroc.core.optimal import optimal
 from fairroc.core.realised import all_points, drawn_shares
 from fairroc.core.roc import PlaLoss, Population, all_thresholds, pla_loss, rates_at
@@ -47,15 +47,6 @@ class GroupCertificate:
     curve: str = "raw"
     ties: str = "order"
     misled: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class RateGaps:
-    """Largest difference of two groups' rates at one threshold, each rate for itself, over all thresholds."""
-
-    fpr: float
-    tpr: float
-    selection_rate: float
 
 
 @dataclass(frozen=True, slots=True)

@@ -96,6 +96,11 @@ class People:
         """The groups that a rule merges or leaves out."""
         return rule.found(self.names, self.class_rows(), *self.group_counts())
 
+    @cached_property
+    def labelled(self) -> bool:
+        """Whether anybody is positive: without labels all count as negatives."""
+        return bool(self.group_counts()[1].any())
+
     @property
     def score_range(self) -> tuple[float, float]:
         """Lowest and highest score."""
@@ -186,10 +191,11 @@ class People:
         for name, label, rows in _classes(self):
             if rows < minimum:
                 width = min(math.sqrt(math.log(2 / 0.05) / (2 * max(rows, 1))), 1.0)
-                rate = ("false", "true")[label]
+                of, rate = (f" with label {label}", ("false", "true")[label] + " positive")
+                of, rate = (of, rate) if self.labelled else ("", "selection")
                 notes.append(
-                    f"group {name!r} has {number_of_rows(rows)} with label {label}: its {rate} positive rate "
-                    f"is known to within ±{width:.2f} only (95 %)"
+                    f"group {name!r} has {number_of_rows(rows)}{of}: its {rate} rate is known to within ±{width:.2f} "
+                    "only (95 %)"
                 )
         treated = [] if self.small is None else [SmallGroupWarning(self.small.words())]
         return [*treated, *([SmallGroupWarning(f"{several(notes)}.")] if notes else [])]
@@ -197,13 +203,7 @@ class People:
 
 def both_labels(people: People) -> People:
     """The same people, if they can be fitted or audited: two groups or more, each with people of both labels."""
-    names, counts = people.names, people.class_rows()
-    if len(names) == 1:
-        before = "" if people.small is None else f" ({people.small.words().removesuffix('.')})"
-        raise DataError(
-            f"one group only: {names[0]!r} holds all {people.rows} rows{before}, there is nothing to compare; "
-            "pass sensitive_features (on the command line: --group) with at least two groups."
-        )
+    names, counts = several_groups(people).names, people.class_rows()
     used = " of positive weight" if people.weighted else ""
     broken = [
         f"group {name!r} has {number_of_rows(sum(rows))}{used}"
@@ -217,6 +217,21 @@ def both_labels(people: People) -> People:
             f"{several(broken)}; a ROC curve needs both labels. "
             + _ways_out(people, f"Merge {it} with another group, leave {it} out")
         )
+    return people
+
+
+def several_groups(people: People) -> People:
+    """The same people, if they can be compared: two groups or more, each with people of positive weight."""
+    names = people.names
+    if len(names) == 1:
+        before = "" if people.small is None else f" ({people.small.words().removesuffix('.')})"
+        raise DataError(
+            f"one group only: {names[0]!r} holds all {people.rows} rows{before}, there is nothing to compare; "
+            "pass sensitive_features (on the command line: --group) with at least two groups."
+        )
+    if not people.labelled and (lost := np.flatnonzero(people.class_rows()[:, 0] == 0)).size:
+        listed = several([repr(names[g]) for g in lost], ", ")
+        raise DataError(f"every group must have rows of positive weight, and {listed} has none; leave such rows out.")
     return people
 
 
@@ -256,4 +271,4 @@ def thinned_population(population: Population, count: int) -> Population:
 def _classes(people: People) -> list[tuple[str, int, int]]:
     """(name, label, rows of positive weight) of every group and label."""
     counts = zip(people.names, people.class_rows().tolist(), strict=True)
-    return [(name, label, rows[label]) for name, rows in counts for label in (0, 1)]
+    return [(name, label, rows[label]) for name, rows in counts for label in ((0, 1) if people.labelled else (0,))]

@@ -194,7 +194,7 @@ class Asked:
         fit = {name: values[name] for name in names}
         if values["promise"] == "population":
             fit["confidence"] = values["confidence"]
-        settings = {option.name: values[option.name] for option in AUDIT}
+        settings = {option.name: values[option.name] for option in AUDIT if option.name in values}
         options = None if values["epsilon"] is None else Options.checked(epsilon=values["epsilon"], **fit)
         how = values["missing"], values["ties"], values["promise"]
         return cls(Settings.checked(**settings), values["norm"], options, *how)

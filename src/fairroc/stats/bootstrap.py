@@ -8,14 +8,15 @@ as much as the grid has points, whatever the number of rows.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from fairroc.core.chain import FloatArray, IntArray, freeze, ratio
-from fairroc.core.constraint import Distance
-from fairroc.stats.bands import Noise, group_pairs
+from fairroc.core.constraint import EDGE, Distance
+from fairroc.stats.bands import Noise, group_pairs, levered
 
 GRID = 512
 """Thresholds of the grid, about: all thresholds if there are no more."""
@@ -58,7 +59,7 @@ class Draws:
     Attributes
     ----------
     cells : (draws, groups, 2) of every rate.
-    pairs : (draws, pairs) of every two groups' difference, in the L-p norm.
+    pairs : (draws, pairs) of every two groups' distance, at the thresholds that count.
     missed_cells, missed_pairs : (groups, 2) and (pairs,).
     """
 
@@ -87,20 +88,40 @@ def bootstrap(
     draws: int,
     rng: np.random.Generator,
     progress: Callable[[int, int], None] | None = None,
+    shares: FloatArray | None = None,
 ) -> Draws:
-    """Draw the groups' errors ``draws`` times; ``progress(done, draws)`` is called. O(draws m^2 k), k grid points."""
+    """Draw the groups' errors ``draws`` times; ``progress(done, draws)`` is called. O(draws m^2 k), k grid points.
+
+    The errors are those of the rates that the distance compares. A distance with a window asks for the groups'
+    ``shares`` of all people.
+    """
+    noises = [noise.seen(distance) for noise in noises]
     grid, pairs = grid_of(noises), group_pairs(len(noises))
     cells, apart = np.empty((draws, *grid.steps.shape[:2])), np.empty((draws, len(pairs)))
+    counts = slice(None) if distance.where is None else _touched(grid, noises, distance.where, shares)
+    rates, hidden, missed = grid.rates[..., counts], grid.hidden[..., counts], np.zeros(len(pairs))
+    for i, (g, h) in enumerate(pairs):
+        both = levered(distance, rates[g], rates[h], hidden[g], hidden[h], power=2)
+        missed[i] = OVERSHOOT * math.sqrt(distance.variance(*np.add(*both)).max())
     for part, error in errors(grid, draws, rng):
         cells[part] = np.abs(error).max(axis=-1)
+        error = error[..., counts]
         for i, (g, h) in enumerate(pairs):
-            off = error[:, g] - error[:, h]
+            one, other = levered(distance, rates[g], rates[h], error[:, g], error[:, h])
+            off = one - other
             apart[part, i] = distance.length(off[:, 0], off[:, 1]).max(axis=-1)
         if progress is not None:
             progress(part.stop, draws)
-    hidden = grid.hidden.sum(axis=1)
-    between = (hidden[pairs[:, 0]] + hidden[pairs[:, 1]]).max(axis=-1)
-    return Draws(cells, apart, OVERSHOOT * np.sqrt(grid.hidden.max(axis=-1)), OVERSHOOT * np.sqrt(between))
+    return Draws(cells, apart, OVERSHOOT * np.sqrt(grid.hidden.max(axis=-1)), missed)
+
+
+def _touched(grid: Grid, noises: Sequence[Noise], window: tuple[float, float], shares: FloatArray | None) -> slice:
+    """The grid points at the ends of steps that reach into a window: one at least."""
+    assert shares is not None, "a window is one of shares of all people"
+    priors = np.array([noise.curve.prior for noise in noises])[:, None]
+    selected = shares @ (grid.rates[:, 0] + priors * (grid.rates[:, 1] - grid.rates[:, 0]))
+    first, last = np.searchsorted(selected, window[0] - EDGE), np.searchsorted(selected, window[1] + EDGE)
+    return slice(max(int(first) - 1, 0), int(last) + 1)
 
 
 def errors(grid: Grid, draws: int, rng: np.random.Generator) -> Iterator[tuple[slice, FloatArray]]:

@@ -3,7 +3,19 @@
 from __future__ import annotations
 
 from fairroc.auditing.findings import Audit, Decision, GapInterval, GroupAudit, Interval
-from fairroc.text.words import confidence, counted_words, figure, norm_words, pair, short, small_lines, table
+from fairroc.core.constraint import OneRate
+from fairroc.core.gap import RateGaps
+from fairroc.options import fairness
+from fairroc.text.words import (
+    confidence,
+    counted_words,
+    figure,
+    norm_words,
+    pair,
+    short,
+    small_lines,
+    table,
+)
 
 MATRIX = 6
 """Up to so many groups the AUCs across groups are shown as a square table."""
@@ -16,7 +28,8 @@ def audit_text(audit: Audit) -> str:
         sure = f" (between {_words(audit.auc_interval)}, {confidence(audit.gap_interval.level)})"
     parts = [
         [
-            f"{audit.rows:,} rows, {len(audit.groups)} groups. Overall AUC {audit.auc:.4f}{sure}.",
+            f"{audit.rows:,} rows, {len(audit.groups)} groups"
+            + (", no labels." if audit.auc is None else f". Overall AUC {audit.auc:.4f}{sure}."),
             *small_lines(audit.small_groups),
         ],
         _gap_lines(audit),
@@ -28,44 +41,89 @@ def audit_text(audit: Audit) -> str:
 
 
 def _gap_lines(audit: Audit) -> list[str]:
+    if audit.ratio is None:
+        head = f"Largest gap at one threshold ({_compared(audit)}): {audit.gap:.4f}"
+    else:
+        head = f"Smallest ratio at one threshold ({_compared(audit)}): {1.0 - audit.gap:.4f}"
     lines = [
-        f"Largest gap at one threshold ({norm_words(audit.norm)}): {audit.gap:.4f}",
+        head,
         f"  at score >= {audit.gap_threshold:g}, between {pair(audit.gap_pair)}",
-        *([] if audit.gap_interval is None else _interval_lines(audit.gap_interval)),
-        f"Largest difference in TPR at equal FPR: {audit.curve_gap:.4f}",
+        *([] if audit.gap_interval is None else _interval_lines(audit.gap_interval, audit.ratio is not None)),
+        *([] if audit.curve_gap is None else [f"Largest difference in TPR at equal FPR: {audit.curve_gap:.4f}"]),
+        *([] if audit.rates is None or audit.rates.fpr is None else [_rates_line(audit.rates)]),
     ]
     if audit.count_error:
         lines.append(counted_words(audit.count_error, f"and the gap is at most {audit.gap_limit:.4f}"))
     if audit.epsilon is not None and audit.gap <= audit.epsilon and not audit.fair:
         lines.append(f"The bins leave open whether the gap is within epsilon = {audit.epsilon:g}.")
     elif audit.epsilon is not None:
-        verdict = "within" if audit.fair else "NOT within"
-        lines.append(f"The gap is {verdict} epsilon = {audit.epsilon:g} at every threshold{_doubt(audit)}")
+        where = "" if audit.where is None else f" that selects {_share(audit.where)}"
+        lines.append(f"The {_verdict(audit)} at every threshold{where}{_doubt(audit)}")
     return lines
 
 
-def _interval_lines(interval: GapInterval) -> list[str]:
-    """Where the gap in the population lies."""
+def _compared(audit: Audit) -> str:
+    """What is compared, as a formula, and where."""
+    one = audit.distance
+    if isinstance(one, OneRate):
+        words = f"smallest over largest {one.WORDS[one.rate]}" if audit.ratio is not None else one.formula
+    elif audit.tolerances is not None:
+        words = fairness(audit.constraint, "inf", audit.tolerances).formula
+    else:
+        words = norm_words(audit.norm)
+    return words if audit.where is None else f"{words}, where {_share(audit.where)} are selected"
+
+
+def _verdict(audit: Audit) -> str:
+    """Whether what was asked for holds."""
+    no = "" if audit.fair else "NOT "
+    if audit.ratio is not None:
+        return f"ratio is {no}at least {audit.ratio:g}"
+    if audit.tolerances is not None:
+        return "gaps are {}within {:g} (FPR) and {:g} (TPR)".format(no, *audit.tolerances)
+    return f"gap is {no}within epsilon = {audit.epsilon:g}"
+
+
+def _rates_line(rates: RateGaps) -> str:
+    """Every rate for itself, and where the choice between them is explained."""
+    apart = f"TPR {rates.tpr:.3f}, FPR {rates.fpr:.3f}, selection rate {rates.selection_rate:.3f}"
+    return f"Of one rate alone: {apart} apart at most. Which of them should be close is a choice: docs/constraints.md."
+
+
+def _interval_lines(interval: GapInterval, as_ratio: bool) -> list[str]:
+    """Where the gap, or the ratio, in the population lies."""
+
+    def words(of: Interval) -> str:
+        return _words((1.0 - of[1], 1.0 - of[0]) if as_ratio else of)
+
     best = interval.best
     if best is None:
-        return [f"  No interval: {interval.dkw_reason}; {interval.bootstrap_reason}."]
+        reasons = dict.fromkeys((interval.dkw_reason, interval.bootstrap_reason))
+        return [f"  No interval: {'; '.join(filter(None, reasons))}."]
     sure, method = confidence(interval.level), "DKW" if interval.bootstrap is None else "bootstrap"
-    first = f"  In the population these rows were sampled from, it lies between {_words(best)} ({sure}, {method})"
+    few, it = [], "it"
+    if interval.gap is not None:
+        few = [f"  Where {_share(interval.where)} are selected it is {1.0 - interval.gap:.4f}; fewer people say little"]
+        it = "that"
+    first = f"  In the population these rows were sampled from, {it} lies between {words(best)} ({sure}, {method})"
     if interval.bootstrap is None:
-        return [first]
+        return [*few, first]
     if interval.dkw is None:
-        return [first, f"  (no safe limits: {interval.dkw_reason})"]
-    return [first, f"  (safe limits for any sample size, DKW: between {_words(interval.dkw)})"]
+        return [*few, first, f"  (no safe limits: {interval.dkw_reason})"]
+    return [*few, first, f"  (safe limits for any sample size, DKW: between {words(interval.dkw)})"]
 
 
 def _doubt(audit: Audit) -> str:
     """Whether the interval allows another verdict."""
-    best = None if audit.gap_interval is None else audit.gap_interval.best
-    if best is None or audit.epsilon is None:
+    interval = audit.gap_interval
+    best = None if interval is None else interval.best
+    if interval is None or best is None or audit.epsilon is None:
         return "."
     low, high = best
     if low > audit.epsilon:
         return ", and neither is any of the interval: chance does not explain it."
+    if high <= audit.epsilon and interval.gap is not None and not audit.fair:
+        return f", but the whole interval is where {_share(interval.where)} are selected."
     if high <= audit.epsilon:
         return ", and so is the whole interval."
     if audit.fair:
@@ -78,8 +136,8 @@ def _group_lines(audit: Audit) -> list[str]:
     groups, level = audit.groups, "" if audit.gap_interval is None else f"{100 * audit.gap_interval.level:g}%"
     columns = {
         "rows": [f"{g.rows:,}" for g in groups],
-        "positives": [f"{g.positives:,}" for g in groups],
-        "AUC": [f"{g.auc:.4f}" for g in groups],
+        "positives": ["" if g.positives is None else f"{g.positives:,}" for g in groups],
+        "AUC": [figure(g.auc) for g in groups],
         level: [_span(g.auc_interval) for g in groups],
         "BNSP": [figure(g.bnsp_auc) for g in groups],
         "BPSN": [figure(g.bpsn_auc) for g in groups],
@@ -98,8 +156,9 @@ def _group_lines(audit: Audit) -> list[str]:
         "FPR ±": "±: how far true rates can be from the measured ones, at all thresholds and in all groups at once.",
     }
     told = [words for name, words in notes.items() if name in shown]
+    auc = "AUC" if audit.auc is None else "interval for an AUC"
     reasons = [
-        f"No interval for an AUC: {audit.auc_reason}." if audit.auc_reason else "",
+        f"No {auc}: {audit.auc_reason}." if audit.auc_reason else "",
         f"No calibration: {audit.calibration_reason}." if audit.calibration_reason else "",
     ]
     return [*table(["group", *shown], rows), *told, *filter(None, reasons)]
@@ -118,14 +177,16 @@ def _cross_lines(audit: Audit) -> list[str]:
             f"  lowest {pairs[0]}, highest {pairs[1]}",
         ]
     known = {(c.positives, c.negatives): c.auc for c in audit.cross_aucs}
-    known |= {(g.group, g.group): g.auc for g in audit.groups}
+    own = {(g.group, g.group): g.auc for g in audit.groups}
     names = [g.group for g in audit.groups]
-    rows = [[one, *(f"{known[one, other]:.4f}" for other in names)] for one in names]
+    rows = [[one, *(figure((own | known)[one, other]) for other in names)] for one in names]
     return [head, *table(["", *map(short, names)], rows)]
 
 
 def _decision_lines(decision: Decision) -> list[str]:
     """One threshold: a table of rates and the usual comparisons."""
+    labelled = decision.equal_opportunity_difference is not None
+    head = ["group", "selected", *(("TPR", "FPR", "precision", "accuracy") if labelled else ())]
     rows = [
         [g.group, *(figure(x, none="none") for x in (g.selection_rate, g.tpr, g.fpr, g.precision, g.accuracy))]
         for g in decision.groups
@@ -136,11 +197,16 @@ def _decision_lines(decision: Decision) -> list[str]:
         rule = "meets" if decision.four_fifths else "does NOT meet"
         impact = f"Disparate impact (smallest over largest selection rate): {decision.disparate_impact:.4f}"
         impact += f", {rule} the four-fifths rule"
-    return [
+    lines = [
         f"If everyone with score >= {decision.threshold:g} is selected:",
-        *table(["group", "selected", "TPR", "FPR", "precision", "accuracy"], rows),
+        *table(head, [row[: len(head)] for row in rows]),
         impact,
         f"Demographic parity difference (selection rates): {decision.demographic_parity_difference:.4f}",
+    ]
+    if not labelled:
+        return lines
+    return [
+        *lines,
         f"Equal opportunity difference (TPR): {decision.equal_opportunity_difference:.4f}",
         f"Equalized odds: |dFPR| + |dTPR| {decision.equalized_odds_l1:.4f}, larger of the two ranges "
         f"{decision.equalized_odds_max:.4f}, their mean {decision.equalized_odds_mean:.4f}",
@@ -151,6 +217,11 @@ def _width(group: GroupAudit, rate: int) -> float | None:
     """Half width of the narrower band that there is."""
     best = None if group.band is None else group.band.best
     return None if best is None else best[rate]
+
+
+def _share(where: Interval | None) -> str:
+    low, high = where or (0.0, 1.0)
+    return f"{100 * low:.4g}% to {100 * high:.4g}% of people"
 
 
 def _words(interval: Interval) -> str:

@@ -130,8 +130,8 @@ def certificate_notes(certificate: Certificate | None, one_draw: OneDraw | None,
 
 def card_facts(audit: Audit, norm: int | str, *, weighted: bool, missing: str) -> list[tuple[str, str]]:
     """The facts of the model card, each with its title."""
-    positives = sum(group.positives for group in audit.groups)
-    smallest = min(min(group.positives, group.rows - group.positives) for group in audit.groups)
+    counts = [(group.positives or 0, group.rows) for group in audit.groups]
+    positives, smallest = sum(hits for hits, _ in counts), min(min(hits, rows - hits) for hits, rows in counts)
     between = "–" if audit.auc_interval is None else "{:.3f} to {:.3f}".format(*audit.auc_interval)
     return [
         ("Rows", f"{audit.rows:,}, of which {positives:,} positive ({percent(positives / audit.rows)})"),
