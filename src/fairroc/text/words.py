@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from unicodedata import category
 
-from fairroc.core.constraint import NORMS, Constraint, Distance, OneRate
+from fairroc.core.constraint import NORMS, Constraint, Distance, LpDistance, OneRate, Within
 from fairroc.people.small import SmallGroups
 
 NAME_WIDTH = 28
@@ -76,6 +76,14 @@ def norm_words(norm: float | int | str) -> str:
         if norm in (known.norm, known.p):
             return known.formula
     return f"L-{norm:g} distance of (FPR, TPR)" if not isinstance(norm, str) else norm
+
+
+def distance_words(distance: Distance) -> str:
+    """What a gap is the size of, as a formula."""
+    whole = distance.distance if isinstance(distance, Within) else distance
+    return (
+        whole.formula if isinstance(whole, Constraint) else norm_words(whole.p if isinstance(whole, LpDistance) else 1)
+    )
 
 
 MEANINGS = {
