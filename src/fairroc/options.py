@@ -402,8 +402,9 @@ FRONTIER = (
     QUERIES, MISSING, MIN_CLASS_ROWS, SMALL_GROUPS,
 )  # fmt: skip
 REPORT = (
-    replace(EPSILON, default=None, help="allowed gap; without it nothing is fitted"),
-    NORM, TIES, PROMISE, replace(THRESHOLD, help="where the page starts (default: the largest gap)"),
+    replace(EPSILON, default=None, help="allowed gap; without it, or a ratio, nothing is fitted"),
+    CONSTRAINT, RATIO, NORM, TIES, DRAWS, WHERE, PROMISE,
+    replace(THRESHOLD, help="where the page starts (default: the largest gap)"),
     LEVEL, BOOTSTRAP, RANDOM_STATE, MISSING, MIN_CLASS_ROWS, SMALL_GROUPS,
 )  # fmt: skip
 MONITOR = (

@@ -132,7 +132,8 @@ class FrontierDisplay(Display):
         ratio, asked = before.ratio is not None, self.found.fairness
         own = [1 - before.gap if ratio else before.gap]
         (self.before_,) = axes.plot(own, [before.auc], label=f"original score, at its own {_GAP[ratio]}", **style)
-        axes.set(xlabel=f"{_AXIS[ratio]}\n({asked.formula}{within_words(asked)})", ylabel="AUC")
+        what = asked.formula.replace("1 - ratio of the", "smallest over largest") if ratio else asked.formula
+        axes.set(xlabel=f"{_AXIS[ratio]}\n({what}{within_words(asked)})", ylabel="AUC")
         axes.margins(x=0.03)
         tidy(axes)
         where: Any = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)} if self._own else {}

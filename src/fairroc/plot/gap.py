@@ -155,7 +155,7 @@ class GapDisplay(AuditedDisplay):
         where: Any = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0)} if self._own else {}
         titles = [f"shaded: {100 * self.confidence:g}% band, at all thresholds at once"] if self.band_ else []
         if self.before.outside and self.distance is not None:
-            titles.append(f"grey: does not count{within_words(self.distance).replace(', where', ', as only')} count")
+            titles.append(f"grey: does not count (only{within_words(self.distance).removeprefix(',')})")
         legend(axes, small=not self._own, title="\n".join(titles) or None, **where)
         return self
 

@@ -4,17 +4,9 @@ from __future__ import annotations
 
 from fairroc.model.explanation import Explanation, Outcome
 from fairroc.options import CONSTRAINT
-from fairroc.text.words import quoted
+from fairroc.text.words import RATES, quoted, threshold_words
 
 _SCALE = "all groups are put on one scale, on which about as many people as before reach each threshold"
-
-_RATES = {
-    "equalized_odds": "true and false positive rates",
-    "equal_opportunity": "true positive rates",
-    "predictive_equality": "false positive rates",
-    "demographic_parity": "selection rates",
-}
-"""What each constraint keeps close."""
 
 
 def explanation_text(found: Explanation) -> str:
@@ -63,10 +55,10 @@ def _where(found: Explanation) -> str:
 
 
 def _why(found: Explanation) -> str:
-    within = f"{_close(found)} {_thresholds(found)}"
+    within = f"{_close(found)} {threshold_words(found.where)}"
     if found.reason == "unchanged":
         return (
-            f"Nothing is changed: on the people the model was fitted to, the groups' {_RATES[found.constraint]} were "
+            f"Nothing is changed: on the people the model was fitted to, the groups' {RATES[found.constraint]} were "
             f"{within} already. The fair score is the score itself, and nothing is drawn."
         )
     if found.reason == "order":
@@ -77,7 +69,7 @@ def _why(found: Explanation) -> str:
     if found.reason == "transport":
         return (
             "The fair score is partly drawn at random, because fairness moves people here: so that the groups' "
-            f"{_RATES[found.constraint]} come {within}, some people of this group get a higher and some a lower place "
+            f"{RATES[found.constraint]} come {within}, some people of this group get a higher and some a lower place "
             "than their score alone would give. Who does is left to chance. Besides, fair scores here can lie above or "
             f"below the original ones, because {_SCALE}."
         )
@@ -94,7 +86,7 @@ def _moved(found: Explanation) -> str:
         return f"because {_SCALE}"
     words = (
         f"because the scores of a whole group are moved, in their order, so that the groups' "
-        f"{_RATES[found.constraint]} come {_close(found)} {_thresholds(found)}, and because {_SCALE}"
+        f"{RATES[found.constraint]} come {_close(found)} {threshold_words(found.where)}, and because {_SCALE}"
     )
     return words if found.where is None else f"{words}. At other thresholds the original order stays, as far as it can"
 
@@ -106,12 +98,6 @@ def _close(found: Explanation) -> str:
     if found.tolerances is not None:
         return "within {1:g} (true) and {0:g} (false) of each other".format(*found.tolerances)
     return f"within {found.epsilon:g} of each other"
-
-
-def _thresholds(found: Explanation) -> str:
-    if found.where is None:
-        return "at every threshold"
-    return "at every threshold that selects {:.4g}% to {:.4g}% of all people".format(*(100 * s for s in found.where))
 
 
 def _possible(found: Explanation) -> str:
@@ -144,10 +130,11 @@ def _drawn(found: Explanation) -> str:
 
 def _closing(found: Explanation) -> str:
     draw = "" if found.draws == "never" else "on average over the draw, "
+    within = f"{_close(found)} {threshold_words(found.where)}"
     return (
-        f"Fair here means that the groups' {_RATES[found.constraint]} lie {_close(found)} {_thresholds(found)}, "
-        f"{draw}on the {found.rows:,} people the model was fitted to "
-        f"({found.group_rows:,} of them in group {quoted(found.treated_as)}). It says nothing else about this person."
+        f"Fair here means that the groups' {RATES[found.constraint]} lie {within}, {draw}on the {found.rows:,} people "
+        f"the model was fitted to ({found.group_rows:,} of them in group {quoted(found.treated_as)}). It says nothing "
+        "else about this person."
     )
 
 

@@ -98,6 +98,14 @@ MEANINGS = {
 }
 """What each constraint asks for at every threshold, by its name."""
 
+RATES = {
+    "equalized_odds": "true and false positive rates",
+    "equal_opportunity": "true positive rates",
+    "predictive_equality": "false positive rates",
+    "demographic_parity": "selection rates",
+}
+"""What each constraint keeps close."""
+
 RATIO_GAPS = "A gap is what the smallest ratio lacks of 1: 0.2 is a ratio of 0.8."
 
 
@@ -118,6 +126,13 @@ def asked_words(
     if tolerances is not None:
         return f"|dFPR| at most {tolerances[0]:g} and |dTPR| at most {tolerances[1]:g}"
     return f"epsilon {epsilon:g} ({constraint.formula}){within}"
+
+
+def threshold_words(where: tuple[float, float] | None) -> str:
+    """The thresholds that count."""
+    if where is None:
+        return "at every threshold"
+    return "at every threshold that selects {:.4g}% to {:.4g}% of all people".format(*(100 * share for share in where))
 
 
 def within_words(constraint: Distance) -> str:
