@@ -97,7 +97,7 @@ def _close(found: Explanation) -> str:
         return f"so close that the smallest is at least {found.ratio:g} of the largest"
     if found.tolerances is not None:
         return "within {1:g} (true) and {0:g} (false) of each other".format(*found.tolerances)
-    return f"within {found.epsilon:g} of each other"
+    return f"within epsilon {found.epsilon:g} of each other"
 
 
 def _possible(found: Explanation) -> str:

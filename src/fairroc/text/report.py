@@ -11,6 +11,7 @@ from fairroc.fitting.certificate import Certificate
 from fairroc.fitting.frontier import Frontier
 from fairroc.fitting.one_draw import OneDraw
 from fairroc.fitting.outlook import Outlook
+from fairroc.options import CONSTRAINT
 from fairroc.text.certificate import EXACT, tie_words
 from fairroc.text.outlook import about, beyond, least_certain_words, new_people_lines, promise_words
 from fairroc.text.words import (
@@ -122,14 +123,10 @@ def cost_words(
     c, o = certificate, outlook
     if c is None or o is None:
         first = frontier.points[0]
-        what = (
-            "Equal rates (epsilon 0)"
-            if first.epsilon == 0
-            else f"A gap of {first.epsilon:.4g}, the least without draws,"
-        )
+        what = "Equal rates" if first.epsilon == 0 else "Close rates without draws"
         return (
-            f"{what} {threshold_words(frontier.where)} would take the overall AUC of these people from "
-            f"{frontier.before.auc:.4f} to {first.auc:.4f}; a larger epsilon costs less."
+            f"{what} {threshold_words(frontier.where)} (epsilon {first.epsilon:.4g}) would take the overall AUC of "
+            f"these people from {frontier.before.auc:.4f} to {first.auc:.4f}; a larger epsilon costs less."
         )
     if c.unchanged:
         return "Nothing: the score stays as it is."
@@ -156,11 +153,12 @@ def unknowns(audit: Audit, outlook: Outlook | None) -> Iterator[str]:
         )
     yield "Whether the labels are right. A label that is itself biased makes every rate here wrong."
     aims = {
-        "equalized_odds": "equal error rates are the right aim: calibration and equal selection rates are others",
-        "demographic_parity": "equal selection rates are the right aim: calibration and equal error rates are others",
+        "equalized_odds": "calibration and equal selection rates are others, and conflict",
+        "demographic_parity": "calibration and equal error rates are others, and conflict",
     }
-    other = f"equal {RATES[audit.constraint]} are the right aim: they say nothing of the other rates, or of calibration"
-    yield f"Whether {aims.get(audit.constraint, other)}, and conflict."
+    other = aims.get(audit.constraint, "the other rates may be far apart, and calibration conflicts")
+    rates = "error rates" if audit.constraint == CONSTRAINT.default else RATES[audit.constraint]
+    yield f"Whether equal {rates} are the right aim: {other}."
     widest = max(map(band_width, audit.groups))
     if widest < 1:
         yield f"The rates themselves, exactly: in the least certain group they may be off by {widest:.3f}."
