@@ -455,7 +455,8 @@ def scripted(data: dict[str, Any], rates: np.ndarray) -> np.ndarray:
     found = []
     for corner in data["corners"]:
         lines = np.einsum("gr,grk->gk", np.array(corner), rates)
-        found.append(np.ptp(lines, axis=0) / (lines.max(axis=0) if data["as_ratio"] else 1))
+        most = lines.max(axis=0) if data["as_ratio"] else 1
+        found.append(np.ptp(lines, axis=0) / np.where(most > 0, most, 1))
     return np.max(found, axis=0)
 
 
@@ -474,7 +475,8 @@ def measured(how: dict[str, Any], scores: Any, y: Any, groups: Any, threshold: f
             return max(max(f * least / epsilon["fpr"], t * least / epsilon["tpr"]) for f, t in pairs), counts
         return max(max(pair) if how["norm"] == "inf" else sum(pair) for pair in pairs), counts
     rates = {"equal_opportunity": tpr, "predictive_equality": fpr, "demographic_parity": shares}[name]
-    return (1 - min(rates) / max(rates) if "ratio" in how else max(rates) - min(rates)), counts
+    apart, most = max(rates) - min(rates), max(rates)
+    return (apart / most if "ratio" in how and most > 0 else apart), counts
 
 
 @pytest.mark.parametrize("how", CONSTRAINTS, ids=str)
