@@ -28,6 +28,7 @@ CALM: dict[str, Any] = {
     "limited_by": Limit("a", 1, 60, 0.125, 240),
     "rows": 6913,
     "rows_to_halve": 27652,
+    "told_from": 0.0,
 }
 """Nothing to warn of."""
 

@@ -99,12 +99,24 @@ def check_where(where: Any) -> tuple[float, float]:
 
 def check_epsilons(epsilons: Any) -> tuple[float, ...]:
     """Return distinct epsilons, rising, from one number or several."""
-    several = epsilons.tolist() if hasattr(epsilons, "tolist") else epsilons  # an array
-    several = several if isinstance(several, Iterable) and not isinstance(several, str) else [several]
-    found = tuple(sorted({check_epsilon(epsilon) for epsilon in several}))
+    found = tuple(sorted({check_epsilon(epsilon) for epsilon in _several(epsilons)}))
     if not found:
         raise DataError("epsilons must hold at least one number in [0, 2], got none; leave it out for a default grid.")
     return found
+
+
+def check_ratios(ratios: Any) -> tuple[float, ...]:
+    """Return distinct ratios, falling, from one number or several."""
+    found = tuple(sorted({check_ratio(ratio) for ratio in _several(ratios)}, reverse=True))
+    if not found:
+        raise DataError("ratios must hold at least one number above 0 and at most 1, got none. Try [0.8, 0.9, 1].")
+    return found
+
+
+def _several(numbers: Any) -> Iterable[Any]:
+    """One number, an array or any other collection as a collection."""
+    several = numbers.tolist() if hasattr(numbers, "tolist") else numbers
+    return several if isinstance(several, Iterable) and not isinstance(several, str) else [several]
 
 
 def check_norm(norm: Any) -> Norm:
@@ -383,12 +395,16 @@ AUDIT = (
 FRONTIER = (
     Option("epsilons", None, ("numbers, 0 to 2",), "allowed gaps (default: 21, from 0 to the score's own gap)",
            check_epsilons, metavar="E,E,...", parse="numbers"),
-    NORM, METHOD, TIES, CURVE, replace(PROMISE, values=("fitted", "new")), QUERIES,
-    MISSING, MIN_CLASS_ROWS, SMALL_GROUPS,
+    Option("ratios", None, ("numbers above 0, at most 1",),
+           "for one rate, instead of epsilons: smallest over largest rate at any threshold, at least", check_ratios,
+           metavar="R,R,...", parse="numbers"),
+    CONSTRAINT, NORM, METHOD, TIES, DRAWS, CURVE, WHERE, replace(PROMISE, values=("fitted", "new"), check=_any),
+    QUERIES, MISSING, MIN_CLASS_ROWS, SMALL_GROUPS,
 )  # fmt: skip
 REPORT = (
-    replace(EPSILON, default=None, help="allowed gap; without it nothing is fitted"),
-    NORM, TIES, PROMISE, replace(THRESHOLD, help="where the page starts (default: the largest gap)"),
+    replace(EPSILON, default=None, help="allowed gap; without it, or a ratio, nothing is fitted"),
+    CONSTRAINT, RATIO, NORM, TIES, DRAWS, WHERE, PROMISE,
+    replace(THRESHOLD, help="where the page starts (default: the largest gap)"),
     LEVEL, BOOTSTRAP, RANDOM_STATE, MISSING, MIN_CLASS_ROWS, SMALL_GROUPS,
 )  # fmt: skip
 MONITOR = (
@@ -511,6 +527,11 @@ class Options:
     def fairness(self) -> Constraint:
         """What the fair score is to keep close, as geometry."""
         return fairness(self.constraint, self.norm, self.tolerances, self.ratio is not None, self.where)
+
+    @property
+    def measure(self) -> Constraint:
+        """What gaps are measured by: as asked for; a promise for new people, as far as these can be told about."""
+        return self.fairness.told() if self.promise == "new" else self.fairness
 
     @property
     def one_rate(self) -> bool:

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from test_pipeline import EPSILONS, TIES, Rows, acceptance, all_thresholds, fitted, group_rates, normal_rows, worlds
 
 from fairroc import FairROC, Frontier, frontier
-from fairroc.errors import DataError
+from fairroc.errors import DataError, FairrocWarning
 from fairroc.fitting.frontier import DEFAULT_EPSILONS, frontier_of
 from fairroc.options import Options
 from fairroc.people.door import read_people
@@ -64,6 +64,81 @@ def test_every_row_is_the_fit_with_the_same_options(how, groups) -> None:
         assert (point.ties, point.unchanged) == (certificate.ties, certificate.unchanged)
         assert (point.auc, point.gap) == pytest.approx((certificate.auc, certificate.gap), abs=1e-9)
         assert (point.gap_estimate, point.auc_estimate) == (ahead.gap_estimate, ahead.auc_estimate)
+
+
+ONE_RATE = [
+    {"constraint": "equal_opportunity"},
+    {"constraint": "predictive_equality", "where": (0.1, 0.6)},
+    {"constraint": "demographic_parity", "draws": "never"},
+    {"constraint": "demographic_parity", "promise": "new"},
+    {"constraint": "equal_opportunity", "ties": "draw"},
+]
+
+
+@pytest.mark.parametrize("how", ONE_RATE, ids=str)
+def test_every_row_of_one_rate_is_the_fit_with_the_same_options(how) -> None:
+    rows = normal_rows(6, n=400, groups=3)
+    found = frontier_rows(rows, epsilons=[0.08, 0.15, 1.0], **how)
+    assert [point.epsilon for point in found.points] == [0.08, 0.15, 1.0]
+    same_as_fits(found, rows, how)
+
+
+def same_as_fits(found: Frontier, rows: Rows, how) -> None:
+    for point in found.points:
+        goal = {"epsilon": point.epsilon} if point.ratio is None else {"ratio": point.ratio}
+        done = post(rows, **goal, **how)
+        certificate, ahead = done.certificate_, done.outlook_
+        assert (point.ties, point.unchanged) == (certificate.ties, certificate.unchanged)
+        assert (point.auc, point.gap) == pytest.approx((certificate.auc, certificate.gap), abs=1e-9)
+        assert found.before.gap == pytest.approx(certificate.gap_before, abs=1e-12)
+        assert (point.gap_estimate, point.auc_estimate) == (ahead.gap_estimate, ahead.auc_estimate)
+        assert point.randomised_share == 0 or how.get("draws") != "never"
+        if how.get("promise") != "new":
+            assert point.auc_bound == pytest.approx(certificate.auc_bound, abs=1e-9)
+
+
+@pytest.mark.parametrize("how", [{}, {"promise": "new"}, {"where": (0.2, 0.9)}], ids=str)
+def test_ratios_are_those_of_the_fit(how) -> None:
+    rows, how = normal_rows(6, n=400), how | {"constraint": "demographic_parity"}
+    found = frontier_rows(rows, ratios=[0.9, 0.7, 0.9], **how)
+    assert [point.ratio for point in found.points] == [0.9, 0.7]
+    assert [point.epsilon for point in found.points] == [1 - 0.9, 1 - 0.7]
+    same_as_fits(found, rows, how)
+    text = frontier_text(found)
+    assert "Demographic parity: of all people" in text and "A gap is what the smallest ratio lacks of 1" in text
+    assert found.to_columns()["ratio"] == [0.9, 0.7]
+
+
+def test_epsilons_that_need_draws_are_left_out() -> None:
+    """They are those that a fit refuses; a warning and the text say what can be reached."""
+    rows, how = normal_rows(6, n=400), {"constraint": "equal_opportunity", "draws": "never"}
+    with pytest.warns(FairrocWarning, match=r"2 epsilons \(0 to 0.001\) cannot be kept without draws"):
+        found = frontier_rows(rows, epsilons=[0, 0.001, 0.1], **how)
+    assert found.left_out == (0.0, 0.001) and [point.epsilon for point in found.points] == [0.1]
+    assert 0.001 < found.reached < 0.1
+    assert f"leave a gap of {found.reached:.4f}" in frontier_text(found)
+    for epsilon in found.left_out:
+        with pytest.raises(DataError, match="cannot be kept without draws"):
+            post(rows, epsilon=epsilon, **how)
+    with pytest.raises(DataError, match="cannot be kept without draws"):
+        frontier_rows(rows, epsilons=[0, 0.001], **how)
+
+
+@pytest.mark.parametrize(("where", "as_ratio"), [(None, False), ((0.3, 0.5), False), ((0.3, 0.5), True)])
+def test_the_default_epsilons_go_to_the_gap_of_the_constraint(where, as_ratio) -> None:
+    """That gap is the largest over thresholds that count, each looked at person by person."""
+    rows = normal_rows(2, n=200)
+    gaps = [0.0]
+    for threshold in np.unique(rows.scores):
+        chosen = rows.scores >= threshold
+        rates = [chosen[(rows.groups == group) & (rows.y == 1)].mean() for group in np.unique(rows.groups)]
+        if where is None or where[0] <= chosen.mean() <= where[1]:
+            gaps.append(1 - min(rates) / max(rates) if as_ratio else max(rates) - min(rates))
+    how = {"ratios": [0.5]} if as_ratio else {}
+    found = frontier_rows(rows, constraint="equal_opportunity", where=where, bound=False, **how)
+    assert found.before.gap == pytest.approx(max(gaps), abs=1e-12)
+    if not as_ratio:
+        assert found.points[-1].epsilon == found.before.gap and found.points[-1].unchanged
 
 
 def test_a_promise_for_the_population_has_no_frontier() -> None:
@@ -177,6 +252,10 @@ def test_epsilons_are_sorted_and_counted_once() -> None:
         ({"epsilons": ["x"]}, r"epsilon must be between 0 and 2"),
         ({"epsilons": []}, "at least one number"),
         ({"norm": 2}, "norm must be 1 or 'inf'"),
+        ({"ratios": [0.8]}, "ratio must be None with constraint='equalized_odds'"),
+        ({"ratios": [0.8], "epsilons": 0.1, "constraint": "equal_opportunity"}, "give either epsilons or ratios"),
+        ({"ratios": [], "constraint": "equal_opportunity"}, "ratios must hold at least one number"),
+        ({"ratios": [0.8, 2], "constraint": "equal_opportunity"}, "ratio must be above 0 and at most 1, got 2"),
         ({"ties": "toss"}, "ties must be 'order' or 'draw'"),
         ({"method": "froc", "norm": "inf"}, "norm must be 1 for method='froc'"),
     ],

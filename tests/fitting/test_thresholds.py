@@ -13,6 +13,7 @@ from test_pipeline import EPSILONS, TIES, Rows, acceptance, all_thresholds, fitt
 
 from fairroc import Choice, FairROC, FairROCClassifier, choose_threshold
 from fairroc.errors import DataError, FairrocWarning, UnknownGroupError
+from fairroc.text.certificate import choice_text
 from strategies import NORMS
 
 pytestmark = pytest.mark.filterwarnings("ignore::fairroc.errors.FairrocWarning")
@@ -211,3 +212,37 @@ def test_nobody_may_be_the_cheapest() -> None:
         nobody = choose(model, rows, cost_fp=1e6, cost_fn=1e-3)
         assert (nobody.overall.selection_rate, nobody.overall.precision) == (0.0, None)
         assert choose(model, rows, cost_fp=0, cost_fn=1).overall.tpr == 1
+
+
+@pytest.mark.parametrize(
+    ("how", "words"),
+    [
+        ({"epsilon": 0.1}, "Largest gap between two groups at this threshold (|dFPR| + |dTPR|): "),
+        (
+            {"constraint": "equal_opportunity", "epsilon": 0.1},
+            "Largest difference of two groups' TPR at this threshold: ",
+        ),
+        (
+            {"constraint": "predictive_equality", "ratio": 0.8},
+            "Smallest over largest FPR of the groups at this threshold: ",
+        ),
+        (
+            {"constraint": "demographic_parity", "epsilon": 0.1, "where": (0.8, 0.9)},
+            "The model keeps the selection rate close only where 80% to 90% of people are selected: this threshold is "
+            "outside",
+        ),
+    ],
+)
+def test_the_gap_of_a_choice_is_named_and_that_of_the_constraint(how, words) -> None:
+    rows = normal_rows(1, n=600)
+    model = FairROC(salt=1, **how).fit(rows.scores, rows.y, sensitive_features=rows.groups).model_
+    choice = choose(model, rows, selection_rate=0.4)
+    a, b = choice.groups
+    rates = {"equal_opportunity": (a.tpr, b.tpr), "predictive_equality": (a.fpr, b.fpr)}.get(model.constraint)
+    gap = abs(a.tpr - b.tpr) + abs(a.fpr - b.fpr) if rates is None else max(rates) - min(rates)
+    gap = gap if model.ratio is None else gap / max(rates)
+    assert choice.gap == pytest.approx(0.0 if model.where else gap, abs=1e-12)
+    shown = choice_text(choice)
+    assert words in shown
+    if not model.where:
+        assert f"{words}{1 - gap if model.ratio else gap:.4f}." in shown

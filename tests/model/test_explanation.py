@@ -171,6 +171,33 @@ def test_words_name_the_reason_and_the_condition(ties, epsilon, reason, words) -
     assert ("all groups are put on one scale" in found.text) == (reason != "unchanged")
 
 
+@pytest.mark.parametrize(
+    ("how", "reason", "words"),
+    [
+        ({"epsilon": 0.05}, "order", "the groups' true positive rates come within epsilon 0.05 of each other at every"),
+        ({"epsilon": 0.05}, "ties", "so that the groups' true positive rates come within epsilon 0.05"),
+        ({"epsilon": 0.05, "draws": "never"}, "order", "The score decides alone: nothing is drawn"),
+        ({"ratio": 0.8}, "ties", "the smallest is at least 0.8 of the largest at every threshold"),
+        ({"epsilon": 0.05, "where": (0.1, 0.3)}, "order", "at every threshold that selects 10% to 30% of all people"),
+        ({"epsilon": 0.05, "where": (0.1, 0.3)}, "order", "At other thresholds the original order stays"),
+        ({"epsilon": 1.0}, "unchanged", "the groups' true positive rates were within epsilon 1 of each other"),
+    ],
+)
+def test_words_for_one_rate(how, reason, words) -> None:
+    """Nobody is transported; scores of a group are moved together, and equal ones may be drawn."""
+    rows = normal_rows(0, n=2400, digits=2)
+    post = FairROC(constraint="equal_opportunity", salt=1, **how).fit(
+        rows.scores, rows.y, sensitive_features=rows.groups
+    )
+    every = [post.model_.explain(s, g) for s, g in zip(rows.scores, rows.groups, strict=True)]
+    assert {one.reason for one in every} <= {"order", "ties", "unchanged"}
+    found = next(one for one in every if one.reason == reason)
+    assert words in found.text
+    assert "false positive" not in found.text
+    assert ("over the draw" in found.text) == (how.get("draws") != "never")
+    assert "Who does is left to chance" not in found.text
+
+
 def test_words_do_not_deny_a_shift_of_scale() -> None:
     """People drawn only among neighbours can still cross a threshold for certain; the text must not say otherwise."""
     rng = np.random.default_rng(0)

@@ -145,6 +145,81 @@ def test_the_gap_band_has_the_audits_interval(norm: object) -> None:
     assert np.isclose(vertices.max(), expected.gap_interval.dkw[1])
 
 
+ASKED: list[dict[str, Any]] = [
+    {"constraint": "equal_opportunity", "epsilon": 0.1},
+    {"constraint": "demographic_parity", "epsilon": 0.1, "where": (0.2, 0.5)},
+    {"constraint": "predictive_equality", "ratio": 0.7, "where": (0.2, 0.9)},
+    {"epsilon": {"fpr": 0.2, "tpr": 0.1}},
+]
+
+
+def gap_by_hand(model: Any, accepted: np.ndarray, y: np.ndarray, group: np.ndarray) -> tuple[float, bool]:
+    """The gap that goes with people's chances of being selected, and whether it counts."""
+    names = np.unique(group)
+    rates = {
+        "equal_opportunity": [accepted[(group == g) & (y == 1)].mean() for g in names],
+        "predictive_equality": [accepted[(group == g) & (y == 0)].mean() for g in names],
+        "demographic_parity": [accepted[group == g].mean() for g in names],
+    }
+    low, high = model.where or (0.0, 1.0)
+    counts = low - 1e-9 <= accepted.mean() <= high + 1e-9
+    if model.tolerances is not None:
+        far = [np.ptp(rates[name]) for name in ("predictive_equality", "equal_opportunity")]
+        return max(min(model.tolerances) / own * gap for own, gap in zip(model.tolerances, far, strict=True)), counts
+    apart, most = np.ptp(rates[model.constraint]), max(rates[model.constraint])
+    return float(apart / most if model.ratio is not None and most > 0 else apart), counts
+
+
+@pytest.mark.parametrize("how", ASKED, ids=str)
+@pytest.mark.parametrize("groups", [2, 3])
+def test_the_gap_is_that_of_the_models_constraint(how: dict[str, Any], groups: int) -> None:
+    scores, y, group = people(groups)
+    model = FairROC(salt=1, **how).fit(scores, y, sensitive_features=group)
+    found = GapDisplay.from_estimator(model, scores, y, sensitive_features=group, bootstrap=0)
+    certificate = model.certificate_
+    assert found.before.largest == pytest.approx(certificate.gap_before, abs=1e-12)
+    assert found.after.largest == pytest.approx(certificate.gap, abs=1e-12)
+    for place in range(0, len(found.before.thresholds), 7):
+        threshold = found.before.thresholds[place]
+        gap, counts = gap_by_hand(model.model_, (scores >= threshold).astype(float), y, group)
+        assert found.before.gap[place] == pytest.approx(gap, abs=1e-12)
+        assert found.before.counts is None or found.before.counts[place] == counts
+        grey = any(low <= threshold <= high for low, high in found.before.outside)
+        assert counts or grey
+    for curve in (found.before, found.after):
+        assert (curve.low <= curve.gap + 1e-12).all() and (curve.high >= curve.gap - 1e-12).all()
+    assert model.model_.fairness.formula in found.ax_.get_ylabel()
+    assert bool(found.before.outside) == ("where" in how)
+    shaded = [patch for patch in found.ax_.patches if patch.get_alpha() == 0.15]
+    assert len(shaded) == len(found.before.outside)
+
+
+def test_words_of_ratios() -> None:
+    scores, y, group = people()
+    model = FairROC(salt=1, constraint="equal_opportunity", ratio=0.75).fit(scores, y, sensitive_features=group)
+    found = GapDisplay.from_estimator(model, scores, y, sensitive_features=group, bootstrap=0)
+    assert found.epsilon_line_ is not None
+    assert (found.epsilon_line_.get_label(), found.epsilon_line_.get_ydata()[0]) == ("allowed: ratio 0.75", 0.25)
+    roc = FairROCDisplay.from_estimator(model, scores, y, sensitive_features=group, bootstrap=0)
+    assert roc.axes_[1].get_title(loc="left") == "After: the fair score, TPR ratio 0.75"
+
+
+def test_predictions_are_compared_as_asked() -> None:
+    scores, y, group = people()
+    how: dict[str, Any] = {"sensitive_features": group, "constraint": "demographic_parity", "where": (0.1, 0.3)}
+    found = GapDisplay.from_predictions(scores, y, bootstrap=0, **how)
+    assert found.before.largest == audit(scores, y, bootstrap=0, **how).gap
+
+
+def test_frontier_of_ratios() -> None:
+    scores, y, group = people()
+    how: dict[str, Any] = {"sensitive_features": group, "constraint": "equal_opportunity", "ratios": [0.7, 0.9]}
+    found = FrontierDisplay.from_predictions(scores, y, **how)
+    assert found.line_[0].get_xdata().tolist() == [0.9, 0.7]
+    assert found.before_.get_xdata()[0] == 1 - frontier(scores, y, bound=False, **how).before.gap
+    assert "smallest over largest TPR" in found.ax_.get_xlabel()
+
+
 def test_gap_without_epsilon_has_no_line() -> None:
     found = draw(GapDisplay, band=False)
     assert found.epsilon_line_ is None and found.band_ == [] and len(found.line_) == 1

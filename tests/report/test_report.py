@@ -17,8 +17,9 @@ import pytest
 from test_cli import PEOPLE, ROLES, Run, run, write
 
 from fairroc import FairROC, audit, frontier
+from fairroc.core.constraint import equalized_odds
 from fairroc.core.roc import RocCurve
-from fairroc.errors import DataError, FairrocError, SmallGroupWarning
+from fairroc.errors import DataError, FairrocError, FairrocWarning, SmallGroupWarning
 from fairroc.fitting.fit import fit_quietly
 from fairroc.options import Options
 from fairroc.people.door import read_people
@@ -369,8 +370,10 @@ def test_a_score_that_a_fit_keeps_is_drawn_as_it_is() -> None:
     kept, other = (fit_quietly(counted, Options.checked(epsilon=e, ties="draw")) for e in (2.0, 0.1))
     assert kept.model.unchanged and other.solution is not None
     grid = threshold_grid(counted, 2, [])
-    before = original_lines(counted, grid, 1)
-    first, last = fair_lines(counted, grid, 1, [0.1, 2.0], before, kept, {0.1: other.solution, 2.0: other.solution})
+    before = original_lines(counted, grid, equalized_odds(1))
+    first, last = fair_lines(
+        counted, grid, equalized_odds(1), [0.1, 2.0], before, kept, {0.1: other.solution, 2.0: other.solution}
+    )
     assert last == before != first
 
 
@@ -388,7 +391,7 @@ def test_write_report(tmp_path: Path) -> None:
     scores, y, groups = people()
     out = tmp_path / "r.html"
     found = write_report(out, scores, y, sensitive_features=groups, epsilon=0.1, norm="inf", ties="draw", bootstrap=100)
-    assert found.norm == "inf"
+    assert found.options.norm == "inf"
     assert 'FairROC(epsilon=0.1, norm="inf", ties="draw")' in Reader(out.read_text(encoding="utf-8")).text
 
 
@@ -436,11 +439,115 @@ def test_command(tmp_path: Path, run: Run) -> None:
     assert ran.code == 2 and "norm must be 1 or 'inf'" in ran.err
 
 
-@pytest.mark.parametrize("norm", [1, "inf"])
-def test_the_script_measures_the_constraint(norm: int | str) -> None:
-    """The page's formula, on the numbers it gets, gives the audit's gap of the constraint."""
-    scores, y, groups = people(groups=3)
-    data = made(scores, y, groups, norm=norm).to_dict()
+CONSTRAINTS: list[dict[str, Any]] = [
+    {"norm": 1},
+    {"norm": "inf", "epsilon": 0.1},
+    {"epsilon": {"fpr": 0.2, "tpr": 0.1}},
+    {"constraint": "equal_opportunity", "epsilon": 0.1},
+    {"constraint": "predictive_equality", "ratio": 0.8},
+    {"constraint": "demographic_parity", "epsilon": 0.1, "draws": "never"},
+    {"constraint": "demographic_parity", "ratio": 0.8, "where": (0.1, 0.4)},
+]
+
+
+def scripted(data: dict[str, Any], rates: np.ndarray) -> np.ndarray:
+    """What the page's script makes of (groups, 2, k) rates."""
+    found = []
+    for corner in data["corners"]:
+        lines = np.einsum("gr,grk->gk", np.array(corner), rates)
+        most = lines.max(axis=0) if data["as_ratio"] else 1
+        found.append(np.ptp(lines, axis=0) / np.where(most > 0, most, 1))
+    return np.max(found, axis=0)
+
+
+def measured(how: dict[str, Any], scores: Any, y: Any, groups: Any, threshold: float) -> tuple[float, bool]:
+    """The gap of one threshold as its definition says, person by person, and whether it counts."""
+    chosen = scores >= threshold
+    shares = [chosen[groups == g].mean() for g in np.unique(groups)]
+    tpr, fpr = ([chosen[(groups == g) & (y == label)].mean() for g in np.unique(groups)] for label in (True, False))
+    low, high = how.get("where", (0.0, 1.0))
+    counts = low <= chosen.mean() <= high
+    name, epsilon = how.get("constraint", "equalized_odds"), how.get("epsilon")
+    if name == "equalized_odds":
+        pairs = [(abs(f - g), abs(t - u)) for f, t in zip(fpr, tpr, strict=True) for g, u in zip(fpr, tpr, strict=True)]
+        if isinstance(epsilon, dict):
+            least = min(epsilon.values())
+            return max(max(f * least / epsilon["fpr"], t * least / epsilon["tpr"]) for f, t in pairs), counts
+        return max(max(pair) if how["norm"] == "inf" else sum(pair) for pair in pairs), counts
+    rates = {"equal_opportunity": tpr, "predictive_equality": fpr, "demographic_parity": shares}[name]
+    apart, most = max(rates) - min(rates), max(rates)
+    return (apart / most if "ratio" in how and most > 0 else apart), counts
+
+
+@pytest.mark.parametrize("how", CONSTRAINTS, ids=str)
+@pytest.mark.filterwarnings("ignore::fairroc.errors.FairrocWarning")
+def test_all_of_the_page_is_of_the_constraint(how: dict[str, Any]) -> None:
+    """Lines, script, audit, certificate and frontier say what the definition says."""
+    scores, y, groups = people(600, groups=3)
+    found = made(scores, y, groups, **how)
+    data = found.to_dict()
+    slow = [measured(how, scores, y, groups, t) for t in found.thresholds]
+    assert found.before.gap == pytest.approx([gap for gap, _ in slow], abs=1e-12)
     rates = np.array([[line["fpr"], line["tpr"]] for line in data["before"]])
-    gaps = [np.ptp(np.einsum("r,grk->gk", np.array(corner), rates), axis=0) for corner in data["corners"]]
-    assert np.max(gaps) == pytest.approx(data["audit"]["gap"], abs=1e-9)
+    assert scripted(data, rates) == pytest.approx([gap for gap, _ in slow], abs=1e-12)
+    assert found.audit.gap == pytest.approx(max(gap for gap, counts in slow if counts), abs=1e-12)
+    assert found.frontier.before.gap == pytest.approx(found.audit.gap, abs=1e-12)
+    assert found.frontier.points[-1].unchanged
+    inside = [t for t, (_, counts) in zip(found.thresholds, slow, strict=True) if counts]
+    assert found.window == ((inside[0], inside[-1]) if "where" in how else None)
+    if found.certificate is not None:
+        assert found.certificate.gap_before == pytest.approx(found.audit.gap, abs=1e-12)
+        assert found.frontier.points[found.chosen].auc == pytest.approx(found.certificate.auc, abs=1e-9)
+        assert found.frontier.points[found.chosen].gap == pytest.approx(found.certificate.gap, abs=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore::fairroc.errors.FairrocWarning")
+def test_the_page_names_the_constraint_and_its_commands_ask_for_it() -> None:
+    scores, y, groups = people(600)
+    how = {"constraint": "demographic_parity", "ratio": 0.8, "where": (0.1, 0.4), "draws": "ties"}
+    shown = made(scores, y, groups, **how)
+    words = Reader(page(shown)).text
+    for part in (
+        "Demographic parity: of all people, whatever their label, the same share of every group is selected, at every "
+        "threshold that selects 10% to 40% of all people.",
+        "Ratio, the smallest allowed: ",
+        "gap (1 - ratio of the selection rate)",
+        "largest difference of the TPR",
+        "grey: thresholds that do not count",
+        'FairROC(ratio=0.8, constraint="demographic_parity", where=(0.1, 0.4))',
+    ):
+        assert part in words, part
+    assert [card.title for card in cards(shown)][::2] == [
+        "New people: selection rate ratio expected",
+        "Fitted people: selection rate ratio",
+    ]
+    assert cards(shown)[2].value.endswith(f"{1 - shown.certificate.gap:.3f}")  # type: ignore[union-attr]
+    source = Source("people.csv", "p", "y", ("sex",))
+    words = Reader(page(replace(shown, source=source))).text
+    assert "--ratio 0.8 --constraint demographic_parity --where 0.1:0.4 -o model.json" in words
+    assert "--ratio 0.8 --constraint demographic_parity --where 0.1:0.4\n" in words
+    own = made(scores, y, groups, epsilon={"fpr": 0.2, "tpr": 0.1}, source=source)
+    assert "--epsilon-fpr 0.2 --epsilon-tpr 0.1 -o model.json" in Reader(page(own)).text
+    assert 'FairROC(epsilon={"fpr": 0.2, "tpr": 0.1})' in Reader(page(replace(own, source=None))).text
+
+
+def test_epsilons_that_need_draws_are_left_out_of_the_page() -> None:
+    scores, y, groups = people(600)
+    with pytest.warns(FairrocWarning, match="cannot be kept without draws"):
+        shown = made(scores, y, groups, constraint="equal_opportunity", draws="never")
+    assert shown.frontier.left_out[0] == 0 and len(shown.fair) == len(shown.frontier.points)
+    words = Reader(page(shown)).text
+    assert "cannot be kept without draws on these people" in words
+    assert all(point.randomised_share == 0 for point in shown.frontier.points)
+
+
+@pytest.mark.filterwarnings("ignore::fairroc.errors.FairrocWarning")
+def test_command_for_one_rate(tmp_path: Path, run: Run) -> None:
+    out, table = tmp_path / "r.html", write(tmp_path)
+    flags = ["--constraint", "equal_opportunity", "--ratio", "0.7", "--where", "0.1:0.9"]
+    ran = run("report", table, *ROLES, *flags, "--bootstrap", "100", "-o", out)
+    assert ran.code == 0, ran.err
+    words = Reader(out.read_text(encoding="utf-8")).text
+    assert "Equal opportunity: of people with a positive label, the same share of every group is selected" in words
+    ran = run("report", table, *ROLES, "--ratio", "0.7", "-o", out)
+    assert ran.code == 2 and "ratio must be None with constraint='equalized_odds'" in ran.err

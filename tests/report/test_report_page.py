@@ -177,3 +177,42 @@ def _still(found: Opened) -> None:
     assert page.locator("input[type=range]:visible").count() == 0
     for part in ("#summary", "#rates", "#groups", "#certificate", "#deploy"):
         assert page.locator(part).first.is_visible()
+
+
+def test_page_of_one_rate(contexts: tuple[Any, bool], tmp_path: Path) -> None:
+    """The script's gap, words and window are those of the constraint."""
+    context, scripted = contexts
+    if not scripted:
+        pytest.skip("without a script nothing moves")
+    scores, y, groups = people()
+    path, how = tmp_path / "one.html", {"constraint": "demographic_parity", "ratio": 0.8, "where": (0.1, 0.5)}
+    write_report(path, scores, y, sensitive_features=groups, bootstrap=100, **how)
+    found = Opened(context, path, SIZES[0])
+    data = found.data()
+    assert "Demographic parity: of all people" in found.page.text_content(".meaning")
+    outside = 0
+    for place in (3, 60, 110, len(data["thresholds"]) - 5):
+        found.slide("threshold", place)
+        chosen = scores >= data["thresholds"][place]
+        shares = [chosen[groups == name].mean() for name in data["names"]]
+        rows = found.rates()
+        assert rows[3][0] == f"{1 - min(shares) / max(shares):.4f}" and rows[3][2:] == [""] * 4
+        assert rows[4][0] == f"{max(shares) - min(shares):.4f}"
+        tpr = [chosen[(groups == name) & y].mean() for name in data["names"]]
+        assert rows[4][2] == f"{max(tpr) - min(tpr):.4f}"
+        words = found.page.text_content("#said")
+        assert f"the selection rate ratio is {min(shares) / max(shares):.3f}; with ratio 0.8, " in words
+        counts = 0.1 <= chosen.mean() <= 0.5
+        assert ("This threshold does not count." in words) != counts
+        assert not counts or float(rows[3][1]) <= 0.2 + 1e-4
+        outside += not counts
+    assert 0 < outside < 4
+    grey = found.page.evaluate(
+        "() => document.getElementById('gap-plot').layout.shapes.filter(s => s.type === 'rect').length"
+    )
+    assert grey == 2
+    found.slide("threshold", data["start"])
+    found.slide("epsilon", 0)
+    assert "with ratio 1, 1.000" in found.page.text_content("#said")
+    found.page.close()
+    assert found.complaints == []

@@ -8,7 +8,7 @@ from typing import Any
 from fairroc.cli.arguments import add_data, add_options, values
 from fairroc.cli.data import read_data
 from fairroc.cli.output import progress_bar, put_result, say
-from fairroc.options import FRONTIER, MISSING, Options, checked
+from fairroc.options import FRONTIER, MISSING
 
 
 def add_parser(commands: Any) -> None:
@@ -27,15 +27,13 @@ def add_parser(commands: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run it."""
-    from fairroc.fitting.frontier import frontier_of
+    from fairroc.fitting.frontier import frontier_of, frontier_options
     from fairroc.people.small import SmallRule
     from fairroc.tables.files import check_writable
     from fairroc.tables.write import write_table
     from fairroc.text.certificate import frontier_text
 
-    given = checked(FRONTIER, values(arguments, FRONTIER))
-    epsilons = given.pop("epsilons")
-    options = Options.checked(epsilon=0.0, **given)
+    options, epsilons = frontier_options(**values(arguments, FRONTIER))
     if arguments.output is not None:
         check_writable(arguments.output)
     people = read_data(arguments, small=SmallRule.of(options))

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from fairroc.cli.arguments import add_data, add_options, values
+from fairroc.cli.arguments import add_data, add_options, add_tolerances, asked_for
 from fairroc.cli.data import read_data
 from fairroc.cli.output import progress_bar, put_result
 from fairroc.options import MISSING, REPORT
@@ -18,10 +18,11 @@ def add_parser(commands: Any) -> None:
     parser = commands.add_parser(
         "report",
         help="write a report as one HTML file that opens offline",
-        description="Audit, frontier and, with --epsilon, the fit's certificate on one page with sliders.",
+        description="Audit, frontier and, with --epsilon or --ratio, the fit's certificate on one page with sliders.",
     )
     add_data(parser, counts=True)
     add_options(parser, [option for option in REPORT if option is not MISSING])
+    add_tolerances(parser)
     parser.add_argument("--title", metavar="WORDS", help="of the page (default: the name of the file)")
     parser.add_argument("-o", "--output", required=True, metavar="PAGE", help="file to write, .html")
     parser.set_defaults(run=run)
@@ -34,7 +35,7 @@ def run(arguments: argparse.Namespace) -> int:
     from fairroc.tables.files import check_writable
 
     require_report()
-    asked = Asked.checked(**values(arguments, REPORT))
+    asked = Asked.checked(**asked_for(arguments, REPORT, required=False))
     check_writable(arguments.output, SUFFIXES)
     source = Source(
         data=arguments.data,

@@ -66,9 +66,8 @@ class Fitted:
 
     @property
     def measure(self) -> Constraint:
-        """What gaps are measured by: as asked for; a promise for new people, as far as these can be told about."""
-        asked = self.model.fairness
-        return asked.told() if self.model.promise == "new" else asked
+        """What gaps are measured by."""
+        return self.options.measure
 
     @property
     def raw(self) -> Population:
@@ -95,8 +94,8 @@ class Fitted:
         """Exact gap and AUCs of the fair score over the draw, at all scores."""
         if self.solution is None:
             return self.before
-        told = self.measure is self.model.fairness or self.model.fairness.told() is self.model.fairness
-        if told and judged_exactly(self.solution, self.people, self.options.queries):
+        same = self.measure == self.model.fairness
+        if same and judged_exactly(self.solution, self.people, self.options.queries):
             return self.solution.performance
         return performance(self.realised, self.raw, self.measure)
 

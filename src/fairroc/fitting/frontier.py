@@ -9,15 +9,26 @@ from typing import Any
 import numpy as np
 
 from fairroc.core.chain import FloatArray, area
-from fairroc.core.constraint import EqualizedOdds
+from fairroc.core.constraint import Constraint, EqualizedOdds, Norm
 from fairroc.core.duality import pair_bounds
-from fairroc.core.gap import ROUNDING
+from fairroc.core.gap import ROUNDING, threshold_gap
 from fairroc.core.realised import all_points, drawn_shares, realise, widest
 from fairroc.core.roc import Population, all_thresholds, rates_at
 from fairroc.errors import DataError, FairrocWarning, warn_all
 from fairroc.fitting.solving import Solution, bound_of, judged_exactly
-from fairroc.fitting.ways import Solver
-from fairroc.options import PROMISE, Missing, Options, SmallTreatment, check_epsilons
+from fairroc.fitting.ways import NeedsDrawsError, Solver
+from fairroc.options import (
+    CONSTRAINT,
+    DRAWS,
+    FRONTIER,
+    PROMISE,
+    Missing,
+    Options,
+    SmallTreatment,
+    check_epsilons,
+    checked,
+    fairness,
+)
 from fairroc.people.door import read_people
 from fairroc.people.people import People, refuse_tiny_groups
 from fairroc.people.small import SmallGroups, SmallRule, plain_data
@@ -48,6 +59,7 @@ class FrontierPoint:
     Attributes
     ----------
     gap_estimate, auc_estimate : expected among new people, as in `Outlook`.
+    ratio : the smallest ratio allowed, 1 - epsilon; None where differences are allowed.
     ties, inner_epsilon : what the fit at this epsilon does; ``unchanged`` if the original score meets epsilon already.
     auc, gap : of all people together; ``auc_bound`` exceeds the AUC of every fair randomised score (None: not asked).
     accuracy, balanced_accuracy : the largest over all thresholds of the fair score.
@@ -75,13 +87,18 @@ class FrontierPoint:
     transport_share: float
     tie_share: float
     groups: tuple[FrontierGroup, ...]
+    ratio: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Frontier:
-    """Fair scores at several epsilons, by rising epsilon, beside the original score (``before``, drawn by nobody)."""
+    """Fair scores at several epsilons, by rising epsilon, beside the original score (``before``, drawn by nobody).
 
-    norm: int | str
+    ``constraint``, ``draws`` and ``where`` are what was asked for, as in a fit. ``left_out`` are epsilons that cannot
+    be kept without draws, where none are wanted; ``reached`` is the least gap that was seen there.
+    """
+
+    norm: Norm
     method: str
     ties: str
     rows: int
@@ -89,6 +106,16 @@ class Frontier:
     points: tuple[FrontierPoint, ...]
     small_groups: SmallGroups | None = None
     promise: str = PROMISE.default
+    constraint: str = CONSTRAINT.default
+    draws: str = DRAWS.default
+    where: tuple[float, float] | None = None
+    left_out: tuple[float, ...] = ()
+    reached: float | None = None
+
+    @property
+    def fairness(self) -> Constraint:
+        """What was to be close, as geometry."""
+        return fairness(self.constraint, self.norm, None, self.before.ratio is not None, self.where)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, ready for JSON."""
@@ -96,7 +123,8 @@ class Frontier:
 
     def to_columns(self) -> dict[str, list[Any]]:
         """One row for each epsilon; the groups' AUCs in columns ``auc[GROUP]``."""
-        plain = [name for name in FrontierPoint.__slots__ if name != "groups"]
+        left = ("groups",) if self.before.ratio is not None else ("groups", "ratio")
+        plain = [name for name in FrontierPoint.__slots__ if name not in left]
         columns = {name: [getattr(point, name) for point in self.points] for name in plain}
         for g, group in enumerate(self.before.groups):
             columns[f"auc[{group.group}]"] = [point.groups[g].auc for point in self.points]
@@ -119,10 +147,14 @@ def frontier(
     *,
     sensitive_features: Any,
     epsilons: Any = None,
+    ratios: Any = None,
+    constraint: str = "equalized_odds",
     norm: Any = 1,
     method: str = "optimal",
     ties: str = "order",
+    draws: str = "ties",
     curve: str = "auto",
+    where: Any = None,
     promise: str = "fitted",
     queries: Any = None,
     bound: bool = True,
@@ -140,6 +172,11 @@ def frontier(
     ----------
     epsilons : numbers in [0, 2], optional
         By default 21 of them, evenly from 0 to the original score's own gap.
+    ratios : numbers above 0 and at most 1, optional
+        For a constraint on one rate, instead of epsilons: the smallest ratio of two groups' rates that is allowed. A
+        point's epsilon is then what its ratio lacks of 1.
+    draws : "ties" or "never"
+        As in `FairROC`; epsilons that cannot be kept without draws are left out, and a warning says what can.
     ties : "order" or "draw"
         As in `FairROC`; ``"draw"`` shows what is possible on these rows at each epsilon, and is fast.
     promise : "fitted" or "new"
@@ -148,7 +185,7 @@ def frontier(
         Whether to bound the AUC of every fair score. For two groups this is quick and exact to about 2e-5 (3e-4 for
         scores of few points). For more groups linear programs are solved, about a second for each epsilon, to 1e-5 and
         at no more than five epsilons, evenly among those given; the others have None.
-    norm, method, curve, queries, sample_weight, pos_label, missing, min_class_rows, small_groups
+    constraint, norm, method, curve, where, queries, sample_weight, pos_label, missing, min_class_rows, small_groups
         As in `FairROC`.
 
     Examples
@@ -160,14 +197,18 @@ def frontier(
     >>> [round(point.auc, 2) for point in found.points], found.points[-1].unchanged
     ([0.65, 0.7, 0.7], True)
     """
-    options = Options.checked(
-        epsilon=0.0,
+    options, wanted = frontier_options(
+        epsilons=epsilons,
+        ratios=ratios,
+        constraint=constraint,
         norm=norm,
         method=method,
-        queries=queries,
         ties=ties,
+        draws=draws,
         curve=curve,
+        where=where,
         promise=promise,
+        queries=queries,
         missing=missing,
         min_class_rows=min_class_rows,
         small_groups=small_groups,
@@ -181,7 +222,18 @@ def frontier(
         missing=missing,
         small=SmallRule.of(options),
     )
-    return frontier_of(people, options, epsilons=epsilons, bound=bound)
+    return frontier_of(people, options, epsilons=wanted, bound=bound)
+
+
+def frontier_options(**given: Any) -> tuple[Options, tuple[float, ...] | None]:
+    """How every fit of a frontier is made, and the epsilons, if any are named: from the parameters of FRONTIER."""
+    values = checked(FRONTIER, given)
+    epsilons, ratios = values.pop("epsilons"), values.pop("ratios")
+    if ratios is None:
+        return Options.checked(epsilon=0.0, **values), epsilons
+    if epsilons is not None:
+        raise DataError("give either epsilons or ratios, got both. Leave one out.")
+    return Options.checked(ratio=ratios[0], **values), tuple(1.0 - ratio for ratio in ratios)
 
 
 def frontier_of(
@@ -228,22 +280,59 @@ def traced(
         )
     refuse_tiny_groups(people, options.min_class_rows)
     solver = Solver(people, options) if solver is None else solver
-    before = _before(people, options, solver)
+    before = _before(people, replace(options, epsilon=0.0), solver)
     if wanted is None:
         wanted = tuple(np.unique(np.linspace(0.0, before.gap, DEFAULT_EPSILONS)).tolist())
     limit = _bounds(people.thin, options, wanted) if bound else lambda _: None
-    points, solutions = [], {}
+    points: list[FrontierPoint] = []
+    solutions: dict[float, Solution] = {}
+    refused: dict[float, NeedsDrawsError] = {}
     for i, epsilon in enumerate(wanted):
-        found = solver.at(epsilon)
-        if found is not None:
-            solutions[epsilon] = found
-        points.append(_point(people, replace(options, epsilon=epsilon), before, found, limit(i), solver))
+        try:
+            found = solver.at(epsilon)
+        except NeedsDrawsError as error:
+            refused[epsilon] = error
+        else:
+            if found is not None:
+                solutions[epsilon] = found
+            points.append(_point(people, replace(options, epsilon=epsilon), before, found, limit(i), solver))
         if progress is not None:
             progress(i + 1, len(wanted))
+    if not points:
+        raise refused[wanted[-1]]
     done = Frontier(
-        options.norm, options.method, options.ties, people.rows, before, tuple(points), people.small, options.promise
+        norm=options.norm,
+        method=options.method,
+        ties=options.ties,
+        rows=people.rows,
+        before=before,
+        points=tuple(points),
+        small_groups=people.small,
+        promise=options.promise,
+        constraint=options.constraint,
+        draws=options.draws,
+        where=options.where,
+        left_out=tuple(refused),
+        reached=min((error.reached for error in refused.values()), default=None),
     )
-    return Traced(done, solutions, tuple(people.small_groups()))
+    notes = [] if done.reached is None else [FairrocWarning(left_out_words(done))]
+    return Traced(done, solutions, (*people.small_groups(), *notes))
+
+
+def left_out_words(found: Frontier) -> str:
+    """Which epsilons cannot be kept without draws, and what can, as a sentence; nothing where all can."""
+    if found.reached is None:
+        return ""
+    ratio = found.before.ratio is not None
+    first, last = (f"{1 - e if ratio else e:.4g}" for e in (found.left_out[0], found.left_out[-1]))
+    span, noun = first if first == last else f"{first} to {last}", "ratio" if ratio else "epsilon"
+    least = f"a ratio of {max(1 - found.reached, 0.0):.4f}" if ratio else f"a gap of {found.reached:.4f}"
+    count = len(found.left_out)
+    return (
+        f"{count} {noun}{'' if count == 1 else 's'} ({span}) cannot be kept without draws on these people and "
+        f"{'is' if count == 1 else 'are'} left out: single people and people who share a score leave {least}. "
+        "draws='ties' (--draws ties) keeps every one."
+    )
 
 
 def _bounds(people: Population, options: Options, epsilons: tuple[float, ...]) -> Callable[[int], float | None]:
@@ -267,7 +356,10 @@ def _before(people: People, options: Options, solver: Solver) -> FrontierPoint:
     rates = [rates_at(curve, thresholds) for curve in exact.curves]
     fpr, tpr = (np.concatenate((np.zeros((1, len(rates))), np.stack([r[i] for r in rates], axis=1))) for i in (0, 1))
     nobody = np.zeros((len(rates), 2))
-    return _figures(people.names, exact, options, fpr, tpr, nobody, solver.expected(None))
+    found = _figures(people.names, exact, options, fpr, tpr, nobody, solver.expected(None))
+    if options.measure.where is None:
+        return found
+    return replace(found, gap=threshold_gap(exact, options.measure).value)  # nothing lies between two thresholds
 
 
 def _point(
@@ -281,7 +373,8 @@ def _point(
     """The fair score at one epsilon; the original one where nothing had to be solved."""
     epsilon = options.epsilon
     if found is None:
-        return replace(before, epsilon=epsilon, ties=options.ties, inner_epsilon=epsilon, auc_bound=limit)
+        same = replace(before, epsilon=epsilon, ties=options.ties, inner_epsilon=epsilon, auc_bound=limit)
+        return replace(same, ratio=_ratio(options))
     judged = found.judged if judged_exactly(found, people, options.queries) else people.exact
     kernels = zip(judged.curves, found.kernels, strict=True)
     realised = found.realised if judged is found.judged else [realise(curve, kernel) for curve, kernel in kernels]
@@ -332,7 +425,7 @@ def _figures(
         levels=0,
         auc=area(all_fpr, all_tpr),
         auc_bound=None,
-        gap=widest(fpr, tpr, people, options.fairness),
+        gap=widest(fpr, tpr, people, options.measure),
         accuracy=float(right[best]),
         balanced_accuracy=float((1 + all_tpr - all_fpr).max() / 2),
         selection_rate=float(people.shares @ selected),
@@ -341,4 +434,10 @@ def _figures(
         transport_share=transport,
         tie_share=tie,
         groups=groups,
+        ratio=_ratio(options),
     )
+
+
+def _ratio(options: Options) -> float | None:
+    """The ratio that goes with epsilon, without the rounding of taking it from 1."""
+    return None if options.ratio is None else round(1.0 - options.epsilon, 15)

@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 
 from fairroc.core.chain import BoolArray, FloatArray
-from fairroc.core.constraint import Rates
+from fairroc.core.constraint import Constraint, Norm, Rates
 from fairroc.core.realised import all_places, all_points
 from fairroc.core.roc import Population, all_thresholds, rates_at
 from fairroc.errors import DataError
 from fairroc.model.model import ModelData, expected_rocs, warn_unknown
-from fairroc.options import AIM, checked
+from fairroc.options import AIM, CONSTRAINT, checked, fairness
 from fairroc.people.door import read_people
 from fairroc.people.people import People
 from fairroc.people.rows import ScoreColumns, known_groups, unknown_groups
@@ -204,7 +204,9 @@ class ThresholdRates:
 class Choice:
     """A threshold of the fair score (accept ``fair score >= threshold``) and what it does to the people given.
 
-    ``gap`` is the largest distance of two groups' (fpr, tpr) at this threshold, in the model's norm.
+    ``gap`` is the largest distance of two groups at this threshold, in what the model keeps close: its norm of (fpr,
+    tpr), the difference of one rate, or what the ratio of two groups' rates lacks of 1. Outside the model's window it
+    is 0. ``constraint``, ``norm``, ``ratio``, ``tolerances`` and ``where`` are the model's.
     """
 
     rule: str
@@ -215,6 +217,16 @@ class Choice:
     gap: float
     overall: ThresholdRates
     groups: tuple[ThresholdRates, ...]
+    constraint: str = CONSTRAINT.default
+    norm: Norm = 1
+    ratio: float | None = None
+    tolerances: tuple[float, float] | None = None
+    where: tuple[float, float] | None = None
+
+    @property
+    def fairness(self) -> Constraint:
+        """What the model keeps close, as geometry."""
+        return fairness(self.constraint, self.norm, self.tolerances, self.ratio is not None, self.where)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, ready for JSON."""
@@ -347,7 +359,8 @@ def _choice(
     fpr, tpr = (accepted / everyone).T
     priors, shares = everyone[:, 1] / everyone.sum(axis=1), everyone.sum(axis=1) / everyone.sum()
     gap = float(model.fairness.measured(Rates(fpr[None], tpr[None], priors, shares))[0])
-    return Choice(aim.rule, aim.target, aim.cost_fp, aim.cost_fn, threshold, gap, overall, groups)
+    kept = {name: getattr(model, name) for name in ("constraint", "norm", "ratio", "tolerances", "where")}
+    return Choice(aim.rule, aim.target, aim.cost_fp, aim.cost_fn, threshold, gap, overall, groups, **kept)
 
 
 def _rates(

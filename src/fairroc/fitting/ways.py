@@ -159,6 +159,12 @@ class Tried:
         return max(self.gap, self.inner)
 
 
+class NeedsDrawsError(DataError):
+    """Epsilon cannot be kept without draws; ``reached`` is the least gap that was seen."""
+
+    reached: float
+
+
 class Offer(NamedTuple):
     """A way at an epsilon: what it is worth, and the AUC of the people."""
 
@@ -619,16 +625,18 @@ class Solver:
         return why, order and gain <= HULL_GAIN
 
 
-def _refuses_draws(goal: Goal, reached: float) -> DataError:
+def _refuses_draws(goal: Goal, reached: float) -> NeedsDrawsError:
     """What cannot be kept, and what can."""
     why = "cannot be kept without draws on these people: single people and people who share a score leave"
-    if not isinstance(goal.constraint, Ratio):
-        return DataError(
-            f"epsilon {goal.epsilon:g} {why} a gap of {reached:.4f}. Take a larger epsilon, or draws='ties'."
-        )
-    left = f"a ratio of {1 - reached:.3f}. Take a smaller ratio" if reached < 1 else "a ratio of 0. Take an epsilon"
-    where = "a window (where=(0.05, 1): at the top a few people make any ratio)"
-    return DataError(f"ratio {1 - goal.epsilon:g} {why} {left}, {where}, or draws='ties'.")
+    if isinstance(goal.constraint, Ratio):
+        left = f"a ratio of {1 - reached:.3f}. Take a smaller ratio" if reached < 1 else "a ratio of 0. Take an epsilon"
+        where = "a window (where=(0.05, 1): at the top a few people make any ratio)"
+        words = f"ratio {1 - goal.epsilon:g} {why} {left}, {where}, or draws='ties'."
+    else:
+        words = f"epsilon {goal.epsilon:g} {why} a gap of {reached:.4f}. Take a larger epsilon, or draws='ties'."
+    found = NeedsDrawsError(words)
+    found.reached = reached
+    return found
 
 
 def _widths(steps: Sequence[float], end: float) -> FloatArray:

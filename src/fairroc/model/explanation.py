@@ -10,6 +10,7 @@ import numpy as np
 from fairroc.core.kernel import Kernel
 from fairroc.model.model import ModelData, check_threshold
 from fairroc.model.tables import ordered_blocks
+from fairroc.options import CONSTRAINT, DRAWS
 from fairroc.people.factorise import group_codes, sensitive_columns
 from fairroc.people.rows import ScoreColumns
 
@@ -70,6 +71,7 @@ class Explanation:
     threshold, accepted_before, acceptance : the threshold, whether the original score reaches it, and the probability
         that the fair score does; None without a threshold.
     draw : what the draw of an id gave, if one was given.
+    constraint, ratio, tolerances, draws, where : what the model keeps close, and how.
     """
 
     score: float
@@ -89,6 +91,11 @@ class Explanation:
     acceptance: float | None
     draw: Draw | None
     merged: bool = False
+    constraint: str = CONSTRAINT.default
+    ratio: float | None = None
+    tolerances: tuple[float, float] | None = None
+    draws: str = DRAWS.default
+    where: tuple[float, float] | None = None
     text: str = field(default="", repr=False)
 
     def to_dict(self) -> dict[str, Any]:
@@ -133,6 +140,11 @@ def explain(
         acceptance=None if limit is None else float(model.rates(row, limit)[0]),
         draw=None if id is None else _draw(model, row, limit, id, key),
         merged=name != record.name and not row.unknown,
+        constraint=model.constraint,
+        ratio=model.ratio,
+        tolerances=model.tolerances,
+        draws=model.draws,
+        where=model.where,
     )
 
 

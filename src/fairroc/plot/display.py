@@ -11,6 +11,7 @@ import numpy as np
 
 from fairroc.auditing.audit import Settings
 from fairroc.core.chain import FloatArray, IntArray
+from fairroc.core.constraint import Distance, OneRate, Ratio
 from fairroc.errors import DataError
 from fairroc.options import Missing
 from fairroc.plot import source
@@ -93,8 +94,11 @@ class AuditedDisplay(Display):
         *,
         sensitive_features: Any,
         fair_scores: Any = None,
-        epsilon: float | None = None,
+        epsilon: Any = None,
         norm: Any = 1,
+        constraint: str = "equalized_odds",
+        ratio: float | None = None,
+        where: Any = None,
         sample_weight: Any = None,
         pos_label: Any = None,
         missing: Missing = "error",
@@ -110,12 +114,20 @@ class AuditedDisplay(Display):
         ----------
         scores, y, sensitive_features : one score, label and group (or several columns of groups) for each row.
         fair_scores : other scores of the same rows, one draw of a fair score say, to be shown as "after".
-        epsilon, norm, sample_weight, pos_label, missing, confidence, bootstrap, random_state : as in `fairroc.audit`.
+        epsilon, norm, constraint, ratio, where : what is compared, as in `fairroc.audit`.
+        sample_weight, pos_label, missing, confidence, bootstrap, random_state : as in `fairroc.audit`.
         ax, **kwargs : for `plot`.
         """
         require_matplotlib()
         settings = Settings.checked(
-            norm=norm, epsilon=epsilon, confidence=confidence, bootstrap=bootstrap, random_state=random_state
+            norm=norm,
+            epsilon=epsilon,
+            constraint=constraint,
+            ratio=ratio,
+            where=where,
+            confidence=confidence,
+            bootstrap=bootstrap,
+            random_state=random_state,
         )
         found = source.from_predictions(
             scores,
@@ -202,11 +214,21 @@ def which_scores(ax: Any, which: str | None, *, after: bool) -> tuple[str, ...]:
     return ("after",) if ax is not None and np.size(ax) == 1 else ("before", "after")
 
 
-def title_of(score: str, epsilon: float | None) -> str:
+def title_of(score: str, epsilon: float | None, distance: Distance | None = None) -> str:
     """What a panel shows."""
     if score == "before":
         return "Before: the original score"
-    return "After: the fair score" + ("" if epsilon is None else f", ε = {epsilon:g}")
+    rate = f"{distance.WORDS[distance.rate]} " if isinstance(distance, OneRate) else ""
+    return "After: the fair score" + ("" if epsilon is None else f", {rate}{allowed_words(epsilon, distance)}")
+
+
+def allowed_words(epsilon: float, distance: Distance | None) -> str:
+    """How far apart the groups may be.
+
+    >>> allowed_words(0.05, None), allowed_words(0.25, Ratio("tpr"))
+    ('ε = 0.05', 'ratio 0.75')
+    """
+    return f"ratio {1 - epsilon:g}" if isinstance(distance, Ratio) else f"ε = {epsilon:g}"
 
 
 def look(g: int) -> dict[str, Any]:

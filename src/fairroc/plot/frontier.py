@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Self
 
-from fairroc.fitting.frontier import Frontier, frontier
+from fairroc.fitting.frontier import Frontier, FrontierPoint, frontier
 from fairroc.options import Missing
 from fairroc.plot.display import Display, labels, legend, look, tidy
 from fairroc.plot.palette import ORIGINAL, require_matplotlib
+from fairroc.text.words import where_words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -17,8 +18,13 @@ TIP_BELOW = 7
 """matplotlib's marker that points down and ends at its place."""
 
 
+_GAP = ("gap", "ratio")
+_AXIS = ("epsilon: the largest gap allowed", "the smallest ratio allowed")
+"""Of differences, and of ratios."""
+
+
 class FrontierDisplay(Display):
-    """AUC against epsilon: of all people together, of every group, and the bound that no fair score exceeds.
+    """AUC against epsilon or ratio: of all people together, of every group, and the bound that no fair score exceeds.
 
     Parameters
     ----------
@@ -61,10 +67,14 @@ class FrontierDisplay(Display):
         *,
         sensitive_features: Any,
         epsilons: Any = None,
+        ratios: Any = None,
+        constraint: str = "equalized_odds",
         norm: Any = 1,
         method: str = "optimal",
         ties: str = "order",
+        draws: str = "ties",
         curve: str = "auto",
+        where: Any = None,
         promise: str = "fitted",
         queries: Any = None,
         bound: bool = True,
@@ -81,10 +91,14 @@ class FrontierDisplay(Display):
             y,
             sensitive_features=sensitive_features,
             epsilons=epsilons,
+            ratios=ratios,
+            constraint=constraint,
             norm=norm,
             method=method,
             ties=ties,
+            draws=draws,
             curve=curve,
+            where=where,
             promise=promise,
             queries=queries,
             bound=bound,
@@ -106,17 +120,20 @@ class FrontierDisplay(Display):
         """
         (axes,) = self._begin(ax, 1, (7.8, 4.4))
         points, before = self.found.points, self.found.before
-        epsilons = [point.epsilon for point in points]
+        allowed = [_allowed(point) for point in points]
         how = {"color": "black", "linewidth": 2.4, "label": "all people", "zorder": 3, **self._dots(), **kwargs}
-        self.line_ += axes.plot(epsilons, [point.auc for point in points], **how)
+        self.line_ += axes.plot(allowed, [point.auc for point in points], **how)
         if groups:
             for g, name in enumerate(labels([group.group for group in before.groups])):
                 how = {"label": name, "linewidth": 1.6, **look(g), **self._dots(), **kwargs}
-                self.line_ += axes.plot(epsilons, [point.groups[g].auc for point in points], **how)
+                self.line_ += axes.plot(allowed, [point.groups[g].auc for point in points], **how)
         self.bound_line_ = self._draw_bound(axes) if bound else None
         style: dict[str, Any] = {"marker": "*", "markersize": 11, "color": "black", "linestyle": "none", "zorder": 5}
-        (self.before_,) = axes.plot([before.gap], [before.auc], label="original score, at its own gap", **style)
-        axes.set(xlabel="epsilon: the largest gap allowed", ylabel="AUC")
+        ratio, asked = before.ratio is not None, self.found.fairness
+        own = [1 - before.gap if ratio else before.gap]
+        (self.before_,) = axes.plot(own, [before.auc], label=f"original score, at its own {_GAP[ratio]}", **style)
+        what = asked.formula.replace("1 - ratio of the", "smallest over largest") if ratio else asked.formula
+        axes.set(xlabel=f"{_AXIS[ratio]}\n({what}{where_words(asked.where)})", ylabel="AUC")
         axes.margins(x=0.03)
         tidy(axes)
         where: Any = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)} if self._own else {}
@@ -128,10 +145,15 @@ class FrontierDisplay(Display):
         return {"marker": "o", "markersize": 4} if len(self.found.points) == 1 else {}
 
     def _draw_bound(self, axes: Axes) -> Line2D | None:
-        known = [(point.epsilon, point.auc_bound) for point in self.found.points if point.auc_bound is not None]
+        known = [(_allowed(point), point.auc_bound) for point in self.found.points if point.auc_bound is not None]
         if not known:
             return None
         style: dict[str, Any] = {"color": ORIGINAL, "linestyle": "none", "zorder": 4}
         mark: dict[str, Any] = {"marker": TIP_BELOW, "markersize": 6, "markeredgewidth": 0}
         (line,) = axes.plot(*zip(*known, strict=True), label="bound: no fair score is above", **style, **mark)
         return line
+
+
+def _allowed(point: FrontierPoint) -> float:
+    """The place of a point on the axis."""
+    return point.epsilon if point.ratio is None else point.ratio

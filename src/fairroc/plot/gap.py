@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from fairroc.core.chain import FloatArray, freeze
+from fairroc.core.chain import BoolArray, FloatArray, freeze
 from fairroc.core.constraint import Distance
-from fairroc.plot.display import STYLES, AuditedDisplay, legend, thin_peaks, tidy
+from fairroc.plot.display import STYLES, AuditedDisplay, allowed_words, legend, thin_peaks, tidy
 from fairroc.plot.palette import GROUPS
-from fairroc.plot.source import BeforeAfter, Shown, Widths
+from fairroc.plot.source import BeforeAfter, Shown, Widths, compared, selected_at
 from fairroc.stats.bands import box_distances, group_pairs
+from fairroc.text.words import distance_words, where_words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GapCurve:
-    """The largest distance of two groups' (fpr, tpr) at every threshold.
+    """The largest distance of two groups at every threshold: of their (fpr, tpr), or of one rate.
 
     Attributes
     ----------
@@ -32,6 +33,7 @@ class GapCurve:
     low, high : (k,) a band that holds at all thresholds at once; None without one.
     steps : whether the gap between two thresholds is that of the higher one; else it runs straight.
     interval : of the largest gap, from the audit; None for the fair score of a model.
+    counts : (k,) whether a threshold counts; None: all do.
     """
 
     thresholds: FloatArray
@@ -40,14 +42,24 @@ class GapCurve:
     high: FloatArray | None
     steps: bool
     interval: tuple[float, float] | None = None
+    counts: BoolArray | None = None
 
     def __post_init__(self) -> None:
         freeze(self.thresholds, self.gap)
 
     @property
     def largest(self) -> float:
-        """The gap of an audit: the largest over all thresholds."""
-        return float(self.gap.max())
+        """The gap of an audit: the largest over all thresholds that count."""
+        return float((self.gap if self.counts is None else self.gap[self.counts]).max(initial=0.0))
+
+    @property
+    def outside(self) -> list[tuple[float, float]]:
+        """Stretches of thresholds that do not count."""
+        if self.counts is None or self.counts.all():
+            return []
+        edges = np.flatnonzero(np.diff(np.concatenate(([True], self.counts, [True])).astype(np.int8)))
+        ends = np.append(self.thresholds, self.thresholds[-1])
+        return [(float(ends[last]), float(ends[max(first - 1, 0)])) for first, last in edges.reshape(-1, 2).tolist()]
 
 
 class GapDisplay(AuditedDisplay):
@@ -59,6 +71,7 @@ class GapDisplay(AuditedDisplay):
     ----------
     before, after : the gap of the original score and of the fair score (None: there is none).
     epsilon : the allowed gap, drawn as a line; None: no line.
+    distance : what is compared, for the words.
     confidence : level of the bands.
 
     Attributes
@@ -93,11 +106,13 @@ class GapDisplay(AuditedDisplay):
         before: GapCurve,
         after: GapCurve | None = None,
         epsilon: float | None = None,
+        distance: Distance | None = None,
         confidence: float = 0.95,
     ) -> None:
         self.before = before
         self.after = after
         self.epsilon = epsilon
+        self.distance = distance
         self.confidence = confidence
 
     @classmethod
@@ -107,6 +122,7 @@ class GapDisplay(AuditedDisplay):
             before=_gap_curve(found.before, found.distance),
             after=None if found.after is None else _gap_curve(found.after, found.distance),
             epsilon=found.epsilon,
+            distance=found.distance,
             confidence=found.confidence,
         )
 
@@ -127,14 +143,20 @@ class GapDisplay(AuditedDisplay):
             self._draw(axes, "after", self.after, 0, band, kwargs)
         if self.epsilon is not None:
             how = {"color": "black", "linewidth": 1, "linestyle": STYLES[2]}
-            self.epsilon_line_ = axes.axhline(self.epsilon, label=f"allowed: ε = {self.epsilon:g}", **how)
-        axes.set(xlabel="threshold (selected: score at least this)", ylabel="gap between groups")
+            allowed = f"allowed: {allowed_words(self.epsilon, self.distance)}"
+            self.epsilon_line_ = axes.axhline(self.epsilon, label=allowed, **how)
+        for stretch in self.before.outside:
+            axes.axvspan(*stretch, color="0.5", alpha=0.15, linewidth=0, zorder=0)
+        what = "" if self.distance is None else f"\n({distance_words(self.distance)})"
+        axes.set(xlabel="threshold (selected: score at least this)", ylabel=f"gap between groups{what}")
         axes.set_ylim(bottom=0)
         axes.margins(x=0.01)
         tidy(axes)
         where: Any = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0)} if self._own else {}
-        title = f"shaded: {100 * self.confidence:g}% band, at all thresholds at once" if self.band_ else None
-        legend(axes, small=not self._own, title=title, **where)
+        titles = [f"shaded: {100 * self.confidence:g}% band, at all thresholds at once"] if self.band_ else []
+        if self.before.outside and self.distance is not None:
+            titles.append(f"grey: does not count (only{where_words(self.distance.where).removeprefix(',')})")
+        legend(axes, small=not self._own, title="\n".join(titles) or None, **where)
         return self
 
     def _draw(self, axes: Axes, score: str, curve: GapCurve, colour: int, band: bool, kwargs: dict[str, Any]) -> None:
@@ -158,19 +180,36 @@ def _label(score: str, curve: GapCurve) -> str:
 
 def _gap_curve(shown: Shown, distance: Distance) -> GapCurve:
     thresholds, rates = shown.rates.everywhere()
-    gap, (low, high) = largest_distances(rates, distance), (None, None)
-    if shown.widths is not None:
-        low, high = gap_band(rates, shown.widths, distance)
-    interval = None if shown.drawn or shown.audit.gap_interval is None else shown.audit.gap_interval.best
-    return GapCurve(thresholds, gap, low, high, steps=not shown.drawn, interval=interval)
+    if shown.drawn and distance.where is not None:
+        thresholds, rates = _with_ends(thresholds, rates, selected_at(rates, shown.people), distance.where)
+    told = compared(rates, shown.people, distance)
+    gap, (low, high) = largest_distances(told, distance), (None, None)
+    if shown.reach is not None:
+        low, high = gap_band(told, shown.reach, distance)
+    found = None if shown.drawn else shown.audit.gap_interval
+    interval = None if found is None or found.gap is not None else found.best  # of other thresholds than these
+    counts = None if distance.where is None else distance.looks(selected_at(rates, shown.people))
+    return GapCurve(thresholds, gap, low, high, steps=not shown.drawn, interval=interval, counts=counts)
+
+
+def _with_ends(
+    thresholds: FloatArray, rates: FloatArray, selected: FloatArray, window: tuple[float, float]
+) -> tuple[FloatArray, FloatArray]:
+    """The lines of a fair score with points at the ends of a window, from after one step straight to the next."""
+    for end in reversed(window):
+        at = int(np.searchsorted(selected, end))
+        if at % 2 == 0 and 0 < at < len(selected) and selected[at - 1] < end:
+            share = (end - selected[at - 1]) / (selected[at] - selected[at - 1])
+            score, rate = (x[..., at - 1] + share * (x[..., at] - x[..., at - 1]) for x in (thresholds, rates))
+            thresholds, rates = np.insert(thresholds, at, score), np.insert(rates, at, rate, axis=2)
+    return thresholds, rates
 
 
 def largest_distances(rates: FloatArray, distance: Distance) -> FloatArray:
-    """(k,) largest distance of two groups' points, from (groups, 2, k) rates."""
+    """(k,) largest distance of two groups' points, from (groups, 2, k) rates that are compared."""
     found = np.zeros(rates.shape[2])
     for g, h in combinations(range(len(rates)), 2):
-        off = rates[g] - rates[h]
-        np.maximum(found, distance.length(off[0], off[1]), out=found)
+        np.maximum(found, distance.between(rates[g], rates[h]), out=found)
     return found
 
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from fairroc.core.chain import FloatArray, area
-from fairroc.core.constraint import Distance
-from fairroc.core.roc import all_thresholds, pooled_share
+from fairroc.core.constraint import Distance, OneRate, Ratio
+from fairroc.core.roc import Population, all_thresholds, pooled_share
 from fairroc.fitting.fit import Fitted
 from fairroc.plot.display import (
     CROWD,
@@ -26,7 +26,7 @@ from fairroc.plot.display import (
 )
 from fairroc.plot.gap import largest_distances
 from fairroc.plot.palette import CHANCE, require_matplotlib
-from fairroc.plot.source import BeforeAfter, FairRates, RateLines, ScoreRates, Shown, Widths
+from fairroc.plot.source import BeforeAfter, FairRates, RateLines, ScoreRates, Shown, Widths, compared, selected_at
 from fairroc.stats.bands import group_pairs
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class FairROCDisplay(AuditedDisplay):
     Parameters
     ----------
     before, after : curves of the original score and of the fair score (None: there is none), one for each group.
-    epsilon : what the fair score was fitted with, for the title.
+    epsilon, distance : what the fair score was fitted with, for the title.
     confidence : level of the bands.
 
     Attributes
@@ -93,11 +93,13 @@ class FairROCDisplay(AuditedDisplay):
         before: Sequence[GroupCurve],
         after: Sequence[GroupCurve] | None = None,
         epsilon: float | None = None,
+        distance: Distance | None = None,
         confidence: float = 0.95,
     ) -> None:
         self.before = tuple(before)
         self.after = None if after is None else tuple(after)
         self.epsilon = epsilon
+        self.distance = distance
         self.confidence = confidence
 
     @classmethod
@@ -107,6 +109,7 @@ class FairROCDisplay(AuditedDisplay):
             before=_curves(found.before),
             after=None if found.after is None else _curves(found.after),
             epsilon=found.epsilon,
+            distance=found.distance,
             confidence=found.confidence,
         )
 
@@ -136,7 +139,9 @@ class FairROCDisplay(AuditedDisplay):
             self._draw(axes, self._curves(score), banded, kwargs)
             axes.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), xlabel="false positive rate")
             axes.set_box_aspect(1)
-            axes.set_title(title_of(score, self.epsilon), loc="left", fontsize="medium", fontweight="bold")
+            axes.set_title(
+                title_of(score, self.epsilon, self.distance), loc="left", fontsize="medium", fontweight="bold"
+            )
             tidy(axes)
         self.ax_.set_ylabel("true positive rate")
         self._explain(scores)
@@ -216,14 +221,16 @@ def before_after(fitted: Fitted) -> Figure:
     after = before if model.scale is None else FairRates(fitted.realised, model.scale)
     panels = zip(figure.subplots(1, 2, sharex=True, sharey=True), ("before", "after"), (before, after), strict=True)
     for axes, score, rates in panels:
-        _panel(axes, model.names, rates, marked, model.fairness)
-        axes.set_title(title_of(score, model.epsilon), loc="left", fontweight="bold")
+        _panel(axes, model.names, rates, marked, raw, model.fairness)
+        axes.set_title(title_of(score, model.epsilon, model.fairness), loc="left", fontweight="bold")
     figure.axes[0].set_ylabel("true positive rate")
     figure.supxlabel("Dots joined by a line share one threshold.", fontsize=10, color="0.35")
     return figure
 
 
-def _panel(axes: Axes, names: Sequence[str], rates: RateLines, marked: FloatArray, distance: Distance) -> None:
+def _panel(
+    axes: Axes, names: Sequence[str], rates: RateLines, marked: FloatArray, people: Population, distance: Distance
+) -> None:
     """One panel: curves, dots at the marked thresholds joined across groups, the widest gap with its size."""
     axes.plot([0, 1], [0, 1], color=CHANCE, linewidth=1, zorder=0)
     for points in rates.at(marked).transpose(2, 1, 0):
@@ -232,14 +239,19 @@ def _panel(axes: Axes, names: Sequence[str], rates: RateLines, marked: FloatArra
         fpr, tpr = rates.curve(g)
         axes.plot(fpr, tpr, linewidth=1.8, label=f"{name} ({area(fpr, tpr):.3f})", **look(g))
     everywhere = rates.everywhere()[1]
-    apart = largest_distances(everywhere, distance)
-    widest = everywhere[:, :, [int(apart.argmax())]]
-    ends = max(
-        (widest[pair] for pair in group_pairs(len(names))), key=lambda two: float(largest_distances(two, distance)[0])
-    )
+    told = compared(everywhere, people, distance)
+    apart = np.where(distance.looks(selected_at(everywhere, people)), largest_distances(told, distance), 0.0)
+    at = [int(apart.argmax())]
+    pairs = group_pairs(len(names)).tolist()
+    ends = everywhere[:, :, at][max(pairs, key=lambda two: float(largest_distances(told[two][:, :, at], distance)[0]))]
+    words = f"widest gap at\none threshold: {apart.max():.2f}"
+    if isinstance(distance, OneRate):
+        words = f"widest gap of the\n{distance.WORDS[distance.rate]}: {apart.max():.2f}"
+    if isinstance(distance, Ratio):
+        words = f"smallest ratio of the\n{distance.WORDS[distance.rate]}: {1 - apart.max():.2f}"
     axes.plot(*ends[:, :, 0].T, color="black", linewidth=1.5, marker="o", markersize=5, zorder=5)
     axes.annotate(
-        f"widest gap at\none threshold: {apart.max():.2f}",
+        words,
         xy=tuple(ends[:, :, 0].mean(axis=0)),
         xytext=(0.42, 0.42),
         arrowprops={"arrowstyle": "-", "color": "0.5", "linewidth": 0.8},

@@ -10,6 +10,7 @@ import numpy as np
 
 from fairroc.auditing.audit import Settings
 from fairroc.core.chain import FloatArray, freeze
+from fairroc.core.constraint import Distance
 from fairroc.errors import DataError
 from fairroc.options import Missing
 from fairroc.plot import source
@@ -61,7 +62,7 @@ class ScoreDisplay(Display):
     ----------
     names : of the groups.
     before, after : histograms of the original score and of the fair score (None: there is none).
-    epsilon : what the fair score was fitted with, for the title.
+    epsilon, distance : what the fair score was fitted with, for the title.
 
     Attributes
     ----------
@@ -90,11 +91,13 @@ class ScoreDisplay(Display):
         before: Histogram,
         after: Histogram | None = None,
         epsilon: float | None = None,
+        distance: Distance | None = None,
     ) -> None:
         self.names = names
         self.before = before
         self.after = after
         self.epsilon = epsilon
+        self.distance = distance
 
     @classmethod
     def from_predictions(
@@ -170,7 +173,8 @@ class ScoreDisplay(Display):
         edges = _edges(found, bins)
         after = None if found.after is None else Histogram(edges, _shares(found.after.rates, edges))
         before = Histogram(edges, _shares(found.before.rates, edges))
-        return cls(names=found.before.names, before=before, after=after, epsilon=found.epsilon)
+        names, asked = found.before.names, found.distance
+        return cls(names=names, before=before, after=after, epsilon=found.epsilon, distance=asked)
 
     def plot(self, ax: Any = None, *, which: str | None = None, **kwargs: Any) -> Self:
         """Draw; nothing is computed.
@@ -189,7 +193,9 @@ class ScoreDisplay(Display):
         for axes, score in zip(self._begin(ax, len(scores), size), scores, strict=True):
             found = self.before if score == "before" or self.after is None else self.after
             self._draw(axes, found, kwargs)
-            axes.set_title(title_of(score, self.epsilon), loc="left", fontsize="medium", fontweight="bold")
+            axes.set_title(
+                title_of(score, self.epsilon, self.distance), loc="left", fontsize="medium", fontweight="bold"
+            )
             axes.set(xlabel="score", ylim=(len(self.names) - 0.45, -0.55))
             axes.set_yticks(range(len(self.names)), labels(self.names))
             axes.tick_params(axis="y", length=0)

@@ -8,18 +8,19 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from fairroc.auditing.audit import Settings, audit_people
+from fairroc.auditing.audit import UNLABELLED, Settings, audit_people
 from fairroc.auditing.findings import Audit
 from fairroc.core.chain import FloatArray, merged
-from fairroc.core.constraint import Distance
+from fairroc.core.constraint import Distance, OneRate, Rates
 from fairroc.core.realised import RealisedRoc, all_places, all_points, two_sided
-from fairroc.core.roc import RocCurve, all_thresholds, rates_at
+from fairroc.core.roc import Population, RocCurve, all_thresholds, rates_at
 from fairroc.core.scale import Scale
 from fairroc.errors import DataError
 from fairroc.fitting.fit import Fitted
 from fairroc.model.model import ModelData, expected_rocs
 from fairroc.people.door import read_people, sensitive_rows
 from fairroc.people.people import People
+from fairroc.stats.bands import dkw_reach
 
 Widths = tuple[float, float]
 
@@ -90,11 +91,16 @@ class FairRates:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Shown:
-    """One score: its rates, and what an audit says of it (of the original score, for the fair score of a model)."""
+    """One score: its rates, and what an audit says of it (of the original score, for the fair score of a model).
+
+    ``people`` tell how many of whom there are; ``reach`` are half widths of the rates that are compared.
+    """
 
     rates: RateLines
     audit: Audit
     drawn: bool
+    people: Population
+    reach: tuple[Widths, ...] | None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -102,10 +108,29 @@ class Shown:
 
     @property
     def widths(self) -> tuple[Widths, ...] | None:
-        """Half widths (fpr, tpr) of every group's band: the bootstrap's if there are any, else those of DKW."""
-        found = [None if group.band is None else group.band.best for group in self.audit.groups]
-        known = tuple(widths for widths in found if widths is not None)
-        return known if len(known) == len(found) else None
+        """Half widths (fpr, tpr) of every group's band."""
+        return _bands(self.audit)
+
+
+def _bands(audit: Audit) -> tuple[Widths, ...] | None:
+    """Half widths (fpr, tpr) of every group's band: the bootstrap's if there are any, else those of DKW."""
+    found = [None if group.band is None else group.band.best for group in audit.groups]
+    known = tuple(widths for widths in found if widths is not None)
+    return known if len(known) == len(found) else None
+
+
+def compared(rates: FloatArray, people: Population, distance: Distance) -> FloatArray:
+    """(groups, 2, k) rates that a distance compares, from fpr and tpr: one rate alone stands for both."""
+    if not isinstance(distance, OneRate):
+        return rates
+    one = distance.of(rates[:, 0], rates[:, 1], people.priors[:, None])
+    return np.stack((one, one), axis=1)
+
+
+def selected_at(rates: FloatArray, people: Population) -> FloatArray:
+    """(k,) share of all people selected at thresholds with these (groups, 2, k) rates."""
+    fpr, tpr = rates.transpose(1, 2, 0)
+    return Rates(fpr, tpr, people.priors, people.shares).selected
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -151,8 +176,7 @@ def from_estimator(
     found = opened(estimator, X, sensitive_features)
     model = found.model
     settings = Settings.checked(
-        norm=model.norm,
-        epsilon=model.epsilon,
+        **_asked(model),
         confidence=confidence,
         bootstrap=bootstrap,
         random_state=random_state,
@@ -169,15 +193,29 @@ def from_estimator(
     before = _audited(people, settings)
     after = before
     if model.scale is not None:
-        realised = expected_rocs(model, people, on_unknown_group=found.on_unknown_group)[1]
-        after = Shown(FairRates(realised, model.scale), before.audit, drawn=True)
+        seen, realised = expected_rocs(model, people, on_unknown_group=found.on_unknown_group)
+        after = replace(before, rates=FairRates(realised, model.scale), drawn=True, people=seen)
     return BeforeAfter(before, after, model.epsilon, settings.distance, settings.confidence)
+
+
+def _asked(model: ModelData) -> dict[str, Any]:
+    """What a model keeps close, as an audit is asked for it."""
+    asked = {"constraint": model.constraint, "ratio": model.ratio, "where": model.where}
+    if model.ratio is not None:
+        return asked
+    if model.tolerances is not None:
+        return asked | {"epsilon": dict(zip(("fpr", "tpr"), model.tolerances, strict=True))}
+    return asked | {"epsilon": model.epsilon, "norm": model.norm}
 
 
 def _audited(people: People, settings: Settings) -> Shown:
     """An audit with draws of its own: the same as that of this score alone."""
     found = audit_people(people, replace(settings, rng=deepcopy(settings.rng)))
-    return Shown(ScoreRates(people.exact.curves), found, drawn=False)
+    reach = _bands(found)
+    if settings.constraint == UNLABELLED:  # all people of a group are one sample
+        widths = dkw_reach(settings.distance, people.class_rows(), settings.confidence)
+        reach = None if people.weighted else tuple((float(fpr), float(tpr)) for fpr, tpr in widths)
+    return Shown(ScoreRates(people.exact.curves), found, drawn=False, people=people.exact, reach=reach)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import combinations
 from typing import Any
@@ -15,9 +15,9 @@ from fairroc._version import __version__
 from fairroc.auditing.audit import Settings, audit_quietly
 from fairroc.auditing.findings import Audit
 from fairroc.core.chain import FloatArray
-from fairroc.core.constraint import Norm, equalized_odds
+from fairroc.core.constraint import Constraint, Difference, Rates, Ratio
 from fairroc.core.gap import ROUNDING
-from fairroc.core.roc import RocCurve, all_thresholds, rates_at
+from fairroc.core.roc import Population, RocCurve, all_thresholds, pooled_share, rates_at
 from fairroc.errors import warn_all
 from fairroc.fitting.certificate import Certificate, certify
 from fairroc.fitting.fit import Fitted, fit_quietly, scale_of
@@ -25,11 +25,11 @@ from fairroc.fitting.frontier import Frontier, traced
 from fairroc.fitting.one_draw import OneDraw, one_draw
 from fairroc.fitting.outlook import Outlook, outlook
 from fairroc.fitting.solving import Solution
-from fairroc.options import AUDIT, MIN_CLASS_ROWS, REPORT, SMALL_GROUPS, Missing, Options, checked
+from fairroc.options import AUDIT, FIT, REPORT, Options, checked
 from fairroc.people.people import People
 from fairroc.people.small import SmallRule
 from fairroc.plot.source import FairRates, ScoreRates
-from fairroc.text.report import cautions
+from fairroc.text.report import cautions, gap_names
 from fairroc.text.words import short
 
 MOST_POINTS, FEWEST_POINTS = 200, 25
@@ -79,7 +79,9 @@ def round_epsilons(gap: float, asked: float | None, groups: int = 2) -> tuple[fl
         power = 10.0 ** math.floor(math.log10(rough))
         step = next(number for number in STEPS if number * power >= rough * (1 - ROUNDING)) * power
         found |= {float(f"{i * step:.10g}") for i in range(steps + 1) if i * step < gap}
-    return tuple(sorted(found if asked is None else found | {asked}))
+    if asked is None:
+        return tuple(sorted(found))
+    return tuple(sorted({asked, *(e for e in found if abs(e - asked) > ROUNDING)}))
 
 
 def threshold_grid(people: People, epsilons: int, extra: Sequence[float]) -> FloatArray:
@@ -103,15 +105,15 @@ def threshold_grid(people: People, epsilons: int, extra: Sequence[float]) -> Flo
     return np.unique(np.concatenate((known, np.asarray(extra, dtype=np.float64))))
 
 
-def original_lines(people: People, thresholds: FloatArray, norm: Norm) -> Lines:
+def original_lines(people: People, thresholds: FloatArray, constraint: Constraint) -> Lines:
     """Exact rates of ``score >= t``."""
-    return _lines(ScoreRates(people.exact.curves).at(thresholds), norm)
+    return _lines(ScoreRates(people.exact.curves).at(thresholds), people, constraint)
 
 
 def fair_lines(
     people: People,
     thresholds: FloatArray,
-    norm: Norm,
+    constraint: Constraint,
     epsilons: Sequence[float],
     before: Lines,
     fitted: Fitted | None,
@@ -125,21 +127,33 @@ def fair_lines(
     found = []
     for epsilon in epsilons:
         if fitted is not None and epsilon == fitted.model.epsilon:
-            scale = fitted.model.scale
-            found.append(before if scale is None else _lines(FairRates(fitted.realised, scale).at(thresholds), norm))
+            rates = None if fitted.model.scale is None else FairRates(fitted.realised, fitted.model.scale)
         elif epsilon not in solutions:
-            found.append(before)
+            rates = None
         else:
             solution = solutions[epsilon]
-            found.append(_lines(FairRates(solution.realised, scale_of(people, solution)).at(thresholds), norm))
+            rates = FairRates(solution.realised, scale_of(people, solution))
+        found.append(before if rates is None else _lines(rates.at(thresholds), people, constraint))
     return tuple(found)
 
 
-def _lines(rates: FloatArray, norm: Norm) -> Lines:
-    """From (groups, 2, k) rates."""
+def _lines(rates: FloatArray, people: People, constraint: Constraint) -> Lines:
+    """From (groups, 2, k) rates; the gap is measured outside a window too."""
     fpr, tpr = np.clip(rates, 0.0, 1.0).transpose(1, 2, 0)
     groups = tuple(GroupLine(tuple(fpr[:, g].tolist()), tuple(tpr[:, g].tolist())) for g in range(len(rates)))
-    return Lines(groups, tuple(equalized_odds(norm).gap(fpr + tpr, tpr - fpr).tolist()))
+    everywhere = replace(constraint, window=None) if isinstance(constraint, Difference | Ratio) else constraint
+    gap = everywhere.measured(Rates(fpr, tpr, people.exact.priors, people.exact.shares))
+    return Lines(groups, tuple(gap.tolist()))
+
+
+def counting(people: Population, constraint: Constraint) -> tuple[float, float] | None:
+    """The lowest and the highest threshold that counts; None if all do."""
+    if constraint.where is None:
+        return None
+    known = all_thresholds(people.curves)
+    looks = constraint.looks(pooled_share(people.curves, people.shares, known))
+    inside = known[looks] if looks.any() else known[:1]
+    return float(inside.min()), float(inside.max())
 
 
 def crossing_pairs(curves: Sequence[RocCurve]) -> list[tuple[int, int]]:
@@ -177,32 +191,30 @@ class Source:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Asked:
-    """What a report was asked for, checked; without ``options`` no epsilon was named and nothing is fitted."""
+    """What a report was asked for, checked; unless it ``fits``, no epsilon was named."""
 
     settings: Settings
-    norm: Norm
-    options: Options | None
-    missing: Missing
-    ties: str
-    promise: str
+    options: Options
+    fits: bool
 
     @classmethod
     def checked(cls, **given: Any) -> Asked:
         """From what a user passed: the parameters of `fairroc.options.REPORT`."""
         values = checked(REPORT, given)
-        names = ("norm", "ties", "promise", "missing", MIN_CLASS_ROWS.name, SMALL_GROUPS.name)
-        fit = {name: values[name] for name in names}
+        goal = {name: given.get(name) for name in ("epsilon", "ratio") if values[name] is not None}
+        fit = {option.name: values[option.name] for option in FIT if option in REPORT}
         if values["promise"] == "population":
             fit["confidence"] = values["confidence"]
-        settings = {option.name: values[option.name] for option in AUDIT if option.name in values}
-        options = None if values["epsilon"] is None else Options.checked(epsilon=values["epsilon"], **fit)
-        how = values["missing"], values["ties"], values["promise"]
-        return cls(Settings.checked(**settings), values["norm"], options, *how)
+        settings = {option.name: values[option.name] for option in AUDIT} | {"epsilon": goal.get("epsilon")}
+        options = Options.checked(**fit | (goal or {"epsilon": 0.0}))
+        return cls(Settings.checked(**settings), options, bool(goal))
 
-    def frontier_options(self) -> Options:
+    @property
+    def frontier(self) -> Options:
         """How the fits of all epsilons are made: as the one asked for, but a promise for the population is not made."""
-        promise = "fitted" if self.promise == "population" else self.promise
-        return Options.checked(epsilon=0.0, norm=self.norm, ties=self.ties, promise=promise, missing=self.missing)
+        if self.options.confidence is None:
+            return self.options
+        return replace(self.options, promise="fitted", confidence=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +223,9 @@ class ReportData:
 
     Attributes
     ----------
-    thresholds : rising; ``start`` is the index of the one asked for, or of the largest gap.
+    options : how fits are made; the epsilon among them only where one was asked for.
+    thresholds : rising; ``start`` is the index of the one asked for, or of the largest gap. ``window``: the lowest and
+        the highest that counts, where not all do.
     priors, shares : each group's share of positives, and its share of all people.
     before : the original score's rates at the thresholds; ``fair``: those of the fair score at each epsilon of
         ``frontier.points``, in expectation over the draw.
@@ -223,15 +237,13 @@ class ReportData:
     made: str
     package: str
     source: Source | None
-    norm: Norm
-    ties: str
-    promise: str
-    missing: Missing
+    options: Options
     small: SmallRule
     weighted: bool
     threshold: float | None
     thresholds: tuple[float, ...]
     start: int
+    window: tuple[float, float] | None
     priors: tuple[float, ...]
     shares: tuple[float, ...]
     before: Lines
@@ -248,10 +260,17 @@ class ReportData:
     def names(self) -> tuple[str, ...]:
         return tuple(group.group for group in self.audit.groups)
 
-    def _corners(self) -> list[list[float]]:
-        """What to multiply both rates by so that the widest range over groups is the gap, as the page's script does."""
-        parts = equalized_odds(self.norm).corners(np.array([1.0, 0.0]), np.array([0.0, 1.0]))
-        return [part.tolist() for part in parts]
+    @property
+    def column(self) -> int:
+        """Below which rate the table of rates shows the gap: people selected (0), TPR (2, also for both), FPR (4)."""
+        return {"demographic_parity": 0, "predictive_equality": 4}.get(self.options.constraint, 2)
+
+    def _corners(self) -> list[list[list[float]]]:
+        """For each corner and group what to multiply both rates by, so that the widest range over groups is the gap (of
+        a ratio: what smallest over largest lacks of 1), as the page's script does."""
+        unit = np.array([1.0, 0.0]), np.array([0.0, 1.0])
+        parts = [self.options.fairness.corners(*unit, prior) for prior in self.priors]
+        return [list(map(list, corner)) for corner in np.stack(parts, axis=1).tolist()]
 
     def to_dict(self) -> dict[str, Any]:
         """What the page's script reads, ready for JSON: the audit and the certificate as the commands print them."""
@@ -262,8 +281,13 @@ class ReportData:
             "title": self.title,
             "made": self.made,
             "package": self.package,
-            "norm": self.norm,
-            "promise": self.promise,
+            "constraint": self.options.constraint,
+            "norm": self.options.norm,
+            "promise": self.options.promise,
+            "as_ratio": self.options.ratio is not None,
+            "window": self.window,
+            "column": self.column,
+            "words": gap_names(self.options.fairness),
             "corners": self._corners(),
             "names": self.names,
             "labels": [short(name) or "(no name)" for name in self.names],
@@ -293,49 +317,49 @@ def gather(
     progress: Progress | None = None,
 ) -> ReportData:
     """Measure, fit (if an epsilon was asked for) and draw the frontier; every warning is given once and kept."""
+    options, asks = asked.options, asked.options.fairness
     audit = audit_quietly(people, asked.settings, progress=progress)
-    fitted = None if asked.options is None else fit_quietly(people, asked.options)
+    fitted = fit_quietly(people, options) if asked.fits else None
     certificate = None if fitted is None else certify(fitted)
     ahead = None if fitted is None else outlook(fitted, asked.settings.confidence)
-    epsilons = round_epsilons(audit.gap, asked.settings.epsilon, len(people.names))
-    same = fitted is not None and fitted.options.confidence is None
+    goal = options.epsilon if asked.fits else None
     found = traced(
         people,
-        asked.frontier_options(),
-        epsilons=epsilons,
+        asked.frontier,
+        epsilons=round_epsilons(audit.gap, goal, len(people.names)),
         progress=progress,
-        solver=fitted.solver if fitted is not None and same else None,
+        solver=fitted.solver if fitted is not None and options.confidence is None else None,
     )
+    epsilons = [point.epsilon for point in found.frontier.points]
     notes = [*people.small_groups(), *(() if fitted is None else fitted.notes), *found.notes]
     kept = {str(note): note for note in notes}
     warn_all(kept.values())
     threshold = audit.gap_threshold if asked.settings.threshold is None else asked.settings.threshold
-    grid = threshold_grid(people, len(epsilons), sorted({audit.gap_threshold, threshold}))
-    before = original_lines(people, grid, asked.norm)
+    window = counting(people.exact, asks)
+    grid = threshold_grid(people, len(epsilons), sorted({audit.gap_threshold, threshold, *(window or ())}))
+    before = original_lines(people, grid, asks)
     return ReportData(
         title=title,
         made=(datetime.now(UTC) if made is None else made).strftime("%Y-%m-%d"),
         package=f"fairroc {__version__}",
         source=source,
-        norm=asked.norm,
-        ties=asked.ties,
-        promise=asked.promise,
-        missing=asked.missing,
+        options=options,
         small=asked.settings.small_rule,
         weighted=people.weighted,
         threshold=asked.settings.threshold,
         thresholds=tuple(grid.tolist()),
         start=int(np.searchsorted(grid, threshold)),
+        window=window,
         priors=tuple(curve.prior for curve in people.exact.curves),
         shares=tuple(people.exact.shares.tolist()),
         before=before,
-        fair=fair_lines(people, grid, asked.norm, epsilons, before, fitted, found.solutions),
+        fair=fair_lines(people, grid, asks, epsilons, before, fitted, found.solutions),
         audit=audit,
         certificate=certificate,
         one_draw=None if fitted is None else one_draw(fitted),
         outlook=ahead,
         frontier=found.frontier,
-        chosen=len(epsilons) // 4 if asked.settings.epsilon is None else epsilons.index(asked.settings.epsilon),
+        chosen=len(epsilons) // 4 if goal is None else epsilons.index(goal),
         warnings=(*kept, *cautions(audit, crossing_pairs(people.thin.curves))),
     )
 

@@ -10,6 +10,7 @@ from typing import Literal, TypeAlias
 
 from fairroc.plot.palette import CHANCE, FAIR, FIT, GRID, GROUPS, LEVEL, LIMIT, ORIGINAL, THRESHOLD
 from fairroc.report.data import ReportData
+from fairroc.text.report import gap_names
 from fairroc.text.words import short
 
 DASHES = ("5 3", "2 3")
@@ -235,22 +236,42 @@ def roc_figure(data: ReportData) -> Picture:
         lines.append(Line(old, colour, dash=DASHES[0], width=1.5))
         lines.append(Line(new, colour, known))
         dots.append(Line([old[data.start], new[data.start]], colour, dots=True))
-    epsilon, threshold = data.frontier.points[data.chosen].epsilon, data.thresholds[data.start]
-    title = f"ROC curves of {len(data.names)} groups, fair at epsilon {epsilon:.4g}; dots at score ≥ {threshold:.4g}"
+    threshold = data.thresholds[data.start]
+    title = f"ROC curves of {len(data.names)} groups, fair at {_allowed(data)}; dots at score ≥ {threshold:.4g}"
     return picture([*lines, *dots], axis("false positive rate", 0, 1), axis("true positive rate", 0, 1), title)
 
 
 def gap_figure(data: ReportData) -> Picture:
     """Largest distance of two groups at every threshold."""
     at, fair, epsilon = data.thresholds, data.fair[data.chosen].gap, data.frontier.points[data.chosen].epsilon
-    top = max(*data.before.gap, *fair, epsilon) * 1.05 or 1.0
+    top, names = max(*data.before.gap, *fair, epsilon) * 1.05 or 1.0, gap_names(data.options.fairness)
     lines = [
+        *_outside(data, top),
         Line([*zip(at, data.before.gap, strict=True)], ORIGINAL, "original score", dash=DASHES[0], width=1.5),
-        Line([*zip(at, fair, strict=True)], FAIR, f"fair score, ε = {epsilon:.4g}"),
-        Line([(at[0], epsilon), (at[-1], epsilon)], LIMIT, "epsilon", dash=DASHES[1], width=1.5),
+        Line([*zip(at, fair, strict=True)], FAIR, f"fair score, {_allowed(data)}"),
+        Line([(at[0], epsilon), (at[-1], epsilon)], LIMIT, names["allowed"], dash=DASHES[1], width=1.5),
         Line([(at[data.start], 0.0), (at[data.start], top)], THRESHOLD, width=1),
     ]
-    return picture(lines, axis("threshold", at[0], at[-1]), axis("gap", 0, top), "Gap at every threshold")
+    up = axis(f"gap ({names['formula']})", 0, top)
+    return picture(lines, axis("threshold", at[0], at[-1]), up, "Gap at every threshold")
+
+
+def _allowed(data: ReportData) -> str:
+    """What the fair score of the page's first look allows."""
+    point = data.frontier.points[data.chosen]
+    return f"epsilon {point.epsilon:.4g}" if point.ratio is None else f"ratio {point.ratio:.4g}"
+
+
+def _outside(data: ReportData, top: float) -> Iterator[Line]:
+    """Thresholds that do not count, as areas."""
+    if data.window is None:
+        return
+    name = "does not count"
+    for low, high in ((data.thresholds[0], data.window[0]), (data.window[1], data.thresholds[-1])):
+        if low < high:
+            band = ((low, top), (high, top)), ((low, 0.0), (high, 0.0))
+            yield Line(band[1], LEVEL, name, width=0.5, band=band)
+            name = ""
 
 
 def frontier_figure(data: ReportData) -> Picture:
@@ -276,5 +297,6 @@ def frontier_figure(data: ReportData) -> Picture:
     heights = [y for line in lines for _, y in line.points]
     low, high = min(heights), max(heights)
     room = (high - low) * 0.08 or 0.01
-    x = axis("epsilon (allowed gap)", 0.0, points[-1].epsilon)
-    return picture(lines, x, axis("overall AUC", low - room, high + room), "AUC at every epsilon")
+    names = gap_names(data.options.fairness)
+    x = axis(names["axis"], 0.0, points[-1].epsilon)
+    return picture(lines, x, axis("overall AUC", low - room, high + room), f"AUC at every {names['allowed']}")

@@ -36,9 +36,13 @@ def write_report(
     y: Any,
     *,
     sensitive_features: Any,
-    epsilon: float | None = None,
+    epsilon: Any = None,
+    constraint: str = "equalized_odds",
+    ratio: float | None = None,
     norm: Any = 1,
     ties: str = "order",
+    draws: str = "ties",
+    where: Any = None,
     promise: str = "fitted",
     threshold: float | None = None,
     sample_weight: Any = None,
@@ -57,8 +61,10 @@ def write_report(
     ----------
     path : file to write, .html.
     scores, y, sensitive_features, sample_weight, pos_label, missing : as in :func:`fairroc.audit`.
-    epsilon : allowed gap; the fair score at it is fitted and certified. Without it the page shows the frontier only.
-    norm, ties, promise : as in :class:`fairroc.FairROC`; a promise for the population is at ``confidence``.
+    epsilon, ratio : what is allowed; the fair score at it is fitted and certified. Without either the page shows the
+        frontier only.
+    constraint, norm, ties, draws, where, promise : as in :class:`fairroc.FairROC`; a promise for the population is at
+        ``confidence``.
     threshold : where the page starts; by default at the largest gap.
     confidence, bootstrap, random_state, min_class_rows, small_groups : as in :func:`fairroc.audit`.
     title : of the page.
@@ -67,8 +73,12 @@ def write_report(
     check_writable(path, SUFFIXES)
     asked = Asked.checked(
         epsilon=epsilon,
+        constraint=constraint,
+        ratio=ratio,
         norm=norm,
         ties=ties,
+        draws=draws,
+        where=where,
         promise=promise,
         threshold=threshold,
         confidence=confidence,

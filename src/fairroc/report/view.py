@@ -9,11 +9,24 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from fairroc.auditing.findings import Interval
+from fairroc.core.constraint import OneRate
 from fairroc.core.gap import ROUNDING
 from fairroc.fitting.certificate import Certificate
+from fairroc.fitting.frontier import FrontierPoint, left_out_words
 from fairroc.fitting.outlook import Outlook
-from fairroc.options import MIN_CLASS_ROWS, NORM, PROMISE, SMALL_GROUPS, TIES, Option
-from fairroc.report.data import ReportData, Source
+from fairroc.options import (
+    CONSTRAINT,
+    DRAWS,
+    MIN_CLASS_ROWS,
+    MISSING,
+    NORM,
+    PROMISE,
+    SMALL_GROUPS,
+    TIES,
+    WHERE,
+    Option,
+)
+from fairroc.report.data import Lines, ReportData, Source
 from fairroc.report.figures import frontier_figure, gap_figure, roc_figure
 from fairroc.text.outlook import about, caution
 from fairroc.text.report import (
@@ -22,15 +35,17 @@ from fairroc.text.report import (
     card_facts,
     certificate_notes,
     cost_words,
+    gap_names,
     gap_words,
+    meaning_words,
     unknowns,
     verdict_words,
 )
-from fairroc.text.words import figure, norm_words, percent, short
+from fairroc.text.words import RATES, figure, percent, short
 
 BOTH = ("", "new: original", "new: fair", "fitted: original", "fitted: fair", "on the fitted people")
 FRONTIER_HEAD = (
-    *("epsilon", "new: gap", "new: AUC", "fitted: gap", "fitted: AUC", "no fair score exceeds", "best accuracy"),
+    *("new: gap", "new: AUC", "fitted: gap", "fitted: AUC", "no fair score exceeds", "best accuracy"),
     *("disparate impact", "people drawn"),
 )
 
@@ -57,9 +72,14 @@ class Card(NamedTuple):
 
 def view(data: ReportData) -> dict[str, Any]:
     """All that the page of a report shows, by the names its template uses."""
-    epsilon, threshold = data.frontier.points[data.chosen].epsilon, data.thresholds[data.start]
+    asked, names, threshold = data.options.fairness, gap_names(data.options.fairness), data.thresholds[data.start]
     return {
         "title": data.title,
+        "meaning": meaning_words(asked),
+        "names": names,
+        "tolerances": data.options.tolerances is not None,
+        "windowed": data.window is not None,
+        "left_out": left_out_words(data.frontier),
         "source": data.source,
         "size": f"{data.audit.rows:,} rows, {len(data.names)} groups",
         "made": f"{data.made}, {data.package}",
@@ -74,40 +94,47 @@ def view(data: ReportData) -> dict[str, Any]:
         "threshold": f"{threshold:.4g}",
         "thresholds": len(data.thresholds),
         "start": data.start,
-        "epsilon": f"{epsilon:.4g}",
+        "epsilon": f"{allowed_at(data.frontier.points[data.chosen]):.4g}",
         "epsilons": len(data.frontier.points),
         "chosen": data.chosen,
         "roc": roc_figure(data),
         "gap": gap_figure(data),
         "frontier": frontier_figure(data),
         "rates": [rates_row(data, g) for g in range(len(data.names))],
-        "gaps": ["gap (both rates)", "", "", *(figure(x.gap[data.start]) for x in _both(data)), "", ""],
+        "gaps": gap_row(data),
+        "apart": apart_row(data),
         "prices": price_table(data),
         "groups": group_table(data),
         "certificate": certificate_tables(data.certificate, data.outlook),
         "certified": certificate_notes(data.certificate, data.one_draw, data.outlook),
-        "facts": card_facts(data.audit, data.norm, weighted=data.weighted, missing=data.missing),
+        "facts": card_facts(data.audit, asked, weighted=data.weighted, missing=data.options.missing),
         "warnings": data.warnings,
         "deploy": deploy_steps(data),
-        "asked_epsilon": None if data.audit.epsilon is None else f"{data.audit.epsilon:.15g}",
+        "asked_epsilon": None if data.audit.epsilon is None else asked_value(data),
     }
 
 
 def cards(data: ReportData) -> list[Card]:
     """The few numbers to take away, new people first."""
     found, ahead, audit = data.certificate, data.outlook, data.audit
+    ratio, gap = data.options.ratio is not None, gap_names(data.options.fairness)["gap"]
+
+    def told(value: float) -> float:
+        return 1 - value if ratio else value
+
     if found is None or ahead is None:
         return [
-            Card("Largest gap", figure(audit.gap, 3), "original score"),
+            Card(f"{'Smallest' if ratio else 'Largest'} {gap}", figure(told(audit.gap), 3), "original score"),
             Card("AUC", figure(audit.auc, 3), "original score"),
         ]
     fair = found.gap <= found.epsilon + ROUNDING
-    epsilon = f"epsilon {found.epsilon:g}"
+    goal = f"epsilon {found.epsilon:g}" if found.ratio is None else f"ratio {found.ratio:g}"
+    kept, missed = ("at least", "below") if ratio else ("within", "above")
     return [
         Card(
-            "New people: gap expected",
-            about(ahead.gap_estimate, ahead.gap_standard_error),
-            f"{'above' if ahead.exceeds else 'within'} {epsilon}; original score {ahead.gap_before_estimate:.3f}",
+            f"New people: {gap} expected",
+            about(told(ahead.gap_estimate), ahead.gap_standard_error),
+            f"{missed if ahead.exceeds else kept} {goal}; original score {told(ahead.gap_before_estimate):.3f}",
             "bad" if ahead.exceeds or ahead.harms else "good",
         ),
         Card(
@@ -116,9 +143,9 @@ def cards(data: ReportData) -> list[Card]:
             f"original score {ahead.auc_before:.3f}",
         ),
         Card(
-            "Fitted people: gap",
-            f"{found.gap_before:.3f} → {found.gap:.3f}",
-            f"{'within' if fair else 'above'} {epsilon}",
+            f"Fitted people: {gap}",
+            f"{told(found.gap_before):.3f} → {told(found.gap):.3f}",
+            f"{kept if fair else missed} {goal}",
             "" if fair else "bad",
         ),
         Card(
@@ -141,14 +168,18 @@ def widest(data: ReportData) -> dict[str, Any]:
     """The largest gap of the original score: where, between whom, and both groups' rates there."""
     audit = data.audit
     at = data.thresholds.index(audit.gap_threshold)
-    pair = [data.before.groups[data.names.index(name)] for name in audit.gap_pair]
+    numbers = [data.names.index(name) for name in audit.gap_pair]
+    pair = [data.before.groups[g] for g in numbers]
+    rates = "error rates" if audit.constraint == CONSTRAINT.default else RATES[audit.constraint]
     return {
+        "rates": rates,
         "threshold": f"{audit.gap_threshold:.4g}",
         "names": [short(name) for name in audit.gap_pair],
         "gap": figure(audit.gap, 3),
-        "norm": norm_words(data.norm),
+        "norm": data.options.fairness.formula,
         "tpr": [percent(group.tpr[at]) for group in pair],
         "fpr": [percent(group.fpr[at]) for group in pair],
+        "selected": [percent(_selected(data, g, data.before, at)) for g in numbers],
     }
 
 
@@ -159,9 +190,33 @@ def _both(data: ReportData) -> tuple[Any, Any]:
 
 def rates_row(data: ReportData, g: int) -> list[str]:
     """What the threshold does to a group, before and after; the script keeps it up to date."""
-    at, prior, both = data.start, data.priors[g], [lines.groups[g] for lines in _both(data)]
-    selected = [percent(prior * x.tpr[at] + (1 - prior) * x.fpr[at]) for x in both]
+    at, both = data.start, [lines.groups[g] for lines in _both(data)]
+    selected = [percent(_selected(data, g, lines, at)) for lines in _both(data)]
     return [data.names[g], *selected, *(figure(x.tpr[at]) for x in both), *(figure(x.fpr[at]) for x in both)]
+
+
+def _selected(data: ReportData, g: int, lines: Lines, at: int) -> float:
+    """Share of a group's people selected."""
+    group, prior = lines.groups[g], data.priors[g]
+    return prior * group.tpr[at] + (1 - prior) * group.fpr[at]
+
+
+def gap_row(data: ReportData) -> list[str]:
+    """The gap at the threshold, below the rate that it is measured in."""
+    asked, at, cells = data.options.fairness, data.column, [""] * 6
+    cells[at : at + 2] = [figure(lines.gap[data.start]) for lines in _both(data)]
+    return [f"gap ({asked.formula if isinstance(asked, OneRate) else 'both rates'})", *cells]
+
+
+def apart_row(data: ReportData) -> list[str]:
+    """How far apart the groups are in every rate for itself."""
+    at, cells = data.start, []
+    for rate in ("selection", "tpr", "fpr"):
+        for lines in _both(data):
+            shares = [_selected(data, g, lines, at) for g in range(len(data.names))]
+            rates = shares if rate == "selection" else [getattr(group, rate)[at] for group in lines.groups]
+            cells.append(figure(max(rates) - min(rates)))
+    return ["largest difference of each rate", *cells]
 
 
 def group_table(data: ReportData) -> Table:
@@ -182,15 +237,21 @@ def price_table(data: ReportData) -> Table:
     """The frontier in numbers."""
     rows = [
         [
-            f"{p.epsilon:.4g}",
+            f"{allowed_at(p):.4g}",
             *(figure(x, 3) for x in (p.gap_estimate, p.auc_estimate)),
             *(figure(x, none="–") for x in (p.gap, p.auc, p.auc_bound, p.accuracy, p.disparate_impact)),
             percent(p.randomised_share),
         ]
         for p in data.frontier.points
     ]
-    caption = "Fair scores at every epsilon: expected of new people, exact for the fitted ones"
-    return Table(caption, FRONTIER_HEAD, rows, "frontier")
+    allowed = gap_names(data.options.fairness)["allowed"]
+    caption = f"Fair scores at every {allowed}: expected of new people, exact for the fitted ones"
+    return Table(caption, (allowed, *FRONTIER_HEAD), rows, "frontier")
+
+
+def allowed_at(point: FrontierPoint) -> float:
+    """What a point of the frontier allows: a ratio, or epsilon."""
+    return point.epsilon if point.ratio is None else point.ratio
 
 
 def certificate_tables(found: Certificate | None, ahead: Outlook | None) -> list[Table]:
@@ -213,6 +274,7 @@ def certificate_tables(found: Certificate | None, ahead: Outlook | None) -> list
             *(figure(x) for x in (found.auc_before, found.auc)),
             f"{found.auc_bound:.4f} possible",
         ],
+        *_rate_rows(found),
     ]
     groups = [
         [
@@ -230,11 +292,26 @@ def certificate_tables(found: Certificate | None, ahead: Outlook | None) -> list
     ]
 
 
+def _rate_rows(found: Certificate) -> list[list[str]]:
+    """Every rate for itself, among the fitted people: the one that is kept close, and those that are not."""
+    if found.rates is None or found.rates_before is None:
+        return []
+    names = {"tpr": "TPR", "fpr": "FPR", "selection_rate": "selection rate"}
+    both = found.rates_before, found.rates
+    return [
+        [f"largest difference of the {word}", "–", "–", *(figure(getattr(each, name)) for each in both), ""]
+        for name, word in names.items()
+    ]
+
+
 def _span(interval: Interval | None) -> str:
     return "–" if interval is None else f"{interval[0]:.3f} to {interval[1]:.3f}"
 
 
 # -- how to deploy: the exact commands, or the same in Python ----------------------------------------------------------
+
+HOW = (CONSTRAINT, NORM, TIES, DRAWS, WHERE, PROMISE)
+"""Options of a fit that a report takes, beside what is allowed."""
 
 LATER = "Apply it to new rows. The same id always gets the same draw:"
 
@@ -264,10 +341,9 @@ def _shell(data: ReportData, source: Source) -> list[Step]:
     known = [] if source.weight is None else ["--weight", source.weight]
     known += [] if source.pos_label is None else ["--pos-label", source.pos_label]
     small = [word for option, value in _small(data) for word in (str(option.flag), str(value))]
-    more = [*groups, *known, *(["--missing", "group"] if data.missing == "group" else []), *small]
-    norm = [] if data.norm == NORM.default else ["--norm", str(data.norm)]
-    ties = [] if data.ties == TIES.default else ["--ties", data.ties]
-    promise = [] if data.promise == PROMISE.default else ["--promise", data.promise]
+    more = [*groups, *known, *(["--missing", "group"] if data.options.missing == "group" else []), *small]
+    goal = "--ratio" if data.options.ratio is not None else "--epsilon"
+    goal = goal if data.options.tolerances is None else "--epsilon-fpr"
     fit = [["fairroc", "fit", source.data], [*roles, *counted], more]
     transform = [["fairroc", "transform", "NEW.csv"], ["--model", "model.json"], [*roles, *groups]]
     watch = [["fairroc", "monitor", "NEW.csv"], ["--model", "model.json"], [*roles, *groups], known]
@@ -275,8 +351,8 @@ def _shell(data: ReportData, source: Source) -> list[Step]:
     return [
         Step(
             "Fit the fair score on rows like these; add --key-file to make draws secret:",
-            _lines(*fit, ["--epsilon", ""]),
-            f" {shlex.join([*norm, *ties, *promise, '-o', 'model.json'])}",
+            _lines(*fit, [goal, ""]),
+            f" {shlex.join([*_flags(data, *HOW), '-o', 'model.json'])}",
         ),
         Step(LATER, _lines(*transform, ["--id", "ID", "-o", "FAIR.csv"])),
         Step(
@@ -285,10 +361,34 @@ def _shell(data: ReportData, source: Source) -> list[Step]:
         ),
         Step(
             "When their labels are known, look again:",
-            _lines(*audit, ["--epsilon", ""]),
-            f" {shlex.join(norm)}" if norm else "",
+            _lines(*audit, [goal, ""]),
+            f" {shlex.join(again)}" if (again := _flags(data, CONSTRAINT, NORM, WHERE)) else "",
         ),
     ]
+
+
+def asked_value(data: ReportData) -> str:
+    """What was allowed, as the commands and Python take it."""
+    options = data.options
+    if options.ratio is not None:
+        return f"{options.ratio:.15g}"
+    if options.tolerances is None:
+        return f"{options.epsilon:.15g}"
+    form = "{:.15g} --epsilon-tpr {:.15g}" if data.source is not None else '{{"fpr": {:.15g}, "tpr": {:.15g}}}'
+    return form.format(*options.tolerances)
+
+
+def _asked(data: ReportData, *options: Option) -> list[tuple[Option, Any]]:
+    """What was asked for, where that is not the default; tolerances say which norm."""
+    both = [(option, getattr(data.options, option.name)) for option in options]
+    own = data.options.tolerances is not None
+    return [(option, value) for option, value in both if value != option.default and not (own and option is NORM)]
+
+
+def _flags(data: ReportData, *options: Option) -> list[str]:
+    asked = _asked(data, *options)
+    words = [(option, ":".join(f"{end:.15g}" for end in x) if option is WHERE else str(x)) for option, x in asked]
+    return [word for option, value in words for word in (str(option.flag), value)]
 
 
 def _small(data: ReportData) -> list[tuple[Option, str | int]]:
@@ -303,18 +403,16 @@ def _lines(*parts: list[str]) -> str:
 
 
 def _python(data: ReportData) -> list[Step]:
-    norm = "" if data.norm == NORM.default else f', norm="{data.norm}"'
-    ties = "" if data.ties == TIES.default else f', ties="{data.ties}"'
-    promise = "" if data.promise == PROMISE.default else f', promise="{data.promise}"'
-    missing = ', missing="group"' if data.missing == "group" else ""
+    asked = _asked(data, *HOW, MISSING)
+    how = "".join(f", {o.name}={value if o is WHERE else json.dumps(value)}" for o, value in asked)
+    goal = "epsilon" if data.options.ratio is None else "ratio"
     weight = ", sample_weight=weight" if data.weighted else ""
     small = "".join(f", {option.name}={json.dumps(value)}" for option, value in _small(data))
     return [
         Step(
             "Fit the fair score on rows like these, and keep it:",
-            "from fairroc import FairROC\n\npost = FairROC(epsilon=",
-            f"{norm}{ties}{promise}{missing}{small})\npost.fit(scores, y, sensitive_features=groups{weight})\n"
-            'post.model_.save("model.json")',
+            f"from fairroc import FairROC\n\npost = FairROC({goal}=",
+            f'{how}{small})\npost.fit(scores, y, sensitive_features=groups{weight})\npost.model_.save("model.json")',
         ),
         Step(
             LATER,

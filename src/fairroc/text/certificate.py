@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
+
+from fairroc.core.constraint import FEW_SELECTED, OneRate
 from fairroc.fitting.certificate import Certificate, GroupCertificate
-from fairroc.fitting.frontier import Frontier, FrontierPoint
+from fairroc.fitting.frontier import Frontier, FrontierPoint, left_out_words
 from fairroc.fitting.one_draw import OneDraw
 from fairroc.fitting.outlook import Outlook
 from fairroc.fitting.thresholds import Choice, ThresholdRates
@@ -19,6 +22,7 @@ from fairroc.text.outlook import (
     unchanged_words,
 )
 from fairroc.text.words import (
+    MEANINGS,
     RATIO_GAPS,
     asked_words,
     counted_words,
@@ -29,6 +33,7 @@ from fairroc.text.words import (
     short,
     small_lines,
     table,
+    where_words,
 )
 
 EXACT = "Figures of the fitted people are exact expectations over the draw."
@@ -213,15 +218,31 @@ SCATTER = (
 
 def frontier_text(found: Frontier) -> str:
     """A frontier as a table, one row for each epsilon."""
-    before = found.before
-    ties = {"draw": "ties are drawn", "order": "raw order is kept where that is better"}[found.ties]
+    before, asked = found.before, found.fairness
+    ratio, plain = before.ratio is not None, found.constraint == CONSTRAINT.default
+    ties = {"draw": "ties are drawn", "order": f"raw order is kept{' where that is better' if plain else ''}"}[
+        found.ties
+    ]
+    ties = "raw order is kept, and nothing is drawn" if found.draws == "never" else ties
     ties = "epsilon is meant for new people" if found.promise == "new" else ties
     size = f"{found.rows:,} rows, {len(before.groups)} groups"
-    head = ["epsilon", "new: gap", "AUC", "fitted: gap", "AUC", "no fair score exceeds", "accuracy", "balanced"]
+    how = f", method {found.method}" if plain else where_words(asked.where)
+    head = [
+        "ratio" if ratio else "epsilon",
+        "new: gap",
+        "AUC",
+        "fitted: gap",
+        "AUC",
+        "no fair score exceeds",
+        "accuracy",
+        "balanced",
+    ]
     head += ["disparate impact", "drawn"]
     return "\n".join(
         [
-            f"{size}, {norm_words(found.norm)}, method {found.method}; {ties}.",
+            f"{size}, {asked.formula}{how}; {ties}.",
+            *([] if plain else [f"{MEANINGS[found.constraint]}."]),
+            *([f"{RATIO_GAPS} New people's is told where {FEW_SELECTED:.0%} of people or more are selected."] * ratio),
             *small_lines(found.small_groups),
             f"Original score: gap {before.gap:.4f}, AUC {before.auc:.4f}, best accuracy {before.accuracy:.4f}.",
             "",
@@ -237,21 +258,26 @@ def frontier_text(found: Frontier) -> str:
 
 def _frontier_notes(found: Frontier) -> list[str]:
     """Where ties are drawn that were to keep their order; where new people's gap is above an epsilon meant for them."""
+    left = [*filter(None, [left_out_words(found)])]
     changed = [point for point in found.points if not point.unchanged]
     drawn = [point.epsilon for point in changed if point.ties != found.ties]
     above = [point.epsilon for point in found.points if point.gap_estimate > point.epsilon]
     count = len(found.points)
     if found.promise == "new":
         why = "no score reaches it with these rows, and the least that can be had is shown"
-        return [f"New people's gap is above epsilon at {len(above)} of {count} epsilons: {why}."] if above else []
+        return [
+            *left,
+            *([f"New people's gap is above epsilon at {len(above)} of {count} epsilons: {why}."] if above else []),
+        ]
     why = "raw order would leave the gap above epsilon, cost AUC, or spare hardly anyone"
-    return [f"Ties of all groups are drawn at {len(drawn)} of {count} epsilons: {why}."] if drawn else []
+    return [*left, *([f"Ties of all groups are drawn at {len(drawn)} of {count} epsilons: {why}."] if drawn else [])]
 
 
 def _point_row(point: FrontierPoint) -> list[str]:
     figures = (point.gap, point.auc, point.auc_bound, point.accuracy, point.balanced_accuracy, point.disparate_impact)
     new = [figure(x, 3) for x in (point.gap_estimate, point.auc_estimate)]
-    return [f"{point.epsilon:.4g}", *new, *(figure(x, none="–") for x in figures), percent(point.randomised_share)]
+    allowed = point.epsilon if point.ratio is None else point.ratio
+    return [f"{allowed:.4g}", *new, *(figure(x, none="–") for x in figures), percent(point.randomised_share)]
 
 
 def choice_text(choice: Choice) -> str:
@@ -267,10 +293,23 @@ def choice_text(choice: Choice) -> str:
                 [_rates_row(rates, costs) for rates in (*choice.groups, choice.overall)],
             ),
             "",
-            f"Largest distance between two groups' (FPR, TPR) at this threshold: {choice.gap:.4f}.",
+            _gap_words(choice),
             f"{SCATTER} can differ.",
         ]
     )
+
+
+def _gap_words(choice: Choice) -> str:
+    """How far apart the groups are at a chosen threshold, in what the model keeps close."""
+    asked = choice.fairness
+    if not isinstance(asked, OneRate):
+        return f"Largest gap between two groups at this threshold ({asked.formula}): {choice.gap:.4f}."
+    rate, ends = asked.WORDS[asked.rate], where_words(asked.where).removeprefix(", where ")
+    if not asked.looks(np.array([choice.overall.selection_rate]))[0]:
+        return f"The model keeps the {rate} close only where {ends}: this threshold is outside, and no gap is measured."
+    if choice.ratio is None:
+        return f"Largest difference of two groups' {rate} at this threshold: {choice.gap:.4f}."
+    return f"Smallest over largest {rate} of the groups at this threshold: {1 - choice.gap:.4f}."
 
 
 def _aim(choice: Choice) -> str:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from fairroc.model.explanation import Explanation, Outcome
-from fairroc.text.words import quoted
+from fairroc.options import CONSTRAINT
+from fairroc.text.words import RATES, quoted, threshold_words
 
-_SCALE = "because all groups are put on one scale, on which about as many people as before reach each threshold"
+_SCALE = "all groups are put on one scale, on which about as many people as before reach each threshold"
 
 
 def explanation_text(found: Explanation) -> str:
@@ -54,29 +55,49 @@ def _where(found: Explanation) -> str:
 
 
 def _why(found: Explanation) -> str:
-    within = f"within {found.epsilon:g} of each other at every threshold"
+    within = f"{_close(found)} {threshold_words(found.where)}"
     if found.reason == "unchanged":
         return (
-            f"Nothing is changed: on the people the model was fitted to, the groups' error rates were {within} "
-            "already. The fair score is the score itself, and nothing is drawn."
+            f"Nothing is changed: on the people the model was fitted to, the groups' {RATES[found.constraint]} were "
+            f"{within} already. The fair score is the score itself, and nothing is drawn."
         )
     if found.reason == "order":
-        return (
-            "Nothing is drawn for this person: the fair score follows from the score and the group alone. It can "
-            f"differ from the score, {_SCALE}."
-        )
+        never = found.draws == "never"
+        whom = "The score decides alone: nothing is drawn" if never else "Nothing is drawn for this person"
+        follows = f"{whom}, and the fair score follows from the score and the group."
+        return f"{follows} It can differ from the score, {_moved(found)}."
     if found.reason == "transport":
         return (
-            "The fair score is partly drawn at random, because fairness moves people here: so that the groups' error "
-            f"rates come {within}, some people of this group get a higher and some a lower place than their score "
-            "alone would give. Who does is left to chance. Besides, fair scores here can lie above or below "
-            f"the original ones, {_SCALE}."
+            "The fair score is partly drawn at random, because fairness moves people here: so that the groups' "
+            f"{RATES[found.constraint]} come {within}, some people of this group get a higher and some a lower place "
+            "than their score alone would give. Who does is left to chance. Besides, fair scores here can lie above or "
+            f"below the original ones, because {_SCALE}."
         )
     return (
         "The fair score is drawn at random among places close to this person's own in the group: it decides the order "
         "of people with equal or neighbouring scores, and moves nobody further within the group. Fair scores here can "
-        f"still lie above or below the original ones, {_SCALE}."
+        f"still lie above or below the original ones, {_moved(found)}."
     )
+
+
+def _moved(found: Explanation) -> str:
+    """Why fair scores differ from the original ones where nobody leaves the own place in the group."""
+    if found.constraint == CONSTRAINT.default:
+        return f"because {_SCALE}"
+    words = (
+        f"because the scores of a whole group are moved, in their order, so that the groups' "
+        f"{RATES[found.constraint]} come {_close(found)} {threshold_words(found.where)}, and because {_SCALE}"
+    )
+    return words if found.where is None else f"{words}. At other thresholds the original order stays, as far as it can"
+
+
+def _close(found: Explanation) -> str:
+    """How close the rates are."""
+    if found.ratio is not None:
+        return f"so close that the smallest is at least {found.ratio:g} of the largest"
+    if found.tolerances is not None:
+        return "within {1:g} (true) and {0:g} (false) of each other".format(*found.tolerances)
+    return f"within epsilon {found.epsilon:g} of each other"
 
 
 def _possible(found: Explanation) -> str:
@@ -108,10 +129,12 @@ def _drawn(found: Explanation) -> str:
 
 
 def _closing(found: Explanation) -> str:
+    draw = "" if found.draws == "never" else "on average over the draw, "
+    within = f"{_close(found)} {threshold_words(found.where)}"
     return (
-        f"Fair here means that true and false positive rates of the groups lie within epsilon {found.epsilon:g} at "
-        f"every threshold, on average over the draw, on the {found.rows:,} people the model was fitted to "
-        f"({found.group_rows:,} of them in group {quoted(found.treated_as)}). It says nothing else about this person."
+        f"Fair here means that the groups' {RATES[found.constraint]} lie {within}, {draw}on the {found.rows:,} people "
+        f"the model was fitted to ({found.group_rows:,} of them in group {quoted(found.treated_as)}). It says nothing "
+        "else about this person."
     )
 
 

@@ -5,14 +5,28 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from fairroc.auditing.findings import Audit, GroupAudit
+from fairroc.core.constraint import FEW_SELECTED, Constraint, OneRate, Ratio
 from fairroc.core.gap import ROUNDING
 from fairroc.fitting.certificate import Certificate
 from fairroc.fitting.frontier import Frontier
 from fairroc.fitting.one_draw import OneDraw
 from fairroc.fitting.outlook import Outlook
+from fairroc.options import CONSTRAINT
 from fairroc.text.certificate import EXACT, tie_words
 from fairroc.text.outlook import about, beyond, least_certain_words, new_people_lines, promise_words
-from fairroc.text.words import confidence, listed, norm_words, pair, percent, short, small_lines
+from fairroc.text.words import (
+    MEANINGS,
+    RATES,
+    RATIO_GAPS,
+    confidence,
+    listed,
+    pair,
+    percent,
+    short,
+    small_lines,
+    threshold_words,
+    where_words,
+)
 
 WIDE = 0.1
 """A rate known to within this or less tells groups apart that differ by more than a tenth or two."""
@@ -20,7 +34,21 @@ WIDE = 0.1
 SHOWN = 3
 """Names or pairs that a caution lists."""
 
-NO_FIT = "No epsilon was asked for: there is no fit to certify. Run the report again with --epsilon."
+NO_FIT = "No epsilon was asked for: there is no fit to certify. Run the report again with --epsilon or --ratio."
+
+
+def meaning_words(constraint: Constraint) -> str:
+    """What is to be close, in plain words; of ratios also what a gap is."""
+    ratio = f" {RATIO_GAPS}" if isinstance(constraint, Ratio) else ""
+    return f"{MEANINGS[constraint.name]}, {threshold_words(constraint.where)}.{ratio}"
+
+
+def gap_names(constraint: Constraint) -> dict[str, str]:
+    """What charts and tables call the gap, what is allowed of it, and the axis on which that is shown."""
+    rate = f"{constraint.WORDS[constraint.rate]} " if isinstance(constraint, OneRate) else ""
+    if isinstance(constraint, Ratio):
+        return {"gap": f"{rate}ratio", "formula": constraint.formula, "allowed": "ratio", "axis": "1 - ratio allowed"}
+    return {"gap": f"{rate}gap", "formula": constraint.formula, "allowed": "epsilon", "axis": "epsilon (allowed gap)"}
 
 
 def band_width(group: GroupAudit) -> float:
@@ -35,7 +63,8 @@ def gap_words(audit: Audit) -> str:
     if interval is None or interval.best is None:
         return ""
     low, high = interval.best
-    where = f"In the population these rows were sampled from, the gap lies between {low:.3f} and {high:.3f}"
+    few = "" if interval.gap is None else where_words(audit.distance.told().where).removeprefix(",")
+    where = f"In the population these rows were sampled from, the gap{few} lies between {low:.3f} and {high:.3f}"
     return f"{where} ({confidence(interval.level)})."
 
 
@@ -44,16 +73,37 @@ def asked_words(audit: Audit) -> str:
     epsilon = audit.epsilon
     if epsilon is None:
         return "No epsilon was asked for, so nothing was fitted. The page shows what each would cost."
-    words = f"Epsilon {epsilon:g}: at every threshold, no two groups may be further apart than {epsilon:g}."
+    words = f"{goal_words(audit, epsilon)}."
     verdict, chance = "meets this already" if audit.fair else "does not meet this", ""
-    best = None if audit.gap_interval is None else audit.gap_interval.best
+    interval = audit.gap_interval
+    best = None if interval is None else interval.best
     if best is not None and best[0] > epsilon:
         chance = ", and chance does not explain it"
+    elif best is not None and best[1] <= epsilon and interval is not None and interval.gap is not None:
+        chance = (
+            ""
+            if audit.fair
+            else f", but where {FEW_SELECTED:.0%} of people or more are selected all of the interval does"
+        )
     elif best is not None and best[1] > epsilon:
         chance = " on these rows, but the interval leaves room for the opposite"
     elif best is not None:
         chance = ", and so does the whole interval"
     return f"{words} The original score {verdict}{chance}."
+
+
+def goal_words(audit: Audit, epsilon: float) -> str:
+    """How close the groups must be."""
+    where = threshold_words(audit.where)
+    if audit.ratio is not None:
+        least = f"must be {audit.ratio:g} of the largest, or more"
+        return f"Ratio {audit.ratio:g}: {where}, the smallest of the groups' {RATES[audit.constraint]} {least}"
+    if audit.tolerances is not None:
+        fpr, tpr = audit.tolerances
+        return f"Two tolerances: {where}, two groups' FPR may differ by {fpr:g}, and their TPR by {tpr:g}, at most"
+    one = audit.distance
+    whose = f" in the {one.WORDS[one.rate]}" if isinstance(one, OneRate) else ""
+    return f"Epsilon {epsilon:g}: {where}, no two groups may be further apart{whose} than {epsilon:g}"
 
 
 def verdict_words(certificate: Certificate, outlook: Outlook) -> str:
@@ -72,19 +122,23 @@ def cost_words(
     """What the fit costs, or what epsilon 0 would; ``shares`` are the groups' of all people."""
     c, o = certificate, outlook
     if c is None or o is None:
+        first = frontier.points[0]
+        what = "Equal rates" if first.epsilon == 0 else "Close rates without draws"
         return (
-            f"Equal rates at every threshold (epsilon 0) would take the overall AUC of these people from "
-            f"{frontier.before.auc:.4f} to {frontier.points[0].auc:.4f}; a larger epsilon costs less."
+            f"{what} {threshold_words(frontier.where)} (epsilon {first.epsilon:.4g}) would take the overall AUC of "
+            f"these people from {frontier.before.auc:.4f} to {first.auc:.4f}; a larger epsilon costs less."
         )
     if c.unchanged:
         return "Nothing: the score stays as it is."
     drawn = sum(share * group.randomised_share for share, group in zip(shares, c.groups, strict=True))
     allowed = c.epsilon if c.allowed is None else c.allowed
+    draws = f"For {percent(drawn)} of people the fair score depends on a draw."
+    if c.draws == "never":
+        draws = "Nobody is drawn: the score decides alone."
     return (
         f"New people can expect an overall AUC of {about(o.auc_estimate, o.auc_standard_error)} where the original "
         f"score has {o.auc_before:.3f}. On the fitted people it goes from {c.auc_before:.4f} to {c.auc:.4f}; no score "
-        f"with a gap of {allowed:.4g} there can have more than {c.auc_bound:.4f}. "
-        f"For {percent(drawn)} of people the fair score depends on a draw."
+        f"with a gap of {allowed:.4g} there can have more than {c.auc_bound:.4f}. {draws}"
     )
 
 
@@ -98,7 +152,13 @@ def unknowns(audit: Audit, outlook: Outlook | None) -> Iterator[str]:
             "monitor."
         )
     yield "Whether the labels are right. A label that is itself biased makes every rate here wrong."
-    yield "Whether equal error rates are the right aim: calibration and equal selection rates are others, and conflict."
+    aims = {
+        "equalized_odds": "calibration and equal selection rates are others, and conflict",
+        "demographic_parity": "calibration and equal error rates are others, and conflict",
+    }
+    other = aims.get(audit.constraint, "the other rates may be far apart, and calibration conflicts")
+    rates = "error rates" if audit.constraint == CONSTRAINT.default else RATES[audit.constraint]
+    yield f"Whether equal {rates} are the right aim: {other}."
     widest = max(map(band_width, audit.groups))
     if widest < 1:
         yield f"The rates themselves, exactly: in the least certain group they may be off by {widest:.3f}."
@@ -128,7 +188,7 @@ def certificate_notes(certificate: Certificate | None, one_draw: OneDraw | None,
     return [promise, *new_people_lines(outlook, one_draw), ties, least_certain_words(outlook)]
 
 
-def card_facts(audit: Audit, norm: int | str, *, weighted: bool, missing: str) -> list[tuple[str, str]]:
+def card_facts(audit: Audit, constraint: Constraint, *, weighted: bool, missing: str) -> list[tuple[str, str]]:
     """The facts of the model card, each with its title."""
     counts = [(group.positives or 0, group.rows) for group in audit.groups]
     positives, smallest = sum(hits for hits, _ in counts), min(min(hits, rows - hits) for hits, rows in counts)
@@ -140,7 +200,8 @@ def card_facts(audit: Audit, norm: int | str, *, weighted: bool, missing: str) -
         ("Missing groups", "a group of their own" if missing == "group" else "none"),
         *(("Small groups", words) for words in small_lines(audit.small_groups)),
         ("Overall AUC", f"{audit.auc:.4f} ({between})"),
-        ("Distance", norm_words(norm)),
+        ("Constraint", MEANINGS[constraint.name]),
+        ("Distance", f"{constraint.formula}{where_words(constraint.where)}"),
         ("Intended use", "assess a score, and choose epsilon and threshold, before a decision uses either"),
         ("Not intended to", "show that a decision is lawful, or that labels are right"),
         (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from unicodedata import category
 
-from fairroc.core.constraint import NORMS, Constraint, OneRate
+from fairroc.core.constraint import NORMS, Constraint, Distance, LpDistance, OneRate, Within
 from fairroc.people.small import SmallGroups
 
 NAME_WIDTH = 28
@@ -78,6 +78,34 @@ def norm_words(norm: float | int | str) -> str:
     return f"L-{norm:g} distance of (FPR, TPR)" if not isinstance(norm, str) else norm
 
 
+def distance_words(distance: Distance) -> str:
+    """What a gap is the size of, as a formula."""
+    whole = distance.distance if isinstance(distance, Within) else distance
+    return (
+        whole.formula if isinstance(whole, Constraint) else norm_words(whole.p if isinstance(whole, LpDistance) else 1)
+    )
+
+
+MEANINGS = {
+    "equalized_odds": "Equalized odds: of people with a positive label, and of people with a negative label, the same "
+    "share of every group is selected",
+    "equal_opportunity": "Equal opportunity: of people with a positive label, the same share of every group is "
+    "selected",
+    "predictive_equality": "Predictive equality: of people with a negative label, the same share of every group is "
+    "selected",
+    "demographic_parity": "Demographic parity: of all people, whatever their label, the same share of every group is "
+    "selected",
+}
+"""What each constraint asks for at every threshold, by its name."""
+
+RATES = {
+    "equalized_odds": "true and false positive rates",
+    "equal_opportunity": "true positive rates",
+    "predictive_equality": "false positive rates",
+    "demographic_parity": "selection rates",
+}
+"""What each constraint keeps close."""
+
 RATIO_GAPS = "A gap is what the smallest ratio lacks of 1: 0.2 is a ratio of 0.8."
 
 
@@ -105,6 +133,13 @@ def where_words(where: tuple[float, float] | None) -> str:
     if where is None:
         return ""
     return ", where {:.4g}% to {:.4g}% of people are selected".format(*(100 * share for share in where))
+
+
+def threshold_words(where: tuple[float, float] | None) -> str:
+    """The thresholds that count."""
+    if where is None:
+        return "at every threshold"
+    return "at every threshold that selects {:.4g}% to {:.4g}% of all people".format(*(100 * share for share in where))
 
 
 def counted_words(error: float, gap: str) -> str:

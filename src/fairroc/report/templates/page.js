@@ -16,12 +16,17 @@
   // Plotly reads a little HTML in names: these are text.
   const plain = (name) => name.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
 
+  // What is shown of an epsilon, and of a gap: itself, or the ratio that it leaves.
+  const told = (x) => (data.as_ratio ? Number((1 - x).toPrecision(12)) : x);
+  const range = (values) => Math.max(...values) - Math.min(...values);
+  const apart = (values) => {
+    const most = data.as_ratio ? Math.max(...values) : 1;
+    return most > 0 ? range(values) / most : 0;
+  };
   function gapAt(groups, i) {
-    const range = (values) => Math.max(...values) - Math.min(...values);
-    const f = groups.map((g) => g.fpr[i]);
-    const t = groups.map((g) => g.tpr[i]);
-    return Math.max(...data.corners.map(([a, b]) => range(f.map((x, k) => a * x + b * t[k]))));
+    return Math.max(...data.corners.map((corner) => apart(groups.map((g, k) => corner[k][0] * g.fpr[i] + corner[k][1] * g.tpr[i]))));
   }
+  const shareAt = (x, g, i) => data.priors[g] * x.tpr[i] + (1 - data.priors[g]) * x.fpr[i];
   const gapLine = (groups) => thresholds.map((_, i) => gapAt(groups, i));
   const gapBefore = gapLine(data.before);
 
@@ -32,14 +37,18 @@
     const after = fair[state.epsilon];
     const rows = byId("rates").tBodies[0].rows;
     data.names.forEach((_, g) => {
-      const share = (x) => data.priors[g] * x.tpr[i] + (1 - data.priors[g]) * x.fpr[i];
       const [b, a] = [data.before[g], after[g]];
-      const cells = [percent(share(b)), percent(share(a)), rate(b.tpr[i]), rate(a.tpr[i]), rate(b.fpr[i]), rate(a.fpr[i])];
+      const cells = [percent(shareAt(b, g, i)), percent(shareAt(a, g, i)), rate(b.tpr[i]), rate(a.tpr[i]), rate(b.fpr[i]), rate(a.fpr[i])];
       cells.forEach((words, k) => { rows[g].cells[k + 1].textContent = words; });
     });
     const last = rows[data.names.length].cells;
-    last[3].textContent = rate(gapBefore[i]);
-    last[4].textContent = rate(gapAt(after, i));
+    last[data.column + 1].textContent = rate(gapBefore[i]);
+    last[data.column + 2].textContent = rate(gapAt(after, i));
+    const both = [data.before, after];
+    const lines = [(x, g) => shareAt(x, g, i), (x) => x.tpr[i], (x) => x.fpr[i]];
+    lines.forEach((line, k) => both.forEach((groups, j) => {
+      rows[data.names.length + 1].cells[2 * k + j + 1].textContent = rate(range(groups.map(line)));
+    }));
   }
 
   function price() {
@@ -49,7 +58,7 @@
     if (fit && fit.epsilon === epsilons[e]) {
       const ahead = data.new_people;
       return `Overall AUC ${rate(fit.auc_before)} → ${rate(fit.auc)} in the fit (at most ${rate(fit.auc_bound)}). ` +
-        `New people: expect a gap of ${ahead.gap_estimate.toFixed(3)} and an AUC of ${ahead.auc_estimate.toFixed(3)}.`;
+        `New people: expect a ${data.words.gap} of ${told(ahead.gap_estimate).toFixed(3)} and an AUC of ${ahead.auc_estimate.toFixed(3)}.`;
     }
     const bound = column("auc_bound");
     return `Overall AUC ${rate(data.audit.auc)} → ${rate(column("auc"))}` +
@@ -59,15 +68,17 @@
   function say() {
     const i = state.threshold;
     const at = short(thresholds[i]);
-    const epsilon = short(epsilons[state.epsilon]);
+    const epsilon = short(told(epsilons[state.epsilon]));
+    const outside = data.window && (thresholds[i] < data.window[0] || thresholds[i] > data.window[1]);
     byId("threshold-value").textContent = at;
     byId("epsilon-value").textContent = epsilon;
     byId("rates-threshold").textContent = at;
     byId("rates-epsilon").textContent = epsilon;
     byId("threshold").setAttribute("aria-valuetext", "score at least " + at);
-    byId("epsilon").setAttribute("aria-valuetext", "epsilon " + epsilon);
-    byId("said").textContent = `Fitted people: at score ≥ ${at} the gap is ${gapBefore[i].toFixed(3)}; with epsilon ${epsilon}, ` +
-      `${gapAt(fair[state.epsilon], i).toFixed(3)}. ${price()}`;
+    byId("epsilon").setAttribute("aria-valuetext", data.words.allowed + " " + epsilon);
+    byId("said").textContent = `Fitted people: at score ≥ ${at} the ${data.words.gap} is ${told(gapBefore[i]).toFixed(3)}; with ` +
+      `${data.words.allowed} ${epsilon}, ${told(gapAt(fair[state.epsilon], i)).toFixed(3)}.` +
+      `${outside ? " This threshold does not count." : ""} ${price()}`;
     document.querySelectorAll(".command-epsilon").forEach((place) => { place.textContent = epsilon; });
   }
 
@@ -130,21 +141,25 @@
     const traces = [
       line(gapBefore, "original score", { color: palette.original, width: 1.6, dash: "6px,3px" }),
       line(after, "fair score", { color: palette.fair, width: 2.2 }),
-      { x: [thresholds[0], thresholds[thresholds.length - 1]], y: [epsilon, epsilon], mode: "lines", name: "epsilon",
+      { x: [thresholds[0], thresholds[thresholds.length - 1]], y: [epsilon, epsilon], mode: "lines", name: data.words.allowed,
         line: { color: palette.limit, width: 1.6, dash: "2px,3px" }, hoverinfo: "skip" },
       { x: [at, at], y: [gapBefore[state.threshold], after[state.threshold]], mode: "markers", showlegend: false,
         marker: { size: 10, color: [palette.original, palette.fair] }, hoverinfo: "skip" },
     ];
     const top = 1.05 * Math.max(...gapBefore, epsilon) || 1;
-    const places = layout(axis("threshold"), axis("gap", { range: [-0.02 * top, top] }));
+    const places = layout(axis("threshold"), axis("gap (" + data.words.formula + ")", { range: [-0.02 * top, top] }));
     places.shapes = [{ type: "line", x0: at, x1: at, yref: "paper", y0: 0, y1: 1, line: { color: palette.threshold, width: 1 } }];
+    const [low, high] = data.window || [thresholds[0], thresholds[thresholds.length - 1]];
+    [[thresholds[0], low], [high, thresholds[thresholds.length - 1]]].filter(([x0, x1]) => x0 < x1).forEach(([x0, x1]) => {
+      places.shapes.push({ type: "rect", x0, x1, yref: "paper", y0: 0, y1: 1, layer: "below", line: { width: 0 }, fillcolor: palette.level, opacity: 0.15 });
+    });
     return draw("gap-plot", traces, places, 450);
   }
 
   function drawFrontier() {
     const column = data.frontier;
     const known = epsilons.map((_, i) => i).filter((i) => column.auc_bound[i] !== null);
-    const hover = "epsilon %{x:.4g}<br>AUC %{y:.4f}<extra></extra>";
+    const hover = (data.as_ratio ? "1 - ratio" : "epsilon") + " %{x:.4g}<br>AUC %{y:.4f}<extra></extra>";
     const e = state.epsilon;
     const traces = [
       { x: epsilons, y: column.auc, mode: "lines+markers", name: "fair score, fitted people", marker: { size: 5 },
@@ -154,7 +169,7 @@
       { x: known.map((i) => epsilons[i]), y: known.map((i) => column.auc_bound[i]),
         mode: known.length === epsilons.length ? "lines" : "markers", marker: { size: 9, symbol: "triangle-down-open", color: palette.original },
         name: "no fair score exceeds", line: { color: palette.original, width: 1.6, dash: "2px,3px" }, hovertemplate: hover },
-      { x: [epsilons[e]], y: [column.auc[e]], mode: "markers", name: "epsilon chosen",
+      { x: [epsilons[e]], y: [column.auc[e]], mode: "markers", name: data.words.allowed + " chosen",
         marker: { size: 12, color: palette.fair }, hovertemplate: hover },
     ];
     const fit = data.certificate;
@@ -166,7 +181,7 @@
         error_y: { type: "data", array: [ahead.auc_standard_error], color: palette.fit, thickness: 1.6 },
         marker: { size: 11, color: palette.fit, symbol: "diamond-open", line: { width: 2 } } });
     }
-    return draw("frontier-plot", traces, layout(axis("epsilon (allowed gap)"), axis("overall AUC")), 400);
+    return draw("frontier-plot", traces, layout(axis(data.words.axis), axis("overall AUC")), 400);
   }
 
   function moveThreshold() {
