@@ -8,7 +8,7 @@ from fairroc.fitting.frontier import Frontier, FrontierPoint, frontier
 from fairroc.options import Missing
 from fairroc.plot.display import Display, labels, legend, look, tidy
 from fairroc.plot.palette import ORIGINAL, require_matplotlib
-from fairroc.text.words import within_words
+from fairroc.text.words import where_words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -133,7 +133,7 @@ class FrontierDisplay(Display):
         own = [1 - before.gap if ratio else before.gap]
         (self.before_,) = axes.plot(own, [before.auc], label=f"original score, at its own {_GAP[ratio]}", **style)
         what = asked.formula.replace("1 - ratio of the", "smallest over largest") if ratio else asked.formula
-        axes.set(xlabel=f"{_AXIS[ratio]}\n({what}{within_words(asked)})", ylabel="AUC")
+        axes.set(xlabel=f"{_AXIS[ratio]}\n({what}{where_words(asked.where)})", ylabel="AUC")
         axes.margins(x=0.03)
         tidy(axes)
         where: Any = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)} if self._own else {}

@@ -14,7 +14,7 @@ from fairroc.plot.display import STYLES, AuditedDisplay, allowed_words, legend, 
 from fairroc.plot.palette import GROUPS
 from fairroc.plot.source import BeforeAfter, Shown, Widths, compared, selected_at
 from fairroc.stats.bands import box_distances, group_pairs
-from fairroc.text.words import distance_words, within_words
+from fairroc.text.words import distance_words, where_words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -155,7 +155,7 @@ class GapDisplay(AuditedDisplay):
         where: Any = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0)} if self._own else {}
         titles = [f"shaded: {100 * self.confidence:g}% band, at all thresholds at once"] if self.band_ else []
         if self.before.outside and self.distance is not None:
-            titles.append(f"grey: does not count (only{within_words(self.distance).removeprefix(',')})")
+            titles.append(f"grey: does not count (only{where_words(self.distance.where).removeprefix(',')})")
         legend(axes, small=not self._own, title="\n".join(titles) or None, **where)
         return self
 

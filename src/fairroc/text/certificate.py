@@ -33,7 +33,7 @@ from fairroc.text.words import (
     short,
     small_lines,
     table,
-    within_words,
+    where_words,
 )
 
 EXACT = "Figures of the fitted people are exact expectations over the draw."
@@ -226,7 +226,7 @@ def frontier_text(found: Frontier) -> str:
     ties = "raw order is kept, and nothing is drawn" if found.draws == "never" else ties
     ties = "epsilon is meant for new people" if found.promise == "new" else ties
     size = f"{found.rows:,} rows, {len(before.groups)} groups"
-    how = f", method {found.method}" if plain else within_words(asked)
+    how = f", method {found.method}" if plain else where_words(asked.where)
     head = [
         "ratio" if ratio else "epsilon",
         "new: gap",
@@ -304,7 +304,7 @@ def _gap_words(choice: Choice) -> str:
     asked = choice.fairness
     if not isinstance(asked, OneRate):
         return f"Largest gap between two groups at this threshold ({asked.formula}): {choice.gap:.4f}."
-    rate, ends = asked.WORDS[asked.rate], within_words(asked).removeprefix(", where ")
+    rate, ends = asked.WORDS[asked.rate], where_words(asked.where).removeprefix(", where ")
     if not asked.looks(np.array([choice.overall.selection_rate]))[0]:
         return f"The model keeps the {rate} close only where {ends}: this threshold is outside, and no gap is measured."
     if choice.ratio is None:

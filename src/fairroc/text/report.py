@@ -25,7 +25,7 @@ from fairroc.text.words import (
     short,
     small_lines,
     threshold_words,
-    within_words,
+    where_words,
 )
 
 WIDE = 0.1
@@ -63,7 +63,7 @@ def gap_words(audit: Audit) -> str:
     if interval is None or interval.best is None:
         return ""
     low, high = interval.best
-    few = "" if interval.gap is None else within_words(audit.distance.told()).removeprefix(",")
+    few = "" if interval.gap is None else where_words(audit.distance.told().where).removeprefix(",")
     where = f"In the population these rows were sampled from, the gap{few} lies between {low:.3f} and {high:.3f}"
     return f"{where} ({confidence(interval.level)})."
 
@@ -201,7 +201,7 @@ def card_facts(audit: Audit, constraint: Constraint, *, weighted: bool, missing:
         *(("Small groups", words) for words in small_lines(audit.small_groups)),
         ("Overall AUC", f"{audit.auc:.4f} ({between})"),
         ("Constraint", MEANINGS[constraint.name]),
-        ("Distance", f"{constraint.formula}{within_words(constraint)}"),
+        ("Distance", f"{constraint.formula}{where_words(constraint.where)}"),
         ("Intended use", "assess a score, and choose epsilon and threshold, before a decision uses either"),
         ("Not intended to", "show that a decision is lawful, or that labels are right"),
         (

@@ -120,7 +120,7 @@ def asked_words(
     >>> asked_words(Ratio("selection", (0, 0.2)), 0.2, 0.8, None)
     'ratio 0.8 (smallest over largest selection rate), where 0% to 20% of people are selected'
     """
-    within = within_words(constraint)
+    within = where_words(constraint.where)
     if ratio is not None and isinstance(constraint, OneRate):
         return f"ratio {ratio:g} (smallest over largest {constraint.WORDS[constraint.rate]}){within}"
     if tolerances is not None:
@@ -128,24 +128,24 @@ def asked_words(
     return f"epsilon {epsilon:g} ({constraint.formula}){within}"
 
 
-def threshold_words(where: tuple[float, float] | None) -> str:
-    """The thresholds that count."""
+def where_words(where: tuple[float, float] | None) -> str:
+    """A window of shares of people selected, as the end of a phrase."""
     if where is None:
-        return "at every threshold"
-    return "at every threshold that selects {:.4g}% to {:.4g}% of all people".format(*(100 * share for share in where))
-
-
-def within_words(constraint: Distance) -> str:
-    """At which thresholds it must hold, where not at all of them."""
-    if constraint.where is None:
         return ""
-    return ", where {:.4g}% to {:.4g}% of people are selected".format(*(100 * share for share in constraint.where))
+    return ", where {:.4g}% to {:.4g}% of people are selected".format(*(100 * share for share in where))
 
 
 def counted_words(error: float, gap: str) -> str:
     """What counting in bins leaves open; ``gap`` says what follows for the gap."""
     known = f"rates can be too low by up to {error:.2g}, {gap}"
     return f"People were counted in bins of scores: {known}. More bits reduce this."
+
+
+def threshold_words(where: tuple[float, float] | None) -> str:
+    """The thresholds that count."""
+    if where is None:
+        return "at every threshold"
+    return "at every threshold that selects {:.4g}% to {:.4g}% of all people".format(*(100 * share for share in where))
 
 
 def small_lines(small: SmallGroups | None) -> list[str]:
