@@ -151,7 +151,7 @@ def test_every_candidate_has_words():
     rng = np.random.default_rng(5)
     groups, y = rng.choice(["a", "b"], 400), rng.random(400) < 0.4
     scores = rng.normal(1.2 * y + 0.5 * (groups == "a"))
-    found = choice(read_people(scores, y, sensitive_features=groups), Options.checked(epsilon=0.1).constraint)
+    found = choice(read_people(scores, y, sensitive_features=groups), Options.checked(epsilon=0.1).fairness)
     names = {candidate.name for candidate in found.candidates[1:]}
     assert {name for name in names if not name.endswith("of the way")} <= set(CURVES)
 

@@ -18,7 +18,7 @@ from fairroc.core.coupling import Levels
 from fairroc.core.estimate import flattened, straightened
 from fairroc.core.kernel import Kernel, drawn_kernel, one_person, ordered_kernel
 from fairroc.core.roc import Population, RocCurve, all_thresholds, pooled_share
-from fairroc.fitting.one_rate import CAREFUL, ORDERED, rate_kernels
+from fairroc.fitting.one_rate import CAREFUL, ORDERED, levels_of_rate, rate_kernels
 from fairroc.fitting.solving import Goal, levels_of
 from fairroc.people.people import People, thinned_population
 from fairroc.stats.bins import Bins, bins_of
@@ -115,14 +115,16 @@ def choice(
     constraint: Constraint,
     known: Plausible | None = None,
     progress: Callable[[int, int], None] | None = None,
+    *,
+    never: bool = False,
 ) -> Choice:
-    """Make and judge all candidates; ``progress(done, all)`` is called after each."""
+    """Make and judge all candidates (``never``: that draw nobody); ``progress(done, all)`` is called after each."""
     known = populations(people) if known is None else known
     found = [Candidate("original", 0.0, None, (), expected(known, (), constraint))]
     made = list(_estimates(people, known))
     ways = list(_alignments(known))
-    todo = (len(made) + 1) * len(INNER) + len(ways) * len(WAYS)
-    for name, levels, kernels, inner in _all(people, known.bins, made, ways, constraint):
+    todo = (len(made) + (not never)) * len(INNER) + len(ways) * len(WAYS)
+    for name, levels, kernels, inner in _all(people, known.bins, made, ways, constraint, never):
         found.append(Candidate(name, inner, levels, kernels, expected(known, kernels, constraint)))
         if progress is not None:
             progress(len(found) - 1, todo)
@@ -138,33 +140,42 @@ def _all(
     made: Sequence[tuple[str, Population]],
     ways: Sequence[tuple[str, Alignment]],
     constraint: Constraint,
+    never: bool,
 ) -> Iterator[Made]:
     seen = people.thin
     soft = next(estimate for name, estimate in made if name == PLAIN)
     for name, estimate in made:
-        for inner, levels in _ladder(estimate, constraint):
-            yield name, levels, _kernels(estimate, seen, levels, constraint), inner
+        for inner, levels in _ladder(estimate, constraint, estimate):
+            yield name, levels, _kernels(estimate, seen, levels, constraint, never), inner
     drawn = thinned_population(seen, FINE)
-    for inner, levels in _ladder(drawn, constraint):
+    for inner, levels in () if never else _ladder(drawn, constraint):
         kernels = tuple(drawn_kernel(c, levels.u[:, g], levels.v[:, g]) for g, c in enumerate(drawn.curves))
         yield DRAWN, levels, kernels, inner
     for name, moved in ways:
         for way in WAYS:
             levels = shifted(soft, bins, Alignment(way * moved.shift, moved.stretch**way))
-            yield f"{name}, {way:.0%} of the way", levels, _kernels(soft, seen, levels, constraint), 0.0
+            yield f"{name}, {way:.0%} of the way", levels, _kernels(soft, seen, levels, constraint, never), 0.0
 
 
-def _ladder(population: Population, constraint: Constraint) -> Iterator[tuple[float, Levels]]:
-    """The exact method's levels at every internal epsilon."""
+def _ladder(
+    population: Population, constraint: Constraint, ordered: Population | None = None
+) -> Iterator[tuple[float, Levels]]:
+    """The exact method's levels at every internal epsilon; of one rate in raw order, those of the people ``ordered``."""
     for share in INNER:
-        inner = share * constraint.largest / 2
-        yield inner, levels_of(population, inner, Goal(inner, constraint, "order"))
+        if isinstance(constraint, OneRate):
+            inner = share * constraint.largest
+            yield inner, levels_of_rate(population, inner, constraint, ordered)
+        else:
+            inner = share * constraint.largest / 2
+            yield inner, levels_of(population, inner, Goal(inner, constraint, "order"))
 
 
-def _kernels(estimate: Population, seen: Population, levels: Levels, constraint: Constraint) -> tuple[Kernel, ...]:
+def _kernels(
+    estimate: Population, seen: Population, levels: Levels, constraint: Constraint, never: bool
+) -> tuple[Kernel, ...]:
     if isinstance(constraint, OneRate):
         care = CAREFUL if isinstance(constraint, Ratio) else ORDERED
-        return rate_kernels(estimate.curves, seen.curves, levels, constraint, epsilon=NARROW, care=care, never=False)
+        return rate_kernels(estimate.curves, seen.curves, levels, constraint, epsilon=NARROW, care=care, never=never)
     return tuple(
         ordered_kernel(curve, levels.u[:, g], levels.v[:, g], one_person(own))
         for g, (curve, own) in enumerate(zip(estimate.curves, seen.curves, strict=True))

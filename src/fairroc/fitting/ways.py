@@ -289,7 +289,8 @@ class Solver:
     @cached_property
     def choice(self) -> Choice:
         """All candidates of promise="new"."""
-        return choice(self.people, self.constraint, self.known, self.progress)
+        never = self.options.draws == "never"
+        return choice(self.people, self.constraint, self.known, self.progress, never=never)
 
     @cached_property
     def population(self) -> Population:

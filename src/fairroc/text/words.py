@@ -135,17 +135,17 @@ def where_words(where: tuple[float, float] | None) -> str:
     return ", where {:.4g}% to {:.4g}% of people are selected".format(*(100 * share for share in where))
 
 
+def counted_words(error: float, gap: str) -> str:
+    """What counting in bins leaves open; ``gap`` says what follows for the gap."""
+    known = f"rates can be too low by up to {error:.2g}, {gap}"
+    return f"People were counted in bins of scores: {known}. More bits reduce this."
+
+
 def threshold_words(where: tuple[float, float] | None) -> str:
     """The thresholds that count."""
     if where is None:
         return "at every threshold"
     return "at every threshold that selects {:.4g}% to {:.4g}% of all people".format(*(100 * share for share in where))
-
-
-def counted_words(error: float, gap: str) -> str:
-    """What counting in bins leaves open; ``gap`` says what follows for the gap."""
-    known = f"rates can be too low by up to {error:.2g}, {gap}"
-    return f"People were counted in bins of scores: {known}. More bits reduce this."
 
 
 def small_lines(small: SmallGroups | None) -> list[str]:
