@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -226,7 +227,7 @@ def test_outside_a_window_everybody_keeps_the_original_order(rows, how, where) -
     for name in done.model.names:
         mine = [fair[(rows.groups == name) & part] for part in (parts[0], ~parts[0] & ~parts[1], parts[1])]
         ends = [(own.min(), own.max()) for own in mine if len(own)]
-        assert all(high[0] >= low[1] for high, low in zip(ends, ends[1:], strict=False))
+        assert all(high[0] >= low[1] for high, low in pairwise(ends))
 
 
 @settings(max_examples=15)

@@ -18,8 +18,8 @@ from fairroc.core.roc import Population, RocCurve
 from fairroc.stats.bootstrap import even_steps
 
 NARROW, NARROW_RATIO = 0.2, 0.05
-"""With some care, scores are drawn whose people are a larger share than this of what two rates may differ by there: of a
-difference nobody or nearly everybody in a group, of a ratio about a hundred people at the top."""
+"""With some care, scores are drawn whose people are a larger share than this of what two rates may differ by there: of
+a difference nobody or nearly everybody in a group, of a ratio about a hundred people at the top."""
 
 THIN, THINNEST = 1.0 / 1024, 1.0 / 64
 """Raw order goes through straight pieces of at most the first width, and of at most such a share of what two rates may
