@@ -18,6 +18,7 @@ import pytest
 
 from fairroc import FairModel, FairROC, FairROCClassifier, audit, choose_threshold, count_files, frontier, write_report
 from fairroc.cli.main import main
+from fairroc.core.constraint import ONE_RATE, Difference, Ratio
 from fairroc.core.estimate import ESTIMATES
 from fairroc.errors import DataError
 from fairroc.options import (
@@ -93,6 +94,66 @@ def test_epsilons() -> None:
     for wrong in ("0.1", [0.1, None], None, [[0.1]]):
         with pytest.raises(DataError, match="epsilon must be between 0 and 2, got"):
             check_epsilons(wrong)
+
+
+# ---- constraints -------------------------------------------------------------------------------------------------
+
+ONE = {"constraint": "equal_opportunity"}
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"constraint": "parity"}, "constraint must be 'equalized_odds', 'equal_opportunity', .*, got 'parity'"),
+        ({"ratio": 0.8}, "ratio must be None with constraint='equalized_odds': a ratio of two rates .* Got 0.8"),
+        ({"draws": "never"}, "draws must be 'ties' with constraint='equalized_odds': where curves differ"),
+        ({"where": (0, 0.2)}, "where must be None with constraint='equalized_odds': inside a window"),
+        ({**ONE, "draws": "never", "ties": "draw"}, "ties must be 'order' with draws='never', which keeps the order"),
+        ({**ONE, "where": (0, 0.2), "ties": "draw"}, r"ties must be 'order' with where=\(0\.0, 0\.2\)"),
+        ({**ONE, "epsilon": 0.1, "ratio": 0.8}, "give either epsilon or ratio, got epsilon 0.1 and ratio 0.8"),
+        ({**ONE, "epsilon": {"fpr": 0.1, "tpr": 0.1}}, "epsilon must be one number for a constraint on one rate"),
+        ({"epsilon": {"fpr": 0.1, "tpr": 0.1}, "ratio": 0.8}, "epsilon must be one number for a constraint on one"),
+        ({**ONE, "norm": "inf"}, "norm must be 1 with constraint='equal_opportunity', which looks at one rate"),
+        ({**ONE, "method": "froc"}, "method must be 'optimal' with constraint='equal_opportunity'"),
+        ({**ONE, "queries": 20}, "queries must be None with constraint='equal_opportunity'"),
+        ({"epsilon": {"fpr": 0.1, "tpr": 0.1}, "method": "froc"}, "norm must be 1 for method='froc'"),
+        ({"epsilon": {"tpr": 0.1}}, "epsilon must be a number, or have one tolerance for 'fpr' and one for 'tpr'"),
+        ({"epsilon": {"fpr": 0.1, "tpr": 0.1, "x": 1}}, "epsilon must be a number, or have one tolerance for 'fpr'"),
+        ({"epsilon": {"fpr": 0, "tpr": 0.1}}, "tolerances of 'fpr' and 'tpr' must be above 0 and at most 1"),
+        ({"epsilon": {"fpr": 0.1, "tpr": 1.5}}, "tolerances of 'fpr' and 'tpr' must be above 0 and at most 1"),
+        ({"epsilon": {"fpr": 0.1, "tpr": "x"}}, "tolerances of 'fpr' and 'tpr' must be above 0 and at most 1"),
+        ({"epsilon": {"fpr": 0.1, "tpr": math.nan}}, "tolerances of 'fpr' and 'tpr' must be above 0 and at most 1"),
+        *(
+            ({**ONE, "ratio": ratio}, "ratio must be above 0 and at most 1")
+            for ratio in (0, 1.1, -1, True, "x", math.nan)
+        ),
+        *(
+            ({**ONE, "where": where}, "where must be two rising shares of people from 0 to 1")
+            for where in ((0.2, 0.1), (0.2, 0.2), (0, 1.5), (-0.1, 1), (0,), 0.5, "0:0.2", (0, math.nan), {0, 1})
+        ),
+        ({**ONE, "draws": "always"}, "draws must be 'ties' or 'never', got 'always'"),
+        ({**ONE, "draws": None}, "draws must be 'ties' or 'never', got None"),
+        ({**ONE, "curve": "smooth", "ties": "draw"}, "curve must be 'auto' or 'raw' with ties='draw'"),
+    ],
+)  # fmt: skip
+def test_what_does_not_go_together(wrong: dict[str, Any], words: str) -> None:
+    with pytest.raises(DataError, match=words):
+        Options.checked(**wrong)
+
+
+def test_tolerances_become_one_epsilon() -> None:
+    own = Options.checked(epsilon={"fpr": 0.1, "tpr": 0.04})
+    assert (own.epsilon, own.tolerances, own.norm) == (0.04, (0.1, 0.04), "inf")
+    assert own.fairness.length(np.array([0.1]), np.array([0.04])) == pytest.approx(0.04)
+    ratio = Options.checked(**ONE, ratio=0.8)
+    assert (ratio.epsilon, ratio.ratio) == (pytest.approx(0.2), 0.8)
+    assert ratio.fairness == Ratio("tpr")
+    assert Options.checked(**ONE, ratio=np.float32(0.5), where=[0, 0.2]).fairness == Ratio("tpr", (0.0, 0.2))
+    for name, rate in ONE_RATE.items():
+        found = Options.checked(constraint=name, where=(0, 0.2), epsilon=0.1)
+        assert found.fairness == Difference(rate, (0.0, 0.2))
+        assert found.one_rate
+    assert not own.one_rate
 
 
 # ---- one declaration ---------------------------------------------------------------------------------------------

@@ -5,14 +5,28 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from fairroc.core.constraint import equalized_odds
+from fairroc.core.constraint import Difference, equalized_odds
 from fairroc.core.coupling import Levels, couple
-from fairroc.core.kernel import TOUCH, drawn_kernel, ordered_kernel, overlap, pooled_cells, poolings, transport
+from fairroc.core.kernel import (
+    FINE,
+    TOUCH,
+    Kernel,
+    between_raw,
+    drawn_kernel,
+    ordered_kernel,
+    overlap,
+    pooled_cells,
+    poolings,
+    rate_kernel,
+    transport,
+)
 from fairroc.core.optimal import optimal
+from fairroc.core.realised import realise
 from fairroc.core.roc import RocCurve, roc_curve
-from oracles import walk_at
-from strategies import DIAGONAL, EPSILONS, NORMS, Sample, class_shares, populations, samples
+from oracles import drawn_place, place_chance, walk_at
+from strategies import DIAGONAL, EPSILONS, NORMS, SEEDS, Sample, class_shares, populations, samples
 
 
 def fitted(population: list[Sample], epsilon: float, norm) -> tuple[list[RocCurve], Levels]:
@@ -158,3 +172,92 @@ def test_arrays_are_read_only(build):
     kernel = build(curve, np.array([0.0, 1.0, 2.0]), np.array([0.0, 0.5, 0.0]))
     with pytest.raises(ValueError, match="read-only"):
         kernel.table[0, 0] = 1.0
+
+
+# ---- one rate ------------------------------------------------------------------------------------------------------
+
+LINES = st.sampled_from([Difference("tpr"), Difference("fpr"), Difference("selection")])
+
+
+def kernel_of_rate(curve: RocCurve, constraint: Difference, seed: int, drawn: float) -> tuple[Kernel, np.ndarray]:
+    """A kernel onto a random grid of the rate, with some scores drawn."""
+    rng = np.random.default_rng(seed)
+    grid = np.unique(np.concatenate(([0.0, 1.0], rng.random(rng.integers(1, 9)))))
+    few = rng.random(len(curve.thresholds)) < drawn
+    thin = np.full(len(few), rng.choice([1e-3, 0.1]))
+    return rate_kernel(curve.thresholds, curve.u, constraint.line(curve), grid, few, thin), grid
+
+
+@settings(max_examples=40)
+@given(samples(), LINES, SEEDS, st.sampled_from([0.0, 0.3, 1.0]))
+def test_a_rate_is_what_the_grid_says(sample, constraint, seed, drawn):
+    """At every border of two levels: exactly where everybody is drawn, else but for people whose part lies across."""
+    curve = sample.curve
+    kernel, grid = kernel_of_rate(curve, constraint, seed, drawn)
+    walked = walk_at(curve, kernel, np.arange(1.0, len(grid)), closed=True)
+    rate = constraint.of(walked[:, 0], walked[:, 1], curve.prior)
+    line = constraint.line(curve)
+    across = [np.diff(line)[(line[:-1] < x + TOUCH) & (line[1:] > x - TOUCH)].max(initial=0.0) for x in grid[1:]]
+    assert (np.abs(rate - grid[1:]) <= (1e-12 if drawn == 1.0 else np.array(across) + 1e-12)).all()
+
+
+@settings(max_examples=40)
+@given(samples(), LINES, SEEDS, st.sampled_from([0.0, 0.3, 1.0]))
+def test_one_rate_is_realised_person_by_person(sample, constraint, seed, drawn):
+    curve = sample.curve
+    kernel, grid = kernel_of_rate(curve, constraint, seed, drawn)
+    path = realise(curve, kernel)
+    knots = np.unique(np.concatenate((np.arange(float(len(grid))), path.y)))
+    y = np.unique(np.concatenate((knots, (knots[1:] + knots[:-1]) / 2)))
+    for closed in (True, False):
+        assert np.abs(path.at(y, closed=closed) - walk_at(curve, kernel, y, closed)).max() <= 1e-11
+
+
+@settings(max_examples=40)
+@given(samples(), LINES, SEEDS, st.sampled_from([0.0, 0.3, 1.0]))
+def test_one_rate_keeps_the_order(sample, constraint, seed, drawn):
+    """Nobody passes a higher score, but inside a narrow piece; who is not drawn has one place."""
+    curve = sample.curve
+    kernel, _ = kernel_of_rate(curve, constraint, seed, drawn)
+    first, last = (np.array([drawn_place(kernel, s, u) for s in curve.thresholds]) for u in (0.0, 1 - 2.0**-53))
+    assert (np.diff(first) >= 0).all()
+    assert (np.diff(last) >= 0).all()
+    if drawn == 0.0:
+        assert kernel.ordered.all()
+        assert (first == last).all()
+    block = np.searchsorted(-kernel.thresholds, -curve.thresholds, side="left")
+    width = np.diff(constraint.line(curve))
+    for b in np.flatnonzero(~kernel.ordered):
+        own = width[block == b]
+        assert own[own > 0].size == 1 or own.sum() <= 1.5 * FINE + TOUCH
+    assert (np.diff(kernel.thresholds) < 0).all()
+    assert not kernel.transported.any()
+
+
+@settings(max_examples=30)
+@given(samples(), SEEDS, st.data())
+def test_between_raw_keeps_the_score_outside(sample, seed, data):
+    """Before and after, places are those of the score alone; in between, those of the kernel, shifted."""
+    curve = sample.curve
+    count = len(curve.thresholds)
+    begin = data.draw(st.integers(0, count))
+    end = data.draw(st.integers(begin, count))
+    line, part = curve.share, slice(begin, end)
+    inner = None
+    if end > begin:
+        grid = np.linspace(line[begin], line[end], 3)
+        few, thin = np.zeros(end - begin, dtype=bool), np.full(end - begin, 0.01)
+        span = slice(begin, end + 1)
+        inner = rate_kernel(curve.thresholds[part], curve.u[span], line[span], grid, few, thin)
+    before, after = curve.thresholds[:begin], curve.thresholds[end:]
+    top = float(curve.thresholds[0]) + 1.0
+    cells = len(before) + 1, 2, len(after) + 1  # another group has one level more on either side
+    kernel = between_raw(inner, before, after, cells, top)
+    places = np.array([drawn_place(kernel, score, 0.5) for score in curve.thresholds])
+    assert (places[:begin] == np.arange(1, begin + 1)).all()  # each has the lowest score of its level
+    assert (places[end:] == np.arange(sum(cells) - len(after) + 1, sum(cells) + 1)).all()
+    if inner is not None:
+        own = [cells[0] + drawn_place(inner, score, 0.5) for score in curve.thresholds[part]]
+        assert places[part] == pytest.approx(own, abs=1e-12)
+    for score in curve.thresholds:
+        assert place_chance(kernel, score, float(sum(cells)), closed=True) == pytest.approx(1.0)

@@ -50,7 +50,7 @@ EDGE = 1e-12
 """Shares of people within this of a window's end are inside: sums of about 1 in different order."""
 
 SAME = 1e-15
-"""Rates that differ by no more than this have the ratio 1, however small they are: rounding of numbers of about 1."""
+"""Rates that differ by no more than this have the ratio 1, however small: the rounding of numbers of about 1."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

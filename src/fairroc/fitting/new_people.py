@@ -160,7 +160,7 @@ def _all(
 def _ladder(
     population: Population, constraint: Constraint, ordered: Population | None = None
 ) -> Iterator[tuple[float, Levels]]:
-    """The exact method's levels at every internal epsilon; of one rate in raw order, those of the people ``ordered``."""
+    """The exact method's levels at every internal epsilon; of one rate, for the raw order of people ``ordered``."""
     for share in INNER:
         if isinstance(constraint, OneRate):
             inner = share * constraint.largest

@@ -246,12 +246,16 @@ class Solver:
             excess = tried.performance.gap + self.people.hidden - goal.epsilon
             least = min(least, goal.epsilon + excess)
             if excess <= ROUNDING:
-                found, low = tried.changed(reason=SINGLE.get(care)), inner
+                draws = drawn_share(tried.judged, tried.kernels) > 0
+                found, low = tried.changed(reason=SINGLE.get(care) if draws else None), inner
             else:
                 high = inner
             if low >= high or (found is not None and -excess <= CLOSE * goal.epsilon):
                 break
             inner = (low + high) / 2 if found is not None else max(low, inner - 1.2 * excess)
+        if found is not None and isinstance(goal.constraint, Ratio):  # of small rates thin curves hide more
+            exact = self._exact_gap(found, goal)
+            return (found if exact <= goal.epsilon + ROUNDING else None), exact
         return found, least
 
     def _foretold(self, goal: Goal, care: int) -> Solution | None:
@@ -270,6 +274,13 @@ class Solver:
                 return found.changed(reason=SINGLE.get(care))
             inner = goal.epsilon - FORESIGHT * off
         return None
+
+    def _exact_gap(self, tried: Solution, goal: Goal) -> float:
+        """The gap at all scores."""
+        exact = self.people.exact
+        if tried.judged is exact:
+            return tried.performance.gap
+        return solution_of(exact, tried.levels, tried.kernels, goal, tried.inner_epsilon).performance.gap
 
     def _rate_at(self, goal: Goal, inner: float, care: int, window: tuple[float, float] | None) -> Solution:
         """One rate at an internal epsilon, kept close inside a window."""
