@@ -15,8 +15,9 @@ from fairroc.core.gap import ROUNDING, threshold_gap
 from fairroc.core.realised import all_points, drawn_shares, realise, widest
 from fairroc.core.roc import Population, all_thresholds, rates_at
 from fairroc.errors import DataError, FairrocWarning, warn_all
+from fairroc.fitting.raw_order import NeedsDrawsError
 from fairroc.fitting.solving import Solution, bound_of, judged_exactly
-from fairroc.fitting.ways import NeedsDrawsError, Solver
+from fairroc.fitting.ways import Solver
 from fairroc.options import (
     CONSTRAINT,
     DRAWS,

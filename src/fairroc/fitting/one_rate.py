@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import numpy as np
 
@@ -34,6 +34,9 @@ MARKS = 64
 
 HALVINGS = 60
 """Of the way between two levels, in search of the place that selects a share of people."""
+
+Share: TypeAlias = tuple[float, float]
+"""A window of shares of all people selected."""
 
 ORDERED, CAREFUL, EXACT = range(3)
 """How much is drawn: people who share a score; also single people where they are too many for epsilon; everybody,
@@ -248,7 +251,7 @@ def deviation(judged: Population, realised: Sequence[RealisedRoc], levels: Level
 # -- the search --------------------------------------------------------------------------------------------------------
 
 
-def widened(where: tuple[float, float] | None) -> Iterator[tuple[float, float] | None]:
+def widened(where: Share | None) -> Iterator[Share | None]:
     """A window, and wider ones for where its ends cut through people who count for too much; at last none."""
     if where is not None:
         yield where

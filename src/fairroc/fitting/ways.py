@@ -17,25 +17,15 @@ from typing import NamedTuple
 import numpy as np
 
 from fairroc.core.chain import FloatArray
-from fairroc.core.constraint import Constraint, Difference, Ratio
+from fairroc.core.constraint import Constraint
 from fairroc.core.coupling import Levels
 from fairroc.core.estimate import ESTIMATES, blend, flattened, smooth
-from fairroc.core.gap import ROUNDING, is_fair, pooled_auc, threshold_gap
+from fairroc.core.gap import ROUNDING, pooled_auc, threshold_gap
 from fairroc.core.kernel import drawn_kernel, one_person, ordered_kernel
 from fairroc.core.roc import Population, RocCurve
-from fairroc.errors import DataError, FairrocWarning
+from fairroc.errors import FairrocWarning
 from fairroc.fitting.new_people import DIP, Choice, choice, populations
-from fairroc.fitting.one_rate import (
-    CAREFUL,
-    EXACT,
-    ORDERED,
-    THIN,
-    cares,
-    deviation,
-    levels_of_rate,
-    rate_kernels,
-    widened,
-)
+from fairroc.fitting.raw_order import is_fair_score, solve_rate
 from fairroc.fitting.solving import (
     Goal,
     Solution,
@@ -67,17 +57,6 @@ SMALL_SAMPLE = 1000
 BLENDS = (1.0, 0.5)
 """Shares of an estimate in the curves that are tried beside the raw ones."""
 
-LEAST_INNER = 0.5
-"""Smallest internal epsilon of one rate, as a share of epsilon, before single people are drawn."""
-
-SINGLE = {
-    CAREFUL: "where single people count for much of what is allowed, they are drawn too, each inside the part between "
-    "the neighbours",
-    EXACT: "single people count for more than is allowed, so that everybody is drawn, each inside the part between the "
-    "neighbours",
-}
-"""Why people are drawn who share their score with nobody."""
-
 LEAST = 0.25
 """Smallest internal epsilon of the paper's method in raw order, as a share of epsilon."""
 
@@ -104,10 +83,6 @@ hulls (two to four groups of 1e5 to 4e6 people: mostly 0.3 to 0.6 of it, at any 
 
 FORETOLD = 0.1
 """An internal epsilon is foretold only if it is short of epsilon by no more than this share."""
-
-FORESEEN, GUESS, FORESIGHT = 3, 2.5, 1.05
-"""Tries of an internal epsilon that is foretold; how many pieces of raw order two groups' rates are first taken to be
-off; and how many times what was seen to be off is taken off."""
 
 SETTLED = 8
 """Internal epsilons, at most, when a way is settled on all points."""
@@ -159,12 +134,6 @@ class Tried:
         return max(self.gap, self.inner)
 
 
-class NeedsDrawsError(DataError):
-    """Epsilon cannot be kept without draws; ``reached`` is the least gap that was seen."""
-
-    reached: float
-
-
 class Offer(NamedTuple):
     """A way at an epsilon: what it is worth, and the AUC of the people."""
 
@@ -189,10 +158,10 @@ class Solver:
         if self.options.promise == "new":
             return self._new(epsilon)
         goal = self._goal(epsilon)
-        if _is_fair(self.people, goal):
+        if is_fair_score(self.people, goal):
             return None
         if self.options.one_rate and self.options.ties != "draw":
-            return self._one_rate(goal)
+            return solve_rate(self.people, self.families[min(1, len(self.families) - 1)], goal)
         if self.options.ties == "draw":
             return solve_drawn(self.population, self.people.thin, goal)
         if self.options.method == "froc":
@@ -208,89 +177,6 @@ class Solver:
             return found
         why = "with the raw order kept the gap would stay above epsilon, or hardly anyone be spared a draw"
         return self._drawn(solve_drawn(self.population, self.people.thin, goal), why, False)
-
-    def _one_rate(self, goal: Goal) -> Solution:
-        """One rate in raw order: nobody is drawn but where people share a score, as far as that keeps epsilon.
-
-        Levels may come from estimates of the curves: they say how to trade the groups off, and the people's own rates
-        are kept close with any.
-        """
-        ratio, never, least = isinstance(goal.constraint, Ratio), goal.draws == "never", np.inf
-        for window in widened(goal.constraint.where):
-            for care in cares(never, ratio):
-                found, gap = self._with_care(goal, care, window)
-                least = min(least, gap)
-                if found is not None:
-                    return found
-        raise _refuses_draws(goal, self._reached(goal, least))
-
-    def _reached(self, goal: Goal, least: float) -> float:
-        """An epsilon that can be kept without draws, in few digits: the least gap seen, or more until it is kept."""
-        digits = 3 if isinstance(goal.constraint, Ratio) else 4
-        for _ in range(SETTLED):
-            asked = replace(goal, epsilon=min(np.ceil((least - ROUNDING) * 10**digits) / 10**digits, 1.0))
-            if _is_fair(self.people, asked):
-                break
-            found, least = self._with_care(asked, ORDERED, asked.constraint.where)
-            if found is not None:
-                break
-        return asked.epsilon
-
-    def _with_care(self, goal: Goal, care: int, window: tuple[float, float] | None) -> tuple[Solution | None, float]:
-        """The largest internal epsilon, about, that keeps epsilon; and the least gap that was seen."""
-        found, least = self._foretold(goal, care), np.inf
-        low, high = 0.0 if goal.draws == "never" or care == EXACT else LEAST_INNER * goal.epsilon, goal.epsilon
-        inner = high
-        for _ in range(SETTLED if found is None else 0):
-            tried = self._rate_at(goal, inner, care, window)
-            excess = tried.performance.gap + self.people.hidden - goal.epsilon
-            least = min(least, goal.epsilon + excess)
-            if excess <= ROUNDING:
-                draws = drawn_share(tried.judged, tried.kernels) > 0
-                found, low = tried.changed(reason=SINGLE.get(care) if draws else None), inner
-            else:
-                high = inner
-            if low >= high or (found is not None and -excess <= CLOSE * goal.epsilon):
-                break
-            inner = (low + high) / 2 if found is not None else max(low, inner - 1.2 * excess)
-        if found is not None and isinstance(goal.constraint, Ratio):  # of small rates thin curves hide more
-            exact = self._exact_gap(found, goal)
-            return (found if exact <= goal.epsilon + ROUNDING else None), exact
-        return found, least
-
-    def _foretold(self, goal: Goal, care: int) -> Solution | None:
-        """One rate in a large sample: how far people's own rates can be off, group by group, tells the internal epsilon
-        before any two groups are compared; None where that would cost too much of it."""
-        constraint, hidden = goal.constraint, self.people.hidden
-        if hidden == 0 or not isinstance(constraint, Difference) or constraint.where is not None:
-            return None
-        inner = goal.epsilon - hidden - GUESS * THIN
-        for _ in range(FORESEEN):
-            if inner < (1.0 - FORETOLD) * goal.epsilon:
-                return None
-            found = self._rate_at(goal, inner, care, None)
-            off = deviation(found.judged, found.realised, found.levels, constraint) + hidden
-            if inner + off <= goal.epsilon:
-                return found.changed(reason=SINGLE.get(care))
-            inner = goal.epsilon - FORESIGHT * off
-        return None
-
-    def _exact_gap(self, tried: Solution, goal: Goal) -> float:
-        """The gap at all scores."""
-        exact = self.people.exact
-        if tried.judged is exact:
-            return tried.performance.gap
-        return solution_of(exact, tried.levels, tried.kernels, goal, tried.inner_epsilon).performance.gap
-
-    def _rate_at(self, goal: Goal, inner: float, care: int, window: tuple[float, float] | None) -> Solution:
-        """One rate at an internal epsilon, kept close inside a window."""
-        judged, path = self.people.thin, self.families[min(1, len(self.families) - 1)]
-        assert isinstance(goal.constraint, Difference | Ratio)
-        constraint = replace(goal.constraint, window=window)
-        levels, curves = levels_of_rate(path, inner, constraint, judged), judged.curves
-        never = goal.draws == "never"
-        kernels = rate_kernels(curves, curves, levels, constraint, epsilon=goal.epsilon, care=care, never=never)
-        return solution_of(judged, levels, kernels, goal, inner)
 
     @cached_property
     def known(self) -> Plausible:
@@ -637,30 +523,9 @@ class Solver:
         return why, order and gain <= HULL_GAIN
 
 
-def _refuses_draws(goal: Goal, reached: float) -> NeedsDrawsError:
-    """What cannot be kept, and what can."""
-    why = "cannot be kept without draws on these people: single people and people who share a score leave"
-    if isinstance(goal.constraint, Ratio):
-        left = f"a ratio of {1 - reached:.3f}. Take a smaller ratio" if reached < 1 else "a ratio of 0. Take an epsilon"
-        where = "a window (where=(0.05, 1): at the top a few people make any ratio)"
-        words = f"ratio {1 - goal.epsilon:g} {why} {left}, {where}, or draws='ties'."
-    else:
-        words = f"epsilon {goal.epsilon:g} {why} a gap of {reached:.4f}. Take a larger epsilon, or draws='ties'."
-    found = NeedsDrawsError(words)
-    found.reached = reached
-    return found
-
-
 def _widths(steps: Sequence[float], end: float) -> FloatArray:
     """How much the steps up to an end count on the average over epsilon: small epsilons more, being asked for more."""
     return np.diff(np.log(np.array([*steps, end]) + EVEN))
-
-
-def _is_fair(people: People, goal: Goal) -> bool:
-    """Whether the original score meets epsilon at all its thresholds; the thin curves usually tell."""
-    if not is_fair(people.thin, goal.constraint, goal.epsilon + people.hidden):
-        return False
-    return is_fair(people.exact, goal.constraint, goal.epsilon)
 
 
 def _depth(curve: RocCurve) -> float:
