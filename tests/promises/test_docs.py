@@ -12,6 +12,7 @@ import sklearn
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES = [
     "auditing.md",
+    "constraints.md",
     "counts.md",
     "engines.md",
     "explain.md",

@@ -15,6 +15,7 @@ STUDIES = {
     "sql": "speed.sql",
     "streaming": "speed.streaming",
     "coupling": "questions.coupling",
+    "constraints": "questions.constraints",
     "coverage": "questions.coverage",
     "crossfit": "questions.crossfit",
     "drift": "questions.drift",

@@ -82,6 +82,7 @@ PEERS = (
     REJECT,
     Entry("holisticai EqualizedOdds", "holisticai", "EqOdds", DECISION, most_groups=2),
 )
+LIBRARIES = tuple(dict.fromkeys(entry.library for entry in PEERS))
 FAIR = (
     *(_fair(epsilon, ties, "curve") for epsilon in (0.0, 0.01, 0.05, 0.1) for ties in ("draw", "order")),
     *(_fair(epsilon, ties, "decision") for epsilon in (0.0, 0.05, 0.1) for ties in ("draw", "order")),

@@ -42,6 +42,7 @@ PINS: dict[str, tuple[str, ...]] = {
     ),
     "oxonfair": ("oxonfair==0.3", *COMMON),
     "aif360": ("aif360==0.6.1", *COMMON),
+    "equipy": ("equipy==0.0.11a0.dev0", "statsmodels==0.15.0", "seaborn==0.13.2", "matplotlib==3.11.2", *COMMON),
     "holisticai": ("holisticai[bias]==1.0.14", "jax==0.10.2", "jaxlib==0.10.2", "flax==0.12.8", *COMMON),
 }
 MARKER = "benchmark-pins"

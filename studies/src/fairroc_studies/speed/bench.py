@@ -22,7 +22,8 @@ from typing import Any
 from fairroc.cli.output import progress_bar
 from fairroc_studies.harness import tables
 from fairroc_studies.harness.store import Store, source_digest
-from fairroc_studies.peers.children import PINS, NotAvailable, python_of, version_of
+from fairroc_studies.peers.catalogue import LIBRARIES
+from fairroc_studies.peers.children import NotAvailable, python_of, version_of
 from fairroc_studies.speed import report
 from fairroc_studies.speed.speed import growth, quality, speed, startup
 
@@ -57,9 +58,7 @@ def _options(given: list[str]) -> argparse.Namespace:
     parser.add_argument("--full", action="store_true", help="large sizes and ten splits: about an hour")
     parser.add_argument("--rows", nargs="+", type=float, help="sizes of the speed tables, for example 1e6 1e7")
     parser.add_argument("--only", nargs="+", choices=PARTS, default=PARTS, help="parts to run or render")
-    parser.add_argument(
-        "--peers", nargs="*", choices=tuple(PINS), default=tuple(PINS), help="libraries to compare with"
-    )
+    parser.add_argument("--peers", nargs="*", choices=LIBRARIES, default=LIBRARIES, help="libraries to compare with")
     parser.add_argument("--splits", type=int, help="seeded splits of the quality tables")
     parser.add_argument("--render", action="store_true", help="measure nothing, write the page from the last results")
     parser.add_argument("--output", type=Path, default=tables.DOCS / "benchmarks.md")
