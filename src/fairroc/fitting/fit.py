@@ -240,19 +240,23 @@ def _promised(at: Callable[[float], Fitted], epsilon: float, confidence: float) 
     found = limits_of(tried, confidence)
     if found.value <= epsilon:
         return tried
-    raise _refusal(tried.people, found, epsilon, tried.model.fairness.largest)
+    raise _refusal(tried, found)
 
 
-def _refusal(people: People, found: Limits, epsilon: float, most: float) -> DataError:
-    least = min(math.ceil(1000 * found.value) / 1000, most)
+def _refusal(tried: Fitted, found: Limits) -> DataError:
+    people, epsilon, ratio = tried.people, tried.model.epsilon, tried.model.ratio
+    least = min(math.ceil(1000 * found.value) / 1000, tried.model.fairness.largest)
     limit, times = found.limit, (found.value / max(epsilon, 1e-9)) ** 2
     needed = f"about {math.ceil(times * people.rows):,} rows" if times < 1e6 else "far more rows"
     rows = f"{limit.rows:,} rows" if limit.label is None else f"{limit.rows:,} rows of label {limit.label}"
+    asked, can, take = f"epsilon {epsilon:g}", f"the smallest that can is {least:g}", f"epsilon {least:g} or more"
+    if ratio is not None:
+        asked, can = f"ratio {ratio:g}", f"the largest that can is {1 - least:g}"
+        take = f"ratio {1 - least:g} or less"
     return DataError(
-        f"epsilon {epsilon:g} cannot be promised at confidence {found.level:g} with {people.rows:,} rows, even with no "
-        f"gap among them: the smallest that can is {least:g} (by {found.method}), and group {limit.group!r} "
-        f"with its {rows} limits it. Take epsilon "
-        f"{least:g} or more, a lower confidence, or {needed} like these."
+        f"{asked} cannot be promised at confidence {found.level:g} with {people.rows:,} rows, even with no gap among "
+        f"them: {can} (by {found.method}), and group {limit.group!r} with its {rows} limits it. Take {take}, a lower "
+        f"confidence, or {needed} like these."
     )
 
 
