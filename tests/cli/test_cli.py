@@ -709,7 +709,7 @@ def digit_changed(text: str) -> str:
 
 
 def of_version(number: int) -> Callable[[str], str]:
-    return lambda text: text.replace('"version": 3', f'"version": {number}', 1)
+    return lambda text: text.replace('"version": 4', f'"version": {number}', 1)
 
 
 @dataclass(frozen=True)
@@ -780,7 +780,7 @@ BAD = [
     Bad("epsilon nan", r"epsilon must be between 0 and 2.*nan", "audit fit froc", options={"--epsilon": "nan"}),
     Bad("epsilon abc", r"--epsilon: must be a number, got 'abc'", "audit fit froc", options={"--epsilon": "abc"}),
     Bad("epsilon in two lines", r"must be a number, got 'a b'", "audit fit froc", options={"--epsilon": "a\nb"}),
-    Bad("no epsilon", r"required: --epsilon", "fit", options={"--epsilon": None}),
+    Bad("no epsilon", r"give --epsilon E.*got none of them", "fit", options={"--epsilon": None}),
     Bad("norm 2", r"norm must be 1 or 'inf' to fit, got '2'", "fit", options={"--norm": "2"}),
     Bad("norm 0.5", r"norm must be a number p >= 1 or 'inf', got '0\.5'", "audit", options={"--norm": "0.5"}),
     Bad("confidence 1", r"confidence must lie between 0 and 1, both excluded, got 1\.0", "audit",
