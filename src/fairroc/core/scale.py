@@ -162,13 +162,18 @@ def _found_places(
     known = np.maximum.accumulate(pooled(coarse))
     at = np.minimum(np.searchsorted(known, wanted), len(coarse) - 1)
     low, high = np.where(at > 0, coarse[np.maximum(at - 1, 0)], -1), coarse[at]  # the first that reaches it: high
-    below = np.where(at > 0, known[np.maximum(at - 1, 0)], 0.0)
+    below, above = np.where(at > 0, known[np.maximum(at - 1, 0)], 0.0), known[at]
+    halve = False
     while (open_ := np.flatnonzero(high - low > 1)).size:
-        middle = (low[open_] + high[open_]) // 2
+        first, last, start, stop = low[open_], high[open_], below[open_], above[open_]
+        part = ratio(wanted[open_] - start, stop - start, 0.5)  # shares rise about evenly; every other time, halve
+        middle = (first + last) // 2 if halve else first + ((last - first) * part).astype(np.intp)
+        middle = np.clip(middle, first + 1, last - 1)
         value = pooled(middle)
         reached = value >= wanted[open_]
-        high[open_] = np.where(reached, middle, high[open_])
-        low[open_], below[open_] = np.where(reached, low[open_], middle), np.where(reached, below[open_], value)
+        high[open_], above[open_] = np.where(reached, middle, last), np.where(reached, value, stop)
+        low[open_], below[open_] = np.where(reached, first, middle), np.where(reached, start, value)
+        halve = not halve
     before = pooled(high, closed=False)  # reached on the slope up to there, or else by the step
     share = np.clip(ratio(wanted - below, before - below, 1.0), 0.0, 1.0)
     start = y[np.maximum(low, 0)]
