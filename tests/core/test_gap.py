@@ -10,9 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn import metrics
 
-from fairroc.core.constraint import distance_of, lp_norm
+from fairroc.core import gap
+from fairroc.core.constraint import Difference, Ratio, distance_of, equalized_odds, lp_norm, own_tolerances
 from fairroc.core.gap import curve_gap, is_fair, pooled_auc, threshold_gap
-from fairroc.core.roc import RocCurve, roc_curve
+from fairroc.core.roc import RocCurve, rates_at, roc_curve
 from oracles import population_of, rates
 from strategies import MILD, Sample, class_shares, populations
 
@@ -87,6 +88,28 @@ def test_a_few_thresholds_never_show_more(population, p):
     some = curves[0].thresholds[::2]
     assert threshold_gap(population_of(curves), distance_of(p), some).value <= full.value
     assert threshold_gap(population_of(curves), distance_of(p), np.array([full.threshold])).value == full.value
+
+
+CONSTRAINTS = (
+    *(equalized_odds(1), equalized_odds("inf"), own_tolerances(0.1, 0.02), Difference("tpr"), Difference("fpr")),
+    *(Difference("selection", (0.1, 0.6)), Ratio("selection"), Ratio("tpr", (0.2, 1.0))),
+)
+
+
+@settings(max_examples=40)
+@given(MILD_POPULATIONS, st.sampled_from(CONSTRAINTS))
+def test_ranges_tell_what_pairs_tell(population, constraint):
+    """With many groups no pairs are looked at: the same gap, at a threshold and between two groups that have it."""
+    people = population_of([sample.curve for sample in population], population)
+    found = []
+    for few in (99, 0):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(gap, "FEW_GROUPS", few)
+            found.append(threshold_gap(people, constraint))
+    assert found[1].value == pytest.approx(found[0].value, abs=1e-12)
+    at = np.array([found[1].threshold])
+    points = [np.stack(rates_at(constraint.seen(people.curves[g]), at)) for g in found[1].pair]
+    assert constraint.between(*points)[0] == pytest.approx(found[0].value, abs=1e-12)
 
 
 @given(st.floats(-1, 1), st.floats(-1, 1), st.floats(1, 50))

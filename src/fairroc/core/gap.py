@@ -9,8 +9,11 @@ from itertools import combinations
 import numpy as np
 
 from fairroc.core.chain import FloatArray, area, ratio
-from fairroc.core.constraint import Distance
+from fairroc.core.constraint import Constraint, Distance
 from fairroc.core.roc import Population, RocCurve, all_thresholds, pooled_share, rates_at
+
+FEW_GROUPS = 4
+"""Pairs of so many groups are few: looking at each of them is as quick."""
 
 QUICK = 512
 """Thresholds of a first look that can already show a score to be unfair."""
@@ -44,7 +47,7 @@ ROUNDING = 1e-12
 def threshold_gap(people: Population, distance: Distance, thresholds: FloatArray | None = None) -> Gap:
     """Largest distance between two groups at the same threshold, over all thresholds that count.
 
-    With ``thresholds`` only those are looked at. O(k m^2).
+    With ``thresholds`` only those are looked at. O(k m^2); O(k m) for more than `FEW_GROUPS` groups and a constraint.
     """
     curves = people.curves
     if thresholds is None:
@@ -52,6 +55,8 @@ def threshold_gap(people: Population, distance: Distance, thresholds: FloatArray
     if distance.where is not None:
         looks = distance.looks(pooled_share(curves, people.shares, thresholds))
         thresholds = thresholds[looks] if looks.any() else thresholds[:1]  # at the lowest score all are selected
+    if isinstance(distance, Constraint) and len(curves) > FEW_GROUPS:
+        return _widest_range(curves, distance, thresholds)
     rates = [np.stack(rates_at(distance.seen(curve), thresholds)) for curve in curves]
     best = Gap(-1.0, np.nan, (0, 1))
     for g, h in combinations(range(len(curves)), 2):
@@ -60,6 +65,26 @@ def threshold_gap(people: Population, distance: Distance, thresholds: FloatArray
         if apart[at] > best.value:
             best = Gap(float(apart[at]), float(thresholds[at]), (g, h))
     return best
+
+
+def _widest_range(curves: Sequence[RocCurve], constraint: Constraint, thresholds: FloatArray) -> Gap:
+    """The same without a look at every pair: two groups that are farthest apart are the ends of a corner's range."""
+
+    def corners(curve: RocCurve, at: FloatArray) -> FloatArray:
+        return constraint.corners(*rates_at(curve, at), curve.prior)
+
+    low = corners(curves[0], thresholds)
+    high = low.copy()
+    for curve in curves[1:]:
+        own = corners(curve, thresholds)
+        np.minimum(low, own, out=low)
+        np.maximum(high, own, out=high)
+    apart = constraint.apart(low, high)
+    corner, at = np.unravel_index(int(np.argmax(apart)), apart.shape)
+    there = [float(corners(curve, thresholds[at : at + 1])[corner, 0]) for curve in curves]
+    first, last = sorted((int(np.argmin(there)), int(np.argmax(there))))
+    pair = (first, last) if first < last else (0, 1)  # all are equal
+    return Gap(float(apart[corner, at]), float(thresholds[at]), pair)
 
 
 def is_fair(people: Population, distance: Distance, epsilon: float) -> bool:

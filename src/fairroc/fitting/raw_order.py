@@ -46,7 +46,7 @@ FORESEEN, GUESS, FORESIGHT = 3, 2.5, 1.05
 """Tries of an internal epsilon that is foretold; how many pieces of raw order two groups' rates are first taken to be
 off; and how many times what was seen to be off is taken off."""
 
-FORETOLD = 0.1
+FORETOLD = 0.2
 """An internal epsilon is foretold only if it is short of epsilon by no more than this share."""
 
 

@@ -170,7 +170,7 @@ def main(runner: str, tasks: str, results: str, arrays: str) -> None:
             figures, made = {"error": f"{type(error).__name__}: {error}"}, {}
         found.append(figures)
         kept |= {f"{number}/{name}": array for name, array in made.items()}
-    np.savez(arrays, **kept)
+    np.savez(arrays, **kept)  # type: ignore[arg-type]
     Path(results).write_text(json.dumps(found))
 
 
