@@ -14,6 +14,7 @@ from fairroc.froc.diagnostics import FrocReport
 from fairroc.froc.run import FrocIndex
 from fairroc.options import CONSTRAINT
 from fairroc.text.outlook import (
+    allowed_by,
     caution,
     least_certain_words,
     new_people_lines,
@@ -36,12 +37,10 @@ from fairroc.text.words import (
     where_words,
 )
 
-EXACT = "Figures of the fitted people are exact expectations over the draw."
-
 
 def fit_text(certificate: Certificate, outlook: Outlook, one_draw: OneDraw) -> str:
     """A fit in a few lines: new and fitted people side by side, what to beware of, what was done to whom."""
-    c, warned = certificate, caution(outlook)
+    c, warned = certificate, caution(outlook, allowed_by(certificate))
     warning = [] if warned is None else warned.lines()
     unchanged = [unchanged_words(c, outlook)] if c.unchanged else []
     groups, notes, *more = _details(c)
@@ -89,12 +88,12 @@ def _group_row(g: GroupCertificate) -> list[str]:
 
 def _notes(c: Certificate) -> list[str]:
     lines = [f"Ties: {tie_words(c)} {c.levels} levels."]
-    if c.ties == "order" and not c.unchanged and c.promise != "new":
+    if c.ties == "order" and not c.unchanged and c.promise != "new" and c.draws != "never" and c.where is None:
         lines.append("--ties draw would come closer to the bound on these rows, but draws for everyone.")
     if c.ties == "order" and c.ties_reason is not None:
         lines.append(f"{c.ties_reason[0].upper()}{c.ties_reason[1:]}.")
     lines += _choice_lines(c)
-    lines += [*_rate_lines(c), EXACT]
+    lines += [*_rate_lines(c), exact_words(c)]
     if c.count_error:
         off = c.fairness.largest * c.count_error
         lines.append(counted_words(c.count_error, f"so gaps can exceed those stated by up to {off:.2g}"))
@@ -139,7 +138,7 @@ def _choice_lines(c: Certificate) -> list[str]:
             parts.append(f"ties drawn{_for_whom(drawn, c)}, whose order would cost the others AUC")
     if not parts:
         return []
-    parts.append("epsilon is kept on these rows")
+    parts.append(f"{allowed_by(c).kept} on these rows")
     words = "; ".join(parts)
     return [f"{words[0].upper()}{words[1:]}."]
 
@@ -151,6 +150,12 @@ def _for_whom(groups: list[GroupCertificate], c: Certificate, others: str = "") 
     names = [f"'{short(g.group)}'" for g in groups]
     shown = ", ".join(names) if len(names) <= 4 else f"{len(names)} of {len(c.groups)} groups"
     return f" for {shown}{others}"
+
+
+def exact_words(certificate: Certificate) -> str:
+    """What the figures of the fitted people are."""
+    draw = "" if certificate.draws == "never" else " expectations over the draw"
+    return f"Figures of the fitted people are exact{draw}."
 
 
 def tie_words(certificate: Certificate) -> str:
