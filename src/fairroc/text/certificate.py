@@ -229,7 +229,7 @@ def frontier_text(found: Frontier) -> str:
         found.ties
     ]
     ties = "raw order is kept, and nothing is drawn" if found.draws == "never" else ties
-    ties = "epsilon is meant for new people" if found.promise == "new" else ties
+    ties = f"{'the ratio' if ratio else 'epsilon'} is meant for new people" if found.promise == "new" else ties
     size = f"{found.rows:,} rows, {len(before.groups)} groups"
     how = f", method {found.method}" if plain else where_words(asked.where)
     head = [
@@ -247,7 +247,7 @@ def frontier_text(found: Frontier) -> str:
         [
             f"{size}, {asked.formula}{how}; {ties}.",
             *([] if plain else [f"{MEANINGS[found.constraint]}."]),
-            *([f"{RATIO_GAPS} New people's is told where {FEW_SELECTED:.0%} of people or more are selected."] * ratio),
+            *([_ratio_words(found)] * ratio),
             *small_lines(found.small_groups),
             f"Original score: gap {before.gap:.4f}, AUC {before.auc:.4f}, best accuracy {before.accuracy:.4f}.",
             "",
@@ -255,10 +255,26 @@ def frontier_text(found: Frontier) -> str:
             "",
             *_frontier_notes(found),
             "Accuracy is the largest over all thresholds; disparate impact is taken at the most accurate threshold.",
-            "New people's gap and AUC are what to expect of people like these. Other figures are exact expectations",
-            "over the draw on these rows; a single draw scatters around them.",
+            *(EXACT_UNDRAWN if found.draws == "never" else EXACT_DRAWN),
         ]
     )
+
+
+EXACT_DRAWN = (
+    "New people's gap and AUC are what to expect of people like these. Other figures are exact expectations",
+    "over the draw on these rows; a single draw scatters around them.",
+)
+EXACT_UNDRAWN = (
+    "New people's gap and AUC are what to expect of people like these. Other figures are exact on these rows.",
+)
+
+
+def _ratio_words(found: Frontier) -> str:
+    """What gaps of ratios are, and whose are looked at where enough people are selected."""
+    if found.fairness.told().where == found.where:
+        return RATIO_GAPS
+    whose = "All are" if found.promise == "new" else "New people's is"
+    return f"{RATIO_GAPS} {whose} told where {FEW_SELECTED:.0%} of people or more are selected."
 
 
 def _frontier_notes(found: Frontier) -> list[str]:
@@ -269,10 +285,12 @@ def _frontier_notes(found: Frontier) -> list[str]:
     above = [point.epsilon for point in found.points if point.gap_estimate > point.epsilon]
     count = len(found.points)
     if found.promise == "new":
+        goal = "epsilon" if found.before.ratio is None else "what the ratio allows"
+        allowed = "epsilons" if found.before.ratio is None else "ratios"
         why = "no score reaches it with these rows, and the least that can be had is shown"
         return [
             *left,
-            *([f"New people's gap is above epsilon at {len(above)} of {count} epsilons: {why}."] if above else []),
+            *([f"New people's gap is above {goal} at {len(above)} of {count} {allowed}: {why}."] if above else []),
         ]
     why = "raw order would leave the gap above epsilon, cost AUC, or spare hardly anyone"
     return [*left, *([f"Ties of all groups are drawn at {len(drawn)} of {count} epsilons: {why}."] if drawn else [])]
