@@ -254,6 +254,14 @@ def _refusal(tried: Fitted, found: Limits) -> DataError:
     if ratio is not None:
         asked, can = f"ratio {ratio:g}", f"the largest that can is {1 - least:g}"
         take = f"ratio {1 - least:g} or less"
+        if least >= 1:
+            can, take = "no ratio can", "an epsilon"
+    elif tried.model.tolerances is not None:
+        fpr, tpr = tried.model.tolerances
+        asked = f"tolerances of {fpr:g} (FPR) and {tpr:g} (TPR)"
+        grown = [min(math.ceil(round(1000 * least / epsilon * each, 6)) / 1000, 1.0) for each in (fpr, tpr)]
+        can = "the smallest in the same proportion that can are {:g} and {:g}".format(*grown)
+        take = "those or more"
     return DataError(
         f"{asked} cannot be promised at confidence {found.level:g} with {people.rows:,} rows, even with no gap among "
         f"them: {can} (by {found.method}), and group {limit.group!r} with its {rows} limits it. Take {take}, a lower "
