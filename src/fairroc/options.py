@@ -548,6 +548,11 @@ class Options:
         else:
             refuse_for_both_rates(options, (RATIO, DRAWS, WHERE))
         if options.method == "froc":
+            if options.tolerances is not None:
+                raise DataError(
+                    "epsilon must be one number for method='froc', got one for 'fpr' and one for 'tpr'. Take "
+                    "method='optimal' for both."
+                )
             if options.norm != FROC_NORM:
                 raise DataError(
                     "norm must be 1 for method='froc', whose geometry is that of |dFPR| + |dTPR|, got "

@@ -16,11 +16,12 @@ from test_pipeline import Rows, acceptance, all_thresholds, drawn, from_populati
 
 from fairroc import FairModel
 from fairroc.core.chain import FloatArray
+from fairroc.core.constraint import OneRate
 from fairroc.core.gap import ROUNDING, threshold_gap
 from fairroc.errors import DataError
 from fairroc.fitting.certificate import Certificate, certify
 from fairroc.fitting.fit import Fitted, fit_quietly
-from fairroc.fitting.one_rate import Window
+from fairroc.fitting.one_rate import Window, rate_bound
 from fairroc.fitting.outlook import outlook
 from fairroc.options import Options
 from fairroc.people.door import read_people
@@ -406,3 +407,28 @@ def test_counts_are_people(constraint) -> None:
         one, other = made(rows, how), made(table, how)
         assert other.performance.gap == pytest.approx(one.performance.gap, abs=1e-9)
         assert other.performance.auc == pytest.approx(one.performance.auc, abs=1e-6)
+
+
+def test_a_refused_ratio_names_a_window_that_helps() -> None:
+    rng = np.random.default_rng(3)
+    groups, y = np.repeat(["a", "b"], 60), rng.random(120) < 0.5
+    people = read_people(rng.normal(size=120) + y + (groups == "a"), y, sensitive_features=groups)
+    for where, helps in ((None, "where=(0.05, 1)"), ((0, 0.5), "where=(0.05, 0.5)"), ((0.1, 0.9), None)):
+        asked = Options.checked(constraint="demographic_parity", ratio=0.999, draws="never", where=where)
+        with pytest.raises(DataError, match="cannot be kept without draws") as error:
+            fit_quietly(people, asked)
+        assert ("window" in str(error.value)) == (helps is not None)
+        assert helps is None or helps in str(error.value)
+
+
+def test_a_ratio_for_new_people_is_bounded_where_it_is_looked_at() -> None:
+    """Its gap is looked at from 5 % selected on: so must be the bound for scores within it."""
+    rng = np.random.default_rng(4)
+    groups, y = np.repeat(["a", "b"], 300), rng.random(600) < 0.4
+    scores = rng.normal(size=600) + 1.5 * y + 0.8 * (groups == "a")
+    people = read_people(scores, y, sensitive_features=groups)
+    found = certify(fit_quietly(people, Options.checked(constraint="demographic_parity", ratio=0.7, promise="new")))
+    asked = Options.checked(constraint="demographic_parity", ratio=0.7, where=(0.05, 1)).fairness
+    assert isinstance(asked, OneRate)
+    assert found.gap_before == threshold_gap(people.exact, asked).value
+    assert found.auc <= found.auc_bound == rate_bound(people.exact, found.gap, asked)

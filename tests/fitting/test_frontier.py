@@ -298,3 +298,18 @@ def test_rates_within_epsilon_at_the_threshold_of_best_accuracy() -> None:
     fpr, tpr = group_rates(acceptance(done.model, rows, all_thresholds(done, rows)), rows)
     gap = (np.abs(fpr[:, 0] - fpr[:, 1]) + np.abs(tpr[:, 0] - tpr[:, 1])).max()
     assert frontier_rows(rows, epsilons=0.1, ties="draw").points[0].gap == pytest.approx(gap, abs=1e-9)
+
+
+def test_words_of_ratios_and_of_no_draws() -> None:
+    """No epsilon where ratios were asked for, no draw where nobody is drawn, and 5 % only where that is news."""
+    rng = np.random.default_rng(7)
+    groups, y = rng.choice(["a", "b"], 400), rng.random(400) < 0.4
+    scores = rng.normal(size=400) + y + 0.6 * (groups == "a")
+    asked = {"sensitive_features": groups, "constraint": "demographic_parity"}
+    new = frontier_text(frontier(scores, y, ratios=[0.999], promise="new", **asked))
+    assert "the ratio is meant for new people" in new and "at 1 of 1 ratios" in new and "epsilon" not in new
+    assert "All are told where 5% of people" in new
+    never = frontier_text(frontier(scores, y, ratios=[0.6], draws="never", where=(0.1, 1), **asked))
+    assert "over the draw" not in never and "5% of people" not in never
+    points = frontier(scores, y, ratios=[0.5, 0.1], **asked).points
+    assert [point.ratio for point in points] == [0.5, 0.1]

@@ -22,7 +22,7 @@ from fairroc.core.kernel import one_person, ordered_kernel
 from fairroc.core.realised import drawn_shares, performance
 from fairroc.errors import DataError, FairrocWarning, ModelFileError
 from fairroc.fitting.certificate import certify
-from fairroc.fitting.fit import NEAR, Fitted, fit, limits_of
+from fairroc.fitting.fit import NEAR, Fitted, fit, fit_quietly, limits_of
 from fairroc.fitting.ways import SMALL_SAMPLE, Solver
 from fairroc.model.file import _checksum
 from fairroc.model.model import expected_rocs
@@ -381,3 +381,16 @@ def test_the_command_line_refuses_and_writes_nothing(table, capsys, options, wor
     assert command(table, *options) != 0
     assert words in capsys.readouterr().err
     assert not (table.parent / "model.json").exists()
+
+
+def test_refused_tolerances_and_ratios_are_called_so() -> None:
+    rng = np.random.default_rng(5)
+    groups, y = rng.choice(["a", "b"], 300), rng.random(300) < 0.4
+    people = read_people(rng.normal(size=300) + y + (groups == "a"), y, sensitive_features=groups)
+    own = {"epsilon": {"fpr": 0.05, "tpr": 0.1}}
+    with pytest.raises(DataError, match=r"^tolerances of 0.05 \(FPR\) and 0.1 \(TPR\) cannot") as error:
+        fit_quietly(people, Options.checked(promise="population", **own))
+    fpr, tpr = re.search(r"that can are ([\d.]+) and ([\d.]+) ", str(error.value)).groups()  # type: ignore[union-attr]
+    asked = {"epsilon": {"fpr": float(fpr), "tpr": float(tpr)}}
+    assert "epsilon" not in str(error.value) and float(tpr) == pytest.approx(2 * float(fpr), abs=1e-3)
+    fit_quietly(people, Options.checked(promise="population", **asked))

@@ -23,6 +23,7 @@ from fairroc.text.outlook import (
     side_by_side,
     unchanged_words,
 )
+from fairroc.text.words import Allowed
 from looking_ahead import a_draw, an_outlook
 
 HIGH = {"gap_estimate": 0.12345, "epsilon": 0.05}
@@ -59,6 +60,27 @@ def test_above_epsilon_has_three_ways_out(promise):
     assert met(o.gap_estimate) >= o.gap_estimate
     text = fit_text(a_certificate(promise=promise), o, a_draw())
     assert text.index("fitted people") < text.index(found.words) < text.index("At 95% confidence")
+
+
+def test_a_ratio_and_tolerances_are_called_so():
+    """Whoever asked for a ratio must not be sent to epsilon, which is a difference of rates."""
+    high, ratio = HIGH | {"gap_estimate": 0.26, "epsilon": 0.2}, Allowed(0.2, ratio=0.8)
+    found = caution(an_outlook(**high), ratio)
+    assert "above what ratio 0.8 allows (0.2)" in found.words and found.ways[2].startswith("a smaller ratio: 0.74 is")
+    assert not any("epsilon" in words for words in (found.words, *found.ways))
+    assert caution(an_outlook(**high, promise="new"), ratio).ways[1] == "a smaller ratio: 0.74 can be met"
+    own = caution(an_outlook(gap_estimate=0.04, epsilon=0.02), Allowed(0.02, tolerances=(0.1, 0.02)))
+    assert own.ways[2].startswith("larger tolerances: 0.2 (FPR) and 0.04 (TPR) are what")
+    text = fit_text(a_certificate(epsilon=0.2, ratio=0.8, constraint="equal_opportunity"), an_outlook(), a_draw())
+    assert "ratio 0.8 holds exactly for them" in text and "epsilon holds" not in text
+
+
+def test_nobody_drawn_has_no_draw_in_words():
+    changes = {"ties": "order", "constraint": "equal_opportunity"}
+    drawn, never = (fit_text(a_certificate(draws=d, **changes), an_outlook(), a_draw()) for d in ("ties", "never"))
+    assert "--ties draw would" in drawn and "expectations over the draw" in drawn
+    assert "--ties draw" not in never and "expectations over the draw" not in never
+    assert "--ties draw" not in fit_text(a_certificate(where=(0, 0.2), **changes), an_outlook(), a_draw())
 
 
 def test_above_epsilon_reads_as_more_than_epsilon():

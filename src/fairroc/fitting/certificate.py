@@ -60,7 +60,8 @@ class Certificate:
     some ``confidence``. ``auc_bound`` is for scores within it. ``small_groups``: who was merged or left out, if any
     group was. ``ties_reason``: why people are drawn who were to keep their order. ``constraint``, ``ratio``,
     ``tolerances`` (of FPR and of TPR), ``draws`` and ``where`` are what was asked for; of a ratio, gaps are what the
-    smallest ratio lacks of 1. ``rates_before`` and ``rates`` look at every rate, constrained or not.
+    smallest ratio lacks of 1, with promise="new" at thresholds that select 5 % of people or more. ``rates_before`` and
+    ``rates`` look at every rate, constrained or not.
     """
 
     epsilon: float
@@ -112,7 +113,7 @@ def certify(fitted: Fitted) -> Certificate:
     if model.method == "froc" and fitted.solution is not None:
         queried = fitted.population.curves
         report = froc_report(model.names, queried, raw.curves, model.inner_epsilon, model.queries)
-    bound = bound_of(raw, fitted.target, model.fairness)
+    bound = bound_of(raw, fitted.target, fitted.measure)
     return Certificate(
         epsilon=model.epsilon,
         norm=model.norm,

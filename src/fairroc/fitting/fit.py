@@ -144,19 +144,20 @@ def fit_quietly(
     if options.promise == "new":
         solution = solver.at(options.epsilon)
         gap = made(0.0, solution).performance.gap
-        return made(gap, solution, _out_of_reach(solver.choice.best(options.epsilon), options.epsilon))
+        return made(gap, solution, _out_of_reach(solver.choice.best(options.epsilon), options))
     return at(options.epsilon) if options.confidence is None else _promised(at, options.epsilon, options.confidence)
 
 
-def _out_of_reach(best: Candidate, epsilon: float) -> FairrocWarning | None:
+def _out_of_reach(best: Candidate, options: Options) -> FairrocWarning | None:
     """A note where the expected gap of new people is above epsilon."""
+    epsilon, more = options.epsilon, "a larger epsilon" if options.tolerances is None else "larger tolerances"
     if best.expected.gap <= epsilon:
         return None
     what = "the original score is kept, since nothing" if best.levels is None else "this fit, since nothing"
     return FairrocWarning(
         f"no score reaches an expected gap of {epsilon:g} among new people with these rows: about "
         f"{best.expected.gap:.3f} is expected of {what} does clearly better. More rows of the smallest group and label "
-        "would help, or a larger epsilon."
+        f"would help, or {more if options.ratio is None else 'a smaller ratio'}."
     )
 
 
@@ -253,6 +254,14 @@ def _refusal(tried: Fitted, found: Limits) -> DataError:
     if ratio is not None:
         asked, can = f"ratio {ratio:g}", f"the largest that can is {1 - least:g}"
         take = f"ratio {1 - least:g} or less"
+        if least >= 1:
+            can, take = "no ratio can", "an epsilon"
+    elif tried.model.tolerances is not None:
+        fpr, tpr = tried.model.tolerances
+        asked = f"tolerances of {fpr:g} (FPR) and {tpr:g} (TPR)"
+        grown = [min(math.ceil(round(1000 * least / epsilon * each, 6)) / 1000, 1.0) for each in (fpr, tpr)]
+        can = "the smallest in the same proportion that can are {:g} and {:g}".format(*grown)
+        take = "those or more"
     return DataError(
         f"{asked} cannot be promised at confidence {found.level:g} with {people.rows:,} rows, even with no gap among "
         f"them: {can} (by {found.method}), and group {limit.group!r} with its {rows} limits it. Take {take}, a lower "

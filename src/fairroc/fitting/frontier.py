@@ -340,7 +340,7 @@ def _bounds(people: Population, options: Options, epsilons: tuple[float, ...]) -
     """What no fair score's AUC exceeds at each epsilon, by its number; None where it is not known."""
     hulls = [curve.hull for curve in people.curves]
     weights = people.weights0, people.weights1
-    constraint = options.fairness
+    constraint = options.measure
     if not isinstance(constraint, EqualizedOdds):
         return lambda i: bound_of(people, epsilons[i], constraint)
     if len(hulls) == 2:
@@ -439,6 +439,12 @@ def _figures(
     )
 
 
+NO_RATIO = 1e-9
+"""A smaller ratio is none: rates that differ by rounding count as equal, and so nothing and something do by a trace."""
+
+
 def _ratio(options: Options) -> float | None:
-    """The ratio that goes with epsilon, without the rounding of taking it from 1."""
-    return None if options.ratio is None else round(1.0 - options.epsilon, 15)
+    """The ratio that goes with epsilon, without the rounding of taking it from 1, and of nothing from something."""
+    if options.ratio is None:
+        return None
+    return round(1.0 - options.epsilon, 15 if options.epsilon < 1.0 - NO_RATIO else 9)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from fairroc.core.constraint import Difference, Ratio
+from fairroc.core.constraint import FEW_SELECTED, Difference, Ratio
 from fairroc.core.gap import ROUNDING, is_fair
 from fairroc.core.roc import Population
 from fairroc.errors import DataError
@@ -165,8 +165,11 @@ def _refuses_draws(goal: Goal, reached: float) -> NeedsDrawsError:
     why = "cannot be kept without draws on these people: single people and people who share a score leave"
     if isinstance(goal.constraint, Ratio):
         left = f"a ratio of {1 - reached:.3f}. Take a smaller ratio" if reached < 1 else "a ratio of 0. Take an epsilon"
-        where = "a window (where=(0.05, 1): at the top a few people make any ratio)"
-        words = f"ratio {1 - goal.epsilon:g} {why} {left}, {where}, or draws='ties'."
+        low, high = goal.constraint.where or (0.0, 1.0)
+        where = ""
+        if low < FEW_SELECTED < high:
+            where = f", a window (where=({FEW_SELECTED:g}, {high:g}): at the top a few people make any ratio)"
+        words = f"ratio {1 - goal.epsilon:g} {why} {left}{where}, or draws='ties'."
     else:
         words = f"epsilon {goal.epsilon:g} {why} a gap of {reached:.4f}. Take a larger epsilon, or draws='ties'."
     found = NeedsDrawsError(words)

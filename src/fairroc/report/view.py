@@ -28,7 +28,7 @@ from fairroc.options import (
 )
 from fairroc.report.data import Lines, ReportData, Source
 from fairroc.report.figures import frontier_figure, gap_figure, roc_figure
-from fairroc.text.outlook import about, caution
+from fairroc.text.outlook import Caution, about, allowed_by, caution
 from fairroc.text.report import (
     asked_words,
     band_width,
@@ -85,7 +85,7 @@ def view(data: ReportData) -> dict[str, Any]:
         "made": f"{data.made}, {data.package}",
         "cards": cards(data),
         "verdict": _verdict(data),
-        "caution": None if data.outlook is None else caution(data.outlook),
+        "caution": _caution(data),
         "widest": widest(data),
         "sure": gap_words(data.audit),
         "asked": asked_words(data.audit),
@@ -130,11 +130,12 @@ def cards(data: ReportData) -> list[Card]:
     fair = found.gap <= found.epsilon + ROUNDING
     goal = f"epsilon {found.epsilon:g}" if found.ratio is None else f"ratio {found.ratio:g}"
     kept, missed = ("at least", "below") if ratio else ("within", "above")
+    few = f", from {ahead.told_from:.0%} selected on" if ahead.told_from else ""
     return [
         Card(
             f"New people: {gap} expected",
             about(told(ahead.gap_estimate), ahead.gap_standard_error),
-            f"{missed if ahead.exceeds else kept} {goal}; original score {told(ahead.gap_before_estimate):.3f}",
+            f"{missed if ahead.exceeds else kept} {goal}{few}; original score {told(ahead.gap_before_estimate):.3f}",
             "bad" if ahead.exceeds or ahead.harms else "good",
         ),
         Card(
@@ -145,7 +146,7 @@ def cards(data: ReportData) -> list[Card]:
         Card(
             f"Fitted people: {gap}",
             f"{told(found.gap_before):.3f} → {told(found.gap):.3f}",
-            f"{kept if fair else missed} {goal}",
+            f"{kept if fair else missed} {goal}{few if found.promise == 'new' else ''}",
             "" if fair else "bad",
         ),
         Card(
@@ -156,6 +157,12 @@ def cards(data: ReportData) -> list[Card]:
             else f"bound {found.auc_bound:.4f}",
         ),
     ]
+
+
+def _caution(data: ReportData) -> Caution | None:
+    """What is wrong with the fit for new people."""
+    both = data.certificate, data.outlook
+    return None if both[0] is None or both[1] is None else caution(both[1], allowed_by(both[0]))
 
 
 def _verdict(data: ReportData) -> str:
@@ -314,6 +321,7 @@ HOW = (CONSTRAINT, NORM, TIES, DRAWS, WHERE, PROMISE)
 """Options of a fit that a report takes, beside what is allowed."""
 
 LATER = "Apply it to new rows. The same id always gets the same draw:"
+LATER_UNDRAWN = "Apply it to new rows. The same score and group always get the same fair score:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -344,17 +352,20 @@ def _shell(data: ReportData, source: Source) -> list[Step]:
     more = [*groups, *known, *(["--missing", "group"] if data.options.missing == "group" else []), *small]
     goal = "--ratio" if data.options.ratio is not None else "--epsilon"
     goal = goal if data.options.tolerances is None else "--epsilon-fpr"
+    undrawn = data.options.draws == "never"
     fit = [["fairroc", "fit", source.data], [*roles, *counted], more]
     transform = [["fairroc", "transform", "NEW.csv"], ["--model", "model.json"], [*roles, *groups]]
     watch = [["fairroc", "monitor", "NEW.csv"], ["--model", "model.json"], [*roles, *groups], known]
     audit = [["fairroc", "audit", "FAIR.csv"], ["--score", f"{source.score}_fair", *label], more]
     return [
         Step(
-            "Fit the fair score on rows like these; add --key-file to make draws secret:",
+            f"Fit the fair score on rows like these{'' if undrawn else '; add --key-file to make draws secret'}:",
             _lines(*fit, [goal, ""]),
             f" {shlex.join([*_flags(data, *HOW), '-o', 'model.json'])}",
         ),
-        Step(LATER, _lines(*transform, ["--id", "ID", "-o", "FAIR.csv"])),
+        Step(LATER_UNDRAWN, _lines(*transform, ["-o", "FAIR.csv"]))
+        if undrawn
+        else Step(LATER, _lines(*transform, ["--id", "ID", "-o", "FAIR.csv"])),
         Step(
             f"Watch whether new people are like these; once labels are known, add {shlex.join(label)}:",
             _lines(*watch),
@@ -406,6 +417,7 @@ def _python(data: ReportData) -> list[Step]:
     asked = _asked(data, *HOW, MISSING)
     how = "".join(f", {o.name}={value if o is WHERE else json.dumps(value)}" for o, value in asked)
     goal = "epsilon" if data.options.ratio is None else "ratio"
+    undrawn = data.options.draws == "never"
     weight = ", sample_weight=weight" if data.weighted else ""
     small = "".join(f", {option.name}={json.dumps(value)}" for option, value in _small(data))
     return [
@@ -415,8 +427,8 @@ def _python(data: ReportData) -> list[Step]:
             f'{how}{small})\npost.fit(scores, y, sensitive_features=groups{weight})\npost.model_.save("model.json")',
         ),
         Step(
-            LATER,
+            LATER_UNDRAWN if undrawn else LATER,
             'from fairroc import FairModel\n\nmodel = FairModel.load("model.json")\n'
-            "fair = model.transform(new_scores, sensitive_features=new_groups, ids=new_ids)",
+            f"fair = model.transform(new_scores, sensitive_features=new_groups{'' if undrawn else ', ids=new_ids'})",
         ),
     ]

@@ -14,6 +14,7 @@ from fairroc.froc.diagnostics import FrocReport
 from fairroc.froc.run import FrocIndex
 from fairroc.options import CONSTRAINT
 from fairroc.text.outlook import (
+    allowed_by,
     caution,
     least_certain_words,
     new_people_lines,
@@ -36,12 +37,10 @@ from fairroc.text.words import (
     where_words,
 )
 
-EXACT = "Figures of the fitted people are exact expectations over the draw."
-
 
 def fit_text(certificate: Certificate, outlook: Outlook, one_draw: OneDraw) -> str:
     """A fit in a few lines: new and fitted people side by side, what to beware of, what was done to whom."""
-    c, warned = certificate, caution(outlook)
+    c, warned = certificate, caution(outlook, allowed_by(certificate))
     warning = [] if warned is None else warned.lines()
     unchanged = [unchanged_words(c, outlook)] if c.unchanged else []
     groups, notes, *more = _details(c)
@@ -89,12 +88,12 @@ def _group_row(g: GroupCertificate) -> list[str]:
 
 def _notes(c: Certificate) -> list[str]:
     lines = [f"Ties: {tie_words(c)} {c.levels} levels."]
-    if c.ties == "order" and not c.unchanged and c.promise != "new":
+    if c.ties == "order" and not c.unchanged and c.promise != "new" and c.draws != "never" and c.where is None:
         lines.append("--ties draw would come closer to the bound on these rows, but draws for everyone.")
     if c.ties == "order" and c.ties_reason is not None:
         lines.append(f"{c.ties_reason[0].upper()}{c.ties_reason[1:]}.")
     lines += _choice_lines(c)
-    lines += [*_rate_lines(c), EXACT]
+    lines += [*_rate_lines(c), exact_words(c)]
     if c.count_error:
         off = c.fairness.largest * c.count_error
         lines.append(counted_words(c.count_error, f"so gaps can exceed those stated by up to {off:.2g}"))
@@ -139,7 +138,7 @@ def _choice_lines(c: Certificate) -> list[str]:
             parts.append(f"ties drawn{_for_whom(drawn, c)}, whose order would cost the others AUC")
     if not parts:
         return []
-    parts.append("epsilon is kept on these rows")
+    parts.append(f"{allowed_by(c).kept} on these rows")
     words = "; ".join(parts)
     return [f"{words[0].upper()}{words[1:]}."]
 
@@ -151,6 +150,12 @@ def _for_whom(groups: list[GroupCertificate], c: Certificate, others: str = "") 
     names = [f"'{short(g.group)}'" for g in groups]
     shown = ", ".join(names) if len(names) <= 4 else f"{len(names)} of {len(c.groups)} groups"
     return f" for {shown}{others}"
+
+
+def exact_words(certificate: Certificate) -> str:
+    """What the figures of the fitted people are."""
+    draw = "" if certificate.draws == "never" else " expectations over the draw"
+    return f"Figures of the fitted people are exact{draw}."
 
 
 def tie_words(certificate: Certificate) -> str:
@@ -224,7 +229,7 @@ def frontier_text(found: Frontier) -> str:
         found.ties
     ]
     ties = "raw order is kept, and nothing is drawn" if found.draws == "never" else ties
-    ties = "epsilon is meant for new people" if found.promise == "new" else ties
+    ties = f"{'the ratio' if ratio else 'epsilon'} is meant for new people" if found.promise == "new" else ties
     size = f"{found.rows:,} rows, {len(before.groups)} groups"
     how = f", method {found.method}" if plain else where_words(asked.where)
     head = [
@@ -242,7 +247,7 @@ def frontier_text(found: Frontier) -> str:
         [
             f"{size}, {asked.formula}{how}; {ties}.",
             *([] if plain else [f"{MEANINGS[found.constraint]}."]),
-            *([f"{RATIO_GAPS} New people's is told where {FEW_SELECTED:.0%} of people or more are selected."] * ratio),
+            *([_ratio_words(found)] * ratio),
             *small_lines(found.small_groups),
             f"Original score: gap {before.gap:.4f}, AUC {before.auc:.4f}, best accuracy {before.accuracy:.4f}.",
             "",
@@ -250,10 +255,26 @@ def frontier_text(found: Frontier) -> str:
             "",
             *_frontier_notes(found),
             "Accuracy is the largest over all thresholds; disparate impact is taken at the most accurate threshold.",
-            "New people's gap and AUC are what to expect of people like these. Other figures are exact expectations",
-            "over the draw on these rows; a single draw scatters around them.",
+            *(EXACT_UNDRAWN if found.draws == "never" else EXACT_DRAWN),
         ]
     )
+
+
+EXACT_DRAWN = (
+    "New people's gap and AUC are what to expect of people like these. Other figures are exact expectations",
+    "over the draw on these rows; a single draw scatters around them.",
+)
+EXACT_UNDRAWN = (
+    "New people's gap and AUC are what to expect of people like these. Other figures are exact on these rows.",
+)
+
+
+def _ratio_words(found: Frontier) -> str:
+    """What gaps of ratios are, and whose are looked at where enough people are selected."""
+    if found.fairness.told().where == found.where:
+        return RATIO_GAPS
+    whose = "All are" if found.promise == "new" else "New people's is"
+    return f"{RATIO_GAPS} {whose} told where {FEW_SELECTED:.0%} of people or more are selected."
 
 
 def _frontier_notes(found: Frontier) -> list[str]:
@@ -264,10 +285,12 @@ def _frontier_notes(found: Frontier) -> list[str]:
     above = [point.epsilon for point in found.points if point.gap_estimate > point.epsilon]
     count = len(found.points)
     if found.promise == "new":
+        goal = "epsilon" if found.before.ratio is None else "what the ratio allows"
+        allowed = "epsilons" if found.before.ratio is None else "ratios"
         why = "no score reaches it with these rows, and the least that can be had is shown"
         return [
             *left,
-            *([f"New people's gap is above epsilon at {len(above)} of {count} epsilons: {why}."] if above else []),
+            *([f"New people's gap is above {goal} at {len(above)} of {count} {allowed}: {why}."] if above else []),
         ]
     why = "raw order would leave the gap above epsilon, cost AUC, or spare hardly anyone"
     return [*left, *([f"Ties of all groups are drawn at {len(drawn)} of {count} epsilons: {why}."] if drawn else [])]

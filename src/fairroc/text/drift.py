@@ -80,7 +80,8 @@ def _gap_lines(gap: GapCheck) -> list[str]:
 
 
 def _allowed(gap: GapCheck) -> str:
-    return f"epsilon = {gap.epsilon:g}" + ("" if gap.ratio is None else f" (ratio {gap.ratio:g})")
+    own = "" if gap.tolerances is None else " (FPR {:g}, TPR {:g})".format(*gap.tolerances)
+    return f"epsilon = {gap.epsilon:g}{own}" + ("" if gap.ratio is None else f" (ratio {gap.ratio:g})")
 
 
 def _what(gap: GapCheck) -> str:

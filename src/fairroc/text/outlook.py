@@ -9,7 +9,7 @@ from fairroc.fitting.certificate import Certificate
 from fairroc.fitting.limits import FEWEST_ROWS
 from fairroc.fitting.one_draw import OneDraw
 from fairroc.fitting.outlook import Outlook
-from fairroc.text.words import confidence, short, table
+from fairroc.text.words import Allowed, confidence, short, table
 
 MOST_TIMES = 1000
 """More than so many times the rows is "far more"."""
@@ -82,27 +82,33 @@ def side_by_side(outlook: Outlook, certificate: Certificate) -> list[str]:
     )
     middle = lines[0].index("after") + len("after")
     head = "new people (expected)".rjust(middle) + "fitted people".rjust(len(lines[0]) - middle)
-    few = f" Ratios of new people: at thresholds that select {o.told_from:.0%} or more." if o.told_from else ""
+    whose = "all" if c.promise == "new" else "new"
+    few = f" Ratios of {whose} people: at thresholds that select {o.told_from:.0%} or more." if o.told_from else ""
     return [head, *lines, f"±: standard error of the estimate.{few}"]
 
 
 def promise_words(certificate: Certificate, outlook: Outlook) -> str:
     """For whom epsilon holds."""
-    c, o = certificate, outlook
+    c, o, allowed = certificate, outlook, allowed_by(certificate)
     if c.promise == "new":
         what = (
-            f"epsilon {c.epsilon:g} is out of reach with these rows, so this is about the least gap that can be had"
+            f"{allowed.out_of_reach} with these rows, so this is about the least gap that can be had"
             if o.exceeds
-            else "the gap expected among new people is within epsilon"
+            else f"the gap expected among new people is within {allowed.whole}"
         )
         return f"Promise for new people: {what}. Nothing is forced onto the fitted people. {chosen_words(c)}"
     if c.confidence is not None:
-        allowed = "less" if c.allowed is None else f"only {c.allowed:.4g}"
+        left = "less" if c.allowed is None else f"only {c.allowed:.4g}"
         return (
-            f"Promise for the population: at {confidence(c.confidence)} the gap among all people is within epsilon, so "
-            f"{allowed} is allowed on the fitted people."
+            f"Promise for the population: at {confidence(c.confidence)} the gap among all people is within "
+            f"{allowed.whole}, so {left} is allowed on the fitted people."
         )
-    return "Promise for the fitted people: epsilon holds exactly for them; what new people get is an estimate."
+    return f"Promise for the fitted people: {allowed.holds} exactly for them; what new people get is an estimate."
+
+
+def allowed_by(certificate: Certificate) -> Allowed:
+    """What a fit was asked to allow."""
+    return Allowed(certificate.epsilon, certificate.ratio, certificate.tolerances)
 
 
 def chosen_words(certificate: Certificate) -> str:
@@ -118,18 +124,19 @@ def chosen_words(certificate: Certificate) -> str:
 
 def unchanged_words(certificate: Certificate, outlook: Outlook) -> str:
     """Why the score stays as it is."""
+    allowed = allowed_by(certificate)
     if certificate.promise != "new":
-        why = f"The score already meets epsilon (gap {certificate.gap:.4f})"
+        why = f"The score already meets {allowed.whole} (gap {certificate.gap:.4f})"
     elif outlook.exceeds:
         why = "No score is expected to have a smaller gap among new people"
     else:
-        why = "The original score's gap among new people is expected to be within epsilon"
+        why = f"The original score's gap among new people is expected to be within {allowed.whole}"
     return f"{why}: it stays as it is, and nothing is drawn."
 
 
-def caution(outlook: Outlook) -> Caution | None:
+def caution(outlook: Outlook, asked: Allowed | None = None) -> Caution | None:
     """Harm, or else a gap of new people above epsilon, with the ways out; None where neither is expected."""
-    o = outlook
+    o, allowed = outlook, Allowed(outlook.epsilon) if asked is None else asked
     if o.harms:
         words = (
             f"Among new people the fair score is expected to have a gap of {o.gap_estimate:.3f}, no smaller than the "
@@ -137,26 +144,29 @@ def caution(outlook: Outlook) -> Caution | None:
             "What would help:"
         )
         least = 'promise="new" (--promise new): keeps the original score where nothing is expected to do better'
-        return Caution(words, (_more_rows(o), least, "a larger epsilon, which follows chance less"))
+        follows = "follow" if allowed.tolerances is not None else "follows"
+        return Caution(words, (_more_rows(o, allowed), least, f"{allowed.more()}, which {follows} chance less"))
     if not o.exceeds:
         return None
-    gap = beyond(o.gap_estimate, o.epsilon)
+    expected, more = f"A gap of {beyond(o.gap_estimate, o.epsilon)} is expected among new people, above", allowed.more
     if o.promise == "new":
-        words = f"A gap of {gap} is expected among new people, above epsilon {o.epsilon:g}. Two ways out:"
-        return Caution(words, (_more_rows(o), f"a larger epsilon: {met(o.gap_estimate):g} can be met"))
+        words = f"{expected} {allowed.limit}. Two ways out:"
+        return Caution(words, (_more_rows(o, allowed), f"{more(met(o.gap_estimate))} can be met"))
     holds = ", which holds for the fitted people" if o.promise == "fitted" else ""
-    words = f"A gap of {gap} is expected among new people, above epsilon {o.epsilon:g}{holds}. Three ways out:"
+    be = "is" if allowed.tolerances is None else "are"
+    words = f"{expected} {allowed.limit}{holds}. Three ways out:"
     return Caution(
         words,
         (
-            _more_rows(o),
-            'promise="new" (--promise new): brings the gap expected among new people to epsilon, or as near as it gets',
-            f"a larger epsilon: {met(o.gap_estimate):g} is what this score is expected to keep",
+            _more_rows(o, allowed),
+            f'promise="new" (--promise new): brings the gap expected among new people to {allowed.whole}, or as near '
+            "as it gets",
+            f"{more(met(o.gap_estimate))} {be} what this score is expected to keep",
         ),
     )
 
 
-def _more_rows(o: Outlook) -> str:
+def _more_rows(o: Outlook, allowed: Allowed) -> str:
     """Whose rows to collect, and about how many."""
     limit = o.limited_by
     label = "" if limit.label is None else f" with label {limit.label}"
@@ -166,9 +176,9 @@ def _more_rows(o: Outlook) -> str:
         return f"{whose}; about {limit.rows_to_halve:,}, and all others in proportion, {gain}"
     times = (o.gap_estimate / o.epsilon) ** 2 if o.epsilon > 0 else math.inf
     if times > MOST_TIMES:
-        return f"{whose}; far more, and all others in proportion, would bring epsilon within reach"
+        return f"{whose}; far more, and all others in proportion, would bring {allowed.whole} within reach"
     many = math.ceil(times * limit.rows)
-    return f"{whose}; roughly {many:,}, and all others in proportion, would bring epsilon within reach"
+    return f"{whose}; roughly {many:,}, and all others in proportion, would bring {allowed.whole} within reach"
 
 
 def limit_words(outlook: Outlook) -> str:

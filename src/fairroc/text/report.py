@@ -12,8 +12,8 @@ from fairroc.fitting.frontier import Frontier
 from fairroc.fitting.one_draw import OneDraw
 from fairroc.fitting.outlook import Outlook
 from fairroc.options import CONSTRAINT
-from fairroc.text.certificate import EXACT, tie_words
-from fairroc.text.outlook import about, beyond, least_certain_words, new_people_lines, promise_words
+from fairroc.text.certificate import exact_words, tie_words
+from fairroc.text.outlook import about, allowed_by, beyond, least_certain_words, new_people_lines, promise_words
 from fairroc.text.words import (
     MEANINGS,
     RATES,
@@ -113,7 +113,8 @@ def verdict_words(certificate: Certificate, outlook: Outlook) -> str:
     fair = c.gap <= c.epsilon + ROUNDING
     old = f"{f'{c.gap:.3f}' if fair else beyond(c.gap, c.epsilon)} for the fitted people"
     sides = ("above" if o.exceeds else "within", "within" if fair else "above")
-    return f"The fair score: a gap of about {new}, {sides[0]} epsilon; {old}, {sides[1]} epsilon."
+    whole = allowed_by(c).whole
+    return f"The fair score: a gap of about {new}, {sides[0]} {whole}; {old}, {sides[1]} {whole}."
 
 
 def cost_words(
@@ -183,7 +184,7 @@ def certificate_notes(certificate: Certificate | None, one_draw: OneDraw | None,
     if one_draw is None or outlook is None:
         return []
     levels = "" if certificate.unchanged else f" {certificate.levels} levels."
-    ties = f"Ties: {tie_words(certificate)}{levels} {EXACT}"
+    ties = f"Ties: {tie_words(certificate)}{levels} {exact_words(certificate)}"
     promise = promise_words(certificate, outlook)
     return [promise, *new_people_lines(outlook, one_draw), ties, least_certain_words(outlook)]
 

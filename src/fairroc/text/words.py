@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from unicodedata import category
 
 from fairroc.core.constraint import NORMS, Constraint, Distance, LpDistance, OneRate, Within
@@ -126,6 +127,67 @@ def asked_words(
     if tolerances is not None:
         return f"|dFPR| at most {tolerances[0]:g} and |dTPR| at most {tolerances[1]:g}"
     return f"epsilon {epsilon:g} ({constraint.formula}){within}"
+
+
+@dataclass(frozen=True, slots=True)
+class Allowed:
+    """What a gap may be, in the words of what was asked for: epsilon, a ratio, or a tolerance for each rate.
+
+    >>> Allowed(0.2, ratio=0.8).limit, Allowed(0.02, tolerances=(0.1, 0.02)).more(0.043)
+    ('what ratio 0.8 allows (0.2)', 'larger tolerances: 0.215 (FPR) and 0.043 (TPR)')
+    """
+
+    epsilon: float
+    ratio: float | None = None
+    tolerances: tuple[float, float] | None = None
+
+    @property
+    def holds(self) -> str:
+        """What holds for some people."""
+        if self.ratio is not None:
+            return f"ratio {self.ratio:g} holds"
+        return "epsilon holds" if self.tolerances is None else "both tolerances hold"
+
+    @property
+    def kept(self) -> str:
+        """What was kept on some rows."""
+        if self.ratio is not None:
+            return f"ratio {self.ratio:g} is kept"
+        return "epsilon is kept" if self.tolerances is None else "both tolerances are kept"
+
+    @property
+    def whole(self) -> str:
+        """What a gap is within."""
+        if self.ratio is not None:
+            return f"what ratio {self.ratio:g} allows"
+        return "epsilon" if self.tolerances is None else "both tolerances"
+
+    @property
+    def limit(self) -> str:
+        """What a gap is above, with its number."""
+        if self.ratio is not None:
+            return f"what ratio {self.ratio:g} allows ({self.epsilon:g})"
+        return f"epsilon {self.epsilon:g}" if self.tolerances is None else f"the smaller tolerance {self.epsilon:g}"
+
+    @property
+    def out_of_reach(self) -> str:
+        """What no score keeps."""
+        if self.ratio is not None:
+            return f"ratio {self.ratio:g} is out of reach"
+        return f"epsilon {self.epsilon:g} is out of reach" if self.tolerances is None else "they are out of reach"
+
+    def more(self, gap: float | None = None) -> str:
+        """What to ask for instead, so that a gap is within it."""
+        if self.ratio is not None:
+            words, values = "a smaller ratio", "" if gap is None or gap >= 1 else f"{1 - gap:.3g}"
+        elif self.tolerances is not None and self.epsilon > 0:
+            words, values = "larger tolerances", ""
+            if gap is not None:
+                fpr, tpr = (min(gap / self.epsilon * each, 1.0) for each in self.tolerances)
+                values = f"{fpr:.3g} (FPR) and {tpr:.3g} (TPR)"
+        else:
+            words, values = "a larger epsilon", "" if gap is None else f"{gap:g}"
+        return f"{words}: {values}" if values else words
 
 
 def where_words(where: tuple[float, float] | None) -> str:

@@ -17,7 +17,7 @@
   const plain = (name) => name.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
 
   // What is shown of an epsilon, and of a gap: itself, or the ratio that it leaves.
-  const told = (x) => (data.as_ratio ? Number((1 - x).toPrecision(12)) : x);
+  const told = (x) => (data.as_ratio ? Number((1 - x).toFixed(12)) : x);
   const range = (values) => Math.max(...values) - Math.min(...values);
   const apart = (values) => {
     const most = data.as_ratio ? Math.max(...values) : 1;
