@@ -88,7 +88,8 @@ def check_ratio(ratio: Any) -> float:
 
 def check_where(where: Any) -> tuple[float, float]:
     """Return the shares of all people selected between which the constraint binds."""
-    ends = tuple(where) if isinstance(where, Sequence) and not isinstance(where, str) else ()
+    several = where.tolist() if hasattr(where, "tolist") else where  # an array
+    ends = tuple(several) if isinstance(several, Sequence) and not isinstance(several, str) else ()
     if len(ends) == 2 and all(map(is_number, ends)) and 0 <= ends[0] < ends[1] <= 1:
         return float(ends[0]), float(ends[1])
     raise DataError(

@@ -591,7 +591,8 @@ class Ratio(OneRate):
         return self.apart(np.minimum(one[at], other[at]), np.maximum(one[at], other[at]))
 
     def apart(self, low: FloatArray, high: FloatArray) -> FloatArray:
-        return ratio(np.maximum(high - low - SAME, 0.0), high, 0.0)
+        lacks = ratio(np.maximum(high - low - SAME, 0.0), high, 0.0)
+        return np.where((low <= 0) & (high > SAME), 1.0, lacks)
 
     def farthest(self, low: FloatArray, high: FloatArray, other_low: FloatArray, other_high: FloatArray) -> FloatArray:
         return np.maximum(self.between(low, other_high), self.between(high, other_low))

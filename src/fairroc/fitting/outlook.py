@@ -10,7 +10,7 @@ from fairroc.fitting.fit import Fitted, limits_of
 from fairroc.fitting.limits import Limit
 from fairroc.options import LEVEL
 
-NO_RATIO = "it bounds differences of rates, and a ratio was asked for"
+NO_RATIO = "it bounds differences of a fitted score's rates, and a ratio was asked for"
 
 
 @dataclass(frozen=True, slots=True)
