@@ -98,7 +98,7 @@ def assert_group_aucs(found: Certificate) -> None:
 # ---- every threshold -----------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=40)
+@settings(max_examples=22)
 @given(WORLDS, PLAIN)
 def test_drawn_ties_reach_the_bound(rows, how) -> None:
     """Within what was asked at every threshold, AUC equal to the bound, every group on its own hull."""
@@ -112,7 +112,7 @@ def test_drawn_ties_reach_the_bound(rows, how) -> None:
     assert [group.auc for group in found.groups] == pytest.approx([group.auc_hull for group in found.groups], abs=1e-6)
 
 
-@settings(max_examples=40)
+@settings(max_examples=22)
 @given(WORLDS, PLAIN)
 def test_raw_order_costs_no_group_anything(rows, how) -> None:
     done = made(rows, how)
@@ -161,7 +161,7 @@ def reached(error: DataError) -> Asked | None:
     return {"ratio": float(found[2])} if float(found[2]) > 0 else None
 
 
-@settings(max_examples=40)
+@settings(max_examples=22)
 @given(WORLDS, PLAIN, st.one_of(st.none(), WINDOWS))
 def test_without_draws_scores_decide(rows, how, where) -> None:
     """A function of the score that never falls; and what an error offers instead can be had."""
@@ -206,7 +206,7 @@ def raw_parts(done: Fitted, rows: Rows) -> tuple[np.ndarray, np.ndarray]:
     return before, after
 
 
-@settings(max_examples=40)
+@settings(max_examples=22)
 @given(WORLDS, PLAIN, WINDOWS)
 def test_outside_a_window_everybody_keeps_the_original_order(rows, how, where) -> None:
     how = how | {"where": where}
