@@ -169,7 +169,6 @@ class FairModel(ModelData):
         "the scores of group 'f' moved"
         """
         from fairroc.monitoring.check import TELLING, Watch, check
-        from fairroc.monitoring.gap import needs_labels
         from fairroc.text.drift import doubts, reasons
 
         watch = Watch.checked(
@@ -179,7 +178,7 @@ class FairModel(ModelData):
         return replace(
             found,
             reasons=reasons(found, on_unknown_group, self.left_out),
-            doubts=doubts(found, on_unknown_group, TELLING, measured=y is not None or not needs_labels(self.fairness)),
+            doubts=doubts(found, on_unknown_group, TELLING, measured=y is not None or not self.fairness.needs_labels),
         )
 
     def to_sql(

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from fairroc.errors import DataError
 
@@ -502,6 +502,26 @@ def refuse_for_both_rates(asked: Any, options: Iterable[Option]) -> None:
             )
 
 
+class AsksFor(Protocol):
+    """Whatever remembers what must be close and how: options, a model, a result."""
+
+    @property
+    def constraint(self) -> str: ...
+    @property
+    def norm(self) -> Norm: ...
+    @property
+    def tolerances(self) -> tuple[float, float] | None: ...
+    @property
+    def ratio(self) -> float | None: ...
+    @property
+    def where(self) -> tuple[float, float] | None: ...
+
+
+def fairness_of(asked: AsksFor) -> Constraint:
+    """The constraint that was asked for, as geometry."""
+    return fairness(asked.constraint, asked.norm, asked.tolerances, asked.ratio is not None, asked.where)
+
+
 @dataclass(frozen=True, slots=True)
 class Options:
     """Parameters of a fit, checked."""
@@ -527,7 +547,7 @@ class Options:
     @property
     def fairness(self) -> Constraint:
         """What the fair score is to keep close, as geometry."""
-        return fairness(self.constraint, self.norm, self.tolerances, self.ratio is not None, self.where)
+        return fairness_of(self)
 
     @property
     def measure(self) -> Constraint:

@@ -192,6 +192,11 @@ class Constraint(Distance):
         """The distance of two groups in words."""
 
     @property
+    def needs_labels(self) -> bool:
+        """Whether it is about people of one label; a group's people of both are one sample otherwise."""
+        return True
+
+    @property
     @abstractmethod
     def norm(self) -> Norm:
         """The norm in which two rates make one distance; of one rate it makes no difference."""
@@ -491,6 +496,10 @@ class OneRate(Constraint):
     @property
     def name(self) -> str:  # type: ignore[override]
         return self.NAMES[self.rate]
+
+    @property
+    def needs_labels(self) -> bool:
+        return self.rate != "selection"
 
     @property
     def norm(self) -> Norm:

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
-from fairroc.core.chain import FloatArray, spread
+from fairroc.auditing.audit import rate_gaps
+from fairroc.core.chain import spread
 from fairroc.core.constraint import Constraint, EqualizedOdds, Norm
 from fairroc.core.gap import ROUNDING, RateGaps
 from fairroc.core.optimal import optimal
-from fairroc.core.realised import all_points, drawn_shares
-from fairroc.core.roc import PlaLoss, Population, all_thresholds, pla_loss, rates_at
+from fairroc.core.realised import RealisedRoc, all_points, drawn_shares
+from fairroc.core.roc import PlaLoss, Population, pla_loss
 from fairroc.fitting.fit import Fitted
 from fairroc.fitting.solving import bound_of
 from fairroc.froc.diagnostics import FrocReport, froc_report
-from fairroc.options import CONSTRAINT, DRAWS, fairness
+from fairroc.options import CONSTRAINT, DRAWS, fairness_of
 from fairroc.people.small import SmallGroups, plain_data
 
 
@@ -98,7 +98,7 @@ class Certificate:
     @property
     def fairness(self) -> Constraint:
         """What was to be close, as geometry."""
-        return fairness(self.constraint, self.norm, self.tolerances, self.ratio is not None, self.where)
+        return fairness_of(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, ready for JSON."""
@@ -113,6 +113,7 @@ def certify(fitted: Fitted) -> Certificate:
     if model.method == "froc" and fitted.solution is not None:
         queried = fitted.population.curves
         report = froc_report(model.names, queried, raw.curves, model.inner_epsilon, model.queries)
+    before = rate_gaps(raw.curves, labelled=True)
     bound = bound_of(raw, fitted.target, fitted.measure)
     return Certificate(
         epsilon=model.epsilon,
@@ -142,20 +143,15 @@ def certify(fitted: Fitted) -> Certificate:
         tolerances=model.tolerances,
         draws=model.draws,
         where=model.where,
-        rates_before=_rate_gaps(*_original_points(raw), raw),
-        rates=_rate_gaps(*(all_points(fitted.realised) if fitted.realised else _original_points(raw)), raw),
+        rates_before=before,
+        rates=_rate_gaps(fitted.realised, raw) if fitted.realised else before,
         seconds=time.perf_counter() - begin,
     )
 
 
-def _original_points(raw: Population) -> tuple[FloatArray, FloatArray]:
-    """(thresholds, groups) fpr and tpr of the original score."""
-    thresholds = all_thresholds(raw.curves)
-    fpr, tpr = zip(*(rates_at(curve, thresholds) for curve in raw.curves), strict=True)
-    return np.stack(fpr, axis=1), np.stack(tpr, axis=1)
-
-
-def _rate_gaps(fpr: FloatArray, tpr: FloatArray, raw: Population) -> RateGaps:
+def _rate_gaps(realised: Sequence[RealisedRoc], raw: Population) -> RateGaps:
+    """Of the fair score."""
+    fpr, tpr = all_points(realised)
     lines = fpr, tpr, fpr + raw.priors * (tpr - fpr)
     return RateGaps(*(float(spread(line.T).max()) for line in lines))
 

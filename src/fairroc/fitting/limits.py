@@ -109,7 +109,7 @@ def _widest(people: People, constraint: Constraint, confidence: float) -> Limit:
     known = int(rows[g, at])
     least = 2 * math.log(2 * sizes.size / (1.0 - confidence))  # widths end at 1: effective size that halves that
     halved = max(4 * known, math.ceil(least * (known / sizes[g, at])))
-    label = None if constraint.name == "demographic_parity" else int(labels[at])
+    label = int(labels[at]) if constraint.needs_labels else None
     return Limit(people.names[g], label, known, float(widths[g, at]), halved)
 
 

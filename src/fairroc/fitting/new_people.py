@@ -18,7 +18,7 @@ from fairroc.core.coupling import Levels
 from fairroc.core.estimate import flattened, straightened
 from fairroc.core.kernel import Kernel, drawn_kernel, one_person, ordered_kernel
 from fairroc.core.roc import Population, RocCurve, all_thresholds, pooled_share
-from fairroc.fitting.one_rate import CAREFUL, ORDERED, levels_of_rate, rate_kernels
+from fairroc.fitting.one_rate import CAREFUL, ORDERED, rate_kernels
 from fairroc.fitting.solving import Goal, levels_of
 from fairroc.people.people import People, thinned_population
 from fairroc.stats.bins import Bins, bins_of
@@ -161,13 +161,10 @@ def _ladder(
     population: Population, constraint: Constraint, ordered: Population | None = None
 ) -> Iterator[tuple[float, Levels]]:
     """The exact method's levels at every internal epsilon; of one rate, for the raw order of people ``ordered``."""
+    unit = constraint.largest if isinstance(constraint, OneRate) else constraint.largest / 2
     for share in INNER:
-        if isinstance(constraint, OneRate):
-            inner = share * constraint.largest
-            yield inner, levels_of_rate(population, inner, constraint, ordered)
-        else:
-            inner = share * constraint.largest / 2
-            yield inner, levels_of(population, inner, Goal(inner, constraint, "order"))
+        inner = share * unit
+        yield inner, levels_of(population, inner, Goal(inner, constraint, "order"), ordered=ordered)
 
 
 def _kernels(

@@ -87,8 +87,9 @@ def rate_bound(population: Population, epsilon: float, constraint: OneRate) -> f
     """
     hulls = [curve.hull for curve in population.curves]
     known = population.priors, population.weights0, population.weights1
-    inside, free = (rate_path(hulls, *known, e, constraint) for e in (epsilon, 1.0))
-    lines = [(path.fpr @ population.weights0, path.tpr @ population.weights1) for path in (inside, free)]
+    allowed = (epsilon,) if constraint.where is None else (epsilon, 1.0)
+    paths = [rate_path(hulls, *known, each, constraint) for each in allowed]
+    lines = [(path.fpr @ population.weights0, path.tpr @ population.weights1) for path in paths]
     if constraint.where is None:
         return area(*lines[0])
     prior = float(population.shares @ population.priors)
@@ -122,14 +123,18 @@ def rate_kernels(
         if not never:
             drawn = _drawn(np.diff(line), _person(constraint.line(own)), narrow * (high - low), care)
         thin = np.where(apart > 0, np.minimum(THIN, apart), THIN)  # 0 where nobody counts yet
-        grid = constraint.of(levels.fpr[:, g], levels.tpr[:, g], curve.prior)
+        grid = _grid(levels, g, constraint, curve)
         if isinstance(levels, Window):
             found.append(_in_window(curve, line, grid, drawn, thin, levels, g, top))
             continue
-        grid = np.maximum.accumulate(grid)
         grid[0], grid[-1] = 0.0, 1.0
         found.append(rate_kernel(curve.thresholds, curve.u, line, grid, drawn, thin))
     return tuple(found)
+
+
+def _grid(levels: Levels, g: int, constraint: OneRate, curve: RocCurve) -> FloatArray:
+    """A group's rate at the levels, rising whatever the rounding."""
+    return np.maximum.accumulate(constraint.of(levels.fpr[:, g], levels.tpr[:, g], curve.prior))
 
 
 def _person(line: FloatArray) -> float:
@@ -218,7 +223,6 @@ def _in_window(
     begin, end = int(levels.begin[g]), int(levels.end[g])
     inner = None
     if end > begin:
-        grid = np.maximum.accumulate(grid)
         grid[0], grid[-1] = line[begin], line[end]
         part, own = slice(begin, end + 1), slice(begin, end)
         inner = rate_kernel(curve.thresholds[own], curve.u[part], line[part], grid, drawn[own], thin[own])
@@ -238,7 +242,7 @@ def deviation(judged: Population, realised: Sequence[RealisedRoc], levels: Level
     column = {"fpr": 0, "tpr": 1, "selection": 2}[constraint.rate]
     off = np.zeros((2, len(realised)))
     for g, (curve, roc) in enumerate(zip(judged.curves, realised, strict=True)):
-        grid = np.maximum.accumulate(constraint.of(levels.fpr[:, g], levels.tpr[:, g], curve.prior))
+        grid = _grid(levels, g, constraint, curve)
         y = merged(np.arange(len(grid), dtype=np.float64), roc.y)
         wanted = np.interp(y, np.arange(len(grid)), grid)
         before, after = roc.both_sides(y)

@@ -120,10 +120,12 @@ def _guide(
     return pooled_bound(hulls, population.weights0, population.weights1, inner, constraint, GUIDE_TOLERANCE).tuples
 
 
-def levels_of(population: Population, inner: float, goal: Goal, *, guided: bool = False) -> Levels:
-    """Levels of the fair curves at an internal epsilon."""
+def levels_of(
+    population: Population, inner: float, goal: Goal, *, guided: bool = False, ordered: Population | None = None
+) -> Levels:
+    """Levels of the fair curves at an internal epsilon; of one rate, for the raw order of people ``ordered``."""
     if isinstance(goal.constraint, OneRate):
-        return levels_of_rate(population, inner, goal.constraint)
+        return levels_of_rate(population, inner, goal.constraint, ordered)
     assert isinstance(goal.constraint, EqualizedOdds)
     hulls = [curve.hull for curve in population.curves]
     if goal.method == "froc":

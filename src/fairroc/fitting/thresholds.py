@@ -18,7 +18,7 @@ from fairroc.core.realised import all_places, all_points
 from fairroc.core.roc import Population, all_thresholds, rates_at
 from fairroc.errors import DataError
 from fairroc.model.model import ModelData, expected_rocs, warn_unknown
-from fairroc.options import AIM, CONSTRAINT, checked, fairness
+from fairroc.options import AIM, CONSTRAINT, checked, fairness_of
 from fairroc.people.door import read_people
 from fairroc.people.people import People
 from fairroc.people.rows import ScoreColumns, known_groups, unknown_groups
@@ -226,7 +226,7 @@ class Choice:
     @property
     def fairness(self) -> Constraint:
         """What the model keeps close, as geometry."""
-        return fairness(self.constraint, self.norm, self.tolerances, self.ratio is not None, self.where)
+        return fairness_of(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, ready for JSON."""

@@ -25,7 +25,7 @@ from fairroc.core.kernel import drawn_kernel, one_person, ordered_kernel
 from fairroc.core.roc import Population, RocCurve
 from fairroc.errors import FairrocWarning
 from fairroc.fitting.new_people import DIP, Choice, choice, populations
-from fairroc.fitting.raw_order import is_fair_score, solve_rate
+from fairroc.fitting.raw_order import CLOSE, is_fair_score, solve_rate
 from fairroc.fitting.solving import (
     Goal,
     Solution,
@@ -44,9 +44,6 @@ the internal epsilon, so none is guessed from it."""
 
 REFINED, NEAREST = 3, 2
 """Halvings of the step from the largest of them that keeps epsilon towards the next, of so many ways beside drawing."""
-
-CLOSE = 0.02
-"""No refinement where the gap is within this share of epsilon."""
 
 SLACK, OUTSIDE = 0.001, 5.0
 """AUC by which the fitted people's may leave the range of the path, and how many times any more counts against it."""

@@ -19,7 +19,7 @@ from fairroc.errors import DataError, UnknownGroupError, warn_user
 from fairroc.model import draw
 from fairroc.model.lookup import Lookup
 from fairroc.model.tables import LookupTables, lookup_tables
-from fairroc.options import CONSTRAINT, DRAWS, Missing, fairness
+from fairroc.options import CONSTRAINT, DRAWS, Missing, fairness_of
 from fairroc.people.cells import WeightedRows
 from fairroc.people.people import People, Sample
 from fairroc.people.rows import ScoreColumns, known_groups, read_scores
@@ -94,7 +94,7 @@ class ModelData:
     @property
     def fairness(self) -> Constraint:
         """What the fair score keeps close, as geometry."""
-        return fairness(self.constraint, self.norm, self.tolerances, self.ratio is not None, self.where)
+        return fairness_of(self)
 
     @property
     def unchanged(self) -> bool:

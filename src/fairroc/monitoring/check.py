@@ -11,7 +11,7 @@ import numpy as np
 from fairroc.core.chain import FloatArray
 from fairroc.model.model import ModelData, Reference
 from fairroc.monitoring.drift import Drift, DriftTest, GroupDrift, ScoreShift, Status, UnknownGroup, psi_level
-from fairroc.monitoring.gap import GapNow, GroupAucs, gap_now, needs_labels
+from fairroc.monitoring.gap import GapNow, GroupAucs, gap_now
 from fairroc.options import MONITOR, checked
 from fairroc.people.door import read_people
 from fairroc.people.people import People
@@ -115,7 +115,7 @@ def check(
     whole = _fitted_groups(model), _new_groups(model, people)
     tests = [*_tests(seen, labelled), *_share_tests(model, *whole)]
     now = GapNow(None, NO_LABELS, {})
-    if labelled or not needs_labels(model.fairness):
+    if labelled or not model.fairness.needs_labels:
         now = gap_now(
             model,
             people,

@@ -7,7 +7,7 @@ from typing import Any, Literal, TypeAlias
 
 from fairroc.auditing.findings import GapInterval, Interval
 from fairroc.core.constraint import Constraint, Norm
-from fairroc.options import CONSTRAINT, fairness
+from fairroc.options import CONSTRAINT, fairness_of
 from fairroc.people.small import SmallGroups, plain_data
 
 Status: TypeAlias = Literal["moved", "steady", "too few rows", "missing", "not checked"]
@@ -149,7 +149,7 @@ class GapCheck:
     @property
     def fairness(self) -> Constraint:
         """What was measured, as geometry."""
-        return fairness(self.constraint, self.norm, self.tolerances, self.ratio is not None, self.where)
+        return fairness_of(self)
 
 
 @dataclass(frozen=True, slots=True)

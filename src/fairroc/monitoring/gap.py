@@ -23,7 +23,7 @@ import numpy as np
 from fairroc.auditing.audit import NO_THRESHOLD, gap_interval
 from fairroc.auditing.findings import GapInterval, Interval
 from fairroc.core.chain import FloatArray, area
-from fairroc.core.constraint import Constraint, OneRate, Ratio
+from fairroc.core.constraint import Ratio
 from fairroc.core.gap import ROUNDING, pooled_auc
 from fairroc.core.kernel import Kernel
 from fairroc.core.realised import RealisedRoc, all_places, realise, two_sided
@@ -66,11 +66,6 @@ class GapNow:
     aucs: dict[str, GroupAucs]
 
 
-def needs_labels(constraint: Constraint) -> bool:
-    """Whether the gap is one of people with labels: shares of people selected can be told without."""
-    return not isinstance(constraint, OneRate) or constraint.rate != "selection"
-
-
 def gap_now(
     model: ModelData,
     people: People,
@@ -83,7 +78,7 @@ def gap_now(
 ) -> GapNow:
     """Measure new people; ``treated_as`` is the fitted group that unknown groups are treated as, if any."""
     constraint, rows = model.fairness.told(), people.class_rows()
-    by_label = needs_labels(constraint)
+    by_label = constraint.needs_labels
     enough = rows.min(axis=1) > 0 if by_label else rows.sum(axis=1) > 0
     kept = [g for g, name in enumerate(people.names) if enough[g] and (name in model.names or treated_as is not None)]
     if len(kept) < 2:
