@@ -84,18 +84,14 @@ def gap_now(
     if len(kept) < 2:
         return GapNow(None, f"fewer than two groups have people{' of both labels' if by_label else ''}", {})
     people = people.only(kept)
-    seen = people if by_label else people.without_labels()
-    noises, hidden = _measured(model, seen, treated_as)
-    if not by_label:
-        noises = [replace(noise, curve=replace(noise.curve, prior=0.0)) for noise in noises]  # one sample, not two
-        hidden /= 2  # in the sum of both rates it counts twice
+    rows, seen = people.class_rows(), people if by_label else people.without_labels()
+    noises, hidden = _measured(model, seen, treated_as) if by_label else _unlabelled(model, seen, treated_as)
+    both = [g for g, few in enumerate(rows.min(axis=1)) if few] if labelled else []
     aucs = _Aucs({}, None, None)
-    if by_label:
-        aucs = _aucs(model, people, noises, confidence)
-    elif labelled and len(both := [g for g, few in enumerate(people.class_rows().min(axis=1)) if few]) > 1:
+    if len(both) > 1:
         some = people.only(both)
-        aucs = _aucs(model, some, _measured(model, some, treated_as)[0], confidence)
-    rows, shares = people.class_rows(), seen.thin.shares
+        aucs = _aucs(model, some, noises if by_label else _measured(model, some, treated_as)[0], confidence)
+    shares = seen.thin.shares
     noises = noises if model.unchanged else _with_ends(noises, shares, constraint.where)
     widths = None if people.weighted else dkw_reach(constraint, rows, confidence) + hidden
     limits = gap_limits(noises, widths, constraint, confidence, shares)
@@ -133,6 +129,12 @@ def gap_now(
         smallest_ratio=None if model.ratio is None else 1.0 - gap,
     )
     return GapNow(check, None, aucs.groups)
+
+
+def _unlabelled(model: ModelData, people: People, treated_as: str | None) -> tuple[list[Noise], float]:
+    """Shares of people selected, with noise: people without labels count in both classes, and are one sample."""
+    noises, hidden = _measured(model, people, treated_as)
+    return [replace(noise, curve=replace(noise.curve, prior=0.0)) for noise in noises], hidden / 2
 
 
 def _aucs(model: ModelData, people: People, noises: list[Noise], confidence: float) -> _Aucs:
