@@ -19,10 +19,10 @@ from fairroc.errors import DataError
 from fairroc.options import MAX_DISTINCT, Missing, check_missing, check_most
 from fairroc.people.counts import ScoreCounts
 from fairroc.people.factorise import as_column, cross_names, group_codes, present_values
-from fairroc.people.rows import LARGEST, checked_scores, checked_weights, positive_labels
+from fairroc.people.rows import checked_scores, checked_weights, positive_labels
 from fairroc.people.tally import CellCounts, Tally
-from fairroc.tables.columns import ColumnNames, typed_values
-from fairroc.tables.files import Part, find_parts, load_module
+from fairroc.tables.columns import ColumnNames, as_numpy, codes_of, is_coded, typed_values
+from fairroc.tables.files import Part, find_parts
 from fairroc.tables.read import Batch, read_batches
 
 Progress: TypeAlias = Callable[[int, int], None]
@@ -171,7 +171,7 @@ class _Counting:
             [groups[group] for group, _ in pairs],
             [label for _, label in pairs],
             labels,
-            _score_numbers(rows.column(self.names.score)),
+            checked_scores(rows.column(self.names.score)),
             None if weight is None else checked_weights(rows.column(weight)),
         )
 
@@ -230,24 +230,13 @@ class _Counting:
         return [typed[value] if is_text else value for is_text, value in self.labels]
 
 
-def _score_numbers(column: Any) -> FloatArray:
-    pyarrow = load_module("pyarrow")
-    if column.type == pyarrow.float64() and not column.null_count:  # the usual case, without a copy
-        scores: FloatArray = column.to_numpy()
-        if len(scores) and scores.min() >= -LARGEST and scores.max() <= LARGEST:
-            return scores
-    return checked_scores(column)
-
-
 def _label_codes(column: Any) -> tuple[NDArray[Any], list[Any]]:
     """Codes into the distinct labels, none of them missing."""
-    types = load_module("pyarrow").types
-    if not column.null_count and (types.is_integer(column.type) or types.is_boolean(column.type)):
-        numbers = column.to_numpy(zero_copy_only=False)
-        if numbers.min() >= 0 and numbers.max() <= 1:
-            return numbers.astype(np.int8, copy=False), [0, 1]
-    if not column.null_count and types.is_dictionary(column.type) and not column.dictionary.null_count:
-        return column.indices.to_numpy(), column.dictionary.to_pylist()
+    numbers = as_numpy(column)
+    if numbers is not None and numbers.dtype.kind in "iub" and numbers.min() >= 0 and numbers.max() <= 1:
+        return numbers.astype(np.int8, copy=False), [0, 1]
+    if not column.null_count and is_coded(column) and not column.dictionary.null_count:
+        return codes_of(column), column.dictionary.to_pylist()
     codes, values, lost = present_values(as_column(column, "y"), "y")
     if lost:
         raise DataError(f"y must not be missing, but {lost} of {len(codes)} are; drop these rows.")
@@ -256,11 +245,10 @@ def _label_codes(column: Any) -> tuple[NDArray[Any], list[Any]]:
 
 def _group_texts(column: Any, what: str, missing: Missing) -> tuple[NDArray[Any], Sequence[str]]:
     """Codes into the distinct texts of a group column; some may not occur."""
-    types = load_module("pyarrow").types
-    if types.is_dictionary(column.type) and not column.null_count and types.is_string(column.type.value_type):
+    if is_coded(column) and not column.null_count and str(column.type.value_type) == "string":
         dictionary = column.dictionary
         if not dictionary.null_count:
-            return column.indices.to_numpy(), dictionary.to_pylist()
+            return codes_of(column), dictionary.to_pylist()
     return group_codes({what: as_column(column, what)}, missing)
 
 
