@@ -18,7 +18,7 @@ from fairroc.core.chain import FloatArray
 from fairroc.errors import DataError
 from fairroc.options import MAX_DISTINCT, Missing, check_missing, check_most
 from fairroc.people.counts import ScoreCounts
-from fairroc.people.factorise import as_column, cross_names, group_codes, present_values
+from fairroc.people.factorise import as_column, count_codes, cross_names, group_codes, present_values, recode
 from fairroc.people.rows import checked_scores, checked_weights, positive_labels
 from fairroc.people.tally import CellCounts, Tally
 from fairroc.tables.columns import ColumnNames, as_numpy, codes_of, is_coded, typed_values
@@ -29,9 +29,6 @@ Progress: TypeAlias = Callable[[int, int], None]
 
 MOST_CELLS = 20_000
 """Pairs of a group and a label that can occur at most; more are a sign of a wrong column."""
-
-FEW = 16
-"""Codes up to which looking for each of them is faster than counting."""
 
 MOST_LABELS = 1000
 """Labels that may be told apart before all rows are read: different texts may turn out to be the same number."""
@@ -254,20 +251,10 @@ def _group_texts(column: Any, what: str, missing: Missing) -> tuple[NDArray[Any]
 
 def _present(codes: NDArray[Any], size: int) -> tuple[NDArray[Any], list[int]]:
     """The codes, numbered anew without those that do not occur, and which do."""
-    if size <= FEW:
-        occurs = [code for code in range(size) if (codes == code).any()]
-        if len(occurs) == size:
-            return codes, occurs
-    if size > 1 << 16:
-        kept, codes = np.unique(codes, return_inverse=True)
-        return codes, kept.tolist()
-    rows = np.bincount(codes, minlength=size)
-    kept = np.flatnonzero(rows)
-    if len(kept) == size:
-        return codes, list(range(size))
-    table = np.zeros(size, dtype=np.intp)
+    kept = np.flatnonzero(count_codes(codes, size))
+    table = np.zeros(size, dtype=codes.dtype)
     table[kept] = np.arange(len(kept))
-    return table[codes], kept.tolist()
+    return recode(codes, table), kept.tolist()
 
 
 def _joined(cells: Sequence[tuple[bool, CellCounts]], weighted: bool) -> tuple[NDArray[Any], ...]:
