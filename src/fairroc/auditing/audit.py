@@ -23,7 +23,7 @@ from fairroc.auditing.findings import (
 )
 from fairroc.core.chain import FloatArray
 from fairroc.core.constraint import Distance, distance_of
-from fairroc.core.gap import ROUNDING, RateGaps, curve_gap, pooled_auc, pooled_curve, threshold_gap
+from fairroc.core.gap import ROUNDING, curve_gap, pooled_auc, pooled_curve, rate_gaps, threshold_gap
 from fairroc.core.roc import Population, RocCurve, rates_at
 from fairroc.errors import DataError, warn_all
 from fairroc.options import (
@@ -44,7 +44,7 @@ from fairroc.people.counts import ScoreCounts
 from fairroc.people.door import read_people
 from fairroc.people.people import People, refuse_tiny_groups, several_groups
 from fairroc.people.small import SmallRule
-from fairroc.stats.auc import auc_interval, background_aucs, cross_aucs, side_by_side
+from fairroc.stats.auc import auc_interval, background_aucs, cross_aucs
 from fairroc.stats.bands import GapLimits, Noise, dkw_reach, dkw_widths, gap_limits, unlabelled_noise
 from fairroc.stats.bootstrap import Draws
 from fairroc.stats.bootstrap import bootstrap as bootstrap_draws
@@ -267,7 +267,7 @@ def audit_quietly(people: People, settings: Settings, *, progress: Progress | No
         ratio=settings.ratio,
         tolerances=settings.tolerances,
         where=settings.where,
-        rates=rate_gaps(population.curves, labelled=people.labelled),
+        rates=rate_gaps(population.curves, labelled=people.labelled, thresholds=population.thresholds),
     )
     if limit is not None:
         found = replace(found, fair=found.gap_limit <= limit + ROUNDING)
@@ -307,15 +307,6 @@ def _with_labels(found: Audit, people: People, bands: Sequence[Band]) -> Audit:
         ),
         calibration_reason=_why_no_calibration(people),
     )
-
-
-def rate_gaps(curves: Sequence[RocCurve], *, labelled: bool) -> RateGaps:
-    """The largest difference of every rate for itself. O(k m)."""
-    widest = np.zeros(3)
-    for block in side_by_side(curves, [np.stack((curve.fpr, curve.tpr, curve.share)) for curve in curves]):
-        widest = np.maximum(widest, np.ptp(block, axis=0).max(axis=1))
-    fpr, tpr, selection = widest.tolist()
-    return RateGaps(fpr, tpr, selection) if labelled else RateGaps(None, None, selection)
 
 
 def _interval(

@@ -210,6 +210,11 @@ class Constraint(Distance):
         """The distance that goes with the smallest and the largest coordinate of a corner."""
         return high - low
 
+    def spans(self, low: FloatArray, high: FloatArray) -> Pair:
+        """Smallest and largest coordinates of the corners, where (2, ...) rates lie between bounds."""
+        found = [self.corners(fpr, tpr) for fpr in (low[0], high[0]) for tpr in (low[1], high[1])]
+        return np.min(found, axis=0), np.max(found, axis=0)
+
     def told(self) -> Constraint:
         """The constraint as far as people not seen can be told about."""
         return self

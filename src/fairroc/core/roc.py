@@ -86,6 +86,11 @@ class Population:
         """Every group's share of positives."""
         return np.array([curve.prior for curve in self.curves])
 
+    @cached_property
+    def thresholds(self) -> FloatArray:
+        """The distinct thresholds of all curves, rising."""
+        return all_thresholds(self.curves)
+
 
 def roc_curve(scores: FloatArray, labels: BoolArray, weights: FloatArray | None = None) -> RocCurve:
     """Exact ROC curve with one point for each distinct score. O(n log n).
