@@ -313,15 +313,16 @@ def _interval(
     people: People, population: Population, noises: list[Noise], settings: Settings, progress: Progress | None
 ) -> tuple[GapInterval, Draws | None]:
     """The gap's interval, and the draws it was made from."""
-    level, distance, shares = settings.confidence, settings.distance.told(), population.shares
+    level, distance, draws, reach = settings.confidence, settings.distance.told(), None, None
     widths = None if people.weighted else dkw_reach(distance, people.class_rows(), level)
-    limits, draws = gap_limits(noises, widths, distance, level, shares), None
     if settings.bootstrap:
         how: dict[str, Any] = {"draws": settings.bootstrap, "rng": settings.rng, "progress": progress}
-        draws = bootstrap_draws(noises, distance, **how, shares=shares)
+        draws = bootstrap_draws(noises, distance, **how, shares=population.shares)
+        reach = draws.reach((1 + level) / 2)
+    limits = gap_limits(noises, widths, distance, level, population.shares, reach, population.thresholds)
     interval = gap_interval(limits, draws, level)
     if distance.where != settings.where:
-        interval = replace(interval, where=distance.where, gap=float(limits.pair_gaps.max()))
+        interval = replace(interval, where=distance.where, gap=threshold_gap(population, distance).value)
     return interval, draws
 
 
@@ -341,15 +342,14 @@ def gap_interval(limits: GapLimits, draws: Draws | None, level: float, hidden: f
         return GapInterval(level, None, None, NO_THRESHOLD, NO_THRESHOLD)
     sharp = None
     if draws is not None:
-        lowest = float((limits.pair_gaps - draws.pair_widths((1 + level) / 2)).max())
-        sharp = (max(lowest - hidden, 0.0), limits.upper + hidden)
+        sharp = (max(limits.lower - hidden, 0.0), limits.upper + hidden)
     return GapInterval(
         level=level,
         dkw=limits.within,
         bootstrap=sharp,
         dkw_reason=EQUAL_ONLY if limits.within is None else None,
         bootstrap_reason=NOT_ASKED if draws is None else None,
-        draws=0 if draws is None else len(draws.pairs),
+        draws=0 if draws is None else len(draws.off),
     )
 
 

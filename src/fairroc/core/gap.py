@@ -17,7 +17,7 @@ from fairroc.core.roc import Population, RocCurve, all_thresholds, pooled_share
 FEW_GROUPS, FEW_PAIRED = 4, 12
 """Pairs of so many groups are few: looking at each of them is as quick; of so many where they must be looked at."""
 
-FIRST, FAN, ROOM = 128, 8, 1 << 20
+FIRST, FAN, ROOM = 128, 8, 1 << 18
 """Steps of a first look at places in a row, and of a closer one between two of them; numbers looked at together."""
 
 Lines: TypeAlias = Callable[[IntArray], FloatArray]
@@ -62,7 +62,7 @@ def peaks(
     begin, end, fan, block = np.zeros(1, dtype=np.intp), np.array([count - 1]), FIRST, 1
     best, first = np.array([least]), np.array([-1])
     while len(begin):
-        left = []
+        left = []  # where places are left between two
         for at in range(0, len(begin), block):
             low, high = begin[at : at + block, None], end[at : at + block, None]
             places = (low + (high - low) * np.arange(fan + 1) // fan).ravel()
@@ -74,7 +74,10 @@ def peaks(
             best, first = np.where(better, value, best), np.where(better, place, first)
             i = np.flatnonzero(np.diff(places) > 1)
             i = i[i % (fan + 1) < fan]
-            left.append((places[i], places[i + 1], most(here[..., i], here[..., i + 1])))
+            if len(i):
+                left.append((places[i], places[i + 1], most(here[..., i], here[..., i + 1])))
+        if not left:
+            break
         begin, end, bounds = (np.concatenate(part, axis=-1) for part in zip(*left, strict=True))
         earlier = begin < first[:, None]
         close = ((bounds > best[:, None]) | earlier & (bounds >= best[:, None] - ROUNDING)).any(axis=0)
@@ -157,7 +160,7 @@ def _of_pairs(distance: Distance, first: IntArray, second: IntArray, one: FloatA
 
 
 def _of_ranges(constraint: Constraint, one: FloatArray, other: FloatArray) -> FloatArray:
-    """(corners, k) the same of any pair, without a look at pairs: the farthest apart are the ends of a corner's range."""
+    """(corners, k) the same of any pair, without a look at pairs: who are farthest apart end a corner's range."""
     low, high = constraint.spans(other, one)
     return constraint.apart(low.min(axis=1), high.max(axis=1))
 
@@ -166,7 +169,7 @@ def _of_any_pair(distance: Distance, one: FloatArray, other: FloatArray) -> Floa
     """(1, k) the same of any distance, one group after the other."""
     groups = range(one.shape[1] - 1)
     parts = ((other[:, g : g + 1], one[:, g : g + 1], other[:, g + 1 :], one[:, g + 1 :]) for g in groups)
-    return np.max([distance.farthest(*part).max(axis=0) for part in parts], axis=0)[None]
+    return np.asarray(np.max([distance.farthest(*part).max(axis=0) for part in parts], axis=0)[None])
 
 
 def ranged(distance: Distance) -> Constraint | None:
