@@ -50,14 +50,19 @@ ROUNDING = 1e-12
 
 
 def peaks(
-    count: int, lines: Lines, most: Callable[[FloatArray, FloatArray], FloatArray], least: float = -np.inf
+    count: int,
+    lines: Lines,
+    most: Callable[[FloatArray, FloatArray], FloatArray],
+    least: float = -np.inf,
+    *,
+    ties: bool = True,
 ) -> tuple[FloatArray, IntArray]:
     """The largest of some values over ``count`` places in a row, and the first place that has it, each for itself.
 
     ``most(one, other)``, from the lines at two places, are (values, k) bounds of the values at all places between these
-    two, and the values themselves where both are the same place. Lines that never fall make such bounds. Branch and
+    two, and the values themselves where both are the same object. Lines that never fall make such bounds. Branch and
     bound: every look is closer, and only between places where a bound is above what was found. Values up to ``least``
-    are not looked for; their place is -1.
+    are not looked for; their place is -1. Without ``ties``, any place that has the largest value will do.
     """
     begin, end, fan, block = np.zeros(1, dtype=np.intp), np.array([count - 1]), FIRST, 1
     best, first = np.array([least]), np.array([-1])
@@ -79,7 +84,7 @@ def peaks(
         if not left:
             break
         begin, end, bounds = (np.concatenate(part, axis=-1) for part in zip(*left, strict=True))
-        earlier = begin < first[:, None]
+        earlier = ties & (begin < first[:, None])
         close = ((bounds > best[:, None]) | earlier & (bounds >= best[:, None] - ROUNDING)).any(axis=0)
         begin, end, fan = begin[close], end[close], FAN
         block = max(1, ROOM * len(places) // (here.size * (FAN + 1)))

@@ -168,9 +168,8 @@ def gap_limits(
     lines = side_by_side(curves, [(noise.curve.fpr, noise.curve.tpr, *noise.squares) for noise in noises], places)
     scale = np.stack([noise.scale for noise in noises], axis=1)[..., None]
     look = _Look(measure, scale, None if widths is None else widths.T[..., None], reach, z)
-    found = iter(peaks(len(places), lines, look.most, 0.0)[0].tolist())
-    upper = min(next(found), measure.largest)
-    lower = 0.0 if reach is None else next(found)
+    found = iter(peaks(len(places), lines, look.most, 0.0, ties=False)[0].tolist())
+    upper, lower = next(found), 0.0 if reach is None else next(found)
     return GapLimits(None if widths is None else (next(found), next(found)), lower, upper)
 
 
@@ -202,7 +201,7 @@ class _Look:
         variance = self.scale * (np.max(corners, axis=0) + self.z**2 / 4 * self.scale)
         constraint = ranged(self.measure)
         if constraint is not None and low.shape[1] > FEW_PAIRED:
-            return self._ranges(constraint, low, high, variance)
+            return self._ranges(constraint, low, high, variance, exact=one is other)
         return self._pairs(low, high, variance)
 
     def _pairs(self, low: FloatArray, high: FloatArray, variance: FloatArray) -> FloatArray:
@@ -217,7 +216,7 @@ class _Look:
             bounds = low[:, g], high[:, g], low[:, h], high[:, h]
             apart, (one, other) = self.measure.farthest(*bounds), _levers(self.measure, *bounds)
             noise = self.measure.variance(*(one**2 * variance[:, g] + other**2 * variance[:, h]))
-            limits = [apart + self.z * np.sqrt(noise)]
+            limits = [np.minimum(apart + self.z * np.sqrt(noise), self.measure.largest)]
             if reach is not None:
                 limits.append(apart - reach[at : at + PAIRS, None])
             if self.widths is not None:
@@ -233,10 +232,12 @@ class _Look:
         inner = np.maximum(high - self.widths, 0.0), np.minimum(low + self.widths, 1.0)
         return inner, (np.maximum(low - self.widths, 0.0), np.minimum(high + self.widths, 1.0))
 
-    def _ranges(self, measure: Constraint, low: FloatArray, high: FloatArray, variance: FloatArray) -> FloatArray:
+    def _ranges(
+        self, measure: Constraint, low: FloatArray, high: FloatArray, variance: FloatArray, *, exact: bool
+    ) -> FloatArray:
         """The same without a look at all pairs: every limit but the upper one is a range over the groups."""
         least, largest = measure.spans(low, high)
-        found = [self._upper(measure, low, high, variance)]
+        found = [self._upper(measure, low, high, variance, exact)]
         if self.reach is not None:
             reach = self.reach[:, None]
             lowest = (least + reach).min(axis=1, keepdims=True)
@@ -249,9 +250,11 @@ class _Look:
             found.append(measure.apart(_of_others(least), largest).max(axis=(0, 1)))
         return np.stack(found)
 
-    def _upper(self, measure: Constraint, low: FloatArray, high: FloatArray, variance: FloatArray) -> FloatArray:
-        """(k,) the upper limit, from pairs of those groups alone that can be of the widest one somewhere. Of a ratio,
-        whose errors depend on both groups, each error for itself: no less."""
+    def _upper(
+        self, measure: Constraint, low: FloatArray, high: FloatArray, variance: FloatArray, exact: bool
+    ) -> FloatArray:
+        """(k,) the upper limit, from those groups alone that can be of the pair that has it somewhere: ``exact`` where
+        it is largest. Of a ratio, whose errors depend on both groups, each error for itself: no less."""
         least, largest = measure.spans(low, high)
         if measure.leverage(low, high) is not None:
             error = self.z * np.sqrt(measure.variance(*variance))
@@ -265,10 +268,12 @@ class _Look:
         h = np.where(groups == g[:, None], np.inf, least).argmin(axis=1)
         corner, noise = np.arange(len(g))[:, None], measure.variance(*(variance[:, g, k] + variance[:, h, k]))
         known = (largest[corner, g, k] - least[corner, h, k] + self.z * np.sqrt(noise)).max(axis=0)
-        kept = np.flatnonzero((possible >= known - ROUNDING).any(axis=1))
-        some = replace(self, widths=None, reach=None)
-        found: FloatArray = some._pairs(low[:, kept], high[:, kept], variance[:, kept])[0]
-        return found
+        rest: FloatArray = known if exact else possible.max(axis=0)
+        if known.max() < measure.largest:
+            kept = possible.max(axis=1) >= known.max() - ROUNDING
+            some = replace(self, widths=None, reach=None)._pairs(low[:, kept], high[:, kept], variance[:, kept])[0]
+            rest = np.maximum(some, known if exact else possible[~kept].max(axis=0, initial=0.0))
+        return np.minimum(rest, measure.largest)
 
 
 def _variance(squares: FloatArray, rates: FloatArray) -> FloatArray:
