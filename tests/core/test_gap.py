@@ -12,8 +12,8 @@ from sklearn import metrics
 
 from fairroc.core import gap
 from fairroc.core.constraint import Difference, Ratio, Within, distance_of, equalized_odds, lp_norm, own_tolerances
-from fairroc.core.gap import curve_gap, is_fair, peaks, pooled_auc, rate_gaps, threshold_gap
-from fairroc.core.roc import RocCurve, all_thresholds, pooled_share, rates_at, roc_curve
+from fairroc.core.gap import curve_gap, is_fair, peaks, pooled_auc, pooled_curve, rate_gaps, threshold_gap
+from fairroc.core.roc import RocCurve, all_thresholds, merge_thresholds, pooled_share, rates_at, roc_curve
 from oracles import population_of, rates
 from strategies import MILD, SEEDS, Sample, class_shares, populations
 
@@ -247,3 +247,12 @@ def test_pooled_auc_is_the_auc_of_all_rows(population):
     )
     auc = metrics.roc_auc_score(labels, scores, sample_weight=mass)
     assert pooled_auc([s.curve for s in population], weights0, weights1) == pytest.approx(auc, abs=1e-12)
+
+
+def test_sums_of_a_million_steps_keep_their_digits():
+    """A hundred thousand equal steps in each of three groups: every rate is a whole number of steps."""
+    scores = np.arange(300_000.0)
+    curves = [RocCurve(scores[g::3][::-1].copy(), *(np.arange(100_001) / 100_000,) * 2, 0.5) for g in range(3)]
+    third = np.full(3, 1 / 3)
+    fpr, tpr = pooled_curve(curves, third, third, merge_thresholds(curves)[1])
+    assert np.abs(fpr - np.arange(300_001) / 300_000).max() < 1e-14 and (tpr == fpr).all()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -21,9 +22,9 @@ from fairroc.auditing.findings import (
     Interval,
     distance_asked,
 )
-from fairroc.core.chain import FloatArray
+from fairroc.core.chain import FloatArray, area
 from fairroc.core.constraint import Distance, distance_of
-from fairroc.core.gap import ROUNDING, curve_gap, pooled_auc, pooled_curve, rate_gaps, threshold_gap
+from fairroc.core.gap import ROUNDING, curve_gap, pooled_curve, rate_gaps, threshold_gap
 from fairroc.core.roc import Population, RocCurve, rates_at
 from fairroc.errors import DataError, warn_all
 from fairroc.options import (
@@ -44,7 +45,7 @@ from fairroc.people.counts import ScoreCounts
 from fairroc.people.door import read_people
 from fairroc.people.people import People, refuse_tiny_groups, several_groups
 from fairroc.people.small import SmallRule
-from fairroc.stats.auc import auc_interval, background_aucs, cross_aucs
+from fairroc.stats.auc import auc_interval, background_aucs, cross_aucs, pooled_background
 from fairroc.stats.bands import GapLimits, Noise, dkw_reach, dkw_widths, gap_limits, unlabelled_noise
 from fairroc.stats.bootstrap import Draws
 from fairroc.stats.bootstrap import bootstrap as bootstrap_draws
@@ -60,6 +61,11 @@ NOT_ASKED = "no bootstrap draws were asked for"
 DELONG_ONLY = "DeLong's interval needs rows of equal weight, and these rows are weighted"
 LONE_ROW = "a class of a single row has no variance to estimate"
 NO_PROBABILITY = "scores must lie in [0, 1] to be compared with shares, and these lie in [{low:g}, {high:g}]"
+
+TOO_MANY = "there is one for every two of {groups} groups, and they are told of up to {most}"
+
+MOST_CROSSED = 50
+"""AUCs across groups are told of so many groups at most."""
 
 BINS = 10
 """Calibration bins of a group; people with one score are never parted, so there may be fewer."""
@@ -289,22 +295,26 @@ def _measured(people: People) -> tuple[Population, list[Noise]]:
 
 def _with_labels(found: Audit, people: People, bands: Sequence[Band]) -> Audit:
     """The audit with all that labels tell."""
-    population, level = people.exact, 0.0 if found.gap_interval is None else found.gap_interval.level
-    auc = pooled_auc(population.curves, population.weights0, population.weights1)
-    cross = cross_aucs(population.curves)
+    exact, level = people.exact, 0.0 if found.gap_interval is None else found.gap_interval.level
+    places, names, weights = exact.merge[1], people.names, (exact.weights0, exact.weights1)
+    fpr, tpr = pooled_curve(exact.curves, *weights, places)
+    auc, (negatives, positives) = area(fpr, tpr), people.class_rows().sum(axis=0).tolist()
+    crossed: tuple[CrossAuc, ...] = ()
+    if len(names) > MOST_CROSSED:
+        background = pooled_background(exact.curves, *weights, places, (fpr, tpr))
+    else:
+        cross = cross_aucs(exact.curves, places)
+        background, pairs = background_aucs(cross, *weights), permutations(range(len(names)), 2)
+        crossed = tuple(CrossAuc(names[g], names[h], float(cross[g, h])) for g, h in pairs)
     return replace(
         found,
         auc=auc,
-        curve_gap=curve_gap(population.curves),
-        groups=_groups(people, cross, bands, level),
-        auc_interval=None if people.weighted else _pooled_interval(people, population, auc, level),
+        curve_gap=curve_gap(exact.curves),
+        groups=_groups(people, background, bands, level),
+        auc_interval=None if people.weighted else auc_interval(fpr, tpr, auc, negatives, positives, level),
         auc_reason=_why_no_auc_interval(people),
-        cross_aucs=tuple(
-            CrossAuc(one, other, float(cross[g, h]))
-            for g, one in enumerate(people.names)
-            for h, other in enumerate(people.names)
-            if g != h
-        ),
+        cross_aucs=crossed,
+        cross_aucs_reason=None if crossed else TOO_MANY.format(groups=len(names), most=MOST_CROSSED),
         calibration_reason=_why_no_calibration(people),
     )
 
@@ -357,12 +367,6 @@ def _rows_of(widths: FloatArray | None, count: int) -> Sequence[Interval | None]
     return [None] * count if widths is None else [(float(fpr), float(tpr)) for fpr, tpr in widths]
 
 
-def _pooled_interval(people: People, population: Population, auc: float, confidence: float) -> Interval | None:
-    fpr, tpr = pooled_curve(population.curves, population.weights0, population.weights1)
-    negatives, positives = people.class_rows().sum(axis=0).tolist()
-    return auc_interval(fpr, tpr, auc, negatives, positives, confidence)
-
-
 def _why_no_auc_interval(people: People) -> str | None:
     """Why some AUC has no interval."""
     if people.weighted:
@@ -376,9 +380,11 @@ def _why_no_calibration(people: People) -> str | None:
     return None if low >= 0 and high <= 1 else NO_PROBABILITY.format(low=low, high=high)
 
 
-def _groups(people: People, cross: FloatArray, bands: Sequence[Band], confidence: float) -> tuple[GroupAudit, ...]:
+def _groups(
+    people: People, background: tuple[FloatArray, FloatArray], bands: Sequence[Band], confidence: float
+) -> tuple[GroupAudit, ...]:
     exact, weighted, calibrated = people.exact, people.weighted, _why_no_calibration(people) is None
-    bnsp, bpsn = background_aucs(cross, exact.weights0, exact.weights1)
+    bnsp, bpsn = background
     found = []
     for g, (rows, positives) in enumerate(zip(*people.group_counts(), strict=True)):
         curve = exact.curves[g]

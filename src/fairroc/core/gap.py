@@ -12,13 +12,16 @@ import numpy as np
 
 from fairroc.core.chain import BoolArray, FloatArray, IntArray, area, merged, ratio
 from fairroc.core.constraint import EDGE, Constraint, Distance, Within
-from fairroc.core.roc import Population, RocCurve, all_thresholds, pooled_share
+from fairroc.core.roc import Population, RocCurve, all_thresholds, merge_thresholds, pooled_share
 
 FEW_GROUPS, FEW_PAIRED = 4, 12
 """Pairs of so many groups are few: looking at each of them is as quick; of so many where they must be looked at."""
 
 FIRST, FAN, ROOM = 128, 8, 1 << 18
 """Steps of a first look at places in a row, and of a closer one between two of them; numbers looked at together."""
+
+BLOCK = 1 << 10
+"""Numbers summed one after the other."""
 
 Lines: TypeAlias = Callable[[IntArray], FloatArray]
 """(..., k) numbers at k places in a row, such as all groups' rates."""
@@ -210,20 +213,27 @@ def curve_gap(curves: Sequence[RocCurve]) -> float:
 
 def pooled_auc(curves: Sequence[RocCurve], weights0: FloatArray, weights1: FloatArray) -> float:
     """AUC of all groups together, for the original score."""
-    return area(*pooled_curve(curves, weights0, weights1))
+    return area(*pooled_curve(curves, weights0, weights1, merge_thresholds(curves)[1]))
 
 
 def pooled_curve(
-    curves: Sequence[RocCurve], weights0: FloatArray, weights1: FloatArray
+    curves: Sequence[RocCurve], weights0: FloatArray, weights1: FloatArray, places: Sequence[IntArray]
 ) -> tuple[FloatArray, FloatArray]:
-    """fpr and tpr of all groups together, from (0, 0) on."""
-    thresholds = all_thresholds(curves)[::-1]
-    fpr, tpr = np.zeros(len(thresholds) + 1), np.zeros(len(thresholds) + 1)
-    for curve, w0, w1 in zip(curves, weights0, weights1, strict=True):
-        index = curve.index_at(thresholds)
-        fpr[1:] += w0 * curve.fpr[index]
-        tpr[1:] += w1 * curve.tpr[index]
+    """fpr and tpr of all groups together, from (0, 0) on; ``places`` are those of the curves' thresholds among all of
+    them (`merge_thresholds`). O(n) for n points of curves."""
+    steps = np.zeros((2, 1 + max(int(place[-1]) for place in places)))
+    for curve, w0, w1, place in zip(curves, weights0, weights1, places, strict=True):
+        steps[0, place] += w0 * np.diff(curve.fpr)[::-1]
+        steps[1, place] += w1 * np.diff(curve.tpr)[::-1]
+    fpr, tpr = (_running(part[::-1]) for part in steps)
     return fpr, tpr
+
+
+def _running(steps: FloatArray) -> FloatArray:
+    """0 and the sums of the first steps, block by block: the rounding errors of a million sums do not add up."""
+    sums = np.cumsum(np.pad(steps, (0, -len(steps) % BLOCK)).reshape(-1, BLOCK), axis=1)
+    sums[1:] += np.cumsum(sums[:-1, -1])[:, None]
+    return np.concatenate(([0.0], sums.ravel()[: len(steps)]))
 
 
 def _tpr_at(curve: RocCurve, fpr: FloatArray, upper: BoolArray) -> FloatArray:
