@@ -26,7 +26,7 @@ from fairroc.core.chain import FloatArray, area
 from fairroc.core.constraint import Distance, distance_of
 from fairroc.core.gap import ROUNDING, curve_gap, pooled_curve, rate_gaps, threshold_gap
 from fairroc.core.roc import Population, RocCurve, rates_at
-from fairroc.errors import DataError, warn_all
+from fairroc.errors import DataError, several, warn_all
 from fairroc.options import (
     AUDIT,
     CONSTRAINT,
@@ -372,7 +372,7 @@ def _why_no_auc_interval(people: People) -> str | None:
     if people.weighted:
         return DELONG_ONLY
     lone = [name for name, rows in zip(people.names, people.class_rows().min(axis=1), strict=True) if rows < 2]
-    return f"{LONE_ROW}: {', '.join(map(repr, lone))}" if lone else None
+    return f"{LONE_ROW}: {several(list(map(repr, lone)), ', ')}" if lone else None
 
 
 def _why_no_calibration(people: People) -> str | None:
