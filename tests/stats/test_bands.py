@@ -24,7 +24,7 @@ from fairroc.core.constraint import (
 from fairroc.core.gap import threshold_gap
 from fairroc.core.roc import all_thresholds, pooled_share
 from fairroc.stats import bands
-from fairroc.stats.bands import dkw_widths, even_noise, gap_limits, group_pairs, levered, weighted_noise
+from fairroc.stats.bands import dkw_widths, even_noise, gap_limits, group_pairs, weighted_noise
 from oracles import population_of
 from strategies import MILD, SEEDS, Sample, populations
 
@@ -90,8 +90,9 @@ def slow_limits(
     near = far = lower = upper = 0.0
     for g, h in combinations(range(len(noises)), 2) if len(at) else []:
         apart = measure.between(rates[g], rates[h])
-        one, other = levered(measure, rates[g], rates[h], variances[g], variances[h], power=2)
-        upper = max(upper, (apart + z * np.sqrt(measure.variance(*(one + other)))).max())
+        by = measure.leverage(rates[g], rates[h]) or (1.0, 1.0)
+        noise = measure.variance(*(by[0] ** 2 * variances[g] + by[1] ** 2 * variances[h]))
+        upper = max(upper, (apart + z * np.sqrt(noise)).max())
         lower = max(lower, (apart - reach[g, h]).max())
         ends = [[np.clip(rates[i] + side * widths[i][:, None], 0, 1) for side in (-1, 1)] for i in (g, h)]
         close = np.clip(ends[1][0], *ends[0])

@@ -108,10 +108,16 @@ def side_by_side(curves: Sequence[RocCurve], lines: Sequence[Sequence[FloatArray
     return at
 
 
-def inside(where: tuple[float, float], count: int, selected: Callable[[int], float]) -> slice:
-    """The places, by falling share of all people selected, at which that share lies in a window."""
-    begin = bisect_left(range(count), True, key=lambda i: selected(i) <= where[1] + EDGE)
-    return slice(begin, bisect_left(range(count), True, key=lambda i: selected(i) < where[0] - EDGE))
+def counted(
+    thresholds: FloatArray, where: tuple[float, float], curves: Sequence[RocCurve], shares: FloatArray
+) -> FloatArray:
+    """Those of the rising thresholds that select a share of all people inside a window."""
+
+    def selected(i: int) -> float:
+        return float(pooled_share(curves, shares, thresholds[i : i + 1])[0])
+
+    begin = bisect_left(range(len(thresholds)), True, key=lambda i: selected(i) <= where[1] + EDGE)
+    return thresholds[begin : bisect_left(range(len(thresholds)), True, key=lambda i: selected(i) < where[0] - EDGE)]
 
 
 def threshold_gap(
@@ -125,59 +131,38 @@ def threshold_gap(
     curves = [distance.seen(curve) for curve in people.curves]
     thresholds = people.thresholds if thresholds is None else np.sort(thresholds)
     if distance.where is not None:
-        thresholds = _counted(people, distance.where, thresholds)
+        found = counted(thresholds, distance.where, people.curves, people.shares)
+        thresholds = found if len(found) else thresholds[:1]  # at the lowest score all are selected
     lines = side_by_side(curves, [(curve.fpr, curve.tpr) for curve in curves], thresholds)
-    constraint, few = ranged(distance), FEW_GROUPS if isinstance(distance, Constraint) else FEW_PAIRED
-    if len(curves) <= few:
-        pairs = np.triu_indices(len(curves), 1)
-        best, places = peaks(len(thresholds), lines, partial(_of_pairs, distance, *pairs), least)
-    elif constraint is not None:
-        best, places = peaks(len(thresholds), lines, partial(_of_ranges, constraint), least)
-    else:
-        best, places = peaks(len(thresholds), lines, partial(_of_any_pair, distance), least)
+    few = len(curves) <= (FEW_GROUPS if isinstance(distance, Constraint) else FEW_PAIRED)
+    constraint = None if few else ranged(distance)
+    most = partial(_of_pairs, distance, few) if constraint is None else partial(_of_ranges, constraint)
+    best, places = peaks(len(thresholds), lines, most, least)
     which = int(np.argmax(best))
-    value, place = float(best[which]), int(places[which])
-    if place < 0:
-        return Gap(value, np.nan, (0, 1))
-    there = lines(np.array([place]))[..., 0]
-    if len(curves) <= few:
-        pair = int(pairs[0][which]), int(pairs[1][which])
-    elif constraint is not None:
+    if places[which] < 0:
+        return Gap(float(best[which]), np.nan, (0, 1))
+    there = lines(places[which : which + 1])[..., 0]
+    if constraint is None:
+        first, last = divmod(int(np.argmax(distance.between(there[:, :, None], there[:, None]))), len(curves))
+    else:
         own = constraint.corners(*there)[which]
         first, last = sorted((int(np.argmin(own)), int(np.argmax(own))))
-        pair = (first, last) if first < last else (0, 1)  # all are equal
-    else:
-        apart = distance.between(there[:, :, None], there[:, None])
-        pair = divmod(int(np.argmax(apart)), len(curves))
-    return Gap(value, float(thresholds[place]), pair)
+    pair = (first, last) if first < last else (0, 1)  # all are equal
+    return Gap(float(best[which]), float(thresholds[places[which]]), pair)
 
 
-def _counted(people: Population, where: tuple[float, float], thresholds: FloatArray) -> FloatArray:
-    """The rising thresholds that count; the lowest, at which all are selected, if none does."""
-
-    def selected(i: int) -> float:
-        return float(pooled_share(people.curves, people.shares, thresholds[i : i + 1])[0])
-
-    found = thresholds[inside(where, len(thresholds), selected)]
-    return found if len(found) else thresholds[:1]
-
-
-def _of_pairs(distance: Distance, first: IntArray, second: IntArray, one: FloatArray, other: FloatArray) -> FloatArray:
-    """(pairs, k) distances at most of pairs of groups, between two thresholds: rates fall."""
-    return distance.farthest(other[:, first], one[:, first], other[:, second], one[:, second])
+def _of_pairs(distance: Distance, each: bool, one: FloatArray, other: FloatArray) -> FloatArray:
+    """(pairs, k) distances at most of all pairs of groups between two thresholds, where rates fall; or of any pair."""
+    groups = range(one.shape[1] - 1)
+    parts = ((other[:, g : g + 1], one[:, g : g + 1], other[:, g + 1 :], one[:, g + 1 :]) for g in groups)
+    found = [distance.farthest(*part) if each else distance.farthest(*part).max(axis=0)[None] for part in parts]
+    return np.concatenate(found) if each else np.max(found, axis=0)
 
 
 def _of_ranges(constraint: Constraint, one: FloatArray, other: FloatArray) -> FloatArray:
-    """(corners, k) the same of any pair, without a look at pairs: who are farthest apart end a corner's range."""
+    """(corners, k) those of any pair, without a look at pairs: who are farthest apart end a corner's range."""
     low, high = constraint.spans(other, one)
     return constraint.apart(low.min(axis=1), high.max(axis=1))
-
-
-def _of_any_pair(distance: Distance, one: FloatArray, other: FloatArray) -> FloatArray:
-    """(1, k) the same of any distance, one group after the other."""
-    groups = range(one.shape[1] - 1)
-    parts = ((other[:, g : g + 1], one[:, g : g + 1], other[:, g + 1 :], one[:, g + 1 :]) for g in groups)
-    return np.asarray(np.max([distance.farthest(*part).max(axis=0) for part in parts], axis=0)[None])
 
 
 def ranged(distance: Distance) -> Constraint | None:
@@ -220,13 +205,18 @@ def pooled_curve(
     curves: Sequence[RocCurve], weights0: FloatArray, weights1: FloatArray, places: Sequence[IntArray]
 ) -> tuple[FloatArray, FloatArray]:
     """fpr and tpr of all groups together, from (0, 0) on; ``places`` are those of the curves' thresholds among all of
-    them (`merge_thresholds`). O(n) for n points of curves."""
+    them (`merge_thresholds`). A sum of rates; of many groups one of steps, O(n) for n points of curves."""
     steps = np.zeros((2, 1 + max(int(place[-1]) for place in places)))
+    if len(curves) > FEW_PAIRED:
+        for curve, w0, w1, place in zip(curves, weights0, weights1, places, strict=True):
+            steps[0, place] += w0 * np.diff(curve.fpr)[::-1]
+            steps[1, place] += w1 * np.diff(curve.tpr)[::-1]
+        return _running(steps[0, ::-1]), _running(steps[1, ::-1])
     for curve, w0, w1, place in zip(curves, weights0, weights1, places, strict=True):
-        steps[0, place] += w0 * np.diff(curve.fpr)[::-1]
-        steps[1, place] += w1 * np.diff(curve.tpr)[::-1]
-    fpr, tpr = (_running(part[::-1]) for part in steps)
-    return fpr, tpr
+        index = np.cumsum(np.bincount(steps.shape[1] - 1 - place, minlength=steps.shape[1]))
+        steps[0] += w0 * curve.fpr[index]
+        steps[1] += w1 * curve.tpr[index]
+    return np.append(0.0, steps[0]), np.append(0.0, steps[1])
 
 
 def _running(steps: FloatArray) -> FloatArray:

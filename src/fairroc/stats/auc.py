@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from statistics import NormalDist
 
 import numpy as np
@@ -14,6 +14,9 @@ from fairroc.core.roc import RocCurve, merge_thresholds
 
 CONSTANT = 1e-24
 """A variance below this is that of a constant: squared rounding errors of rates near 1."""
+
+BLOCK = 1 << 12
+"""Thresholds looked at together: few enough not to need much memory with many groups."""
 
 
 def auc_variance(fpr: FloatArray, tpr: FloatArray, negatives: int, positives: int) -> float:
@@ -68,21 +71,26 @@ def cross_aucs(curves: Sequence[RocCurve], places: Sequence[IntArray] | None = N
     The diagonal holds the groups' own AUCs. O(n m), n points of curves; ``places`` as for `pooled_curve`. Called xAUC
     by Kallus and Zhou (2019, arXiv:1902.05826).
     """
-    places = merge_thresholds(curves)[1] if places is None else places
-    has = np.zeros(1 + max(int(place[-1]) for place in places), dtype=np.intp)  # thresholds that some positive has
-    rises = [np.diff(curve.tpr)[::-1] for curve in curves]
-    for place, rise in zip(places, rises, strict=True):
-        has[place[rise > 0]] = 1
-    upto = np.cumsum(has)
-    positives = [(upto[place[rise > 0]] - 1, rise[rise > 0]) for place, rise in zip(places, rises, strict=True)]
-    found = np.empty((len(curves), len(curves)))
-    for h, (curve, place) in enumerate(zip(curves, places, strict=True)):
-        below, upon = (
-            np.cumsum(np.bincount(i, minlength=upto[-1] + 1)) for i in (upto[place], upto[place] - has[place])
-        )
-        middle = (curve.fpr[-1 - below] + curve.fpr[-1 - upon]) / 2  # of negatives not below, and above
-        found[:, h] = [1.0 - np.dot(rise, middle[at]) for at, rise in positives]
+    found = np.zeros((len(curves), len(curves)))
+    for fpr, tpr in side_by_side(curves, merge_thresholds(curves)[1] if places is None else places):
+        found += (tpr[:, 1:] + tpr[:, :-1]) / 2 @ np.diff(fpr).T
     return np.clip(found, 0.0, 1.0)
+
+
+def side_by_side(curves: Sequence[RocCurve], places: Sequence[IntArray]) -> Iterator[FloatArray]:
+    """(2, groups, k) fpr and tpr at all thresholds, strictest first, in blocks. Every block begins with the last column
+    of the one before; the first with the point above all scores."""
+    count = 1 + max(int(place[-1]) for place in places)
+    falling = [count - 1 - place[::-1] for place in places]
+    done = np.zeros(len(curves), dtype=np.intp)
+    for begin in range(0, count, BLOCK):
+        found = np.empty((2, len(curves), min(BLOCK, count - begin) + 1))
+        for g, (curve, place) in enumerate(zip(curves, falling, strict=True)):
+            upto = np.searchsorted(place, begin + BLOCK)
+            passed = np.bincount(place[done[g] : upto] - begin + 1, minlength=found.shape[2])
+            index = done[g] + np.cumsum(passed)
+            found[0, g], found[1, g], done[g] = curve.fpr[index], curve.tpr[index], upto
+        yield found
 
 
 def background_aucs(cross: FloatArray, weights0: FloatArray, weights1: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import combinations
 from statistics import NormalDist
 
@@ -21,8 +20,8 @@ import numpy as np
 
 from fairroc.core.chain import BoolArray, FloatArray, IntArray, freeze
 from fairroc.core.constraint import Constraint, Distance, OneRate, Pair
-from fairroc.core.gap import FEW_PAIRED, ROUNDING, inside, peaks, ranged, side_by_side
-from fairroc.core.roc import RocCurve, all_thresholds, pooled_share
+from fairroc.core.gap import FEW_PAIRED, ROUNDING, counted, peaks, ranged, side_by_side
+from fairroc.core.roc import RocCurve, all_thresholds
 
 PAIRS = 1 << 10
 """Pairs of groups looked at together."""
@@ -123,15 +122,9 @@ def dkw_reach(measure: Distance, rows: IntArray | FloatArray, confidence: float)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GapLimits:
-    """What all thresholds tell.
-
-    Attributes
-    ----------
-    within : smallest and largest gap of curves inside the bands; None if no bands were given.
-    lower : what the gap is at least if no two groups' distance is off by more than a bootstrap says; 0 without one.
-    upper : limit that the gap exceeds with probability (1 - confidence) / 2 at most, in large samples.
-    seen : whether there is a threshold that counts.
-    """
+    """What all thresholds tell: the smallest and largest gap ``within`` bands, if there are any; the ``lower`` limit of
+    a bootstrap, 0 without one; an ``upper`` limit that the gap exceeds with probability (1 - confidence) / 2 at most,
+    in large samples; whether a threshold that counts was ``seen``."""
 
     within: tuple[float, float] | None
     lower: float
@@ -148,12 +141,12 @@ def gap_limits(
     reach: FloatArray | None = None,
     thresholds: FloatArray | None = None,
 ) -> GapLimits:
-    """Limits of the gap, from a few thresholds (`fairroc.core.gap.peaks`).
+    """Limits of the gap, from few of the ``thresholds`` (all of the curves', if left out; `fairroc.core.gap.peaks`).
 
     At its place the gap is one mean of independent samples, whose variance the distance bounds (of a ratio, to first
     order). Wilson's term keeps a rate of 0 or 1 in a small class from counting as certain. A distance with a window
     asks for the groups' ``shares`` of all people: thresholds count that select such a share of these people. ``reach``
-    is that of a bootstrap, and ``thresholds`` are all the curves', where they are known.
+    is that of a bootstrap.
     """
     z = NormalDist().inv_cdf((1.0 + confidence) / 2)
     noises = [noise.seen(measure) for noise in noises]
@@ -161,8 +154,7 @@ def gap_limits(
     places = np.append(all_thresholds(curves) if thresholds is None else thresholds, np.inf)
     if measure.where is not None:
         assert shares is not None, "a window is one of shares of all people"
-        selected = partial(_selected, curves, shares, places)
-        places = places[inside(measure.where, len(places), selected)]
+        places = counted(places, measure.where, curves, shares)
     if not len(places):
         return GapLimits(None, 0.0, 0.0, seen=False)
     lines = side_by_side(curves, [(noise.curve.fpr, noise.curve.tpr, *noise.squares) for noise in noises], places)
@@ -173,20 +165,11 @@ def gap_limits(
     return GapLimits(None if widths is None else (next(found), next(found)), lower, upper)
 
 
-def _selected(curves: Sequence[RocCurve], shares: FloatArray, places: FloatArray, i: int) -> float:
-    return float(pooled_share(curves, shares, places[i : i + 1])[0])
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class _Look:
-    """Limits of the gap at thresholds, and what they are at most between two: the upper limit, the bootstrap's lower
-    one, the smallest and the largest gap inside bands, as far as there are any.
-
-    Attributes
-    ----------
-    scale, widths : (2, groups, 1) of every rate, the second of its band.
-    reach : how far the distance of two groups may be off: (pairs,) of both, of many groups (groups,) of each.
-    """
+    """Limits of the gap at thresholds, and what they are at most between two: the upper one, that of a bootstrap, the
+    smallest and the largest gap inside bands, as far as there are any. ``scale`` and ``widths`` (of bands) are (2,
+    groups, 1); ``reach`` is (pairs,) of two groups, or (groups,) of each one of many."""
 
     measure: Distance
     scale: FloatArray
@@ -200,21 +183,26 @@ class _Look:
         corners = [_variance(squares, rates) for squares in (other[2:], one[2:]) for rates in (low, high)]
         variance = self.scale * (np.max(corners, axis=0) + self.z**2 / 4 * self.scale)
         constraint = ranged(self.measure)
-        if constraint is not None and low.shape[1] > FEW_PAIRED:
-            return self._ranges(constraint, low, high, variance, exact=one is other)
-        return self._pairs(low, high, variance)
+        if constraint is None or low.shape[1] <= FEW_PAIRED:
+            return self._pairs(low, high, variance)
+        return self._ranges(constraint, low, high, variance, one is other)
+
+    def _bands(self, low: FloatArray, high: FloatArray) -> tuple[Pair, Pair]:
+        """Ends of bands around rates between bounds: of the narrowest, which may be inside out, and of the widest."""
+        assert self.widths is not None
+        inner = np.maximum(high - self.widths, 0.0), np.minimum(low + self.widths, 1.0)
+        return inner, (np.maximum(low - self.widths, 0.0), np.minimum(high + self.widths, 1.0))
 
     def _pairs(self, low: FloatArray, high: FloatArray, variance: FloatArray) -> FloatArray:
         """From all pairs of groups, some at a time."""
         first, second = np.triu_indices(low.shape[1], 1)
-        reach = self.reach
+        reach, found = self.reach, []
         if reach is not None and low.shape[1] > FEW_PAIRED:
             reach = reach[first] + reach[second]
-        found = []
         for at in range(0, len(first), PAIRS):
             g, h = first[at : at + PAIRS], second[at : at + PAIRS]
             bounds = low[:, g], high[:, g], low[:, h], high[:, h]
-            apart, (one, other) = self.measure.farthest(*bounds), _levers(self.measure, *bounds)
+            apart, (one, other) = self.measure.farthest(*bounds), leverages(self.measure, *bounds)
             noise = self.measure.variance(*(one**2 * variance[:, g] + other**2 * variance[:, h]))
             limits = [np.minimum(apart + self.z * np.sqrt(noise), self.measure.largest)]
             if reach is not None:
@@ -226,97 +214,68 @@ class _Look:
             found.append([limit.max(axis=0) for limit in limits])
         return np.asarray(np.max(found, axis=0))
 
-    def _bands(self, low: FloatArray, high: FloatArray) -> tuple[Pair, Pair]:
-        """Ends of bands around rates between bounds: of the narrowest, which may be inside out, and of the widest."""
-        assert self.widths is not None
-        inner = np.maximum(high - self.widths, 0.0), np.minimum(low + self.widths, 1.0)
-        return inner, (np.maximum(low - self.widths, 0.0), np.minimum(high + self.widths, 1.0))
-
     def _ranges(
-        self, measure: Constraint, low: FloatArray, high: FloatArray, variance: FloatArray, *, exact: bool
+        self, measure: Constraint, low: FloatArray, high: FloatArray, noise: FloatArray, exact: bool
     ) -> FloatArray:
-        """The same without a look at all pairs: every limit but the upper one is a range over the groups."""
+        """The same without a look at all pairs: every limit but the upper one is a range over the groups. Of a ratio,
+        whose errors count the more the smaller both rates, they count as if both were the larger: limits are wider."""
         least, largest = measure.spans(low, high)
-        found = [self._upper(measure, low, high, variance, exact)]
+        if measure.leverage(low, high) is None:
+            found = [self._upper(measure, low, high, noise, exact)]
+        else:
+            error = self.z * np.sqrt(measure.variance(*noise))
+            found = [measure.apart(np.maximum(_of_others(least - error) - error, 0.0), largest).max(axis=(0, 1))]
         if self.reach is not None:
-            reach = self.reach[:, None]
-            lowest = (least + reach).min(axis=1, keepdims=True)
-            found.append(measure.apart(lowest + reach, largest).max(axis=(0, 1)))
+            lowest = (least + self.reach[:, None]).min(axis=1, keepdims=True)
+            found.append(measure.apart(lowest + self.reach[:, None], largest).max(axis=(0, 1)))
         if self.widths is not None:
             inner, outer = self._bands(low, high)
-            ends = measure.spans(*inner, axes=True)
-            found.append(measure.apart(ends[1].min(axis=1), ends[0].max(axis=1)).max(axis=0))
+            least, largest = measure.spans(*inner, axes=True)
+            found.append(measure.apart(largest.min(axis=1), least.max(axis=1)).max(axis=0))
             least, largest = measure.spans(*outer)
             found.append(measure.apart(_of_others(least), largest).max(axis=(0, 1)))
         return np.stack(found)
 
     def _upper(
-        self, measure: Constraint, low: FloatArray, high: FloatArray, variance: FloatArray, exact: bool
+        self, measure: Constraint, low: FloatArray, high: FloatArray, noise: FloatArray, exact: bool
     ) -> FloatArray:
-        """(k,) the upper limit, from those groups alone that can be of the pair that has it somewhere: ``exact`` where
-        it is largest. Of a ratio, whose errors depend on both groups, each error for itself: no less."""
+        """(k,) the upper limit, ``exact`` where it is largest, from those groups alone that can have it."""
         least, largest = measure.spans(low, high)
-        if measure.leverage(low, high) is not None:
-            error = self.z * np.sqrt(measure.variance(*variance))
-            return np.asarray(
-                measure.apart(np.maximum(_of_others(least - error) - error, 0.0), largest).max(axis=(0, 1))
-            )
         apart = np.maximum(largest - least.min(axis=1, keepdims=True), largest.max(axis=1, keepdims=True) - least)
-        widest = variance.max(axis=1, keepdims=True)
-        possible = apart.max(axis=0) + self.z * np.sqrt(measure.variance(*(variance + widest)))
-        g, groups, k = largest.argmax(axis=1), np.arange(low.shape[1])[:, None], np.arange(low.shape[2])
-        h = np.where(groups == g[:, None], np.inf, least).argmin(axis=1)
-        corner, noise = np.arange(len(g))[:, None], measure.variance(*(variance[:, g, k] + variance[:, h, k]))
-        known = (largest[corner, g, k] - least[corner, h, k] + self.z * np.sqrt(noise)).max(axis=0)
-        rest: FloatArray = known if exact else possible.max(axis=0)
-        if known.max() < measure.largest:
-            kept = possible.max(axis=1) >= known.max() - ROUNDING
-            some = replace(self, widths=None, reach=None)._pairs(low[:, kept], high[:, kept], variance[:, kept])[0]
-            rest = np.maximum(some, known if exact else possible[~kept].max(axis=0, initial=0.0))
-        return np.minimum(rest, measure.largest)
+        both = measure.variance(*(noise + noise.max(axis=1, keepdims=True)))
+        possible = np.minimum(apart.max(axis=0) + self.z * np.sqrt(both), measure.largest)
+        g, corner, k = largest.argmax(axis=1), np.arange(len(largest))[:, None], np.arange(low.shape[2])
+        h = np.where(np.arange(low.shape[1])[:, None] == g[:, None], np.inf, least).argmin(axis=1)
+        error = self.z * np.sqrt(measure.variance(*(noise[:, g, k] + noise[:, h, k])))
+        known = (largest[corner, g, k] - least[corner, h, k] + error).max(axis=0)
+        if known.max() >= measure.largest:
+            return np.minimum(known, measure.largest) if exact else np.asarray(possible.max(axis=0))
+        kept = possible.max(axis=1) >= known.max() - ROUNDING
+        some = replace(self, widths=None, reach=None)._pairs(low[:, kept], high[:, kept], noise[:, kept])[0]
+        return np.asarray(np.maximum(some, known if exact else possible[~kept].max(axis=0, initial=0.0)))
 
 
 def _variance(squares: FloatArray, rates: FloatArray) -> FloatArray:
     """Variance of rates, in squared weights of all rows: it is convex in the rates and linear in the squares."""
-    found: FloatArray = squares * (1.0 - rates) ** 2 + (1.0 - squares) * rates**2
-    return found
+    return np.asarray(squares * (1.0 - rates) ** 2 + (1.0 - squares) * rates**2)
 
 
 def _of_others(least: FloatArray) -> FloatArray:
     """(..., groups, k) the least of all groups but one."""
-    at = least.argmin(axis=1)[:, None]
-    own = np.arange(least.shape[1])[:, None] == at
+    own = np.arange(least.shape[1])[:, None] == least.argmin(axis=1)[:, None]
     others: FloatArray = np.where(own, np.inf, least).min(axis=1, keepdims=True)
     return np.where(own, others, least.min(axis=1, keepdims=True))
 
 
-def _levers(
+def leverages(
     measure: Distance, low: FloatArray, high: FloatArray, other_low: FloatArray, other_high: FloatArray
-) -> Pair:
-    """By how much errors of either group's rates change the distance at most, where the rates lie between bounds. The
+) -> Pair | tuple[float, float]:
+    """By how much errors of either group's rates change the distance at most, where the rates lie between bounds: the
     lower a rate the more, and most where the other is the same."""
+    if measure.leverage(low, other_low) is None:
+        return 1.0, 1.0
     one = measure.leverage(low, np.clip(low, other_low, other_high))
     other = measure.leverage(np.clip(other_low, low, high), other_low)
-    if one is None or other is None:
-        return np.ones(1), np.ones(1)
+    assert one is not None and other is not None
     any_ = (np.maximum(low, other_low) <= 0) & (np.maximum(high, other_high) > 0)
     return np.where(any_, np.inf, one[0]), np.where(any_, np.inf, other[1])
-
-
-def levered(
-    measure: Distance, one: FloatArray, other: FloatArray, first: FloatArray, second: FloatArray, *, power: int = 1
-) -> tuple[FloatArray, FloatArray]:
-    """What errors of two groups' rates (``power`` 2: their variances) come to in the distance."""
-    found = measure.leverage(one, other)
-    return (first, second) if found is None else (found[0] ** power * first, found[1] ** power * second)
-
-
-def box_distances(
-    one: FloatArray, other: FloatArray, width: FloatArray, other_width: FloatArray, measure: Distance
-) -> tuple[FloatArray, FloatArray]:
-    """(k,) smallest and largest distance of points in two groups' bands, from (2, k) rates and (2,) half widths."""
-    low, high = np.maximum(one - width[:, None], 0.0), np.minimum(one + width[:, None], 1.0)
-    other_low = np.maximum(other - other_width[:, None], 0.0)
-    other_high = np.minimum(other + other_width[:, None], 1.0)
-    bounds = low, high, other_low, other_high
-    return measure.nearest(*bounds), measure.farthest(*bounds)

@@ -21,7 +21,7 @@ import numpy as np
 from fairroc.core.chain import FloatArray, IntArray, freeze, ratio
 from fairroc.core.constraint import EDGE, Distance
 from fairroc.core.gap import FEW_PAIRED
-from fairroc.stats.bands import Noise, group_pairs, levered
+from fairroc.stats.bands import Noise, group_pairs, leverages
 
 GRID = 512
 """Thresholds of the grid, about: all thresholds if there are no more."""
@@ -114,8 +114,9 @@ def bootstrap(
         grid = grid_of(noises)
         counts = slice(None) if distance.where is None else _touched(grid, noises, distance.where, shares)
         rates, hidden, (g, h) = grid.rates[..., counts], grid.hidden[..., counts], group_pairs(len(noises)).T
-        both = levered(distance, rates[g], rates[h], hidden[g], hidden[h], power=2)
-        missed, off = (both[0] + both[1]).sum(axis=1).max(axis=-1), partial(_of_pairs, distance, rates, counts)
+        one, other = leverages(distance, rates[g], rates[g], rates[h], rates[h])
+        missed = (one**2 * hidden[g] + other**2 * hidden[h]).sum(axis=1).max(axis=-1)
+        off = partial(_of_pairs, distance, rates, counts)
     cells, apart = np.empty((draws, *grid.steps.shape[:2])), np.empty((draws, len(missed)))
     for part, error in errors(grid, draws, rng):
         cells[part] = np.abs(error).max(axis=-1)
@@ -129,8 +130,8 @@ def _of_pairs(distance: Distance, rates: FloatArray, counts: slice, error: Float
     """(draws, pairs) largest length of the difference of two groups' errors."""
     found, error = [], error[..., counts]
     for g, h in group_pairs(len(rates)):
-        one, other = levered(distance, rates[g], rates[h], error[:, g], error[:, h])
-        off = one - other
+        one, other = leverages(distance, rates[g], rates[g], rates[h], rates[h])
+        off = error[:, g] - error[:, h] if isinstance(one, float) else one * error[:, g] - other * error[:, h]
         found.append(distance.length(off[:, 0], off[:, 1]).max(axis=-1))
     return np.stack(found, axis=1)
 
