@@ -28,6 +28,7 @@ import numpy as np
 from fairroc.core.chain import (
     BoolArray,
     Chain,
+    Chains,
     FloatArray,
     chain_through,
     crossings,
@@ -36,6 +37,7 @@ from fairroc.core.chain import (
     spread,
     vertex_shares,
 )
+from fairroc.core.nearest import BestInBox, BestInRates, BestNear
 from fairroc.core.roc import RocCurve
 
 Norm: TypeAlias = Literal[1, "inf"]
@@ -236,8 +238,7 @@ class EqualizedOdds(Constraint):
     ----------
     p : the norm as a number.
     wants_guide : whether the closed form of the coupling is a poor start for three and more groups, so that a guide
-        from linear programs is worth its time (measured).
-    steepest : the largest price of a coordinate that a direction of length one can ask for.
+        from the certificate is worth its time (measured).
     """
 
     name: ClassVar[str] = "equalized_odds"
@@ -260,10 +261,6 @@ class EqualizedOdds(Constraint):
 
     # -- the ball ------------------------------------------------------------------------------------------------------
 
-    @property
-    def steepest(self) -> float:
-        return 2.0
-
     @abstractmethod
     def axes(self, u: FloatArray, v: FloatArray) -> Pair:
         """Coordinates (x, y) in which the ball of radius r is the box ``|x| <= r, |y| <= r``."""
@@ -277,8 +274,12 @@ class EqualizedOdds(Constraint):
         """(n, 2) prices of x and y that amount to ``up * tpr - down * fpr``."""
 
     @abstractmethod
-    def ball(self, du: FloatArray, dv: FloatArray, radius: float) -> Pair:
-        """Rows and limits of the linear inequalities that hold in the ball, for rows that give du and dv."""
+    def turned(self, x: FloatArray, y: FloatArray) -> Pair:
+        """Coordinates (u, v) of points whose (x, y) are known: `axes` the other way."""
+
+    @abstractmethod
+    def best_near(self, hulls: Sequence[Chain], chains: Chains) -> BestNear:
+        """How to find the best point of groups with these hulls near a centre."""
 
     @abstractmethod
     def dilate(self, chain: Chain, radius: float) -> Chain:
@@ -327,8 +328,11 @@ class EqualizedOddsSum(EqualizedOdds):
     def direction(self, up: FloatArray, down: FloatArray) -> FloatArray:
         return np.stack(((up - down) / 2, (up + down) / 2), axis=1)
 
-    def ball(self, du: FloatArray, dv: FloatArray, radius: float) -> Pair:
-        return np.array([du, -du, dv, -dv]), np.full(4, radius)
+    def turned(self, x: FloatArray, y: FloatArray) -> Pair:
+        return x, y
+
+    def best_near(self, hulls: Sequence[Chain], chains: Chains) -> BestNear:
+        return BestInBox(hulls, chains)
 
     def dilate(self, chain: Chain, radius: float) -> Chain:
         """The part before the peak moves by (-r, +r), the part after it by (+r, +r), and a flat top opens between."""
@@ -424,10 +428,6 @@ class EqualizedOddsMax(EqualizedOdds):
     def corners(self, fpr: FloatArray, tpr: FloatArray, prior: FloatArray | float = 0.5) -> FloatArray:
         return np.stack((self.fpr * fpr, self.tpr * tpr))
 
-    @property
-    def steepest(self) -> float:
-        return 2.0 / min(self.fpr, self.tpr)
-
     def axes(self, u: FloatArray, v: FloatArray) -> Pair:
         return self.fpr * (u - v) / 2, self.tpr * (u + v) / 2
 
@@ -438,10 +438,12 @@ class EqualizedOddsMax(EqualizedOdds):
     def direction(self, up: FloatArray, down: FloatArray) -> FloatArray:
         return np.stack((-down / self.fpr, up / self.tpr), axis=1)
 
-    def ball(self, du: FloatArray, dv: FloatArray, radius: float) -> Pair:
-        fpr, tpr = du - dv, du + dv
-        far = 2 * radius / np.array([self.tpr, self.fpr, self.fpr, self.tpr])
-        return np.array([tpr, fpr, -fpr, -tpr]), far
+    def turned(self, x: FloatArray, y: FloatArray) -> Pair:
+        x, y = x / self.fpr, y / self.tpr
+        return x + y, y - x
+
+    def best_near(self, hulls: Sequence[Chain], chains: Chains) -> BestNear:
+        return BestInRates(hulls, chains, self.fpr, self.tpr)
 
     def dilate(self, chain: Chain, radius: float) -> Chain:
         """Everything moves left and up, and edges of slope 1 and -1 join the ends."""

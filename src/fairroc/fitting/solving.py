@@ -22,7 +22,7 @@ from fairroc.froc.algorithm import coherent_curves, paper_run
 from fairroc.people.people import People
 
 GUIDE_TOLERANCE = 1e-4
-"""The guide of the coupling needs the pooled region only roughly (about forty small linear programs)."""
+"""The guide of the coupling needs the pooled region only roughly (about forty directions)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,7 +110,7 @@ def solve_drawn(population: Population, judged: Population, goal: Goal) -> Solut
 def _guide(
     population: Population, hulls: Sequence[Chain], inner: float, constraint: EqualizedOdds
 ) -> FloatArray | None:
-    """Tuples near a good coupling, from the certificate's linear programs, for three or more groups if the constraint
+    """Tuples near a good coupling, from the certificate, for three or more groups if the constraint
     wants one.
 
     Elsewhere the plain start suffices (measured).
