@@ -109,6 +109,10 @@ class Distance(ABC):
         """Largest distances of two groups whose (2, ...) rates lie between bounds."""
         return self.length(*np.maximum(high - other_low, other_high - low))
 
+    def nearest(self, low: FloatArray, high: FloatArray, other_low: FloatArray, other_high: FloatArray) -> FloatArray:
+        """Smallest distances of such groups."""
+        return self.length(*np.maximum(np.maximum(low - other_high, other_low - high), 0.0))
+
     def leverage(self, one: FloatArray, other: FloatArray) -> Pair | None:
         """By how much errors of either group's rates change the distance, to first order; None: by themselves."""
         del one, other
@@ -214,6 +218,17 @@ class Constraint(Distance):
     def apart(self, low: FloatArray, high: FloatArray) -> FloatArray:
         """The distance that goes with the smallest and the largest coordinate of a corner."""
         return high - low
+
+    def spans(self, low: FloatArray, high: FloatArray, *, axes: bool = False) -> Pair:
+        """Smallest and largest coordinates of the corners, where (2, ...) rates lie between bounds; with ``axes`` also
+        of each rate alone, as positive parts of differences need."""
+        fpr, tpr = np.eye(2)
+        ways = self.corners(fpr, tpr, 1.0)  # where a selection rate is compared it is both rates (`seen`)
+        if axes:
+            ways = np.concatenate((ways, ways * [1.0, 0.0], ways * [0.0, 1.0]))
+        up, down = np.maximum(ways, 0.0), np.minimum(ways, 0.0)
+        smallest = np.tensordot(up, low, 1) + np.tensordot(down, high, 1)
+        return smallest, np.tensordot(up, high, 1) + np.tensordot(down, low, 1)
 
     def told(self) -> Constraint:
         """The constraint as far as people not seen can be told about."""
@@ -603,6 +618,10 @@ class Ratio(OneRate):
 
     def farthest(self, low: FloatArray, high: FloatArray, other_low: FloatArray, other_high: FloatArray) -> FloatArray:
         return np.maximum(self.between(low, other_high), self.between(high, other_low))
+
+    def nearest(self, low: FloatArray, high: FloatArray, other_low: FloatArray, other_high: FloatArray) -> FloatArray:
+        at = 0 if self.rate == "fpr" else 1
+        return np.maximum(self.apart(other_high[at], low[at]), self.apart(high[at], other_low[at]))
 
     def leverage(self, one: FloatArray, other: FloatArray) -> Pair:
         """An error of the smaller rate counts 1 over the larger one, an error of the larger one their ratio times

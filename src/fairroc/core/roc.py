@@ -86,6 +86,16 @@ class Population:
         """Every group's share of positives."""
         return np.array([curve.prior for curve in self.curves])
 
+    @cached_property
+    def merge(self) -> tuple[FloatArray, list[IntArray]]:
+        """The distinct thresholds of all curves, rising, and where every curve's are among them, rising too."""
+        return merge_thresholds(self.curves)
+
+    @property
+    def thresholds(self) -> FloatArray:
+        """The distinct thresholds of all curves, rising."""
+        return self.merge[0]
+
 
 def roc_curve(scores: FloatArray, labels: BoolArray, weights: FloatArray | None = None) -> RocCurve:
     """Exact ROC curve with one point for each distinct score. O(n log n).
@@ -168,6 +178,18 @@ def rates_at(curve: RocCurve, thresholds: FloatArray) -> tuple[FloatArray, Float
 def all_thresholds(curves: Sequence[RocCurve]) -> FloatArray:
     """The distinct thresholds of several curves, rising."""
     return merged(*(curve.thresholds[::-1] for curve in curves))
+
+
+def merge_thresholds(curves: Sequence[RocCurve]) -> tuple[FloatArray, list[IntArray]]:
+    """The same, and where every curve's thresholds are among them, rising too."""
+    parts = [curve.thresholds[::-1] for curve in curves]
+    together = np.concatenate(parts)
+    order = np.argsort(together, kind="stable")  # merges sorted runs
+    together = together[order]
+    fresh = np.concatenate(([True], together[1:] > together[:-1]))
+    places = np.empty(len(order), dtype=np.intp)
+    places[order] = np.cumsum(fresh) - 1
+    return together[fresh], np.split(places, np.cumsum([len(part) for part in parts])[:-1])
 
 
 class KnowsShares(Protocol):

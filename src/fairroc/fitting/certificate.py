@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fairroc.auditing.audit import rate_gaps
 from fairroc.core.chain import spread
 from fairroc.core.constraint import Constraint, EqualizedOdds, Norm
-from fairroc.core.gap import ROUNDING, RateGaps
+from fairroc.core.gap import ROUNDING, RateGaps, rate_gaps
 from fairroc.core.optimal import optimal
 from fairroc.core.realised import RealisedRoc, all_points, drawn_shares
 from fairroc.core.roc import PlaLoss, Population, pla_loss

@@ -13,15 +13,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import combinations
 from statistics import NormalDist
 
 import numpy as np
 
 from fairroc.core.chain import BoolArray, FloatArray, IntArray, freeze
-from fairroc.core.constraint import Distance, OneRate
-from fairroc.core.roc import RocCurve
-from fairroc.stats.auc import side_by_side
+from fairroc.core.constraint import Constraint, Distance, OneRate, Pair
+from fairroc.core.gap import FEW_PAIRED, ROUNDING, inside, peaks, ranged, side_by_side
+from fairroc.core.roc import RocCurve, all_thresholds, pooled_share
+
+PAIRS = 1 << 10
+"""Pairs of groups looked at together."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,9 +54,8 @@ class Noise:
 
     def variance(self, floor: float) -> FloatArray:
         """(2, k + 1) variance of both rates at every threshold; ``floor`` adds that many squared scales."""
-        rates, scale = self.rates, self.scale[:, None]
-        own = self.squares * (1.0 - rates) ** 2 + (1.0 - self.squares) * rates**2
-        return np.asarray(scale * (own + floor * scale))
+        scale = self.scale[:, None]
+        return np.asarray(scale * (_variance(self.squares, self.rates) + floor * scale))
 
     def seen(self, distance: Distance) -> Noise:
         """The noise of the rates that a distance compares. Of selection rates, all people of a group are one sample:
@@ -120,18 +123,18 @@ def dkw_reach(measure: Distance, rows: IntArray | FloatArray, confidence: float)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GapLimits:
-    """What one look at all thresholds tells.
+    """What all thresholds tell.
 
     Attributes
     ----------
-    pair_gaps : (pairs,) the gap of every two groups.
     within : smallest and largest gap of curves inside the bands; None if no bands were given.
+    lower : what the gap is at least if no two groups' distance is off by more than a bootstrap says; 0 without one.
     upper : limit that the gap exceeds with probability (1 - confidence) / 2 at most, in large samples.
     seen : whether there is a threshold that counts.
     """
 
-    pair_gaps: FloatArray
     within: tuple[float, float] | None
+    lower: float
     upper: float
     seen: bool = True
 
@@ -142,36 +145,162 @@ def gap_limits(
     measure: Distance,
     confidence: float,
     shares: FloatArray | None = None,
+    reach: FloatArray | None = None,
+    thresholds: FloatArray | None = None,
 ) -> GapLimits:
-    """Limits of the gap. O(k m^2).
+    """Limits of the gap, from a few thresholds (`fairroc.core.gap.peaks`).
 
     At its place the gap is one mean of independent samples, whose variance the distance bounds (of a ratio, to first
     order). Wilson's term keeps a rate of 0 or 1 in a small class from counting as certain. A distance with a window
-    asks for the groups' ``shares`` of all people: thresholds count that select such a share of these people.
+    asks for the groups' ``shares`` of all people: thresholds count that select such a share of these people. ``reach``
+    is that of a bootstrap, and ``thresholds`` are all the curves', where they are known.
     """
     z = NormalDist().inv_cdf((1.0 + confidence) / 2)
     noises = [noise.seen(measure) for noise in noises]
     curves = [noise.curve for noise in noises]
-    lines = [np.concatenate((noise.rates, noise.variance(z * z / 4), [noise.curve.share])) for noise in noises]
-    pairs, seen = group_pairs(len(noises)), False
-    gaps, far, near, upper = np.zeros(len(pairs)), 0.0, 0.0, 0.0
-    for block in side_by_side(curves, lines):
-        if measure.where is not None:
-            assert shares is not None, "a window is one of shares of all people"
-            block = block[..., measure.looks(shares @ block[:, 4])]
-        if not block.shape[-1]:
-            continue
-        rates, variances, seen = block[:, :2], block[:, 2:4], True
-        for i, (g, h) in enumerate(pairs):
-            distance = measure.between(rates[g], rates[h])
-            one, other = levered(measure, rates[g], rates[h], variances[g], variances[h], power=2)
-            noise = measure.variance(*(one + other))
-            gaps[i] = max(gaps[i], distance.max())
-            upper = max(upper, float((distance + z * np.sqrt(noise)).max()))
-            if widths is not None:
-                nearest, farthest = box_distances(rates[g], rates[h], widths[g], widths[h], measure)
-                near, far = max(near, float(nearest.max())), max(far, float(farthest.max()))
-    return GapLimits(gaps, None if widths is None else (near, far), min(upper, measure.largest), seen)
+    places = np.append(all_thresholds(curves) if thresholds is None else thresholds, np.inf)
+    if measure.where is not None:
+        assert shares is not None, "a window is one of shares of all people"
+        selected = partial(_selected, curves, shares, places)
+        places = places[inside(measure.where, len(places), selected)]
+    if not len(places):
+        return GapLimits(None, 0.0, 0.0, seen=False)
+    lines = side_by_side(curves, [(noise.curve.fpr, noise.curve.tpr, *noise.squares) for noise in noises], places)
+    scale = np.stack([noise.scale for noise in noises], axis=1)[..., None]
+    look = _Look(measure, scale, None if widths is None else widths.T[..., None], reach, z)
+    found = iter(peaks(len(places), lines, look.most, 0.0, ties=False)[0].tolist())
+    upper, lower = next(found), 0.0 if reach is None else next(found)
+    return GapLimits(None if widths is None else (next(found), next(found)), lower, upper)
+
+
+def _selected(curves: Sequence[RocCurve], shares: FloatArray, places: FloatArray, i: int) -> float:
+    return float(pooled_share(curves, shares, places[i : i + 1])[0])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Look:
+    """Limits of the gap at thresholds, and what they are at most between two: the upper limit, the bootstrap's lower
+    one, the smallest and the largest gap inside bands, as far as there are any.
+
+    Attributes
+    ----------
+    scale, widths : (2, groups, 1) of every rate, the second of its band.
+    reach : how far the distance of two groups may be off: (pairs,) of both, of many groups (groups,) of each.
+    """
+
+    measure: Distance
+    scale: FloatArray
+    widths: FloatArray | None
+    reach: FloatArray | None
+    z: float
+
+    def most(self, one: FloatArray, other: FloatArray) -> FloatArray:
+        """(limits, k) from (4, groups, k) rates and squares, which fall from one threshold to the other."""
+        low, high = other[:2], one[:2]
+        corners = [_variance(squares, rates) for squares in (other[2:], one[2:]) for rates in (low, high)]
+        variance = self.scale * (np.max(corners, axis=0) + self.z**2 / 4 * self.scale)
+        constraint = ranged(self.measure)
+        if constraint is not None and low.shape[1] > FEW_PAIRED:
+            return self._ranges(constraint, low, high, variance, exact=one is other)
+        return self._pairs(low, high, variance)
+
+    def _pairs(self, low: FloatArray, high: FloatArray, variance: FloatArray) -> FloatArray:
+        """From all pairs of groups, some at a time."""
+        first, second = np.triu_indices(low.shape[1], 1)
+        reach = self.reach
+        if reach is not None and low.shape[1] > FEW_PAIRED:
+            reach = reach[first] + reach[second]
+        found = []
+        for at in range(0, len(first), PAIRS):
+            g, h = first[at : at + PAIRS], second[at : at + PAIRS]
+            bounds = low[:, g], high[:, g], low[:, h], high[:, h]
+            apart, (one, other) = self.measure.farthest(*bounds), _levers(self.measure, *bounds)
+            noise = self.measure.variance(*(one**2 * variance[:, g] + other**2 * variance[:, h]))
+            limits = [np.minimum(apart + self.z * np.sqrt(noise), self.measure.largest)]
+            if reach is not None:
+                limits.append(apart - reach[at : at + PAIRS, None])
+            if self.widths is not None:
+                inner, outer = self._bands(low, high)
+                limits.append(self.measure.nearest(*(ends[:, i] for i in (g, h) for ends in inner)))
+                limits.append(self.measure.farthest(*(ends[:, i] for i in (g, h) for ends in outer)))
+            found.append([limit.max(axis=0) for limit in limits])
+        return np.asarray(np.max(found, axis=0))
+
+    def _bands(self, low: FloatArray, high: FloatArray) -> tuple[Pair, Pair]:
+        """Ends of bands around rates between bounds: of the narrowest, which may be inside out, and of the widest."""
+        assert self.widths is not None
+        inner = np.maximum(high - self.widths, 0.0), np.minimum(low + self.widths, 1.0)
+        return inner, (np.maximum(low - self.widths, 0.0), np.minimum(high + self.widths, 1.0))
+
+    def _ranges(
+        self, measure: Constraint, low: FloatArray, high: FloatArray, variance: FloatArray, *, exact: bool
+    ) -> FloatArray:
+        """The same without a look at all pairs: every limit but the upper one is a range over the groups."""
+        least, largest = measure.spans(low, high)
+        found = [self._upper(measure, low, high, variance, exact)]
+        if self.reach is not None:
+            reach = self.reach[:, None]
+            lowest = (least + reach).min(axis=1, keepdims=True)
+            found.append(measure.apart(lowest + reach, largest).max(axis=(0, 1)))
+        if self.widths is not None:
+            inner, outer = self._bands(low, high)
+            ends = measure.spans(*inner, axes=True)
+            found.append(measure.apart(ends[1].min(axis=1), ends[0].max(axis=1)).max(axis=0))
+            least, largest = measure.spans(*outer)
+            found.append(measure.apart(_of_others(least), largest).max(axis=(0, 1)))
+        return np.stack(found)
+
+    def _upper(
+        self, measure: Constraint, low: FloatArray, high: FloatArray, variance: FloatArray, exact: bool
+    ) -> FloatArray:
+        """(k,) the upper limit, from those groups alone that can be of the pair that has it somewhere: ``exact`` where
+        it is largest. Of a ratio, whose errors depend on both groups, each error for itself: no less."""
+        least, largest = measure.spans(low, high)
+        if measure.leverage(low, high) is not None:
+            error = self.z * np.sqrt(measure.variance(*variance))
+            return np.asarray(
+                measure.apart(np.maximum(_of_others(least - error) - error, 0.0), largest).max(axis=(0, 1))
+            )
+        apart = np.maximum(largest - least.min(axis=1, keepdims=True), largest.max(axis=1, keepdims=True) - least)
+        widest = variance.max(axis=1, keepdims=True)
+        possible = apart.max(axis=0) + self.z * np.sqrt(measure.variance(*(variance + widest)))
+        g, groups, k = largest.argmax(axis=1), np.arange(low.shape[1])[:, None], np.arange(low.shape[2])
+        h = np.where(groups == g[:, None], np.inf, least).argmin(axis=1)
+        corner, noise = np.arange(len(g))[:, None], measure.variance(*(variance[:, g, k] + variance[:, h, k]))
+        known = (largest[corner, g, k] - least[corner, h, k] + self.z * np.sqrt(noise)).max(axis=0)
+        rest: FloatArray = known if exact else possible.max(axis=0)
+        if known.max() < measure.largest:
+            kept = possible.max(axis=1) >= known.max() - ROUNDING
+            some = replace(self, widths=None, reach=None)._pairs(low[:, kept], high[:, kept], variance[:, kept])[0]
+            rest = np.maximum(some, known if exact else possible[~kept].max(axis=0, initial=0.0))
+        return np.minimum(rest, measure.largest)
+
+
+def _variance(squares: FloatArray, rates: FloatArray) -> FloatArray:
+    """Variance of rates, in squared weights of all rows: it is convex in the rates and linear in the squares."""
+    found: FloatArray = squares * (1.0 - rates) ** 2 + (1.0 - squares) * rates**2
+    return found
+
+
+def _of_others(least: FloatArray) -> FloatArray:
+    """(..., groups, k) the least of all groups but one."""
+    at = least.argmin(axis=1)[:, None]
+    own = np.arange(least.shape[1])[:, None] == at
+    others: FloatArray = np.where(own, np.inf, least).min(axis=1, keepdims=True)
+    return np.where(own, others, least.min(axis=1, keepdims=True))
+
+
+def _levers(
+    measure: Distance, low: FloatArray, high: FloatArray, other_low: FloatArray, other_high: FloatArray
+) -> Pair:
+    """By how much errors of either group's rates change the distance at most, where the rates lie between bounds. The
+    lower a rate the more, and most where the other is the same."""
+    one = measure.leverage(low, np.clip(low, other_low, other_high))
+    other = measure.leverage(np.clip(other_low, low, high), other_low)
+    if one is None or other is None:
+        return np.ones(1), np.ones(1)
+    any_ = (np.maximum(low, other_low) <= 0) & (np.maximum(high, other_high) > 0)
+    return np.where(any_, np.inf, one[0]), np.where(any_, np.inf, other[1])
 
 
 def levered(
@@ -189,6 +318,5 @@ def box_distances(
     low, high = np.maximum(one - width[:, None], 0.0), np.minimum(one + width[:, None], 1.0)
     other_low = np.maximum(other - other_width[:, None], 0.0)
     other_high = np.minimum(other + other_width[:, None], 1.0)
-    close = np.clip(other_low, low, high)
-    near = measure.between(close, np.clip(close, other_low, other_high))
-    return near, measure.farthest(low, high, other_low, other_high)
+    bounds = low, high, other_low, other_high
+    return measure.nearest(*bounds), measure.farthest(*bounds)
