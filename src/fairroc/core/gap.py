@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from fairroc.core.chain import BoolArray, FloatArray, IntArray, area, merged, ratio
+from fairroc.core.chain import BoolArray, FloatArray, IntArray, area, merged, ratio, running_sums
 from fairroc.core.constraint import EDGE, Constraint, Distance, Within
 from fairroc.core.roc import Population, RocCurve, all_thresholds, merge_thresholds, pooled_share
 
@@ -19,9 +19,6 @@ FEW_GROUPS, FEW_PAIRED = 4, 12
 
 FIRST, FAN, ROOM = 128, 8, 1 << 18
 """Steps of a first look at places in a row, and of a closer one between two of them; numbers looked at together."""
-
-BLOCK = 1 << 10
-"""Numbers summed one after the other."""
 
 Lines: TypeAlias = Callable[[IntArray], FloatArray]
 """(..., k) numbers at k places in a row, such as all groups' rates."""
@@ -127,20 +124,29 @@ def threshold_gap(
     if distance.where is not None:
         thresholds = _counted(people, distance.where, thresholds)
     lines = side_by_side(curves, [(curve.fpr, curve.tpr) for curve in curves], thresholds)
+    value, place, pair = farthest(len(thresholds), len(curves), lines, distance, least)
+    return Gap(value, np.nan if place < 0 else float(thresholds[place]), pair)
+
+
+def farthest(
+    count: int, groups: int, lines: Lines, distance: Distance, least: float = -1.0
+) -> tuple[float, int, tuple[int, int]]:
+    """The largest distance of two groups over places in a row at which their (2, groups, k) rates never rise, the first
+    place that has it, and the two groups."""
     constraint, few = ranged(distance), FEW_GROUPS if isinstance(distance, Constraint) else FEW_PAIRED
-    if len(curves) <= few:
-        pairs = np.triu_indices(len(curves), 1)
-        best, places = peaks(len(thresholds), lines, partial(_of_pairs, distance, *pairs), least)
+    if groups <= few:
+        pairs = np.triu_indices(groups, 1)
+        best, places = peaks(count, lines, partial(_of_pairs, distance, *pairs), least)
     elif constraint is not None:
-        best, places = peaks(len(thresholds), lines, partial(_of_ranges, constraint), least)
+        best, places = peaks(count, lines, partial(_of_ranges, constraint), least)
     else:
-        best, places = peaks(len(thresholds), lines, partial(_of_any_pair, distance), least)
+        best, places = peaks(count, lines, partial(_of_any_pair, distance), least)
     which = int(np.argmax(best))
     value, place = float(best[which]), int(places[which])
     if place < 0:
-        return Gap(value, np.nan, (0, 1))
+        return value, place, (0, 1)
     there = lines(np.array([place]))[..., 0]
-    if len(curves) <= few:
+    if groups <= few:
         pair = int(pairs[0][which]), int(pairs[1][which])
     elif constraint is not None:
         own = constraint.corners(*there)[which]
@@ -148,8 +154,8 @@ def threshold_gap(
         pair = (first, last) if first < last else (0, 1)  # all are equal
     else:
         apart = distance.between(there[:, :, None], there[:, None])
-        pair = divmod(int(np.argmax(apart)), len(curves))
-    return Gap(value, float(thresholds[place]), pair)
+        pair = divmod(int(np.argmax(apart)), groups)
+    return value, place, pair
 
 
 def _counted(people: Population, where: tuple[float, float], thresholds: FloatArray) -> FloatArray:
@@ -195,8 +201,14 @@ def rate_gaps(curves: Sequence[RocCurve], *, labelled: bool, thresholds: FloatAr
     """The largest difference of every rate for itself."""
     thresholds = all_thresholds(curves) if thresholds is None else thresholds
     lines = side_by_side(curves, [(curve.fpr, curve.tpr, curve.share) for curve in curves], thresholds)
-    fpr, tpr, selection = peaks(len(thresholds), lines, lambda one, other: one.max(axis=1) - other.min(axis=1))[0]
-    return RateGaps(float(fpr), float(tpr), float(selection)) if labelled else RateGaps(None, None, float(selection))
+    found = widest_ranges(len(thresholds), lines)
+    return found if labelled else RateGaps(None, None, found.selection_rate)
+
+
+def widest_ranges(count: int, lines: Lines) -> RateGaps:
+    """The same over places in a row at which (3, groups, k) rates never rise."""
+    found = peaks(count, lines, lambda one, other: one.max(axis=1) - other.min(axis=1), ties=False)[0]
+    return RateGaps(*found.tolist())
 
 
 def curve_gap(curves: Sequence[RocCurve]) -> float:
@@ -225,15 +237,8 @@ def pooled_curve(
     for curve, w0, w1, place in zip(curves, weights0, weights1, places, strict=True):
         steps[0, place] += w0 * np.diff(curve.fpr)[::-1]
         steps[1, place] += w1 * np.diff(curve.tpr)[::-1]
-    fpr, tpr = (_running(part[::-1]) for part in steps)
+    fpr, tpr = (running_sums(part[::-1]) for part in steps)
     return fpr, tpr
-
-
-def _running(steps: FloatArray) -> FloatArray:
-    """0 and the sums of the first steps, block by block: the rounding errors of a million sums do not add up."""
-    sums = np.cumsum(np.pad(steps, (0, -len(steps) % BLOCK)).reshape(-1, BLOCK), axis=1)
-    sums[1:] += np.cumsum(sums[:-1, -1])[:, None]
-    return np.concatenate(([0.0], sums.ravel()[: len(steps)]))
 
 
 def _tpr_at(curve: RocCurve, fpr: FloatArray, upper: BoolArray) -> FloatArray:

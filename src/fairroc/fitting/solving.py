@@ -9,13 +9,13 @@ from typing import Any
 
 from fairroc.core.ascent import FEW_GROUPS, SPACING
 from fairroc.core.bound import AREA_TOLERANCE, pooled_bound
-from fairroc.core.chain import Chain, FloatArray, area
+from fairroc.core.chain import Chain, FloatArray
 from fairroc.core.constraint import Constraint, EqualizedOdds, OneRate
 from fairroc.core.coupling import Levels, couple
 from fairroc.core.gap import ROUNDING
 from fairroc.core.kernel import Kernel, drawn_kernel
 from fairroc.core.optimal import optimal
-from fairroc.core.realised import Performance, RealisedRoc, all_points, drawn_shares, performance, realise
+from fairroc.core.realised import Performance, RealisedRoc, drawn_shares, own_auc, performance, realise
 from fairroc.core.roc import Population
 from fairroc.errors import FairrocWarning
 from fairroc.fitting.one_rate import levels_of_rate, rate_bound
@@ -62,8 +62,7 @@ class Solution:
         """AUC of every group; quicker than all figures, where these are not known yet."""
         if "performance" in vars(self):
             return self.performance.group_aucs
-        points = (all_points([roc]) for roc in self.realised)
-        return tuple(area(fpr[:, 0], tpr[:, 0]) for fpr, tpr in points)
+        return tuple(own_auc(roc) for roc in self.realised)
 
     def changed(self, **fields: Any) -> Solution:
         """The same with other words about it; what is known of the people stays known."""
