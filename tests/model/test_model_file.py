@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import hashlib
 import json
 import math
 import os
@@ -21,7 +22,7 @@ import sql_cases
 from fairroc import FairModel, FairROC, __version__
 from fairroc.errors import ModelFileError
 from fairroc.fitting.fit import fit
-from fairroc.model.file import ADDED, FORMAT, VERSION, _checksum, dumps, pretty
+from fairroc.model.file import ADDED, FORMAT, VERSION, _checksum, _parsed, _Texts, _written, dumps, pretty
 from fairroc.options import Options
 from fairroc.people.door import read_people
 from sql_cases import ONE_RATE
@@ -248,6 +249,52 @@ def test_layout_does_not_matter():
     """Only the data are summed: another indentation is the same model."""
     assert FairModel.from_json(json.dumps(json.loads(TEXT), indent=7)).to_json() == TEXT
     assert json.loads(pretty(json.loads(TEXT))) == json.loads(TEXT)
+
+
+NUMBERS = st.one_of(st.sampled_from([0.0, -0.0, 1.0, 1, 0, 0.1, 1e-7, 1e16, 5e-324]), st.floats(-10, 10), st.integers())
+PLAIN = st.one_of(NUMBERS, st.none(), st.booleans(), st.sampled_from(["", "a, b", '"', "\\", "é", "\n"]))
+BODIES = st.recursive(
+    st.one_of(PLAIN, st.lists(NUMBERS), st.lists(st.floats(0, 1))),
+    lambda part: st.one_of(st.lists(part, max_size=4), st.dictionaries(st.text("ab, é", max_size=3), part, max_size=4)),
+    max_leaves=20,
+)
+
+
+def slow_pretty(value, indent=0):
+    """The layout, in the standard library's words."""
+    pad = "  " * (indent + 1)
+    if isinstance(value, dict) and value:
+        inner = [f"{pad}{json.dumps(k, ensure_ascii=False)}: {slow_pretty(v, indent + 1)}" for k, v in value.items()]
+        return "{\n" + ",\n".join(inner) + "\n" + "  " * indent + "}"
+    if isinstance(value, list) and value and isinstance(value[0], dict | list):
+        return "[\n" + ",\n".join(pad + slow_pretty(v, indent + 1) for v in value) + "\n" + "  " * indent + "]"
+    return json.dumps(value, ensure_ascii=False)
+
+
+@given(BODIES)
+def test_text_and_checksum_are_those_of_the_standard_library(value):
+    """Whatever is in lists: floats written once, both zeros, integers that equal floats, commas inside texts."""
+    body = {"x": value}
+    plain = json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    truth = hashlib.blake2b(plain.encode(), digest_size=16).hexdigest()
+    written = _written(body, _Texts(), ", ")
+    assert truth == _checksum(body) == _checksum(written)
+    assert pretty(body) == pretty(written) == slow_pretty(body)
+    back, texts = _parsed(json.dumps(body))
+    assert _checksum(back, texts) == truth
+
+
+def test_numbers_that_other_tools_wrote():
+    """A number spelled otherwise is the same number."""
+    text = TEXT.replace("0.1,", "1.0E-1,", 1)
+    assert text != TEXT
+    assert FairModel.from_json(text).to_json() == TEXT
+
+
+def test_numbers_that_json_lacks_are_not_written():
+    for number in (math.nan, math.inf):
+        with pytest.raises(ValueError, match="no JSON number"):
+            _written([0.5, number], _Texts(), ",")
 
 
 # ---- structure, with a checksum that fits ------------------------------------------------------------------

@@ -31,8 +31,9 @@ def some_scores(kind: str, n: int, rng: np.random.Generator) -> np.ndarray:
 def sizes(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Blocks, shards and windows so small that a few hundred rows need many of them."""
     if request.param is not None:
-        small = {"BLOCK": 64, "SHARD": 40, "CELLS": 16, "WINDOW": 8, "FILL": 3, "MOST_LOOSE": 5}
-        tiny = {"BLOCK": 7, "SHARD": 8, "CELLS": 4, "WINDOW": 4, "FILL": 1, "MOST_LOOSE": 0}
+        small = {"BLOCK": 64, "SHARD": 40, "CELLS": 16, "WINDOW": 8, "FILL": 3, "MOST_LOOSE": 5, "SMALL": 9}
+        tiny = {"BLOCK": 7, "SHARD": 8, "CELLS": 4, "WINDOW": 4, "FILL": 1, "MOST_LOOSE": 0, "SMALL": 0}
+        tiny |= {"FEW_SHARDS": 3}
         for name, value in (small if request.param == 1 else tiny).items():
             monkeypatch.setattr(sorting, name, value)
 
@@ -83,3 +84,12 @@ def test_scores_beyond_the_room_are_not_packed():
     for threshold in (1e-320, -1e-320, 1e-5, -1e-5, 0.0, 0.5, -0.5):
         at = np.searchsorted(pack.keys(scores), pack.keys(np.array([threshold])))[0]
         assert at == np.searchsorted(scores, threshold)
+
+
+def test_more_groups_than_16_bits_tell_apart():
+    rng = np.random.default_rng(0)
+    count = (1 << 16) + 100
+    groups, scores = rng.permutation(np.arange(2 * count, dtype=np.int32) % count), rng.random(2 * count)
+    pack = packing(scores)
+    found = np.concatenate(sorted_rows(scores, np.ones(len(scores), dtype=np.bool_), groups, count, pack))
+    assert (pack.scores(found >> 1) == scores[np.lexsort((scores, groups))]).all()

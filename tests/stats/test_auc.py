@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 from statistics import NormalDist
 
 import numpy as np
@@ -13,8 +14,16 @@ from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
 
 from fairroc.core.gap import pooled_curve
-from fairroc.core.roc import RocCurve, merge_thresholds, roc_curve
-from fairroc.stats.auc import auc_interval, auc_variance, background_aucs, cross_aucs, pooled_background
+from fairroc.core.roc import RocCurve, merge_thresholds, rates_at, roc_curve
+from fairroc.stats import auc as module
+from fairroc.stats.auc import (
+    auc_interval,
+    auc_variance,
+    background_aucs,
+    cross_aucs,
+    pooled_background,
+    side_by_side,
+)
 from oracles import delong_variance, pair_auc
 from strategies import MILD, Sample, class_shares, populations, samples
 
@@ -136,3 +145,16 @@ def test_the_diagonal_is_scikit_learns_auc() -> None:
     scores, labels = rng.integers(0, 20, (3, 200)).astype(float), rng.random((3, 200)) < 0.4
     found = cross_aucs([roc_curve(s, y) for s, y in zip(scores, labels, strict=True)])
     assert np.diag(found) == pytest.approx([roc_auc_score(y, s) for s, y in zip(scores, labels, strict=True)])
+
+
+@given(populations(max_groups=3, max_rows=60))
+def test_blocks_join_without_a_seam(population: list[Sample]) -> None:
+    curves = [sample.curve for sample in population]
+    thresholds, places = merge_thresholds(curves)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "BLOCK", 3)
+        parts = list(side_by_side(curves, places))
+    assert all((one[:, :, -1] == other[:, :, 0]).all() for one, other in pairwise(parts))
+    joined = np.concatenate([parts[0][:, :, :1], *(part[:, :, 1:] for part in parts)], axis=2)
+    rates = np.stack([rates_at(curve, np.append(np.inf, thresholds[::-1])) for curve in curves], axis=1)
+    assert (joined == rates).all()

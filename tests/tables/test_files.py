@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.feather
 import pytest
@@ -15,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairroc.errors import DataError
-from fairroc.tables.columns import ids_from_text, numbers_from_text
+from fairroc.tables.columns import as_arrow, as_numpy, codes_of, ids_from_text, numbers_from_text
 from fairroc.tables.files import FORMATS, TABLE_SUFFIXES, check_writable, table_suffix
 from fairroc.tables.read import read_table
 from fairroc.tables.write import _needs_quotes, write_table, write_text_atomic, written_together
@@ -38,6 +39,53 @@ def test_import_loads_no_pyarrow() -> None:
     code = "import sys, fairroc.tables.read, fairroc.tables.write; print({'pyarrow', 'pandas'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet", ".arrow"])
+def test_people_are_read_without_pandas(tmp_path: Path, suffix: str) -> None:
+    """Nor what takes as long to load: a command is done before they would be there."""
+    path = tmp_path / f"d{suffix}"
+    write_table(pa.table({"p": [0.1, 0.2, 0.3, 0.4], "y": [0, 1, 0, 1], "g": ["a", "a", "b", "b"]}), path)
+    code = (
+        "import sys, argparse; from fairroc.cli.data import read_data; read_data(argparse.Namespace(data=sys.argv[1], "
+        "score='p', label='y', group=['g'], weight=None, pos_label=None, missing='error'));"
+        "print({'narwhals', 'pandas', 'scipy', 'sklearn'} & set(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set()"
+
+
+NUMBERS = [pa.int8(), pa.uint16(), pa.int64(), pa.uint64(), pa.float16(), pa.float32(), pa.float64(), pa.bool_()]
+
+
+@given(st.sampled_from(NUMBERS), st.lists(st.integers(0, 1), max_size=30), st.integers(0, 9), st.integers(0, 9))
+def test_arrow_columns_become_arrays(kind: pa.DataType, values: list[int], begin: int, cut: int) -> None:
+    """As pyarrow converts them, also where a chunk begins inside a byte of truth values."""
+    whole = pa.array(np.array(values, dtype=kind.to_pandas_dtype()), kind)
+    for column in (whole[begin:], pa.chunked_array([whole[begin:], whole[:cut]])):
+        found, truth = as_numpy(column), np.array(column.to_pylist(), dtype=kind.to_pandas_dtype())
+        assert found.dtype == truth.dtype
+        assert (found == truth).all()
+    assert as_numpy(pa.array([*values, None], pa.int64())) is None
+    assert as_numpy(pa.array(["a"])) is None
+    assert as_arrow(np.array(values, dtype=np.float64)).to_pylist() == values
+
+
+@given(st.lists(st.sampled_from(["a", "", "b", None]), max_size=40), st.integers(0, 9))
+def test_places_in_a_dictionary(values: list[str | None], begin: int) -> None:
+    chunk = pa.array(values, pa.string()).dictionary_encode()[begin:]
+    texts = [*chunk.dictionary.to_pylist(), None]
+    assert [texts[code] for code in codes_of(chunk).tolist()] == values[begin:]
+
+
+def test_categories_of_a_csv_file(tmp_path: Path) -> None:
+    """The same values in several batches, empty fields missing; labels get the type that all of them have."""
+    rows = ["0.5,b,1", "0.5,,0", '1,"",1', "0.25,01,0"] * 3 + [f"{'0' * 5_000_000},a,1", "1,b,0"] * 2
+    path = csv_file(tmp_path, "p,g,y\n" + "\n".join(rows) + "\n")
+    plain, coded = (read_table(path, None, ["g"], numbers=["p"], categories=names) for names in ([], ["g", "y"]))
+    assert coded["g"].num_chunks > 1
+    assert coded["g"].to_pylist() == plain["g"].to_pylist()
+    assert coded.select(["p", "y"]).equals(plain.select(["p", "y"]))
 
 
 @pytest.mark.parametrize("suffix", TABLE_SUFFIXES)

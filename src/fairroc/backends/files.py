@@ -18,7 +18,7 @@ from fairroc.errors import DataError
 from fairroc.model.model import warn_unknown
 from fairroc.options import generator_from_state
 from fairroc.people.rows import ScoreColumns, read_scores
-from fairroc.tables.columns import ids_from_text, numbers_from_text
+from fairroc.tables.columns import as_arrow, ids_from_text, numbers_from_text
 from fairroc.tables.files import Part, check_writable, find_parts, load_module, table_suffix
 from fairroc.tables.read import Batch, has_one_dictionary, part_schema, read_batches
 from fairroc.tables.write import table_writer, written_together
@@ -168,7 +168,7 @@ class _Work:
         self.rows += len(columns.scores)
         self.unknown += columns.unknown
         table = load_module("pyarrow").Table.from_batches([batch.rows])
-        return table.append_column(self.use.column, [self.use.model.fair_scores(columns, uniforms)])
+        return table.append_column(self.use.column, [as_arrow(self.use.model.fair_scores(columns, uniforms))])
 
     def _converted(self, batch: Batch) -> tuple[Any, Any]:
         """Scores and ids of a batch; those of a file without types as numbers."""

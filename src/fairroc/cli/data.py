@@ -79,7 +79,9 @@ def read_rows(arguments: argparse.Namespace) -> TakenColumns:
     names, texts = _names(arguments), arguments.group
     if arguments.pos_label is not None:
         texts = [*texts, arguments.label]  # '1' and 'TRUE' as they stand
-    return take_columns(read_table(arguments.data, names.all, texts, numbers=names.numbers), names)
+    coded = [name for name in (*names.groups, names.label) if name is not None and name not in names.numbers]
+    table = read_table(arguments.data, names.all, texts, numbers=names.numbers, categories=coded)
+    return take_columns(table, names)
 
 
 def _names(arguments: argparse.Namespace) -> ColumnNames:

@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from fairroc.core.chain import BoolArray, FloatArray, IntArray, area, merged, ratio
+from fairroc.core.chain import BoolArray, FloatArray, IntArray, area, merged, ratio, running_sums
 from fairroc.core.constraint import EDGE, Constraint, Distance, Within
 from fairroc.core.roc import Population, RocCurve, all_thresholds, merge_thresholds, pooled_share
 
@@ -19,9 +19,6 @@ FEW_GROUPS, FEW_PAIRED = 4, 12
 
 FIRST, FAN, ROOM = 128, 8, 1 << 18
 """Steps of a first look at places in a row, and of a closer one between two of them; numbers looked at together."""
-
-BLOCK = 1 << 10
-"""Numbers summed one after the other."""
 
 Lines: TypeAlias = Callable[[IntArray], FloatArray]
 """(..., k) numbers at k places in a row, such as all groups' rates."""
@@ -134,21 +131,30 @@ def threshold_gap(
         found = counted(thresholds, distance.where, people.curves, people.shares)
         thresholds = found if len(found) else thresholds[:1]  # at the lowest score all are selected
     lines = side_by_side(curves, [(curve.fpr, curve.tpr) for curve in curves], thresholds)
-    few = len(curves) <= (FEW_GROUPS if isinstance(distance, Constraint) else FEW_PAIRED)
+    value, place, pair = farthest(len(thresholds), len(curves), lines, distance, least)
+    return Gap(value, np.nan if place < 0 else float(thresholds[place]), pair)
+
+
+def farthest(
+    count: int, groups: int, lines: Lines, distance: Distance, least: float = -1.0
+) -> tuple[float, int, tuple[int, int]]:
+    """The largest distance of two groups over places in a row at which their (2, groups, k) rates never rise, the first
+    place that has it, and the two groups."""
+    few = groups <= (FEW_GROUPS if isinstance(distance, Constraint) else FEW_PAIRED)
     constraint = None if few else ranged(distance)
     most = partial(_of_pairs, distance, few) if constraint is None else partial(_of_ranges, constraint)
-    best, places = peaks(len(thresholds), lines, most, least)
+    best, places = peaks(count, lines, most, least)
     which = int(np.argmax(best))
-    if places[which] < 0:
-        return Gap(float(best[which]), np.nan, (0, 1))
-    there = lines(places[which : which + 1])[..., 0]
+    value, place = float(best[which]), int(places[which])
+    if place < 0:
+        return value, place, (0, 1)
+    there = lines(np.array([place]))[..., 0]
     if constraint is None:
-        first, last = divmod(int(np.argmax(distance.between(there[:, :, None], there[:, None]))), len(curves))
+        first, last = divmod(int(np.argmax(distance.between(there[:, :, None], there[:, None]))), groups)
     else:
         own = constraint.corners(*there)[which]
         first, last = sorted((int(np.argmin(own)), int(np.argmax(own))))
-    pair = (first, last) if first < last else (0, 1)  # all are equal
-    return Gap(float(best[which]), float(thresholds[places[which]]), pair)
+    return value, place, (first, last) if first < last else (0, 1)  # all are equal
 
 
 def _of_pairs(distance: Distance, each: bool, one: FloatArray, other: FloatArray) -> FloatArray:
@@ -180,8 +186,14 @@ def rate_gaps(curves: Sequence[RocCurve], *, labelled: bool, thresholds: FloatAr
     """The largest difference of every rate for itself."""
     thresholds = all_thresholds(curves) if thresholds is None else thresholds
     lines = side_by_side(curves, [(curve.fpr, curve.tpr, curve.share) for curve in curves], thresholds)
-    fpr, tpr, selection = peaks(len(thresholds), lines, lambda one, other: one.max(axis=1) - other.min(axis=1))[0]
-    return RateGaps(float(fpr), float(tpr), float(selection)) if labelled else RateGaps(None, None, float(selection))
+    found = widest_ranges(len(thresholds), lines)
+    return found if labelled else RateGaps(None, None, found.selection_rate)
+
+
+def widest_ranges(count: int, lines: Lines) -> RateGaps:
+    """The same over places in a row at which (3, groups, k) rates never rise."""
+    found = peaks(count, lines, lambda one, other: one.max(axis=1) - other.min(axis=1), ties=False)[0]
+    return RateGaps(*found.tolist())
 
 
 def curve_gap(curves: Sequence[RocCurve]) -> float:
@@ -211,19 +223,12 @@ def pooled_curve(
         for curve, w0, w1, place in zip(curves, weights0, weights1, places, strict=True):
             steps[0, place] += w0 * np.diff(curve.fpr)[::-1]
             steps[1, place] += w1 * np.diff(curve.tpr)[::-1]
-        return _running(steps[0, ::-1]), _running(steps[1, ::-1])
+        return running_sums(steps[0, ::-1]), running_sums(steps[1, ::-1])
     for curve, w0, w1, place in zip(curves, weights0, weights1, places, strict=True):
         index = np.cumsum(np.bincount(steps.shape[1] - 1 - place, minlength=steps.shape[1]))
         steps[0] += w0 * curve.fpr[index]
         steps[1] += w1 * curve.tpr[index]
     return np.append(0.0, steps[0]), np.append(0.0, steps[1])
-
-
-def _running(steps: FloatArray) -> FloatArray:
-    """0 and the sums of the first steps, block by block: the rounding errors of a million sums do not add up."""
-    sums = np.cumsum(np.pad(steps, (0, -len(steps) % BLOCK)).reshape(-1, BLOCK), axis=1)
-    sums[1:] += np.cumsum(sums[:-1, -1])[:, None]
-    return np.concatenate(([0.0], sums.ravel()[: len(steps)]))
 
 
 def _tpr_at(curve: RocCurve, fpr: FloatArray, upper: BoolArray) -> FloatArray:

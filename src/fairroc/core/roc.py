@@ -9,7 +9,21 @@ from typing import Protocol
 
 import numpy as np
 
-from fairroc.core.chain import BoolArray, Chain, FloatArray, IntArray, apart, area, concave_hull, freeze, merged
+from fairroc.core.chain import (
+    BoolArray,
+    Chain,
+    FloatArray,
+    IntArray,
+    apart,
+    area,
+    concave_hull,
+    freeze,
+    merged,
+    running_sums,
+)
+
+FEW_GROUPS = 8
+"""Of so many groups, shares at many thresholds are looked up group by group."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,8 +215,22 @@ class KnowsShares(Protocol):
 
 def pooled_share(groups: Sequence[KnowsShares], group_shares: FloatArray, thresholds: FloatArray) -> FloatArray:
     """Share of all people with ``score >= t``, from each group's curve or sample and its share of all people."""
+    curves = [group for group in groups if isinstance(group, RocCurve)]
+    points = sum(len(curve.thresholds) for curve in curves)
+    if len(curves) == len(groups) > FEW_GROUPS and len(thresholds) * len(curves) > points:
+        return _merged_share(curves, group_shares, thresholds)
     parts = [part * group.share_at(thresholds) for part, group in zip(group_shares, groups, strict=True)]
     return np.asarray(np.sum(parts, axis=0))
+
+
+def _merged_share(curves: Sequence[RocCurve], group_shares: FloatArray, thresholds: FloatArray) -> FloatArray:
+    """The same for many thresholds of many groups: all steps sorted once and added up. O(n log n) for n points."""
+    every, places = merge_thresholds(curves)
+    steps = np.zeros(len(every))
+    for curve, share, place in zip(curves, group_shares, places, strict=True):
+        steps[place] += share * np.diff(curve.share)[::-1]
+    upto = running_sums(steps[::-1])
+    return np.asarray(upto[len(every) - np.searchsorted(every, thresholds)])
 
 
 def thinned(curve: RocCurve, count: int) -> RocCurve:

@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from fairroc.core.ascent import FEW_GROUPS
 from fairroc.core.chain import FloatArray
 from fairroc.core.constraint import Constraint
 from fairroc.core.coupling import Levels
@@ -27,6 +28,7 @@ from fairroc.errors import FairrocWarning
 from fairroc.fitting.new_people import DIP, Choice, choice, populations
 from fairroc.fitting.raw_order import CLOSE, is_fair_score, solve_rate
 from fairroc.fitting.solving import (
+    SOME_GROUPS,
     Goal,
     Solution,
     drawn_share,
@@ -55,7 +57,7 @@ BLENDS = (1.0, 0.5)
 """Shares of an estimate in the curves that are tried beside the raw ones."""
 
 LEAST = 0.25
-"""Smallest internal epsilon of the paper's method in raw order, as a share of epsilon."""
+"""Smallest internal epsilon in raw order where nothing is chosen, as a share of epsilon."""
 
 SPARES = 0.05
 """Keeping the raw order must spare this share of people a draw, or all ties are drawn (scores of few points)."""
@@ -162,14 +164,20 @@ class Solver:
         if self.options.ties == "draw":
             return solve_drawn(self.population, self.people.thin, goal)
         if self.options.method == "froc":
-            return self._paper(goal)
-        plain = self._plain(goal)
-        return self._best(goal) if plain is None else plain
+            return self._simply(goal, goal.epsilon)
+        return self._plain(goal) or self._chosen(goal)
 
-    def _paper(self, goal: Goal) -> Solution:
-        """The paper's method at epsilon or a little less, in raw order where that keeps epsilon: nothing to choose."""
+    def _chosen(self, goal: Goal) -> Solution:
+        """The best of all ways; with very many groups nothing is compared."""
+        if len(self.people.names) > SOME_GROUPS and self.options.curve in ("auto", "raw"):
+            return self._simply(goal, goal.epsilon - self.people.hidden - DEPTH * self._below)
+        return self._best(goal)
+
+    def _simply(self, goal: Goal, inner: float) -> Solution:
+        """Nothing to choose, as for the paper's method and with very many groups: raw order at an internal epsilon or a
+        little less where that keeps epsilon, else ties are drawn."""
         way = next(way for way in self.ways if way.family == 0 and not any(way.drawn))
-        found = self._settle(way, goal, goal.epsilon, LEAST * goal.epsilon)
+        found = self._settle(way, goal, inner, LEAST * goal.epsilon)
         if found is not None and drawn_share(self.people.thin, found.kernels) <= 1.0 - SPARES:
             return found
         why = "with the raw order kept the gap would stay above epsilon, or hardly anyone be spared a draw"
@@ -248,7 +256,8 @@ class Solver:
             curve if name == "raw" else estimate
             for curve, estimate, name in zip(raw.curves, own, self.estimated, strict=True)
         ]
-        return (self.population, *(replace(raw, curves=blend(raw.curves, known, share)) for share in BLENDS))
+        blends = BLENDS if len(known) <= FEW_GROUPS else BLENDS[:1]
+        return (self.population, *(replace(raw, curves=blend(raw.curves, known, share)) for share in blends))
 
     @cached_property
     def ways(self) -> tuple[Way, ...]:
@@ -276,7 +285,7 @@ class Solver:
             if any(a is not b for a, b in zip(raw, flat, strict=True)):
                 yield Way(0, "raw", flat, nobody, raws, _dips(raw, flat))
             deepest = np.argsort([-_depth(curve) for curve in raw], kind="stable")
-            for k in sorted({1, groups // 2}):
+            for k in sorted({1, groups // 2}) if groups <= FEW_GROUPS else ():
                 drawn = tuple(np.isin(np.arange(groups), deepest[:k]).tolist())
                 yield Way(0, "raw", raw, drawn, raws, tuple("draw" if own else "order" for own in drawn))
         yield Way(0, "raw", raw, (True,) * groups, raws, ("draw",) * groups)
@@ -313,7 +322,7 @@ class Solver:
         if key in self._tried:
             return tuple(one for one in self._tried[key] if only is None or one.way is only)
         judged = self.coarse[0]
-        levels = levels_of(self.coarse[1 + family], inner, self._goal(inner))
+        levels = levels_of(self.coarse[1 + family], inner, self._goal(inner), rough=True)
         ways = [way for way in self.coarse_ways if way.family == family] if only is None else [only]
         found = []
         for way in ways:
@@ -474,11 +483,15 @@ class Solver:
         if not (enough and raw) or max(self.gains) > HULL_GAIN:
             return None
         way = self.ways[0]
-        below = sum(sorted(_depth(curve) for curve in self.people.thin.curves)[-2:])
-        inner = goal.epsilon - self.people.hidden - DEPTH * below
+        inner = goal.epsilon - self.people.hidden - DEPTH * self._below
         if self.people.hidden == 0 or inner < (1.0 - FORETOLD) * goal.epsilon:
             inner = goal.epsilon
         return self._settle(way, goal, inner, NEAR * goal.epsilon)
+
+    @cached_property
+    def _below(self) -> float:
+        """How far the two deepest curves lie below their hulls."""
+        return sum(sorted(_depth(curve) for curve in self.people.thin.curves)[-2:])
 
     # -- words -------------------------------------------------------------------------------------------------------
 

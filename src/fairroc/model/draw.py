@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from fairroc.errors import DataError
 from fairroc.model.xxh64 import BLOCK, MASK, U64, arrow, refuse_missing, text_chunks, xxh64_ints, xxh64_texts
 from fairroc.options import generator_from_state
+from fairroc.tables.columns import as_numpy
 
 Hasher: TypeAlias = Callable[[Any], U64]
 
@@ -264,7 +265,7 @@ def _hash_arrow(column: Any, hasher: Hasher) -> U64:
         raise _bad(f"{kind} ({missing} of {len(column)} missing)", _FLOAT)
     refuse_missing(column.null_count, len(column))
     if types.is_integer(kind):
-        return hasher(column.to_numpy())
+        return hasher(as_numpy(column))
     if types.is_temporal(kind):
         raise _bad(str(kind), _DATE)
     if str(kind) in ("string", "large_string", "string_view", "binary", "large_binary"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -66,19 +67,20 @@ def dumps(model: ModelData) -> str:
         "scale": None,
         "groups": [asdict(group) for group in model.groups],
     }
+    texts = _Texts()
     if model.scale is not None:
         body["scale"] = {"place": model.scale.y.tolist(), "score": model.scale.score.tolist()}
     for group, kernel in zip(body["groups"], model.kernels, strict=False):
-        group["kernel"] = _kernel_to_data(kernel)
+        group["kernel"] = _kernel_to_data(kernel, texts)
     for group, reference in zip(body["groups"], model.references, strict=False):
         group["reference"] = _reference_to_data(reference)
-    body["checksum"] = _checksum(body)
-    return pretty(body) + "\n"
+    body = _written(body, texts, ", ")
+    return pretty({**body, "checksum": _checksum(body)}) + "\n"
 
 
 def loads(text: str) -> ModelData:
     """A model from JSON text, or a `ModelFileError` that says what is wrong with it."""
-    body = _parsed(text)
+    body, texts = _parsed(text)
     if not isinstance(body, dict) or body.get("format") != FORMAT:
         raise ModelFileError(
             f'a model file must carry "format": "{FORMAT}"; this is another kind of file. Pass the file that '
@@ -87,8 +89,8 @@ def loads(text: str) -> ModelData:
     _check_version(body)
     stated = body.pop("checksum", None)
     try:
-        intact = stated == _checksum(body)
-    except ValueError:  # NaN, an infinite number or half a character: nothing that is ever written
+        intact = stated == _checksum(body, texts) or stated == _checksum(body)  # other tools write numbers otherwise
+    except (ValueError, RecursionError):  # NaN, an infinite number, half a character: nothing that is ever written
         intact = False
     if not intact:
         raise ModelFileError(
@@ -139,22 +141,25 @@ def _newer(body: dict[str, Any], what: str) -> ModelFileError:
     )
 
 
-def _parsed(text: str) -> Any:
-    """JSON as the standard has it: no NaN, no lone surrogates, no numbers or nesting without end."""
+def _parsed(text: str) -> tuple[Any, _Texts]:
+    """JSON as the standard has it: no NaN, no lone surrogates, no numbers or nesting without end; and how its floats
+    are written."""
+    numbers = _Numbers()
 
     def refuse(word: str) -> None:
         raise ValueError(f"{word} is no JSON number")
 
     try:
-        body = json.loads(text, parse_constant=refuse)
+        body = json.loads(text, parse_constant=refuse, parse_float=numbers.__getitem__)
         text.encode()
-        json.dumps(body, ensure_ascii=False).encode()
+        if "\\u" in text:  # half a character may be written so
+            json.dumps(body, ensure_ascii=False).encode()
     except json.JSONDecodeError as error:
         why = f"reading stopped at line {error.lineno} ({error.msg})"
     except (ValueError, RecursionError) as error:
         why = f"reading stopped ({' '.join(str(error).split())[:80]})"
     else:
-        return body
+        return body, _Texts({number: text for text, number in numbers.items() if number and math.isfinite(number)})
     raise ModelFileError(
         f"a model file must be whole JSON; {why}. The file seems truncated or damaged: copy it again or refit."
     )
@@ -179,34 +184,105 @@ def load(path: str | Path) -> ModelData:
         raise ModelFileError(f"'{path}': {error}") from None
 
 
-def _checksum(body: dict[str, Any]) -> str:
-    plain = json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
-    return hashlib.blake2b(plain.encode(), digest_size=16).hexdigest()
+class _Json(str):
+    """A list of numbers as JSON text."""
+
+    __slots__ = ()
+
+
+class _Numbers(dict[str, float]):
+    """Floats by their texts, each read once."""
+
+    def __missing__(self, text: str) -> float:
+        number = self[text] = float(text)
+        return number
+
+
+class _Texts(dict[Any, str]):
+    """Texts of floats, each made once; of zeros, two of which are equal, every time."""
+
+    def __missing__(self, number: float) -> str:
+        if not math.isfinite(number):
+            raise ValueError(f"{number} is no JSON number")
+        text = repr(number)
+        if number:
+            self[number] = text
+        return text
+
+
+def _written(value: Any, texts: _Texts, comma: str) -> Any:
+    """The same data with the text of every list of numbers in its place: the same numbers come over and over."""
+    if isinstance(value, dict):
+        return {name: _written(part, texts, comma) for name, part in value.items()}
+    if not isinstance(value, list | tuple) or not value:
+        return value
+    first, kinds = value[0], set(map(type, value[1:]))
+    if kinds <= {float} and type(first) in (int, float):
+        parts = [texts[first] if type(first) is float else repr(first), *map(texts.__getitem__, value[1:])]
+    elif kinds == {int} and type(first) is int:
+        parts = list(map(repr, value))
+    else:
+        return [_written(part, texts, comma) for part in value] if isinstance(first, dict | list | tuple) else value
+    return _Json(f"[{comma.join(parts)}]")
+
+
+def _checksum(body: dict[str, Any], texts: _Texts | None = None) -> str:
+    """Of all fields but itself, sorted by name, without blanks; floats as these texts have them, else at shortest."""
+    digest = hashlib.blake2b(digest_size=16)
+
+    def feed(value: Any) -> None:
+        if isinstance(value, dict):
+            for i, name in enumerate(sorted(value)):
+                digest.update(f"{',' if i else '{'}{json.dumps(name, ensure_ascii=False)}:".encode())
+                feed(value[name])
+            digest.update(b"}" if value else b"{}")
+        elif isinstance(value, list | tuple):
+            for i, part in enumerate(value):
+                digest.update(b"," if i else b"[")
+                feed(part)
+            digest.update(b"]" if value else b"[]")
+        else:
+            text = value.replace(", ", ",") if isinstance(value, _Json) else _plain(value)
+            digest.update(text.encode())
+
+    feed(_written(body, texts or _Texts(), ","))
+    return digest.hexdigest()
+
+
+def _plain(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False)
 
 
 def pretty(body: dict[str, Any]) -> str:
     """JSON indented by its dicts, with lists of plain values on one line each."""
+    pieces: list[str] = []
 
-    def lines(value: Any, indent: int) -> str:
-        pad = "  " * (indent + 1)
+    def write(value: Any, pad: str) -> None:
         if isinstance(value, dict) and value:
-            inner = ",\n".join(
-                f"{pad}{json.dumps(k, ensure_ascii=False)}: {lines(v, indent + 1)}" for k, v in value.items()
-            )
-            return "{\n" + inner + "\n" + "  " * indent + "}"
-        if isinstance(value, list | tuple) and value and isinstance(value[0], dict | list | tuple):
-            inner = ",\n".join(f"{pad}{lines(v, indent + 1)}" for v in value)
-            return "[\n" + inner + "\n" + "  " * indent + "]"
-        return json.dumps(value, ensure_ascii=False, allow_nan=False)
+            for i, (name, part) in enumerate(value.items()):
+                pieces.append(f"{',' if i else '{'}\n{pad}  {_plain(name)}: ")
+                write(part, pad + "  ")
+            pieces.append(f"\n{pad}}}")
+        elif isinstance(value, list | tuple) and value and isinstance(value[0], dict | list | tuple | _Json):
+            for i, part in enumerate(value):
+                pieces.append(f"{',' if i else '['}\n{pad}  ")
+                write(part, pad + "  ")
+            pieces.append(f"\n{pad}]")
+        else:
+            pieces.append(value if isinstance(value, _Json) else _plain(value))
 
-    return lines(body, 0)
+    write(body, "")
+    return "".join(pieces)
 
 
-def _kernel_to_data(kernel: Kernel) -> dict[str, Any]:
-    rows = []
-    for row in kernel.table:
-        used = np.flatnonzero(row)
-        rows.append([int(used[0]), *row[used[0] : used[-1] + 1].tolist()])
+def _kernel_to_data(kernel: Kernel, texts: _Texts) -> dict[str, Any]:
+    used, rows = kernel.table != 0, []
+    begin, end = used.argmax(axis=1).tolist(), (used.shape[1] - used[:, ::-1].argmax(axis=1)).tolist()
+    for row, i, j in zip(kernel.table, begin, end, strict=True):
+        key = i, row[i:j].tobytes()  # many rows are the same
+        if key not in texts:
+            texts[key] = _Json(f"[{i}, {', '.join(map(texts.__getitem__, row[i:j].tolist()))}]")
+        rows.append(texts[key])
     return {
         "thresholds": kernel.thresholds.tolist(),
         "ceiling": kernel.ceiling,
@@ -332,8 +408,8 @@ def _check_types(body: dict[str, Any]) -> None:
     parts = [(body, types), (body["fit"], _FIT_TYPES), *small, *groups]
     for data, types in parts:
         for field, kinds in types.items():
-            right = isinstance(data[field], kinds) and not isinstance(data[field], bool)
-            _hold(right, f"'{field}' must be {' or '.join(kind.__name__ for kind in kinds)}, not {data[field]!r}")
+            if not isinstance(data[field], kinds) or isinstance(data[field], bool):
+                _hold(False, f"'{field}' must be {' or '.join(kind.__name__ for kind in kinds)}, not {data[field]!r}")
     confidence = body.get("confidence")
     promise = body.get("promise", PROMISE.default)
     _hold(promise in PROMISE.values, f"'promise' must be {' or '.join(map(repr, PROMISE.values))}, not {promise!r}")

@@ -25,12 +25,14 @@ from fairroc.people import counting
 from fairroc.people import tensors as door
 from fairroc.people.cells import TallySample, WeightedCells
 from fairroc.people.counting import MOST_CELLS, RankBins, edge_counts, grid_counts
+from fairroc.people.factorise import rows_by_group
 from fairroc.people.people import People, both_labels
 from fairroc.people.rows import Columns, TableColumns, read_columns, read_counts
 from fairroc.people.sample import thin_points
 from fairroc.people.small import REFUSE, SmallRule
 from fairroc.people.sorting import packing, sorted_rows
 from fairroc.people.tensors import is_tensor
+from fairroc.tables.columns import as_numpy, codes_of
 from fairroc.tables.files import check_writable
 from fairroc.tables.read import read_table
 from fairroc.tables.write import write_table
@@ -177,7 +179,7 @@ class ScoreCounts:
         weighted = table.negatives.dtype.kind == "f"
         parts = [
             _cells(table.scores[rows], table.negatives[rows], table.positives[rows])
-            for rows in _by_group(table.groups, len(table.names))
+            for rows in rows_by_group(table.groups, len(table.names))
         ]
         return _made(table.names, parts, weighted, None)
 
@@ -197,7 +199,7 @@ class ScoreCounts:
 
         With ``bits`` the scores are lower edges of such bins already, and what is in a bin is not known.
         """
-        truth, by_group = np.asarray(labels).astype(np.bool_), _by_group(np.asarray(groups), len(names))
+        truth, by_group = np.asarray(labels).astype(np.bool_), rows_by_group(np.asarray(groups), len(names))
         mass = np.asarray(counts, dtype=np.float64 if weighted else np.int64)
         scores = np.asarray(scores, dtype=np.float64)
         order = sorted(range(len(names)), key=lambda g: names[g])
@@ -339,7 +341,7 @@ class ScoreCounts:
         columns = [_read_numbers(table, name, kind) for name, kind in kinds.items()]
         if any((part < 0).any() for part in columns[1:3]):
             raise DataError("the counts hold a negative number of people; use the original file.")
-        rows = _by_group(_read_groups(table, names), len(names))
+        rows = rows_by_group(_read_groups(table, names), len(names))
         return _made(names, [_cells(*(column[part] for column in columns)) for part in rows], weighted, bits)
 
     def save(self, path: str | Path) -> None:
@@ -395,12 +397,6 @@ def bin_edges(scores: FloatArray, bits: int) -> FloatArray:
 
 
 _Part: TypeAlias = tuple[FloatArray, CountArray, CountArray, BoolArray | None]
-
-
-def _by_group(groups: NDArray[Any], count: int) -> list[NDArray[np.intp]]:
-    """Positions of the rows of each group, rising."""
-    ends = np.cumsum(np.bincount(groups, minlength=count))
-    return np.split(np.argsort(groups, kind="stable"), ends[:-1])
 
 
 def _cells(scores: FloatArray, negatives: CountArray, positives: CountArray, spread: BoolArray | None = None) -> _Part:
@@ -465,8 +461,8 @@ def _read_numbers(table: Any, name: str, kind: str) -> NDArray[Any]:
     """A column without missing values, of a kind of numpy's letters."""
     if name not in table.column_names or table.column(name).null_count:
         raise DataError(f"counts must have a column {name!r} without missing values; use the original file.")
-    found: NDArray[Any] = table.column(name).to_numpy()
-    if found.dtype.kind not in kind or not np.isfinite(found).all():
+    found = as_numpy(table.column(name))
+    if found is None or found.dtype.kind not in kind or not np.isfinite(found).all():
         raise DataError(f"the column {name!r} of counts holds something that cannot be counted; use the original file.")
     return found
 
@@ -479,5 +475,5 @@ def _read_groups(table: Any, names: Sequence[str]) -> NDArray[np.intp]:
     code, found = {name: g for g, name in enumerate(names)}, coded.dictionary.to_pylist()
     if not set(found) <= set(code):
         raise DataError("the counts name a group that their own list of groups lacks; use the original file.")
-    codes: NDArray[np.intp] = np.array([code[name] for name in found], dtype=np.intp)[np.asarray(coded.indices)]
+    codes: NDArray[np.intp] = np.array([code[name] for name in found], dtype=np.intp)[codes_of(coded)]
     return codes

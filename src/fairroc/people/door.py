@@ -7,14 +7,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-import narwhals as nw
 import numpy as np
 
 from fairroc.errors import DataError
 from fairroc.options import Missing
 from fairroc.people.cells import WeightedRows, tally_rows
 from fairroc.people.counts import ScoreCounts
-from fairroc.people.factorise import as_column, code_dtype, frozen, recode
+from fairroc.people.factorise import as_column, code_dtype, frozen, recode, rows_by_group
 from fairroc.people.people import People, both_labels
 from fairroc.people.rows import Columns, read_columns
 from fairroc.people.sample import CountedSample, thin_points
@@ -89,7 +88,7 @@ def people_of(columns: Columns, *, in_order: bool = False) -> People:
         rows = sorted_rows(columns.scores, columns.labels, columns.groups, count, pack)
         samples = [CountedSample(part, pack, points=points) for part in rows]
         return People(columns.names, tuple(samples))
-    each = [np.flatnonzero(columns.groups == g) for g in range(count)]
+    each = rows_by_group(columns.groups, count)
     if weights is None:
         tallies = [tally_rows(columns.scores[rows], columns.labels[rows], points) for rows in each]
         return People(columns.names, tuple(tallies))
@@ -130,6 +129,8 @@ def _refuse_names(X: Any, given: Any) -> None:
     """Raise if a list that should hold one value for each row holds names of columns instead."""
     if not isinstance(given, list | tuple) or not given or not all(isinstance(value, str) for value in given):
         return
+    import narwhals as nw
+
     frame = nw.from_native(X, eager_only=True, pass_through=True)
     if isinstance(frame, nw.DataFrame) and len(given) != len(frame) and set(given) <= set(frame.columns):
         raise DataError(
@@ -140,6 +141,8 @@ def _refuse_names(X: Any, given: Any) -> None:
 
 def _picked(X: Any, wanted: Sequence[Any]) -> Any:
     """Columns of a frame by name or position, of a matrix by position."""
+    import narwhals as nw
+
     frame = nw.from_native(X, eager_only=True, pass_through=True)
     names = frame.columns if isinstance(frame, nw.DataFrame) else None
     if names is None and not hasattr(X, "shape"):

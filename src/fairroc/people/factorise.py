@@ -6,21 +6,25 @@ are one value where one column of objects mixes them.
 
 from __future__ import annotations
 
+import sys
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from itertools import count
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-import narwhals as nw
 import numpy as np
-from narwhals.exceptions import DuplicateError
 from numpy.typing import NDArray
 
 from fairroc.errors import DataError
 from fairroc.options import Missing
+from fairroc.tables.columns import as_numpy, codes_of, is_coded
+
+if TYPE_CHECKING:
+    import narwhals as nw
 
 IntArray: TypeAlias = NDArray[np.signedinteger[Any]]
-Column: TypeAlias = "nw.Series[Any] | NDArray[Any]"
+Column: TypeAlias = "nw.Series[Any] | NDArray[Any] | Any"
+"""A series, an array or a ``pyarrow.ChunkedArray``."""
 
 MISSING_GROUP = "(missing)"  # the name of the group of rows without a group, under missing="group"
 CHUNK = 1 << 16  # rows worked on at a time, so that the Python objects stay few and large copies small
@@ -33,19 +37,23 @@ FEW_TEXTS = 16  # up to here comparing with each string is faster than hashing e
 
 
 def as_column(values: Any, what: str) -> Column:
-    """One column as a narwhals series or a 1-d array; nothing is said about its values yet."""
-    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
-        gaps, values = np.ma.getmaskarray(values), np.ma.getdata(values).astype(object)
-        values[gaps] = None
+    """One column as a 1-d array, or a series of narwhals or pyarrow; nothing is said about its values yet."""
     if isinstance(values, list | tuple):
         return np.fromiter(values, dtype=object, count=len(values))
-    pyarrow = nw.dependencies.get_pyarrow()
-    if pyarrow is not None and isinstance(values, pyarrow.Array):
-        values = pyarrow.chunked_array([values])
-    column = nw.from_native(values, allow_series=True, pass_through=True)
-    if isinstance(column, nw.Series):
-        whole = column.dtype.is_integer() and column.null_count() == 0
-        return column.to_numpy() if whole else column
+    if is_arrow(values, "Array", "ChunkedArray"):
+        values = values if hasattr(values, "chunks") else sys.modules["pyarrow"].chunked_array([values])
+        array = None if str(values.type) == "bool" else as_numpy(values)
+        return values if array is None or array.dtype.kind == "f" else array
+    if not isinstance(values, np.ndarray):
+        import narwhals as nw
+
+        column = nw.from_native(values, allow_series=True, pass_through=True)
+        if isinstance(column, nw.Series):
+            whole = column.dtype.is_integer() and column.null_count() == 0
+            return column.to_numpy() if whole else column
+    elif type(values) is not np.ndarray and np.ma.is_masked(values):
+        gaps, values = np.ma.getmaskarray(values), np.ma.getdata(values).astype(object)
+        values[gaps] = None
     array = np.asarray(values)
     if array.ndim == 2 and array.shape[1] == 1:
         return array[:, 0]
@@ -63,7 +71,12 @@ def sensitive_columns(features: Any) -> dict[str, Column]:
         parts = dict(features)
     elif isinstance(features, np.ndarray) and features.ndim == 2:
         parts = dict(enumerate(features.T))
+    elif isinstance(features, list | tuple | np.ndarray) or is_arrow(features, "Array", "ChunkedArray"):
+        return {what: as_column(features, what)}
     else:
+        import narwhals as nw
+        from narwhals.exceptions import DuplicateError
+
         try:
             frame = nw.from_native(features, eager_only=True, pass_through=True)
         except DuplicateError:
@@ -157,6 +170,12 @@ def count_codes(codes: IntArray, size: int) -> NDArray[np.intp]:
     return rows[1:]
 
 
+def rows_by_group(groups: NDArray[Any], count: int) -> list[NDArray[np.intp]]:
+    """Positions of the rows of each group, rising."""
+    ends = np.cumsum(np.bincount(groups, minlength=count))
+    return np.split(np.argsort(groups, kind="stable"), ends[:-1])
+
+
 def recode(codes: IntArray, table: NDArray[Any]) -> NDArray[Any]:
     """``table[codes]``, in blocks: numpy would copy all codes into large integers."""
     if table.dtype == codes.dtype and np.array_equal(table, np.arange(len(table))):
@@ -169,14 +188,17 @@ def recode(codes: IntArray, table: NDArray[Any]) -> NDArray[Any]:
 
 def _factorise(column: Column) -> tuple[IntArray, list[Any]]:
     """Codes (-1 = missing) into values, some of which may be missing or may not occur."""
-    if isinstance(column, nw.Series):
+    if isinstance(column, np.ndarray):
+        return _factorise_array(column)
+    if not is_arrow(column, "ChunkedArray"):
         if column.implementation.is_pandas_like():
             codes, values = column.to_pandas().factorize()
             return codes.astype(np.intp, copy=False), values.tolist()
-        if column.dtype != nw.Object:
-            return _factorise_arrow(column.to_arrow())
-        column = column.to_numpy()
-    return _factorise_array(column)
+        if str(column.dtype) == "Object":
+            return _factorise_array(column.to_numpy())
+        array = column.to_arrow()
+        column = sys.modules["pyarrow"].chunked_array([array])
+    return _factorise_arrow(column)
 
 
 def _factorise_array(column: NDArray[Any]) -> tuple[IntArray, list[Any]]:
@@ -226,13 +248,14 @@ def _factorise_texts(array: NDArray[Any]) -> tuple[IntArray, list[Any]]:
     return codes, list(table)
 
 
-def _factorise_arrow(array: Any) -> tuple[IntArray, list[Any]]:
+def _factorise_arrow(column: Any) -> tuple[IntArray, list[Any]]:
     try:
-        coded = array if hasattr(array, "dictionary") else array.dictionary_encode()
+        coded = (column if is_coded(column) else column.dictionary_encode()).unify_dictionaries()
     except NotImplementedError:  # lists and structs, which are refused as containers
-        return np.zeros(len(array), dtype=np.intp), [()]
-    indices = coded.indices.cast("int64").fill_null(-1).to_numpy()
-    return indices.astype(np.intp, copy=False), coded.dictionary.to_pylist()
+        return np.zeros(len(column), dtype=np.intp), [()]
+    chunks = [chunk for chunk in coded.chunks if len(chunk)]
+    values = chunks[0].dictionary.to_pylist() if chunks else []
+    return np.concatenate([np.empty(0, dtype=np.int8), *map(codes_of, chunks)]), values
 
 
 def as_text(value: Any) -> str:
@@ -254,6 +277,12 @@ def _is_missing(value: Any) -> bool:
 def no_value(kind: type) -> bool:
     """None, pandas.NA and pandas.NaT, told by name so that pandas need not be loaded."""
     return kind.__name__ in {"NoneType", "NAType", "NaTType"}
+
+
+def is_arrow(values: Any, *kinds: str) -> bool:
+    """Whether values are of one of these classes of pyarrow, which is loaded then."""
+    pyarrow = sys.modules.get("pyarrow")
+    return pyarrow is not None and isinstance(values, tuple(getattr(pyarrow, kind) for kind in kinds))
 
 
 def code_dtype(groups: int) -> np.dtype[Any]:

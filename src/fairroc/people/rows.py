@@ -7,15 +7,13 @@ position, an index of a pandas object is ignored.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence, Sized
+from collections.abc import Callable, Iterable, Sequence, Sized
 from dataclasses import dataclass
 from decimal import Decimal
 from numbers import Real
 from typing import Any, NamedTuple, NoReturn
 
-import narwhals as nw
 import numpy as np
-from narwhals.exceptions import DuplicateError
 from numpy.typing import NDArray
 
 from fairroc.core.chain import BoolArray, FloatArray
@@ -29,13 +27,14 @@ from fairroc.people.factorise import (
     code_dtype,
     frozen,
     group_codes,
+    is_arrow,
     no_value,
     present_values,
     recode,
     sensitive_columns,
 )
 from fairroc.people.small import Regrouped
-from fairroc.tables.columns import ColumnNames
+from fairroc.tables.columns import ColumnNames, as_numpy
 
 LARGEST = 1e307  # beyond it the difference of two scores could overflow
 MOST_PEOPLE = 2**48  # sums and products with the points of a curve stay exact
@@ -197,6 +196,12 @@ def unknown_groups(
 
 def take_columns(frame: Any, names: ColumnNames) -> TakenColumns:
     """Pick native columns by name from any eager frame that narwhals knows."""
+    if is_arrow(frame, "Table") and len(set(frame.column_names)) == frame.num_columns:  # at once, without narwhals
+        names.require(frame.column_names)
+        return _taken({name: frame.column(name) for name in names.all}, frame.select, names)
+    import narwhals as nw
+    from narwhals.exceptions import DuplicateError
+
     try:
         table = nw.from_native(frame, eager_only=True)
     except DuplicateError:
@@ -208,7 +213,11 @@ def take_columns(frame: Any, names: ColumnNames) -> TakenColumns:
         ) from None
     names.require(table.columns)
     pick = {name: table[name].to_native() for name in names.all}
-    groups = pick[names.groups[0]] if len(names.groups) == 1 else table.select(names.groups).to_native()
+    return _taken(pick, lambda groups: table.select(groups).to_native(), names)
+
+
+def _taken(pick: dict[str, Any], several: Callable[[Sequence[str]], Any], names: ColumnNames) -> TakenColumns:
+    groups = pick[names.groups[0]] if len(names.groups) == 1 else several(names.groups)
     return TakenColumns(
         pick[names.score], groups, *(name and pick[name] for name in (names.label, names.weight, names.id))
     )
@@ -267,7 +276,7 @@ def _counts(column: Column, name: str) -> FloatArray:
 
 def _numbers(column: Column, what: str, advice: str) -> FloatArray:
     """Real numbers within ±LARGEST as contiguous float64; memory is shared where the input allows it."""
-    array = column.to_numpy() if isinstance(column, nw.Series) else column
+    array = column if isinstance(column, np.ndarray) else _array(column)
     if array.dtype.kind in "fiu":
         with np.errstate(over="ignore"):  # a long double may become inf, which is refused below
             numbers = np.ascontiguousarray(array, dtype=np.float64)
@@ -277,6 +286,12 @@ def _numbers(column: Column, what: str, advice: str) -> FloatArray:
         nan, inf, large = np.isnan(numbers), np.isinf(numbers), np.abs(numbers) > LARGEST
         refuse_extremes(what, len(numbers), int(nan.sum()), int(inf.sum()), int(large.sum()))
     return numbers
+
+
+def _array(column: Any) -> NDArray[Any]:
+    """A series as an array, without pandas where pyarrow has plain numbers."""
+    plain = as_numpy(column) if is_arrow(column, "ChunkedArray") and str(column.type) != "bool" else None
+    return np.asarray(column.to_numpy()) if plain is None else plain
 
 
 def refuse_extremes(what: str, n: int, nan: int, inf: int, large: int) -> NoReturn:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from fairroc.core.chain import BoolArray, FloatArray
 from fairroc.core.doubles import positive_ranks, ranks, with_ranks
+from fairroc.people.factorise import count_codes
 
 BLOCK = 1 << 16
 """Rows worked on at once, small enough for the cache."""
@@ -35,6 +36,12 @@ FILL = 16
 
 ROOM = 1 << 62
 """Keys lie within this, so that twice a key is a 64-bit integer."""
+
+FEW_SHARDS = 256
+"""With more, rows are dealt one by one instead of shard by shard."""
+
+SMALL = 2048
+"""Up to so many rows one plain sort is faster."""
 
 MOST_LOOSE = 4096
 """With more buckets than this too full for a window, one plain sort is faster than one sort for each."""
@@ -83,13 +90,9 @@ def sorted_rows(
     Beside the result (8 bytes a row) it needs a few megabytes. O(n) for scores that are not clustered beyond what
     two levels of even cells tell apart, O(n log n) at worst.
     """
-    low, high = float(scores.min()), float(scores.max())
-    cells = _Cells(low, high, count)
-    filled = np.zeros(count * CELLS, dtype=np.intp)
-    for begin in range(0, len(scores), BLOCK):
-        part = slice(begin, begin + BLOCK)
-        filled += np.bincount(cells.of(scores[part], groups[part]), minlength=len(filled))
-    shard, ends = _shards(filled.reshape(count, CELLS))
+    sizes = count_codes(groups, count)
+    cells = _Cells(float(scores.min()), float(scores.max()), sizes)
+    shard, ends = _shards(cells, scores, groups)
     rows = np.empty(len(scores), dtype=np.int64)
     at = np.concatenate(([0], ends[:-1]))
     for begin in range(0, len(scores), BLOCK):
@@ -100,22 +103,29 @@ def sorted_rows(
     for end in ends.tolist():
         _sort(rows[begin:end], pack)
         begin = end
-    last = np.cumsum(filled.reshape(count, CELLS).sum(axis=1))
-    return np.split(rows, last[:-1])
+    return np.split(rows, np.cumsum(sizes)[:-1])
 
 
 class _Cells:
-    """Even cells over the score range for every group, numbered group by group."""
+    """Even cells over the score range for every group larger than a shard, one for any other; numbered group by
+    group."""
 
-    def __init__(self, low: float, high: float, count: int) -> None:
+    def __init__(self, low: float, high: float, sizes: NDArray[np.intp]) -> None:
+        self.large = sizes > SHARD
+        self.each = np.where(self.large, CELLS, 1)
+        self.total = int(self.each.sum())
+        self.dtype: np.dtype[Any] = np.dtype(np.uint16 if self.total <= 1 << 16 else np.int64)
+        self.first = (np.cumsum(self.each) - self.each).astype(self.dtype)
         self.low, self.per_unit = low, _per_unit(low, high, CELLS)
-        self.dtype: np.dtype[Any] = np.dtype(np.uint16 if count * CELLS <= 1 << 16 else np.int64)
 
     def of(self, scores: FloatArray, groups: NDArray[np.signedinteger[Any]]) -> NDArray[np.integer[Any]]:
-        cell: NDArray[np.integer[Any]] = ((scores - self.low) * self.per_unit).astype(self.dtype)
-        offset = groups.astype(self.dtype)
-        offset *= CELLS
-        cell += offset
+        if not self.large.any():
+            return groups.astype(self.dtype)
+        inside = (scores - self.low) * self.per_unit
+        if not self.large.all():
+            inside *= self.large.take(groups)
+        cell: NDArray[np.integer[Any]] = inside.astype(self.dtype)
+        cell += self.first.take(groups)
         return cell
 
 
@@ -127,20 +137,33 @@ def _per_unit(low: float, high: float, count: int) -> float:
     return factor if np.isfinite(factor) else 0.0
 
 
-def _shards(filled: NDArray[np.intp]) -> tuple[NDArray[np.uint16], NDArray[np.intp]]:
+def _shards(
+    cells: _Cells, scores: FloatArray, groups: NDArray[np.signedinteger[Any]]
+) -> tuple[NDArray[np.integer[Any]], NDArray[np.intp]]:
     """Number of the shard of every cell, shards rising by group and score, and where each shard ends."""
-    begin = np.cumsum(filled, axis=1) - filled
-    inside = begin // SHARD
-    steps = np.diff(inside, axis=1, prepend=inside[:, :1]) > 0
-    steps[1:, 0] = True
-    shard = np.cumsum(steps.ravel())
-    return shard.astype(np.uint16), np.cumsum(np.bincount(shard, filled.ravel())).astype(np.intp)
+    filled = np.zeros(cells.total, dtype=np.intp)
+    for begin in range(0, len(scores), max(BLOCK, cells.total)):
+        part = slice(begin, begin + max(BLOCK, cells.total))
+        filled += np.bincount(cells.of(scores[part], groups[part]), minlength=cells.total)
+    before = np.cumsum(filled) - filled
+    inside = (before - np.repeat(before[cells.first], cells.each)) // SHARD
+    steps = np.diff(inside, prepend=0) > 0
+    steps[cells.first[1:]] = True
+    shard = np.cumsum(steps)
+    ends = np.cumsum(np.bincount(shard, filled)).astype(np.intp)
+    return shard.astype(np.uint16 if len(ends) <= 1 << 16 else np.intp), ends
 
 
-def _deal(packed: NDArray[np.int64], shard: NDArray[np.uint16], rows: NDArray[np.int64], at: NDArray[np.intp]) -> None:
+def _deal(
+    packed: NDArray[np.int64], shard: NDArray[np.integer[Any]], rows: NDArray[np.int64], at: NDArray[np.intp]
+) -> None:
     """Write a block's rows to their shards, which are filled up to ``at``."""
     ordered = packed[np.argsort(shard, kind="stable")]
     size = np.bincount(shard, minlength=len(at))
+    if len(at) > FEW_SHARDS:
+        rows[np.repeat(at - (np.cumsum(size) - size), size) + np.arange(len(ordered))] = ordered
+        at += size
+        return
     begin = 0
     for one in np.flatnonzero(size).tolist():
         end = begin + int(size[one])
@@ -152,7 +175,7 @@ def _deal(packed: NDArray[np.int64], shard: NDArray[np.uint16], rows: NDArray[np
 def _sort(rows: NDArray[np.int64], pack: Packing) -> None:
     """Sort one shard in place, equal keys in any order."""
     buckets = min(len(rows) // FILL, 1 << 16)
-    if buckets < 2:
+    if buckets < 2 or len(rows) <= SMALL:
         rows.sort()
         return
     scores = pack.scores(rows >> 1)

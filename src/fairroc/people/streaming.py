@@ -18,20 +18,17 @@ from fairroc.core.chain import FloatArray
 from fairroc.errors import DataError
 from fairroc.options import MAX_DISTINCT, Missing, check_missing, check_most
 from fairroc.people.counts import ScoreCounts
-from fairroc.people.factorise import as_column, cross_names, group_codes, present_values
-from fairroc.people.rows import LARGEST, checked_scores, checked_weights, positive_labels
+from fairroc.people.factorise import as_column, count_codes, cross_names, group_codes, present_values, recode
+from fairroc.people.rows import checked_scores, checked_weights, positive_labels
 from fairroc.people.tally import CellCounts, Tally
-from fairroc.tables.columns import ColumnNames, typed_values
-from fairroc.tables.files import Part, find_parts, load_module
+from fairroc.tables.columns import ColumnNames, as_numpy, codes_of, is_coded, typed_values
+from fairroc.tables.files import Part, find_parts
 from fairroc.tables.read import Batch, read_batches
 
 Progress: TypeAlias = Callable[[int, int], None]
 
 MOST_CELLS = 20_000
 """Pairs of a group and a label that can occur at most; more are a sign of a wrong column."""
-
-FEW = 16
-"""Codes up to which looking for each of them is faster than counting."""
 
 MOST_LABELS = 1000
 """Labels that may be told apart before all rows are read: different texts may turn out to be the same number."""
@@ -171,7 +168,7 @@ class _Counting:
             [groups[group] for group, _ in pairs],
             [label for _, label in pairs],
             labels,
-            _score_numbers(rows.column(self.names.score)),
+            checked_scores(rows.column(self.names.score)),
             None if weight is None else checked_weights(rows.column(weight)),
         )
 
@@ -230,24 +227,13 @@ class _Counting:
         return [typed[value] if is_text else value for is_text, value in self.labels]
 
 
-def _score_numbers(column: Any) -> FloatArray:
-    pyarrow = load_module("pyarrow")
-    if column.type == pyarrow.float64() and not column.null_count:  # the usual case, without a copy
-        scores: FloatArray = column.to_numpy()
-        if len(scores) and scores.min() >= -LARGEST and scores.max() <= LARGEST:
-            return scores
-    return checked_scores(column)
-
-
 def _label_codes(column: Any) -> tuple[NDArray[Any], list[Any]]:
     """Codes into the distinct labels, none of them missing."""
-    types = load_module("pyarrow").types
-    if not column.null_count and (types.is_integer(column.type) or types.is_boolean(column.type)):
-        numbers = column.to_numpy(zero_copy_only=False)
-        if numbers.min() >= 0 and numbers.max() <= 1:
-            return numbers.astype(np.int8, copy=False), [0, 1]
-    if not column.null_count and types.is_dictionary(column.type) and not column.dictionary.null_count:
-        return column.indices.to_numpy(), column.dictionary.to_pylist()
+    numbers = as_numpy(column)
+    if numbers is not None and numbers.dtype.kind in "iub" and numbers.min() >= 0 and numbers.max() <= 1:
+        return numbers.astype(np.int8, copy=False), [0, 1]
+    if not column.null_count and is_coded(column) and not column.dictionary.null_count:
+        return codes_of(column), column.dictionary.to_pylist()
     codes, values, lost = present_values(as_column(column, "y"), "y")
     if lost:
         raise DataError(f"y must not be missing, but {lost} of {len(codes)} are; drop these rows.")
@@ -256,30 +242,19 @@ def _label_codes(column: Any) -> tuple[NDArray[Any], list[Any]]:
 
 def _group_texts(column: Any, what: str, missing: Missing) -> tuple[NDArray[Any], Sequence[str]]:
     """Codes into the distinct texts of a group column; some may not occur."""
-    types = load_module("pyarrow").types
-    if types.is_dictionary(column.type) and not column.null_count and types.is_string(column.type.value_type):
+    if is_coded(column) and not column.null_count and str(column.type.value_type) == "string":
         dictionary = column.dictionary
         if not dictionary.null_count:
-            return column.indices.to_numpy(), dictionary.to_pylist()
+            return codes_of(column), dictionary.to_pylist()
     return group_codes({what: as_column(column, what)}, missing)
 
 
 def _present(codes: NDArray[Any], size: int) -> tuple[NDArray[Any], list[int]]:
     """The codes, numbered anew without those that do not occur, and which do."""
-    if size <= FEW:
-        occurs = [code for code in range(size) if (codes == code).any()]
-        if len(occurs) == size:
-            return codes, occurs
-    if size > 1 << 16:
-        kept, codes = np.unique(codes, return_inverse=True)
-        return codes, kept.tolist()
-    rows = np.bincount(codes, minlength=size)
-    kept = np.flatnonzero(rows)
-    if len(kept) == size:
-        return codes, list(range(size))
-    table = np.zeros(size, dtype=np.intp)
+    kept = np.flatnonzero(count_codes(codes, size))
+    table = np.zeros(size, dtype=codes.dtype)
     table[kept] = np.arange(len(kept))
-    return table[codes], kept.tolist()
+    return recode(codes, table), kept.tolist()
 
 
 def _joined(cells: Sequence[tuple[bool, CellCounts]], weighted: bool) -> tuple[NDArray[Any], ...]:

@@ -8,6 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from fairroc.errors import DataError
 from fairroc.tables.files import load_module, require_columns
 
@@ -63,20 +66,72 @@ def require_distinct(groups: Sequence[str]) -> None:
             raise DataError(f"the same group column is named twice: {name!r}; name it once.")
 
 
+# ---- Arrow and numpy: pyarrow's own ways between them load pandas ---------------------------------------------------
+
+
+def as_numpy(column: Any) -> NDArray[Any] | None:
+    """An Arrow column of numbers or truth values as numpy has it, one chunk of numbers without a copy; None if it has
+    nulls or another type."""
+    types, kind = load_module("pyarrow").types, column.type
+    if column.null_count or not (types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)):
+        return None
+    parts = [_chunk(chunk, kind) for chunk in getattr(column, "chunks", (column,)) if len(chunk)]
+    return parts[0] if len(parts) == 1 else np.concatenate([np.empty(0, dtype=kind.to_pandas_dtype()), *parts])
+
+
+def _chunk(chunk: Any, kind: Any) -> NDArray[Any]:
+    buffer, n = chunk.buffers()[1], len(chunk)
+    if kind.bit_width == 1:
+        return _bits(buffer, chunk.offset, n)
+    return np.frombuffer(buffer, kind.to_pandas_dtype(), n, chunk.offset * kind.bit_width // 8)
+
+
+def _bits(buffer: Any, begin: int, n: int) -> NDArray[np.bool_]:
+    bits = np.unpackbits(np.frombuffer(buffer, np.uint8), count=begin + n, bitorder="little")
+    return bits[begin:].view(np.bool_)
+
+
+def codes_of(chunk: Any) -> NDArray[np.signedinteger[Any]]:
+    """The places of an Arrow array's values in its dictionary; -1 for nulls."""
+    codes = _chunk(chunk, chunk.type.index_type)
+    if chunk.null_count:
+        return np.where(_bits(chunk.buffers()[0], chunk.offset, len(chunk)), codes.astype(np.intp), -1)
+    return codes if codes.dtype.kind == "i" else codes.astype(np.intp)
+
+
+def as_arrow(numbers: NDArray[np.float64]) -> Any:
+    """A contiguous array of doubles as an Arrow array, without a copy."""
+    pyarrow = load_module("pyarrow")
+    return pyarrow.Array.from_buffers(pyarrow.float64(), len(numbers), [None, pyarrow.py_buffer(numbers)])
+
+
+# ---- CSV: every value is text ---------------------------------------------------------------------------------------
+
 SAFE_DIGITS = 18
 """Whole numbers of so many characters fit into 64 bits, whatever they are."""
 
 
 def empty_to_null(column: Any) -> Any:
-    """A text column with nulls for its empty texts."""
-    pyarrow, pc = load_module("pyarrow"), load_module("pyarrow.compute")
-    return pc.if_else(pc.equal(column, ""), pyarrow.scalar(None, column.type), column)
+    """A text column, or an array of places in texts, with nulls for its empty texts."""
+    pyarrow = load_module("pyarrow")
+    if not is_coded(column):
+        pc = load_module("pyarrow.compute")
+        return pc.if_else(pc.equal(column, ""), pyarrow.scalar(None, column.type), column)
+    texts = column.dictionary.to_pylist()
+    if "" not in texts:
+        return column
+    codes = codes_of(column)
+    valid = np.packbits((codes >= 0) & (codes != texts.index("")), bitorder="little")
+    buffers = [pyarrow.py_buffer(valid), pyarrow.py_buffer(np.ascontiguousarray(codes, dtype=np.int32))]
+    return pyarrow.DictionaryArray.from_arrays(
+        pyarrow.Array.from_buffers(pyarrow.int32(), len(codes), buffers), column.dictionary
+    )
 
 
 def typed(column: Any) -> Any:
     """A text column with the type that all its values have: numbers, dates, true and false, else text."""
     pyarrow = load_module("pyarrow")
-    codes = column.combine_chunks().dictionary_encode()
+    codes = (column if is_coded(column) else column.dictionary_encode()).unify_dictionaries().combine_chunks()
     values = typed_values(codes.dictionary.to_pylist())
     found = values.take(codes.indices)
     return pyarrow.chunked_array([found])
@@ -144,6 +199,11 @@ def ids_from_text(column: Any, *, before: int = 0) -> Any:
         return pc.cast(column, pyarrow.int64())
     pairs = zip(column.to_pylist(), whole.to_pylist(), strict=True)
     return [int(text) if number and -(2**63) <= int(text) < 2**64 else text for text, number in pairs]
+
+
+def is_coded(column: Any) -> bool:
+    """Whether an Arrow column holds places in a dictionary."""
+    return bool(load_module("pyarrow").types.is_dictionary(column.type))
 
 
 def is_text(column: Any) -> bool:

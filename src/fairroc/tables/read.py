@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from fairroc.errors import DataError
-from fairroc.tables.columns import empty_to_null, numbers_from_text, typed
+from fairroc.tables.columns import empty_to_null, is_coded, is_text, numbers_from_text, typed
 from fairroc.tables.files import Part, find_part, load_module, readable, require_columns, table_suffix
 
 ROWS = 1 << 18
@@ -63,16 +63,17 @@ def read_table(
     text_columns: Sequence[str] | None = (),
     *,
     numbers: Sequence[str] = (),
+    categories: Sequence[str] = (),
 ) -> Any:
     """Read the wanted columns of a file as a ``pyarrow.Table``, in the order in which they are named.
 
     ``columns=None`` reads all. In a CSV file an empty field is a null in every column, the ``numbers`` are 64-bit
     floats, the text_columns (``None``: every column) stay text, so that "01" stays "01", and others get the type that
-    all their values have. Other files bring their own types.
+    all their values have. Other files bring their own types. ``categories`` are those of `read_batches`.
     """
     part = find_part(path)
     wanted = None if columns is None else list(dict.fromkeys(columns))
-    batches = [batch.rows for batch in _batches([part], wanted, numbers, ())]
+    batches = [batch.rows for batch in _batches([part], wanted, numbers, categories)]
     if not batches:
         raise DataError(f"'{part.path}' must hold at least one row of data, got none.")
     table = load_module("pyarrow").Table.from_batches(batches)
@@ -124,7 +125,8 @@ def read_batches(
     """The wanted columns (``None``: all) of all files, a batch at a time, read ahead by a thread of its own.
 
     Columns of CSV files are text, where an empty field is a null, but the ``numbers`` are 64-bit floats. Text of
-    the ``categories`` in Parquet files comes as a dictionary, which is faster. Other columns have their own types.
+    the ``categories`` in CSV and Parquet files comes as a dictionary, which is faster. Other columns have their own
+    types.
     """
     wanted = None if columns is None else list(dict.fromkeys(columns))
     return _ahead(_batches(parts, wanted, numbers, categories))
@@ -137,7 +139,7 @@ def _batches(
     for part in parts:
         rows = 0
         if part.kind == "csv":
-            source = _csv_batches(part, wanted, numbers)
+            source = _csv_batches(part, wanted, numbers, categories)
         elif part.kind == "parquet":
             source = _parquet_batches(part, wanted, categories)
         else:
@@ -162,13 +164,16 @@ def _guarded(pieces: Iterable[T], part: Part) -> Iterator[T]:
         yield piece
 
 
-def _csv_batches(part: Part, wanted: Sequence[str] | None, numbers: Sequence[str]) -> Iterator[tuple[Any, int]]:
+def _csv_batches(
+    part: Part, wanted: Sequence[str] | None, numbers: Sequence[str], categories: Sequence[str] = ()
+) -> Iterator[tuple[Any, int]]:
     pyarrow, arrow_csv = load_module("pyarrow"), load_module("pyarrow.csv")
     present, more = _csv_header(part.path)
     names = _pick(part.path, wanted, present)
     if not more:
         return
-    types = {name: pyarrow.float64() if name in numbers else pyarrow.string() for name in names}
+    coded = dict.fromkeys(categories, pyarrow.dictionary(pyarrow.int32(), pyarrow.string()))
+    types = {name: pyarrow.float64() if name in numbers else coded.get(name, pyarrow.string()) for name in names}
     options = {
         "read_options": arrow_csv.ReadOptions(block_size=CSV_BLOCK),
         "parse_options": arrow_csv.ParseOptions(delimiter=_delimiter(part.path), newlines_in_values=True),
@@ -238,7 +243,7 @@ def _name_bad_number(part: Part, numbers: Sequence[str]) -> None:
 
 def _nulls_for_empty(batch: Any) -> Any:
     pyarrow = load_module("pyarrow")
-    columns = [empty_to_null(column) if pyarrow.types.is_string(column.type) else column for column in batch.columns]
+    columns = [empty_to_null(column) if is_text(column) or is_coded(column) else column for column in batch.columns]
     return pyarrow.RecordBatch.from_arrays(columns, names=batch.schema.names)
 
 
