@@ -17,11 +17,11 @@ from typing import NamedTuple
 import numpy as np
 
 from fairroc.core.ascent import FEW_GROUPS, MANY_GROUPS
-from fairroc.core.chain import FloatArray
+from fairroc.core.chain import FloatArray, area
 from fairroc.core.constraint import Constraint
 from fairroc.core.coupling import Levels
 from fairroc.core.estimate import ESTIMATES, blend, flattened, smooth
-from fairroc.core.gap import ROUNDING, pooled_auc, threshold_gap
+from fairroc.core.gap import ROUNDING, pooled_curve, threshold_gap
 from fairroc.core.kernel import drawn_kernel, one_person, ordered_kernel
 from fairroc.core.roc import Population, RocCurve
 from fairroc.errors import FairrocWarning
@@ -206,8 +206,13 @@ class Solver:
     @cached_property
     def before(self) -> tuple[float, Expected]:
         """AUC of the original score among the people, and what to expect of it among new ones."""
+        return self.auc_before, expected(self.known, (), self.constraint)
+
+    @cached_property
+    def auc_before(self) -> float:
+        """AUC of the original score among the people."""
         raw = self.people.exact
-        return pooled_auc(raw.curves, raw.weights0, raw.weights1), expected(self.known, (), self.constraint)
+        return area(*pooled_curve(raw.curves, raw.weights0, raw.weights1, raw.merge[1]))
 
     def expected(self, solution: Solution | None) -> Expected:
         """What to expect of a solution among new people; of None, of the original score.
