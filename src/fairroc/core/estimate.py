@@ -43,10 +43,12 @@ def smooth(curves: Sequence[RocCurve], shares: FloatArray, sizes: FloatArray) ->
 
 def binormal(curves: Sequence[RocCurve], shares: FloatArray, sizes: FloatArray) -> tuple[RocCurve, ...]:
     """Every class of every group as one normal distribution of normal scores."""
+    from scipy.special import ndtr
+
     found = []
     for curve, _, z, cuts, at in _prepared(curves, shares, sizes):
         moments = [_moments(z, mass) for mass in _masses(curve)]
-        found.append(_curve(curve, at, [normal.share((mean - cuts[at]) / spread) for mean, spread in moments]))
+        found.append(_curve(curve, at, [ndtr((mean - cuts[at]) / spread) for mean, spread in moments]))
     return tuple(found)
 
 
