@@ -1,4 +1,4 @@
-"""The quick bound for two groups against the certificate's linear programs."""
+"""The best fair tuples of many directions against one linear program for each."""
 
 from __future__ import annotations
 
@@ -7,43 +7,53 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairroc.core.bound import pooled_bound
+from fairroc.core.bound import pooled_bound, pooled_bounds
 from fairroc.core.constraint import equalized_odds, own_tolerances
-from fairroc.core.duality import pair_bounds
-from strategies import NORMS, smooth_chain, weighted_families
+from fairroc.core.duality import FairTuples
+from fairroc.core.optimal import heights
+from oracles import fair_support
+from strategies import NORMS, SEEDS, smooth_chain, weighted_families
 
 EPSILONS = np.array([0.0, 0.03, 0.2, 0.5, 2.0])
-CONSTRAINTS = (equalized_odds(1), equalized_odds("inf"), own_tolerances(0.02, 0.1), own_tolerances(1.0, 0.05))
-PROGRAMS = 1e-7
-"""By how much the linear programs' own bound may be off."""
+KINDS = {1: equalized_odds(1), "inf": equalized_odds("inf"), (0.02, 0.1): own_tolerances(0.02, 0.1)}
 
 
-@settings(max_examples=24)
-@given(weighted_families(max_groups=2), st.sampled_from(CONSTRAINTS))
-def test_it_bounds_what_the_linear_programs_find_attainable(family, constraint) -> None:
-    hulls, weights0, weights1 = family
-    found = pair_bounds(hulls, weights0, weights1, EPSILONS, constraint)
-    exact = [pooled_bound(hulls, weights0, weights1, float(epsilon), constraint) for epsilon in EPSILONS]
-    attained = np.array([bound.auc - bound.slack for bound in exact])
-    assert (found >= attained - 1e-12).all()
-    assert found == pytest.approx([bound.auc for bound in exact], abs=2e-3)
+@settings(max_examples=40)
+@given(weighted_families(6), st.sampled_from(list(KINDS)), SEEDS)
+def test_bounds_and_tuples_are_those_of_linear_programs(family, kind, seed) -> None:
+    """Of any prices of the rates, for several epsilons in one call."""
+    hulls, rng = family[0], np.random.default_rng(seed)
+    ups, downs = rng.random((2, len(hulls), 7)) * rng.choice([1e-6, 1.0], (2, len(hulls), 7))
+    which, constraint = rng.integers(0, len(EPSILONS), 7), KINDS[kind]
+    epsilons = EPSILONS if isinstance(kind, int | str) else np.full(len(EPSILONS), min(kind))
+    found = FairTuples(hulls, epsilons, constraint).best(ups, downs, which)
+    for i, k in enumerate(which):
+        epsilon = epsilons[k] if isinstance(kind, int | str) else kind
+        best, _ = fair_support(hulls, epsilon, kind if kind == 1 else "inf", -downs[:, i], ups[:, i])
+        assert found.bound[i] == pytest.approx(best, abs=1e-7)
+    reached = (ups.T * (found.u + found.v) - downs.T * (found.u - found.v)).sum(axis=1) / 2
+    assert found.bound == pytest.approx(reached, abs=1e-8)
+    assert (found.v <= heights(hulls, found.u) + 1e-11).all()
+    assert (found.v >= -1e-11).all()
+    assert (constraint.gap(found.u, found.v) <= epsilons[which] + 1e-11).all()
 
 
-@settings(max_examples=25)
-@given(weighted_families(max_groups=2), NORMS)
-def test_it_does_not_fall_and_does_not_exceed_one(family, norm) -> None:
-    found = pair_bounds(*family, np.linspace(0.0, 2.0, 9), equalized_odds(norm))
-    assert (np.diff(found) >= -1e-12).all()
-    assert (found <= 1).all()
+@settings(max_examples=15)
+@given(weighted_families(5), NORMS)
+def test_several_epsilons_at_once_are_each_by_itself(family, norm) -> None:
+    constraint = equalized_odds(norm)
+    together = pooled_bounds(*family, EPSILONS, constraint)
+    alone = [pooled_bound(*family, float(epsilon), constraint) for epsilon in EPSILONS]
+    assert [bound.auc for bound in together] == pytest.approx([bound.auc for bound in alone], abs=1e-12)
 
 
-def test_prices_of_one_epsilon_bound_all_others() -> None:
-    """More epsilons than prices are looked for: no bound falls below the one that was looked for by itself."""
-    hulls, weights = [smooth_chain(0.2, 33), smooth_chain(0.6, 33)], (np.array([0.4, 0.6]), np.array([0.7, 0.3]))
-    many = np.linspace(0.0, 0.5, 41)
-    together = pair_bounds(hulls, *weights, many, equalized_odds(1))
-    alone = np.array([pair_bounds(hulls, *weights, np.array([epsilon]), equalized_odds(1))[0] for epsilon in many])
-    exact = np.array([pooled_bound(hulls, *weights, float(epsilon), equalized_odds(1)).auc for epsilon in many[::13]])
-    assert together == pytest.approx(alone, abs=5e-5)
-    assert (together[::13] >= exact - PROGRAMS).all()
-    assert (together[::13] <= exact + 1e-4).all()
+def test_many_groups() -> None:
+    """Two hundred groups of three kinds are bounded as those three with all their people."""
+    rng = np.random.default_rng(0)
+    kinds = [smooth_chain(bend, 17) for bend in (0.2, 0.5, 0.8)]
+    owner, weights = rng.integers(0, 3, 200), rng.dirichlet(np.ones(200))
+    shares = np.bincount(owner, weights, 3)
+    for norm in (1, "inf"):
+        many = pooled_bound([kinds[k] for k in owner], weights, weights, 0.1, equalized_odds(norm))
+        few = pooled_bound(kinds, shares, shares, 0.1, equalized_odds(norm))
+        assert many.auc == pytest.approx(few.auc, abs=2e-6)

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from sklearn import metrics
 
 from fairroc.core import gap
-from fairroc.core.constraint import Difference, Ratio, distance_of, equalized_odds, lp_norm, own_tolerances
-from fairroc.core.gap import curve_gap, is_fair, pooled_auc, threshold_gap
-from fairroc.core.roc import RocCurve, rates_at, roc_curve
+from fairroc.core.constraint import Difference, Ratio, Within, distance_of, equalized_odds, lp_norm, own_tolerances
+from fairroc.core.gap import curve_gap, is_fair, peaks, pooled_auc, pooled_curve, rate_gaps, threshold_gap
+from fairroc.core.roc import RocCurve, all_thresholds, merge_thresholds, pooled_share, rates_at, roc_curve
 from oracles import population_of, rates
-from strategies import MILD, Sample, class_shares, populations
+from strategies import MILD, SEEDS, Sample, class_shares, populations
 
 NORM_POWERS = st.sampled_from([1.0, 1.5, 2.0, float("inf")])
 MILD_POPULATIONS = populations(weights=MILD)
@@ -112,6 +112,83 @@ def test_ranges_tell_what_pairs_tell(population, constraint):
     assert constraint.between(*points)[0] == pytest.approx(found[0].value, abs=1e-12)
 
 
+def stairs(rng: np.random.Generator, groups: int, count: int, heights: int) -> np.ndarray:
+    """(2, groups, count) lines that never fall, of few heights: many places tie."""
+    return np.sort(rng.integers(0, heights, (2, groups, count)), axis=2) / heights
+
+
+@settings(max_examples=60)
+@given(SEEDS, st.integers(2, 9), st.integers(1, 400), st.sampled_from([2, 7, 1000]), st.sampled_from([(2, 2), (5, 3)]))
+def test_peaks_are_those_of_all_places(seed, groups, count, heights, steps):
+    """The largest ranges of two rates and of their sum over all places, at the first place, and none below a floor."""
+    lines = stairs(np.random.default_rng(seed), groups, count, heights)
+
+    def most(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+        low, high = (np.concatenate((part, part.sum(axis=0)[None])) for part in (one, other))
+        return high.max(axis=1) - low.min(axis=1)
+
+    every = most(lines, lines)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(gap, "FIRST", steps[0])
+        patch.setattr(gap, "FAN", steps[1])
+        patch.setattr(gap, "ROOM", 64)
+        values, places = peaks(count, lambda at: lines[..., at], most)
+        floor = float(np.median(values))
+        above, where = peaks(count, lambda at: lines[..., at], most, floor)
+    assert (values == every.max(axis=1)).all() and (places == every.argmax(axis=1)).all()
+    assert (above == np.maximum(values, floor)).all() and (where == np.where(values > floor, places, -1)).all()
+
+
+def test_few_places_are_looked_at():
+    """Of 100,000 places of smooth lines, a few thousand at most; on a plateau no more."""
+    y = np.linspace(0, 1, 100_001)
+    looked: list[int] = []
+    for lines in (np.stack((y, y**2))[None], np.stack((np.minimum(4 * y, 1), np.maximum(4 * y - 3, 0)))[None]):
+
+        def at(places: np.ndarray, lines: np.ndarray = lines) -> np.ndarray:
+            looked.append(len(places))
+            return lines[..., places]
+
+        values, places = peaks(len(y), at, lambda one, other: other.max(axis=1) - one.min(axis=1))
+        assert places == [np.argmax(np.ptp(lines[0], axis=0))] and values == np.ptp(lines[0], axis=0).max()
+    assert sum(looked) < 10_000
+
+
+@settings(max_examples=40)
+@given(MILD_POPULATIONS, st.sampled_from([*CONSTRAINTS, distance_of(1.5), Within(distance_of(2.0), (0.1, 0.7))]))
+def test_ties_go_to_the_first_pair_at_its_lowest_threshold(population, distance):
+    """All pairs at all thresholds that count, one by one: the same numbers, to the last digit."""
+    people = population_of([sample.curve for sample in population], population)
+    thresholds = all_thresholds(people.curves)
+    counts = distance.looks(pooled_share(people.curves, people.shares, thresholds))
+    thresholds = thresholds[counts] if counts.any() else thresholds[:1]
+    points = [np.stack(rates_at(distance.seen(curve), thresholds)) for curve in people.curves]
+    pairs = list(combinations(range(len(points)), 2))
+    apart = np.stack([distance.between(points[g], points[h]) for g, h in pairs])
+    pair, place = np.unravel_index(int(np.argmax(apart)), apart.shape)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(gap, "FEW_GROUPS", 99)
+        patch.setattr(gap, "FIRST", 3)
+        assert threshold_gap(people, distance) == gap.Gap(apart[pair, place], thresholds[place], pairs[pair])
+        patch.setattr(gap, "FEW_PAIRED", 0)
+        patch.setattr(gap, "FEW_GROUPS", 0)
+        many = threshold_gap(people, distance)
+    assert many.value == pytest.approx(apart.max(), abs=1e-12)
+    i = int(np.flatnonzero(thresholds == many.threshold)[0])
+    assert apart[pairs.index(many.pair), i] == pytest.approx(apart.max(), abs=1e-12)
+
+
+@settings(max_examples=40)
+@given(MILD_POPULATIONS)
+def test_rate_gaps_equal_a_look_at_every_threshold(population):
+    curves = [sample.curve for sample in population]
+    at = np.unique(np.concatenate([sample.scores for sample in population]))
+    points = np.array([[*rates_at(curve, at), curve.share_at(at)] for curve in curves])
+    expected = np.ptp(points, axis=0).max(axis=1)
+    found = rate_gaps(curves, labelled=True)
+    assert [found.fpr, found.tpr, found.selection_rate] == pytest.approx(expected, abs=1e-15)
+
+
 @given(st.floats(-1, 1), st.floats(-1, 1), st.floats(1, 50))
 def test_norms_are_ordered(x, y, p):
     """max <= L-p <= L1, homogeneous, and equal to the textbook formula where that does not underflow."""
@@ -170,3 +247,12 @@ def test_pooled_auc_is_the_auc_of_all_rows(population):
     )
     auc = metrics.roc_auc_score(labels, scores, sample_weight=mass)
     assert pooled_auc([s.curve for s in population], weights0, weights1) == pytest.approx(auc, abs=1e-12)
+
+
+def test_sums_of_a_million_steps_keep_their_digits():
+    """A hundred thousand equal steps in each of three groups: every rate is a whole number of steps."""
+    scores = np.arange(300_000.0)
+    curves = [RocCurve(scores[g::3][::-1].copy(), *(np.arange(100_001) / 100_000,) * 2, 0.5) for g in range(3)]
+    third = np.full(3, 1 / 3)
+    fpr, tpr = pooled_curve(curves, third, third, merge_thresholds(curves)[1])
+    assert np.abs(fpr - np.arange(300_001) / 300_000).max() < 1e-14 and (tpr == fpr).all()

@@ -8,9 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_kernel import fitted
 
-from fairroc.core.constraint import equalized_odds
+from fairroc.core.constraint import Difference, Ratio, equalized_odds
 from fairroc.core.kernel import drawn_kernel, ordered_kernel
-from fairroc.core.realised import ordered_place, performance, realise
+from fairroc.core.realised import all_points, ordered_place, performance, rate_gaps, realise
+from fairroc.core.roc import Population
 from oracles import pair_gap, place_chance, population_of, trapezia, walk_at
 from strategies import EPSILONS, NORMS, class_shares, populations
 
@@ -91,6 +92,28 @@ def test_performance_is_the_worst_over_all_places(population, epsilon, norm, bui
         assert auc == pytest.approx(trapezia(np.stack((fpr[:, g], tpr[:, g]), axis=1)), abs=1e-11)
     pooled = np.stack((fpr @ weights0, tpr @ weights1), axis=1)
     assert found.auc == pytest.approx(trapezia(pooled), abs=1e-11)
+
+
+@settings(max_examples=25)
+@given(populations(max_groups=6), EPSILONS, NORMS, BUILDS)
+def test_many_places_are_judged_as_few_are(population, epsilon, norm, build):
+    """Gap, AUCs and single rates, without a look at all groups at all places, are those of such a look."""
+    curves, levels = fitted(population, epsilon, norm)
+    people = Population(tuple(curves), *class_shares(population))
+    paths = [realise(c, build(c, levels.u[:, g], levels.v[:, g])) for g, c in enumerate(curves)]
+    for constraint in (equalized_odds(norm), Difference("selection"), Ratio("tpr")):
+        few = performance(paths, people, constraint)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("fairroc.core.realised.MOST", 0)
+            many = performance(paths, people, constraint)
+        assert many.gap == pytest.approx(few.gap, abs=1e-13)
+        assert many.auc == pytest.approx(few.auc, abs=1e-13)
+        assert many.group_aucs == pytest.approx(few.group_aucs, abs=1e-13)
+    fpr, tpr = all_points(paths)
+    selection = fpr + people.priors * (tpr - fpr)
+    widest = [np.ptp(line, axis=1).max() for line in (fpr, tpr, selection)]
+    found = rate_gaps(paths)
+    assert [found.fpr, found.tpr, found.selection_rate] == pytest.approx(widest, abs=1e-12)
 
 
 @settings(max_examples=25)

@@ -218,7 +218,7 @@ def test_more_room_never_costs(groups, norm) -> None:
     assert (np.diff([point.auc for point in changed]) >= -2e-3).all()
     bounds = np.array([point.auc_bound for point in found.points if point.auc_bound is not None])
     assert (np.diff(bounds) >= -2e-5).all()
-    assert len(bounds) == (len(found.points) if groups == 2 else 5)
+    assert len(bounds) == len(found.points)
     assert all(point.auc <= point.auc_bound + 1e-9 for point in changed if point.auc_bound is not None)
     assert all(point.gap <= point.epsilon for point in found.points[:-1])
 

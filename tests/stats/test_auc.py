@@ -13,9 +13,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
 
-from fairroc.core.roc import RocCurve, roc_curve
+from fairroc.core.gap import pooled_curve
+from fairroc.core.roc import RocCurve, merge_thresholds, rates_at, roc_curve
 from fairroc.stats import auc as module
-from fairroc.stats.auc import auc_interval, auc_variance, background_aucs, cross_aucs, side_by_side
+from fairroc.stats.auc import (
+    auc_interval,
+    auc_variance,
+    background_aucs,
+    cross_aucs,
+    pooled_background,
+    side_by_side,
+)
 from oracles import delong_variance, pair_auc
 from strategies import MILD, Sample, class_shares, populations, samples
 
@@ -119,6 +127,19 @@ def test_background(population: list[Sample]) -> None:
         assert bpsn[g] == pytest.approx(pair_auc(*others1, *halves(population, g, 0)), abs=1e-12)
 
 
+@given(populations(max_rows=30), st.sampled_from([0.5, 1e-3, 1e-9]))
+def test_the_background_of_many_groups_is_the_same(population: list[Sample], share: float) -> None:
+    """From the curve of all people less the group's own part, even if one group is nearly everybody."""
+    curves = [sample.curve for sample in population]
+    weights = np.full(len(curves), share / (len(curves) - 1))
+    weights[0] = 1 - share
+    places = merge_thresholds(curves)[1]
+    pooled = pooled_curve(curves, weights, weights[::-1], places)
+    found = pooled_background(curves, weights, weights[::-1], places, pooled)
+    expected = background_aucs(cross_aucs(curves), weights, weights[::-1])
+    assert np.stack(found) == pytest.approx(np.stack(expected), abs=1e-12)
+
+
 def test_the_diagonal_is_scikit_learns_auc() -> None:
     rng = np.random.default_rng(0)
     scores, labels = rng.integers(0, 20, (3, 200)).astype(float), rng.random((3, 200)) < 0.4
@@ -129,16 +150,11 @@ def test_the_diagonal_is_scikit_learns_auc() -> None:
 @given(populations(max_groups=3, max_rows=60))
 def test_blocks_join_without_a_seam(population: list[Sample]) -> None:
     curves = [sample.curve for sample in population]
-    lines = [np.stack((curve.fpr, curve.tpr)) for curve in curves]
-    whole = list(side_by_side(curves, lines))
-    usual = module.BLOCK
-    try:
-        module.BLOCK = 3
-        parts = list(side_by_side(curves, lines))
-    finally:
-        module.BLOCK = usual
-    assert len(whole) == 1
+    thresholds, places = merge_thresholds(curves)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "BLOCK", 3)
+        parts = list(side_by_side(curves, places))
     assert all((one[:, :, -1] == other[:, :, 0]).all() for one, other in pairwise(parts))
     joined = np.concatenate([parts[0][:, :, :1], *(part[:, :, 1:] for part in parts)], axis=2)
-    assert (joined == whole[0]).all()
-    assert (joined[:, :, 0] == 0).all() and (joined[:, :, -1] == 1).all()
+    rates = np.stack([rates_at(curve, np.append(np.inf, thresholds[::-1])) for curve in curves], axis=1)
+    assert (joined == rates).all()

@@ -44,9 +44,7 @@ def test_a_thin_grid_tells_what_all_thresholds_tell(monkeypatch: pytest.MonkeyPa
     for count in (128, 512, 10**6):
         monkeypatch.setattr(multiplier, "GRID", count)
         points[count] = grid_of(noises).rates.shape[-1]
-        width[count] = bootstrap(noises, distance_of(1.0), draws=3000, rng=np.random.default_rng(2)).pair_widths(0.975)[
-            0
-        ]
+        width[count] = bootstrap(noises, distance_of(1.0), draws=3000, rng=np.random.default_rng(2)).reach(0.975)[0]
     assert points[128] < 200 < 400 < points[512] < 700 and points[10**6] == 6500
     assert width[128] == pytest.approx(width[10**6], rel=0.04)
     assert width[512] == pytest.approx(width[10**6], rel=0.03)
@@ -67,7 +65,7 @@ def test_grids_hold_every_row_and_end_at_one(population: list[Sample]) -> None:
         assert grid.steps.sum(axis=-1) == pytest.approx(np.stack([noise.scale for noise in noises]))
         assert ((grid.hidden == grid.steps) | (grid.hidden == 0)).all()
     draws = bootstrap(noises, distance_of(1.0), draws=8, rng=np.random.default_rng(0))
-    for found in (draws.widths(0.9), draws.pair_widths(0.9)):
+    for found in (draws.widths(0.9), draws.reach(0.9)):
         assert np.isfinite(found).all() and (found >= 0).all()
 
 
@@ -101,6 +99,6 @@ def test_the_same_seed_gives_the_same_draws_and_progress_is_told() -> None:
         )
         for _ in range(2)
     )
-    assert (one.pairs == other.pairs).all() and (one.cells == other.cells).all()
+    assert (one.off == other.off).all() and (one.cells == other.cells).all()
     assert told[: len(told) // 2] == told[len(told) // 2 :]
     assert told[-1] == (300, 300) and [done for done, _ in told[: len(told) // 2]] == sorted({d for d, _ in told})

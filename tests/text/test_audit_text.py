@@ -140,3 +140,30 @@ def test_many_groups_show_the_extremes_only() -> None:
     assert f"lowest {low.auc:.4f} for '{low.positives}' above '{low.negatives}'" in text
     assert f"highest {high.auc:.4f} for '{high.positives}' above '{high.negatives}'" in text
     assert "(row)" not in text
+
+
+@pytest.mark.parametrize("labelled", [True, False])
+def test_of_many_groups_those_are_listed_that_tell_most(labelled: bool) -> None:
+    rng = np.random.default_rng(6)
+    groups, scores = np.arange(12_000) % 60, rng.random(12_000)
+    shifted = scores + 0.3 * rng.random(60)[groups]
+    found = audit(
+        shifted,
+        rng.random(12_000) < scores if labelled else None,
+        sensitive_features=[f"g{g}" for g in groups],
+        bootstrap=0,
+        threshold=0.5,
+        constraint="equalized_odds" if labelled else "demographic_parity",
+    )
+    first, second = audit_text(found).split("If everyone")
+    listed = {line.split()[0] for line in first.splitlines() if re.match(r"g\d+ ", line)}
+    assert "Of 60 groups, the two farthest apart" in first and "(all: --format json)" in first
+    assert {*found.gap_pair} <= listed and len(listed) <= 12
+    if labelled:
+        lowest = [min(found.groups, key=lambda g: getattr(g, rate)).group for rate in ("bnsp_auc", "bpsn_auc")]
+        assert {*lowest} <= listed
+        assert "No AUCs across groups: there is one for every two of 60 groups" in first
+        assert found.cross_aucs == () and "60 groups" in found.to_dict()["cross_aucs_reason"]
+    rates = sorted(found.decision.groups, key=lambda g: g.selection_rate)
+    ends = {line.split()[0] for line in second.splitlines() if re.match(r"g\d+ ", line)}
+    assert "(of 60 groups, both ends)" in second and ends == {g.group for g in (*rates[:5], *rates[-5:])}

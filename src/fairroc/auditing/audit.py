@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -21,11 +22,11 @@ from fairroc.auditing.findings import (
     Interval,
     distance_asked,
 )
-from fairroc.core.chain import FloatArray
+from fairroc.core.chain import FloatArray, area
 from fairroc.core.constraint import Distance, distance_of
-from fairroc.core.gap import ROUNDING, RateGaps, curve_gap, pooled_auc, pooled_curve, threshold_gap
+from fairroc.core.gap import ROUNDING, curve_gap, pooled_curve, rate_gaps, threshold_gap
 from fairroc.core.roc import Population, RocCurve, rates_at
-from fairroc.errors import DataError, warn_all
+from fairroc.errors import DataError, several, warn_all
 from fairroc.options import (
     AUDIT,
     CONSTRAINT,
@@ -44,7 +45,7 @@ from fairroc.people.counts import ScoreCounts
 from fairroc.people.door import read_people
 from fairroc.people.people import People, refuse_tiny_groups, several_groups
 from fairroc.people.small import SmallRule
-from fairroc.stats.auc import auc_interval, background_aucs, cross_aucs, side_by_side
+from fairroc.stats.auc import auc_interval, background_aucs, cross_aucs, pooled_background
 from fairroc.stats.bands import GapLimits, Noise, dkw_reach, dkw_widths, gap_limits, unlabelled_noise
 from fairroc.stats.bootstrap import Draws
 from fairroc.stats.bootstrap import bootstrap as bootstrap_draws
@@ -60,6 +61,11 @@ NOT_ASKED = "no bootstrap draws were asked for"
 DELONG_ONLY = "DeLong's interval needs rows of equal weight, and these rows are weighted"
 LONE_ROW = "a class of a single row has no variance to estimate"
 NO_PROBABILITY = "scores must lie in [0, 1] to be compared with shares, and these lie in [{low:g}, {high:g}]"
+
+TOO_MANY = "there is one for every two of {groups} groups, and they are told of up to {most}"
+
+MOST_CROSSED = 50
+"""AUCs across groups are told of so many groups at most."""
 
 BINS = 10
 """Calibration bins of a group; people with one score are never parted, so there may be fewer."""
@@ -267,7 +273,7 @@ def audit_quietly(people: People, settings: Settings, *, progress: Progress | No
         ratio=settings.ratio,
         tolerances=settings.tolerances,
         where=settings.where,
-        rates=rate_gaps(population.curves, labelled=people.labelled),
+        rates=rate_gaps(population.curves, labelled=people.labelled, thresholds=population.thresholds),
     )
     if limit is not None:
         found = replace(found, fair=found.gap_limit <= limit + ROUNDING)
@@ -289,48 +295,44 @@ def _measured(people: People) -> tuple[Population, list[Noise]]:
 
 def _with_labels(found: Audit, people: People, bands: Sequence[Band]) -> Audit:
     """The audit with all that labels tell."""
-    population, level = people.exact, 0.0 if found.gap_interval is None else found.gap_interval.level
-    auc = pooled_auc(population.curves, population.weights0, population.weights1)
-    cross = cross_aucs(population.curves)
+    exact, level = people.exact, 0.0 if found.gap_interval is None else found.gap_interval.level
+    places, names, weights = exact.merge[1], people.names, (exact.weights0, exact.weights1)
+    fpr, tpr = pooled_curve(exact.curves, *weights, places)
+    auc, (negatives, positives) = area(fpr, tpr), people.class_rows().sum(axis=0).tolist()
+    crossed: tuple[CrossAuc, ...] = ()
+    if len(names) > MOST_CROSSED:
+        background = pooled_background(exact.curves, *weights, places, (fpr, tpr))
+    else:
+        cross = cross_aucs(exact.curves, places)
+        background, pairs = background_aucs(cross, *weights), permutations(range(len(names)), 2)
+        crossed = tuple(CrossAuc(names[g], names[h], float(cross[g, h])) for g, h in pairs)
     return replace(
         found,
         auc=auc,
-        curve_gap=curve_gap(population.curves),
-        groups=_groups(people, cross, bands, level),
-        auc_interval=None if people.weighted else _pooled_interval(people, population, auc, level),
+        curve_gap=curve_gap(exact.curves),
+        groups=_groups(people, background, bands, level),
+        auc_interval=None if people.weighted else auc_interval(fpr, tpr, auc, negatives, positives, level),
         auc_reason=_why_no_auc_interval(people),
-        cross_aucs=tuple(
-            CrossAuc(one, other, float(cross[g, h]))
-            for g, one in enumerate(people.names)
-            for h, other in enumerate(people.names)
-            if g != h
-        ),
+        cross_aucs=crossed,
+        cross_aucs_reason=None if crossed else TOO_MANY.format(groups=len(names), most=MOST_CROSSED),
         calibration_reason=_why_no_calibration(people),
     )
-
-
-def rate_gaps(curves: Sequence[RocCurve], *, labelled: bool) -> RateGaps:
-    """The largest difference of every rate for itself. O(k m)."""
-    widest = np.zeros(3)
-    for block in side_by_side(curves, [np.stack((curve.fpr, curve.tpr, curve.share)) for curve in curves]):
-        widest = np.maximum(widest, np.ptp(block, axis=0).max(axis=1))
-    fpr, tpr, selection = widest.tolist()
-    return RateGaps(fpr, tpr, selection) if labelled else RateGaps(None, None, selection)
 
 
 def _interval(
     people: People, population: Population, noises: list[Noise], settings: Settings, progress: Progress | None
 ) -> tuple[GapInterval, Draws | None]:
     """The gap's interval, and the draws it was made from."""
-    level, distance, shares = settings.confidence, settings.distance.told(), population.shares
+    level, distance, draws, reach = settings.confidence, settings.distance.told(), None, None
     widths = None if people.weighted else dkw_reach(distance, people.class_rows(), level)
-    limits, draws = gap_limits(noises, widths, distance, level, shares), None
     if settings.bootstrap:
         how: dict[str, Any] = {"draws": settings.bootstrap, "rng": settings.rng, "progress": progress}
-        draws = bootstrap_draws(noises, distance, **how, shares=shares)
+        draws = bootstrap_draws(noises, distance, **how, shares=population.shares)
+        reach = draws.reach((1 + level) / 2)
+    limits = gap_limits(noises, widths, distance, level, population.shares, reach, population.thresholds)
     interval = gap_interval(limits, draws, level)
     if distance.where != settings.where:
-        interval = replace(interval, where=distance.where, gap=float(limits.pair_gaps.max()))
+        interval = replace(interval, where=distance.where, gap=threshold_gap(population, distance).value)
     return interval, draws
 
 
@@ -350,15 +352,14 @@ def gap_interval(limits: GapLimits, draws: Draws | None, level: float, hidden: f
         return GapInterval(level, None, None, NO_THRESHOLD, NO_THRESHOLD)
     sharp = None
     if draws is not None:
-        lowest = float((limits.pair_gaps - draws.pair_widths((1 + level) / 2)).max())
-        sharp = (max(lowest - hidden, 0.0), limits.upper + hidden)
+        sharp = (max(limits.lower - hidden, 0.0), limits.upper + hidden)
     return GapInterval(
         level=level,
         dkw=limits.within,
         bootstrap=sharp,
         dkw_reason=EQUAL_ONLY if limits.within is None else None,
         bootstrap_reason=NOT_ASKED if draws is None else None,
-        draws=0 if draws is None else len(draws.pairs),
+        draws=0 if draws is None else len(draws.off),
     )
 
 
@@ -366,18 +367,12 @@ def _rows_of(widths: FloatArray | None, count: int) -> Sequence[Interval | None]
     return [None] * count if widths is None else [(float(fpr), float(tpr)) for fpr, tpr in widths]
 
 
-def _pooled_interval(people: People, population: Population, auc: float, confidence: float) -> Interval | None:
-    fpr, tpr = pooled_curve(population.curves, population.weights0, population.weights1)
-    negatives, positives = people.class_rows().sum(axis=0).tolist()
-    return auc_interval(fpr, tpr, auc, negatives, positives, confidence)
-
-
 def _why_no_auc_interval(people: People) -> str | None:
     """Why some AUC has no interval."""
     if people.weighted:
         return DELONG_ONLY
     lone = [name for name, rows in zip(people.names, people.class_rows().min(axis=1), strict=True) if rows < 2]
-    return f"{LONE_ROW}: {', '.join(map(repr, lone))}" if lone else None
+    return f"{LONE_ROW}: {several(list(map(repr, lone)), ', ')}" if lone else None
 
 
 def _why_no_calibration(people: People) -> str | None:
@@ -385,9 +380,11 @@ def _why_no_calibration(people: People) -> str | None:
     return None if low >= 0 and high <= 1 else NO_PROBABILITY.format(low=low, high=high)
 
 
-def _groups(people: People, cross: FloatArray, bands: Sequence[Band], confidence: float) -> tuple[GroupAudit, ...]:
+def _groups(
+    people: People, background: tuple[FloatArray, FloatArray], bands: Sequence[Band], confidence: float
+) -> tuple[GroupAudit, ...]:
     exact, weighted, calibrated = people.exact, people.weighted, _why_no_calibration(people) is None
-    bnsp, bpsn = background_aucs(cross, exact.weights0, exact.weights1)
+    bnsp, bpsn = background
     found = []
     for g, (rows, positives) in enumerate(zip(*people.group_counts(), strict=True)):
         curve = exact.curves[g]

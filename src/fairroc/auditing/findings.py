@@ -184,7 +184,7 @@ class Audit:
     gap_interval : what the rows say about the gap of the people they stand for.
     auc_interval, auc_reason : DeLong's interval of the AUC of all people, or why there is none. Without labels there
         are no AUCs, no curve gap and no calibration, and the reasons say so.
-    cross_aucs : for every ordered pair of groups.
+    cross_aucs, cross_aucs_reason : for every ordered pair of groups, or why there are none.
     calibration_reason : why there is no calibration; None where there is.
     decision : rates at the chosen threshold; None if none was given.
     count_error : how far any rate can be too low because people were counted in bins; 0.0 for exact scores.
@@ -206,6 +206,7 @@ class Audit:
     auc_interval: Interval | None = None
     auc_reason: str | None = None
     cross_aucs: tuple[CrossAuc, ...] = ()
+    cross_aucs_reason: str | None = None
     calibration_reason: str | None = None
     decision: Decision | None = None
     count_error: float = 0.0
@@ -235,8 +236,10 @@ class Audit:
         return limit if self.count_error else self.gap
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data, ready for JSON (an infinite norm becomes "inf")."""
+        """Plain data, ready for JSON (an infinite norm becomes "inf"); ``cross_aucs_reason`` only where it says why."""
         data = plain_data(self)
+        if self.cross_aucs_reason is None:
+            del data["cross_aucs_reason"]
         data["smallest_ratio"] = self.smallest_ratio
         data["norm"] = "inf" if np.isinf(self.norm) else (int(self.norm) if self.norm == int(self.norm) else self.norm)
         return data

@@ -35,5 +35,6 @@ def run(arguments: argparse.Namespace) -> int:
     people = read_data(arguments, small=settings.small_rule, unlabelled=unlabelled)
     with progress_bar("bootstrap") as show:
         found = audit_people(people, settings, progress=show)
-    put_result(arguments.format, found.to_dict(), lambda: audit_text(found))
+    data = found.to_dict() if arguments.format == "json" else {}
+    put_result(arguments.format, data, lambda: audit_text(found))
     return 1 if found.fair is False else 0

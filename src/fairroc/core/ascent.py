@@ -10,15 +10,22 @@ step solves the problem.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+from itertools import accumulate
+
 import numpy as np
 
-from fairroc.core.chain import BoolArray, Chain, FloatArray, concave_hull
+from fairroc.core.chain import BoolArray, Chain, FloatArray, area, concave_hull
 from fairroc.core.constraint import EqualizedOdds
 from fairroc.core.optimal import TIGHT, FairCurves, fair_rows, heights, pooled_area, within
 
 SPACING = 2.0 / 512
 """No group moves farther than this in u between two levels when the ascent starts: too few levels would leave it no
 room (measured: 1024 and more gain less than 1e-6)."""
+
+FEW_GROUPS, MANY_GROUPS = 8, 64
+"""With more than few groups, what all but one of them do is added up while going through them. With more than many,
+what all but one do is about what all do."""
 
 MAX_SWEEPS = 30
 GAIN = 1e-9
@@ -33,23 +40,72 @@ def spaced(u: FloatArray, spacing: float = SPACING) -> FloatArray:
     return np.concatenate((u[step] + share[:, None] * (u[step + 1] - u[step]), u[-1:]))
 
 
-def ascend(fair: FairCurves, u: FloatArray, weights0: FloatArray, weights1: FloatArray) -> FloatArray:
-    """Move one group after the other to its best path until nothing is gained. Fair and monotone throughout."""
+def thinned_levels(u: FloatArray, spacing: float) -> FloatArray:
+    """Leave out levels so that about every ``spacing`` of the groups' largest moves one stays."""
+    moved = np.concatenate(([0.0], np.cumsum(np.diff(u, axis=0).max(axis=1))))
+    keep = np.diff(np.floor(moved / spacing), prepend=-1.0) > 0
+    keep[0] = keep[-1] = True
+    return np.asarray(u[keep])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Others:
+    """What one group must know of all others at every level: their part of the pooled rates, and the smallest and
+    largest of their coordinates on the constraint's axes, (2, levels) each."""
+
+    rates: FloatArray
+    low: FloatArray
+    high: FloatArray
+
+    def joined(self, other: Others) -> Others:
+        """Of both together."""
+        low, high = np.minimum(self.low, other.low), np.maximum(self.high, other.high)
+        return Others(self.rates + other.rates, low, high)
+
+
+def ascend(
+    fair: FairCurves, u: FloatArray, weights0: FloatArray, weights1: FloatArray, least: float = GAIN
+) -> FloatArray:
+    """Move one group after the other to its best path until a sweep over all of them gains less than ``least``.
+
+    Fair and monotone throughout. O(m k).
+    """
     u = fair_rows(fair, u)
     v = heights(fair.curves, u)
-    best = pooled_area(u, v, weights0, weights1)
+    best, groups = pooled_area(u, v, weights0, weights1), range(u.shape[1])
+    nobody = Others(np.zeros((2, len(u))), np.full((2, len(u)), np.inf), np.full((2, len(u)), -np.inf))
+
+    def seen(g: int, path: FloatArray, height: FloatArray) -> Others:
+        """A group's own part of what others must know."""
+        axes = np.stack(fair.constraint.axes(path, height))
+        return Others(np.stack((weights0[g] * (path - height), weights1[g] * (path + height))) / 2, axes, axes)
+
     for _ in range(MAX_SWEEPS):
-        before = best
-        for g in range(u.shape[1]):
-            new_u, new_v = u.copy(), v.copy()
-            new_u[:, g] = _best_path(fair, u, v, g, weights0, weights1)
-            new_v[:, g] = fair.curves[g].at(new_u[:, g])
-            value = pooled_area(new_u, new_v, weights0, weights1)
-            if value > best and fair.constraint.gap(new_u, new_v).max() <= 2 * fair.radius + TIGHT:
-                u, v, best = new_u, new_v, value
-        if best - before < GAIN:
+        before, own = best, [seen(g, u[:, g], v[:, g]) for g in groups]
+        after = list(accumulate(reversed(own), Others.joined, initial=nobody))[::-1]
+        done, pull = nobody, _pull(*after[0].rates)
+        for g in groups:
+            others = done.joined(after[g + 1])
+            if len(groups) <= FEW_GROUPS:
+                others = replace(others, rates=_pooled_without(g, u, v, weights0, weights1))
+            gain, loss = _pull(*others.rates) if len(groups) <= MANY_GROUPS else pull
+            path = _best_path(fair, others, u[:, g], g, (weights1[g] * gain, weights0[g] * loss))
+            height = fair.curves[g].at(path)
+            new = seen(g, path, height)
+            value = area(*(others.rates + new.rates))
+            together = others.joined(new)
+            if value > best and (together.high - together.low).max() <= 2 * fair.radius + TIGHT:
+                u[:, g], v[:, g], own[g], best = path, height, new, value
+            done = done.joined(own[g])
+        if best - before < least:
             break
     return u
+
+
+def _pooled_without(g: int, u: FloatArray, v: FloatArray, weights0: FloatArray, weights1: FloatArray) -> FloatArray:
+    """(2, levels) part of all groups but one in the pooled rates: of few groups one product is quicker than sums."""
+    others = np.arange(u.shape[1]) != g
+    return np.stack(((u - v)[:, others] @ weights0[others], (u + v)[:, others] @ weights1[others])) / 2
 
 
 def take_turns(fair: FairCurves, u: FloatArray, weights0: FloatArray, weights1: FloatArray) -> FloatArray:
@@ -69,18 +125,14 @@ def take_turns(fair: FairCurves, u: FloatArray, weights0: FloatArray, weights1: 
 
 
 def _best_path(
-    fair: FairCurves, u: FloatArray, v: FloatArray, g: int, weights0: FloatArray, weights1: FloatArray
+    fair: FairCurves, others: Others, now: FloatArray, g: int, pull: tuple[FloatArray, FloatArray]
 ) -> FloatArray:
-    """Group g's best positions while the others stand still."""
-    curve, now = fair.curves[g], u[:, g]
-    others = np.arange(u.shape[1]) != g
-    fpr, tpr = (u - v)[:, others] @ weights0[others] / 2, (u + v)[:, others] @ weights1[others] / 2
-    gain, loss = _pull(fpr, tpr)
-    gain, loss = weights1[g] * gain, weights0[g] * loss
+    """Group g's best positions while the others stand still and pull at it."""
+    curve, (gain, loss) = fair.curves[g], pull
     idle = gain + loss <= 0.0
     slope = (loss - gain) / np.where(idle, 1.0, gain + loss)
     wish = np.where(idle, now, curve.u[np.searchsorted(-curve.slopes, -slope, side="left")])
-    low, high = _allowed(curve, u[:, others], v[:, others], now, 2 * fair.radius, fair.constraint)
+    low, high = _allowed(curve, others, now, 2 * fair.radius, fair.constraint)
     path = np.clip(wish, low, high)
     path = np.clip(_let_idle_follow(path, now, idle), low, high)
     path[0], path[-1] = 0.0, 2.0
@@ -105,9 +157,9 @@ def _let_idle_follow(path: FloatArray, now: FloatArray, idle: BoolArray) -> Floa
 
 
 def _allowed(
-    curve: Chain, u: FloatArray, v: FloatArray, now: FloatArray, epsilon: float, constraint: EqualizedOdds
+    curve: Chain, others: Others, now: FloatArray, epsilon: float, constraint: EqualizedOdds
 ) -> tuple[FloatArray, FloatArray]:
-    """Rising bounds within which one group stays fair to the others (their u and v), around where it is now."""
-    low, high = constraint.allowed(curve, u, v, now, epsilon)
+    """Rising bounds within which one group stays fair to the others, around where it is now."""
+    low, high = constraint.allowed(curve, others.low, others.high, now, epsilon)
     low, high = np.minimum(low, now), np.maximum(high, now)
     return np.maximum.accumulate(low), np.minimum.accumulate(high[::-1])[::-1]

@@ -2,33 +2,29 @@
 
 from __future__ import annotations
 
-import heapq
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from fairroc.core.chain import Chain, FloatArray, area
+from fairroc.core.chain import BoolArray, Chain, FloatArray, IntArray, area
 from fairroc.core.constraint import EqualizedOdds
+from fairroc.core.duality import FairTuples
 
-AREA_TOLERANCE = 1e-7
+AREA_TOLERANCE = 5e-6
 """The bound may exceed the largest attainable area by this much: far below what data can tell apart."""
 
-MAX_PROGRAMS = 2000
-"""Linear programs at most; each one only tightens the bound, which holds after any number of them."""
+FIRST = 15
+"""Directions looked at first."""
 
-TOLERANCES = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
-"""The solver's strictest: a group of a millionth of all people must not drown in them."""
+ROUNDS = 12
+"""Rounds at most in which supporting lines are added; the bound holds after any number of them."""
 
 ROUNDING = 1e-13
-"""A chord that a linear program passes by no more than this (in fpr * tpr) is an edge of the region."""
+"""A chord that a supporting line passes by no more than this (in fpr * tpr) is an edge of the region."""
 
 PARALLEL = 1e-300
 """Two lines whose normals have a smaller cross product meet nowhere; the smallest that does not overflow a division."""
-
-Point = tuple[float, float]
-Line = tuple[float, float, float]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,14 +46,45 @@ class Bound:
     heights: FloatArray
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Vertex:
-    """An attained pooled point, and the line ``a * tpr - b * fpr <= c`` known to bound everything there."""
+@dataclass(slots=True, eq=False)
+class _Vertices:
+    """Attained pooled points of all epsilons, by epsilon and by direction, each with the line
+    ``a * tpr - b * fpr <= c`` that bounds everything; b falls from 1 to 0.
 
-    point: Point
-    line: Line
+    ``closed``: whether the chord to the next point is known to be the boundary.
+    """
+
+    which: IntArray
+    b: FloatArray
+    c: FloatArray
+    fpr: FloatArray
+    tpr: FloatArray
     u: FloatArray
     v: FloatArray
+    closed: BoolArray
+
+    def joined(self, other: _Vertices) -> _Vertices:
+        """With others, in order."""
+        order = np.lexsort((-np.append(self.b, other.b), np.append(self.which, other.which)))
+        pairs = ((getattr(self, name), getattr(other, name)) for name in self.__slots__)
+        return _Vertices(*(np.concatenate(pair)[order] for pair in pairs))
+
+    def beyond(self, line: slice | IntArray, point: slice | IntArray) -> FloatArray:
+        """How far lines pass above points, times the length of their normals."""
+        return self.c[line] - ((1 - self.b[line]) * self.tpr[point] - self.b[line] * self.fpr[point])
+
+    def triangles(self) -> FloatArray:
+        """Area between each chord and the two lines at its ends: what may still be attainable there."""
+        left, right = slice(None, -1), slice(1, None)
+        a1, b1, a2, b2 = 1 - self.b[left], self.b[left], 1 - self.b[right], self.b[right]
+        det = a1 * b2 - a2 * b1
+        meets = np.abs(det) >= PARALLEL
+        det = np.where(meets, det, 1.0)
+        c1, c2 = self.beyond(left, left), self.beyond(right, left)
+        x, y = (a1 * c2 - a2 * c1) / -det, (b2 * c1 - b1 * c2) / det
+        found = (np.diff(self.fpr) * y - x * np.diff(self.tpr)) / 2
+        same = self.which[left] == self.which[right]
+        return np.where(meets & same & ~self.closed[left], np.maximum(found, 0.0), 0.0)
 
 
 def pooled_bound(
@@ -70,109 +97,98 @@ def pooled_bound(
 ) -> Bound:
     """Sandwich the pooled attainable region between attained points and supporting lines.
 
-    For a direction (a, b) the best ``a * tpr - b * fpr`` over fair tuples is a linear program in 2 m + 2 variables
-    (the groups' points and their common centre). The widest triangle between the two polygons is cut next.
+    >>> from fairroc.core.constraint import equalized_odds
+    >>> good = Chain(np.array([0.0, 1, 2]), np.array([0.0, 0.8, 0]))
+    >>> poor = Chain(np.array([0.0, 1, 2]), np.array([0.0, 0.2, 0]))
+    >>> half = np.array([0.5, 0.5])
+    >>> [round(pooled_bound([good, poor], half, half, e, equalized_odds(1)).auc, 3) for e in (0.0, 0.1, 2.0)]
+    [0.6, 0.655, 0.825]
     """
-    solve = _program(hulls, weights0, weights1, epsilon / 2, constraint)
-    m = len(hulls)
-    first = _Vertex((0.0, 0.0), (0.0, 1.0, 0.0), np.zeros(m), np.zeros(m))
-    last = _Vertex((1.0, 1.0), (1.0, 0.0, 1.0), np.full(m, 2.0), np.zeros(m))
-    done: list[tuple[_Vertex, _Vertex, float]] = []
-    heap = [(-_triangle(first, last), 0, first, last)]
-    open_area, count = _triangle(first, last), 1
-    while heap and open_area > tolerance and count < MAX_PROGRAMS:
-        size, _, left, right = heapq.heappop(heap)
-        open_area += size
-        dx, dy = right.point[0] - left.point[0], right.point[1] - left.point[1]
-        new = solve(dx / (dx + dy), dy / (dx + dy))
-        excess = _beyond(new.line, left.point) * (dx + dy)  # bounds the area beyond the chord
-        if excess <= ROUNDING or not sum(left.point) < sum(new.point) < sum(right.point):
-            done.append((left, right, max(0.0, excess)))  # the chord itself is the boundary
-            continue
-        for pair in ((left, new), (new, right)):
-            count += 1
-            heapq.heappush(heap, (-_triangle(*pair), count, *pair))
-            open_area += _triangle(*pair)
-    done += [(left, right, -size) for size, _, left, right in heap]
-    return _assemble(done)
+    return pooled_bounds(hulls, weights0, weights1, np.array([epsilon]), constraint, tolerance)[0]
 
 
-def _assemble(pairs: list[tuple[_Vertex, _Vertex, float]]) -> Bound:
-    pairs = sorted(pairs, key=lambda pair: pair[0].point[0] + pair[0].point[1])
-    path = [pair[0] for pair in pairs] + [pairs[-1][1]]
-    points = np.array([vertex.point for vertex in path])
+def pooled_bounds(
+    hulls: Sequence[Chain],
+    weights0: FloatArray,
+    weights1: FloatArray,
+    epsilons: FloatArray,
+    constraint: EqualizedOdds,
+    tolerance: float = AREA_TOLERANCE,
+) -> list[Bound]:
+    """The bounds of several epsilons. Every round adds the lines along the chords under the widest triangles between
+    the two polygons, for all epsilons at once."""
+    fair = FairTuples(hulls, epsilons, constraint)
+
+    def solve(which: IntArray, b: FloatArray) -> _Vertices:
+        found = fair.best(weights1[:, None] * (1 - b), weights0[:, None] * b, which)
+        fpr, tpr = (found.u - found.v) @ weights0 / 2, (found.u + found.v) @ weights1 / 2
+        return _Vertices(which, b, found.bound, fpr, tpr, found.u, found.v, np.zeros(len(b), dtype=np.bool_))
+
+    every = np.arange(len(epsilons))
+    known = _ends(every, len(hulls))
+    known = known.joined(solve(np.repeat(every, FIRST), np.tile(np.arange(1, FIRST + 1) / (FIRST + 1), len(every))))
+    for _ in range(ROUNDS):
+        left = _widest(known, len(every), tolerance)
+        if not len(left):
+            break
+        dx, dy = (line[left + 1] - line[left] for line in (known.fpr, known.tpr))
+        new = solve(known.which[left], dy / (dx + dy))
+        excess = (new.c - ((1 - new.b) * known.tpr[left] - new.b * known.fpr[left])) * (dx + dy)
+        known.closed[left] = new.closed = excess <= ROUNDING
+        known = known.joined(new)
+    return [_assemble(known, np.flatnonzero(known.which == k)) for k in every]
+
+
+def _ends(which: IntArray, groups: int) -> _Vertices:
+    """Nobody selected, with the line fpr >= 0, and everybody, with the line tpr <= 1."""
+    count = len(which)
+    b, both = np.repeat([1.0, 0.0], count), np.tile(which, 2)
+    u = np.repeat(2.0 * (1.0 - b)[:, None], groups, axis=1)
+    ends = _Vertices(both, b, 1 - b, 1 - b, 1 - b, u, np.zeros_like(u), np.zeros(2 * count, dtype=np.bool_))
+    return ends.joined(_Vertices(*(getattr(ends, name)[:0] for name in ends.__slots__)))
+
+
+def _widest(known: _Vertices, count: int, tolerance: float) -> IntArray:
+    """Left ends of the triangles without which the others of their epsilon are at most the tolerance together."""
+    areas = known.triangles()
+    order = np.lexsort((areas, known.which[:-1]))
+    run = np.cumsum(areas[order])
+    before = np.concatenate(([0.0], run))[np.searchsorted(known.which[:-1][order], np.arange(count))]
+    return np.sort(order[run - before[known.which[:-1][order]] > tolerance])
+
+
+def _assemble(known: _Vertices, own: IntArray) -> Bound:
+    points = np.stack((known.fpr[own], known.tpr[own]), axis=1)
     inner = area(points[:, 0], points[:, 1])
-    offset = max(_beyond(vertex.line, vertex.point) / math.hypot(*vertex.line[:2]) for vertex in path)
-    slack = float(sum(pair[2] for pair in pairs)) + max(0.0, offset)
-    u, v = np.array([vertex.u for vertex in path]), np.array([vertex.v for vertex in path])
-    return Bound(min(1.0, inner + slack), slack, points, u, v)
+    outer = max(_area_below(known.b[own[1:]], known.c[own[1:]]), inner)
+    place = points.sum(axis=1)
+    on = np.append(False, place[1:] > np.maximum.accumulate(place)[:-1]) & (place < place[-1])
+    on[0] = on[-1] = True
+    own, points = own[on], points[on]
+    return Bound(outer, outer - inner, points, known.u[own], known.v[own])
 
 
-def _beyond(line: Line, point: Point) -> float:
-    """How far a line passes above a point, times the length of its normal."""
-    return line[2] - (line[0] * point[1] - line[1] * point[0])
+def _area_below(b: FloatArray, c: FloatArray) -> float:
+    """Area under all lines ``(1 - b) * tpr - b * fpr <= c`` inside the unit square; b falls from line to line."""
+    slope, height = b / (1 - b), c / (1 - b)
+    kept: list[tuple[float, float]] = []
+    begin: list[float] = []
+    for line in zip(slope.tolist(), height.tolist(), strict=True):
+        if kept and line[0] == kept[-1][0]:
+            if line[1] >= kept[-1][1]:
+                continue
+            kept.pop()
+            begin.pop()
+        while kept and _meeting(kept[-1], line) <= begin[-1]:
+            kept.pop()
+            begin.pop()
+        begin.append(_meeting(kept[-1], line) if kept else 0.0)
+        kept.append(line)
+    fpr = np.minimum(np.array([*begin, 1.0]), 1.0)
+    lines = np.array([*kept, kept[-1]])
+    return min(1.0, area(fpr, lines[:, 0] * fpr + lines[:, 1]))
 
 
-def _triangle(left: _Vertex, right: _Vertex) -> float:
-    """Area between the chord and the two supporting lines: what may still be attainable there."""
-    (a1, b1, _), (a2, b2, _) = left.line, right.line
-    det = a1 * b2 - a2 * b1
-    if abs(det) < PARALLEL:
-        return 0.0
-    c1, c2 = _beyond(left.line, left.point), _beyond(right.line, left.point)
-    x, y = (a1 * c2 - a2 * c1) / -det, (b2 * c1 - b1 * c2) / det
-    return max(0.0, ((right.point[0] - left.point[0]) * y - x * (right.point[1] - left.point[1])) / 2)
-
-
-def _program(
-    hulls: Sequence[Chain], weights0: FloatArray, weights1: FloatArray, radius: float, constraint: EqualizedOdds
-) -> Callable[[float, float], _Vertex]:
-    """The linear program of one direction, ready to be solved for many.
-
-    Variables: u_1..u_m, v_1..v_m and the centre (two). Rows: every hull edge lies above its group's point; every
-    group's point lies in the ball around the centre.
-    """
-    from scipy.optimize import linprog
-    from scipy.sparse import csr_array
-
-    m = len(hulls)
-    edges = [_edge_rows(hull, g, m) for g, hull in enumerate(hulls)]
-    balls = [_ball_rows(g, m, radius, constraint) for g in range(m)]
-    matrix = csr_array(np.vstack([rows for rows, _ in edges + balls]))
-    limits = np.concatenate([limit for _, limit in edges + balls])
-    reach = 2 * radius
-    low = np.array([0.0] * 2 * m + [-reach] * 2)
-    high = np.array([2.0] * m + [1.0] * m + [2.0 + reach, 1.0 + reach])
-
-    def solve(a: float, b: float) -> _Vertex:
-        up, down = a * weights1, b * weights0
-        cost = -np.concatenate(((up - down) / 2, (up + down) / 2, [0.0, 0.0]))
-        for options in (TOLERANCES, {}):  # should it find them too strict, the solver's own will do
-            result = linprog(cost, matrix, limits, bounds=np.stack((low, high), 1), method="highs", options=options)
-            if result.status == 0:
-                break
-        else:
-            raise RuntimeError(f"the certificate's linear program ended with status {result.status}: {result.message}")
-        u, v = result.x[:m], result.x[m : 2 * m]
-        point = (float(weights0 @ (u - v) / 2), float(weights1 @ (u + v) / 2))
-        # Weak duality: any prices give a valid line, whatever the solver's tolerances.
-        prices = np.maximum(-result.ineqlin.marginals, 0.0)
-        rest = -cost - matrix.T @ prices
-        best = limits @ prices + np.maximum(rest * low, rest * high).sum()
-        return _Vertex(point, (a, b, float(best)), u, v)
-
-    return solve
-
-
-def _edge_rows(hull: Chain, g: int, m: int) -> tuple[FloatArray, FloatArray]:
-    slopes = hull.slopes
-    rows = np.zeros((len(slopes), 2 * m + 2))
-    rows[:, g], rows[:, m + g] = -slopes, 1.0
-    return rows, hull.v[:-1] - slopes * hull.u[:-1]
-
-
-def _ball_rows(g: int, m: int, radius: float, constraint: EqualizedOdds) -> tuple[FloatArray, FloatArray]:
-    du, dv = np.zeros(2 * m + 2), np.zeros(2 * m + 2)
-    du[g], du[2 * m] = 1.0, -1.0
-    dv[m + g], dv[2 * m + 1] = 1.0, -1.0
-    return constraint.ball(du, dv, radius)
+def _meeting(steep: tuple[float, float], flat: tuple[float, float]) -> float:
+    """Where a steeper line passes above a flatter one."""
+    return (flat[1] - steep[1]) / (steep[0] - flat[0])

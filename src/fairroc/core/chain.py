@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,12 @@ SLOW_PASSES = 24
 
 MERGE = 1e-14
 """Vertices closer than this in u are one vertex: their direction would be rounding noise."""
+
+BLOCK = 1 << 10
+"""Numbers summed one after the other."""
+
+SHIFT = 8.0
+"""Distance of two groups' numbers in one sorted array: more than any of them spans."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,6 +79,72 @@ class Chain:
         return Chain(2.0 - self.u[::-1], self.v[::-1].copy())
 
 
+class Chains:
+    """Several chains looked up together: (chains, n) questions, one search for all of them.
+
+    ``u``, ``v`` and ``slope`` have all vertices, one chain after the other, and the slope of the edge that begins at
+    each; ``first`` and ``last`` (chains, 1) the numbers of every chain's end points.
+    """
+
+    def __init__(self, chains: Sequence[Chain]) -> None:
+        size = np.array([len(chain.u) for chain in chains])[:, None]
+        self.last = np.cumsum(size, axis=0) - 1
+        self.first = self.last + 1 - size
+        self.u = np.concatenate([chain.u for chain in chains])
+        self.v = np.concatenate([chain.v for chain in chains])
+        self.slope = np.concatenate([np.append(chain.slopes, -1.0) for chain in chains])
+        self._places = Risings([chain.u for chain in chains])
+        self._slopes = Risings([-chain.slopes for chain in chains])
+
+    def support(self, price_u: FloatArray, price_v: FloatArray) -> IntArray:
+        """The vertex where ``price_u * u + price_v * v`` is largest; v may also be 0."""
+        up = price_v > 0
+        found = self.first + self._slopes.below(np.clip(price_u / np.where(up, price_v, 1.0), -2.0, 2.0))
+        return np.where(up, found, np.where(price_u > 0, self.last, self.first))
+
+    def edge(self, u: FloatArray) -> IntArray:
+        """The edge over a place."""
+        upto = self._places.below(u, side="right")
+        return np.asarray(self.first + np.clip(upto, 1, self.last - self.first) - 1)
+
+    def edge_of(self, which: IntArray, u: FloatArray) -> IntArray:
+        """The edge over a place, of a chain for each place."""
+        upto = self._places.below_in(which, u)
+        return np.asarray(self.first[which, 0] + np.clip(upto, 1, (self.last - self.first)[which, 0]) - 1)
+
+    def height(self, edge: IntArray, u: FloatArray) -> FloatArray:
+        """v at a place on an edge."""
+        return np.asarray(self.v[edge] + self.slope[edge] * (u - self.u[edge]))
+
+
+class Risings:
+    """Several sequences that never fall, as one sorted array: (sequences, n) questions, one search."""
+
+    def __init__(self, parts: Sequence[FloatArray]) -> None:
+        self.size = np.array([len(part) for part in parts])[:, None]
+        self._begin = np.cumsum(self.size, axis=0) - self.size
+        self._shift = SHIFT * np.arange(len(parts))[:, None]
+        self._all = np.concatenate(parts)
+        self._keys = self._all + np.repeat(self._shift.ravel(), self.size.ravel())
+
+    def below(self, x: FloatArray, side: Literal["left", "right"] = "left") -> IntArray:
+        """How many numbers of each sequence are below x; with ``right``, not above it."""
+        found = np.searchsorted(self._keys, (x + self._shift).ravel(), side).reshape(x.shape)
+        return np.asarray(np.clip(found - self._begin, 0, self.size))
+
+    def below_in(self, which: IntArray, x: FloatArray) -> IntArray:
+        """How many numbers of a sequence for each x are not above it."""
+        found = np.searchsorted(self._keys, x + self._shift[which, 0], "right")
+        return np.asarray(found - self._begin[which, 0])
+
+    def place(self, x: FloatArray, side: Literal["left", "right"]) -> tuple[IntArray, FloatArray]:
+        """The step in which a sequence first reaches x (``right``: last is not above it), and the share of it."""
+        step = np.clip(self.below(x, side), 1, np.maximum(self.size - 1, 1)) - 1
+        begin = self._all[self._begin + step]
+        rise = self._all[self._begin + np.minimum(step + 1, self.size - 1)] - begin
+        return step, np.clip(ratio(x - begin, rise, 0.0 if side == "left" else 1.0), 0.0, 1.0)
+
+
 def freeze(*arrays: NDArray[np.generic]) -> None:
     """Make arrays read-only."""
     for array in arrays:
@@ -82,6 +154,13 @@ def freeze(*arrays: NDArray[np.generic]) -> None:
 def area(x: FloatArray, y: FloatArray) -> float:
     """Signed area under the polygonal line (trapezia)."""
     return float(np.sum(np.diff(x) * (y[1:] + y[:-1])) / 2)
+
+
+def running_sums(steps: FloatArray) -> FloatArray:
+    """0 and the sums of the first steps, block by block: the rounding errors of a million sums do not add up."""
+    sums = np.cumsum(np.pad(steps, (0, -len(steps) % BLOCK)).reshape(-1, BLOCK), axis=1)
+    sums[1:] += np.cumsum(sums[:-1, -1])[:, None]
+    return np.concatenate(([0.0], sums.ravel()[: len(steps)]))
 
 
 def merged(*parts: FloatArray) -> FloatArray:

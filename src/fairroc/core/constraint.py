@@ -28,6 +28,7 @@ import numpy as np
 from fairroc.core.chain import (
     BoolArray,
     Chain,
+    Chains,
     FloatArray,
     chain_through,
     crossings,
@@ -36,6 +37,7 @@ from fairroc.core.chain import (
     spread,
     vertex_shares,
 )
+from fairroc.core.nearest import BestInBox, BestInRates, BestNear
 from fairroc.core.roc import RocCurve
 
 Norm: TypeAlias = Literal[1, "inf"]
@@ -48,6 +50,9 @@ FEW_SELECTED = 0.05
 
 EDGE = 1e-12
 """Shares of people within this of a window's end are inside: sums of about 1 in different order."""
+
+MOST, FINE = 1 << 21, 512
+"""Where all groups' positions at all break points would be more numbers, so many even steps up and down do."""
 
 SAME = 1e-15
 """Rates that differ by no more than this have the ratio 1, however small: the rounding of numbers of about 1."""
@@ -103,6 +108,10 @@ class Distance(ABC):
     def farthest(self, low: FloatArray, high: FloatArray, other_low: FloatArray, other_high: FloatArray) -> FloatArray:
         """Largest distances of two groups whose (2, ...) rates lie between bounds."""
         return self.length(*np.maximum(high - other_low, other_high - low))
+
+    def nearest(self, low: FloatArray, high: FloatArray, other_low: FloatArray, other_high: FloatArray) -> FloatArray:
+        """Smallest distances of such groups."""
+        return self.length(*np.maximum(np.maximum(low - other_high, other_low - high), 0.0))
 
     def leverage(self, one: FloatArray, other: FloatArray) -> Pair | None:
         """By how much errors of either group's rates change the distance, to first order; None: by themselves."""
@@ -210,6 +219,17 @@ class Constraint(Distance):
         """The distance that goes with the smallest and the largest coordinate of a corner."""
         return high - low
 
+    def spans(self, low: FloatArray, high: FloatArray, *, axes: bool = False) -> Pair:
+        """Smallest and largest coordinates of the corners, where (2, ...) rates lie between bounds; with ``axes`` also
+        of each rate alone, as positive parts of differences need."""
+        fpr, tpr = np.eye(2)
+        ways = self.corners(fpr, tpr, 1.0)  # where a selection rate is compared it is both rates (`seen`)
+        if axes:
+            ways = np.concatenate((ways, ways * [1.0, 0.0], ways * [0.0, 1.0]))
+        up, down = np.maximum(ways, 0.0), np.minimum(ways, 0.0)
+        smallest = np.tensordot(up, low, 1) + np.tensordot(down, high, 1)
+        return smallest, np.tensordot(up, high, 1) + np.tensordot(down, low, 1)
+
     def told(self) -> Constraint:
         """The constraint as far as people not seen can be told about."""
         return self
@@ -236,8 +256,7 @@ class EqualizedOdds(Constraint):
     ----------
     p : the norm as a number.
     wants_guide : whether the closed form of the coupling is a poor start for three and more groups, so that a guide
-        from linear programs is worth its time (measured).
-    steepest : the largest price of a coordinate that a direction of length one can ask for.
+        from the certificate is worth its time (measured).
     """
 
     name: ClassVar[str] = "equalized_odds"
@@ -260,10 +279,6 @@ class EqualizedOdds(Constraint):
 
     # -- the ball ------------------------------------------------------------------------------------------------------
 
-    @property
-    def steepest(self) -> float:
-        return 2.0
-
     @abstractmethod
     def axes(self, u: FloatArray, v: FloatArray) -> Pair:
         """Coordinates (x, y) in which the ball of radius r is the box ``|x| <= r, |y| <= r``."""
@@ -277,8 +292,12 @@ class EqualizedOdds(Constraint):
         """(n, 2) prices of x and y that amount to ``up * tpr - down * fpr``."""
 
     @abstractmethod
-    def ball(self, du: FloatArray, dv: FloatArray, radius: float) -> Pair:
-        """Rows and limits of the linear inequalities that hold in the ball, for rows that give du and dv."""
+    def turned(self, x: FloatArray, y: FloatArray) -> Pair:
+        """Coordinates (u, v) of points whose (x, y) are known: `axes` the other way."""
+
+    @abstractmethod
+    def best_near(self, hulls: Sequence[Chain], chains: Chains) -> BestNear:
+        """How to find the best point of groups with these hulls near a centre."""
 
     @abstractmethod
     def dilate(self, chain: Chain, radius: float) -> Chain:
@@ -291,13 +310,9 @@ class EqualizedOdds(Constraint):
         """(levels, groups) positions u of a fair coupling of fair curves, on its exact break points. O(k)."""
 
     @abstractmethod
-    def room(self, du: FloatArray, dv: FloatArray, epsilon: float) -> FloatArray:
-        """How much v of one group may still grow against another's until their points are epsilon apart."""
-
-    @abstractmethod
-    def allowed(self, curve: Chain, u: FloatArray, v: FloatArray, now: FloatArray, epsilon: float) -> Pair:
-        """Bounds of the u within which one group's point on its curve stays fair to the others' (their u and v), around
-        where it is now."""
+    def allowed(self, curve: Chain, lows: FloatArray, highs: FloatArray, now: FloatArray, epsilon: float) -> Pair:
+        """Bounds of the u within which one group's point on its curve stays fair to the others', whose coordinates on
+        the axes lie between lows and highs, (2, levels) each; around where it is now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -327,8 +342,11 @@ class EqualizedOddsSum(EqualizedOdds):
     def direction(self, up: FloatArray, down: FloatArray) -> FloatArray:
         return np.stack(((up - down) / 2, (up + down) / 2), axis=1)
 
-    def ball(self, du: FloatArray, dv: FloatArray, radius: float) -> Pair:
-        return np.array([du, -du, dv, -dv]), np.full(4, radius)
+    def turned(self, x: FloatArray, y: FloatArray) -> Pair:
+        return x, y
+
+    def best_near(self, hulls: Sequence[Chain], chains: Chains) -> BestNear:
+        return BestInBox(hulls, chains)
 
     def dilate(self, chain: Chain, radius: float) -> Chain:
         """The part before the peak moves by (-r, +r), the part after it by (+r, +r), and a flat top opens between."""
@@ -349,22 +367,19 @@ class EqualizedOddsSum(EqualizedOdds):
         u[0], u[-1] = 0.0, 2.0
         return u
 
-    def room(self, du: FloatArray, dv: FloatArray, epsilon: float) -> FloatArray:
-        return epsilon - dv
-
-    def allowed(self, curve: Chain, u: FloatArray, v: FloatArray, now: FloatArray, epsilon: float) -> Pair:
+    def allowed(self, curve: Chain, lows: FloatArray, highs: FloatArray, now: FloatArray, epsilon: float) -> Pair:
         """|du| <= epsilon and |dv| <= epsilon. Heights above the ceiling cut the curve in two: stay on today's side."""
         first, last = curve.peak
         rise, fall = slice(0, first + 1), slice(last, None)
-        floor, ceiling = v.max(axis=1) - epsilon, v.min(axis=1) + epsilon
-        low = np.maximum(u.max(axis=1) - epsilon, np.interp(floor, curve.v[rise], curve.u[rise]))
-        high = np.minimum(u.min(axis=1) + epsilon, np.interp(-floor, -curve.v[fall], curve.u[fall]))
+        (right, floor), (left, ceiling) = highs - epsilon, lows + epsilon
+        low = np.maximum(right, np.interp(floor, curve.v[rise], curve.u[rise]))
+        high = np.minimum(left, np.interp(-floor, -curve.v[fall], curve.u[fall]))
         before = np.interp(ceiling, curve.v[rise], curve.u[rise])
         after = np.interp(-ceiling, -curve.v[fall], curve.u[fall])
         cut = ceiling < curve.v[first]
-        left = cut & (now - before <= after - now)
-        high = np.where(left, np.minimum(high, before), high)
-        low = np.where(cut & ~left, np.maximum(low, after), low)
+        early = cut & (now - before <= after - now)
+        high = np.where(early, np.minimum(high, before), high)
+        low = np.where(cut & ~early, np.maximum(low, after), low)
         return np.maximum(low, 0.0), np.minimum(high, 2.0)
 
 
@@ -372,7 +387,8 @@ def _rising(curves: Sequence[Chain], centre: Chain, radius: float, end: float) -
     """Positions of the groups at every break point while the centre's chain rises, up to ``end``.
 
     Group g is at the first u >= t - r with V_g(u) >= K(t) - r. Break points: vertices of K; vertices of the curves
-    shifted by r; where K reaches their heights + r; where the two candidates change places.
+    shifted by r; where K reaches their heights + r; where the two candidates change places. With very many groups,
+    vertices of K and even steps: tuples are fair at any t.
     """
     first = centre.peak[0] + 1
     rises = [slice(0, curve.peak[0] + 1) for curve in curves]
@@ -386,6 +402,9 @@ def _rising(curves: Sequence[Chain], centre: Chain, radius: float, end: float) -
     ]
     t = np.unique(np.concatenate([centre.u, *(c.u + radius for c in curves), *when_high, [-radius, end]]))
     t = t[(t >= -radius) & (t <= end)]
+    if len(t) * len(curves) > MOST:
+        t = np.unique(np.concatenate((centre.u[:first], np.linspace(-radius, end, FINE))))
+        return np.clip(np.maximum(by_height(t), (t - radius)[:, None]), 0.0, 2.0)
     at = by_height(t)
     t = np.unique(np.concatenate([t, *(crossings(t, t - radius, at[:, g])[0] for g in range(len(curves)))]))
     return np.clip(np.maximum(by_height(t), (t - radius)[:, None]), 0.0, 2.0)
@@ -424,10 +443,6 @@ class EqualizedOddsMax(EqualizedOdds):
     def corners(self, fpr: FloatArray, tpr: FloatArray, prior: FloatArray | float = 0.5) -> FloatArray:
         return np.stack((self.fpr * fpr, self.tpr * tpr))
 
-    @property
-    def steepest(self) -> float:
-        return 2.0 / min(self.fpr, self.tpr)
-
     def axes(self, u: FloatArray, v: FloatArray) -> Pair:
         return self.fpr * (u - v) / 2, self.tpr * (u + v) / 2
 
@@ -438,10 +453,12 @@ class EqualizedOddsMax(EqualizedOdds):
     def direction(self, up: FloatArray, down: FloatArray) -> FloatArray:
         return np.stack((-down / self.fpr, up / self.tpr), axis=1)
 
-    def ball(self, du: FloatArray, dv: FloatArray, radius: float) -> Pair:
-        fpr, tpr = du - dv, du + dv
-        far = 2 * radius / np.array([self.tpr, self.fpr, self.fpr, self.tpr])
-        return np.array([tpr, fpr, -fpr, -tpr]), far
+    def turned(self, x: FloatArray, y: FloatArray) -> Pair:
+        x, y = x / self.fpr, y / self.tpr
+        return x + y, y - x
+
+    def best_near(self, hulls: Sequence[Chain], chains: Chains) -> BestNear:
+        return BestInRates(hulls, chains, self.fpr, self.tpr)
 
     def dilate(self, chain: Chain, radius: float) -> Chain:
         """Everything moves left and up, and edges of slope 1 and -1 join the ends."""
@@ -454,19 +471,15 @@ class EqualizedOddsMax(EqualizedOdds):
         """All groups share x + y: on their own axes fair curves at equal x + y differ by at most 2 epsilon in y - x."""
         sums = [np.add(*self.axes(curve.u, curve.v)) for curve in curves]
         shared = np.unique(np.concatenate(sums))
+        if len(shared) * len(curves) > MOST:
+            shared = np.linspace(shared[0], shared[-1], 2 * FINE)
         return np.stack([np.interp(shared, own, curve.u) for own, curve in zip(sums, curves, strict=True)], axis=1)
 
-    def room(self, du: FloatArray, dv: FloatArray, epsilon: float) -> FloatArray:
-        """fpr and tpr differ by (du -+ dv) / 2."""
-        found: FloatArray = np.minimum(2 * epsilon / self.fpr + du, 2 * epsilon / self.tpr - du) - dv
-        return found
-
-    def allowed(self, curve: Chain, u: FloatArray, v: FloatArray, now: FloatArray, epsilon: float) -> Pair:
-        low, high = np.zeros(len(u)), np.full(len(u), 2.0)
-        rates = ((u - v) / 2, curve.fpr, self.fpr), ((u + v) / 2, curve.tpr, self.tpr)
-        for theirs, ours, weight in rates:
-            low = np.maximum(low, _where_at(theirs.max(axis=1) - epsilon / weight, ours, curve.u, "left"))
-            high = np.minimum(high, _where_at(theirs.min(axis=1) + epsilon / weight, ours, curve.u, "right"))
+    def allowed(self, curve: Chain, lows: FloatArray, highs: FloatArray, now: FloatArray, epsilon: float) -> Pair:
+        low, high = np.zeros(len(now)), np.full(len(now), 2.0)
+        for axis, (ours, weight) in enumerate(((curve.fpr, self.fpr), (curve.tpr, self.tpr))):
+            low = np.maximum(low, _where_at((highs[axis] - epsilon) / weight, ours, curve.u, "left"))
+            high = np.minimum(high, _where_at((lows[axis] + epsilon) / weight, ours, curve.u, "right"))
         return low, high
 
 
@@ -605,6 +618,10 @@ class Ratio(OneRate):
 
     def farthest(self, low: FloatArray, high: FloatArray, other_low: FloatArray, other_high: FloatArray) -> FloatArray:
         return np.maximum(self.between(low, other_high), self.between(high, other_low))
+
+    def nearest(self, low: FloatArray, high: FloatArray, other_low: FloatArray, other_high: FloatArray) -> FloatArray:
+        at = 0 if self.rate == "fpr" else 1
+        return np.maximum(self.apart(other_high[at], low[at]), self.apart(high[at], other_low[at]))
 
     def leverage(self, one: FloatArray, other: FloatArray) -> Pair:
         """An error of the smaller rate counts 1 over the larger one, an error of the larger one their ratio times

@@ -13,8 +13,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from fairroc.core.ascent import ascend, spaced, take_turns
-from fairroc.core.chain import BoolArray, FloatArray, area, freeze, vertex_shares
+from fairroc.core.ascent import FEW_GROUPS, SPACING, ascend, spaced, take_turns, thinned_levels
+from fairroc.core.chain import BoolArray, FloatArray, area, freeze, ratio, vertex_shares
 from fairroc.core.constraint import EqualizedOdds
 from fairroc.core.optimal import FairCurves, fair_rows, heights, pooled_area, within
 
@@ -22,6 +22,13 @@ PRUNE = 1e-10
 """A level goes if no group's AUC nor the pooled AUC loses more than this by it: a few hundred levels stay, and
 their sum stays below 1e-7."""
 
+
+MOST = 1 << 21
+"""Numbers that all groups have at all groups' vertices, at most, for these to be made levels: many groups have many
+levels near each other as it is."""
+
+PRUNE_MANY = 1e-8
+"""The same with more than `FEW_GROUPS` groups."""
 
 GROUP_COST = 1e-4
 """Where inserting the vertices costs a group more AUC than this, the levels follow the closed form in between."""
@@ -63,7 +70,13 @@ class Levels:
         return pooled_area(self.u, self.v, weights0, weights1)
 
 
-def couple(fair: FairCurves, weights0: FloatArray, weights1: FloatArray, guide: FloatArray | None = None) -> Levels:
+def couple(
+    fair: FairCurves,
+    weights0: FloatArray,
+    weights1: FloatArray,
+    guide: FloatArray | None = None,
+    spacing: float = SPACING,
+) -> Levels:
     """Levels that follow every fair curve in full, arranged for a large pooled AUC.
 
     The closed form is fair whatever the curves; the ascent then moves the groups against each other, one group at a
@@ -74,17 +87,21 @@ def couple(fair: FairCurves, weights0: FloatArray, weights1: FloatArray, guide: 
     ----------
     weights0, weights1 : share of each group among the negatives and among the positives.
     guide : (n, groups) rising positions u near a good coupling, fair or not (such as `Bound.tuples`).
+    spacing : no group moves farther in u between two levels when the ascent starts.
     """
-    plain = _improved(fair, spaced(closed_form(fair)), weights0, weights1)
+    plain = _improved(fair, closed_form(fair), weights0, weights1, spacing)
     if guide is None:
         return plain
-    guided = _improved(fair, spaced(_guided_start(fair, guide)), weights0, weights1)
+    guided = _improved(fair, _guided_start(fair, guide), weights0, weights1, spacing)
     worse = (plain.group_aucs() - guided.group_aucs()).max()
     gain = guided.pooled_auc(weights0, weights1) - plain.pooled_auc(weights0, weights1)
     return guided if gain > max(0.0, worse) and worse <= GUIDE_COST else plain
 
 
-def _improved(fair: FairCurves, u: FloatArray, weights0: FloatArray, weights1: FloatArray) -> Levels:
+def _improved(fair: FairCurves, u: FloatArray, weights0: FloatArray, weights1: FloatArray, spacing: float) -> Levels:
+    if len(fair.curves) > FEW_GROUPS:
+        return _improved_many(fair, u, weights0, weights1, spacing)
+    u = spaced(u, spacing)
     for _ in range(2):
         u = take_turns(fair, ascend(fair, u, weights0, weights1), weights0, weights1)
     levels = prune(with_vertices(fair, u), weights0, weights1)
@@ -92,6 +109,18 @@ def _improved(fair: FairCurves, u: FloatArray, weights0: FloatArray, weights1: F
     if cost.max() <= GROUP_COST:
         return levels
     return prune(with_vertices(fair, _squeezed(fair, u)), weights0, weights1)
+
+
+def _improved_many(
+    fair: FairCurves, u: FloatArray, weights0: FloatArray, weights1: FloatArray, spacing: float
+) -> Levels:
+    """The same where all groups together have very many vertices: levels only as near to each other as asked for, an
+    ascent that ends when they are too far apart to tell more, and no turns."""
+    u = spaced(thinned_levels(u, spacing / 2), spacing)
+    u = ascend(fair, u, weights0, weights1, spacing**2 / 100)
+    vertices = sum(len(curve.u) for curve in fair.curves) * len(fair.curves)
+    levels = with_vertices(fair, u) if vertices <= MOST else Levels(u, heights(fair.curves, u))
+    return prune(levels, weights0, weights1, PRUNE_MANY)
 
 
 def _squeezed(fair: FairCurves, u: FloatArray) -> FloatArray:
@@ -152,15 +181,25 @@ def with_vertices(fair: FairCurves, u: FloatArray) -> Levels:
 def _fair_theta(
     u: FloatArray, chord: FloatArray, bulge: FloatArray, epsilon: float, constraint: EqualizedOdds
 ) -> FloatArray:
-    """For each tuple: the largest share of the bulge, at most 1, that keeps all pairs within epsilon."""
+    """For each tuple: the largest share of the bulge, at most 1, that keeps all pairs within epsilon.
+
+    The range of the groups' coordinates is convex in the share: from 1 down, the share at which the two groups that are
+    farthest apart now come within epsilon (Newton's method) ends at the largest share for all pairs.
+    """
     theta = np.ones(len(u))
-    m = u.shape[1]
-    for g in range(m):
-        for h in range(m):
-            room = constraint.room(u[:, g] - u[:, h], chord[:, g] - chord[:, h], epsilon)
-            grow = bulge[:, g] - bulge[:, h]
-            bites = grow > np.maximum(room, 0.0)
-            theta[bites] = np.minimum(theta[bites], np.maximum(room[bites], 0.0) / grow[bites])
+    start, full = (np.stack(constraint.axes(u, chord + part * bulge)) for part in (0.0, 1.0))
+    for axis, grow in zip(start, full - start, strict=True):
+        rows = np.arange(len(u))
+        while len(rows):
+            now = axis[rows] + theta[rows, None] * grow[rows]
+            high, low = now.argmax(axis=1), now.argmin(axis=1)
+            room = np.maximum(epsilon - (axis[rows, high] - axis[rows, low]), 0.0)
+            rise = grow[rows, high] - grow[rows, low]
+            bites = rise * theta[rows] > room
+            rows, share = rows[bites], np.minimum(theta[rows], ratio(room, rise, 1.0))[bites]
+            on = share < theta[rows]
+            theta[rows] = share
+            rows = rows[on]
     return theta
 
 

@@ -108,15 +108,19 @@ def transport(rows: FloatArray, u: FloatArray, steps: list[Pooling]) -> FloatArr
     Intervals lie inside each other or apart, outer ones first, and an even spread over an interval stays as it is under
     poolings inside. So whoever a pooling takes is spread over its interval for good, and the others go on.
     """
-    width = np.diff(u)
-    stays, spread = np.ones(len(width)), np.zeros_like(rows)
-    for step in steps:
-        cells = slice(step.begin, step.end)
-        touched = np.flatnonzero(rows[:, cells].any(axis=1))
-        taken = rows[touched, cells].sum(axis=1) * (step.q * stays[step.begin])
-        spread[touched, cells] += taken[:, None] * (width[cells] / width[cells].sum())
-        stays[cells] *= 1 - step.q
-    moved = rows * stays + spread
+    if not steps:
+        return np.asarray(rows / rows.sum(axis=1, keepdims=True))
+    width, stays = np.diff(u), np.ones(len(u) - 1)
+    begin, end = (np.array([getattr(step, name) for step in steps]) for name in ("begin", "end"))
+    q = np.empty(len(steps))
+    for i, step in enumerate(steps):
+        q[i] = step.q * stays[step.begin]
+        stays[step.begin : step.end] *= 1 - step.q
+    cell = np.arange(len(width))
+    inside = ((cell >= begin[:, None]) & (cell < end[:, None])).astype(np.float64)
+    evenly = inside * width
+    evenly *= (q / evenly.sum(axis=1))[:, None]
+    moved = rows * stays + (rows @ inside.T) @ evenly
     moved /= moved.sum(axis=1, keepdims=True)
     return moved
 

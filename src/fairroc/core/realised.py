@@ -12,10 +12,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fairroc.core.chain import BoolArray, FloatArray, IntArray, area, freeze, merged, ratio
+from fairroc.core.chain import BoolArray, FloatArray, IntArray, area, freeze, merged, ratio, running_sums
 from fairroc.core.constraint import Constraint, Rates
+from fairroc.core.gap import Lines, RateGaps, farthest, widest_ranges
 from fairroc.core.kernel import Kernel
 from fairroc.core.roc import Population, RocCurve
+
+MOST = 1 << 16
+"""Up to so many numbers, all groups' rates at all places are looked at."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,6 +45,12 @@ class RealisedRoc:
         hits = (below < len(self.y)) & (self.y[np.minimum(below, len(self.y) - 1)] == y) if len(self.y) else below > 0
         spot = self.spot(y, upto, hits & (not closed))
         return np.stack([self.line(spot, c) for c in range(3)], axis=1)
+
+    def lines(self, y: FloatArray, closed: BoolArray, classes: tuple[int, ...]) -> FloatArray:
+        """(classes, n) shares of people of some classes with a place <= y where that is ``closed``, else < y."""
+        below, upto = (np.searchsorted(self.y, y, side) for side in ("left", "right"))
+        spot = self.spot(y, np.where(closed, upto, below), (upto > below) & ~closed)
+        return np.stack([self.line(spot, c) for c in classes])
 
     def share_at(self, y: FloatArray, closed: bool) -> FloatArray:
         """Shares of all the group's people with a place <= y (``closed``) or < y."""
@@ -112,11 +122,10 @@ def realise(curve: RocCurve, kernel: Kernel) -> RealisedRoc:
 def _elsewhere(kernel: Kernel, blocks: FloatArray, own_block: IntArray, own_level: IntArray) -> FloatArray:
     """(levels, 3) shares of people whom the table sends to each level, but for those in their block's own part."""
     rows, levels = kernel.table.shape
-    own = np.zeros((rows, levels), dtype=np.bool_)
-    single = np.bincount(kernel.row, minlength=rows)[kernel.row[own_block]] == 1
-    own[kernel.row[own_block[single]], own_level[single]] = True
+    table, single = kernel.table.copy(), np.bincount(kernel.row, minlength=rows)[kernel.row[own_block]] == 1
+    table[kernel.row[own_block[single]], own_level[single]] = 0.0
     per_row = np.stack([np.bincount(kernel.row, mass, rows) for mass in blocks.T], axis=1)
-    found: FloatArray = np.where(own, 0.0, kernel.table).T @ per_row
+    found: FloatArray = table.T @ per_row
     row, level, mass = kernel.row[own_block[~single]], own_level[~single], blocks[own_block[~single]]
     taken = kernel.table[row, level][:, None] * mass
     for c in range(3):
@@ -235,9 +244,69 @@ def all_points(realised: Sequence[RealisedRoc]) -> tuple[FloatArray, FloatArray]
 
 def performance(realised: Sequence[RealisedRoc], people: Population, constraint: Constraint) -> Performance:
     """Gap and AUCs over all thresholds; the curves of the people play no part."""
-    fpr, tpr = all_points(realised)
-    aucs = tuple(area(fpr[:, g], tpr[:, g]) for g in range(len(realised)))
-    return Performance(widest(fpr, tpr, people, constraint), area(fpr @ people.weights0, tpr @ people.weights1), aucs)
+    y = all_places(realised)
+    if len(y) * len(realised) <= MOST or constraint.where is not None:
+        fpr, tpr = all_points(realised)
+        gap, auc = widest(fpr, tpr, people, constraint), area(fpr @ people.weights0, tpr @ people.weights1)
+        return Performance(gap, auc, tuple(area(fpr[:, g], tpr[:, g]) for g in range(len(realised))))
+    classes = (0, 1) if constraint.needs_labels else (2, 2)
+    gap = farthest(2 * len(y), len(realised), falling(realised, y, classes), constraint)[0]
+    pooled = pooled_lines(realised, y, ((people.weights0, 0), (people.weights1, 1)))
+    return Performance(gap, area(*pooled), tuple(own_auc(roc) for roc in realised))
+
+
+def own_auc(roc: RealisedRoc) -> float:
+    """AUC of one group."""
+    fpr, tpr = all_points([roc])
+    return area(fpr[:, 0], tpr[:, 0])
+
+
+def falling(realised: Sequence[RealisedRoc], y: FloatArray, classes: tuple[int, ...]) -> Lines:
+    """Lines of some classes, (classes, groups, k), at places counted from the last one down, after the step at each and
+    before it."""
+
+    def lines(places: IntArray) -> FloatArray:
+        at = 2 * len(y) - 1 - places
+        return np.stack([roc.lines(y[at // 2], at % 2 == 1, classes) for roc in realised], axis=1)
+
+    return lines
+
+
+def pooled_lines(
+    realised: Sequence[RealisedRoc], y: FloatArray, weighted: Sequence[tuple[FloatArray, int]]
+) -> list[FloatArray]:
+    """Weighted sums over all groups of lines, each with its class, at all places before and after the step at each.
+
+    Steps are added up in their order; what is straight between few knots is added up at these. O(n log n).
+    """
+    found = []
+    for weights, c in weighted:
+        jumps, knots = np.zeros(len(y)), [np.arange(len(realised[0].even), dtype=np.float64)]
+        parts = []
+        for weight, roc in zip(weights.tolist(), realised, strict=True):
+            gain, step = np.diff(roc.own[:, c]), np.diff(roc.y) == 0
+            at = np.flatnonzero(step & (gain != 0))
+            np.add.at(jumps, np.searchsorted(y, roc.y[at]), weight * gain[at])
+            slope = np.flatnonzero(~step & (gain != 0))
+            ends = np.stack((roc.y[slope], roc.y[slope + 1]), axis=1).ravel()
+            before = np.concatenate(([0.0], np.cumsum(gain[slope])))
+            parts.append((weight, ends, np.stack((before[:-1], before[1:]), axis=1).ravel()))
+            knots.append(np.unique(ends))
+        bends = merged(*knots)
+        even = np.sum([weight * roc.even[:, c] for weight, roc in zip(weights, realised, strict=True)], axis=0)
+        line = np.interp(bends, knots[0], even)
+        for weight, ends, height in parts:
+            if len(ends):
+                line += weight * np.interp(bends, ends, height)
+        upto = running_sums(jumps)
+        found.append((np.stack((upto[:-1], upto[1:]), axis=1) + np.interp(y, bends, line)[:, None]).ravel())
+    return found
+
+
+def rate_gaps(realised: Sequence[RealisedRoc]) -> RateGaps:
+    """The largest difference of every rate for itself, over all thresholds."""
+    y = all_places(realised)
+    return widest_ranges(2 * len(y), falling(realised, y, (0, 1, 2)))
 
 
 def widest(fpr: FloatArray, tpr: FloatArray, people: Population, constraint: Constraint) -> float:

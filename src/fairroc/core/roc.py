@@ -9,7 +9,21 @@ from typing import Protocol
 
 import numpy as np
 
-from fairroc.core.chain import BoolArray, Chain, FloatArray, IntArray, apart, area, concave_hull, freeze, merged
+from fairroc.core.chain import (
+    BoolArray,
+    Chain,
+    FloatArray,
+    IntArray,
+    apart,
+    area,
+    concave_hull,
+    freeze,
+    merged,
+    running_sums,
+)
+
+FEW_GROUPS = 8
+"""Of so many groups, shares at many thresholds are looked up group by group."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,6 +99,16 @@ class Population:
     def priors(self) -> FloatArray:
         """Every group's share of positives."""
         return np.array([curve.prior for curve in self.curves])
+
+    @cached_property
+    def merge(self) -> tuple[FloatArray, list[IntArray]]:
+        """The distinct thresholds of all curves, rising, and where every curve's are among them, rising too."""
+        return merge_thresholds(self.curves)
+
+    @property
+    def thresholds(self) -> FloatArray:
+        """The distinct thresholds of all curves, rising."""
+        return self.merge[0]
 
 
 def roc_curve(scores: FloatArray, labels: BoolArray, weights: FloatArray | None = None) -> RocCurve:
@@ -170,6 +194,18 @@ def all_thresholds(curves: Sequence[RocCurve]) -> FloatArray:
     return merged(*(curve.thresholds[::-1] for curve in curves))
 
 
+def merge_thresholds(curves: Sequence[RocCurve]) -> tuple[FloatArray, list[IntArray]]:
+    """The same, and where every curve's thresholds are among them, rising too."""
+    parts = [curve.thresholds[::-1] for curve in curves]
+    together = np.concatenate(parts)
+    order = np.argsort(together, kind="stable")  # merges sorted runs
+    together = together[order]
+    fresh = np.concatenate(([True], together[1:] > together[:-1]))
+    places = np.empty(len(order), dtype=np.intp)
+    places[order] = np.cumsum(fresh) - 1
+    return together[fresh], np.split(places, np.cumsum([len(part) for part in parts])[:-1])
+
+
 class KnowsShares(Protocol):
     """A curve or sample of one group's people."""
 
@@ -179,8 +215,22 @@ class KnowsShares(Protocol):
 
 def pooled_share(groups: Sequence[KnowsShares], group_shares: FloatArray, thresholds: FloatArray) -> FloatArray:
     """Share of all people with ``score >= t``, from each group's curve or sample and its share of all people."""
+    curves = [group for group in groups if isinstance(group, RocCurve)]
+    points = sum(len(curve.thresholds) for curve in curves)
+    if len(curves) == len(groups) > FEW_GROUPS and len(thresholds) * len(curves) > points:
+        return _merged_share(curves, group_shares, thresholds)
     parts = [part * group.share_at(thresholds) for part, group in zip(group_shares, groups, strict=True)]
     return np.asarray(np.sum(parts, axis=0))
+
+
+def _merged_share(curves: Sequence[RocCurve], group_shares: FloatArray, thresholds: FloatArray) -> FloatArray:
+    """The same for many thresholds of many groups: all steps sorted once and added up. O(n log n) for n points."""
+    every, places = merge_thresholds(curves)
+    steps = np.zeros(len(every))
+    for curve, share, place in zip(curves, group_shares, places, strict=True):
+        steps[place] += share * np.diff(curve.share)[::-1]
+    upto = running_sums(steps[::-1])
+    return np.asarray(upto[len(every) - np.searchsorted(every, thresholds)])
 
 
 def thinned(curve: RocCurve, count: int) -> RocCurve:

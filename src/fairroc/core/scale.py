@@ -8,19 +8,19 @@ from functools import cached_property
 
 import numpy as np
 
-from fairroc.core.chain import FloatArray, IntArray, freeze, inner_slope, ratio
+from fairroc.core.chain import FloatArray, freeze, inner_slope, ratio
 from fairroc.core.doubles import first_true, positive_ranks, with_ranks
 from fairroc.core.finder import Finder
-from fairroc.core.realised import RealisedRoc, all_places, two_sided
-from fairroc.core.roc import KnowsShares, RocCurve, pooled_share
+from fairroc.core.realised import RealisedRoc, all_places, pooled_lines, two_sided
+from fairroc.core.roc import FEW_GROUPS, KnowsShares, RocCurve, all_thresholds, pooled_share
 
 GRID, MOST = 2048, 8192
 """Thresholds at which shares are matched exactly: every 1/2048 of each group (of more than four groups fewer, so that
 all together are about MOST), and every score that more share."""
 
 
-MANY, STRIDE = 1 << 21, 64
-"""Places times groups beyond which not all are looked at, and of which one in so many is looked at first."""
+MANY = 1 << 21
+"""Up to so many numbers, all groups' shares at all places are looked at."""
 
 SAME_SHARE = 1e-13
 """Shares of people nearer than this are equal: sums of about 1 in different order."""
@@ -93,8 +93,11 @@ def build_scale(
     """
     grid = min(GRID, max(1, MOST // len(curves)))
     marks, ties = zip(*(_landmarks(curve, grid) for curve in curves), strict=True)
-    above_ties = [_next_above(curve, tied) for curve in curves for tied in ties]
-    scores = np.unique(np.concatenate([*marks, *above_ties]))[::-1]
+    tied = np.unique(np.concatenate(ties))
+    falls = [curve.thresholds for curve in curves]
+    if len(curves) > FEW_GROUPS:
+        falls = [all_thresholds(curves)[::-1]]
+    scores = np.unique(np.concatenate([*marks, *(_next_above(line, tied) for line in falls)]))[::-1]
     places = _places(realised, group_shares, pooled_share(people or curves, group_shares, scores))
     places[-1] = len(realised[0].even) - 1.0
     upper = scores[0] / 2 + scores[1] / 2
@@ -125,56 +128,25 @@ def _landmarks(curve: RocCurve, grid: int) -> tuple[FloatArray, FloatArray]:
     return curve.thresholds[index], curve.thresholds[large]
 
 
-def _next_above(curve: RocCurve, scores: FloatArray) -> FloatArray:
-    """The curve's scores just above given scores: next to a large tie the share must be matched from both sides."""
-    above = len(curve.thresholds) - np.searchsorted(curve.thresholds[::-1], scores, side="right")
-    neighbours: FloatArray = curve.thresholds[above[above > 0] - 1]
+def _next_above(falling: FloatArray, scores: FloatArray) -> FloatArray:
+    """The scores just above given scores: next to a large tie the share must be matched from both sides."""
+    above = len(falling) - np.searchsorted(falling[::-1], scores, side="right")
+    neighbours: FloatArray = falling[above[above > 0] - 1]
     return neighbours
 
 
 def _places(realised: Sequence[RealisedRoc], group_shares: FloatArray, accepted: FloatArray) -> FloatArray:
     """First place at which the fair score accepts the given pooled shares (to within rounding). O(k log k)."""
     y = all_places(realised)
-    if len(y) * len(realised) > MANY:
-        return _found_places(y, realised, group_shares, accepted)
-    parts = [share * two_sided(w, y, (2,))[0] for share, w in zip(group_shares, realised, strict=True)]
-    both: FloatArray = np.maximum.accumulate(np.sum(parts, axis=0))  # at each place before its step, and after it
+    if len(y) * len(realised) <= MANY:
+        parts = [share * two_sided(w, y, (2,))[0] for share, w in zip(group_shares, realised, strict=True)]
+        pooled: FloatArray = np.sum(parts, axis=0)
+    else:
+        (pooled,) = pooled_lines(realised, y, [(group_shares, 2)])
+    both = np.maximum.accumulate(pooled)  # at each place before its step, and after it
     after = np.minimum(np.searchsorted(both, accepted - SAME_SHARE), len(both) - 1)
     begin = np.maximum(after - 1, 0)
     share = ratio(accepted - SAME_SHARE - both[begin], both[after] - both[begin], 0.0)
     low, high = y[begin // 2], y[after // 2]
     found: FloatArray = np.clip(low + share * (high - low), low, high)
     return found
-
-
-def _found_places(
-    y: FloatArray, realised: Sequence[RealisedRoc], group_shares: FloatArray, accepted: FloatArray
-) -> FloatArray:
-    """The same where there are too many places to look at all of them: by halving. O(m s log k) for s shares."""
-
-    def pooled(places: IntArray, *, closed: bool = True) -> FloatArray:
-        """Share of all people selected at places, after the step there (``closed``) or before it."""
-        at = y[places]
-        return np.asarray(sum(w * roc.share_at(at, closed) for w, roc in zip(group_shares, realised, strict=True)))
-
-    wanted = accepted - SAME_SHARE
-    coarse = np.unique(np.append(np.arange(0, len(y), STRIDE), len(y) - 1))
-    known = np.maximum.accumulate(pooled(coarse))
-    at = np.minimum(np.searchsorted(known, wanted), len(coarse) - 1)
-    low, high = np.where(at > 0, coarse[np.maximum(at - 1, 0)], -1), coarse[at]  # the first that reaches it: high
-    below, above = np.where(at > 0, known[np.maximum(at - 1, 0)], 0.0), known[at]
-    halve = False
-    while (open_ := np.flatnonzero(high - low > 1)).size:
-        first, last, start, stop = low[open_], high[open_], below[open_], above[open_]
-        part = ratio(wanted[open_] - start, stop - start, 0.5)  # shares rise about evenly; every other time, halve
-        middle = (first + last) // 2 if halve else first + ((last - first) * part).astype(np.intp)
-        middle = np.clip(middle, first + 1, last - 1)
-        value = pooled(middle)
-        reached = value >= wanted[open_]
-        high[open_], above[open_] = np.where(reached, middle, last), np.where(reached, value, stop)
-        low[open_], below[open_] = np.where(reached, first, middle), np.where(reached, start, value)
-        halve = not halve
-    before = pooled(high, closed=False)  # reached on the slope up to there, or else by the step
-    share = np.clip(ratio(wanted - below, before - below, 1.0), 0.0, 1.0)
-    start = y[np.maximum(low, 0)]
-    return np.asarray(np.clip(start + share * (y[high] - start), start, y[high]))

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fairroc.auditing.audit import rate_gaps
-from fairroc.core.chain import spread
 from fairroc.core.constraint import Constraint, EqualizedOdds, Norm
-from fairroc.core.gap import ROUNDING, RateGaps
+from fairroc.core.gap import ROUNDING, RateGaps, rate_gaps
 from fairroc.core.optimal import optimal
-from fairroc.core.realised import RealisedRoc, all_points, drawn_shares
-from fairroc.core.roc import PlaLoss, Population, pla_loss
+from fairroc.core.realised import drawn_shares
+from fairroc.core.realised import rate_gaps as realised_gaps
+from fairroc.core.roc import PlaLoss, pla_loss
 from fairroc.fitting.fit import Fitted
 from fairroc.fitting.solving import bound_of
 from fairroc.froc.diagnostics import FrocReport, froc_report
@@ -106,14 +104,14 @@ class Certificate:
 
 
 def certify(fitted: Fitted) -> Certificate:
-    """Compute the certificate: about a hundred small linear programs."""
+    """Compute the certificate."""
     begin = time.perf_counter()
     model, raw, done = fitted.model, fitted.raw, fitted.performance
     report = None
     if model.method == "froc" and fitted.solution is not None:
         queried = fitted.population.curves
         report = froc_report(model.names, queried, raw.curves, model.inner_epsilon, model.queries)
-    before = rate_gaps(raw.curves, labelled=True)
+    before = rate_gaps(raw.curves, labelled=True, thresholds=raw.thresholds)
     bound = bound_of(raw, fitted.target, fitted.measure)
     return Certificate(
         epsilon=model.epsilon,
@@ -144,16 +142,9 @@ def certify(fitted: Fitted) -> Certificate:
         draws=model.draws,
         where=model.where,
         rates_before=before,
-        rates=_rate_gaps(fitted.realised, raw) if fitted.realised else before,
+        rates=realised_gaps(fitted.realised) if fitted.realised else before,
         seconds=time.perf_counter() - begin,
     )
-
-
-def _rate_gaps(realised: Sequence[RealisedRoc], raw: Population) -> RateGaps:
-    """Of the fair score."""
-    fpr, tpr = all_points(realised)
-    lines = fpr, tpr, fpr + raw.priors * (tpr - fpr)
-    return RateGaps(*(float(spread(line.T).max()) for line in lines))
 
 
 def _fair_aucs(fitted: Fitted) -> list[float]:

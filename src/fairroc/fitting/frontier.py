@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
 
+from fairroc.core.bound import pooled_bounds
 from fairroc.core.chain import FloatArray, area
 from fairroc.core.constraint import Constraint, EqualizedOdds, Norm
-from fairroc.core.duality import pair_bounds
 from fairroc.core.gap import ROUNDING, threshold_gap
 from fairroc.core.realised import all_points, drawn_shares, realise, widest
 from fairroc.core.roc import Population, all_thresholds, rates_at
@@ -38,9 +39,8 @@ from fairroc.stats.plausible import Expected
 DEFAULT_EPSILONS = 21
 """Epsilons from 0 to the original score's gap where none are named."""
 
-BOUND_TOLERANCE, BOUNDED = 1e-5, 5
-"""The linear programs that bound the AUC of three or more groups: solved to a hundredth of what a frontier shows, and
-at so many epsilons at most, for they take longer than all the rest."""
+BOUND_TOLERANCE = 1e-5
+"""How exactly the bounds of the AUC are known: to a hundredth of what a frontier shows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,9 +183,7 @@ def frontier(
     promise : "fitted" or "new"
         As in `FairROC`; a promise for the population cannot be kept at small epsilons, and is refused.
     bound : bool
-        Whether to bound the AUC of every fair score. For two groups this is quick and exact to about 2e-5 (3e-4 for
-        scores of few points). For more groups linear programs are solved, about a second for each epsilon, to 1e-5 and
-        at no more than five epsilons, evenly among those given; the others have None.
+        Whether to bound the AUC of every fair score, to 1e-5.
     constraint, norm, method, curve, where, queries, sample_weight, pos_label, missing, min_class_rows, small_groups
         As in `FairROC`.
 
@@ -284,7 +282,7 @@ def traced(
     before = _before(people, replace(options, epsilon=0.0), solver)
     if wanted is None:
         wanted = tuple(np.unique(np.linspace(0.0, before.gap, DEFAULT_EPSILONS)).tolist())
-    limit = _bounds(people.thin, options, wanted) if bound else lambda _: None
+    limits = _bounds(people.thin, options, wanted) if bound else [None] * len(wanted)
     points: list[FrontierPoint] = []
     solutions: dict[float, Solution] = {}
     refused: dict[float, NeedsDrawsError] = {}
@@ -296,7 +294,7 @@ def traced(
         else:
             if found is not None:
                 solutions[epsilon] = found
-            points.append(_point(people, replace(options, epsilon=epsilon), before, found, limit(i), solver))
+            points.append(_point(people, replace(options, epsilon=epsilon), before, found, limits[i], solver))
         if progress is not None:
             progress(i + 1, len(wanted))
     if not points:
@@ -336,18 +334,14 @@ def left_out_words(found: Frontier) -> str:
     )
 
 
-def _bounds(people: Population, options: Options, epsilons: tuple[float, ...]) -> Callable[[int], float | None]:
-    """What no fair score's AUC exceeds at each epsilon, by its number; None where it is not known."""
-    hulls = [curve.hull for curve in people.curves]
-    weights = people.weights0, people.weights1
+def _bounds(people: Population, options: Options, epsilons: tuple[float, ...]) -> list[float]:
+    """What no fair score's AUC exceeds at each epsilon."""
     constraint = options.measure
     if not isinstance(constraint, EqualizedOdds):
-        return lambda i: bound_of(people, epsilons[i], constraint)
-    if len(hulls) == 2:
-        found: list[float] = pair_bounds(hulls, *weights, np.array(epsilons), constraint).tolist()
-        return found.__getitem__
-    chosen = np.linspace(0, len(epsilons) - 1, min(len(epsilons), BOUNDED)).astype(np.intp).tolist()
-    return lambda i: bound_of(people, epsilons[i], constraint, BOUND_TOLERANCE) if i in chosen else None
+        return [bound_of(people, epsilon, constraint) for epsilon in epsilons]
+    hulls, weights = [curve.hull for curve in people.curves], (people.weights0, people.weights1)
+    found = pooled_bounds(hulls, *weights, np.array(epsilons), constraint, BOUND_TOLERANCE)
+    return list(accumulate((each.auc for each in found), max))
 
 
 def _before(people: People, options: Options, solver: Solver) -> FrontierPoint:

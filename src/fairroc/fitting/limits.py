@@ -14,17 +14,22 @@ from fairroc.core.kernel import Kernel
 from fairroc.core.realised import RealisedRoc, chances
 from fairroc.people.people import People
 from fairroc.stats.bands import Noise, dkw_widths
+from fairroc.stats.bins import fewer
 from fairroc.stats.bootstrap import even_steps
-from fairroc.stats.limits import Mixture, mixture, safe_reach, sharp_limit, steps_of
+from fairroc.stats.limits import STEPS, Mixture, mixture, safe_reach, sharp_limit, steps_of
 
-DRAWS = 1000
-"""Populations drawn."""
+DRAWS, LEAST_DRAWS = 1000, 200
+"""Populations drawn; fewer with many groups."""
 
 SEED = 0
 """Draws are the same for the same people."""
 
 PLACES, LEAST_PLACES = 512, 8
-"""Places of the fair score, about, at which groups are compared; every rate of every group gets so many at least."""
+"""Places of the fair score, about, at which groups are compared; every rate of every group gets so many at least,
+unless these are too many together."""
+
+LEAST_STEPS = 32
+"""Steps of each rate in which the people of each of many groups are drawn."""
 
 LOOKED_AT = 4096
 """Knots of a group's line, at most, among which its places are chosen."""
@@ -83,7 +88,8 @@ def limits(
     groups = _mixtures(noises, kernels, realised) if kernels else _unchanged(noises)
     groups = _looked_at(groups, people.thin.shares, constraint)
     rng = np.random.default_rng(SEED)
-    sharp, seen = sharp_limit(groups, constraint, draws=DRAWS, rng=rng, confidence=confidence)
+    draws = fewer(DRAWS, len(groups), LEAST_DRAWS)
+    sharp, seen = sharp_limit(groups, constraint, draws=draws, rng=rng, confidence=confidence)
     told = gap if constraint.told() is constraint else seen
     sharp = max(sharp + max(told - seen, 0.0), told) + binned  # between the places the gap may be larger
     safe = None
@@ -127,10 +133,10 @@ def _unchanged(noises: Sequence[Noise]) -> list[Mixture]:
     """The original score: people of a step are accepted or not."""
     each = _each(len(noises))
     parts = [noise.curve.thresholds[steps_of(noise, each) - 1] for noise in noises]
-    at = np.unique(np.concatenate(parts))[::-1]
+    at = _some(np.unique(np.concatenate(parts)))[::-1]
     found = []
     for noise in noises:
-        ends = steps_of(noise)
+        ends = steps_of(noise, fewer(STEPS, len(noises), LEAST_STEPS))
         chance = (noise.curve.thresholds[ends - 1][:, None] >= at).astype(np.float64)
         found.append(mixture(noise, ends, chance, noise.rates[:, noise.curve.index_at(at)]))
     return found
@@ -138,10 +144,10 @@ def _unchanged(noises: Sequence[Noise]) -> list[Mixture]:
 
 def _mixtures(noises: Sequence[Noise], kernels: Sequence[Kernel], realised: Sequence[RealisedRoc]) -> list[Mixture]:
     """The fair score: people of a step are drawn, or keep their order."""
-    places = np.unique(np.concatenate([_places(roc, _each(len(noises))) for roc in realised]))
+    places = _some(np.unique(np.concatenate([_places(roc, _each(len(noises))) for roc in realised])))
     found = []
     for noise, kernel, roc in zip(noises, kernels, realised, strict=True):
-        ends = steps_of(noise)
+        ends = steps_of(noise, fewer(STEPS, len(noises), LEAST_STEPS))
         chance = chances(kernel, noise.curve.thresholds[ends - 1], places)
         found.append(mixture(noise, ends, chance, roc.at(places)[:, :2].T.copy()))
     return found
@@ -155,6 +161,11 @@ def _places(roc: RealisedRoc, count: int) -> FloatArray:
     rates = roc.at(y)[:, :2].T
     index = [even_steps(np.concatenate(([0.0], rate)), count) - 1 for rate in rates]
     return np.asarray(y[np.unique(np.concatenate(index))])
+
+
+def _some(places: FloatArray) -> FloatArray:
+    """All places, or as many as groups can be compared at; the last one always."""
+    return places if len(places) <= 2 * PLACES else np.append(places[:: -(-len(places) // PLACES)], places[-1])
 
 
 def _each(groups: int) -> int:

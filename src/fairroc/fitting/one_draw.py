@@ -23,17 +23,19 @@ from fairroc.model.draw import uniforms_from_state
 from fairroc.people.cells import WeightedSample
 from fairroc.people.people import Sample
 from fairroc.people.rows import ScoreColumns
+from fairroc.stats.bins import MANY, fewer
 
-DRAWS = 50
-"""Draws that are simulated: the mean is then known to a seventh of the spread."""
+DRAWS, LEAST_DRAWS = 50, 12
+"""Draws that are simulated: the mean is then known to a seventh of the spread. With many groups fewer."""
 
 SEED = 1_000_003
 """Draws are the same for the same people. Not a seed that examples are made from: numbers must not come twice."""
 
-MOST, LEAST = 1 << 13, 1 << 9
-"""Up to so many people are all drawn for. Of more, every class gets its share of ``MOST``, but ``LEAST``."""
+MOST, LEAST, LEAST_MANY = 1 << 13, 1 << 9, 1 << 6
+"""Up to so many people are all drawn for. Of more, every class gets its share of ``MOST``, but ``LEAST``; with very
+many groups ``LEAST_MANY``."""
 
-LOOKS = 1 << 11
+LOOKS, LEAST_LOOKS = 1 << 11, 1 << 9
 """Thresholds, about, to look at where some people stand for all."""
 
 TAIL = 0.05
@@ -66,7 +68,7 @@ class OneDraw:
         return asdict(self)
 
 
-def one_draw(fitted: Fitted, draws: int = DRAWS) -> OneDraw:
+def one_draw(fitted: Fitted, draws: int | None = None) -> OneDraw:
     """Simulate draws for the fitted people, the same ones each time. O(distinct scores), then no more for more people.
 
     >>> from fairroc.fitting.fit import fit
@@ -82,6 +84,7 @@ def one_draw(fitted: Fitted, draws: int = DRAWS) -> OneDraw:
     tables = fitted.model.tables
     if tables is None or not (tables.cells.row >= 0).any():
         return OneDraw(rows, expected, expected, 0.0, expected, 0)
+    draws = fewer(DRAWS, len(fitted.people.names), LEAST_DRAWS) if draws is None else draws
     gaps = np.fromiter(_gaps(fitted, draws), dtype=np.float64)
     upper = float(np.quantile(gaps, 1.0 - TAIL))
     return OneDraw(rows, expected, float(gaps.mean()), float(gaps.std(ddof=1)), upper, draws)
@@ -102,7 +105,7 @@ def _gaps(fitted: Fitted, draws: int) -> Iterator[float]:
     model, constraint = fitted.model, fitted.model.fairness.told()
     people, samples = fitted.people.thin, fitted.people.samples
     whole = fitted.people.rows <= MOST
-    most = MOST if whole else max(MOST // (2 * len(samples)), LEAST)
+    most = MOST if whole else max(MOST // (2 * len(samples)), LEAST if len(samples) <= MANY else LEAST_MANY)
     groups = [_taken(sample, most) for sample in samples]
     rng = np.random.default_rng(SEED)
     columns = ScoreColumns(
@@ -142,7 +145,7 @@ def _largest(rates: FloatArray, people: Population, constraint: Constraint) -> f
 def _thresholds(curves: Sequence[RocCurve]) -> FloatArray:
     """About ``LOOKS`` of the fair scores of a draw, falling; every class has equally many."""
     scores = np.unique(np.concatenate([curve.thresholds for curve in curves]))[::-1]
-    return scores[:: max(1, len(scores) // LOOKS)]
+    return scores[:: max(1, len(scores) // fewer(LOOKS, len(curves), LEAST_LOOKS))]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -7,14 +7,15 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+from fairroc.core.ascent import FEW_GROUPS, MANY_GROUPS, SPACING
 from fairroc.core.bound import AREA_TOLERANCE, pooled_bound
-from fairroc.core.chain import Chain, FloatArray, area
+from fairroc.core.chain import Chain, FloatArray
 from fairroc.core.constraint import Constraint, EqualizedOdds, OneRate
 from fairroc.core.coupling import Levels, couple
 from fairroc.core.gap import ROUNDING
 from fairroc.core.kernel import Kernel, drawn_kernel
 from fairroc.core.optimal import optimal
-from fairroc.core.realised import Performance, RealisedRoc, all_points, drawn_shares, performance, realise
+from fairroc.core.realised import Performance, RealisedRoc, drawn_shares, own_auc, performance, realise
 from fairroc.core.roc import Population
 from fairroc.errors import FairrocWarning
 from fairroc.fitting.one_rate import levels_of_rate, rate_bound
@@ -22,7 +23,11 @@ from fairroc.froc.algorithm import coherent_curves, paper_run
 from fairroc.people.people import People
 
 GUIDE_TOLERANCE = 1e-4
-"""The guide of the coupling needs the pooled region only roughly (about forty small linear programs)."""
+"""The guide of the coupling needs the pooled region only roughly (about forty directions)."""
+
+
+SPACING_MANY, SPACING_ROUGH, VERY_MANY = 2.0 / 128, 2.0 / 64, 256
+"""With many groups, levels are made this far apart; and with very many, or where ways are only compared."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,8 +62,7 @@ class Solution:
         """AUC of every group; quicker than all figures, where these are not known yet."""
         if "performance" in vars(self):
             return self.performance.group_aucs
-        points = (all_points([roc]) for roc in self.realised)
-        return tuple(area(fpr[:, 0], tpr[:, 0]) for fpr, tpr in points)
+        return tuple(own_auc(roc) for roc in self.realised)
 
     def changed(self, **fields: Any) -> Solution:
         """The same with other words about it; what is known of the people stays known."""
@@ -110,20 +114,28 @@ def solve_drawn(population: Population, judged: Population, goal: Goal) -> Solut
 def _guide(
     population: Population, hulls: Sequence[Chain], inner: float, constraint: EqualizedOdds
 ) -> FloatArray | None:
-    """Tuples near a good coupling, from the certificate's linear programs, for three or more groups if the constraint
-    wants one.
+    """Tuples near a good coupling, from the certificate, for three or more groups if the constraint wants one.
 
-    Elsewhere the plain start suffices (measured).
+    Elsewhere, and for very many groups, the plain start suffices (measured).
     """
-    if not constraint.wants_guide or len(hulls) < 3 or inner == 0:
+    if not constraint.wants_guide or not 3 <= len(hulls) <= MANY_GROUPS or inner == 0:
         return None
     return pooled_bound(hulls, population.weights0, population.weights1, inner, constraint, GUIDE_TOLERANCE).tuples
 
 
 def levels_of(
-    population: Population, inner: float, goal: Goal, *, guided: bool = False, ordered: Population | None = None
+    population: Population,
+    inner: float,
+    goal: Goal,
+    *,
+    guided: bool = False,
+    ordered: Population | None = None,
+    rough: bool = False,
 ) -> Levels:
-    """Levels of the fair curves at an internal epsilon; of one rate, for the raw order of people ``ordered``."""
+    """Levels of the fair curves at an internal epsilon; of one rate, for the raw order of people ``ordered``.
+
+    ``rough``: to be compared with others, not to be kept.
+    """
     if isinstance(goal.constraint, OneRate):
         return levels_of_rate(population, inner, goal.constraint, ordered)
     assert isinstance(goal.constraint, EqualizedOdds)
@@ -134,7 +146,10 @@ def levels_of(
     else:
         fair = optimal(hulls, inner, goal.constraint)
     guide = _guide(population, hulls, inner, goal.constraint) if guided else None
-    return couple(fair, population.weights0, population.weights1, guide)
+    spacing = SPACING if len(hulls) <= MANY_GROUPS else SPACING_MANY
+    if (rough and len(hulls) > FEW_GROUPS) or len(hulls) > VERY_MANY:
+        spacing = SPACING_ROUGH
+    return couple(fair, population.weights0, population.weights1, guide, spacing)
 
 
 def solution_of(judged: Population, levels: Levels, kernels: tuple[Kernel, ...], goal: Goal, inner: float) -> Solution:

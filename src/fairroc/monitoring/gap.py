@@ -24,7 +24,7 @@ from fairroc.auditing.audit import NO_THRESHOLD, gap_interval
 from fairroc.auditing.findings import GapInterval, Interval
 from fairroc.core.chain import FloatArray, area
 from fairroc.core.constraint import Ratio
-from fairroc.core.gap import ROUNDING, pooled_auc
+from fairroc.core.gap import ROUNDING, pooled_auc, threshold_gap
 from fairroc.core.kernel import Kernel
 from fairroc.core.realised import RealisedRoc, all_places, realise, two_sided
 from fairroc.core.roc import RocCurve
@@ -32,7 +32,7 @@ from fairroc.model.model import ModelData, treated
 from fairroc.monitoring.drift import Answer, GapCheck
 from fairroc.people.people import SMALL_CLASS, People
 from fairroc.stats.auc import auc_interval
-from fairroc.stats.bands import Noise, dkw_reach, gap_limits, group_pairs
+from fairroc.stats.bands import Noise, dkw_reach, gap_limits
 from fairroc.stats.bootstrap import bootstrap
 
 MOST_ROWS = 10**12
@@ -94,23 +94,23 @@ def gap_now(
     shares = seen.thin.shares
     noises = noises if model.unchanged else _with_ends(noises, shares, constraint.where)
     widths = None if people.weighted else dkw_reach(constraint, rows, confidence) + hidden
-    limits = gap_limits(noises, widths, constraint, confidence, shares)
+    errors = bootstrap(noises, constraint, draws=draws, rng=rng, shares=shares) if draws else None
+    reach = None if errors is None else errors.reach((1 + confidence) / 2)
+    limits = gap_limits(noises, widths, constraint, confidence, shares, reach)
     if not limits.seen:
         return GapNow(None, NO_THRESHOLD, aucs.groups)
-    errors = bootstrap(noises, constraint, draws=draws, rng=rng, shares=shares) if draws else None
     if isinstance(constraint, Ratio) and constraint.where is not None:
         hidden = min(hidden / constraint.where[0], 1.0)  # the largest rate is about the share selected, or more
     interval = gap_interval(limits, errors, confidence, hidden)
     method = _method(interval, int(constraint.samples(rows.astype(np.float64))[1].min()))
     if method is None:
         return GapNow(None, "weighted rows need a bootstrap for an interval, and none was asked for", aucs.groups)
-    worst = int(np.argmax(limits.pair_gaps))
-    gap, (low, high) = float(limits.pair_gaps[worst]), getattr(interval, method)
-    pair = group_pairs(len(noises))[worst]
+    worst = threshold_gap(replace(seen.thin, curves=tuple(noise.curve for noise in noises)), constraint)
+    gap, (low, high) = worst.value, getattr(interval, method)
     answer = _answer(model.epsilon, low, high)
     check = GapCheck(
         gap=gap,
-        pair=(people.names[pair[0]], people.names[pair[1]]),
+        pair=(people.names[worst.pair[0]], people.names[worst.pair[1]]),
         epsilon=model.epsilon,
         norm=model.norm,
         answer=answer,

@@ -13,7 +13,6 @@ from fairroc.core.constraint import Distance
 from fairroc.plot.display import STYLES, AuditedDisplay, allowed_words, legend, thin_peaks, tidy
 from fairroc.plot.palette import GROUPS
 from fairroc.plot.source import BeforeAfter, Shown, Widths, compared, selected_at
-from fairroc.stats.bands import box_distances, group_pairs
 from fairroc.text.words import distance_words, where_words
 
 if TYPE_CHECKING:
@@ -223,9 +222,10 @@ def gap_band(rates: FloatArray, widths: tuple[Widths, ...], distance: Distance) 
     >>> low.round(3).tolist(), high.round(3).tolist()
     ([0.1], [0.7])
     """
-    half = np.array(widths)
+    half = np.array(widths)[:, :, None]
+    ends = np.maximum(rates - half, 0.0), np.minimum(rates + half, 1.0)
     low, high = np.zeros(rates.shape[2]), np.zeros(rates.shape[2])
-    for g, h in group_pairs(len(rates)):
-        near, far = box_distances(rates[g], rates[h], half[g], half[h], distance)
-        low, high = np.maximum(low, near), np.maximum(high, far)
+    for pair in combinations(range(len(rates)), 2):
+        bounds = [end[g] for g in pair for end in ends]
+        low, high = np.maximum(low, distance.nearest(*bounds)), np.maximum(high, distance.farthest(*bounds))
     return low, high

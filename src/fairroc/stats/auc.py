@@ -8,8 +8,9 @@ from statistics import NormalDist
 
 import numpy as np
 
-from fairroc.core.chain import FloatArray
-from fairroc.core.roc import RocCurve, all_thresholds
+from fairroc.core.chain import FloatArray, IntArray
+from fairroc.core.gap import pooled_curve
+from fairroc.core.roc import RocCurve, merge_thresholds
 
 CONSTANT = 1e-24
 """A variance below this is that of a constant: squared rounding errors of rates near 1."""
@@ -64,31 +65,32 @@ def _logistic(x: float) -> float:
     return 1.0 / (1.0 + small) if x >= 0 else small / (1.0 + small)
 
 
-def side_by_side(curves: Sequence[RocCurve], lines: Sequence[FloatArray]) -> Iterator[FloatArray]:
-    """(groups, r, k) values of the groups' lines at all thresholds, strictest first, in blocks.
-
-    ``lines[g]`` is (r, points of curve g). Every block begins with the last column of the one before; the first
-    with the point above all scores.
-    """
-    thresholds = all_thresholds(curves)[::-1]
-    last = np.stack([line[:, :1] for line in lines])
-    for begin in range(0, len(thresholds), BLOCK):
-        part = thresholds[begin : begin + BLOCK]
-        found = np.stack([line[:, curve.index_at(part)] for curve, line in zip(curves, lines, strict=True)])
-        yield np.concatenate((last, found), axis=2)
-        last = found[:, :, -1:]
-
-
-def cross_aucs(curves: Sequence[RocCurve]) -> FloatArray:
+def cross_aucs(curves: Sequence[RocCurve], places: Sequence[IntArray] | None = None) -> FloatArray:
     """(groups, groups) chance that a positive of group g scores above a negative of group h; ties count one half.
 
-    The diagonal holds the groups' own AUCs. O(k m^2). Called xAUC by Kallus and Zhou (2019, arXiv:1902.05826).
+    The diagonal holds the groups' own AUCs. O(n m), n points of curves; ``places`` as for `pooled_curve`. Called xAUC
+    by Kallus and Zhou (2019, arXiv:1902.05826).
     """
     found = np.zeros((len(curves), len(curves)))
-    for block in side_by_side(curves, [np.stack((curve.fpr, curve.tpr)) for curve in curves]):
-        fpr, tpr = block[:, 0], block[:, 1]
+    for fpr, tpr in side_by_side(curves, merge_thresholds(curves)[1] if places is None else places):
         found += (tpr[:, 1:] + tpr[:, :-1]) / 2 @ np.diff(fpr).T
     return np.clip(found, 0.0, 1.0)
+
+
+def side_by_side(curves: Sequence[RocCurve], places: Sequence[IntArray]) -> Iterator[FloatArray]:
+    """(2, groups, k) fpr and tpr at all thresholds, strictest first, in blocks. Every block begins with the last column
+    of the one before; the first with the point above all scores."""
+    count = 1 + max(int(place[-1]) for place in places)
+    falling = [count - 1 - place[::-1] for place in places]
+    done = np.zeros(len(curves), dtype=np.intp)
+    for begin in range(0, count, BLOCK):
+        found = np.empty((2, len(curves), min(BLOCK, count - begin) + 1))
+        for g, (curve, place) in enumerate(zip(curves, falling, strict=True)):
+            upto = np.searchsorted(place, begin + BLOCK)
+            passed = np.bincount(place[done[g] : upto] - begin + 1, minlength=found.shape[2])
+            index = done[g] + np.cumsum(passed)
+            found[0, g], found[1, g], done[g] = curve.fpr[index], curve.tpr[index], upto
+        yield found
 
 
 def background_aucs(cross: FloatArray, weights0: FloatArray, weights1: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -101,3 +103,24 @@ def background_aucs(cross: FloatArray, weights0: FloatArray, weights1: FloatArra
     bnsp = (cross * others) @ weights0 / (others @ weights0)
     bpsn = (cross * others).T @ weights1 / (others @ weights1)
     return np.clip(bnsp, 0.0, 1.0), np.clip(bpsn, 0.0, 1.0)
+
+
+def pooled_background(
+    curves: Sequence[RocCurve],
+    weights0: FloatArray,
+    weights1: FloatArray,
+    places: Sequence[IntArray],
+    pooled: tuple[FloatArray, FloatArray],
+) -> tuple[FloatArray, FloatArray]:
+    """The same of many groups, from the curve of all people: against all, less what is against the own people. O(n)."""
+    found = np.empty((2, len(curves)))
+    for g, (curve, place) in enumerate(zip(curves, places, strict=True)):
+        others, own = np.array([weights0, weights1]), curve.auc * np.array([weights0[g], weights1[g]])
+        others[:, g], (fpr, tpr) = 0.0, pooled
+        if max(weights0[g], weights1[g]) > 0.5:  # the others are a small difference: sum them up
+            (fpr, tpr), own = pooled_curve(curves, others[0], others[1], places), np.zeros(2)
+        at = len(fpr) - 2 - place[::-1]
+        bnsp = np.dot(np.diff(curve.tpr), fpr[-1] - (fpr[at] + fpr[at + 1]) / 2)
+        bpsn = np.dot(np.diff(curve.fpr), (tpr[at] + tpr[at + 1]) / 2)
+        found[:, g] = (np.array([bnsp, bpsn]) - own) / others.sum(axis=1)
+    return np.clip(found[0], 0.0, 1.0), np.clip(found[1], 0.0, 1.0)

@@ -19,9 +19,12 @@ from statistics import NormalDist
 import numpy as np
 
 from fairroc.core.chain import BoolArray, FloatArray, IntArray, freeze
-from fairroc.core.constraint import Distance, OneRate
-from fairroc.core.roc import RocCurve
-from fairroc.stats.auc import side_by_side
+from fairroc.core.constraint import Constraint, Distance, OneRate, Pair
+from fairroc.core.gap import FEW_PAIRED, ROUNDING, counted, peaks, ranged, side_by_side
+from fairroc.core.roc import RocCurve, all_thresholds
+
+PAIRS = 1 << 10
+"""Pairs of groups looked at together."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,9 +53,8 @@ class Noise:
 
     def variance(self, floor: float) -> FloatArray:
         """(2, k + 1) variance of both rates at every threshold; ``floor`` adds that many squared scales."""
-        rates, scale = self.rates, self.scale[:, None]
-        own = self.squares * (1.0 - rates) ** 2 + (1.0 - self.squares) * rates**2
-        return np.asarray(scale * (own + floor * scale))
+        scale = self.scale[:, None]
+        return np.asarray(scale * (_variance(self.squares, self.rates) + floor * scale))
 
     def seen(self, distance: Distance) -> Noise:
         """The noise of the rates that a distance compares. Of selection rates, all people of a group are one sample:
@@ -120,18 +122,12 @@ def dkw_reach(measure: Distance, rows: IntArray | FloatArray, confidence: float)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GapLimits:
-    """What one look at all thresholds tells.
+    """What all thresholds tell: the smallest and largest gap ``within`` bands, if there are any; the ``lower`` limit of
+    a bootstrap, 0 without one; an ``upper`` limit that the gap exceeds with probability (1 - confidence) / 2 at most,
+    in large samples; whether a threshold that counts was ``seen``."""
 
-    Attributes
-    ----------
-    pair_gaps : (pairs,) the gap of every two groups.
-    within : smallest and largest gap of curves inside the bands; None if no bands were given.
-    upper : limit that the gap exceeds with probability (1 - confidence) / 2 at most, in large samples.
-    seen : whether there is a threshold that counts.
-    """
-
-    pair_gaps: FloatArray
     within: tuple[float, float] | None
+    lower: float
     upper: float
     seen: bool = True
 
@@ -142,53 +138,144 @@ def gap_limits(
     measure: Distance,
     confidence: float,
     shares: FloatArray | None = None,
+    reach: FloatArray | None = None,
+    thresholds: FloatArray | None = None,
 ) -> GapLimits:
-    """Limits of the gap. O(k m^2).
+    """Limits of the gap, from few of the ``thresholds`` (all of the curves', if left out; `fairroc.core.gap.peaks`).
 
     At its place the gap is one mean of independent samples, whose variance the distance bounds (of a ratio, to first
     order). Wilson's term keeps a rate of 0 or 1 in a small class from counting as certain. A distance with a window
-    asks for the groups' ``shares`` of all people: thresholds count that select such a share of these people.
+    asks for the groups' ``shares`` of all people: thresholds count that select such a share of these people. ``reach``
+    is that of a bootstrap.
     """
     z = NormalDist().inv_cdf((1.0 + confidence) / 2)
     noises = [noise.seen(measure) for noise in noises]
     curves = [noise.curve for noise in noises]
-    lines = [np.concatenate((noise.rates, noise.variance(z * z / 4), [noise.curve.share])) for noise in noises]
-    pairs, seen = group_pairs(len(noises)), False
-    gaps, far, near, upper = np.zeros(len(pairs)), 0.0, 0.0, 0.0
-    for block in side_by_side(curves, lines):
-        if measure.where is not None:
-            assert shares is not None, "a window is one of shares of all people"
-            block = block[..., measure.looks(shares @ block[:, 4])]
-        if not block.shape[-1]:
-            continue
-        rates, variances, seen = block[:, :2], block[:, 2:4], True
-        for i, (g, h) in enumerate(pairs):
-            distance = measure.between(rates[g], rates[h])
-            one, other = levered(measure, rates[g], rates[h], variances[g], variances[h], power=2)
-            noise = measure.variance(*(one + other))
-            gaps[i] = max(gaps[i], distance.max())
-            upper = max(upper, float((distance + z * np.sqrt(noise)).max()))
-            if widths is not None:
-                nearest, farthest = box_distances(rates[g], rates[h], widths[g], widths[h], measure)
-                near, far = max(near, float(nearest.max())), max(far, float(farthest.max()))
-    return GapLimits(gaps, None if widths is None else (near, far), min(upper, measure.largest), seen)
+    places = np.append(all_thresholds(curves) if thresholds is None else thresholds, np.inf)
+    if measure.where is not None:
+        assert shares is not None, "a window is one of shares of all people"
+        places = counted(places, measure.where, curves, shares)
+    if not len(places):
+        return GapLimits(None, 0.0, 0.0, seen=False)
+    lines = side_by_side(curves, [(noise.curve.fpr, noise.curve.tpr, *noise.squares) for noise in noises], places)
+    scale = np.stack([noise.scale for noise in noises], axis=1)[..., None]
+    look = _Look(measure, scale, None if widths is None else widths.T[..., None], reach, z)
+    found = iter(peaks(len(places), lines, look.most, 0.0, ties=False)[0].tolist())
+    upper, lower = next(found), 0.0 if reach is None else next(found)
+    return GapLimits(None if widths is None else (next(found), next(found)), lower, upper)
 
 
-def levered(
-    measure: Distance, one: FloatArray, other: FloatArray, first: FloatArray, second: FloatArray, *, power: int = 1
-) -> tuple[FloatArray, FloatArray]:
-    """What errors of two groups' rates (``power`` 2: their variances) come to in the distance."""
-    found = measure.leverage(one, other)
-    return (first, second) if found is None else (found[0] ** power * first, found[1] ** power * second)
+@dataclass(frozen=True, slots=True, eq=False)
+class _Look:
+    """Limits of the gap at thresholds, and what they are at most between two: the upper one, that of a bootstrap, the
+    smallest and the largest gap inside bands, as far as there are any. ``scale`` and ``widths`` (of bands) are (2,
+    groups, 1); ``reach`` is (pairs,) of two groups, or (groups,) of each one of many."""
+
+    measure: Distance
+    scale: FloatArray
+    widths: FloatArray | None
+    reach: FloatArray | None
+    z: float
+
+    def most(self, one: FloatArray, other: FloatArray) -> FloatArray:
+        """(limits, k) from (4, groups, k) rates and squares, which fall from one threshold to the other."""
+        low, high = other[:2], one[:2]
+        corners = [_variance(squares, rates) for squares in (other[2:], one[2:]) for rates in (low, high)]
+        variance = self.scale * (np.max(corners, axis=0) + self.z**2 / 4 * self.scale)
+        constraint = ranged(self.measure)
+        if constraint is None or low.shape[1] <= FEW_PAIRED:
+            return self._pairs(low, high, variance)
+        return self._ranges(constraint, low, high, variance, one is other)
+
+    def _bands(self, low: FloatArray, high: FloatArray) -> tuple[Pair, Pair]:
+        """Ends of bands around rates between bounds: of the narrowest, which may be inside out, and of the widest."""
+        assert self.widths is not None
+        inner = np.maximum(high - self.widths, 0.0), np.minimum(low + self.widths, 1.0)
+        return inner, (np.maximum(low - self.widths, 0.0), np.minimum(high + self.widths, 1.0))
+
+    def _pairs(self, low: FloatArray, high: FloatArray, variance: FloatArray) -> FloatArray:
+        """From all pairs of groups, some at a time."""
+        first, second = np.triu_indices(low.shape[1], 1)
+        reach, found = self.reach, []
+        if reach is not None and low.shape[1] > FEW_PAIRED:
+            reach = reach[first] + reach[second]
+        for at in range(0, len(first), PAIRS):
+            g, h = first[at : at + PAIRS], second[at : at + PAIRS]
+            bounds = low[:, g], high[:, g], low[:, h], high[:, h]
+            apart, (one, other) = self.measure.farthest(*bounds), leverages(self.measure, *bounds)
+            noise = self.measure.variance(*(one**2 * variance[:, g] + other**2 * variance[:, h]))
+            limits = [np.minimum(apart + self.z * np.sqrt(noise), self.measure.largest)]
+            if reach is not None:
+                limits.append(apart - reach[at : at + PAIRS, None])
+            if self.widths is not None:
+                inner, outer = self._bands(low, high)
+                limits.append(self.measure.nearest(*(ends[:, i] for i in (g, h) for ends in inner)))
+                limits.append(self.measure.farthest(*(ends[:, i] for i in (g, h) for ends in outer)))
+            found.append([limit.max(axis=0) for limit in limits])
+        return np.asarray(np.max(found, axis=0))
+
+    def _ranges(
+        self, measure: Constraint, low: FloatArray, high: FloatArray, noise: FloatArray, exact: bool
+    ) -> FloatArray:
+        """The same without a look at all pairs: every limit but the upper one is a range over the groups. Of a ratio,
+        whose errors count the more the smaller both rates, they count as if both were the larger: limits are wider."""
+        least, largest = measure.spans(low, high)
+        if measure.leverage(low, high) is None:
+            found = [self._upper(measure, low, high, noise, exact)]
+        else:
+            error = self.z * np.sqrt(measure.variance(*noise))
+            found = [measure.apart(np.maximum(_of_others(least - error) - error, 0.0), largest).max(axis=(0, 1))]
+        if self.reach is not None:
+            lowest = (least + self.reach[:, None]).min(axis=1, keepdims=True)
+            found.append(measure.apart(lowest + self.reach[:, None], largest).max(axis=(0, 1)))
+        if self.widths is not None:
+            inner, outer = self._bands(low, high)
+            least, largest = measure.spans(*inner, axes=True)
+            found.append(measure.apart(largest.min(axis=1), least.max(axis=1)).max(axis=0))
+            least, largest = measure.spans(*outer)
+            found.append(measure.apart(_of_others(least), largest).max(axis=(0, 1)))
+        return np.stack(found)
+
+    def _upper(
+        self, measure: Constraint, low: FloatArray, high: FloatArray, noise: FloatArray, exact: bool
+    ) -> FloatArray:
+        """(k,) the upper limit, ``exact`` where it is largest, from those groups alone that can have it."""
+        least, largest = measure.spans(low, high)
+        apart = np.maximum(largest - least.min(axis=1, keepdims=True), largest.max(axis=1, keepdims=True) - least)
+        both = measure.variance(*(noise + noise.max(axis=1, keepdims=True)))
+        possible = np.minimum(apart.max(axis=0) + self.z * np.sqrt(both), measure.largest)
+        g, corner, k = largest.argmax(axis=1), np.arange(len(largest))[:, None], np.arange(low.shape[2])
+        h = np.where(np.arange(low.shape[1])[:, None] == g[:, None], np.inf, least).argmin(axis=1)
+        error = self.z * np.sqrt(measure.variance(*(noise[:, g, k] + noise[:, h, k])))
+        known = (largest[corner, g, k] - least[corner, h, k] + error).max(axis=0)
+        if known.max() >= measure.largest:
+            return np.minimum(known, measure.largest) if exact else np.asarray(possible.max(axis=0))
+        kept = possible.max(axis=1) >= known.max() - ROUNDING
+        some = replace(self, widths=None, reach=None)._pairs(low[:, kept], high[:, kept], noise[:, kept])[0]
+        return np.asarray(np.maximum(some, known if exact else possible[~kept].max(axis=0, initial=0.0)))
 
 
-def box_distances(
-    one: FloatArray, other: FloatArray, width: FloatArray, other_width: FloatArray, measure: Distance
-) -> tuple[FloatArray, FloatArray]:
-    """(k,) smallest and largest distance of points in two groups' bands, from (2, k) rates and (2,) half widths."""
-    low, high = np.maximum(one - width[:, None], 0.0), np.minimum(one + width[:, None], 1.0)
-    other_low = np.maximum(other - other_width[:, None], 0.0)
-    other_high = np.minimum(other + other_width[:, None], 1.0)
-    close = np.clip(other_low, low, high)
-    near = measure.between(close, np.clip(close, other_low, other_high))
-    return near, measure.farthest(low, high, other_low, other_high)
+def _variance(squares: FloatArray, rates: FloatArray) -> FloatArray:
+    """Variance of rates, in squared weights of all rows: it is convex in the rates and linear in the squares."""
+    return np.asarray(squares * (1.0 - rates) ** 2 + (1.0 - squares) * rates**2)
+
+
+def _of_others(least: FloatArray) -> FloatArray:
+    """(..., groups, k) the least of all groups but one."""
+    own = np.arange(least.shape[1])[:, None] == least.argmin(axis=1)[:, None]
+    others: FloatArray = np.where(own, np.inf, least).min(axis=1, keepdims=True)
+    return np.where(own, others, least.min(axis=1, keepdims=True))
+
+
+def leverages(
+    measure: Distance, low: FloatArray, high: FloatArray, other_low: FloatArray, other_high: FloatArray
+) -> Pair | tuple[float, float]:
+    """By how much errors of either group's rates change the distance at most, where the rates lie between bounds: the
+    lower a rate the more, and most where the other is the same."""
+    if measure.leverage(low, other_low) is None:
+        return 1.0, 1.0
+    one = measure.leverage(low, np.clip(low, other_low, other_high))
+    other = measure.leverage(np.clip(other_low, low, high), other_low)
+    assert one is not None and other is not None
+    any_ = (np.maximum(low, other_low) <= 0) & (np.maximum(high, other_high) > 0)
+    return np.where(any_, np.inf, one[0]), np.where(any_, np.inf, other[1])

@@ -8,10 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from fairroc.core.chain import FloatArray, freeze
+from fairroc.core.normal import quantile
 from fairroc.core.roc import RocCurve, all_thresholds, pooled_share, rates_at
 
-BINS = 200
-"""Bins of about equally many people; every score by itself where there are no more."""
+BINS, BINS_MANY, MANY = 200, 80, 64
+"""Bins of about equally many people, fewer with more than many groups; every score by itself if there are no more."""
+
+FEW = 8
+"""Groups for which draws are as many as they are meant to be."""
 
 EDGE = 1e-4
 """Scores nearer to 0 or 1 count as that near when logits are taken."""
@@ -61,13 +65,22 @@ class Bins:
         return np.asarray(self.counts.sum(axis=2))
 
 
+def fewer(count: int, groups: int, least: int) -> int:
+    """Of draws or steps for each group, as many as take no longer for all groups than ``count`` for few; or ``least``.
+
+    >>> fewer(1000, 8, 200), fewer(1000, 16, 200), fewer(1000, 500, 200)
+    (1000, 500, 200)
+    """
+    return count if groups <= FEW else max(least, count * FEW // groups)
+
+
 def bins_of(curves: Sequence[RocCurve], shares: FloatArray, sizes: FloatArray) -> Bins:
     """Bins of people who are known by their curves, the groups' shares and (groups, 2) effective class sizes."""
-    every = all_thresholds(curves)
+    every, count = all_thresholds(curves), BINS if len(curves) <= MANY else BINS_MANY
     thresholds = every
-    if len(every) > BINS:
+    if len(every) > count:
         below = 1.0 - pooled_share(curves, shares, every)
-        thresholds = every[np.unique(np.searchsorted(below, np.arange(BINS) / BINS - 1e-12).clip(0, len(every) - 1))]
+        thresholds = every[np.unique(np.searchsorted(below, np.arange(count) / count - 1e-12).clip(0, len(every) - 1))]
         thresholds = np.unique(np.concatenate((every[:1], thresholds)))
     upto = np.array([rates_at(curve, thresholds) for curve in curves])
     masses = np.maximum(upto - np.concatenate((upto[:, :, 1:], np.zeros((*upto.shape[:2], 1))), axis=2), 0.0)
@@ -92,12 +105,10 @@ def _scale(thresholds: FloatArray, highest: float, people: FloatArray) -> tuple[
         low, middle = (np.log(x) - np.log1p(-x) for x in (np.clip(part, EDGE, 1.0 - EDGE) for part in (low, middle)))
     z, ends = _standardised(middle, low, people)
     if not np.isfinite(z).all() or np.abs(z).max() > FAR:
-        from scipy.special import ndtri
-
         rank = np.cumsum(people)
         z, ends = _standardised(
-            ndtri(np.clip(rank - people / 2, 1e-9, 1.0 - 1e-9)),
-            np.concatenate(([-6.0], ndtri(np.clip(rank[:-1], 1e-9, 1.0 - 1e-9)))),
+            quantile(np.clip(rank - people / 2, 1e-9, 1.0 - 1e-9)),
+            np.concatenate(([-6.0], quantile(np.clip(rank[:-1], 1e-9, 1.0 - 1e-9)))),
             people,
         )
     step = 1e-9 * np.arange(len(z))  # clipped scores stay apart

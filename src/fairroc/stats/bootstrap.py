@@ -4,25 +4,33 @@ Every row gets a standard normal multiplier e. The process ``sum of w_i e_i (1{s
 given the rows, the covariance that the rate's error has in large samples (van der Vaart and Wellner 1996, chapter 2.9),
 weights or not. Its steps between neighbouring thresholds of a grid are independent normal numbers, so that a draw costs
 as much as the grid has points, whatever the number of rows.
+
+The distance of two groups is off by no more than the length of the difference of their errors. Of few groups that is
+drawn for every pair. Of more than `FEW_PAIRED` groups each one's error is drawn, at thresholds of its own: limits that
+all groups keep at once add up to limits that all pairs keep. These are wider; their cost grows with the groups alone.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from fairroc.core.chain import FloatArray, IntArray, freeze, ratio
 from fairroc.core.constraint import EDGE, Distance
-from fairroc.stats.bands import Noise, group_pairs, levered
+from fairroc.core.gap import FEW_PAIRED
+from fairroc.stats.bands import Noise, group_pairs, leverages
 
 GRID = 512
 """Thresholds of the grid, about: all thresholds if there are no more."""
 
 FEWEST = 8
 """Grid points that every class of every group gets at least."""
+
+OWN, OWN_MOST, OWN_LEAST = 1 << 13, 64, 16
+"""Grid points of a class where each group has a grid of its own: so many over the number of groups, within limits."""
 
 ROOM = 1 << 18
 """Numbers held at once: few enough for the cache."""
@@ -59,26 +67,28 @@ class Draws:
     Attributes
     ----------
     cells : (draws, groups, 2) of every rate.
-    pairs : (draws, pairs) of every two groups' distance, at the thresholds that count.
-    missed_cells, missed_pairs : (groups, 2) and (pairs,).
+    off : (draws, pairs) of every two groups' distance, at the thresholds that count; of more than `FEW_PAIRED` groups
+        (draws, groups) of every group's point, at all thresholds.
+    missed_cells, missed_off : (groups, 2), and (pairs,) or (groups,).
     """
 
     cells: FloatArray
-    pairs: FloatArray
+    off: FloatArray
     missed_cells: FloatArray
-    missed_pairs: FloatArray
+    missed_off: FloatArray
 
     def __post_init__(self) -> None:
-        freeze(self.cells, self.pairs, self.missed_cells, self.missed_pairs)
+        freeze(self.cells, self.off, self.missed_cells, self.missed_off)
 
     def widths(self, confidence: float) -> FloatArray:
         """(groups, 2) half widths of bands that hold for all thresholds, groups and classes at once."""
         flat = self.cells.reshape(len(self.cells), -1)
         return np.minimum(_limits(flat, confidence).reshape(-1, 2) + self.missed_cells, 1.0)
 
-    def pair_widths(self, confidence: float) -> FloatArray:
-        """(pairs,) how far the difference of two groups can be from the sample's, all thresholds and pairs at once."""
-        return _limits(self.pairs, confidence) + self.missed_pairs
+    def reach(self, confidence: float) -> FloatArray:
+        """How far distances can be from the sample's, all thresholds and groups at once: (pairs,) of two groups, or
+        (groups,) what each group adds."""
+        return _limits(self.off, confidence) + self.missed_off
 
 
 def bootstrap(
@@ -90,29 +100,45 @@ def bootstrap(
     progress: Callable[[int, int], None] | None = None,
     shares: FloatArray | None = None,
 ) -> Draws:
-    """Draw the groups' errors ``draws`` times; ``progress(done, draws)`` is called. O(draws m^2 k), k grid points.
+    """Draw the groups' errors ``draws`` times; ``progress(done, draws)`` is called. O(draws m k), k grid points; of few
+    groups m^2.
 
     The errors are those of the rates that the distance compares. A distance with a window asks for the groups'
     ``shares`` of all people.
     """
     noises = [noise.seen(distance) for noise in noises]
-    grid, pairs = grid_of(noises), group_pairs(len(noises))
-    cells, apart = np.empty((draws, *grid.steps.shape[:2])), np.empty((draws, len(pairs)))
-    counts = slice(None) if distance.where is None else _touched(grid, noises, distance.where, shares)
-    rates, hidden, missed = grid.rates[..., counts], grid.hidden[..., counts], np.zeros(len(pairs))
-    for i, (g, h) in enumerate(pairs):
-        one, other = levered(distance, rates[g], rates[h], hidden[g], hidden[h], power=2)
-        missed[i] = OVERSHOOT * math.sqrt((one.sum(axis=0) + other.sum(axis=0)).max())
+    if len(noises) > FEW_PAIRED:
+        grid = own_grids(noises)
+        missed, off = grid.hidden.sum(axis=1).max(axis=-1), partial(_of_groups, distance)
+    else:
+        grid = grid_of(noises)
+        counts = slice(None) if distance.where is None else _touched(grid, noises, distance.where, shares)
+        rates, hidden, (g, h) = grid.rates[..., counts], grid.hidden[..., counts], group_pairs(len(noises)).T
+        one, other = leverages(distance, rates[g], rates[g], rates[h], rates[h])
+        missed = (one**2 * hidden[g] + other**2 * hidden[h]).sum(axis=1).max(axis=-1)
+        off = partial(_of_pairs, distance, rates, counts)
+    cells, apart = np.empty((draws, *grid.steps.shape[:2])), np.empty((draws, len(missed)))
     for part, error in errors(grid, draws, rng):
         cells[part] = np.abs(error).max(axis=-1)
-        error = error[..., counts]
-        for i, (g, h) in enumerate(pairs):
-            one, other = levered(distance, rates[g], rates[h], error[:, g], error[:, h])
-            off = one - other
-            apart[part, i] = distance.length(off[:, 0], off[:, 1]).max(axis=-1)
+        apart[part] = off(error)
         if progress is not None:
             progress(part.stop, draws)
-    return Draws(cells, apart, OVERSHOOT * np.sqrt(grid.hidden.max(axis=-1)), missed)
+    return Draws(cells, apart, OVERSHOOT * np.sqrt(grid.hidden.max(axis=-1)), OVERSHOOT * np.sqrt(missed))
+
+
+def _of_pairs(distance: Distance, rates: FloatArray, counts: slice, error: FloatArray) -> FloatArray:
+    """(draws, pairs) largest length of the difference of two groups' errors."""
+    found, error = [], error[..., counts]
+    for g, h in group_pairs(len(rates)):
+        one, other = leverages(distance, rates[g], rates[g], rates[h], rates[h])
+        off = error[:, g] - error[:, h] if isinstance(one, float) else one * error[:, g] - other * error[:, h]
+        found.append(distance.length(off[:, 0], off[:, 1]).max(axis=-1))
+    return np.stack(found, axis=1)
+
+
+def _of_groups(distance: Distance, error: FloatArray) -> FloatArray:
+    """(draws, groups) largest length of a group's error."""
+    return np.asarray(distance.length(error[:, :, 0], error[:, :, 1]).max(axis=-1))
 
 
 def _touched(grid: Grid, noises: Sequence[Noise], window: tuple[float, float], shares: FloatArray | None) -> slice:
@@ -147,8 +173,25 @@ def grid_of(noises: Sequence[Noise], count: int | None = None) -> Grid:
         parts = [noise.curve.thresholds[even_steps(rate, each) - 1] for noise in noises for rate in noise.rates]
         thresholds = np.unique(np.concatenate((every[-1:], *parts)))[::-1]
     scores = np.diff(len(every) - np.searchsorted(every[::-1], thresholds), prepend=0)  # distinct ones of every step
-    at = [curve.index_at(thresholds) for curve in curves]
-    rates = np.stack([noise.rates[:, i] for noise, i in zip(noises, at, strict=True)])
+    at = np.stack([curve.index_at(thresholds) for curve in curves])
+    return _grid(noises, at, scores)
+
+
+def own_grids(noises: Sequence[Noise]) -> Grid:
+    """Every group at thresholds of its own: the same, but the last one again and again where a group has fewer."""
+    each = min(max(OWN // len(noises), OWN_LEAST), OWN_MOST)
+    parts = []
+    for noise in noises:
+        curve, last = noise.curve, len(noise.curve.thresholds)
+        some = np.union1d(even_steps(curve.fpr, each), even_steps(curve.tpr, each))
+        parts.append(np.arange(1, last + 1) if last <= len(some) else some)
+    at = np.stack([np.pad(part, (0, max(map(len, parts)) - len(part)), mode="edge") for part in parts])
+    return _grid(noises, at, np.diff(at, prepend=0)[:, None])
+
+
+def _grid(noises: Sequence[Noise], at: IntArray, scores: IntArray) -> Grid:
+    """The grid of points ``at`` of every group's curve, each after so many distinct scores."""
+    rates = np.stack([np.stack((n.curve.fpr[i], n.curve.tpr[i])) for n, i in zip(noises, at, strict=True)])
     squares = np.stack([noise.squares[:, i] for noise, i in zip(noises, at, strict=True)])
     scale = np.stack([noise.scale for noise in noises])[:, :, None]
     mass, steps = np.diff(rates, prepend=0.0), scale * np.maximum(np.diff(squares, prepend=0.0), 0.0)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from fairroc.auditing.findings import Audit, Decision, GapInterval, GroupAudit, Interval
+from collections.abc import Sequence
+from operator import attrgetter
+
+from fairroc.auditing.findings import Audit, Decision, GapInterval, GroupAudit, GroupDecision, Interval
 from fairroc.core.constraint import OneRate
 from fairroc.core.gap import RateGaps
 from fairroc.options import fairness
@@ -19,6 +22,9 @@ from fairroc.text.words import (
 
 MATRIX = 6
 """Up to so many groups the AUCs across groups are shown as a square table."""
+
+LISTED, EXTREMES = 30, 5
+"""Up to so many groups are all listed; of more, so many at every end."""
 
 
 def audit_text(audit: Audit) -> str:
@@ -132,8 +138,8 @@ def _doubt(audit: Audit) -> str:
 
 
 def _group_lines(audit: Audit) -> list[str]:
-    """One row for each group, with the columns that the audit has."""
-    groups, level = audit.groups, "" if audit.gap_interval is None else f"{100 * audit.gap_interval.level:g}%"
+    """One row for each group, with the columns that the audit has; of many groups, those that tell most."""
+    groups, level = _telling(audit), "" if audit.gap_interval is None else f"{100 * audit.gap_interval.level:g}%"
     columns = {
         "rows": [f"{g.rows:,}" for g in groups],
         "positives": ["" if g.positives is None else f"{g.positives:,}" for g in groups],
@@ -159,9 +165,25 @@ def _group_lines(audit: Audit) -> list[str]:
     auc = "AUC" if audit.auc is None else "interval for an AUC"
     reasons = [
         f"No {auc}: {audit.auc_reason}." if audit.auc_reason else "",
+        f"No AUCs across groups: {audit.cross_aucs_reason}." if audit.cross_aucs_reason else "",
         f"No calibration: {audit.calibration_reason}." if audit.calibration_reason else "",
     ]
-    return [*table(["group", *shown], rows), *told, *filter(None, reasons)]
+    some = []
+    if len(groups) < len(audit.groups):
+        lowest = "fewest rows" if audit.auc is None else "lowest BNSP and BPSN"
+        some = [f"Of {len(audit.groups)} groups, the two farthest apart and those of {lowest} (all: --format json):"]
+    return [*some, *table(["group", *shown], rows), *told, *filter(None, reasons)]
+
+
+def _telling(audit: Audit) -> Sequence[GroupAudit]:
+    """All groups; of many, the two that are farthest apart and those with the lowest BNSP and BPSN (without labels, the
+    fewest rows)."""
+    groups, chosen = audit.groups, set(audit.gap_pair)
+    if len(groups) <= LISTED:
+        return groups
+    for lowest in [("bnsp_auc", "bpsn_auc"), ("rows",)][audit.auc is None]:
+        chosen |= {g.group for g in sorted(groups, key=attrgetter(lowest))[:EXTREMES]}
+    return [g for g in groups if g.group in chosen]
 
 
 def _cross_lines(audit: Audit) -> list[str]:
@@ -189,7 +211,7 @@ def _decision_lines(decision: Decision) -> list[str]:
     head = ["group", "selected", *(("TPR", "FPR", "precision", "accuracy") if labelled else ())]
     rows = [
         [g.group, *(figure(x, none="none") for x in (g.selection_rate, g.tpr, g.fpr, g.precision, g.accuracy))]
-        for g in decision.groups
+        for g in _ends(decision.groups)
     ]
     if decision.disparate_impact is None:
         impact = "Disparate impact: undefined, nobody is selected"
@@ -197,8 +219,9 @@ def _decision_lines(decision: Decision) -> list[str]:
         rule = "meets" if decision.four_fifths else "does NOT meet"
         impact = f"Disparate impact (smallest over largest selection rate): {decision.disparate_impact:.4f}"
         impact += f", {rule} the four-fifths rule"
+    ends = "" if len(decision.groups) <= LISTED else f" (of {len(decision.groups)} groups, both ends)"
     lines = [
-        f"If everyone with score >= {decision.threshold:g} is selected:",
+        f"If everyone with score >= {decision.threshold:g} is selected{ends}:",
         *table(head, [row[: len(head)] for row in rows]),
         impact,
         f"Demographic parity difference (selection rates): {decision.demographic_parity_difference:.4f}",
@@ -211,6 +234,12 @@ def _decision_lines(decision: Decision) -> list[str]:
         f"Equalized odds: |dFPR| + |dTPR| {decision.equalized_odds_l1:.4f}, larger of the two ranges "
         f"{decision.equalized_odds_max:.4f}, their mean {decision.equalized_odds_mean:.4f}",
     ]
+
+
+def _ends(groups: Sequence[GroupDecision]) -> Sequence[GroupDecision]:
+    """All groups; of many, those with the lowest and the highest selection rates."""
+    order = sorted(groups, key=lambda g: g.selection_rate)
+    return groups if len(groups) <= LISTED else [*order[:EXTREMES], *order[-EXTREMES:]]
 
 
 def _width(group: GroupAudit, rate: int) -> float | None:
