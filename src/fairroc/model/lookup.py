@@ -60,7 +60,7 @@ class Lookup:
             return np.insert(of_outcomes, ends, last)
 
         self.edges, self.parts = closed(outcomes.lower, 1.0), [closed(part, 0.0) for part in parts]
-        self.level = closed(outcomes.level, 0).astype(np.min_scalar_type(-len(knots.y)))
+        self.level = closed(outcomes.level, 0).astype(np.min_scalar_type(-int(knots.y[-1]) - 1))
         fine = max(1, min(16, FINE // max(1, len(self.edges))))
         of = closed(outcomes.row, np.arange(len(ends)))
         (scale, shift), self.outcomes = _dealt(of, self.edges, self.edges, len(ends), fine)
