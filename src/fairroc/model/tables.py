@@ -161,9 +161,9 @@ def outcome_table(chances: Sequence[FloatArray], used: IntArray) -> OutcomeTable
     Outcomes that no uniform number gives are left out.
     """
     begins = np.cumsum([0, *map(len, chances)])
+    parts = np.split(used, np.searchsorted(used, begins[1:-1]))
     found = [
-        _cumulated(table[used[(used >= begin) & (used < begin + len(table))] - begin])
-        for table, begin in zip(chances, begins.tolist(), strict=False)
+        _cumulated(table[part - begin]) for table, part, begin in zip(chances, parts, begins.tolist(), strict=False)
     ]
     sizes = np.concatenate([[0], *(size for size, _, _ in found)]).astype(np.intp)[1:]
     level = np.concatenate([part for _, part, _ in found]).astype(np.intp)

@@ -277,7 +277,8 @@ class ScoreCounts:
         if bits is not None:
             parts = tuple(part.binned(bits) for part in parts)
         names = sorted({name for part in parts for name in part.names})
-        found = [[(part, part.names.index(name)) for part in parts if name in part.names] for name in names]
+        codes = [(part, {name: g for g, name in enumerate(part.names)}) for part in parts]
+        found = [[(part, code[name]) for part, code in codes if name in code] for name in names]
         return _made(names, [_together(cells) for cells in found], any(part.weighted for part in parts), bits)
 
     def regrouped(self, renamed: Mapping[str, str | None]) -> ScoreCounts:
@@ -287,9 +288,11 @@ class ScoreCounts:
         >>> counts.regrouped({"a": "a", "b": "a", "c": None}).positives[0].tolist()
         [6]
         """
-        names = sorted({name for name in renamed.values() if name is not None})
-        found = [[(self, g) for g, old in enumerate(self.names) if renamed[old] == name] for name in names]
-        return _made(names, [_together(cells) for cells in found], self.weighted, self.bits)
+        found: dict[str | None, list[tuple[ScoreCounts, int]]] = {}
+        for g, old in enumerate(self.names):
+            found.setdefault(renamed[old], []).append((self, g))
+        names = sorted(name for name in found if name is not None)
+        return _made(names, [_together(found[name]) for name in names], self.weighted, self.bits)
 
     def __add__(self, other: ScoreCounts) -> ScoreCounts:
         return self.merge(other) if isinstance(other, ScoreCounts) else NotImplemented

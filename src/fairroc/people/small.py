@@ -104,7 +104,8 @@ class SmallRule:
         known = self.fitted
         if known is not None:
             treatment, minimum, into = known.treatment, known.min_class_rows, known.merged_into
-            chosen = [into is not None and name in known.groups for name in names]
+            small = set() if into is None else set(known.groups)
+            chosen = [name in small for name in names]
         else:
             treatment, minimum, into = self.treatment, self.minimum, MERGED if self.treatment == "merge" else None
             chosen = too_small(class_rows, minimum).tolist() if treatment != "error" else []

@@ -34,9 +34,6 @@ WAITING = 1 << 22
 CROWDED = 1 << 18
 """Rows after which the table is given up if it had no place for most of them."""
 
-FEW = 64
-"""Cells up to which rows are dealt to cells and sorted in one go."""
-
 MANTISSA = 52
 OCTAVES = 1 << 12
 NOWHERE = -(1 << 62)
@@ -303,7 +300,7 @@ def _runs(
     count: int, scores: FloatArray, cells: NDArray[Any], weights: FloatArray | None = None
 ) -> list[tuple[int, tuple[FloatArray, NDArray[Any]]]]:
     """For every cell that occurs its rising distinct scores with the number, or weight, of rows of each."""
-    pack = None if weights is not None or count > FEW else packing(scores)
+    pack = None if weights is not None else packing(scores)
     if pack is not None:
         ordered = sorted_rows(scores, np.zeros(len(scores), dtype=np.bool_), cells, count, pack)
         return [(cell, _summed(pack.scores(keys >> 1), None)) for cell, keys in enumerate(ordered) if len(keys)]
