@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import io
 import sys
+import time
 
 import pytest
 
 from fairroc.cli import output
-from fairroc.cli.output import progress_bar
+from fairroc.cli.output import progress_bar, say
 
 
 class Terminal(io.StringIO):
@@ -43,3 +44,28 @@ def test_a_bar_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_no_bar_for_short_work_or_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
     assert drawn(monkeypatch, Terminal(), 60.0) == ""
     assert drawn(monkeypatch, io.StringIO(), 0.0) == ""
+
+
+def test_work_that_nobody_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is being done, and for how long; words are said on a line of their own."""
+    stream = Terminal()
+    monkeypatch.setattr(sys, "stderr", stream)
+    monkeypatch.setattr(output, "TICK", 0.001)
+    with output.one_command(), progress_bar("work", patience=0.0):
+        while "work, 0 s" not in stream.getvalue():
+            time.sleep(0.001)
+        say("words")
+    assert f"{output.WIPE}words\n" in stream.getvalue()
+
+
+def test_patience_counts_from_the_beginning_of_a_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = iter(range(0, 100, 3))
+    monkeypatch.setattr(output.time, "monotonic", lambda: next(clock))
+    stream = Terminal()
+    monkeypatch.setattr(output, "PATIENCE", 10.0)
+    with output.one_command():
+        monkeypatch.setattr(sys, "stderr", stream)
+        for title in "ab":  # begins at 0; a from 3 to 12, b from 15 on
+            with progress_bar(title) as show:
+                show(1, 2)
+    assert "a [" not in stream.getvalue() and "b [############............] 1/2" in stream.getvalue()

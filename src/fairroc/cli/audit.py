@@ -33,7 +33,7 @@ def run(arguments: argparse.Namespace) -> int:
     settings = Settings.checked(**asked_for(arguments, AUDIT, required=False))
     unlabelled = settings.constraint == UNLABELLED
     people = read_data(arguments, small=settings.small_rule, unlabelled=unlabelled)
-    with progress_bar("bootstrap") as show:
+    with progress_bar("auditing") as show:
         found = audit_people(people, settings, progress=show)
     data = found.to_dict() if arguments.format == "json" else {}
     put_result(arguments.format, data, lambda: audit_text(found))

@@ -47,17 +47,18 @@ def read_data(
         elif asked or parts[0].path != Path(arguments.data) or is_large(parts):
             return _streamed_counts(arguments, parts).people(small=small)
     taken = read_rows(arguments)
-    return read_people(
-        taken.score,
-        taken.label,
-        sensitive_features=taken.group,
-        sample_weight=taken.weight,
-        pos_label=arguments.pos_label,
-        missing=missing or arguments.missing,
-        small=small,
-        in_order=in_order,
-        whole=not unlabelled,
-    )
+    with progress_bar("checking and sorting"):
+        return read_people(
+            taken.score,
+            taken.label,
+            sensitive_features=taken.group,
+            sample_weight=taken.weight,
+            pos_label=arguments.pos_label,
+            missing=missing or arguments.missing,
+            small=small,
+            in_order=in_order,
+            whole=not unlabelled,
+        )
 
 
 def _refuse_unlabelled(arguments: argparse.Namespace, streamed: bool) -> None:
@@ -80,8 +81,9 @@ def read_rows(arguments: argparse.Namespace) -> TakenColumns:
     if arguments.pos_label is not None:
         texts = [*texts, arguments.label]  # '1' and 'TRUE' as they stand
     coded = [name for name in (*names.groups, names.label) if name is not None and name not in names.numbers]
-    table = read_table(arguments.data, names.all, texts, numbers=names.numbers, categories=coded)
-    return take_columns(table, names)
+    with progress_bar("reading, MB") as show:
+        how: dict[str, Any] = {"numbers": names.numbers, "categories": coded, "progress": show}
+        return take_columns(read_table(arguments.data, names.all, texts, **how), names)
 
 
 def _names(arguments: argparse.Namespace) -> ColumnNames:

@@ -37,12 +37,14 @@ def run(arguments: argparse.Namespace) -> int:
     key = read_key(arguments)
     check_writable(arguments.output, (".json",))
     people = read_data(arguments, small=SmallRule.of(options))
-    with progress_bar("trying candidates") as show:
+    with progress_bar("fitting") as show:
         fitted = fit(people, options, key=key, progress=show)
-    save(fitted.model, arguments.output)  # what follows only describes it: who stops that keeps the model
+    with progress_bar("writing the model"):
+        save(fitted.model, arguments.output)  # what follows only describes it: who stops that keeps the model
     say(f"model written to {arguments.output}")
-    ahead = outlook(fitted, options.confidence or LEVEL.default)
-    certificate, drawn = certify(fitted), one_draw(fitted)
+    with progress_bar("bounding the AUC, and what to expect of new people"):
+        ahead = outlook(fitted, options.confidence or LEVEL.default)
+        certificate, drawn = certify(fitted), one_draw(fitted)
     if arguments.format == "json":
         put(as_json(certificate.to_dict() | {"one_draw": drawn.to_dict(), "new_people": ahead.to_dict()}))
     else:

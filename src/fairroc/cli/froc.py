@@ -8,7 +8,7 @@ from typing import Any
 
 from fairroc.cli.arguments import add_data, add_options, whole
 from fairroc.cli.data import read_data
-from fairroc.cli.output import put_result, say
+from fairroc.cli.output import progress_bar, put_result, say
 from fairroc.options import EPSILON, QUERIES, check_epsilon
 
 
@@ -43,7 +43,8 @@ def run(arguments: argparse.Namespace) -> int:
     require_matplotlib()
     check_writable(arguments.output, (".png", ".pdf", ".svg"))
     people = read_data(arguments)
-    done = paper_run_on(people, epsilon=arguments.epsilon, queries=arguments.queries)
+    with progress_bar("running Algorithm 1"):
+        done = paper_run_on(people, epsilon=arguments.epsilon, queries=arguments.queries)
     group = moving_group(done, people.names, arguments.index, arguments.upper)
     step = froc_index(done, people.names, group, arguments.index)
     figure, target = geometry_figure(done, group, arguments.index - 1, people.names), Path(arguments.output)

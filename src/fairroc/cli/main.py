@@ -29,7 +29,7 @@ from fairroc.cli import (
     threshold,
     transform,
 )
-from fairroc.cli.output import say
+from fairroc.cli.output import one_command, say
 from fairroc.errors import FairrocError
 
 COMMANDS = (audit, fit, transform, froc, frontier, report, threshold, explain, monitor, sql, reproduce, demo)
@@ -47,7 +47,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; the exit code."""
     arguments = _parser().parse_args(argv)
     run: Callable[[argparse.Namespace], int] = arguments.run
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), one_command():
         warnings.showwarning = _show_warning  # type: ignore[assignment]
         warnings.simplefilter("always")
         try:

@@ -7,7 +7,7 @@ from typing import Any
 
 from fairroc.cli.arguments import add_columns, add_format, add_model, add_options, values
 from fairroc.cli.data import read_rows
-from fairroc.cli.output import put_result
+from fairroc.cli.output import progress_bar, put_result
 from fairroc.errors import DataError
 from fairroc.options import MONITOR, POS_LABEL
 
@@ -38,13 +38,14 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.pos_label is not None and arguments.label is None:
         raise DataError("--pos-label goes with --label; without labels there is no positive one.")
     model, taken = FairModel.load(arguments.model), read_rows(arguments)
-    found = model.check(
-        taken.score,
-        sensitive_features=taken.group,
-        y=taken.label,
-        sample_weight=taken.weight,
-        pos_label=arguments.pos_label,
-        **values(arguments, MONITOR),
-    )
+    with progress_bar("comparing"):
+        found = model.check(
+            taken.score,
+            sensitive_features=taken.group,
+            y=taken.label,
+            sample_weight=taken.weight,
+            pos_label=arguments.pos_label,
+            **values(arguments, MONITOR),
+        )
     put_result(arguments.format, found.to_dict(), lambda: drift_text(found))
     return 1 if found.drifted else 0

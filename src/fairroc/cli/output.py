@@ -4,18 +4,41 @@ from __future__ import annotations
 
 import json
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 WIDTH = 24
-PATIENCE = 0.5
-"""Seconds of work before a bar appears."""
+WIPE = "\r\x1b[K"
+PATIENCE, TICK = 2.0, 1.0
+"""Seconds of work before a line about it appears, and from then on between two looks at the clock."""
+
+
+@dataclass(slots=True)
+class _Command:
+    begin: float | None = None
+
+
+_command = _Command()
+
+
+@contextmanager
+def one_command() -> Iterator[None]:
+    """For as long as a command runs: its patience counts from here."""
+    _command.begin = time.monotonic()
+    try:
+        yield
+    finally:
+        _command.begin = None
 
 
 def say(words: str) -> None:
     """Words about the run, on standard error."""
+    for line in _Line.open:
+        line.wipe()
     print(words, file=sys.stderr)
 
 
@@ -40,24 +63,61 @@ def put_result(form: str, data: dict[str, Any], text: Callable[[], str]) -> None
     put(as_json(data) if form == "json" else text())
 
 
+class _Line:
+    """One line on a terminal: what is being done, with a bar as far as somebody counts, and for how many seconds."""
+
+    lock = threading.Lock()
+    open: ClassVar[list[_Line]] = []
+
+    def __init__(self, title: str, wait: float) -> None:
+        self.title, self.wait, self.begin = title, wait, time.monotonic()
+        self.part: tuple[int, int] | None = None
+        self.terminal, self.shown, self.over = sys.stderr.isatty(), False, threading.Event()
+
+    def __call__(self, done: int, total: int) -> None:
+        self.part = done, total
+        if self.terminal and time.monotonic() - self.begin >= self.wait:
+            self.draw("")
+
+    def watch(self) -> None:
+        """Draw the line every second, whether or not anything is told."""
+        while not self.over.wait(TICK):
+            if (seconds := time.monotonic() - self.begin) >= self.wait:
+                self.draw(f", {seconds:.0f} s")
+
+    def draw(self, more: str) -> None:
+        with self.lock:
+            if self.part is not None:
+                filled = WIDTH * self.part[0] // self.part[1]
+                more = f" [{'#' * filled}{'.' * (WIDTH - filled)}] {self.part[0]}/{self.part[1]}{more}"
+            sys.stderr.write(f"{WIPE}{self.title}{more}")
+            sys.stderr.flush()
+            self.shown = True
+
+    def wipe(self) -> None:
+        with self.lock:
+            if self.shown:
+                sys.stderr.write(WIPE)
+                sys.stderr.flush()
+            self.shown = False
+
+
 @contextmanager
 def progress_bar(title: str, *, patience: float | None = None) -> Iterator[Callable[[int, int], None]]:
-    """Give a function ``(done, all)`` that draws a bar on a terminal, once work has gone on for ``patience`` seconds
-    (None: PATIENCE); elsewhere nothing is written. The bar is wiped out at the end."""
-    begin, shown = time.monotonic(), False
-    wait = PATIENCE if patience is None else patience
-
-    def show(done: int, total: int) -> None:
-        nonlocal shown
-        if sys.stderr.isatty() and time.monotonic() - begin >= wait:
-            filled = WIDTH * done // total
-            sys.stderr.write(f"\r\x1b[K{title} [{'#' * filled}{'.' * (WIDTH - filled)}] {done}/{total}")
-            sys.stderr.flush()
-            shown = True
-
+    """On a terminal, say what is being done, once that has gone on for ``patience`` seconds (None: once the command has
+    for PATIENCE seconds), with a bar as far as the function ``(done, all)`` that it gives is told. Elsewhere nothing is
+    written; all is wiped out at the end."""
+    since = 0.0 if _command.begin is None else time.monotonic() - _command.begin
+    line = _Line(title, PATIENCE - since if patience is None else patience)
+    watch = threading.Thread(target=line.watch, daemon=True)
+    if line.terminal:
+        watch.start()
+    _Line.open.append(line)
     try:
-        yield show
+        yield line
     finally:
-        if shown:
-            sys.stderr.write("\r\x1b[K")
-            sys.stderr.flush()
+        line.over.set()
+        if line.terminal:
+            watch.join()
+        _Line.open.remove(line)
+        line.wipe()

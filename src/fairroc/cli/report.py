@@ -50,7 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
     title = Path(arguments.data).name if arguments.title is None else arguments.title
     with progress_bar("report") as show:
         data = gather(people, asked, title=title, source=source, progress=show)
-    write_page(arguments.output, data)
+        write_page(arguments.output, data)
     ahead = data.outlook
     expected = "" if ahead is None else f", {ahead.gap_estimate:.4f} expected of new people's fair score"
     put_result(

@@ -7,7 +7,7 @@ from typing import Any
 
 from fairroc.cli.arguments import add_data, add_model, add_options, values
 from fairroc.cli.data import read_data
-from fairroc.cli.output import put_result
+from fairroc.cli.output import progress_bar, put_result
 from fairroc.options import AIM, ON_UNKNOWN_GROUP, Missing
 
 
@@ -34,6 +34,7 @@ def run(arguments: argparse.Namespace) -> int:
     model = FairModel.load(arguments.model)
     missing: Missing | None = "group" if model.missing == "group" else None
     people = read_data(arguments, missing=missing, small=model.small_rule, in_order=True)
-    choice = choose_threshold_of(model, people, aim, on_unknown_group=arguments.on_unknown_group)
+    with progress_bar("choosing a threshold"):
+        choice = choose_threshold_of(model, people, aim, on_unknown_group=arguments.on_unknown_group)
     put_result(arguments.format, choice.to_dict(), lambda: choice_text(choice))
     return 0

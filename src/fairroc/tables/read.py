@@ -64,16 +64,22 @@ def read_table(
     *,
     numbers: Sequence[str] = (),
     categories: Sequence[str] = (),
+    progress: Callable[[int, int], None] | None = None,
 ) -> Any:
     """Read the wanted columns of a file as a ``pyarrow.Table``, in the order in which they are named.
 
     ``columns=None`` reads all. In a CSV file an empty field is a null in every column, the ``numbers`` are 64-bit
     floats, the text_columns (``None``: every column) stay text, so that "01" stays "01", and others get the type that
-    all their values have. Other files bring their own types. ``categories`` are those of `read_batches`.
+    all their values have. Other files bring their own types. ``categories`` are those of `read_batches`;
+    ``progress(done, all)`` is told the megabytes read.
     """
     part = find_part(path)
     wanted = None if columns is None else list(dict.fromkeys(columns))
-    batches = [batch.rows for batch in _batches([part], wanted, numbers, categories)]
+    batches = []
+    for batch in _batches([part], wanted, numbers, categories):
+        batches.append(batch.rows)
+        if progress is not None:
+            progress(batch.done >> 20, max(1, part.size >> 20))
     if not batches:
         raise DataError(f"'{part.path}' must hold at least one row of data, got none.")
     table = load_module("pyarrow").Table.from_batches(batches)
