@@ -86,11 +86,10 @@ class Cost:
 
     def run(self, command: list[str]) -> None:
         """Run it once more."""
-        one_thread = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+        own = os.environ | dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+        own.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed package is compiled
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        done = subprocess.Popen(
-            command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=os.environ | one_thread, text=True
-        )
+        done = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=own, text=True)
         _, said = done.communicate()
         if done.returncode not in (0, 1):
             raise RuntimeError(f"{' '.join(command)} failed: {said[-500:]}")
