@@ -23,8 +23,9 @@ SPACING = 2.0 / 512
 """No group moves farther than this in u between two levels when the ascent starts: too few levels would leave it no
 room (measured: 1024 and more gain less than 1e-6)."""
 
-FEW_GROUPS = 8
-"""With more groups, what all but one of them do is added up while going through them."""
+FEW_GROUPS, MANY_GROUPS = 8, 64
+"""With more than few groups, what all but one of them do is added up while going through them. With more than many,
+what all but one do is about what all do."""
 
 MAX_SWEEPS = 30
 GAIN = 1e-9
@@ -63,9 +64,9 @@ class Others:
 
 
 def ascend(
-    fair: FairCurves, u: FloatArray, weights0: FloatArray, weights1: FloatArray, gain: float = GAIN
+    fair: FairCurves, u: FloatArray, weights0: FloatArray, weights1: FloatArray, least: float = GAIN
 ) -> FloatArray:
-    """Move one group after the other to its best path until a sweep over all of them gains less than ``gain``.
+    """Move one group after the other to its best path until a sweep over all of them gains less than ``least``.
 
     Fair and monotone throughout. O(m k).
     """
@@ -82,12 +83,13 @@ def ascend(
     for _ in range(MAX_SWEEPS):
         before, own = best, [seen(g, u[:, g], v[:, g]) for g in groups]
         after = list(accumulate(reversed(own), Others.joined, initial=nobody))[::-1]
-        done = nobody
+        done, pull = nobody, _pull(*after[0].rates)
         for g in groups:
             others = done.joined(after[g + 1])
             if len(groups) <= FEW_GROUPS:
                 others = replace(others, rates=_pooled_without(g, u, v, weights0, weights1))
-            path = _best_path(fair, others, u[:, g], g, (weights0[g], weights1[g]))
+            gain, loss = _pull(*others.rates) if len(groups) <= MANY_GROUPS else pull
+            path = _best_path(fair, others, u[:, g], g, (weights1[g] * gain, weights0[g] * loss))
             height = fair.curves[g].at(path)
             new = seen(g, path, height)
             value = area(*(others.rates + new.rates))
@@ -95,7 +97,7 @@ def ascend(
             if value > best and (together.high - together.low).max() <= 2 * fair.radius + TIGHT:
                 u[:, g], v[:, g], own[g], best = path, height, new, value
             done = done.joined(own[g])
-        if best - before < gain:
+        if best - before < least:
             break
     return u
 
@@ -122,11 +124,11 @@ def take_turns(fair: FairCurves, u: FloatArray, weights0: FloatArray, weights1: 
     return np.concatenate(found)[np.argsort(np.concatenate(places), kind="stable")]
 
 
-def _best_path(fair: FairCurves, others: Others, now: FloatArray, g: int, weights: tuple[float, float]) -> FloatArray:
-    """Group g's best positions while the others stand still."""
-    curve = fair.curves[g]
-    gain, loss = _pull(*others.rates)
-    gain, loss = weights[1] * gain, weights[0] * loss
+def _best_path(
+    fair: FairCurves, others: Others, now: FloatArray, g: int, pull: tuple[FloatArray, FloatArray]
+) -> FloatArray:
+    """Group g's best positions while the others stand still and pull at it."""
+    curve, (gain, loss) = fair.curves[g], pull
     idle = gain + loss <= 0.0
     slope = (loss - gain) / np.where(idle, 1.0, gain + loss)
     wish = np.where(idle, now, curve.u[np.searchsorted(-curve.slopes, -slope, side="left")])

@@ -11,7 +11,7 @@ from fairroc.core.chain import BoolArray, Chain, FloatArray, IntArray, area
 from fairroc.core.constraint import EqualizedOdds
 from fairroc.core.duality import FairTuples
 
-AREA_TOLERANCE = 2e-6
+AREA_TOLERANCE = 5e-6
 """The bound may exceed the largest attainable area by this much: far below what data can tell apart."""
 
 FIRST = 15

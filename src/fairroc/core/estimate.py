@@ -12,6 +12,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from fairroc.core import normal
 from fairroc.core.chain import FloatArray, IntArray
 from fairroc.core.kernel import FEW, PIECE, one_person
 from fairroc.core.roc import RocCurve, all_thresholds, pooled_share, rates_at
@@ -133,15 +134,13 @@ Prepared: TypeAlias = tuple[RocCurve, FloatArray, FloatArray, FloatArray, IntArr
 
 def _prepared(curves: Sequence[RocCurve], shares: FloatArray, sizes: FloatArray) -> list[Prepared]:
     """For every group: curve, class sizes, normal scores of its thresholds, cuts just below them, and which to keep."""
-    from scipy.special import ndtri
-
     every = all_thresholds(curves)
     accepted = pooled_share(curves, shares, every)
     middle = (accepted + np.append(accepted[1:], 0.0)) / 2  # half of the people with a score count as above it
-    normal = ndtri(np.clip(1.0 - middle, 1e-12, 1.0 - 1e-12))
+    scores = normal.quantile(np.clip(1.0 - middle, 1e-12, 1.0 - 1e-12))
     found = []
     for curve, pair in zip(curves, sizes, strict=True):
-        z = normal[np.searchsorted(every, curve.thresholds)]
+        z = scores[np.searchsorted(every, curve.thresholds)]
         cuts = np.append((z[1:] + z[:-1]) / 2, -np.inf)
         found.append((curve, pair, z, cuts, _even(curve)))
     return found
@@ -183,11 +182,9 @@ def _moments(z: FloatArray, mass: FloatArray) -> tuple[float, float]:
 
 def _kernel_rate(z: FloatArray, mass: FloatArray, size: float, cuts: FloatArray) -> FloatArray:
     """Share of a class above cuts, every person spread by a normal kernel."""
-    from scipy.special import ndtr
-
     width = WIDTH * 1.06 * _moments(z, mass)[1] * size**-0.2
     used = np.flatnonzero(mass > 0)
-    return np.asarray(ndtr((z[used][None] - cuts[:, None]) / width) @ mass[used])
+    return np.asarray(normal.share((z[used][None] - cuts[:, None]) / width) @ mass[used])
 
 
 def _logistic(features: FloatArray, negative: FloatArray, positive: FloatArray) -> FloatArray:

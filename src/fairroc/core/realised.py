@@ -122,11 +122,10 @@ def realise(curve: RocCurve, kernel: Kernel) -> RealisedRoc:
 def _elsewhere(kernel: Kernel, blocks: FloatArray, own_block: IntArray, own_level: IntArray) -> FloatArray:
     """(levels, 3) shares of people whom the table sends to each level, but for those in their block's own part."""
     rows, levels = kernel.table.shape
-    own = np.zeros((rows, levels), dtype=np.bool_)
-    single = np.bincount(kernel.row, minlength=rows)[kernel.row[own_block]] == 1
-    own[kernel.row[own_block[single]], own_level[single]] = True
+    table, single = kernel.table.copy(), np.bincount(kernel.row, minlength=rows)[kernel.row[own_block]] == 1
+    table[kernel.row[own_block[single]], own_level[single]] = 0.0
     per_row = np.stack([np.bincount(kernel.row, mass, rows) for mass in blocks.T], axis=1)
-    found: FloatArray = np.where(own, 0.0, kernel.table).T @ per_row
+    found: FloatArray = table.T @ per_row
     row, level, mass = kernel.row[own_block[~single]], own_level[~single], blocks[own_block[~single]]
     taken = kernel.table[row, level][:, None] * mass
     for c in range(3):

@@ -111,7 +111,7 @@ def certify(fitted: Fitted) -> Certificate:
     if model.method == "froc" and fitted.solution is not None:
         queried = fitted.population.curves
         report = froc_report(model.names, queried, raw.curves, model.inner_epsilon, model.queries)
-    before = rate_gaps(raw.curves, labelled=True)
+    before = rate_gaps(raw.curves, labelled=True, thresholds=raw.thresholds)
     bound = bound_of(raw, fitted.target, fitted.measure)
     return Certificate(
         epsilon=model.epsilon,

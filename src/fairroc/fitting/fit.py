@@ -13,7 +13,7 @@ import numpy as np
 
 from fairroc._version import __version__
 from fairroc.core.constraint import Constraint
-from fairroc.core.gap import pooled_auc, threshold_gap
+from fairroc.core.gap import threshold_gap
 from fairroc.core.realised import Performance, RealisedRoc, performance, realise
 from fairroc.core.roc import Population
 from fairroc.core.scale import Scale, build_scale
@@ -80,7 +80,7 @@ class Fitted:
         raw = self.raw
         gap = threshold_gap(raw, self.measure).value
         aucs = tuple(curve.auc for curve in raw.curves)
-        return Performance(gap, pooled_auc(raw.curves, raw.weights0, raw.weights1), aucs)
+        return Performance(gap, self.solver.auc_before, aucs)
 
     @cached_property
     def realised(self) -> tuple[RealisedRoc, ...]:

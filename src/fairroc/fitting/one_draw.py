@@ -25,7 +25,7 @@ from fairroc.people.people import Sample
 from fairroc.people.rows import ScoreColumns
 from fairroc.stats.bins import MANY, fewer
 
-DRAWS, LEAST_DRAWS = 50, 20
+DRAWS, LEAST_DRAWS = 50, 12
 """Draws that are simulated: the mean is then known to a seventh of the spread. With many groups fewer."""
 
 SEED = 1_000_003
@@ -35,7 +35,7 @@ MOST, LEAST, LEAST_MANY = 1 << 13, 1 << 9, 1 << 6
 """Up to so many people are all drawn for. Of more, every class gets its share of ``MOST``, but ``LEAST``; with very
 many groups ``LEAST_MANY``."""
 
-LOOKS = 1 << 11
+LOOKS, LEAST_LOOKS = 1 << 11, 1 << 9
 """Thresholds, about, to look at where some people stand for all."""
 
 TAIL = 0.05
@@ -145,7 +145,7 @@ def _largest(rates: FloatArray, people: Population, constraint: Constraint) -> f
 def _thresholds(curves: Sequence[RocCurve]) -> FloatArray:
     """About ``LOOKS`` of the fair scores of a draw, falling; every class has equally many."""
     scores = np.unique(np.concatenate([curve.thresholds for curve in curves]))[::-1]
-    return scores[:: max(1, len(scores) // LOOKS)]
+    return scores[:: max(1, len(scores) // fewer(LOOKS, len(curves), LEAST_LOOKS))]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

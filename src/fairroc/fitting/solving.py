@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from fairroc.core.ascent import FEW_GROUPS, SPACING
+from fairroc.core.ascent import FEW_GROUPS, MANY_GROUPS, SPACING
 from fairroc.core.bound import AREA_TOLERANCE, pooled_bound
 from fairroc.core.chain import Chain, FloatArray
 from fairroc.core.constraint import Constraint, EqualizedOdds, OneRate
@@ -26,8 +26,8 @@ GUIDE_TOLERANCE = 1e-4
 """The guide of the coupling needs the pooled region only roughly (about forty directions)."""
 
 
-SOME_GROUPS, SPACING_MANY, SPACING_ROUGH = 64, 2.0 / 128, 2.0 / 64
-"""With more groups, levels are made this far apart; and where ways are only compared, with more than a few groups."""
+SPACING_MANY, SPACING_ROUGH, VERY_MANY = 2.0 / 128, 2.0 / 64, 256
+"""With many groups, levels are made this far apart; and with very many, or where ways are only compared."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,7 +118,7 @@ def _guide(
 
     Elsewhere, and for very many groups, the plain start suffices (measured).
     """
-    if not constraint.wants_guide or not 3 <= len(hulls) <= SOME_GROUPS or inner == 0:
+    if not constraint.wants_guide or not 3 <= len(hulls) <= MANY_GROUPS or inner == 0:
         return None
     return pooled_bound(hulls, population.weights0, population.weights1, inner, constraint, GUIDE_TOLERANCE).tuples
 
@@ -146,8 +146,8 @@ def levels_of(
     else:
         fair = optimal(hulls, inner, goal.constraint)
     guide = _guide(population, hulls, inner, goal.constraint) if guided else None
-    spacing = SPACING if len(hulls) <= SOME_GROUPS else SPACING_MANY
-    if rough and len(hulls) > FEW_GROUPS:
+    spacing = SPACING if len(hulls) <= MANY_GROUPS else SPACING_MANY
+    if (rough and len(hulls) > FEW_GROUPS) or len(hulls) > VERY_MANY:
         spacing = SPACING_ROUGH
     return couple(fair, population.weights0, population.weights1, guide, spacing)
 

@@ -16,19 +16,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fairroc.core.ascent import FEW_GROUPS
-from fairroc.core.chain import FloatArray
+from fairroc.core.ascent import FEW_GROUPS, MANY_GROUPS
+from fairroc.core.chain import FloatArray, area
 from fairroc.core.constraint import Constraint
 from fairroc.core.coupling import Levels
 from fairroc.core.estimate import ESTIMATES, blend, flattened, smooth
-from fairroc.core.gap import ROUNDING, pooled_auc, threshold_gap
+from fairroc.core.gap import ROUNDING, pooled_curve, threshold_gap
 from fairroc.core.kernel import drawn_kernel, one_person, ordered_kernel
 from fairroc.core.roc import Population, RocCurve
 from fairroc.errors import FairrocWarning
 from fairroc.fitting.new_people import DIP, Choice, choice, populations
 from fairroc.fitting.raw_order import CLOSE, is_fair_score, solve_rate
 from fairroc.fitting.solving import (
-    SOME_GROUPS,
     Goal,
     Solution,
     drawn_share,
@@ -82,6 +81,9 @@ hulls (two to four groups of 1e5 to 4e6 people: mostly 0.3 to 0.6 of it, at any 
 
 FORETOLD = 0.1
 """An internal epsilon is foretold only if it is short of epsilon by no more than this share."""
+
+HOPELESS = 0.7
+"""With many groups nothing is settled on all points where less than this share of epsilon is foretold."""
 
 SETTLED = 8
 """Internal epsilons, at most, when a way is settled on all points."""
@@ -169,14 +171,15 @@ class Solver:
 
     def _chosen(self, goal: Goal) -> Solution:
         """The best of all ways; with very many groups nothing is compared."""
-        if len(self.people.names) > SOME_GROUPS and self.options.curve in ("auto", "raw"):
+        if len(self.people.names) > MANY_GROUPS and self.options.curve in ("auto", "raw"):
             return self._simply(goal, goal.epsilon - self.people.hidden - DEPTH * self._below)
         return self._best(goal)
 
     def _simply(self, goal: Goal, inner: float) -> Solution:
         """Nothing to choose, as for the paper's method and with very many groups: raw order at an internal epsilon or a
         little less where that keeps epsilon, else ties are drawn."""
-        way = next(way for way in self.ways if way.family == 0 and not any(way.drawn))
+        each = len(self.people.names)
+        way = Way(0, "raw", self.population.curves, (False,) * each, ("raw",) * each, ("order",) * each)
         found = self._settle(way, goal, inner, LEAST * goal.epsilon)
         if found is not None and drawn_share(self.people.thin, found.kernels) <= 1.0 - SPARES:
             return found
@@ -203,8 +206,13 @@ class Solver:
     @cached_property
     def before(self) -> tuple[float, Expected]:
         """AUC of the original score among the people, and what to expect of it among new ones."""
+        return self.auc_before, expected(self.known, (), self.constraint)
+
+    @cached_property
+    def auc_before(self) -> float:
+        """AUC of the original score among the people."""
         raw = self.people.exact
-        return pooled_auc(raw.curves, raw.weights0, raw.weights1), expected(self.known, (), self.constraint)
+        return area(*pooled_curve(raw.curves, raw.weights0, raw.weights1, raw.merge[1]))
 
     def expected(self, solution: Solution | None) -> Expected:
         """What to expect of a solution among new people; of None, of the original score.
@@ -348,8 +356,9 @@ class Solver:
 
     @cached_property
     def steps(self) -> tuple[float, ...]:
-        """The ladder, up to the original score's gap."""
-        steps = [share * self.constraint.largest / 2 for share in LADDER]
+        """The ladder, of many groups every other step of it, up to the original score's gap."""
+        ladder = LADDER if len(self.people.names) <= FEW_GROUPS else LADDER[::2]
+        steps = [share * self.constraint.largest / 2 for share in ladder]
         return tuple(step for step in steps if step < self._gap) or (0.0,)
 
     @cached_property
@@ -466,7 +475,7 @@ class Solver:
         for _ in range(SETTLED):
             if inner < least:
                 break
-            levels = levels_of(self.families[way.family], inner, goal)
+            levels = levels_of(self.families[way.family] if way.family else self.population, inner, goal)
             found = self._made(way, self.people.thin, levels, inner)
             excess = found.performance.gap + self.people.hidden - goal.epsilon
             if excess <= ROUNDING:
@@ -485,6 +494,8 @@ class Solver:
         way = self.ways[0]
         inner = goal.epsilon - self.people.hidden - DEPTH * self._below
         if self.people.hidden == 0 or inner < (1.0 - FORETOLD) * goal.epsilon:
+            if len(self.people.names) > FEW_GROUPS and inner < HOPELESS * goal.epsilon:
+                return None
             inner = goal.epsilon
         return self._settle(way, goal, inner, NEAR * goal.epsilon)
 
@@ -507,8 +518,8 @@ class Solver:
         return tuple(curve.hull.auc - curve.auc for curve in curves)
 
     def misled(self, group: int) -> bool:
-        """Whether the order of a group's scores misleads."""
-        return self.gains[group] > HULL_GAIN
+        """Whether the order of a group's scores misleads; of one of very many groups that is not asked."""
+        return len(self.people.names) <= MANY_GROUPS and self.gains[group] > HULL_GAIN
 
     def _why(self, goal: Goal, kept: list[Tried]) -> tuple[str, bool]:
         """Why all ties are drawn, and whether the order might have been kept as well."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fairroc.core.chain import FloatArray, freeze
+from fairroc.core.normal import quantile
 from fairroc.core.roc import RocCurve, all_thresholds, pooled_share, rates_at
 
 BINS, BINS_MANY, MANY = 200, 80, 64
@@ -104,12 +105,10 @@ def _scale(thresholds: FloatArray, highest: float, people: FloatArray) -> tuple[
         low, middle = (np.log(x) - np.log1p(-x) for x in (np.clip(part, EDGE, 1.0 - EDGE) for part in (low, middle)))
     z, ends = _standardised(middle, low, people)
     if not np.isfinite(z).all() or np.abs(z).max() > FAR:
-        from scipy.special import ndtri
-
         rank = np.cumsum(people)
         z, ends = _standardised(
-            ndtri(np.clip(rank - people / 2, 1e-9, 1.0 - 1e-9)),
-            np.concatenate(([-6.0], ndtri(np.clip(rank[:-1], 1e-9, 1.0 - 1e-9)))),
+            quantile(np.clip(rank - people / 2, 1e-9, 1.0 - 1e-9)),
+            np.concatenate(([-6.0], quantile(np.clip(rank[:-1], 1e-9, 1.0 - 1e-9)))),
             people,
         )
     step = 1e-9 * np.arange(len(z))  # clipped scores stay apart

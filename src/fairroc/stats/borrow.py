@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from fairroc.core.chain import FloatArray, freeze
-from fairroc.stats.bins import Bins
+from fairroc.stats.bins import Bins, fewer
 
 BENDS = 3
 """Log odds: a cubic of the score for all people, and a quadratic (three numbers) more for every group."""
@@ -39,8 +39,8 @@ STRETCH_ROWS = 50.0
 STRAIGHT = np.linspace(-12.0, 12.0, 961)
 """Aligned scale, in deviations of all people."""
 
-SHUFFLES = 16
-"""Samples drawn to learn what chance alone would show."""
+SHUFFLES, LEAST_SHUFFLES = 16, 4
+"""Samples drawn to learn what chance alone would show; fewer with many groups."""
 
 LENIENT = 100.0
 """With so many people of the smallest class or fewer, soft labels are trusted fully up to twice the distance from hard
@@ -148,7 +148,7 @@ def _trust(plain: Estimator, rng: np.random.Generator) -> float:
     """Share of the distance between hard and soft labels that chance can explain, 1 at most."""
     counts = plain.bins.counts
     seen = _apart(plain.hard(counts), plain.soft(counts), plain.bins.sizes)
-    drawn = sampled(plain.soft(counts), plain.bins.sizes, SHUFFLES, rng)
+    drawn = sampled(plain.soft(counts), plain.bins.sizes, fewer(SHUFFLES, len(counts), LEAST_SHUFFLES), rng)
     chance = _apart(plain.hard(drawn), plain.soft(drawn), plain.bins.sizes)
     lenient = 1.0 + (0.0 if plain.bins.tied else min(LENIENT / max(float(plain.bins.sizes.min()), 1.0), 1.0))
     return float(min(1.0, lenient * chance.mean() / max(float(seen), 1e-300)))
@@ -234,7 +234,8 @@ def own_shares(made: Estimator, rng: np.random.Generator) -> FloatArray:
     masses = made.masses(bins.counts)
     moved = alignment(bins, masses)
     seen, weight_at = _from_common(bins, masses, moved)
-    drawn = made.masses(sampled(alike(bins, masses, moved), sizes, SHUFFLES, rng))
+    shuffles = fewer(SHUFFLES, len(sizes), LEAST_SHUFFLES)
+    drawn = made.masses(sampled(alike(bins, masses, moved), sizes, shuffles, rng))
     chance = np.stack([_from_common(bins, one, alignment(bins, one))[0] for one in drawn])
     alone = (chance.var(axis=0, ddof=1) * weight_at).sum(axis=-1)
     noise = ((chance**2).mean(axis=0) * weight_at).sum(axis=-1)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 STUDIES = {
     "bench": "speed.bench",
+    "commands": "speed.commands",
     "engines": "speed.engines",
     "gpu": "speed.gpu",
     "sql": "speed.sql",
