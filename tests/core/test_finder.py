@@ -64,7 +64,7 @@ EVEN = np.linspace(0.0, 1.0, 1000)
 def test_every_way_is_taken(entries: np.ndarray, by_bits: bool, rounds: int, rare: bool) -> None:
     """Even lists need one comparison, others buckets by the bits of the doubles, two comparisons or a search."""
     finder = check([entries, entries[::3]], np.random.default_rng(0).random(2000).tolist())
-    assert (finder.shift >= 0, finder.rounds, finder.rare) == (by_bits, rounds, rare)
+    assert (finder.shift >= 0, finder.table.rounds, finder.table.rare) == (by_bits, rounds, rare)
 
 
 @pytest.mark.parametrize("ties", ["draw", "order"])

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_kernel import fitted
 
+from fairroc.core import finder
 from fairroc.core.kernel import Kernel, drawn_kernel, ordered_kernel
 from fairroc.core.realised import realise
 from fairroc.core.scale import Scale, build_scale
@@ -19,11 +20,6 @@ from strategies import NORMS, SEEDS, Sample, class_shares, populations
 
 BUILDS = st.sampled_from([drawn_kernel, ordered_kernel])
 EPSILONS = st.sampled_from([0.0, 0.01, 0.1, 0.5])
-NONE = np.zeros(1, dtype=np.intp)
-NO_CELLS = CellTable(
-    (0,), NONE, np.zeros(1), np.zeros(1), np.zeros(1), NONE, NONE - 1, NONE - 1, np.zeros(1), np.ones(1)
-)
-SCALE = Scale(np.array([0.0, 1.0]), np.array([1.0, 0.0]))
 
 
 def made(population: list[Sample], epsilon: float, norm: int | str, build) -> tuple[list[Kernel], Scale]:
@@ -76,6 +72,40 @@ def test_fair_scores_are_those_of_kernel_and_scale(population, epsilon, norm, bu
         assert ((fair[kept][:, None] >= scale.score[1:]) == reached).all()
 
 
+def one_by_one(tables: LookupTables, score: float, group: int, uniform: float) -> float:
+    """The three lists of `fairroc.model.tables`, as its words have them."""
+    cells, outcomes, knots = tables.cells, tables.outcomes, tables.knots
+    mine = np.flatnonzero(cells.group == group)
+    cell = mine[0] + np.count_nonzero(cells.origin[mine[1:]] <= score)
+    if cells.row[cell] < 0:
+        return (score - cells.origin[cell]) * cells.slope[cell] + cells.value[cell]
+    o = np.flatnonzero((outcomes.row == cells.row[cell]) & (outcomes.lower <= uniform))[-1]
+    level, share = outcomes.level[o], (uniform - outcomes.lower[o]) / (outcomes.upper[o] - outcomes.lower[o])
+    begin = cells.begin[cell] if level == cells.first[cell] else 0.0
+    end = cells.end[cell] if level == cells.last[cell] else 1.0
+    place = share * (end - begin) + begin + level
+    k = np.flatnonzero(knots.y <= place)[-1]
+    after = min((place - knots.y[k]) * knots.slope[k] + knots.score[k], knots.below[k])
+    return after if place > knots.y[k] else knots.score[k]
+
+
+@pytest.mark.parametrize("fine", [None, 1])
+@settings(max_examples=60)
+@given(populations(max_groups=4), EPSILONS, NORMS, BUILDS, SEEDS)
+def test_every_bit_is_that_of_the_tables(fine, population, epsilon, norm, build, seed):
+    """Also with buckets so coarse that numbers are searched for in them."""
+    if not spread(population):
+        return
+    tables = lookup_tables(*made(population, epsilon, norm, build))
+    scores, groups, uniforms = some_rows(population, seed)
+    with pytest.MonkeyPatch.context() as patch:
+        for module, name in ((finder, "LEAST"), (finder, "MOST"), (finder, "PER_ENTRY"), (lookup, "FINE")):
+            patch.setattr(module, name, fine or getattr(module, name))
+        fair = Lookup(tables).scores(scores, groups, uniforms.__getitem__)
+    truth = [one_by_one(tables, *row) for row in zip(scores, groups, uniforms, strict=True)]
+    assert fair.tobytes() == np.array(truth).tobytes()
+
+
 @settings(max_examples=40)
 @given(populations(max_groups=4), EPSILONS, NORMS, BUILDS, SEEDS)
 def test_chances_are_those_of_kernel_and_scale(population, epsilon, norm, build, seed):
@@ -115,15 +145,19 @@ def test_outcomes_are_drawn_by_cumulated_sums(rows, outcomes, seed):
     table /= table.sum(axis=1, keepdims=True)
     total = np.minimum(np.cumsum(table, axis=1), 1.0)
     parts = (table[:1], table[1:]) if rows > 1 else (table,)
-    draw = Lookup(LookupTables(NO_CELLS, outcome_table(parts, np.arange(rows)), SCALE, parts, np.arange(rows))).draw
+    every, none = np.arange(rows), np.zeros(rows)
+    cells = CellTable((0,), every * 0, every + 0.0, none, none, every, every * 0 - 1, every * 0 - 1, none, none + 1)
+    scale = Scale(np.array([0.0, outcomes]), np.array([0.0, -outcomes]))  # a fair score is a place with a minus
+    found = Lookup(LookupTables(cells, outcome_table(parts, every), scale, parts, every))
     for row in range(rows):
         exact = total[row][total[row] < 1.0]
         u = np.concatenate((rng.random(20), exact, np.nextafter(exact, 0.0), [0.0, 1 - 2**-53]))
-        outcome, place = draw(np.full(len(u), row), u)
+        place = -found.scores(np.full(len(u), float(row)), np.zeros(len(u), dtype=np.int8), u.__getitem__)
         last = int(np.flatnonzero(table[row])[-1])
-        assert outcome.tolist() == np.minimum(np.searchsorted(total[row], u, side="right"), last).tolist()
-        assert ((place >= 0) & (place <= 1)).all()
-        assert np.abs(np.append(0.0, total[row])[outcome] + place * table[row, outcome] - u).max() <= 1e-12
+        outcome = np.minimum(np.searchsorted(total[row], u, side="right"), last)
+        share = place - outcome
+        assert ((share >= 0) & (share <= 1)).all()
+        assert np.abs(np.append(0.0, total[row])[outcome] + share * table[row, outcome] - u).max() <= 1e-12
 
 
 def test_chunks_do_not_matter(monkeypatch: pytest.MonkeyPatch):

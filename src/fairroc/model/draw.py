@@ -14,6 +14,7 @@ import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date, time, timedelta
+from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -153,6 +154,10 @@ class IntegerDraws:
     ids: NDArray[np.integer[Any]]
     seed: int
 
+    @cached_property
+    def room(self) -> U64:
+        return np.empty((2, min(BLOCK, len(self.ids))), dtype=np.uint64)
+
     @classmethod
     def of(cls, ids: NDArray[np.integer[Any]], *, salt: int, key: bytes | str | None = None) -> IntegerDraws:
         """For the ids of rows, a model's salt and its key."""
@@ -165,6 +170,10 @@ class IntegerDraws:
         array([0.8216])
         """
         return _to_uniforms(xxh64_ints(self.ids[rows], self.seed))
+
+    def block(self, rows: NDArray[np.intp] | slice) -> NDArray[np.float64]:
+        """The same of up to BLOCK rows, in memory that the next call uses again."""
+        return _to_uniforms(xxh64_ints(self.ids[rows], self.seed, self.room))
 
 
 def _to_uniforms(h: U64) -> NDArray[np.float64]:

@@ -10,8 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairroc.core.chain import FloatArray, IntArray, ranges
-from fairroc.core.finder import Finder
-from fairroc.model.tables import LookupTables, OutcomeTable
+from fairroc.core.finder import Buckets, Finder, Room
+from fairroc.model.tables import CellTable, LookupTables, OutcomeTable
+
+FINE = 1 << 17
+"""Buckets of outcomes, if there are few outcomes; otherwise one for each or more."""
 
 CHUNK = 1 << 15
 """Rows worked on at once: small enough for the fast caches, large enough for numpy."""
@@ -46,11 +49,25 @@ class Lookup:
     """A model's tables, ready for numpy to look rows up in."""
 
     def __init__(self, tables: LookupTables) -> None:
-        cells = tables.cells
-        drawn = cells.row >= 0
-        self.tables, self.guide, self.finder = tables, Guide.to(tables.outcomes), Finder(cells.starts())
-        self.slope = np.where(drawn, np.nan, cells.slope)  # tells who is drawn, in the one pass that keeps the order
-        self.any_ordered, self.any_own = not drawn.all(), bool((cells.first >= 0).any())
+        cells, knots = tables.cells, tables.knots
+        self.tables, self.finder, self.drawn = tables, Finder(cells.starts()), cells.row >= 0
+        self.any_ordered = not self.drawn.all()
+        row, outcomes, parts = _own_rows(cells, tables.outcomes)
+        ends = np.cumsum(outcomes.sizes())
+
+        def closed(of_outcomes: NDArray[Any], last: Any) -> NDArray[Any]:
+            """After each row's outcomes one entry more: its edge is the upper bound of the last."""
+            return np.insert(of_outcomes, ends, last)
+
+        self.edges, self.parts = closed(outcomes.lower, 1.0), [closed(part, 0.0) for part in parts]
+        self.level = closed(outcomes.level, 0).astype(np.min_scalar_type(-int(knots.y[-1]) - 1))
+        fine = max(1, min(16, FINE // max(1, len(self.edges))))
+        of = closed(outcomes.row, np.arange(len(ends)))
+        (scale, shift), self.outcomes = _dealt(of, self.edges, self.edges, len(ends), fine)
+        self.draws = np.append(scale, 0.0)[row], np.append(shift, 0.0)[row]
+        level = knots.y.astype(np.intp)
+        (scale, shift), self.knots = _dealt(level, knots.y - level, knots.y, level[-1] + 1, 4)
+        self.places = scale, shift - np.arange(len(scale)) * scale
 
     def scores(
         self,
@@ -59,68 +76,102 @@ class Lookup:
         uniforms: Callable[[IntArray | slice], FloatArray],
     ) -> FloatArray:
         """(n,) fair scores; ``uniforms(rows)`` gives the uniform numbers of the rows that are drawn. O(n)."""
-        fair = np.empty(len(scores))
-        to_score = self.tables.knots.to_score
+        fair, whole = np.empty(len(scores)), Room(min(CHUNK, len(scores)))
         for begin in range(0, len(fair), CHUNK):
             part = slice(begin, begin + CHUNK)
-            found = self.finder.find(groups[part], scores[part])
             out = fair[part]
-            if not self.any_ordered:
-                out[:] = to_score(self._place(found, uniforms(part)))
-                continue
-            self._in_order(found, scores[part], out)
-            drawn = np.flatnonzero(np.isnan(out))
-            if len(drawn):
-                out[drawn] = to_score(self._place(found.take(drawn), uniforms(drawn + begin)))
+            room = whole.first(len(out))
+            found = self.finder.find(groups[part], scores[part], room)
+            drawn = room.take(self.drawn, found, room.flag) if self.any_ordered else self.drawn[:1]
+            mostly = 4 * np.count_nonzero(drawn) > 3 * len(drawn)
+            rest = np.flatnonzero(drawn != mostly)  # all rows take one way, those for whom it is wrong the other, too
+            cells, values = found.take(rest), np.empty(len(rest))
+            ways = (self._drawn, uniforms), (self._in_order, scores.__getitem__)
+            (way, of), (other, of_rest) = ways if mostly else ways[::-1]
+            way(found, of(part), room, out)
+            if len(rest):
+                other(cells, of_rest(rest + begin), room.first(len(rest)), values)
+                out[rest] = values
         return fair
 
     def rates(self, scores: FloatArray, groups: NDArray[np.signedinteger[Any]], threshold: float) -> FloatArray:
         """(n,) probabilities that the fair scores reach a threshold. O(n)."""
         by_cell = self.tables.rates(threshold)
-        rate = np.empty(len(scores))
+        rate, whole = np.empty(len(scores)), Room(min(CHUNK, len(scores)))
         for begin in range(0, len(rate), CHUNK):
             part = slice(begin, begin + CHUNK)
-            found = self.finder.find(groups[part], scores[part])
-            fair = np.empty(len(found))
-            self._in_order(found, scores[part], fair)
-            drawn = np.flatnonzero(np.isnan(fair))
-            rate[part] = fair >= threshold
-            rate[begin + drawn] = by_cell.take(found.take(drawn))
+            fair = rate[part]
+            room = whole.first(len(fair))
+            found = self.finder.find(groups[part], scores[part], room)
+            self._in_order(found, scores[part], room, fair)
+            fair[:] = fair >= threshold
+            np.copyto(fair, by_cell.take(found), where=self.drawn.take(found))
         return rate
 
-    def draw(self, row: IntArray, uniforms: FloatArray) -> tuple[IntArray, FloatArray]:
-        """Levels of rows of outcomes for uniform numbers in [0, 1), and the place in [0, 1] of each number inside its
-        outcome's share: again a uniform number, whatever the outcome."""
-        outcomes, guide = self.tables.outcomes, self.guide
-        part = guide.parts.take(row)
-        part *= uniforms
-        at = part.astype(np.intp)
-        at += guide.first.take(row)
-        at = guide.outcome.take(at)
-        at += outcomes.upper.take(at) <= uniforms
-        late = np.flatnonzero(outcomes.upper.take(at) <= uniforms)
-        while len(late):
-            at[late] += 1
-            late = late[outcomes.upper.take(at.take(late)) <= uniforms.take(late)]
-        lower = outcomes.lower.take(at)
-        place = uniforms - lower
-        place /= outcomes.upper.take(at) - lower
-        return outcomes.level.take(at), place
+    def _in_order(self, cell: IntArray, scores: FloatArray, room: Room, out: FloatArray) -> None:
+        """Fair scores of people who keep their order."""
+        np.subtract(scores, room.take(self.tables.cells.origin, cell, room.x), out=out)
+        out *= room.take(self.tables.cells.slope, cell, room.x)
+        out += room.take(self.tables.cells.value, cell, room.x)
 
-    def _in_order(self, found: IntArray, scores: FloatArray, out: FloatArray) -> None:
-        """Fair scores of people who keep their order, NaN of all others."""
-        np.subtract(scores, self.tables.cells.origin.take(found), out=out)
-        out *= self.slope.take(found)
-        out += self.tables.cells.value.take(found)
-
-    def _place(self, cell: IntArray, uniforms: FloatArray) -> FloatArray:
-        """Places of people in cells that are drawn."""
-        cells = self.tables.cells
-        level, place = self.draw(cells.row.take(cell), uniforms)
-        if self.any_own:
-            begin = np.where(level == cells.first.take(cell), cells.begin.take(cell), 0.0)
-            end = np.where(level == cells.last.take(cell), cells.end.take(cell), 1.0)
-            place *= end - begin
-            place += begin
+    def _drawn(self, cell: IntArray, uniforms: FloatArray, room: Room, out: FloatArray) -> None:
+        """Fair scores of people in cells that are drawn."""
+        _bucket(self.draws, cell, uniforms, room)
+        outcome = self.outcomes.last(uniforms, room)
+        place = np.subtract(uniforms, room.take(self.edges, outcome, room.x), out=room.z)
+        place /= np.subtract(room.take(self.outcomes.bounds, outcome, room.y), room.x, out=room.y)
+        if self.parts:
+            place *= room.take(self.parts[0], outcome, room.x)
+            place += room.take(self.parts[1], outcome, room.x)
+        level = room.take(self.level, outcome, room.bucket)
         place += level
-        return place
+        _bucket(self.places, level, place, room)
+        knot = self.knots.last(place, room)
+        knots = self.tables.knots
+        np.subtract(place, room.take(knots.y, knot, room.x), out=out)
+        out *= room.take(knots.slope, knot, room.x)
+        out += room.take(knots.score, knot, room.x)
+        same = np.flatnonzero(np.equal(out, room.x, out=room.flag))
+        if len(same):  # a knot, or after it by less than scores can tell
+            at = knot.take(same)
+            out[same] = np.where(place.take(same) > knots.y.take(at), knots.below.take(at), out.take(same))
+
+
+def _bucket(lines: tuple[FloatArray, FloatArray], which: IntArray, x: FloatArray, room: Room) -> None:
+    """Buckets of numbers, which rise with them: each by the line of its list."""
+    scale, shift = lines
+    bucket = np.multiply(room.take(scale, which, room.x), x, out=room.x)
+    bucket += room.take(shift, which, room.y)
+    np.copyto(room.bucket, bucket, casting="unsafe")
+
+
+def _dealt(
+    which: IntArray, x: FloatArray, entries: FloatArray, lists: int, fine: int
+) -> tuple[tuple[FloatArray, FloatArray], Buckets]:
+    """Entries of lists, at x in [0, 1] of each, in even buckets: for each list a power of two, so many for each entry
+    or more, and one for x = 1. Each list's line from x to the bucket, and the buckets."""
+    parts = 2.0 ** np.ceil(np.log2(np.maximum(fine * np.bincount(which, minlength=lists), 1)))
+    shift = np.cumsum(parts + 1) - parts - 1
+    bucket = (x * parts[which] + shift[which]).astype(np.intp) + (x > 0)  # all x lie at or beyond 0
+    end = np.cumsum(np.bincount(bucket, minlength=int(np.sum(parts + 1)) + 1)) - 1
+    return (parts, shift), Buckets(end[:-1], end[1:], np.append(entries[1:], np.inf))
+
+
+def _own_rows(cells: CellTable, outcomes: OutcomeTable) -> tuple[IntArray, OutcomeTable, tuple[FloatArray, ...]]:
+    """Rows of outcomes of all cells, outcomes, and what each fills of its level, as width and begin, if some do not
+    fill all. Cells that land in part of a level have a row of their own."""
+    own = np.flatnonzero(cells.first >= 0)
+    if not len(own):
+        return cells.row, outcomes, ()
+    sizes, rows = outcomes.sizes(), cells.row.copy()
+    rows[own] = len(sizes) + np.arange(len(own))
+    ends = np.cumsum(sizes)[cells.row[own]]
+    which, source = ranges(ends - sizes[cells.row[own]], ends)
+    level, cell = outcomes.level[source], own[which]
+    begin = np.where(level == cells.first[cell], cells.begin[cell], 0.0)
+    width = np.where(level == cells.last[cell], cells.end[cell], 1.0) - begin
+    rest = len(outcomes.row)
+    parts = np.concatenate((np.ones(rest), width)), np.concatenate((np.zeros(rest), begin))
+    lower, upper = (np.concatenate((bound, bound[source])) for bound in (outcomes.lower, outcomes.upper))
+    row, level = np.concatenate((outcomes.row, rows[cell])), np.concatenate((outcomes.level, level))
+    return rows, OutcomeTable(row, lower, upper, level), parts

@@ -144,7 +144,7 @@ class ModelData:
         if isinstance(ids, np.ndarray) and ids.dtype.kind in "iu" and ids.ndim == 1 and self.hash == "xxh64":
             self.check_draw(len(columns.scores), ids, random_state, key)
             draws = draw.IntegerDraws.of(ids, salt=self.salt, key=key)  # only those who are drawn need a number
-            return self._fair(columns, draws.at)
+            return self._fair(columns, draws.block)
         return self.fair_scores(
             columns, self.uniforms(len(columns.scores), ids=ids, random_state=random_state, key=key)
         )

@@ -24,8 +24,10 @@ PRIMES = (0x9E3779B185EBCA87, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0x85EBCA77
 _P1, _P2, _P3, _P4, _P5 = map(np.uint64, PRIMES)  # the five constants of the XXH64 specification
 
 
-def xxh64_ints(values: NDArray[np.integer[Any]], seed: int) -> U64:
+def xxh64_ints(values: NDArray[np.integer[Any]], seed: int, room: U64 | None = None) -> U64:
     """XXH64 of the 8 little-endian bytes of each integer; ``uint64`` above ``2**63`` wraps around.
+
+    With a room of 2 x BLOCK, up to BLOCK integers are hashed there.
 
     >>> hex(int(xxh64_ints(np.array([1]), seed=0)[0]))
     '0x9f29cb17a2a49995'
@@ -34,8 +36,8 @@ def xxh64_ints(values: NDArray[np.integer[Any]], seed: int) -> U64:
         raise DataError(f"xxh64_ints needs an integer array, got {values.dtype}; convert it first.")
     wide = np.uint64 if values.dtype.kind == "u" else np.int64
     start = np.uint64((seed + int(_P5) + 8) & MASK)
-    out = np.empty(values.size, dtype=np.uint64)
-    scratch = np.empty(min(BLOCK, values.size), dtype=np.uint64)
+    out = np.empty(values.size, dtype=np.uint64) if room is None else room[0, : values.size]
+    scratch = np.empty(min(BLOCK, values.size), dtype=np.uint64) if room is None else room[1]
     for lo in range(0, values.size, BLOCK):
         h = out[lo : lo + BLOCK]
         tmp = scratch[: h.size]
