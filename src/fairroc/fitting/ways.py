@@ -420,8 +420,9 @@ class Solver:
         kept = [one for one in self.tried if one.needs <= epsilon + ROUNDING]
         ways: list[Way] = [self.coarse_ways[-1]]
         named = self.options.curve not in ("auto", "raw")
+        near = NEAREST if len(self.people.names) <= FEW_GROUPS else 1
         for offer in sorted(self.offers(epsilon), key=fit, reverse=True):
-            if offer.way not in ways and len(ways) <= NEAREST:
+            if offer.way not in ways and len(ways) <= near:
                 ways.append(offer.way)
         kept += [one for way in ways for one in self._refined(way, goal)]
         why = self._why(goal, kept)
