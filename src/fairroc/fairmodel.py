@@ -55,6 +55,9 @@ class FairModel(ModelData):
 
             fair: FloatArray = transform(self, scores, sensitive_features, ids, random_state, key, on_unknown_group)
             return fair
+        few = self.few(scores, sensitive_features, ids, random_state, key, on_unknown_group)
+        if few is not None:
+            return few
         return self.drawn(self.read(scores, sensitive_features, on_unknown_group), ids, random_state, key)
 
     def predict(

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
+import warnings
+from functools import partial
 
 import numpy as np
+import pandas as pd
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from test_pipeline import Rows, acceptance, fitted, normal_rows, same_bits
 
 from fairroc.errors import DataError
+from fairroc.model import model as model_module
 from fairroc.model.lookup import CHUNK
 
 ROWS = normal_rows(21, n=800)
@@ -70,6 +76,52 @@ def test_empty_batch(model, identity):
         assert m.transform([], sensitive_features=[], ids=[]).shape == (0,)
         assert m.acceptance_rate([], sensitive_features=[], threshold=0.0).shape == (0,)
         assert m.predict([], sensitive_features=[], threshold=0.0, random_state=0).dtype == np.int64
+
+
+SCORES = st.one_of(
+    st.floats(-4, 4), st.integers(-3, 3), st.sampled_from([1e307, -0.0, 0.0, 1e308, np.nan, True, None, "1"])
+)
+GROUPS = st.sampled_from(["a", "b"] * 9 + ["c", "", "\ud800", None, 1, 1.0, True])
+IDS = st.one_of(
+    st.integers(), st.text(max_size=40), st.sampled_from([-(2**63), 2**64, "\ud800", None, 1.0, True, b"x"])
+)
+SHAPES = st.sampled_from([list, tuple, np.array, lambda values: np.array(values, dtype=object), pd.Series])
+
+
+def outcome(act):
+    """What is returned, to the bit, or which error says what."""
+    try:
+        return act().tobytes()
+    except Exception as error:
+        return type(error), str(error)
+
+
+@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.data())
+def test_a_few_rows_get_what_many_do(model, identity, data):
+    """Also where something is wrong with them: the same errors."""
+    n = data.draw(st.integers(0, 9))
+    values = data.draw(st.lists(data.draw(st.sampled_from([st.floats(-4, 4), SCORES])), min_size=n, max_size=n))
+    groups = data.draw(st.lists(data.draw(st.sampled_from([st.sampled_from("ab"), GROUPS])), min_size=n, max_size=n))
+    some = data.draw(st.sampled_from([st.integers(-9, 9), st.text(max_size=40), IDS]))
+    ids = data.draw(st.none() | st.lists(some, min_size=max(0, n - 1), max_size=n))
+    shapes = [data.draw(SHAPES) for _ in range(3)]
+    how = {"random_state": data.draw(st.sampled_from([None, 3])), "key": data.draw(st.sampled_from([None, "k" * 16]))}
+    how["on_unknown_group"] = data.draw(st.sampled_from([None, None, "a", "z"]))
+    with warnings.catch_warnings(), pytest.MonkeyPatch.context() as patch:
+        warnings.simplefilter("ignore")
+        try:
+            scores, features, marks = (
+                None if v is None else s(v) for v, s in zip((values, groups, ids), shapes, strict=True)
+            )
+        except (ValueError, OverflowError, UnicodeError):
+            return  # numpy or pandas cannot hold it
+        for each in (model, identity):
+            act = partial(each.transform, scores, sensitive_features=features, ids=marks, **how)
+            quick = outcome(act)
+            patch.setattr(model_module, "FEW", -1)
+            assert quick == outcome(act)
+            patch.undo()
 
 
 def test_large_batches_are_worked_on_in_parts(model):

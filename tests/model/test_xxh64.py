@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from fairroc.errors import DataError
 from fairroc.model import xxh64
-from fairroc.model.xxh64 import xxh64_ints, xxh64_texts
+from fairroc.model.xxh64 import xxh64_bytes, xxh64_ints, xxh64_texts
 
 INT64 = st.integers(-(2**63), 2**63 - 1)
 SEEDS = st.integers(0, 2**64 - 1)
@@ -34,6 +34,11 @@ def test_ints_equal_the_wheel(values, seed):
     got = xxh64_ints(np.array(values, dtype=np.int64), seed)
     assert got.dtype == np.uint64
     assert got.tolist() == [wheel_int(v, seed) for v in values]
+
+
+@given(st.binary(max_size=100), SEEDS)
+def test_few_bytes_equal_the_wheel(data, seed):
+    assert xxh64_bytes(data, seed) == xxhash.xxh64_intdigest(data, seed)
 
 
 def test_ints_at_the_extremes_and_of_every_dtype():

@@ -22,7 +22,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairroc.errors import DataError
-from fairroc.model.xxh64 import BLOCK, MASK, U64, arrow, refuse_missing, text_chunks, xxh64_ints, xxh64_texts
+from fairroc.model.xxh64 import (
+    BLOCK,
+    MASK,
+    U64,
+    arrow,
+    refuse_missing,
+    text_chunks,
+    xxh64_bytes,
+    xxh64_ints,
+    xxh64_texts,
+)
 from fairroc.options import generator_from_state
 from fairroc.tables.columns import as_numpy
 
@@ -73,7 +83,7 @@ def derive_seed(salt: int, key: bytes | str | None = None) -> int:
     >>> derive_seed(7)
     15582532517514291953
     """
-    return int(xxh64_ints(np.array([effective_salt(salt, key)], dtype=np.int64), _SPARK_SEED)[0])
+    return xxh64_bytes(effective_salt(salt, key).to_bytes(8, "little", signed=True), _SPARK_SEED)
 
 
 def key_fingerprint(salt: int, key: bytes | str) -> str:
@@ -174,6 +184,16 @@ class IntegerDraws:
     def block(self, rows: NDArray[np.intp] | slice) -> NDArray[np.float64]:
         """The same of up to BLOCK rows, in memory that the next call uses again."""
         return _to_uniforms(xxh64_ints(self.ids[rows], self.seed, self.room))
+
+
+def uniform_from_id(id: int | str, seed: int) -> float:
+    """The draw of one id, as :func:`uniforms_from_ids` gives it; the seed is that of `derive_seed`.
+
+    >>> round(uniform_from_id(101, derive_seed(7)), 4)
+    0.1062
+    """
+    data = id.encode() if isinstance(id, str) else (id & MASK).to_bytes(8, "little")
+    return (xxh64_bytes(data, seed) >> 11) * 2.0**-53
 
 
 def _to_uniforms(h: U64) -> NDArray[np.float64]:

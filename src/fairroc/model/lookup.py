@@ -51,7 +51,7 @@ class Lookup:
     def __init__(self, tables: LookupTables) -> None:
         cells, knots = tables.cells, tables.knots
         self.tables, self.finder, self.drawn = tables, Finder(cells.starts()), cells.row >= 0
-        self.any_ordered = not self.drawn.all()
+        self.any_ordered, self.known_rates = not self.drawn.all(), dict[float, FloatArray]()
         row, outcomes, parts = _own_rows(cells, tables.outcomes)
         ends = np.cumsum(outcomes.sizes())
 
@@ -96,7 +96,10 @@ class Lookup:
 
     def rates(self, scores: FloatArray, groups: NDArray[np.signedinteger[Any]], threshold: float) -> FloatArray:
         """(n,) probabilities that the fair scores reach a threshold. O(n)."""
-        by_cell = self.tables.rates(threshold)
+        by_cell = self.known_rates.get(threshold)
+        if by_cell is None:
+            by_cell = self.tables.rates(threshold)
+            self.known_rates = {threshold: by_cell}
         rate, whole = np.empty(len(scores)), Room(min(CHUNK, len(scores)))
         for begin in range(0, len(rate), CHUNK):
             part = slice(begin, begin + CHUNK)
@@ -135,6 +138,33 @@ class Lookup:
         if len(same):  # a knot, or after it by less than scores can tell
             at = knot.take(same)
             out[same] = np.where(place.take(same) > knots.y.take(at), knots.below.take(at), out.take(same))
+
+
+class OneRow:
+    """A model's tables, ready for one row after the other."""
+
+    def __init__(self, tables: LookupTables) -> None:
+        self.tables, cells = tables, tables.cells
+        ends = np.append(cells.opens[1:], len(cells.row)).tolist()
+        self.starts = [cells.origin[first + 1 : end] for first, end in zip(cells.opens, ends, strict=True)]
+        self.ends = np.cumsum(tables.outcomes.sizes()).tolist()
+
+    def score(self, score: float, group: int, uniform: Callable[[], float]) -> float:
+        """The fair score: the same bits as in `Lookup.scores`."""
+        cells, outcomes, knots = self.tables.cells, self.tables.outcomes, self.tables.knots
+        cell = cells.opens[group] + int(self.starts[group].searchsorted(score, "right"))
+        row = cells.row.item(cell)
+        if row < 0:
+            return (score - cells.origin.item(cell)) * cells.slope.item(cell) + cells.value.item(cell)
+        u, first = uniform(), self.ends[row - 1] if row else 0
+        outcome = first + int(outcomes.upper[first : self.ends[row]].searchsorted(u, "right"))
+        lower, level = outcomes.lower.item(outcome), outcomes.level.item(outcome)
+        begin = cells.begin.item(cell) if level == cells.first.item(cell) else 0.0
+        end = cells.end.item(cell) if level == cells.last.item(cell) else 1.0
+        place = (u - lower) / (outcomes.upper.item(outcome) - lower) * (end - begin) + begin + level
+        knot = int(knots.y.searchsorted(place, "right")) - 1
+        y, top = knots.y.item(knot), knots.score.item(knot)
+        return min((place - y) * knots.slope.item(knot) + top, knots.below.item(knot)) if place > y else top
 
 
 def _bucket(lines: tuple[FloatArray, FloatArray], which: IntArray, x: FloatArray, room: Room) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -17,16 +17,19 @@ from fairroc.core.roc import Population, RocCurve
 from fairroc.core.scale import Scale
 from fairroc.errors import DataError, UnknownGroupError, warn_user
 from fairroc.model import draw
-from fairroc.model.lookup import Lookup
+from fairroc.model.lookup import Lookup, OneRow
 from fairroc.model.tables import LookupTables, lookup_tables
 from fairroc.options import CONSTRAINT, DRAWS, Missing, fairness_of
 from fairroc.people.cells import WeightedRows
 from fairroc.people.people import People, Sample
-from fairroc.people.rows import ScoreColumns, known_groups, read_scores
+from fairroc.people.rows import LARGEST, ScoreColumns, known_groups, read_scores
 from fairroc.people.sample import thin_points
 from fairroc.people.small import Regrouped, SmallRule
 from fairroc.people.tensors import is_tensor
 from fairroc.stats.bootstrap import even_steps
+
+FEW = 8
+"""Rows up to which one after the other is faster than all at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +152,47 @@ class ModelData:
             columns, self.uniforms(len(columns.scores), ids=ids, random_state=random_state, key=key)
         )
 
+    def few(
+        self, scores: Any, groups: Any, ids: Any, random_state: Any, key: bytes | str | None, other: str | None
+    ) -> FloatArray | None:
+        """Fair scores of a few rows of plain numbers, groups and ids, one after the other: the bits of `read` and
+        `drawn`. None where anything is not plain or not right: these tell what."""
+        plain = self._plain_rows(scores, groups, ids, other)
+        if plain is None:
+            return None
+        values, rows, marks = plain
+        self.check_draw(len(values), ids, random_state, key)
+        if self.tables is None:
+            return np.array(values, dtype=np.float64)
+        if marks:
+            seed = self._seed if key is None else draw.derive_seed(self.salt, key)
+            draws = [partial(draw.uniform_from_id, mark, seed) for mark in marks]
+        else:
+            uniforms = self.uniforms(len(values), random_state=random_state).tolist()
+            draws = [partial(float, uniform) for uniform in uniforms]
+        try:
+            fair = list(map(self._one_row.score, values, rows, draws))
+        except UnicodeEncodeError:  # half a character in an id
+            return None
+        return np.array(fair)
+
+    def _plain_rows(
+        self, scores: Any, groups: Any, ids: Any, other: str | None
+    ) -> tuple[list[float], list[int], list[Any] | None] | None:
+        """Scores, codes of the groups, and ids of a few rows; None where anything is not plain or not right."""
+        values, names = _plain(scores, (float, int)), _plain(groups, (str,)) or _plain(groups, (int,))
+        marks = _plain(ids, (str,)) or _plain(ids, (int,))
+        if not values or not names or len(values) != len(names) or not (other is None or other in self.names):
+            return None
+        rows = [self._codes.get(name if type(name) is str else str(name), -1) for name in names]
+        if min(rows) < 0 or not all(-LARGEST <= value <= LARGEST for value in values):
+            return None
+        if ids is not None and (not marks or len(marks) != len(values) or self.hash != "xxh64"):
+            return None
+        if marks and type(marks[0]) is int and (min(marks) < -(2**63) or max(marks) >= 2**64):
+            return None
+        return list(map(float, values)), rows, marks
+
     def rates(self, columns: ScoreColumns, limit: float) -> FloatArray:
         """Acceptance rates of checked columns at a threshold."""
         if self._lookup is None:
@@ -216,6 +260,28 @@ class ModelData:
     @cached_property
     def _lookup(self) -> Lookup | None:
         return None if self.tables is None else Lookup(self.tables)
+
+    @cached_property
+    def _one_row(self) -> OneRow:
+        assert self.tables is not None
+        return OneRow(self.tables)
+
+    @cached_property
+    def _codes(self) -> dict[str, int]:
+        return self.codes
+
+    @cached_property
+    def _seed(self) -> int:
+        return draw.derive_seed(self.salt)
+
+
+def _plain(values: Any, kinds: tuple[type, ...]) -> list[Any] | None:
+    """A list, tuple or array of up to FEW values as a list, if all are of these very types."""
+    if type(values) is np.ndarray:
+        values = values.tolist() if values.ndim == 1 and len(values) <= FEW else None
+    if not isinstance(values, list | tuple) or len(values) > FEW or not set(map(type, values)).issubset(kinds):
+        return None
+    return list(values)
 
 
 def warn_unknown(unknown: int, rows: int, group: str | None) -> None:

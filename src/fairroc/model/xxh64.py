@@ -7,6 +7,7 @@ texts only.
 from __future__ import annotations
 
 import importlib
+import struct
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -48,6 +49,43 @@ def xxh64_ints(values: NDArray[np.integer[Any]], seed: int, room: U64 | None = N
         h += _P4
         _avalanche(h, tmp)
     return out
+
+
+def xxh64_bytes(data: bytes, seed: int) -> int:
+    """XXH64 of a few bytes, without numpy.
+
+    >>> hex(xxh64_bytes(b"abc", 0))
+    '0x44bc2cf5ad770999'
+    """
+    p1, p2, p3, p4, p5 = PRIMES
+    whole, n = len(data) & ~31, len(data)
+    h = (seed + p5) & MASK
+    if whole:
+        lanes = [(seed + start) & MASK for start in (p1 + p2, p2, 0, -p1)]
+        for i, word in enumerate(struct.unpack(f"<{whole // 8}Q", data[:whole])):
+            lanes[i & 3] = _turned(lanes[i & 3] + word * p2, 31) * p1 & MASK
+        h = sum(_turned(lane, left) for lane, left in zip(lanes, (1, 7, 12, 18), strict=True))
+        for lane in lanes:
+            h = ((h ^ _turned(lane * p2, 31) * p1) * p1 + p4) & MASK
+    h += n
+    at = n & ~7
+    for word in struct.unpack(f"<{(at - whole) // 8}Q", data[whole:at]):
+        h = _turned(h ^ _turned(word * p2, 31) * p1, 27) * p1 + p4
+    if n & 4:
+        h = _turned(h ^ int.from_bytes(data[at : at + 4], "little") * p1, 23) * p2 + p3
+        at += 4
+    for byte in data[at:]:
+        h = _turned(h ^ byte * p5, 11) * p1
+    for shift, factor in ((33, p2), (29, p3), (32, 1)):
+        h &= MASK
+        h = (h ^ h >> shift) * factor
+    return h
+
+
+def _turned(number: int, left: int) -> int:
+    """64 bits rotated to the left."""
+    number &= MASK
+    return (number << left | number >> (64 - left)) & MASK
 
 
 def xxh64_texts(texts: Any, seed: int) -> U64:
