@@ -244,15 +244,24 @@ def all_points(realised: Sequence[RealisedRoc]) -> tuple[FloatArray, FloatArray]
 
 def performance(realised: Sequence[RealisedRoc], people: Population, constraint: Constraint) -> Performance:
     """Gap and AUCs over all thresholds; the curves of the people play no part."""
+    return judged(realised, people, constraint)[0]
+
+
+def judged(
+    realised: Sequence[RealisedRoc], people: Population, constraint: Constraint
+) -> tuple[Performance, FloatArray, FloatArray]:
+    """The same, and fpr and tpr of all people at every place, before and after the step."""
     y = all_places(realised)
     if len(y) * len(realised) <= MOST or constraint.where is not None:
         fpr, tpr = all_points(realised)
-        gap, auc = widest(fpr, tpr, people, constraint), area(fpr @ people.weights0, tpr @ people.weights1)
-        return Performance(gap, auc, tuple(area(fpr[:, g], tpr[:, g]) for g in range(len(realised))))
-    classes = (0, 1) if constraint.needs_labels else (2, 2)
-    gap = farthest(2 * len(y), len(realised), falling(realised, y, classes), constraint)[0]
-    pooled = pooled_lines(realised, y, ((people.weights0, 0), (people.weights1, 1)))
-    return Performance(gap, area(*pooled), tuple(own_auc(roc) for roc in realised))
+        gap, aucs = widest(fpr, tpr, people, constraint), (area(*own) for own in zip(fpr.T, tpr.T, strict=True))
+        pooled = [fpr @ people.weights0, tpr @ people.weights1]
+    else:
+        classes = (0, 1) if constraint.needs_labels else (2, 2)
+        gap = farthest(2 * len(y), len(realised), falling(realised, y, classes), constraint)[0]
+        pooled = pooled_lines(realised, y, ((people.weights0, 0), (people.weights1, 1)))
+        aucs = (own_auc(roc) for roc in realised)
+    return Performance(gap, area(*pooled), tuple(aucs)), pooled[0], pooled[1]
 
 
 def own_auc(roc: RealisedRoc) -> float:

@@ -151,6 +151,7 @@ class Solver:
     options: Options
     progress: Callable[[int, int], None] | None = None
     _tried: dict[tuple[int, float], tuple[Tried, ...]] = field(default_factory=dict)
+    _levels: dict[tuple[int, float], Levels] = field(default_factory=dict)
 
     # -- what is asked for -------------------------------------------------------------------------------------------
 
@@ -330,7 +331,9 @@ class Solver:
         if key in self._tried:
             return tuple(one for one in self._tried[key] if only is None or one.way is only)
         judged = self.coarse[0]
-        levels = levels_of(self.coarse[1 + family], inner, self._goal(inner), rough=True)
+        if key not in self._levels:
+            self._levels[key] = levels_of(self.coarse[1 + family], inner, self._goal(inner), rough=True)
+        levels = self._levels[key]
         ways = [way for way in self.coarse_ways if way.family == family] if only is None else [only]
         found = []
         for way in ways:
