@@ -33,12 +33,12 @@ class Finder:
     [0, 1, 2, 3, 4, 5]
     """
 
-    def __init__(self, lists: Sequence[FloatArray]) -> None:
+    def __init__(self, lists: Sequence[FloatArray], buckets: int | None = None) -> None:
         self.lists = lists
         self.first = np.cumsum([0, *(len(entries) for entries in lists)])
         self.next = np.concatenate([np.append(entries[1:], np.inf) for entries in lists])
         room = max(LEAST, min(MOST, TOTAL // len(lists)))
-        self.buckets = min(room, max(LEAST, 1 << (PER_ENTRY * max(map(len, lists))).bit_length()))
+        self.buckets = buckets or min(room, max(LEAST, 1 << (PER_ENTRY * max(map(len, lists))).bit_length()))
         finite = np.concatenate([entries[1:] for entries in lists])
         self.low = float(finite.min(initial=np.inf)) if len(finite) else 0.0
         self.high = float(finite.max(initial=-np.inf)) if len(finite) else 0.0

@@ -6,6 +6,7 @@ imported unless a tensor was passed.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -72,6 +73,16 @@ class TensorColumns:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class RawColumns:
+    """Scores and groups of n rows to transform, for a kernel that checks them itself."""
+
+    scores: Tensor  # (n,) floating
+    groups: Tensor  # (n,) whole numbers
+    first: int  # the number of table[0]
+    table: list[int]  # codes into the model's names, -1 of numbers that name no group of it
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class TensorRows:
     """Scores, labels and groups of n rows to count, checked."""
 
@@ -104,6 +115,34 @@ def read_scores(
         raise unknown_groups(names, unknown, rows, [found[code] for code in strange], small)
     other = known.get(on_unknown_group or "", -1)
     return TensorColumns(_numbers(column), _recoded(codes, [known.get(name, other) for name in found]), unknown)
+
+
+def raw_scores(
+    scores: Tensor, features: Any, names: Sequence[str], on_unknown_group: str | None, small: Regrouped | None = None
+) -> RawColumns | None:
+    """Rows whose groups are one tensor of whole numbers, not looked at yet; None where `read_scores` must read them."""
+    torch, parts = load_torch(), _group_parts(features)
+    groups = next(iter(parts.values()))
+    kinds = (torch.int8, torch.int16, torch.int32, torch.int64, torch.uint8, torch.bool)
+    if len(parts) > 1 or not is_tensor(groups) or groups.dtype not in kinds or groups.device != scores.device:
+        return None
+    column = _one_column(scores, "scores")
+    if not same_length(scores=column, **parts):
+        return None
+    known = known_groups(names, on_unknown_group, small)
+    if isinstance(features, GroupCodes):
+        numbers = {i: known.get(as_text(name), -1) for i, name in enumerate(features.names)}
+    elif groups.dtype == torch.bool:
+        numbers, groups = {i: known.get(str(bool(i)), -1) for i in (0, 1)}, groups.view(torch.uint8)
+    else:
+        numbers = {int(name): code for name, code in known.items() if re.fullmatch("0|-?[1-9][0-9]{0,17}", name)}
+    if not numbers or max(numbers) - min(numbers) >= NARROW:
+        return None
+    first = min(numbers)
+    table = [numbers.get(number, -1) for number in range(first, max(numbers) + 1)]
+    floats = (torch.float64, torch.float32, torch.float16, torch.bfloat16)
+    column = column.contiguous() if column.dtype in floats else _reals(column)
+    return RawColumns(column, groups.contiguous(), first, table)
 
 
 def read_rows(scores: Tensor, y: Any, features: Any, pos_label: Any, missing: Missing) -> TensorRows:

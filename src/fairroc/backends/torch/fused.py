@@ -1,30 +1,123 @@
 """The transform in one kernel, where torch brings Triton: the steps of lookup.py, row by row, with the same bits.
 
-A multiplication and an addition are not joined (``enable_fp_fusion=False``): each rounds, as in numpy. Lists are
-searched by halving, which finds the same entries. This module is loaded only where Triton is.
+A multiplication and an addition are not joined (``enable_fp_fusion=False``): each rounds, as in numpy. What belongs
+together lies together, 16 or 32 bytes that are read at once, and lists are searched from a guide: it says where the
+entries of x's bucket begin and how many there are. Rows are checked on the way; where one is not as it should be the
+caller reads all of them again and finds out why. In a model that draws some people and keeps the order of others, a
+second kernel draws, so that nobody waits for the few. This module is loaded only where Triton is.
 """
 
 from __future__ import annotations
 
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
 import triton  # type: ignore[import-not-found,unused-ignore]
 import triton.language as tl  # type: ignore[import-not-found,unused-ignore]
+from numpy.typing import NDArray
 
-from fairroc.backends.torch.lookup import DeviceLookup, TensorDraws, hash_constants
-from fairroc.people.tensors import Tensor, load_torch
+from fairroc.backends.torch.lookup import CERTAIN, TensorDraws, hash_constants
+from fairroc.core.chain import FloatArray, IntArray
+from fairroc.core.finder import Finder
+from fairroc.model.lookup import Guide
+from fairroc.model.tables import LookupTables
+from fairroc.people.rows import LARGEST
+from fairroc.people.tensors import RawColumns, Tensor, load_torch
 
-ROWS = 512
-"""Rows of one program."""
+SLICE = 1 << 26
+"""Rows of one launch: their numbers fit 32 bits, and a list of those that are drawn is not too long."""
+
+SHAPES = {"ordered": (512, 4), "drawn": (128, 4), "few": (64, 2)}
+"""Rows and warps of a program: where some or all keep their order, where all are drawn, and for the drawn of some."""
+
+PER_ENTRY, MOST = 1.0, 1 << 20
+"""Buckets for each entry of the longest list, and of all lists together."""
+
+
+@lru_cache(maxsize=8)
+def fused_lookup(tables: LookupTables, device: Any) -> FusedLookup:
+    """A model's tables as the kernels read them, copied to a device once."""
+    return FusedLookup(tables, device)
+
+
+class FusedLookup:
+    """Tables of tensors; entries of one line are read together."""
+
+    def __init__(self, tables: LookupTables, device: Any) -> None:
+        self.device = device
+        cells, knots = tables.cells, tables.knots
+        outcomes = tables.outcomes if len(tables.outcomes.row) else CERTAIN
+        drawn, guide = cells.row >= 0, Guide.to(outcomes)
+        self.any_ordered, self.any_drawn = not drawn.all(), bool(drawn.any())
+        self.any_own = bool((cells.first >= 0).any())
+        starts, places = _finder(cells.starts()), _finder([np.concatenate(([-np.inf], knots.y[1:]))])
+        self.buckets, self.shifts = starts.buckets, (starts.shift, places.shift)
+        self.bounds = self._put(*(end for to in (starts, places) for end in (to.low, to.high, to.per_unit)))
+        self.cell_guide, self.knot_guide = self._put(_entries(starts)), self._put(_entries(places))
+        self.origin, self.line = self._put(cells.origin), self._put(np.where(drawn, np.nan, cells.slope), cells.value)
+        self.own = self._put(cells.begin, cells.end, cells.first.astype(float), cells.last.astype(float))
+        exponent = 1023 + np.log2(guide.parts).astype(np.int64)
+        self.draw = self._put(np.where(drawn, (guide.first | exponent << 32)[cells.row], 0))
+        ends = np.cumsum(outcomes.sizes())[np.repeat(np.arange(len(guide.parts)), guide.parts.astype(np.intp))] - 1
+        until = np.append(guide.outcome[1:], 0)
+        until[(guide.first + guide.parts.astype(np.intp)) - 1] = ends[guide.first]
+        self.part = self._put(guide.outcome | (until - guide.outcome) << 32)
+        self.lower = self._put(outcomes.lower)
+        self.outcome = self._put(outcomes.lower, outcomes.width, outcomes.level.astype(float), outcomes.upper)
+        self.knot_y, self.knot = self._put(knots.y), self._put(knots.y, knots.slope, knots.score, knots.below)
+
+    def _put(self, *columns: Any) -> Tensor:
+        """On the device, row by row."""
+        return load_torch().tensor(np.column_stack(columns).ravel(), device=self.device)
+
+
+def _finder(lists: list[FloatArray]) -> Finder:
+    wanted = 1 << int(PER_ENTRY * max(map(len, lists))).bit_length()
+    return Finder(lists, max(16, min(wanted, MOST // len(lists))))
+
+
+def _entries(finder: Finder) -> IntArray:
+    """For each bucket of each list: the last entry in earlier buckets, and in the upper half how many are in it."""
+    filled: NDArray[np.int64] = np.concatenate(finder.filled)
+    before = np.cumsum(filled) - filled + np.repeat(np.arange(len(finder.lists)), finder.buckets)
+    return before | filled << 32
+
+
+# ---- kernels --------------------------------------------------------------------------------------------------------
 
 
 @triton.jit  # type: ignore[untyped-decorator,unused-ignore]
-def _below(entries, low, high, x, STEPS: tl.constexpr):  # type: ignore[no-untyped-def]
-    """The last of entries from low to high - 1 that is <= x; the first is."""
-    for _ in range(STEPS):
-        middle = (low + high) >> 1
-        right = tl.load(entries + middle) <= x
-        low = tl.where(right, middle, low)
-        high = tl.where(right, high, middle)
-    return low
+def _pair(table, at):  # type: ignore[no-untyped-def]
+    """Two numbers that lie together."""
+    return tl.split(tl.load(table + at[:, None] + tl.arange(0, 2)[None, :]))
+
+
+@triton.jit  # type: ignore[untyped-decorator,unused-ignore]
+def _bucket(x, bounds, shift, BITS: tl.constexpr):  # type: ignore[no-untyped-def]
+    """As in :class:`fairroc.core.finder.Finder`."""
+    low = tl.load(bounds)
+    inside = tl.minimum(tl.maximum(x, low), tl.load(bounds + 1))
+    if BITS:
+        found = ((inside.to(tl.int64, bitcast=True) - low.to(tl.int64, bitcast=True)) >> shift).to(tl.int32)
+    else:
+        found = ((inside - low) * tl.load(bounds + 2)).to(tl.int32)
+    return found
+
+
+@triton.jit  # type: ignore[untyped-decorator,unused-ignore]
+def _find(guide, slot, entries, x):  # type: ignore[no-untyped-def]
+    """Number of the last entry <= x: of those in the bucket by halving, as often as the fullest of all rows needs."""
+    begin = tl.load(guide + slot)
+    found, left = begin.to(tl.int32), (begin >> 32).to(tl.int32)
+    most = tl.max(left, 0)
+    while most > 0:
+        half = (left + 1) >> 1
+        right = (left > 0) & (tl.load(entries + found + half, mask=left > 0, other=0.0) <= x)
+        found = tl.where(right, found + half, found)
+        left = tl.where(right, left - half, tl.maximum(half - 1, 0))
+        most = most >> 1
+    return found
 
 
 @triton.jit  # type: ignore[untyped-decorator,unused-ignore]
@@ -40,99 +133,214 @@ def _uniform(value, start, P1: tl.constexpr, P2: tl.constexpr, P3: tl.constexpr,
 
 
 @triton.jit  # type: ignore[untyped-decorator,unused-ignore]
+def _drawn(  # type: ignore[no-untyped-def]
+    numbers,
+    start,
+    i,
+    cell,
+    draw,
+    own,
+    part,
+    lower,
+    outcome,
+    bounds,
+    shift,
+    knot_guide,
+    knot_y,
+    knot,
+    OWN: tl.constexpr,
+    HASHED: tl.constexpr,
+    BITS: tl.constexpr,
+    P1: tl.constexpr,
+    P2: tl.constexpr,
+    P3: tl.constexpr,
+    P4: tl.constexpr,
+):
+    """Fair scores of rows in cells that are drawn."""
+    u = tl.load(numbers + i, cache_modifier=".cg")
+    if HASHED:
+        u = _uniform(u.to(tl.int64), start, P1, P2, P3, P4)
+    which = tl.load(draw + cell)
+    parts = ((which >> 32) << 52).to(tl.float64, bitcast=True)
+    at = _find(part, which.to(tl.int32) + (u * parts).to(tl.int32), lower, u)
+    below, width = _pair(outcome, 4 * at)
+    place = (u - below) / width
+    level = tl.load(outcome + 4 * at + 2)
+    if OWN:
+        begin, end = _pair(own, 4 * cell)
+        first, last = _pair(own + 2, 4 * cell)
+        begin = tl.where(level == first, begin, 0.0)
+        end = tl.where(level == last, end, 1.0)
+        place = place * (end - begin) + begin
+    place = place + level
+    at = _find(knot_guide, _bucket(place, bounds + 3, shift, BITS), knot_y, place)
+    y, slope = _pair(knot, 4 * at)
+    top, most = _pair(knot + 2, 4 * at)
+    beyond = place - y
+    score = tl.minimum(beyond * slope + top, most)
+    return tl.where(beyond > 0.0, score, top)
+
+
+LOOSE = ["count", "first_code", "codes", "buckets", "shift", "knot_shift", "start"]
+"""Arguments for whose values nothing is compiled anew."""
+
+
+@triton.jit(do_not_specialize=LOOSE)  # type: ignore[untyped-decorator,unused-ignore]
 def _rows(  # type: ignore[no-untyped-def]
     scores,
     groups,
-    draws,
+    numbers,
     fair,
+    wrong,
+    kept,
+    tally,
     count,
+    first_code,
+    codes,
+    recode,
+    buckets,
+    shift,
+    knot_shift,
     start,
-    first_cell,
-    starts,
+    cell_guide,
     origin,
-    slope,
-    value,
-    cell_row,
-    cell_first,
-    cell_last,
-    cell_begin,
-    cell_end,
-    first_outcome,
-    lowers,
-    uppers,
-    levels,
+    line,
+    draw,
+    own,
+    part,
+    lower,
+    outcome,
+    bounds,
+    knot_guide,
     knot_y,
-    knot_slope,
-    knot_score,
-    knot_below,
-    knot_count,
-    CELL_STEPS: tl.constexpr,
-    DRAW_STEPS: tl.constexpr,
-    KNOT_STEPS: tl.constexpr,
-    ANY_OWN: tl.constexpr,
+    knot,
+    LARGEST: tl.constexpr,
+    ORDERED: tl.constexpr,
+    DRAWN: tl.constexpr,
+    OWN: tl.constexpr,
     HASHED: tl.constexpr,
+    RECODED: tl.constexpr,
+    BITS: tl.constexpr,
+    KNOT_BITS: tl.constexpr,
     P1: tl.constexpr,
     P2: tl.constexpr,
     P3: tl.constexpr,
     P4: tl.constexpr,
     ROWS: tl.constexpr,
 ):
-    i = tl.program_id(0).to(tl.int64) * ROWS + tl.arange(0, ROWS)
-    here = i < count
-    x = tl.load(scores + i, mask=here, other=0.0)
-    group = tl.load(groups + i, mask=here, other=0)
-    cell = _below(starts, tl.load(first_cell + group), tl.load(first_cell + group + 1), x, CELL_STEPS)
-    y = (x - tl.load(origin + cell)) * tl.load(slope + cell) + tl.load(value + cell)
-    drawn = here & (y != y)
-    if HASHED:
-        u = _uniform(tl.load(draws + i, mask=drawn, other=0), start, P1, P2, P3, P4)
+    """Fair scores of all rows, but of those that are drawn where some keep their order: these are listed in ``kept``,
+    and ``tally`` says how many of each program there are."""
+    begin = tl.program_id(0) * ROWS
+    row = begin + tl.arange(0, ROWS)
+    i = tl.minimum(row, count - 1)  # beyond the end the last row again
+    x = tl.load(scores + i, cache_modifier=".cg").to(tl.float64)
+    group = tl.load(groups + i, cache_modifier=".cg")
+    if group.dtype != tl.int64:
+        group = group.to(tl.int32)
+    group = group - first_code
+    known = (group >= 0) & (group < codes)
+    group = tl.where(known, group, 0).to(tl.int32)
+    if RECODED:
+        group = tl.load(recode + group)
+        known = known & (group >= 0)
+        group = tl.maximum(group, 0)
+    right = known & (tl.abs(x) <= LARGEST)
+    tl.store(wrong + tl.zeros_like(i), tl.full([ROWS], 1, tl.int32), mask=~right)
+    x = tl.where(right, x, 0.0)
+    cell = _find(cell_guide, group * buckets + _bucket(x, bounds, shift, BITS), origin, x)
+    if ORDERED:
+        slope, value = _pair(line, 2 * cell)
+        y = (x - tl.load(origin + cell)) * slope + value
+        tl.store(fair + i, y, cache_modifier=".cs")
+        if DRAWN:
+            drawn = ((y != y) & (row < count)).to(tl.int32)
+            both = i.to(tl.int64) | (cell.to(tl.int64) << 32)
+            tl.store(kept + begin + tl.cumsum(drawn, 0) - 1, both, mask=drawn > 0)
+            tl.store(tally + tl.program_id(0), tl.sum(drawn, 0))
     else:
-        u = tl.load(draws + i, mask=drawn, other=0.0)
-    row = tl.load(cell_row + cell, mask=drawn, other=0)
-    at = _below(lowers, tl.load(first_outcome + row), tl.load(first_outcome + row + 1), u, DRAW_STEPS)
-    lower = tl.load(lowers + at)
-    place = (u - lower) / (tl.load(uppers + at) - lower)
-    level = tl.load(levels + at)
-    if ANY_OWN:
-        begin = tl.where(level == tl.load(cell_first + cell), tl.load(cell_begin + cell), 0.0)
-        end = tl.where(level == tl.load(cell_last + cell), tl.load(cell_end + cell), 1.0)
-        place = place * (end - begin) + begin
-    place = place + level.to(tl.float64)
-    knot = _below(knot_y, tl.zeros_like(level), tl.zeros_like(level) + knot_count, place, KNOT_STEPS)
-    top = tl.load(knot_score + knot)
-    beyond = place - tl.load(knot_y + knot)
-    score = tl.minimum(beyond * tl.load(knot_slope + knot) + top, tl.load(knot_below + knot))
-    score = tl.where(beyond > 0.0, score, top)
-    tl.store(fair + i, tl.where(drawn, score, y), mask=here)
+        score = _drawn(
+            *(numbers, start, i, cell, draw, own, part, lower, outcome, bounds, knot_shift),
+            *(knot_guide, knot_y, knot, OWN, HASHED, KNOT_BITS, P1, P2, P3, P4),
+        )
+        tl.store(fair + i, score, cache_modifier=".cs")
 
 
-def fair_scores(tables: DeviceLookup, scores: Tensor, groups: Tensor, draws: TensorDraws | Tensor) -> Tensor:
-    """Fair scores of rows, for ids to be hashed or uniform numbers."""
-    torch = load_torch()
+@triton.jit(do_not_specialize=LOOSE)  # type: ignore[untyped-decorator,unused-ignore]
+def _few_rows(  # type: ignore[no-untyped-def]
+    numbers,
+    fair,
+    kept,
+    tally,
+    knot_shift,
+    start,
+    draw,
+    own,
+    part,
+    lower,
+    outcome,
+    bounds,
+    knot_guide,
+    knot_y,
+    knot,
+    OWN: tl.constexpr,
+    HASHED: tl.constexpr,
+    KNOT_BITS: tl.constexpr,
+    P1: tl.constexpr,
+    P2: tl.constexpr,
+    P3: tl.constexpr,
+    P4: tl.constexpr,
+    TILE: tl.constexpr,
+    ROWS: tl.constexpr,
+):
+    """Fair scores of the rows listed by ``_rows``."""
+    begin, count = tl.program_id(0) * TILE, tl.load(tally + tl.program_id(0))
+    j = tl.arange(0, ROWS)
+    while count > 0:
+        both = tl.load(kept + begin + tl.minimum(j, count - 1))
+        i, cell = both.to(tl.int32), (both >> 32).to(tl.int32)
+        score = _drawn(
+            *(numbers, start, i, cell, draw, own, part, lower, outcome, bounds, knot_shift),
+            *(knot_guide, knot_y, knot, OWN, HASHED, KNOT_BITS, P1, P2, P3, P4),
+        )
+        tl.store(fair + i, score)
+        begin, count = begin + ROWS, count - ROWS
+
+
+def fair_scores(tables: FusedLookup, columns: RawColumns, draws: TensorDraws | Tensor) -> Tensor | None:
+    """Fair scores of rows, for ids to be hashed or uniform numbers; None if some row has no score or unknown group."""
+    torch, t = load_torch(), tables
+    device, rows = columns.scores.device, len(columns.scores)
     hashed = isinstance(draws, TensorDraws)
     start, *primes = hash_constants(draws.seed if isinstance(draws, TensorDraws) else 0)
-    numbers = draws.wide() if isinstance(draws, TensorDraws) else draws.contiguous()
-    fair = torch.empty_like(scores)
-    if not len(scores):
+    numbers = draws.native() if isinstance(draws, TensorDraws) else draws.contiguous()
+    fair = torch.empty(rows, dtype=torch.float64, device=device)
+    if not rows:
         return fair
-    t = tables
-    cell_steps, draw_steps, knot_steps = (n.bit_length() for n in (t.most_cells, t.most_outcomes, len(t.knot_y)))
-    with torch.cuda.device(scores.device):
-        _rows[(triton.cdiv(len(scores), ROWS),)](
-            *(scores, groups, numbers, fair, len(scores), start),
-            *(t.first_cell, t.starts, t.origin, t.slope, t.value, t.row, t.first, t.last, t.begin, t.end),
-            *(t.first_outcome, t.lower, t.upper, t.level),
-            *(t.knot_y, t.knot_slope, t.knot_score, t.knot_below, len(t.knot_y)),
-            CELL_STEPS=cell_steps,
-            DRAW_STEPS=draw_steps,
-            KNOT_STEPS=knot_steps,
-            ANY_OWN=t.any_own,
-            HASHED=hashed,
-            P1=primes[0],
-            P2=primes[1],
-            P3=primes[2],
-            P4=primes[3],
-            ROWS=ROWS,
-            enable_fp_fusion=False,
-        )
-    return fair
+    tile, warps = SHAPES["ordered" if t.any_ordered else "drawn"]
+    few, few_warps = SHAPES["few"]
+    both = t.any_ordered and t.any_drawn
+    wrong = torch.zeros(1, dtype=torch.int32, device=device)
+    kept = torch.empty(min(rows, SLICE) if both else 1, dtype=torch.int64, device=device)
+    tally = torch.empty(triton.cdiv(len(kept), tile), dtype=torch.int32, device=device)
+    recode = torch.tensor(columns.table, dtype=torch.int32, device=device)
+    recoded = columns.table != list(range(len(columns.table)))
+    flags: dict[str, Any] = {"OWN": t.any_own, "HASHED": hashed, "KNOT_BITS": t.shifts[1] >= 0}
+    flags |= dict(zip(("P1", "P2", "P3", "P4"), primes, strict=True)) | {"enable_fp_fusion": False}
+    draw = (t.draw, t.own, t.part, t.lower, t.outcome, t.bounds, t.knot_guide, t.knot_y, t.knot)
+    with torch.cuda.device_of(fair):
+        for begin in range(0, rows, SLICE):
+            part = slice(begin, begin + SLICE)
+            score, group, number, out = columns.scores[part], columns.groups[part], numbers[part], fair[part]
+            grid = (triton.cdiv(len(score), tile),)
+            _rows[grid](
+                *(score, group, number, out, wrong, kept, tally, len(score), columns.first, len(recode), recode),
+                *(t.buckets, t.shifts[0], t.shifts[1], start, t.cell_guide, t.origin, t.line, *draw),
+                **flags | {"ORDERED": t.any_ordered, "DRAWN": t.any_drawn, "BITS": t.shifts[0] >= 0},
+                **{"LARGEST": LARGEST, "RECODED": recoded, "ROWS": tile, "num_warps": warps},
+            )
+            if both:
+                _few_rows[grid](
+                    *(number, out, kept, tally, t.shifts[1], start, *draw),
+                    **flags | {"TILE": tile, "ROWS": few, "num_warps": few_warps},
+                )
+    return None if int(wrong) else fair
