@@ -106,7 +106,9 @@ def transformed(model, scores, groups, way, *, ids=None, random_state=None, key=
         return model.transform(scores, sensitive_features=groups, ids=ids, random_state=random_state, key=key)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(models, "fuses", lambda device: False)
-        return models.fair_on_device(model, models.read(model, scores, groups, None), ids, random_state, key)
+        columns = models.read(model, scores, groups, None)
+        draws = models.draws_on_device(model, columns.scores, ids, random_state, key)
+        return models.fair_on_device(model, columns, draws)
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
@@ -148,9 +150,9 @@ for case in (tests.CASES[1], tests.CASES[6], tests.CASES[14]):
     part = np.random.default_rng(0).choice(len(scores), 400, replace=False)
     scores, groups, ids = scores[part], groups[part], ids[part]
     rows = torch.tensor(scores), torch.tensor(groups)
-    fair = models._on_device(model, *rows, torch.tensor(ids), None, None, None)
+    fair = models._on_device(model, *rows, (torch.tensor(ids), None, None), None)
     assert fair.numpy().tobytes() == model.transform(scores, sensitive_features=groups, ids=ids).tobytes()
-    fair = models._on_device(model, rows[0], rows[1].to(torch.int8), None, 3, None, None)
+    fair = models._on_device(model, rows[0], rows[1].to(torch.int8), (None, 3, None), None)
     assert fair.numpy().tobytes() == model.transform(scores, sensitive_features=groups, random_state=3).tobytes()
     columns = tests.door.raw_scores(*rows, model.names, None)
     draws = torch.zeros(len(scores), dtype=torch.float64)

@@ -133,16 +133,16 @@ def raw_scores(
     if isinstance(features, GroupCodes):
         numbers = {i: known.get(as_text(name), -1) for i, name in enumerate(features.names)}
     elif groups.dtype == torch.bool:
-        numbers, groups = {i: known.get(str(bool(i)), -1) for i in (0, 1)}, groups.view(torch.uint8)
+        numbers = {i: known.get(str(bool(i)), -1) for i in (0, 1)}
     else:
         numbers = {int(name): code for name, code in known.items() if re.fullmatch("0|-?[1-9][0-9]{0,17}", name)}
     if not numbers or max(numbers) - min(numbers) >= NARROW:
         return None
-    first = min(numbers)
-    table = [numbers.get(number, -1) for number in range(first, max(numbers) + 1)]
+    table = [numbers.get(number, -1) for number in range(min(numbers), max(numbers) + 1)]
+    groups = (groups.view(torch.uint8) if groups.dtype == torch.bool else groups).contiguous()
     floats = (torch.float64, torch.float32, torch.float16, torch.bfloat16)
     column = column.contiguous() if column.dtype in floats else _reals(column)
-    return RawColumns(column, groups.contiguous(), first, table)
+    return RawColumns(column, groups, min(numbers), table)
 
 
 def read_rows(scores: Tensor, y: Any, features: Any, pos_label: Any, missing: Missing) -> TensorRows:

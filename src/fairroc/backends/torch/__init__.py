@@ -35,7 +35,7 @@ def transform(
 ) -> Tensor:
     """Fair scores. Those on the host are looked up by numpy in the same memory."""
     if scores.device.type != "cpu":
-        return _on_device(model, scores, features, ids, random_state, key, on_unknown_group)
+        return _on_device(model, scores, features, (ids, random_state, key), on_unknown_group)
     ids = host_array(ids, "ids") if is_tensor(ids) else ids
     fair = model.drawn(_read_host(model, scores, features, on_unknown_group), ids, random_state, key)
     return load_torch().from_numpy(fair)
@@ -66,37 +66,23 @@ def _read_host(model: ModelData, scores: Tensor, features: Any, on_unknown_group
 
 
 def _on_device(
-    model: ModelData,
-    scores: Tensor,
-    features: Any,
-    ids: Any,
-    random_state: Any,
-    key: bytes | str | None,
-    on_unknown_group: str | None,
+    model: ModelData, scores: Tensor, features: Any, source: tuple[Any, Any, Any], on_unknown_group: str | None
 ) -> Tensor:
-    """Fair scores. Where one kernel can also check the rows they are read only if it found a wrong one."""
-    raw, draws = None, None
+    """Fair scores. Where one kernel can also check the rows, they are read only if it found a wrong one."""
+    draws = None
     if model.tables is not None and fuses(scores.device):
         raw = raw_scores(scores, features, model.names, on_unknown_group, model.small_groups)
-    if raw is not None:
-        draws = _draws(model, raw.scores, ids, random_state, key)
-        fair = _fused(model, raw, draws)
-        if fair is not None:
-            return fair
-    return fair_on_device(model, read(model, scores, features, on_unknown_group), ids, random_state, key, draws)
+        if raw is not None:
+            draws = draws_on_device(model, raw.scores, *source)
+            fair = _fused(model, raw, draws)
+            if fair is not None:
+                return fair
+    columns = read(model, scores, features, on_unknown_group)
+    return fair_on_device(model, columns, draws_on_device(model, columns.scores, *source) if draws is None else draws)
 
 
-def fair_on_device(
-    model: ModelData,
-    columns: TensorColumns,
-    ids: Any,
-    random_state: Any,
-    key: bytes | str | None,
-    draws: TensorDraws | Tensor | None = None,
-) -> Tensor:
-    """Fair scores, looked up on the device."""
-    if draws is None:
-        draws = _draws(model, columns.scores, ids, random_state, key)
+def fair_on_device(model: ModelData, columns: TensorColumns, draws: TensorDraws | Tensor) -> Tensor:
+    """Fair scores of checked rows."""
     if model.tables is None:
         return columns.scores.clone()
     if fuses(columns.scores.device):
@@ -126,7 +112,7 @@ def rate_on_device(model: ModelData, columns: TensorColumns, threshold: float) -
     return device_lookup(model.tables, columns.scores.device).rates(columns.scores, columns.groups, threshold)
 
 
-def _draws(
+def draws_on_device(
     model: ModelData, scores: Tensor, ids: Any, random_state: Any, key: bytes | str | None
 ) -> TensorDraws | Tensor:
     """Ids on the device, to be hashed there, or uniform numbers drawn on the host."""

@@ -18,7 +18,7 @@ import triton.language as tl  # type: ignore[import-not-found,unused-ignore]
 from numpy.typing import NDArray
 
 from fairroc.backends.torch.lookup import CERTAIN, TensorDraws, hash_constants
-from fairroc.core.chain import FloatArray, IntArray
+from fairroc.core.chain import FloatArray
 from fairroc.core.finder import Finder
 from fairroc.model.lookup import Guide
 from fairroc.model.tables import LookupTables
@@ -50,26 +50,32 @@ class FusedLookup:
         outcomes = tables.outcomes if len(tables.outcomes.row) else CERTAIN
         drawn, guide = cells.row >= 0, Guide.to(outcomes)
         self.any_ordered, self.any_drawn = not drawn.all(), bool(drawn.any())
-        self.any_own = bool((cells.first >= 0).any())
         starts, places = _finder(cells.starts()), _finder([np.concatenate(([-np.inf], knots.y[1:]))])
-        self.buckets, self.shifts = starts.buckets, (starts.shift, places.shift)
-        self.bounds = self._put(*(end for to in (starts, places) for end in (to.low, to.high, to.per_unit)))
-        self.cell_guide, self.knot_guide = self._put(_entries(starts)), self._put(_entries(places))
-        self.origin, self.line = self._put(cells.origin), self._put(np.where(drawn, np.nan, cells.slope), cells.value)
-        self.own = self._put(cells.begin, cells.end, cells.first.astype(float), cells.last.astype(float))
+        self.buckets, *self.shifts = starts.buckets, *(to.shift if to.shift >= 0 else None for to in (starts, places))
+        line = self._put(np.where(drawn, np.nan, cells.slope), cells.value) if self.any_ordered else None
+        self.cells = (*self._guide(starts), self._put(cells.origin), line)
+        part = [cells.begin, cells.end, cells.first, cells.last]
+        own = self._put(*part) if (cells.first >= 0).any() else None
         exponent = 1023 + np.log2(guide.parts).astype(np.int64)
-        self.draw = self._put(np.where(drawn, (guide.first | exponent << 32)[cells.row], 0))
+        draw = self._put(np.where(drawn, (guide.first | exponent << 32)[cells.row], 0))
         ends = np.cumsum(outcomes.sizes())[np.repeat(np.arange(len(guide.parts)), guide.parts.astype(np.intp))] - 1
         until = np.append(guide.outcome[1:], 0)
         until[(guide.first + guide.parts.astype(np.intp)) - 1] = ends[guide.first]
-        self.part = self._put(guide.outcome | (until - guide.outcome) << 32)
-        self.lower = self._put(outcomes.lower)
-        self.outcome = self._put(outcomes.lower, outcomes.width, outcomes.level.astype(float), outcomes.upper)
-        self.knot_y, self.knot = self._put(knots.y), self._put(knots.y, knots.slope, knots.score, knots.below)
+        entries = self._put(guide.outcome | (until - guide.outcome) << 32), self._put(outcomes.lower)
+        outcome = self._put(outcomes.lower, outcomes.width, outcomes.level, outcomes.upper)
+        knot = self._put(knots.y, knots.slope, knots.score, knots.below)
+        self.draws = (draw, own, *entries, outcome, *self._guide(places), self._put(knots.y), knot)
 
     def _put(self, *columns: Any) -> Tensor:
         """On the device, row by row."""
         return load_torch().tensor(np.column_stack(columns).ravel(), device=self.device)
+
+    def _guide(self, finder: Finder) -> tuple[Tensor, Tensor]:
+        """What a bucket is found by, and for each bucket of each list the last entry in earlier ones, and in the upper
+        half how many are in it."""
+        filled: NDArray[np.int64] = np.concatenate(finder.filled)
+        before = np.cumsum(filled) - filled + np.repeat(np.arange(len(finder.lists)), finder.buckets)
+        return self._put([finder.low, finder.high, finder.per_unit]), self._put(before | filled << 32)
 
 
 def _finder(lists: list[FloatArray]) -> Finder:
@@ -77,14 +83,12 @@ def _finder(lists: list[FloatArray]) -> Finder:
     return Finder(lists, max(16, min(wanted, MOST // len(lists))))
 
 
-def _entries(finder: Finder) -> IntArray:
-    """For each bucket of each list: the last entry in earlier buckets, and in the upper half how many are in it."""
-    filled: NDArray[np.int64] = np.concatenate(finder.filled)
-    before = np.cumsum(filled) - filled + np.repeat(np.arange(len(finder.lists)), finder.buckets)
-    return before | filled << 32
-
-
 # ---- kernels --------------------------------------------------------------------------------------------------------
+
+_, P1, P2, P3, P4 = map(tl.constexpr, hash_constants(0))
+FARTHEST = tl.constexpr(LARGEST)
+LOOSE = ["count", "first_code", "codes", "buckets", "shift", "knot_shift", "start"]
+"""Arguments for whose values nothing is compiled anew."""
 
 
 @triton.jit  # type: ignore[untyped-decorator,unused-ignore]
@@ -94,14 +98,14 @@ def _pair(table, at):  # type: ignore[no-untyped-def]
 
 
 @triton.jit  # type: ignore[untyped-decorator,unused-ignore]
-def _bucket(x, bounds, shift, BITS: tl.constexpr):  # type: ignore[no-untyped-def]
+def _bucket(x, bounds, shift):  # type: ignore[no-untyped-def]
     """As in :class:`fairroc.core.finder.Finder`."""
     low = tl.load(bounds)
     inside = tl.minimum(tl.maximum(x, low), tl.load(bounds + 1))
-    if BITS:
-        found = ((inside.to(tl.int64, bitcast=True) - low.to(tl.int64, bitcast=True)) >> shift).to(tl.int32)
-    else:
+    if shift is None:
         found = ((inside - low) * tl.load(bounds + 2)).to(tl.int32)
+    else:
+        found = ((inside.to(tl.int64, bitcast=True) - low.to(tl.int64, bitcast=True)) >> shift).to(tl.int32)
     return found
 
 
@@ -121,7 +125,7 @@ def _find(guide, slot, entries, x):  # type: ignore[no-untyped-def]
 
 
 @triton.jit  # type: ignore[untyped-decorator,unused-ignore]
-def _uniform(value, start, P1: tl.constexpr, P2: tl.constexpr, P3: tl.constexpr, P4: tl.constexpr):  # type: ignore[no-untyped-def]
+def _uniform(value, start):  # type: ignore[no-untyped-def]
     h = value * P2
     h = ((h << 31) | ((h >> 33) & 0x7FFFFFFF)) * P1
     h = h ^ start
@@ -133,47 +137,26 @@ def _uniform(value, start, P1: tl.constexpr, P2: tl.constexpr, P3: tl.constexpr,
 
 
 @triton.jit  # type: ignore[untyped-decorator,unused-ignore]
-def _drawn(  # type: ignore[no-untyped-def]
-    numbers,
-    start,
-    i,
-    cell,
-    draw,
-    own,
-    part,
-    lower,
-    outcome,
-    bounds,
-    shift,
-    knot_guide,
-    knot_y,
-    knot,
-    OWN: tl.constexpr,
-    HASHED: tl.constexpr,
-    BITS: tl.constexpr,
-    P1: tl.constexpr,
-    P2: tl.constexpr,
-    P3: tl.constexpr,
-    P4: tl.constexpr,
-):
-    """Fair scores of rows in cells that are drawn."""
+def _drawn(i, cell, numbers, start, shift, tables):  # type: ignore[no-untyped-def]
+    """Fair scores of rows in cells that are drawn, by their ids or, if these are no whole numbers, by uniform ones."""
+    draw, own, parts, lower, outcome, bounds, guide, knot_y, knot = tables
     u = tl.load(numbers + i, cache_modifier=".cg")
-    if HASHED:
-        u = _uniform(u.to(tl.int64), start, P1, P2, P3, P4)
+    if u.dtype != tl.float64:
+        u = _uniform(u.to(tl.int64), start)
     which = tl.load(draw + cell)
-    parts = ((which >> 32) << 52).to(tl.float64, bitcast=True)
-    at = _find(part, which.to(tl.int32) + (u * parts).to(tl.int32), lower, u)
+    part = (u * ((which >> 32) << 52).to(tl.float64, bitcast=True)).to(tl.int32)
+    at = _find(parts, which.to(tl.int32) + part, lower, u)
     below, width = _pair(outcome, 4 * at)
     place = (u - below) / width
     level = tl.load(outcome + 4 * at + 2)
-    if OWN:
+    if own is not None:
         begin, end = _pair(own, 4 * cell)
         first, last = _pair(own + 2, 4 * cell)
         begin = tl.where(level == first, begin, 0.0)
         end = tl.where(level == last, end, 1.0)
         place = place * (end - begin) + begin
     place = place + level
-    at = _find(knot_guide, _bucket(place, bounds + 3, shift, BITS), knot_y, place)
+    at = _find(guide, _bucket(place, bounds, shift), knot_y, place)
     y, slope = _pair(knot, 4 * at)
     top, most = _pair(knot + 2, 4 * at)
     beyond = place - y
@@ -181,55 +164,14 @@ def _drawn(  # type: ignore[no-untyped-def]
     return tl.where(beyond > 0.0, score, top)
 
 
-LOOSE = ["count", "first_code", "codes", "buckets", "shift", "knot_shift", "start"]
-"""Arguments for whose values nothing is compiled anew."""
-
-
 @triton.jit(do_not_specialize=LOOSE)  # type: ignore[untyped-decorator,unused-ignore]
 def _rows(  # type: ignore[no-untyped-def]
-    scores,
-    groups,
-    numbers,
-    fair,
-    wrong,
-    kept,
-    tally,
-    count,
-    first_code,
-    codes,
-    recode,
-    buckets,
-    shift,
-    knot_shift,
-    start,
-    cell_guide,
-    origin,
-    line,
-    draw,
-    own,
-    part,
-    lower,
-    outcome,
-    bounds,
-    knot_guide,
-    knot_y,
-    knot,
-    LARGEST: tl.constexpr,
-    ORDERED: tl.constexpr,
-    DRAWN: tl.constexpr,
-    OWN: tl.constexpr,
-    HASHED: tl.constexpr,
-    RECODED: tl.constexpr,
-    BITS: tl.constexpr,
-    KNOT_BITS: tl.constexpr,
-    P1: tl.constexpr,
-    P2: tl.constexpr,
-    P3: tl.constexpr,
-    P4: tl.constexpr,
-    ROWS: tl.constexpr,
+    columns, count, recode, first_code, codes, buckets, shift, cells, start, knot_shift, draws, ROWS: tl.constexpr
 ):
     """Fair scores of all rows, but of those that are drawn where some keep their order: these are listed in ``kept``,
     and ``tally`` says how many of each program there are."""
+    scores, groups, numbers, fair, wrong, kept, tally = columns
+    bounds, guide, origin, line = cells
     begin = tl.program_id(0) * ROWS
     row = begin + tl.arange(0, ROWS)
     i = tl.minimum(row, count - 1)  # beyond the end the last row again
@@ -240,69 +182,37 @@ def _rows(  # type: ignore[no-untyped-def]
     group = group - first_code
     known = (group >= 0) & (group < codes)
     group = tl.where(known, group, 0).to(tl.int32)
-    if RECODED:
+    if recode is not None:
         group = tl.load(recode + group)
         known = known & (group >= 0)
         group = tl.maximum(group, 0)
-    right = known & (tl.abs(x) <= LARGEST)
+    right = known & (tl.abs(x) <= FARTHEST)
     tl.store(wrong + tl.zeros_like(i), tl.full([ROWS], 1, tl.int32), mask=~right)
     x = tl.where(right, x, 0.0)
-    cell = _find(cell_guide, group * buckets + _bucket(x, bounds, shift, BITS), origin, x)
-    if ORDERED:
+    cell = _find(guide, group * buckets + _bucket(x, bounds, shift), origin, x)
+    if line is None:
+        tl.store(fair + i, _drawn(i, cell, numbers, start, knot_shift, draws), cache_modifier=".cs")
+    else:
         slope, value = _pair(line, 2 * cell)
         y = (x - tl.load(origin + cell)) * slope + value
         tl.store(fair + i, y, cache_modifier=".cs")
-        if DRAWN:
+        if kept is not None:
             drawn = ((y != y) & (row < count)).to(tl.int32)
             both = i.to(tl.int64) | (cell.to(tl.int64) << 32)
             tl.store(kept + begin + tl.cumsum(drawn, 0) - 1, both, mask=drawn > 0)
             tl.store(tally + tl.program_id(0), tl.sum(drawn, 0))
-    else:
-        score = _drawn(
-            *(numbers, start, i, cell, draw, own, part, lower, outcome, bounds, knot_shift),
-            *(knot_guide, knot_y, knot, OWN, HASHED, KNOT_BITS, P1, P2, P3, P4),
-        )
-        tl.store(fair + i, score, cache_modifier=".cs")
 
 
 @triton.jit(do_not_specialize=LOOSE)  # type: ignore[untyped-decorator,unused-ignore]
-def _few_rows(  # type: ignore[no-untyped-def]
-    numbers,
-    fair,
-    kept,
-    tally,
-    knot_shift,
-    start,
-    draw,
-    own,
-    part,
-    lower,
-    outcome,
-    bounds,
-    knot_guide,
-    knot_y,
-    knot,
-    OWN: tl.constexpr,
-    HASHED: tl.constexpr,
-    KNOT_BITS: tl.constexpr,
-    P1: tl.constexpr,
-    P2: tl.constexpr,
-    P3: tl.constexpr,
-    P4: tl.constexpr,
-    TILE: tl.constexpr,
-    ROWS: tl.constexpr,
-):
+def _few_rows(columns, start, knot_shift, draws, TILE: tl.constexpr, ROWS: tl.constexpr):  # type: ignore[no-untyped-def]
     """Fair scores of the rows listed by ``_rows``."""
+    _, _, numbers, fair, _, kept, tally = columns
     begin, count = tl.program_id(0) * TILE, tl.load(tally + tl.program_id(0))
     j = tl.arange(0, ROWS)
     while count > 0:
         both = tl.load(kept + begin + tl.minimum(j, count - 1))
         i, cell = both.to(tl.int32), (both >> 32).to(tl.int32)
-        score = _drawn(
-            *(numbers, start, i, cell, draw, own, part, lower, outcome, bounds, knot_shift),
-            *(knot_guide, knot_y, knot, OWN, HASHED, KNOT_BITS, P1, P2, P3, P4),
-        )
-        tl.store(fair + i, score)
+        tl.store(fair + i, _drawn(i, cell, numbers, start, knot_shift, draws))
         begin, count = begin + ROWS, count - ROWS
 
 
@@ -310,37 +220,26 @@ def fair_scores(tables: FusedLookup, columns: RawColumns, draws: TensorDraws | T
     """Fair scores of rows, for ids to be hashed or uniform numbers; None if some row has no score or unknown group."""
     torch, t = load_torch(), tables
     device, rows = columns.scores.device, len(columns.scores)
-    hashed = isinstance(draws, TensorDraws)
-    start, *primes = hash_constants(draws.seed if isinstance(draws, TensorDraws) else 0)
     numbers = draws.native() if isinstance(draws, TensorDraws) else draws.contiguous()
+    start = hash_constants(draws.seed if isinstance(draws, TensorDraws) else 0)[0]
     fair = torch.empty(rows, dtype=torch.float64, device=device)
     if not rows:
         return fair
-    tile, warps = SHAPES["ordered" if t.any_ordered else "drawn"]
-    few, few_warps = SHAPES["few"]
-    both = t.any_ordered and t.any_drawn
+    (tile, warps), (few, few_warps) = SHAPES["ordered" if t.any_ordered else "drawn"], SHAPES["few"]
     wrong = torch.zeros(1, dtype=torch.int32, device=device)
-    kept = torch.empty(min(rows, SLICE) if both else 1, dtype=torch.int64, device=device)
-    tally = torch.empty(triton.cdiv(len(kept), tile), dtype=torch.int32, device=device)
-    recode = torch.tensor(columns.table, dtype=torch.int32, device=device)
-    recoded = columns.table != list(range(len(columns.table)))
-    flags: dict[str, Any] = {"OWN": t.any_own, "HASHED": hashed, "KNOT_BITS": t.shifts[1] >= 0}
-    flags |= dict(zip(("P1", "P2", "P3", "P4"), primes, strict=True)) | {"enable_fp_fusion": False}
-    draw = (t.draw, t.own, t.part, t.lower, t.outcome, t.bounds, t.knot_guide, t.knot_y, t.knot)
+    both = t.any_ordered and t.any_drawn
+    kept = torch.empty(min(rows, SLICE), dtype=torch.int64, device=device) if both else None
+    tally = torch.empty(triton.cdiv(SLICE, tile), dtype=torch.int32, device=device) if both else None
+    same = columns.table == list(range(len(columns.table)))
+    recode = None if same else torch.tensor(columns.table, dtype=torch.int32, device=device)
+    how = {"enable_fp_fusion": False}
     with torch.cuda.device_of(fair):
         for begin in range(0, rows, SLICE):
-            part = slice(begin, begin + SLICE)
-            score, group, number, out = columns.scores[part], columns.groups[part], numbers[part], fair[part]
-            grid = (triton.cdiv(len(score), tile),)
-            _rows[grid](
-                *(score, group, number, out, wrong, kept, tally, len(score), columns.first, len(recode), recode),
-                *(t.buckets, t.shifts[0], t.shifts[1], start, t.cell_guide, t.origin, t.line, *draw),
-                **flags | {"ORDERED": t.any_ordered, "DRAWN": t.any_drawn, "BITS": t.shifts[0] >= 0},
-                **{"LARGEST": LARGEST, "RECODED": recoded, "ROWS": tile, "num_warps": warps},
-            )
+            given = [part[begin : begin + SLICE] for part in (columns.scores, columns.groups, numbers, fair)]
+            of, count = (*given, wrong, kept, tally), len(given[0])
+            grid = (triton.cdiv(count, tile),)
+            groups = (recode, columns.first, len(columns.table), t.buckets, t.shifts[0], t.cells)
+            _rows[grid](of, count, *groups, start, t.shifts[1], t.draws, ROWS=tile, num_warps=warps, **how)
             if both:
-                _few_rows[grid](
-                    *(number, out, kept, tally, t.shifts[1], start, *draw),
-                    **flags | {"TILE": tile, "ROWS": few, "num_warps": few_warps},
-                )
+                _few_rows[grid](of, start, t.shifts[1], t.draws, TILE=tile, ROWS=few, num_warps=few_warps, **how)
     return None if int(wrong) else fair

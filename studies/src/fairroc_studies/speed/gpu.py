@@ -182,7 +182,7 @@ def steps_of_a_count(rows: int, groups: int) -> None:
     """Where an exact count on the GPU spends its time, beside torch's own sort of the scores."""
     p = people(rows, 1, groups, "cuda")
 
-    def seconds(call: Task, given: Any) -> float:
+    def seconds(call: Callable[[Any], Any], given: Any) -> float:
         return best(call, given, "cuda", 1.0)[0]
 
     def on_device(read: Any) -> Any:
