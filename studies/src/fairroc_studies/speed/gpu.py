@@ -231,6 +231,12 @@ def tune(rows: int, groups: Sequence[int], rate: float) -> None:
                 torch.cuda.synchronize()
                 return f"{row_bytes('transform', p) * rows / best(call, p, 'cuda', 0.1)[0] / rate:.1%}"
 
+            with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as profile:
+                call(p)
+                torch.cuda.synchronize()
+            kernels = {event.key[:30]: event.device_time_total / 1e3 for event in profile.key_averages()}
+            times = ", ".join(f"{name} {took:.2f} ms" for name, took in kernels.items() if took > 0.005)
+            print(f"\n{number:5,} groups, {ties:5}, kernels: {times}", flush=True)
             for what in (kind, "few") if ties == "order" else (kind,):
                 usual = fused.SHAPES[what]
                 line = []
@@ -253,18 +259,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--rows", type=int, nargs="+", default=[10**6, 10**7, 10**8])
     parser.add_argument("--groups", type=int, nargs="+", default=[2, 8, 32, 1000])
-    parser.add_argument("--tune", action="store_true", help="try other shapes of the kernels")
+    parser.add_argument("--tune", action="store_true", help="then try other shapes of the kernels")
     chosen = parser.parse_args(arguments)
     gpu = torch.cuda.is_available()
     name = torch.cuda.get_device_name() if gpu else "no GPU"
     rate = copy_rate("cuda") if gpu else float("nan")
     print(f"torch {torch.__version__}, numpy {np.__version__}, {name}; a copy on it moves {rate / 1e12:.2f} TB/s.\n")
-    if chosen.tune:
-        tune(max(chosen.rows), chosen.groups, rate)
-        return 0
     right = table(chosen.rows, chosen.groups, gpu, rate)
     if gpu:
         steps_of_a_count(max(chosen.rows), min(chosen.groups))
+    if gpu and chosen.tune:
+        tune(max(chosen.rows), [number for number in chosen.groups if number <= MOST_FITTED], rate)
     return int(not right)
 
 
