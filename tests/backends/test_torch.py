@@ -142,7 +142,7 @@ import test_torch as tests
 from fairroc.backends.torch import fused
 models, torch = tests.models, tests.torch
 models.fuses = lambda device: True
-fused.SHAPES.update(ordered=(128, 4), drawn=(128, 4), few=(64, 2))
+fused.SHAPES.update(ordered=(128, 4, 2), drawn=(128, 4, 1))
 fused.SLICE = 256
 for case in (tests.CASES[1], tests.CASES[6], tests.CASES[14]):
     model = tests.model_of(case)
