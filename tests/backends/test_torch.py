@@ -142,7 +142,7 @@ import test_torch as tests
 from fairroc.backends.torch import fused
 models, torch = tests.models, tests.torch
 models.fuses = lambda device: True
-fused.SHAPES.update(ordered=(128, 4, 2), drawn=(128, 4, 1))
+fused.SHAPES.update(ordered=(128, 4, 2, 64), drawn=(128, 4, 1, 64))
 fused.SLICE = 256
 for case in (tests.CASES[1], tests.CASES[6], tests.CASES[14]):
     model = tests.model_of(case)
@@ -152,6 +152,12 @@ for case in (tests.CASES[1], tests.CASES[6], tests.CASES[14]):
     rows = torch.tensor(scores), torch.tensor(groups)
     fair = models._on_device(model, *rows, (torch.tensor(ids), None, None), None)
     assert fair.numpy().tobytes() == model.transform(scores, sensitive_features=groups, ids=ids).tobytes()
+    usual = fused.PER_CELL, fused.PER_START, fused.PER_KNOT
+    fused.PER_CELL = fused.PER_START = fused.PER_KNOT = 0.02  # few buckets, all of them crowded
+    fused.fused_lookup.cache_clear()
+    assert models._on_device(model, *rows, (torch.tensor(ids), None, None), None).equal(fair)
+    fused.PER_CELL, fused.PER_START, fused.PER_KNOT = usual
+    fused.fused_lookup.cache_clear()
     fair = models._on_device(model, rows[0], rows[1].to(torch.int8), (None, 3, None), None)
     assert fair.numpy().tobytes() == model.transform(scores, sensitive_features=groups, random_state=3).tobytes()
     columns = tests.door.raw_scores(*rows, model.names, None)
@@ -285,6 +291,18 @@ def test_hashes(device, dtype):
     ids = np.array([0, 1, 100, info.min, info.max, info.max - 1], dtype=dtype)
     drawn = TensorDraws.of(put(ids, device), salt=-5, key=KEY).at(slice(None))
     assert same_bits(drawn, uniforms_from_ids(ids, salt=-5, key=KEY), device)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "uint32", "int32", "uint64"])
+@pytest.mark.parametrize("device", DEVICES)
+def test_ids_of_any_whole_type(device, dtype):
+    model = model_of(CASES[1])
+    scores, groups, ids = new_people(model, CASES[1])
+    ids = ids.astype(dtype)
+    fair = model.transform(scores, sensitive_features=groups, ids=ids)
+    assert same_bits(
+        transformed(model, put(scores, device), put(groups, device), "door", ids=put(ids, device)), fair, device
+    )
 
 
 @pytest.mark.parametrize("ids", [[1.0, 2.0], [True, False]])

@@ -65,21 +65,13 @@ def load_torch() -> Any:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TensorColumns:
-    """Scores and groups of n rows to transform, checked against the names of a model."""
+    """Scores and groups of n rows to transform, checked against the names of a model; with a table, not checked yet."""
 
     scores: Tensor  # (n,) float64, finite
     groups: Tensor  # (n,) int32 codes into the model's names
-    unknown: int  # rows whose group the model does not know
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class RawColumns:
-    """Scores and groups of n rows to transform, for a kernel that checks them itself."""
-
-    scores: Tensor  # (n,) floating
-    groups: Tensor  # (n,) whole numbers
-    first: int  # the number of table[0]
-    table: list[int]  # codes into the model's names, -1 of numbers that name no group of it
+    unknown: int = 0  # rows whose group the model does not know
+    first: int = 0  # the number of table[0]
+    table: list[int] | None = None  # codes of the groups' numbers, -1 of those that name no group
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -119,7 +111,7 @@ def read_scores(
 
 def raw_scores(
     scores: Tensor, features: Any, names: Sequence[str], on_unknown_group: str | None, small: Regrouped | None = None
-) -> RawColumns | None:
+) -> TensorColumns | None:
     """Rows whose groups are one tensor of whole numbers, not looked at yet; None where `read_scores` must read them."""
     torch, parts = load_torch(), _group_parts(features)
     groups = next(iter(parts.values()))
@@ -127,22 +119,20 @@ def raw_scores(
     if len(parts) > 1 or not is_tensor(groups) or groups.dtype not in kinds or groups.device != scores.device:
         return None
     column = _one_column(scores, "scores")
-    if not same_length(scores=column, **parts):
-        return None
-    known = known_groups(names, on_unknown_group, small)
+    rows, known = same_length(scores=column, **parts), known_groups(names, on_unknown_group, small)
     if isinstance(features, GroupCodes):
         numbers = {i: known.get(as_text(name), -1) for i, name in enumerate(features.names)}
     elif groups.dtype == torch.bool:
         numbers = {i: known.get(str(bool(i)), -1) for i in (0, 1)}
     else:
         numbers = {int(name): code for name, code in known.items() if re.fullmatch("0|-?[1-9][0-9]{0,17}", name)}
-    if not numbers or max(numbers) - min(numbers) >= NARROW:
+    if not rows or not numbers or max(numbers) - min(numbers) >= NARROW:
         return None
     table = [numbers.get(number, -1) for number in range(min(numbers), max(numbers) + 1)]
     groups = (groups.view(torch.uint8) if groups.dtype == torch.bool else groups).contiguous()
     floats = (torch.float64, torch.float32, torch.float16, torch.bfloat16)
     column = column.contiguous() if column.dtype in floats else _reals(column)
-    return RawColumns(column, groups, min(numbers), table)
+    return TensorColumns(column, groups, 0, min(numbers), table)
 
 
 def read_rows(scores: Tensor, y: Any, features: Any, pos_label: Any, missing: Missing) -> TensorRows:

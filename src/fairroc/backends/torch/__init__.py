@@ -11,7 +11,6 @@ from fairroc.model.model import ModelData, warn_unknown
 from fairroc.people.rows import ScoreColumns
 from fairroc.people.tensors import (
     GroupCodes,
-    RawColumns,
     Tensor,
     TensorColumns,
     host_array,
@@ -69,14 +68,14 @@ def _on_device(
     model: ModelData, scores: Tensor, features: Any, source: tuple[Any, Any, Any], on_unknown_group: str | None
 ) -> Tensor:
     """Fair scores. Where one kernel can also check the rows, they are read only if it found a wrong one."""
-    draws = None
+    draws = fair = columns = None
     if model.tables is not None and fuses(scores.device):
-        raw = raw_scores(scores, features, model.names, on_unknown_group, model.small_groups)
-        if raw is not None:
-            draws = draws_on_device(model, raw.scores, *source)
-            fair = _fused(model, raw, draws)
-            if fair is not None:
-                return fair
+        columns = raw_scores(scores, features, model.names, on_unknown_group, model.small_groups)
+    if columns is not None:
+        draws = draws_on_device(model, columns.scores, *source)
+        fair = _fused(model, columns, draws)
+    if fair is not None:
+        return fair
     columns = read(model, scores, features, on_unknown_group)
     return fair_on_device(model, columns, draws_on_device(model, columns.scores, *source) if draws is None else draws)
 
@@ -86,12 +85,12 @@ def fair_on_device(model: ModelData, columns: TensorColumns, draws: TensorDraws 
     if model.tables is None:
         return columns.scores.clone()
     if fuses(columns.scores.device):
-        return _fused(model, RawColumns(columns.scores, columns.groups, 0, list(range(len(model.names)))), draws)
+        return _fused(model, columns, draws)
     uniforms = draws.at if isinstance(draws, TensorDraws) else draws.__getitem__
     return device_lookup(model.tables, columns.scores.device).scores(columns.scores, columns.groups, uniforms)
 
 
-def _fused(model: ModelData, columns: RawColumns, draws: TensorDraws | Tensor) -> Tensor:
+def _fused(model: ModelData, columns: TensorColumns, draws: TensorDraws | Tensor) -> Tensor:
     from fairroc.backends.torch.fused import fair_scores, fused_lookup
 
     return fair_scores(fused_lookup(model.tables, columns.scores.device), columns, draws)
@@ -100,9 +99,8 @@ def _fused(model: ModelData, columns: RawColumns, draws: TensorDraws | Tensor) -
 def fuses(device: Any) -> bool:
     """Whether all steps can be one kernel there."""
     torch = load_torch()
-    if device.type != "cuda" or torch.version.cuda is None or find_spec("triton") is None:
-        return False
-    return tuple(int(part) for part in torch.__version__.split(".")[:2]) >= (2, 6)
+    known = torch.version.cuda is not None and tuple(map(int, torch.__version__.split(".")[:2])) >= (2, 6)
+    return device.type == "cuda" and known and find_spec("triton") is not None
 
 
 def rate_on_device(model: ModelData, columns: TensorColumns, threshold: float) -> Tensor:

@@ -1,10 +1,9 @@
 """The transform in one kernel, where torch brings Triton: the steps of lookup.py, row by row, with the same bits.
 
-A multiplication and an addition are not joined (``enable_fp_fusion=False``): each rounds, as in numpy. What belongs
-together lies together, 16 or 32 bytes that are read at once, and lists are searched from a guide: it says where the
-entries of x's bucket begin and how many there are. Rows are checked on the way; where one is not as it should be the
-caller reads all of them again and finds out why. In a model that draws some people and keeps the order of others, a
-second kernel draws, so that nobody waits for the few. This module is loaded only where Triton is.
+A multiplication and an addition are not joined (``enable_fp_fusion=False``): each rounds, as in numpy. What bounds the
+kernel is how many places of its tables a row reads, so that a list is cut into buckets, and what a row needs of it lies
+in its bucket's node, 32 bytes that are read at once. Rows are checked on the way; where one is not as it should be the
+caller reads all of them again and finds out why. This module is loaded only where Triton is.
 """
 
 from __future__ import annotations
@@ -22,100 +21,82 @@ from fairroc.core.finder import Finder
 from fairroc.model.lookup import Guide
 from fairroc.model.tables import LookupTables, OutcomeTable
 from fairroc.people.rows import LARGEST
-from fairroc.people.tensors import RawColumns, Tensor, load_torch
+from fairroc.people.tensors import Tensor, TensorColumns, load_torch
 
 SLICE = 1 << 26
 """Rows of one launch: their numbers fit 32 bits, and a list of those that are drawn is not too long."""
 
-SHAPES = {"ordered": (128, 1, 4), "drawn": (128, 1, 1)}
-"""Rows, warps and rounds of a program, where some or all keep their order and where all are drawn."""
+SHAPES = {"ordered": (64, 1, 4, 32), "drawn": (64, 1, 1, 32)}
+"""Rows, warps and rounds of a program, and rows it draws at once: where some or all keep their order, or none."""
 
-FEW = 32
-"""Rows drawn at once where some keep their order."""
-
-PER_CELL, PER_START, PER_KNOT = (2.0, 1 << 18), (4.0, 1 << 16), (8.0, 1 << 16)
-"""Buckets for each entry of the longest list, and of all lists together at most: of cells, where all are drawn, and of
-knots."""
-
-EXTRA = {}
-
-
-@lru_cache(maxsize=8)
-def fused_lookup(tables: LookupTables, device: Any) -> FusedLookup:
-    """A model's tables as the kernels read them, copied to a device once."""
-    return FusedLookup(tables, device)
+PER_CELL, PER_START, PER_KNOT, FINER, FAR = 8.0, 0.5, 16.0, 8, 1 << 18
+"""Buckets for each entry of the longest list: cells, cells where all are drawn (few), knots; and for each outcome. And
+nodes that fit the device's cache."""
 
 
 class FusedLookup:
-    """Tables of tensors; what a row needs of a list is read together."""
+    """Tables of tensors: how a bucket is found, and nodes with what lies in it."""
 
     def __init__(self, tables: LookupTables, device: Any) -> None:
         self.device = device
-        cells, knots = tables.cells, tables.knots
+        cells, knots, outcomes = tables.cells, tables.knots, tables.outcomes if len(tables.outcomes.row) else CERTAIN
         drawn = cells.row >= 0
-        self.any_ordered, self.any_drawn = not drawn.all(), bool(drawn.any())
-        starts = _finder(cells.starts(), PER_CELL if self.any_ordered else PER_START)
-        places = _finder([np.concatenate(([-np.inf], knots.y[1:]))], PER_KNOT)
+        self.any_ordered, self.any_drawn, self.groups = not drawn.all(), bool(drawn.any()), len(cells.opens)
+        starts, before, filled = _buckets(cells.starts(), PER_CELL if self.any_ordered else PER_START)
+        places, *inside = _buckets([np.concatenate(([-np.inf], knots.y[1:]))], PER_KNOT)
         self.buckets, *self.shifts = starts.buckets, *(to.shift if to.shift >= 0 else None for to in (starts, places))
-        slope = np.where(drawn, np.nan, cells.slope)
-        before, filled = _filled(starts)
+        ends, knot_ends = (self._put(np.array([to.low, to.high, to.per_unit])) for to in (starts, places))
         if self.any_ordered:
-            lines = self._nodes(before, filled, _records(cells.origin, cells.value, slope, np.arange(len(drawn))))
-            self.cells = (self._ends(starts), lines, None)
+            slope = np.where(drawn, np.nan, cells.slope)
+            lines = _records(cells.origin, slope, cells.value, np.arange(len(drawn)))
+            self.cells = (ends, self._nodes(before, filled, lines), None)
         else:
-            self.cells = (self._ends(starts), self._put(before | filled << 32), self._put(cells.origin))
-        outcomes = tables.outcomes if len(tables.outcomes.row) else CERTAIN
-        guide = Guide.to(outcomes)
+            self.cells = (ends, self._put(before | filled << 32), self._put(cells.origin))
+        finer = min(FINER, FAR // int(Guide.to(outcomes).parts.sum()))
+        guide = Guide.to(outcomes, 1 << max(1, finer).bit_length() - 1)
         which = (guide.first | (1023 + np.log2(guide.parts).astype(np.int64)) << 32)[cells.row]
-        own = self._put(_records(which, (cells.first & 0xFFFFFFFF) | cells.last << 32, cells.begin, cells.end))
-        owns = bool((cells.first >= 0).any())
-        knot = self._nodes(*_filled(places), _records(knots.y, knots.slope, knots.score, knots.below))
-        self.draws = (None if owns else self._put(which), own if owns else None, self._outcomes(outcomes, guide),
-            self._ends(places), knot)
+        own = _records(which, (cells.first & 0xFFFFFFFF) | cells.last << 32, cells.begin, cells.end)
+        draw = (None, self._put(own)) if (cells.first >= 0).any() else (self._put(which), None)
+        knot = self._nodes(inside[0], inside[1], _records(knots.y, knots.slope, knots.score, knots.below))
+        self.draws = (*draw, self._outcomes(outcomes, guide), knot_ends, knot)
 
-    def _put(self, *columns: Any) -> Tensor:
-        """On the device, row by row."""
-        return load_torch().tensor(np.column_stack(columns).ravel(), device=self.device)
+    def _put(self, array: Any) -> Tensor:
+        return load_torch().tensor(array.ravel(), device=self.device)
 
-    def _ends(self, finder: Finder) -> Tensor:
-        return self._put([finder.low, finder.high, finder.per_unit])
-
-    def _nodes(self, before: IntArray, filled: IntArray, records: FloatArray, nodes: FloatArray | None = None) -> Tensor:
-        """For each bucket a node, the last record that begins before it; if others begin in it, NaN, that record's
-        number with how many do in the upper half, and where the middle one begins. Then all records."""
+    def _nodes(self, before: IntArray, filled: IntArray, records: FloatArray, nodes: Any = None) -> Tensor:
+        """For each bucket the last record that begins before it; if others begin in it, or more than its node holds,
+        NaN, that record's number, in the upper half how many, and where the middle one begins. Then all records."""
         few, nodes = (0, records[before]) if nodes is None else (1, nodes)
-        some, begins = filled > few, records[:, 0]
+        some = filled > few
         nodes[some, 0] = np.nan
         nodes[some, 1] = ((before + len(nodes)) | filled << 32)[some].view(np.float64)
-        nodes[some, 2] = begins[(before + (filled + 1 >> 1))[some]]
+        nodes[some, 2] = records[(before + (filled + 1 >> 1))[some], 0]
         return self._put(np.concatenate((nodes, records)))
 
     def _outcomes(self, outcomes: OutcomeTable, guide: Guide) -> Tensor:
-        """A node for each part of [0, 1) of each row: lower and upper end of an outcome, its level, and if another one
-        begins in the part, in the upper half that one's level, and its upper end."""
-        until = np.append(guide.outcome[1:], 0)
+        """Nodes of the parts of [0, 1) of each row of outcomes: lower and upper end of the first one, its level, and if
+        a second begins in the part, its level in the upper half, and its upper end."""
+        at, until = guide.outcome, np.append(guide.outcome[1:], 0)
         until[(guide.first + guide.parts.astype(np.intp)) - 1] = np.cumsum(outcomes.sizes()) - 1
-        after = np.minimum(guide.outcome + 1, until)
-        level = outcomes.level[guide.outcome] | outcomes.level[after] << 32
-        nodes = _records(outcomes.lower[guide.outcome], outcomes.upper[guide.outcome], level, outcomes.upper[after])
-        records = _records(outcomes.lower, outcomes.upper, outcomes.level, outcomes.upper)
-        return self._nodes(guide.outcome, until - guide.outcome, records, nodes)
+        second, lower, upper, level = np.minimum(at + 1, until), outcomes.lower, outcomes.upper, outcomes.level
+        nodes = _records(lower[at], upper[at], level[at] | level[second] << 32, upper[second])
+        return self._nodes(at, until - at, _records(lower, upper, level, upper), nodes)
+
+
+fused_lookup = lru_cache(maxsize=8)(FusedLookup)  # copied to a device once
 
 
 def _records(*columns: Any) -> FloatArray:
     """Columns side by side, whole numbers by their bits."""
-    return np.column_stack([part.astype(np.int64).view(np.float64) if part.dtype.kind == "i" else part for part in columns])
+    return np.column_stack([part.view(np.float64) for part in columns])
 
 
-def _finder(lists: list[FloatArray], sizes: tuple[float, int]) -> Finder:
-    wanted = 1 << int(sizes[0] * max(map(len, lists))).bit_length()
-    return Finder(lists, max(16, min(wanted, sizes[1] // len(lists))))
-
-
-def _filled(finder: Finder) -> tuple[IntArray, IntArray]:
+def _buckets(lists: list[FloatArray], each: float) -> tuple[Finder, IntArray, IntArray]:
     """For each bucket of each list the last entry in earlier ones, and how many are in it."""
+    wanted, most = int(each * max(map(len, lists))), max(FAR, sum(map(len, lists))) // len(lists)
+    finder = Finder(lists, max(16, min(1 << wanted.bit_length(), 1 << most.bit_length() - 1)))
     filled: IntArray = np.concatenate(finder.filled)
-    return np.cumsum(filled) - filled + np.repeat(np.arange(len(finder.lists)), finder.buckets), filled
+    return finder, np.cumsum(filled) - filled + np.repeat(np.arange(len(lists)), finder.buckets), filled
 
 
 # ---- kernels --------------------------------------------------------------------------------------------------------
@@ -124,12 +105,6 @@ _, P1, P2, P3, P4 = map(tl.constexpr, hash_constants(0))
 FARTHEST = tl.constexpr(LARGEST)
 LOOSE = ["count", "first_code", "codes", "buckets", "shift", "knot_shift", "start"]
 """Arguments for whose values nothing is compiled anew."""
-
-
-@triton.jit  # type: ignore[untyped-decorator,unused-ignore]
-def _load(at, some):  # type: ignore[no-untyped-def]
-    """Numbers of some rows, or of all."""
-    return tl.load(at) if some is None else tl.load(at, mask=some, other=0.0)
 
 
 @triton.jit  # type: ignore[untyped-decorator,unused-ignore]
@@ -168,17 +143,16 @@ def _search(table, step, found, left, begin, x):  # type: ignore[no-untyped-def]
 
 @triton.jit  # type: ignore[untyped-decorator,unused-ignore]
 def _record(table, slot, x):  # type: ignore[no-untyped-def]
-    """Three numbers of the last record that begins at or before x, in the node of its bucket or behind all nodes; and
-    where the fourth is."""
+    """The last record that begins at or before x: in the node of its bucket, or behind all nodes."""
     a, b = _pair(table, 4 * slot, None)
-    c = tl.load(table + (4 * slot + 2))
+    c, d = _pair(table + 2, 4 * slot, None)
     crowded = a != a
     which = b.to(tl.int64, bitcast=True)
     left = tl.where(crowded, (which >> 32).to(tl.int32), 0)
-    at = tl.where(crowded, _search(table, 4, which.to(tl.int32), left, c, x), slot)
-    d, e = _pair(table, 4 * at, crowded)
-    f = tl.load(table + (4 * at + 2), mask=crowded, other=0.0)
-    return tl.where(crowded, d, a), tl.where(crowded, e, b), tl.where(crowded, f, c), table + (4 * at + 3)
+    at = 4 * _search(table, 4, which.to(tl.int32), left, c, x)
+    e, f = _pair(table, at, crowded)
+    g, h = _pair(table + 2, at, crowded)
+    return tl.where(crowded, e, a), tl.where(crowded, f, b), tl.where(crowded, g, c), tl.where(crowded, h, d)
 
 
 @triton.jit  # type: ignore[untyped-decorator,unused-ignore]
@@ -194,9 +168,9 @@ def _uniform(value, start):  # type: ignore[no-untyped-def]
 
 
 @triton.jit  # type: ignore[untyped-decorator,unused-ignore]
-def _drawn(i, cell, numbers, start, shift, draws):  # type: ignore[no-untyped-def]
+def _drawn(i, cell, numbers, start, shift, tables):  # type: ignore[no-untyped-def]
     """Fair scores of rows in cells that are drawn, by their ids or, if these are no whole numbers, by uniform ones."""
-    draw, own, outcomes, bounds, knots = draws
+    draw, own, outcomes, bounds, knots = tables
     u = tl.load(numbers + i, cache_modifier=".cg")
     if u.dtype != tl.float64:
         u = _uniform(u.to(tl.int64), start)
@@ -204,45 +178,40 @@ def _drawn(i, cell, numbers, start, shift, draws):  # type: ignore[no-untyped-de
         which = tl.load(draw + cell)
     else:
         which, span = _pair(own, 4 * cell, None)
+        begin, end = _pair(own + 2, 4 * cell, None)
         which, span = which.to(tl.int64, bitcast=True), span.to(tl.int64, bitcast=True)
     part = (u * ((which >> 32) << 52).to(tl.float64, bitcast=True)).to(tl.int32)
-    below, above, level, next = _record(outcomes, which.to(tl.int32) + part, u)
-    late = above <= u
-    level = level.to(tl.int64, bitcast=True)
-    level = tl.where(late, level >> 32, level).to(tl.int32)
-    above, below = tl.where(late, tl.load(next, mask=late, other=1.0), above), tl.where(late, above, below)
+    below, above, levels, top = _record(outcomes, which.to(tl.int32) + part, u)
+    second, levels = above <= u, levels.to(tl.int64, bitcast=True)
+    level = tl.where(second, levels >> 32, levels).to(tl.int32)
+    below, above = tl.where(second, above, below), tl.where(second, top, above)
     place = (u - below) / (above - below)
     if own is not None:
-        begin, end = _pair(own + 2, 4 * cell, None)
         begin = tl.where(level == span.to(tl.int32), begin, 0.0)
         end = tl.where(level == (span >> 32).to(tl.int32), end, 1.0)
         place = place * (end - begin) + begin
     place = place + level.to(tl.float64)
     y, slope, top, most = _record(knots, _bucket(place, bounds, shift), place)
     beyond = place - y
-    score = beyond * slope + top
-    score = tl.minimum(score, tl.load(most, mask=score >= top, other=float("inf")))  # at most the next number below top
+    score = tl.minimum(beyond * slope + top, most)
     return tl.where(beyond > 0.0, score, top)
 
 
 @triton.jit(do_not_specialize=LOOSE)  # type: ignore[untyped-decorator,unused-ignore]
 def _rows(  # type: ignore[no-untyped-def]
     columns, count, recode, first_code, codes, buckets, shift, cells, start, knot_shift, draws,
-    FEW: tl.constexpr, ROUNDS: tl.constexpr, ROWS: tl.constexpr
-):
-    """Fair scores of rows. Where some are drawn and others keep their order, a program lists those in ``kept`` and
+    ROWS: tl.constexpr, ROUNDS: tl.constexpr, FEW: tl.constexpr,
+):  # fmt: skip
+    """Fair scores of all rows. Where some are drawn and others keep their order a program lists those in ``kept`` and
     draws them in the end, together."""
     scores, groups, numbers, fair, wrong, kept = columns
-    bounds, guide, begins = cells
+    bounds, nodes, begins = cells
     first, left = tl.program_id(0) * (ROWS * ROUNDS), 0
     for k in range(ROUNDS):
         row = first + k * ROWS + tl.arange(0, ROWS)
         i = tl.minimum(row, count - 1)  # beyond the end the last row again
         x = tl.load(scores + i, cache_modifier=".cg").to(tl.float64)
-        group = tl.load(groups + i, cache_modifier=".cg")
-        if group.dtype != tl.int64:
-            group = group.to(tl.int32)
-        group = group - first_code
+        group = tl.load(groups + i, cache_modifier=".cg").to(tl.int64) - first_code
         known = (group >= 0) & (group < codes)
         group = tl.where(known, group, 0).to(tl.int32)
         if recode is not None:
@@ -254,50 +223,46 @@ def _rows(  # type: ignore[no-untyped-def]
         x = tl.where(right, x, 0.0)
         slot = group * buckets + _bucket(x, bounds, shift)
         if begins is not None:
-            entry = tl.load(guide + slot)
+            entry = tl.load(nodes + slot)
             found, more = entry.to(tl.int32), (entry >> 32).to(tl.int32)
-            middle = tl.load(begins + (found + ((more + 1) >> 1)), mask=more > 0, other=0.0)
+            middle = tl.load(begins + found + ((more + 1) >> 1), mask=more > 0, other=0.0)
             found = _search(begins, 1, found, more, middle, x)
             tl.store(fair + i, _drawn(i, found, numbers, start, knot_shift, draws), cache_modifier=".cs")
         else:
-            origin, value, slope, cell = _record(guide, slot, x)
+            origin, slope, value, cell = _record(nodes, slot, x)
             tl.store(fair + i, (x - origin) * slope + value, cache_modifier=".cs")
             if kept is not None:
                 drawn = (slope != slope) & (row < count)
-                place = left + tl.cumsum(drawn.to(tl.int32), 0) - 1
-                number = tl.load(cell, mask=drawn, other=0.0).to(tl.int64, bitcast=True)
-                tl.store(kept + (first + place), i.to(tl.int64) | (number << 32), mask=drawn)
+                place = first + left + tl.cumsum(drawn.to(tl.int32), 0) - 1
+                tl.store(kept + place, i.to(tl.int64) | (cell.to(tl.int64, bitcast=True) << 32), mask=drawn)
                 left += tl.sum(drawn.to(tl.int32), 0)
     if kept is not None:
         tl.debug_barrier()
         while left > 0:
-            listed = tl.load(kept + (first + tl.minimum(tl.arange(0, FEW), left - 1)))
+            listed = tl.load(kept + first + tl.minimum(tl.arange(0, FEW), left - 1))
             j = listed.to(tl.int32)
-            z = _drawn(j, (listed >> 32).to(tl.int32), numbers, start, knot_shift, draws)
-            tl.store(fair + j, z)
+            tl.store(fair + j, _drawn(j, (listed >> 32).to(tl.int32), numbers, start, knot_shift, draws))
             first, left = first + FEW, left - FEW
 
 
-def fair_scores(tables: FusedLookup, columns: RawColumns, draws: TensorDraws | Tensor) -> Tensor | None:
+def fair_scores(tables: FusedLookup, columns: TensorColumns, draws: TensorDraws | Tensor) -> Tensor | None:
     """Fair scores of rows, for ids to be hashed or uniform numbers; None if some row has no score or unknown group."""
     torch, t = load_torch(), tables
     device, rows = columns.scores.device, len(columns.scores)
-    numbers = draws.native() if isinstance(draws, TensorDraws) else draws.contiguous()
-    start = hash_constants(draws.seed if isinstance(draws, TensorDraws) else 0)[0]
+    numbers, seed = (draws.ids, draws.seed) if isinstance(draws, TensorDraws) else (draws, 0)
+    numbers, start = numbers.contiguous(), hash_constants(seed)[0]
     fair = torch.empty(rows, dtype=torch.float64, device=device)
-    if not rows:
-        return fair
-    tile, warps, rounds = SHAPES["ordered" if t.any_ordered else "drawn"]
-    wrong = torch.zeros(1, dtype=torch.int32, device=device)
-    both = t.any_ordered and t.any_drawn
-    kept = torch.empty(min(rows, SLICE), dtype=torch.int64, device=device) if both else None
-    same = columns.table == list(range(len(columns.table)))
-    recode = None if same else torch.tensor(columns.table, dtype=torch.int32, device=device)
-    groups = (recode, columns.first, len(columns.table), t.buckets, t.shifts[0], t.cells)
-    how = {"FEW": FEW, "ROUNDS": rounds, "ROWS": tile, "num_warps": warps, "enable_fp_fusion": False}
+    tile, warps, rounds, few = SHAPES["ordered" if t.any_ordered else "drawn"]
+    wrong, kept, own = torch.zeros(1, dtype=torch.int32, device=device), None, list(range(t.groups))
+    codes = own if columns.table is None else columns.table
+    if t.any_ordered and t.any_drawn:
+        kept = torch.empty(min(rows, SLICE), dtype=torch.int64, device=device)
+    recode = None if codes == own else torch.tensor(codes, dtype=torch.int32, device=device)
+    groups = (recode, columns.first, len(codes), t.buckets, t.shifts[0], t.cells)
+    how = {"ROWS": tile, "ROUNDS": rounds, "FEW": few, "num_warps": warps, "enable_fp_fusion": False}
     with torch.cuda.device_of(fair):
         for begin in range(0, rows, SLICE):
             given = [part[begin : begin + SLICE] for part in (columns.scores, columns.groups, numbers, fair)]
             of, count = (*given, wrong, kept), len(given[0])
-            _rows[(triton.cdiv(count, tile * rounds),)](of, count, *groups, start, t.shifts[1], t.draws, **how, **EXTRA)
+            _rows[(triton.cdiv(count, tile * rounds),)](of, count, *groups, start, t.shifts[1], t.draws, **how)
     return None if int(wrong) else fair

@@ -169,11 +169,6 @@ class TensorDraws:
         hashed = xxh64_tensor(self.ids[rows], self.seed)
         return _logical(hashed, 11).to(torch.float64).mul_(2.0**-53)
 
-    def native(self) -> Tensor:
-        """The ids, of a type that every kernel can read."""
-        small = self.ids.dtype in (load_torch().int32, load_torch().int64)
-        return (self.ids if small else _wide(self.ids)).contiguous()
-
 
 def hash_constants(seed: int) -> tuple[int, int, int, int, int]:
     """What a hash with this seed begins with, and the first four primes, as signed numbers."""

@@ -2,7 +2,7 @@
 
     python -m fairroc_studies gpu                        # up to 1e8 rows, 2 to 1,000 groups
     python -m fairroc_studies gpu --rows 1000000 --groups 2
-    python -m fairroc_studies gpu --tune                 # shapes of the kernels and sizes of their tables
+    python -m fairroc_studies gpu --tune                 # shapes of the kernel and sizes of its tables
 
 Needs numpy, narwhals and torch. Every contestant's result is compared with numpy's, bit for bit; of more than ten
 million rows numpy does the first ten.
@@ -211,55 +211,42 @@ def steps_of_a_count(rows: int, groups: int) -> None:
         )
 
 
-SHAPES = {
-    "ordered": [(128, 4), (256, 4), (512, 4), (256, 8), (512, 8), (1024, 8), (64, 1), (128, 1)],
-    "drawn": [(64, 2), (128, 4), (256, 8), (64, 1), (128, 2), (256, 4), (512, 8), (128, 1), (512, 4)],
-    "few": [(32, 1), (64, 2), (128, 4), (64, 1)],
+TUNED = {
+    "ordered": [(64, 1, 1, 32), (64, 1, 4, 32), (64, 1, 16, 32), (128, 1, 4, 32), (128, 2, 4, 64), (512, 4, 2, 128)],
+    "drawn": [(64, 1, 1, 32), (128, 1, 1, 32), (256, 1, 1, 32), (128, 2, 1, 32), (256, 4, 1, 32), (64, 1, 4, 32)],
+    "PER_CELL": [1.0, 2.0, 4.0, 8.0, 16.0],
+    "PER_START": [0.25, 0.5, 1.0, 4.0, 16.0],
+    "PER_KNOT": [1.0, 4.0, 8.0, 16.0, 32.0],
+    "FINER": [1, 2, 4, 8],
 }
 
 
 def tune(rows: int, groups: Sequence[int], rate: float) -> None:
-    """Share of a copy by shape of the kernels (rows and warps of a program) and by buckets for each entry."""
+    """Share of a copy by shape of the kernel (see its SHAPES) and by the sizes of its tables."""
     from fairroc.backends.torch import fused
 
-    for number in groups:
-        p = people(rows, 1, number, "cuda")
-        for ties, kind in (("draw", "drawn"), ("order", "ordered")):
-            call = transform(model(number, ties))
+    def share(call: Task, p: People, where: Any, what: str, value: Any) -> str:
+        usual = where[what]
+        where[what] = value
+        fused.fused_lookup.cache_clear()
+        seconds, _ = best(call, p, "cuda", 0.1)
+        where[what] = usual
+        fused.fused_lookup.cache_clear()
+        return f"{value} {row_bytes('transform', p) * rows / seconds / rate:.1%}"
 
-            def share(call: Task = call, p: People = p) -> str:
-                torch.cuda.synchronize()
-                return f"{row_bytes('transform', p) * rows / best(call, p, 'cuda', 0.1)[0] / rate:.1%}"
-
-            with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as profile:
-                call(p)
-                torch.cuda.synchronize()
-            kernels = {event.key[:30]: event.device_time_total / 1e3 for event in profile.key_averages()}
-            times = ", ".join(f"{name} {took:.2f} ms" for name, took in kernels.items() if took > 0.005)
-            print(f"\n{number:5,} groups, {ties:5}, kernels: {times}", flush=True)
-            for what in (kind, "few") if ties == "order" else (kind,):
-                usual = fused.SHAPES[what]
-                line = []
-                for shape in SHAPES[what]:
-                    fused.SHAPES[what] = shape
-                    line.append(f"{shape[0]}/{shape[1]} {share()}")
-                fused.SHAPES[what] = usual
-                print(f"{number:5,} groups, {ties:5}, {what:7}: {', '.join(line)}", flush=True)
-            line, usual_size = [], fused.PER_ENTRY
-            for size in (0.25, 0.5, 1.0, 2.0, 4.0, 8.0):
-                fused.PER_ENTRY = size
-                fused.fused_lookup.cache_clear()
-                line.append(f"{size:g} {share()}")
-            fused.PER_ENTRY = usual_size
-            fused.fused_lookup.cache_clear()
-            print(f"{number:5,} groups, {ties:5}, buckets for each entry: {', '.join(line)}", flush=True)
+    for number, (ties, kind) in product(groups, (("draw", "drawn"), ("order", "ordered"))):
+        p, call = people(rows, 1, number, "cuda"), transform(model(number, ties))
+        for what in (kind, "PER_START" if ties == "draw" else "PER_CELL", "PER_KNOT", "FINER"):
+            where = fused.SHAPES if what == kind else vars(fused)
+            line = [share(call, p, where, what, value) for value in TUNED[what]]
+            print(f"{number:5,} groups, {ties:5}, {what:9}: {', '.join(line)}", flush=True)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--rows", type=int, nargs="+", default=[10**6, 10**7, 10**8])
     parser.add_argument("--groups", type=int, nargs="+", default=[2, 8, 32, 1000])
-    parser.add_argument("--tune", action="store_true", help="then try other shapes of the kernels")
+    parser.add_argument("--tune", action="store_true", help="then try other shapes of the kernel")
     chosen = parser.parse_args(arguments)
     gpu = torch.cuda.is_available()
     name = torch.cuda.get_device_name() if gpu else "no GPU"
