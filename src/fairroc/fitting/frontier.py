@@ -359,7 +359,9 @@ def _before(people: People, options: Options, solver: Solver) -> FrontierPoint:
 
     def rates(best: int) -> FloatArray:
         """Of every group; at the first of all points nobody is selected."""
-        return nobody if best == 0 else np.array([rates_at(curve, thresholds[[-best]]) for curve in exact.curves])[..., 0]
+        if best == 0:
+            return nobody
+        return np.array([rates_at(curve, thresholds[[-best]]) for curve in exact.curves])[..., 0]
 
     nobody = np.zeros((len(places), 2))
     return _figures(people.names, exact, options, done, *pooled, rates, nobody, solver.expected(None))
