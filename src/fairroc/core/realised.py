@@ -52,14 +52,6 @@ class RealisedRoc:
         spot = self.spot(y, np.where(closed, upto, below), (upto > below) & ~closed)
         return np.stack([self.line(spot, c) for c in classes])
 
-    def share_at(self, y: FloatArray, closed: bool) -> FloatArray:
-        """Shares of all the group's people with a place <= y (``closed``) or < y."""
-        upto = np.searchsorted(self.y, y, side="right" if closed else "left")
-        hits = np.zeros(len(y), dtype=np.bool_)
-        if not closed and len(self.y):
-            hits = self.y[np.minimum(upto, len(self.y) - 1)] == y
-        return self.line(self.spot(y, upto, hits), 2)
-
     def both_sides(self, y: FloatArray) -> tuple[Spot, Spot]:
         """Where sorted distinct places lie, just before a step and after it. All knots must be among them. O(k)."""
         here = np.bincount(np.searchsorted(y, self.y), minlength=len(y))
