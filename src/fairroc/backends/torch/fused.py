@@ -29,7 +29,7 @@ SLICE = 1 << 26
 SHAPES = {"ordered": (64, 1, 4, 32), "drawn": (64, 1, 1, 32)}
 """Rows, warps and rounds of a program, and rows it draws at once: where some or all keep their order, or none."""
 
-PER_CELL, PER_START, PER_KNOT, FINER, FAR = 8.0, 0.5, 16.0, 8, 1 << 18
+PER_CELL, PER_START, PER_KNOT, FINER, FAR = 8.0, 1.0, 16.0, 4, 1 << 18
 """Buckets for each entry of the longest list: cells, cells where all are drawn (few), knots; and for each outcome. And
 nodes that fit the device's cache."""
 
