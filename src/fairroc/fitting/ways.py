@@ -22,7 +22,7 @@ from fairroc.core.constraint import Constraint
 from fairroc.core.coupling import Levels
 from fairroc.core.estimate import ESTIMATES, blend, flattened, smooth
 from fairroc.core.gap import ROUNDING, pooled_auc, threshold_gap
-from fairroc.core.kernel import drawn_kernel, one_person, ordered_kernel
+from fairroc.core.kernel import Kernel, drawn_kernel, one_person, ordered_kernel
 from fairroc.core.roc import Population, RocCurve
 from fairroc.errors import FairrocWarning
 from fairroc.fitting.new_people import DIP, Choice, choice, populations
@@ -157,11 +157,18 @@ class Solver:
     progress: Callable[[int, int], None] | None = None
     _tried: dict[tuple[int, float], tuple[Tried, ...]] = field(default_factory=dict)
     _levels: dict[tuple[int, float], Levels] = field(default_factory=dict)
+    _solved: dict[float, Solution | None] = field(default_factory=dict)
+    _ahead: dict[int, tuple[tuple[Kernel, ...], Expected]] = field(default_factory=dict)
 
     # -- what is asked for -------------------------------------------------------------------------------------------
 
     def at(self, epsilon: float) -> Solution | None:
         """The fair score at epsilon; None where the original score is kept."""
+        if epsilon not in self._solved:
+            self._solved[epsilon] = self._at(epsilon)
+        return self._solved[epsilon]
+
+    def _at(self, epsilon: float) -> Solution | None:
         if self.options.promise == "new":
             return self._new(epsilon)
         goal = self._goal(epsilon)
@@ -221,8 +228,15 @@ class Solver:
         The AUC is that of the original score among the people, less what a solution is expected to lose.
         """
         auc, before = self.before
-        found = before if solution is None else expected(self.known, solution.kernels, self.constraint)
+        found = before if solution is None else self._expected(solution)
         return replace(found, auc=min(max(auc + found.auc - before.auc, 0.0), 1.0))
+
+    def _expected(self, solution: Solution) -> Expected:
+        """The same, with the AUC of plausible populations."""
+        key = id(solution.kernels)  # kept, so that no others get this number
+        if key not in self._ahead:
+            self._ahead[key] = solution.kernels, expected(self.known, solution.kernels, self.constraint)
+        return self._ahead[key][1]
 
     @property
     def constraint(self) -> Constraint:
@@ -453,8 +467,8 @@ class Solver:
 
     def _offer(self, way: Way, found: Solution) -> Offer:
         """What a solution is worth."""
-        ahead, done = expected(self.known, found.kernels, self.constraint), found.performance
-        one = Tried(way, found.inner_epsilon, found.levels, done.gap, done.auc, ahead, drawn_share(found.judged, found.kernels))
+        done, drawn = found.performance, drawn_share(found.judged, found.kernels)
+        one = Tried(way, found.inner_epsilon, found.levels, done.gap, done.auc, self._expected(found), drawn)
         return Offer(way, one.worth, one.auc, one.inner)
 
     def _drawn(self, solution: Solution, why: str, chosen: bool) -> Solution:
