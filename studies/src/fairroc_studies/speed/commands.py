@@ -177,7 +177,7 @@ def growth(rounds: int, folder: Path, most: Sequence[int]) -> str:
     }
     lines = []
     for axis, sizes in axes.items():
-        before: tuple[float, Cost, Cost] | None = None
+        before: tuple[float, tuple[Cost, Cost]] | None = None
         for data in sizes:
             cost = measured(data, ("fit", "audit"), rounds if data.rows <= 10**6 else 1, folder)
             size = float({"r": data.rows, "g": data.groups, "d": data.distinct or data.rows}[axis[0]])
@@ -185,10 +185,10 @@ def growth(rounds: int, folder: Path, most: Sequence[int]) -> str:
             told = [f"{each.seconds:.2f} s, {each.megabytes:.0f} MB" for each in pair]
             for i, each in enumerate(pair):
                 if before is not None:
-                    power = math.log(each.seconds / before[i + 1].seconds) / math.log(size / before[0])
+                    power = math.log(each.seconds / before[1][i].seconds) / math.log(size / before[0])
                     told[i] += f" ({power:.2f})"
             lines.append([axis, f"{size:,.0f}", *told])
-            before = size, *pair
+            before = size, pair
             if data.rows > 10**6:
                 data.written(folder).unlink()
     return table(["axis", "size", "fit (exponent)", "audit (exponent)"], lines)
