@@ -24,7 +24,7 @@ import pytest
 from fairroc import FairModel, __version__
 from fairroc.auditing.audit import audit
 from fairroc.auditing.findings import Audit
-from fairroc.cli.main import main
+from fairroc.cli.main import COMMANDS, main
 
 Row = dict[str, str]
 FIT_KEYS = {
@@ -950,6 +950,20 @@ def test_no_memory_and_interruption(
 
 
 # ---- true processes ------------------------------------------------------------------------------------------
+
+
+def test_help_loads_nothing_that_takes_long() -> None:
+    """Of any command, the studies' included: not even numpy."""
+    code = (
+        "import contextlib, io, sys; from fairroc.cli.main import COMMANDS, main\n"
+        "names = [command.__name__.rpartition('.')[2] for command in COMMANDS]\n"
+        "for words in ([], *([name] for name in names)):\n"
+        "    with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):\n"
+        "        main([*words, '--help'])\n"
+        "print(len(names), sorted({'numpy', 'narwhals', 'pandas', 'pyarrow', 'scipy', 'sklearn'} & set(sys.modules)))"
+    )
+    done = shell(sys.executable, "-c", code)
+    assert (done.returncode, done.stdout.strip()) == (0, f"{len(COMMANDS)} []")
 
 
 def test_python_m_help() -> None:

@@ -8,14 +8,12 @@ import shlex
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fairroc.errors import DataError
-from fairroc_studies.models.recipes import RECIPES
-from fairroc_studies.paper import protocol
-from fairroc_studies.paper.output import check_folder, study_dict, study_text, write
-from fairroc_studies.paper.study import Plan
-from fairroc_studies.problems.registry import FULL, PAPER, PROBLEMS, QUICK
+
+if TYPE_CHECKING:
+    from fairroc_studies.paper.study import Plan
 
 SPLITS, DRAWS, EPSILONS, TARGET, FOLDER = 10, 10, 20, "Attractive", "reproduce"
 QUICK_MODELS = ("lr", "rf")
@@ -86,6 +84,9 @@ def reproduce(
 
     ``show_progress(title)`` gives, for as long as something runs, what is told of the jobs done and of all jobs.
     """
+    from fairroc_studies.paper import protocol
+    from fairroc_studies.paper.output import check_folder, study_dict, study_text, write
+
     plan, date = _plan(arguments), _date()
     check_folder(arguments.output)
     with show_progress("models and peers" if plan.peers else "models") as show:
@@ -97,6 +98,10 @@ def reproduce(
 
 def _plan(arguments: argparse.Namespace) -> Plan:
     """What the arguments ask for, checked before anything is loaded."""
+    from fairroc_studies.models.recipes import RECIPES
+    from fairroc_studies.paper.study import Plan
+    from fairroc_studies.problems.registry import FULL, PAPER, PROBLEMS, QUICK
+
     kept: dict[str, Any] = {} if arguments.cache is None else {"cache": arguments.cache}
     return Plan(
         problems=_chosen("problems", arguments.problems, FULL if arguments.full else QUICK, PROBLEMS),
