@@ -47,7 +47,7 @@ REFINED, NEAREST = 3, 2
 """Halvings of the step from the largest of them that keeps epsilon towards the next, of so many ways beside drawing."""
 
 SURE = 0.001
-"""With more than few groups no way is tried again: its worth at epsilon is foretold from the ladder's steps around. Another is
+"""With more than few groups no way is tried again: its worth at epsilon is foretold from the ladder's steps. Another is
 solved too where it is foretold to be worth so much more than the first turned out to be."""
 
 SLACK, OUTSIDE = 0.001, 5.0
