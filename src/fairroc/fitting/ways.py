@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fairroc.core.ascent import FEW_GROUPS, MANY_GROUPS
+from fairroc.core.ascent import MANY_GROUPS
 from fairroc.core.chain import FloatArray, area
 from fairroc.core.constraint import Constraint
 from fairroc.core.coupling import Levels
@@ -46,9 +46,9 @@ the internal epsilon, so none is guessed from it."""
 REFINED, NEAREST = 3, 2
 """Halvings of the step from the largest of them that keeps epsilon towards the next, of so many ways beside drawing."""
 
-SURE = 0.001
-"""With more than few groups no way is tried again: its worth at epsilon is foretold from the ladder's steps. Another is
-solved too where it is foretold to be worth so much more than the first turned out to be."""
+COMPARED, SURE = 5, 0.001
+"""With more groups fewer ways are compared, and none is tried again: its worth at epsilon is foretold from the ladder's
+steps. Another is solved too where it is foretold to be worth so much more than the first turned out to be."""
 
 SLACK, OUTSIDE = 0.001, 5.0
 """AUC by which the fitted people's may leave the range of the path, and how many times any more counts against it."""
@@ -284,7 +284,7 @@ class Solver:
             curve if name == "raw" else estimate
             for curve, estimate, name in zip(raw.curves, own, self.estimated, strict=True)
         ]
-        blends = BLENDS if len(known) <= FEW_GROUPS else BLENDS[:1]
+        blends = BLENDS if len(known) <= COMPARED else BLENDS[:1]
         return (self.population, *(replace(raw, curves=blend(raw.curves, known, share)) for share in blends))
 
     @cached_property
@@ -313,7 +313,7 @@ class Solver:
             if any(a is not b for a, b in zip(raw, flat, strict=True)):
                 yield Way(0, "raw", flat, nobody, raws, _dips(raw, flat))
             deepest = np.argsort([-_depth(curve) for curve in raw], kind="stable")
-            for k in sorted({1, groups // 2}) if groups <= FEW_GROUPS else ():
+            for k in sorted({1, groups // 2}) if groups <= COMPARED else ():
                 drawn = tuple(np.isin(np.arange(groups), deepest[:k]).tolist())
                 yield Way(0, "raw", raw, drawn, raws, tuple("draw" if own else "order" for own in drawn))
         yield Way(0, "raw", raw, (True,) * groups, raws, ("draw",) * groups)
@@ -379,7 +379,7 @@ class Solver:
     @cached_property
     def steps(self) -> tuple[float, ...]:
         """The ladder, of many groups every other step of it, up to the original score's gap."""
-        ladder = LADDER if len(self.people.names) <= FEW_GROUPS else LADDER[::2]
+        ladder = LADDER if len(self.people.names) <= COMPARED else LADDER[::2]
         steps = [share * self.constraint.largest / 2 for share in ladder]
         return tuple(step for step in steps if step < self._gap) or (0.0,)
 
@@ -391,7 +391,7 @@ class Solver:
     def tried(self) -> tuple[Tried, ...]:
         """All ways at the ladder's internal epsilons, and at the original score's gap where nothing is refined, but
         those that keep an order and spare hardly anyone a draw."""
-        steps = self.steps if len(self.people.names) <= FEW_GROUPS else (*self.steps, max(self._gap, self.steps[-1]))
+        steps = self.steps if len(self.people.names) <= COMPARED else (*self.steps, max(self._gap, self.steps[-1]))
         every = [one for f in range(len(self.families)) for step in steps for one in self._try(f, step)]
         return tuple(one for one in every if one.way.ties == "draw" or one.drawn <= 1.0 - SPARES)
 
@@ -446,7 +446,7 @@ class Solver:
 
         kept: list[Tried | Offer] = [one for one in self.tried if one.needs <= epsilon + ROUNDING]
         named = self.options.curve not in ("auto", "raw")
-        if len(self.people.names) > FEW_GROUPS:
+        if len(self.people.names) > COMPARED:
             kept += self._foretold(epsilon)
         else:
             ways: list[Way] = [self.coarse_ways[-1]]
@@ -514,7 +514,7 @@ class Solver:
         return self._settle(way, goal, best.inner)
 
     def _settle(self, way: Way, goal: Goal, inner: float, least: float = 0.0) -> Solution | None:
-        """With more than few groups, one try more in between where the gap fell far below epsilon."""
+        """With more groups than are compared in full, one try more in between where the gap fell far below epsilon."""
         best: Solution | None = None
         failed: tuple[float, float] | None = None
         for _ in range(SETTLED):
@@ -524,7 +524,7 @@ class Solver:
             found = self._made(way, self.people.thin, levels, inner)
             excess = found.performance.gap + self.people.hidden - goal.epsilon
             if excess <= ROUNDING:
-                near = len(self.people.names) <= FEW_GROUPS or -excess <= CLOSE * goal.epsilon
+                near = len(self.people.names) <= COMPARED or -excess <= CLOSE * goal.epsilon
                 if near or best is not None or failed is None:
                     return found
                 best, inner = found, inner - CLOSER * (failed[0] - inner) * excess / (failed[1] - excess)
@@ -546,7 +546,7 @@ class Solver:
         way = self.ways[0]
         inner = goal.epsilon - self.people.hidden - DEPTH * self._below
         if self.people.hidden == 0 or inner < (1.0 - FORETOLD) * goal.epsilon:
-            if len(self.people.names) > FEW_GROUPS and inner < HOPELESS * goal.epsilon:
+            if len(self.people.names) > COMPARED and inner < HOPELESS * goal.epsilon:
                 return None
             inner = goal.epsilon
         return self._settle(way, goal, inner, NEAR * goal.epsilon)
