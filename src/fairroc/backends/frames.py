@@ -11,8 +11,6 @@ from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from typing import Any
 
-import narwhals as nw
-
 from fairroc.core.chain import FloatArray
 from fairroc.errors import DataError
 from fairroc.model.file import dumps, loads
@@ -56,6 +54,8 @@ class Use:
 
 def transform(frame: Any, use: Use) -> Any:
     """The frame with the fair scores, of the same kind; lazy frames of polars, Dask and Spark stay lazy."""
+    import narwhals as nw
+
     if is_spark(frame):
         return _spark(frame, use)
     table = opened(frame)
@@ -77,6 +77,8 @@ def transform(frame: Any, use: Use) -> Any:
 
 def _with_fair(frame: Any, *, use: Use) -> Any:
     """An eager frame with the fair scores."""
+    import narwhals as nw
+
     table = nw.from_native(frame, eager_only=True)
     fair = nw.new_series(use.column, _fair(frame, use), nw.Float64, backend=table.implementation)
     return table.with_columns(fair).to_native()

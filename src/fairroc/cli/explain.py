@@ -51,9 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _id(text: str) -> int | str:
     """An id as it would be read from a CSV file."""
-    import pyarrow as pa
+    from fairroc.tables.columns import ids_from_text, text_array
 
-    from fairroc.tables.columns import ids_from_text
-
-    value = ids_from_text(pa.array([text], pa.string()))[0]
+    value = ids_from_text(text_array([text]))[0]
     return value if isinstance(value, int | str) else value.as_py()

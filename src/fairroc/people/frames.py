@@ -7,11 +7,9 @@ checks and the names of groups are those of all other ways in, and made here, af
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import narwhals as nw
 import numpy as np
-from narwhals.exceptions import DuplicateError
 from numpy.typing import NDArray
 
 from fairroc.errors import DataError
@@ -19,6 +17,9 @@ from fairroc.options import Missing
 from fairroc.people.counts import LEAST_BITS, MOST_BITS, ScoreCounts, bin_edges
 from fairroc.people.rows import LARGEST, Columns, read_columns
 from fairroc.tables.columns import ColumnNames
+
+if TYPE_CHECKING:
+    import narwhals as nw
 
 EXPANDED = 1 << 24
 """Up to so many rows an error counts rows as they came; beyond, it counts cells."""
@@ -111,11 +112,16 @@ def _whole_numbers(table: Any, name: str) -> NDArray[np.int64]:
 
 def is_spark(frame: Any) -> bool:
     """Whether a frame is one of Spark, classic or Connect."""
+    import narwhals as nw
+
     return nw.dependencies.is_pyspark_dataframe(frame) or nw.dependencies.is_pyspark_connect_dataframe(frame)
 
 
 def opened(frame: Any) -> nw.DataFrame[Any] | nw.LazyFrame[Any]:
     """A frame of any engine but Spark, eager or lazy, or an error that says which can be used."""
+    import narwhals as nw
+    from narwhals.exceptions import DuplicateError
+
     try:
         table: nw.DataFrame[Any] | nw.LazyFrame[Any] = nw.from_native(frame)
     except DuplicateError:
@@ -130,6 +136,8 @@ def opened(frame: Any) -> nw.DataFrame[Any] | nw.LazyFrame[Any]:
 
 def lazy_counts(table: nw.LazyFrame[Any], names: ColumnNames, *, pos_label: Any, missing: Missing) -> ScoreCounts:
     """Rows of a lazy frame counted by group, label and score, in one aggregation by its engine."""
+    import narwhals as nw
+
     picked = table.select(*(nw.col(name).alias(alias) for alias, name in key_columns(names).items()), *_weighed(names))
     sums = [] if names.weight is None else [nw.col("weight").sum(), nw.col("sound").sum()]
     counted = picked.group_by(list(key_columns(names))).agg(nw.len().alias("rows"), *sums)
@@ -139,6 +147,8 @@ def lazy_counts(table: nw.LazyFrame[Any], names: ColumnNames, *, pos_label: Any,
 
 def _weighed(names: ColumnNames) -> list[nw.Expr]:
     """The weight and whether it is one: NaN is above all numbers in some engines and none of them in others."""
+    import narwhals as nw
+
     if names.weight is None:
         return []
     weight = nw.col(names.weight)

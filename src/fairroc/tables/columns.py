@@ -105,6 +105,14 @@ def as_arrow(numbers: NDArray[np.float64]) -> Any:
     return pyarrow.Array.from_buffers(pyarrow.float64(), len(numbers), [None, pyarrow.py_buffer(numbers)])
 
 
+def text_array(texts: Sequence[str]) -> Any:
+    """Texts as an Arrow array."""
+    pyarrow, data = load_module("pyarrow"), [text.encode() for text in texts]
+    ends = np.cumsum([0, *map(len, data)], dtype=np.int32)
+    buffers = [None, pyarrow.py_buffer(ends), pyarrow.py_buffer(b"".join(data))]
+    return pyarrow.Array.from_buffers(pyarrow.string(), len(data), buffers)
+
+
 # ---- CSV: every value is text ---------------------------------------------------------------------------------------
 
 SAFE_DIGITS = 18
@@ -116,7 +124,7 @@ def empty_to_null(column: Any) -> Any:
     pyarrow = load_module("pyarrow")
     if not is_coded(column):
         pc = load_module("pyarrow.compute")
-        return pc.if_else(pc.equal(column, ""), pyarrow.scalar(None, column.type), column)
+        return pc.if_else(pc.equal(column, text_array([""])[0]), pyarrow.nulls(1, column.type)[0], column)
     texts = column.dictionary.to_pylist()
     if "" not in texts:
         return column

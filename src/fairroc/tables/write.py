@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from fairroc.errors import DataError
-from fairroc.tables.columns import is_text
+from fairroc.tables.columns import is_text, text_array
 from fairroc.tables.files import FORMATS, check_writable, load_module, one_line, table_suffix
 
 QUOTED_ROWS = 1 << 12
@@ -122,10 +122,12 @@ def table_writer(
 
 @contextmanager
 def _csv_writer(sink: BinaryIO, suffix: str, schema: Any) -> Iterator[Callable[[Any], None]]:
-    gz = suffix.endswith(".gz")
+    gz, delimiter = suffix.endswith(".gz"), "\t" if suffix.startswith(".tsv") else ","
+    special = {'"', "\r", "\n", delimiter}
+    names = ['"{}"'.format(name.replace('"', '""')) if special & set(name) else name for name in schema.names]
     with gzip.GzipFile("", "wb", fileobj=sink, mtime=0) if gz else nullcontext(sink) as out:
-        _write_csv_rows(schema.empty_table(), out, suffix, header=True)
-        yield lambda table: _write_csv_rows(table, out, suffix, header=False)
+        out.write(f"{delimiter.join(names)}\n".encode())
+        yield lambda table: _write_csv_rows(table, out, delimiter)
 
 
 @contextmanager
@@ -161,45 +163,40 @@ def _arrow_writer(sink: BinaryIO, schema: Any, categories: bool) -> Iterator[Cal
         yield lambda table: writer.write_table(table.cast(schema))
 
 
-def _write_csv_rows(table: Any, sink: Any, suffix: str, *, header: bool) -> None:
-    """Write rows of a CSV file, after its header if that is wanted."""
+def _write_csv_rows(table: Any, sink: Any, delimiter: str) -> None:
+    """Write rows of a CSV file, without a header."""
     pyarrow, arrow_csv = load_module("pyarrow"), load_module("pyarrow.csv")
     for place, field in enumerate(table.schema):
         if pyarrow.types.is_dictionary(field.type):  # CSV knows no categories
             table = table.set_column(place, field.name, table.column(place).cast(field.type.value_type))
-    delimiter = "\t" if suffix.startswith(".tsv") else ","
     if _needs_quotes(table, delimiter):
-        _write_quoted_csv(table, sink, delimiter, header)
+        _write_quoted_csv(table, sink, delimiter)
     else:
-        plain = arrow_csv.WriteOptions(
-            delimiter=delimiter, quoting_style="none", quoting_header="none", include_header=header
-        )
+        plain = arrow_csv.WriteOptions(delimiter=delimiter, quoting_style="none", include_header=False)
         arrow_csv.write_csv(table, sink, plain)
 
 
 def _needs_quotes(table: Any, delimiter: str) -> bool:
     """Whether some text or name holds a quote, a delimiter or a line break."""
-    pyarrow, pc = load_module("pyarrow"), load_module("pyarrow.compute")
-    texts = [pyarrow.array(table.column_names, pyarrow.string()), *filter(is_text, table.columns)]
+    pc, texts = load_module("pyarrow.compute"), [text_array(table.column_names), *filter(is_text, table.columns)]
     return any(pc.any(_special(text, delimiter)).as_py() for text in texts)
 
 
-def _write_quoted_csv(table: Any, sink: Any, delimiter: str, header: bool) -> None:
+def _write_quoted_csv(table: Any, sink: Any, delimiter: str) -> None:
     """Quotes around those fields that need them; pyarrow would quote every text, and so change all fields."""
     pyarrow, pc = load_module("pyarrow"), load_module("pyarrow.compute")
-    if header:
-        names = _quoted(pyarrow.array(table.column_names, pyarrow.string()), delimiter)
-        sink.write(f"{delimiter.join(names.to_pylist())}\n".encode())
     for batch in table.to_batches(max_chunksize=QUOTED_ROWS):
         fields = [_quoted(pc.cast(column, pyarrow.string()), delimiter) for column in batch.columns]
-        lines = pc.binary_join_element_wise(*fields, delimiter, null_handling="replace", null_replacement="")
+        between = text_array([delimiter])[0]
+        lines = pc.binary_join_element_wise(*fields, between, null_handling="replace", null_replacement="")
         sink.write("\n".join([*lines.to_pylist(), ""]).encode())
 
 
 def _quoted(texts: Any, delimiter: str) -> Any:
     pc = load_module("pyarrow.compute")
+    quote, nothing = text_array(['"', ""])
     inside = pc.replace_substring(texts, '"', '""')
-    return pc.if_else(_special(texts, delimiter), pc.binary_join_element_wise('"', inside, '"', ""), texts)
+    return pc.if_else(_special(texts, delimiter), pc.binary_join_element_wise(quote, inside, quote, nothing), texts)
 
 
 def _special(texts: Any, delimiter: str) -> Any:
