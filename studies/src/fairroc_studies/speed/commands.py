@@ -40,6 +40,7 @@ for _, part in pandas.read_parquet(sys.argv[1]).groupby("group"):
 GOALS = {2: 1.0, 8: 1.2, 32: 2.0}
 """Most that fit and audit of a million rows are to cost, times roc_curve."""
 
+EPSILONS = ",".join(f"{0.01 * k:.2f}" for k in range(1, 51))
 CHUNK = 1 << 22
 PARTS = ("whole", "many", "report", "growth")
 
@@ -110,8 +111,8 @@ def command(name: str, path: Path, folder: Path) -> list[str]:
         "fit, draw": ["--epsilon", "0.05", "--ties", "draw", "-o", str(folder / "model.json")],
         "audit": [],
         "report": ["--epsilon", "0.05", "-o", str(folder / "report.html")],
-        "frontier": ["--epsilons", *(f"{0.01 * k:.2f}" for k in range(1, 51))],
-        "frontier, draw": ["--ties", "draw", "--epsilons", *(f"{0.01 * k:.2f}" for k in range(1, 51))],
+        "frontier": ["--epsilons", EPSILONS],
+        "frontier, draw": ["--ties", "draw", "--epsilons", EPSILONS],
     }[name]
     return [sys.executable, "-m", "fairroc", name.partition(",")[0], str(path), *NAMES, *more]
 
