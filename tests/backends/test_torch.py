@@ -3,10 +3,12 @@ file also runs where only torch, numpy and pytest are."""
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import warnings
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -104,13 +106,17 @@ def transformed(model, scores, groups, way, *, ids=None, random_state=None, key=
         return model.transform(scores, sensitive_features=groups, ids=ids, random_state=random_state, key=key)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(models, "fuses", lambda device: False)
-        return models.fair_on_device(model, models.read(model, scores, groups, None), ids, random_state, key)
+        columns = models.read(model, scores, groups, None)
+        draws = models.draws_on_device(model, columns.scores, ids, random_state, key)
+        return models.fair_on_device(model, columns, draws)
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 @pytest.mark.parametrize("device", DEVICES)
 def test_fair_scores_and_rates(device, case, monkeypatch):
     monkeypatch.setattr("fairroc.backends.torch.lookup.CHUNK", 3000)
+    if models.fuses(torch.device(device)):
+        monkeypatch.setattr("fairroc.backends.torch.fused.SLICE", 1024)
     model = model_of(case)
     scores, groups, ids = new_people(model, case)
     fair = model.transform(scores, sensitive_features=groups, ids=ids)
@@ -128,6 +134,53 @@ def test_fair_scores_and_rates(device, case, monkeypatch):
     chosen = model.predict(tensors[0], sensitive_features=tensors[1], threshold=0.5, ids=put(ids, device))
     assert chosen.dtype == torch.int64 and chosen.device.type == device
     assert (chosen.cpu().numpy() == (fair >= 0.5)).all()
+
+
+KERNELS = """
+import sys, numpy as np
+import test_torch as tests
+from fairroc.backends.torch import fused
+models, torch = tests.models, tests.torch
+models.fuses = lambda device: True
+fused.SHAPES.update(ordered=(128, 4, 2, 64), drawn=(128, 4, 1, 64))
+fused.SLICE = 256
+for case in (tests.CASES[1], tests.CASES[6], tests.CASES[14]):
+    model = tests.model_of(case)
+    scores, groups, ids = tests.new_people(model, case)
+    part = np.random.default_rng(0).choice(len(scores), 400, replace=False)
+    scores, groups, ids = scores[part], groups[part], ids[part]
+    rows = torch.tensor(scores), torch.tensor(groups)
+    fair = models._on_device(model, *rows, (torch.tensor(ids), None, None), None)
+    assert fair.numpy().tobytes() == model.transform(scores, sensitive_features=groups, ids=ids).tobytes()
+    usual = fused.PER_CELL, fused.PER_START, fused.PER_KNOT
+    fused.PER_CELL = fused.PER_START = fused.PER_KNOT = 0.02  # few buckets, all of them crowded
+    fused.fused_lookup.cache_clear()
+    assert models._on_device(model, *rows, (torch.tensor(ids), None, None), None).equal(fair)
+    fused.PER_CELL, fused.PER_START, fused.PER_KNOT = usual
+    fused.fused_lookup.cache_clear()
+    fair = models._on_device(model, rows[0], rows[1].to(torch.int8), (None, 3, None), None)
+    assert fair.numpy().tobytes() == model.transform(scores, sensitive_features=groups, random_state=3).tobytes()
+    columns = tests.door.raw_scores(*rows, model.names, None)
+    draws = torch.zeros(len(scores), dtype=torch.float64)
+    for row, column, value in ((7, rows[1], 99), (399, rows[0], float("nan")), (0, rows[0], 2e307)):
+        before = column[row].clone()
+        column[row] = value
+        assert models._fused(model, columns, draws) is None
+        column[row] = before
+    assert models._fused(model, columns, draws) is not None
+"""
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="the kernels run as they are")
+def test_kernels_interpreted():
+    """Without a GPU Triton can run its kernels step by step."""
+    pytest.importorskip("triton")
+    here = os.pathsep.join([str(Path(__file__).parent), *sys.path])
+    environment = {**os.environ, "TRITON_INTERPRET": "1", "PYTHONPATH": here}
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", KERNELS], env=environment, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
 
 
 def test_the_cases_draw_and_keep_order():
@@ -240,6 +293,18 @@ def test_hashes(device, dtype):
     assert same_bits(drawn, uniforms_from_ids(ids, salt=-5, key=KEY), device)
 
 
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "uint32", "int32", "uint64"])
+@pytest.mark.parametrize("device", DEVICES)
+def test_ids_of_any_whole_type(device, dtype):
+    model = model_of(CASES[1])
+    scores, groups, ids = new_people(model, CASES[1])
+    ids = ids.astype(dtype)
+    fair = model.transform(scores, sensitive_features=groups, ids=ids)
+    assert same_bits(
+        transformed(model, put(scores, device), put(groups, device), "door", ids=put(ids, device)), fair, device
+    )
+
+
 @pytest.mark.parametrize("ids", [[1.0, 2.0], [True, False]])
 def test_ids_must_be_integers(ids):
     with pytest.raises(DataError, match="ids must be integers"):
@@ -289,6 +354,41 @@ def test_unknown_groups(device):
     assert torch.equal(fair, same)
     with pytest.raises(DataError, match="on_unknown_group must name a group of the model"):
         model.transform(scores, sensitive_features=groups, random_state=0, on_unknown_group="7")
+
+
+@pytest.mark.parametrize("kind", ["int8", "uint8", "int64", "bool"])
+def test_what_a_kernel_checks_itself(kind):
+    """Tables of codes say what reading all rows says."""
+    names = ["0", "1", "-7", "1000", "01", "x"] if kind != "bool" else ["True", "0"]
+    values = {"int8": [0, 1, -7, 5], "uint8": [0, 1, 7], "int64": [1000, 1, -7, 2**40], "bool": [True, False]}[kind]
+    groups = torch.tensor(values * 3, dtype=getattr(torch, kind))
+    raw = door.raw_scores(torch.zeros(len(groups)), groups, names, "1" if kind != "bool" else "0", None)
+    read = door.read_scores(torch.zeros(len(groups)), groups, [*names, "?"], "?", "error")
+    place = raw.groups.long() - raw.first
+    inside = (place >= 0) & (place < len(raw.table))
+    codes = torch.where(inside, torch.tensor(raw.table)[place.clamp(0, len(raw.table) - 1)], -1)
+    unknown = read.groups == len(names)
+    assert ((codes < 0) == unknown).all() and (codes[~unknown] == read.groups[~unknown]).all()
+    assert raw.scores.dtype == torch.float32 and unknown.any()
+
+
+def test_codes_that_a_kernel_checks_itself():
+    codes = torch.tensor([2, 0, 1], dtype=torch.int16)
+    raw = door.raw_scores(torch.zeros(3, dtype=torch.int64), GroupCodes(codes, ["b", "c", "a"]), ["a", "b"], None)
+    assert (raw.first, raw.table, raw.scores.dtype) == (0, [1, -1, 0], torch.float64)
+    with pytest.raises(DataError, match="on_unknown_group must name a group of the model"):
+        door.raw_scores(torch.zeros(3), codes, ["0", "1"], "c")
+    with pytest.raises(DataError, match="all columns must have the same number of rows"):
+        door.raw_scores(torch.zeros(2), codes, ["0", "1"], None)
+
+
+@pytest.mark.parametrize(
+    "features", [["0", "1"], torch.tensor([0.0, 1.0]), torch.tensor([[0, 1], [1, 0]]), {"a": torch.tensor([0, 1])}]
+)
+def test_other_groups_are_read_first(features):
+    raw = door.raw_scores(torch.zeros(2), features, ["0", "1"], None)
+    assert (raw is None) == (not isinstance(features, dict))
+    assert door.raw_scores(torch.zeros(2), torch.tensor([0, 1]), ["0", str(10**6)], None) is None
 
 
 def test_codes_need_names():
@@ -372,6 +472,7 @@ def device_counts(scores, y, groups, bits):
 @pytest.mark.parametrize("device", DEVICES)
 def test_counts(device, pool, bits, monkeypatch):
     monkeypatch.setattr("fairroc.people.counting.MOST_BINS", 1 << 12)
+    monkeypatch.setattr("fairroc.people.counting.PIECE", 100)
     scores, y, groups = people(6, pool, groups=3)
     right = ScoreCounts.from_rows(scores, y, sensitive_features=groups)
     right = right if bits is None else right.binned(bits)

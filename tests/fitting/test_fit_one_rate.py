@@ -289,7 +289,7 @@ def test_one_rate_left_free_is_a_constraint_on_the_other(rows, epsilon, positive
     own = {"fpr": 1.0, "tpr": epsilon} if positives else {"fpr": epsilon, "tpr": 1.0}
     both = certify(made(rows, {"epsilon": own, "ties": "draw"}))
     one = certify(made(rows, asked({"epsilon": epsilon}, ONE_RATE[0 if positives else 1], ties="draw")))
-    assert both.auc_bound == pytest.approx(one.auc_bound, abs=1e-6)
+    assert both.auc_bound == pytest.approx(one.auc_bound, abs=1e-5)
     assert one.auc - 1e-3 <= both.auc <= one.auc + 1e-6
 
 

@@ -13,8 +13,11 @@ from hypothesis import strategies as st
 from test_cli import Run, run
 
 from fairroc import Drift, FairModel, FairROC
+from fairroc.core import gap as gaps
 from fairroc.core.realised import chances, ordered_place
 from fairroc.people.door import read_people
+from fairroc.stats import bands
+from fairroc.stats import bootstrap as multiplier
 from fairroc.text.drift import drift_text
 from strategies import SEEDS
 
@@ -65,6 +68,25 @@ def rates_by_sums(model: FairModel, rows, rate: str) -> tuple[np.ndarray, np.nda
     counts = {"tpr": y == 1, "fpr": y == 0, "selection": y >= 0}[rate]
     found = np.stack([reach[counts & (groups == name)].mean(axis=0) for name in names], axis=1)
     return found, reach.mean(axis=0)
+
+
+@pytest.mark.parametrize(
+    "how", [{"epsilon": 0.1}, {"epsilon": 0.1, "norm": "inf"}, {"epsilon": 0.1, "where": (0.1, 0.9)}]
+)
+def test_many_groups_have_the_same_gap_and_limits_no_closer(how, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if three groups were many: no pairs are looked at."""
+    if "where" in how:
+        how = how | {"constraint": "equal_opportunity"}
+    model, new = fitted(rows_of(3, 900, groups=3), **how), rows_of(4, 900, groups=3, shift=0.5)
+    few = checked(model, new).gap
+    for module in (gaps, bands, multiplier):
+        monkeypatch.setattr(module, "FEW_PAIRED", 0)
+    monkeypatch.setattr(gaps, "FEW_GROUPS", 0)
+    many = checked(model, new).gap
+    assert many.gap == pytest.approx(few.gap, abs=1e-12) and many.pair == few.pair
+    assert many.interval.dkw == pytest.approx(few.interval.dkw, abs=1e-12)
+    assert many.interval.bootstrap[1] == pytest.approx(few.interval.bootstrap[1], abs=1e-12)
+    assert many.interval.bootstrap[0] < few.interval.bootstrap[0]
 
 
 HOW = st.sampled_from(

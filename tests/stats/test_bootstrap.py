@@ -7,12 +7,13 @@ import math
 import numpy as np
 import pytest
 from hypothesis import given
+from scipy.stats import kstwobign
 
-from fairroc.core.constraint import distance_of
+from fairroc.core.constraint import Difference, distance_of
 from fairroc.core.roc import roc_curve
 from fairroc.stats import bootstrap as multiplier
-from fairroc.stats.bands import Noise, even_noise, weighted_noise
-from fairroc.stats.bootstrap import OVERSHOOT, bootstrap, grid_of
+from fairroc.stats.bands import Noise, even_noise, group_pairs, weighted_noise
+from fairroc.stats.bootstrap import OVERSHOOT, bootstrap, grid_of, own_grids
 from strategies import MILD, Sample, populations
 
 
@@ -58,8 +59,7 @@ def test_grids_hold_every_row_and_end_at_one(population: list[Sample]) -> None:
         else weighted_noise(s.curve, s.scores, s.labels, s.weights)
         for s in population
     ]
-    for count in (8, 10**6):
-        grid = grid_of(noises, count)
+    for grid in (grid_of(noises, 8), grid_of(noises, 10**6), own_grids(noises)):
         assert (grid.rates[:, :, -1] == 1).all()
         assert (np.diff(grid.rates, axis=-1) >= 0).all()
         assert grid.steps.sum(axis=-1) == pytest.approx(np.stack([noise.scale for noise in noises]))
@@ -67,6 +67,25 @@ def test_grids_hold_every_row_and_end_at_one(population: list[Sample]) -> None:
     draws = bootstrap(noises, distance_of(1.0), draws=8, rng=np.random.default_rng(0))
     for found in (draws.widths(0.9), draws.reach(0.9)):
         assert np.isfinite(found).all() and (found >= 0).all()
+
+
+@pytest.mark.parametrize("each", [64, 16])
+def test_what_each_of_many_groups_adds_is_kolmogorovs(each: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of one rate: sixteen independent errors together keep the (0.975 ** (1 / 16))-quantile, and so do the bands of
+    thirty-two; two groups' reaches add up to no less than what pairs have."""
+    rng = np.random.default_rng(5)
+    monkeypatch.setattr(multiplier, "OWN_MOST", each)
+    rows = [(400 * (1 + g % 3), 300 * (1 + g % 2)) for g in range(16)]
+    noises = [normal_group(r, 0.1 * g, rng) for g, r in enumerate(rows)]
+    draws = bootstrap(noises, Difference("tpr"), draws=3000, rng=rng)
+    assert draws.off.shape == (3000, 16)
+    roots = np.sqrt(rows)
+    assert draws.reach(0.975) * roots[:, 1] == pytest.approx(kstwobign.ppf(0.975 ** (1 / 16)), rel=0.05)
+    assert draws.widths(0.95) * roots == pytest.approx(np.full((16, 2), kstwobign.ppf(0.95 ** (1 / 32))), rel=0.05)
+    monkeypatch.setattr(multiplier, "FEW_PAIRED", 99)
+    few = bootstrap(noises, Difference("tpr"), draws=300, rng=rng)
+    g, h = group_pairs(16).T
+    assert (draws.reach(0.975)[g] + draws.reach(0.975)[h] > few.reach(0.975)).all()
 
 
 def test_scores_of_few_points_hide_nothing() -> None:

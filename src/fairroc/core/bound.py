@@ -11,8 +11,9 @@ from fairroc.core.chain import BoolArray, Chain, FloatArray, IntArray, area
 from fairroc.core.constraint import EqualizedOdds
 from fairroc.core.duality import FairTuples
 
-AREA_TOLERANCE = 5e-6
-"""The bound may exceed the largest attainable area by this much: far below what data can tell apart."""
+AREA_TOLERANCE, FEW_TOLERANCE = 5e-6, 1e-7
+"""The bound may exceed the largest attainable area by this much at most, far below what data can tell apart; with few
+groups by this much times the square of their number."""
 
 FIRST = 15
 """Directions looked at first."""
@@ -93,7 +94,7 @@ def pooled_bound(
     weights1: FloatArray,
     epsilon: float,
     constraint: EqualizedOdds,
-    tolerance: float = AREA_TOLERANCE,
+    tolerance: float | None = None,
 ) -> Bound:
     """Sandwich the pooled attainable region between attained points and supporting lines.
 
@@ -113,11 +114,12 @@ def pooled_bounds(
     weights1: FloatArray,
     epsilons: FloatArray,
     constraint: EqualizedOdds,
-    tolerance: float = AREA_TOLERANCE,
+    tolerance: float | None = None,
 ) -> list[Bound]:
     """The bounds of several epsilons. Every round adds the lines along the chords under the widest triangles between
     the two polygons, for all epsilons at once."""
     fair = FairTuples(hulls, epsilons, constraint)
+    tolerance = min(AREA_TOLERANCE, FEW_TOLERANCE * len(hulls) ** 2) if tolerance is None else tolerance
 
     def solve(which: IntArray, b: FloatArray) -> _Vertices:
         found = fair.best(weights1[:, None] * (1 - b), weights0[:, None] * b, which)

@@ -23,6 +23,9 @@ FIRST, FAN, ROOM = 128, 8, 1 << 18
 Lines: TypeAlias = Callable[[IntArray], FloatArray]
 """(..., k) numbers at k places in a row, such as all groups' rates."""
 
+Bounds: TypeAlias = Callable[[FloatArray, FloatArray], FloatArray]
+"""(values, k) what values are at most between two places, from the lines at both."""
+
 
 @dataclass(frozen=True, slots=True)
 class Gap:
@@ -50,12 +53,7 @@ ROUNDING = 1e-12
 
 
 def peaks(
-    count: int,
-    lines: Lines,
-    most: Callable[[FloatArray, FloatArray], FloatArray],
-    least: float = -np.inf,
-    *,
-    ties: bool = True,
+    count: int, lines: Lines, most: Bounds, least: float = -np.inf, *, ties: bool = True
 ) -> tuple[FloatArray, IntArray]:
     """The largest of some values over ``count`` places in a row, and the first place that has it, each for itself.
 
@@ -126,7 +124,7 @@ def threshold_gap(
     O(m); with few groups, or a distance that is no constraint, O(m^2).
     """
     curves = [distance.seen(curve) for curve in people.curves]
-    thresholds = people.thresholds if thresholds is None else np.sort(thresholds)
+    thresholds = people.thresholds if thresholds is None else np.sort(thresholds, kind="stable")
     if distance.where is not None:
         found = counted(thresholds, distance.where, people.curves, people.shares)
         thresholds = found if len(found) else thresholds[:1]  # at the lowest score all are selected

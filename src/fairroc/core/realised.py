@@ -52,14 +52,6 @@ class RealisedRoc:
         spot = self.spot(y, np.where(closed, upto, below), (upto > below) & ~closed)
         return np.stack([self.line(spot, c) for c in classes])
 
-    def share_at(self, y: FloatArray, closed: bool) -> FloatArray:
-        """Shares of all the group's people with a place <= y (``closed``) or < y."""
-        upto = np.searchsorted(self.y, y, side="right" if closed else "left")
-        hits = np.zeros(len(y), dtype=np.bool_)
-        if not closed and len(self.y):
-            hits = self.y[np.minimum(upto, len(self.y) - 1)] == y
-        return self.line(self.spot(y, upto, hits), 2)
-
     def both_sides(self, y: FloatArray) -> tuple[Spot, Spot]:
         """Where sorted distinct places lie, just before a step and after it. All knots must be among them. O(k)."""
         here = np.bincount(np.searchsorted(y, self.y), minlength=len(y))
@@ -244,15 +236,24 @@ def all_points(realised: Sequence[RealisedRoc]) -> tuple[FloatArray, FloatArray]
 
 def performance(realised: Sequence[RealisedRoc], people: Population, constraint: Constraint) -> Performance:
     """Gap and AUCs over all thresholds; the curves of the people play no part."""
+    return judged(realised, people, constraint)[0]
+
+
+def judged(
+    realised: Sequence[RealisedRoc], people: Population, constraint: Constraint
+) -> tuple[Performance, FloatArray, FloatArray]:
+    """The same, and fpr and tpr of all people at every place, before and after the step."""
     y = all_places(realised)
     if len(y) * len(realised) <= MOST or constraint.where is not None:
         fpr, tpr = all_points(realised)
-        gap, auc = widest(fpr, tpr, people, constraint), area(fpr @ people.weights0, tpr @ people.weights1)
-        return Performance(gap, auc, tuple(area(fpr[:, g], tpr[:, g]) for g in range(len(realised))))
-    classes = (0, 1) if constraint.needs_labels else (2, 2)
-    gap = farthest(2 * len(y), len(realised), falling(realised, y, classes), constraint)[0]
-    pooled = pooled_lines(realised, y, ((people.weights0, 0), (people.weights1, 1)))
-    return Performance(gap, area(*pooled), tuple(own_auc(roc) for roc in realised))
+        gap, aucs = widest(fpr, tpr, people, constraint), (area(*own) for own in zip(fpr.T, tpr.T, strict=True))
+        pooled = [fpr @ people.weights0, tpr @ people.weights1]
+    else:
+        classes = (0, 1) if constraint.needs_labels else (2, 2)
+        gap = farthest(2 * len(y), len(realised), falling(realised, y, classes), constraint)[0]
+        pooled = pooled_lines(realised, y, ((people.weights0, 0), (people.weights1, 1)))
+        aucs = (own_auc(roc) for roc in realised)
+    return Performance(gap, area(*pooled), tuple(aucs)), pooled[0], pooled[1]
 
 
 def own_auc(roc: RealisedRoc) -> float:

@@ -12,9 +12,9 @@ import numpy as np
 from fairroc.core.bound import pooled_bounds
 from fairroc.core.chain import FloatArray, area
 from fairroc.core.constraint import Constraint, EqualizedOdds, Norm
-from fairroc.core.gap import ROUNDING, threshold_gap
-from fairroc.core.realised import all_points, drawn_shares, realise, widest
-from fairroc.core.roc import Population, all_thresholds, rates_at
+from fairroc.core.gap import ROUNDING, pooled_curve, threshold_gap
+from fairroc.core.realised import MOST, Performance, all_places, drawn_shares, judged, realise
+from fairroc.core.roc import Population, merge_thresholds, rates_at
 from fairroc.errors import DataError, FairrocWarning, warn_all
 from fairroc.fitting.raw_order import NeedsDrawsError
 from fairroc.fitting.solving import Solution, bound_of, judged_exactly
@@ -347,14 +347,24 @@ def _bounds(people: Population, options: Options, epsilons: tuple[float, ...]) -
 def _before(people: People, options: Options, solver: Solver) -> FrontierPoint:
     """The original score, at all its thresholds."""
     exact = people.exact
-    thresholds = all_thresholds(exact.curves)[::-1]
-    rates = [rates_at(curve, thresholds) for curve in exact.curves]
-    fpr, tpr = (np.concatenate((np.zeros((1, len(rates))), np.stack([r[i] for r in rates], axis=1))) for i in (0, 1))
-    nobody = np.zeros((len(rates), 2))
-    found = _figures(people.names, exact, options, fpr, tpr, nobody, solver.expected(None))
-    if options.measure.where is None:
-        return found
-    return replace(found, gap=threshold_gap(exact, options.measure).value)  # nothing lies between two thresholds
+    thresholds, places = merge_thresholds(exact.curves)
+    if len(thresholds) * len(places) > MOST:
+        pooled = pooled_curve(exact.curves, exact.weights0, exact.weights1, places)
+    else:
+        every = [rates_at(curve, thresholds[::-1]) for curve in exact.curves]
+        fpr, tpr = (np.pad(np.stack([own[c] for own in every], axis=1), ((1, 0), (0, 0))) for c in (0, 1))
+        pooled = fpr @ exact.weights0, tpr @ exact.weights1
+    gap = threshold_gap(exact, options.measure, thresholds).value
+    done = Performance(gap, area(*pooled), tuple(curve.auc for curve in exact.curves))
+
+    def rates(best: int) -> FloatArray:
+        """Of every group; at the first of all points nobody is selected."""
+        if best == 0:
+            return nobody
+        return np.array([rates_at(curve, thresholds[[-best]]) for curve in exact.curves])[..., 0]
+
+    nobody = np.zeros((len(places), 2))
+    return _figures(people.names, exact, options, done, *pooled, rates, nobody, solver.expected(None))
 
 
 def _point(
@@ -370,11 +380,18 @@ def _point(
     if found is None:
         same = replace(before, epsilon=epsilon, ties=options.ties, inner_epsilon=epsilon, auc_bound=limit)
         return replace(same, ratio=_ratio(options))
-    judged = found.judged if judged_exactly(found, people, options.queries) else people.exact
-    kernels = zip(judged.curves, found.kernels, strict=True)
-    realised = found.realised if judged is found.judged else [realise(curve, kernel) for curve, kernel in kernels]
-    drawn = np.array([drawn_shares(c, kernel) for c, kernel in zip(judged.curves, found.kernels, strict=True)])
-    point = _figures(people.names, judged, options, *all_points(realised), drawn, solver.expected(found))
+    these = found.judged if judged_exactly(found, people, options.queries) else people.exact
+    both = list(zip(these.curves, found.kernels, strict=True))
+    realised = found.realised if these is found.judged else [realise(*each) for each in both]
+    drawn = np.array([drawn_shares(*each) for each in both])
+
+    def rates(best: int) -> FloatArray:
+        """Of every group, at a place before (even) or after (odd) its step."""
+        y, after = all_places(realised)[best // 2 : best // 2 + 1], np.array([best % 2 == 1])
+        return np.concatenate([roc.lines(y, after, (0, 1)).T for roc in realised])
+
+    done = judged(realised, these, options.measure)
+    point = _figures(people.names, these, options, *done, rates, drawn, solver.expected(found))
     return replace(
         point,
         ties=found.ties,
@@ -390,25 +407,28 @@ def _figures(
     names: tuple[str, ...],
     people: Population,
     options: Options,
+    done: Performance,
     fpr: FloatArray,
     tpr: FloatArray,
+    rates: Callable[[int], FloatArray],
     drawn: FloatArray,
     new: Expected,
 ) -> FrontierPoint:
-    """What a score does whose groups pass through (points, groups) rates, of an unchanged score unless replaced.
+    """What a score does that takes all people through points (fpr, tpr), of an unchanged score unless replaced.
 
-    ``drawn`` holds each group's share of people drawn by transport and for ties alone.
+    ``rates(i)`` are the groups' (fpr, tpr) at one of them. ``drawn`` holds each group's share of people drawn by
+    transport and for ties alone.
     """
     priors = np.array([curve.prior for curve in people.curves])
     positives = float(people.shares @ priors)
-    all_fpr, all_tpr = fpr @ people.weights0, tpr @ people.weights1
-    right = positives * all_tpr + (1 - positives) * (1 - all_fpr)
+    right = positives * tpr + (1 - positives) * (1 - fpr)
     best = int(np.argmax(right))
-    selected = fpr[best] + priors * (tpr[best] - fpr[best])
+    own_fpr, own_tpr = rates(best).T
+    selected = own_fpr + priors * (own_tpr - own_fpr)
     transport, tie = (people.shares @ drawn).tolist()
     groups = tuple(
-        FrontierGroup(name, area(fpr[:, g], tpr[:, g]), float(drawn[g].sum()), float(drawn[g, 0]))
-        for g, name in enumerate(names)
+        FrontierGroup(name, auc, float(own.sum()), float(own[0]))
+        for name, auc, own in zip(names, done.group_aucs, drawn, strict=True)
     )
     return FrontierPoint(
         epsilon=options.epsilon,
@@ -418,11 +438,11 @@ def _figures(
         inner_epsilon=options.epsilon,
         unchanged=True,
         levels=0,
-        auc=area(all_fpr, all_tpr),
+        auc=done.auc,
         auc_bound=None,
-        gap=widest(fpr, tpr, people, options.measure),
+        gap=done.gap,
         accuracy=float(right[best]),
-        balanced_accuracy=float((1 + all_tpr - all_fpr).max() / 2),
+        balanced_accuracy=float((1 + tpr - fpr).max() / 2),
         selection_rate=float(people.shares @ selected),
         disparate_impact=float(selected.min() / selected.max()) if selected.max() > 0 else None,
         randomised_share=transport + tie,

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
+from fairroc.core.ascent import FEW_GROUPS, MANY_GROUPS
 from fairroc.core.chain import FloatArray
 from fairroc.core.constraint import Constraint, OneRate, Ratio
 from fairroc.core.coupling import Levels
@@ -46,7 +48,12 @@ DIP = 0.4
 ENOUGH, FINE = 500, 2048
 """With so many people of every class the sample's own curves, at so many points, are a candidate too."""
 
-PLAIN, DRAWN = "soft labels", "raw, ties drawn"
+PLAIN, DRAWN, SHARED = (
+    "soft labels",
+    "raw, ties drawn",
+    ("partly shared, shift and stretch", "shared, shift and stretch"),
+)
+"""Names of candidates; with very many groups the first and the last are the only estimates."""
 
 NEAR = 0.5
 """Where no candidate is within epsilon, those so many deviations from the least expected gap are as good, and the best
@@ -62,13 +69,20 @@ SURE = 0.5
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Candidate:
-    """A way to make scores fair, and what to expect of it; without levels the original score."""
+    """A way to make scores fair, and what to expect of it; without levels the original score.
+
+    Kernels are made when they are asked for: all candidates' together may be more than fits into memory.
+    """
 
     name: str
     inner_epsilon: float
     levels: Levels | None
-    kernels: tuple[Kernel, ...]
+    make: Callable[[], tuple[Kernel, ...]]
     expected: Expected
+
+    @property
+    def kernels(self) -> tuple[Kernel, ...]:
+        return self.make()
 
     @property
     def drawn(self) -> bool:
@@ -120,18 +134,24 @@ def choice(
 ) -> Choice:
     """Make and judge all candidates (``never``: that draw nobody); ``progress(done, all)`` is called after each."""
     known = populations(people) if known is None else known
-    found = [Candidate("original", 0.0, None, (), expected(known, (), constraint))]
+    found = [Candidate("original", 0.0, None, tuple, expected(known, (), constraint))]
     made = list(_estimates(people, known))
     ways = list(_alignments(known))
-    todo = (len(made) + (not never)) * len(INNER) + len(ways) * len(WAYS)
-    for name, levels, kernels, inner in _all(people, known.bins, made, ways, constraint, never):
-        found.append(Candidate(name, inner, levels, kernels, expected(known, kernels, constraint)))
+    few = _less_often(len(people.names))
+    todo = (len(made) + (not never)) * len(INNER[::few]) + len(ways) * len(WAYS[::few])
+    for name, levels, make, inner in _all(people, known.bins, made, ways, constraint, never):
+        found.append(Candidate(name, inner, levels, make, expected(known, make(), constraint)))
         if progress is not None:
             progress(len(found) - 1, todo)
     return Choice(known, tuple(found))
 
 
-Made = tuple[str, Levels, tuple[Kernel, ...], float]
+Made = tuple[str, Levels, Callable[[], tuple[Kernel, ...]], float]
+
+
+def _less_often(groups: int) -> int:
+    """With many groups one in so many internal epsilons and ways is tried."""
+    return 1 if groups <= FEW_GROUPS else 2 if groups <= MANY_GROUPS else 4
 
 
 def _all(
@@ -146,15 +166,18 @@ def _all(
     soft = next(estimate for name, estimate in made if name == PLAIN)
     for name, estimate in made:
         for inner, levels in _ladder(estimate, constraint, estimate):
-            yield name, levels, _kernels(estimate, seen, levels, constraint, never), inner
+            yield name, levels, partial(_kernels, estimate, seen, levels, constraint, never), inner
     drawn = thinned_population(seen, FINE)
     for inner, levels in () if never else _ladder(drawn, constraint):
-        kernels = tuple(drawn_kernel(c, levels.u[:, g], levels.v[:, g]) for g, c in enumerate(drawn.curves))
-        yield DRAWN, levels, kernels, inner
+        yield DRAWN, levels, partial(_drawn, drawn, levels), inner
     for name, moved in ways:
-        for way in WAYS:
+        for way in WAYS[:: _less_often(len(seen.curves))]:
             levels = shifted(soft, bins, Alignment(way * moved.shift, moved.stretch**way))
-            yield f"{name}, {way:.0%} of the way", levels, _kernels(soft, seen, levels, constraint, never), 0.0
+            yield f"{name}, {way:.0%} of the way", levels, partial(_kernels, soft, seen, levels, constraint, never), 0.0
+
+
+def _drawn(drawn: Population, levels: Levels) -> tuple[Kernel, ...]:
+    return tuple(drawn_kernel(c, levels.u[:, g], levels.v[:, g]) for g, c in enumerate(drawn.curves))
 
 
 def _ladder(
@@ -162,7 +185,7 @@ def _ladder(
 ) -> Iterator[tuple[float, Levels]]:
     """The exact method's levels at every internal epsilon; of one rate, for the raw order of people ``ordered``."""
     unit = constraint.largest if isinstance(constraint, OneRate) else constraint.largest / 2
-    for share in INNER:
+    for share in INNER[:: _less_often(len(population.curves))]:
         inner = share * unit
         yield inner, levels_of(population, inner, Goal(inner, constraint, "order"), ordered=ordered)
 
@@ -200,6 +223,8 @@ def _estimates(people: People, known: Plausible) -> Iterator[tuple[str, Populati
                 masses[f"partly shared, {name}"] = own * soft + (1.0 - own) * shared
             masses[f"shared, {name}"] = shared
     fine = _fine(seen)
+    if len(seen.curves) > MANY_GROUPS:
+        masses = {name: each for name, each in masses.items() if name in (PLAIN, *SHARED)}
     for name, each in masses.items():
         curves = tuple(_curve(curve, bins, part, fine) for curve, part in zip(seen.curves, each, strict=True))
         yield name, replace(seen, curves=flattened(curves, sizes, DIP))
@@ -208,11 +233,11 @@ def _estimates(people: People, known: Plausible) -> Iterator[tuple[str, Populati
 
 
 def _fine(seen: Population) -> FloatArray:
-    """Falling thresholds, all or about FINE of them, that part all people evenly."""
-    every = all_thresholds(seen.curves)
-    if len(every) > FINE:
+    """Falling thresholds, all or about FINE of them (of many groups less), that part all people evenly."""
+    every, count = all_thresholds(seen.curves), FINE // _less_often(len(seen.curves))
+    if len(every) > count:
         below = 1.0 - pooled_share(seen.curves, seen.shares, every)
-        every = every[np.unique(np.append(0, np.searchsorted(below, np.arange(FINE) / FINE).clip(0, len(every) - 1)))]
+        every = every[np.unique(np.append(0, np.searchsorted(below, np.arange(count) / count).clip(0, len(every) - 1)))]
     return np.asarray(every[::-1])
 
 

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from fairroc.core.ascent import FEW_GROUPS, MANY_GROUPS, SPACING
-from fairroc.core.bound import AREA_TOLERANCE, pooled_bound
+from fairroc.core.bound import pooled_bound
 from fairroc.core.chain import Chain, FloatArray
 from fairroc.core.constraint import Constraint, EqualizedOdds, OneRate
 from fairroc.core.coupling import Levels, couple
@@ -158,13 +158,13 @@ def solution_of(judged: Population, levels: Levels, kernels: tuple[Kernel, ...],
     return Solution(levels, kernels, realised, goal.constraint, judged, inner, goal.ties)
 
 
-def bound_of(people: Population, epsilon: float, constraint: Constraint, tolerance: float = AREA_TOLERANCE) -> float:
+def bound_of(people: Population, epsilon: float, constraint: Constraint) -> float:
     """What the pooled AUC of no fair randomised score exceeds."""
     if isinstance(constraint, OneRate):
         return rate_bound(people, epsilon, constraint)
     assert isinstance(constraint, EqualizedOdds)
     hulls = [curve.hull for curve in people.curves]
-    return pooled_bound(hulls, people.weights0, people.weights1, epsilon, constraint, tolerance).auc
+    return pooled_bound(hulls, people.weights0, people.weights1, epsilon, constraint).auc
 
 
 def drawn_share(judged: Population, kernels: Sequence[Kernel]) -> float:

@@ -16,13 +16,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fairroc.core.ascent import FEW_GROUPS, MANY_GROUPS
+from fairroc.core.ascent import MANY_GROUPS
 from fairroc.core.chain import FloatArray, area
 from fairroc.core.constraint import Constraint
 from fairroc.core.coupling import Levels
 from fairroc.core.estimate import ESTIMATES, blend, flattened, smooth
 from fairroc.core.gap import ROUNDING, pooled_curve, threshold_gap
-from fairroc.core.kernel import drawn_kernel, one_person, ordered_kernel
+from fairroc.core.kernel import Kernel, drawn_kernel, one_person, ordered_kernel
 from fairroc.core.roc import Population, RocCurve
 from fairroc.errors import FairrocWarning
 from fairroc.fitting.new_people import DIP, Choice, choice, populations
@@ -45,6 +45,10 @@ the internal epsilon, so none is guessed from it."""
 
 REFINED, NEAREST = 3, 2
 """Halvings of the step from the largest of them that keeps epsilon towards the next, of so many ways beside drawing."""
+
+COMPARED, SURE = 5, 0.001
+"""With more groups fewer ways are compared, and none is tried again: its worth at epsilon is foretold from the ladder's
+steps. Another is solved too where it is foretold to be worth so much more than the first turned out to be."""
 
 SLACK, OUTSIDE = 0.001, 5.0
 """AUC by which the fitted people's may leave the range of the path, and how many times any more counts against it."""
@@ -85,8 +89,8 @@ FORETOLD = 0.1
 HOPELESS = 0.7
 """With many groups nothing is settled on all points where less than this share of epsilon is foretold."""
 
-SETTLED = 8
-"""Internal epsilons, at most, when a way is settled on all points."""
+SETTLED, CLOSER = 8, 0.9
+"""Internal epsilons, at most, when a way is settled on all points; the part of the way back where one was too small."""
 
 HULL_GAIN, HULL_POINTS = 0.003, 2048
 """The order of scores misleads if the hull of a group's smooth curve, at so many points, gains more AUC than this."""
@@ -136,11 +140,12 @@ class Tried:
 
 
 class Offer(NamedTuple):
-    """A way at an epsilon: what it is worth, and the AUC of the people."""
+    """A way at an epsilon: what it is worth, the AUC of the people, and the internal epsilon."""
 
     way: Way
     worth: float
     auc: float
+    inner: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,11 +156,19 @@ class Solver:
     options: Options
     progress: Callable[[int, int], None] | None = None
     _tried: dict[tuple[int, float], tuple[Tried, ...]] = field(default_factory=dict)
+    _levels: dict[tuple[int, float], Levels] = field(default_factory=dict)
+    _solved: dict[float, Solution | None] = field(default_factory=dict)
+    _ahead: dict[int, tuple[tuple[Kernel, ...], Expected]] = field(default_factory=dict)
 
     # -- what is asked for -------------------------------------------------------------------------------------------
 
     def at(self, epsilon: float) -> Solution | None:
         """The fair score at epsilon; None where the original score is kept."""
+        if epsilon not in self._solved:
+            self._solved[epsilon] = self._at(epsilon)
+        return self._solved[epsilon]
+
+    def _at(self, epsilon: float) -> Solution | None:
         if self.options.promise == "new":
             return self._new(epsilon)
         goal = self._goal(epsilon)
@@ -220,8 +233,15 @@ class Solver:
         The AUC is that of the original score among the people, less what a solution is expected to lose.
         """
         auc, before = self.before
-        found = before if solution is None else expected(self.known, solution.kernels, self.constraint)
+        found = before if solution is None else self._expected(solution)
         return replace(found, auc=min(max(auc + found.auc - before.auc, 0.0), 1.0))
+
+    def _expected(self, solution: Solution) -> Expected:
+        """The same, with the AUC of plausible populations."""
+        key = id(solution.kernels)  # kept, so that no others get this number
+        if key not in self._ahead:
+            self._ahead[key] = solution.kernels, expected(self.known, solution.kernels, self.constraint)
+        return self._ahead[key][1]
 
     @property
     def constraint(self) -> Constraint:
@@ -264,7 +284,7 @@ class Solver:
             curve if name == "raw" else estimate
             for curve, estimate, name in zip(raw.curves, own, self.estimated, strict=True)
         ]
-        blends = BLENDS if len(known) <= FEW_GROUPS else BLENDS[:1]
+        blends = BLENDS if len(known) <= COMPARED else BLENDS[:1]
         return (self.population, *(replace(raw, curves=blend(raw.curves, known, share)) for share in blends))
 
     @cached_property
@@ -293,7 +313,7 @@ class Solver:
             if any(a is not b for a, b in zip(raw, flat, strict=True)):
                 yield Way(0, "raw", flat, nobody, raws, _dips(raw, flat))
             deepest = np.argsort([-_depth(curve) for curve in raw], kind="stable")
-            for k in sorted({1, groups // 2}) if groups <= FEW_GROUPS else ():
+            for k in sorted({1, groups // 2}) if groups <= COMPARED else ():
                 drawn = tuple(np.isin(np.arange(groups), deepest[:k]).tolist())
                 yield Way(0, "raw", raw, drawn, raws, tuple("draw" if own else "order" for own in drawn))
         yield Way(0, "raw", raw, (True,) * groups, raws, ("draw",) * groups)
@@ -330,7 +350,9 @@ class Solver:
         if key in self._tried:
             return tuple(one for one in self._tried[key] if only is None or one.way is only)
         judged = self.coarse[0]
-        levels = levels_of(self.coarse[1 + family], inner, self._goal(inner), rough=True)
+        if key not in self._levels:
+            self._levels[key] = levels_of(self.coarse[1 + family], inner, self._goal(inner), rough=True)
+        levels = self._levels[key]
         ways = [way for way in self.coarse_ways if way.family == family] if only is None else [only]
         found = []
         for way in ways:
@@ -357,7 +379,7 @@ class Solver:
     @cached_property
     def steps(self) -> tuple[float, ...]:
         """The ladder, of many groups every other step of it, up to the original score's gap."""
-        ladder = LADDER if len(self.people.names) <= FEW_GROUPS else LADDER[::2]
+        ladder = LADDER if len(self.people.names) <= COMPARED else LADDER[::2]
         steps = [share * self.constraint.largest / 2 for share in ladder]
         return tuple(step for step in steps if step < self._gap) or (0.0,)
 
@@ -367,21 +389,26 @@ class Solver:
 
     @cached_property
     def tried(self) -> tuple[Tried, ...]:
-        """All ways at the ladder's internal epsilons, but those that keep an order and spare hardly anyone a draw."""
-        every = [one for f in range(len(self.families)) for step in self.steps for one in self._try(f, step)]
+        """All ways at the ladder's internal epsilons, and at the original score's gap where nothing is refined, but
+        those that keep an order and spare hardly anyone a draw."""
+        steps = self.steps if len(self.people.names) <= COMPARED else (*self.steps, max(self._gap, self.steps[-1]))
+        every = [one for f in range(len(self.families)) for step in steps for one in self._try(f, step)]
         return tuple(one for one in every if one.way.ties == "draw" or one.drawn <= 1.0 - SPARES)
 
     def offers(self, epsilon: float) -> list[Offer]:
         """What can be had at epsilon: what was tried and keeps it, and every way about where it just keeps it."""
-        found = [Offer(one.way, one.worth, one.auc) for one in self.tried if one.needs <= epsilon + ROUNDING]
+        kept = [one for one in self.tried if one.needs <= epsilon + ROUNDING]
+        return [*(Offer(one.way, one.worth, one.auc, one.inner) for one in kept), *self._foretold(epsilon)]
+
+    def _foretold(self, epsilon: float) -> Iterator[Offer]:
+        """Every way about where it just keeps epsilon, from what was tried around there."""
         for way in self.coarse_ways:
             own = sorted((one for one in self.tried if one.way is way), key=lambda one: one.inner)
             for one, other in pairwise(own):
                 if one.needs <= epsilon < other.needs:
                     part = (epsilon - one.needs) / (other.needs - one.needs)
-                    worth, auc = (1 - part) * one.worth + part * other.worth, (1 - part) * one.auc + part * other.auc
-                    found.append(Offer(way, worth, auc))
-        return found
+                    both = ((one.worth, other.worth), (one.auc, other.auc), (one.inner, other.inner))
+                    yield Offer(way, *((1 - part) * here + part * there for here, there in both))
 
     @cached_property
     def path(self) -> tuple[float, ...]:
@@ -417,22 +444,37 @@ class Solver:
         def fit(one: Offer | Tried) -> float:
             return one.worth - OUTSIDE * max(0.0, least - SLACK - one.auc, one.auc - most - SLACK)
 
-        kept = [one for one in self.tried if one.needs <= epsilon + ROUNDING]
-        ways: list[Way] = [self.coarse_ways[-1]]
+        kept: list[Tried | Offer] = [one for one in self.tried if one.needs <= epsilon + ROUNDING]
         named = self.options.curve not in ("auto", "raw")
-        for offer in sorted(self.offers(epsilon), key=fit, reverse=True):
-            if offer.way not in ways and len(ways) <= NEAREST:
-                ways.append(offer.way)
-        kept += [one for way in ways for one in self._refined(way, goal)]
+        if len(self.people.names) > COMPARED:
+            kept += self._foretold(epsilon)
+        else:
+            ways: list[Way] = [self.coarse_ways[-1]]
+            for offer in sorted(self.offers(epsilon), key=fit, reverse=True):
+                if offer.way not in ways and len(ways) <= NEAREST:
+                    ways.append(offer.way)
+            kept += [one for way in ways for one in self._refined(way, goal)]
         why = self._why(goal, kept)
+        taken, most_worth = None, -np.inf
         for best in sorted(kept, key=lambda one: (named and one.way.family > 0, fit(one)), reverse=True):
+            if taken is not None and fit(best) <= most_worth + SURE:
+                break
             if best.way.ties == "draw":
                 drawn = solve_drawn(self.population, self.people.thin, replace(goal, epsilon=best.inner))
-                return self._drawn(drawn, *why)
-            found = self._settled(best, goal)
-            if found is not None:
-                return found
-        return self._drawn(solve_drawn(self.population, self.people.thin, goal), *why)
+                found: Solution | None = self._drawn(drawn, *why)
+            else:
+                found = self._settled(best, goal)
+            if found is not None and (isinstance(best, Tried) or named):
+                return found if taken is None else taken
+            if found is not None and (worth := fit(self._offer(best.way, found))) > most_worth:
+                taken, most_worth = found, worth
+        return taken or self._drawn(solve_drawn(self.population, self.people.thin, goal), *why)
+
+    def _offer(self, way: Way, found: Solution) -> Offer:
+        """What a solution is worth."""
+        done, drawn = found.performance, drawn_share(found.judged, found.kernels)
+        one = Tried(way, found.inner_epsilon, found.levels, done.gap, done.auc, self._expected(found), drawn)
+        return Offer(way, one.worth, one.auc, one.inner)
 
     def _drawn(self, solution: Solution, why: str, chosen: bool) -> Solution:
         """A solution that draws all ties, with the reason; a warning where that was not a choice."""
@@ -461,17 +503,20 @@ class Solver:
             else:
                 high = inner
 
-    def _settled(self, best: Tried, goal: Goal) -> Solution | None:
+    def _settled(self, best: Tried | Offer, goal: Goal) -> Solution | None:
         """The way on all points, at the first internal epsilon from its own down whose gap is within epsilon.
 
         On thin curves neighbouring scores count as tied; what they may hide is added to the gap.
         """
-        if self._exactly:
+        if self._exactly and isinstance(best, Tried):
             return self._made(best.way, self.people.thin, best.levels, best.inner)
         way = next(way for way, thin in zip(self.ways, self.coarse_ways, strict=True) if thin is best.way)
         return self._settle(way, goal, best.inner)
 
     def _settle(self, way: Way, goal: Goal, inner: float, least: float = 0.0) -> Solution | None:
+        """With more groups than are compared in full, one try more in between where the gap fell far below epsilon."""
+        best: Solution | None = None
+        failed: tuple[float, float] | None = None
         for _ in range(SETTLED):
             if inner < least:
                 break
@@ -479,9 +524,16 @@ class Solver:
             found = self._made(way, self.people.thin, levels, inner)
             excess = found.performance.gap + self.people.hidden - goal.epsilon
             if excess <= ROUNDING:
-                return found
-            inner -= 1.5 * excess
-        return None
+                near = len(self.people.names) <= COMPARED or -excess <= CLOSE * goal.epsilon
+                if near or best is not None or failed is None:
+                    return found
+                best, inner = found, inner - CLOSER * (failed[0] - inner) * excess / (failed[1] - excess)
+            elif best is not None:
+                break
+            else:
+                failed = inner, excess
+                inner -= 1.5 * excess
+        return best
 
     # -- large samples -----------------------------------------------------------------------------------------------
 
@@ -494,7 +546,7 @@ class Solver:
         way = self.ways[0]
         inner = goal.epsilon - self.people.hidden - DEPTH * self._below
         if self.people.hidden == 0 or inner < (1.0 - FORETOLD) * goal.epsilon:
-            if len(self.people.names) > FEW_GROUPS and inner < HOPELESS * goal.epsilon:
+            if len(self.people.names) > COMPARED and inner < HOPELESS * goal.epsilon:
                 return None
             inner = goal.epsilon
         return self._settle(way, goal, inner, NEAR * goal.epsilon)
@@ -521,7 +573,7 @@ class Solver:
         """Whether the order of a group's scores misleads; of one of very many groups that is not asked."""
         return len(self.people.names) <= MANY_GROUPS and self.gains[group] > HULL_GAIN
 
-    def _why(self, goal: Goal, kept: list[Tried]) -> tuple[str, bool]:
+    def _why(self, goal: Goal, kept: Sequence[Tried | Offer]) -> tuple[str, bool]:
         """Why all ties are drawn, and whether the order might have been kept as well."""
         every = [one for several in self._tried.values() for one in several if one.way.ties != "draw"]
         spared = 1.0 - min((one.drawn for one in every if one.needs <= goal.epsilon + ROUNDING), default=1.0)

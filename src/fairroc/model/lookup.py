@@ -30,10 +30,10 @@ class Guide:
     outcome: IntArray
 
     @classmethod
-    def to(cls, outcomes: OutcomeTable) -> Guide:
+    def to(cls, outcomes: OutcomeTable, finer: int = 1) -> Guide:
         """The guide to a table of outcomes. O(outcomes)."""
         sizes = outcomes.sizes()
-        parts = (2.0 ** np.ceil(np.log2(sizes))).astype(np.intp)
+        parts = finer * (2.0 ** np.ceil(np.log2(sizes))).astype(np.intp)
         first = np.cumsum(parts) - parts
         which, _ = ranges(np.zeros(len(parts), dtype=np.intp), parts)
         # An outcome is over in part j if its upper bound is at most j / parts.

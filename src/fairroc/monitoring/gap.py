@@ -96,7 +96,9 @@ def gap_now(
     widths = None if people.weighted else dkw_reach(constraint, rows, confidence) + hidden
     errors = bootstrap(noises, constraint, draws=draws, rng=rng, shares=shares) if draws else None
     reach = None if errors is None else errors.reach((1 + confidence) / 2)
-    limits = gap_limits(noises, widths, constraint, confidence, shares, reach)
+    now = replace(seen.thin, curves=tuple(noise.curve for noise in noises))
+    places = now.thresholds if model.unchanged else now.curves[0].thresholds[::-1]  # of a changed score all share them
+    limits = gap_limits(noises, widths, constraint, confidence, shares, reach, places)
     if not limits.seen:
         return GapNow(None, NO_THRESHOLD, aucs.groups)
     if isinstance(constraint, Ratio) and constraint.where is not None:
@@ -105,7 +107,7 @@ def gap_now(
     method = _method(interval, int(constraint.samples(rows.astype(np.float64))[1].min()))
     if method is None:
         return GapNow(None, "weighted rows need a bootstrap for an interval, and none was asked for", aucs.groups)
-    worst = threshold_gap(replace(seen.thin, curves=tuple(noise.curve for noise in noises)), constraint)
+    worst = threshold_gap(now, constraint, places)
     gap, (low, high) = worst.value, getattr(interval, method)
     answer = _answer(model.epsilon, low, high)
     check = GapCheck(

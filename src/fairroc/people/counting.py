@@ -92,56 +92,63 @@ class RankBins:
 # ---- tensors --------------------------------------------------------------------------------------------------------
 
 MOST_BINS = 1 << 24
-"""Bins of one group and label within this range are counted in a table, others sorted."""
+"""Numbers within a range of this many are counted in a table, others sorted."""
+
+PIECE = 1 << 23
+"""Numbers that come from a device at once."""
 
 Cells = tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]
 
 
 def exact_cells(rows: TensorRows) -> list[Cells]:
-    """For every group: rising distinct scores, negatives and positives at each. One sort for each group and label."""
+    """For every group: rising distinct scores, negatives and positives at each. One sort of all rows."""
     torch = load_torch()
-    found = []
-    for group in range(len(rows.names)):
-        parts = [torch.unique(part, return_counts=True) for part in _classes(rows, group)]
-        scores, (negatives, positives) = _together(parts)
-        found.append((_host(scores), _host(negatives), _host(positives)))
-    return found
+    rank = _rank(rows.scores + 0.0)
+    # No score lies between zero and the nearest: without that gap most ranks leave room for the group and the label.
+    away = torch.where(rank < 0, ~rank, rank)
+    gap = int(torch.where(away > 0, away, int(BELOW)).amin()) - 1
+    place = torch.where(rank < 0, rank + gap, rank - gap * (rank > 0))
+    del rank, away
+    ends, place, counts = _counted(rows, place, rows.labels, 2)
+    rank = torch.where(place < 0, place - gap, place + gap * (place > 0))
+    parts = (np.split(_host(part), ends) for part in (_with_rank(rank), *counts))
+    return list(zip(*parts, strict=True))
 
 
 def binned_cells(rows: TensorRows, bits: int) -> list[tuple[Cells, NDArray[np.bool_]]]:
     """For every group: lower edges of bins, negatives and positives in each, and whether a bin holds other scores than
     its edge. See :func:`fairroc.people.counts.bin_edges`; nothing is sorted but bins far apart."""
-    torch, drop = load_torch(), 64 - bits
-    found = []
-    for group in range(len(rows.names)):
-        both, others = [], []
-        for part in _classes(rows, group):
-            rank = _rank(part)
-            both.append(_distinct(rank >> drop))
-            others.append(_distinct((rank >> drop)[(rank & ((1 << drop) - 1)) != 0])[0])
-        bins, (negatives, positives) = _together(both)
-        spread = torch.isin(bins, torch.cat(others))
-        cells = (_host(_with_rank(bins << drop)), _host(negatives), _host(positives))
-        found.append((cells, _host(spread)))
-    return found
+    drop = 64 - bits
+    rank = _rank(rows.scores + 0.0)
+    inside = (rank & ((1 << drop) - 1)) != 0
+    ends, bins, (*at_edge, negatives, positives) = _counted(rows, rank >> drop, rows.labels + 2 * inside, 4)
+    spread = negatives + positives > 0
+    counts = (negatives + at_edge[0], positives + at_edge[1])
+    parts = (np.split(_host(part), ends) for part in (_with_rank(bins << drop), *counts, spread))
+    return [(cells, wide) for *cells, wide in zip(*parts, strict=True)]
 
 
-def _classes(rows: TensorRows, group: int) -> list[Tensor]:
-    """Scores of a group's negatives and positives; -0.0 is 0.0."""
-    mine = rows.groups == group
-    return [rows.scores[mine & ~rows.labels] + 0.0, rows.scores[mine & rows.labels] + 0.0]
-
-
-def _together(parts: list[Any]) -> tuple[Tensor, list[Tensor]]:
-    """Distinct values of both classes, and each class's count of each."""
-    torch = load_torch()
-    values = torch.unique(torch.cat([value for value, _ in parts]))
-    counts = []
-    for value, count in parts:
-        whole = torch.zeros(len(values), dtype=torch.int64, device=values.device)
-        whole[torch.searchsorted(values, value)] = count
-        counts.append(whole)
-    return values, counts
+def _counted(rows: TensorRows, place: Tensor, kind: Tensor, kinds: int) -> tuple[list[int], Tensor, Tensor]:
+    """Distinct places of every group, group by group and rising, and where each group's end; (kinds, places) number of
+    rows of each kind, from 0 to ``kinds - 1``, a power of two. One number for each row holds all three."""
+    torch, groups = load_torch(), len(rows.names)
+    low, high = (int(end) for end in torch.aminmax(place))
+    known = None
+    if groups * (high - low + 1) * kinds > BELOW:  # too wide for 64 bits: count places by their rank among these
+        known, place = torch.unique(place, return_inverse=True)
+        low, high = 0, len(known) - 1
+    span = high - low + 1
+    number = (place - low).add_(rows.groups, alpha=span).mul_(kinds).add_(kind)
+    number, count = _distinct(number)
+    cell = number >> (kinds.bit_length() - 1)
+    opens = torch.ones_like(cell, dtype=torch.bool)
+    torch.ne(cell[1:], cell[:-1], out=opens[1:])
+    distinct = cell[opens]
+    counts = torch.zeros(kinds * len(distinct), dtype=torch.int64, device=cell.device)
+    counts[(number & (kinds - 1)).mul_(len(distinct)).add_(opens.cumsum(0)).sub_(1)] = count
+    ends = torch.searchsorted(distinct, span * torch.arange(1, groups, device=cell.device)).tolist()
+    place = distinct.remainder_(span).add_(low)
+    return ends, place if known is None else known[place], counts.view(kinds, -1)
 
 
 def _distinct(numbers: Tensor) -> tuple[Tensor, Tensor]:
@@ -172,5 +179,16 @@ def _with_rank(rank: Tensor) -> Tensor:
 
 
 def _host(tensor: Tensor) -> NDArray[Any]:
-    array: NDArray[Any] = tensor.cpu().numpy()
+    """The numbers on the host; from a device in pieces, through memory that it can write to, small counts as bytes."""
+    torch = load_torch()
+    if tensor.device.type == "cpu" or len(tensor) <= PIECE:
+        array: NDArray[Any] = tensor.cpu().numpy()
+        return array
+    array = np.empty(len(tensor), dtype=np.dtype(str(tensor.dtype).removeprefix("torch.")))
+    if tensor.dtype == torch.int64 and int(tensor.amax()) < 256:  # counts, none of them negative
+        tensor = tensor.to(torch.uint8)
+    whole, piece = torch.from_numpy(array), torch.empty(PIECE, dtype=tensor.dtype, pin_memory=True)
+    for begin in range(0, len(whole), PIECE):
+        part = tensor[begin : begin + PIECE]
+        whole[begin : begin + PIECE] = piece[: len(part)].copy_(part)
     return array

@@ -6,6 +6,7 @@ imported unless a tensor was passed.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -64,11 +65,13 @@ def load_torch() -> Any:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TensorColumns:
-    """Scores and groups of n rows to transform, checked against the names of a model."""
+    """Scores and groups of n rows to transform, checked against the names of a model; with a table, not checked yet."""
 
     scores: Tensor  # (n,) float64, finite
     groups: Tensor  # (n,) int32 codes into the model's names
-    unknown: int  # rows whose group the model does not know
+    unknown: int = 0  # rows whose group the model does not know
+    first: int = 0  # the number of table[0]
+    table: list[int] | None = None  # codes of the groups' numbers, -1 of those that name no group
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -104,6 +107,32 @@ def read_scores(
         raise unknown_groups(names, unknown, rows, [found[code] for code in strange], small)
     other = known.get(on_unknown_group or "", -1)
     return TensorColumns(_numbers(column), _recoded(codes, [known.get(name, other) for name in found]), unknown)
+
+
+def raw_scores(
+    scores: Tensor, features: Any, names: Sequence[str], on_unknown_group: str | None, small: Regrouped | None = None
+) -> TensorColumns | None:
+    """Rows whose groups are one tensor of whole numbers, not looked at yet; None where `read_scores` must read them."""
+    torch, parts = load_torch(), _group_parts(features)
+    groups = next(iter(parts.values()))
+    kinds = (torch.int8, torch.int16, torch.int32, torch.int64, torch.uint8, torch.bool)
+    if len(parts) > 1 or not is_tensor(groups) or groups.dtype not in kinds or groups.device != scores.device:
+        return None
+    column = _one_column(scores, "scores")
+    rows, known = same_length(scores=column, **parts), known_groups(names, on_unknown_group, small)
+    if isinstance(features, GroupCodes):
+        numbers = {i: known.get(as_text(name), -1) for i, name in enumerate(features.names)}
+    elif groups.dtype == torch.bool:
+        numbers = {i: known.get(str(bool(i)), -1) for i in (0, 1)}
+    else:
+        numbers = {int(name): code for name, code in known.items() if re.fullmatch("0|-?[1-9][0-9]{0,17}", name)}
+    if not rows or not numbers or max(numbers) - min(numbers) >= NARROW:
+        return None
+    table = [numbers.get(number, -1) for number in range(min(numbers), max(numbers) + 1)]
+    groups = (groups.view(torch.uint8) if groups.dtype == torch.bool else groups).contiguous()
+    floats = (torch.float64, torch.float32, torch.float16, torch.bfloat16)
+    column = column.contiguous() if column.dtype in floats else _reals(column)
+    return TensorColumns(column, groups, 0, min(numbers), table)
 
 
 def read_rows(scores: Tensor, y: Any, features: Any, pos_label: Any, missing: Missing) -> TensorRows:

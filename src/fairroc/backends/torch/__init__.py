@@ -18,6 +18,7 @@ from fairroc.people.tensors import (
     is_tensor,
     load_torch,
     on_device,
+    raw_scores,
     read_scores,
 )
 
@@ -33,7 +34,7 @@ def transform(
 ) -> Tensor:
     """Fair scores. Those on the host are looked up by numpy in the same memory."""
     if scores.device.type != "cpu":
-        return fair_on_device(model, read(model, scores, features, on_unknown_group), ids, random_state, key)
+        return _on_device(model, scores, features, (ids, random_state, key), on_unknown_group)
     ids = host_array(ids, "ids") if is_tensor(ids) else ids
     fair = model.drawn(_read_host(model, scores, features, on_unknown_group), ids, random_state, key)
     return load_torch().from_numpy(fair)
@@ -63,25 +64,43 @@ def _read_host(model: ModelData, scores: Tensor, features: Any, on_unknown_group
     return model.read(host_array(scores, "scores"), host_features(features), on_unknown_group)
 
 
-def fair_on_device(
-    model: ModelData, columns: TensorColumns, ids: Any, random_state: Any, key: bytes | str | None
+def _on_device(
+    model: ModelData, scores: Tensor, features: Any, source: tuple[Any, Any, Any], on_unknown_group: str | None
 ) -> Tensor:
-    """Fair scores, looked up on the device."""
-    draws = _draws(model, columns, ids, random_state, key)
+    """Fair scores. Where one kernel can also check the rows, they are read only if it found a wrong one."""
+    draws = fair = columns = None
+    if model.tables is not None and fuses(scores.device):
+        columns = raw_scores(scores, features, model.names, on_unknown_group, model.small_groups)
+    if columns is not None:
+        draws = draws_on_device(model, columns.scores, *source)
+        fair = _fused(model, columns, draws)
+    if fair is not None:
+        return fair
+    columns = read(model, scores, features, on_unknown_group)
+    return fair_on_device(model, columns, draws_on_device(model, columns.scores, *source) if draws is None else draws)
+
+
+def fair_on_device(model: ModelData, columns: TensorColumns, draws: TensorDraws | Tensor) -> Tensor:
+    """Fair scores of checked rows."""
     if model.tables is None:
         return columns.scores.clone()
-    tables = device_lookup(model.tables, columns.scores.device)
     if fuses(columns.scores.device):
-        from fairroc.backends.torch.fused import fair_scores
-
-        return fair_scores(tables, columns.scores, columns.groups, draws)
+        return _fused(model, columns, draws)
     uniforms = draws.at if isinstance(draws, TensorDraws) else draws.__getitem__
-    return tables.scores(columns.scores, columns.groups, uniforms)
+    return device_lookup(model.tables, columns.scores.device).scores(columns.scores, columns.groups, uniforms)
+
+
+def _fused(model: ModelData, columns: TensorColumns, draws: TensorDraws | Tensor) -> Tensor:
+    from fairroc.backends.torch.fused import fair_scores, fused_lookup
+
+    return fair_scores(fused_lookup(model.tables, columns.scores.device), columns, draws)
 
 
 def fuses(device: Any) -> bool:
     """Whether all steps can be one kernel there."""
-    return device.type == "cuda" and load_torch().version.cuda is not None and find_spec("triton") is not None
+    torch = load_torch()
+    known = torch.version.cuda is not None and tuple(map(int, torch.__version__.split(".")[:2])) >= (2, 6)
+    return device.type == "cuda" and known and find_spec("triton") is not None
 
 
 def rate_on_device(model: ModelData, columns: TensorColumns, threshold: float) -> Tensor:
@@ -91,11 +110,11 @@ def rate_on_device(model: ModelData, columns: TensorColumns, threshold: float) -
     return device_lookup(model.tables, columns.scores.device).rates(columns.scores, columns.groups, threshold)
 
 
-def _draws(
-    model: ModelData, columns: TensorColumns, ids: Any, random_state: Any, key: bytes | str | None
+def draws_on_device(
+    model: ModelData, scores: Tensor, ids: Any, random_state: Any, key: bytes | str | None
 ) -> TensorDraws | Tensor:
     """Ids on the device, to be hashed there, or uniform numbers drawn on the host."""
-    device, rows = columns.scores.device, len(columns.scores)
+    device, rows = scores.device, len(scores)
     if is_tensor(ids) and model.hash != "xxh64":
         if ids.device.type != "cpu":
             raise DataError(
@@ -103,6 +122,8 @@ def _draws(
                 f"'{ids.device}'; pass ids.cpu()."
             )
         ids = ids.numpy()
+    if ids is None and random_state is None and model.draws_nobody:
+        return load_torch().zeros(rows, dtype=load_torch().float64, device=device)
     if not is_tensor(ids):
         host = model.uniforms(rows, ids=ids, random_state=random_state, key=key)
         return load_torch().from_numpy(host).to(device)

@@ -26,7 +26,7 @@ P1, P2, P3, P4, P5 = PRIMES
 
 
 CERTAIN = OutcomeTable(np.zeros(1, dtype=np.intp), np.zeros(1), np.ones(1), np.zeros(1, dtype=np.intp))
-"""Where nobody is drawn: no table is empty, as a kernel reads one entry in any case."""
+"""Where nobody is drawn: no table is empty."""
 
 
 @lru_cache(maxsize=8)
@@ -42,17 +42,13 @@ class DeviceLookup:
         self.tables, self.device = tables, device
         cells, knots = tables.cells, tables.knots
         outcomes = tables.outcomes if len(tables.outcomes.row) else CERTAIN
-        starts, sizes = cells.starts(), outcomes.sizes()
         drawn = cells.row >= 0
         self.any_ordered, self.any_own = not drawn.all(), bool((cells.first >= 0).any())
-        self.most_cells, self.most_outcomes = max(map(len, starts)), int(sizes.max())
-        self.starts, self.opens = self._put(np.concatenate(starts)), [*cells.opens, len(cells.row)]
-        self.first_cell = self._put(np.array(self.opens))
+        self.starts, self.opens = self._put(np.concatenate(cells.starts())), [*cells.opens, len(cells.row)]
         self.origin, self.value = self._put(cells.origin), self._put(cells.value)
         self.slope = self._put(np.where(drawn, np.nan, cells.slope))
         self.row, self.first, self.last = map(self._put, (cells.row, cells.first, cells.last))
         self.begin, self.end = self._put(cells.begin), self._put(cells.end)
-        self.first_outcome = self._put(np.append(0, np.cumsum(sizes)))
         self.lower, self.upper, self.level = map(self._put, (outcomes.lower, outcomes.upper, outcomes.level))
         guide = Guide.to(outcomes)
         self.parts, self.first_part, self.guide = map(self._put, (guide.parts, guide.first, guide.outcome))
@@ -172,10 +168,6 @@ class TensorDraws:
         torch = load_torch()
         hashed = xxh64_tensor(self.ids[rows], self.seed)
         return _logical(hashed, 11).to(torch.float64).mul_(2.0**-53)
-
-    def wide(self) -> Tensor:
-        """The 64 bits of every id."""
-        return _wide(self.ids).contiguous()
 
 
 def hash_constants(seed: int) -> tuple[int, int, int, int, int]:

@@ -40,6 +40,7 @@ for _, part in pandas.read_parquet(sys.argv[1]).groupby("group"):
 GOALS = {2: 1.0, 8: 1.2, 32: 2.0}
 """Most that fit and audit of a million rows are to cost, times roc_curve."""
 
+EPSILONS = ",".join(f"{0.01 * k:.2f}" for k in range(1, 51))
 CHUNK = 1 << 22
 PARTS = ("whole", "many", "report", "growth")
 
@@ -86,11 +87,10 @@ class Cost:
 
     def run(self, command: list[str]) -> None:
         """Run it once more."""
-        one_thread = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+        own = os.environ | dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+        own.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed package is compiled
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        done = subprocess.Popen(
-            command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=os.environ | one_thread, text=True
-        )
+        done = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=own, text=True)
         _, said = done.communicate()
         if done.returncode not in (0, 1):
             raise RuntimeError(f"{' '.join(command)} failed: {said[-500:]}")
@@ -111,8 +111,8 @@ def command(name: str, path: Path, folder: Path) -> list[str]:
         "fit, draw": ["--epsilon", "0.05", "--ties", "draw", "-o", str(folder / "model.json")],
         "audit": [],
         "report": ["--epsilon", "0.05", "-o", str(folder / "report.html")],
-        "frontier": ["--epsilons", *(f"{0.01 * k:.2f}" for k in range(1, 51))],
-        "frontier, draw": ["--ties", "draw", "--epsilons", *(f"{0.01 * k:.2f}" for k in range(1, 51))],
+        "frontier": ["--epsilons", EPSILONS],
+        "frontier, draw": ["--ties", "draw", "--epsilons", EPSILONS],
     }[name]
     return [sys.executable, "-m", "fairroc", name.partition(",")[0], str(path), *NAMES, *more]
 
@@ -178,7 +178,7 @@ def growth(rounds: int, folder: Path, most: Sequence[int]) -> str:
     }
     lines = []
     for axis, sizes in axes.items():
-        before: tuple[float, Cost, Cost] | None = None
+        before: tuple[float, tuple[Cost, Cost]] | None = None
         for data in sizes:
             cost = measured(data, ("fit", "audit"), rounds if data.rows <= 10**6 else 1, folder)
             size = float({"r": data.rows, "g": data.groups, "d": data.distinct or data.rows}[axis[0]])
@@ -186,10 +186,10 @@ def growth(rounds: int, folder: Path, most: Sequence[int]) -> str:
             told = [f"{each.seconds:.2f} s, {each.megabytes:.0f} MB" for each in pair]
             for i, each in enumerate(pair):
                 if before is not None:
-                    power = math.log(each.seconds / before[i + 1].seconds) / math.log(size / before[0])
+                    power = math.log(each.seconds / before[1][i].seconds) / math.log(size / before[0])
                     told[i] += f" ({power:.2f})"
             lines.append([axis, f"{size:,.0f}", *told])
-            before = size, *pair
+            before = size, pair
             if data.rows > 10**6:
                 data.written(folder).unlink()
     return table(["axis", "size", "fit (exponent)", "audit (exponent)"], lines)
