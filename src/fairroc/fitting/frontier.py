@@ -269,7 +269,8 @@ def traced(
 ) -> Traced:
     """Frontier of people; ``progress(done, all)`` is told of ways tried, then after every epsilon.
 
-    The options' epsilon is not used. ``solver`` may be given where a fit has made it, of the same people and options but for epsilon.
+    The options' epsilon is not used. ``solver`` may be given where a fit has made it, of the same people and options
+    but for epsilon.
     """
     wanted = None if epsilons is None else check_epsilons(epsilons)
     if options.confidence is not None:
