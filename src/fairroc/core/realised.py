@@ -14,9 +14,9 @@ import numpy as np
 
 from fairroc.core.chain import BoolArray, FloatArray, IntArray, area, freeze, merged, ratio, running_sums
 from fairroc.core.constraint import Constraint, Rates
-from fairroc.core.gap import Lines, RateGaps, farthest, widest_ranges
+from fairroc.core.gap import Lines, RateGaps, farthest, pooled_curve, widest_ranges
 from fairroc.core.kernel import Kernel
-from fairroc.core.roc import Population, RocCurve
+from fairroc.core.roc import Population, RocCurve, merge_thresholds, rates_at
 
 MOST = 1 << 16
 """Up to so many numbers, all groups' rates at all places are looked at."""
@@ -105,8 +105,11 @@ def realise(curve: RocCurve, kernel: Kernel) -> RealisedRoc:
     even = np.concatenate((np.zeros((1, 3)), even))
     steps = _steps(curve, kernel, ends)
     slopes = _slopes(kernel, blocks, own_block, own_level, chance)
-    order = np.lexsort((np.concatenate((steps[1], slopes[1])), np.concatenate((steps[0], slopes[0]))))
-    y = np.concatenate((steps[0], slopes[0]))[order]
+    y, part = np.concatenate((steps[0], slopes[0])), np.concatenate((steps[1], slopes[1]))
+    order = np.argsort(part // 4, kind="stable")  # merges two runs in their order, unless rounding swaps parts
+    if (y[order[1:]] < y[order[:-1]]).any():
+        order = np.lexsort((part, y))
+    y = y[order]
     gain = np.concatenate((steps[2], slopes[2]), axis=1)[:, order]
     return RealisedRoc(y, np.cumsum(gain, axis=1).T, even)
 
@@ -241,25 +244,48 @@ def performance(realised: Sequence[RealisedRoc], people: Population, constraint:
 
 def judged(
     realised: Sequence[RealisedRoc], people: Population, constraint: Constraint
-) -> tuple[Performance, FloatArray, FloatArray]:
-    """The same, and fpr and tpr of all people at every place, before and after the step."""
+) -> tuple[Performance, FloatArray, FloatArray, FloatArray]:
+    """The same, and all places with fpr and tpr of all people there, before and after the step."""
     y = all_places(realised)
     if len(y) * len(realised) <= MOST or constraint.where is not None:
         fpr, tpr = all_points(realised)
         gap, aucs = widest(fpr, tpr, people, constraint), (area(*own) for own in zip(fpr.T, tpr.T, strict=True))
-        pooled = [fpr @ people.weights0, tpr @ people.weights1]
+        pooled = fpr @ people.weights0, tpr @ people.weights1
     else:
         classes = (0, 1) if constraint.needs_labels else (2, 2)
         gap = farthest(2 * len(y), len(realised), falling(realised, y, classes), constraint)[0]
-        pooled = pooled_lines(realised, y, ((people.weights0, 0), (people.weights1, 1)))
-        aucs = (own_auc(roc) for roc in realised)
-    return Performance(gap, area(*pooled), tuple(aucs)), pooled[0], pooled[1]
+        pooled, aucs = pooled_points(realised, y, people), (own_auc(roc) for roc in realised)
+    return Performance(gap, area(*pooled), tuple(aucs)), y, *pooled
+
+
+def pooled_points(realised: Sequence[RealisedRoc], y: FloatArray, people: Population) -> tuple[FloatArray, FloatArray]:
+    """fpr and tpr of all people at all places, before and after the step at each."""
+    if len(y) * len(realised) <= MOST:
+        fpr, tpr = all_points(realised)
+        return fpr @ people.weights0, tpr @ people.weights1
+    fpr, tpr = pooled_lines(realised, y, ((people.weights0, 0), (people.weights1, 1)))
+    return fpr, tpr
+
+
+def original_points(people: Population) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Thresholds of the original score, rising, and fpr and tpr of all people, from nobody on and the highest down."""
+    thresholds, places = merge_thresholds(people.curves)
+    if len(thresholds) * len(places) > MOST:
+        return thresholds, *pooled_curve(people.curves, people.weights0, people.weights1, places)
+    every = [rates_at(curve, thresholds[::-1]) for curve in people.curves]
+    fpr, tpr = (np.pad(np.stack([own[c] for own in every], axis=1), ((1, 0), (0, 0))) for c in (0, 1))
+    return thresholds, fpr @ people.weights0, tpr @ people.weights1
 
 
 def own_auc(roc: RealisedRoc) -> float:
     """AUC of one group."""
-    fpr, tpr = all_points([roc])
-    return area(fpr[:, 0], tpr[:, 0])
+    if len(roc.y) <= MOST:
+        fpr, tpr = all_points([roc])
+        return area(fpr[:, 0], tpr[:, 0])
+    ends = np.arange(len(roc.even), dtype=np.float64)  # beside these, all points are knots
+    at, extra = np.searchsorted(roc.y, ends), roc.lines(ends, np.zeros(len(ends), dtype=np.bool_), (0, 1))
+    fpr, tpr = (np.insert(roc.own[:, c] + np.interp(roc.y, ends, roc.even[:, c]), at, extra[c]) for c in (0, 1))
+    return area(fpr, tpr)
 
 
 def falling(realised: Sequence[RealisedRoc], y: FloatArray, classes: tuple[int, ...]) -> Lines:

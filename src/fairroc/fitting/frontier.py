@@ -12,9 +12,9 @@ import numpy as np
 from fairroc.core.bound import pooled_bounds
 from fairroc.core.chain import FloatArray, area
 from fairroc.core.constraint import Constraint, EqualizedOdds, Norm
-from fairroc.core.gap import ROUNDING, pooled_curve, threshold_gap
-from fairroc.core.realised import MOST, Performance, all_places, drawn_shares, judged, realise
-from fairroc.core.roc import Population, merge_thresholds, rates_at
+from fairroc.core.gap import ROUNDING, threshold_gap
+from fairroc.core.realised import Performance, drawn_shares, judged, original_points, realise
+from fairroc.core.roc import Population, rates_at
 from fairroc.errors import DataError, FairrocWarning, warn_all
 from fairroc.fitting.raw_order import NeedsDrawsError
 from fairroc.fitting.solving import Solution, bound_of, judged_exactly
@@ -267,9 +267,10 @@ def traced(
     progress: Callable[[int, int], None] | None = None,
     solver: Solver | None = None,
 ) -> Traced:
-    """Frontier of people; ``progress(done, all)`` is told after every epsilon. The options' epsilon is not used.
+    """Frontier of people; ``progress(done, all)`` is told of ways tried, then after every epsilon.
 
-    ``solver`` may be given where a fit has made it, of the same people and options but for epsilon.
+    The options' epsilon is not used. ``solver`` may be given where a fit has made it, of the same people and options
+    but for epsilon.
     """
     wanted = None if epsilons is None else check_epsilons(epsilons)
     if options.confidence is not None:
@@ -278,7 +279,7 @@ def traced(
             "for the population. FairROC(promise='population') says which can."
         )
     refuse_tiny_groups(people, options.min_class_rows)
-    solver = Solver(people, options) if solver is None else solver
+    solver = Solver(people, options, progress) if solver is None else solver
     before = _before(people, replace(options, epsilon=0.0), solver)
     if wanted is None:
         wanted = tuple(np.unique(np.linspace(0.0, before.gap, DEFAULT_EPSILONS)).tolist())
@@ -347,15 +348,9 @@ def _bounds(people: Population, options: Options, epsilons: tuple[float, ...]) -
 def _before(people: People, options: Options, solver: Solver) -> FrontierPoint:
     """The original score, at all its thresholds."""
     exact = people.exact
-    thresholds, places = merge_thresholds(exact.curves)
-    if len(thresholds) * len(places) > MOST:
-        pooled = pooled_curve(exact.curves, exact.weights0, exact.weights1, places)
-    else:
-        every = [rates_at(curve, thresholds[::-1]) for curve in exact.curves]
-        fpr, tpr = (np.pad(np.stack([own[c] for own in every], axis=1), ((1, 0), (0, 0))) for c in (0, 1))
-        pooled = fpr @ exact.weights0, tpr @ exact.weights1
+    thresholds, fpr, tpr = original_points(exact)
     gap = threshold_gap(exact, options.measure, thresholds).value
-    done = Performance(gap, area(*pooled), tuple(curve.auc for curve in exact.curves))
+    done = Performance(gap, area(fpr, tpr), tuple(curve.auc for curve in exact.curves))
 
     def rates(best: int) -> FloatArray:
         """Of every group; at the first of all points nobody is selected."""
@@ -363,8 +358,8 @@ def _before(people: People, options: Options, solver: Solver) -> FrontierPoint:
             return nobody
         return np.array([rates_at(curve, thresholds[[-best]]) for curve in exact.curves])[..., 0]
 
-    nobody = np.zeros((len(places), 2))
-    return _figures(people.names, exact, options, done, *pooled, rates, nobody, solver.expected(None))
+    nobody = np.zeros((len(exact.curves), 2))
+    return _figures(people.names, exact, options, done, fpr, tpr, rates, nobody, solver.expected(None))
 
 
 def _point(
@@ -387,11 +382,11 @@ def _point(
 
     def rates(best: int) -> FloatArray:
         """Of every group, at a place before (even) or after (odd) its step."""
-        y, after = all_places(realised)[best // 2 : best // 2 + 1], np.array([best % 2 == 1])
-        return np.concatenate([roc.lines(y, after, (0, 1)).T for roc in realised])
+        at, after = y[best // 2 : best // 2 + 1], np.array([best % 2 == 1])
+        return np.concatenate([roc.lines(at, after, (0, 1)).T for roc in realised])
 
-    done = judged(realised, these, options.measure)
-    point = _figures(people.names, these, options, *done, rates, drawn, solver.expected(found))
+    done, y, fpr, tpr = judged(realised, these, options.measure)
+    point = _figures(people.names, these, options, done, fpr, tpr, rates, drawn, solver.expected(found))
     return replace(
         point,
         ties=found.ties,

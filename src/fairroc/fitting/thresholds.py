@@ -14,8 +14,8 @@ import numpy as np
 
 from fairroc.core.chain import BoolArray, FloatArray
 from fairroc.core.constraint import Constraint, Norm, Rates
-from fairroc.core.realised import all_places, all_points
-from fairroc.core.roc import Population, all_thresholds, rates_at
+from fairroc.core.realised import all_places, original_points, pooled_points
+from fairroc.core.roc import Population
 from fairroc.errors import DataError
 from fairroc.model.model import ModelData, expected_rocs, warn_unknown
 from fairroc.options import AIM, CONSTRAINT, checked, fairness_of
@@ -82,22 +82,21 @@ def ladder(model: ModelData, everyone: People, on_unknown_group: str | None) -> 
     """The ladder of a model on these people. O(k log k) for k distinct scores."""
     if model.unchanged:
         people = everyone.exact
-        scores = all_thresholds(people.curves)[::-1]
-        rates = [rates_at(curve, scores) for curve in people.curves]
-        fpr, tpr = (np.pad(np.stack([rate[i] for rate in rates], axis=1), ((1, 0), (0, 0))) for i in (0, 1))
-        above = np.concatenate(([np.nextafter(scores[0], np.inf)], scores))
-        return Ladder(*_pooled(people, fpr, tpr), np.zeros(len(fpr), dtype=np.bool_), lambda i, _: float(above[i]))
+        scores, *pooled = original_points(people)
+        above = np.concatenate(([np.nextafter(scores[-1], np.inf)], scores[::-1]))
+        return Ladder(*_of_all(people, *pooled), np.zeros(len(above), dtype=np.bool_), lambda i, _: float(above[i]))
     people, realised = expected_rocs(model, everyone, on_unknown_group=on_unknown_group)
-    false, true = _pooled(people, *all_points(realised))
+    y = all_places(realised)
+    false, true = _of_all(people, *pooled_points(realised, y, people))
     gains = np.append(np.diff(false + true) > 0, False)
     slope = gains & (np.arange(len(gains)) % 2 == 1)  # the others lead from before a step to after it
-    return Ladder(false, true, slope, _places(model, all_places(realised), gains))
+    return Ladder(false, true, slope, _places(model, y, gains))
 
 
-def _pooled(people: Population, fpr: FloatArray, tpr: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _of_all(people: Population, fpr: FloatArray, tpr: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Shares of all people accepted wrongly and rightly."""
     positives = float(people.shares @ np.array([curve.prior for curve in people.curves]))
-    return (1 - positives) * (fpr @ people.weights0), positives * (tpr @ people.weights1)
+    return (1 - positives) * fpr, positives * tpr
 
 
 def _places(model: ModelData, y: FloatArray, gains: BoolArray) -> Callable[[int, float], float]:

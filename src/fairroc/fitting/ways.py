@@ -392,7 +392,12 @@ class Solver:
         """All ways at the ladder's internal epsilons, and at the original score's gap where nothing is refined, but
         those that keep an order and spare hardly anyone a draw."""
         steps = self.steps if len(self.people.names) <= COMPARED else (*self.steps, max(self._gap, self.steps[-1]))
-        every = [one for f in range(len(self.families)) for step in steps for one in self._try(f, step)]
+        pairs = [(f, step) for f in range(len(self.families)) for step in steps]
+        every: list[Tried] = []
+        for i, (family, step) in enumerate(pairs, 1):
+            every += self._try(family, step)
+            if self.progress is not None:
+                self.progress(i, len(pairs))
         return tuple(one for one in every if one.way.ties == "draw" or one.drawn <= 1.0 - SPARES)
 
     def offers(self, epsilon: float) -> list[Offer]:
@@ -400,15 +405,22 @@ class Solver:
         kept = [one for one in self.tried if one.needs <= epsilon + ROUNDING]
         return [*(Offer(one.way, one.worth, one.auc, one.inner) for one in kept), *self._foretold(epsilon)]
 
-    def _foretold(self, epsilon: float) -> Iterator[Offer]:
-        """Every way about where it just keeps epsilon, from what was tried around there."""
+    def _foretold(self, epsilon: float, most: float = 1.0) -> Iterator[Offer]:
+        """Every way about where it just keeps epsilon, and where its AUC is ``most``, from what was tried around."""
         for way in self.coarse_ways:
             own = sorted((one for one in self.tried if one.way is way), key=lambda one: one.inner)
             for one, other in pairwise(own):
-                if one.needs <= epsilon < other.needs:
-                    part = (epsilon - one.needs) / (other.needs - one.needs)
-                    both = ((one.worth, other.worth), (one.auc, other.auc), (one.inner, other.inner))
-                    yield Offer(way, *((1 - part) * here + part * there for here, there in both))
+                if one.needs > epsilon:
+                    continue
+                parts = [1.0]
+                if epsilon < other.needs:
+                    parts.append((epsilon - one.needs) / (other.needs - one.needs))
+                if one.auc < most < other.auc:
+                    parts.append((most - one.auc) / (other.auc - one.auc))
+                both = ((one.worth, other.worth), (one.auc, other.auc), (one.inner, other.inner))
+                for part in parts[1:]:
+                    if part <= min(parts[:2]):
+                        yield Offer(way, *((1 - part) * here + part * there for here, there in both))
 
     @cached_property
     def path(self) -> tuple[float, ...]:
@@ -447,7 +459,7 @@ class Solver:
         kept: list[Tried | Offer] = [one for one in self.tried if one.needs <= epsilon + ROUNDING]
         named = self.options.curve not in ("auto", "raw")
         if len(self.people.names) > COMPARED:
-            kept += self._foretold(epsilon)
+            kept += self._foretold(epsilon, most + SLACK)
         else:
             ways: list[Way] = [self.coarse_ways[-1]]
             for offer in sorted(self.offers(epsilon), key=fit, reverse=True):
@@ -460,7 +472,8 @@ class Solver:
             if taken is not None and fit(best) <= most_worth + SURE:
                 break
             if best.way.ties == "draw":
-                drawn = solve_drawn(self.population, self.people.thin, replace(goal, epsilon=best.inner))
+                inner = best.inner if isinstance(best, Tried) else epsilon
+                drawn = solve_drawn(self.population, self.people.thin, replace(goal, epsilon=inner))
                 found: Solution | None = self._drawn(drawn, *why)
             else:
                 found = self._settled(best, goal)
@@ -523,16 +536,16 @@ class Solver:
             levels = levels_of(self.families[way.family] if way.family else self.population, inner, goal)
             found = self._made(way, self.people.thin, levels, inner)
             excess = found.performance.gap + self.people.hidden - goal.epsilon
-            if excess <= ROUNDING:
-                near = len(self.people.names) <= COMPARED or -excess <= CLOSE * goal.epsilon
-                if near or best is not None or failed is None:
-                    return found
-                best, inner = found, inner - CLOSER * (failed[0] - inner) * excess / (failed[1] - excess)
-            elif best is not None:
-                break
-            else:
+            if excess > ROUNDING:
+                if best is not None:
+                    break
                 failed = inner, excess
                 inner -= 1.5 * excess
+                continue
+            near = len(self.people.names) <= COMPARED or -excess <= CLOSE * goal.epsilon
+            if near or best is not None or failed is None:
+                return found
+            best, inner = found, inner - CLOSER * excess * (failed[0] - inner) / (failed[1] - excess)
         return best
 
     # -- large samples -----------------------------------------------------------------------------------------------

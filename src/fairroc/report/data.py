@@ -319,7 +319,7 @@ def gather(
     """Measure, fit (if an epsilon was asked for) and draw the frontier; every warning is given once and kept."""
     options, asks = asked.options, asked.options.fairness
     audit = audit_quietly(people, asked.settings, progress=progress)
-    fitted = fit_quietly(people, options) if asked.fits else None
+    fitted = fit_quietly(people, options, progress=progress) if asked.fits else None
     certificate = None if fitted is None else certify(fitted)
     ahead = None if fitted is None else outlook(fitted, asked.settings.confidence)
     goal = options.epsilon if asked.fits else None
