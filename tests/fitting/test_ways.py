@@ -89,7 +89,7 @@ def test_a_larger_epsilon_costs_neither_people(groups, seed) -> None:
 def test_what_is_foretold_is_worth_what_trying_again_finds(groups, n, norm) -> None:
     """On average over epsilons, expected AUC less a little for gaps and draws is as large as when ways are refined."""
     rows, worth = normal_rows(groups, n=n, groups=groups), []
-    for few in (ways.COMPARED, groups):
+    for few in (2, groups):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(ways, "COMPARED", few)
             solver = solver_of(rows, norm=norm)
