@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairroc.core.bound import pooled_bound, pooled_bounds
+from fairroc.core.bound import AREA_TOLERANCE, pooled_bound, pooled_bounds
 from fairroc.core.constraint import equalized_odds, own_tolerances
 from fairroc.core.duality import FairTuples
 from fairroc.core.optimal import heights
@@ -56,4 +56,4 @@ def test_many_groups() -> None:
     for norm in (1, "inf"):
         many = pooled_bound([kinds[k] for k in owner], weights, weights, 0.1, equalized_odds(norm))
         few = pooled_bound(kinds, shares, shares, 0.1, equalized_odds(norm))
-        assert many.auc == pytest.approx(few.auc, abs=2e-6)
+        assert many.auc == pytest.approx(few.auc, abs=2 * AREA_TOLERANCE)
