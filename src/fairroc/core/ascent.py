@@ -15,17 +15,13 @@ from itertools import accumulate
 
 import numpy as np
 
-from fairroc.core.chain import BoolArray, Chain, FloatArray, area, concave_hull
+from fairroc.core.chain import FEW_GROUPS, MANY_GROUPS, BoolArray, Chain, FloatArray, area, concave_hull
 from fairroc.core.constraint import EqualizedOdds
 from fairroc.core.optimal import TIGHT, FairCurves, fair_rows, heights, pooled_area, within
 
 SPACING = 2.0 / 512
 """No group moves farther than this in u between two levels when the ascent starts: too few levels would leave it no
 room (measured: 1024 and more gain less than 1e-6)."""
-
-FEW_GROUPS, MANY_GROUPS = 8, 64
-"""With more than few groups, what all but one of them do is added up while going through them. With more than many,
-what all but one do is about what all do."""
 
 MAX_SWEEPS = 30
 GAIN = 1e-9
@@ -83,12 +79,12 @@ def ascend(
     for _ in range(MAX_SWEEPS):
         before, own = best, [seen(g, u[:, g], v[:, g]) for g in groups]
         after = list(accumulate(reversed(own), Others.joined, initial=nobody))[::-1]
-        done, pull = nobody, _pull(*after[0].rates)
+        done, pull = nobody, _pull(*after[0].rates) if len(groups) > MANY_GROUPS else None
         for g in groups:
             others = done.joined(after[g + 1])
             if len(groups) <= FEW_GROUPS:
                 others = replace(others, rates=_pooled_without(g, u, v, weights0, weights1))
-            gain, loss = _pull(*others.rates) if len(groups) <= MANY_GROUPS else pull
+            gain, loss = pull or _pull(*others.rates)  # of very many groups, all but one pull about as all do
             path = _best_path(fair, others, u[:, g], g, (weights1[g] * gain, weights0[g] * loss))
             height = fair.curves[g].at(path)
             new = seen(g, path, height)

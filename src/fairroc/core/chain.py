@@ -32,6 +32,10 @@ MERGE = 1e-14
 BLOCK = 1 << 10
 """Numbers summed one after the other."""
 
+FEW_GROUPS, MANY_GROUPS = 8, 64
+"""With more groups than few, work that grows with groups times thresholds is done group by group or by sums over all of
+them; with more than many, less is done for each of them."""
+
 SHIFT = 8.0
 """Distance of two groups' numbers in one sorted array: more than any of them spans."""
 

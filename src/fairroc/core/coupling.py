@@ -13,8 +13,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from fairroc.core.ascent import FEW_GROUPS, SPACING, ascend, spaced, take_turns, thinned_levels
-from fairroc.core.chain import BoolArray, FloatArray, area, freeze, ratio, vertex_shares
+from fairroc.core.ascent import SPACING, ascend, spaced, take_turns, thinned_levels
+from fairroc.core.chain import FEW_GROUPS, BoolArray, FloatArray, area, freeze, ratio, vertex_shares
 from fairroc.core.constraint import EqualizedOdds
 from fairroc.core.optimal import FairCurves, fair_rows, heights, pooled_area, within
 

@@ -10,9 +10,9 @@ from typing import TypeAlias
 
 import numpy as np
 
-from fairroc.core.chain import BoolArray, FloatArray, IntArray, area, merged, ratio, running_sums
+from fairroc.core.chain import BoolArray, FloatArray, IntArray, area, merged, ratio
 from fairroc.core.constraint import EDGE, Constraint, Distance, Within
-from fairroc.core.roc import Population, RocCurve, all_thresholds, merge_thresholds, pooled_share
+from fairroc.core.roc import Population, RocCurve, all_thresholds, merge_thresholds, merged_line, pooled_share
 
 FEW_GROUPS, FEW_PAIRED = 4, 12
 """Pairs of so many groups are few: looking at each of them is as quick; of so many where they must be looked at."""
@@ -216,12 +216,10 @@ def pooled_curve(
 ) -> tuple[FloatArray, FloatArray]:
     """fpr and tpr of all groups together, from (0, 0) on; ``places`` are those of the curves' thresholds among all of
     them (`merge_thresholds`). A sum of rates; of many groups one of steps, O(n) for n points of curves."""
-    steps = np.zeros((2, 1 + max(int(place[-1]) for place in places)))
     if len(curves) > FEW_PAIRED:
-        for curve, w0, w1, place in zip(curves, weights0, weights1, places, strict=True):
-            steps[0, place] += w0 * np.diff(curve.fpr)[::-1]
-            steps[1, place] += w1 * np.diff(curve.tpr)[::-1]
-        return running_sums(steps[0, ::-1]), running_sums(steps[1, ::-1])
+        fpr, tpr = [curve.fpr for curve in curves], [curve.tpr for curve in curves]
+        return merged_line(fpr, weights0, places), merged_line(tpr, weights1, places)
+    steps = np.zeros((2, 1 + max(int(place[-1]) for place in places)))
     for curve, w0, w1, place in zip(curves, weights0, weights1, places, strict=True):
         index = np.cumsum(np.bincount(steps.shape[1] - 1 - place, minlength=steps.shape[1]))
         steps[0] += w0 * curve.fpr[index]

@@ -16,7 +16,7 @@ from fairroc.core.chain import BoolArray, FloatArray, IntArray, area, freeze, me
 from fairroc.core.constraint import Constraint, Rates
 from fairroc.core.gap import Lines, RateGaps, farthest, pooled_curve, widest_ranges
 from fairroc.core.kernel import Kernel
-from fairroc.core.roc import Population, RocCurve, merge_thresholds, rates_at
+from fairroc.core.roc import Population, RocCurve, rates_at
 
 MOST = 1 << 16
 """Up to so many numbers, all groups' rates at all places are looked at."""
@@ -40,11 +40,7 @@ class RealisedRoc:
 
     def at(self, y: FloatArray, *, closed: bool = True) -> FloatArray:
         """(len(y), 3) shares of people with a place <= y (``closed``) or < y."""
-        below = np.searchsorted(self.y, y, side="left")
-        upto = np.searchsorted(self.y, y, side="right") if closed else below
-        hits = (below < len(self.y)) & (self.y[np.minimum(below, len(self.y) - 1)] == y) if len(self.y) else below > 0
-        spot = self.spot(y, upto, hits & (not closed))
-        return np.stack([self.line(spot, c) for c in range(3)], axis=1)
+        return self.lines(y, np.full(len(y), closed), (0, 1, 2)).T.copy()
 
     def lines(self, y: FloatArray, closed: BoolArray, classes: tuple[int, ...]) -> FloatArray:
         """(classes, n) shares of people of some classes with a place <= y where that is ``closed``, else < y."""
@@ -230,9 +226,12 @@ def two_sided(roc: RealisedRoc, y: FloatArray, classes: tuple[int, ...]) -> list
     return [np.stack((roc.line(before, c), roc.line(after, c)), axis=1).ravel() for c in classes]
 
 
-def all_points(realised: Sequence[RealisedRoc]) -> tuple[FloatArray, FloatArray]:
-    """(n, groups) fpr and tpr at every place where some group's line bends or steps, before and after the step."""
-    y = all_places(realised)
+def all_points(realised: Sequence[RealisedRoc], y: FloatArray | None = None) -> tuple[FloatArray, FloatArray]:
+    """(n, groups) fpr and tpr at every place where some group's line bends or steps, before and after the step.
+
+    ``y``: these places, where they are known.
+    """
+    y = all_places(realised) if y is None else y
     fpr, tpr = zip(*(two_sided(w, y, (0, 1)) for w in realised), strict=True)
     return np.stack(fpr).T, np.stack(tpr).T
 
@@ -248,7 +247,7 @@ def judged(
     """The same, and all places with fpr and tpr of all people there, before and after the step."""
     y = all_places(realised)
     if len(y) * len(realised) <= MOST or constraint.where is not None:
-        fpr, tpr = all_points(realised)
+        fpr, tpr = all_points(realised, y)
         gap, aucs = widest(fpr, tpr, people, constraint), (area(*own) for own in zip(fpr.T, tpr.T, strict=True))
         pooled = fpr @ people.weights0, tpr @ people.weights1
     else:
@@ -261,7 +260,7 @@ def judged(
 def pooled_points(realised: Sequence[RealisedRoc], y: FloatArray, people: Population) -> tuple[FloatArray, FloatArray]:
     """fpr and tpr of all people at all places, before and after the step at each."""
     if len(y) * len(realised) <= MOST:
-        fpr, tpr = all_points(realised)
+        fpr, tpr = all_points(realised, y)
         return fpr @ people.weights0, tpr @ people.weights1
     fpr, tpr = pooled_lines(realised, y, ((people.weights0, 0), (people.weights1, 1)))
     return fpr, tpr
@@ -269,7 +268,7 @@ def pooled_points(realised: Sequence[RealisedRoc], y: FloatArray, people: Popula
 
 def original_points(people: Population) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Thresholds of the original score, rising, and fpr and tpr of all people, from nobody on and the highest down."""
-    thresholds, places = merge_thresholds(people.curves)
+    thresholds, places = people.merge
     if len(thresholds) * len(places) > MOST:
         return thresholds, *pooled_curve(people.curves, people.weights0, people.weights1, places)
     every = [rates_at(curve, thresholds[::-1]) for curve in people.curves]

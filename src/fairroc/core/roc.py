@@ -10,6 +10,7 @@ from typing import Protocol
 import numpy as np
 
 from fairroc.core.chain import (
+    FEW_GROUPS,
     BoolArray,
     Chain,
     FloatArray,
@@ -21,9 +22,6 @@ from fairroc.core.chain import (
     merged,
     running_sums,
 )
-
-FEW_GROUPS = 8
-"""Of so many groups, shares at many thresholds are looked up group by group."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -226,11 +224,17 @@ def pooled_share(groups: Sequence[KnowsShares], group_shares: FloatArray, thresh
 def _merged_share(curves: Sequence[RocCurve], group_shares: FloatArray, thresholds: FloatArray) -> FloatArray:
     """The same for many thresholds of many groups: all steps sorted once and added up. O(n log n) for n points."""
     every, places = merge_thresholds(curves)
-    steps = np.zeros(len(every))
-    for curve, share, place in zip(curves, group_shares, places, strict=True):
-        steps[place] += share * np.diff(curve.share)[::-1]
-    upto = running_sums(steps[::-1])
+    upto = merged_line([curve.share for curve in curves], group_shares, places)
     return np.asarray(upto[len(every) - np.searchsorted(every, thresholds)])
+
+
+def merged_line(lines: Sequence[FloatArray], weights: FloatArray, places: Sequence[IntArray]) -> FloatArray:
+    """A weighted sum of lines over the points of curves, from 0 on, at all their thresholds; ``places`` are those of
+    `merge_thresholds`. All steps are added up in their order. O(n) for n points."""
+    steps = np.zeros(1 + max(int(place[-1]) for place in places))
+    for line, weight, place in zip(lines, weights, places, strict=True):
+        steps[place] += weight * np.diff(line)[::-1]
+    return running_sums(steps[::-1])
 
 
 def thinned(curve: RocCurve, count: int) -> RocCurve:

@@ -8,11 +8,11 @@ from functools import cached_property
 
 import numpy as np
 
-from fairroc.core.chain import FloatArray, freeze, inner_slope, ratio
+from fairroc.core.chain import FEW_GROUPS, FloatArray, freeze, inner_slope, ratio
 from fairroc.core.doubles import first_true, positive_ranks, with_ranks
 from fairroc.core.finder import Finder
 from fairroc.core.realised import RealisedRoc, all_places, pooled_lines, two_sided
-from fairroc.core.roc import FEW_GROUPS, KnowsShares, RocCurve, all_thresholds, pooled_share
+from fairroc.core.roc import KnowsShares, RocCurve, all_thresholds, pooled_share
 
 GRID, MOST = 2048, 8192
 """Thresholds at which shares are matched exactly: every 1/2048 of each group (of more than four groups fewer, so that

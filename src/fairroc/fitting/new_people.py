@@ -13,8 +13,7 @@ from functools import partial
 
 import numpy as np
 
-from fairroc.core.ascent import FEW_GROUPS, MANY_GROUPS
-from fairroc.core.chain import FloatArray
+from fairroc.core.chain import FEW_GROUPS, MANY_GROUPS, FloatArray
 from fairroc.core.constraint import Constraint, OneRate, Ratio
 from fairroc.core.coupling import Levels
 from fairroc.core.estimate import flattened, straightened

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from fairroc.core.chain import FloatArray, IntArray
+from fairroc.core.chain import MANY_GROUPS, FloatArray, IntArray
 from fairroc.core.constraint import Constraint, Rates
 from fairroc.core.gap import threshold_gap
 from fairroc.core.realised import performance, realise
@@ -23,7 +23,7 @@ from fairroc.model.draw import uniforms_from_state
 from fairroc.people.cells import WeightedSample
 from fairroc.people.people import Sample
 from fairroc.people.rows import ScoreColumns
-from fairroc.stats.bins import MANY, fewer
+from fairroc.stats.bins import fewer
 
 DRAWS, LEAST_DRAWS = 50, 12
 """Draws that are simulated: the mean is then known to a seventh of the spread. With many groups fewer."""
@@ -105,7 +105,7 @@ def _gaps(fitted: Fitted, draws: int) -> Iterator[float]:
     model, constraint = fitted.model, fitted.model.fairness.told()
     people, samples = fitted.people.thin, fitted.people.samples
     whole = fitted.people.rows <= MOST
-    most = MOST if whole else max(MOST // (2 * len(samples)), LEAST if len(samples) <= MANY else LEAST_MANY)
+    most = MOST if whole else max(MOST // (2 * len(samples)), LEAST if len(samples) <= MANY_GROUPS else LEAST_MANY)
     groups = [_taken(sample, most) for sample in samples]
     rng = np.random.default_rng(SEED)
     columns = ScoreColumns(

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from fairroc.core.ascent import FEW_GROUPS, MANY_GROUPS, SPACING
+from fairroc.core.ascent import SPACING
 from fairroc.core.bound import pooled_bound
-from fairroc.core.chain import Chain, FloatArray
+from fairroc.core.chain import FEW_GROUPS, MANY_GROUPS, Chain, FloatArray
 from fairroc.core.constraint import Constraint, EqualizedOdds, OneRate
 from fairroc.core.coupling import Levels, couple
 from fairroc.core.gap import ROUNDING

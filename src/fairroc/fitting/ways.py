@@ -16,8 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fairroc.core.ascent import MANY_GROUPS
-from fairroc.core.chain import FloatArray, area
+from fairroc.core.chain import MANY_GROUPS, FloatArray, area
 from fairroc.core.constraint import Constraint
 from fairroc.core.coupling import Levels
 from fairroc.core.estimate import ESTIMATES, blend, flattened, smooth

@@ -7,15 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fairroc.core.chain import FloatArray, freeze
+from fairroc.core.chain import FEW_GROUPS, MANY_GROUPS, FloatArray, freeze
 from fairroc.core.normal import quantile
 from fairroc.core.roc import RocCurve, all_thresholds, pooled_share, rates_at
 
-BINS, BINS_MANY, MANY = 200, 80, 64
+BINS, BINS_MANY = 200, 80
 """Bins of about equally many people, fewer with more than many groups; every score by itself if there are no more."""
-
-FEW = 8
-"""Groups for which draws are as many as they are meant to be."""
 
 EDGE = 1e-4
 """Scores nearer to 0 or 1 count as that near when logits are taken."""
@@ -71,12 +68,12 @@ def fewer(count: int, groups: int, least: int) -> int:
     >>> fewer(1000, 8, 200), fewer(1000, 16, 200), fewer(1000, 500, 200)
     (1000, 500, 200)
     """
-    return count if groups <= FEW else max(least, count * FEW // groups)
+    return count if groups <= FEW_GROUPS else max(least, count * FEW_GROUPS // groups)
 
 
 def bins_of(curves: Sequence[RocCurve], shares: FloatArray, sizes: FloatArray) -> Bins:
     """Bins of people who are known by their curves, the groups' shares and (groups, 2) effective class sizes."""
-    every, count = all_thresholds(curves), BINS if len(curves) <= MANY else BINS_MANY
+    every, count = all_thresholds(curves), BINS if len(curves) <= MANY_GROUPS else BINS_MANY
     thresholds = every
     if len(every) > count:
         below = 1.0 - pooled_share(curves, shares, every)

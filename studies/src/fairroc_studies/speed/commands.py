@@ -14,7 +14,6 @@ from __future__ import annotations
 import argparse
 import math
 import os
-import resource
 import subprocess
 import sys
 import tempfile
@@ -78,26 +77,29 @@ class Data:
         return path
 
 
-@dataclass
+@dataclass(frozen=True)
 class Cost:
-    """CPU seconds and peak megabytes of the best of several runs."""
+    """CPU seconds and peak megabytes of a process, or the best of several."""
 
     seconds: float = math.inf
     megabytes: float = math.inf
 
-    def run(self, command: list[str]) -> None:
-        """Run it once more."""
-        own = os.environ | dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-        own.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed package is compiled
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        done = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=own, text=True)
-        _, said = done.communicate()
-        if done.returncode not in (0, 1):
-            raise RuntimeError(f"{' '.join(command)} failed: {said[-500:]}")
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-        self.seconds = min(self.seconds, spent)
-        self.megabytes = min(self.megabytes, after.ru_maxrss / 1024)
+    def best(self, other: Cost) -> Cost:
+        return Cost(min(self.seconds, other.seconds), min(self.megabytes, other.megabytes))
+
+
+def run(command: list[str]) -> Cost:
+    """Run a process, and what it took."""
+    own = os.environ | dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+    own.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed package is compiled
+    with tempfile.TemporaryFile() as said:
+        child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=said, env=own)
+        _, status, used = os.wait4(child.pid, 0)
+        child.returncode = os.waitstatus_to_exitcode(status)
+        if child.returncode not in (0, 1):
+            said.seek(0)
+            raise RuntimeError(f"{' '.join(command)} failed: {said.read().decode()[-500:]}")
+    return Cost(used.ru_utime + used.ru_stime, used.ru_maxrss / 1024)
 
 
 def command(name: str, path: Path, folder: Path) -> list[str]:
@@ -118,15 +120,11 @@ def command(name: str, path: Path, folder: Path) -> list[str]:
 
 
 def measured(data: Data, names: Sequence[str], rounds: int, folder: Path) -> dict[str, Cost]:
-    """Every command once, then every one again. Peak memory of one process needs a parent of its own."""
+    """Every command once, then every one again."""
     path, found = data.written(folder), {name: Cost() for name in names}
     for _ in range(rounds):
         for name in names:
-            words = repr([command(name, path, folder)])
-            child = f"from {__name__} import Cost; c = Cost(); c.run({words}[0]); print(c.seconds, c.megabytes)"
-            said = subprocess.run([sys.executable, "-c", child], capture_output=True, text=True, check=True).stdout
-            seconds, megabytes = map(float, said.split())
-            found[name] = Cost(min(found[name].seconds, seconds), min(found[name].megabytes, megabytes))
+            found[name] = found[name].best(run(command(name, path, folder)))
     return found
 
 
