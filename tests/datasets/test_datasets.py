@@ -1,7 +1,6 @@
 """fairroc.datasets: every source gives the same table, and what is missing or wrong is said in one error.
 
-Nothing here is skipped. The raw originals come from a folder next to the repository where there is one;
-elsewhere they are rebuilt, byte for byte, from the packages that ``make test`` installs.
+Nothing here is skipped. The raw originals are rebuilt, byte for byte, from the packages that ``make test`` installs.
 """
 
 from __future__ import annotations
@@ -34,7 +33,6 @@ from fairroc.datasets import (
 )
 from fairroc.errors import DatasetError
 
-SHARED = Path(__file__).parents[2].parent / "shared" / "data"
 ORIGINALS = (_find.ADULT_TRAIN, _find.ADULT_TEST, _find.COMPAS)
 COPIES = [(file, copy) for file in ORIGINALS for copy in file.copies]
 PERSONAL = {"name", "first", "last", "dob", "c_case_number", "r_case_number", "vr_case_number"}
@@ -54,8 +52,6 @@ def original_from_packages(file: _find.Original) -> bytes:
 @pytest.fixture(scope="session")
 def raw(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with adult/ and compas/ that hold the originals."""
-    if SHARED.is_dir():
-        return SHARED
     folder = tmp_path_factory.mktemp("raw")
     for file in ORIGINALS:
         (folder / file.dataset).mkdir(exist_ok=True)

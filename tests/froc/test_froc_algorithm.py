@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_froc_geometry import crossings_by_sides, query_sets
-from test_reference import DATA, EPSILONS, read
+from test_reference import EPSILONS
 
 from fairroc.core.constraint import equalized_odds
 from fairroc.core.optimal import optimal
@@ -18,6 +18,7 @@ from fairroc.froc.algorithm import CUTS, Shift, algorithm_1, curve_order, froc, 
 from fairroc.froc.diagnostics import diagnose
 from fairroc.froc.geometry import cut_shift, in_norm_set, join, signed_auc, turned, upper_hull
 from oracles import hull_height
+from real_scores import by_group
 from strategies import MILD, populations
 
 STEPS = st.sampled_from([0.0, 0.03, 0.1, 0.25, 0.5, 2.0])
@@ -286,9 +287,6 @@ def test_three_cuts_and_clipped_points_are_counted():
 
 # ---- the reference scores ----------------------------------------------------------------------------------
 
-needs_scores = pytest.mark.skipif(
-    not DATA.is_dir(), reason=f"no folder {DATA}; set FAIRROC_DATA to the folder that holds scores/*.csv.gz"
-)
 REFERENCE = {
     "adult_lr": (0.8668, 0.8753, 0.8831, 0.9009, 0.9197),
     "adult_rf10": (0.8877, 0.8957, 0.9026, 0.9171, 0.9344),
@@ -297,10 +295,9 @@ REFERENCE = {
 
 
 def read_curves(name: str) -> list[RocCurve]:
-    return [roc_curve(*rows) for rows in read(name).values()]
+    return [roc_curve(*rows) for rows in by_group(name).values()]
 
 
-@needs_scores
 @pytest.mark.parametrize("name", sorted(REFERENCE))
 def test_reference_aucs(name):
     """Algorithm 1 with the curve of larger area as the upper one: the documented AUCs, and fair at every query."""
@@ -311,7 +308,6 @@ def test_reference_aucs(name):
         assert done.gap.max() <= epsilon + 1e-12
 
 
-@needs_scores
 def test_crossing_curves_stay_unfair_where_line_13_keeps_queries():
     """COMPAS: 45 of 100 queries kept by line 13 with gaps up to .61, and 19 of U and L above the hull."""
     done = froc(read_curves("compas_lr"), np.linspace(0, 1, 100)[::-1], 0.001, crossing="area")

@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-import gzip
-import os
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 from fairroc.core.constraint import equalized_odds
 from fairroc.core.optimal import optimal
 from fairroc.core.roc import RocCurve, query_curve, roc_curve
-
-DATA = Path(os.environ.get("FAIRROC_DATA", Path(__file__).parents[3] / "shared" / "data")) / "scores"
-pytestmark = pytest.mark.skipif(
-    not DATA.is_dir(), reason=f"no folder {DATA}; set FAIRROC_DATA to the folder that holds scores/*.csv.gz"
-)
+from real_scores import by_group
 
 EPSILONS = (0.001, 0.01, 0.02, 0.05, 0.1)
 UPPER_ALL_SCORES = {
@@ -38,20 +30,6 @@ ROUNDED = 0.5e-4 + 1e-9
 """The references have four decimals."""
 
 
-def read(name: str) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    """Scores and labels by group."""
-    with gzip.open(DATA / f"{name}.csv.gz", "rt") as lines:
-        assert next(lines).strip() == "score,label,group"
-        rows = [line.strip().split(",") for line in lines]
-    return {
-        group: (
-            np.array([float(row[0]) for row in rows if row[2] == group]),
-            np.array([row[1] == "1" for row in rows if row[2] == group]),
-        )
-        for group in sorted({row[2] for row in rows})
-    }
-
-
 def fair_aucs(curves: dict[str, RocCurve], group: str) -> list[float]:
     """The group's exact optimum in L1, for all epsilons."""
     at = list(curves).index(group)
@@ -63,7 +41,7 @@ def fair_aucs(curves: dict[str, RocCurve], group: str) -> list[float]:
 @pytest.mark.parametrize(("name", "group"), sorted(UPPER_ALL_SCORES))
 def test_exact_optimum_with_all_scores(name, group):
     """Hulls of all scores, epsilon .001 to .1: the AUC of the upper group to four decimals."""
-    curves = {g: roc_curve(*rows) for g, rows in read(name).items()}
+    curves = {g: roc_curve(*rows) for g, rows in by_group(name).items()}
     assert fair_aucs(curves, group) == pytest.approx(UPPER_ALL_SCORES[name, group], abs=ROUNDED)
 
 
@@ -71,14 +49,14 @@ def test_exact_optimum_with_all_scores(name, group):
 def test_exact_optimum_with_100_queries(name, group):
     """The same at the paper's k = 100 thresholds, linspace(0, 1, 100)."""
     thresholds = np.linspace(0, 1, 100)
-    curves = {g: query_curve(*rows, None, thresholds) for g, rows in read(name).items()}
+    curves = {g: query_curve(*rows, None, thresholds) for g, rows in by_group(name).items()}
     assert fair_aucs(curves, group) == pytest.approx(UPPER_100_QUERIES[name, group], abs=ROUNDED)
 
 
 @pytest.mark.parametrize(("name", "group"), sorted(RAW_AUC))
 def test_raw_auc(name, group):
     """The plain models' own AUC in the upper group, from all scores and from 100 queries."""
-    rows = read(name)[group]
+    rows = by_group(name)[group]
     exact, queried = RAW_AUC[name, group]
     if exact is not None:
         assert roc_curve(*rows).auc == pytest.approx(exact, abs=ROUNDED)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import os
 import subprocess
 import sys
@@ -10,7 +9,6 @@ import warnings
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -34,6 +32,7 @@ from fairroc.fitting.certificate import certify
 from fairroc.fitting.fit import Fitted, fit
 from fairroc.options import Options
 from fairroc.people.door import read_people
+from real_scores import NAMES, columns
 from strategies import EPSILONS as ALL_EPSILONS
 from strategies import NORMS, SEEDS, populations
 
@@ -669,30 +668,18 @@ def test_order_falls_back_to_the_draw_and_says_so():
 
 # ---- real data ---------------------------------------------------------------------------------------------
 
-SHARED = Path(__file__).parents[2].parent / "shared" / "data"
-DATA = Path(os.environ["FAIRROC_DATA"]) if os.environ.get("FAIRROC_DATA") else SHARED
-FILES = ("adult_lr", "adult_rf10", "compas_lr", "compas_rf10")
 REAL_EPSILONS = [0.0, 0.01, 0.05, 0.1, 0.3]
 
 
 @cache
 def real_rows(name: str) -> Rows:
-    path = DATA / "scores" / f"{name}.csv.gz"
-    if not path.is_file():
-        pytest.skip(f"no file {path}; set FAIRROC_DATA to the folder that holds scores/")
-    with gzip.open(path, "rt") as lines:
-        frame = pd.read_csv(lines)
-    return Rows(frame["score"].to_numpy(), frame["label"].to_numpy(), frame["group"].to_numpy(dtype=str))
+    return Rows(*columns(name))
 
 
 @cache
 def adult_by_race() -> Rows:
     """Scores of a logistic regression on Adult's numeric columns, of the rows it was not trained on."""
-    try:
-        table = load_adult(DATA / "adult" if (DATA / "adult").is_dir() else None)
-    except ValueError as error:
-        pytest.skip(f"Adult was not found: {error}")
-    frame = table.to_pandas()
+    frame = load_adult().to_pandas()
     numbers = ["age", "education_num", "capital_gain", "capital_loss", "hours_per_week"]
     train = (frame["split"] == "train").to_numpy()
     x, y = frame[numbers].to_numpy(dtype=float), frame["label"].to_numpy(dtype=int)
@@ -720,7 +707,7 @@ def assert_near_the_optimum(rows: Rows, epsilon: float, norm) -> None:
 
 @pytest.mark.parametrize("norm", [1, "inf"])
 @pytest.mark.parametrize("epsilon", REAL_EPSILONS)
-@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("name", NAMES)
 def test_real_scores_are_near_the_optimum(name, epsilon, norm):
     assert_near_the_optimum(real_rows(name), epsilon, norm)
 

@@ -18,14 +18,6 @@ from fairroc_studies.models.recipes import RECIPES
 from fairroc_studies.problems import registry as problems
 from fairroc_studies.problems.problem import Problem, split
 
-SHARED = Path(__file__).parents[3] / "shared" / "data"
-
-
-@pytest.fixture(autouse=True)
-def _data(monkeypatch: pytest.MonkeyPatch) -> None:
-    if SHARED.is_dir():
-        monkeypatch.setenv("FAIRROC_DATA", str(SHARED))
-
 
 def made(n: int = 600, groups: int = 2, seed: int = 0) -> Problem:
     """People whose group shifts both their features and their labels, so that a plain model is far from equal odds."""

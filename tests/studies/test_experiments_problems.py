@@ -25,15 +25,8 @@ from fairroc_studies.problems import registry as problems
 from fairroc_studies.problems.problem import Problem, Split, digest, inputs, split
 from fairroc_studies.problems.registry import FULL, PROBLEMS, QUICK, load
 
-SHARED = Path(__file__).parents[2].parent / "shared" / "data"
 TABLES = [name for name in FULL if name != "celeba"]
 MODELS = ["lr", "rf"]
-
-
-@pytest.fixture(autouse=True)
-def _data(monkeypatch: pytest.MonkeyPatch) -> None:
-    if SHARED.is_dir():
-        monkeypatch.setenv("FAIRROC_DATA", str(SHARED))
 
 
 def made(sizes: dict[tuple[str, bool], int], seed: int = 0) -> Problem:

@@ -28,7 +28,6 @@ from fairroc_studies.paper.rules import as_it_is, collected_warnings, fair_score
 from fairroc_studies.paper.study import Result
 from fairroc_studies.problems.problem import Problem
 
-SHARED = Path(__file__).parents[2].parent / "shared" / "data"
 EPSILONS = (0.01, 0.1)
 TINY = Plan(
     problems=("compas",), models=("lr",), splits=2, draws=2, epsilons=2, rows=300, jobs=1, cache=None, protected=(True,)
@@ -38,10 +37,8 @@ ONE = replace(TINY, splits=1, draws=1, epsilons=1)
 
 @pytest.fixture(autouse=True)
 def raising(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Errors of programming end a run; the data are found where they are."""
+    """Errors of programming end a run."""
     monkeypatch.setenv("FAIRROC_TRACEBACK", "1")
-    if SHARED.is_dir():
-        monkeypatch.setenv("FAIRROC_DATA", str(SHARED))
 
 
 # -- the store ---------------------------------------------------------------------------------------------------------
@@ -339,8 +336,6 @@ def test_lines_to_draw(some: Scored) -> None:
 def study() -> Study:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("FAIRROC_TRACEBACK", "1")
-        if SHARED.is_dir():
-            patch.setenv("FAIRROC_DATA", str(SHARED))
         return run(TINY)
 
 
