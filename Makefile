@@ -8,9 +8,11 @@ PYTEST := $(BIN)/python -m pytest -n auto --dist loadgroup
 EXPERIMENTS := .venv-experiments
 TORCH ?= torch==2.13.0
 INSTALL_SECONDS ?= 300
+# The oldest supported versions of all dependencies.
+OLDEST := .venv-oldest
 EXPERIMENT_TESTS := tests/studies/test_reproduce.py tests/studies/test_experiments_models.py tests/backends/test_torch.py
 
-.PHONY: demo test test-slow lint types house format bench reproduce clean
+.PHONY: demo test test-slow versions lint types house format bench reproduce clean
 
 demo: .venv/.demo ## run the main job on real data; leaves its results in demo/
 	$(BIN)/fairroc demo --output demo
@@ -22,6 +24,10 @@ test: .venv/.dev .venv/.browser .venv/.java .venv/.postgres $(EXPERIMENTS)/.done
 
 test-slow: .venv/.dev .venv/.browser .venv/.java .venv/.postgres ## all tests
 	$(PYTEST) tests src studies/src
+
+versions: $(OLDEST)/.done ## kept files and golden results with the oldest supported versions
+	$(OLDEST)/bin/python -m pytest -q -p no:cacheprovider tests/promises/test_kept.py
+	$(OLDEST)/bin/python -m pytest -q -p no:cacheprovider tests/promises/test_golden.py -k "fit_and_all and (two or ties or five)"
 
 lint: .venv/.dev
 	$(BIN)/ruff check .
@@ -44,7 +50,7 @@ reproduce: .venv/.demo ## run the FROC paper's experiments again, quick version;
 	$(BIN)/fairroc reproduce
 
 clean:
-	rm -rf .venv $(EXPERIMENTS) demo reproduce .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv $(EXPERIMENTS) $(OLDEST) demo reproduce .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 .venv/.pip:
 	$(PYTHON) -m venv .venv
@@ -80,6 +86,12 @@ clean:
 	@command -v initdb || ls /usr/lib/postgresql/*/bin/initdb 2> /dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get \
 		&& apt-get -qq update && apt-get -qq install -y --no-install-recommends postgresql; } > .venv/postgres.log 2>&1 \
 		|| echo "no PostgreSQL: the tests on it will be skipped"
+	touch $@
+
+$(OLDEST)/.done: .venv/.pip pyproject.toml tools/oldest.py
+	$(PYTHON) -m venv $(OLDEST)
+	$(PYTHON) tools/oldest.py > $(OLDEST)/constraints.txt
+	$(OLDEST)/bin/python -m pip install --quiet --constraint $(OLDEST)/constraints.txt --editable . 'pytest>=8' 'hypothesis>=6.100'
 	touch $@
 
 # Large: about 2 GB where torch comes for a graphics processor. Where it cannot be installed in time, it is left out.

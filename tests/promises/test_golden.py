@@ -60,7 +60,9 @@ MOST = 12
 """Lists that are longer are kept as a hash, a sum and their ends."""
 
 ENDS = 2
-CLOSE = 1e-9
+CLOSE, ESTIMATED = 1e-9, 1e-6
+"""How near numbers must be elsewhere, and estimates for new people, which end iterations at a tolerance."""
+
 WORDS = "(in words.json)"
 WORDY = re.compile(r"^(reasons|doubts|\w+_reason)$")
 """Fields of results that are sentences."""
@@ -816,7 +818,8 @@ def differences(stored: Any, came: Any, exactly: bool, path: str = "") -> list[s
             for d in differences(*pair, exactly, f"{path}/{i}")
         ]
     if not exactly and _is_number(stored) and _is_number(came):
-        same = stored == came or math.isclose(stored, came, rel_tol=CLOSE, abs_tol=CLOSE)
+        near = ESTIMATED if "_estimate" in path else CLOSE
+        same = stored == came or math.isclose(stored, came, rel_tol=near, abs_tol=near)
     else:
         same = repr(stored) == repr(came)  # last digits, whole numbers or not, the sign of zero
     return [] if same else [f"{path}: {stored!r} != {came!r}"]
