@@ -8,11 +8,12 @@ PYTEST := $(BIN)/python -m pytest -n auto --dist loadgroup
 EXPERIMENTS := .venv-experiments
 TORCH ?= torch==2.13.0
 INSTALL_SECONDS ?= 300
+FUZZ ?= --seconds 30
 # The oldest supported versions of all dependencies.
 OLDEST := .venv-oldest
 EXPERIMENT_TESTS := tests/studies/test_reproduce.py tests/studies/test_experiments_models.py tests/backends/test_torch.py
 
-.PHONY: demo test test-slow versions lint types house format bench reproduce clean
+.PHONY: demo test test-slow versions fuzz lint types house format bench reproduce clean
 
 demo: .venv/.demo ## run the main job on real data; leaves its results in demo/
 	$(BIN)/fairroc demo --output demo
@@ -28,6 +29,9 @@ test-slow: .venv/.dev .venv/.browser .venv/.java .venv/.postgres ## all tests
 versions: $(OLDEST)/.done ## kept files and golden results with the oldest supported versions
 	$(OLDEST)/bin/python -m pytest -q -p no:cacheprovider tests/promises/test_kept.py
 	$(OLDEST)/bin/python -m pytest -q -p no:cacheprovider tests/promises/test_golden.py -k "fit_and_all and (two or ties or five)"
+
+fuzz: .venv/.dev ## hostile inputs for two minutes; every night: make fuzz FUZZ="core --seeds 0 1000000"
+	PYTHONPATH=tests OMP_NUM_THREADS=1 $(BIN)/python -m fuzz $(FUZZ)
 
 lint: .venv/.dev
 	$(BIN)/ruff check .

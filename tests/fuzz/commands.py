@@ -1,0 +1,144 @@
+"""Commands with all options, good and bad: they do what they say, or refuse in words and write nothing."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+from fuzz.calling import call, unexpected
+
+NUMBERS = (
+    "0",
+    "0.05",
+    "1",
+    "2",
+    "-1",
+    "nan",
+    "inf",
+    "1e-320",
+    "1e400",
+    "abc",
+    "",
+    "0.5",
+    "3",
+    "10" * 30,
+    "0:1",
+    ".2:.1",
+)
+NAMES = ("score", "label", "group", "id", "none", "", "sc ore", "note", "--", "é")
+WORDS = (
+    "draw",
+    "order",
+    "auto",
+    "inf",
+    "equal_opportunity",
+    "demographic_parity",
+    "merge",
+    "new",
+    "population",
+    "froc",
+)
+FLAGS = {
+    "audit": "--epsilon --norm --threshold --bootstrap --confidence --constraint --ratio --where --stream --weight "
+    "--pos-label --min-class-rows --small-groups --max-distinct --missing",
+    "fit": "--epsilon --norm --ties --constraint --ratio --where --promise --method --stream --queries --draws "
+    "--small-groups --confidence --curve --epsilon-fpr --epsilon-tpr",
+    "transform": "--seed --id --column --on-unknown-group --stream --key-file",
+    "threshold": "--cost-fp --cost-fn --selection-rate --precision --recall",
+    "explain": "--threshold --id --score --group",
+    "monitor": "--label --confidence --bootstrap --seed --weight",
+    "sql": "--dialect --id-type --form --column --function --table",
+}
+ALONE = {"--stream"}
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command line; MODEL, DATA and OUT stand for files."""
+
+    family: str
+    words: tuple[str, ...]
+
+
+class Commands:
+    """Exit 0, 1 or 2; after an exit of 2 nothing new lies in the folder."""
+
+    def make(self, seed: int) -> Command:
+        rng = np.random.default_rng([5, seed])
+        name = str(rng.choice(sorted(FLAGS)))
+        words = [name, *BASES[name]]
+        for _ in range(int(rng.choice([0, 1, 1, 2, 3]))):
+            flag = str(rng.choice(FLAGS[name].split()))
+            pool = (NUMBERS, NUMBERS, NAMES, WORDS)[rng.integers(4)]
+            words += [flag] if flag in ALONE else [flag, str(rng.choice(pool))]
+        if rng.random() < 0.15:
+            words[rng.integers(1, len(words))] = str(rng.choice(NUMBERS + NAMES))
+        return Command(name, tuple(words))
+
+    def check(self, case: Command) -> str | None:
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            for file, content in _inputs().items():
+                (folder / file).write_bytes(content)
+            before = {path.name: path.read_bytes() for path in folder.iterdir()}
+            stands = {"DATA": "data.csv", "MODEL": "model.json", "OUT": "out.csv", "NEW": "new.json"}
+            done = call(*(str(folder / stands[word]) if word in stands else word for word in case.words))
+            after = {path.name: path.read_bytes() for path in folder.iterdir()}
+        wrong = unexpected(done)
+        if wrong:
+            return wrong
+        if any(after.get(file) != content for file, content in before.items()):
+            return "inputs: a file that was read has changed"
+        if done.code == 2 and after.keys() != before.keys():
+            return f"files: exit 2 left {sorted(after.keys() - before.keys())}"
+        return None
+
+    def smaller(self, case: Command) -> Iterator[Command]:
+        for i in range(1, len(case.words)):
+            for size in (2, 1):
+                yield replace(case, words=case.words[:i] + case.words[i + size :])
+
+
+PEOPLE = ("--score", "score", "--group", "group")
+BASES: dict[str, tuple[str, ...]] = {
+    "audit": ("DATA", *PEOPLE, "--label", "label", "--bootstrap", "0"),
+    "fit": ("DATA", *PEOPLE, "--label", "label", "--epsilon", "0.05", "-o", "NEW"),
+    "transform": ("DATA", "--model", "MODEL", *PEOPLE, "--id", "id", "-o", "OUT"),
+    "threshold": ("DATA", "--model", "MODEL", *PEOPLE, "--label", "label"),
+    "explain": ("--model", "MODEL", "--score", "0.4", "--group", "a"),
+    "monitor": ("DATA", "--model", "MODEL", *PEOPLE, "--bootstrap", "0"),
+    "sql": ("--dialect", "duckdb", "--model", "MODEL", "--score", "score", "--group", "group"),
+}
+
+
+@cache
+def _inputs() -> dict[str, bytes]:
+    """A table, and a model of it."""
+    rng = np.random.default_rng(0)
+    lines = ["id,score,label,group,note"]
+    for i in range(60):
+        score = round(float(rng.random()), 2)
+        lines.append(f"{i},{score},{int(rng.random() < score)},{'ab'[i % 2]},x")
+    data = "\n".join(lines).encode() + b"\n"
+    with tempfile.TemporaryDirectory() as name:
+        (Path(name) / "data.csv").write_bytes(data)
+        done = call(
+            "fit",
+            f"{name}/data.csv",
+            *PEOPLE,
+            "--label",
+            "label",
+            "--epsilon",
+            "0.05",
+            "--ties",
+            "draw",
+            "-o",
+            f"{name}/model.json",
+        )
+        assert done.code == 0, done.error
+        return {"data.csv": data, "model.json": (Path(name) / "model.json").read_bytes()}
