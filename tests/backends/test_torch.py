@@ -375,7 +375,7 @@ def test_what_a_kernel_checks_itself(kind):
 def test_codes_that_a_kernel_checks_itself():
     codes = torch.tensor([2, 0, 1], dtype=torch.int16)
     raw = door.raw_scores(torch.zeros(3, dtype=torch.int64), GroupCodes(codes, ["b", "c", "a"]), ["a", "b"], None)
-    assert (raw.first, raw.table, raw.scores.dtype) == (0, [1, -1, 0], torch.float64)
+    assert (raw.first, raw.table, raw.scores.dtype) == (0, (1, -1, 0), torch.float64)
     with pytest.raises(DataError, match="on_unknown_group must name a group of the model"):
         door.raw_scores(torch.zeros(3), codes, ["0", "1"], "c")
     with pytest.raises(DataError, match="all columns must have the same number of rows"):

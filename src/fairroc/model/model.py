@@ -90,7 +90,7 @@ class ModelData:
     where: tuple[float, float] | None = None
     tolerances: tuple[float, float] | None = None
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         return tuple(group.name for group in self.groups)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from importlib import import_module
 from typing import Any, TypeAlias
 
@@ -71,7 +72,7 @@ class TensorColumns:
     groups: Tensor  # (n,) int32 codes into the model's names
     unknown: int = 0  # rows whose group the model does not know
     first: int = 0  # the number of table[0]
-    table: list[int] | None = None  # codes of the groups' numbers, -1 of those that name no group
+    table: tuple[int, ...] | None = None  # codes of the groups' numbers, -1 of those that name no group
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -119,20 +120,30 @@ def raw_scores(
     if len(parts) > 1 or not is_tensor(groups) or groups.dtype not in kinds or groups.device != scores.device:
         return None
     column = _one_column(scores, "scores")
-    rows, known = same_length(scores=column, **parts), known_groups(names, on_unknown_group, small)
+    rows, texts = same_length(scores=column, **parts), ("False", "True") if groups.dtype == torch.bool else None
     if isinstance(features, GroupCodes):
-        numbers = {i: known.get(as_text(name), -1) for i, name in enumerate(features.names)}
-    elif groups.dtype == torch.bool:
-        numbers = {i: known.get(str(bool(i)), -1) for i in (0, 1)}
-    else:
-        numbers = {int(name): code for name, code in known.items() if re.fullmatch("0|-?[1-9][0-9]{0,17}", name)}
-    if not rows or not numbers or max(numbers) - min(numbers) >= NARROW:
+        texts = tuple(map(as_text, features.names))
+    first, table = _numbered(tuple(names), on_unknown_group, small, texts)
+    if not rows or not table:
         return None
-    table = [numbers.get(number, -1) for number in range(min(numbers), max(numbers) + 1)]
     groups = (groups.view(torch.uint8) if groups.dtype == torch.bool else groups).contiguous()
     floats = (torch.float64, torch.float32, torch.float16, torch.bfloat16)
     column = column.contiguous() if column.dtype in floats else _reals(column)
-    return TensorColumns(column, groups, 0, min(numbers), table)
+    return TensorColumns(column, groups, 0, first, table)
+
+
+@lru_cache(maxsize=16)
+def _numbered(
+    names: tuple[str, ...], on_unknown_group: str | None, small: Regrouped | None, texts: tuple[str, ...] | None
+) -> tuple[int, tuple[int, ...]]:
+    """The least number that names a group, and the codes of all from it on, none if they lie too far apart. Numbers
+    stand for ``texts``, else for themselves."""
+    known = known_groups(names, on_unknown_group, small)
+    if texts is not None:
+        return 0, tuple(known.get(text, -1) for text in texts) if len(texts) <= NARROW else ()
+    numbers = {int(name): code for name, code in known.items() if re.fullmatch("0|-?[1-9][0-9]{0,17}", name)}
+    first, last = min(numbers, default=0), max(numbers, default=-1)
+    return first, tuple(numbers.get(i, -1) for i in range(first, last + 1)) if last - first < NARROW else ()
 
 
 def read_rows(scores: Tensor, y: Any, features: Any, pos_label: Any, missing: Missing) -> TensorRows:

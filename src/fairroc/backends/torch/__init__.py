@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from importlib.util import find_spec
 from typing import Any
 
@@ -96,6 +97,7 @@ def _fused(model: ModelData, columns: TensorColumns, draws: TensorDraws | Tensor
     return fair_scores(fused_lookup(model.tables, columns.scores.device), columns, draws)
 
 
+@cache
 def fuses(device: Any) -> bool:
     """Whether all steps can be one kernel there."""
     torch = load_torch()

@@ -19,7 +19,7 @@ from fairroc.backends.torch.lookup import CERTAIN, TensorDraws, hash_constants
 from fairroc.core.chain import FloatArray, IntArray
 from fairroc.core.finder import Finder
 from fairroc.model.lookup import Guide
-from fairroc.model.tables import LookupTables, OutcomeTable
+from fairroc.model.tables import CellTable, LookupTables, OutcomeTable
 from fairroc.people.rows import LARGEST
 from fairroc.people.tensors import Tensor, TensorColumns, load_torch
 
@@ -29,9 +29,11 @@ SLICE = 1 << 26
 SHAPES = {"ordered": (64, 1, 4, 32), "drawn": (64, 1, 1, 32)}
 """Rows, warps and rounds of a program, and rows it draws at once: where some or all keep their order, or none."""
 
-PER_CELL, PER_START, PER_KNOT, FINER, FAR = 8.0, 1.0, 16.0, 4, 1 << 18
-"""Buckets for each entry of the longest list: cells, cells where all are drawn (few), knots; and for each outcome. And
-nodes that fit the device's cache."""
+PER_CELL, PER_START, PER_KNOT, FINER = 8.0, 8.0, 16.0, 4
+"""Buckets for each entry of the longest list: cells, cells where all are drawn (few), knots; and for each outcome."""
+
+FAR, MOST = 1 << 18, 1 << 22
+"""Nodes that fit the device's cache, and buckets that do where they have no nodes."""
 
 
 class FusedLookup:
@@ -42,26 +44,46 @@ class FusedLookup:
         cells, knots, outcomes = tables.cells, tables.knots, tables.outcomes if len(tables.outcomes.row) else CERTAIN
         drawn = cells.row >= 0
         self.any_ordered, self.any_drawn, self.groups = not drawn.all(), bool(drawn.any()), len(cells.opens)
-        starts, before, filled = _buckets(cells.starts(), PER_CELL if self.any_ordered else PER_START)
-        places, *inside = _buckets([np.concatenate(([-np.inf], knots.y[1:]))], PER_KNOT)
-        self.buckets, *self.shifts = starts.buckets, *(to.shift if to.shift >= 0 else None for to in (starts, places))
-        ends, knot_ends = (self._put(np.array([to.low, to.high, to.per_unit])) for to in (starts, places))
-        if self.any_ordered:
-            slope = np.where(drawn, np.nan, cells.slope)
-            lines = _records(cells.origin, slope, cells.value, np.arange(len(drawn)))
-            self.cells = (ends, self._nodes(before, filled, lines), None)
-        else:
-            self.cells = (ends, self._put(before | filled << 32), self._put(cells.origin))
         finer = min(FINER, FAR // int(Guide.to(outcomes).parts.sum()))
         guide = Guide.to(outcomes, 1 << max(1, finer).bit_length() - 1)
-        which = (guide.first | (1023 + np.log2(guide.parts).astype(np.int64)) << 32)[cells.row]
-        own = _records(which, (cells.first & 0xFFFFFFFF) | cells.last << 32, cells.begin, cells.end)
-        draw = (None, self._put(own)) if (cells.first >= 0).any() else (self._put(which), None)
-        knot = self._nodes(inside[0], inside[1], _records(knots.y, knots.slope, knots.score, knots.below))
-        self.draws = (*draw, self._outcomes(outcomes, guide), knot_ends, knot)
+        tokens, own = _tokens(cells, guide)
+        places, *inside = _buckets([np.concatenate(([-np.inf], knots.y[1:]))], PER_KNOT, FAR)
+        knot = self._nodes(*inside, _records(knots.y, knots.slope, knots.score, knots.below))
+        starts, self.cells = self._cells(cells, tokens)
+        self.buckets, *self.shifts = starts.buckets, *(to.shift if to.shift >= 0 else None for to in (starts, places))
+        own = None if own is None else self._put(own)
+        self.draws = (own, self._outcomes(outcomes, guide), self._ends(places), knot)
 
     def _put(self, array: Any) -> Tensor:
         return load_torch().tensor(array.ravel(), device=self.device)
+
+    def _ends(self, finder: Finder) -> Tensor:
+        return self._put(np.array([finder.low, finder.high, finder.per_unit]))
+
+    def _cells(self, cells: CellTable, tokens: IntArray) -> tuple[Finder, tuple[Any, ...]]:
+        """For each bucket the last cell that begins before it. Nodes have of the cell in the middle of a bucket where it
+        begins, slope, value (or token, if it is drawn) and where the next begins; if all are drawn, where the second
+        one begins and two tokens, or NaN if there are more. Nodes that would not fit the cache are left out."""
+        lists, nodes = cells.starts(), None
+        if self.any_ordered:
+            far = int(PER_CELL * max(map(len, lists))) * len(lists) > 8 * FAR
+            starts, before, filled = _buckets(lists, PER_CELL, MOST if far else FAR)
+            first, ends = np.array(cells.opens), np.append(cells.origin[1:], np.inf)
+            origin, slope = cells.origin.copy(), np.where(cells.row < 0, cells.slope, np.nan)
+            ends[first[1:] - 1] = np.inf
+            # A first cell has no lower end; its slope is 0, and -0.0 adds nothing to any value.
+            origin[first], slope[first] = -2 * LARGEST, np.copysign(slope[first], -1.0)
+            records = _records(origin, slope, np.where(cells.row < 0, cells.value, tokens.view(np.float64)), ends)
+            nodes = None if far else self._put(records[before + (filled + 1 >> 1)])
+            rest = (self._put(records), None)
+        else:
+            starts, before, filled = _buckets(lists, PER_START, FAR)
+            edges, last = np.append(cells.origin, np.inf), len(tokens) - 1
+            begin = np.where(filled > 1, np.nan, np.where(filled > 0, edges[before + 1], np.inf))
+            nodes = self._put(_records(begin, tokens[before] | tokens[np.minimum(before + 1, last)] << 32))
+            rest = (self._put(cells.origin), self._put(tokens.astype(np.int32)))
+        both = np.column_stack((before.reshape(len(lists), -1), np.array([*cells.opens[1:], len(tokens)]) - 1))
+        return starts, (self._ends(starts), self._put(both.astype(np.int32)), nodes, *rest)
 
     def _nodes(self, before: IntArray, filled: IntArray, records: FloatArray, nodes: Any = None) -> Tensor:
         """For each bucket the last record that begins before it; if others begin in it, or more than its node holds,
@@ -86,14 +108,30 @@ class FusedLookup:
 fused_lookup = lru_cache(maxsize=8)(FusedLookup)  # copied to a device once
 
 
+def _tokens(cells: CellTable, guide: Guide) -> tuple[IntArray, FloatArray | None]:
+    """What the draw of a cell needs, in 31 bits: the first part of its row and the logarithm of their number. Where
+    that is not all, the number of a record that also has the levels a cell lands in in part, and these."""
+    drawn = np.flatnonzero(cells.row >= 0)
+    row = cells.row[drawn]
+    first, parts = guide.first[row], np.log2(guide.parts).astype(np.int64)[row]
+    tokens, own = np.zeros(len(cells.row), dtype=np.int64), None
+    if (cells.first >= 0).any() or len(guide.outcome) >= 1 << 26:
+        tokens[drawn] = np.arange(len(drawn))
+        span = (cells.first & 0xFFFFFFFF) | cells.last << 32
+        own = _records(first | parts << 32, span[drawn], cells.begin[drawn], cells.end[drawn])
+    else:
+        tokens[drawn] = first | parts << 26
+    return tokens, own
+
+
 def _records(*columns: Any) -> FloatArray:
     """Columns side by side, whole numbers by their bits."""
     return np.column_stack([part.view(np.float64) for part in columns])
 
 
-def _buckets(lists: list[FloatArray], each: float) -> tuple[Finder, IntArray, IntArray]:
+def _buckets(lists: list[FloatArray], each: float, far: int) -> tuple[Finder, IntArray, IntArray]:
     """For each bucket of each list the last entry in earlier ones, and how many are in it."""
-    wanted, most = int(each * max(map(len, lists))), max(FAR, sum(map(len, lists))) // len(lists)
+    wanted, most = int(each * max(map(len, lists))), max(far, sum(map(len, lists))) // len(lists)
     finder = Finder(lists, max(16, min(1 << wanted.bit_length(), 1 << most.bit_length() - 1)))
     filled: IntArray = np.concatenate(finder.filled)
     return finder, np.cumsum(filled) - filled + np.repeat(np.arange(len(lists)), finder.buckets), filled
@@ -111,7 +149,30 @@ LOOSE = ["count", "first_code", "codes", "buckets", "shift", "knot_shift", "star
 def _pair(table, at, some):  # type: ignore[no-untyped-def]
     """Two numbers that lie together, of some rows or all."""
     both = table + at[:, None] + tl.arange(0, 2)[None, :]
-    return tl.split(tl.load(both) if some is None else tl.load(both, mask=some[:, None], other=0.0))
+    return tl.split(tl.load(both) if some is None else tl.load(both, mask=some[:, None], other=0))
+
+
+@triton.jit  # type: ignore[untyped-decorator,unused-ignore]
+def _four(table, at):  # type: ignore[no-untyped-def]
+    """Four numbers that lie together. Two threads side by side read two each, at once."""
+    found = tl.load(table + at[:, None] + tl.arange(0, 4)[None, :])
+    even, odd = tl.split(tl.reshape(found, [at.shape[0], 2, 2]))
+    a, c = tl.split(even)
+    b, d = tl.split(odd)
+    return a, b, c, d
+
+
+@triton.jit  # type: ignore[untyped-decorator,unused-ignore]
+def _instead(table, at, some, a, b, c, d):  # type: ignore[no-untyped-def]
+    """Four numbers of some rows, those given of all others."""
+    e, f = _pair(table, at, some)
+    g, h = _pair(table + 2, at, some)
+    return tl.where(some, e, a), tl.where(some, f, b), tl.where(some, g, c), tl.where(some, h, d)
+
+
+@triton.jit  # type: ignore[untyped-decorator,unused-ignore]
+def _any(some):  # type: ignore[no-untyped-def]
+    return tl.max(some.to(tl.int32), 0) > 0
 
 
 @triton.jit  # type: ignore[untyped-decorator,unused-ignore]
@@ -144,15 +205,45 @@ def _search(table, step, found, left, begin, x):  # type: ignore[no-untyped-def]
 @triton.jit  # type: ignore[untyped-decorator,unused-ignore]
 def _record(table, slot, x):  # type: ignore[no-untyped-def]
     """The last record that begins at or before x: in the node of its bucket, or behind all nodes."""
-    a, b = _pair(table, 4 * slot, None)
-    c, d = _pair(table + 2, 4 * slot, None)
+    a, b, c, d = _four(table, 4 * slot)
     crowded = a != a
-    which = b.to(tl.int64, bitcast=True)
-    left = tl.where(crowded, (which >> 32).to(tl.int32), 0)
-    at = 4 * _search(table, 4, which.to(tl.int32), left, c, x)
-    e, f = _pair(table, at, crowded)
-    g, h = _pair(table + 2, at, crowded)
-    return tl.where(crowded, e, a), tl.where(crowded, f, b), tl.where(crowded, g, c), tl.where(crowded, h, d)
+    if _any(crowded):
+        which = b.to(tl.int64, bitcast=True)
+        left = tl.where(crowded, (which >> 32).to(tl.int32), 0)
+        a, b, c, d = _instead(table, 4 * _search(table, 4, which.to(tl.int32), left, c, x), crowded, a, b, c, d)
+    return a, b, c, d
+
+
+@triton.jit  # type: ignore[untyped-decorator,unused-ignore]
+def _cell(entries, place, nodes, slot, records, x):  # type: ignore[no-untyped-def]
+    """The record of the cell of x: what lies in the middle of its bucket, then in the middle of the cells left."""
+    if nodes is None:
+        low, high = _pair(entries, place, None)
+        a, b, c, d = _four(records, 4 * ((low + high + 1) >> 1))
+        missed = (x < a) | (x >= d)
+    else:
+        a, b, c, d = _four(nodes, 4 * slot)
+        missed = (x < a) | (x >= d)
+        low, high = _pair(entries, place, missed)
+    while _any(missed):
+        middle = (low + high + 1) >> 1
+        low, high = tl.where(x < a, low, middle + 1), tl.where(x < a, middle - 1, high)
+        a, b, c, d = _instead(records, 4 * ((low + high + 1) >> 1), missed, a, b, c, d)
+        missed = (x < a) | (x >= d)
+    return a, b, c
+
+
+@triton.jit  # type: ignore[untyped-decorator,unused-ignore]
+def _token(entries, place, nodes, slot, begins, tokens, x):  # type: ignore[no-untyped-def]
+    """What the draw of the cell of x needs, where all are drawn."""
+    begin, both = _pair(nodes, 2 * slot, None)
+    both, crowded = both.to(tl.int64, bitcast=True), begin != begin
+    token = tl.where(begin <= x, both >> 32, both).to(tl.int32)
+    if _any(crowded):
+        low, high = _pair(entries, place, crowded)
+        middle = tl.load(begins + ((low + high + 1) >> 1), mask=crowded, other=0.0)
+        token = tl.load(tokens + _search(begins, 1, low, high - low, middle, x), mask=crowded, other=token)
+    return token
 
 
 @triton.jit  # type: ignore[untyped-decorator,unused-ignore]
@@ -168,20 +259,20 @@ def _uniform(value, start):  # type: ignore[no-untyped-def]
 
 
 @triton.jit  # type: ignore[untyped-decorator,unused-ignore]
-def _drawn(i, cell, numbers, start, shift, tables):  # type: ignore[no-untyped-def]
+def _drawn(i, token, numbers, start, shift, tables):  # type: ignore[no-untyped-def]
     """Fair scores of rows in cells that are drawn, by their ids or, if these are no whole numbers, by uniform ones."""
-    draw, own, outcomes, bounds, knots = tables
+    own, outcomes, bounds, knots = tables
     u = tl.load(numbers + i, cache_modifier=".cg")
     if u.dtype != tl.float64:
         u = _uniform(u.to(tl.int64), start)
     if own is None:
-        which = tl.load(draw + cell)
+        which, parts = token & 0x3FFFFFF, (token >> 26).to(tl.int64)
     else:
-        which, span = _pair(own, 4 * cell, None)
-        begin, end = _pair(own + 2, 4 * cell, None)
-        which, span = which.to(tl.int64, bitcast=True), span.to(tl.int64, bitcast=True)
-    part = (u * ((which >> 32) << 52).to(tl.float64, bitcast=True)).to(tl.int32)
-    below, above, levels, top = _record(outcomes, which.to(tl.int32) + part, u)
+        row, span, begin, end = _four(own, 4 * token)
+        row, span = row.to(tl.int64, bitcast=True), span.to(tl.int64, bitcast=True)
+        which, parts = row.to(tl.int32), row >> 32
+    part = (u * ((parts + 1023) << 52).to(tl.float64, bitcast=True)).to(tl.int32)
+    below, above, levels, top = _record(outcomes, which + part, u)
     second, levels = above <= u, levels.to(tl.int64, bitcast=True)
     level = tl.where(second, levels >> 32, levels).to(tl.int32)
     below, above = tl.where(second, above, below), tl.where(second, top, above)
@@ -205,7 +296,7 @@ def _rows(  # type: ignore[no-untyped-def]
     """Fair scores of all rows. Where some are drawn and others keep their order a program lists those in ``kept`` and
     draws them in the end, together."""
     scores, groups, numbers, fair, wrong, kept = columns
-    bounds, nodes, begins = cells
+    bounds, entries, nodes, records, tokens = cells
     first, left = tl.program_id(0) * (ROWS * ROUNDS), 0
     for k in range(ROUNDS):
         row = first + k * ROWS + tl.arange(0, ROWS)
@@ -222,19 +313,16 @@ def _rows(  # type: ignore[no-untyped-def]
         tl.store(wrong + tl.zeros_like(i), tl.full([ROWS], 1, tl.int32), mask=~right)
         x = tl.where(right, x, 0.0)
         slot = group * buckets + _bucket(x, bounds, shift)
-        if begins is not None:
-            entry = tl.load(nodes + slot)
-            found, more = entry.to(tl.int32), (entry >> 32).to(tl.int32)
-            middle = tl.load(begins + found + ((more + 1) >> 1), mask=more > 0, other=0.0)
-            found = _search(begins, 1, found, more, middle, x)
-            tl.store(fair + i, _drawn(i, found, numbers, start, knot_shift, draws), cache_modifier=".cs")
+        if tokens is not None:
+            token = _token(entries, slot + group, nodes, slot, records, tokens, x)
+            tl.store(fair + i, _drawn(i, token, numbers, start, knot_shift, draws), cache_modifier=".cs")
         else:
-            origin, slope, value, cell = _record(nodes, slot, x)
+            origin, slope, value = _cell(entries, slot + group, nodes, slot, records, x)
             tl.store(fair + i, (x - origin) * slope + value, cache_modifier=".cs")
             if kept is not None:
                 drawn = (slope != slope) & (row < count)
                 place = first + left + tl.cumsum(drawn.to(tl.int32), 0) - 1
-                tl.store(kept + place, i.to(tl.int64) | (cell.to(tl.int64, bitcast=True) << 32), mask=drawn)
+                tl.store(kept + place, i.to(tl.int64) | (value.to(tl.int64, bitcast=True) << 32), mask=drawn)
                 left += tl.sum(drawn.to(tl.int32), 0)
     if kept is not None:
         tl.debug_barrier()
@@ -245,6 +333,13 @@ def _rows(  # type: ignore[no-untyped-def]
             first, left = first + FEW, left - FEW
 
 
+@lru_cache(maxsize=8)
+def _recode(table: tuple[int, ...] | None, groups: int, device: Any) -> Tensor | None:
+    """Codes of groups by their numbers, unless they are the same."""
+    same = table is None or table == tuple(range(groups))
+    return None if same else load_torch().tensor(table, dtype=load_torch().int32, device=device)
+
+
 def fair_scores(tables: FusedLookup, columns: TensorColumns, draws: TensorDraws | Tensor) -> Tensor | None:
     """Fair scores of rows, for ids to be hashed or uniform numbers; None if some row has no score or unknown group."""
     torch, t = load_torch(), tables
@@ -253,12 +348,11 @@ def fair_scores(tables: FusedLookup, columns: TensorColumns, draws: TensorDraws 
     numbers, start = numbers.contiguous(), hash_constants(seed)[0]
     fair = torch.empty(rows, dtype=torch.float64, device=device)
     tile, warps, rounds, few = SHAPES["ordered" if t.any_ordered else "drawn"]
-    wrong, kept, own = torch.zeros(1, dtype=torch.int32, device=device), None, list(range(t.groups))
-    codes = own if columns.table is None else columns.table
+    wrong, kept = torch.zeros(1, dtype=torch.int32, device=device), None
+    codes = t.groups if columns.table is None else len(columns.table)
     if t.any_ordered and t.any_drawn:
         kept = torch.empty(min(rows, SLICE), dtype=torch.int64, device=device)
-    recode = None if codes == own else torch.tensor(codes, dtype=torch.int32, device=device)
-    groups = (recode, columns.first, len(codes), t.buckets, t.shifts[0], t.cells)
+    groups = (_recode(columns.table, t.groups, device), columns.first, codes, t.buckets, t.shifts[0], t.cells)
     how = {"ROWS": tile, "ROUNDS": rounds, "FEW": few, "num_warps": warps, "enable_fp_fusion": False}
     with torch.cuda.device_of(fair):
         for begin in range(0, rows, SLICE):
