@@ -152,11 +152,13 @@ for case in (tests.CASES[1], tests.CASES[6], tests.CASES[14]):
     rows = torch.tensor(scores), torch.tensor(groups)
     fair = models._on_device(model, *rows, (torch.tensor(ids), None, None), None)
     assert fair.numpy().tobytes() == model.transform(scores, sensitive_features=groups, ids=ids).tobytes()
-    usual = fused.PER_CELL, fused.PER_START, fused.PER_KNOT
-    fused.PER_CELL = fused.PER_START = fused.PER_KNOT = 0.02  # few buckets, all of them crowded
-    fused.fused_lookup.cache_clear()
-    assert models._on_device(model, *rows, (torch.tensor(ids), None, None), None).equal(fair)
-    fused.PER_CELL, fused.PER_START, fused.PER_KNOT = usual
+    usual = fused.PER_CELL, fused.PER_START, fused.PER_KNOT, fused.FAR
+    few = 0.02  # buckets, all of them crowded
+    for sizes in ((few, few, few, usual[3]), (few, few, few, 0), (*usual[:3], 0)):  # none has a node, if none fits
+        fused.PER_CELL, fused.PER_START, fused.PER_KNOT, fused.FAR = sizes
+        fused.fused_lookup.cache_clear()
+        assert models._on_device(model, *rows, (torch.tensor(ids), None, None), None).equal(fair)
+    fused.PER_CELL, fused.PER_START, fused.PER_KNOT, fused.FAR = usual
     fused.fused_lookup.cache_clear()
     fair = models._on_device(model, rows[0], rows[1].to(torch.int8), (None, 3, None), None)
     assert fair.numpy().tobytes() == model.transform(scores, sensitive_features=groups, random_state=3).tobytes()

@@ -32,7 +32,7 @@ SHAPES = {"ordered": (64, 1, 4, 32), "drawn": (64, 1, 1, 32)}
 PER_CELL, PER_START, PER_KNOT, FINER = 8.0, 8.0, 16.0, 4
 """Buckets for each entry of the longest list: cells, cells where all are drawn (few), knots; and for each outcome."""
 
-FAR, MOST = 1 << 18, 1 << 22
+FAR, MOST = 1 << 18, 1 << 23
 """Nodes that fit the device's cache, and buckets that do where they have no nodes."""
 
 
@@ -82,8 +82,10 @@ class FusedLookup:
             begin = np.where(filled > 1, np.nan, np.where(filled > 0, edges[before + 1], np.inf))
             nodes = self._put(_records(begin, tokens[before] | tokens[np.minimum(before + 1, last)] << 32))
             rest = (self._put(cells.origin), self._put(tokens.astype(np.int32)))
-        both = np.column_stack((before.reshape(len(lists), -1), np.array([*cells.opens[1:], len(tokens)]) - 1))
-        return starts, (self._ends(starts), self._put(both.astype(np.int32)), nodes, *rest)
+        opens = np.array(cells.opens, dtype=np.int32)
+        entries = np.column_stack((before.reshape(len(lists), -1), [*opens[1:] - 1, len(tokens) - 1])) - opens[:, None]
+        entries = entries.astype(np.uint16 if entries.max() < 1 << 16 else np.int32)
+        return starts, (self._ends(starts), self._put(opens), self._put(entries), nodes, *rest)
 
     def _nodes(self, before: IntArray, filled: IntArray, records: FloatArray, nodes: Any = None) -> Tensor:
         """For each bucket the last record that begins before it; if others begin in it, or more than its node holds,
@@ -153,9 +155,9 @@ def _pair(table, at, some):  # type: ignore[no-untyped-def]
 
 
 @triton.jit  # type: ignore[untyped-decorator,unused-ignore]
-def _four(table, at):  # type: ignore[no-untyped-def]
+def _four(table, at, cache: tl.constexpr):  # type: ignore[no-untyped-def]
     """Four numbers that lie together. Two threads side by side read two each, at once."""
-    found = tl.load(table + at[:, None] + tl.arange(0, 4)[None, :])
+    found = tl.load(table + at[:, None] + tl.arange(0, 4)[None, :], cache_modifier=cache)
     even, odd = tl.split(tl.reshape(found, [at.shape[0], 2, 2]))
     a, c = tl.split(even)
     b, d = tl.split(odd)
@@ -168,6 +170,14 @@ def _instead(table, at, some, a, b, c, d):  # type: ignore[no-untyped-def]
     e, f = _pair(table, at, some)
     g, h = _pair(table + 2, at, some)
     return tl.where(some, e, a), tl.where(some, f, b), tl.where(some, g, c), tl.where(some, h, d)
+
+
+@triton.jit  # type: ignore[untyped-decorator,unused-ignore]
+def _range(entries, place, open, some):  # type: ignore[no-untyped-def]
+    """First and last cell in reach of a bucket, of some rows or all; the group's cells begin at ``open``."""
+    low, high = _pair(entries, place, some)
+    first = tl.load(open) if some is None else tl.load(open, mask=some, other=0)
+    return low.to(tl.int32) + first, high.to(tl.int32) + first
 
 
 @triton.jit  # type: ignore[untyped-decorator,unused-ignore]
@@ -203,9 +213,9 @@ def _search(table, step, found, left, begin, x):  # type: ignore[no-untyped-def]
 
 
 @triton.jit  # type: ignore[untyped-decorator,unused-ignore]
-def _record(table, slot, x):  # type: ignore[no-untyped-def]
+def _record(table, slot, x, cache: tl.constexpr):  # type: ignore[no-untyped-def]
     """The last record that begins at or before x: in the node of its bucket, or behind all nodes."""
-    a, b, c, d = _four(table, 4 * slot)
+    a, b, c, d = _four(table, 4 * slot, cache)
     crowded = a != a
     if _any(crowded):
         which = b.to(tl.int64, bitcast=True)
@@ -215,16 +225,16 @@ def _record(table, slot, x):  # type: ignore[no-untyped-def]
 
 
 @triton.jit  # type: ignore[untyped-decorator,unused-ignore]
-def _cell(entries, place, nodes, slot, records, x):  # type: ignore[no-untyped-def]
+def _cell(entries, place, open, nodes, slot, records, x):  # type: ignore[no-untyped-def]
     """The record of the cell of x: what lies in the middle of its bucket, then in the middle of the cells left."""
     if nodes is None:
-        low, high = _pair(entries, place, None)
-        a, b, c, d = _four(records, 4 * ((low + high + 1) >> 1))
+        low, high = _range(entries, place, open, None)
+        a, b, c, d = _four(records, 4 * ((low + high + 1) >> 1), ".cg")
         missed = (x < a) | (x >= d)
     else:
-        a, b, c, d = _four(nodes, 4 * slot)
+        a, b, c, d = _four(nodes, 4 * slot, "")
         missed = (x < a) | (x >= d)
-        low, high = _pair(entries, place, missed)
+        low, high = _range(entries, place, open, missed)
     while _any(missed):
         middle = (low + high + 1) >> 1
         low, high = tl.where(x < a, low, middle + 1), tl.where(x < a, middle - 1, high)
@@ -234,13 +244,13 @@ def _cell(entries, place, nodes, slot, records, x):  # type: ignore[no-untyped-d
 
 
 @triton.jit  # type: ignore[untyped-decorator,unused-ignore]
-def _token(entries, place, nodes, slot, begins, tokens, x):  # type: ignore[no-untyped-def]
+def _token(entries, place, open, nodes, slot, begins, tokens, x):  # type: ignore[no-untyped-def]
     """What the draw of the cell of x needs, where all are drawn."""
     begin, both = _pair(nodes, 2 * slot, None)
     both, crowded = both.to(tl.int64, bitcast=True), begin != begin
     token = tl.where(begin <= x, both >> 32, both).to(tl.int32)
     if _any(crowded):
-        low, high = _pair(entries, place, crowded)
+        low, high = _range(entries, place, open, crowded)
         middle = tl.load(begins + ((low + high + 1) >> 1), mask=crowded, other=0.0)
         token = tl.load(tokens + _search(begins, 1, low, high - low, middle, x), mask=crowded, other=token)
     return token
@@ -268,11 +278,11 @@ def _drawn(i, token, numbers, start, shift, tables):  # type: ignore[no-untyped-
     if own is None:
         which, parts = token & 0x3FFFFFF, (token >> 26).to(tl.int64)
     else:
-        row, span, begin, end = _four(own, 4 * token)
+        row, span, begin, end = _four(own, 4 * token, "")
         row, span = row.to(tl.int64, bitcast=True), span.to(tl.int64, bitcast=True)
         which, parts = row.to(tl.int32), row >> 32
     part = (u * ((parts + 1023) << 52).to(tl.float64, bitcast=True)).to(tl.int32)
-    below, above, levels, top = _record(outcomes, which + part, u)
+    below, above, levels, top = _record(outcomes, which + part, u, "")
     second, levels = above <= u, levels.to(tl.int64, bitcast=True)
     level = tl.where(second, levels >> 32, levels).to(tl.int32)
     below, above = tl.where(second, above, below), tl.where(second, top, above)
@@ -282,7 +292,7 @@ def _drawn(i, token, numbers, start, shift, tables):  # type: ignore[no-untyped-
         end = tl.where(level == (span >> 32).to(tl.int32), end, 1.0)
         place = place * (end - begin) + begin
     place = place + level.to(tl.float64)
-    y, slope, top, most = _record(knots, _bucket(place, bounds, shift), place)
+    y, slope, top, most = _record(knots, _bucket(place, bounds, shift), place, ".cg")
     beyond = place - y
     score = tl.minimum(beyond * slope + top, most)
     return tl.where(beyond > 0.0, score, top)
@@ -296,7 +306,7 @@ def _rows(  # type: ignore[no-untyped-def]
     """Fair scores of all rows. Where some are drawn and others keep their order a program lists those in ``kept`` and
     draws them in the end, together."""
     scores, groups, numbers, fair, wrong, kept = columns
-    bounds, entries, nodes, records, tokens = cells
+    bounds, opens, entries, nodes, records, tokens = cells
     first, left = tl.program_id(0) * (ROWS * ROUNDS), 0
     for k in range(ROUNDS):
         row = first + k * ROWS + tl.arange(0, ROWS)
@@ -314,10 +324,10 @@ def _rows(  # type: ignore[no-untyped-def]
         x = tl.where(right, x, 0.0)
         slot = group * buckets + _bucket(x, bounds, shift)
         if tokens is not None:
-            token = _token(entries, slot + group, nodes, slot, records, tokens, x)
+            token = _token(entries, slot + group, opens + group, nodes, slot, records, tokens, x)
             tl.store(fair + i, _drawn(i, token, numbers, start, knot_shift, draws), cache_modifier=".cs")
         else:
-            origin, slope, value = _cell(entries, slot + group, nodes, slot, records, x)
+            origin, slope, value = _cell(entries, slot + group, opens + group, nodes, slot, records, x)
             tl.store(fair + i, (x - origin) * slope + value, cache_modifier=".cs")
             if kept is not None:
                 drawn = (slope != slope) & (row < count)

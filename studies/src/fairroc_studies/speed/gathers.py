@@ -31,7 +31,7 @@ def _look(table, out, last, HOW: tl.constexpr, LOOKS: tl.constexpr, TILE: tl.con
             a, b = _pair(table, at, None)
             total += a + b
         elif HOW == 32:
-            a, b, c, d = _four(table, at)
+            a, b, c, d = _four(table, at, "")
             total += (a + b) + (c + d)
         else:
             a, b = _pair(table, at, None)
