@@ -16,7 +16,7 @@ import triton  # type: ignore[import-not-found,unused-ignore]
 import triton.language as tl  # type: ignore[import-not-found,unused-ignore]
 
 from fairroc.backends.torch.lookup import CERTAIN, TensorDraws, hash_constants
-from fairroc.core.chain import FloatArray, IntArray
+from fairroc.core.chain import FloatArray, IntArray, ranges
 from fairroc.core.finder import Finder
 from fairroc.model.lookup import Guide
 from fairroc.model.tables import CellTable, LookupTables, OutcomeTable
@@ -24,15 +24,16 @@ from fairroc.people.rows import LARGEST
 from fairroc.people.tensors import Tensor, TensorColumns, load_torch
 
 SLICE = 1 << 26
-"""Rows of one launch: their numbers fit 32 bits, and a list of those that are drawn is not too long."""
+"""Rows of one launch: a list of those that are drawn is not too long. Without one 8 times as many: their numbers fit 32
+bits."""
 
 SHAPES = {"ordered": (64, 1, 4, 32), "drawn": (64, 1, 1, 32)}
 """Rows, warps and rounds of a program, and rows it draws at once: where some or all keep their order, or none."""
 
-PER_CELL, PER_START, PER_KNOT, FINER = 8.0, 8.0, 16.0, 4
+PER_CELL, PER_START, PER_KNOT, FINER = 8.0, 2.0, 16.0, 4
 """Buckets for each entry of the longest list: cells, cells where all are drawn (few), knots; and for each outcome."""
 
-FAR, MOST = 1 << 18, 1 << 23
+FAR, MOST = 1 << 18, 1 << 22
 """Nodes that fit the device's cache, and buckets that do where they have no nodes."""
 
 
@@ -48,7 +49,8 @@ class FusedLookup:
         guide = Guide.to(outcomes, 1 << max(1, finer).bit_length() - 1)
         tokens, own = _tokens(cells, guide)
         places, *inside = _buckets([np.concatenate(([-np.inf], knots.y[1:]))], PER_KNOT, FAR)
-        knot = self._nodes(*inside, _records(knots.y, knots.slope, knots.score, knots.below))
+        falls = np.where(knots.below < knots.score, knots.slope, np.nan)  # NaN: the score of the knot itself
+        knot = self._nodes(_records(knots.y, falls, knots.score, np.append(knots.y[1:], np.inf)), *inside)
         starts, self.cells = self._cells(cells, tokens)
         self.buckets, *self.shifts = starts.buckets, *(to.shift if to.shift >= 0 else None for to in (starts, places))
         own = None if own is None else self._put(own)
@@ -64,47 +66,49 @@ class FusedLookup:
         """For each bucket the last cell that begins before it. Nodes have of the cell in the middle of a bucket where it
         begins, slope, value (or token, if it is drawn) and where the next begins; if all are drawn, where the second
         one begins and two tokens, or NaN if there are more. Nodes that would not fit the cache are left out."""
-        lists, nodes = cells.starts(), None
-        if self.any_ordered:
-            far = int(PER_CELL * max(map(len, lists))) * len(lists) > 8 * FAR
-            starts, before, filled = _buckets(lists, PER_CELL, MOST if far else FAR)
-            first, ends = np.array(cells.opens), np.append(cells.origin[1:], np.inf)
-            origin, slope = cells.origin.copy(), np.where(cells.row < 0, cells.slope, np.nan)
-            ends[first[1:] - 1] = np.inf
-            # A first cell has no lower end; its slope is 0, and -0.0 adds nothing to any value.
-            origin[first], slope[first] = -2 * LARGEST, np.copysign(slope[first], -1.0)
-            records = _records(origin, slope, np.where(cells.row < 0, cells.value, tokens.view(np.float64)), ends)
-            nodes = None if far else self._put(records[before + (filled + 1 >> 1)])
-            rest = (self._put(records), None)
-        else:
-            starts, before, filled = _buckets(lists, PER_START, FAR)
+        lists, drawn, first = cells.starts(), cells.row >= 0, np.array(cells.opens, dtype=np.int32)
+        if not self.any_ordered:
+            starts, before, filled, _ = _buckets(lists, PER_START, FAR)
             edges, last = np.append(cells.origin, np.inf), len(tokens) - 1
             begin = np.where(filled > 1, np.nan, np.where(filled > 0, edges[before + 1], np.inf))
             nodes = self._put(_records(begin, tokens[before] | tokens[np.minimum(before + 1, last)] << 32))
-            rest = (self._put(cells.origin), self._put(tokens.astype(np.int32)))
-        opens = np.array(cells.opens, dtype=np.int32)
-        entries = np.column_stack((before.reshape(len(lists), -1), [*opens[1:] - 1, len(tokens) - 1])) - opens[:, None]
-        entries = entries.astype(np.uint16 if entries.max() < 1 << 16 else np.int32)
-        return starts, (self._ends(starts), self._put(opens), self._put(entries), nodes, *rest)
+            table = (nodes, self._entries(before, first, last), self._put(cells.origin))
+            return starts, (self._ends(starts), self._put(first), table, self._put(tokens.astype(np.int32)))
+        far = PER_CELL * max(map(len, lists)) * len(lists) > 8 * FAR
+        starts, before, filled, guess = _buckets(lists, PER_CELL, MOST if far else FAR)
+        origin, slope, ends = cells.origin.copy(), np.where(drawn, np.nan, cells.slope), np.append(cells.origin[1:], 0.0)
+        ends[[*first[1:] - 1, -1]] = np.inf
+        # A first cell has no lower end; its slope is 0, and -0.0 adds nothing to any value.
+        origin[first], slope[first] = -2 * LARGEST, np.copysign(slope[first], -1.0)
+        records = _records(origin, slope, np.where(drawn, tokens.view(np.float64), cells.value), ends)
+        table = self._nodes(records, before, filled, None if far else guess, first)
+        return starts, (self._ends(starts), self._put(first), table, None)
 
-    def _nodes(self, before: IntArray, filled: IntArray, records: FloatArray, nodes: Any = None) -> Tensor:
-        """For each bucket the last record that begins before it; if others begin in it, or more than its node holds,
-        NaN, that record's number, in the upper half how many, and where the middle one begins. Then all records."""
-        few, nodes = (0, records[before]) if nodes is None else (1, nodes)
-        some = filled > few
-        nodes[some, 0] = np.nan
-        nodes[some, 1] = ((before + len(nodes)) | filled << 32)[some].view(np.float64)
-        nodes[some, 2] = records[(before + (filled + 1 >> 1))[some], 0]
-        return self._put(np.concatenate((nodes, records)))
+    def _entries(self, before: IntArray, first: IntArray, last: int) -> Tensor:
+        """For each bucket of each list the last entry that begins before it, and then the last one of all, counted
+        from the first of the list."""
+        entries = np.column_stack((before.reshape(len(first), -1), [*first[1:] - 1, last])) - first[:, None]
+        return self._put(entries.astype(np.uint16 if entries.max() < 1 << 16 else np.int32))
 
-    def _outcomes(self, outcomes: OutcomeTable, guide: Guide) -> Tensor:
-        """Nodes of the parts of [0, 1) of each row of outcomes: lower and upper end of the first one, its level, and if
-        a second begins in the part, its level in the upper half, and its upper end."""
+    def _nodes(self, records: FloatArray, before: IntArray, filled: IntArray, guess: Any, first: Any = None) -> Any:
+        """The records that lie in the middle of buckets, if they are known, what lies in each bucket, all records."""
+        first = np.zeros(1, dtype=np.int32) if first is None else first
+        nodes = None if guess is None else self._put(records[guess])
+        return nodes, self._entries(before, first, len(records) - 1), self._put(records)
+
+    def _outcomes(self, outcomes: OutcomeTable, guide: Guide) -> tuple[Tensor, ...]:
+        """Nodes of the parts of [0, 1) of each row of outcomes, with two that follow each other: lower and upper end of
+        the first one, the level, in the upper half that of the second one, and its upper end."""
+        lower, upper, level, parts = outcomes.lower, outcomes.upper, outcomes.level, guide.parts.astype(np.intp)
         at, until = guide.outcome, np.append(guide.outcome[1:], 0)
-        until[(guide.first + guide.parts.astype(np.intp)) - 1] = np.cumsum(outcomes.sizes()) - 1
-        second, lower, upper, level = np.minimum(at + 1, until), outcomes.lower, outcomes.upper, outcomes.level
-        nodes = _records(lower[at], upper[at], level[at] | level[second] << 32, upper[second])
-        return self._nodes(at, until - at, _records(lower, upper, level, upper), nodes)
+        until[guide.first + parts - 1] = np.cumsum(outcomes.sizes()) - 1
+        row, part = ranges(np.zeros(len(parts), dtype=np.intp), parts)
+        guess = np.searchsorted(outcomes.row + lower, row + (part + 1 / 3) / parts[row], side="right") - 1
+        guess = np.clip(guess, at, np.maximum(at, until - 1))
+        second = np.minimum(guess + 1, until)
+        nodes = _records(lower[guess], upper[guess], level[guess] | level[second] << 32, upper[second])
+        entries = np.column_stack((at, until)).astype(np.int32)
+        return self._put(nodes), self._put(entries), self._put(_records(lower, upper, level, upper))
 
 
 fused_lookup = lru_cache(maxsize=8)(FusedLookup)  # copied to a device once
@@ -131,18 +135,25 @@ def _records(*columns: Any) -> FloatArray:
     return np.column_stack([part.view(np.float64) for part in columns])
 
 
-def _buckets(lists: list[FloatArray], each: float, far: int) -> tuple[Finder, IntArray, IntArray]:
-    """For each bucket of each list the last entry in earlier ones, and how many are in it."""
+def _buckets(lists: list[FloatArray], each: float, far: int) -> tuple[Finder, IntArray, IntArray, IntArray]:
+    """For each bucket of each list the last entry in earlier ones, how many are in it, and the last up to its middle."""
     wanted, most = int(each * max(map(len, lists))), max(far, sum(map(len, lists))) // len(lists)
     finder = Finder(lists, max(16, min(1 << wanted.bit_length(), 1 << most.bit_length() - 1)))
-    filled: IntArray = np.concatenate(finder.filled)
-    return finder, np.cumsum(filled) - filled + np.repeat(np.arange(len(lists)), finder.buckets), filled
+    filled, bucket = np.concatenate(finder.filled), np.arange(finder.buckets)
+    before = np.cumsum(filled) - filled + np.repeat(np.arange(len(lists)), finder.buckets)
+    if finder.shift >= 0:
+        middle = (finder.lowest + ((2 * bucket + 1) << finder.shift >> 1)).view(np.float64)
+    else:
+        middle = finder.low + (bucket + 0.5) / (finder.per_unit or 1.0)
+    opens = np.cumsum([0, *map(len, lists)])
+    guess = np.concatenate([np.searchsorted(part[1:], middle, "right") + i for part, i in zip(lists, opens, strict=False)])
+    return finder, before, filled, np.clip(guess, before, before + filled)
 
 
 # ---- kernels --------------------------------------------------------------------------------------------------------
 
 _, P1, P2, P3, P4 = map(tl.constexpr, hash_constants(0))
-FARTHEST = tl.constexpr(LARGEST)
+FARTHEST, LOWEST = tl.constexpr(LARGEST), tl.constexpr(-(1 << 63))
 LOOSE = ["count", "first_code", "codes", "buckets", "shift", "knot_shift", "start"]
 """Arguments for whose values nothing is compiled anew."""
 
@@ -174,10 +185,13 @@ def _instead(table, at, some, a, b, c, d):  # type: ignore[no-untyped-def]
 
 @triton.jit  # type: ignore[untyped-decorator,unused-ignore]
 def _range(entries, place, open, some):  # type: ignore[no-untyped-def]
-    """First and last cell in reach of a bucket, of some rows or all; the group's cells begin at ``open``."""
+    """First and last record in reach of a bucket, of some rows; those of the group begin at ``open``."""
     low, high = _pair(entries, place, some)
-    first = tl.load(open) if some is None else tl.load(open, mask=some, other=0)
-    return low.to(tl.int32) + first, high.to(tl.int32) + first
+    low, high = low.to(tl.int32), high.to(tl.int32)
+    if open is not None:
+        first = tl.load(open, mask=some, other=0)
+        low, high = low + first, high + first
+    return low, high
 
 
 @triton.jit  # type: ignore[untyped-decorator,unused-ignore]
@@ -198,7 +212,7 @@ def _bucket(x, bounds, shift):  # type: ignore[no-untyped-def]
 
 
 @triton.jit  # type: ignore[untyped-decorator,unused-ignore]
-def _search(table, step, found, left, begin, x):  # type: ignore[no-untyped-def]
+def _search(begins, found, left, begin, x):  # type: ignore[no-untyped-def]
     """The last of ``left`` entries after ``found`` that begins at or before x, by halving, as often as the fullest
     bucket of all rows needs; the middle one begins at ``begin``."""
     most = tl.max(left, 0)
@@ -208,51 +222,42 @@ def _search(table, step, found, left, begin, x):  # type: ignore[no-untyped-def]
         found = tl.where(right, found + half, found)
         left = tl.where(right, left - half, tl.maximum(half - 1, 0))
         most = most >> 1
-        begin = tl.load(table + step * (found + ((left + 1) >> 1)), mask=left > 0, other=0.0)
+        begin = tl.load(begins + found + ((left + 1) >> 1), mask=left > 0, other=0.0)
     return found
 
 
 @triton.jit  # type: ignore[untyped-decorator,unused-ignore]
-def _record(table, slot, x, cache: tl.constexpr):  # type: ignore[no-untyped-def]
-    """The last record that begins at or before x: in the node of its bucket, or behind all nodes."""
-    a, b, c, d = _four(table, 4 * slot, cache)
-    crowded = a != a
-    if _any(crowded):
-        which = b.to(tl.int64, bitcast=True)
-        left = tl.where(crowded, (which >> 32).to(tl.int32), 0)
-        a, b, c, d = _instead(table, 4 * _search(table, 4, which.to(tl.int32), left, c, x), crowded, a, b, c, d)
+def _found(tables, slot, place, open, x, cache: tl.constexpr):  # type: ignore[no-untyped-def]
+    """The record that x lies in, from its first number up to its last: in the node of its bucket, or what is in the
+    middle of the bucket's records, and of those left."""
+    nodes, entries, records = tables
+    if nodes is None:
+        a, b, c, d = x, x, x, x
+        missed = x == x
+    else:
+        a, b, c, d = _four(nodes, 4 * slot, cache)
+        missed = (x < a) | (x >= d)
+    if _any(missed):
+        low, high = _range(entries, place, open, missed)
+        while _any(missed):
+            middle = (low + high + (x >= d).to(tl.int32)) >> 1
+            a, b, c, d = _instead(records, 4 * middle, missed, a, b, c, d)
+            low, high = tl.where(x >= d, middle + 1, low), tl.where(x < a, middle - 1, high)
+            missed = ((x < a) | (x >= d)) & (low <= high)
     return a, b, c, d
 
 
 @triton.jit  # type: ignore[untyped-decorator,unused-ignore]
-def _cell(entries, place, open, nodes, slot, records, x):  # type: ignore[no-untyped-def]
-    """The record of the cell of x: what lies in the middle of its bucket, then in the middle of the cells left."""
-    if nodes is None:
-        low, high = _range(entries, place, open, None)
-        a, b, c, d = _four(records, 4 * ((low + high + 1) >> 1), ".cg")
-        missed = (x < a) | (x >= d)
-    else:
-        a, b, c, d = _four(nodes, 4 * slot, "")
-        missed = (x < a) | (x >= d)
-        low, high = _range(entries, place, open, missed)
-    while _any(missed):
-        middle = (low + high + 1) >> 1
-        low, high = tl.where(x < a, low, middle + 1), tl.where(x < a, middle - 1, high)
-        a, b, c, d = _instead(records, 4 * ((low + high + 1) >> 1), missed, a, b, c, d)
-        missed = (x < a) | (x >= d)
-    return a, b, c
-
-
-@triton.jit  # type: ignore[untyped-decorator,unused-ignore]
-def _token(entries, place, open, nodes, slot, begins, tokens, x):  # type: ignore[no-untyped-def]
+def _token(tables, slot, place, open, tokens, x):  # type: ignore[no-untyped-def]
     """What the draw of the cell of x needs, where all are drawn."""
+    nodes, entries, begins = tables
     begin, both = _pair(nodes, 2 * slot, None)
     both, crowded = both.to(tl.int64, bitcast=True), begin != begin
     token = tl.where(begin <= x, both >> 32, both).to(tl.int32)
     if _any(crowded):
         low, high = _range(entries, place, open, crowded)
         middle = tl.load(begins + ((low + high + 1) >> 1), mask=crowded, other=0.0)
-        token = tl.load(tokens + _search(begins, 1, low, high - low, middle, x), mask=crowded, other=token)
+        token = tl.load(tokens + _search(begins, low, high - low, middle, x), mask=crowded, other=token)
     return token
 
 
@@ -282,7 +287,7 @@ def _drawn(i, token, numbers, start, shift, tables):  # type: ignore[no-untyped-
         row, span = row.to(tl.int64, bitcast=True), span.to(tl.int64, bitcast=True)
         which, parts = row.to(tl.int32), row >> 32
     part = (u * ((parts + 1023) << 52).to(tl.float64, bitcast=True)).to(tl.int32)
-    below, above, levels, top = _record(outcomes, which + part, u, "")
+    below, above, levels, top = _found(outcomes, which + part, 2 * (which + part), None, u, "")
     second, levels = above <= u, levels.to(tl.int64, bitcast=True)
     level = tl.where(second, levels >> 32, levels).to(tl.int32)
     below, above = tl.where(second, above, below), tl.where(second, top, above)
@@ -292,10 +297,11 @@ def _drawn(i, token, numbers, start, shift, tables):  # type: ignore[no-untyped-
         end = tl.where(level == (span >> 32).to(tl.int32), end, 1.0)
         place = place * (end - begin) + begin
     place = place + level.to(tl.float64)
-    y, slope, top, most = _record(knots, _bucket(place, bounds, shift), place, ".cg")
-    beyond = place - y
-    score = tl.minimum(beyond * slope + top, most)
-    return tl.where(beyond > 0.0, score, top)
+    slot = _bucket(place, bounds, shift)
+    y, slope, top, _ = _found(knots, slot, slot, None, place, ".cg")
+    beyond, word = place - y, top.to(tl.int64, bitcast=True)
+    below = tl.where(word > 0, word - 1, (word | LOWEST) + 1).to(tl.float64, bitcast=True)  # the next number
+    return tl.where((beyond > 0.0) & (slope == slope), tl.minimum(beyond * slope + top, below), top)
 
 
 @triton.jit(do_not_specialize=LOOSE)  # type: ignore[untyped-decorator,unused-ignore]
@@ -306,7 +312,7 @@ def _rows(  # type: ignore[no-untyped-def]
     """Fair scores of all rows. Where some are drawn and others keep their order a program lists those in ``kept`` and
     draws them in the end, together."""
     scores, groups, numbers, fair, wrong, kept = columns
-    bounds, opens, entries, nodes, records, tokens = cells
+    bounds, opens, table, tokens = cells
     first, left = tl.program_id(0) * (ROWS * ROUNDS), 0
     for k in range(ROUNDS):
         row = first + k * ROWS + tl.arange(0, ROWS)
@@ -324,10 +330,10 @@ def _rows(  # type: ignore[no-untyped-def]
         x = tl.where(right, x, 0.0)
         slot = group * buckets + _bucket(x, bounds, shift)
         if tokens is not None:
-            token = _token(entries, slot + group, opens + group, nodes, slot, records, tokens, x)
+            token = _token(table, slot, slot + group, opens + group, tokens, x)
             tl.store(fair + i, _drawn(i, token, numbers, start, knot_shift, draws), cache_modifier=".cs")
         else:
-            origin, slope, value = _cell(entries, slot + group, opens + group, nodes, slot, records, x)
+            origin, slope, value, _ = _found(table, slot, slot + group, opens + group, x, "")
             tl.store(fair + i, (x - origin) * slope + value, cache_modifier=".cs")
             if kept is not None:
                 drawn = (slope != slope) & (row < count)
@@ -360,13 +366,14 @@ def fair_scores(tables: FusedLookup, columns: TensorColumns, draws: TensorDraws 
     tile, warps, rounds, few = SHAPES["ordered" if t.any_ordered else "drawn"]
     wrong, kept = torch.zeros(1, dtype=torch.int32, device=device), None
     codes = t.groups if columns.table is None else len(columns.table)
+    size = 8 * SLICE
     if t.any_ordered and t.any_drawn:
-        kept = torch.empty(min(rows, SLICE), dtype=torch.int64, device=device)
+        size, kept = SLICE, torch.empty(min(rows, SLICE), dtype=torch.int64, device=device)
     groups = (_recode(columns.table, t.groups, device), columns.first, codes, t.buckets, t.shifts[0], t.cells)
     how = {"ROWS": tile, "ROUNDS": rounds, "FEW": few, "num_warps": warps, "enable_fp_fusion": False}
     with torch.cuda.device_of(fair):
-        for begin in range(0, rows, SLICE):
-            given = [part[begin : begin + SLICE] for part in (columns.scores, columns.groups, numbers, fair)]
+        for begin in range(0, rows, size):
+            given = [part[begin : begin + size] for part in (columns.scores, columns.groups, numbers, fair)]
             of, count = (*given, wrong, kept), len(given[0])
             _rows[(triton.cdiv(count, tile * rounds),)](of, count, *groups, start, t.shifts[1], t.draws, **how)
     return None if int(wrong) else fair
