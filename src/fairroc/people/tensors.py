@@ -120,7 +120,8 @@ def raw_scores(
     if len(parts) > 1 or not is_tensor(groups) or groups.dtype not in kinds or groups.device != scores.device:
         return None
     column = _one_column(scores, "scores")
-    rows, texts = same_length(scores=column, **parts), ("False", "True") if groups.dtype == torch.bool else None
+    rows = same_length(scores=column, **parts)
+    texts: tuple[str, ...] | None = ("False", "True") if groups.dtype == torch.bool else None
     if isinstance(features, GroupCodes):
         texts = tuple(map(as_text, features.names))
     first, table = _numbered(tuple(names), on_unknown_group, small, texts)

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import triton  # type: ignore[import-not-found,unused-ignore]
 import triton.language as tl  # type: ignore[import-not-found,unused-ignore]
+from numpy.typing import NDArray
 
 from fairroc.backends.torch.lookup import CERTAIN, TensorDraws, hash_constants
 from fairroc.core.chain import FloatArray, IntArray, ranges
@@ -27,14 +28,15 @@ SLICE = 1 << 26
 """Rows of one launch: a list of those that are drawn is not too long. Without one 8 times as many: their numbers fit 32
 bits."""
 
-SHAPES = {"ordered": (64, 1, 4, 32), "drawn": (64, 1, 1, 32)}
+SHAPES = {"ordered": (64, 1, 4, 32), "drawn": (64, 1, 4, 32)}
 """Rows, warps and rounds of a program, and rows it draws at once: where some or all keep their order, or none."""
 
-PER_CELL, PER_START, PER_KNOT, FINER = 8.0, 2.0, 16.0, 4
+PER_CELL, PER_START, PER_KNOT, FINER = 8.0, 2.0, 16.0, 8
 """Buckets for each entry of the longest list: cells, cells where all are drawn (few), knots; and for each outcome."""
 
-FAR, MOST = 1 << 18, 1 << 22
-"""Nodes that fit the device's cache, and buckets that do where they have no nodes."""
+NEAR, FAR, MOST = 1 << 16, 1 << 18, 1 << 22
+"""Nodes of outcomes of which some stay in the cache of a processor; nodes that fit the cache of the device, and buckets
+that do where they have no nodes."""
 
 
 class FusedLookup:
@@ -63,9 +65,9 @@ class FusedLookup:
         return self._put(np.array([finder.low, finder.high, finder.per_unit]))
 
     def _cells(self, cells: CellTable, tokens: IntArray) -> tuple[Finder, tuple[Any, ...]]:
-        """For each bucket the last cell that begins before it. Nodes have of the cell in the middle of a bucket where it
-        begins, slope, value (or token, if it is drawn) and where the next begins; if all are drawn, where the second
-        one begins and two tokens, or NaN if there are more. Nodes that would not fit the cache are left out."""
+        """A node has of the cell in the middle of a bucket where it begins, slope, value (or token, if it is drawn) and
+        where the next begins; if all are drawn, where the second one begins and two tokens, or NaN if there are more.
+        Nodes that would not fit the cache are left out."""
         lists, drawn, first = cells.starts(), cells.row >= 0, np.array(cells.opens, dtype=np.int32)
         if not self.any_ordered:
             starts, before, filled, _ = _buckets(lists, PER_START, FAR)
@@ -76,7 +78,8 @@ class FusedLookup:
             return starts, (self._ends(starts), self._put(first), table, self._put(tokens.astype(np.int32)))
         far = PER_CELL * max(map(len, lists)) * len(lists) > 8 * FAR
         starts, before, filled, guess = _buckets(lists, PER_CELL, MOST if far else FAR)
-        origin, slope, ends = cells.origin.copy(), np.where(drawn, np.nan, cells.slope), np.append(cells.origin[1:], 0.0)
+        origin, slope = cells.origin.copy(), np.where(drawn, np.nan, cells.slope)
+        ends = np.append(cells.origin[1:], 0.0)
         ends[[*first[1:] - 1, -1]] = np.inf
         # A first cell has no lower end; its slope is 0, and -0.0 adds nothing to any value.
         origin[first], slope[first] = -2 * LARGEST, np.copysign(slope[first], -1.0)
@@ -84,7 +87,7 @@ class FusedLookup:
         table = self._nodes(records, before, filled, None if far else guess, first)
         return starts, (self._ends(starts), self._put(first), table, None)
 
-    def _entries(self, before: IntArray, first: IntArray, last: int) -> Tensor:
+    def _entries(self, before: IntArray, first: NDArray[np.int32], last: int) -> Tensor:
         """For each bucket of each list the last entry that begins before it, and then the last one of all, counted
         from the first of the list."""
         entries = np.column_stack((before.reshape(len(first), -1), [*first[1:] - 1, last])) - first[:, None]
@@ -136,18 +139,18 @@ def _records(*columns: Any) -> FloatArray:
 
 
 def _buckets(lists: list[FloatArray], each: float, far: int) -> tuple[Finder, IntArray, IntArray, IntArray]:
-    """For each bucket of each list the last entry in earlier ones, how many are in it, and the last up to its middle."""
+    """For each bucket of each list the last entry before it, how many are in it, and the last up to its middle."""
     wanted, most = int(each * max(map(len, lists))), max(far, sum(map(len, lists))) // len(lists)
     finder = Finder(lists, max(16, min(1 << wanted.bit_length(), 1 << most.bit_length() - 1)))
     filled, bucket = np.concatenate(finder.filled), np.arange(finder.buckets)
     before = np.cumsum(filled) - filled + np.repeat(np.arange(len(lists)), finder.buckets)
     if finder.shift >= 0:
-        middle = (finder.lowest + ((2 * bucket + 1) << finder.shift >> 1)).view(np.float64)
+        middle = (finder.lowest + (bucket << finder.shift) + (1 << finder.shift >> 1)).view(np.float64)
     else:
         middle = finder.low + (bucket + 0.5) / (finder.per_unit or 1.0)
-    opens = np.cumsum([0, *map(len, lists)])
-    guess = np.concatenate([np.searchsorted(part[1:], middle, "right") + i for part, i in zip(lists, opens, strict=False)])
-    return finder, before, filled, np.clip(guess, before, before + filled)
+    opens = np.cumsum([0, *map(len, lists[:-1])]).tolist()
+    guess = [np.searchsorted(part[1:], middle, "right") + first for part, first in zip(lists, opens, strict=True)]
+    return finder, before, filled, np.clip(np.concatenate(guess), before, before + filled)
 
 
 # ---- kernels --------------------------------------------------------------------------------------------------------
@@ -184,12 +187,12 @@ def _instead(table, at, some, a, b, c, d):  # type: ignore[no-untyped-def]
 
 
 @triton.jit  # type: ignore[untyped-decorator,unused-ignore]
-def _range(entries, place, open, some):  # type: ignore[no-untyped-def]
-    """First and last record in reach of a bucket, of some rows; those of the group begin at ``open``."""
+def _range(entries, place, opens, some):  # type: ignore[no-untyped-def]
+    """First and last record in reach of a bucket, of some rows; those of the group begin at ``opens``."""
     low, high = _pair(entries, place, some)
     low, high = low.to(tl.int32), high.to(tl.int32)
-    if open is not None:
-        first = tl.load(open, mask=some, other=0)
+    if opens is not None:
+        first = tl.load(opens, mask=some, other=0)
         low, high = low + first, high + first
     return low, high
 
@@ -227,7 +230,7 @@ def _search(begins, found, left, begin, x):  # type: ignore[no-untyped-def]
 
 
 @triton.jit  # type: ignore[untyped-decorator,unused-ignore]
-def _found(tables, slot, place, open, x, cache: tl.constexpr):  # type: ignore[no-untyped-def]
+def _found(tables, slot, place, opens, x, cache: tl.constexpr):  # type: ignore[no-untyped-def]
     """The record that x lies in, from its first number up to its last: in the node of its bucket, or what is in the
     middle of the bucket's records, and of those left."""
     nodes, entries, records = tables
@@ -238,7 +241,7 @@ def _found(tables, slot, place, open, x, cache: tl.constexpr):  # type: ignore[n
         a, b, c, d = _four(nodes, 4 * slot, cache)
         missed = (x < a) | (x >= d)
     if _any(missed):
-        low, high = _range(entries, place, open, missed)
+        low, high = _range(entries, place, opens, missed)
         while _any(missed):
             middle = (low + high + (x >= d).to(tl.int32)) >> 1
             a, b, c, d = _instead(records, 4 * middle, missed, a, b, c, d)
@@ -248,14 +251,14 @@ def _found(tables, slot, place, open, x, cache: tl.constexpr):  # type: ignore[n
 
 
 @triton.jit  # type: ignore[untyped-decorator,unused-ignore]
-def _token(tables, slot, place, open, tokens, x):  # type: ignore[no-untyped-def]
+def _token(tables, slot, place, opens, tokens, x):  # type: ignore[no-untyped-def]
     """What the draw of the cell of x needs, where all are drawn."""
     nodes, entries, begins = tables
     begin, both = _pair(nodes, 2 * slot, None)
     both, crowded = both.to(tl.int64, bitcast=True), begin != begin
     token = tl.where(begin <= x, both >> 32, both).to(tl.int32)
     if _any(crowded):
-        low, high = _range(entries, place, open, crowded)
+        low, high = _range(entries, place, opens, crowded)
         middle = tl.load(begins + ((low + high + 1) >> 1), mask=crowded, other=0.0)
         token = tl.load(tokens + _search(begins, low, high - low, middle, x), mask=crowded, other=token)
     return token
@@ -274,7 +277,7 @@ def _uniform(value, start):  # type: ignore[no-untyped-def]
 
 
 @triton.jit  # type: ignore[untyped-decorator,unused-ignore]
-def _drawn(i, token, numbers, start, shift, tables):  # type: ignore[no-untyped-def]
+def _drawn(i, token, numbers, start, shift, tables, cache: tl.constexpr):  # type: ignore[no-untyped-def]
     """Fair scores of rows in cells that are drawn, by their ids or, if these are no whole numbers, by uniform ones."""
     own, outcomes, bounds, knots = tables
     u = tl.load(numbers + i, cache_modifier=".cg")
@@ -287,7 +290,7 @@ def _drawn(i, token, numbers, start, shift, tables):  # type: ignore[no-untyped-
         row, span = row.to(tl.int64, bitcast=True), span.to(tl.int64, bitcast=True)
         which, parts = row.to(tl.int32), row >> 32
     part = (u * ((parts + 1023) << 52).to(tl.float64, bitcast=True)).to(tl.int32)
-    below, above, levels, top = _found(outcomes, which + part, 2 * (which + part), None, u, "")
+    below, above, levels, top = _found(outcomes, which + part, 2 * (which + part), None, u, cache)
     second, levels = above <= u, levels.to(tl.int64, bitcast=True)
     level = tl.where(second, levels >> 32, levels).to(tl.int32)
     below, above = tl.where(second, above, below), tl.where(second, top, above)
@@ -307,7 +310,7 @@ def _drawn(i, token, numbers, start, shift, tables):  # type: ignore[no-untyped-
 @triton.jit(do_not_specialize=LOOSE)  # type: ignore[untyped-decorator,unused-ignore]
 def _rows(  # type: ignore[no-untyped-def]
     columns, count, recode, first_code, codes, buckets, shift, cells, start, knot_shift, draws,
-    ROWS: tl.constexpr, ROUNDS: tl.constexpr, FEW: tl.constexpr,
+    ROWS: tl.constexpr, ROUNDS: tl.constexpr, FEW: tl.constexpr, CACHE: tl.constexpr,
 ):  # fmt: skip
     """Fair scores of all rows. Where some are drawn and others keep their order a program lists those in ``kept`` and
     draws them in the end, together."""
@@ -318,7 +321,8 @@ def _rows(  # type: ignore[no-untyped-def]
         row = first + k * ROWS + tl.arange(0, ROWS)
         i = tl.minimum(row, count - 1)  # beyond the end the last row again
         x = tl.load(scores + i, cache_modifier=".cg").to(tl.float64)
-        group = tl.load(groups + i, cache_modifier=".cg").to(tl.int64) - first_code
+        group = tl.load(groups + i, cache_modifier=".cg")
+        group = group.to(tl.int32 if group.dtype.primitive_bitwidth < 32 else tl.int64) - first_code
         known = (group >= 0) & (group < codes)
         group = tl.where(known, group, 0).to(tl.int32)
         if recode is not None:
@@ -331,7 +335,7 @@ def _rows(  # type: ignore[no-untyped-def]
         slot = group * buckets + _bucket(x, bounds, shift)
         if tokens is not None:
             token = _token(table, slot, slot + group, opens + group, tokens, x)
-            tl.store(fair + i, _drawn(i, token, numbers, start, knot_shift, draws), cache_modifier=".cs")
+            tl.store(fair + i, _drawn(i, token, numbers, start, knot_shift, draws, CACHE), cache_modifier=".cs")
         else:
             origin, slope, value, _ = _found(table, slot, slot + group, opens + group, x, "")
             tl.store(fair + i, (x - origin) * slope + value, cache_modifier=".cs")
@@ -345,7 +349,7 @@ def _rows(  # type: ignore[no-untyped-def]
         while left > 0:
             listed = tl.load(kept + first + tl.minimum(tl.arange(0, FEW), left - 1))
             j = listed.to(tl.int32)
-            tl.store(fair + j, _drawn(j, (listed >> 32).to(tl.int32), numbers, start, knot_shift, draws))
+            tl.store(fair + j, _drawn(j, (listed >> 32).to(tl.int32), numbers, start, knot_shift, draws, CACHE))
             first, left = first + FEW, left - FEW
 
 
@@ -370,10 +374,11 @@ def fair_scores(tables: FusedLookup, columns: TensorColumns, draws: TensorDraws 
     if t.any_ordered and t.any_drawn:
         size, kept = SLICE, torch.empty(min(rows, SLICE), dtype=torch.int64, device=device)
     groups = (_recode(columns.table, t.groups, device), columns.first, codes, t.buckets, t.shifts[0], t.cells)
-    how = {"ROWS": tile, "ROUNDS": rounds, "FEW": few, "num_warps": warps, "enable_fp_fusion": False}
+    cache = "" if len(t.draws[1][0]) <= 4 * NEAR else ".cg"
+    how = {"ROWS": tile, "ROUNDS": rounds, "FEW": few, "num_warps": warps, "enable_fp_fusion": False, "CACHE": cache}
     with torch.cuda.device_of(fair):
         for begin in range(0, rows, size):
             given = [part[begin : begin + size] for part in (columns.scores, columns.groups, numbers, fair)]
             of, count = (*given, wrong, kept), len(given[0])
-            _rows[(triton.cdiv(count, tile * rounds),)](of, count, *groups, start, t.shifts[1], t.draws, **how)
+            _rows[(-(-count // (tile * rounds)),)](of, count, *groups, start, t.shifts[1], t.draws, **how)
     return None if int(wrong) else fair

@@ -212,13 +212,23 @@ def steps_of_a_count(rows: int, groups: int) -> None:
         )
 
 
+def looks() -> None:
+    """What the tables' sizes allow, where Triton is."""
+    try:
+        from fairroc_studies.speed import gathers
+    except ModuleNotFoundError:
+        return
+    print("\nRandom places of a table, 32 bytes each:")
+    gathers.looks(best)
+
+
 TUNED: dict[str, list[Any]] = {
     "ordered": [(64, 1, 1, 32), (64, 1, 4, 32), (64, 1, 16, 32), (128, 1, 4, 32), (128, 2, 4, 64), (512, 4, 2, 128)],
-    "drawn": [(64, 1, 1, 32), (128, 1, 1, 32), (256, 1, 1, 32), (128, 2, 1, 32), (256, 4, 1, 32), (64, 1, 4, 32)],
+    "drawn": [(64, 1, 1, 32), (64, 1, 4, 32), (64, 1, 16, 32), (128, 1, 1, 32), (128, 2, 1, 32), (256, 4, 1, 32)],
     "PER_CELL": [1.0, 2.0, 4.0, 8.0, 16.0],
-    "PER_START": [0.25, 0.5, 1.0, 4.0, 16.0],
+    "PER_START": [0.5, 1.0, 2.0, 4.0, 8.0],
     "PER_KNOT": [1.0, 4.0, 8.0, 16.0, 32.0],
-    "FINER": [1, 2, 4, 8],
+    "FINER": [1, 2, 4, 8, 16],
 }
 
 
@@ -256,6 +266,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     right = table(chosen.rows, chosen.groups, gpu, rate)
     if gpu:
         steps_of_a_count(max(chosen.rows), min(chosen.groups))
+        looks()
     if gpu and chosen.tune:
         tune(max(chosen.rows), [number for number in chosen.groups if number <= MOST_FITTED], rate)
     return int(not right)
