@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import itertools
 import os
 import subprocess
 import sys
@@ -12,13 +13,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.feather
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from fairroc.errors import DataError
 from fairroc.tables.columns import as_arrow, as_numpy, codes_of, ids_from_text, numbers_from_text
-from fairroc.tables.files import FORMATS, TABLE_SUFFIXES, check_writable, table_suffix
-from fairroc.tables.read import read_table
+from fairroc.tables.files import FORMATS, TABLE_SUFFIXES, check_writable, find_parts, table_suffix
+from fairroc.tables.read import _quoted_fields, read_batches, read_table
 from fairroc.tables.write import _needs_quotes, write_table, write_text_atomic, written_together
 
 TABLE = pa.table({"p": [0.1, 0.25, 1 / 3], "sex": ["F", "M", "01"], "y": [0, 1, 1]})
@@ -401,6 +402,12 @@ def csv_bytes(rows: list[list[str]], delimiter: str) -> bytes:
     return "".join(delimiter.join(map(field, row)) + "\n" for row in rows).encode()
 
 
+def reads_like_two_rows(text: str, delimiter: str) -> bool:
+    """Whether a field of several lines in quotes reads like two rows with a lone quote each, as ``,",`` has it."""
+    ends = {text[:1], text[-1:]}
+    return bool({"\r", "\n"} & set(text)) and ends <= {delimiter, "\r", "\n"} and delimiter in ends
+
+
 def test_all_columns_as_text(tmp_path: Path) -> None:
     table = read_table(csv_file(tmp_path, "a,b,c\n01,2020-01-31,true\n1.50,NA,\n"), text_columns=None)
     assert {str(field.type) for field in table.schema} == {"string"}
@@ -435,6 +442,7 @@ def test_any_text_comes_back_byte_for_byte(
     tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[str, str]], names: list[str], suffix: str
 ) -> None:
     folder = tmp_path_factory.mktemp("c")
+    assume(not any(reads_like_two_rows(text, "," if suffix == ".csv" else "\t") for row in rows for text in row))
     data = csv_bytes(
         [["n", *names], *([str(i), *row] for i, row in enumerate(rows))], "," if suffix == ".csv" else "\t"
     )
@@ -491,6 +499,94 @@ def test_table_suffix() -> None:
     assert [suffix for suffix in found if FORMATS[suffix] == "csv"] == [".csv", ".csv.gz", ".tsv", ".tsv.gz"]
     with pytest.raises(DataError, match="the file name must end in one of"):
         table_suffix(Path("d.xlsx"))
+
+
+# ---- quotes that would hide rows ------------------------------------------------------------------------------
+
+
+def parsed(text: str) -> tuple[int, list[tuple[int, int]], bool]:
+    """Letter by letter: number of records, the quoted fields (where they open and close), whether one stays open."""
+    records, fields, inside, start, line, place = 0, [], -1, True, "", 0
+    while place < len(text):
+        letter = text[place]
+        if inside >= 0:
+            if letter == '"' and text[place + 1 : place + 2] == '"':
+                place += 1
+            elif letter == '"':
+                fields.append((inside, place))
+                inside, start = -1, False
+        elif letter == '"' and start:
+            inside = place
+        else:
+            start = letter in ",\r\n"
+            records += letter in "\r\n" and line != ""
+        line = "" if inside < 0 and letter in "\r\n" else line + letter
+        place += 1
+    return records + (line != ""), fields, inside >= 0
+
+
+@given(st.text('"",x\r\n', max_size=30), st.lists(st.integers(1, 8), min_size=1))
+def test_quoted_fields_are_found_whatever_the_blocks(text: str, sizes: list[int]) -> None:
+    blocks, data = [], text.encode()
+    for size in itertools.cycle(sizes):
+        if not data:
+            break
+        blocks, data = [*blocks, data[:size]], data[size:]
+    found: list[int] = []
+    done, left = -1, False
+    for stretch, opens, closes, ends in _quoted_fields(blocks, ","):
+        assert all(bytes(stretch[begin:end]) == b'"' * (end - begin) for begin, end in zip(closes, ends, strict=True))
+        found += [done + end - 1 for end in ends.tolist()]
+        done, left = done + len(stretch) - 1, len(opens) > len(closes)
+    _, fields, open_ = parsed(text)
+    assert left == open_
+    assert found == [end for begin, end in fields if set(text[begin : end + 1]) != {'"'}]  # those cannot hide rows
+
+
+@given(st.text('"x\r\n', max_size=30), st.sampled_from([".csv", ".tsv.gz"]))
+def test_rows_are_all_there_or_a_quote_is_named(
+    tmp_path_factory: pytest.TempPathFactory, text: str, suffix: str
+) -> None:
+    text = "a\nrow\n" + text
+    records, fields, open_ = parsed(text)
+    hidden = [
+        (i, j) for i, j in fields if {"\r", "\n"} & set(text[i:j]) and text[j + 1 : j + 2] not in ("", "\r", "\n")
+    ]
+    path = csv_file(tmp_path_factory.mktemp("q"), text, f"d{suffix}")
+    if not hidden and not open_:
+        assert len(read_table(path)) == records - 1
+        return
+    first = min([i for i, _ in hidden] + ([text.rindex('"')] if open_ and not hidden else []))
+    row = parsed(text[:first])[0] + (text[first - 1] in "\r\n") - 1
+    with pytest.raises(DataError, match="a quote that opens a field must be closed where the field ends") as caught:
+        read_table(path)
+    if hidden:
+        assert f"one in row {row} (counted from 1, without the header) of '{path}' is not" in str(caught.value)
+
+
+STRAY = {
+    "unclosed": (1000, '"open', {}),
+    "closed by the next quoted field": (1000, '"open', {1500: '"some, text"'}),
+    "closed by another stray one": (1000, '"', {1500: '"'}),
+    "in the last column of the last row": (2000, '"cut', {}),
+}
+
+
+@pytest.mark.parametrize("name", ["d.csv", "d.csv.gz"])
+@pytest.mark.parametrize("case", list(STRAY))
+def test_a_stray_quote_is_named_with_its_row(tmp_path: Path, case: str, name: str) -> None:
+    row, field, more = STRAY[case]
+    notes = {7: '"two\nlines, ""quoted"""', 12: '5" wide', 13: '"Ace" Smith', 14: '""', 15: '"\nlist\n"'}
+
+    def table(strays: dict[int, str]) -> Path:
+        rows = [f"{i / 2000},{i % 2},{(notes | strays).get(i, 'x')}" for i in range(1, 2001)]
+        return csv_file(tmp_path, "p,y,note\n" + "\n".join(rows), name)
+
+    assert len(read_table(table({}), ["p"])) == 2000
+    path = table({row: field, **more})
+    for read in (lambda: read_table(path, ["p", "y"]), lambda: list(read_batches(find_parts(path), ["p", "y"]))):
+        with pytest.raises(DataError, match=rf"one in row {row} \(counted from 1, without the header\) of '{path}' is"):
+            read()
 
 
 # ---- numbers and ids in columns of text ----------------------------------------------------------------------

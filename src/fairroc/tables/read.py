@@ -5,8 +5,10 @@ Only the wanted columns of a few batches are in memory at a time. pyarrow is loa
 
 from __future__ import annotations
 
+import codecs
 import csv
 import gzip
+import itertools
 import os
 import queue
 import threading
@@ -14,7 +16,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from fairroc.errors import DataError
 from fairroc.tables.columns import empty_to_null, is_coded, is_text, numbers_from_text, typed
@@ -30,6 +35,8 @@ AHEAD = 2
 """Batches that wait while others are worked on."""
 
 T = TypeVar("T")
+Places: TypeAlias = NDArray[np.intp]
+LF, CR, QUOTE = b'\n\r"'
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -186,13 +193,23 @@ def _csv_batches(
         "convert_options": arrow_csv.ConvertOptions(include_columns=names, column_types=types),
     }
     with _csv_source(part.path) as (source, raw):
+        lines, rows = _Lines(source, _delimiter(part.path)), 0
         try:
-            for batch in arrow_csv.open_csv(source, **options):
+            for batch in arrow_csv.open_csv(pyarrow.PythonFile(lines, "r"), **options):
+                rows += batch.num_rows
                 yield _nulls_for_empty(batch), raw.tell()
         except pyarrow.ArrowInvalid as error:
+            _check_quotes(part.path)
+            if "straddling" in str(error):
+                raise DataError(
+                    f"a row of '{part.path}' must fit into {CSV_BLOCK >> 20} MiB, but one after row {rows} (counted "
+                    "from 1, without the header) does not; shorten its fields, or check its quotes and line breaks."
+                ) from None
             if numbers and "conversion error" in str(error):
                 _name_bad_number(part, numbers)
             raise
+        if lines.may_hide_rows(rows + 1):
+            _check_quotes(part.path)
 
 
 def _pick(path: Path, wanted: Sequence[str] | None, present: Sequence[str]) -> list[str]:
@@ -251,6 +268,112 @@ def _nulls_for_empty(batch: Any) -> Any:
     pyarrow = load_module("pyarrow")
     columns = [empty_to_null(column) if is_text(column) or is_coded(column) else column for column in batch.columns]
     return pyarrow.RecordBatch.from_arrays(columns, names=batch.schema.names)
+
+
+# ---- quotes of a CSV file: one that is not closed makes one field of all rows that follow ---------------------------
+
+
+class _Lines:
+    """The bytes of a CSV file on their way to the parser; its lines are counted if there are quotes.
+
+    Where there are as many lines as records, no field holds a line break, so no quote hides a row. That costs next to
+    nothing; other files with quotes must be looked at again.
+    """
+
+    closed = False
+
+    def __init__(self, source: Any, delimiter: str) -> None:
+        self.source, self.delimiter, self.begun, self.quoted, self.late = source, delimiter, False, False, False
+        self.breaks, self.last, self.line = 0, LF, b""  # so far; the last byte; the last line that has begun
+
+    def readable(self) -> bool:
+        return True
+
+    def close(self) -> None:
+        self.closed = True
+
+    def read(self, size: int) -> bytes:
+        """The next bytes."""
+        data: bytes = self.source.read(size)
+        if not self.quoted and b'"' in data:
+            self.quoted, self.late = True, self.begun
+        self.begun = True
+        if self.quoted and data:
+            self._count(data)
+        return data
+
+    def _count(self, data: bytes) -> None:
+        text = np.frombuffer(data, np.uint8)
+        self.breaks += int(np.count_nonzero(text == LF))
+        if b"\r" in data or self.last == CR:
+            returns = text == CR
+            pairs = np.count_nonzero(returns[:-1] & (text[1:] == LF)) + int(self.last == CR and text[0] == LF)
+            self.breaks += int(np.count_nonzero(returns) - pairs)
+        self.last, begin = data[-1], max(data.rfind(end, 0, -2) for end in (b"\n", b"\r")) + 1
+        self.line = data[begin:] if begin else self.line + data
+
+    def may_hide_rows(self, records: int) -> bool:
+        """Whether some lines may be no records, now that all are read, or a quote is open in the last one."""
+        if not self.quoted or self.late or self.breaks + (self.last not in (LF, CR)) != records:
+            return self.quoted
+        return any(len(opens) > len(closes) for _, opens, closes, _ in _quoted_fields([self.line], self.delimiter))
+
+
+def _check_quotes(path: Path) -> None:
+    """Raise if a quote that opens a field is not closed, or rows later by one that was not meant to."""
+    row, delimiter = 0, _delimiter(path)
+    between = _separators(delimiter)
+    with _csv_source(path) as (source, _):
+        for text, opens, closes, ends in _quoted_fields(iter(lambda: source.read(CSV_BLOCK), b""), delimiter):
+            breaks = np.flatnonzero((text == LF) | (text == CR))
+            closed = opens[: len(closes)]
+            first, last = text[closed + 1], text[closes - 1]
+            alone = between[first] & between[last] & ((first == ord(delimiter)) | (last == ord(delimiter)))
+            several = np.searchsorted(breaks, closes) > np.searchsorted(breaks, closed)
+            wrong = np.concatenate((closed[several & (alone | ~between[text[ends]])], opens[len(closes) :]))
+            outside = np.searchsorted(opens, breaks) == np.searchsorted(closes, breaks)
+            until = breaks[outside & (breaks > 0) & (breaks < wrong.min(initial=len(text)))]
+            row += int(np.count_nonzero((text[until - 1] != LF) & (text[until - 1] != CR)))
+            if len(wrong):
+                place = f"row {row} (counted from 1, without the header)" if row else "the header"
+                raise DataError(
+                    f"a quote that opens a field must be closed where the field ends, but one in {place} of '{path}' "
+                    'is not, so that rows would be lost; close or remove it, or write """" for a field of one quote.'
+                )
+
+
+def _quoted_fields(
+    blocks: Iterable[bytes], delimiter: str
+) -> Iterator[tuple[NDArray[np.uint8], Places, Places, Places]]:
+    """The text in stretches; where in each quoted fields open and close, and where the quotes that close them end.
+
+    As pyarrow has it: a quote at the beginning of a field opens it, two inside are a letter, another closes it; any
+    other quote is a letter. A stretch begins with the last byte of the one before. One field more opens than closes
+    where it is not closed before the end of the file, or is too long.
+    """
+    kept, start, between = b"\n", codecs.BOM_UTF8, _separators(delimiter)
+    for block in itertools.chain(blocks, [None]):
+        data = kept + (b"\n" if block is None else block.removeprefix(start))
+        text = np.frombuffer(data.rstrip(b'"'), np.uint8)  # quotes at the end may go on in the next block
+        places = np.flatnonzero(text == QUOTE)
+        firsts = np.flatnonzero(np.diff(places, prepend=-1) > 1)
+        begins, lengths = places[firsts], np.diff(firsts, append=len(places))
+        odd, at_start = lengths % 2 == 1, between[text[begins - 1]]
+        flips = np.concatenate(([0], np.cumsum(odd & at_start)))
+        closed = np.maximum.accumulate(np.where(odd & ~at_start, np.arange(1, len(begins) + 1), 0))
+        inside = np.concatenate(([False], (flips[1:] - flips[closed]) % 2 == 1))
+        opens, closing = begins[~inside[:-1] & inside[1:]], inside[:-1] & ~inside[1:]
+        kept, start = data[len(text) - 1 :], b""
+        if inside[-1]:
+            kept = data[opens[-1] - 1 :]
+            if block is not None and len(kept) <= CSV_BLOCK:  # all of the field comes with the next stretch
+                text, opens = text[: opens[-1]], opens[:-1]
+        yield text, opens, begins[closing], (begins + lengths)[closing]
+
+
+def _separators(delimiter: str) -> NDArray[np.bool_]:
+    """(256,) which bytes stand between fields."""
+    return np.isin(np.arange(256), [LF, CR, ord(delimiter)])
 
 
 def _parquet_batches(part: Part, wanted: Sequence[str] | None, categories: Sequence[str]) -> Iterator[tuple[Any, int]]:
