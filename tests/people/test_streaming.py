@@ -356,6 +356,31 @@ def test_the_same_errors_as_in_memory(
     assert memory[2] == stream[2]
 
 
+NESTED = {
+    "list": pa.array([["F"]] * 900),
+    "struct": pa.array([{"sex": "F"}] * 900),
+    "map": pa.array([[("sex", 1)]] * 900, pa.map_(pa.string(), pa.int64())),
+}
+
+
+@pytest.mark.parametrize("ending", [".parquet", ".arrow"])
+@pytest.mark.parametrize("more", [[], ["--stream"]])
+def test_columns_that_are_not_there_or_hold_no_plain_values(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], ending: str, more: list[str]
+) -> None:
+    data = write(PEOPLE, tmp_path / f"d{ending}")
+    for option, name in (("--group", "sexx"), ("--label", "yy"), ("--score", "pp"), ("--group", "sex.list.element")):
+        words = [name if NAMES[i - 1] == option else word for i, word in enumerate(NAMES)]
+        code, _, err = run(capsys, "audit", data, *words, *more)
+        assert code == 2 and f"no column {name!r}; columns: 'id'" in err
+    for kind, values in NESTED.items():
+        for name, what in (("sex", "sensitive_features"), ("y", "y"), ("p", "scores")):
+            data = write(changed(PEOPLE, name, values), tmp_path / f"{kind}{ending}")
+            code, _, err = run(capsys, "audit", data, *NAMES, *more)
+            assert code == 2 and f"audit: {what}" in err
+            assert ("must be real numbers" if name == "p" else "must hold one plain value per row") in err
+
+
 def test_groups_that_would_share_a_name(tmp_path: Path) -> None:
     """Also where they never meet in one batch."""
     table = PEOPLE.slice(0, 2).append_column("b", [["b & c", "c"]])

@@ -378,8 +378,12 @@ def _separators(delimiter: str) -> NDArray[np.bool_]:
 
 def _parquet_batches(part: Part, wanted: Sequence[str] | None, categories: Sequence[str]) -> Iterator[tuple[Any, int]]:
     parquet = load_module("pyarrow.parquet")
-    with parquet.ParquetFile(part.path, read_dictionary=list(categories), pre_buffer=False) as file:
-        names = _pick(part.path, wanted, file.schema_arrow.names)
+    metadata = parquet.read_metadata(part.path)
+    columns = metadata.schema
+    names = _pick(part.path, wanted, columns.to_arrow_schema().names)
+    plain = {columns.column(i).path for i in range(len(columns))}  # others hold lists, structs or maps
+    coded = [name for name in categories if name in plain]
+    with parquet.ParquetFile(part.path, metadata=metadata, read_dictionary=coded, pre_buffer=False) as file:
         total, done = max(1, file.metadata.num_rows), 0
         for batch in file.iter_batches(ROWS, columns=names):
             done += batch.num_rows
