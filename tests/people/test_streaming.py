@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import re
 import subprocess
 import sys
@@ -416,6 +417,60 @@ def test_files_that_are_no_tables(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"notes\.txt' is none; name the files by a pattern"):
         find_parts(tmp_path)
     assert [part.path.name for part in find_parts(tmp_path / "*.csv")] == ["d.csv"]
+
+
+@pytest.mark.parametrize("data", ["", "*/*.csv", "**/*.csv"])
+def test_a_folder_that_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, data: str) -> None:
+    """Nor can it on a test machine where everything may be read."""
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        write(PEOPLE, tmp_path / name / "d.csv")
+    assert len(find_parts(tmp_path / data)) == 2
+    scandir = os.scandir
+
+    def refuse(path: Any) -> Any:
+        if Path(path) == tmp_path / "b":
+            raise PermissionError(13, "Permission denied", str(path))
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    with pytest.raises(
+        DataError, match=rf"cannot read the folder '{tmp_path / 'b'}': Permission denied; its files would"
+    ):
+        find_parts(tmp_path / data)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links")
+def test_links(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Those to other files and folders are followed; no row is read twice."""
+    parts, other = tmp_path / "parts", tmp_path / "other"
+    for folder in (parts, other):
+        folder.mkdir()
+        write(PEOPLE, folder / "d.csv")
+    (parts / "other").symlink_to(other)
+    for data in (parts, parts / "**" / "*.csv"):
+        assert len(find_parts(data)) == 2
+    loops = {"back": "../parts", "again.csv": "d.csv", "self.csv": "self.csv", "no.csv": "nowhere"}
+    for name, target in loops.items():
+        (parts / name).symlink_to(target)
+        for data in (parts, f"{parts}/**/*.csv"):
+            code, out, err = run(capsys, "audit", data, *NAMES)
+            assert code == 2 and not out
+            assert ("would be read twice" if name in list(loops)[:2] else "leads nowhere or back to itself") in err
+        (parts / name).unlink()
+    (tmp_path / "m.json").symlink_to("m.json")
+    code, _, err = run(capsys, "fit", parts, *NAMES, "--epsilon", "0.1", "-o", tmp_path / "m.json")
+    assert code == 2 and "it is a link that leads back to itself; name another" in err
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names of files that are no text")
+@pytest.mark.parametrize("command", ["fit", "audit", "frontier"])
+def test_names_that_are_no_text(tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str) -> None:
+    data = write(PEOPLE, tmp_path / os.fsdecode(b"d\xff.csv"))
+    more = ["--epsilon", "0.1", "-o", tmp_path / "m.json"] if command == "fit" else []
+    for path in (data, tmp_path) if command != "frontier" else (data,):
+        code, _, err = run(capsys, command, path, *NAMES, *more)
+        assert code == 2 and "the name of a file must be UTF-8 text, got b'" in err and "d\\xff.csv'; rename it" in err
 
 
 def test_what_is_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

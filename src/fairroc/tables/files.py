@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import csv
 import difflib
+import errno
 import glob
 import importlib
 import os
@@ -15,7 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from fairroc.errors import DataError
 
@@ -34,6 +35,8 @@ TABLE_SUFFIXES = tuple(FORMATS)
 
 SHOWN = 20
 """Columns that an error lists."""
+
+LINK = "remove the link, or name the files apart by a pattern"
 
 LARGE_BYTES = 1 << 28
 """Files of more bytes than this are read in batches."""
@@ -68,20 +71,29 @@ def find_parts(data: str | os.PathLike[str]) -> tuple[Part, ...]:
         if not files:
             raise DataError(f"the folder '{path}' must hold CSV, Parquet or Arrow files, but it has none; check it.")
     elif not path.exists() and glob.has_magic(str(path)):
-        names = glob.glob(str(path), recursive=True)  # noqa: PTH207 - knows patterns that begin at the root
-        files = sorted(Path(name) for name in names if Path(name).is_file())
+        files = sorted(file for file in _fitting(path) if file.is_file() or (file.is_symlink() and not file.exists()))
         if not files:
             raise DataError(f"no file fits the pattern '{path}'; check the path.")
     else:
         files = [path]
-    return tuple(map(find_part, files))
+    parts = tuple(map(find_part, files))
+    same: dict[Path, Path] = {}
+    for file in files if len(files) > 1 else ():
+        if same.setdefault(file.resolve(), file) is not file:
+            raise DataError(
+                f"'{file}' and '{same[file.resolve()]}' are one file, and its rows would be read twice; {LINK}."
+            )
+    return parts
 
 
 def find_part(path: str | os.PathLike[str]) -> Part:
     """One file of a table; there is such a file, with something in it."""
     file = Path(path)
+    _check_name(file)
     if file.is_dir():
         raise DataError(f"'{file}' must be a file, but it is a folder; name a file in it: this takes one file.")
+    if not file.exists() and file.is_symlink():
+        raise DataError(f"'{file}' must be a file, but it is a link that leads nowhere or back to itself; {LINK}.")
     if not file.exists():
         raise DataError(f"there is no file '{file}'; check the path.")
     size = file.stat().st_size
@@ -90,8 +102,20 @@ def find_part(path: str | os.PathLike[str]) -> Part:
     return Part(file, FORMATS[table_suffix(file)], size)
 
 
+def _check_name(path: Path) -> None:
+    """Raise for a name that is no text: it could neither be opened by pyarrow nor be written into reports."""
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        raise DataError(f"the name of a file must be UTF-8 text, got {os.fsencode(path)!r}; rename it.") from None
+
+
 def _visible_files(folder: Path) -> Iterator[Path]:
-    for place, folders, names in os.walk(folder):
+    seen: dict[str, str] = {}
+    for place, folders, names in os.walk(folder, onerror=_refuse_folder, followlinks=True):
+        real = os.path.realpath(place)
+        if seen.setdefault(real, place) != place:
+            raise DataError(f"'{place}' and '{seen[real]}' are one folder, and its rows would be read twice; {LINK}.")
         folders[:] = [name for name in folders if not name.startswith((".", "_"))]
         for name in names:
             if not name.startswith((".", "_")):
@@ -102,6 +126,27 @@ def _visible_files(folder: Path) -> Iterator[Path]:
                         f"none; name the files by a pattern instead, such as '{folder / '*.parquet'}'."
                     )
                 yield file
+
+
+def _fitting(pattern: Path) -> Iterator[Path]:
+    """What fits a pattern; every folder that had to be looked into can be."""
+    for place, words in enumerate(pattern.parts):
+        if glob.has_magic(words):
+            for folder in glob.glob(str(Path(*pattern.parts[:place])), recursive=True):  # noqa: PTH207
+                if Path(folder).is_dir():
+                    try:
+                        os.scandir(folder).close()
+                    except OSError as error:
+                        _refuse_folder(error)
+    for name in glob.glob(str(pattern), recursive=True):  # noqa: PTH207 - knows patterns that begin at the root
+        yield Path(name)
+
+
+def _refuse_folder(error: OSError) -> NoReturn:
+    raise DataError(
+        f"cannot read the folder '{error.filename}': {one_line(error)}; its files would be missed. Make it readable, "
+        "or name the files by a pattern that leaves it out."
+    ) from None
 
 
 def is_large(parts: Sequence[Part]) -> bool:
@@ -131,6 +176,12 @@ def check_writable(path: str | os.PathLike[str], suffixes: Sequence[str] | None 
     target = Path(path)
     if suffixes is not None:
         table_suffix(target, suffixes)
+    _check_name(target)
+    try:
+        target.stat()
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise DataError(f"cannot write '{path}': it is a link that leads back to itself; name another.") from None
     folder = target.resolve().parent
     if not folder.is_dir():
         raise DataError(f"cannot write '{path}': there is no folder '{folder}'; create it first.")
