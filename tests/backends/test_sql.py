@@ -202,7 +202,14 @@ def test_duckdb_integers_of_any_type(duck, kind):
 
 @pytest.mark.parametrize(
     ("values", "names"),
-    [("[1, 2]", ("1", "2")), ("[1.0::DOUBLE, 2.5]", ("1", "2.5")), ("[true, false]", ("True", "False"))],
+    [
+        ("[1, 2]", ("1", "2")),
+        ("[1.0::DOUBLE, 2.5]", ("1", "2.5")),
+        ("[1.00::DECIMAL(9,2), 10.50]", ("1", "10.5")),
+        ("['1.00', '-2.050']", ("1", "-2.05")),
+        ("['01.0', '1.2.0']", ("01.0", "1.2.0")),
+        ("[true, false]", ("True", "False")),
+    ],
 )
 def test_duckdb_groups_that_are_no_text(duck, values, names):
     model = fitted(names, seed=4, n=300, epsilon=0.0)

@@ -163,6 +163,15 @@ def test_postgres_refuses(server, name):
         server.execute(f"SELECT bad_{name}(0.5, 'a', ''::text)").fetchall()
 
 
+def test_postgres_names_numbers_as_python_does(server):
+    server.execute(fitted(("1", "-2.05"), seed=8, n=300, epsilon=2.0).to_sql("postgres", function="numbered"))
+    given = "'1'", "'1.00'", "1.00::text", "'-2.050'"
+    assert [server.execute(f"SELECT numbered(0.5, {name}, 1)").fetchone()[0] for name in given] == [0.5] * 4
+    for name in ("01.0", "1.0.0", "2.05"):
+        with pytest.raises(psycopg.Error, match=f"does not know the group: {name}"):
+            server.execute(f"SELECT numbered(0.5, '{name}', 1)")
+
+
 def test_postgres_compares_names_byte_by_byte(server):
     """Even where the caller's column has a collation in which A and a are equal."""
     icu = server.execute("SELECT count(*) FROM pg_collation WHERE collprovider = 'i'").fetchone()[0]

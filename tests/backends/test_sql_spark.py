@@ -110,7 +110,15 @@ def test_spark_refuses(session):
         query = model.to_sql("spark", group="g", id_type=id_type, table=f"(SELECT {row} FROM range(2))")
         with pytest.raises((PySparkException, Py4JError), match=message):  # the latter where a broadcast fails
             session.sql(query).collect()
-    for values, names in {"1D, 2.5D": ("1", "2.5"), "true, false": ("True", "False"), "1, 2": ("1", "2")}.items():
+    named = {
+        "1D, 2.5D": ("1", "2.5"),
+        "true, false": ("True", "False"),
+        "1, 2": ("1", "2"),
+        "1.00BD, 10.50BD": ("1", "10.5"),
+        "'1.00', '-2.050'": ("1", "-2.05"),
+        "'01.0', '1.2.0'": ("01.0", "1.2.0"),
+    }
+    for values, names in named.items():
         table = f"(SELECT 1 AS score, 1 AS id, explode(array({values})) AS g)"
         query = fitted(names, seed=8, n=300, epsilon=2.0).to_sql("spark", group="g", table=table)
         assert [row.score_fair for row in session.sql(query).collect()] == [1.0, 1.0]

@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -212,15 +213,20 @@ def test_labels_of_all_kinds(
 
 
 def test_one_group_under_many_types(tmp_path: Path) -> None:
-    """1, 1.0 and "1" are one group, in whichever files they are."""
+    """1, 1.0, a decimal 1.00, "1" and "1.0" are one group, in whichever files they are."""
     values = np.random.default_rng(1).integers(1, 3, 900)
     columns = [
-        pa.array(values[:300]),
-        pa.array(values[300:600].astype(float)),
-        pa.array(values[600:].astype(str)).dictionary_encode(),
+        (pa.array(values[:200]), ".parquet"),
+        (pa.array(values[200:400].astype(float)), ".parquet"),
+        (pa.array(values[400:600].astype(str)).dictionary_encode(), ".parquet"),
+        (pa.array([Decimal(f"{value}.00") for value in values[600:700].tolist()]), ".arrow"),
+        (pa.array([f"{value}.0" for value in values[700:800]]), ".csv"),
+        (pa.array([f"{value}.0" if i % 3 else str(value) for i, value in enumerate(values[800:])]), ".csv"),
     ]
-    for i, column in enumerate(columns):
-        write(changed(PEOPLE.slice(300 * i, 300), "sex", column), tmp_path / f"{i}.parquet")
+    done = 0
+    for i, (column, ending) in enumerate(columns):
+        write(changed(PEOPLE.slice(done, len(column)), "sex", column), tmp_path / f"{i}{ending}")
+        done += len(column)
     found = count_table(find_parts(tmp_path), ColumnNames("p", ("sex",), "y"))
     assert found.names == ("1", "2") and found.rows == 900
     rows = ScoreCounts.from_rows(

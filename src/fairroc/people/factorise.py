@@ -1,14 +1,17 @@
 """Any column to codes and distinct values or texts, with what is missing told apart.
 
-Group names are text: 1, 1.0 and "1" name the same group. Values that are equal in Python, such as True and 1,
-are one value where one column of objects mixes them.
+Group names are text. A number has one spelling, without zeros at its end: 1, 1.0, Decimal("1.00") and the texts "1" and
+"1.0" name the same group, whichever file they come from; "01", "+1" and "1e0" are other texts. Values that are equal in
+Python, such as True and 1, are one value where one column of objects mixes them.
 """
 
 from __future__ import annotations
 
+import re
 import sys
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from decimal import Decimal
 from itertools import count
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -32,6 +35,7 @@ MAKE_A_GROUP = (
     "drop or fill these rows, or pass missing='group' (on the command line: --missing group) to make them the group "
     f"{MISSING_GROUP!r}"
 )
+LONG_NUMBER = re.compile(r"(-?(?:0|[1-9][0-9]*))(?:[.]0+|([.][0-9]*[1-9])0+)")  # with zeros at its end
 FEW_CODES = 8  # up to here comparing with each code is faster than bincount
 FEW_TEXTS = 16  # up to here comparing with each string is faster than hashing every row
 
@@ -259,15 +263,21 @@ def _factorise_arrow(column: Any) -> tuple[IntArray, list[Any]]:
 
 
 def as_text(value: Any) -> str:
-    """Name of a value: whole floats read like integers, bytes like the text they hold."""
-    if isinstance(value, str):
-        return str.__str__(value)
-    if isinstance(value, bytes):
-        return value.decode("utf-8", "backslashreplace")
+    """Name of a value: a number's shortest spelling, also where it is text; bytes read like the text they hold."""
     if isinstance(value, float | np.floating):
         number = float(value)
         return str(int(number)) if number.is_integer() and abs(number) < 2**53 else repr(number)
-    return str(value)
+    if isinstance(value, Decimal) and value.is_finite():
+        value = f"{value:f}"
+    if isinstance(value, str):
+        text = str.__str__(value)
+    else:
+        text = value.decode("utf-8", "backslashreplace") if isinstance(value, bytes) else str(value)
+    if not text.endswith("0") or "." not in text:
+        return text
+    found = LONG_NUMBER.fullmatch(text)
+    short = text if found is None else found[1] + (found[2] or "")
+    return "0" if short == "-0" else short
 
 
 def _is_missing(value: Any) -> bool:

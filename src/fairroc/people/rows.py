@@ -172,7 +172,8 @@ def read_scores(
 def known_groups(names: Sequence[str], on_unknown_group: str | None, small: Regrouped | None = None) -> dict[str, int]:
     """Codes of a model's groups by name, those that its fit merged included, if the group that unknown ones shall be
     treated as is among the fitted."""
-    known = {name: code for code, name in enumerate(names)}
+    known = {" & ".join(map(as_text, name.split(" & "))): code for code, name in enumerate(names)}  # as data has them
+    known |= {name: code for code, name in enumerate(names)}
     if on_unknown_group is not None and on_unknown_group not in known:
         raise DataError(
             f"on_unknown_group must name a group of the model, got {on_unknown_group!r}; groups: {_quoted(names)} "

@@ -18,7 +18,7 @@ from fairroc.core.chain import FloatArray
 from fairroc.errors import DataError
 from fairroc.options import MAX_DISTINCT, Missing, check_missing, check_most
 from fairroc.people.counts import ScoreCounts
-from fairroc.people.factorise import as_column, count_codes, cross_names, group_codes, present_values, recode
+from fairroc.people.factorise import as_column, as_text, count_codes, cross_names, group_codes, present_values, recode
 from fairroc.people.rows import checked_scores, checked_weights, positive_labels
 from fairroc.people.tally import CellCounts, Tally
 from fairroc.tables.columns import ColumnNames, as_numpy, codes_of, is_coded, typed_values
@@ -245,7 +245,7 @@ def _group_texts(column: Any, what: str, missing: Missing) -> tuple[NDArray[Any]
     if is_coded(column) and not column.null_count and str(column.type.value_type) == "string":
         dictionary = column.dictionary
         if not dictionary.null_count:
-            return codes_of(column), dictionary.to_pylist()
+            return codes_of(column), [as_text(text) for text in dictionary.to_pylist()]
     return group_codes({what: as_column(column, what)}, missing)
 
 

@@ -13,7 +13,7 @@ from fairroc.model.draw import derive_seed, effective_salt
 from fairroc.model.model import ModelData
 from fairroc.model.xxh64 import PRIMES
 from fairroc.options import CONSTRAINT
-from fairroc.people.factorise import MISSING_GROUP
+from fairroc.people.factorise import LONG_NUMBER, MISSING_GROUP
 from fairroc.people.rows import known_groups
 from fairroc.tables.columns import require_distinct
 
@@ -144,6 +144,15 @@ class Ask:
     def left_out(self) -> tuple[str, ...]:
         """Groups that the SQL refuses because the fit left them out."""
         return () if self.on_unknown_group is not None else self.model.left_out
+
+    def named(self, text: str, parts: str, collation: str = "") -> str:
+        """A text as Python names a group: numbers, where groups have such names, without zeros at their end. ``parts``
+        are those of the pattern to keep."""
+        names = " & ".join((*self.model.codes, *self.left_out)).split(" & ")
+        if not any(LONG_NUMBER.fullmatch(name + (".0" if "." not in name else "0")) for name in names):
+            return text
+        short = f"regexp_replace({text}{collation}, '^(?:{LONG_NUMBER.pattern})$', {parts})"
+        return f"(CASE WHEN {text}{collation} LIKE '%.%0' THEN {short} ELSE {text}{collation} END)"
 
     @property
     def missing_name(self) -> str | None:

@@ -112,7 +112,7 @@ def _unnested(table: Any, names: Sequence[str], **columns: NDArray[Any]) -> str:
 def _door(ask: Ask, source: str) -> str:
     """All columns with the checked score, number of the group, and id."""
     score, id = double_quoted(ask.score), "0" if ask.id is None else double_quoted(ask.id)
-    group = " || ' & ' || ".join(_group_text(double_quoted(name), ask.missing_name) for name in ask.groups)
+    group = " || ' & ' || ".join(_group_text(double_quoted(name), ask) for name in ask.groups)
     unknown, left = (f"error({single_quoted(why)} || fairroc_g)" for why in (common.UNKNOWN, common.LEFT_OUT))
     known = "\n".join(
         f"    WHEN encode(fairroc_g) = encode({single_quoted(name)}) THEN {code}"
@@ -134,14 +134,15 @@ def _door(ask: Ask, source: str) -> str:
   FROM {source}))"""
 
 
-def _group_text(column: str, missing: str | None) -> str:
+def _group_text(column: str, ask: Ask) -> str:
     """A group's name as Python would write the value; NULL where it is missing and must not be."""
     text = f"CAST({column} AS VARCHAR)"
     whole = f"nullif(regexp_replace({text}, '\\.0$', ''), 'nan')"
     truth = f"CASE {text} WHEN 'true' THEN 'True' WHEN 'false' THEN 'False' END"
     kind = f"typeof({column})"
-    named = f"CASE WHEN {kind} IN ('DOUBLE','FLOAT') THEN {whole} WHEN {kind} = 'BOOLEAN' THEN {truth} ELSE {text} END"
-    return named if missing is None else f"coalesce({named}, {single_quoted(missing)})"
+    other = ask.named(text, r"'\1\2'")
+    named = f"CASE WHEN {kind} IN ('DOUBLE','FLOAT') THEN {whole} WHEN {kind} = 'BOOLEAN' THEN {truth} ELSE {other} END"
+    return named if ask.missing_name is None else f"coalesce({named}, {single_quoted(ask.missing_name)})"
 
 
 def _integer_id(id: str) -> str:

@@ -68,7 +68,8 @@ def _door(ask: Ask, groups: list[str]) -> Iterator[str]:
         yield f"  END IF;\n  IF id IS NULL{empty} THEN"
         yield f"    RAISE EXCEPTION USING MESSAGE = {_text(common.ID)}, ERRCODE = '22023';"
     missing = ask.missing_name
-    parts = (name if missing is None else f"coalesce({name}, {_text(missing)})" for name in groups)
+    texts = [ask.named(name, r"E'\\1\\2'", ' COLLATE "C"') for name in groups]
+    parts = (text if missing is None else f"coalesce({text}, {_text(missing)})" for text in texts)
     yield "  END IF;\n  name := " + " || ' & ' || ".join(parts) + ";"
     yield "  IF name IS NULL THEN"
     yield f"    RAISE EXCEPTION USING MESSAGE = {_text(common.GROUP)}, ERRCODE = '22023';\n  END IF;"

@@ -195,7 +195,8 @@ def _group_text(column: str, ask: Ask) -> str:
     whole = f"CASE WHEN {text} LIKE '%.0' THEN left({text}, length({text}) - 2) ELSE nullif({text}, 'NaN') END"
     truth = f"CASE {text} WHEN 'true' THEN 'True' WHEN 'false' THEN 'False' END"
     kind = f"typeof({column})"
-    named = f"CASE WHEN {kind} IN ('double','float') THEN {whole} WHEN {kind} = 'boolean' THEN {truth} ELSE {text} END"
+    other = ask.named(text, "'$1$2'")
+    named = f"CASE WHEN {kind} IN ('double','float') THEN {whole} WHEN {kind} = 'boolean' THEN {truth} ELSE {other} END"
     return named if ask.missing_name is None else f"coalesce({named}, {_text(ask.missing_name)})"
 
 
