@@ -69,3 +69,11 @@ def test_patience_counts_from_the_beginning_of_a_command(monkeypatch: pytest.Mon
             with progress_bar(title) as show:
                 show(1, 2)
     assert "a [" not in stream.getvalue() and "b [############............] 1/2" in stream.getvalue()
+
+
+def test_a_message_that_quotes_a_field_of_millions_of_letters(capsys: pytest.CaptureFixture[str]) -> None:
+    say(f"row 7 holds '{'z' * 9_000_000}'. Mend it.")
+    err = capsys.readouterr().err
+    assert (
+        err.startswith("row 7 holds 'zz") and err.endswith("zz'. Mend it.\n") and "z [...] z" in err and len(err) < 5000
+    )

@@ -329,6 +329,28 @@ def test_a_word_among_numbers(tmp_path: Path, capsys: pytest.CaptureFixture[str]
         assert f"'{data}'" in err and "row 701 " in err and "'much'" in err
 
 
+@pytest.mark.parametrize("command", ["audit", "audit --stream", "monitor", "transform"])
+def test_numbers_and_fields_that_no_reader_can_take(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], model: Path, command: str
+) -> None:
+    """A space that is no blank behind a number, and fields far longer than a block: the same from every command."""
+    more = [] if "audit" in command else ["--model", model]
+    more += ["--seed", "1", "-o", tmp_path / "o.csv"] if command == "transform" else []
+    names = NAMES if command != "transform" else [*NAMES[:2], *NAMES[4:]]
+    rows = [f"{i / 900},{i % 2},{'FM'[i % 2 ^ i // 8 % 2]},x" for i in range(900)]
+    wrong = {
+        "0.5\u00a0,1,F,x": "column 'p' must hold numbers; row 401 (counted from 1, without the header) holds '0.5\\x",
+        f"0.5,1,F,{'z' * 5000}": "must fit into 0 MiB, but one after row ",
+        f'0.5,1,F,"{"z" * 5000}"': "must fit into 0 MiB, but one after row ",
+    }
+    for row, words in wrong.items():
+        data = tmp_path / "d.csv"
+        data.write_text("p,y,sex,note\n" + "\n".join([*rows[:400], row, *rows[401:]]) + "\n", encoding="utf-8")
+        code, out, err = run(capsys, *command.split(), data, *names, *more)
+        assert code == 2 and not out and len(err) < 5000
+        assert words in err
+
+
 def test_a_type_that_changes_between_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write(PEOPLE, tmp_path / "a.parquet")
     bad = write(changed(PEOPLE, "p", pa.array(["high"] * 900)), tmp_path / "b.parquet")

@@ -35,11 +35,16 @@ def one_command() -> Iterator[None]:
         _command.begin = None
 
 
+LONGEST = 4000
+"""Letters of a message: a field of a file that it quotes may have millions."""
+
+
 def say(words: str) -> None:
     """Words about the run, on standard error."""
     for line in _Line.open:
         line.wipe()
-    print(words, file=sys.stderr)
+    half = LONGEST // 2
+    print(words if len(words) <= LONGEST else f"{words[:half]} [...] {words[-half:]}", file=sys.stderr)
 
 
 def put(text: str) -> None:

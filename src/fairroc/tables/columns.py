@@ -162,7 +162,7 @@ def numbers_from_text(column: Any, name: str, *, before: int = 0) -> Any:
     pyarrow, pc = load_module("pyarrow"), load_module("pyarrow.compute")
     if not is_text(column):
         return column
-    texts = pc.utf8_trim_whitespace(column)
+    texts = pc.utf8_trim(column, " \t")  # as pyarrow reads columns of numbers: other spaces are no part of one
     try:
         return pc.cast(texts, pyarrow.float64())
     except pyarrow.ArrowInvalid:

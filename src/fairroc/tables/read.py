@@ -349,7 +349,7 @@ def _quoted_fields(
 
     As pyarrow has it: a quote at the beginning of a field opens it, two inside are a letter, another closes it; any
     other quote is a letter. A stretch begins with the last byte of the one before. One field more opens than closes
-    where it is not closed before the end of the file, or is too long.
+    where it is not closed before the end of the file, or not for many blocks.
     """
     kept, start, between = b"\n", codecs.BOM_UTF8, _separators(delimiter)
     for block in itertools.chain(blocks, [None]):
@@ -366,7 +366,7 @@ def _quoted_fields(
         kept, start = data[len(text) - 1 :], b""
         if inside[-1]:
             kept = data[opens[-1] - 1 :]
-            if block is not None and len(kept) <= CSV_BLOCK:  # all of the field comes with the next stretch
+            if block is not None and len(kept) <= 8 * CSV_BLOCK:  # all of the field comes with the next stretch
                 text, opens = text[: opens[-1]], opens[:-1]
         yield text, opens, begins[closing], (begins + lengths)[closing]
 
