@@ -14,10 +14,14 @@ from fairroc.core.chain import FloatArray
 from fairroc.model import file
 from fairroc.model.explanation import Explanation, explain
 from fairroc.model.model import ModelData, check_threshold
+from fairroc.people.door import read_people
+from fairroc.people.people import People
+from fairroc.people.rows import known_groups
 from fairroc.people.tensors import is_tensor
 from fairroc.text.explanation import explanation_text
 
 if TYPE_CHECKING:
+    from fairroc.monitoring.check import Watch
     from fairroc.monitoring.drift import Drift
 
 __all__ = ["FairModel"]
@@ -171,18 +175,23 @@ class FairModel(ModelData):
         >>> model.check(score + 0.5 * (sex == "f"), sensitive_features=sex).reasons[0][:29]
         "the scores of group 'f' moved"
         """
-        from fairroc.monitoring.check import TELLING, Watch, check
-        from fairroc.text.drift import doubts, reasons
+        from fairroc.monitoring.check import Watch
 
         watch = Watch.checked(
             confidence=confidence, bootstrap=bootstrap, random_state=random_state, on_unknown_group=on_unknown_group
         )
-        found = check(self, scores, sensitive_features, y, sample_weight, pos_label, watch)
-        return replace(
-            found,
-            reasons=reasons(found, on_unknown_group, self.left_out),
-            doubts=doubts(found, on_unknown_group, TELLING, measured=y is not None or not self.fairness.needs_labels),
+        known_groups(self.names, on_unknown_group)
+        people = read_people(
+            scores,
+            y,
+            sensitive_features=sensitive_features,
+            sample_weight=sample_weight,
+            pos_label=pos_label,
+            missing="group",  # no group: an unknown one
+            small=self.small_rule,
+            whole=False,
         )
+        return check_people(self, people, watch, labelled=y is not None)
 
     def to_sql(
         self,
@@ -259,3 +268,16 @@ class FairModel(ModelData):
     def load(cls, path: str | Path) -> Self:
         """Read and check a model file."""
         return cls.of(file.load(path))
+
+
+def check_people(model: ModelData, people: People, watch: Watch, *, labelled: bool) -> Drift:
+    """What `FairModel.check` finds, in words too."""
+    from fairroc.monitoring.check import TELLING, check
+    from fairroc.text.drift import doubts, reasons
+
+    found, other = check(model, people, watch, labelled=labelled), watch.on_unknown_group
+    return replace(
+        found,
+        reasons=reasons(found, other, model.left_out),
+        doubts=doubts(found, other, TELLING, measured=labelled or not model.fairness.needs_labels),
+    )

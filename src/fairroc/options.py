@@ -436,7 +436,7 @@ SECTIONS = {
     "Report: `fairroc report`": REPORT,
     "New people: `FairModel.check`, `fairroc monitor`": MONITOR,
     "Threshold: `choose_threshold`, `fairroc threshold`": AIM,
-    "Files: `count_files`, `fairroc audit` and `fairroc fit`": FILES,
+    "Files: `count_files` and the commands that read people": FILES,
 }
 
 

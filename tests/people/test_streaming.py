@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet
 import pytest
@@ -30,11 +31,11 @@ from fairroc.errors import DataError
 from fairroc.people.counts import ScoreCounts
 from fairroc.people.rows import read_columns
 from fairroc.people.streaming import count_table
-from fairroc.tables import files, read
+from fairroc.tables import read
 from fairroc.tables import write as writing
 from fairroc.tables.columns import ColumnNames
-from fairroc.tables.files import find_parts, is_large
-from fairroc.tables.read import part_schema, read_batches
+from fairroc.tables.files import find_parts
+from fairroc.tables.read import is_large, part_schema, read_batches
 from strategies import SEEDS
 
 ENDINGS = [".csv", ".csv.gz", ".tsv", ".parquet", ".arrow", ".stream.ipc"]
@@ -502,13 +503,102 @@ def test_names_that_are_no_text(tmp_path: Path, capsys: pytest.CaptureFixture[st
 
 
 def test_what_is_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    one = find_parts(write(PEOPLE, tmp_path / "a.parquet"))
-    assert not is_large(one)
-    assert is_large(one * 2)
-    monkeypatch.setattr(files, "LARGE_ROWS", 899)
-    assert is_large(one)
-    monkeypatch.setattr(files, "LARGE_BYTES", 100)
-    assert is_large(find_parts(write(PEOPLE, tmp_path / "a.csv")))
+    """What a file becomes decides, not how well it is packed."""
+    table = changed(PEOPLE, "name", pa.array(["the same long text in every row"] * 900))
+    packed = pa.ipc.IpcWriteOptions(compression="zstd")
+    for ending in (".parquet", ".arrow", ".stream.ipc"):
+        path = tmp_path / f"a{ending}"
+        if ending == ".parquet":
+            pyarrow.parquet.write_table(table, path, compression="zstd")
+        else:
+            make = pa.ipc.new_stream if "stream" in ending else pa.ipc.new_file
+            with pa.OSFile(str(path), "wb") as sink, make(sink, table.schema, options=packed) as writer:
+                writer.write_table(table, max_chunksize=300)
+        one = find_parts(path)
+        for limit, columns, large in (
+            (2800 * read.VALUE, ["p", "y", "sex"], False),
+            (1800 * read.VALUE, ["p", "y", "sex"], True),
+            (1000 * read.VALUE, ["p"], False),
+        ):
+            monkeypatch.setattr(read, "LARGE", limit)
+            assert is_large(one, columns) == large, (ending, limit)
+        assert is_large(one * 2, ["p"])
+    plain = write(table, tmp_path / "a.csv")
+    one = find_parts(write(table, tmp_path / "a.csv.gz"))
+    assert one[0].size * 2 < plain.stat().st_size
+    for limit, large in ((plain.stat().st_size, False), (plain.stat().st_size - 100, True)):
+        monkeypatch.setattr(read, "LARGE", limit)
+        assert is_large(one, ["p"]) == is_large(find_parts(plain), ["p"]) == large
+    text = "p\n" + "\n".join(map(repr, np.random.default_rng(0).random(40_000)))
+    (tmp_path / "b.csv.gz").write_bytes(gzip.compress(text.encode(), 1))
+    monkeypatch.setattr(read, "SAMPLE", len(text) // 3)  # the beginning tells the whole
+    for limit, large in ((len(text) * 3 // 2, False), (len(text) // 2, True)):
+        monkeypatch.setattr(read, "LARGE", limit)
+        assert is_large(find_parts(tmp_path / "b.csv.gz"), ["p"]) == large
+
+
+def close(one: Any, other: Any) -> None:
+    """The same plain data but for rounding."""
+    if isinstance(one, dict):
+        assert one.keys() == other.keys()
+        one, other = list(one.values()), list(other.values())
+    if isinstance(one, list):
+        for pair in zip(one, other, strict=True):
+            close(*pair)
+    elif isinstance(one, float):
+        assert one == pytest.approx(other, rel=1e-9, abs=1e-12)
+    else:
+        assert one == other
+
+
+STREAMED = [
+    ["threshold", "--label", "y", "--selection-rate", "0.3"],
+    ["threshold", "--label", "y", "--cost-fp", "1", "--cost-fn", "2"],
+    ["frontier", "--label", "y", "--epsilons", "0,0.1"],
+    ["monitor", "--label", "y"],
+    ["monitor"],
+    ["report", "--label", "y", "--bootstrap", "0"],
+]
+
+
+@pytest.mark.parametrize("words", STREAMED, ids=" ".join)
+def test_other_commands_are_the_same(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], model: Path, words: list[str]
+) -> None:
+    """From a file in memory, from a stream, and from a folder with a batch of one label only."""
+    whole, folder = write(PEOPLE.sort_by("y"), tmp_path / "d.parquet"), tmp_path / "parts"
+    folder.mkdir()
+    for i in range(3):
+        write(PEOPLE.sort_by("y").slice(300 * i, 300), folder / f"{i}.csv")
+    more = ["--model", model] if words[0] in ("threshold", "monitor") else []
+    more += ["-o", tmp_path / "page.html", "--title", "People"] if words[0] == "report" else []
+    found, pages = [], set()
+    for data in ([whole], [whole, "--stream"], [folder])[: 2 if words[0] == "report" else 3]:
+        code, out, err = run(
+            capsys, words[0], *data, "--score", "p", "--group", "sex", *words[1:], *more, "--format", "json"
+        )
+        assert code in (0, 1), err
+        found.append({"code": code, **json.loads(out)})
+        pages.add((tmp_path / "page.html").read_bytes() if words[0] == "report" else b"")
+    for other in found[1:]:
+        close(found[0], other)
+    assert len(pages) == 1, "pages differ"
+
+
+def test_new_people_of_one_label_and_too_many_scores(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], model: Path
+) -> None:
+    data = write(PEOPLE.filter(pc.equal(PEOPLE["y"], 1)), tmp_path / "d.csv")
+    common = ["monitor", data, "--model", model, *NAMES, "--format", "json"]
+    memory, stream = run(capsys, *common), run(capsys, *common, "--stream")
+    assert memory == stream and memory[0] in (0, 1)
+    table = people(3000)
+    table = changed(table, "p", pa.array(np.random.default_rng(0).random(3000)))
+    write(table, data)
+    code, _, err = run(capsys, *common, "--max-distinct", 1024)
+    assert code == 2 and "there may be 1,024 different (group, label, score) at most" in err
+    code, _, err = run(capsys, "frontier", data, *NAMES, "--epsilons", "0.1", "--no-bound", "--max-distinct", 1024)
+    assert code == 0 and "warning: scores were counted in bins, so that rates can be off by up to 0." in err
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
@@ -681,14 +771,14 @@ def test_more_files_than_may_be_open(
     folder.mkdir()
     for i in range(40):
         write(PEOPLE.slice(20 * i, 0 if i in (0, 7, 39) else 20), folder / f"{i:02}.csv")
-    plain, most = files.os.fsync, 0
+    plain, most = os.fsync, 0
 
     def counted(descriptor: int) -> None:
         nonlocal most
         most = max(most, sum(path.name.endswith(".tmp") for path in held_files()))
         plain(descriptor)
 
-    monkeypatch.setattr(files.os, "fsync", counted)
+    monkeypatch.setattr(os, "fsync", counted)
     how = ["--model", model, "--score", "p", "--group", "sex", "--id", "id", "-o", f"{tmp_path / 'out'}/"]
     assert run(capsys, "transform", folder, *how)[0] == 0
     assert most == 1  # the one that is written

@@ -105,9 +105,12 @@ def asked_for(arguments: argparse.Namespace, options: Iterable[Option], *, requi
     return found if found["epsilon"] is not None else {k: v for k, v in found.items() if k != "epsilon"}
 
 
+DATA = "CSV (also .gz), Parquet or Arrow file, a folder of such files, or a pattern in quotes"
+
+
 def add_data(parser: argparse.ArgumentParser, *, counts: bool = False) -> None:
     """Where the labelled rows are; with ``counts`` they may be aggregated."""
-    parser.add_argument("data", metavar="DATA", help="CSV (also .gz), Parquet or Arrow file")
+    parser.add_argument("data", metavar="DATA", help=DATA)
     add_columns(parser)
     parser.add_argument(
         "--label", required=not counts, metavar="Y", help="column of true labels: 0/1, or see --pos-label"
@@ -117,6 +120,7 @@ def add_data(parser: argparse.ArgumentParser, *, counts: bool = False) -> None:
         parser.add_argument("--negatives", metavar="N", help="counts people of a score and group, by true label")
     parser.add_argument("--weight", metavar="W", help="column of row weights")
     add_options(parser, (POS_LABEL, MISSING))
+    add_streaming(parser)
     add_format(parser)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from fairroc.cli.arguments import add_data, add_options, add_streaming, add_tolerances, asked_for
+from fairroc.cli.arguments import add_data, add_options, add_tolerances, asked_for
 from fairroc.cli.data import read_data
 from fairroc.cli.output import progress_bar, put_result
 from fairroc.options import AUDIT
@@ -19,7 +19,6 @@ def add_parser(commands: Any) -> None:
         description="Exit 1 if the gap exceeds epsilon, or a ratio is too small. Demographic parity needs no --label.",
     )
     add_data(parser, counts=True)
-    add_streaming(parser)
     add_options(parser, AUDIT)
     add_tolerances(parser)
     parser.set_defaults(run=run)

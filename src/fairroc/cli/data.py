@@ -7,15 +7,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fairroc.cli.output import progress_bar
-from fairroc.errors import DataError
+from fairroc.errors import DataError, warn_user
 from fairroc.options import MAX_DISTINCT, Missing
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from fairroc.people.counts import ScoreCounts
     from fairroc.people.people import People
     from fairroc.people.rows import TakenColumns
     from fairroc.people.small import SmallRule
     from fairroc.tables.columns import ColumnNames
+    from fairroc.tables.files import Part
+
+MOST_EXACT = 1 << 26
+"""Distinct (group, label, score) where only exact counts will do, unless another number is asked for."""
 
 
 def read_data(
@@ -25,28 +31,36 @@ def read_data(
     small: SmallRule | None = None,
     in_order: bool = False,
     unlabelled: bool = False,
+    whole: bool = True,
+    exact: bool = False,
 ) -> People:
-    """The people of the file that the arguments name: one row for each, or an aggregated table.
+    """The people of the files that the arguments name: one row for each, or an aggregated table.
 
-    ``missing`` takes the place of the argument of that name; ``small`` and ``in_order`` are those of `read_people`.
-    With ``unlabelled`` labels may be left out: then all count as negatives.
+    ``missing`` takes the place of the argument of that name; ``small``, ``in_order`` and ``whole`` are those of
+    `read_people`. With ``unlabelled`` labels may be left out: then all count as negatives. With ``exact`` scores are
+    never counted in bins.
     """
     from fairroc.people.door import read_people
     from fairroc.people.small import REFUSE
-    from fairroc.tables.files import find_parts, is_large
+    from fairroc.tables.files import find_parts
+    from fairroc.tables.read import is_large
 
-    unlabelled = unlabelled and arguments.label is arguments.positives is arguments.negatives is None
-    small = REFUSE if small is None or unlabelled else small
+    given = [getattr(arguments, name, None) for name in ("label", "positives", "negatives")]
+    unlabelled = unlabelled and given == [None, None, None]
+    if unlabelled and arguments.pos_label is not None:
+        raise DataError("--pos-label goes with --label; without labels there is no positive one.")
+    small = REFUSE if small is None or (unlabelled and whole) else small
+    missing = missing or arguments.missing
+    whole = whole and not unlabelled
     if not unlabelled and _aggregated(arguments):
         return _counts(arguments).people(small=small)
     if hasattr(arguments, "stream"):
         parts = find_parts(arguments.data)
-        asked = arguments.stream or arguments.max_distinct is not None
-        if unlabelled:
-            _refuse_unlabelled(arguments, asked or parts[0].path != Path(arguments.data))
-        elif asked or parts[0].path != Path(arguments.data) or is_large(parts):
-            return _streamed_counts(arguments, parts).people(small=small)
-    taken = read_rows(arguments)
+        asked = arguments.stream or arguments.max_distinct is not None or parts[0].path != Path(arguments.data)
+        summed = exact and arguments.weight is not None  # weights are summed by score: no longer row by row
+        if asked or (not summed and is_large(parts, _names(arguments).all)):
+            return _streamed_counts(arguments, parts, missing, whole, exact).people(small=small, whole=whole)
+    taken = _read_rows(arguments)
     with progress_bar("checking and sorting"):
         return read_people(
             taken.score,
@@ -54,25 +68,14 @@ def read_data(
             sensitive_features=taken.group,
             sample_weight=taken.weight,
             pos_label=arguments.pos_label,
-            missing=missing or arguments.missing,
+            missing=missing,
             small=small,
             in_order=in_order,
-            whole=not unlabelled,
+            whole=whole,
         )
 
 
-def _refuse_unlabelled(arguments: argparse.Namespace, streamed: bool) -> None:
-    """Raise where arguments need labels."""
-    if arguments.pos_label is not None:
-        raise DataError("--pos-label goes with --label; without labels there is no positive one.")
-    if streamed:
-        raise DataError(
-            "without --label the data must be one file that is read whole: batches are counted by label. Leave "
-            "--stream and --max-distinct out and name one file, or give --label."
-        )
-
-
-def read_rows(arguments: argparse.Namespace) -> TakenColumns:
+def _read_rows(arguments: argparse.Namespace) -> TakenColumns:
     """The columns that the arguments name, of one file with a row for each person."""
     from fairroc.people.rows import take_columns
     from fairroc.tables.read import read_table
@@ -92,18 +95,33 @@ def _names(arguments: argparse.Namespace) -> ColumnNames:
     return ColumnNames(arguments.score, tuple(arguments.group), arguments.label, arguments.weight)
 
 
-def _streamed_counts(arguments: argparse.Namespace, parts: Any) -> ScoreCounts:
+def _streamed_counts(
+    arguments: argparse.Namespace, parts: Sequence[Part], missing: Missing, whole: bool, exact: bool
+) -> ScoreCounts:
     from fairroc.people.streaming import count_table
 
+    most = arguments.max_distinct
     with progress_bar("reading, MB") as show:
-        return count_table(
+        counts = count_table(
             parts,
             _names(arguments),
             pos_label=arguments.pos_label,
-            missing=arguments.missing,
-            most=MAX_DISTINCT.default if arguments.max_distinct is None else arguments.max_distinct,
+            missing=missing,
+            most=most if most is not None else MOST_EXACT if exact else MAX_DISTINCT.default,
+            whole=whole,
             progress=show,
         )
+    if exact and counts.bits is not None:
+        raise DataError(
+            f"there may be {most or MOST_EXACT:,} different (group, label, score) at most, but there are more; allow "
+            "more with --max-distinct, or round the scores as those of the fit are."
+        )
+    if counts.error and arguments.command not in ("audit", "fit"):  # which say so themselves
+        warn_user(
+            f"scores were counted in bins, so that rates can be off by up to {counts.error:.2g}; --max-distinct N "
+            "allows more bins."
+        )
+    return counts
 
 
 def _aggregated(arguments: argparse.Namespace) -> bool:

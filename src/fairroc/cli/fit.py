@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from fairroc.cli.arguments import add_data, add_options, add_streaming, add_tolerances, asked_for
+from fairroc.cli.arguments import add_data, add_options, add_tolerances, asked_for
 from fairroc.cli.data import read_data, read_key
 from fairroc.cli.output import as_json, progress_bar, put, say
 from fairroc.options import EPSILON, FIT, KEY, LEVEL, MISSING, Options
@@ -15,7 +15,6 @@ def add_parser(commands: Any) -> None:
     """Add the command."""
     parser = commands.add_parser("fit", help="fit the fair score and write a model file")
     add_data(parser, counts=True)
-    add_streaming(parser)
     add_options(parser, [option for option in (*FIT, KEY) if option is not MISSING], asked=[EPSILON])
     add_tolerances(parser)
     parser.add_argument("-o", "--output", required=True, metavar="MODEL", help="model file to write, .json")

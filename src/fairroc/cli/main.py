@@ -87,9 +87,8 @@ def _parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog="fairroc",
         description="Make a trained classifier's score fair at every threshold, at the least loss of AUC.",
-        epilog="DATA is CSV (also .gz), Parquet or Arrow, by its suffix; audit, fit and transform also take a folder "
-        "of such files or a pattern in quotes, and read large data in batches. Start with: fairroc audit DATA "
-        "--score P --label Y --group G",
+        epilog="DATA is CSV (also .gz), Parquet or Arrow, by its suffix, a folder of such files or a pattern in "
+        "quotes; large data are read in batches. Start with: fairroc audit DATA --score P --label Y --group G",
     )
     parser.add_argument("--version", action="version", version=f"fairroc {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")

@@ -19,6 +19,7 @@ from fairroc.core.roc import Population
 from fairroc.errors import DataError
 from fairroc.model.model import ModelData, expected_rocs, warn_unknown
 from fairroc.options import AIM, CONSTRAINT, checked, fairness_of
+from fairroc.people.cells import cells_of
 from fairroc.people.door import read_people
 from fairroc.people.people import People
 from fairroc.people.rows import ScoreColumns, known_groups, unknown_groups
@@ -300,7 +301,7 @@ def choose_threshold_of(model: ModelData, people: People, aim: Aim, *, on_unknow
         raise unknown_groups(model.names, sum(strange.values()), people.rows, list(strange), model.small_groups)
     warn_unknown(sum(strange.values()), people.rows, on_unknown_group)
     codes = [known[on_unknown_group or ""] if name in strange else known[name] for name in people.names]
-    cells = [sample.cells() for sample in people.samples]
+    cells = [cells_of(sample) for sample in people.samples]
     scores, labels, weights = (np.concatenate(column) for column in zip(*cells, strict=True))
     sizes = [len(part[0]) for part in cells]
     rows = ScoreColumns(scores, np.repeat(codes, sizes), 0)

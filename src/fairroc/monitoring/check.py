@@ -13,9 +13,7 @@ from fairroc.model.model import ModelData, Reference
 from fairroc.monitoring.drift import Drift, DriftTest, GroupDrift, ScoreShift, Status, UnknownGroup, psi_level
 from fairroc.monitoring.gap import GapNow, GroupAucs, gap_now
 from fairroc.options import MONITOR, checked
-from fairroc.people.door import read_people
 from fairroc.people.people import People
-from fairroc.people.rows import known_groups
 from fairroc.stats.two_sample import (
     absent_p_value,
     holm,
@@ -99,18 +97,11 @@ def joined_size(mass: FloatArray, sizes: FloatArray) -> float:
     return float(1.0 / (shares(mass)[used] ** 2 / sizes[used]).sum())
 
 
-def check(
-    model: ModelData, scores: Any, sensitive_features: Any, y: Any, sample_weight: Any, pos_label: Any, watch: Watch
-) -> Drift:
-    """Compare new people with the fitted ones, without words. O(n log B) for B bins, and where the gap is measured what
-    an audit takes."""
+def check(model: ModelData, people: People, watch: Watch, *, labelled: bool) -> Drift:
+    """Compare new people, with small groups as the model has them, with the fitted ones, without words. O(n log B)
+    for B bins, and where the gap is measured what an audit takes."""
     other = watch.on_unknown_group
-    known_groups(model.names, other)
-    how = {"sample_weight": sample_weight, "pos_label": pos_label, "missing": "group"}  # no group: an unknown one
-    people = read_people(
-        scores, y, sensitive_features=sensitive_features, **how, small=model.small_rule, whole=False
-    ).used()
-    labelled = y is not None
+    people = people.used()
     seen = _seen(model, people)
     whole = _fitted_groups(model), _new_groups(model, people)
     tests = [*_tests(seen, labelled), *_share_tests(model, *whole)]

@@ -299,6 +299,14 @@ def tallied(rows: sample.EvenSample) -> TallySample:
     return rows if isinstance(rows, TallySample) else TallySample(*rows.table(), points=rows.points)
 
 
+def cells_of(one: sample.EvenSample | WeightedSample) -> tuple[FloatArray, BoolArray, FloatArray]:
+    """Scores, labels and weights of rows; people who were counted make one row for each label and distinct score."""
+    if isinstance(one, WeightedSample):
+        return one.cells()
+    scores, *both = one.table()
+    return WeightedCells(scores, *(part.astype(np.float64) for part in both)).cells()
+
+
 def unlabelled(one: sample.EvenSample | WeightedSample) -> TallySample | WeightedRows:
     """The same people, everybody once as a negative and once as a positive: both rates are the share selected."""
     if isinstance(one, WeightedSample):

@@ -19,7 +19,7 @@ from fairroc.errors import DataError
 from fairroc.options import MAX_DISTINCT, Missing, check_missing, check_most
 from fairroc.people.counts import ScoreCounts
 from fairroc.people.factorise import as_column, as_text, count_codes, cross_names, group_codes, present_values, recode
-from fairroc.people.rows import checked_scores, checked_weights, positive_labels
+from fairroc.people.rows import checked_scores, checked_weights, one_label, positive_labels
 from fairroc.people.tally import CellCounts, Tally
 from fairroc.tables.columns import ColumnNames, as_numpy, codes_of, is_coded, typed_values
 from fairroc.tables.files import Part, find_parts
@@ -70,12 +70,14 @@ def count_table(
     pos_label: Any = None,
     missing: Missing = "error",
     most: int = MAX_DISTINCT.default,
+    whole: bool = True,
     progress: Progress | None = None,
 ) -> ScoreCounts:
     """Counts of all rows of a table, read a batch at a time; ``progress(done, all)`` is told the megabytes read.
 
     With up to ``most`` distinct (group, label, score) the counts are exact; else they are in bins, in a table of that
-    size. Labels and groups must be complete for a fit; that is not asked here.
+    size. Rows that are not the ``whole`` of a table may lack a label; where no column holds labels, all count as
+    negatives.
     """
     check_missing(missing)
     counting = _Counting(names, missing, Tally(check_most(most), weighted=names.weight is not None))
@@ -88,7 +90,7 @@ def count_table(
             progress(batch.done >> 20, max(1, total >> 20))
     if not rows:
         raise DataError(f"'{parts[0].path}' must hold at least one row of data, got none.")
-    return counting.counts(pos_label)
+    return counting.counts(pos_label, whole)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -152,7 +154,8 @@ class _Counting:
 
     def _read(self, rows: Any) -> _Rows:
         """Check rows and tell their pairs of a group and a label apart. The rows alone decide what comes out."""
-        codes, labels = _label_codes(rows.column(self.names.label))
+        label = self.names.label
+        codes, labels = (np.zeros(rows.num_rows, np.int8), [0]) if label is None else _label_codes(rows.column(label))
         groups: list[tuple[str, ...]] = [()]
         for name in self.names.groups:
             own, texts = _group_texts(rows.column(name), f"sensitive_features[{name!r}]", self.missing)
@@ -174,10 +177,10 @@ class _Counting:
 
     # -- when all is read ----------------------------------------------------------------------------------------
 
-    def counts(self, pos_label: Any) -> ScoreCounts:
+    def counts(self, pos_label: Any, whole: bool) -> ScoreCounts:
         """What was counted, by name of the group and whether the label is positive."""
         found = self.tally.result()
-        positive = self._positives(found, pos_label)
+        positive = self._positives(found, pos_label, whole)
         parts: dict[str, list[tuple[bool, CellCounts]]] = {
             name: [] for name in cross_names(group for group, _ in self.cells)
         }
@@ -192,7 +195,7 @@ class _Counting:
             tuple(kept), scores, negatives, positives, self.tally.weighted, bits, None if bits is None else spread
         )
 
-    def _positives(self, found: Sequence[CellCounts], pos_label: Any) -> list[bool]:
+    def _positives(self, found: Sequence[CellCounts], pos_label: Any, whole: bool) -> list[bool]:
         """For every label, by its number, whether it is the positive one."""
         rows = np.zeros(len(self.labels))
         for (_, label), cell in self.cells.items():
@@ -213,10 +216,8 @@ class _Counting:
                 f"'{other}'; convert one of them."
             )
         if len(distinct) == 1:
-            raise DataError(
-                f"y must hold both labels, but all {int(rows.sum())} rows have label {next(iter(distinct))!r}; with "
-                "one class there is nothing to rank."
-            )
+            one = one_label(next(iter(distinct)), pos_label, int(rows.sum()), whole)
+            return [bool(one[0])] * len(values)
         hits = dict(zip(distinct, positive_labels(list(distinct), list(distinct.values()), pos_label), strict=True))
         return [hits[value] for value in values]
 

@@ -38,12 +38,6 @@ SHOWN = 20
 
 LINK = "remove the link, or name the files apart by a pattern"
 
-LARGE_BYTES = 1 << 28
-"""Files of more bytes than this are read in batches."""
-
-LARGE_ROWS = 20_000_000
-"""Files that say that they have more rows than this are read in batches."""
-
 
 @dataclass(frozen=True, slots=True)
 class Part:
@@ -147,17 +141,6 @@ def _refuse_folder(error: OSError) -> NoReturn:
         f"cannot read the folder '{error.filename}': {one_line(error)}; its files would be missed. Make it readable, "
         "or name the files by a pattern that leaves it out."
     ) from None
-
-
-def is_large(parts: Sequence[Part]) -> bool:
-    """Whether a table is better read in batches: several files, many bytes, or many rows where the file tells."""
-    if len(parts) > 1 or sum(part.size for part in parts) > LARGE_BYTES:
-        return True
-    if parts[0].kind != "parquet":
-        return False
-    parquet = load_module("pyarrow.parquet")
-    with readable(parts[0].path), parquet.ParquetFile(parts[0].path) as file:
-        return bool(file.metadata.num_rows > LARGE_ROWS)
 
 
 def table_suffix(path: Path, suffixes: Sequence[str] = TABLE_SUFFIXES) -> str:

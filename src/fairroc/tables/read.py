@@ -12,7 +12,7 @@ import itertools
 import os
 import queue
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,6 +30,15 @@ ROWS = 1 << 18
 
 CSV_BLOCK = 1 << 23
 """Bytes of CSV text that are read at once; a row must fit into it."""
+
+LARGE = 1 << 28
+"""Tables of more bytes than this, unpacked, are read in batches."""
+
+VALUE = 16
+"""Bytes that a value takes at least, as text or while it is read: so all formats become large at about as many rows."""
+
+SAMPLE = 1 << 22
+"""Bytes of a packed file that tell how long all of it is."""
 
 AHEAD = 2
 """Batches that wait while others are worked on."""
@@ -126,6 +135,31 @@ def has_one_dictionary(parts: Sequence[Part]) -> bool:
                 return bool(reader.is_file)
         with load_module("pyarrow.parquet").ParquetFile(path) as file:
             return bool(file.num_row_groups == 1 and file.metadata.num_rows <= ROWS)
+
+
+def is_large(parts: Sequence[Part], columns: Sequence[str]) -> bool:
+    """Whether a table is better read in batches: several files, or columns of many bytes when they are unpacked."""
+    return len(parts) > 1 or _unpacked(parts[0], set(columns)) > LARGE
+
+
+def _unpacked(part: Part, columns: Collection[str]) -> int:
+    """About how many bytes columns of a file take; of a CSV file, all its columns."""
+    with readable(part.path):
+        if part.kind == "csv":
+            with _csv_source(part.path) as (source, raw):
+                return part.size if source is raw else len(source.read(SAMPLE)) * part.size // max(1, raw.tell())
+        if part.kind == "parquet":
+            file = load_module("pyarrow.parquet").read_metadata(part.path)
+            wanted = [i for i in range(file.num_columns) if file.schema.column(i).path.split(".")[0] in columns]
+            groups = [file.row_group(g) for g in range(file.num_row_groups)]
+            size: int = sum(group.column(i).total_uncompressed_size for group in groups for i in wanted)
+            return max(size, int(file.num_rows) * len(columns) * VALUE)
+        with _arrow_reader(part.path, None) as reader:
+            piece, done = next(reader.pieces(), (None, 1))
+            if piece is None:
+                return 0
+            size = sum(int(piece.column(i).nbytes) for i, name in enumerate(reader.schema.names) if name in columns)
+            return max(size, int(piece.num_rows) * len(columns) * VALUE) * part.size // max(1, done)
 
 
 def read_batches(
