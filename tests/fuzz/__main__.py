@@ -7,25 +7,27 @@ import os
 import sys
 import time
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
+from itertools import islice
 
-from fuzz import commands, files, models, people
+from fuzz import commands, files, geometry, models, people
 from fuzz.driving import Target, Tried, run
 
 TARGETS: dict[str, type[Target]] = {
-    "core": people.Core,
+    "core": geometry.Geometry,
+    "fits": people.Fits,
     "models": models.Models,
     "readers": files.Readers,
     "commands": commands.Commands,
 }
-PIECE = 50
-"""Seeds that one process tries at a time."""
+PIECE, AHEAD = 100, 64
+"""Seeds that one process tries at a time, and how many such pieces are handed out ahead."""
 
 
 def pieces(seeds: range) -> Iterator[range]:
     """
     >>> list(pieces(range(3, 120)))
-    [range(3, 53), range(53, 103), range(103, 120)]
+    [range(3, 103), range(103, 120)]
     """
     return (range(start, min(start + PIECE, seeds.stop)) for start in range(seeds.start, seeds.stop, PIECE))
 
@@ -39,9 +41,17 @@ def attempt(name: str, seeds: range, until: float) -> tuple[int, Tried]:
 def attack(name: str, seeds: range, seconds: float, pool: ProcessPoolExecutor) -> Tried:
     """Try seeds on one target for some time, on all processes."""
     until, tried, start = time.monotonic() + seconds, Tried(), time.monotonic()
-    waiting = [pool.submit(attempt, name, piece, until) for piece in pieces(seeds)]
-    for done in as_completed(waiting):
-        count, part = done.result()
+    waiting, left = set(), pieces(seeds)
+    while waiting or time.monotonic() < until:
+        waiting |= {pool.submit(attempt, name, piece, until) for piece in islice(left, AHEAD - len(waiting))}
+        if not waiting:
+            break
+        done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+        count, part = 0, Tried()
+        for one in done:
+            number, found = one.result()
+            count += number
+            part.add(found)
         tried.add(part)
         if sys.stderr.isatty() and count:
             print(f"\r{name}: {tried.families.total():,} tried", end="", file=sys.stderr, flush=True)

@@ -1,4 +1,4 @@
-"""The core: hard little populations, every option, and what must hold of every fit."""
+"""Whole fits: hard little populations, every option, and what must hold of every one."""
 
 from __future__ import annotations
 
@@ -44,6 +44,12 @@ class People:
     def asked(self) -> dict[str, Any]:
         return dict(self.options)
 
+    @property
+    def columns(self) -> tuple[np.ndarray, ...]:
+        """Scores, labels, groups and weights (1 where there are none)."""
+        weights = np.ones(len(self.scores)) if self.weights is None else np.array(self.weights)
+        return np.array(self.scores), np.array(self.labels), np.array(self.groups), weights
+
     def take(self, rows: list[int]) -> People:
         def some(column: tuple[Any, ...]) -> tuple[Any, ...]:
             return tuple(column[i] for i in rows)
@@ -54,7 +60,7 @@ class People:
         )
 
 
-class Core:
+class Fits:
     """Gap within epsilon at every threshold, AUC below its bound, order, range, files, counts."""
 
     def make(self, seed: int) -> People:
@@ -63,22 +69,11 @@ class Core:
         groups = int(rng.integers(2, 9)) if slow or rng.random() < 0.02 else int(rng.choice([2, 2, 2, 3]))
         sizes = rng.choice([2, 3, 5, 9, 16, 30][: 6 if slow else 4], groups)
         pool = sorted(POOLS)[rng.integers(len(POOLS))]
-        parts = [_group(rng, POOLS[pool], int(size)) for size in sizes]
-        scores, labels = (np.concatenate(column) for column in zip(*parts, strict=True))
-        names = np.repeat([f"g{i}" for i in range(groups)], [len(part[0]) for part in parts])
-        kind, weights = _weights(rng, labels)
-        return People(
-            f"{pool}, {kind}",
-            tuple(scores.tolist()),
-            tuple(labels.tolist()),
-            tuple(names.tolist()),
-            weights,
-            tuple(sorted(_options(rng, slow).items(), key=lambda pair: pair[0])),
-        )
+        return hard_rows(rng, pool, sizes, tuple(sorted(_options(rng, slow).items())))
 
     def check(self, people: People) -> str | None:
-        scores, labels, groups = (np.array(c) for c in (people.scores, people.labels, people.groups))
-        weights = None if people.weights is None else np.array(people.weights)
+        scores, labels, groups, mass = people.columns
+        weights = None if people.weights is None else mass
         post = FairROC(salt=3, **people.asked)
         with warnings.catch_warnings():
             warnings.simplefilter("error")
@@ -93,25 +88,39 @@ class Core:
                 return f"gap beyond epsilon: {stated.gap} > {allowed}"
             if stated.auc > stated.auc_bound + ROUNDING:
                 return f"AUC beyond its bound: {stated.auc} > {stated.auc_bound}"
-            mass = np.ones(len(scores)) if weights is None else weights
             wrong = _wrong_rates(model, (scores, labels, groups, mass), people.asked, stated.gap)
             return wrong or _wrong_file(model, scores, groups)
 
     def smaller(self, people: People) -> Iterator[People]:
-        rows = range(len(people.scores))
-        for name in sorted(set(people.groups)) if len(set(people.groups)) > 2 else ():
-            yield people.take([i for i in rows if people.groups[i] != name])
-        size = len(rows) // 2
-        while size:
-            for start in range(0, len(rows), size):
-                kept = people.take([i for i in rows if not start <= i < start + size])
-                if _both_labels(kept):
-                    yield kept
-            size //= 2
-        if people.weights is not None:
-            yield replace(people, weights=None)
+        yield from fewer_rows(people)
         for name in people.asked:
             yield replace(people, options=tuple(pair for pair in people.options if pair[0] != name))
+
+
+def hard_rows(rng: np.random.Generator, pool: str, sizes: np.ndarray, options: tuple[tuple[str, Any], ...]) -> People:
+    """Groups of these sizes with scores of a pool: noisy, perfect, inverted and useless ones, and all weights."""
+    parts = [_group(rng, POOLS[pool], int(size)) for size in sizes]
+    scores, labels = (np.concatenate(column) for column in zip(*parts, strict=True))
+    groups = np.repeat([f"g{i}" for i in range(len(sizes))], sizes)
+    weights = _weights(rng, labels)
+    columns = (tuple(column.tolist()) for column in (scores, labels, groups))
+    return People(pool, *columns, weights, options)
+
+
+def fewer_rows(people: People) -> Iterator[People]:
+    """The same with a group less, with fewer rows, without weights."""
+    rows = range(len(people.scores))
+    for name in sorted(set(people.groups)) if len(set(people.groups)) > 2 else ():
+        yield people.take([i for i in rows if people.groups[i] != name])
+    size = len(rows) // 2
+    while size:
+        for start in range(0, len(rows), size):
+            kept = people.take([i for i in rows if not start <= i < start + size])
+            if _both_labels(kept):
+                yield kept
+        size //= 2
+    if people.weights is not None:
+        yield replace(people, weights=None)
 
 
 def _group(rng: np.random.Generator, pool: list[float], rows: int) -> tuple[np.ndarray, np.ndarray]:
@@ -124,17 +133,17 @@ def _group(rng: np.random.Generator, pool: list[float], rows: int) -> tuple[np.n
     return scores, labels
 
 
-def _weights(rng: np.random.Generator, labels: np.ndarray) -> tuple[str, tuple[float, ...] | None]:
+def _weights(rng: np.random.Generator, labels: np.ndarray) -> tuple[float, ...] | None:
     kind = str(rng.choice(["none", "none", "mild", "whole", "wild", "heavy"]))
     if kind == "none":
-        return "no weights", None
+        return None
     made = {
         "mild": rng.uniform(0.5, 2, len(labels)),
         "whole": rng.integers(1, 5, len(labels)).astype(float),
         "wild": 10 ** rng.uniform(-9, 9, len(labels)),
         "heavy": np.where(labels == 1, 1e9, 1e-9),
     }[kind]
-    return f"{kind} weights", tuple(made.tolist())
+    return tuple(made.tolist())
 
 
 def _options(rng: np.random.Generator, slow: bool) -> dict[str, Any]:

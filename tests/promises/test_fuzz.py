@@ -10,10 +10,10 @@ import pytest
 from fairroc import FairROC
 from fairroc.cli import audit
 from fairroc.errors import ModelFileError
-from fuzz import commands, driving, files, models, people
+from fuzz import commands, driving, files, geometry, models, people
 from fuzz.driving import run, shrunk
 
-SHORT = {people.Core: 40, models.Models: 60, files.Readers: 56, commands.Commands: 30}
+SHORT = {geometry.Geometry: 200, people.Fits: 24, models.Models: 60, files.Readers: 56, commands.Commands: 30}
 
 
 @pytest.mark.parametrize("target", SHORT, ids=lambda target: target.__name__)
@@ -36,7 +36,7 @@ class Boastful(FairROC):
 @pytest.mark.parametrize(("stated", "fault"), [(2.5, "gap beyond epsilon"), (-1.0, "gap beyond what is stated")])
 def test_a_false_gap_is_found_and_shrunk(monkeypatch: pytest.MonkeyPatch, stated: float, fault: str) -> None:
     """And fewer rows are left."""
-    target = people.Core()
+    target = people.Fits()
     case = replace(target.make(1), options=(("curve", "raw"), ("epsilon", 0.3), ("ties", "draw")))
     assert target.check(case) is None
     monkeypatch.setattr(driving, "MOST_STEPS", 60)
