@@ -22,7 +22,7 @@ CLOSE = 1e-12
 
 
 class Geometry:
-    """The closed form of a fair score: within epsilon at every place, below the hulls, in order; gaps by brute force."""
+    """The closed form of a fair score: within epsilon at every place, below the hulls, in order; gaps by brute force"""
 
     def make(self, seed: int) -> People:
         rng = np.random.default_rng([6, seed])
