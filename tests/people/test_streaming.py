@@ -746,11 +746,8 @@ def test_the_advice_for_paths_of_the_wrong_kind(
     folder = tmp_path / "parts"
     folder.mkdir()
     write(PEOPLE, folder / "a.csv")
-    for words in (
-        ["monitor", folder, "--model", model, "--score", "p", "--group", "sex"],
-        ["frontier", folder, *NAMES],
-        ["report", folder, *NAMES, "-o", tmp_path / "r.html"],
-    ):
+    counted = ["--score", "p", "--group", "sex", "--positives", "y", "--negatives", "w"]
+    for words in (["audit", folder, *counted], ["report", folder, *counted, "-o", tmp_path / "r.html"]):
         code, _, err = run(capsys, *words)
         assert code == 2 and "it is a folder; name a file in it: this takes one file" in err
     with pytest.raises(DataError, match=f"there is no file '{tmp_path / 'nope'}'"):
