@@ -5,8 +5,6 @@ from __future__ import annotations
 import copy
 import json
 import pickle
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
 from pprint import pformat
 
 import joblib
@@ -114,20 +112,6 @@ def test_a_pickle_holds_no_key_and_asks_for_it(key, tmp_path) -> None:
                 getattr(other.set_params(key="another secret of some length"), draw)(scores, **how)
             assert (getattr(other.set_params(key=key), draw)(scores, **how) == fair).all()
             assert pickle.loads(pickle.dumps(pickle.loads(pickle.dumps(other)))).key.is_lost
-
-
-def first_scores(post):
-    return post.key.reveal(), post.transform(SCORES, sensitive_features=GROUPS, ids=np.arange(len(SCORES)))
-
-
-@pytest.mark.parametrize("start", ["spawn", "fork"])
-def test_the_key_reaches_workers(start) -> None:
-    post = FairROC(0.1, ties="draw", key=KEYS[0]).fit(SCORES, LABELS, sensitive_features=GROUPS)
-    with ProcessPoolExecutor(1, mp_context=get_context(start)) as pool:
-        key, fair = pool.submit(first_scores, post).result()
-        assert pool.submit(copy.copy, post).result().key.reveal() == key == KEYS[1]
-        assert pool.submit(copy.copy, pickle.loads(pickle.dumps(post))).result().key.is_lost
-    assert (fair == first_scores(post)[1]).all()
 
 
 def test_a_search_in_other_processes_fits_with_the_key() -> None:
