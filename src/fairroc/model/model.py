@@ -246,10 +246,10 @@ class ModelData:
                 "the command line: --key-file), or refit with the key."
             )
         if key is None or (isinstance(key, draw.Secret) and key.is_lost):
+            how = "pass key= (on the command line: --key-file)"
             raise DataError(
-                f"this model was fitted with a key (fingerprint {self.key_fingerprint}) and its draws need it; pass "
-                "key= (on the command line: --key-file; an estimator out of a pickle, which holds no key: "
-                "set_params(key=...))."
+                f"this model was fitted with a key (fingerprint {self.key_fingerprint}) and its draws need it; "
+                f"{how if key is None else 'pickles hold none, give it again with set_params(key=...)'}."
             )
         given = draw.key_fingerprint(self.salt, key)
         if given != self.key_fingerprint:
