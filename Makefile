@@ -13,7 +13,10 @@ FUZZ ?= --seconds 30
 OLDEST := .venv-oldest
 EXPERIMENT_TESTS := tests/studies/test_reproduce.py tests/studies/test_experiments_models.py tests/backends/test_torch.py
 
-.PHONY: demo test test-slow versions fuzz lint types house format bench reproduce clean
+# What looks at the dependencies must not change them.
+AUDIT := .venv-audit
+
+.PHONY: demo test test-slow versions fuzz lint types house audit-deps format bench reproduce clean
 
 demo: .venv/.demo ## run the main job on real data; leaves its results in demo/
 	$(BIN)/fairroc demo --output demo
@@ -43,6 +46,9 @@ types: .venv/.dev
 house: ## how large the house is, beside its targets
 	$(PYTHON) tools/house.py
 
+audit-deps: .venv/.demo $(AUDIT)/.done ## bill of materials in dist/sbom, and known vulnerabilities where they can be looked up
+	$(BIN)/python tools/dependencies.py dist/sbom --tools $(AUDIT)/bin
+
 format: .venv/.dev
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
@@ -54,7 +60,7 @@ reproduce: .venv/.demo ## run the FROC paper's experiments again, quick version;
 	$(BIN)/fairroc reproduce
 
 clean:
-	rm -rf .venv $(EXPERIMENTS) $(OLDEST) demo reproduce .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv $(EXPERIMENTS) $(OLDEST) $(AUDIT) demo reproduce .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 .venv/.pip:
 	$(PYTHON) -m venv .venv
@@ -97,6 +103,12 @@ $(OLDEST)/.done: .venv/.pip pyproject.toml tools/oldest.py
 	$(PYTHON) tools/oldest.py > $(OLDEST)/constraints.txt
 	$(OLDEST)/bin/python -m pip install --quiet --constraint $(OLDEST)/constraints.txt --editable . 'pytest>=8' 'hypothesis>=6.100'
 	touch $@
+
+# Where they cannot be installed, there is no bill of materials, and the target says so.
+$(AUDIT)/.done: .venv/.pip pyproject.toml
+	@$(PYTHON) -m venv --without-pip $(AUDIT) && timeout $(INSTALL_SECONDS) $(BIN)/python -m pip --python $(AUDIT)/bin/python \
+		install --quiet --group audit > .venv/audit.log 2>&1 || echo "no tools to look at dependencies; see .venv/audit.log"
+	@mkdir -p $(AUDIT) && touch $@
 
 # Large: about 2 GB where torch comes for a graphics processor. Where it cannot be installed in time, it is left out.
 $(EXPERIMENTS)/.done: .venv/.pip pyproject.toml studies/pyproject.toml

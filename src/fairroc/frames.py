@@ -18,6 +18,7 @@ from fairroc.backends.frames import Use
 from fairroc.backends.frames import transform as transform_frame
 from fairroc.errors import DataError
 from fairroc.estimators.fair_roc import FairROC
+from fairroc.model.draw import Secret
 from fairroc.model.model import ModelData
 from fairroc.options import Missing
 from fairroc.people.counts import ScoreCounts
@@ -146,6 +147,8 @@ def transform(
         key = model.key if key is None else key
         on_unknown_group = model.on_unknown_group if on_unknown_group is None else on_unknown_group
         model = model.model_
+    if isinstance(key, Secret) and not key.is_lost:
+        key = key.reveal()  # engines send it to their workers
     names = ColumnNames.of(score=score, group=group, id=id)
     return transform_frame(frame, Use(model, names, column or f"{score}_fair", key, on_unknown_group))
 

@@ -318,7 +318,7 @@ class Unfit(ClassifierMixin, BaseEstimator):
         ({"ties": None}, "ties must be"),
         ({"missing": "drop"}, "missing must be"),
         ({"pos_label": 7}, "pos_label must be one of the labels"),
-        ({"key": ""}, "key must not be empty"),
+        ({"key": ""}, "key must be at least 16 random bytes, got 0"),
         ({"salt": 2**70}, "salt must be a signed 64-bit integer"),
         ({"response_method": "predict"}, "response_method must be"),
         ({"cv": "five"}, "cv must be a number of folds, 'prefit', a splitter or splits, got 'five'"),

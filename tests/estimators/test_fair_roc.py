@@ -48,7 +48,7 @@ def test_parameters_are_stored_as_they_came():
         ({"queries": 0}, "queries must be"),
         ({"ties": None}, "ties must be 'order' or 'draw', got None"),
         ({"salt": 2**70}, "salt must be a signed 64-bit integer"),
-        ({"key": ""}, "key must not be empty"),
+        ({"key": "x"}, "key must be at least 16 random bytes, got 1"),
         ({"missing": "drop"}, "missing must be 'error' or 'group'"),
         ({"pos_label": 7}, "pos_label must be one of the labels"),
     ],

@@ -94,7 +94,7 @@ def test_new_salts_are_signed_64_bit_and_differ():
 
 def test_keys():
     assert effective_salt(7) == 7
-    assert effective_salt(7, "abc") == effective_salt(7, b"abc") != effective_salt(8, b"abc")
+    assert effective_salt(7, KEY.decode()) == effective_salt(7, KEY) != effective_salt(8, KEY)
     assert effective_salt(7, b"k" * 64) != effective_salt(7, b"k" * 65) != effective_salt(7, b"k" * 66)
     assert -(2**63) <= effective_salt(7, KEY) < 2**63
     assert effective_salt(np.int64(7), KEY) == effective_salt(7, KEY)
@@ -117,11 +117,12 @@ def test_key_file(tmp_path, end):
     assert read_key_file(path) == read_key_file(str(path)) == b"secret\nof two lines"
 
 
-@pytest.mark.parametrize("content", [b"", b"\n", b"\r\n"])
-def test_empty_key_file(tmp_path, content):
+@pytest.mark.parametrize("content", [b"", b"\n", b"\r\n", b"x" * 15 + b"\r\n"])
+def test_short_key_file(tmp_path, content):
     path = tmp_path / "key"
     path.write_bytes(content)
-    with pytest.raises(DataError, match=r"key file '.*key' is empty; write at least 16 random bytes to it"):
+    got = len(content.strip())
+    with pytest.raises(DataError, match=rf"key file '.*key' must hold at least 16 random bytes, got {got}; make one"):
         read_key_file(path)
 
 
@@ -131,9 +132,9 @@ def test_key_file_missing(tmp_path):
 
 
 @pytest.mark.parametrize("function", [effective_salt, derive_seed, key_fingerprint])
-@pytest.mark.parametrize("key", [b"", ""])
-def test_empty_key(function, key):
-    with pytest.raises(DataError, match=r"key must not be empty; give at least 16 random bytes, or None"):
+@pytest.mark.parametrize("key", [b"", "", "k", b"0123456789abcde"])
+def test_short_key(function, key):
+    with pytest.raises(DataError, match=rf"key must be at least 16 random bytes, got {len(key)}: .*, or None"):
         function(7, key)
 
 

@@ -8,9 +8,11 @@ import json
 import math
 import os
 import re
+import warnings
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -20,7 +22,7 @@ from test_pipeline import DATE, EPSILONS, TIES, Rows, fitted, normal_rows, same_
 
 import sql_cases
 from fairroc import FairModel, FairROC, __version__
-from fairroc.errors import ModelFileError
+from fairroc.errors import FairrocWarning, ModelFileError
 from fairroc.fitting.fit import fit
 from fairroc.model.file import ADDED, FORMAT, VERSION, _checksum, _parsed, _Texts, _written, dumps, pretty
 from fairroc.options import Options
@@ -354,7 +356,7 @@ BROKEN = {
     "key fingerprint": (put("key_fingerprint", 1), "'key_fingerprint' must be"),
     "unchanged number": (put("unchanged", 0), "true or false"),
     "levels float": (put("levels", 3.0), "'levels' must be int"),
-    "levels off": (put("levels", 10**15), "garbles a field|places must rise"),
+    "levels off": (put("levels", 10**15), "table rows of 1000000000000000 levels are too many"),
     "no levels": (lambda b: b.pop("levels"), "lacks or garbles a field"),
     "no groups": (lambda b: b.pop("groups"), "lacks or garbles a field"),
     "groups a number": (put("groups", 3), "'groups' must be list|garbles a field"),
@@ -369,12 +371,12 @@ BROKEN = {
     "scale starts late": (put("scale", "place", 0, 0.25), "rise from 0 to n"),
     "scale short": (lambda b: b["scale"]["score"].pop(), "as many scores as places"),
     "scale rises": (lambda b: b["scale"]["score"].reverse(), "scores must fall"),
-    "scale text": (put("scale", "score", ["high", "low"]), "garbles a field"),
+    "scale text": (put("scale", "score", ["high", "low"]), "'scale' must hold numbers"),
     "thresholds rise": (on_kernel("thresholds", swapped), "thresholds must fall strictly"),
     "thresholds tie": (on_kernel("thresholds", lambda v: [v[0], v[0], *v[2:]]), "thresholds must fall strictly"),
-    "thresholds nested": (on_kernel("thresholds", lambda v: [v]), "not finite"),
+    "thresholds nested": (on_kernel("thresholds", lambda v: [v]), "'a' must hold numbers"),
     "thresholds none": (on_kernel("thresholds", lambda v: []), "one entry in every list"),
-    "threshold missing": (on_kernel("thresholds", lambda v: [None, *v[1:]]), "not finite|garbles"),
+    "threshold missing": (on_kernel("thresholds", lambda v: [None, *v[1:]]), "'a' must hold numbers"),
     "ceiling low": (on_kernel("ceiling", lambda v: -1e9), "ceiling is too low"),
     "row sums": (on_kernel("table", scaled_row), "sum to one"),
     "negative chance": (on_kernel("table", negative_row), "not negative"),
@@ -391,6 +393,23 @@ BROKEN = {
     "start beyond": (on_kernel("start", lambda v: [1.5, *v[1:]]), r"lie in \[0, 1\]"),
     "ordered two": (on_kernel("ordered", lambda v: [2, *v[1:]]), "0 and 1"),
     "ordered nowhere": (on_kernel("ordered", lambda v: [1, *v[1:]]), "inside one level"),
+    "ordered true": (on_kernel("ordered", lambda v: [False, *v[1:]]), "0 and 1"),
+    "rows reversed": (on_kernel("table", lambda v: v[::-1]), "a lower score must not have better chances"),
+    "blocks reversed": (on_kernel("row", lambda v: v[::-1]), "a lower score must not have better chances"),
+    "chances of text": (on_kernel("table", lambda v: [[0, "1.0"], *v[1:]]), "table row holds something else"),
+    "row begins at true": (on_kernel("table", lambda v: [[True, *v[0][1:]], *v[1:]]), "table row holds something else"),
+    "thresholds of text": (on_kernel("thresholds", lambda v: list(map(str, v))), "'a' must hold numbers"),
+    "threshold too large": (on_kernel("thresholds", lambda v: [1.7e308, *v[1:]]), "within ±1e307"),
+    "threshold too low": (on_kernel("thresholds", lambda v: [*v[:-1], -1.7e308]), "within ±1e307"),
+    "ceiling too large": (on_kernel("ceiling", lambda v: 1.7e308), "within ±1e307"),
+    "scale too large": (put("scale", "score", 0, 1.7e308), "within ±1e307"),
+    "edge too large": (put("groups", 0, "reference", "highest", 1.7e308), "within ±1e307"),
+    "counts too large": (put("groups", 0, "reference", "negatives", 0, 1e307), "too large for their sum"),
+    "rows beyond 64 bits": (put("groups", 0, "rows", 10**30), r"below 2\*\*63"),
+    "queries 0": (put("queries", 0), "'queries' must be above 0"),
+    "salt with blanks": (put("salt", " 7"), "64-bit"),
+    "a fingerprint of other length": (put("key_fingerprint", "0123"), "16 hex characters"),
+    "a table for nothing": (put("levels", 10**8), "table rows of 100000000 levels are too many"),
 }
 
 
@@ -493,6 +512,155 @@ def test_a_place_that_ends_before_it_begins_is_refused():
 
     with pytest.raises(ModelFileError, match="must not end before it begins"):
         FairModel.from_json(rewritten(ORDERED.to_json(), change))
+
+
+def test_own_parts_that_break_the_order_are_refused():
+    """The table is as it was, but the parts of two blocks inside one level change places."""
+
+    def change(body):
+        kernel = body["groups"][0]["kernel"]
+        alike = zip(*(kernel[field] for field in ("row", "first", "last")), strict=True)
+        places = list(zip(alike, kernel["start"], kernel["stop"], strict=True))
+        at = next(i for i, (a, b) in enumerate(pairwise(places)) if a[0] == b[0] and a[0][1] == a[0][2] >= 0)
+        for field in ("start", "stop"):
+            kernel[field][at : at + 2] = kernel[field][at : at + 2][::-1]
+
+    with pytest.raises(ModelFileError, match="a lower score must not have better chances"):
+        FairModel.from_json(rewritten(ORDERED.to_json(), change))
+
+
+def test_an_unchanged_score_has_no_scale():
+    same = asked("unchanged").to_json()
+    for name, value in (("scale", {"place": [0, 1], "score": [1, 0]}), ("levels", 3)):
+        with pytest.raises(ModelFileError, match="neither levels nor a scale"):
+            FairModel.from_json(rewritten(same, put(name, value)))
+
+
+@pytest.mark.parametrize("field", ['"epsilon": 2.0,', '"salt": "9",', '"groups": [],'])
+def test_a_field_that_comes_twice_is_refused(field):
+    """The last one would count for Python, the first for others."""
+    name = field.split(":")[0]
+    for text in (TEXT.replace(name, f"{field} {name}", 1), TEXT.replace('"rows"', '"rows": 1, "rows"', 2)):
+        with pytest.raises(ModelFileError, match="one field twice, of"):
+            FairModel.from_json(text)
+
+
+def test_what_is_no_text_is_refused():
+    for given_ in (None, 5, TEXT.encode(), {}):
+        with pytest.raises(ModelFileError, match="must be JSON text, got"):
+            FairModel.from_json(given_)
+
+
+# ---- damage of every field ---------------------------------------------------------------------------------
+
+SMALL = dict(zip(("scores", "y"), np.random.default_rng(5).normal(size=(2, 120)), strict=True))
+SMALL_GROUPS = np.array(["a", "b", "c"])[[0, 1] * 58 + [2] * 4]
+SMALL = {"scores": SMALL["scores"] + (SMALL["y"] > 0) * (1 + (SMALL_GROUPS == "b")), "y": (SMALL["y"] > 0).astype(int)}
+SMALL["scores"] = np.rint(2 * SMALL["scores"]) / 2
+KINDS = {
+    "draw": {"ties": "draw", "epsilon": 0.1, "key": "a key of sixteen bytes"},
+    "order": {"epsilon": 0.25, "curve": "raw"},
+    "parity": {"constraint": "demographic_parity", "ratio": 0.9},
+    "same": {"epsilon": 2.0},
+}
+SAMPLED = 200
+"""Damages of each kind of model; there are thousands."""
+
+VALUES = (None, True, "", "1", -1, 0, 7, 0.5, -0.25, 1.7e308, 5e-324, 10**30, 10**9, [], [0], {}, {"more": 1})
+DAMAGES = {
+    **{f"is {value!r}": lambda old, value=value: value for value in VALUES},
+    "inside a list": lambda old: [old],
+    "inside an object": lambda old: {"value": old},
+    "reversed": lambda old: old[::-1],
+    "swapped": lambda old: [old[1], old[0], *old[2:]],
+    "longer": lambda old: old + old[-1:],
+    "shorter": lambda old: old[:-1],
+    "first twice": lambda old: old[:1] + old[:1] + old[2:],
+    "larger": lambda old: old * 1.01 + 1e-3 if type(old) is float else old + 1,
+    "smaller": lambda old: old * 0.99 - 1e-3 if type(old) is float else old - 1,
+    "more": lambda old: {**old, "more": 1},
+}
+
+
+@cache
+def small_model(kind: str) -> FairModel:
+    scores, y = SMALL.values()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FairrocWarning)
+        how = {"small_groups": "drop", "min_class_rows": 5, "salt": 7} if kind != "same" else {"salt": 7}
+        return FairROC(**KINDS[kind], **how).fit(scores, y, sensitive_features=SMALL_GROUPS).model_
+
+
+def places(value, path=()):
+    """Paths to every field, and to the first, a middle and the last entry of every list."""
+    if path:
+        yield path
+    inner = (
+        value if isinstance(value, dict) else {0, len(value) // 2, len(value) - 1} if isinstance(value, list) else ()
+    )
+    for key in inner if value else ():
+        yield from places(value[key], (*path, key))
+
+
+def damaged(body, path, damage):
+    """A copy with the damage at the path; None where there is nothing to damage so."""
+    body = copy.deepcopy(body)
+    part = body
+    for key in path[:-1]:
+        part = part[key]
+    if damage == "is gone":
+        del part[path[-1]]
+        return body
+    try:
+        new = DAMAGES[damage](part[path[-1]])
+        if repr(new) == repr(part[path[-1]]):
+            return None
+    except (TypeError, LookupError):
+        return None
+    part[path[-1]] = new
+    return body
+
+
+def behaves(model, key):
+    """Fair scores that are finite, on the scale, and never less likely to be high for a higher score."""
+    grid = np.array([-1e300, *np.unique(SMALL["scores"]), 1e300])
+    for name in model.names:
+        groups = [name] * len(grid)
+        fair = model.transform(grid, sensitive_features=groups, ids=np.arange(len(grid)), key=key)
+        one = [model.transform([x], sensitive_features=[name], ids=[i], key=key)[0] for i, x in enumerate(grid)]
+        assert fair.tolist() == one and np.isfinite(fair).all()
+        if model.scale is not None:
+            assert model.scale.score[-1] <= fair.min() and fair.max() <= model.scale.score[0]
+        for limit in (*grid[1:-1:4], -1e307, 1e307):
+            rate = model.acceptance_rate(grid, sensitive_features=groups, threshold=limit)
+            assert (np.diff(rate) >= -1e-9).all() and ((rate >= 0) & (rate <= 1 + 1e-9)).all()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_damage_is_refused_or_does_no_harm(kind):
+    """Of every field: with the old checksum always refused; with one that fits, refused or a model that behaves."""
+    model = small_model(kind)
+    body = json.loads(model.to_json())
+    if kind != "same":
+        assert not model.unchanged and model.small_groups is not None
+    cases = [(path, damage) for path in places(body) for damage in ("is gone", *DAMAGES)]
+    refused = kept = 0
+    for at in np.random.default_rng(1).permutation(len(cases))[:SAMPLED].tolist():
+        changed = damaged(body, *cases[at])
+        if changed is None:
+            continue
+        with pytest.raises(ModelFileError):
+            FairModel.from_json(json.dumps(changed))
+        changed.pop("checksum", None)
+        try:
+            found = FairModel.from_json(json.dumps({**changed, "checksum": _checksum(changed)}))
+        except ModelFileError:
+            refused += 1
+            continue
+        kept += 1
+        if (found.key_fingerprint, found.salt) == (model.key_fingerprint, model.salt):  # else there is no such key
+            behaves(found, KINDS[kind].get("key"))
+    assert refused > kept > 0
 
 
 def test_the_helper_leaves_a_good_file_good():

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
+from importlib import import_module
+from multiprocessing.reduction import ForkingPickler
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -20,7 +23,7 @@ from fairroc.fitting.certificate import Certificate, certify
 from fairroc.fitting.fit import Fitted, fit
 from fairroc.fitting.one_draw import OneDraw, one_draw
 from fairroc.fitting.outlook import Outlook, outlook
-from fairroc.model.draw import effective_salt
+from fairroc.model.draw import Secret, effective_salt
 from fairroc.options import FIT, LEVEL, Missing, Options, SmallTreatment
 from fairroc.people.counts import ScoreCounts
 from fairroc.people.door import read_people
@@ -28,32 +31,12 @@ from fairroc.people.people import People
 from fairroc.people.small import SmallRule
 from fairroc.people.tensors import is_tensor
 
-SHOWN = "'(hidden)'"
-
-
-class HiddenText(str):
-    """Text that does not show itself."""
-
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        return SHOWN
-
-
-class HiddenBytes(bytes):
-    """Bytes that do not show themselves."""
-
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        return SHOWN
-
 
 class SecretParameter:
     """Class attribute for such a parameter: whatever way the value is set, what shows it shows "(hidden)".
 
     A model inside a pipeline or a search is shown by the outer object, from the values of its parameters; so the value
-    itself has to keep the secret. Values that are neither text nor bytes stay as they are.
+    itself, a `Secret`, has to keep it. Values that are neither text nor bytes stay as they are.
 
     >>> class Model:
     ...     key = SecretParameter()
@@ -75,14 +58,18 @@ class SecretParameter:
             raise AttributeError(f"'{type(instance).__name__}' object has no attribute '{self.name}'") from None
 
     def __set__(self, instance: Any, value: Any) -> None:
-        vars(instance)[self.name] = _hidden(value)
+        hidden = isinstance(value, str | bytes | bytearray | memoryview)
+        vars(instance)[self.name] = Secret(value) if hidden else value
 
 
-def _hidden(value: Any) -> Any:
-    """The value under a type that hides it; a value that is hidden already stays the same object."""
-    if type(value) is str:
-        return HiddenText(value)
-    return HiddenBytes(value) if type(value) is bytes else value
+def _between_processes(secret: Secret) -> tuple[Any, ...]:
+    """How a key travels to a worker and back: it never reaches a disk on that way."""
+    return secret.__reduce_ex__(None) if secret.is_lost else (Secret, (secret.reveal(),))
+
+
+ForkingPickler.register(Secret, _between_processes)  # of multiprocessing and concurrent.futures
+with suppress(ImportError):  # of joblib, if it still has it there: else workers ask for the key
+    import_module("joblib.externals.loky.backend.reduction").register(Secret, _between_processes)
 
 
 ROUTED: dict[str, Any] = {"scores": UNUSED, "sensitive_features": True}
@@ -135,7 +122,8 @@ class FairROC(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     confidence : float or None
         Level of promise="population" (None there: 0.95). Given alone, it asks for that promise.
     key : bytes, str or None
-        Secret that the draws of `ids` depend on. Without it anyone who has the model can compute a draw.
+        Secret that the draws of `ids` depend on, at least 16 random bytes. Without it anyone who has the model can
+        compute a draw. It is shown nowhere, and pickles hold none: give it again with ``set_params(key=...)``.
     hash : "xxh64" or "blake2b"
         Fast, or slower and cryptographic.
     pos_label, missing

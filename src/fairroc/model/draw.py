@@ -38,6 +38,9 @@ from fairroc.tables.columns import as_numpy
 
 Hasher: TypeAlias = Callable[[Any], U64]
 
+KEY_BYTES = 16
+"""The shortest key: what is shorter can be found by trying, with the fingerprint in the model file."""
+
 _SPARK_SEED = 42  # what Spark's xxhash64(...) starts from
 _MISSING = frozenset({"None", "nan", "NaN", "NaT", "<NA>", "--"})  # str() of the usual missing values
 _FLOAT = (
@@ -52,6 +55,70 @@ _REFUSED: tuple[tuple[tuple[type, ...], str], ...] = (
     ((date, time, timedelta, np.datetime64, np.timedelta64), _DATE),
     ((numbers.Complex,), _FLOAT),
 )
+
+
+class Secret(str):
+    """A key that nothing shows: its text, in every form, is "(hidden)", and a pickle holds a fingerprint in its place.
+
+    Copies within a process keep the key. Equal is what has the same bytes, text or not.
+
+    >>> key = Secret("a secret of 16 bytes or more")
+    >>> print(key, repr(key), key == "a secret of 16 bytes or more", len(key.reveal()))
+    (hidden) '(hidden)' True 28
+    """
+
+    __slots__ = ("_bytes", "mark")
+    _bytes: bytes | None
+    mark: str
+
+    def __new__(cls, key: Any) -> Secret:
+        """From bytes, or text as UTF-8; a secret stays what it is."""
+        if isinstance(key, Secret):
+            return key
+        data = key.encode(errors="surrogatepass") if isinstance(key, str) else bytes(key)
+        mark = hashlib.blake2b(key=_squeezed(data), digest_size=8, person=b"fairroc.secret").hexdigest()
+        return cls._made(data, mark)
+
+    @classmethod
+    def _made(cls, data: bytes | None, mark: str) -> Secret:
+        self = super().__new__(cls, "(hidden)")
+        self._bytes, self.mark = data, mark
+        return self
+
+    @classmethod
+    def lost(cls, mark: str) -> Secret:
+        """What a pickle holds: that there was a key, not which one."""
+        return cls._made(None, mark)
+
+    @property
+    def is_lost(self) -> bool:
+        return self._bytes is None
+
+    def reveal(self) -> bytes:
+        """The key."""
+        if self._bytes is None:
+            raise DataError(
+                "key must be given again, got an estimator out of a pickle, which holds none. Use set_params(key=...)."
+            )
+        return self._bytes
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, (str, bytes)) and Secret(other).mark == self.mark
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:
+        return hash(self.mark)
+
+    def __copy__(self) -> Secret:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Secret:
+        return self
+
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        return Secret.lost, (self.mark,)
 
 
 def new_salt() -> int:
@@ -106,8 +173,11 @@ def read_key_file(path: str | os.PathLike[str]) -> bytes:
             "check the path."
         ) from error
     key = key[:-2] if key.endswith(b"\r\n") else key.removesuffix(b"\n")
-    if not key:
-        raise DataError(f"The key file {os.fspath(path)!r} is empty; write at least 16 random bytes to it.")
+    if len(key) < KEY_BYTES:
+        raise DataError(
+            f"The key file {os.fspath(path)!r} must hold at least {KEY_BYTES} random bytes, got {len(key)}; make one "
+            "with 'head -c 32 /dev/urandom | base64'."
+        )
     return key
 
 
@@ -118,12 +188,19 @@ def _salt_bytes(salt: int) -> bytes:
 
 
 def _key_bytes(key: bytes | str) -> bytes:
-    """Key as 1 to 64 bytes; a longer one is hashed first."""
+    """Key as 16 to 64 bytes; a longer one is hashed first."""
     if not isinstance(key, (bytes, str)):
         raise DataError(f"key must be bytes, text or None, got {type(key).__name__}; encode it first.")
-    raw = key.encode() if isinstance(key, str) else key
-    if not raw:
-        raise DataError("key must not be empty; give at least 16 random bytes, or None for no key.")
+    raw = Secret(key).reveal()
+    if len(raw) < KEY_BYTES:
+        raise DataError(
+            f"key must be at least {KEY_BYTES} random bytes, got {len(raw)}: a shorter one can be found by trying. "
+            "Take secrets.token_hex(32), or None for no key."
+        )
+    return _squeezed(raw)
+
+
+def _squeezed(raw: bytes) -> bytes:
     return raw if len(raw) <= 64 else hashlib.blake2b(raw).digest()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import re
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from fairroc._version import __version__
+from fairroc.core.chain import FloatArray, IntArray, ratio
 from fairroc.core.constraint import NORMS
 from fairroc.core.kernel import Kernel
 from fairroc.core.scale import Scale
@@ -32,6 +34,7 @@ from fairroc.options import (
     WHERE,
     Options,
 )
+from fairroc.people.rows import LARGEST
 from fairroc.people.small import Regrouped
 from fairroc.tables.write import write_text_atomic
 
@@ -50,7 +53,10 @@ PLAIN = (
 """Attributes of a model that its file holds as they are, in this order."""
 
 SUM_TOLERANCE = 1e-9
-"""How far a row of probabilities read from a file may be from one."""
+"""How far a row of probabilities read from a file may be from one, and two rows from their order."""
+
+MOST, MOST_BY_CHARACTER = 1 << 27, 1 << 9
+"""Probabilities that all tables of a file may have, zeros included: so many, and about so many for each character."""
 
 
 def dumps(model: ModelData) -> str:
@@ -80,6 +86,8 @@ def dumps(model: ModelData) -> str:
 
 def loads(text: str) -> ModelData:
     """A model from JSON text, or a `ModelFileError` that says what is wrong with it."""
+    if not isinstance(text, str):
+        raise ModelFileError(f"a model must be JSON text, got {type(text).__name__}. Decode it first.")
     body, texts = _parsed(text)
     if not isinstance(body, dict) or body.get("format") != FORMAT:
         raise ModelFileError(
@@ -99,6 +107,7 @@ def loads(text: str) -> ModelData:
         )
     try:
         _check_known(body)
+        _check_size(body, len(text))
         return _model_from_data(body)
     except ModelFileError:
         raise
@@ -132,6 +141,13 @@ def _check_known(body: dict[str, Any]) -> None:
             raise _newer(body, f"the field {field!r}")
 
 
+def _check_size(body: dict[str, Any], characters: int) -> None:
+    """Raise if the tables would be absurdly larger than the file."""
+    rows = sum(len(group["kernel"]["table"]) for group in body["groups"] if "kernel" in group)
+    most = min(MOST, (1 << 20) + MOST_BY_CHARACTER * characters)
+    _hold(rows * body["levels"] <= most, f"{rows} table rows of {body['levels']} levels are too many for this file")
+
+
 def _newer(body: dict[str, Any], what: str) -> ModelFileError:
     fit = body.get("fit")
     package = fit.get("package") if isinstance(fit, dict) else None
@@ -149,8 +165,13 @@ def _parsed(text: str) -> tuple[Any, _Texts]:
     def refuse(word: str) -> None:
         raise ValueError(f"{word} is no JSON number")
 
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        if len(fields := dict(pairs)) < len(pairs):
+            raise ValueError(f"one field twice, of {', '.join(fields)}")
+        return fields
+
     try:
-        body = json.loads(text, parse_constant=refuse, parse_float=numbers.__getitem__)
+        body = json.loads(text, parse_constant=refuse, parse_float=numbers.__getitem__, object_pairs_hook=once)
         text.encode()
         if "\\u" in text:  # half a character may be written so
             json.dumps(body, ensure_ascii=False).encode()
@@ -319,12 +340,15 @@ def _model_from_data(body: dict[str, Any]) -> ModelData:
     for option in (METHOD, TIES, HASH, MISSING):
         _hold(body[option.name] in option.values, f"{option.name} must be {' or '.join(map(repr, option.values))}")
     _hold(0.0 <= body["inner_epsilon"] <= body["epsilon"] <= 2.0, "epsilon must lie in [0, 2]")
-    asked = _asked_from_data(body)
-    _hold(-(2**63) <= int(body["salt"]) < 2**63, "salt must be a signed 64-bit integer")
+    asked, salt = _asked_from_data(body), body["salt"]
+    _hold(-(2**63) <= int(salt) < 2**63 and str(int(salt)) == salt, "salt must be a signed 64-bit integer")
+    known = body["key_fingerprint"] is None or re.fullmatch("[0-9a-f]{16}", body["key_fingerprint"])
+    _hold(bool(known), "key_fingerprint must be null or 16 hex characters")
     kernels: tuple[Kernel, ...] = ()
-    scale = None
-    if not body["unchanged"]:
-        levels = body["levels"]
+    scale, levels = None, body["levels"]
+    if body["unchanged"]:
+        _hold(levels == 0 and body["scale"] is None, "an unchanged score has neither levels nor a scale")
+    else:
         kernels = tuple(_kernel_from_data(g["kernel"], levels, g["name"]) for g in body["groups"])
         scale = _scale_from_data(body["scale"], levels)
     same = ("norm", "method", "ties", "queries", "missing", "hash", "key_fingerprint")
@@ -337,7 +361,7 @@ def _model_from_data(body: dict[str, Any]) -> ModelData:
         kernels=kernels,
         scale=scale,
         record=FitRecord(**body["fit"]),
-        salt=int(body["salt"]),
+        salt=int(salt),
         references=_references_from_data(body["groups"]),
         curve=body.get("curve", "raw"),
         confidence=body.get("confidence"),
@@ -410,6 +434,9 @@ def _check_types(body: dict[str, Any]) -> None:
         for field, kinds in types.items():
             if not isinstance(data[field], kinds) or isinstance(data[field], bool):
                 _hold(False, f"'{field}' must be {' or '.join(kind.__name__ for kind in kinds)}, not {data[field]!r}")
+    people = [body["fit"]["rows"], *(group["rows"] for group in body["groups"])]
+    _hold(all(0 < rows < 2**63 for rows in people), "'rows' must be above 0 and below 2**63")
+    _hold(body["queries"] is None or body["queries"] > 0, "'queries' must be above 0")
     confidence = body.get("confidence")
     promise = body.get("promise", PROMISE.default)
     _hold(promise in PROMISE.values, f"'promise' must be {' or '.join(map(repr, PROMISE.values))}, not {promise!r}")
@@ -427,6 +454,7 @@ def _small_from_data(data: dict[str, Any], names: list[str]) -> Regrouped:
     apart = len(small) > 0 and len({*small, *names}) == len(small) + len(names)
     _hold(apart, "small groups must be one or more, with names that no fitted group has")
     _hold(data["treatment"] in SMALL_GROUPS.values[1:], "small groups must be treated by 'merge' or 'drop'")
+    _hold(data["min_class_rows"] > 0, "'min_class_rows' must be above 0")
     merged = data["treatment"] == "merge"
     _hold(into in names if merged else into is None, "small groups must be merged into a fitted group, or left out")
     return Regrouped(data["treatment"], data["min_class_rows"], tuple(small), into)
@@ -449,7 +477,8 @@ def _reference_from_data(data: dict[str, Any], name: str) -> Reference:
     highest = _floats([data["highest"]], name)[0]
     hold(len(edges) > 0 and all(len(part) == len(edges) for part in counts), "bins need one entry in every list")
     hold(bool((np.diff(edges) > 0).all()) and highest >= edges[-1], "edges must rise, up to the highest score")
-    hold(all(bool((part >= 0).all()) and part.sum() > 0 for part in counts), "counts must not be negative, nor all 0")
+    sound = all(0 <= part.min() <= part.max() <= LARGEST / len(part) and part.max() > 0 for part in counts)
+    hold(sound, "counts must not be negative, nor all 0, nor too large for their sum")
     hold(len(sizes) == 2 and bool((sizes > 0).all()), "sizes must be two numbers above 0")
     hold(bool(((aucs >= 0) & (aucs <= 1)).all()), "an AUC must lie in [0, 1]")
     return Reference(edges, float(highest), np.stack(counts, axis=1), sizes, float(aucs[0]), float(aucs[1]))
@@ -469,13 +498,14 @@ def _kernel_from_data(data: dict[str, Any], levels: int, name: str) -> Kernel:
 
     table = np.zeros((len(data["table"]), levels))
     for i, (first, *chances) in enumerate(data["table"]):
+        hold(type(first) is int and {float, int} >= set(map(type, chances)), "a table row holds something else")
         hold(first >= 0 and first + len(chances) <= levels, "a table row reaches beyond the levels")
         table[i, first : first + len(chances)] = chances
     hold(bool(np.isfinite(table).all() and (table >= 0).all()), "probabilities must be finite and not negative")
     hold(bool((np.abs(table.sum(axis=1) - 1) <= SUM_TOLERANCE).all()), "table rows must sum to one")
     kernel = Kernel(
         thresholds=_floats(data["thresholds"], name),
-        ceiling=float(data["ceiling"]),
+        ceiling=float(_floats([data["ceiling"]], name)[0]),
         row=_ints(data["row"]),
         table=table,
         first=_ints(data["first"]),
@@ -489,7 +519,7 @@ def _kernel_from_data(data: dict[str, Any], levels: int, name: str) -> Kernel:
     columns = (kernel.row, kernel.first, kernel.last, kernel.start, kernel.stop, kernel.ordered, kernel.transported)
     hold(blocks > 0 and all(len(column) == blocks for column in columns), "blocks need one entry in every list")
     hold(bool((np.diff(kernel.thresholds) < 0).all()), "thresholds must fall strictly")
-    hold(bool(np.isfinite(kernel.ceiling)) and kernel.ceiling >= kernel.thresholds[0], "the ceiling is too low")
+    hold(kernel.ceiling >= kernel.thresholds[0], "the ceiling is too low")
     hold(bool(((kernel.row >= 0) & (kernel.row < len(table))).all()), "a block names no row of the table")
     hold(bool(((kernel.first >= -1) & (kernel.last >= kernel.first) & (kernel.last < levels)).all()), "levels are off")
     hold(bool(((kernel.first < 0) == (kernel.last < 0)).all()), "a block has half a place")
@@ -498,12 +528,46 @@ def _kernel_from_data(data: dict[str, Any], levels: int, name: str) -> Kernel:
     inside = kernel.first == kernel.last
     hold(bool((kernel.start <= kernel.stop)[inside].all()), "a block's place must not end before it begins")
     hold(bool((inside & (kernel.first >= 0))[kernel.ordered].all()), "an ordered block must lie inside one level")
+    hold(_disorder(kernel) <= SUM_TOLERANCE, "a lower score must not have better chances than a higher one")
     return kernel
 
 
+def _disorder(kernel: Kernel) -> float:
+    """By how much, at most, a block's place is more likely to lie before some place than that of the block above it.
+
+    Between ends of levels and of blocks' own parts these probabilities are straight lines. O(blocks * levels).
+    """
+    ends = np.pad(np.cumsum(kernel.table, axis=1), ((0, 0), (1, 0)))
+    blocks = np.arange(len(kernel.row) - 1)
+    new = np.flatnonzero(np.diff(kernel.row))
+    some = max(1, (1 << 20) // ends.shape[1])
+    parts = (new[at : at + some] for at in range(0, len(new), some))
+    worst = [float((ends[kernel.row[part + 1]] - ends[kernel.row[part]]).max()) for part in parts]
+    for first, place in ((kernel.first, kernel.start), (kernel.last, kernel.stop)):
+        for own in (blocks, blocks + 1):
+            level, x = np.maximum(first[own], 0), place[own]
+            for before in (False, True):
+                high, low = (_chance(kernel, ends, block, level, x, before) for block in (blocks, blocks + 1))
+                worst.append(float((low - high).max(initial=0.0)))
+    return max(worst, default=0.0)
+
+
+def _chance(
+    kernel: Kernel, ends: FloatArray, block: IntArray, level: IntArray, x: FloatArray, before: bool
+) -> FloatArray:
+    """Probability that people of blocks land up to x inside levels, or before it."""
+    begin = np.where(level == kernel.first[block], kernel.start[block], 0.0)
+    width = np.where(level == kernel.last[block], kernel.stop[block], 1.0) - begin
+    reached = x > begin if before else x >= begin
+    part = ratio(np.clip(x - begin, 0.0, np.maximum(width, 0.0)), width, reached)
+    row = kernel.row[block]
+    return np.asarray(ends[row, level] + kernel.table[row, level] * part)
+
+
 def _floats(values: Any, name: str) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    _hold(isinstance(values, list) and {float, int} >= set(map(type, values)), f"'{name}' must hold numbers")
     array = np.array(values, dtype=np.float64)
-    _hold(array.ndim == 1 and bool(np.isfinite(array).all()), f"'{name}' holds a number that is not finite")
+    _hold(bool((np.abs(array) <= LARGEST).all()), f"'{name}' must hold numbers within ±1e307")
     return array
 
 
@@ -513,7 +577,7 @@ def _ints(values: Any) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
 
 
 def _flags(values: Any) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    _hold(all(value in (0, 1) for value in values), "a list of 0 and 1 holds something else")
+    _hold(all(type(value) is int and value in (0, 1) for value in values), "a list of 0 and 1 holds something else")
     return np.array(values, dtype=np.bool_)
 
 

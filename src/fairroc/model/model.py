@@ -237,13 +237,19 @@ class ModelData:
             _same_number(len(ids), n)
 
     def check_key(self, key: bytes | str | None) -> None:
-        """Raise unless this is the key the model was fitted with, if it was."""
+        """Raise unless this is the key the model was fitted with, or none if it was fitted without."""
         if self.key_fingerprint is None:
-            return
-        if key is None:
+            if key is None:
+                return
             raise DataError(
-                f"this model was fitted with a key (fingerprint {self.key_fingerprint}) and its draws need it; pass "
-                "key= (on the command line: --key-file)."
+                "this model was fitted without a key, got one: it would draw again for everybody. Leave out key= (on "
+                "the command line: --key-file), or refit with the key."
+            )
+        if key is None or (isinstance(key, draw.Secret) and key.is_lost):
+            how = "pass key= (on the command line: --key-file)"
+            raise DataError(
+                f"this model was fitted with a key (fingerprint {self.key_fingerprint}) and its draws need it; "
+                f"{how if key is None else 'pickles hold none, give it again with set_params(key=...)'}."
             )
         given = draw.key_fingerprint(self.salt, key)
         if given != self.key_fingerprint:

@@ -101,7 +101,8 @@ class LookupTables:
         level = int(place)
         begin = np.where(level == cells.first, cells.begin, 0.0)
         end = np.where(level == cells.last, cells.end, 1.0)
-        share = np.clip(ratio(place - level - begin, end - begin, place - level >= begin), 0.0, 1.0)
+        own = np.maximum(end - begin, 0.0)
+        share = ratio(np.clip(place - level - begin, 0.0, own), own, place - level >= begin)
         before, there = (
             np.append(np.concatenate(parts)[self.drawn], 0.0)[cells.row]  # row -1, nobody is drawn: anything will do
             for parts in (

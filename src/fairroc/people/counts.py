@@ -72,6 +72,8 @@ class ScoreCounts:
     spread: tuple[BoolArray, ...] | None = None
 
     def __post_init__(self) -> None:
+        for name in ("scores", "negatives", "positives"):  # copies: the caller's arrays stay theirs; -0.0 is 0.0
+            object.__setattr__(self, name, tuple(part + part.dtype.type(0) for part in getattr(self, name)))
         freeze(*self.scores, *self.negatives, *self.positives, *(self.spread or ()))
 
     # -- where counts come from --------------------------------------------------------------------------------------

@@ -92,7 +92,7 @@ def people_of(columns: Columns, *, in_order: bool = False) -> People:
     if weights is None:
         tallies = [tally_rows(columns.scores[rows], columns.labels[rows], points) for rows in each]
         return People(columns.names, tuple(tallies))
-    parts = [(columns.scores[rows], columns.labels[rows], weights[rows]) for rows in each]
+    parts = [(columns.scores[rows] + 0.0, columns.labels[rows], weights[rows]) for rows in each]  # -0.0 is 0.0
     kept = tuple(WeightedRows(*part, points=points) for part in parts)
     return People(columns.names, kept, weighted=columns.weights is not None)
 
