@@ -27,7 +27,7 @@ class Room:
     tables out of the caches."""
 
     def __init__(self, rows: int) -> None:
-        self.x, self.y, self.z = np.empty((3, rows))
+        self.x, self.z = np.empty((2, rows))
         self.bucket, self.found, self.base, self.row = np.empty((4, rows), dtype=np.intp)
         self.half, self.other = np.empty((2, rows), dtype=np.int32)
         self.flag, self.small = np.empty(rows, dtype=np.bool_), np.empty(rows, dtype=np.int64)
