@@ -48,21 +48,23 @@ def test_lists_and_numbers_of_any_size(entries: list[float], size: float, others
     check([np.array(entries) * size], [*far, *(np.clip(np.array(others), -300, 300) * other), *wide])
 
 
-EVEN = np.linspace(0.0, 1.0, 1000)
+EVEN, MANY = np.linspace(0.0, 1.0, 1000), np.linspace(0.0, 1.0, 4000)
 
 
 @pytest.mark.parametrize(
     ("entries", "by_bits", "rounds", "rare"),
     [
-        (EVEN, False, 1, False),
-        (np.exp(-30 * EVEN), True, 1, False),
+        (EVEN, False, 0, True),
+        (MANY, False, 1, False),
+        (np.exp(-30 * MANY), True, 1, False),
         (np.append(EVEN[:990] * 1e-9, EVEN[990:]), False, 2, True),
-        ((EVEN - 0.5) ** 3, False, 2, True),
+        ((MANY - 0.5) ** 3, False, 2, True),
     ],
-    ids=["even", "crowded towards zero", "crowded at zero", "crowded inside"],
+    ids=["few", "even", "crowded towards zero", "crowded at zero", "crowded inside"],
 )
 def test_every_way_is_taken(entries: np.ndarray, by_bits: bool, rounds: int, rare: bool) -> None:
-    """Even lists need one comparison, others buckets by the bits of the doubles, two comparisons or a search."""
+    """Few entries need a comparison in their buckets, even lists one of all rows, others buckets by the bits of the
+    doubles, two comparisons or a search."""
     finder = check([entries, entries[::3]], np.random.default_rng(0).random(2000).tolist())
     assert (finder.shift >= 0, finder.table.rounds, finder.table.rare) == (by_bits, rounds, rare)
 

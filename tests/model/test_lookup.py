@@ -99,8 +99,10 @@ def test_every_bit_is_that_of_the_tables(fine, population, epsilon, norm, build,
     tables = lookup_tables(*made(population, epsilon, norm, build))
     scores, groups, uniforms = some_rows(population, seed)
     with pytest.MonkeyPatch.context() as patch:
-        for module, name in ((finder, "LEAST"), (finder, "MOST"), (finder, "PER_ENTRY"), (lookup, "FINE")):
-            patch.setattr(module, name, fine or getattr(module, name))
+        for name in ("LEAST", "MOST", "PER_ENTRY"):
+            patch.setattr(finder, name, fine or getattr(finder, name))
+        for name in ("FINE", "COARSEST", "KNOTS"):
+            patch.setattr(lookup, name, fine or getattr(lookup, name))
         fair = Lookup(tables).scores(scores, groups, uniforms.__getitem__)
     truth = [one_by_one(tables, *row) for row in zip(scores, groups, uniforms, strict=True)]
     assert fair.tobytes() == np.array(truth).tobytes()

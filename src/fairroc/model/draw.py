@@ -260,7 +260,9 @@ class IntegerDraws:
 
     def block(self, rows: NDArray[np.intp] | slice) -> NDArray[np.float64]:
         """The same of up to BLOCK rows, in memory that the next call uses again."""
-        return _to_uniforms(xxh64_ints(self.ids[rows], self.seed, self.room))
+        h = xxh64_ints(self.ids[rows], self.seed, self.room)
+        h >>= np.uint64(11)
+        return np.multiply(h.view(np.int64), 2.0**-53, out=self.room[1, : h.size].view(np.float64))
 
 
 def uniform_from_id(id: int | str, seed: int) -> float:

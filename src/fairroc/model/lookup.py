@@ -11,10 +11,13 @@ from numpy.typing import NDArray
 
 from fairroc.core.chain import FloatArray, IntArray, ranges
 from fairroc.core.finder import Buckets, Finder, Room
-from fairroc.model.tables import CellTable, LookupTables, OutcomeTable
+from fairroc.model.tables import LookupTables, OutcomeTable
 
-FINE = 1 << 17
-"""Buckets of outcomes, if there are few outcomes; otherwise one for each or more."""
+FINE, COARSEST, FINEST = 1 << 18, 4, 16
+"""Buckets of outcomes, in all; but for each outcome no fewer and no more than this."""
+
+KNOTS = 1 << 16
+"""Buckets of knots, or up to half as many."""
 
 CHUNK = 1 << 15
 """Rows worked on at once: small enough for the fast caches, large enough for numpy."""
@@ -49,25 +52,22 @@ class Lookup:
     """A model's tables, ready for numpy to look rows up in."""
 
     def __init__(self, tables: LookupTables) -> None:
-        cells, knots = tables.cells, tables.knots
+        cells, y = tables.cells, tables.knots.y
         self.tables, self.finder, self.drawn = tables, Finder(cells.starts()), cells.row >= 0
-        self.any_ordered, self.known_rates = not self.drawn.all(), dict[float, FloatArray]()
-        row, outcomes, parts = _own_rows(cells, tables.outcomes)
-        ends = np.cumsum(outcomes.sizes())
-
-        def closed(of_outcomes: NDArray[Any], last: Any) -> NDArray[Any]:
-            """After each row's outcomes one entry more: its edge is the upper bound of the last."""
-            return np.insert(of_outcomes, ends, last)
-
-        self.edges, self.parts = closed(outcomes.lower, 1.0), [closed(part, 0.0) for part in parts]
-        self.level = closed(outcomes.level, 0).astype(np.min_scalar_type(-int(knots.y[-1]) - 1))
-        fine = max(1, min(16, FINE // max(1, len(self.edges))))
-        of = closed(outcomes.row, np.arange(len(ends)))
-        (scale, shift), self.outcomes = _dealt(of, self.edges, self.edges, len(ends), fine)
-        self.draws = np.append(scale, 0.0)[row], np.append(shift, 0.0)[row]
-        level = knots.y.astype(np.intp)
-        (scale, shift), self.knots = _dealt(level, knots.y - level, knots.y, level[-1] + 1, 4)
-        self.places = scale, shift - np.arange(len(scale)) * scale
+        self.known_rates = dict[float, FloatArray]()
+        row = np.where(self.drawn, np.cumsum(self.drawn) - 1, -1)
+        self.cells = np.stack((cells.origin, cells.slope, cells.value, row), axis=1)  # one line of the cache for each
+        self.first, self.last = cells.first[self.drawn], cells.last[self.drawn]
+        begin, end, same = cells.begin[self.drawn], cells.end[self.drawn], self.first == self.last
+        self.begin = np.stack((begin, np.where(same, begin, 0.0)), axis=1).ravel()  # on the first level, on the last
+        self.stretch = np.stack((np.where(same, end, 1.0), end), axis=1).ravel() - self.begin
+        self.any_part = bool((self.first >= 0).any())
+        self.plain = bool(self.drawn.all()) and not self.any_part
+        self.levels = int(y[-1]) + 1
+        self.parts, self.outcomes = _dealt(_each_cell(cells.row[self.drawn], tables.outcomes), self.levels)
+        self.per_level = 2.0 ** max(0, int(np.log2(KNOTS / y[-1])))
+        ends = np.cumsum(np.bincount(np.ceil(y * self.per_level).astype(np.intp))) - 1  # exact: a power of two
+        self.knots = Buckets(ends, np.append(ends[1:], ends[-1]), np.append(y, np.inf))
 
     def scores(
         self,
@@ -82,16 +82,22 @@ class Lookup:
             out = fair[part]
             room = whole.first(len(out))
             found = self.finder.find(groups[part], scores[part], room)
-            drawn = room.take(self.drawn, found, room.flag) if self.any_ordered else self.drawn[:1]
+            if self.plain:
+                self._drawn(found, uniforms(part), room, out)
+                continue
+            lines = self.cells.take(found, axis=0, mode="clip")
+            drawn = np.greater_equal(lines[:, 3], 0, out=room.flag)
             mostly = 4 * np.count_nonzero(drawn) > 3 * len(drawn)
             rest = np.flatnonzero(drawn != mostly)  # all rows take one way, those for whom it is wrong the other, too
-            cells, values = found.take(rest), np.empty(len(rest))
-            ways = (self._drawn, uniforms), (self._in_order, scores.__getitem__)
-            (way, of), (other, of_rest) = ways if mostly else ways[::-1]
-            way(found, of(part), room, out)
-            if len(rest):
-                other(cells, of_rest(rest + begin), room.first(len(rest)), values)
-                out[rest] = values
+            few, values = lines.take(rest, axis=0), np.empty(len(rest))
+            if mostly:
+                np.copyto(room.row, lines[:, 3], casting="unsafe")
+                self._drawn(np.maximum(room.row, 0, out=room.row), uniforms(part), room, out)
+                _in_order(few, scores[part].take(rest), values)
+            else:
+                _in_order(lines, scores[part], out)
+                self._drawn(few[:, 3].astype(np.intp), uniforms(rest + begin), room.first(len(rest)), values)
+            out[rest] = values
         return fair
 
     def rates(self, scores: FloatArray, groups: NDArray[np.signedinteger[Any]], threshold: float) -> FloatArray:
@@ -106,31 +112,26 @@ class Lookup:
             fair = rate[part]
             room = whole.first(len(fair))
             found = self.finder.find(groups[part], scores[part], room)
-            self._in_order(found, scores[part], room, fair)
+            _in_order(self.cells.take(found, axis=0), scores[part], fair)
             fair[:] = fair >= threshold
             np.copyto(fair, by_cell.take(found), where=self.drawn.take(found))
         return rate
 
-    def _in_order(self, cell: IntArray, scores: FloatArray, room: Room, out: FloatArray) -> None:
-        """Fair scores of people who keep their order."""
-        np.subtract(scores, room.take(self.tables.cells.origin, cell, room.x), out=out)
-        out *= room.take(self.tables.cells.slope, cell, room.x)
-        out += room.take(self.tables.cells.value, cell, room.x)
-
-    def _drawn(self, cell: IntArray, uniforms: FloatArray, room: Room, out: FloatArray) -> None:
-        """Fair scores of people in cells that are drawn."""
-        _bucket(self.draws, cell, uniforms, room)
-        outcome = self.outcomes.last(uniforms, room)
-        place = np.subtract(uniforms, room.take(self.edges, outcome, room.x), out=room.z)
-        place /= np.subtract(room.take(self.outcomes.bounds, outcome, room.y), room.x, out=room.y)
-        if self.parts:
-            place *= room.take(self.parts[0], outcome, room.x)
-            place += room.take(self.parts[1], outcome, room.x)
-        level = room.take(self.level, outcome, room.bucket)
-        place += level
-        _bucket(self.places, level, place, room)
-        knot = self.knots.last(place, room)
-        knots = self.tables.knots
+    def _drawn(self, row: IntArray, uniforms: FloatArray, room: Room, out: FloatArray) -> None:
+        """Fair scores of people who are drawn, by the number of their cell among those that are."""
+        room.cut(np.multiply(uniforms, self.parts, out=room.x))
+        room.bucket += np.multiply(row, self.parts, out=room.base)
+        base = np.multiply(row, self.levels, out=room.base)
+        outcome = self.outcomes.last(uniforms, room, base)
+        place = np.subtract(uniforms, room.take(self.outcomes.entries, outcome, room.x), out=room.z)
+        place /= np.subtract(room.take(self.outcomes.bounds, outcome, out), room.x, out=out)
+        level = np.subtract(outcome, base, out=room.bucket)
+        if self.any_part:
+            self._in_part(row, level, place, room)
+        np.copyto(room.x, level)
+        place += room.x
+        room.cut(np.multiply(place, self.per_level, out=room.x))
+        knot, knots = self.knots.last(place, room), self.tables.knots
         np.subtract(place, room.take(knots.y, knot, room.x), out=out)
         out *= room.take(knots.slope, knot, room.x)
         out += room.take(knots.score, knot, room.x)
@@ -138,6 +139,17 @@ class Lookup:
         if len(same):  # a knot, or after it by less than scores can tell
             at = knot.take(same)
             out[same] = np.where(place.take(same) > knots.y.take(at), knots.below.take(at), out.take(same))
+
+    def _in_part(self, row: IntArray, level: IntArray, share: FloatArray, room: Room) -> None:
+        """Stretch shares over the part of a level that a cell lands in, on the first of its levels and on the last."""
+        first = room.take(self.first, row, room.found) == level
+        last = np.equal(room.take(self.last, row, room.found), level, out=room.flag)
+        some = np.flatnonzero(np.logical_or(first, last, out=first))
+        end = 2 * row.take(some) + last.take(some)
+        stretched = share.take(some)
+        stretched *= self.stretch.take(end)
+        stretched += self.begin.take(end)
+        share[some] = stretched
 
 
 class OneRow:
@@ -167,41 +179,36 @@ class OneRow:
         return min((place - y) * knots.slope.item(knot) + top, knots.below.item(knot)) if place > y else top
 
 
-def _bucket(lines: tuple[FloatArray, FloatArray], which: IntArray, x: FloatArray, room: Room) -> None:
-    """Buckets of numbers, which rise with them: each by the line of its list."""
-    scale, shift = lines
-    bucket = np.multiply(room.take(scale, which, room.x), x, out=room.x)
-    bucket += room.take(shift, which, room.y)
-    np.copyto(room.bucket, bucket, casting="unsafe")
+def _in_order(lines: FloatArray, scores: FloatArray, out: FloatArray) -> None:
+    """Fair scores of people who keep their order, by the lines of their cells."""
+    np.subtract(scores, lines[:, 0], out=out)
+    out *= lines[:, 1]
+    out += lines[:, 2]
 
 
-def _dealt(
-    which: IntArray, x: FloatArray, entries: FloatArray, lists: int, fine: int
-) -> tuple[tuple[FloatArray, FloatArray], Buckets]:
-    """Entries of lists, at x in [0, 1] of each, in even buckets: for each list a power of two, so many for each entry
-    or more, and one for x = 1. Each list's line from x to the bucket, and the buckets."""
-    parts = 2.0 ** np.ceil(np.log2(np.maximum(fine * np.bincount(which, minlength=lists), 1)))
-    shift = np.cumsum(parts + 1) - parts - 1
-    bucket = (x * parts[which] + shift[which]).astype(np.intp) + (x > 0)  # all x lie at or beyond 0
-    end = np.cumsum(np.bincount(bucket, minlength=int(np.sum(parts + 1)) + 1)) - 1
-    return (parts, shift), Buckets(end[:-1], end[1:], np.append(entries[1:], np.inf))
+def _each_cell(rows: IntArray, outcomes: OutcomeTable) -> OutcomeTable:
+    """Outcomes of cells with these rows, one cell after the other."""
+    sizes = outcomes.sizes()
+    if np.array_equal(rows, np.arange(len(sizes))):
+        return outcomes
+    ends = np.cumsum(sizes)[rows]
+    which, source = ranges(ends - sizes[rows], ends)
+    return OutcomeTable(which, outcomes.lower[source], outcomes.upper[source], outcomes.level[source])
 
 
-def _own_rows(cells: CellTable, outcomes: OutcomeTable) -> tuple[IntArray, OutcomeTable, tuple[FloatArray, ...]]:
-    """Rows of outcomes of all cells, outcomes, and what each fills of its level, as width and begin, if some do not
-    fill all. Cells that land in part of a level have a row of their own."""
-    own = np.flatnonzero(cells.first >= 0)
-    if not len(own):
-        return cells.row, outcomes, ()
-    sizes, rows = outcomes.sizes(), cells.row.copy()
-    rows[own] = len(sizes) + np.arange(len(own))
-    ends = np.cumsum(sizes)[cells.row[own]]
-    which, source = ranges(ends - sizes[cells.row[own]], ends)
-    level, cell = outcomes.level[source], own[which]
-    begin = np.where(level == cells.first[cell], cells.begin[cell], 0.0)
-    width = np.where(level == cells.last[cell], cells.end[cell], 1.0) - begin
-    rest = len(outcomes.row)
-    parts = np.concatenate((np.ones(rest), width)), np.concatenate((np.zeros(rest), begin))
-    lower, upper = (np.concatenate((bound, bound[source])) for bound in (outcomes.lower, outcomes.upper))
-    row, level = np.concatenate((outcomes.row, rows[cell])), np.concatenate((outcomes.level, level))
-    return rows, OutcomeTable(row, lower, upper, level), parts
+def _dealt(outcomes: OutcomeTable, levels: int) -> tuple[int, Buckets]:
+    """For each row so many even buckets of [0, 1), a power of two, in which levels are looked for. Their lower bounds
+    are the entries, ``levels`` for each row: a level that nobody gets has no width, those after the last begin at 1."""
+    sizes, size = outcomes.sizes(), len(outcomes.row)
+    ends, rows = np.cumsum(sizes), len(sizes)
+    wanted = np.clip(FINE / max(1, size), COARSEST, FINEST) * size / max(1, rows)
+    parts = 1 << round(np.log2(max(1.0, wanted)))
+    reached = outcomes.row * parts + np.ceil(outcomes.lower * parts).astype(np.intp)  # exact: a power of two
+    last = np.cumsum(np.bincount(reached, minlength=rows * parts + 1)) - 1  # up to where a bucket begins
+    end = last[1:].copy()
+    end[parts - 1 :: parts] = ends - 1
+    level = np.insert(outcomes.level, ends, levels - 1)
+    steps, first = np.diff(level, prepend=0), ends - sizes + np.arange(rows)
+    steps[first] = level[first] + 1
+    entries = np.repeat(np.insert(outcomes.lower, ends, 1.0), steps)
+    return parts, Buckets(outcomes.level[last[:-1]], outcomes.level[end], np.append(entries, np.inf))

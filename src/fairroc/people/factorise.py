@@ -152,6 +152,8 @@ def present_values(column: Column, what: str) -> tuple[IntArray, list[Any], int]
             f"{what} must hold one plain value per row, got lists, tuples or other containers; pass several "
             "columns as a data frame, a dict of columns or a 2-d array."
         )
+    if isinstance(column, np.ndarray) and column.dtype.kind in "iu":  # all occur, and none is missing
+        return codes, values, 0
     rows = count_codes(codes, len(values)).tolist()
     kept = [i for i, value in enumerate(values) if rows[i] and not _is_missing(value)]
     lost = len(codes) - sum(rows[i] for i in kept)

@@ -15,6 +15,7 @@ STUDIES = {
     "gpu": "speed.gpu",
     "sql": "speed.sql",
     "streaming": "speed.streaming",
+    "transform": "speed.transform",
     "coupling": "questions.coupling",
     "constraints": "questions.constraints",
     "coverage": "questions.coverage",
