@@ -19,7 +19,15 @@ from fairroc.model.model import warn_unknown
 from fairroc.options import generator_from_state
 from fairroc.people.rows import ScoreColumns, read_scores
 from fairroc.tables.columns import as_arrow, ids_from_text, numbers_from_text
-from fairroc.tables.files import Part, check_writable, find_parts, load_module, table_suffix
+from fairroc.tables.files import (
+    Part,
+    check_writable,
+    find_parts,
+    identity,
+    load_module,
+    refuse_read,
+    table_suffix,
+)
 from fairroc.tables.read import Batch, has_one_dictionary, part_schema, read_batches
 from fairroc.tables.write import table_writer, written_together
 
@@ -31,8 +39,9 @@ def is_folder(output: str) -> bool:
     return output.endswith(("/", os.sep))
 
 
-def check_output(output: str) -> None:
-    """Raise unless the output can be written: a file, or a folder that is there or can be made."""
+def check_output(output: str, read: Sequence[str] = ()) -> None:
+    """Raise unless the output can be written: a file, none of those ``read``, or a folder that is there or can be
+    made."""
     folder = Path(output)
     if not is_folder(output):
         if folder.is_dir():
@@ -40,7 +49,7 @@ def check_output(output: str) -> None:
                 f"the output '{output}' is a folder; name a file in it, or end its name in a slash (-o {output}/) for "
                 "one file in it for every file that is read."
             )
-        check_writable(output)
+        check_writable(output, read=read)
     elif folder.is_dir():
         check_writable(folder / "table", None)
     else:
@@ -60,8 +69,7 @@ def transform_table(use: Use, data: str, output: str, *, progress: Progress | No
     for part, schema in zip(parts, schemas, strict=True):
         use.check(schema.names, where=f"'{part.path}'", option="--column")
     targets = _targets(parts, schemas, output)
-    if not (Path(data).is_file() and Path(output).resolve() == Path(data).resolve()):  # that file gets one more column
-        _check_apart(data, [part.path for part in parts], targets)
+    _check_apart(data, [part.path for part in parts], targets)
     work = _Work(use, generator_from_state(0 if use.seed is None else use.seed))
     total = max(1, sum(part.size for part in parts) >> 20)
     outputs, place = list(dict.fromkeys(targets)), dict(zip(parts, targets, strict=True))
@@ -86,12 +94,11 @@ def transform_table(use: Use, data: str, output: str, *, progress: Progress | No
 
 def _check_apart(data: str, files: Sequence[Path], targets: Sequence[Path]) -> None:
     """Raise if a target is one of the files that are read, or would be read with them the next time."""
-    read, source = {file.resolve() for file in files}, Path(data)
+    source, read = Path(data), {identity(file) for file in files}
     folder = source.resolve() if source.is_dir() else None
     pattern = source.absolute() if not source.exists() and glob.has_magic(data) else None
     for target in dict.fromkeys(targets):
-        if target.resolve() in read:
-            raise DataError(f"the output '{target}' is one of the files that are read; name another place with -o.")
+        refuse_read(target, read)
         inside = folder is not None and target.resolve().is_relative_to(folder)
         if inside or (pattern is not None and target.absolute().match(str(pattern))):
             raise DataError(

@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from fairroc.cli.arguments import add_columns, add_format, add_model, add_options, whole
-from fairroc.cli.data import read_key
+from fairroc.cli.data import named_files, read_key
 from fairroc.cli.output import progress_bar, put_result
 from fairroc.errors import DataError
 from fairroc.options import KEY, ON_UNKNOWN_GROUP
@@ -50,7 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
         )
     if arguments.key is not None and arguments.id is None:
         raise DataError("--key-file goes with --id; a seeded simulation uses no key.")
-    check_output(arguments.output)
+    check_output(arguments.output, named_files(arguments))
     use = Use(
         model or FairModel.load(arguments.model),
         ColumnNames(arguments.score, tuple(arguments.group), id=arguments.id),

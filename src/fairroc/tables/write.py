@@ -59,7 +59,7 @@ def written_together(*, private: bool = False) -> Iterator[Callable[[Path], Abst
     def begin(path: Path) -> Iterator[BinaryIO]:
         check_writable(path, None)
         target = path.resolve()
-        beside = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
+        beside = target.with_name(f".{target.name[:50]}.{secrets.token_hex(4)}.tmp")  # at most 214 bytes
         with _writing(path):
             beside.touch(0o600 if private else 0o666, exist_ok=False)
             pending.append((beside, target))
