@@ -78,6 +78,16 @@ def test_audit_norm() -> None:
             check_audit_norm(wrong)
 
 
+NUMBERS = {option.name: option for option in (*ESTIMATOR, *AUDIT, *AIM, *FILES) if option.parse in ("number", "whole")}
+
+
+@pytest.mark.parametrize("name", NUMBERS.keys() - {"random_state"})
+def test_whole_numbers_beyond_all_floats_are_refused(name: str) -> None:
+    """With the words of any other number that is too large; only a seed may be as large."""
+    with pytest.raises(DataError, match=rf"{name}.* must .*got"):
+        NUMBERS[name].checked(10**400)
+
+
 def test_missing() -> None:
     check_missing("error")
     check_missing("group")

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 Missing: TypeAlias = Literal["error", "group"]
 SmallTreatment: TypeAlias = Literal["error", "merge", "drop"]
 
-MIN_DRAWS = 100
-"""Fewer bootstrap draws leave the 95 % limit to two or three of them."""
+MIN_DRAWS, MOST_DRAWS = 100, 1_000_000
+"""Fewer bootstrap draws leave the 95 % limit to two or three of them; more than these tell nothing new."""
 
 FROC_NORM = 1
 """What the paper's method keeps close: |dFPR| + |dTPR|."""
@@ -44,8 +44,11 @@ LEAST_DISTINCT = 1 << 10
 
 
 def is_number(value: Any) -> bool:
-    """Whether a value is a real number; a bool is none."""
-    return isinstance(value, Real) and not isinstance(value, bool)
+    """Whether a value is a real number that a float can hold; a bool is none."""
+    try:
+        return isinstance(value, Real) and not isinstance(value, bool) and float(value) is not None
+    except OverflowError:  # whole numbers have no largest one
+        return False
 
 
 def is_whole(value: Any) -> bool:
@@ -137,7 +140,7 @@ def check_audit_norm(norm: Any) -> float:
     """Return the norm to measure with as a float, 1 <= p <= inf."""
     try:
         p = float(norm) if isinstance(norm, str | Real) and not isinstance(norm, bool) else math.nan
-    except ValueError:
+    except (ValueError, OverflowError):
         p = math.nan
     if p >= 1:
         return p
@@ -177,12 +180,13 @@ def check_cut(threshold: Any) -> float:
 
 
 def check_bootstrap(draws: Any) -> int:
-    """Return the number of bootstrap draws: 0 (none) or at least MIN_DRAWS."""
-    if isinstance(draws, Integral) and not isinstance(draws, bool) and (int(draws) == 0 or int(draws) >= MIN_DRAWS):
+    """Return the number of bootstrap draws: 0 (none) or MIN_DRAWS to MOST_DRAWS."""
+    whole = isinstance(draws, Integral) and not isinstance(draws, bool)
+    if whole and (int(draws) == 0 or MIN_DRAWS <= int(draws) <= MOST_DRAWS):
         return int(draws)
     raise DataError(
         f"bootstrap must be a whole number of draws, at least {MIN_DRAWS}, or 0 for none, got {draws!r}; "
-        "1000 is the default."
+        f"1000 is the default, {MOST_DRAWS:,} the most."
     )
 
 
@@ -363,8 +367,8 @@ THRESHOLD = Option(
     metavar="T", parse="number",
 )  # fmt: skip
 BOOTSTRAP = Option(
-    "bootstrap", 1000, (f"0, or {MIN_DRAWS} and more",), "number of bootstrap draws; 0 for none", check_bootstrap,
-    metavar="N", parse="whole",
+    "bootstrap", 1000, (f"0, or {MIN_DRAWS} to {MOST_DRAWS:,}",), "number of bootstrap draws; 0 for none",
+    check_bootstrap, metavar="N", parse="whole",
 )  # fmt: skip
 RANDOM_STATE = Option(
     "random_state", 0, ("0 or more",), "seed of the bootstrap", generator_from_state, "seed", "S", "whole"

@@ -308,7 +308,7 @@ def check_threshold(threshold: Any) -> float:
     """A threshold as a float."""
     try:
         value = float(threshold)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         value = np.nan
     if np.isnan(value):
         raise DataError(f"threshold must be a number on the score's scale, got {threshold!r}. Try 0.5.")
