@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
@@ -111,8 +112,8 @@ def _targets(parts: Sequence[Part], schemas: Sequence[Any], output: str) -> list
     """The file that each part goes to."""
     if is_folder(output):
         names = [part.path.name for part in parts]
-        for name in names:
-            if names.count(name) > 1:
+        for name, times in Counter(names).items():
+            if times > 1:
                 raise DataError(f"two files are called '{name}', and '{output}' can hold one; name an output file.")
         return [Path(output) / name for name in names]
     for part, schema in zip(parts, schemas, strict=True):

@@ -381,6 +381,8 @@ def _hash_arrow(column: Any, hasher: Hasher) -> U64:
 
 def _hash_objects(values: list[Any], hasher: Hasher) -> U64:
     """Hash each value by its own type."""
+    if not values:  # at once: pyarrow would load pandas
+        return np.empty(0, dtype=np.uint64)
     kinds = set(map(type, values))
     if kinds == {str}:
         return hasher(values)

@@ -198,8 +198,9 @@ def identity(path: str | os.PathLike[str]) -> tuple[int, int] | None:
 
 def require_columns(wanted: Iterable[str], present: Sequence[str]) -> None:
     """Raise unless every wanted column is among the present ones."""
+    known = set(present)
     for name in wanted:
-        if name not in present:
+        if name not in known:
             close = difflib.get_close_matches(name, present, n=1)
             hint = f" Did you mean {close[0]!r}?" if close else ""
             more = f" and {len(present) - SHOWN} more" if len(present) > SHOWN else ""

@@ -166,9 +166,10 @@ def _arrow_writer(sink: BinaryIO, schema: Any, categories: bool) -> Iterator[Cal
 def _write_csv_rows(table: Any, sink: Any, delimiter: str) -> None:
     """Write rows of a CSV file, without a header."""
     pyarrow, arrow_csv = load_module("pyarrow"), load_module("pyarrow.csv")
-    for place, field in enumerate(table.schema):
-        if pyarrow.types.is_dictionary(field.type):  # CSV knows no categories
-            table = table.set_column(place, field.name, table.column(place).cast(field.type.value_type))
+    is_dictionary = pyarrow.types.is_dictionary
+    if any(is_dictionary(field.type) for field in table.schema):  # CSV knows no categories
+        plain = [one.cast(one.type.value_type) if is_dictionary(one.type) else one for one in table.columns]
+        table = pyarrow.Table.from_arrays(plain, table.column_names)
     if _needs_quotes(table, delimiter):
         _write_quoted_csv(table, sink, delimiter)
     else:
