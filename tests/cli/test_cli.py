@@ -26,6 +26,7 @@ from fairroc import FairModel, __version__
 from fairroc.auditing.audit import audit
 from fairroc.auditing.findings import Audit
 from fairroc.cli.main import COMMANDS, main
+from fairroc.tables import read as tables_read
 
 Row = dict[str, str]
 FIT_KEYS = {
@@ -556,15 +557,39 @@ def test_text_ids_of_a_typed_file_are_text(tmp_path: Path, run: Run, model: Path
     assert found != fair_by_id(transformed(run, write(tmp_path), model, "--id", "id"))
 
 
+SHARED = (
+    "warning: {} rows have {} different ids. Rows with the same id share one draw, as they should if they are of one "
+    "person; if each row is another person, pass the ids (on the command line: --id) that tell people apart.\n"
+)
+
+
 def test_duplicate_ids_share_a_draw(tmp_path: Path, run: Run, model: Path) -> None:
-    twice = [row for row in PEOPLE[:50] for _ in range(2)]
-    out = transformed(run, write(tmp_path, twice), model, "--id", "id")
+    twice, out = [row for row in PEOPLE[:50] for _ in range(2)], tmp_path / "out.csv"
+    ran = run("transform", write(tmp_path, twice), *NEW, "--model", model, "--id", "id", "-o", out)
+    assert (ran.code, ran.err) == (0, SHARED.format("100", "50"))
     scores = [row["p_fair"] for row in csv.DictReader(io.StringIO(out.read_text()))]
     assert scores[0::2] == scores[1::2]
     assert len(scores) == 100
     same = [{**row, "id": "1"} for row in PEOPLE if row["sex"] == "F"]
-    drawn = transformed(run, write(tmp_path, [{**row, "p": "0.5"} for row in same]), model, "--id", "id")
-    assert len(set(fair_by_id(drawn).values())) == 1
+    data = write(tmp_path, [{**row, "p": "0.5"} for row in same])
+    ran = run("transform", data, *NEW, "--model", model, "--id", "id", "-o", out)
+    assert (ran.code, ran.err) == (0, SHARED.format(len(same), "1"))
+    assert len(set(fair_by_id(out).values())) == 1
+    assert run("transform", data, *NEW, "--model", model, "--seed", 0, "-o", out).err == ""  # no ids, nothing to say
+
+
+@pytest.mark.parametrize("ids", ["id", "name"])
+def test_ids_that_repeat_in_any_batch_are_counted(
+    tmp_path: Path, run: Run, model: Path, ids: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Once for the whole input, however it is read: several files, small batches."""
+    monkeypatch.setattr(tables_read, "CSV_BLOCK", 1 << 11)
+    folder = tmp_path / "parts"
+    folder.mkdir()
+    for part in range(3):
+        write(folder, PEOPLE[: 100 + part], f"{part}.csv")
+    ran = run("transform", folder, *NEW, "--model", model, "--id", ids, "-o", tmp_path / "out.csv")
+    assert (ran.code, ran.err) == (0, SHARED.format("303", "102"))
 
 
 def test_seed(tmp_path: Path, run: Run, model: Path) -> None:

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from test_pipeline import Rows, acceptance, fitted, normal_rows, same_bits
 
-from fairroc.errors import DataError
+from fairroc.errors import DataError, FairrocWarning
 from fairroc.model import model as model_module
 from fairroc.model.lookup import CHUNK
 
@@ -128,8 +128,21 @@ def test_large_batches_are_worked_on_in_parts(model):
     """Across the border of two chunks the same people get the same scores."""
     take = np.arange(CHUNK + 50) % len(ROWS.y)
     ids = take.copy()
-    fair = model.transform(ROWS.scores[take], sensitive_features=ROWS.groups[take], ids=ids)
+    words = rf"{len(ids):,} rows have 800 different ids\. Rows with the same id share one draw"
+    with pytest.warns(FairrocWarning, match=words):
+        fair = model.transform(ROWS.scores[take], sensitive_features=ROWS.groups[take], ids=ids)
     assert same_bits(fair[len(ROWS.y) :], fair[: -len(ROWS.y)])
+
+
+@pytest.mark.parametrize("kind", [np.asarray, list, lambda ids: [f"p{i}" for i in ids], pd.Series])
+def test_many_rows_that_share_ids_are_a_warning(model, identity, kind):
+    """Not those of a few rows, as in questions of what would be if; nor where nobody is drawn."""
+    scores, groups, ids = ROWS.scores[:150], ROWS.groups[:150], np.arange(150) % 9
+    with pytest.warns(FairrocWarning, match="150 rows have 9 different ids"):
+        model.transform(scores, sensitive_features=groups, ids=kind(ids))
+    model.transform(scores[:50], sensitive_features=groups[:50], ids=kind(ids[:50]))
+    model.transform(scores, sensitive_features=groups, ids=kind(np.arange(150)[::-1]))
+    identity.transform(scores, sensitive_features=groups, ids=kind(ids))
 
 
 def test_identity_does_not_hand_out_the_callers_memory(identity):

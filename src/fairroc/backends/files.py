@@ -16,6 +16,7 @@ import numpy as np
 from fairroc.backends.frames import Use
 from fairroc.core.chain import FloatArray
 from fairroc.errors import DataError
+from fairroc.model.draw import IdCount
 from fairroc.model.model import warn_unknown
 from fairroc.options import generator_from_state
 from fairroc.people.rows import ScoreColumns, read_scores
@@ -71,7 +72,7 @@ def transform_table(use: Use, data: str, output: str, *, progress: Progress | No
         use.check(schema.names, where=f"'{part.path}'", option="--column")
     targets = _targets(parts, schemas, output)
     _check_apart(data, [part.path for part in parts], targets)
-    work = _Work(use, generator_from_state(0 if use.seed is None else use.seed))
+    work = _Work(use, generator_from_state(0 if use.seed is None else use.seed), IdCount())
     total = max(1, sum(part.size for part in parts) >> 20)
     outputs, place = list(dict.fromkeys(targets)), dict(zip(parts, targets, strict=True))
     same = len(outputs) < 2 and has_one_dictionary(parts)
@@ -90,6 +91,7 @@ def transform_table(use: Use, data: str, output: str, *, progress: Progress | No
         if not work.rows:
             raise DataError(f"'{parts[0].path}' must hold at least one row of data, got none.")
     warn_unknown(work.unknown, work.rows, use.on_unknown_group)
+    work.ids.warn()
     return work.rows, work.unknown
 
 
@@ -158,6 +160,7 @@ class _Work:
 
     use: Use
     generator: np.random.Generator
+    ids: IdCount
     rows: int = 0
     unknown: int = 0
 
@@ -173,6 +176,8 @@ class _Work:
             raise batch.located(error, lambda rows: self._read(rows, score, ids)) from None
         if uniforms is None:
             uniforms = self.generator.random(len(columns.scores))
+        elif not self.use.model.draws_nobody:
+            self.ids.add(uniforms)
         self.rows += len(columns.scores)
         self.unknown += columns.unknown
         table = load_module("pyarrow").Table.from_batches([batch.rows])

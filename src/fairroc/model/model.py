@@ -8,6 +8,7 @@ from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fairroc.core.chain import FloatArray, IntArray, freeze
 from fairroc.core.constraint import Constraint, Norm
@@ -30,6 +31,9 @@ from fairroc.stats.bootstrap import even_steps
 
 FEW = 8
 """Rows up to which one after the other is faster than all at once."""
+
+MANY = 100
+"""Rows from which ids that repeat, and 1 % of scores beyond the fitted ones, are worth a warning."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,10 +151,17 @@ class ModelData:
         if isinstance(ids, np.ndarray) and ids.dtype.kind in "iu" and ids.ndim == 1 and self.hash == "xxh64":
             self.check_draw(len(columns.scores), ids, random_state, key)
             draws = draw.IntegerDraws.of(ids, salt=self.salt, key=key)  # only those who are drawn need a number
+            self._warn_repeated(ids)
             return self._fair(columns, draws.block)
-        return self.fair_scores(
-            columns, self.uniforms(len(columns.scores), ids=ids, random_state=random_state, key=key)
-        )
+        uniforms = self.uniforms(len(columns.scores), ids=ids, random_state=random_state, key=key)
+        if ids is not None:
+            self._warn_repeated(uniforms)
+        return self.fair_scores(columns, uniforms)
+
+    def _warn_repeated(self, marks: NDArray[Any]) -> None:
+        """Warn where many rows share ids, which integers or their draws tell."""
+        if len(marks) >= MANY and not self.draws_nobody and not (marks[1:] > marks[:-1]).all():
+            draw.IdCount().add(marks).warn()
 
     def few(
         self, scores: Any, groups: Any, ids: Any, random_state: Any, key: bytes | str | None, other: str | None
