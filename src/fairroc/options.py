@@ -205,6 +205,13 @@ def check_missing(missing: Any) -> Missing:
     return "group" if one_of("missing", missing, ("error", "group")) == "group" else "error"
 
 
+def check_flag(name: str, flag: Any) -> bool:
+    """Return whether something is asked for."""
+    if isinstance(flag, bool) or type(flag).__name__ == "bool":  # numpy's own, which is not loaded here
+        return bool(flag)
+    raise DataError(f"{name} must be True or False, got {flag!r}.")
+
+
 def check_cost(name: str, cost: Any) -> float:
     """Return what a wrong decision costs."""
     if is_number(cost) and 0 <= cost < math.inf:
@@ -264,7 +271,7 @@ class Option:
     check: Callable[[Any], Any] | None = None
     word: str | None = ""
     metavar: str = ""
-    parse: Literal["text", "number", "whole", "numbers", "window"] = "text"
+    parse: Literal["text", "number", "whole", "numbers", "window", "flag"] = "text"
 
     @property
     def flag(self) -> str | None:
@@ -357,6 +364,11 @@ ON_UNKNOWN_GROUP = Option(
     "on_unknown_group", None, ("a fitted group",), "fitted group that unknown groups are treated as; else an error",
     _any, metavar="GROUP",
 )  # fmt: skip
+ALLOW_OUT_OF_RANGE = Option(
+    "allow_out_of_range", False, ("True", "False"),
+    "transform also where most scores lie outside of the fitted ones, as those on another scale do",
+    partial(check_flag, "allow_out_of_range"), parse="flag",
+)  # fmt: skip
 SALT = Option(
     "salt", None, ("an integer",), "the model's public salt, for reproducible fits; else a new one", _any, None
 )
@@ -385,7 +397,8 @@ FIT = (
 )  # fmt: skip
 """What `Options` holds."""
 
-ESTIMATOR = (*FIT[:12], KEY, HASH, POS_LABEL, MISSING, MIN_CLASS_ROWS, SMALL_GROUPS, ON_UNKNOWN_GROUP, SALT)
+ESTIMATOR = (*FIT[:12], KEY, HASH, POS_LABEL, MISSING, MIN_CLASS_ROWS, SMALL_GROUPS, ON_UNKNOWN_GROUP,
+             ALLOW_OUT_OF_RANGE, SALT)  # fmt: skip
 """Parameters of `FairROC`, in the order of its signature; `FairROCClassifier` has them too."""
 
 AUDIT = (

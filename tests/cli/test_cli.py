@@ -557,6 +557,42 @@ def test_text_ids_of_a_typed_file_are_text(tmp_path: Path, run: Run, model: Path
     assert found != fair_by_id(transformed(run, write(tmp_path), model, "--id", "id"))
 
 
+@pytest.mark.parametrize("how", ["one file", "folder", "small batches"])
+def test_scores_on_another_scale(
+    tmp_path: Path, run: Run, model: Path, how: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Judged by the whole input: refused if most of it lies outside of what was fitted, and nothing is written."""
+    data, out, low = tmp_path / "data", tmp_path / "out.csv", [row for row in PEOPLE if float(row["p"]) < 0.5]
+    data.mkdir()
+    if how == "small batches":
+        monkeypatch.setattr(tables_read, "CSV_BLOCK", 1 << 11)
+    command = ["transform", data, *NEW, "--model", model, "--seed", 0, "-o", out]
+    ends = FairModel.load(model).score_range
+    fitted = f"lie outside of the range of those fitted, {ends[0]:.4g} to {ends[1]:.4g}"
+
+    def ran(logits: int, *more: object) -> Ran:
+        rows = [{**row, "p": "7.5" if i < logits else row["p"]} for i, row in enumerate((low * 10)[:1000])]
+        cut = 300 if how == "folder" else 1000
+        write(data, rows[:cut], "a.csv")
+        if how == "folder":
+            write(data, rows[cut:], "b.csv")
+        return run(*command, *more)
+
+    assert ran(9).err == ""
+    once = ran(10)
+    assert (once.code, once.err.count("\n")) == (0, 1) and f"10 of 1,000 scores (1.0%) {fitted}" in once.err
+    before = out.read_bytes()
+    assert ran(500).code == 0 and out.read_bytes() != before
+    before, refused = out.read_bytes(), ran(501)
+    assert (refused.code, refused.out) == (2, "") and f"501 of 1,000 scores (50.1%) {fitted}: another" in refused.err
+    assert "--allow-out-of-range" in refused.err
+    assert out.read_bytes() == before and {path.name for path in tmp_path.iterdir()} == {"data", "out.csv"}
+    allowed = ran(501, "--allow-out-of-range")
+    assert allowed.code == 0 and "warning: 501 of 1,000 scores" in allowed.err
+    out.unlink()
+    assert ran(501).code == 2 and {path.name for path in tmp_path.iterdir()} == {"data"}
+
+
 SHARED = (
     "warning: {} rows have {} different ids. Rows with the same id share one draw, as they should if they are of one "
     "person; if each row is another person, pass the ids (on the command line: --id) that tell people apart.\n"

@@ -134,6 +134,44 @@ def test_large_batches_are_worked_on_in_parts(model):
     assert same_bits(fair[len(ROWS.y) :], fair[: -len(ROWS.y)])
 
 
+def test_scores_on_another_scale(model, identity):
+    """Of many rows 1 % are a warning, more than half an error unless that is allowed; a few rows say nothing."""
+    n, groups = 200, ROWS.groups[:200]
+    for each in (model, identity):
+        low, high = each.score_range
+        assert (low, high) == (ROWS.scores.min(), ROWS.scores.max())
+        wide = high + 0.02 * (high - low)
+
+        def act(beyond, rows=n, each=each, wide=wide, ask=None, **how):
+            scores = np.where(np.arange(n) < beyond, wide, ROWS.scores[:n])[:rows]
+            ask = partial(each.transform, ids=np.arange(rows)) if ask is None else ask
+            return ask(scores, sensitive_features=groups[:rows], **how)
+
+        act(1), act(2, rows=99), act(9, rows=9)
+        for enough in (2, 100):
+            with pytest.warns(
+                FairrocWarning, match=rf"^{enough} of 200 scores \({enough / 2:.1f}%\) lie outside of the"
+            ):
+                act(enough)
+        rate = partial(each.acceptance_rate, threshold=0.5)
+        chosen = partial(each.predict, threshold=0.5, ids=np.arange(n))
+        for ask in (None, rate, chosen):
+            with pytest.raises(DataError, match=r"101 of 200 .*: another scale.*allow_out_of_range=True"):
+                act(101, ask=ask)
+            with pytest.warns(FairrocWarning, match=r"101 of 200 scores \(50\.5%\)"):
+                act(101, ask=ask, allow_out_of_range=True)
+        with pytest.raises(DataError, match=r"6 of 10 scores \(60\.0%\)"):
+            act(6, rows=10)
+        act(n, wide=high + 0.009 * (high - low))  # less than bins of scores may differ
+
+
+def test_the_range_of_a_model_without_references(model, identity):
+    """Files of old versions: the range is that of the kernels, or unknown."""
+    old, nothing = (dataclasses.replace(each, references=()) for each in (model, identity))
+    assert old.score_range == model.score_range
+    assert nothing.score_range == (-np.inf, np.inf) and nothing.outside(np.array([-1e300, 1e300])) == 0
+
+
 @pytest.mark.parametrize("kind", [np.asarray, list, lambda ids: [f"p{i}" for i in ids], pd.Series])
 def test_many_rows_that_share_ids_are_a_warning(model, identity, kind):
     """Not those of a few rows, as in questions of what would be if; nor where nobody is drawn."""

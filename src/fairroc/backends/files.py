@@ -90,6 +90,7 @@ def transform_table(use: Use, data: str, output: str, *, progress: Progress | No
                     batch = next(batches, None)
         if not work.rows:
             raise DataError(f"'{parts[0].path}' must hold at least one row of data, got none.")
+        use.model.judge_range(work.outside, work.rows, use.allow_out_of_range, many=1)
     warn_unknown(work.unknown, work.rows, use.on_unknown_group)
     work.ids.warn()
     return work.rows, work.unknown
@@ -163,6 +164,7 @@ class _Work:
     ids: IdCount
     rows: int = 0
     unknown: int = 0
+    outside: int = 0
 
     def rewritten(self, batch: Batch) -> Any:
         """The batch, as a table, with its fair scores."""
@@ -180,6 +182,7 @@ class _Work:
             self.ids.add(uniforms)
         self.rows += len(columns.scores)
         self.unknown += columns.unknown
+        self.outside += self.use.model.outside(columns.scores)
         table = load_module("pyarrow").Table.from_batches([batch.rows])
         return table.append_column(self.use.column, [as_arrow(self.use.model.fair_scores(columns, uniforms))])
 

@@ -282,7 +282,7 @@ class IdCount:
     def add(self, ids: NDArray[Any]) -> Self:
         """Count more rows, by integer ids or by the draws of any ids."""
         whole = ids.dtype.kind in "iu"
-        marks = _mixed(ids) if whole else ids
+        marks: NDArray[Any] = _mixed(ids) if whole else ids
         below = min(self.limit, 1.25 * SKETCH / max(1, len(ids)))
         while below:
             limit = np.uint64(below * 2.0**64) if whole and below < 1.0 else below

@@ -32,8 +32,12 @@ from fairroc.stats.bootstrap import even_steps
 FEW = 8
 """Rows up to which one after the other is faster than all at once."""
 
-MANY = 100
-"""Rows from which ids that repeat, and 1 % of scores beyond the fitted ones, are worth a warning."""
+BEYOND = 0.01
+"""Share of the width of the fitted scores' range that others may lie beyond it."""
+
+SOME, MANY = 10, 100
+"""Rows from which more than half of the scores beyond the fitted ones are an error; and ids that repeat, or 1 % of the
+scores there, worth a warning."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,8 +137,54 @@ class ModelData:
         """How the door merges people for this model, as its fit did."""
         return SmallRule(fitted=self.small_groups)
 
-    def read(self, scores: Any, sensitive_features: Any, on_unknown_group: str | None = None) -> ScoreColumns:
-        """Check scores and groups of new rows against the fitted groups."""
+    @cached_property
+    def score_range(self) -> tuple[float, float]:
+        """The lowest and the highest fitted score; all numbers, where an old file does not tell."""
+        if self.references:
+            ends = [(float(one.edges[0]), one.highest) for one in self.references]
+        else:
+            ends = [(float(kernel.thresholds[-1]), kernel.ceiling) for kernel in self.kernels]
+        return min((low for low, _ in ends), default=-np.inf), max((high for _, high in ends), default=np.inf)
+
+    @property
+    def wide_range(self) -> tuple[float, float]:
+        """The same with BEYOND of its width on either side: bins of scores make no more of a difference."""
+        low, high = self.score_range
+        more = BEYOND * (high - low)
+        return low - more, high + more
+
+    def outside(self, scores: FloatArray) -> int:
+        """How many scores lie outside of the fitted ones' range."""
+        low, high = self.wide_range
+        if not len(scores) or (scores.min() >= low and scores.max() <= high):
+            return 0
+        return int(np.count_nonzero(scores < low) + np.count_nonzero(scores > high))
+
+    def judge_range(self, outside: int, rows: int, allowed: bool, many: int = MANY) -> None:
+        """Warn of 1 % of scores outside of the fitted ones' range, from so many rows on; raise for more than half,
+        unless that is allowed. A few rows say nothing: there is always a highest score."""
+        if 100 * outside < max(rows, 1):
+            return
+        low, high = self.score_range
+        share = f"{outside:,} of {rows:,} scores ({outside / rows:.1%})"
+        words = f"{share} lie outside of the range of those fitted, {low:.4g} to {high:.4g}"
+        if 2 * outside > rows >= SOME and not allowed:
+            raise DataError(
+                f"{words}: another scale, such as logits where probabilities were fitted, or another score? Pass the "
+                "score that was fitted, or allow_out_of_range=True (on the command line: --allow-out-of-range)."
+            )
+        if rows >= many:
+            ends = "" if self.unchanged else "; they count as its ends"
+            warn_user(f"{words}{ends}. Is this the score that was fitted?")
+
+    def read(
+        self,
+        scores: Any,
+        sensitive_features: Any,
+        on_unknown_group: str | None = None,
+        allow_out_of_range: bool = False,
+    ) -> ScoreColumns:
+        """Check scores and groups of new rows against the fitted ones."""
         columns = read_scores(
             scores,
             sensitive_features=sensitive_features,
@@ -144,6 +194,8 @@ class ModelData:
             small=self.small_groups,
         )
         warn_unknown(columns.unknown, len(columns.scores), on_unknown_group)
+        if len(columns.scores) >= SOME:
+            self.judge_range(self.outside(columns.scores), len(columns.scores), allow_out_of_range)
         return columns
 
     def drawn(self, columns: ScoreColumns, ids: Any, random_state: Any, key: bytes | str | None) -> FloatArray:
