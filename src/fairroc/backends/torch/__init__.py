@@ -92,7 +92,7 @@ def _on_device(
     features: Any,
     source: tuple[Any, Any, Any],
     on_unknown_group: str | None,
-    allowed: bool,
+    allowed: bool = False,
 ) -> Tensor:
     """Fair scores. Where one kernel can also check the rows, they are read only if it found a wrong one."""
     draws = fair = columns = None
