@@ -24,6 +24,7 @@ from fairroc.errors import DataError
 from fairroc.options import (
     AIM,
     AUDIT,
+    CLASSIFIER,
     CURVE,
     ESTIMATOR,
     FILES,
@@ -181,7 +182,7 @@ def listed(doc: str | None) -> list[str]:
     ("function", "options"),
     [
         (FairROC, ESTIMATOR),
-        (FairROCClassifier, ESTIMATOR),
+        (FairROCClassifier, CLASSIFIER),
         (audit, AUDIT),
         (frontier, FRONTIER),
         (choose_threshold, AIM),
@@ -205,7 +206,7 @@ def test_estimators_take_nothing_else_and_document_all() -> None:
     own = list(inspect.signature(FairROCClassifier).parameters)
     assert sorted(listed(FairROCClassifier.__doc__)) == sorted(own)
     extra = {"estimator", "cv", "ensemble", "response_method", "sensitive_features", "random_state", "n_jobs"}
-    assert set(own) - extra == set(names)
+    assert set(own) - extra == {option.name for option in CLASSIFIER}
 
 
 def test_options_of_a_fit() -> None:

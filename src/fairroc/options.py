@@ -399,7 +399,10 @@ FIT = (
 
 ESTIMATOR = (*FIT[:12], KEY, HASH, POS_LABEL, MISSING, MIN_CLASS_ROWS, SMALL_GROUPS, ON_UNKNOWN_GROUP,
              ALLOW_OUT_OF_RANGE, SALT)  # fmt: skip
-"""Parameters of `FairROC`, in the order of its signature; `FairROCClassifier` has them too."""
+"""Parameters of `FairROC`, in the order of its signature."""
+
+CLASSIFIER = tuple(option for option in ESTIMATOR if option is not ALLOW_OUT_OF_RANGE)
+"""Those of `FairROCClassifier`, whose scores are its own estimator's, on whatever scale."""
 
 AUDIT = (
     replace(NORM, values=("1 or more", "inf"), help="gap of two groups: p-norm of (dFPR, dTPR)", check=check_audit_norm,

@@ -32,11 +32,11 @@ from fairroc.estimators.crossfit import (
 from fairroc.estimators.fair_roc import FairROC, SecretParameter
 from fairroc.fairmodel import FairModel
 from fairroc.fitting.certificate import Certificate
-from fairroc.options import ESTIMATOR, POS_LABEL, Missing, SmallTreatment
+from fairroc.options import CLASSIFIER, POS_LABEL, Missing, SmallTreatment
 from fairroc.people.door import sensitive_rows
 from fairroc.people.small import SmallRule
 
-POST_PARAMETERS = tuple(option.name for option in ESTIMATOR if option is not POS_LABEL)
+POST_PARAMETERS = tuple(option.name for option in CLASSIFIER if option is not POS_LABEL)
 """Parameters that the classifier hands to its post-processor; labels are 0 and 1 by then."""
 
 ROUTED: dict[str, Any] = {"sensitive_features": True, "ids": True}
@@ -96,7 +96,7 @@ class FairROCClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # 
         As for `FairROC`. A promise for the population (``promise="population"``, ``confidence``) needs
         ``cv="prefit"``: it is about scores of the model that will score new people. ``promise="new"`` takes out-of-fold
         scores too: it is an estimate, and fold models scatter like the final one.
-    on_unknown_group, allow_out_of_range
+    on_unknown_group
         As for `FairROC`.
     min_class_rows, small_groups
         As for `FairROC`, but folds that are stratified by group need a row of each class in every fold: groups with
@@ -168,7 +168,6 @@ class FairROCClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # 
         min_class_rows: int = 1,
         small_groups: SmallTreatment = "error",
         on_unknown_group: str | None = None,
-        allow_out_of_range: bool = False,
         salt: int | None = None,
         sensitive_features: Any = None,
         random_state: Any = None,
@@ -197,7 +196,6 @@ class FairROCClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # 
         self.min_class_rows = min_class_rows
         self.small_groups = small_groups
         self.on_unknown_group = on_unknown_group
-        self.allow_out_of_range = allow_out_of_range
         self.salt = salt
         self.sensitive_features = sensitive_features
         self.random_state = random_state
@@ -349,7 +347,7 @@ class FairROCClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # 
             sensitive_features=self._groups(X, sensitive_features),
             threshold=self._threshold(threshold),
             on_unknown_group=self.on_unknown_group,
-            allow_out_of_range=self.allow_out_of_range,
+            allow_out_of_range=True,
         )
 
     def score(
@@ -411,7 +409,7 @@ class FairROCClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # 
             "random_state": state if ids is None else None,
             "key": self.key if ids is not None else None,
             "on_unknown_group": self.on_unknown_group,
-            "allow_out_of_range": self.allow_out_of_range,
+            "allow_out_of_range": True,  # the scores are the estimator's own: folds may scatter, scales do not change
         }
 
     def _positive_is_last(self) -> bool:
