@@ -1130,21 +1130,16 @@ def test_an_output_whose_links_lead_to_themselves(tmp_path: Path, model: Path, r
     }
     ran = run(command, *how[command], "-o", loop)
     assert (ran.code, ran.out) == (2, "") and loop.is_symlink()
-    said = f"cannot write '{loop}': its links lead back to themselves; name another file."
+    said = f"cannot write '{loop}': it is a link that leads back to itself; name another."
     assert ran.err == f"fairroc {command}: {said}\n"
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="names of files are bytes")
-@pytest.mark.parametrize("name", [b"\xff\xfe", "é".encode() * 120], ids=["no UTF-8", "long"])
-def test_any_name_of_an_output(tmp_path: Path, run: Run, name: bytes) -> None:
-    """Also one that is no text, and one so long that no more letters fit."""
-    stem, data = os.fsdecode(name), write(tmp_path)
+def test_a_long_name_of_an_output(tmp_path: Path, run: Run) -> None:
+    """One so long that no more letters fit: neither do those of a temporary name beside it."""
+    stem, data = "é" * 120, write(tmp_path)
     fitted, out = tmp_path / f"{stem}.json", tmp_path / f"{stem}.csv"
     assert run("fit", data, *ROLES, "--epsilon", 0.1, "-o", fitted).code == 0
-    for form in ("text", "json"):
-        ran = run("transform", data, *NEW, "--model", fitted, "--id", "id", "-o", out, "--format", form)
-        assert ran.code == 0 and out.read_text().splitlines()[0].endswith("p_fair")
-    assert json.loads(ran.out)["output"] == str(out)
+    assert run("transform", data, *NEW, "--model", fitted, "--id", "id", "-o", out).code == 0
     assert {path.name for path in tmp_path.iterdir()} == {data.name, fitted.name, out.name}
 
 

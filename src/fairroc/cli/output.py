@@ -46,8 +46,7 @@ def say(words: str) -> None:
         line.wipe()
     half = LONGEST // 2
     words = words if len(words) <= LONGEST else f"{words[:half]} [...] {words[-half:]}"
-    _print(f"{words}
-", sys.stderr)
+    _print(f"{words}\n", sys.stderr)
 
 
 def put(text: str, end: str = "\n") -> None:
