@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import fairroc
 from fairroc import FairROC, ScoreCounts, frames
-from fairroc.errors import DataError, UnknownGroupError
+from fairroc.errors import DataError, FairrocWarning, UnknownGroupError
 from strategies import POOLS
 
 pa = pytest.importorskip("pyarrow")
@@ -376,3 +376,27 @@ def test_a_lazy_frame_does_not_show_the_key() -> None:
     assert "p_fair" in plan.expr.tree_repr() and KEY not in plan.expr.tree_repr()
     assert KEY not in repr(plan) and KEY not in str(plan.dask)
     assert KEY not in frames.transform(to_lazy(rows), model, score="p", group="g", id="i", key=KEY).explain()
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_scores_on_another_scale_and_ids_that_repeat(engine) -> None:
+    """Whoever asks for the rows is told; what an estimator allows is allowed."""
+    rng = np.random.default_rng(0)
+    sex, y = np.repeat(["f", "m"], 200).tolist(), rng.integers(0, 2, 400)
+    p = y + np.where(np.array(sex) == "f", 1.0, 2.0) * rng.normal(size=400)
+    post = FairROC(0.1, salt=1).fit(p, y, sensitive_features=sex)
+    names = {"score": "p", "group": "g", "id": "id"}
+
+    def act(scores, ids, model, **how):
+        table = pa.table({"p": scores, "g": sex, "id": ids})
+        return collected(frames.transform(ENGINES[engine](table), model, **names, **how))
+
+    with pytest.warns(FairrocWarning, match="have 5 different ids"):
+        act(p, np.arange(400) % 5, post.model_)
+    for model, how in ((post, {}), (post.model_, {}), (post.model_, {"allow_out_of_range": False})):
+        with pytest.raises(Exception, match="another scale, such as logits"):
+            act(p + 1e3, np.arange(400), model, **how)
+    post.allow_out_of_range = True
+    for model, how in ((post, {}), (post.model_, {"allow_out_of_range": True})):
+        with pytest.warns(FairrocWarning, match="outside of the range of those fitted"):
+            assert act(p + 1e3, np.arange(400), model, **how).num_rows == 400

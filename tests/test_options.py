@@ -24,6 +24,7 @@ from fairroc.errors import DataError
 from fairroc.options import (
     AIM,
     AUDIT,
+    CLASSIFIER,
     CURVE,
     ESTIMATOR,
     FILES,
@@ -76,6 +77,16 @@ def test_audit_norm() -> None:
     for wrong in (0.5, "x", True, None, math.nan):
         with pytest.raises(DataError, match="norm must be a number p >= 1 or 'inf', got"):
             check_audit_norm(wrong)
+
+
+NUMBERS = {option.name: option for option in (*ESTIMATOR, *AUDIT, *AIM, *FILES) if option.parse in ("number", "whole")}
+
+
+@pytest.mark.parametrize("name", NUMBERS.keys() - {"random_state"})
+def test_whole_numbers_beyond_all_floats_are_refused(name: str) -> None:
+    """With the words of any other number that is too large; only a seed may be as large."""
+    with pytest.raises(DataError, match=rf"{name}.* must .*got"):
+        NUMBERS[name].checked(10**400)
 
 
 def test_missing() -> None:
@@ -171,7 +182,7 @@ def listed(doc: str | None) -> list[str]:
     ("function", "options"),
     [
         (FairROC, ESTIMATOR),
-        (FairROCClassifier, ESTIMATOR),
+        (FairROCClassifier, CLASSIFIER),
         (audit, AUDIT),
         (frontier, FRONTIER),
         (choose_threshold, AIM),
@@ -195,7 +206,7 @@ def test_estimators_take_nothing_else_and_document_all() -> None:
     own = list(inspect.signature(FairROCClassifier).parameters)
     assert sorted(listed(FairROCClassifier.__doc__)) == sorted(own)
     extra = {"estimator", "cv", "ensemble", "response_method", "sensitive_features", "random_state", "n_jobs"}
-    assert set(own) - extra == set(names)
+    assert set(own) - extra == {option.name for option in CLASSIFIER}
 
 
 def test_options_of_a_fit() -> None:

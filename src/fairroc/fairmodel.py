@@ -47,22 +47,27 @@ class FairModel(ModelData):
         random_state: Any = None,
         key: bytes | str | None = None,
         on_unknown_group: str | None = None,
+        allow_out_of_range: bool = False,
     ) -> FloatArray:
         """Fair scores on the original scale, one draw for each row. O(n).
 
         Give ``ids`` (the same id, model and key always give the same fair score) or ``random_state`` (simulation); a
-        model that draws nobody (``draws="never"``) needs neither.
+        model that draws nobody (``draws="never"``) needs neither. More than half of the scores outside of the range of
+        the fitted ones are an error, lest they be on another scale, unless ``allow_out_of_range``.
         A torch tensor of scores gives a tensor on its device, see ``docs/tensors.md``.
         """
         if is_tensor(scores):
             from fairroc.backends.torch import transform
 
-            fair: FloatArray = transform(self, scores, sensitive_features, ids, random_state, key, on_unknown_group)
+            fair: FloatArray = transform(
+                self, scores, sensitive_features, ids, random_state, key, on_unknown_group, allow_out_of_range
+            )
             return fair
         few = self.few(scores, sensitive_features, ids, random_state, key, on_unknown_group)
         if few is not None:
             return few
-        return self.drawn(self.read(scores, sensitive_features, on_unknown_group), ids, random_state, key)
+        columns = self.read(scores, sensitive_features, on_unknown_group, allow_out_of_range)
+        return self.drawn(columns, ids, random_state, key)
 
     def predict(
         self,
@@ -74,6 +79,7 @@ class FairModel(ModelData):
         random_state: Any = None,
         key: bytes | str | None = None,
         on_unknown_group: str | None = None,
+        allow_out_of_range: bool = False,
     ) -> NDArray[np.int64]:
         """1 where the fair score reaches the threshold, else 0."""
         limit = check_threshold(threshold)
@@ -84,21 +90,30 @@ class FairModel(ModelData):
             random_state=random_state,
             key=key,
             on_unknown_group=on_unknown_group,
+            allow_out_of_range=allow_out_of_range,
         )
         chosen: NDArray[np.int64] = (fair >= limit).long() if is_tensor(fair) else (fair >= limit).astype(np.int64)
         return chosen
 
     def acceptance_rate(
-        self, scores: Any, *, sensitive_features: Any, threshold: float, on_unknown_group: str | None = None
+        self,
+        scores: Any,
+        *,
+        sensitive_features: Any,
+        threshold: float,
+        on_unknown_group: str | None = None,
+        allow_out_of_range: bool = False,
     ) -> FloatArray:
         """Probability, over the draw, that the fair score reaches the threshold; nothing is drawn."""
         limit = check_threshold(threshold)
         if is_tensor(scores):
             from fairroc.backends.torch import acceptance_rate
 
-            rate: FloatArray = acceptance_rate(self, scores, sensitive_features, limit, on_unknown_group)
+            rate: FloatArray = acceptance_rate(
+                self, scores, sensitive_features, limit, on_unknown_group, allow_out_of_range
+            )
             return rate
-        return self.rates(self.read(scores, sensitive_features, on_unknown_group), limit)
+        return self.rates(self.read(scores, sensitive_features, on_unknown_group, allow_out_of_range), limit)
 
     def explain(
         self,

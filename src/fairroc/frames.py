@@ -135,22 +135,28 @@ def transform(
     key: bytes | str | None = None,
     column: str | None = None,
     on_unknown_group: str | None = None,
+    allow_out_of_range: bool | None = None,
 ) -> Any:
     """The frame with one more column, the fair score (``<score>_fair`` unless named); the same kind of frame.
 
     ``id`` names the column of ids; a model that draws nobody needs none.
     Polars' lazy frames, Dask and Spark stay lazy: what is wrong with a row is then found when the result is asked for,
     on Spark by an executor, and the job fails with the message that says so. The model is a `FairModel` or
-    a fitted `FairROC`, whose own key and unknown group are taken unless others are given.
+    a fitted `FairROC`, whose own key, unknown group and ``allow_out_of_range`` are taken unless others are given. How
+    many scores are out of range, and ids that repeat, are judged by the whole of a frame in memory (DuckDB's too), by
+    the partition or batch of a lazy one.
     """
     if not isinstance(model, ModelData):
         key = model.key if key is None else key
         on_unknown_group = model.on_unknown_group if on_unknown_group is None else on_unknown_group
+        allow_out_of_range = model.allow_out_of_range if allow_out_of_range is None else allow_out_of_range
         model = model.model_
     if isinstance(key, Secret) and not key.is_lost:
         key = key.reveal()  # engines send it to their workers
     names = ColumnNames.of(score=score, group=group, id=id)
-    return transform_frame(frame, Use(model, names, column or f"{score}_fair", key, on_unknown_group))
+    allowed = bool(allow_out_of_range)
+    use = Use(model, names, column or f"{score}_fair", key, on_unknown_group, allow_out_of_range=allowed)
+    return transform_frame(frame, use)
 
 
 def _is_counted(frame: Any, cells: int | None, bits: int | None) -> bool:

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 Missing: TypeAlias = Literal["error", "group"]
 SmallTreatment: TypeAlias = Literal["error", "merge", "drop"]
 
-MIN_DRAWS = 100
-"""Fewer bootstrap draws leave the 95 % limit to two or three of them."""
+MIN_DRAWS, MOST_DRAWS = 100, 1_000_000
+"""Fewer bootstrap draws leave the 95 % limit to two or three of them; more than these tell nothing new."""
 
 FROC_NORM = 1
 """What the paper's method keeps close: |dFPR| + |dTPR|."""
@@ -44,8 +44,11 @@ LEAST_DISTINCT = 1 << 10
 
 
 def is_number(value: Any) -> bool:
-    """Whether a value is a real number; a bool is none."""
-    return isinstance(value, Real) and not isinstance(value, bool)
+    """Whether a value is a real number that a float can hold; a bool is none."""
+    try:
+        return isinstance(value, Real) and not isinstance(value, bool) and float(value) is not None
+    except OverflowError:  # whole numbers have no largest one
+        return False
 
 
 def is_whole(value: Any) -> bool:
@@ -137,7 +140,7 @@ def check_audit_norm(norm: Any) -> float:
     """Return the norm to measure with as a float, 1 <= p <= inf."""
     try:
         p = float(norm) if isinstance(norm, str | Real) and not isinstance(norm, bool) else math.nan
-    except ValueError:
+    except (ValueError, OverflowError):
         p = math.nan
     if p >= 1:
         return p
@@ -177,12 +180,13 @@ def check_cut(threshold: Any) -> float:
 
 
 def check_bootstrap(draws: Any) -> int:
-    """Return the number of bootstrap draws: 0 (none) or at least MIN_DRAWS."""
-    if isinstance(draws, Integral) and not isinstance(draws, bool) and (int(draws) == 0 or int(draws) >= MIN_DRAWS):
+    """Return the number of bootstrap draws: 0 (none) or MIN_DRAWS to MOST_DRAWS."""
+    whole = isinstance(draws, Integral) and not isinstance(draws, bool)
+    if whole and (int(draws) == 0 or MIN_DRAWS <= int(draws) <= MOST_DRAWS):
         return int(draws)
     raise DataError(
         f"bootstrap must be a whole number of draws, at least {MIN_DRAWS}, or 0 for none, got {draws!r}; "
-        "1000 is the default."
+        f"1000 is the default, {MOST_DRAWS:,} the most."
     )
 
 
@@ -199,6 +203,13 @@ def check_most(most: Any) -> int:
 def check_missing(missing: Any) -> Missing:
     """Return what becomes of rows without a group: "error" or "group"."""
     return "group" if one_of("missing", missing, ("error", "group")) == "group" else "error"
+
+
+def check_flag(name: str, flag: Any) -> bool:
+    """Return whether something is asked for."""
+    if isinstance(flag, bool) or type(flag).__name__ == "bool":  # numpy's own, which is not loaded here
+        return bool(flag)
+    raise DataError(f"{name} must be True or False, got {flag!r}.")
 
 
 def check_cost(name: str, cost: Any) -> float:
@@ -260,7 +271,7 @@ class Option:
     check: Callable[[Any], Any] | None = None
     word: str | None = ""
     metavar: str = ""
-    parse: Literal["text", "number", "whole", "numbers", "window"] = "text"
+    parse: Literal["text", "number", "whole", "numbers", "window", "flag"] = "text"
 
     @property
     def flag(self) -> str | None:
@@ -353,6 +364,11 @@ ON_UNKNOWN_GROUP = Option(
     "on_unknown_group", None, ("a fitted group",), "fitted group that unknown groups are treated as; else an error",
     _any, metavar="GROUP",
 )  # fmt: skip
+ALLOW_OUT_OF_RANGE = Option(
+    "allow_out_of_range", False, ("True", "False"),
+    "transform also where most scores lie outside of the fitted ones, as those on another scale do",
+    partial(check_flag, "allow_out_of_range"), parse="flag",
+)  # fmt: skip
 SALT = Option(
     "salt", None, ("an integer",), "the model's public salt, for reproducible fits; else a new one", _any, None
 )
@@ -363,8 +379,8 @@ THRESHOLD = Option(
     metavar="T", parse="number",
 )  # fmt: skip
 BOOTSTRAP = Option(
-    "bootstrap", 1000, (f"0, or {MIN_DRAWS} and more",), "number of bootstrap draws; 0 for none", check_bootstrap,
-    metavar="N", parse="whole",
+    "bootstrap", 1000, (f"0, or {MIN_DRAWS} to {MOST_DRAWS:,}",), "number of bootstrap draws; 0 for none",
+    check_bootstrap, metavar="N", parse="whole",
 )  # fmt: skip
 RANDOM_STATE = Option(
     "random_state", 0, ("0 or more",), "seed of the bootstrap", generator_from_state, "seed", "S", "whole"
@@ -381,8 +397,12 @@ FIT = (
 )  # fmt: skip
 """What `Options` holds."""
 
-ESTIMATOR = (*FIT[:12], KEY, HASH, POS_LABEL, MISSING, MIN_CLASS_ROWS, SMALL_GROUPS, ON_UNKNOWN_GROUP, SALT)
-"""Parameters of `FairROC`, in the order of its signature; `FairROCClassifier` has them too."""
+ESTIMATOR = (*FIT[:12], KEY, HASH, POS_LABEL, MISSING, MIN_CLASS_ROWS, SMALL_GROUPS, ON_UNKNOWN_GROUP,
+             ALLOW_OUT_OF_RANGE, SALT)  # fmt: skip
+"""Parameters of `FairROC`, in the order of its signature."""
+
+CLASSIFIER = tuple(option for option in ESTIMATOR if option is not ALLOW_OUT_OF_RANGE)
+"""Those of `FairROCClassifier`, whose scores are its own estimator's, on whatever scale."""
 
 AUDIT = (
     replace(NORM, values=("1 or more", "inf"), help="gap of two groups: p-norm of (dFPR, dTPR)", check=check_audit_norm,

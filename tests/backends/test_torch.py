@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 import warnings
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
@@ -32,6 +32,8 @@ from fairroc.people import counting  # noqa: E402
 from fairroc.people import tensors as door  # noqa: E402
 
 torch.set_num_threads(1)
+# Rows lie beyond all scores, and ids of few bits repeat.
+pytestmark = pytest.mark.filterwarnings("ignore:.*(outside of the range|different ids):fairroc.errors.FairrocWarning")
 DEVICES = ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]
 KEY = "a key of sixteen bytes"
 NEAR = [0.5, np.nextafter(0.5, 1), np.nextafter(0.5, 0), 0.25, 0.75]
@@ -249,6 +251,27 @@ def test_other_numbers_become_float64(device, dtype):
     fair = model.transform(plain, sensitive_features=groups.cpu().numpy(), ids=np.arange(500))
     for way in ways():
         assert same_bits(transformed(model, scores, groups, way, ids=ids), fair, device)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("codes", [False, True])
+def test_scores_on_another_scale(device, codes):
+    """Judged as in numpy, on any device."""
+    model = model_of(CASES[1])
+    scores, groups = people(9)[0][:300].clip(*model.score_range), people(9)[2][:300]
+    features = put(groups, device)
+    features = GroupCodes(features, ("0", "1")) if codes else features
+    for beyond, allowed in ((2, False), (3, False), (150, False), (151, False), (151, True)):
+        rows = put(np.where(np.arange(300) < beyond, 1e6, scores), device)
+        act = partial(model.transform, rows, sensitive_features=features, random_state=0, allow_out_of_range=allowed)
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            if beyond > 150 and not allowed:
+                with pytest.raises(DataError, match=r"151 of 300 scores .*: another scale"):
+                    act()
+                continue
+            act()
+        assert [str(one.message)[: len(f"{beyond} of 300")] for one in said] == [f"{beyond} of 300"] * (beyond > 2)
 
 
 @pytest.mark.parametrize("device", DEVICES)

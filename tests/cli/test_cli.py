@@ -8,6 +8,7 @@ import io
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 import sysconfig
@@ -25,6 +26,7 @@ from fairroc import FairModel, __version__
 from fairroc.auditing.audit import audit
 from fairroc.auditing.findings import Audit
 from fairroc.cli.main import COMMANDS, main
+from fairroc.tables import read as tables_read
 
 Row = dict[str, str]
 FIT_KEYS = {
@@ -555,15 +557,75 @@ def test_text_ids_of_a_typed_file_are_text(tmp_path: Path, run: Run, model: Path
     assert found != fair_by_id(transformed(run, write(tmp_path), model, "--id", "id"))
 
 
+@pytest.mark.parametrize("how", ["one file", "folder", "small batches"])
+def test_scores_on_another_scale(
+    tmp_path: Path, run: Run, model: Path, how: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Judged by the whole input: refused if most of it lies outside of what was fitted, and nothing is written."""
+    data, out, low = tmp_path / "data", tmp_path / "out.csv", [row for row in PEOPLE if float(row["p"]) < 0.5]
+    data.mkdir()
+    if how == "small batches":
+        monkeypatch.setattr(tables_read, "CSV_BLOCK", 1 << 11)
+    command = ["transform", data, *NEW, "--model", model, "--seed", 0, "-o", out]
+    ends = FairModel.load(model).score_range
+    fitted = f"lie outside of the range of those fitted, {ends[0]:.4g} to {ends[1]:.4g}"
+
+    def ran(logits: int, *more: object) -> Ran:
+        rows = [{**row, "p": "7.5" if i < logits else row["p"]} for i, row in enumerate((low * 10)[:1000])]
+        cut = 300 if how == "folder" else 1000
+        write(data, rows[:cut], "a.csv")
+        if how == "folder":
+            write(data, rows[cut:], "b.csv")
+        return run(*command, *more)
+
+    assert ran(9).err == ""
+    once = ran(10)
+    assert (once.code, once.err.count("\n")) == (0, 1) and f"10 of 1,000 scores (1.0%) {fitted}" in once.err
+    before = out.read_bytes()
+    assert ran(500).code == 0 and out.read_bytes() != before
+    before, refused = out.read_bytes(), ran(501)
+    assert (refused.code, refused.out) == (2, "") and f"501 of 1,000 scores (50.1%) {fitted}: another" in refused.err
+    assert "--allow-out-of-range" in refused.err
+    assert out.read_bytes() == before and {path.name for path in tmp_path.iterdir()} == {"data", "out.csv"}
+    allowed = ran(501, "--allow-out-of-range")
+    assert allowed.code == 0 and "warning: 501 of 1,000 scores" in allowed.err
+    out.unlink()
+    assert ran(501).code == 2 and {path.name for path in tmp_path.iterdir()} == {"data"}
+
+
+SHARED = (
+    "warning: {} rows have {} different ids. Rows with the same id share one draw, as they should if they are of one "
+    "person; if each row is another person, pass the ids (on the command line: --id) that tell people apart.\n"
+)
+
+
 def test_duplicate_ids_share_a_draw(tmp_path: Path, run: Run, model: Path) -> None:
-    twice = [row for row in PEOPLE[:50] for _ in range(2)]
-    out = transformed(run, write(tmp_path, twice), model, "--id", "id")
+    twice, out = [row for row in PEOPLE[:50] for _ in range(2)], tmp_path / "out.csv"
+    ran = run("transform", write(tmp_path, twice), *NEW, "--model", model, "--id", "id", "-o", out)
+    assert (ran.code, ran.err) == (0, SHARED.format("100", "50"))
     scores = [row["p_fair"] for row in csv.DictReader(io.StringIO(out.read_text()))]
     assert scores[0::2] == scores[1::2]
     assert len(scores) == 100
     same = [{**row, "id": "1"} for row in PEOPLE if row["sex"] == "F"]
-    drawn = transformed(run, write(tmp_path, [{**row, "p": "0.5"} for row in same]), model, "--id", "id")
-    assert len(set(fair_by_id(drawn).values())) == 1
+    data = write(tmp_path, [{**row, "p": "0.5"} for row in same])
+    ran = run("transform", data, *NEW, "--model", model, "--id", "id", "-o", out)
+    assert (ran.code, ran.err) == (0, SHARED.format(len(same), "1"))
+    assert len(set(fair_by_id(out).values())) == 1
+    assert run("transform", data, *NEW, "--model", model, "--seed", 0, "-o", out).err == ""  # no ids, nothing to say
+
+
+@pytest.mark.parametrize("ids", ["id", "name"])
+def test_ids_that_repeat_in_any_batch_are_counted(
+    tmp_path: Path, run: Run, model: Path, ids: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Once for the whole input, however it is read: several files, small batches."""
+    monkeypatch.setattr(tables_read, "CSV_BLOCK", 1 << 11)
+    folder = tmp_path / "parts"
+    folder.mkdir()
+    for part in range(3):
+        write(folder, PEOPLE[: 100 + part], f"{part}.csv")
+    ran = run("transform", folder, *NEW, "--model", model, "--id", ids, "-o", tmp_path / "out.csv")
+    assert (ran.code, ran.err) == (0, SHARED.format("303", "102"))
 
 
 def test_seed(tmp_path: Path, run: Run, model: Path) -> None:
@@ -663,12 +725,6 @@ def test_types_come_back_in_parquet(tmp_path: Path, run: Run, model: Path) -> No
     found = pyarrow.parquet.read_table(transformed(run, data, model, "--id", "id", out="out.parquet"))
     assert found.drop_columns("p_fair").equals(as_table(PEOPLE))
     assert found["p_fair"].type == pa.float64()
-
-
-def test_the_input_may_be_the_output(tmp_path: Path, run: Run, model: Path) -> None:
-    data = write(tmp_path)
-    transformed(run, data, model, "--id", "id", out="d.csv")
-    assert data.read_text().splitlines()[0] == "id,name,p,y,sex,race,w,p_fair"
 
 
 def test_index_column_of_pandas_is_kept(tmp_path: Path, run: Run, model: Path) -> None:
@@ -1033,27 +1089,88 @@ def test_an_error_nobody_foresaw_is_one_line_and_exit_2(
         run("audit", write(tmp_path), *ROLES)
 
 
-def test_a_reader_that_goes_away_is_no_gap(tmp_path: Path) -> None:
-    """`fairroc audit ... | head -0`: no traceback, and not exit code 1."""
-    command = [sys.executable, "-m", "fairroc", "audit", str(write(tmp_path)), *map(str, ROLES)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None and process.stderr is not None
-        process.stdout.close()
-        words = process.stderr.read()
-    assert process.returncode == 2
-    assert "Traceback" not in words
+@pytest.mark.parametrize("epsilon", [2, 0.001])
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_reader_that_goes_away_changes_no_exit_code(tmp_path: Path, epsilon: float, unbuffered: str) -> None:
+    """`fairroc audit ... | head -0`: no traceback, and the exit code of the verdict."""
+    command = [sys.executable, "-m", "fairroc", "audit", str(write(tmp_path)), *ROLES, "--epsilon", str(epsilon)]
+    environment = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment) as ran:
+        assert ran.stdout is not None and ran.stderr is not None
+        ran.stdout.close()
+        words = ran.stderr.read()
+    assert (ran.returncode, words) == (int(epsilon < 1), "")
 
 
-@pytest.mark.parametrize("spelling", ["same", "absolute", "link"])
-def test_a_file_may_be_replaced_by_itself_however_it_is_called(
-    tmp_path: Path, model: Path, run: Run, spelling: str, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.skipif(os.name != "posix", reason="a shell closes the outputs")
+@pytest.mark.parametrize("closed", [">&-", "2>&- >out", ">&- 2>&-"])
+def test_a_closed_output(tmp_path: Path, closed: str) -> None:
+    """Nobody can get the result: said before any work. Where only words are lost, the command runs."""
+    command = [sys.executable, "-m", "fairroc", "fit", str(write(tmp_path)), *map(str, ROLES), "--epsilon", "1"]
+    line = f"{shlex.join([*command, '-o', str(tmp_path / 'm.json')])} {closed}"
+    done = subprocess.run(line, shell=True, capture_output=True, text=True, cwd=tmp_path)
+    runs = closed.startswith("2")
+    said = "fairroc fit: the standard output is closed; send it somewhere, such as > /dev/null.\n"
+    assert (done.returncode, done.stderr) == ((0, "") if runs else (2, said if closed == ">&-" else ""))
+    assert (tmp_path / "m.json").exists() == runs and (not runs or "AUC" in (tmp_path / "out").read_text())
+
+
+@pytest.mark.parametrize("command", ["fit", "transform", "frontier", "sql", "report", "froc"])
+def test_an_output_whose_links_lead_to_themselves(tmp_path: Path, model: Path, run: Run, command: str) -> None:
+    ending = {"fit": ".json", "sql": ".sql", "report": ".html", "froc": ".png"}.get(command, ".csv")
+    loop, data = tmp_path / f"loop{ending}", write(tmp_path)
+    loop.symlink_to(loop.name)
+    how: dict[str, list[object]] = {
+        "fit": [data, *ROLES, "--epsilon", 1],
+        "transform": [data, *NEW, "--model", model, "--id", "id"],
+        "frontier": [data, *ROLES],
+        "sql": [*NEW, "--model", model, "--id", "id", "--dialect", "duckdb"],
+        "report": [data, *ROLES],
+        "froc": [data, *ROLES, "--epsilon", 0.1, "--index", 3],
+    }
+    ran = run(command, *how[command], "-o", loop)
+    assert (ran.code, ran.out) == (2, "") and loop.is_symlink()
+    said = f"cannot write '{loop}': it is a link that leads back to itself; name another."
+    assert ran.err == f"fairroc {command}: {said}\n"
+
+
+def test_a_long_name_of_an_output(tmp_path: Path, run: Run) -> None:
+    """One so long that no more letters fit: neither do those of a temporary name beside it."""
+    stem, data = "é" * 120, write(tmp_path)
+    fitted, out = tmp_path / f"{stem}.json", tmp_path / f"{stem}.csv"
+    assert run("fit", data, *ROLES, "--epsilon", 0.1, "-o", fitted).code == 0
+    assert run("transform", data, *NEW, "--model", fitted, "--id", "id", "-o", out).code == 0
+    assert {path.name for path in tmp_path.iterdir()} == {data.name, fitted.name, out.name}
+
+
+@pytest.mark.parametrize("spelling", ["same", "absolute", "link", "hard link"])
+@pytest.mark.parametrize("command", ["transform", "transform --stream", "transform pattern", "frontier"])
+def test_no_command_writes_over_what_it_reads(
+    tmp_path: Path, model: Path, run: Run, command: str, spelling: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """However the output calls the file: it is left as it was, byte for byte."""
     data = write(tmp_path)
     monkeypatch.chdir(data.parent)
-    target = {"same": data.name, "absolute": str(data.resolve()), "link": "link.csv"}[spelling]
+    name, *more = command.split()
+    target = {"same": data.name, "absolute": str(data.resolve())}.get(spelling, "link.csv")
     if spelling == "link":
         Path(target).symlink_to(data.name)
-    rows = len(data.read_text(encoding="utf-8").splitlines())
-    assert run("transform", data.name, *NEW, "--model", model, "--seed", 0, "-o", target).code == 0
-    lines = data.read_text(encoding="utf-8").splitlines()
-    assert len(lines) == rows and lines[0].endswith("_fair")
+    elif spelling == "hard link":
+        Path(target).hardlink_to(data.name)
+    before = data.read_bytes()
+    how = [*NEW, "--model", model, "--seed", 0] if name == "transform" else [*ROLES, "--epsilons", "0.1"]
+    source = "[d].csv" if more == ["pattern"] else data.name
+    ran = run(name, source, *how, *(more if more == ["--stream"] else ()), "-o", target)
+    assert (ran.code, ran.out) == (2, "") and f"the output '{target}' is one of the files that are read" in ran.err
+    assert data.read_bytes() == before and {path.name for path in tmp_path.iterdir()} <= {data.name, "link.csv"}
+
+
+def test_no_command_writes_over_its_key_or_model(tmp_path: Path, model: Path, run: Run) -> None:
+    data, key = write(tmp_path), tmp_path / "key.json"
+    key.write_text(KEY)
+    ran = run("fit", data, *ROLES, "--epsilon", 0.1, "--key-file", key, "-o", key)
+    assert ran.code == 2 and "is one of the files that are read" in ran.err and key.read_text() == KEY
+    copy = tmp_path / "model.csv"
+    copy.write_bytes(model.read_bytes())
+    ran = run("transform", data, *NEW, "--model", copy, "--id", "id", "-o", copy)
+    assert ran.code == 2 and copy.read_bytes() == model.read_bytes()

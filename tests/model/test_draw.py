@@ -10,6 +10,8 @@ import struct
 import subprocess
 import sys
 import uuid
+from collections.abc import Sequence
+from typing import Any
 
 import narwhals as nw
 import numpy as np
@@ -20,10 +22,13 @@ import pytest
 import xxhash
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from fairroc.errors import DataError
 from fairroc.model import draw, xxh64
 from fairroc.model.draw import (
+    SKETCH,
+    IdCount,
     IntegerDraws,
     derive_seed,
     effective_salt,
@@ -578,3 +583,50 @@ def test_integer_draws_are_the_draws_of_the_ids(ids, keyed):
     rows = np.arange(len(ids))[::-2]
     assert np.array_equal(draws.at(rows), every[rows])
     assert np.array_equal(draws.at(slice(1, None)), every[1:])
+
+
+# ---- ids that repeat ---------------------------------------------------------------------------------------------
+
+
+def counted(batches: Sequence[NDArray[Any]]) -> IdCount:
+    count = IdCount()
+    for batch in batches:
+        count.add(batch)
+    return count
+
+
+@settings(max_examples=60)
+@given(
+    ids=st.lists(st.integers(-(2**63), 2**63 - 1) | st.integers(0, 3000), max_size=300),
+    times=st.integers(1, 40),
+    parts=st.integers(1, 6),
+    seed=st.integers(0, 9),
+)
+def test_the_count_of_ids(ids: list[int], times: int, parts: int, seed: int) -> None:
+    """Exact while there are few, and in any order and batch the same, by ids and by their draws."""
+    rows = np.random.default_rng(seed).permutation(np.array(ids * times, dtype=np.int64))
+    for marks in (rows, uniforms_from_ids(rows, salt=1)):
+        for count in (counted([marks]), counted(np.array_split(marks, parts))):
+            assert (count.rows, count.different) == (len(rows), len(set(ids)))
+            assert count.repeat == (len(set(ids)) < len(rows))
+
+
+@pytest.mark.parametrize("shape", ["all different", "three each", "a few", "one id has half of the rows", "zipf"])
+def test_the_estimate_of_many_ids(shape: str) -> None:
+    """The ids with the smallest hashes, found by sorting all; what they say of all is right to 10 %."""
+    rng = np.random.default_rng(0)
+    ids = {
+        "all different": rng.permutation(30_000),
+        "three each": np.repeat(np.arange(10_000), 3),
+        "a few": np.append(np.arange(30_000), np.arange(3000)),
+        "one id has half of the rows": np.append(np.arange(15_000), np.full(15_000, -1)),
+        "zipf": rng.zipf(1.3, 30_000),
+    }[shape]
+    draws = uniforms_from_ids(rng.permutation(ids), salt=2)
+    hashes, times = np.unique(draws, return_counts=True)
+    for count in (counted([draws]), counted(np.array_split(draws, 9)), counted(np.array_split(draws, 400))):
+        assert np.array_equal(count.hashes, hashes[:SKETCH]) and np.array_equal(count.times, times[:SKETCH])
+        assert count.limit == hashes[SKETCH] and count.repeat == (shape != "all different")
+        assert count.different == pytest.approx(len(hashes), rel=0.1)
+        assert shape != "all different" or count.different == len(ids)
+    assert counted([ids]).different == pytest.approx(len(hashes), rel=0.1)

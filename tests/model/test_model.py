@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from test_pipeline import Rows, acceptance, fitted, normal_rows, same_bits
 
-from fairroc.errors import DataError
+from fairroc.errors import DataError, FairrocWarning
 from fairroc.model import model as model_module
 from fairroc.model.lookup import CHUNK
 
@@ -128,8 +128,59 @@ def test_large_batches_are_worked_on_in_parts(model):
     """Across the border of two chunks the same people get the same scores."""
     take = np.arange(CHUNK + 50) % len(ROWS.y)
     ids = take.copy()
-    fair = model.transform(ROWS.scores[take], sensitive_features=ROWS.groups[take], ids=ids)
+    words = rf"{len(ids):,} rows have 800 different ids\. Rows with the same id share one draw"
+    with pytest.warns(FairrocWarning, match=words):
+        fair = model.transform(ROWS.scores[take], sensitive_features=ROWS.groups[take], ids=ids)
     assert same_bits(fair[len(ROWS.y) :], fair[: -len(ROWS.y)])
+
+
+def test_scores_on_another_scale(model, identity):
+    """Of many rows 1 % are a warning, more than half an error unless that is allowed; a few rows say nothing."""
+    n, groups = 200, ROWS.groups[:200]
+    for each in (model, identity):
+        low, high = each.score_range
+        assert (low, high) == (ROWS.scores.min(), ROWS.scores.max())
+        wide = high + 0.02 * (high - low)
+
+        def act(beyond, rows=n, each=each, wide=wide, ask=None, **how):
+            scores = np.where(np.arange(n) < beyond, wide, ROWS.scores[:n])[:rows]
+            ask = partial(each.transform, ids=np.arange(rows)) if ask is None else ask
+            return ask(scores, sensitive_features=groups[:rows], **how)
+
+        act(1), act(2, rows=99), act(9, rows=9)
+        for enough in (2, 100):
+            with pytest.warns(
+                FairrocWarning, match=rf"^{enough} of 200 scores \({enough / 2:.1f}%\) lie outside of the"
+            ):
+                act(enough)
+        rate = partial(each.acceptance_rate, threshold=0.5)
+        chosen = partial(each.predict, threshold=0.5, ids=np.arange(n))
+        for ask in (None, rate, chosen):
+            with pytest.raises(DataError, match=r"101 of 200 .*: another scale.*allow_out_of_range=True"):
+                act(101, ask=ask)
+            with pytest.warns(FairrocWarning, match=r"101 of 200 scores \(50\.5%\)"):
+                act(101, ask=ask, allow_out_of_range=True)
+        with pytest.raises(DataError, match=r"6 of 10 scores \(60\.0%\)"):
+            act(6, rows=10)
+        act(n, wide=high + 0.009 * (high - low))  # less than bins of scores may differ
+
+
+def test_the_range_of_a_model_without_references(model, identity):
+    """Files of old versions: the range is that of the kernels, or unknown."""
+    old, nothing = (dataclasses.replace(each, references=()) for each in (model, identity))
+    assert old.score_range == model.score_range
+    assert nothing.score_range == (-np.inf, np.inf) and nothing.outside(np.array([-1e300, 1e300])) == 0
+
+
+@pytest.mark.parametrize("kind", [np.asarray, list, lambda ids: [f"p{i}" for i in ids], pd.Series])
+def test_many_rows_that_share_ids_are_a_warning(model, identity, kind):
+    """Not those of a few rows, as in questions of what would be if; nor where nobody is drawn."""
+    scores, groups, ids = ROWS.scores[:150], ROWS.groups[:150], np.arange(150) % 9
+    with pytest.warns(FairrocWarning, match="150 rows have 9 different ids"):
+        model.transform(scores, sensitive_features=groups, ids=kind(ids))
+    model.transform(scores[:50], sensitive_features=groups[:50], ids=kind(ids[:50]))
+    model.transform(scores, sensitive_features=groups, ids=kind(np.arange(150)[::-1]))
+    identity.transform(scores, sensitive_features=groups, ids=kind(ids))
 
 
 def test_identity_does_not_hand_out_the_callers_memory(identity):

@@ -437,7 +437,10 @@ def _observe_draws(found: Found, post: FairROC, data: Data) -> None:
     found.add("transform/text ids", post.transform(data.scores, sensitive_features=groups, ids=texts))
     found.add("transform/seed", post.transform(data.scores, sensitive_features=groups, random_state=3))
     beyond = data.scores * 1.5 - 0.1  # below and above what was fitted
-    found.add("transform/beyond", post.transform(beyond, sensitive_features=groups, ids=ids))
+    with warnings.catch_warnings():  # that so many lie beyond all fitted scores
+        warnings.simplefilter("ignore", FairrocWarning)
+        given: dict[str, Any] = {"ids": ids, "key": post.key, "allow_out_of_range": True}
+        found.add("transform/beyond", post.model_.transform(beyond, sensitive_features=groups, **given))
     for cut in _cuts(data):
         how: dict[str, Any] = {"sensitive_features": groups, "threshold": cut}
         found.add(f"acceptance rate/{cut}", post.acceptance_rate(data.scores, **how))

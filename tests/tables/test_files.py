@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -19,7 +20,7 @@ from hypothesis import strategies as st
 from fairroc.errors import DataError
 from fairroc.tables.columns import as_arrow, as_numpy, codes_of, ids_from_text, numbers_from_text
 from fairroc.tables.files import FORMATS, TABLE_SUFFIXES, check_writable, find_parts, table_suffix
-from fairroc.tables.read import _quoted_fields, read_batches, read_table
+from fairroc.tables.read import _pick, _quoted_fields, read_batches, read_table
 from fairroc.tables.write import _needs_quotes, write_table, write_text_atomic, written_together
 
 TABLE = pa.table({"p": [0.1, 0.25, 1 / 3], "sex": ["F", "M", "01"], "y": [0, 1, 1]})
@@ -170,6 +171,25 @@ def test_arrow_stream(tmp_path: Path) -> None:
 def test_feather(tmp_path: Path) -> None:
     pyarrow.feather.write_feather(TABLE, str(tmp_path / "t.feather"))
     assert read_table(tmp_path / "t.feather").equals(TABLE)
+
+
+class Name(str):
+    """A column's name that counts how often any is compared with another."""
+
+    __slots__ = ()
+    compared: ClassVar[list[int]] = [0]
+    __hash__ = str.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        self.compared[0] += 1
+        return str.__eq__(self, other)
+
+
+def test_many_columns_cost_no_more_each_than_a_few() -> None:
+    """Names are looked up, not compared with all others."""
+    names = [Name(f"c{i}") for i in range(1000)]
+    assert _pick(Path("t.csv"), None, names) == names
+    assert Name.compared[0] <= 5 * len(names)
 
 
 @pytest.mark.parametrize("suffix", TABLE_SUFFIXES)

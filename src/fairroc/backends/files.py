@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
@@ -15,11 +16,20 @@ import numpy as np
 from fairroc.backends.frames import Use
 from fairroc.core.chain import FloatArray
 from fairroc.errors import DataError
+from fairroc.model.draw import IdCount
 from fairroc.model.model import warn_unknown
 from fairroc.options import generator_from_state
 from fairroc.people.rows import ScoreColumns, read_scores
 from fairroc.tables.columns import as_arrow, ids_from_text, numbers_from_text
-from fairroc.tables.files import Part, check_writable, find_parts, load_module, table_suffix
+from fairroc.tables.files import (
+    Part,
+    check_writable,
+    find_parts,
+    identity,
+    load_module,
+    refuse_read,
+    table_suffix,
+)
 from fairroc.tables.read import Batch, has_one_dictionary, part_schema, read_batches
 from fairroc.tables.write import table_writer, written_together
 
@@ -31,8 +41,9 @@ def is_folder(output: str) -> bool:
     return output.endswith(("/", os.sep))
 
 
-def check_output(output: str) -> None:
-    """Raise unless the output can be written: a file, or a folder that is there or can be made."""
+def check_output(output: str, read: Sequence[str] = ()) -> None:
+    """Raise unless the output can be written: a file, none of those ``read``, or a folder that is there or can be
+    made."""
     folder = Path(output)
     if not is_folder(output):
         if folder.is_dir():
@@ -40,7 +51,7 @@ def check_output(output: str) -> None:
                 f"the output '{output}' is a folder; name a file in it, or end its name in a slash (-o {output}/) for "
                 "one file in it for every file that is read."
             )
-        check_writable(output)
+        check_writable(output, read=read)
     elif folder.is_dir():
         check_writable(folder / "table", None)
     else:
@@ -60,9 +71,8 @@ def transform_table(use: Use, data: str, output: str, *, progress: Progress | No
     for part, schema in zip(parts, schemas, strict=True):
         use.check(schema.names, where=f"'{part.path}'", option="--column")
     targets = _targets(parts, schemas, output)
-    if not (Path(data).is_file() and Path(output).resolve() == Path(data).resolve()):  # that file gets one more column
-        _check_apart(data, [part.path for part in parts], targets)
-    work = _Work(use, generator_from_state(0 if use.seed is None else use.seed))
+    _check_apart(data, [part.path for part in parts], targets)
+    work = _Work(use, generator_from_state(0 if use.seed is None else use.seed), IdCount())
     total = max(1, sum(part.size for part in parts) >> 20)
     outputs, place = list(dict.fromkeys(targets)), dict(zip(parts, targets, strict=True))
     same = len(outputs) < 2 and has_one_dictionary(parts)
@@ -80,18 +90,19 @@ def transform_table(use: Use, data: str, output: str, *, progress: Progress | No
                     batch = next(batches, None)
         if not work.rows:
             raise DataError(f"'{parts[0].path}' must hold at least one row of data, got none.")
+        use.model.judge_range(work.outside, work.rows, use.allow_out_of_range, many=1)
     warn_unknown(work.unknown, work.rows, use.on_unknown_group)
+    work.ids.warn()
     return work.rows, work.unknown
 
 
 def _check_apart(data: str, files: Sequence[Path], targets: Sequence[Path]) -> None:
     """Raise if a target is one of the files that are read, or would be read with them the next time."""
-    read, source = {file.resolve() for file in files}, Path(data)
+    source, read = Path(data), {identity(file) for file in files}
     folder = source.resolve() if source.is_dir() else None
     pattern = source.absolute() if not source.exists() and glob.has_magic(data) else None
     for target in dict.fromkeys(targets):
-        if target.resolve() in read:
-            raise DataError(f"the output '{target}' is one of the files that are read; name another place with -o.")
+        refuse_read(target, read)
         inside = folder is not None and target.resolve().is_relative_to(folder)
         if inside or (pattern is not None and target.absolute().match(str(pattern))):
             raise DataError(
@@ -104,8 +115,8 @@ def _targets(parts: Sequence[Part], schemas: Sequence[Any], output: str) -> list
     """The file that each part goes to."""
     if is_folder(output):
         names = [part.path.name for part in parts]
-        for name in names:
-            if names.count(name) > 1:
+        for name, times in Counter(names).items():
+            if times > 1:
                 raise DataError(f"two files are called '{name}', and '{output}' can hold one; name an output file.")
         return [Path(output) / name for name in names]
     for part, schema in zip(parts, schemas, strict=True):
@@ -150,8 +161,10 @@ class _Work:
 
     use: Use
     generator: np.random.Generator
+    ids: IdCount
     rows: int = 0
     unknown: int = 0
+    outside: int = 0
 
     def rewritten(self, batch: Batch) -> Any:
         """The batch, as a table, with its fair scores."""
@@ -165,8 +178,11 @@ class _Work:
             raise batch.located(error, lambda rows: self._read(rows, score, ids)) from None
         if uniforms is None:
             uniforms = self.generator.random(len(columns.scores))
+        elif not self.use.model.draws_nobody:
+            self.ids.add(uniforms)
         self.rows += len(columns.scores)
         self.unknown += columns.unknown
+        self.outside += self.use.model.outside(columns.scores)
         table = load_module("pyarrow").Table.from_batches([batch.rows])
         return table.append_column(self.use.column, [as_arrow(self.use.model.fair_scores(columns, uniforms))])
 

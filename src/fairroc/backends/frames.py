@@ -31,6 +31,7 @@ class Use:
     key: bytes | str | None = field(default=None, repr=False)  # engines show what they are about to call
     on_unknown_group: str | None = None
     seed: int | None = None  # of the draws, where no column of ids is named
+    allow_out_of_range: bool = False
 
     def check(self, present: Sequence[str], *, where: str = "the frame", option: str = "column=") -> None:
         """Raise unless the columns, the key and the unknown group can be used: before any row is looked at."""
@@ -49,7 +50,8 @@ class Use:
 
     def fair(self, scores: Any, groups: Any, ids: Any) -> FloatArray:
         """Fair scores of rows."""
-        return self.model.drawn(self.model.read(scores, groups, self.on_unknown_group), ids, None, self.key)
+        columns = self.model.read(scores, groups, self.on_unknown_group, self.allow_out_of_range)
+        return self.model.drawn(columns, ids, None, self.key)
 
 
 def transform(frame: Any, use: Use) -> Any:
@@ -100,16 +102,13 @@ def _polars(frame: Any, use: Use) -> Any:
 
 
 def _duckdb(frame: Any, use: Use) -> Any:
-    """Through Arrow, batch by batch, into a relation of the same connection.
+    """Through Arrow into a relation of the same connection.
 
     A relation does not tell its connection, but a query on it may name a variable; no table will have that name.
     """
     import pyarrow as pa
 
-    reader = pa.RecordBatchReader.from_stream(frame)
-    batches = [_with_fair(pa.Table.from_batches([batch]), use=use) for batch in reader]
-    schema = reader.schema.append(pa.field(use.column, pa.float64()))
-    _fairroc_rows_with_fair_scores = pa.concat_tables(batches) if batches else schema.empty_table()
+    _fairroc_rows_with_fair_scores = _with_fair(pa.RecordBatchReader.from_stream(frame).read_all(), use=use)
     return frame.query("_fairroc_rows", "SELECT * FROM _fairroc_rows_with_fair_scores")
 
 
@@ -118,7 +117,7 @@ def _spark(df: Any, use: Use) -> Any:
     import pyarrow as pa
 
     use.check(df.columns)
-    sent, names, key, other = dumps(use.model), use.names.groups, use.key, use.on_unknown_group
+    sent, names, key, how = dumps(use.model), use.names.groups, use.key, (use.on_unknown_group, use.allow_out_of_range)
     ids = 0 if use.names.id is None else 1
     if not pyspark_module("utils").is_remote():  # Spark Connect has no broadcast, and sends the text with the function
         sent = df.sparkSession.sparkContext.broadcast(sent)
@@ -126,7 +125,7 @@ def _spark(df: Any, use: Use) -> Any:
     def fair(scores: Any, *columns: Any) -> Any:
         model, groups = _model(sent if isinstance(sent, str) else sent.value), columns[ids:]
         features = groups[0] if len(groups) == 1 else dict(zip(names, groups, strict=True))
-        return pa.array(model.drawn(model.read(scores, features, other), columns[0] if ids else None, None, key))
+        return pa.array(model.drawn(model.read(scores, features, *how), columns[0] if ids else None, None, key))
 
     fair.__annotations__ = dict.fromkeys(fair.__annotations__, pa.Array)  # tells Spark what to pass
     inputs = [spark_column(name) for name in (use.names.score, use.names.id, *names) if name is not None]

@@ -60,7 +60,9 @@ def add_options(
     Those ``asked`` for have no default, as other flags can say the same.
     """
     for option in options:
-        if option.flag is not None:
+        if option.flag is not None and option.parse == "flag":
+            parser.add_argument(option.flag, dest=option.name, action="store_true", help=option.help)
+        elif option.flag is not None:
             open_ = option in required or option in asked
             default = "" if option.default is None or open_ else f" (default: {option.default})"
             parser.add_argument(

@@ -155,6 +155,12 @@ def _counts(arguments: argparse.Namespace) -> ScoreCounts:
     return ScoreCounts.from_table(taken.score, hits, misses, sensitive_features=taken.group, missing=arguments.missing)
 
 
+def named_files(arguments: argparse.Namespace) -> list[str]:
+    """The files that the arguments name to be read."""
+    given = (getattr(arguments, name, None) for name in ("data", "model", "key"))
+    return [name for name in given if name is not None]
+
+
 def read_key(arguments: argparse.Namespace) -> bytes | None:
     """The secret key in the file that --key-file names, if it was given."""
     from fairroc.model.draw import read_key_file

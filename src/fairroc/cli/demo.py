@@ -54,7 +54,7 @@ def run_demo(folder: Path, *, epsilon: float = 0.05, say: Callable[[str], None])
     from fairroc.plot.palette import require_matplotlib
     from fairroc.report.data import Asked, Source, gather
     from fairroc.report.page import require_report, write_page
-    from fairroc.tables.write import write_table
+    from fairroc.tables.write import write_table, written_together
     from fairroc.text.certificate import fit_text
     from fairroc.text.words import table
 
@@ -82,7 +82,8 @@ def run_demo(folder: Path, *, epsilon: float = 0.05, say: Callable[[str], None])
     fair = model.transform(new["score"], sensitive_features=new["group"], ids=new["id"])
     write_table(known, folder / "scores.csv")
     write_table(new.append_column("score_fair", [fair]), folder / "fair_scores.csv")
-    before_after(fitted).savefig(folder / "roc.png", dpi=150, bbox_inches="tight")
+    with written_together() as begin, begin(folder / "roc.png") as sink:
+        before_after(fitted).savefig(sink, format="png", dpi=150, bbox_inches="tight")
     say("writing a report ...")
     asked = Asked.checked(epsilon=epsilon)
     source = Source(f"{folder}/scores.csv", "score", "label", ("group",))

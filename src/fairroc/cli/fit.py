@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from fairroc.cli.arguments import add_data, add_options, add_tolerances, asked_for
-from fairroc.cli.data import read_data, read_key
+from fairroc.cli.data import named_files, read_data, read_key
 from fairroc.cli.output import as_json, progress_bar, put, say
 from fairroc.options import EPSILON, FIT, KEY, LEVEL, MISSING, Options
 
@@ -34,7 +34,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     options = Options.checked(**asked_for(arguments, FIT))
     key = read_key(arguments)
-    check_writable(arguments.output, (".json",))
+    check_writable(arguments.output, (".json",), read=named_files(arguments))
     people = read_data(arguments, small=SmallRule.of(options))
     with progress_bar("fitting") as show:
         fitted = fit(people, options, key=key, progress=show)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from fairroc.cli.arguments import add_data, add_options, whole
-from fairroc.cli.data import read_data
+from fairroc.cli.data import named_files, read_data
 from fairroc.cli.output import progress_bar, put_result, say
 from fairroc.options import EPSILON, QUERIES, check_epsilon
 
@@ -41,7 +41,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     check_epsilon(arguments.epsilon)
     require_matplotlib()
-    check_writable(arguments.output, (".png", ".pdf", ".svg"))
+    check_writable(arguments.output, (".png", ".pdf", ".svg"), read=named_files(arguments))
     people = read_data(arguments)
     with progress_bar("running Algorithm 1"):
         done = paper_run_on(people, epsilon=arguments.epsilon, queries=arguments.queries)

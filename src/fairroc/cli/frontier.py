@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from fairroc.cli.arguments import add_data, add_options, values
-from fairroc.cli.data import read_data
+from fairroc.cli.data import named_files, read_data
 from fairroc.cli.output import progress_bar, put_result, say
 from fairroc.options import FRONTIER, MISSING
 
@@ -35,7 +35,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     options, epsilons = frontier_options(**values(arguments, FRONTIER))
     if arguments.output is not None:
-        check_writable(arguments.output)
+        check_writable(arguments.output, read=named_files(arguments))
     people = read_data(arguments, small=SmallRule.of(options))
     with progress_bar("epsilons") as show:
         found = frontier_of(people, options, epsilons=epsilons, bound=not arguments.no_bound, progress=show)

@@ -12,6 +12,7 @@ import os
 import sys
 import warnings
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, NoReturn
 
 from fairroc._version import __version__
@@ -45,7 +46,12 @@ class _Parser(argparse.ArgumentParser):
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; the exit code."""
+    if sys.stderr is None:  # closed: words go nowhere, and no file gets its number and what libraries print there
+        sys.stderr = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - for as long as the process
     arguments = _parser().parse_args(argv)
+    if sys.stdout is None:
+        say(f"fairroc {arguments.command}: the standard output is closed; send it somewhere, such as > /dev/null.")
+        return 2
     run: Callable[[argparse.Namespace], int] = arguments.run
     with warnings.catch_warnings(), one_command():
         warnings.showwarning = _show_warning  # type: ignore[assignment]
@@ -57,9 +63,6 @@ def main(argv: Sequence[str] | None = None) -> int:
             return 2
         except MemoryError:
             say(f"fairroc {arguments.command}: not enough memory for this file.")
-            return 2
-        except BrokenPipeError:  # the reader of the output went away, as `head` does: nothing more to say
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return 2
         except KeyboardInterrupt:
             say("stopped.")

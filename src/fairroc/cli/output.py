@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TextIO
 
 WIDTH = 24
 WIPE = "\r\x1b[K"
@@ -44,16 +45,27 @@ def say(words: str) -> None:
     for line in _Line.open:
         line.wipe()
     half = LONGEST // 2
-    print(words if len(words) <= LONGEST else f"{words[:half]} [...] {words[-half:]}", file=sys.stderr)
+    words = words if len(words) <= LONGEST else f"{words[:half]} [...] {words[-half:]}"
+    _print(f"{words}\n", sys.stderr)
 
 
-def put(text: str) -> None:
-    """Print a result; if the output's encoding lacks some character, all but ASCII is escaped as in JSON."""
+def put(text: str, end: str = "\n") -> None:
+    """Print a result."""
+    _print(f"{text}{end}", sys.stdout)
+
+
+def _print(text: str, stream: TextIO) -> None:
+    """Print at once; if the stream's encoding lacks some character, all but ASCII is escaped as in JSON. A reader that
+    went away, as `head` does, has all it wanted: the command goes on and says by its exit code what it found."""
     try:
-        text.encode(sys.stdout.encoding or "utf-8")
+        text.encode(stream.encoding or "utf-8")
     except UnicodeEncodeError:
         text = "".join(letter if letter.isascii() else json.dumps(letter)[1:-1] for letter in text)
-    print(text, flush=True)
+    try:
+        stream.write(text)
+        stream.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def as_json(data: dict[str, Any]) -> str:

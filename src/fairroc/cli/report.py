@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from fairroc.cli.arguments import add_data, add_options, add_tolerances, asked_for
-from fairroc.cli.data import read_data
+from fairroc.cli.data import named_files, read_data
 from fairroc.cli.output import progress_bar, put_result
 from fairroc.options import MISSING, REPORT
 
@@ -36,7 +36,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     require_report()
     asked = Asked.checked(**asked_for(arguments, REPORT, required=False))
-    check_writable(arguments.output, SUFFIXES)
+    check_writable(arguments.output, SUFFIXES, read=named_files(arguments))
     source = Source(
         data=arguments.data,
         score=arguments.score,

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from fairroc.cli.arguments import add_columns, add_format, add_model, add_options
-from fairroc.cli.data import read_key
+from fairroc.cli.data import named_files, read_key
 from fairroc.cli.output import as_json, put, say
 from fairroc.errors import DataError
 from fairroc.options import KEY, ON_UNKNOWN_GROUP
@@ -45,7 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
     from fairroc.tables.write import write_text_atomic
 
     if arguments.output is not None:
-        check_writable(arguments.output, (".sql",))
+        check_writable(arguments.output, (".sql",), read=named_files(arguments))
     text = FairModel.load(arguments.model).to_sql(
         arguments.dialect,
         form=arguments.form,
@@ -80,4 +80,4 @@ def _put_exactly(text: str) -> None:
             f"the SQL holds letters that the standard output's encoding ({sys.stdout.encoding}) lacks; write it to a "
             "file with -o, or set PYTHONIOENCODING=utf-8."
         ) from None
-    print(text, end="", flush=True)
+    put(text, end="")

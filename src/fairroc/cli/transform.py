@@ -6,10 +6,10 @@ import argparse
 from typing import Any
 
 from fairroc.cli.arguments import add_columns, add_format, add_model, add_options, whole
-from fairroc.cli.data import read_key
+from fairroc.cli.data import named_files, read_key
 from fairroc.cli.output import progress_bar, put_result
 from fairroc.errors import DataError
-from fairroc.options import KEY, ON_UNKNOWN_GROUP
+from fairroc.options import ALLOW_OUT_OF_RANGE, KEY, ON_UNKNOWN_GROUP
 
 
 def add_parser(commands: Any) -> None:
@@ -24,7 +24,7 @@ def add_parser(commands: Any) -> None:
         help="column of ids: the same id always gets the same draw; not needed if the model draws nobody",
     )
     parser.add_argument("--seed", type=whole, metavar="N", help="draw from a seed instead of ids, for simulation")
-    add_options(parser, (KEY, ON_UNKNOWN_GROUP))
+    add_options(parser, (KEY, ON_UNKNOWN_GROUP, ALLOW_OUT_OF_RANGE))
     parser.add_argument("--column", metavar="NAME", help="name of the new column (default: P_fair)")
     add_format(parser)
     parser.add_argument("--stream", action="store_true", help="read in batches, as all tables are anyway")
@@ -50,7 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
         )
     if arguments.key is not None and arguments.id is None:
         raise DataError("--key-file goes with --id; a seeded simulation uses no key.")
-    check_output(arguments.output)
+    check_output(arguments.output, named_files(arguments))
     use = Use(
         model or FairModel.load(arguments.model),
         ColumnNames(arguments.score, tuple(arguments.group), id=arguments.id),
@@ -58,6 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
         key=read_key(arguments),
         on_unknown_group=arguments.on_unknown_group,
         seed=arguments.seed,
+        allow_out_of_range=arguments.allow_out_of_range,
     )
     with progress_bar("transforming, MB") as show:
         rows, unknown = transform_table(use, arguments.data, arguments.output, progress=show)

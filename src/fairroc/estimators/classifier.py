@@ -32,11 +32,11 @@ from fairroc.estimators.crossfit import (
 from fairroc.estimators.fair_roc import FairROC, SecretParameter
 from fairroc.fairmodel import FairModel
 from fairroc.fitting.certificate import Certificate
-from fairroc.options import ESTIMATOR, POS_LABEL, Missing, SmallTreatment
+from fairroc.options import CLASSIFIER, POS_LABEL, Missing, SmallTreatment
 from fairroc.people.door import sensitive_rows
 from fairroc.people.small import SmallRule
 
-POST_PARAMETERS = tuple(option.name for option in ESTIMATOR if option is not POS_LABEL)
+POST_PARAMETERS = tuple(option.name for option in CLASSIFIER if option is not POS_LABEL)
 """Parameters that the classifier hands to its post-processor; labels are 0 and 1 by then."""
 
 ROUTED: dict[str, Any] = {"sensitive_features": True, "ids": True}
@@ -347,6 +347,7 @@ class FairROCClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # 
             sensitive_features=self._groups(X, sensitive_features),
             threshold=self._threshold(threshold),
             on_unknown_group=self.on_unknown_group,
+            allow_out_of_range=True,
         )
 
     def score(
@@ -408,6 +409,7 @@ class FairROCClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # 
             "random_state": state if ids is None else None,
             "key": self.key if ids is not None else None,
             "on_unknown_group": self.on_unknown_group,
+            "allow_out_of_range": True,  # the scores are the estimator's own: folds may scatter, scales do not change
         }
 
     def _positive_is_last(self) -> bool:

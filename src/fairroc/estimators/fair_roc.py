@@ -134,6 +134,9 @@ class FairROC(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         does not know them. Both warn with the groups' names and rows.
     on_unknown_group
         The fitted group that unknown groups are treated as (None: an error).
+    allow_out_of_range : bool
+        Transform also where more than half of the scores lie outside of the range of the fitted ones, as those on
+        another scale do; else that is an error, and from 1 % on a warning (of 100 rows or more).
     salt : int or None
         Fixes the public salt of the model, for reproducible fits; None draws a new one for each fit.
 
@@ -204,6 +207,7 @@ class FairROC(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         min_class_rows: int = 1,
         small_groups: SmallTreatment = "error",
         on_unknown_group: str | None = None,
+        allow_out_of_range: bool = False,
         salt: int | None = None,
     ) -> None:
         self.epsilon = epsilon
@@ -225,6 +229,7 @@ class FairROC(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.min_class_rows = min_class_rows
         self.small_groups = small_groups
         self.on_unknown_group = on_unknown_group
+        self.allow_out_of_range = allow_out_of_range
         self.salt = salt
 
     def fit(self, scores: Any, y: Any, *, sensitive_features: Any, sample_weight: Any = None) -> Self:
@@ -346,6 +351,7 @@ class FairROC(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             sensitive_features=sensitive_features,
             threshold=threshold,
             on_unknown_group=self.on_unknown_group,
+            allow_out_of_range=self.allow_out_of_range,
         )
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
@@ -381,6 +387,7 @@ class FairROC(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             "random_state": random_state,
             "key": self.key if ids is not None else None,
             "on_unknown_group": self.on_unknown_group,
+            "allow_out_of_range": self.allow_out_of_range,
         }
 
 

@@ -16,12 +16,12 @@ from dataclasses import dataclass
 from datetime import date, time, timedelta
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fairroc.errors import DataError
+from fairroc.errors import DataError, warn_user
 from fairroc.model.xxh64 import (
     BLOCK,
     MASK,
@@ -41,6 +41,7 @@ Hasher: TypeAlias = Callable[[Any], U64]
 KEY_BYTES = 16
 """The shortest key: what is shorter can be found by trying, with the fingerprint in the model file."""
 
+_ODD = np.uint64(0x9E3779B97F4A7C15)  # 2**64 over the golden ratio: multiples are spread evenly
 _SPARK_SEED = 42  # what Spark's xxhash64(...) starts from
 _MISSING = frozenset({"None", "nan", "NaN", "NaT", "<NA>", "--"})  # str() of the usual missing values
 _FLOAT = (
@@ -265,6 +266,83 @@ class IntegerDraws:
         return np.multiply(h.view(np.int64), 2.0**-53, out=self.room[1, : h.size].view(np.float64))
 
 
+SKETCH = 1 << 10
+"""Different ids that are counted exactly; of more than these, as many are looked at."""
+
+
+class IdCount:
+    """How many different ids rows have, one batch after the other: the k-minimum-values sketch of Bar-Yossef et al.
+
+    The ids with the SKETCH smallest hashes are kept, with the number of rows of each: a sample of all ids that depends
+    neither on the order of rows nor on batches.
+    """
+
+    def __init__(self) -> None:
+        self.rows, self.limit = 0, 1.0  # hashes at or above the limit are passed over
+        self.hashes, self.times = np.empty(0), np.empty(0, dtype=np.int64)
+
+    def add(self, ids: NDArray[Any]) -> Self:
+        """Count more rows, by integer ids or by the draws of any ids."""
+        whole = ids.dtype.kind in "iu"
+        marks: NDArray[Any] = _mixed(ids) if whole else ids
+        below = min(self.limit, 1.25 * SKETCH / max(1, len(ids)))
+        while below:
+            limit = np.uint64(below * 2.0**64) if whole and below < 1.0 else below
+            few = marks[marks < limit] if below < 1.0 else marks
+            below = self._merge(few * 2.0**-64 if whole else few, below)
+        self.rows += len(ids)
+        return self
+
+    def _merge(self, hashes: NDArray[np.float64], below: float) -> float:
+        """Take in all hashes below some number; if too few of them are small, nothing is done: try those below what
+        is returned, else 0."""
+        hashes, times = np.unique(hashes, return_counts=True)
+        if len(hashes) <= SKETCH and below < self.limit:
+            return min(1.0, 1.25 * below * SKETCH / len(hashes) if len(hashes) > 32 else 32 * below)
+        if len(self.hashes):
+            hashes, times = np.append(self.hashes, hashes), np.append(self.times, times)
+            order = np.argsort(hashes, kind="stable")
+            first = np.flatnonzero(np.diff(hashes[order], prepend=-1.0))
+            times, hashes = np.add.reduceat(times[order], first), hashes[order[first]]
+        kept = min(SKETCH, int(hashes.searchsorted(self.limit)))
+        self.limit = min(self.limit, *hashes[kept : kept + 1].tolist(), 1.0)
+        self.hashes, self.times = hashes[:kept], times[:kept]
+        return 0.0
+
+    @property
+    def repeat(self) -> bool:
+        """Whether rows share an id, as far as was looked at."""
+        return bool(self.times.max(initial=0) > 1) or self.different < self.rows
+
+    @property
+    def different(self) -> int:
+        """How many different ids there are. Where not all were looked at, two estimates: from the rows of those looked
+        at, which is better where ids have about as many, and from how dense hashes lie."""
+        if self.limit >= 1.0:
+            return len(self.hashes)
+        dense, mean = SKETCH / self.limit, self.times.mean()
+        even = self.times.std() < mean and abs(self.rows / mean - dense) < 5 * dense / SKETCH**0.5
+        return min(round(self.rows / mean if even else dense), self.rows)
+
+    def warn(self) -> None:
+        """Warn if rows share ids: a column that does not name people gives all of them a few draws."""
+        if self.repeat:
+            about = "about " if self.limit < 1.0 else ""
+            warn_user(
+                f"{self.rows:,} rows have {about}{self.different:,} different ids. Rows with the same id share one "
+                "draw, as they should if they are of one person; if each row is another person, pass the ids (on the "
+                "command line: --id) that tell people apart."
+            )
+
+
+def _mixed(ids: NDArray[np.integer[Any]]) -> U64:
+    """Integers spread over all of 64 bits, no two made the same."""
+    marks = ids.astype(np.uint64, copy=False) * _ODD
+    marks ^= marks >> np.uint64(32)
+    marks *= _ODD
+    return marks
+
+
 def uniform_from_id(id: int | str, seed: int) -> float:
     """The draw of one id, as :func:`uniforms_from_ids` gives it; the seed is that of `derive_seed`.
 
@@ -383,6 +461,8 @@ def _hash_arrow(column: Any, hasher: Hasher) -> U64:
 
 def _hash_objects(values: list[Any], hasher: Hasher) -> U64:
     """Hash each value by its own type."""
+    if not values:  # at once: pyarrow would load pandas
+        return np.empty(0, dtype=np.uint64)
     kinds = set(map(type, values))
     if kinds == {str}:
         return hasher(values)

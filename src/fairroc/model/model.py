@@ -8,6 +8,7 @@ from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fairroc.core.chain import FloatArray, IntArray, freeze
 from fairroc.core.constraint import Constraint, Norm
@@ -30,6 +31,13 @@ from fairroc.stats.bootstrap import even_steps
 
 FEW = 8
 """Rows up to which one after the other is faster than all at once."""
+
+BEYOND = 0.01
+"""Share of the width of the fitted scores' range that others may lie beyond it."""
+
+SOME, MANY = 10, 100
+"""Rows from which more than half of the scores beyond the fitted ones are an error; and ids that repeat, or 1 % of the
+scores there, worth a warning."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,8 +137,54 @@ class ModelData:
         """How the door merges people for this model, as its fit did."""
         return SmallRule(fitted=self.small_groups)
 
-    def read(self, scores: Any, sensitive_features: Any, on_unknown_group: str | None = None) -> ScoreColumns:
-        """Check scores and groups of new rows against the fitted groups."""
+    @cached_property
+    def score_range(self) -> tuple[float, float]:
+        """The lowest and the highest fitted score; all numbers, where an old file does not tell."""
+        if self.references:
+            ends = [(float(one.edges[0]), one.highest) for one in self.references]
+        else:
+            ends = [(float(kernel.thresholds[-1]), kernel.ceiling) for kernel in self.kernels]
+        return min((low for low, _ in ends), default=-np.inf), max((high for _, high in ends), default=np.inf)
+
+    @property
+    def wide_range(self) -> tuple[float, float]:
+        """The same with BEYOND of its width on either side: bins of scores make no more of a difference."""
+        low, high = self.score_range
+        more = BEYOND * (high - low)
+        return low - more, high + more
+
+    def outside(self, scores: FloatArray) -> int:
+        """How many scores lie outside of the fitted ones' range."""
+        low, high = self.wide_range
+        if not len(scores) or (scores.min() >= low and scores.max() <= high):
+            return 0
+        return int(np.count_nonzero(scores < low) + np.count_nonzero(scores > high))
+
+    def judge_range(self, outside: int, rows: int, allowed: bool, many: int = MANY) -> None:
+        """Warn of 1 % of scores outside of the fitted ones' range, from so many rows on; raise for more than half,
+        unless that is allowed. A few rows say nothing: there is always a highest score."""
+        if 100 * outside < max(rows, 1):
+            return
+        low, high = self.score_range
+        share = f"{outside:,} of {rows:,} scores ({outside / rows:.1%})"
+        words = f"{share} lie outside of the range of those fitted, {low:.4g} to {high:.4g}"
+        if 2 * outside > rows >= SOME and not allowed:
+            raise DataError(
+                f"{words}: another scale, such as logits where probabilities were fitted, or another score? Pass the "
+                "score that was fitted, or allow_out_of_range=True (on the command line: --allow-out-of-range)."
+            )
+        if rows >= many:
+            ends = "" if self.unchanged else "; they count as its ends"
+            warn_user(f"{words}{ends}. Is this the score that was fitted?")
+
+    def read(
+        self,
+        scores: Any,
+        sensitive_features: Any,
+        on_unknown_group: str | None = None,
+        allow_out_of_range: bool = False,
+    ) -> ScoreColumns:
+        """Check scores and groups of new rows against the fitted ones."""
         columns = read_scores(
             scores,
             sensitive_features=sensitive_features,
@@ -140,6 +194,8 @@ class ModelData:
             small=self.small_groups,
         )
         warn_unknown(columns.unknown, len(columns.scores), on_unknown_group)
+        if len(columns.scores) >= SOME:
+            self.judge_range(self.outside(columns.scores), len(columns.scores), allow_out_of_range)
         return columns
 
     def drawn(self, columns: ScoreColumns, ids: Any, random_state: Any, key: bytes | str | None) -> FloatArray:
@@ -147,10 +203,17 @@ class ModelData:
         if isinstance(ids, np.ndarray) and ids.dtype.kind in "iu" and ids.ndim == 1 and self.hash == "xxh64":
             self.check_draw(len(columns.scores), ids, random_state, key)
             draws = draw.IntegerDraws.of(ids, salt=self.salt, key=key)  # only those who are drawn need a number
+            self._warn_repeated(ids)
             return self._fair(columns, draws.block)
-        return self.fair_scores(
-            columns, self.uniforms(len(columns.scores), ids=ids, random_state=random_state, key=key)
-        )
+        uniforms = self.uniforms(len(columns.scores), ids=ids, random_state=random_state, key=key)
+        if ids is not None:
+            self._warn_repeated(uniforms)
+        return self.fair_scores(columns, uniforms)
+
+    def _warn_repeated(self, marks: NDArray[Any]) -> None:
+        """Warn where many rows share ids, which integers or their draws tell."""
+        if len(marks) >= MANY and not self.draws_nobody and not (marks[1:] > marks[:-1]).all():
+            draw.IdCount().add(marks).warn()
 
     def few(
         self, scores: Any, groups: Any, ids: Any, random_state: Any, key: bytes | str | None, other: str | None
@@ -308,7 +371,7 @@ def check_threshold(threshold: Any) -> float:
     """A threshold as a float."""
     try:
         value = float(threshold)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         value = np.nan
     if np.isnan(value):
         raise DataError(f"threshold must be a number on the score's scale, got {threshold!r}. Try 0.5.")

@@ -12,7 +12,7 @@ import glob
 import importlib
 import os
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -151,8 +151,14 @@ def table_suffix(path: Path, suffixes: Sequence[str] = TABLE_SUFFIXES) -> str:
     raise DataError(f"the file name must end in one of {', '.join(suffixes)}, got '{path}'; rename it.")
 
 
-def check_writable(path: str | os.PathLike[str], suffixes: Sequence[str] | None = TABLE_SUFFIXES) -> None:
-    """Raise unless a file of this name can be written; ``suffixes=None`` allows any name.
+def check_writable(
+    path: str | os.PathLike[str],
+    suffixes: Sequence[str] | None = TABLE_SUFFIXES,
+    *,
+    read: Iterable[str | os.PathLike[str]] = (),
+) -> None:
+    """Raise unless a file of this name can be written and is none of those that are ``read``, by whatever name;
+    ``suffixes=None`` allows any name.
 
     To be called before long work; a disk may of course fill up later.
     """
@@ -172,12 +178,29 @@ def check_writable(path: str | os.PathLike[str], suffixes: Sequence[str] | None 
         raise DataError(f"cannot write '{path}': it is there already and is not a plain file; name another.")
     if not os.access(folder, os.W_OK | os.X_OK):
         raise DataError(f"cannot write '{path}': no permission to write in '{folder}'; name another folder.")
+    refuse_read(target, {identity(file) for file in read})
+
+
+def refuse_read(target: Path, read: Collection[tuple[int, int] | None]) -> None:
+    """Raise if a target is one of the files that are read, which their identities tell whatever names they go by."""
+    if target.exists() and identity(target) in read:
+        raise DataError(f"the output '{target}' is one of the files that are read; name another place with -o.")
+
+
+def identity(path: str | os.PathLike[str]) -> tuple[int, int] | None:
+    """What all names and links of a file have in common; None if it is not there."""
+    try:
+        found = Path(path).stat()
+    except (OSError, ValueError):
+        return None
+    return found.st_dev, found.st_ino
 
 
 def require_columns(wanted: Iterable[str], present: Sequence[str]) -> None:
     """Raise unless every wanted column is among the present ones."""
+    known = set(present)
     for name in wanted:
-        if name not in present:
+        if name not in known:
             close = difflib.get_close_matches(name, present, n=1)
             hint = f" Did you mean {close[0]!r}?" if close else ""
             more = f" and {len(present) - SHOWN} more" if len(present) > SHOWN else ""

@@ -12,6 +12,7 @@ import itertools
 import os
 import queue
 import threading
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -101,9 +102,11 @@ def read_table(
     table = load_module("pyarrow").Table.from_batches(batches)
     if part.is_text and text_columns is not None:
         require_columns(text_columns, table.column_names)
-        for place, name in enumerate(table.column_names):
-            if name not in text_columns and name not in numbers:
-                table = table.set_column(place, name, typed(table.column(place)))
+        kept, names = {*text_columns, *numbers}, table.column_names
+        typed_columns = [
+            column if name in kept else typed(column) for name, column in zip(names, table.columns, strict=True)
+        ]
+        table = type(table).from_arrays(typed_columns, names)
     return table
 
 
@@ -250,9 +253,10 @@ def _pick(path: Path, wanted: Sequence[str] | None, present: Sequence[str]) -> l
     """The names to read; each must be there exactly once."""
     names = list(present) if wanted is None else list(wanted)
     require_columns(names, present)
+    times = Counter(present)
     for name in names:
-        if present.count(name) > 1:
-            raise DataError(f"'{path}' has {present.count(name)} columns {name!r}; rename them apart.")
+        if times[name] > 1:
+            raise DataError(f"'{path}' has {times[name]} columns {name!r}; rename them apart.")
     return names
 
 

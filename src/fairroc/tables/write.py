@@ -59,7 +59,7 @@ def written_together(*, private: bool = False) -> Iterator[Callable[[Path], Abst
     def begin(path: Path) -> Iterator[BinaryIO]:
         check_writable(path, None)
         target = path.resolve()
-        beside = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
+        beside = target.with_name(f".{target.name[:50]}.{secrets.token_hex(4)}.tmp")  # at most 214 bytes
         with _writing(path):
             beside.touch(0o600 if private else 0o666, exist_ok=False)
             pending.append((beside, target))
@@ -166,9 +166,10 @@ def _arrow_writer(sink: BinaryIO, schema: Any, categories: bool) -> Iterator[Cal
 def _write_csv_rows(table: Any, sink: Any, delimiter: str) -> None:
     """Write rows of a CSV file, without a header."""
     pyarrow, arrow_csv = load_module("pyarrow"), load_module("pyarrow.csv")
-    for place, field in enumerate(table.schema):
-        if pyarrow.types.is_dictionary(field.type):  # CSV knows no categories
-            table = table.set_column(place, field.name, table.column(place).cast(field.type.value_type))
+    is_dictionary = pyarrow.types.is_dictionary
+    if any(is_dictionary(field.type) for field in table.schema):  # CSV knows no categories
+        plain = [one.cast(one.type.value_type) if is_dictionary(one.type) else one for one in table.columns]
+        table = pyarrow.Table.from_arrays(plain, table.column_names)
     if _needs_quotes(table, delimiter):
         _write_quoted_csv(table, sink, delimiter)
     else:

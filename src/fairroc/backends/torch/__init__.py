@@ -8,7 +8,7 @@ from typing import Any
 
 from fairroc.backends.torch.lookup import TensorDraws, device_lookup
 from fairroc.errors import DataError
-from fairroc.model.model import ModelData, warn_unknown
+from fairroc.model.model import SOME, ModelData, warn_unknown
 from fairroc.people.rows import ScoreColumns
 from fairroc.people.tensors import (
     GroupCodes,
@@ -32,41 +32,67 @@ def transform(
     random_state: Any,
     key: bytes | str | None,
     on_unknown_group: str | None,
+    allow_out_of_range: bool = False,
 ) -> Tensor:
     """Fair scores. Those on the host are looked up by numpy in the same memory."""
     if scores.device.type != "cpu":
-        return _on_device(model, scores, features, (ids, random_state, key), on_unknown_group)
+        return _on_device(model, scores, features, (ids, random_state, key), on_unknown_group, allow_out_of_range)
     ids = host_array(ids, "ids") if is_tensor(ids) else ids
-    fair = model.drawn(_read_host(model, scores, features, on_unknown_group), ids, random_state, key)
+    columns = _read_host(model, scores, features, on_unknown_group, allow_out_of_range)
+    fair = model.drawn(columns, ids, random_state, key)
     return load_torch().from_numpy(fair)
 
 
 def acceptance_rate(
-    model: ModelData, scores: Tensor, features: Any, threshold: float, on_unknown_group: str | None
+    model: ModelData,
+    scores: Tensor,
+    features: Any,
+    threshold: float,
+    on_unknown_group: str | None,
+    allow_out_of_range: bool = False,
 ) -> Tensor:
     """Probability, over the draw, that the fair score reaches the threshold."""
     if scores.device.type != "cpu":
-        return rate_on_device(model, read(model, scores, features, on_unknown_group), threshold)
-    return load_torch().from_numpy(model.rates(_read_host(model, scores, features, on_unknown_group), threshold))
+        return rate_on_device(model, read(model, scores, features, on_unknown_group, allow_out_of_range), threshold)
+    columns = _read_host(model, scores, features, on_unknown_group, allow_out_of_range)
+    return load_torch().from_numpy(model.rates(columns, threshold))
 
 
-def read(model: ModelData, scores: Tensor, features: Any, on_unknown_group: str | None) -> TensorColumns:
-    """Check scores and groups of new rows against the fitted groups."""
+def read(
+    model: ModelData, scores: Tensor, features: Any, on_unknown_group: str | None, allow_out_of_range: bool = False
+) -> TensorColumns:
+    """Check scores and groups of new rows against the fitted ones."""
     columns = read_scores(scores, features, model.names, on_unknown_group, model.missing, model.small_groups)
     warn_unknown(columns.unknown, len(columns.scores), on_unknown_group)
+    _judge_range(model, columns.scores, allow_out_of_range)
     return columns
 
 
-def _read_host(model: ModelData, scores: Tensor, features: Any, on_unknown_group: str | None) -> ScoreColumns:
+def _judge_range(model: ModelData, scores: Tensor, allowed: bool) -> None:
+    """Warn of scores outside of the range of the fitted ones, or raise where they are most."""
+    if len(scores) >= SOME:
+        (least, most), (low, high) = load_torch().stack(scores.aminmax()).tolist(), model.wide_range
+        if least < low or most > high:
+            model.judge_range(int(((scores < low) | (scores > high)).sum()), len(scores), allowed)
+
+
+def _read_host(
+    model: ModelData, scores: Tensor, features: Any, on_unknown_group: str | None, allowed: bool
+) -> ScoreColumns:
     """The same of tensors on the host, as arrays."""
     if isinstance(features, GroupCodes):
-        columns = read(model, scores, features, on_unknown_group)
+        columns = read(model, scores, features, on_unknown_group, allowed)
         return ScoreColumns(columns.scores.numpy(), columns.groups.numpy(), columns.unknown)
-    return model.read(host_array(scores, "scores"), host_features(features), on_unknown_group)
+    return model.read(host_array(scores, "scores"), host_features(features), on_unknown_group, allowed)
 
 
 def _on_device(
-    model: ModelData, scores: Tensor, features: Any, source: tuple[Any, Any, Any], on_unknown_group: str | None
+    model: ModelData,
+    scores: Tensor,
+    features: Any,
+    source: tuple[Any, Any, Any],
+    on_unknown_group: str | None,
+    allowed: bool = False,
 ) -> Tensor:
     """Fair scores. Where one kernel can also check the rows, they are read only if it found a wrong one."""
     draws = fair = columns = None
@@ -75,9 +101,10 @@ def _on_device(
     if columns is not None:
         draws = draws_on_device(model, columns.scores, *source)
         fair = _fused(model, columns, draws)
-    if fair is not None:
+    if fair is not None and columns is not None:
+        _judge_range(model, columns.scores, allowed)
         return fair
-    columns = read(model, scores, features, on_unknown_group)
+    columns = read(model, scores, features, on_unknown_group, allowed)
     return fair_on_device(model, columns, draws_on_device(model, columns.scores, *source) if draws is None else draws)
 
 

@@ -30,7 +30,7 @@ import pyarrow.parquet as pq
 from fairroc import FairModel, FairROC, frames
 
 NAMES: dict[str, Any] = {"score": "p", "label": "y", "group": "g"}
-USE = {"score": "p", "group": "g", "id": "id"}
+USE: dict[str, Any] = {"score": "p", "group": "g", "id": "id"}
 
 
 def people(rows: int, distinct: int) -> pa.Table:
