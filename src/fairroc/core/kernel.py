@@ -135,7 +135,7 @@ def pooled_cells(n: int, steps: list[Pooling]) -> BoolArray:
 
 def drawn_kernel(curve: RocCurve, u: FloatArray, v: FloatArray) -> Kernel:
     """Kernel onto levels (u, v) of the group: inside a hull block the position is drawn evenly."""
-    hull, corners = curve.hull, curve.corners
+    hull, corners = curve.inner_hull, curve.blocks
     steps = poolings(hull.at(u), u, v)
     base = overlap(hull.u[:-1], hull.u[1:], u)
     count = len(corners) - 1

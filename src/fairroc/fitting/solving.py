@@ -139,7 +139,7 @@ def levels_of(
     if isinstance(goal.constraint, OneRate):
         return levels_of_rate(population, inner, goal.constraint, ordered)
     assert isinstance(goal.constraint, EqualizedOdds)
-    hulls = [curve.hull for curve in population.curves]
+    hulls = [curve.inner_hull for curve in population.curves]
     if goal.method == "froc":
         fair = coherent_curves(paper_run(population.curves, inner), hulls)
         hulls = list(fair.curves)  # the coupling is to be found under these, whatever lies above them
