@@ -212,7 +212,7 @@ def place_chance(kernel: Kernel, score: float, y: float, closed: bool) -> float:
         if kernel.ordered[block] and first <= level <= last:
             high = kernel.ceiling if block == 0 else kernel.thresholds[block - 1]
             low = kernel.thresholds[block]
-            share = min(1.0, max(0.0, (high - score) / (high - low))) if high > low else 1.0
+            share = (high - min(max(score, low), high)) / (high - low) if high > low else 1.0
             begin = end = level + (kernel.start[block] + share * (kernel.stop[block] - kernel.start[block]))
         if end > begin:
             total += chance * min(1.0, max(0.0, (y - begin) / (end - begin)))
@@ -237,7 +237,7 @@ def drawn_place(kernel: Kernel, score: float, uniform: float) -> float:
     if kernel.ordered[block] and level == first:
         high = kernel.ceiling if block == 0 else kernel.thresholds[block - 1]
         low = kernel.thresholds[block]
-        share = min(1.0, max(0.0, (high - score) / (high - low))) if high > low else 1.0
+        share = (high - min(max(score, low), high)) / (high - low) if high > low else 1.0
     return float(level + (begin + share * (end - begin)))
 
 

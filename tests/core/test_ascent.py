@@ -6,12 +6,13 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairroc.core.ascent import ascend, spaced, take_turns
+from fairroc.core import ascent
+from fairroc.core.ascent import MAX_SWEEPS, ascend, spaced, take_turns
 from fairroc.core.constraint import equalized_odds
 from fairroc.core.coupling import closed_form
 from fairroc.core.optimal import heights, optimal, pooled_area
 from oracles import pair_gap
-from strategies import EPSILONS, NORMS, SEEDS, weighted_families
+from strategies import EPSILONS, NORMS, SEEDS, smooth_chain, weighted_families
 
 
 def assert_feasible(fair, u):
@@ -63,3 +64,18 @@ def test_spaced_respects_the_spacing(seed, levels, groups, spacing):
     for g in range(groups):
         assert np.abs(np.interp(fine_total, total[once], u[once, g]) - fine[:, g]).max() <= 1e-12
     assert len(fine) <= len(u) + np.ceil(np.diff(u, axis=0).max(axis=1) / spacing).sum()
+
+
+def test_many_groups_share_one_pull_and_lose_nothing(monkeypatch):
+    """One hull of all groups' curve for a sweep, and about the area that a hull for each of them gains."""
+    fair = optimal([smooth_chain(power, 33) for power in np.linspace(0.2, 0.8, 12)], 0.1, equalized_odds(1))
+    weights0, weights1 = (np.arange(1, 13.0)[::side] / 78 for side in (1, -1))
+    start, pulls, pull = spaced(closed_form(fair), 1 / 32), [], ascent._pull
+    monkeypatch.setattr(ascent, "_pull", lambda *rates: pulls.append(1) or pull(*rates))
+    shared = ascend(fair, start, weights0, weights1)
+    assert len(pulls) <= MAX_SWEEPS
+    assert_feasible(fair, shared)
+    monkeypatch.setattr(ascent, "FEW_GROUPS", 12)
+    own = ascend(fair, start, weights0, weights1)
+    before, one, each = (pooled_area(u, heights(fair.curves, u), weights0, weights1) for u in (start, shared, own))
+    assert one >= before + 0.98 * (each - before) > before

@@ -10,7 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn import metrics
 
-from fairroc.core.roc import pla_loss, query_curve, query_thresholds, rates_at, roc_curve
+from fairroc.core import chain
+from fairroc.core.chain import area, inscribed
+from fairroc.core.roc import FINEST, RocCurve, pla_loss, query_curve, query_thresholds, rates_at, roc_curve
 from oracles import hull_height, rates
 from strategies import MILD, WEIGHTS, Sample, samples
 
@@ -179,3 +181,60 @@ def test_a_person_of_tiny_weight_does_not_hide_a_corner(tiny):
         curve = roc_curve(np.array(scores), np.array(labels), np.array([1.0, tiny, 1.0]))
         assert (curve.hull.u.tolist(), curve.hull.v.tolist()) == ([0.0, 1.0, 2.0], [0.0, 1.0, 0.0])
         assert (curve.corners[0], curve.corners[-1]) == (0, len(curve.thresholds))
+
+
+# ---- very fine hulls -----------------------------------------------------------------------------------------------
+
+
+CONCAVE = {
+    "quadratic": lambda x: x * (2 - x),  # on a dyadic grid all its triangles are the same to the last bit
+    "circle": lambda x: np.sqrt(x * (2 - x)),
+    "steep": lambda x: 1.01 * x / (x + 0.01),
+    "late": lambda x: 1 - (1 - x) ** 9,
+    "shallow": lambda x: x + 0.001 * x * (1 - x),
+}
+
+
+def fine_curve(shape: str, points: int) -> RocCurve:
+    """A strictly concave curve, each point of which is a hull vertex."""
+    fpr = np.arange(points + 1) / points
+    tpr = CONCAVE[shape](fpr)
+    tpr[-1] = 1.0
+    return RocCurve(-np.arange(points, dtype=np.float64), fpr, tpr, 0.5)
+
+
+def dropped_one_by_one(x: np.ndarray, y: np.ndarray, count: int) -> float:
+    """Area lost when the one vertex that costs least is dropped, again and again."""
+    keep = list(range(len(x)))
+    while len(keep) > count:
+        left, here, right = ((x[part], y[part]) for part in (keep[:-2], keep[1:-1], keep[2:]))
+        lost = (here[1] - left[1]) * (right[0] - left[0]) - (right[1] - left[1]) * (here[0] - left[0])
+        keep.pop(1 + int(np.argmin(lost)))
+    return area(x, y) - area(x[keep], y[keep])
+
+
+@pytest.mark.parametrize("shape", CONCAVE)
+def test_a_very_fine_hull_loses_hardly_any_area(shape):
+    """Inscribed, of FINEST vertices, and about as good as dropping one after the other; the hull itself stays exact."""
+    curve = fine_curve(shape, 1024)
+    hull, inner = curve.hull, curve.inner_hull
+    assert len(inner.u) == FINEST < 512 < len(hull.u) and set(inner.u) <= set(hull.u)
+    assert (inner.at(hull.u) <= hull.v + 1e-15).all()
+    assert 0 < hull.auc - inner.auc <= min(1e-5, 1.5 * dropped_one_by_one(hull.fpr, hull.tpr, FINEST))
+
+
+@given(MILD_SAMPLES)
+def test_a_usual_hull_is_kept(sample):
+    """Few vertices are worked with as they are."""
+    curve = sample.curve
+    assert curve.inner_hull is curve.hull and curve.blocks.tolist() == curve.corners.tolist()
+
+
+@pytest.mark.parametrize("shape", CONCAVE)
+@pytest.mark.parametrize("points", [1024, 65536])
+def test_a_fine_hull_takes_work_that_grows_with_its_vertices(shape, points, monkeypatch):
+    """Also where all triangles are equal, or rise along the line, so that few are cheaper than both neighbours."""
+    curve, seen, diff = fine_curve(shape, points), [], np.diff
+    monkeypatch.setattr(chain.np, "diff", lambda line: seen.append(len(line)) or diff(line))
+    assert len(inscribed(curve.fpr, curve.tpr, FINEST)) == FINEST
+    assert sum(seen) <= 2 * 8 * points

@@ -22,7 +22,7 @@ from test_pipeline import (
     worlds,
 )
 
-from fairroc import FairModel, FairROC
+from fairroc import FairModel, FairROC, ScoreCounts, fit_counts
 from fairroc.core.roc import query_thresholds, roc_curve
 from fairroc.errors import DataError, FairrocWarning, SmallGroupWarning
 from fairroc.fitting import ways
@@ -325,3 +325,30 @@ def test_warnings_point_at_the_line_that_called() -> None:
         FairROC(epsilon=0.02, ties="order").fit(-scores, labels, sensitive_features=groups)
     assert len(seen) >= 2
     assert {warning.filename for warning in seen} == {__file__}
+
+
+def concave_counts(scores: int, bends: tuple[float, ...]) -> ScoreCounts:
+    """Groups whose curves ``tpr = x + bend x (1 - x)`` turn at every score."""
+    fpr = np.arange(scores + 1) / scores
+    positives = np.concatenate([np.diff(fpr + bend * fpr * (1 - fpr)) * 1e6 for bend in bends])
+    groups, falling = np.repeat([*"abcd"[: len(bends)]], scores), np.tile(np.arange(scores, 0, -1.0), len(bends))
+    with warnings.catch_warnings(action="ignore"):  # weights
+        return ScoreCounts.from_table(
+            falling, positives, np.full(len(falling), 1e6 / scores), sensitive_features=groups
+        )
+
+
+@pytest.mark.parametrize(("norm", "bends"), [("inf", (0.9, 0.5)), (1, (0.9, 0.6, 0.3, 0.2))])
+def test_the_model_does_not_grow_with_the_square_of_scores_on_concave_curves(norm, bends):
+    """Four times the scores, each a hull vertex: no more levels nor chances, the same fair curves but for 1e-5 of AUC,
+    a gap of epsilon and no more, and a bound of the hull in full."""
+    sizes = []
+    for scores in (1000, 4000):
+        found = fit_counts(concave_counts(scores, bends), 0.05, norm=norm, ties="draw")
+        model, told = found.model_, found.certificate_
+        assert told.gap <= 0.05 + ROUNDING and told.auc <= told.auc_bound
+        assert min(len(curve.hull.u) for curve in found.fitted_.raw.curves) == scores + 1
+        assert all(group.auc_fair - 1e-5 <= group.auc <= group.auc_fair for group in told.groups)
+        sizes.append([model.levels, *(np.count_nonzero(kernel.table) for kernel in model.kernels)])
+    assert np.max(np.array(sizes[1]) / np.array(sizes[0])) <= 1.5
+    assert max(sizes[1]) <= 100_000

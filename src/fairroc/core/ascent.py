@@ -15,7 +15,7 @@ from itertools import accumulate
 
 import numpy as np
 
-from fairroc.core.chain import FEW_GROUPS, MANY_GROUPS, BoolArray, Chain, FloatArray, area, concave_hull
+from fairroc.core.chain import FEW_GROUPS, BoolArray, Chain, FloatArray, area, concave_hull
 from fairroc.core.constraint import EqualizedOdds
 from fairroc.core.optimal import TIGHT, FairCurves, fair_rows, heights, pooled_area, within
 
@@ -79,12 +79,12 @@ def ascend(
     for _ in range(MAX_SWEEPS):
         before, own = best, [seen(g, u[:, g], v[:, g]) for g in groups]
         after = list(accumulate(reversed(own), Others.joined, initial=nobody))[::-1]
-        done, pull = nobody, _pull(*after[0].rates) if len(groups) > MANY_GROUPS else None
+        done, pull = nobody, _pull(*after[0].rates) if len(groups) > FEW_GROUPS else None
         for g in groups:
             others = done.joined(after[g + 1])
             if len(groups) <= FEW_GROUPS:
                 others = replace(others, rates=_pooled_without(g, u, v, weights0, weights1))
-            gain, loss = pull or _pull(*others.rates)  # of very many groups, all but one pull about as all do
+            gain, loss = pull or _pull(*others.rates)  # of many groups, all but one pull about as all do
             path = _best_path(fair, others, u[:, g], g, (weights1[g] * gain, weights0[g] * loss))
             height = fair.curves[g].at(path)
             new = seen(g, path, height)

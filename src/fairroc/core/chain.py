@@ -233,6 +233,22 @@ def _hull_scan(x: FloatArray, y: FloatArray, keep: IntArray) -> IntArray:
     return keep[stack]
 
 
+def inscribed(x: FloatArray, y: FloatArray, count: int) -> IntArray:
+    """Indices of ``count`` vertices of a concave line, or all: about cheapest first, those go that cost little area.
+
+    A pass drops no two neighbours, up to all of the cheaper half: O(k) together.
+    """
+    keep = np.arange(len(x))
+    while len(keep) > count:
+        dx, dy = np.diff(x[keep]), np.diff(y[keep])
+        cost = dy[:-1] * dx[1:] - dx[:-1] * dy[1:]
+        over, inner = len(keep) - count, np.arange(len(cost))
+        cheap = cost <= np.partition(cost, most := min(2 * over, len(cost) // 2))[most]
+        go = np.flatnonzero(cheap & ((inner - np.maximum.accumulate(np.where(cheap, -1, inner))) % 2 == 1))
+        keep = np.delete(keep, 1 + go[np.argsort(cost[go], kind="stable")[:over]])
+    return keep
+
+
 def apart(u: FloatArray) -> IntArray:
     """One index for each cluster of points within MERGE of the next: its first point, at the end the last one.
 

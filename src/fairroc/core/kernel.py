@@ -27,6 +27,9 @@ PIECE = 1.0 / 256
 FINE = 1.0 / 4096
 """Where one rate must be exact between two people too, people are drawn inside pieces of this width."""
 
+NEAREST = 1e-290
+"""Scores nearer to each other have blocks of their own: between them no slope could tell places apart."""
+
 FEW = 3.0
 """A score held by more people than this, and wider than a piece, is shared: its people are drawn inside their part."""
 
@@ -135,7 +138,7 @@ def pooled_cells(n: int, steps: list[Pooling]) -> BoolArray:
 
 def drawn_kernel(curve: RocCurve, u: FloatArray, v: FloatArray) -> Kernel:
     """Kernel onto levels (u, v) of the group: inside a hull block the position is drawn evenly."""
-    hull, corners = curve.hull, curve.corners
+    hull, corners = curve.inner_hull, curve.blocks
     steps = poolings(hull.at(u), u, v)
     base = overlap(hull.u[:-1], hull.u[1:], u)
     count = len(corners) - 1
@@ -171,7 +174,10 @@ def ordered_kernel(curve: RocCurve, u: FloatArray, v: FloatArray, person: float 
     moved = pooled[first] | pooled[last]
     alone = (last > first) | (~moved & (end - begin > max(PIECE, FEW * max(person, one_person(curve)))))
     piece = np.where(moved, -1.0, np.floor(begin / PIECE))
-    new = np.concatenate(([True], alone[1:] | alone[:-1] | (first[1:] != first[:-1]) | (piece[1:] != piece[:-1])))
+    near = curve.thresholds[:-1] - curve.thresholds[1:] < NEAREST
+    new = np.concatenate(
+        ([True], alone[1:] | alone[:-1] | (first[1:] != first[:-1]) | (piece[1:] != piece[:-1]) | near)
+    )
     head = np.flatnonzero(new)
     tail = np.concatenate((head[1:], [len(begin)])) - 1
     first, last, moved = first[head], last[tail], moved[head]

@@ -19,9 +19,14 @@ from fairroc.core.chain import (
     area,
     concave_hull,
     freeze,
+    inscribed,
     merged,
     running_sums,
 )
+
+FINEST = 256
+"""Vertices of a hull that a fit works with, at most. The best 256 of a concave curve from (0, 0) to (1, 1) leave out an
+area of 1 / (3 * 256^2) = 5e-6 at most; samples of millions of people have fewer."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,6 +87,18 @@ class RocCurve:
         """Concave hull in the turned coordinates: what randomising between thresholds attains."""
         fpr, tpr = self.fpr[self.corners], self.tpr[self.corners]
         return Chain(fpr + tpr, tpr - fpr)
+
+    @cached_property
+    def blocks(self) -> IntArray:
+        """Indices of the hull's vertices between which people are drawn together: FINEST of them at most."""
+        return self.corners[inscribed(self.fpr[self.corners], self.tpr[self.corners], FINEST)]
+
+    @cached_property
+    def inner_hull(self) -> Chain:
+        """The concave line through the blocks' ends: the hull, or less by under 1e-5 of area where that is very fine.
+        Fits attain what lies below it; what nobody can attain, the hull tells."""
+        fpr, tpr = self.fpr[self.blocks], self.tpr[self.blocks]
+        return self.hull if len(fpr) == len(self.corners) else Chain(fpr + tpr, tpr - fpr)
 
 
 @dataclass(frozen=True, eq=False)

@@ -70,7 +70,7 @@ def levels_of_rate(population: Population, inner: float, constraint: OneRate, se
     In the raw order of the people ``seen`` every group keeps its AUC, whatever the levels, so that few of them will do;
     and with a window they are those inside it. Who asks for the path alone (``seen`` is None) gets all of it.
     """
-    hulls = [curve.hull for curve in population.curves]
+    hulls = [curve.inner_hull for curve in population.curves]
     weights = population.weights0, population.weights1
     path = rate_path(hulls, population.priors, *weights, inner, constraint)
     if seen is None:

@@ -114,11 +114,11 @@ def solve_drawn(population: Population, judged: Population, goal: Goal) -> Solut
 def _guide(
     population: Population, hulls: Sequence[Chain], inner: float, constraint: EqualizedOdds
 ) -> FloatArray | None:
-    """Tuples near a good coupling, from the certificate, for three or more groups if the constraint wants one.
+    """Tuples near a good coupling, from the certificate, for three to eight groups if the constraint wants one.
 
-    Elsewhere, and for very many groups, the plain start suffices (measured).
+    Elsewhere, and for many groups, the plain start suffices (measured).
     """
-    if not constraint.wants_guide or not 3 <= len(hulls) <= MANY_GROUPS or inner == 0:
+    if not constraint.wants_guide or not 3 <= len(hulls) <= FEW_GROUPS or inner == 0:
         return None
     return pooled_bound(hulls, population.weights0, population.weights1, inner, constraint, GUIDE_TOLERANCE).tuples
 
@@ -139,7 +139,7 @@ def levels_of(
     if isinstance(goal.constraint, OneRate):
         return levels_of_rate(population, inner, goal.constraint, ordered)
     assert isinstance(goal.constraint, EqualizedOdds)
-    hulls = [curve.hull for curve in population.curves]
+    hulls = [curve.inner_hull for curve in population.curves]
     if goal.method == "froc":
         fair = coherent_curves(paper_run(population.curves, inner), hulls)
         hulls = list(fair.curves)  # the coupling is to be found under these, whatever lies above them

@@ -85,8 +85,9 @@ hulls (two to four groups of 1e5 to 4e6 people: mostly 0.3 to 0.6 of it, at any 
 FORETOLD = 0.1
 """An internal epsilon is foretold only if it is short of epsilon by no more than this share."""
 
-HOPELESS = 0.7
-"""With many groups nothing is settled on all points where less than this share of epsilon is foretold."""
+HOPELESS = 0.85
+"""With many groups nothing is settled on all points where less than this share of epsilon is foretold: even if the gap
+exceeded it by the least, half as much as foretold, a second try would leave less than NEAR."""
 
 SETTLED, CLOSER = 8, 0.9
 """Internal epsilons, at most, when a way is settled on all points; the part of the way back where one was too small."""
