@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from fairroc.core.ascent import SPACING
+from fairroc.core.ascent import FINE_GROUPS, SPACING, SPACING_MORE
 from fairroc.core.bound import pooled_bound
-from fairroc.core.chain import FEW_GROUPS, MANY_GROUPS, Chain, FloatArray
+from fairroc.core.chain import MANY_GROUPS, Chain, FloatArray
 from fairroc.core.constraint import Constraint, EqualizedOdds, OneRate
 from fairroc.core.coupling import Levels, couple
 from fairroc.core.gap import ROUNDING
@@ -146,8 +146,8 @@ def levels_of(
     else:
         fair = optimal(hulls, inner, goal.constraint)
     guide = _guide(population, hulls, inner, goal.constraint) if guided else None
-    spacing = SPACING if len(hulls) <= MANY_GROUPS else SPACING_MANY
-    if (rough and len(hulls) > FEW_GROUPS) or len(hulls) > VERY_MANY:
+    spacing = SPACING if len(hulls) <= FINE_GROUPS else SPACING_MORE if len(hulls) <= MANY_GROUPS else SPACING_MANY
+    if (rough and len(hulls) > FINE_GROUPS) or len(hulls) > VERY_MANY:
         spacing = SPACING_ROUGH
     return couple(fair, population.weights0, population.weights1, guide, spacing)
 
