@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import combinations
@@ -110,31 +110,11 @@ def original_lines(people: People, thresholds: FloatArray, constraint: Constrain
     return _lines(ScoreRates(people.exact.curves).at(thresholds), people, constraint)
 
 
-def fair_lines(
-    people: People,
-    thresholds: FloatArray,
-    constraint: Constraint,
-    epsilons: Sequence[float],
-    before: Lines,
-    fitted: Fitted | None,
-    solutions: Mapping[float, Solution],
-) -> tuple[Lines, ...]:
-    """Exact rates over the draw of ``fair score >= t`` at every epsilon; at the fitted one, those of the fit itself.
-
-    ``before`` is the original score's lines, which stand wherever the score meets epsilon already; at all other
-    epsilons the frontier has found ``solutions``.
-    """
-    found = []
-    for epsilon in epsilons:
-        if fitted is not None and epsilon == fitted.model.epsilon:
-            rates = None if fitted.model.scale is None else FairRates(fitted.realised, fitted.model.scale)
-        elif epsilon not in solutions:
-            rates = None
-        else:
-            solution = solutions[epsilon]
-            rates = FairRates(solution.realised, scale_of(people, solution))
-        found.append(before if rates is None else _lines(rates.at(thresholds), people, constraint))
-    return tuple(found)
+def fair_lines(people: People, thresholds: FloatArray, constraint: Constraint, found: Solution | Fitted) -> Lines:
+    """Exact rates over the draw of ``fair score >= t``; a fit must have changed the score."""
+    scale = scale_of(people, found) if isinstance(found, Solution) else found.model.scale
+    assert scale is not None
+    return _lines(FairRates(found.realised, scale).at(thresholds), people, constraint)
 
 
 def _lines(rates: FloatArray, people: People, constraint: Constraint) -> Lines:
@@ -323,21 +303,26 @@ def gather(
     certificate = None if fitted is None else certify(fitted)
     ahead = None if fitted is None else outlook(fitted, asked.settings.confidence)
     goal = options.epsilon if asked.fits else None
+    wanted = round_epsilons(audit.gap, goal, len(people.names))
+    threshold = audit.gap_threshold if asked.settings.threshold is None else asked.settings.threshold
+    window = counting(people.exact, asks)
+    grid = threshold_grid(people, len(wanted), sorted({audit.gap_threshold, threshold, *(window or ())}))
+    before = original_lines(people, grid, asks)
     found = traced(
         people,
         asked.frontier,
-        epsilons=round_epsilons(audit.gap, goal, len(people.names)),
+        epsilons=wanted,
         progress=progress,
         solver=fitted.solver if fitted is not None and options.confidence is None else None,
+        keep=lambda epsilon, solution: None if epsilon == goal else fair_lines(people, grid, asks, solution),
     )
     epsilons = [point.epsilon for point in found.frontier.points]
+    fair = {epsilon: found.kept.get(epsilon, before) for epsilon in epsilons}
+    if fitted is not None and goal in fair:  # whatever the frontier found there
+        fair[goal] = before if fitted.model.scale is None else fair_lines(people, grid, asks, fitted)
     notes = [*people.small_groups(), *(() if fitted is None else fitted.notes), *found.notes]
     kept = {str(note): note for note in notes}
     warn_all(kept.values())
-    threshold = audit.gap_threshold if asked.settings.threshold is None else asked.settings.threshold
-    window = counting(people.exact, asks)
-    grid = threshold_grid(people, len(epsilons), sorted({audit.gap_threshold, threshold, *(window or ())}))
-    before = original_lines(people, grid, asks)
     return ReportData(
         title=title,
         made=(datetime.now(UTC) if made is None else made).strftime("%Y-%m-%d"),
@@ -353,7 +338,7 @@ def gather(
         priors=tuple(curve.prior for curve in people.exact.curves),
         shares=tuple(people.exact.shares.tolist()),
         before=before,
-        fair=fair_lines(people, grid, asks, epsilons, before, fitted, found.solutions),
+        fair=tuple(fair.values()),
         audit=audit,
         certificate=certificate,
         one_draw=None if fitted is None else one_draw(fitted),
