@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from fairroc.core.chain import BoolArray, Chain, FloatArray, IntArray, area, totals
+from fairroc.core.chain import BoolArray, Chain, FloatArray, IntArray, area
 from fairroc.core.constraint import EqualizedOdds
 from fairroc.core.duality import FairTuples
 
@@ -124,8 +124,10 @@ def pooled_bounds(
 
     def solve(which: IntArray, b: FloatArray) -> _Vertices:
         found = fair.best(weights1[:, None] * (1 - b), weights0[:, None] * b, which)
-        fpr = totals((found.u - found.v).T * weights0[:, None]) / 2
-        tpr = totals((found.u + found.v).T * weights1[:, None]) / 2
+        cuts = np.flatnonzero(np.diff(which)) + 1  # each epsilon for itself: a product's rounding depends on its rows
+        parts = list(zip(np.split(found.u, cuts), np.split(found.v, cuts), strict=True))
+        fpr = np.concatenate([(u - v) @ weights0 for u, v in parts]) / 2
+        tpr = np.concatenate([(u + v) @ weights1 for u, v in parts]) / 2
         return _Vertices(which, b, found.bound, fpr, tpr, found.u, found.v, np.zeros(len(b), dtype=np.bool_))
 
     every = np.arange(len(epsilons))
