@@ -116,15 +116,17 @@ def pooled_bounds(
     epsilons: FloatArray,
     constraint: EqualizedOdds,
     tolerance: float | None = None,
+    *,
+    alike: bool = True,
 ) -> list[Bound]:
-    """The bounds of several epsilons, the same to the last digit as one by one. Every round adds the lines along the
-    chords under the widest triangles between the two polygons, for all epsilons at once."""
+    """The bounds of several epsilons, if ``alike`` the same to the last digit as one by one. Every round adds the lines
+    along the chords under the widest triangles between the two polygons, for all epsilons at once."""
     fair = FairTuples(hulls, epsilons, constraint)
     tolerance = min(AREA_TOLERANCE, FEW_TOLERANCE * len(hulls) ** 2) if tolerance is None else tolerance
 
     def solve(which: IntArray, b: FloatArray) -> _Vertices:
         found = fair.best(weights1[:, None] * (1 - b), weights0[:, None] * b, which)
-        cuts = np.flatnonzero(np.diff(which)) + 1  # each epsilon for itself: a product's rounding depends on its rows
+        cuts = np.flatnonzero(np.diff(which)) + 1 if alike else []  # a product's rounding depends on its rows
         parts = list(zip(np.split(found.u, cuts), np.split(found.v, cuts), strict=True))
         fpr = np.concatenate([(u - v) @ weights0 for u, v in parts]) / 2
         tpr = np.concatenate([(u + v) @ weights1 for u, v in parts]) / 2

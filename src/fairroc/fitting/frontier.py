@@ -35,10 +35,14 @@ from fairroc.options import (
 from fairroc.people.door import read_people
 from fairroc.people.people import People, refuse_tiny_groups
 from fairroc.people.small import SmallGroups, SmallRule, plain_data
+from fairroc.stats.bootstrap import Progress, portion
 from fairroc.stats.plausible import Expected
 
 DEFAULT_EPSILONS = 21
 """Epsilons from 0 to the original score's gap where none are named."""
+
+BOUNDED, COMPARED = 20, 40
+"""Per cent of the work, about, by when all bounds are known, and all ways tried; the rest is for single epsilons."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,7 +243,7 @@ def frontier_of(
     *,
     epsilons: Any = None,
     bound: bool = True,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> Frontier:
     """Frontier of people, with warnings of what a user should know; the parameters are those of `traced`."""
     found = traced(people, options, epsilons=epsilons, bound=bound, progress=progress)
@@ -262,11 +266,11 @@ def traced(
     *,
     epsilons: Any = None,
     bound: bool = True,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
     solver: Solver | None = None,
     keep: Callable[[float, Solution], Any] | None = None,
 ) -> Traced:
-    """Frontier of people; ``progress(done, all)`` is told of ways tried, then after every epsilon.
+    """Frontier of people; ``progress(done, all)`` is told in per cent: of bounds, ways tried, then every epsilon.
 
     The options' epsilon is not used. ``solver`` may be given where a fit has made it, of the same people and options
     but for epsilon. ``keep`` makes what is kept of an epsilon's solution.
@@ -278,12 +282,13 @@ def traced(
             "for the population. FairROC(promise='population') says which can."
         )
     refuse_tiny_groups(people, options.min_class_rows)
-    solver = Solver(people, options, progress) if solver is None else solver
+    solver = Solver(people, options, portion(progress, BOUNDED, COMPARED)) if solver is None else solver
     before = _before(people, replace(options, epsilon=0.0), solver)
     if wanted is None:
         wanted = tuple(np.unique(np.linspace(0.0, before.gap, DEFAULT_EPSILONS)).tolist())
     known = solver.prepare(wanted)
     limits = _bounds(people.thin, options, wanted, known) if bound else [None] * len(wanted)
+    portion(progress, 0, BOUNDED)(1, 1)
     points: list[FrontierPoint] = []
     kept: dict[float, Any] = {}
     refused: dict[float, NeedsDrawsError] = {}
@@ -296,8 +301,7 @@ def traced(
             if found is not None and keep is not None:
                 kept[epsilon] = keep(epsilon, found)
             points.append(_point(people, replace(options, epsilon=epsilon), before, found, limits[i], solver))
-        if progress is not None:
-            progress(i + 1, len(wanted))
+        portion(progress, COMPARED, 100)(i + 1, len(wanted))
     if not points:
         raise refused[wanted[-1]]
     done = Frontier(
@@ -347,7 +351,7 @@ def _bounds(
     found = dict(known) if same else {}
     left = [epsilon for epsilon in epsilons if epsilon not in found]
     if left:
-        new = pooled_bounds(hulls, *weights, np.array(left), constraint, BOUND_TOLERANCE)
+        new = pooled_bounds(hulls, *weights, np.array(left), constraint, BOUND_TOLERANCE, alike=False)
         found.update(zip(left, new, strict=True))
     return list(accumulate((found[epsilon].auc for epsilon in epsilons), max))
 
