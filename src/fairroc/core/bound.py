@@ -126,7 +126,7 @@ def pooled_bounds(
 
     def solve(which: IntArray, b: FloatArray) -> _Vertices:
         found = fair.best(weights1[:, None] * (1 - b), weights0[:, None] * b, which)
-        cuts = np.flatnonzero(np.diff(which)) + 1 if alike else []  # a product's rounding depends on its rows
+        cuts = np.flatnonzero(np.diff(which) * alike) + 1  # a product's rounding depends on its rows
         parts = list(zip(np.split(found.u, cuts), np.split(found.v, cuts), strict=True))
         fpr = np.concatenate([(u - v) @ weights0 for u, v in parts]) / 2
         tpr = np.concatenate([(u + v) @ weights1 for u, v in parts]) / 2

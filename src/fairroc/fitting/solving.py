@@ -105,7 +105,9 @@ def judged_exactly(solution: Solution, people: People, queries: int | None) -> b
     return (solution.ties == "draw" and queries is None) or people.thin is people.exact
 
 
-def solve_drawn(population: Population, judged: Population, goal: Goal, guides: Mapping[float, Bound] = NONE) -> Solution:
+def solve_drawn(
+    population: Population, judged: Population, goal: Goal, guides: Mapping[float, Bound] = NONE
+) -> Solution:
     """Ties drawn. Should rounding carry the gap over epsilon, an internal epsilon smaller by twice that is taken.
 
     What drawn ties do depends on the blocks' masses alone: judged on thin curves they are judged exactly, unless the
@@ -131,8 +133,9 @@ def guides_of(
     Elsewhere, and for very many groups, the plain start suffices (measured).
     """
     inners = [inner for inner in inners if inner > 0]
-    wants = isinstance(constraint, EqualizedOdds) and constraint.wants_guide and 3 <= len(hulls) <= MANY_GROUPS
-    if not wants or not inners:
+    if not isinstance(constraint, EqualizedOdds) or not constraint.wants_guide:
+        return {}
+    if not 3 <= len(hulls) <= MANY_GROUPS or not inners:
         return {}
     tolerance = GUIDE_TOLERANCE if len(hulls) <= FINE_GROUPS else BOUND_TOLERANCE
     found = pooled_bounds(hulls, population.weights0, population.weights1, np.array(inners), constraint, tolerance)

@@ -304,6 +304,7 @@ def gather(
     audit = audit_quietly(people, asked.settings, progress=portion(progress, 0, AUDITED))
     fitted = fit_quietly(people, options, progress=portion(progress, AUDITED, FITTED)) if asked.fits else None
     certificate = None if fitted is None else certify(fitted)
+    portion(progress, 0, AUDITED if fitted is None else FITTED)(1, 1)
     ahead = None if fitted is None else outlook(fitted, asked.settings.confidence)
     goal = options.epsilon if asked.fits else None
     wanted = round_epsilons(audit.gap, goal, len(people.names))
