@@ -157,9 +157,13 @@ def _guided_start(fair: FairCurves, guide: FloatArray) -> FloatArray:
     path.append(np.full(guide.shape[1], 2.0))
     plain = closed_form(fair)
     plain = spaced(plain) if len(fair.curves) <= FINE_GROUPS else spaced(thinned_levels(plain, SPACING), 2 * SPACING)
-    filled = [path[0][None]]
-    for low, high in pairwise(path):
-        filled += [np.clip(plain, low, high), high[None]]
+    filled, marks = [path[0][None]], np.stack(path)
+    places = [
+        (np.searchsorted(own, at, "right"), np.searchsorted(own, at)) for own, at in zip(plain.T, marks.T, strict=True)
+    ]
+    first, last = np.min([after for after, _ in places], axis=0), np.max([before for _, before in places], axis=0)
+    for low, high, begin, end in zip(path, path[1:], first.tolist(), last[1:].tolist(), strict=False):
+        filled += [np.clip(plain[begin:end], low, high), high[None]]  # other rows are low or high throughout
     u = np.maximum.accumulate(np.concatenate(filled))
     moves = np.concatenate(([True], (np.diff(u, axis=0) > 0).any(axis=1)))
     return fair_rows(fair, u[moves])

@@ -286,7 +286,7 @@ def traced(
     before = _before(people, replace(options, epsilon=0.0), solver)
     if wanted is None:
         wanted = tuple(np.unique(np.linspace(0.0, before.gap, DEFAULT_EPSILONS)).tolist())
-    known = solver.prepare(wanted)
+    known = solver.prepare(wanted, bound=bound)
     limits = _bounds(people.thin, options, wanted, known) if bound else [None] * len(wanted)
     portion(progress, 0, BOUNDED)(1, 1)
     points: list[FrontierPoint] = []

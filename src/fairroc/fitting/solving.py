@@ -17,7 +17,7 @@ from fairroc.core.coupling import Levels, couple
 from fairroc.core.gap import ROUNDING
 from fairroc.core.kernel import Kernel, drawn_kernel
 from fairroc.core.optimal import optimal
-from fairroc.core.realised import Performance, RealisedRoc, drawn_shares, judged, own_auc, realise
+from fairroc.core.realised import Performance, RealisedRoc, drawn_shares, gap_of, judged, own_auc, realise
 from fairroc.core.roc import Population
 from fairroc.errors import FairrocWarning
 from fairroc.fitting.one_rate import levels_of_rate, rate_bound
@@ -62,7 +62,14 @@ class Solution:
     @cached_property
     def judgement(self) -> tuple[Performance, FloatArray, FloatArray, FloatArray]:
         """Gap and AUCs of the judged people, all places, and fpr and tpr of all people there."""
-        return judged(self.realised, self.judged, self.constraint)
+        return judged(self.realised, self.judged, self.constraint, vars(self).get("gap"))
+
+    @cached_property
+    def gap(self) -> float:
+        """The gap alone; quicker than all figures, where these are not known yet."""
+        if "judgement" in vars(self):
+            return self.performance.gap
+        return gap_of(self.realised, self.judged, self.constraint)
 
     @property
     def performance(self) -> Performance:
