@@ -21,14 +21,14 @@ def drawn(monkeypatch: pytest.MonkeyPatch, stream: io.StringIO, patience: float)
     monkeypatch.setattr(sys, "stderr", stream)
     monkeypatch.setattr(output, "PATIENCE", patience)
     with progress_bar("work") as show:
-        for done in (25, 50, 100):
+        for done in (25, 50, 25, 100):
             show(done, 100)
     return stream.getvalue()
 
 
 def test_a_bar_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     text = drawn(monkeypatch, Terminal(), 0.0)
-    assert "work [######..................] 25/100" in text
+    assert text.count("work [######..................] 25/100") == 1 and "50/100" in text  # it does not go back
     assert "work [########################] 100/100" in text
     assert text.endswith("\r\x1b[K") and "\n" not in text
 

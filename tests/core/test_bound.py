@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from fairroc.core.bound import AREA_TOLERANCE, pooled_bound
+from fairroc.core.bound import AREA_TOLERANCE, pooled_bound, pooled_bounds
 from fairroc.core.constraint import equalized_odds
 from fairroc.core.coupling import closed_form
 from fairroc.core.optimal import heights, optimal, pooled_area
@@ -38,6 +38,15 @@ def test_the_bound_lies_in_an_independent_sandwich(weighted, epsilon, norm):
     assert bound.auc >= inner - 1e-9
     assert bound.auc <= outer + AREA_TOLERANCE + 1e-9
     assert outer - inner <= 0.02
+
+
+@settings(max_examples=8)
+@given(weighted_families(9), NORMS)
+def test_many_epsilons_at_once_are_the_single_ones_to_the_last_digit(weighted, norm):
+    epsilons, constraint = np.arange(7) / 15, equalized_odds(norm)
+    for epsilon, found in zip(epsilons, pooled_bounds(*weighted, epsilons, constraint, 1e-4), strict=True):
+        alone = pooled_bound(*weighted, epsilon, constraint, 1e-4)
+        assert (found.auc, found.tuples.tolist()) == (alone.auc, alone.tuples.tolist())
 
 
 @settings(max_examples=20)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from fairroc.core.ascent import spaced
+from fairroc.core.ascent import spaced, take_turns
 from fairroc.core.bound import pooled_bound
 from fairroc.core.constraint import equalized_odds
 from fairroc.core.coupling import Levels, closed_form, couple, prune, with_vertices
@@ -102,6 +103,34 @@ def test_pruning_costs_almost_nothing(weighted, epsilon, norm):
     assert abs(few.pooled_auc(weights0, weights1) - full.pooled_auc(weights0, weights1)) <= PRUNED
     again = prune(few, weights0, weights1)
     assert again.u.tolist() == few.u.tolist()
+
+
+def pruned_slowly(levels, weights0, weights1, most) -> list[int]:
+    """All levels that cost the least around go at once, whatever that costs is worked out anew, until none is cheap."""
+    fpr, tpr = (levels.u - levels.v) @ weights0 / 2, (levels.u + levels.v) @ weights1 / 2
+    x, y = np.column_stack((levels.u / 2, fpr)), np.column_stack((levels.v, tpr))
+    kept = list(range(len(x)))
+    while True:
+        cost = [np.inf]
+        for a, b, c in zip(kept, kept[1:], kept[2:], strict=False):
+            cost.append(np.abs((x[b] - x[a]) * (y[c] - y[b]) - (y[b] - y[a]) * (x[c] - x[b])).max() / 2)
+        cost.append(np.inf)
+        go = [i for i, own in enumerate(cost) if own <= most and cost[i - 1] > own <= cost[i + 1]]
+        if not go:
+            return kept
+        kept = [level for i, level in enumerate(kept) if i not in go]
+
+
+@settings(max_examples=30)
+@given(weighted_families(), EPSILONS, NORMS, st.sampled_from([0, 3, 100]))
+def test_pruning_is_that_of_all_levels_looked_at_again(weighted, epsilon, norm, few):
+    hulls, weights0, weights1 = weighted
+    fair = optimal(hulls, epsilon, equalized_odds(norm))
+    full = with_vertices(fair, take_turns(fair, spaced(closed_form(fair), 0.1), weights0, weights1))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("fairroc.core.coupling.FEW_GO", few)
+        found = prune(full, weights0, weights1, 1e-6)
+    assert found.u.tolist() == full.u[pruned_slowly(full, weights0, weights1, 1e-6)].tolist()
 
 
 @settings(max_examples=30)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import weakref
 from dataclasses import replace
 
 import numpy as np
@@ -13,7 +14,7 @@ from test_pipeline import EPSILONS, TIES, Rows, acceptance, all_thresholds, fitt
 
 from fairroc import FairROC, Frontier, frontier
 from fairroc.errors import DataError, FairrocWarning
-from fairroc.fitting.frontier import DEFAULT_EPSILONS, frontier_of
+from fairroc.fitting.frontier import DEFAULT_EPSILONS, frontier_of, traced
 from fairroc.options import Options
 from fairroc.people.door import read_people
 from fairroc.text.certificate import frontier_text
@@ -65,6 +66,41 @@ def test_every_row_is_the_fit_with_the_same_options(how, groups) -> None:
         assert (point.ties, point.unchanged) == (certificate.ties, certificate.unchanged)
         assert (point.auc, point.gap) == pytest.approx((certificate.auc, certificate.gap), abs=1e-9)
         assert (point.gap_estimate, point.auc_estimate) == (ahead.gap_estimate, ahead.auc_estimate)
+
+
+@pytest.mark.parametrize("ties", ["order", "draw"])
+def test_every_row_of_many_groups_is_the_fit_with_the_same_options(ties) -> None:
+    """Guides and bounds of all epsilons are found together; solutions of some epsilons are those of others."""
+    rng = np.random.default_rng(3)
+    groups, y = rng.integers(0, 7, 2100), rng.integers(0, 2, 2100)
+    scores = y * (1 + 0.1 * groups) + (1 + 0.2 * groups) * rng.normal(size=2100)
+    rows = Rows(scores, y, np.array(list("abcdefg"))[groups])
+    found = frontier_rows(rows, epsilons=[0.05, 0.2, 0.21, 0.3], ties=ties)
+    assert not found.points[-1].unchanged
+    for point in found.points:
+        certificate = post(rows, epsilon=point.epsilon, ties=ties).certificate_
+        assert (point.auc, point.gap) == pytest.approx((certificate.auc, certificate.gap), abs=1e-12)
+        assert (point.ties, point.levels, point.inner_epsilon) == (
+            certificate.ties,
+            certificate.levels,
+            certificate.inner_epsilon,
+        )
+        assert point.auc_bound == pytest.approx(certificate.auc_bound, abs=2e-5)
+
+
+def test_solutions_are_not_kept() -> None:
+    """Those of fifty epsilons would need gigabytes."""
+    rows, seen = normal_rows(0, n=400), []
+    people = read_people(rows.scores, rows.y, sensitive_features=rows.groups)
+    options = Options.checked(epsilon=0, ties="draw")
+
+    def keep(epsilon, solution) -> float:
+        seen.append(weakref.ref(solution))
+        return solution.inner_epsilon
+
+    found = traced(people, options, epsilons=np.arange(25) / 100, keep=keep)
+    assert found.kept == {point.epsilon: point.inner_epsilon for point in found.frontier.points}
+    assert len(seen) == 25 and sum(each() is not None for each in seen) <= 12
 
 
 ONE_RATE = [
@@ -289,7 +325,9 @@ def test_progress_is_told_of_ways_and_after_every_epsilon() -> None:
     rows, told = normal_rows(0, n=400), []
     columns = read_people(rows.scores, rows.y, sensitive_features=rows.groups)
     frontier_of(columns, Options.checked(epsilon=0), epsilons=[0, 0.1, 0.2], progress=lambda *at: told.append(at))
-    assert told[-3:] == [(1, 3), (2, 3), (3, 3)]
+    done = [at for at, _ in told]
+    assert {total for _, total in told} == {100} and done == sorted(done) and done[-3:] == [60, 80, 100]
+    assert len({at for at in done if 20 <= at <= 40}) > 3
 
 
 def test_rates_within_epsilon_at_the_threshold_of_best_accuracy() -> None:

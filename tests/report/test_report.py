@@ -371,10 +371,20 @@ def test_a_score_that_a_fit_keeps_is_drawn_as_it_is() -> None:
     assert kept.model.unchanged and other.solution is not None
     grid = threshold_grid(counted, 2, [])
     before = original_lines(counted, grid, equalized_odds(1))
-    first, last = fair_lines(
-        counted, grid, equalized_odds(1), [0.1, 2.0], before, kept, {0.1: other.solution, 2.0: other.solution}
+    first, second, last = (
+        fair_lines(counted, grid, equalized_odds(1), found, before) for found in (other.solution, other, kept)
     )
-    assert last == before != first
+    assert last == before != first == second
+
+
+def test_one_bar_runs_over_all_parts() -> None:
+    told: list[tuple[int, int]] = []
+    asked = Asked.checked(bootstrap=100, epsilon=0.05, ties="draw")
+    scores, y, groups = people()
+    gather(read_people(scores, y, sensitive_features=groups), asked, progress=lambda *at: told.append(at))
+    done = [at for at, _ in told]
+    assert {total for _, total in told} == {100} and done == sorted(done) and done[-1] == 100
+    assert {15, 30, 100} <= set(done) and len({at for at in done if 40 <= at < 95}) > 10
 
 
 def test_commands_have_the_epsilon_asked_for() -> None:

@@ -29,6 +29,7 @@ def run(arguments: argparse.Namespace) -> int:
     from fairroc.fitting.outlook import outlook
     from fairroc.model.file import save
     from fairroc.people.small import SmallRule
+    from fairroc.stats.bootstrap import portion
     from fairroc.tables.files import check_writable
     from fairroc.text.certificate import fit_text
 
@@ -41,9 +42,11 @@ def run(arguments: argparse.Namespace) -> int:
     with progress_bar("writing the model"):
         save(fitted.model, arguments.output)  # what follows only describes it: who stops that keeps the model
     say(f"model written to {arguments.output}")
-    with progress_bar("bounding the AUC, and what to expect of new people"):
+    with progress_bar("bounding the AUC, and what to expect of new people") as show:
         ahead = outlook(fitted, options.confidence or LEVEL.default)
-        certificate, drawn = certify(fitted), one_draw(fitted)
+        show(40, 100)
+        certificate = certify(fitted)
+        drawn = one_draw(fitted, progress=portion(show, 70, 100))
     if arguments.format == "json":
         put(as_json(certificate.to_dict() | {"one_draw": drawn.to_dict(), "new_people": ahead.to_dict()}))
     else:

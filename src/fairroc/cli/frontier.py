@@ -37,7 +37,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.output is not None:
         check_writable(arguments.output, read=named_files(arguments))
     people = read_data(arguments, small=SmallRule.of(options))
-    with progress_bar("epsilons") as show:
+    with progress_bar("frontier") as show:
         found = frontier_of(people, options, epsilons=epsilons, bound=not arguments.no_bound, progress=show)
     if arguments.output is not None:
         write_table(_arrow_table(found.to_columns()), arguments.output)

@@ -92,7 +92,8 @@ class _Line:
         self.terminal, self.shown, self.over = sys.stderr.isatty(), False, threading.Event()
 
     def __call__(self, done: int, total: int) -> None:
-        self.part = done, total
+        if self.part is None or self.part[1] != total or done >= self.part[0]:  # one bar does not go back
+            self.part = done, total
         if self.terminal and time.monotonic() - self.begin >= self.wait:
             self.draw("")
 

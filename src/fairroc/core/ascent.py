@@ -15,7 +15,7 @@ from itertools import accumulate
 
 import numpy as np
 
-from fairroc.core.chain import FEW_GROUPS, BoolArray, Chain, FloatArray, area, concave_hull
+from fairroc.core.chain import FEW_GROUPS, MANY_GROUPS, BoolArray, Chain, FloatArray, area, concave_hull
 from fairroc.core.constraint import EqualizedOdds
 from fairroc.core.optimal import TIGHT, FairCurves, fair_rows, heights, pooled_area, within
 
@@ -23,22 +23,32 @@ SPACING = 2.0 / 512
 """No group moves farther than this in u between two levels when the ascent starts: too few levels would leave it no
 room (measured: 1024 and more gain less than 1e-6)."""
 
+FINE_GROUPS, SPACING_MORE, TOGETHER = 5, 2.0 / 256, 2.0
+"""With more groups levels are made farther apart, and up to `MANY_GROUPS` a step is so many times the mean of the
+groups' moves: where they move one after the other the largest would make very many levels."""
+
 MAX_SWEEPS = 30
 GAIN = 1e-9
 """The ascent ends when a sweep over all groups gains less than this."""
 
 
+def _moves(u: FloatArray) -> FloatArray:
+    """How far the groups move from level to level: the farthest of them, of several about all of them."""
+    moves, several = np.diff(u, axis=0), FINE_GROUPS < u.shape[1] <= MANY_GROUPS
+    return np.asarray(TOGETHER * moves.mean(axis=1) if several else moves.max(axis=1))
+
+
 def spaced(u: FloatArray, spacing: float = SPACING) -> FloatArray:
     """Add levels on the line so that no group moves farther than ``spacing`` at once."""
-    parts = np.maximum(np.ceil(np.diff(u, axis=0).max(axis=1) / spacing), 1).astype(np.intp)
+    parts = np.maximum(np.ceil(_moves(u) / spacing), 1).astype(np.intp)
     step = np.repeat(np.arange(len(parts)), parts)
     share = (np.arange(len(step)) - np.repeat(np.cumsum(parts) - parts, parts)) / parts[step]
     return np.concatenate((u[step] + share[:, None] * (u[step + 1] - u[step]), u[-1:]))
 
 
 def thinned_levels(u: FloatArray, spacing: float) -> FloatArray:
-    """Leave out levels so that about every ``spacing`` of the groups' largest moves one stays."""
-    moved = np.concatenate(([0.0], np.cumsum(np.diff(u, axis=0).max(axis=1))))
+    """Leave out levels so that about every ``spacing`` of the groups' moves one stays."""
+    moved = np.concatenate(([0.0], np.cumsum(_moves(u))))
     keep = np.diff(np.floor(moved / spacing), prepend=-1.0) > 0
     keep[0] = keep[-1] = True
     return np.asarray(u[keep])

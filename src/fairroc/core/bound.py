@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -115,15 +116,20 @@ def pooled_bounds(
     epsilons: FloatArray,
     constraint: EqualizedOdds,
     tolerance: float | None = None,
+    *,
+    alike: bool = True,
 ) -> list[Bound]:
-    """The bounds of several epsilons. Every round adds the lines along the chords under the widest triangles between
-    the two polygons, for all epsilons at once."""
+    """The bounds of several epsilons, if ``alike`` the same to the last digit as one by one. Every round adds the lines
+    along the chords under the widest triangles between the two polygons, for all epsilons at once."""
     fair = FairTuples(hulls, epsilons, constraint)
     tolerance = min(AREA_TOLERANCE, FEW_TOLERANCE * len(hulls) ** 2) if tolerance is None else tolerance
 
     def solve(which: IntArray, b: FloatArray) -> _Vertices:
         found = fair.best(weights1[:, None] * (1 - b), weights0[:, None] * b, which)
-        fpr, tpr = (found.u - found.v) @ weights0 / 2, (found.u + found.v) @ weights1 / 2
+        cuts = np.flatnonzero(np.diff(which) * alike) + 1  # a product's rounding depends on its rows
+        parts = list(zip(np.split(found.u, cuts), np.split(found.v, cuts), strict=True))
+        fpr = np.concatenate([(u - v) @ weights0 for u, v in parts]) / 2
+        tpr = np.concatenate([(u + v) @ weights1 for u, v in parts]) / 2
         return _Vertices(which, b, found.bound, fpr, tpr, found.u, found.v, np.zeros(len(b), dtype=np.bool_))
 
     every = np.arange(len(epsilons))
@@ -152,11 +158,11 @@ def _ends(which: IntArray, groups: int) -> _Vertices:
 
 def _widest(known: _Vertices, count: int, tolerance: float) -> IntArray:
     """Left ends of the triangles without which the others of their epsilon are at most the tolerance together."""
-    areas = known.triangles()
-    order = np.lexsort((areas, known.which[:-1]))
-    run = np.cumsum(areas[order])
-    before = np.concatenate(([0.0], run))[np.searchsorted(known.which[:-1][order], np.arange(count))]
-    return np.sort(order[run - before[known.which[:-1][order]] > tolerance])
+    areas, found = known.triangles(), []
+    for begin, end in pairwise(np.searchsorted(known.which, np.arange(count + 1)).tolist()):
+        order = begin + np.argsort(areas[begin : end - 1], kind="stable")
+        found.append(order[np.cumsum(areas[order]) > tolerance])
+    return np.sort(np.concatenate(found))
 
 
 def _assemble(known: _Vertices, own: IntArray) -> Bound:

@@ -129,7 +129,8 @@ class Risings:
         self._begin = np.cumsum(self.size, axis=0) - self.size
         self._shift = SHIFT * np.arange(len(parts))[:, None]
         self._all = np.concatenate(parts)
-        self._keys = self._all + np.repeat(self._shift.ravel(), self.size.ravel())
+        rising = np.concatenate([np.maximum.accumulate(part) for part in parts])  # to rounding they may fall
+        self._keys = rising + np.repeat(self._shift.ravel(), self.size.ravel())
 
     def below(self, x: FloatArray, side: Literal["left", "right"] = "left") -> IntArray:
         """How many numbers of each sequence are below x; with ``right``, not above it."""
@@ -138,8 +139,12 @@ class Risings:
 
     def below_in(self, which: IntArray, x: FloatArray) -> IntArray:
         """How many numbers of a sequence for each x are not above it."""
-        found = np.searchsorted(self._keys, x + self._shift[which, 0], "right")
-        return np.asarray(found - self._begin[which, 0])
+        found = np.searchsorted(self._keys, x + self._shift[which, 0], "right") - self._begin[which, 0]
+        for side in (-1, 0):  # the shift may have rounded x across a number
+            at = np.clip(found + side, 0, self.size[which, 0] - 1)
+            above = self._all[self._begin[which, 0] + at] > x
+            found = np.where((side < 0) == above, at + (side == 0), found)
+        return np.asarray(found)
 
     def place(self, x: FloatArray, side: Literal["left", "right"]) -> tuple[IntArray, FloatArray]:
         """The step in which a sequence first reaches x (``right``: last is not above it), and the share of it."""
@@ -158,6 +163,11 @@ def freeze(*arrays: NDArray[np.generic]) -> None:
 def area(x: FloatArray, y: FloatArray) -> float:
     """Signed area under the polygonal line (trapezia)."""
     return float(np.sum(np.diff(x) * (y[1:] + y[:-1])) / 2)
+
+
+def totals(parts: FloatArray) -> FloatArray:
+    """Sums over the first axis, one part after the other: the same to the last digit, whatever is summed beside."""
+    return np.asarray(np.add.accumulate(parts, axis=0)[-1])
 
 
 def running_sums(steps: FloatArray) -> FloatArray:

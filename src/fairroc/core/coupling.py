@@ -13,8 +13,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from fairroc.core.ascent import SPACING, ascend, spaced, take_turns, thinned_levels
-from fairroc.core.chain import FEW_GROUPS, BoolArray, FloatArray, area, freeze, ratio, vertex_shares
+from fairroc.core.ascent import FINE_GROUPS, SPACING, ascend, spaced, take_turns, thinned_levels
+from fairroc.core.chain import FloatArray, IntArray, area, freeze, ratio, vertex_shares
 from fairroc.core.constraint import EqualizedOdds
 from fairroc.core.optimal import FairCurves, fair_rows, heights, pooled_area, within
 
@@ -28,7 +28,10 @@ MOST = 1 << 21
 levels near each other as it is."""
 
 PRUNE_MANY = 1e-8
-"""The same with more than `FEW_GROUPS` groups."""
+"""The same with more than `FINE_GROUPS` groups."""
+
+FEW_GO, FEW_LINES = 6, 16
+"""Where so few levels go at once, and so few lines bend, the rest is pruned one by one."""
 
 GROUP_COST = 1e-4
 """Where inserting the vertices costs a group more AUC than this, the levels follow the closed form in between."""
@@ -81,7 +84,8 @@ def couple(
 
     The closed form is fair whatever the curves; the ascent then moves the groups against each other, one group at a
     time, each move being the best one while the others stand still (see `fairroc.core.ascent`). With a guide the
-    ascent starts a second time from there, and the better result stays unless it costs a group's curve.
+    ascent starts a second time from there, and the better result stays unless it costs a group's curve. Of more than
+    `FINE_GROUPS` groups the guided one is taken wherever it does not, being as good or better (measured).
 
     Parameters
     ----------
@@ -89,26 +93,32 @@ def couple(
     guide : (n, groups) rising positions u near a good coupling, fair or not (such as `Bound.tuples`).
     spacing : no group moves farther in u between two levels when the ascent starts.
     """
+    guided = None if guide is None else _improved(fair, _guided_start(fair, guide), weights0, weights1, spacing)
+    if guided is not None and len(fair.curves) > FINE_GROUPS and _cost(fair, guided) <= GUIDE_COST:
+        return guided
     plain = _improved(fair, closed_form(fair), weights0, weights1, spacing)
-    if guide is None:
+    if guided is None:
         return plain
-    guided = _improved(fair, _guided_start(fair, guide), weights0, weights1, spacing)
     worse = (plain.group_aucs() - guided.group_aucs()).max()
     gain = guided.pooled_auc(weights0, weights1) - plain.pooled_auc(weights0, weights1)
     return guided if gain > max(0.0, worse) and worse <= GUIDE_COST else plain
 
 
 def _improved(fair: FairCurves, u: FloatArray, weights0: FloatArray, weights1: FloatArray, spacing: float) -> Levels:
-    if len(fair.curves) > FEW_GROUPS:
+    if len(fair.curves) > FINE_GROUPS:
         return _improved_many(fair, u, weights0, weights1, spacing)
     u = spaced(u, spacing)
     for _ in range(2):
         u = take_turns(fair, ascend(fair, u, weights0, weights1), weights0, weights1)
     levels = prune(with_vertices(fair, u), weights0, weights1)
-    cost = np.array([curve.auc for curve in fair.curves]) - levels.group_aucs()
-    if cost.max() <= GROUP_COST:
+    if _cost(fair, levels) <= GROUP_COST:
         return levels
     return prune(with_vertices(fair, _squeezed(fair, u)), weights0, weights1)
+
+
+def _cost(fair: FairCurves, levels: Levels) -> float:
+    """The most that levels lose of a fair curve's AUC."""
+    return float((np.array([curve.auc for curve in fair.curves]) - levels.group_aucs()).max())
 
 
 def _improved_many(
@@ -145,10 +155,15 @@ def _guided_start(fair: FairCurves, guide: FloatArray) -> FloatArray:
         if (row >= path[-1]).all():
             path.append(row)
     path.append(np.full(guide.shape[1], 2.0))
-    plain = spaced(closed_form(fair))
-    filled = [path[0][None]]
-    for low, high in pairwise(path):
-        filled += [np.clip(plain, low, high), high[None]]
+    plain = closed_form(fair)
+    plain = spaced(plain) if len(fair.curves) <= FINE_GROUPS else spaced(thinned_levels(plain, SPACING), 2 * SPACING)
+    filled, marks = [path[0][None]], np.stack(path)
+    places = [
+        (np.searchsorted(own, at, "right"), np.searchsorted(own, at)) for own, at in zip(plain.T, marks.T, strict=True)
+    ]
+    first, last = np.min([after for after, _ in places], axis=0), np.max([before for _, before in places], axis=0)
+    for low, high, begin, end in zip(path, path[1:], first.tolist(), last[1:].tolist(), strict=False):
+        filled += [np.clip(plain[begin:end], low, high), high[None]]  # other rows are low or high throughout
     u = np.maximum.accumulate(np.concatenate(filled))
     moves = np.concatenate(([True], (np.diff(u, axis=0) > 0).any(axis=1)))
     return fair_rows(fair, u[moves])
@@ -209,32 +224,53 @@ def prune(
     """Drop the levels that hardly bend any line (``pooled``: the pooled one), cheapest first, while each costs at most
     so much AUC; what is left stays fair by convexity."""
     u, v = levels.u, levels.v
-    while len(u) > 2:
-        cost = _pooled_cost(u, v, weights0, weights1) if pooled else _removal_cost(u, v, weights0, weights1)
-        padded = np.concatenate(([np.inf], cost, [np.inf]))
-        inner = np.arange(1, len(u) - 1)
-        cheapest = (padded[inner] < padded[inner - 1]) & (padded[inner] <= padded[inner + 1])
-        go: BoolArray = (cost <= most) & cheapest
-        if not go.any():
-            break
-        keep = np.concatenate(([True], ~go, [True]))
-        u, v = u[keep], v[keep]
-    return Levels(u, v)
-
-
-def _removal_cost(u: FloatArray, v: FloatArray, weights0: FloatArray, weights1: FloatArray) -> FloatArray:
-    """Largest area that any group's line or the pooled line changes by when an inner level is dropped."""
-    groups = np.abs(_triangles(u, v)).max(axis=1) / 2
-    cost: FloatArray = np.maximum(groups, _pooled_cost(u, v, weights0, weights1))
-    return cost
-
-
-def _pooled_cost(u: FloatArray, v: FloatArray, weights0: FloatArray, weights1: FloatArray) -> FloatArray:
-    """Area that the pooled line changes by when an inner level is dropped."""
     fpr, tpr = (u - v) @ weights0 / 2, (u + v) @ weights1 / 2
-    return np.abs(_triangles(fpr[:, None], tpr[:, None]))[:, 0]
+    lines = slice(-1 if pooled else 0, None)
+    part = np.append(np.full(u.shape[1], 0.25), 0.5)  # a group's area in (u, v) is twice as large
+    x, y = (np.column_stack((u, fpr)) * part)[:, lines], np.column_stack((v, tpr))[:, lines]
+
+    def costs(kept: IntArray, which: IntArray) -> FloatArray:
+        """Largest area that any line changes by when one of the levels that are kept is dropped."""
+        before, at, after = kept[which], kept[which + 1], kept[which + 2]
+        turn = (x[at] - x[before]) * (y[after] - y[at]) - (y[at] - y[before]) * (x[after] - x[at])
+        found: FloatArray = np.abs(turn).max(axis=1)
+        return found
+
+    kept = np.arange(len(u))
+    cost = costs(kept, kept[:-2])
+    while True:
+        around = np.concatenate(([np.inf], cost, [np.inf]))
+        go = (cost <= most) & (cost < around[:-2]) & (cost <= around[2:])
+        changed = np.concatenate(([False], go[:-1])) | np.concatenate((go[1:], [False]))  # no two neighbours go at once
+        kept, cost, near = kept[np.concatenate(([True], ~go, [True]))], cost[~go], np.flatnonzero(changed[~go])
+        if len(near):
+            cost[near] = costs(kept, near)
+        if go.sum() <= FEW_GO and x.shape[1] <= FEW_LINES:
+            kept = kept[_one_by_one(x[kept].tolist(), y[kept].tolist(), cost.tolist(), near.tolist(), most)]
+        elif go.any():
+            continue
+        return Levels(u[kept], v[kept])
 
 
-def _triangles(x: FloatArray, y: FloatArray) -> FloatArray:
-    dx, dy = np.diff(x, axis=0), np.diff(y, axis=0)
-    return (dx[:-1] * dy[1:] - dy[:-1] * dx[1:]) / 2
+def _one_by_one(
+    x: list[list[float]], y: list[list[float]], cost: list[float], near: list[int], most: float
+) -> list[int]:
+    """The levels that stay where few go at once: only beside those that went can others go next."""
+    cost = [np.inf, *cost, np.inf]  # the ends stay
+    before, after = list(range(-1, len(cost) - 1)), list(range(1, len(cost) + 1))
+    changed = {i + 1 for i in near}
+    gone: set[int] = set()
+    while changed:
+        seen = (changed | {before[i] for i in changed} | {after[i] for i in changed}) - {0, len(cost) - 1}
+        go = [i for i in seen if cost[i] <= most and cost[before[i]] > cost[i] <= cost[after[i]]]
+        for i in go:
+            after[before[i]], before[after[i]] = after[i], before[i]
+        changed = {j for i in go for j in (before[i], after[i])} - {0, len(cost) - 1}
+        for i in changed:
+            b, a = before[i], after[i]
+            cost[i] = max(
+                abs((x1 - x0) * (y2 - y1) - (y1 - y0) * (x2 - x1))
+                for x0, y0, x1, y1, x2, y2 in zip(x[b], y[b], x[i], y[i], x[a], y[a], strict=True)
+            )
+        gone.update(go)
+    return [i for i in range(len(cost)) if i not in gone]

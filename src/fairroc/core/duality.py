@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fairroc.core.chain import Chain, Chains, FloatArray, IntArray, meet
+from fairroc.core.chain import Chain, Chains, FloatArray, IntArray, meet, totals
 from fairroc.core.constraint import EqualizedOdds
 
 STEPS = 80
@@ -119,12 +119,13 @@ class FairTuples:
             own = rows[inside]
             if len(own):
                 found = self.best_near(x[:, own], y[:, own], vertex[:, own], centre[:, inside], radius[own])
-                worth = (np.stack(self.constraint.axes(found.u, found.v)) * (x[:, own], y[:, own])).sum(axis=(0, 1))
+                along_x, along_y = self.constraint.axes(found.u, found.v)
+                worth = totals(np.concatenate((along_x * x[:, own], along_y * y[:, own])))
                 up = worth > value[own]
                 better = own[up]
                 value[better], u[:, better], v[:, better] = worth[up], found.u[:, up], found.v[:, up]
                 prices = found.price_x, found.price_y
-                slopes[:, inside], heights[inside] = np.sum(prices, axis=1), self._height(x, y, prices, own, radius)
+                slopes[:, inside], heights[inside] = _sums(prices), self._height(x, y, prices, own, radius)
             cut = inside * bound[rows] - (slopes * centre).sum(axis=0) - heights
             on = (bound[rows] - value[rows] > CLOSE) & (cut > TINY / 10)
             rows = rows[on]
@@ -139,7 +140,7 @@ class FairTuples:
         slopes, heights = np.empty((3, 2, len(which))), np.empty((3, len(which)))
         for k, angle in enumerate(2 * np.pi * np.arange(3) / 3 + 0.3):
             prices = size * np.cos(angle), size * np.sin(angle)
-            slopes[k], heights[k] = np.sum(prices, axis=1), self._height(x, y, prices, every, radius)
+            slopes[k], heights[k] = _sums(prices), self._height(x, y, prices, every, radius)
         return _Basis(slopes, heights, np.ones((3, len(which))))
 
     def _height(
@@ -149,8 +150,7 @@ class FairTuples:
         price_u, price_v = self.constraint.prices(x[:, rows] - prices[0], y[:, rows] - prices[1])
         at = self.chains.support(price_u, price_v)
         paid = radius[rows] * (np.abs(prices[0]) + np.abs(prices[1]))
-        found: FloatArray = (price_u * self.chains.u[at] + price_v * self.chains.v[at] + paid).sum(axis=0)
-        return found
+        return totals(price_u * self.chains.u[at] + price_v * self.chains.v[at] + paid)
 
     def _outside(self, centre: FloatArray, which: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """The side of the centres' region that a centre is farthest beyond: slopes and height of the plane that is not
@@ -174,3 +174,8 @@ class FairTuples:
         values = heights + (slopes * centre).sum(axis=1)
         worst, each = np.argmin(values, axis=0), np.arange(len(which))
         return slopes[worst, :, each].T, heights[worst, each], -values[worst, each]
+
+
+def _sums(prices: tuple[FloatArray, FloatArray]) -> FloatArray:
+    """(2, n) what all groups pay."""
+    return np.stack([totals(part) for part in prices])

@@ -241,18 +241,31 @@ def performance(realised: Sequence[RealisedRoc], people: Population, constraint:
     return judged(realised, people, constraint)[0]
 
 
-def judged(
-    realised: Sequence[RealisedRoc], people: Population, constraint: Constraint
-) -> tuple[Performance, FloatArray, FloatArray, FloatArray]:
-    """The same, and all places with fpr and tpr of all people there, before and after the step."""
+def gap_of(realised: Sequence[RealisedRoc], people: Population, constraint: Constraint) -> float:
+    """The gap alone."""
     y = all_places(realised)
-    if len(y) * len(realised) <= MOST or constraint.where is not None:
+    if _few(realised, y, constraint):
+        return judged(realised, people, constraint)[0].gap
+    classes = (0, 1) if constraint.needs_labels else (2, 2)
+    return farthest(2 * len(y), len(realised), falling(realised, y, classes), constraint)[0]
+
+
+def _few(realised: Sequence[RealisedRoc], y: FloatArray, constraint: Constraint) -> bool:
+    """Whether all groups are looked at at all places."""
+    return len(y) * len(realised) <= MOST or constraint.where is not None
+
+
+def judged(
+    realised: Sequence[RealisedRoc], people: Population, constraint: Constraint, gap: float | None = None
+) -> tuple[Performance, FloatArray, FloatArray, FloatArray]:
+    """The same, and all places with fpr and tpr of all people there, before and after the step; ``gap`` if known."""
+    y = all_places(realised)
+    if _few(realised, y, constraint):
         fpr, tpr = all_points(realised, y)
         gap, aucs = widest(fpr, tpr, people, constraint), (area(*own) for own in zip(fpr.T, tpr.T, strict=True))
         pooled = fpr @ people.weights0, tpr @ people.weights1
     else:
-        classes = (0, 1) if constraint.needs_labels else (2, 2)
-        gap = farthest(2 * len(y), len(realised), falling(realised, y, classes), constraint)[0]
+        gap = gap_of(realised, people, constraint) if gap is None else gap
         pooled, aucs = pooled_points(realised, y, people), (own_auc(roc) for roc in realised)
     return Performance(gap, area(*pooled), tuple(aucs)), y, *pooled
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import Any
 
 import numpy as np
 
-from fairroc.core.bound import pooled_bounds
+from fairroc.core.ascent import FINE_GROUPS
+from fairroc.core.bound import Bound, pooled_bounds
 from fairroc.core.chain import FloatArray, area
 from fairroc.core.constraint import Constraint, EqualizedOdds, Norm
 from fairroc.core.gap import ROUNDING, threshold_gap
@@ -17,7 +18,7 @@ from fairroc.core.realised import Performance, drawn_shares, judged, original_po
 from fairroc.core.roc import Population, rates_at
 from fairroc.errors import DataError, FairrocWarning, warn_all
 from fairroc.fitting.raw_order import NeedsDrawsError
-from fairroc.fitting.solving import Solution, bound_of, judged_exactly
+from fairroc.fitting.solving import BOUND_TOLERANCE, Solution, bound_of, judged_exactly
 from fairroc.fitting.ways import Solver
 from fairroc.options import (
     CONSTRAINT,
@@ -34,13 +35,14 @@ from fairroc.options import (
 from fairroc.people.door import read_people
 from fairroc.people.people import People, refuse_tiny_groups
 from fairroc.people.small import SmallGroups, SmallRule, plain_data
+from fairroc.stats.bootstrap import Progress, portion
 from fairroc.stats.plausible import Expected
 
 DEFAULT_EPSILONS = 21
 """Epsilons from 0 to the original score's gap where none are named."""
 
-BOUND_TOLERANCE = 1e-5
-"""How exactly the bounds of the AUC are known: to a hundredth of what a frontier shows."""
+BOUNDED, COMPARED = 20, 40
+"""Per cent of the work, about, by when all bounds are known, and all ways tried; the rest is for single epsilons."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,7 +243,7 @@ def frontier_of(
     *,
     epsilons: Any = None,
     bound: bool = True,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> Frontier:
     """Frontier of people, with warnings of what a user should know; the parameters are those of `traced`."""
     found = traced(people, options, epsilons=epsilons, bound=bound, progress=progress)
@@ -251,10 +253,10 @@ def frontier_of(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Traced:
-    """A frontier with what was solved for it, by epsilon, and the warnings that a user should see."""
+    """A frontier, what was to be kept of the solutions, by epsilon, and the warnings that a user should see."""
 
     frontier: Frontier
-    solutions: dict[float, Solution]
+    kept: dict[float, Any]
     notes: tuple[FairrocWarning, ...]
 
 
@@ -264,13 +266,14 @@ def traced(
     *,
     epsilons: Any = None,
     bound: bool = True,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
     solver: Solver | None = None,
+    keep: Callable[[float, Solution], Any] | None = None,
 ) -> Traced:
-    """Frontier of people; ``progress(done, all)`` is told of ways tried, then after every epsilon.
+    """Frontier of people; ``progress(done, all)`` is told in per cent: of bounds, ways tried, then every epsilon.
 
     The options' epsilon is not used. ``solver`` may be given where a fit has made it, of the same people and options
-    but for epsilon.
+    but for epsilon. ``keep`` makes what is kept of an epsilon's solution.
     """
     wanted = None if epsilons is None else check_epsilons(epsilons)
     if options.confidence is not None:
@@ -279,25 +282,26 @@ def traced(
             "for the population. FairROC(promise='population') says which can."
         )
     refuse_tiny_groups(people, options.min_class_rows)
-    solver = Solver(people, options, progress) if solver is None else solver
+    solver = Solver(people, options, portion(progress, BOUNDED, COMPARED)) if solver is None else solver
     before = _before(people, replace(options, epsilon=0.0), solver)
     if wanted is None:
         wanted = tuple(np.unique(np.linspace(0.0, before.gap, DEFAULT_EPSILONS)).tolist())
-    limits = _bounds(people.thin, options, wanted) if bound else [None] * len(wanted)
+    known = solver.prepare(wanted, bound=bound)
+    limits = _bounds(people.thin, options, wanted, known) if bound else [None] * len(wanted)
+    portion(progress, 0, BOUNDED)(1, 1)
     points: list[FrontierPoint] = []
-    solutions: dict[float, Solution] = {}
+    kept: dict[float, Any] = {}
     refused: dict[float, NeedsDrawsError] = {}
     for i, epsilon in enumerate(wanted):
         try:
-            found = solver.at(epsilon)
+            found = solver.at(epsilon, keep=False)
         except NeedsDrawsError as error:
             refused[epsilon] = error
         else:
-            if found is not None:
-                solutions[epsilon] = found
+            if found is not None and keep is not None:
+                kept[epsilon] = keep(epsilon, found)
             points.append(_point(people, replace(options, epsilon=epsilon), before, found, limits[i], solver))
-        if progress is not None:
-            progress(i + 1, len(wanted))
+        portion(progress, COMPARED, 100)(i + 1, len(wanted))
     if not points:
         raise refused[wanted[-1]]
     done = Frontier(
@@ -316,7 +320,7 @@ def traced(
         reached=min((error.reached for error in refused.values()), default=None),
     )
     notes = [] if done.reached is None else [FairrocWarning(left_out_words(done))]
-    return Traced(done, solutions, (*people.small_groups(), *notes))
+    return Traced(done, kept, (*people.small_groups(), *notes))
 
 
 def left_out_words(found: Frontier) -> str:
@@ -335,14 +339,21 @@ def left_out_words(found: Frontier) -> str:
     )
 
 
-def _bounds(people: Population, options: Options, epsilons: tuple[float, ...]) -> list[float]:
-    """What no fair score's AUC exceeds at each epsilon."""
+def _bounds(
+    people: Population, options: Options, epsilons: tuple[float, ...], known: Mapping[float, Bound]
+) -> list[float]:
+    """What no fair score's AUC exceeds at each epsilon; guides that are as exact as bounds are the same."""
     constraint = options.measure
     if not isinstance(constraint, EqualizedOdds):
         return [bound_of(people, epsilon, constraint) for epsilon in epsilons]
     hulls, weights = [curve.hull for curve in people.curves], (people.weights0, people.weights1)
-    found = pooled_bounds(hulls, *weights, np.array(epsilons), constraint, BOUND_TOLERANCE)
-    return list(accumulate((each.auc for each in found), max))
+    same = len(hulls) > FINE_GROUPS and constraint == options.fairness and options.queries is None
+    found = dict(known) if same and all(curve.inner_hull is curve.hull for curve in people.curves) else {}
+    left = [epsilon for epsilon in epsilons if epsilon not in found]
+    if left:
+        new = pooled_bounds(hulls, *weights, np.array(left), constraint, BOUND_TOLERANCE, alike=False)
+        found.update(zip(left, new, strict=True))
+    return list(accumulate((found[epsilon].auc for epsilon in epsilons), max))
 
 
 def _before(people: People, options: Options, solver: Solver) -> FrontierPoint:
@@ -375,6 +386,23 @@ def _point(
     if found is None:
         same = replace(before, epsilon=epsilon, ties=options.ties, inner_epsilon=epsilon, auc_bound=limit)
         return replace(same, ratio=_ratio(options))
+    kernels = found.kernels  # kept beside the figures, so that no others get this number
+    point = solver.recall(("figures", id(kernels)), lambda: (_fair(people, options, found, solver), kernels))[0]
+    return replace(
+        point,
+        epsilon=epsilon,
+        ratio=_ratio(options),
+        ties=found.ties,
+        inner_epsilon=found.inner_epsilon,
+        unchanged=False,
+        levels=len(found.levels.u) - 1,
+        gap=epsilon if epsilon < point.gap <= epsilon + ROUNDING else point.gap,
+        auc_bound=limit,
+    )
+
+
+def _fair(people: People, options: Options, found: Solution, solver: Solver) -> FrontierPoint:
+    """What a solution does, whatever epsilon it was found for."""
     these = found.judged if judged_exactly(found, people, options.queries) else people.exact
     both = list(zip(these.curves, found.kernels, strict=True))
     realised = found.realised if these is found.judged else [realise(*each) for each in both]
@@ -385,17 +413,9 @@ def _point(
         at, after = y[best // 2 : best // 2 + 1], np.array([best % 2 == 1])
         return np.concatenate([roc.lines(at, after, (0, 1)).T for roc in realised])
 
-    done, y, fpr, tpr = judged(realised, these, options.measure)
-    point = _figures(people.names, these, options, done, fpr, tpr, rates, drawn, solver.expected(found))
-    return replace(
-        point,
-        ties=found.ties,
-        inner_epsilon=found.inner_epsilon,
-        unchanged=False,
-        levels=len(found.levels.u) - 1,
-        gap=epsilon if epsilon < point.gap <= epsilon + ROUNDING else point.gap,
-        auc_bound=limit,
-    )
+    own = these is found.judged and options.measure == found.constraint
+    done, y, fpr, tpr = found.judgement if own else judged(realised, these, options.measure)
+    return _figures(people.names, these, options, done, fpr, tpr, rates, drawn, solver.expected(found))
 
 
 def _figures(

@@ -24,6 +24,7 @@ from fairroc.people.cells import WeightedSample
 from fairroc.people.people import Sample
 from fairroc.people.rows import ScoreColumns
 from fairroc.stats.bins import fewer
+from fairroc.stats.bootstrap import Progress, portion
 
 DRAWS, LEAST_DRAWS = 50, 12
 """Draws that are simulated: the mean is then known to a seventh of the spread. With many groups fewer."""
@@ -68,8 +69,9 @@ class OneDraw:
         return asdict(self)
 
 
-def one_draw(fitted: Fitted, draws: int | None = None) -> OneDraw:
+def one_draw(fitted: Fitted, draws: int | None = None, *, progress: Progress | None = None) -> OneDraw:
     """Simulate draws for the fitted people, the same ones each time. O(distinct scores), then no more for more people.
+    ``progress(done, all)`` is told in per cent.
 
     >>> from fairroc.fitting.fit import fit
     >>> from fairroc.options import Options
@@ -85,7 +87,10 @@ def one_draw(fitted: Fitted, draws: int | None = None) -> OneDraw:
     if tables is None or not (tables.cells.row >= 0).any():
         return OneDraw(rows, expected, expected, 0.0, expected, 0)
     draws = fewer(DRAWS, len(fitted.people.names), LEAST_DRAWS) if draws is None else draws
-    gaps = np.fromiter(_gaps(fitted, draws), dtype=np.float64)
+    gaps = np.zeros(draws)
+    for i, gap in enumerate(_gaps(fitted, draws)):
+        gaps[i] = gap
+        portion(progress, 0, 100)(i + 1, draws)
     upper = float(np.quantile(gaps, 1.0 - TAIL))
     return OneDraw(rows, expected, float(gaps.mean()), float(gaps.std(ddof=1)), upper, draws)
 

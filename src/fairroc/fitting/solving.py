@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from fairroc.core.ascent import SPACING
-from fairroc.core.bound import pooled_bound
+import numpy as np
+
+from fairroc.core.ascent import FINE_GROUPS, SPACING, SPACING_MORE
+from fairroc.core.bound import Bound, pooled_bound, pooled_bounds
 from fairroc.core.chain import FEW_GROUPS, MANY_GROUPS, Chain, FloatArray
 from fairroc.core.constraint import Constraint, EqualizedOdds, OneRate
 from fairroc.core.coupling import Levels, couple
 from fairroc.core.gap import ROUNDING
 from fairroc.core.kernel import Kernel, drawn_kernel
 from fairroc.core.optimal import optimal
-from fairroc.core.realised import Performance, RealisedRoc, drawn_shares, own_auc, performance, realise
+from fairroc.core.realised import Performance, RealisedRoc, drawn_shares, gap_of, judged, own_auc, realise
 from fairroc.core.roc import Population
 from fairroc.errors import FairrocWarning
 from fairroc.fitting.one_rate import levels_of_rate, rate_bound
@@ -25,6 +27,11 @@ from fairroc.people.people import People
 GUIDE_TOLERANCE = 1e-4
 """The guide of the coupling needs the pooled region only roughly (about forty directions)."""
 
+BOUND_TOLERANCE = 1e-5
+"""How exactly a frontier knows its bounds of the AUC: to a hundredth of what it shows. With more than `FINE_GROUPS`
+groups guides are known as exactly, and are the same."""
+
+NONE: Mapping[float, Bound] = {}
 
 SPACING_MANY, SPACING_ROUGH, VERY_MANY = 2.0 / 128, 2.0 / 64, 256
 """With many groups, levels are made this far apart; and with very many, or where ways are only compared."""
@@ -53,22 +60,34 @@ class Solution:
     note: FairrocWarning | None = None
 
     @cached_property
+    def judgement(self) -> tuple[Performance, FloatArray, FloatArray, FloatArray]:
+        """Gap and AUCs of the judged people, all places, and fpr and tpr of all people there."""
+        return judged(self.realised, self.judged, self.constraint, vars(self).get("gap"))
+
+    @cached_property
+    def gap(self) -> float:
+        """The gap alone; quicker than all figures, where these are not known yet."""
+        if "judgement" in vars(self):
+            return self.performance.gap
+        return gap_of(self.realised, self.judged, self.constraint)
+
+    @property
     def performance(self) -> Performance:
         """Gap and AUCs of the judged people."""
-        return performance(self.realised, self.judged, self.constraint)
+        return self.judgement[0]
 
     @property
     def group_aucs(self) -> tuple[float, ...]:
         """AUC of every group; quicker than all figures, where these are not known yet."""
-        if "performance" in vars(self):
+        if "judgement" in vars(self):
             return self.performance.group_aucs
         return tuple(own_auc(roc) for roc in self.realised)
 
     def changed(self, **fields: Any) -> Solution:
         """The same with other words about it; what is known of the people stays known."""
         found = replace(self, **fields)
-        if "performance" in vars(self):
-            vars(found)["performance"] = self.performance
+        if "judgement" in vars(self):
+            vars(found)["judgement"] = self.judgement
         return found
 
     def treatment(self, group: int) -> tuple[str, str]:
@@ -93,15 +112,17 @@ def judged_exactly(solution: Solution, people: People, queries: int | None) -> b
     return (solution.ties == "draw" and queries is None) or people.thin is people.exact
 
 
-def solve_drawn(population: Population, judged: Population, goal: Goal) -> Solution:
+def solve_drawn(
+    population: Population, judged: Population, goal: Goal, guides: Mapping[float, Bound] = NONE
+) -> Solution:
     """Ties drawn. Should rounding carry the gap over epsilon, an internal epsilon smaller by twice that is taken.
 
     What drawn ties do depends on the blocks' masses alone: judged on thin curves they are judged exactly, unless the
-    blocks come from queries.
+    blocks come from queries. ``guides`` are those known already, by internal epsilon.
     """
     inner = goal.epsilon
     for _ in range(3):
-        levels = levels_of(population, inner, goal, guided=True)
+        levels = levels_of(population, inner, goal, guides=guides)
         kernels = tuple(drawn_kernel(c, levels.u[:, g], levels.v[:, g]) for g, c in enumerate(population.curves))
         found = solution_of(judged, levels, kernels, replace(goal, ties="draw"), inner)
         excess = found.performance.gap - goal.epsilon
@@ -111,16 +132,21 @@ def solve_drawn(population: Population, judged: Population, goal: Goal) -> Solut
     raise RuntimeError(f"the gap {found.performance.gap!r} exceeds epsilon {goal.epsilon!r}: please report it")
 
 
-def _guide(
-    population: Population, hulls: Sequence[Chain], inner: float, constraint: EqualizedOdds
-) -> FloatArray | None:
-    """Tuples near a good coupling, from the certificate, for three to eight groups if the constraint wants one.
+def guides_of(
+    population: Population, hulls: Sequence[Chain], inners: Sequence[float], constraint: Constraint
+) -> dict[float, Bound]:
+    """Certificates whose tuples are near a good coupling, for three to eight groups if the constraint wants one.
 
     Elsewhere, and for many groups, the plain start suffices (measured).
     """
-    if not constraint.wants_guide or not 3 <= len(hulls) <= FEW_GROUPS or inner == 0:
-        return None
-    return pooled_bound(hulls, population.weights0, population.weights1, inner, constraint, GUIDE_TOLERANCE).tuples
+    inners = [inner for inner in inners if inner > 0]
+    if not isinstance(constraint, EqualizedOdds) or not constraint.wants_guide:
+        return {}
+    if not 3 <= len(hulls) <= FEW_GROUPS or not inners:
+        return {}
+    tolerance = GUIDE_TOLERANCE if len(hulls) <= FINE_GROUPS else BOUND_TOLERANCE
+    found = pooled_bounds(hulls, population.weights0, population.weights1, np.array(inners), constraint, tolerance)
+    return dict(zip(inners, found, strict=True))
 
 
 def levels_of(
@@ -128,13 +154,14 @@ def levels_of(
     inner: float,
     goal: Goal,
     *,
-    guided: bool = False,
+    guides: Mapping[float, Bound] | None = None,
     ordered: Population | None = None,
     rough: bool = False,
 ) -> Levels:
     """Levels of the fair curves at an internal epsilon; of one rate, for the raw order of people ``ordered``.
 
-    ``rough``: to be compared with others, not to be kept.
+    ``guides``: that the coupling is to be guided, and the guides known already. ``rough``: to be compared with others,
+    not to be kept.
     """
     if isinstance(goal.constraint, OneRate):
         return levels_of_rate(population, inner, goal.constraint, ordered)
@@ -145,9 +172,11 @@ def levels_of(
         hulls = list(fair.curves)  # the coupling is to be found under these, whatever lies above them
     else:
         fair = optimal(hulls, inner, goal.constraint)
-    guide = _guide(population, hulls, inner, goal.constraint) if guided else None
-    spacing = SPACING if len(hulls) <= MANY_GROUPS else SPACING_MANY
-    if (rough and len(hulls) > FEW_GROUPS) or len(hulls) > VERY_MANY:
+    if guides is not None and inner not in guides:
+        guides = guides_of(population, hulls, [inner], goal.constraint)
+    guide = guides[inner].tuples if guides else None
+    spacing = SPACING if len(hulls) <= FINE_GROUPS else SPACING_MORE if len(hulls) <= MANY_GROUPS else SPACING_MANY
+    if (rough and len(hulls) > FINE_GROUPS) or len(hulls) > VERY_MANY:
         spacing = SPACING_ROUGH
     return couple(fair, population.weights0, population.weights1, guide, spacing)
 

@@ -10,18 +10,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from fairroc.core.ascent import FINE_GROUPS
+from fairroc.core.bound import Bound
 from fairroc.core.chain import MANY_GROUPS, FloatArray, area
 from fairroc.core.constraint import Constraint
 from fairroc.core.coupling import Levels
 from fairroc.core.estimate import ESTIMATES, blend, flattened, smooth
 from fairroc.core.gap import ROUNDING, pooled_curve, threshold_gap
-from fairroc.core.kernel import Kernel, drawn_kernel, one_person, ordered_kernel
+from fairroc.core.kernel import drawn_kernel, one_person, ordered_kernel
 from fairroc.core.roc import Population, RocCurve
 from fairroc.errors import FairrocWarning
 from fairroc.fitting.new_people import DIP, Choice, choice, populations
@@ -30,6 +32,7 @@ from fairroc.fitting.solving import (
     Goal,
     Solution,
     drawn_share,
+    guides_of,
     levels_of,
     solution_of,
     solve_drawn,
@@ -37,6 +40,8 @@ from fairroc.fitting.solving import (
 from fairroc.options import Options
 from fairroc.people.people import People, thinned_population
 from fairroc.stats.plausible import Expected, Plausible, expected
+
+T = TypeVar("T")
 
 LADDER = (0.0, 0.02, 0.05, 0.1, 0.2, 0.4, 0.8, 1.4)
 """Internal epsilons of all ways, as shares of half the largest distance possible. The gap of the people need not follow
@@ -91,6 +96,9 @@ exceeded it by the least, half as much as foretold, a second try would leave les
 
 SETTLED, CLOSER = 8, 0.9
 """Internal epsilons, at most, when a way is settled on all points; the part of the way back where one was too small."""
+
+LATELY = 12
+"""Solutions, what to expect of them and their figures that are remembered: those of the last few epsilons."""
 
 HULL_GAIN, HULL_POINTS = 0.003, 2048
 """The order of scores misleads if the hull of a group's smooth curve, at so many points, gains more AUC than this."""
@@ -157,16 +165,42 @@ class Solver:
     progress: Callable[[int, int], None] | None = None
     _tried: dict[tuple[int, float], tuple[Tried, ...]] = field(default_factory=dict)
     _levels: dict[tuple[int, float], Levels] = field(default_factory=dict)
+    _guides: dict[float, Bound] = field(default_factory=dict)
     _solved: dict[float, Solution | None] = field(default_factory=dict)
-    _ahead: dict[int, tuple[tuple[Kernel, ...], Expected]] = field(default_factory=dict)
+    _lately: dict[Any, Any] = field(default_factory=dict)
 
     # -- what is asked for -------------------------------------------------------------------------------------------
 
-    def at(self, epsilon: float) -> Solution | None:
-        """The fair score at epsilon; None where the original score is kept."""
-        if epsilon not in self._solved:
-            self._solved[epsilon] = self._at(epsilon)
-        return self._solved[epsilon]
+    def at(self, epsilon: float, *, keep: bool = True) -> Solution | None:
+        """The fair score at epsilon; None where the original score is kept. Many would not fit into memory."""
+        if epsilon in self._solved:
+            return self._solved[epsilon]
+        found = self._at(epsilon)
+        if keep:
+            self._solved[epsilon] = found
+        return found
+
+    def prepare(self, epsilons: Sequence[float], *, bound: bool) -> dict[float, Bound]:
+        """Look up the guides of many epsilons together, where all are wanted, or as bounds: ten times as fast as one by
+        one."""
+        wanted = self.options.ties == "draw" or (bound and len(self.people.names) > FINE_GROUPS)
+        if wanted and self.options.promise != "new" and self.options.method == "optimal":
+            hulls = [curve.inner_hull for curve in self.population.curves]
+            self._guides.update(guides_of(self.population, hulls, epsilons, self.constraint))
+        return self._guides
+
+    def recall(self, key: Any, make: Callable[[], T]) -> T:
+        """What was made lately; neighbouring epsilons often end with the same."""
+        found: T = self._lately.pop(key) if key in self._lately else make()
+        self._lately[key] = found
+        if len(self._lately) > LATELY:
+            del self._lately[next(iter(self._lately))]
+        return found
+
+    def _solve_drawn(self, goal: Goal) -> Solution:
+        """All ties drawn."""
+        made = partial(solve_drawn, self.population, self.people.thin, goal, self._guides)
+        return self.recall(("draw", goal.epsilon), made)
 
     def _at(self, epsilon: float) -> Solution | None:
         if self.options.promise == "new":
@@ -177,7 +211,7 @@ class Solver:
         if self.options.one_rate and self.options.ties != "draw":
             return solve_rate(self.people, self.families[min(1, len(self.families) - 1)], goal)
         if self.options.ties == "draw":
-            return solve_drawn(self.population, self.people.thin, goal)
+            return self._solve_drawn(goal)
         if self.options.method == "froc":
             return self._simply(goal, goal.epsilon)
         return self._plain(goal) or self._chosen(goal)
@@ -197,7 +231,7 @@ class Solver:
         if found is not None and drawn_share(self.people.thin, found.kernels) <= 1.0 - SPARES:
             return found
         why = "with the raw order kept the gap would stay above epsilon, or hardly anyone be spared a draw"
-        return self._drawn(solve_drawn(self.population, self.people.thin, goal), why, False)
+        return self._drawn(self._solve_drawn(goal), why, False)
 
     @cached_property
     def known(self) -> Plausible:
@@ -238,10 +272,8 @@ class Solver:
 
     def _expected(self, solution: Solution) -> Expected:
         """The same, with the AUC of plausible populations."""
-        key = id(solution.kernels)  # kept, so that no others get this number
-        if key not in self._ahead:
-            self._ahead[key] = solution.kernels, expected(self.known, solution.kernels, self.constraint)
-        return self._ahead[key][1]
+        kernels = solution.kernels  # kept beside it, so that no others get this number
+        return self.recall(id(kernels), lambda: (expected(self.known, kernels, self.constraint), kernels))[0]
 
     @property
     def constraint(self) -> Constraint:
@@ -473,7 +505,7 @@ class Solver:
                 break
             if best.way.ties == "draw":
                 inner = best.inner if isinstance(best, Tried) else epsilon
-                drawn = solve_drawn(self.population, self.people.thin, replace(goal, epsilon=inner))
+                drawn = self._solve_drawn(replace(goal, epsilon=inner))
                 found: Solution | None = self._drawn(drawn, *why)
             else:
                 found = self._settled(best, goal)
@@ -481,7 +513,7 @@ class Solver:
                 return found if taken is None else taken
             if found is not None and (worth := fit(self._offer(best.way, found))) > most_worth:
                 taken, most_worth = found, worth
-        return taken or self._drawn(solve_drawn(self.population, self.people.thin, goal), *why)
+        return taken or self._drawn(self._solve_drawn(goal), *why)
 
     def _offer(self, way: Way, found: Solution) -> Offer:
         """What a solution is worth."""
@@ -522,7 +554,8 @@ class Solver:
         On thin curves neighbouring scores count as tied; what they may hide is added to the gap.
         """
         if self._exactly and isinstance(best, Tried):
-            return self._made(best.way, self.people.thin, best.levels, best.inner)
+            way, levels, inner = best.way, best.levels, best.inner
+            return self.recall((id(way), inner), lambda: self._made(way, self.people.thin, levels, inner))
         way = next(way for way, thin in zip(self.ways, self.coarse_ways, strict=True) if thin is best.way)
         return self._settle(way, goal, best.inner)
 
@@ -533,9 +566,8 @@ class Solver:
         for _ in range(SETTLED):
             if inner < least:
                 break
-            levels = levels_of(self.families[way.family] if way.family else self.population, inner, goal)
-            found = self._made(way, self.people.thin, levels, inner)
-            excess = found.performance.gap + self.people.hidden - goal.epsilon
+            found = self.recall((id(way.curves), way.drawn, inner), partial(self._on_all, way, inner, goal))
+            excess = found.gap + self.people.hidden - goal.epsilon
             if excess > ROUNDING:
                 if best is not None:
                     break
@@ -547,6 +579,10 @@ class Solver:
                 return found
             best, inner = found, inner - CLOSER * excess * (failed[0] - inner) / (failed[1] - excess)
         return best
+
+    def _on_all(self, way: Way, inner: float, goal: Goal) -> Solution:
+        levels = levels_of(self.families[way.family] if way.family else self.population, inner, goal)
+        return self._made(way, self.people.thin, levels, inner)
 
     # -- large samples -----------------------------------------------------------------------------------------------
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import combinations
@@ -29,6 +29,7 @@ from fairroc.options import AUDIT, FIT, REPORT, Options, checked
 from fairroc.people.people import People
 from fairroc.people.small import SmallRule
 from fairroc.plot.source import FairRates, ScoreRates
+from fairroc.stats.bootstrap import Progress, portion
 from fairroc.text.report import cautions, gap_names
 from fairroc.text.words import short
 
@@ -111,30 +112,11 @@ def original_lines(people: People, thresholds: FloatArray, constraint: Constrain
 
 
 def fair_lines(
-    people: People,
-    thresholds: FloatArray,
-    constraint: Constraint,
-    epsilons: Sequence[float],
-    before: Lines,
-    fitted: Fitted | None,
-    solutions: Mapping[float, Solution],
-) -> tuple[Lines, ...]:
-    """Exact rates over the draw of ``fair score >= t`` at every epsilon; at the fitted one, those of the fit itself.
-
-    ``before`` is the original score's lines, which stand wherever the score meets epsilon already; at all other
-    epsilons the frontier has found ``solutions``.
-    """
-    found = []
-    for epsilon in epsilons:
-        if fitted is not None and epsilon == fitted.model.epsilon:
-            rates = None if fitted.model.scale is None else FairRates(fitted.realised, fitted.model.scale)
-        elif epsilon not in solutions:
-            rates = None
-        else:
-            solution = solutions[epsilon]
-            rates = FairRates(solution.realised, scale_of(people, solution))
-        found.append(before if rates is None else _lines(rates.at(thresholds), people, constraint))
-    return tuple(found)
+    people: People, thresholds: FloatArray, constraint: Constraint, found: Solution | Fitted, before: Lines
+) -> Lines:
+    """Exact rates over the draw of ``fair score >= t``; a fit may have kept the original score with its lines."""
+    scale = scale_of(people, found) if isinstance(found, Solution) else found.model.scale
+    return before if scale is None else _lines(FairRates(found.realised, scale).at(thresholds), people, constraint)
 
 
 def _lines(rates: FloatArray, people: People, constraint: Constraint) -> Lines:
@@ -173,7 +155,8 @@ FEW_GROUPS = 12
 UNITS = 100_000
 """Rates of fair scores are kept as whole hundred-thousandths, which makes the page a third smaller."""
 
-Progress = Callable[[int, int], None]
+AUDITED, FITTED, TOLD, TRACED = 15, 30, 40, 95
+"""Per cent of the work, about, by when parts of a report are done; without a fit the frontier follows the audit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -318,26 +301,32 @@ def gather(
 ) -> ReportData:
     """Measure, fit (if an epsilon was asked for) and draw the frontier; every warning is given once and kept."""
     options, asks = asked.options, asked.options.fairness
-    audit = audit_quietly(people, asked.settings, progress=progress)
-    fitted = fit_quietly(people, options, progress=progress) if asked.fits else None
+    audit = audit_quietly(people, asked.settings, progress=portion(progress, 0, AUDITED))
+    fitted = fit_quietly(people, options, progress=portion(progress, AUDITED, FITTED)) if asked.fits else None
     certificate = None if fitted is None else certify(fitted)
+    portion(progress, 0, AUDITED if fitted is None else FITTED)(1, 1)
     ahead = None if fitted is None else outlook(fitted, asked.settings.confidence)
     goal = options.epsilon if asked.fits else None
+    wanted = round_epsilons(audit.gap, goal, len(people.names))
+    threshold = audit.gap_threshold if asked.settings.threshold is None else asked.settings.threshold
+    window = counting(people.exact, asks)
+    grid = threshold_grid(people, len(wanted), sorted({audit.gap_threshold, threshold, *(window or ())}))
+    before = original_lines(people, grid, asks)
     found = traced(
         people,
         asked.frontier,
-        epsilons=round_epsilons(audit.gap, goal, len(people.names)),
-        progress=progress,
+        epsilons=wanted,
+        progress=portion(progress, AUDITED if fitted is None else TOLD, TRACED),
         solver=fitted.solver if fitted is not None and options.confidence is None else None,
+        keep=lambda epsilon, solution: None if epsilon == goal else fair_lines(people, grid, asks, solution, before),
     )
     epsilons = [point.epsilon for point in found.frontier.points]
+    fair = {epsilon: found.kept.get(epsilon, before) for epsilon in epsilons}
+    if fitted is not None and goal is not None:  # whatever the frontier found there
+        fair[goal] = fair_lines(people, grid, asks, fitted, before)
     notes = [*people.small_groups(), *(() if fitted is None else fitted.notes), *found.notes]
     kept = {str(note): note for note in notes}
     warn_all(kept.values())
-    threshold = audit.gap_threshold if asked.settings.threshold is None else asked.settings.threshold
-    window = counting(people.exact, asks)
-    grid = threshold_grid(people, len(epsilons), sorted({audit.gap_threshold, threshold, *(window or ())}))
-    before = original_lines(people, grid, asks)
     return ReportData(
         title=title,
         made=(datetime.now(UTC) if made is None else made).strftime("%Y-%m-%d"),
@@ -353,10 +342,10 @@ def gather(
         priors=tuple(curve.prior for curve in people.exact.curves),
         shares=tuple(people.exact.shares.tolist()),
         before=before,
-        fair=fair_lines(people, grid, asks, epsilons, before, fitted, found.solutions),
+        fair=tuple(fair.values()),
         audit=audit,
         certificate=certificate,
-        one_draw=None if fitted is None else one_draw(fitted),
+        one_draw=None if fitted is None else one_draw(fitted, progress=portion(progress, TRACED, 100)),
         outlook=ahead,
         frontier=found.frontier,
         chosen=len(epsilons) // 4 if goal is None else epsilons.index(goal),

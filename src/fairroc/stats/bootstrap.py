@@ -23,6 +23,9 @@ from fairroc.core.constraint import EDGE, Distance
 from fairroc.core.gap import FEW_PAIRED
 from fairroc.stats.bands import Noise, group_pairs, leverages
 
+Progress = Callable[[int, int], None]
+"""Told what is done of all there is to do."""
+
 GRID = 512
 """Thresholds of the grid, about: all thresholds if there are no more."""
 
@@ -38,6 +41,16 @@ ROOM = 1 << 18
 OVERSHOOT = 0.5826
 """Mean excess of Brownian motion's maximum over its maximum at whole times (Chernoff 1965, Siegmund 1979):
 -zeta(1/2) / sqrt(2 pi)."""
+
+
+def portion(progress: Progress | None, begin: int, end: int) -> Progress:
+    """Progress of a part of the work, from ``begin`` to ``end`` per cent of it; None: nobody is told."""
+
+    def tell(done: int, total: int) -> None:
+        if progress is not None:
+            progress(begin + (end - begin) * done // total, 100)
+
+    return tell
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -97,7 +110,7 @@ def bootstrap(
     *,
     draws: int,
     rng: np.random.Generator,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
     shares: FloatArray | None = None,
 ) -> Draws:
     """Draw the groups' errors ``draws`` times; ``progress(done, draws)`` is called. O(draws m k), k grid points; of few

@@ -53,12 +53,13 @@ def one(name: str, rows: int, seed: int, ties: str) -> tuple[list[Fit], float]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         people, truth = _drawn(name, rows, np.random.default_rng([seed, rows]))
-        found = traced(people, Options.checked(epsilon=0.0, ties=ties), epsilons=EPSILONS, bound=False)
+        options = Options.checked(epsilon=0.0, ties=ties)
+        found = traced(people, options, epsilons=EPSILONS, bound=False, keep=lambda _, solution: solution.kernels)
     fits = []
     for point in found.frontier.points:
         if point.unchanged:
             break
-        kernels = found.solutions[point.epsilon].kernels
+        kernels = found.kept[point.epsilon]
         curves = [_not_below(c, kernel.thresholds[-1]) for c, kernel in zip(truth.curves, kernels, strict=True)]
         done = [realise(curve, kernel) for curve, kernel in zip(curves, kernels, strict=True)]
         new = performance(done, truth, equalized_odds(1))
