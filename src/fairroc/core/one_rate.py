@@ -138,7 +138,8 @@ def rate_prices(
                 pull += sign * speed * own
         sides.append(paid)
         pulls.append(pull)
-    share = np.clip(ratio(pulls[0], pulls[0] - pulls[1], 0.0), 0.0, 1.0)[:, None]
+    share = np.clip(ratio(pulls[0], pulls[0] - pulls[1], 0.0), 0.0, 1.0)
+    share = np.where(after == 0, 1.0, np.where(after == len(passing), 0.0, share))[:, None]  # there is one side only
     prices = ((1.0 - share) * sides[0] + share * sides[1]) / (1.0 + slopes[:, None])
     return PricedLines(slopes / (1.0 + slopes), prices[..., None])
 

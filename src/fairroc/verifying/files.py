@@ -113,7 +113,7 @@ def _hold_kernel(kernel: Body, levels: int) -> None:
     for i, *chances in table:
         hold(type(i) is int and 0 <= i < i + len(chances) <= levels, "a row of the table is off the levels")
         hold(_numbers(chances) and min(chances) >= 0, "chances must be numbers and not negative")
-        hold(abs(sum(map(Fraction, chances)) - 1) <= ALLOWANCE, "chances must sum to one")
+        hold(abs(sum(map(Fraction, chances), ZERO) - 1) <= ALLOWANCE, "chances must sum to one")
     for row, first, last, ordered, moved, start, stop in zip(*wholes, *floats[1:], strict=True):
         hold(0 <= row < len(table) and {ordered, moved} <= {0, 1}, "a block names no row, or a flag is not 0 or 1")
         hold(-1 <= first <= last < levels and (first < 0) == (last < 0), "a block's levels are off")
@@ -185,10 +185,11 @@ class Measure(NamedTuple):
     def gap(self, points: Sequence[Pair], priors: Sequence[Fraction]) -> Fraction:
         """Largest distance of two groups."""
         each = [self.corners(*point, prior) for point, prior in zip(points, priors, strict=True)]
-        ranges = [(min(line), max(line)) for line in zip(*each, strict=True)]
+        ranges: list[Pair] = [(min(line), max(line)) for line in zip(*each, strict=True)]
         if self.ratio:
             ((low, high),) = ranges
-            return Fraction(high > SAME) if low <= 0 else max(high - low - SAME, ZERO) / high
+            lacks = max(high - low - SAME, ZERO)
+            return Fraction(high > SAME) if low <= 0 else lacks / high
         return max(high - low for low, high in ranges)
 
     def looks(self, selected: Fraction) -> bool:

@@ -312,7 +312,7 @@ def area(points: Sequence[Pair]) -> Fraction:
     """Area under a polygonal line; summed in pairs, since denominators grow."""
     terms = [(b[0] - a[0]) * (a[1] + b[1]) / 2 for a, b in pairwise(points) if b[0] != a[0]]
     while len(terms) > 1:
-        terms = [sum(terms[i : i + 2]) for i in range(0, len(terms), 2)]
+        terms = [sum(terms[i : i + 2], ZERO) for i in range(0, len(terms), 2)]
     return sum(terms, ZERO)
 
 
