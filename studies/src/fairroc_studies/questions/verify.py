@@ -80,7 +80,7 @@ def fitted(scores: Any, y: Any, groups: Any, weights: Any = None, **options: Any
 def random_rows(seed: int) -> Rows | None:
     """People and options from a seed; None where no such fit can be made."""
     rng = np.random.default_rng([seed, 18])
-    count, rows = int(rng.integers(2, 7)), int(rng.integers(60, 400))
+    count, rows = int(rng.integers(2, 7)), int(rng.integers(40, 240))
     groups = np.array(list("abcdef"))[rng.integers(0, count, rows)]
     y = rng.integers(0, 2, rows)
     lift = rng.normal(1.0, 1.0, count)[np.unique(groups, return_inverse=True)[1] % count]
