@@ -177,6 +177,28 @@ def test_other_people_are_told_as_such() -> None:
     assert {one.note for one in found.checks if one.passed is None} == {"of other data"}
 
 
+JUNK = (None, "x", -1, 1e308, 10**400, [], {}, True, 0.5, 5e-324, "1/2", [1.0], {"a": 1})
+
+
+def test_garbled_files_never_break_the_check() -> None:
+    """Any value in the place of any other: something is wrong, or nothing that anybody is promised has changed."""
+    rows = fitted(*people(12, 40, decimals=0), epsilon=0.2, curve="raw")
+    rng = np.random.default_rng(3)
+    for turn in range(40):
+        bodies = [json.loads(rows.model), json.loads(rows.certificate)]
+        place = bodies[turn % 2]
+        while True:
+            keys = list(place) if isinstance(place, dict) else range(len(place))
+            key = keys[int(rng.integers(0, len(keys)))]
+            if not isinstance(place[key], dict | list) or not place[key] or rng.random() < 0.1:
+                break
+            place = place[key]
+        place[key] = JUNK[int(rng.integers(0, len(JUNK)))]
+        bodies[1]["model"] = files.checksum(bodies[0])
+        found = rows._replace(model=sealed(bodies[0]), certificate=sealed(bodies[1])).verified()
+        assert str(found) and isinstance(found.passed, bool)
+
+
 # -- each part beside something else that knows it ---------------------------------------------------------------------
 
 

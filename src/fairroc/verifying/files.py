@@ -23,6 +23,7 @@ FEW_SELECTED = Fraction(0.05)
 """With promise "new" a ratio is measured where this share of all people is selected, or more (docs/constraints.md)."""
 
 RATES = {"equal_opportunity": "tpr", "predictive_equality": "fpr", "demographic_parity": "selection"}
+SINGLE = ("fpr", "tpr", "selection_rate")
 GARBLED = (KeyError, TypeError, IndexError, AttributeError, OverflowError, ValueError)
 ZERO, ONE = Fraction(0), Fraction(1)
 
@@ -131,10 +132,11 @@ def hold_certificate(stated: Body, model: Body) -> None:
         names = ("auc_before", "auc", "auc_bound", "gap_before", "gap", "allowed", "levels", "rows")
         own = ("auc_before", "auc_hull", "auc", "transport_share", "tie_share", "randomised_share")
         hold(_numbers([figures[name] for name in names]), "a figure is no number")
+        hold(0 <= figures["allowed"] <= 2, "the gap allowed must lie in [0, 2]")
         hold(len(figures["groups"]) == groups, "it has another number of groups")
         hold(all(_numbers([group[name] for name in own]) for group in figures["groups"]), "a figure is no number")
         for each in (figures["rates_before"], figures["rates"]):
-            hold(_numbers([each[name] for name in ("fpr", "tpr", "selection_rate")]), "a rate is no number")
+            hold(_numbers([each[name] for name in SINGLE]), "a rate is no number")
         directions, prices = proof["directions"], proof["prices"]
         hold(_numbers(directions) and all(0 < b < 1 for b in directions), "directions must lie between 0 and 1")
         hold(len(prices) == len(directions) and all(len(each) == groups for each in prices), "prices are missing")
