@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from fairroc.cli.arguments import add_data, add_streaming
+from fairroc.cli.arguments import add_data
 from fairroc.cli.data import read_data
 from fairroc.cli.output import progress_bar, put_result, say
 
@@ -23,7 +23,6 @@ def add_parser(commands: Any) -> None:
     )
     parser.add_argument("model", metavar="MODEL", help="model file that 'fairroc fit' wrote")
     add_data(parser, counts=True)
-    add_streaming(parser)
     parser.add_argument("--certificate", metavar="FILE", help="what 'fairroc fit --certificate' wrote: checked too")
     parser.set_defaults(run=run)
 

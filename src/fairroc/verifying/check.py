@@ -44,6 +44,10 @@ from fairroc.verifying.law import (
 LOOSE = Fraction(1, 10**7)
 """A stated bound may exceed what its prices prove by this much; more is a bound that nobody proved."""
 
+MANY, COARSE = 1 << 14, Fraction(1, 1 << 12)
+"""Groups of more distinct scores are fitted at fewer points, but 4,096: then the scale's shares may be off by such a
+part of people, and the groups' AUCs in the model file by less. The certificate's figures are of all scores."""
+
 ASKED = (
     *("epsilon", "norm", "method", "ties", "inner_epsilon", "unchanged", "levels", "curve", "promise", "confidence"),
     *("constraint", "ratio", "tolerances", "draws", "where"),
@@ -207,7 +211,7 @@ def _derived(body: Body, stated: Body | None, people: Everybody, progress: Progr
         claims["AUC of the hulls"] = [group["auc_hull"] for group in own], [area(corners) for corners in hulls]
         claims["shares drawn"] = told, drawn
     for name, (told, found) in claims.items():
-        yield _equal(name, told, found)
+        yield _equal(name, told, found, _allowance(people) if "in the model" in name else ALLOWANCE)
     if stated is None:
         yield Check("bound of the AUC", None, note="the certificate states and proves it; none was given")
     else:
@@ -219,10 +223,8 @@ def _stated(body: Body, stated: Body | None, was: Figures, now: Figures) -> dict
     claims: dict[str, tuple[list[Any], list[Fraction]]] = {}
     if all("reference" in group for group in body["groups"]):
         told = [[group["reference"][name] for group in body["groups"]] for name in ("auc", "fair_auc")]
-        claims["groups' AUC before, in the model"], claims["groups' AUC, in the model"] = (
-            (told[0], was.group_aucs),
-            (told[1], now.group_aucs),
-        )
+        claims["groups' AUC before, in the model"] = told[0], was.group_aucs
+        claims["groups' AUC, in the model"] = told[1], now.group_aucs
     if stated is not None:
         own = stated["figures"]
         for when, found in (("_before", was), ("", now)):
@@ -234,12 +236,17 @@ def _stated(body: Body, stated: Body | None, was: Figures, now: Figures) -> dict
     return claims
 
 
-def _equal(name: str, told: Sequence[Any], found: Sequence[Fraction]) -> Check:
+def _allowance(people: Everybody) -> Fraction:
+    """What figures may be off by that the fit derives from fewer points than there are scores."""
+    return COARSE if max(map(len, people.scores)) > MANY else ALLOWANCE
+
+
+def _equal(name: str, told: Sequence[Any], found: Sequence[Fraction], allowance: Fraction) -> Check:
     """Whether figures are what is stated; those shown are farthest apart."""
     if not all(type(each) in (int, float) and -2 <= each <= 2 for each in told):
         return Check(name, False, note="what is stated is no such number")
     off, i = max((abs(Fraction(a) - b), i) for i, (a, b) in enumerate(zip(told, found, strict=True)))
-    good = off <= ALLOWANCE
+    good = off <= allowance
     return Check(name, good, float(told[i]), float(found[i]), "" if good else f"off by {float(off):.3g}")
 
 
@@ -273,7 +280,7 @@ def _scale(scale: Body, now: Figures, people: Everybody) -> Check:
         if i > 1 and rising[min(bisect_left(rising, scores[i]), len(rising) - 1)] != scores[i]:
             off = ONE  # nobody has such a score
         worst, at = max((worst, at), (off, scores[i]))
-    good = worst <= ALLOWANCE
+    good = worst <= _allowance(people)
     note = "" if good else f"at {at:g} the share of people selected is off by {float(worst):.3g}, or nobody's score"
     return Check("scale", good, note=note)
 
