@@ -127,7 +127,9 @@ def verify_texts(
     if all(group["name"] in given for group in body["groups"]):
         everybody = Everybody.of([given[group["name"]] for group in body["groups"]])
         found = list(_derived(body, stated, everybody, progress))
-        checks += found if of_fit else [replace(check, passed=None, note="of other data") for check in found]
+        if not of_fit:  # the order alone has nothing to do with people
+            found = [found[0], *(replace(check, passed=None, note="of other data") for check in found[1:])]
+        checks += found
     return Verification(tuple(checks))
 
 
