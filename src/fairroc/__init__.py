@@ -10,6 +10,7 @@ from fairroc._version import __version__
 if TYPE_CHECKING:
     from fairroc.auditing.audit import audit, audit_counts
     from fairroc.auditing.findings import Audit
+    from fairroc.auditing.verify import verify
     from fairroc.errors import (
         DataError,
         DatasetError,
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from fairroc.plot.roc import FairROCDisplay
     from fairroc.plot.scores import ScoreDisplay
     from fairroc.report.page import write_report
+    from fairroc.verifying.check import Verification
 
 _HOME = {
     "Audit": "auditing.findings",
@@ -63,12 +65,14 @@ _HOME = {
     "ScoreDisplay": "plot.scores",
     "SmallGroupWarning": "errors",
     "UnknownGroupError": "errors",
+    "Verification": "verifying.check",
     "audit": "auditing.audit",
     "audit_counts": "auditing.audit",
     "choose_threshold": "fitting.thresholds",
     "count_files": "people.streaming",
     "fit_counts": "estimators.fair_roc",
     "frontier": "fitting.frontier",
+    "verify": "auditing.verify",
     "write_report": "report.page",
 }
 
@@ -97,6 +101,7 @@ __all__ = [
     "ScoreDisplay",
     "SmallGroupWarning",
     "UnknownGroupError",
+    "Verification",
     "__version__",
     "audit",
     "audit_counts",
@@ -104,6 +109,7 @@ __all__ = [
     "count_files",
     "fit_counts",
     "frontier",
+    "verify",
     "write_report",
 ]
 

@@ -117,3 +117,22 @@ def test_hand_made_bounds(norm):
     shares = np.array([float(Fraction(1, 4)), float(Fraction(3, 4))])
     best = pooled_bound([DIAGONAL, DIAGONAL], shares, shares[::-1].copy(), 2.0, equalized_odds(norm)).auc
     assert best == pytest.approx(0.75, abs=AREA_TOLERANCE)
+
+
+@settings(max_examples=25)
+@given(weighted_families(), EPSILONS, NORMS)
+def test_the_prices_of_every_line_prove_it(weighted, epsilon, norm):
+    """They sum to nothing, and by weak duality the points attained in a direction are the best there."""
+    hulls, weights0, weights1 = weighted
+    bound = pooled_bound(*weighted, epsilon, equalized_odds(norm), priced=True)
+    assert bound.auc == pooled_bound(*weighted, epsilon, equalized_odds(norm)).auc
+    assert np.abs(bound.lines.prices.sum(axis=1)).max() <= 1e-9
+    size = np.abs(bound.lines.prices)
+    proven = epsilon / 2 * (size.max(axis=2) if norm == 1 else size.sum(axis=2)).sum(axis=1)
+    b = bound.lines.b[:, None]
+    for hull, w0, w1, price in zip(hulls, weights0, weights1, bound.lines.prices.transpose(1, 2, 0), strict=True):
+        up, down = w1 * (1 - b) - price[1][:, None], w0 * b + price[0][:, None]
+        proven += (up * hull.tpr - down * hull.fpr).max(axis=1)
+    attained = ((1 - b) * bound.points[:, 1] - b * bound.points[:, 0]).max(axis=1)
+    assert (proven >= attained - 1e-9).all()
+    assert (proven <= attained + 1e-6).all()

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from fairroc.core.chain import Chain, FloatArray, area
 from fairroc.core.constraint import Difference, OneRate, RateName, Ratio
 from fairroc.core.coupling import Levels
-from fairroc.core.one_rate import rate_path
+from fairroc.core.one_rate import rate_path, rate_prices
 from oracles import best_pooled_on_grid, one_rate_support
 from strategies import (
     DIAGONAL,
@@ -100,6 +100,25 @@ def test_the_path_is_the_optimum_of_a_linear_program_in_every_direction(weighted
 
 
 CROSSING = (smooth_chain(0.3, 9), chain_of_edges([(1, 6), (2, 2), (7, 2)]), chain_of_edges([(3, 8), (7, 2)]))
+
+
+@settings(max_examples=40)
+@given(weighted_hulls(), CASES)
+def test_the_prices_prove_the_path_in_every_direction(weighted, asked) -> None:
+    """By weak duality: no fair rates are better than the path's, whatever the centre they share."""
+    (hulls, priors, weights0, weights1), (constraint, epsilon) = weighted, asked
+    path, found = rate_path(*weighted, epsilon, constraint), rate_prices(*weighted, epsilon, constraint)
+    fpr, tpr = path.fpr @ weights0, path.tpr @ weights1
+    for b, prices in zip(found.b, found.prices[..., 0].copy(), strict=True):
+        ratio = isinstance(constraint, Ratio)
+        pulls = np.where(prices > 0, prices / max(1 - epsilon, 1e-12), prices) if ratio else prices
+        rest = -pulls[:-1].sum()
+        prices[-1] = rest * (1 - epsilon) if ratio and rest > 0 else rest
+        proven = 0.0 if ratio else epsilon / 2 * np.abs(prices).sum()
+        for hull, prior, w0, w1, price in zip(hulls, priors, weights0, weights1, prices, strict=True):
+            rate = rate_of(constraint, hull.fpr, hull.tpr, prior)
+            proven += ((1 - b) * w1 * hull.tpr - b * w0 * hull.fpr - price * rate).max()
+        assert proven == pytest.approx(((1 - b) * tpr - b * fpr).max(), abs=1e-9)
 
 
 @pytest.mark.parametrize(("constraint", "epsilon"), [case for case in ASKED if case[1] < 1], ids=str)

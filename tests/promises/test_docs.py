@@ -26,6 +26,7 @@ PAGES = [
     "streaming.md",
     "unseen.md",
     "tensors.md",
+    "verify.md",
 ]
 
 

@@ -16,7 +16,7 @@ import fairroc
 # Foundations first, one line for each room: a module may import from its own room and from rooms listed before it,
 # whether at load, inside functions or for type checkers.
 ROOMS = (
-    ("_version", "errors"),
+    ("_version", "errors", "verifying"),
     ("core",),
     ("stats",),
     ("options",),
@@ -127,6 +127,20 @@ def test_only_the_command_line_sets_warning_filters() -> None:
         or (isinstance(node, ast.Name) and node.id in setters)
     }
     assert found == {"cli.main"}
+
+
+def test_the_checker_shares_nothing_with_what_it_checks() -> None:
+    """The standard library alone, so that nobody who verifies a model has to trust the code that made it."""
+    mine = {module for module in MODULES if module.split(".")[0] == "verifying"}
+    for module in mine:
+        assert set(imports(TEXTS[module], module)) <= mine
+        nodes = list(ast.walk(ast.parse(TEXTS[module])))
+        names = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+        names |= {node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)}
+        assert {name.split(".")[0] for name in names} <= {*sys.stdlib_module_names, "fairroc"}
+        assert "importlib" not in names
+    users = {module for module, text in TEXTS.items() if mine & set(imports(text, module))} - mine
+    assert users == {"auditing.verify", "cli.verify", "fairroc"}
 
 
 def test_few_modules_at_the_top() -> None:

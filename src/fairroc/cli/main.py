@@ -29,11 +29,12 @@ from fairroc.cli import (
     sql,
     threshold,
     transform,
+    verify,
 )
 from fairroc.cli.output import one_command, say
 from fairroc.errors import FairrocError
 
-COMMANDS = (audit, fit, transform, froc, frontier, report, threshold, explain, monitor, sql, reproduce, demo)
+COMMANDS = (audit, fit, transform, froc, frontier, report, threshold, explain, monitor, verify, sql, reproduce, demo)
 """In the order in which help lists them."""
 
 

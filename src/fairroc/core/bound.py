@@ -30,6 +30,21 @@ PARALLEL = 1e-300
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class PricedLines:
+    """What proves a bound to anybody who knows the groups' hulls, by weak duality.
+
+    Attributes
+    ----------
+    b : (n,) directions: each tuple's ``(1 - b) * tpr - b * fpr``, over all people, is at most what follows from the
+        prices.
+    prices : (n, groups, 2) of every group's fpr and tpr, or (n, groups, 1) of the one rate that is close.
+    """
+
+    b: FloatArray
+    prices: FloatArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Bound:
     """Upper bound of the pooled AUC over all epsilon-fair randomised scores.
 
@@ -39,6 +54,7 @@ class Bound:
     slack : ``auc`` minus the area under the polygon of attained points: how exactly the bound is known.
     points : (n, 2) attained pooled points (fpr, tpr), from (0, 0) to (1, 1).
     tuples : (n, m) the groups' u at those points, and ``heights`` their v.
+    lines : the supporting lines with the prices that prove them, if these were asked for.
     """
 
     auc: float
@@ -46,6 +62,7 @@ class Bound:
     points: FloatArray
     tuples: FloatArray
     heights: FloatArray
+    lines: PricedLines
 
 
 @dataclass(slots=True, eq=False)
@@ -63,6 +80,7 @@ class _Vertices:
     tpr: FloatArray
     u: FloatArray
     v: FloatArray
+    prices: FloatArray
     closed: BoolArray
 
     def joined(self, other: _Vertices) -> _Vertices:
@@ -96,6 +114,8 @@ def pooled_bound(
     epsilon: float,
     constraint: EqualizedOdds,
     tolerance: float | None = None,
+    *,
+    priced: bool = False,
 ) -> Bound:
     """Sandwich the pooled attainable region between attained points and supporting lines.
 
@@ -106,7 +126,7 @@ def pooled_bound(
     >>> [round(pooled_bound([good, poor], half, half, e, equalized_odds(1)).auc, 3) for e in (0.0, 0.1, 2.0)]
     [0.6, 0.655, 0.825]
     """
-    return pooled_bounds(hulls, weights0, weights1, np.array([epsilon]), constraint, tolerance)[0]
+    return pooled_bounds(hulls, weights0, weights1, np.array([epsilon]), constraint, tolerance, priced=priced)[0]
 
 
 def pooled_bounds(
@@ -118,6 +138,7 @@ def pooled_bounds(
     tolerance: float | None = None,
     *,
     alike: bool = True,
+    priced: bool = False,
 ) -> list[Bound]:
     """The bounds of several epsilons, if ``alike`` the same to the last digit as one by one. Every round adds the lines
     along the chords under the widest triangles between the two polygons, for all epsilons at once."""
@@ -125,15 +146,16 @@ def pooled_bounds(
     tolerance = min(AREA_TOLERANCE, FEW_TOLERANCE * len(hulls) ** 2) if tolerance is None else tolerance
 
     def solve(which: IntArray, b: FloatArray) -> _Vertices:
-        found = fair.best(weights1[:, None] * (1 - b), weights0[:, None] * b, which)
+        found = fair.best(weights1[:, None] * (1 - b), weights0[:, None] * b, which, priced=priced)
         cuts = np.flatnonzero(np.diff(which) * alike) + 1  # a product's rounding depends on its rows
         parts = list(zip(np.split(found.u, cuts), np.split(found.v, cuts), strict=True))
         fpr = np.concatenate([(u - v) @ weights0 for u, v in parts]) / 2
         tpr = np.concatenate([(u + v) @ weights1 for u, v in parts]) / 2
-        return _Vertices(which, b, found.bound, fpr, tpr, found.u, found.v, np.zeros(len(b), dtype=np.bool_))
+        open_ = np.zeros(len(b), dtype=np.bool_)
+        return _Vertices(which, b, found.bound, fpr, tpr, found.u, found.v, found.prices, open_)
 
     every = np.arange(len(epsilons))
-    known = _ends(every, len(hulls))
+    known = _ends(every, len(hulls), priced)
     known = known.joined(solve(np.repeat(every, FIRST), np.tile(np.arange(1, FIRST + 1) / (FIRST + 1), len(every))))
     for _ in range(ROUNDS):
         left = _widest(known, len(every), tolerance)
@@ -147,12 +169,13 @@ def pooled_bounds(
     return [_assemble(known, np.flatnonzero(known.which == k)) for k in every]
 
 
-def _ends(which: IntArray, groups: int) -> _Vertices:
+def _ends(which: IntArray, groups: int, priced: bool) -> _Vertices:
     """Nobody selected, with the line fpr >= 0, and everybody, with the line tpr <= 1."""
     count = len(which)
     b, both = np.repeat([1.0, 0.0], count), np.tile(which, 2)
     u = np.repeat(2.0 * (1.0 - b)[:, None], groups, axis=1)
-    ends = _Vertices(both, b, 1 - b, 1 - b, 1 - b, u, np.zeros_like(u), np.zeros(2 * count, dtype=np.bool_))
+    free, open_ = np.zeros((2 * count, groups * priced, 2)), np.zeros(2 * count, dtype=np.bool_)
+    ends = _Vertices(both, b, 1 - b, 1 - b, 1 - b, u, np.zeros_like(u), free, open_)
     return ends.joined(_Vertices(*(getattr(ends, name)[:0] for name in ends.__slots__)))
 
 
@@ -172,8 +195,9 @@ def _assemble(known: _Vertices, own: IntArray) -> Bound:
     place = points.sum(axis=1)
     on = np.append(False, place[1:] > np.maximum.accumulate(place)[:-1]) & (place < place[-1])
     on[0] = on[-1] = True
+    lines = PricedLines(known.b[own[1:-1]], known.prices[own[1:-1]])
     own, points = own[on], points[on]
-    return Bound(outer, outer - inner, points, known.u[own], known.v[own])
+    return Bound(outer, outer - inner, points, known.u[own], known.v[own], lines)
 
 
 def _area_below(b: FloatArray, c: FloatArray) -> float:

@@ -46,27 +46,36 @@ class Support:
     ----------
     bound : (n,) no fair tuple is better.
     u, v : (n, groups) the best fair tuples found.
+    prices : (n, groups, 2) shadow prices of fpr and tpr that prove the bound, if they were asked for: they sum to 0
+        over the groups. Else (n, 0, 2).
     """
 
     bound: FloatArray
     u: FloatArray
     v: FloatArray
+    prices: FloatArray
 
 
 @dataclass(slots=True)
 class _Basis:
-    """Three planes for each direction: (3, 2, n) slopes, (3, n) heights, and whether they bound Phi (1) or c (0)."""
+    """Three planes for each direction: (3, 2, n) slopes, (3, n) heights, and whether they bound Phi (1) or c (0).
+
+    ``prices``: (3, 2, groups, n) the shadow prices that make them, if they are to be known.
+    """
 
     slopes: FloatArray
     heights: FloatArray
     bounds: FloatArray
+    prices: FloatArray
 
     def meeting(self, rows: IntArray) -> tuple[FloatArray, FloatArray]:
         """(2, n) centres where the three planes meet, and the value there."""
         found = np.asarray(np.linalg.solve(self._matrix(rows), self.heights[:, rows].T[..., None])[..., 0], np.float64)
         return found[:, :2].T, found[:, 2]
 
-    def replace(self, rows: IntArray, slopes: FloatArray, heights: FloatArray, bounds: FloatArray) -> None:
+    def replace(
+        self, rows: IntArray, slopes: FloatArray, heights: FloatArray, bounds: FloatArray, prices: FloatArray
+    ) -> None:
         """Let a plane in for the one that the ratio test names, so that the shares of all stay positive."""
         new = np.stack((-slopes[0], -slopes[1], bounds), axis=-1)
         shares, taken = np.moveaxis(self._shares(rows, new), -1, 0)
@@ -75,12 +84,17 @@ class _Basis:
         out = np.argmin(last, axis=1)
         self.slopes[out, :, rows] = slopes.T
         self.heights[out, rows], self.bounds[out, rows] = heights, bounds
+        self.prices[out, ..., rows] = prices.transpose(2, 0, 1)
+
+    def mixed(self) -> FloatArray:
+        """(3, n) shares of the planes in the bound."""
+        every = np.arange(self.heights.shape[1])
+        shares = np.maximum(self._shares(every, np.zeros((len(every), 3)))[..., 0].T, 0.0)
+        return np.asarray(shares / (shares * self.bounds).sum(axis=0))
 
     def bound(self) -> FloatArray:
         """(n,) what the three planes bound Phi by wherever centres can be: whatever rounding did on the way."""
-        every = np.arange(self.heights.shape[1])
-        shares = np.maximum(self._shares(every, np.zeros((len(every), 3)))[..., 0].T, 0.0)
-        shares /= (shares * self.bounds).sum(axis=0)
+        shares = self.mixed()
         left = np.abs((shares[:, None] * self.slopes).sum(axis=0)).sum(axis=0)
         return np.asarray((shares * self.heights).sum(axis=0) + FARTHEST * left)
 
@@ -104,11 +118,11 @@ class FairTuples:
         self.centres = [meet(constraint.dilate(hull, radius) for hull in hulls) for radius in self.radii.tolist()]
         self.edges = Chains(self.centres)
 
-    def best(self, ups: FloatArray, downs: FloatArray, which: IntArray) -> Support:
+    def best(self, ups: FloatArray, downs: FloatArray, which: IntArray, *, priced: bool = False) -> Support:
         """The best sums of ``up * tpr - down * fpr``, (groups, n) of either, each for the epsilon of that number."""
         x, y = self.constraint.direction(ups.T, downs.T).transpose(1, 2, 0)
         vertex = self.chains.support(*self.constraint.prices(x, y))
-        basis, radius = self._start(x, y, which), self.radii[which]
+        basis, radius = self._start(x, y, which, priced), self.radii[which]
         value, bound = np.full(len(which), -np.inf), np.full(len(which), np.inf)
         u, v = np.zeros(x.shape), np.zeros(x.shape)
         rows = np.arange(len(which))
@@ -116,6 +130,7 @@ class FairTuples:
             centre, bound[rows] = basis.meeting(rows)
             slopes, heights, beyond = self._outside(centre, which[rows])
             inside = beyond <= OUTSIDE
+            paid = self._paid(slopes) if priced else np.zeros((2, 0, len(rows)))
             own = rows[inside]
             if len(own):
                 found = self.best_near(x[:, own], y[:, own], vertex[:, own], centre[:, inside], radius[own])
@@ -126,22 +141,41 @@ class FairTuples:
                 value[better], u[:, better], v[:, better] = worth[up], found.u[:, up], found.v[:, up]
                 prices = found.price_x, found.price_y
                 slopes[:, inside], heights[inside] = _sums(prices), self._height(x, y, prices, own, radius)
+                if priced:
+                    paid[..., inside] = prices
             cut = inside * bound[rows] - (slopes * centre).sum(axis=0) - heights
             on = (bound[rows] - value[rows] > CLOSE) & (cut > TINY / 10)
             rows = rows[on]
             if not len(rows):
                 break
-            basis.replace(rows, slopes[:, on], heights[on], inside[on].astype(np.float64))
-        return Support(basis.bound(), u.T, v.T)
+            basis.replace(rows, slopes[:, on], heights[on], inside[on].astype(np.float64), paid[..., on])
+        return Support(basis.bound(), u.T, v.T, self._rates(np.einsum("kn,kdgn->dgn", basis.mixed(), basis.prices)))
 
-    def _start(self, x: FloatArray, y: FloatArray, which: IntArray) -> _Basis:
+    def _rates(self, prices: FloatArray) -> FloatArray:
+        """(n, groups, 2) prices of fpr and tpr that amount to (2, groups, n) prices on the axes."""
+        of_u, of_v = self.constraint.prices(*prices)
+        return np.stack((of_u - of_v, of_u + of_v)).transpose(2, 1, 0)
+
+    def _paid(self, slopes: FloatArray) -> FloatArray:
+        """(2, groups, n) prices that make the edges of the centres' region: one group pays, whose hull it is."""
+        prices = np.zeros((2, len(self.chains.first), slopes.shape[1]))
+        price_u, price_v = (np.broadcast_to(p, prices.shape[1:]) for p in self.constraint.prices(*-slopes))
+        at = self.chains.support(price_u, price_v)
+        height = price_u * self.chains.u[at] + price_v * self.chains.v[at]
+        prices[:, np.argmin(height, axis=0), np.arange(slopes.shape[1])] = slopes
+        return prices
+
+    def _start(self, x: FloatArray, y: FloatArray, which: IntArray, priced: bool) -> _Basis:
         """Three planes whose slopes cancel: every group pays as much as its prices in three directions."""
         every, radius, size = np.arange(len(which)), self.radii[which], 2 * (np.abs(x) + np.abs(y))
         slopes, heights = np.empty((3, 2, len(which))), np.empty((3, len(which)))
+        paid = np.empty((3, 2, len(x) if priced else 0, len(which)))
         for k, angle in enumerate(2 * np.pi * np.arange(3) / 3 + 0.3):
             prices = size * np.cos(angle), size * np.sin(angle)
             slopes[k], heights[k] = _sums(prices), self._height(x, y, prices, every, radius)
-        return _Basis(slopes, heights, np.ones((3, len(which))))
+            if priced:
+                paid[k] = prices
+        return _Basis(slopes, heights, np.ones((3, len(which))), paid)
 
     def _height(
         self, x: FloatArray, y: FloatArray, prices: tuple[FloatArray, FloatArray], rows: IntArray, radius: FloatArray

@@ -19,12 +19,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fairroc.core.bound import PricedLines
 from fairroc.core.chain import Chain, FloatArray, ratio
 from fairroc.core.constraint import OneRate
 from fairroc.core.coupling import Levels
 
 ROOM = 1 << 22
 """Numbers held at once."""
+
+STEEPEST = 1e12
+"""Steeper slopes are told by fpr >= 0."""
 
 ROUNDING = 1e-15
 """Of sums of people in different order, as a share of the sum of their sizes."""
@@ -48,6 +52,12 @@ class _Line:
     def slopes(self) -> FloatArray:
         """The slope of pooled moves along every edge, falling; infinite where nothing is lost."""
         return ratio(self.gain, self.loss, np.inf)
+
+    def at(self, rate: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Gain and loss from a rate on; nothing below 0 and from 1 on."""
+        edge = np.clip(np.searchsorted(self.rate, rate, side="right") - 1, 0, len(self.gain) - 1)
+        inside = (rate >= 0.0) & (rate < 1.0)
+        return np.where(inside, self.gain[edge], 0.0), np.where(inside, self.loss[edge], 0.0)
 
 
 def _line(hull: Chain, prior: float, weight0: float, weight1: float, constraint: OneRate) -> _Line:
@@ -79,13 +89,8 @@ def rate_path(
     >>> found.tpr.round(3).tolist()
     [[0.0, 0.0], [0.6, 0.6], [0.9, 0.9], [1.0, 1.0]]
     """
-    lines = [
-        _line(hull, prior, w0, w1, constraint)
-        for hull, prior, w0, w1 in zip(hulls, priors.tolist(), weights0.tolist(), weights1.tolist(), strict=True)
-    ]
-    ends = np.unique(np.concatenate([constraint.centres(line.rate, epsilon).ravel() for line in lines]))
-    passing = np.concatenate(list(_passing(lines, ends, epsilon, constraint))) if len(ends) > 1 else np.zeros(0)
-    passing = np.minimum.accumulate(passing)
+    lines = _lines(hulls, priors, weights0, weights1, constraint)
+    ends, passing = _passed(lines, epsilon, constraint)
     own = np.unique(np.concatenate([line.slopes for line in lines]))
     slopes = np.concatenate((passing, own))  # where several ends are passed at one slope, every one is a level
     at = np.concatenate((np.arange(1, len(ends)), np.searchsorted(-passing, -own, side="right")))
@@ -95,6 +100,55 @@ def rate_path(
     wished = [line.rate[np.searchsorted(-line.slopes, -slopes, side="right")] for line in lines]
     rates = np.stack([np.clip(wish, low, high) for wish in wished], axis=1).clip(0.0, 1.0)
     return _levels(lines, rates)
+
+
+def _lines(
+    hulls: Sequence[Chain], priors: FloatArray, weights0: FloatArray, weights1: FloatArray, constraint: OneRate
+) -> list[_Line]:
+    weights = zip(hulls, priors.tolist(), weights0.tolist(), weights1.tolist(), strict=True)
+    return [_line(hull, prior, w0, w1, constraint) for hull, prior, w0, w1 in weights]
+
+
+def rate_prices(
+    hulls: Sequence[Chain],
+    priors: FloatArray,
+    weights0: FloatArray,
+    weights1: FloatArray,
+    epsilon: float,
+    constraint: OneRate,
+) -> PricedLines:
+    """What proves that no fair score is above the path: at every slope where it turns, what each group would pay for
+    one more unit of its rate. Where the centre waits, between what is paid on either side of it."""
+    lines = _lines(hulls, priors, weights0, weights1, constraint)
+    ends, passing = _passed(lines, epsilon, constraint)
+    slopes = np.unique(np.concatenate((passing, *(line.slopes for line in lines))))
+    slopes = slopes[(slopes > 0) & (slopes < STEEPEST)]
+    after = np.searchsorted(-passing, -slopes, side="left")  # intervals that the centre has passed
+    low, high = constraint.reach((ends[1:] + ends[:-1]) / 2, epsilon)
+    speeds = constraint.speeds(epsilon)
+    sides, pulls = [], []
+    for interval in (after - 1, after):
+        there, known = np.clip(interval, 0, len(passing) - 1), (interval >= 0) & (interval < len(passing))
+        paid, pull = np.zeros((len(slopes), len(lines))), np.zeros(len(slopes))
+        for g, line in enumerate(lines):
+            for rate, speed, sign in ((high, speeds[1], 1.0), (low, speeds[0], -1.0)):
+                gain, loss = line.at(rate[there])
+                own = np.where(known, np.maximum(sign * (gain - slopes * loss), 0.0), 0.0)
+                paid[:, g] += sign * own
+                pull += sign * speed * own
+        sides.append(paid)
+        pulls.append(pull)
+    share = np.clip(ratio(pulls[0], pulls[0] - pulls[1], 0.0), 0.0, 1.0)
+    share = np.where(after == 0, 1.0, np.where(after == len(passing), 0.0, share))[:, None]  # there is one side only
+    prices = ((1.0 - share) * sides[0] + share * sides[1]) / (1.0 + slopes[:, None])
+    return PricedLines(slopes / (1.0 + slopes), prices[..., None])
+
+
+def _passed(lines: Sequence[_Line], epsilon: float, constraint: OneRate) -> tuple[FloatArray, FloatArray]:
+    """Centres at which a vertex is met, and the slopes at which the centre passes between neighbours, falling."""
+    ends = np.unique(np.concatenate([constraint.centres(line.rate, epsilon).ravel() for line in lines]))
+    passing = np.concatenate(list(_passing(lines, ends, epsilon, constraint))) if len(ends) > 1 else np.zeros(0)
+    return ends, np.minimum.accumulate(passing)
 
 
 def _passing(lines: Sequence[_Line], ends: FloatArray, epsilon: float, constraint: OneRate) -> Iterator[FloatArray]:
@@ -112,11 +166,10 @@ def _passing(lines: Sequence[_Line], ends: FloatArray, epsilon: float, constrain
         ]  # positives and negatives gained at hi, and given up at lo, by group
         for line in lines:
             for at, speed, sign in ((high, up, 1.0), (low, down, -1.0)):
-                edge = np.clip(np.searchsorted(line.rate, at, side="right") - 1, 0, len(line.gain) - 1)
-                inside = (at >= 0.0) & (at < 1.0)
+                gain, loss = line.at(at)
                 which = 0 if sign > 0 else 2
-                parts[which].append(np.where(inside, speed * line.gain[edge], 0.0))
-                parts[which + 1].append(np.where(inside, speed * line.loss[edge], 0.0))
+                parts[which].append(speed * gain)
+                parts[which + 1].append(speed * loss)
         yield _balance(*(np.stack(part, axis=1) for part in parts))
 
 

@@ -19,7 +19,7 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, v
 from fairroc.core.chain import FloatArray
 from fairroc.errors import DataError
 from fairroc.fairmodel import FairModel
-from fairroc.fitting.certificate import Certificate, certify
+from fairroc.fitting.certificate import Certificate, certificate_text, certify
 from fairroc.fitting.fit import Fitted, fit
 from fairroc.fitting.one_draw import OneDraw, one_draw
 from fairroc.fitting.outlook import Outlook, outlook
@@ -149,6 +149,8 @@ class FairROC(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         original score (``harms``).
     certificate_ : Certificate
         Computed on first access. ``certificate_.froc`` has the diagnostics of the paper's method.
+    proof_ : str
+        The certificate's file, with the prices that prove its bound, for `fairroc.verify`; computed on first access.
     one_draw_ : OneDraw
         Computed on first access: the gap among the fitted people once the fair score is drawn, by simulation.
     n_features_in_, feature_names_in_
@@ -271,7 +273,7 @@ class FairROC(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             names = ", ".join(repr(name) for name in people.names[:5])
             raise DataError(f"on_unknown_group must be a fitted group ({names}), got {self.on_unknown_group!r}.")
         self._note_features(scores, reset=True)
-        for of_last_fit in ("certificate_", "one_draw_", "outlook_"):
+        for of_last_fit in ("certificate_", "proof_", "one_draw_", "outlook_"):
             self.__dict__.pop(of_last_fit, None)
         fitted = fit(people, options, key=self.key, salt=self.salt)
         self.model_ = FairModel.of(fitted.model)
@@ -299,6 +301,11 @@ class FairROC(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def certificate_(self) -> Certificate:
         """What the fit cost and the bound for every fair randomised score; computed on first access."""
         return certify(self._known("certificate"))
+
+    @cached_property
+    def proof_(self) -> str:
+        """The certificate as the text of a file, with the prices that prove its bound: `fairroc.verify` checks it."""
+        return certificate_text(self._known("proof"), self.certificate_)
 
     @cached_property
     def one_draw_(self) -> OneDraw:

@@ -13,8 +13,9 @@ from fairroc.core.realised import drawn_shares
 from fairroc.core.realised import rate_gaps as realised_gaps
 from fairroc.core.roc import PlaLoss, pla_loss
 from fairroc.fitting.fit import Fitted
-from fairroc.fitting.solving import bound_of
+from fairroc.fitting.solving import bound_of, proof_of
 from fairroc.froc.diagnostics import FrocReport, froc_report
+from fairroc.model.file import checksum_in, dumps, sealed
 from fairroc.options import CONSTRAINT, DRAWS, fairness_of
 from fairroc.people.small import SmallGroups, plain_data
 
@@ -144,6 +145,20 @@ def certify(fitted: Fitted) -> Certificate:
         rates_before=before,
         rates=realised_gaps(fitted.realised) if fitted.realised else before,
         seconds=time.perf_counter() - begin,
+    )
+
+
+def certificate_text(fitted: Fitted, certificate: Certificate) -> str:
+    """The certificate's file: its figures, whose model it is, and the prices that prove its bound to anybody."""
+    lines = proof_of(fitted.raw, fitted.target, fitted.measure)
+    return sealed(
+        {
+            "format": "fairroc-certificate",
+            "version": 1,
+            "model": checksum_in(dumps(fitted.model)),
+            "figures": certificate.to_dict(),
+            "proof": {"directions": lines.b.tolist(), "prices": lines.prices.tolist()},
+        }
     )
 
 

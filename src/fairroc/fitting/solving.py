@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 
 from fairroc.core.ascent import FINE_GROUPS, SPACING, SPACING_MORE
-from fairroc.core.bound import Bound, pooled_bound, pooled_bounds
+from fairroc.core.bound import Bound, PricedLines, pooled_bound, pooled_bounds
 from fairroc.core.chain import FEW_GROUPS, MANY_GROUPS, Chain, FloatArray
 from fairroc.core.constraint import Constraint, EqualizedOdds, OneRate
 from fairroc.core.coupling import Levels, couple
 from fairroc.core.gap import ROUNDING
 from fairroc.core.kernel import Kernel, drawn_kernel
+from fairroc.core.one_rate import rate_prices
 from fairroc.core.optimal import optimal
 from fairroc.core.realised import Performance, RealisedRoc, drawn_shares, gap_of, judged, own_auc, realise
 from fairroc.core.roc import Population
@@ -194,6 +195,15 @@ def bound_of(people: Population, epsilon: float, constraint: Constraint) -> floa
     assert isinstance(constraint, EqualizedOdds)
     hulls = [curve.hull for curve in people.curves]
     return pooled_bound(hulls, people.weights0, people.weights1, epsilon, constraint).auc
+
+
+def proof_of(people: Population, epsilon: float, constraint: Constraint) -> PricedLines:
+    """What proves that bound."""
+    hulls, weights = [curve.hull for curve in people.curves], (people.weights0, people.weights1)
+    if isinstance(constraint, OneRate):
+        return rate_prices(hulls, people.priors, *weights, epsilon, constraint)
+    assert isinstance(constraint, EqualizedOdds)
+    return pooled_bound(hulls, *weights, epsilon, constraint, priced=True).lines
 
 
 def drawn_share(judged: Population, kernels: Sequence[Kernel]) -> float:

@@ -80,8 +80,17 @@ def dumps(model: ModelData) -> str:
         group["kernel"] = _kernel_to_data(kernel, texts)
     for group, reference in zip(body["groups"], model.references, strict=False):
         group["reference"] = _reference_to_data(reference)
-    body = _written(body, texts, ", ")
+    return sealed(_written(body, texts, ", "))
+
+
+def sealed(body: dict[str, Any]) -> str:
+    """JSON text with a checksum of all the rest."""
     return pretty({**body, "checksum": _checksum(body)}) + "\n"
+
+
+def checksum_in(text: str) -> str:
+    """The checksum that a text of `sealed` ends with."""
+    return text.rpartition('"checksum": "')[2].partition('"')[0]
 
 
 def loads(text: str) -> ModelData:

@@ -32,6 +32,7 @@ STUDIES = {
     "promises": "questions.promises",
     "ties": "questions.ties",
     "unseen": "questions.unseen",
+    "verify": "questions.verify",
     "rivals": "peers.rivals",
     "people": "problems.scores",
 }
