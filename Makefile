@@ -13,13 +13,17 @@ FUZZ ?= --seconds 30
 OLDEST := .venv-oldest
 EXPERIMENT_TESTS := tests/studies/test_reproduce.py tests/studies/test_experiments_models.py tests/backends/test_torch.py
 
-.PHONY: demo test test-slow versions fuzz lint types house format bench reproduce clean
+# mutmut needs an older pytest; all else is that of .venv.
+MUTATE_ENV := .venv-mutate
+MUTATE ?= --each 10
+
+.PHONY: demo test test-slow versions fuzz mutate lint types house format bench reproduce clean
 
 demo: .venv/.demo ## run the main job on real data; leaves its results in demo/
 	$(BIN)/fairroc demo --output demo
 
 test: .venv/.dev .venv/.browser .venv/.java .venv/.postgres $(EXPERIMENTS)/.done ## all tests but the slow ones
-	$(PYTEST) -m "not slow" tests src studies/src $$([ ! -x $(EXPERIMENTS)/bin/python ] || echo --ignore=tests/studies/test_reproduce.py)
+	$(PYTEST) -m "not slow" --cov --cov-report=json tests src studies/src $$([ ! -x $(EXPERIMENTS)/bin/python ] || echo --ignore=tests/studies/test_reproduce.py)
 	@if [ -x $(EXPERIMENTS)/bin/python ]; then \
 		$(EXPERIMENTS)/bin/python -m pytest -n auto -p no:cacheprovider -m "not slow" $(EXPERIMENT_TESTS); fi
 
@@ -32,6 +36,9 @@ versions: $(OLDEST)/.done ## kept files and golden results with the oldest suppo
 
 fuzz: .venv/.dev ## hostile inputs for two minutes; every night: make fuzz FUZZ="core --seeds 0 1000000"
 	PYTHONPATH=tests OMP_NUM_THREADS=1 $(BIN)/python -m fuzz $(FUZZ)
+
+mutate: $(MUTATE_ENV)/.done ## do tests notice a fault in the core, the draws or the model file? a sample of mutants
+	$(MUTATE_ENV)/bin/python tools/mutate.py $(MUTATE)
 
 lint: .venv/.dev
 	$(BIN)/ruff check .
@@ -54,7 +61,7 @@ reproduce: .venv/.demo ## run the FROC paper's experiments again, quick version;
 	$(BIN)/fairroc reproduce
 
 clean:
-	rm -rf .venv $(EXPERIMENTS) $(OLDEST) demo reproduce .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv $(EXPERIMENTS) $(OLDEST) $(MUTATE_ENV) mutate coverage.json .coverage demo reproduce .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 .venv/.pip:
 	$(PYTHON) -m venv .venv
@@ -96,6 +103,13 @@ $(OLDEST)/.done: .venv/.pip pyproject.toml tools/oldest.py
 	$(PYTHON) -m venv $(OLDEST)
 	$(PYTHON) tools/oldest.py > $(OLDEST)/constraints.txt
 	$(OLDEST)/bin/python -m pip install --quiet --constraint $(OLDEST)/constraints.txt --editable . 'pytest>=8' 'hypothesis>=6.100'
+	touch $@
+
+$(MUTATE_ENV)/.done: .venv/.dev
+	$(PYTHON) -m venv $(MUTATE_ENV)
+	$(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))' \
+		> $$($(MUTATE_ENV)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/project.pth
+	$(MUTATE_ENV)/bin/python -m pip install --quiet 'mutmut==3.8.0' 'pytest>=8,<9'
 	touch $@
 
 # Large: about 2 GB where torch comes for a graphics processor. Where it cannot be installed in time, it is left out.
