@@ -30,12 +30,16 @@ FITS = tuple(
     f"{_GOLDEN}[{name}]" for name in ("ties-draw", "five-draw-raw", "two-queries", "two-zero-order", "two-froc")
 )
 KEPT = "tests/promises/test_kept.py::test_models_of_every_version_give_the_same_bits"
+_SMALL = tuple(
+    f"tests/promises/test_small_groups.py::{name}"
+    for name in ("test_damaged_files_are_refused", "test_the_model_file_remembers_names_alone")
+)
 TESTS = {
     "core/nearest.py": ("tests/core/test_constraint.py", "tests/core/test_scale.py"),
     "core/normal.py": ("tests/core/test_normal.py", "tests/core/test_estimate.py"),
     "core/realised.py": ("tests/core/test_realised.py", "tests/core/test_kernel.py"),
     "model/draw.py": ("tests/model/test_draw.py", KEPT),
-    "model/file.py": ("tests/model/test_model_file.py", "tests/promises/test_small_groups.py", KEPT),
+    "model/file.py": ("tests/model/test_model_file.py", *_SMALL, KEPT),
     "model/xxh64.py": ("tests/model/test_xxh64.py", "tests/model/test_draw.py", KEPT),
 }
 """Which tests a module's mutants meet, where it is not ``tests/<room>/test_<module>.py``; ``FITS`` come on top."""
@@ -46,7 +50,7 @@ source_paths = ["src"]
 only_mutate = ["src/fairroc/{module}"]
 also_copy = ["tests", "studies", "docs", "tools", "README.md"]
 use_git_change_detection = false
-pytest_add_cli_args = ["-p", "no:cacheprovider", "-p", "no:xdist", "--hypothesis-profile=quick", "-p", "mutate"]
+pytest_add_cli_args = ["-p", "no:cacheprovider", "-p", "no:xdist", "--hypothesis-profile=brief", "-p", "mutate"]
 pytest_add_cli_args_test_selection = {tests}
 """
 DEAD = (1, 3, 24, 36, 152, 255, -24)

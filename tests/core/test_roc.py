@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn import metrics
 
-from fairroc.core.roc import pla_loss, query_curve, query_thresholds, rates_at, roc_curve
+from fairroc.core.roc import pla_loss, query_curve, query_thresholds, rates_at, roc_curve, thinned
 from oracles import hull_height, rates
 from strategies import MILD, WEIGHTS, Sample, samples
 
@@ -179,3 +179,30 @@ def test_a_person_of_tiny_weight_does_not_hide_a_corner(tiny):
         curve = roc_curve(np.array(scores), np.array(labels), np.array([1.0, tiny, 1.0]))
         assert (curve.hull.u.tolist(), curve.hull.v.tolist()) == ([0.0, 1.0, 2.0], [0.0, 1.0, 0.0])
         assert (curve.corners[0], curve.corners[-1]) == (0, len(curve.thresholds))
+
+
+def test_a_thinned_curve_keeps_hull_and_large_steps():
+    """Few of the points, in order, the hull's among them and both ends of every large step; a short curve stays."""
+    rng = np.random.default_rng(0)
+    scores = np.concatenate((rng.normal(size=3000), np.full(400, 0.25), np.full(300, -0.5)))
+    curve = roc_curve(scores, rng.random(len(scores)) < 0.3 + 0.1 * np.tanh(scores))
+    thin = thinned(curve, 50)
+    at = np.searchsorted(curve.u, thin.u)
+    assert (thin.u == curve.u[at]).all() and (thin.fpr == curve.fpr[at]).all() and (thin.tpr == curve.tpr[at]).all()
+    assert (thin.thresholds == curve.thresholds[at[1:] - 1]).all()
+    large = np.flatnonzero(np.diff(curve.u) > 0.04)
+    assert len(large) == 2
+    assert {*large.tolist(), *(large + 1).tolist(), *curve.corners.tolist(), 0, len(curve.thresholds)} <= set(
+        at.tolist()
+    )
+    assert 51 <= len(at) <= 51 + len(curve.corners) + 4
+    assert np.diff(at).max() <= len(curve.thresholds) / 50 + 1
+    assert thin.prior == curve.prior
+    assert thinned(curve, len(curve.thresholds)) is curve
+
+
+def test_arrays_are_read_only():
+    curve = roc_curve(np.array([0.1, 0.7]), np.array([False, True]))
+    for array in (curve.thresholds, curve.fpr, curve.tpr):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 1.0
