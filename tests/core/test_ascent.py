@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairroc.core.ascent import ascend, spaced, take_turns
+from fairroc.core.ascent import ascend, spaced, take_turns, thinned_levels
 from fairroc.core.constraint import equalized_odds
 from fairroc.core.coupling import closed_form
 from fairroc.core.optimal import heights, optimal, pooled_area
@@ -63,3 +65,16 @@ def test_spaced_respects_the_spacing(seed, levels, groups, spacing):
     for g in range(groups):
         assert np.abs(np.interp(fine_total, total[once], u[once, g]) - fine[:, g]).max() <= 1e-12
     assert len(fine) <= len(u) + np.ceil(np.diff(u, axis=0).max(axis=1) / spacing).sum()
+
+
+@given(SEEDS, st.integers(2, 60), st.integers(1, 5), st.sampled_from([0.01, 0.3, 3.0]))
+def test_thinned_levels_are_no_further_apart_than_asked_for(seed, levels, groups, spacing):
+    """The ends stay; a level left out is within the spacing of one that stays, and of those few are too near."""
+    u = np.sort(np.random.default_rng(seed).random((levels, groups)) * 2, axis=0)
+    thin = thinned_levels(u, spacing)
+    kept = [i for i, row in enumerate(u.tolist()) if row in thin.tolist()]
+    assert (thin == u[kept]).all() and kept[0] == 0 and kept[-1] == levels - 1
+    moved = np.concatenate(([0.0], np.cumsum(np.diff(u, axis=0).max(axis=1))))
+    for a, b in pairwise(kept):
+        assert moved[b - 1] - moved[a] <= spacing + 1e-12
+    assert len(kept) <= moved[-1] / spacing + 2
