@@ -17,13 +17,17 @@ EXPERIMENT_TESTS := tests/studies/test_reproduce.py tests/studies/test_experimen
 MUTATE_ENV := .venv-mutate
 MUTATE ?= --each 10
 
-.PHONY: demo test test-slow versions fuzz mutate lint types house format bench reproduce clean
+# What every change is held to; the whole package: make coverage COVERED="tests src" ROOMS=
+COVERED ?= tests/core tests/model tests/promises/test_kept.py tests/promises/test_small_groups.py
+ROOMS ?= core model
+
+.PHONY: demo test test-slow versions coverage fuzz mutate lint types house format bench reproduce clean
 
 demo: .venv/.demo ## run the main job on real data; leaves its results in demo/
 	$(BIN)/fairroc demo --output demo
 
 test: .venv/.dev .venv/.browser .venv/.java .venv/.postgres $(EXPERIMENTS)/.done ## all tests but the slow ones
-	$(PYTEST) -m "not slow" --cov --cov-report=json tests src studies/src $$([ ! -x $(EXPERIMENTS)/bin/python ] || echo --ignore=tests/studies/test_reproduce.py)
+	$(PYTEST) -m "not slow" tests src studies/src $$([ ! -x $(EXPERIMENTS)/bin/python ] || echo --ignore=tests/studies/test_reproduce.py)
 	@if [ -x $(EXPERIMENTS)/bin/python ]; then \
 		$(EXPERIMENTS)/bin/python -m pytest -n auto -p no:cacheprovider -m "not slow" $(EXPERIMENT_TESTS); fi
 
@@ -36,6 +40,10 @@ versions: $(OLDEST)/.done ## kept files and golden results with the oldest suppo
 
 fuzz: .venv/.dev ## hostile inputs for two minutes; every night: make fuzz FUZZ="core --seeds 0 1000000"
 	PYTHONPATH=tests OMP_NUM_THREADS=1 $(BIN)/python -m fuzz $(FUZZ)
+
+coverage: .venv/.dev ## statements and branches that tests reach, by room, beside their floors
+	$(PYTEST) -q -m "not slow" --hypothesis-profile=brief --cov --cov-report=json $(COVERED)
+	$(BIN)/python tools/coverage_floor.py $(ROOMS)
 
 mutate: $(MUTATE_ENV)/.done ## do tests notice a fault in the core, the draws or the model file? a sample of mutants
 	$(MUTATE_ENV)/bin/python tools/mutate.py $(MUTATE)

@@ -1,4 +1,4 @@
-"""Hold the coverage of every room to its floor. ``make test`` writes coverage.json and prints this table.
+"""Hold the coverage of every room to its floor. ``make coverage`` writes coverage.json and prints this.
 
 Coverage counts statements and branches together. Exit 1 if a room is below its floor; a room far above it is named, so
 that the floor is raised. Floors only rise.
@@ -60,10 +60,13 @@ def rooms(files: dict[str, Any]) -> list[Room]:
 
 
 def main() -> int:
-    """``python tools/coverage_floor.py [--missing] [coverage.json]``"""
-    given = [word for word in sys.argv[1:] if word != "--missing"]
+    """``python tools/coverage_floor.py [--missing] [ROOM ...]``: all rooms where none is named."""
+    asked = [word for word in sys.argv[1:] if word != "--missing"] or [*FLOORS]
+    report = json.loads(Path("coverage.json").read_text(encoding="utf-8"))
     low = False
-    for room in rooms(json.loads(Path(*given or ["coverage.json"]).read_text(encoding="utf-8"))["files"]):
+    for room in rooms(report["files"]):
+        if room.name not in asked:
+            continue
         floor = FLOORS[room.name]
         low |= room.percent < floor
         note = "below its floor" if room.percent < floor else "raise its floor" if room.percent >= floor + 1 else ""
