@@ -30,6 +30,7 @@ from fairroc.model.draw import (
     key_fingerprint,
     new_salt,
     read_key_file,
+    uniform_from_id,
     uniforms_from_ids,
     uniforms_from_state,
 )
@@ -577,3 +578,9 @@ def test_integer_draws_are_the_draws_of_the_ids(ids, keyed):
     rows = np.arange(len(ids))[::-2]
     assert np.array_equal(draws.at(rows), every[rows])
     assert np.array_equal(draws.at(slice(1, None)), every[1:])
+
+
+@given(st.one_of(st.integers(-(2**63), 2**64 - 1), st.text(max_size=40)), st.integers(0, 2**32))
+def test_one_id_draws_as_many_do(one, salt):
+    """The quick way for one id gives the bits of the whole column."""
+    assert uniform_from_id(one, derive_seed(salt)) == uniforms_from_ids([one], salt=salt)[0]
