@@ -70,9 +70,9 @@ def pytest_collection_modifyitems(items: list[object]) -> None:
     items.sort(key=lambda item: seconds.get(item.nodeid, 0.0))  # type: ignore[attr-defined]
 
 
-def tests_of(module: str) -> list[str]:
+def chosen_tests(module: str) -> list[str]:
     """
-    >>> tests_of("core/gap.py")[0]
+    >>> chosen_tests("core/gap.py")[0]
     'tests/core/test_gap.py'
     """
     room, _, name = module.partition("/")
@@ -96,7 +96,7 @@ def prepared(module: str) -> Path:
     for name in ("src", "tests", "studies", "docs", "tools", "README.md"):
         (folder / name).symlink_to(ROOT / name)
     project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
-    config = CONFIG.format(module=module, tests=json.dumps(tests_of(module)))
+    config = CONFIG.format(module=module, tests=json.dumps(chosen_tests(module)))
     (folder / "pyproject.toml").write_text(project + config, encoding="utf-8")
     return folder
 
