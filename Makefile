@@ -16,7 +16,15 @@ EXPERIMENT_TESTS := tests/studies/test_reproduce.py tests/studies/test_experimen
 # What looks at the dependencies must not change them.
 AUDIT := .venv-audit
 
-.PHONY: demo test test-slow versions fuzz lint types house audit-deps format bench reproduce clean
+# mutmut needs an older pytest; all else is that of .venv.
+MUTATE_ENV := .venv-mutate
+MUTATE ?= --each 10
+
+# What every change is held to; the whole package: make coverage COVERED="tests src" ROOMS=
+COVERED ?= tests/core tests/model tests/promises/test_kept.py tests/promises/test_small_groups.py
+ROOMS ?= core model
+
+.PHONY: demo test test-slow versions coverage fuzz mutate lint types house audit-deps format bench reproduce clean
 
 demo: .venv/.demo ## run the main job on real data; leaves its results in demo/
 	$(BIN)/fairroc demo --output demo
@@ -35,6 +43,13 @@ versions: $(OLDEST)/.done ## kept files and golden results with the oldest suppo
 
 fuzz: .venv/.dev ## hostile inputs for two minutes; every night: make fuzz FUZZ="core --seeds 0 1000000"
 	PYTHONPATH=tests OMP_NUM_THREADS=1 $(BIN)/python -m fuzz $(FUZZ)
+
+coverage: .venv/.dev ## statements and branches that tests reach, by room, beside their floors
+	$(PYTEST) -q -m "not slow" --hypothesis-profile=brief --cov --cov-report=json $(COVERED)
+	$(BIN)/python tools/coverage_floor.py $(ROOMS)
+
+mutate: $(MUTATE_ENV)/.done ## do tests notice a fault in the core, the draws or the model file? a sample of mutants
+	$(MUTATE_ENV)/bin/python tools/mutate.py $(MUTATE)
 
 lint: .venv/.dev
 	$(BIN)/ruff check .
@@ -60,7 +75,8 @@ reproduce: .venv/.demo ## run the FROC paper's experiments again, quick version;
 	$(BIN)/fairroc reproduce
 
 clean:
-	rm -rf .venv $(EXPERIMENTS) $(OLDEST) $(AUDIT) demo reproduce .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv $(EXPERIMENTS) $(OLDEST) $(AUDIT) $(MUTATE_ENV) mutate coverage.json .coverage demo reproduce \
+		.pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 .venv/.pip:
 	$(PYTHON) -m venv .venv
@@ -109,6 +125,13 @@ $(AUDIT)/.done: .venv/.pip pyproject.toml
 	@$(PYTHON) -m venv --without-pip $(AUDIT) && timeout $(INSTALL_SECONDS) $(BIN)/python -m pip --python $(AUDIT)/bin/python \
 		install --quiet --group audit > .venv/audit.log 2>&1 || echo "no tools to look at dependencies; see .venv/audit.log"
 	@mkdir -p $(AUDIT) && touch $@
+
+$(MUTATE_ENV)/.done: .venv/.dev
+	$(PYTHON) -m venv $(MUTATE_ENV)
+	$(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))' \
+		> $$($(MUTATE_ENV)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/project.pth
+	$(MUTATE_ENV)/bin/python -m pip install --quiet 'mutmut==3.8.0' 'pytest>=8,<9'
+	touch $@
 
 # Large: about 2 GB where torch comes for a graphics processor. Where it cannot be installed in time, it is left out.
 $(EXPERIMENTS)/.done: .venv/.pip pyproject.toml studies/pyproject.toml

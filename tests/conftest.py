@@ -12,3 +12,4 @@ settings.register_profile(
 )
 settings.load_profile("fairroc")
 settings.register_profile("quick", settings.get_profile("fairroc"), phases=[Phase.explicit, Phase.generate])
+settings.register_profile("brief", settings.get_profile("quick"), max_examples=8)

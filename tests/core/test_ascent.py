@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairroc.core import ascent
-from fairroc.core.ascent import MAX_SWEEPS, ascend, spaced, take_turns
+from fairroc.core.ascent import MAX_SWEEPS, ascend, spaced, take_turns, thinned_levels
 from fairroc.core.constraint import equalized_odds
 from fairroc.core.coupling import closed_form
 from fairroc.core.optimal import heights, optimal, pooled_area
@@ -79,3 +81,16 @@ def test_many_groups_share_one_pull_and_lose_nothing(monkeypatch):
     own = ascend(fair, start, weights0, weights1)
     before, one, each = (pooled_area(u, heights(fair.curves, u), weights0, weights1) for u in (start, shared, own))
     assert one >= before + 0.98 * (each - before) > before
+
+
+@given(SEEDS, st.integers(2, 60), st.integers(1, 5), st.sampled_from([0.01, 0.3, 3.0]))
+def test_thinned_levels_are_no_further_apart_than_asked_for(seed, levels, groups, spacing):
+    """The ends stay; a level left out is within the spacing of one that stays, and of those few are too near."""
+    u = np.sort(np.random.default_rng(seed).random((levels, groups)) * 2, axis=0)
+    thin = thinned_levels(u, spacing)
+    kept = [i for i, row in enumerate(u.tolist()) if row in thin.tolist()]
+    assert (thin == u[kept]).all() and kept[0] == 0 and kept[-1] == levels - 1
+    moved = np.concatenate(([0.0], np.cumsum(np.diff(u, axis=0).max(axis=1))))
+    for a, b in pairwise(kept):
+        assert moved[b - 1] - moved[a] <= spacing + 1e-12
+    assert len(kept) <= moved[-1] / spacing + 2

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairroc.core.chain import Chain, chain_through, concave_hull, meet
+from fairroc.core.chain import BLOCK, SLOW_PASSES, Chain, chain_through, concave_hull, meet, running_sums
 from fairroc.core.constraint import equalized_odds
 from oracles import hull_height, is_hull_vertex, minkowski_height
 from strategies import CHAINS, DIAGONAL, NORMS, PERFECT, SEEDS, chain_of_edges, families
@@ -26,7 +26,7 @@ def integer_path(steps):
 
 
 def long_path(seed, count):
-    """A wavy path of many points, long enough for the whole-array passes and for the scan after them."""
+    """A wavy path of many points."""
     rng = np.random.default_rng(seed)
     x, y = np.cumsum(rng.exponential(size=(2, count)), axis=1)
     return x / x[-1], (y / y[-1]) ** 0.5
@@ -45,6 +45,24 @@ def test_the_hull_is_the_brute_force_hull(steps):
     x, y = integer_path(steps)
     brute = [i for i in range(len(x)) if i in (0, len(x) - 1) or is_hull_vertex(x, y, i)]
     assert concave_hull(x, y).tolist() == brute
+
+
+@pytest.mark.parametrize("hidden", [0, SLOW_PASSES, SLOW_PASSES + 1, SLOW_PASSES + 2, 599])
+def test_points_that_go_one_by_one(hidden):
+    """A concave arc under a far point: every pass over the array finds one point inside, until a scan takes over."""
+    arc, last = np.arange(600.0), 599 - hidden
+    x, y = np.append(arc, 1200.0), np.append(600.0**2 - (600.0 - arc) ** 2, 0.0)
+    y[-1] = y[last] + 2 * (600.0 - last) * (
+        x[-1] - x[last]
+    )  # between the slopes of the steps to and from the last seen
+    assert concave_hull(x, y).tolist() == [*range(last + 1), 600]
+
+
+@pytest.mark.parametrize("count", [1, 2, BLOCK - 1, BLOCK, BLOCK + 1, 3 * BLOCK + 7])
+def test_running_sums(count):
+    """Block by block as in one go."""
+    steps = np.random.default_rng(count).integers(0, 100, count)
+    assert running_sums(steps.astype(np.float64)).tolist() == [0, *np.cumsum(steps).tolist()]
 
 
 @given(STEPS, st.integers(2, 5))

@@ -150,6 +150,20 @@ def test_couple_is_between_the_closed_form_and_the_bound(weighted, epsilon, norm
     assert guided.pooled_auc(weights0, weights1) >= plain.pooled_auc(weights0, weights1)
 
 
+@settings(max_examples=10)
+@given(weighted_families(5), EPSILONS, NORMS)
+def test_couple_of_many_groups_is_one_score_near_that_of_few(weighted, epsilon, norm):
+    """The coarser way that many groups take keeps every promise, and costs little of the pooled AUC."""
+    hulls, weights0, weights1 = weighted
+    fair = optimal(hulls, epsilon, equalized_odds(norm))
+    few = couple(fair, weights0, weights1)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("fairroc.core.coupling.FEW_GROUPS", 0)
+        many = couple(fair, weights0, weights1)
+    assert_one_score(fair, many)
+    assert many.pooled_auc(weights0, weights1) >= few.pooled_auc(weights0, weights1) - 1e-3
+
+
 @settings(max_examples=25)
 @given(populations(max_groups=8), EPSILONS, NORMS)
 def test_couple_any_rows(population, epsilon, norm):

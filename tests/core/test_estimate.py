@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from functools import cache
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import ndtr
 
-from fairroc.core.estimate import ESTIMATES, POINTS, PRIOR_ROWS, blend, flattened
+from fairroc.core.estimate import ESTIMATES, POINTS, PRIOR_ROWS, blend, flattened, straightened
 from fairroc.core.kernel import FEW, PIECE, one_person
 from fairroc.core.roc import RocCurve, rates_at, roc_curve
 from strategies import SEEDS, Sample, class_shares, populations, samples
@@ -248,3 +249,19 @@ def test_curves_without_deep_blocks_come_back_themselves(population):
     raw = [s.curve for s in population]
     sizes = np.array([[(~s.labels).sum(), s.labels.sum()] for s in population], dtype=float)
     assert all(flat is curve for flat, curve in zip(flattened(raw, sizes, 100.0), raw, strict=True))
+
+
+@pytest.mark.parametrize("points", [1, 2, 5, 1000])
+def test_straightened_curves_run_through_few_points(points):
+    """Evenly along fpr + tpr the points are the curve's own, with straight lines between; thresholds stay."""
+    rng = np.random.default_rng(points)
+    scores = rng.normal(size=400)
+    curve = roc_curve(scores, rng.random(400) < 1 / (1 + np.exp(-scores)))
+    found = straightened(curve, points)
+    assert (found.thresholds == curve.thresholds).all() and found.prior == curve.prior
+    met = [0, *(int(np.flatnonzero(curve.u >= k * 2 / points)[0]) for k in range(1, points)), len(curve.u) - 1]
+    assert (found.fpr[met] == curve.fpr[met]).all() and (found.tpr[met] == curve.tpr[met]).all()
+    for a, b in pairwise(met):
+        share = (curve.u[a : b + 1] - curve.u[a]) / max(curve.u[b] - curve.u[a], 1e-300)
+        line = curve.fpr[a] + share * (curve.fpr[b] - curve.fpr[a])
+        assert np.abs(found.fpr[a : b + 1] - line).max() <= 1e-12

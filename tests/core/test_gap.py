@@ -256,3 +256,23 @@ def test_sums_of_a_million_steps_keep_their_digits():
     third = np.full(3, 1 / 3)
     fpr, tpr = pooled_curve(curves, third, third, merge_thresholds(curves)[1])
     assert np.abs(fpr - np.arange(300_001) / 300_000).max() < 1e-14 and (tpr == fpr).all()
+
+
+@given(populations(max_groups=4, weights=MILD))
+def test_many_groups_are_pooled_as_few_are(population):
+    """Sums of steps are sums of rates: fpr, tpr and shares of all people at every threshold."""
+    curves = [sample.curve for sample in population]
+    weights0, weights1, shares = class_shares(population)
+    every, places = merge_thresholds(curves)
+    found = []
+    for few in (99, 0):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("fairroc.core.gap.FEW_PAIRED", few)
+            patch.setattr("fairroc.core.roc.FEW_GROUPS", few)
+            at = np.concatenate((every, every + 0.1, every - 0.1, [np.inf]))
+            found.append((*pooled_curve(curves, weights0, weights1, places), pooled_share(curves, shares, at)))
+    for one, other in zip(*found, strict=True):
+        assert np.abs(one - other).max() <= 1e-12
+    rates_of_all = np.array([rates_at(curve, every[::-1]) for curve in curves])
+    for k, weights in enumerate((weights0, weights1)):
+        assert np.abs(found[1][k][1:] - weights @ rates_of_all[:, k]).max() <= 1e-12

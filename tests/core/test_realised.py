@@ -10,7 +10,7 @@ from test_kernel import fitted
 
 from fairroc.core.constraint import Difference, Ratio, equalized_odds
 from fairroc.core.kernel import drawn_kernel, ordered_kernel
-from fairroc.core.realised import all_points, ordered_place, performance, rate_gaps, realise
+from fairroc.core.realised import all_points, chances, ordered_place, original_points, performance, rate_gaps, realise
 from fairroc.core.roc import Population
 from oracles import pair_gap, place_chance, population_of, trapezia, walk_at
 from strategies import EPSILONS, NORMS, class_shares, populations
@@ -139,3 +139,35 @@ def test_a_higher_score_is_never_placed_later(population, epsilon, norm, build):
         for y in thinned(places([realise(curve, kernel)]), 60):
             chances = [place_chance(kernel, score, y, closed=True) for score in curve.thresholds]
             assert (np.diff(chances) <= 1e-12).all()
+
+
+@settings(max_examples=25)
+@given(populations(max_groups=2, max_rows=30), EPSILONS, NORMS, BUILDS)
+def test_chances_are_those_of_single_people(population, epsilon, norm, build):
+    """Of every score and place at once as of one at a time."""
+    curves, levels = fitted(population, epsilon, norm)
+    kernel = build(curves[0], levels.u[:, 0], levels.v[:, 0])
+    y = thinned(places([realise(curves[0], kernel)]), 40)
+    scores = thinned(curves[0].thresholds, 10)
+    found = chances(kernel, scores, y)
+    single = [[place_chance(kernel, score, place, True) for place in y] for score in scores]
+    assert np.abs(found - single).max() <= 1e-11
+
+
+@settings(max_examples=25)
+@given(populations(max_groups=4, weights=("none", "mild")))
+def test_original_points_of_many_groups_are_those_of_few(population):
+    """All people's rates at every threshold, whichever way they are summed."""
+    people = Population(tuple(sample.curve for sample in population), *class_shares(population))
+    few = original_points(people)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("fairroc.core.realised.MOST", 0)
+        many = original_points(people)
+    for one, other in zip(few, many, strict=True):
+        assert np.abs(one - other).max() <= 1e-12
+    scores, labels, mass = (
+        np.concatenate([getattr(s, name) for s in population]) for name in ("scores", "labels", "mass")
+    )
+    for rate, part in zip(few[1:], (~labels, labels), strict=True):
+        counted = [mass[part & (scores >= t)].sum() / mass[part].sum() for t in few[0][::-1]]
+        assert np.abs(rate - [0.0, *counted]).max() <= 1e-12

@@ -12,7 +12,7 @@ from sklearn import metrics
 
 from fairroc.core import chain
 from fairroc.core.chain import area, inscribed
-from fairroc.core.roc import FINEST, RocCurve, pla_loss, query_curve, query_thresholds, rates_at, roc_curve
+from fairroc.core.roc import FINEST, RocCurve, pla_loss, query_curve, query_thresholds, rates_at, roc_curve, thinned
 from oracles import hull_height, rates
 from strategies import MILD, WEIGHTS, Sample, samples
 
@@ -238,3 +238,30 @@ def test_a_fine_hull_takes_work_that_grows_with_its_vertices(shape, points, monk
     monkeypatch.setattr(chain.np, "diff", lambda line: seen.append(len(line)) or diff(line))
     assert len(inscribed(curve.fpr, curve.tpr, FINEST)) == FINEST
     assert sum(seen) <= 2 * 8 * points
+
+
+def test_a_thinned_curve_keeps_hull_and_large_steps():
+    """Few of the points, in order, the hull's among them and both ends of every large step; a short curve stays."""
+    rng = np.random.default_rng(0)
+    scores = np.concatenate((rng.normal(size=3000), np.full(400, 0.25), np.full(300, -0.5)))
+    curve = roc_curve(scores, rng.random(len(scores)) < 0.3 + 0.1 * np.tanh(scores))
+    thin = thinned(curve, 50)
+    at = np.searchsorted(curve.u, thin.u)
+    assert (thin.u == curve.u[at]).all() and (thin.fpr == curve.fpr[at]).all() and (thin.tpr == curve.tpr[at]).all()
+    assert (thin.thresholds == curve.thresholds[at[1:] - 1]).all()
+    large = np.flatnonzero(np.diff(curve.u) > 0.04)
+    assert len(large) == 2
+    assert {*large.tolist(), *(large + 1).tolist(), *curve.corners.tolist(), 0, len(curve.thresholds)} <= set(
+        at.tolist()
+    )
+    assert 51 <= len(at) <= 51 + len(curve.corners) + 4
+    assert np.diff(at).max() <= len(curve.thresholds) / 50 + 1
+    assert thin.prior == curve.prior
+    assert thinned(curve, len(curve.thresholds)) is curve
+
+
+def test_arrays_are_read_only():
+    curve = roc_curve(np.array([0.1, 0.7]), np.array([False, True]))
+    for array in (curve.thresholds, curve.fpr, curve.tpr):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 1.0

@@ -146,3 +146,16 @@ def test_an_untouched_score_keeps_its_distribution(build):
     for t in scores[:-1:7]:
         fair = pooled_share(realised, shares, float(scale.to_place(np.array(t))))
         assert fair == pytest.approx(raw_share(population, t), abs=1e-9 if build is drawn_kernel else 1 / 200)
+
+
+@settings(max_examples=15)
+@given(FEW, EPSILONS, NORMS, BUILDS)
+def test_many_groups_get_the_scale_of_few(population, epsilon, norm, build):
+    """Whichever way shares are summed and neighbouring scores found."""
+    few = scaled(population, epsilon, norm, build)[0]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("fairroc.core.scale.MANY", 0)
+        patch.setattr("fairroc.core.scale.FEW_GROUPS", 0)
+        many = scaled(population, epsilon, norm, build)[0]
+    assert many.score.tolist() == few.score.tolist()
+    assert np.abs(many.y - few.y).max() <= 1e-9

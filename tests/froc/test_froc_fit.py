@@ -12,7 +12,6 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 from test_pipeline import (
-    FILES,
     ROUNDING,
     Rows,
     acceptance,
@@ -34,6 +33,7 @@ from fairroc.fitting.fit import Fitted, fit
 from fairroc.options import FROC_QUERIES, Options
 from fairroc.people.door import read_people
 from fairroc.text.certificate import certificate_text
+from real_scores import NAMES
 
 STEPS = st.sampled_from([0.0, 0.01, 0.05, 0.3, 1.0])
 QUERIES = st.sampled_from([2, 5, 20, None])
@@ -83,7 +83,7 @@ def test_curves_that_cross_with_continuous_scores(groups):
 
 
 @pytest.mark.parametrize("epsilon", [0.001, 0.01, 0.02, 0.05, 0.1])
-@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("name", NAMES)
 def test_real_scores(name, epsilon):
     """At its own gap the optimum on the same queries wins in every group; of all people's AUC only the bound holds."""
     rows = real_rows(name)

@@ -35,6 +35,7 @@ from fairroc.model.draw import (
     key_fingerprint,
     new_salt,
     read_key_file,
+    uniform_from_id,
     uniforms_from_ids,
     uniforms_from_state,
 )
@@ -630,3 +631,9 @@ def test_the_estimate_of_many_ids(shape: str) -> None:
         assert count.different == pytest.approx(len(hashes), rel=0.1)
         assert shape != "all different" or count.different == len(ids)
     assert counted([ids]).different == pytest.approx(len(hashes), rel=0.1)
+
+
+@given(st.one_of(st.integers(-(2**63), 2**64 - 1), st.text(max_size=40)), st.integers(0, 2**32))
+def test_one_id_draws_as_many_do(one, salt):
+    """The quick way for one id gives the bits of the whole column."""
+    assert uniform_from_id(one, derive_seed(salt)) == uniforms_from_ids([one], salt=salt)[0]

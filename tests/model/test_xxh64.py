@@ -128,3 +128,11 @@ def test_xxh64_ints_wants_integers():
 def test_xxh64_texts_wants_no_nulls():
     with pytest.raises(DataError, match="1 of 2 ids are missing"):
         xxh64_texts(["a", None], 0)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2**64 - 1])
+def test_bytes_of_every_length(seed):
+    """One text at a time: every number of stripes, words, half words and bytes."""
+    data = bytes(range(7, 251))
+    for size in range(len(data)):
+        assert xxh64_bytes(data[:size], seed) == xxhash.xxh64_intdigest(data[:size], seed)
