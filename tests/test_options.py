@@ -82,7 +82,7 @@ def test_audit_norm() -> None:
 NUMBERS = {option.name: option for option in (*ESTIMATOR, *AUDIT, *AIM, *FILES) if option.parse in ("number", "whole")}
 
 
-@pytest.mark.parametrize("name", NUMBERS.keys() - {"random_state"})
+@pytest.mark.parametrize("name", sorted(NUMBERS.keys() - {"random_state"}))
 def test_whole_numbers_beyond_all_floats_are_refused(name: str) -> None:
     """With the words of any other number that is too large; only a seed may be as large."""
     with pytest.raises(DataError, match=rf"{name}.* must .*got"):
