@@ -407,8 +407,8 @@ def matters(rows: Rows, other: Rows) -> bool:
     bodies = [json.loads(each.model) for each in (rows, other)]
     kernels = [[group.get("kernel", {}) | {"transported": None} for group in body["groups"]] for body in bodies]
     laws = [(body["scale"], kernel) for body, kernel in zip(bodies, kernels, strict=True)]
-    if laws[0] == laws[1]:
-        return True
+    if laws[0] == laws[1]:  # then something stated, unless a number was rounded to what it was
+        return bodies[0] != bodies[1] or json.loads(rows.certificate) != json.loads(other.certificate)
     try:
         models = [FairModel.from_json(each.model) for each in (rows, other)]
     except ModelFileError:
