@@ -416,7 +416,9 @@ def matters(rows: Rows, other: Rows) -> bool:
     cuts = sorted({score for body in bodies for score in body["scale"]["score"]})
     how: dict[str, Any] = {"sensitive_features": rows.groups}
     for cut in cuts[:: max(1, len(cuts) // 200)] if len(set(cuts)) > 400 else cuts:
-        one, two = (model.acceptance_rate(rows.scores, threshold=cut, **how) for model in models)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            one, two = (model.acceptance_rate(rows.scores, threshold=cut, **how) for model in models)
         if np.abs(one - two).max() > 1e-7:
             return True
     return False
