@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fairroc import DataError, FairModel, FairROC, ModelFileError, verify
+from fairroc import DataError, FairModel, FairROC, FairrocError, verify
 from fairroc.verifying.check import Verification
 from fairroc.verifying.files import checksum
 
@@ -409,19 +409,20 @@ def matters(rows: Rows, other: Rows) -> bool:
     laws = [(body["scale"], kernel) for body, kernel in zip(bodies, kernels, strict=True)]
     if laws[0] == laws[1]:  # then something stated, unless a number was rounded to what it was
         return bodies[0] != bodies[1] or json.loads(rows.certificate) != json.loads(other.certificate)
+    cuts = sorted({score for body in bodies for score in body["scale"]["score"]})
     try:
         models = [FairModel.from_json(each.model) for each in (rows, other)]
-    except ModelFileError:
+        return any(_differs(rows, models, cut) for cut in cuts[:: 1 + len(cuts) // 400])
+    except FairrocError:
         return True
-    cuts = sorted({score for body in bodies for score in body["scale"]["score"]})
-    how: dict[str, Any] = {"sensitive_features": rows.groups}
-    for cut in cuts[:: max(1, len(cuts) // 200)] if len(set(cuts)) > 400 else cuts:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            one, two = (model.acceptance_rate(rows.scores, threshold=cut, **how) for model in models)
-        if np.abs(one - two).max() > 1e-7:
-            return True
-    return False
+
+
+def _differs(rows: Rows, models: list[FairModel], threshold: float) -> bool:
+    """Whether two models select somebody with different chances."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        one, two = (m.acceptance_rate(rows.scores, sensitive_features=rows.groups, threshold=threshold) for m in models)
+    return bool(np.abs(one - two).max() > 1e-7)
 
 
 # -- the study ---------------------------------------------------------------------------------------------------------
