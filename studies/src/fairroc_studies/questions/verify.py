@@ -1,6 +1,6 @@
 """Does `fairroc verify` sign off what is right, and find what is not?
 
-    python -m fairroc_studies verify --models 1000          # random models, each also tampered with: about 15 minutes
+    python -m fairroc_studies verify --models 1000          # random models, each also tampered with: about 12 minutes
     python -m fairroc_studies verify --models 40 --seed 7
 
 Random people (two to six groups, ties, weights, scores of many kinds) and random options of the fit, all constraints
