@@ -158,7 +158,7 @@ def test_couple_of_many_groups_is_one_score_near_that_of_few(weighted, epsilon, 
     fair = optimal(hulls, epsilon, equalized_odds(norm))
     few = couple(fair, weights0, weights1)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("fairroc.core.coupling.FEW_GROUPS", 0)
+        patch.setattr("fairroc.core.coupling.FINE_GROUPS", 0)
         many = couple(fair, weights0, weights1)
     assert_one_score(fair, many)
     assert many.pooled_auc(weights0, weights1) >= few.pooled_auc(weights0, weights1) - 1e-3

@@ -376,8 +376,8 @@ def test_parameters_clones_and_names() -> None:
 
 
 def test_every_parameter_of_the_post_processor_reaches_it() -> None:
-    """But the positive label, which the classifier has read already."""
-    assert set(POST_PARAMETERS) == set(FairROC().get_params()) - {"pos_label"}
+    """But the positive label, which the classifier has read already, and what to do about scores of other models."""
+    assert set(POST_PARAMETERS) == set(FairROC().get_params()) - {"pos_label", "allow_out_of_range"}
     clf = fitted(norm="inf", queries=50, hash="blake2b", min_class_rows=3, on_unknown_group="m")
     given = {name: getattr(clf, name) for name in POST_PARAMETERS}
     assert given.items() <= clf.postprocessor_.get_params().items()
