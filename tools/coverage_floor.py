@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
-FLOORS = {"core": 97.5, "model": 97.5, "the rest": 61.0}
+FLOORS = {"core": 98.0, "model": 98.0, "the rest": 61.0}
 """The least coverage in percent; the aim is 100 for core and 95 for the rest, of which only parts were measured yet."""
 
 ELSEWHERE = ("backends/torch/", "people/tensors.py")
