@@ -34,8 +34,9 @@ groups guides are known as exactly, and are the same."""
 
 NONE: Mapping[float, Bound] = {}
 
-SPACING_MANY, SPACING_ROUGH, VERY_MANY = 2.0 / 128, 2.0 / 64, 256
-"""With many groups, levels are made this far apart; and with very many, or where ways are only compared."""
+SPACING_MANY, SPACING_ROUGH, VERY_MANY, SPACING_ORDERED = 2.0 / 128, 2.0 / 64, 256, 2.0 / 32
+"""With many groups, levels are made this far apart; with very many, or where ways are only compared; and in raw order,
+where a group has outcomes for every pair of levels: a fifth of them costs 5e-5 of AUC."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,6 +180,8 @@ def levels_of(
     spacing = SPACING if len(hulls) <= FINE_GROUPS else SPACING_MORE if len(hulls) <= MANY_GROUPS else SPACING_MANY
     if (rough and len(hulls) > FINE_GROUPS) or len(hulls) > VERY_MANY:
         spacing = SPACING_ROUGH
+    if guides is None and len(hulls) > MANY_GROUPS:  # raw order
+        spacing = SPACING_ORDERED
     return couple(fair, population.weights0, population.weights1, guide, spacing)
 
 

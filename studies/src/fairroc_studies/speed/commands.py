@@ -18,7 +18,9 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
@@ -121,7 +123,9 @@ def command(name: str, path: Path, folder: Path) -> list[str]:
 
 def measured(data: Data, names: Sequence[str], rounds: int, folder: Path) -> dict[str, Cost]:
     """Every command once, then every one again."""
-    path, found = data.written(folder), {name: Cost() for name in names}
+    with ProcessPoolExecutor(1, get_context("spawn")) as other:  # a child's peak memory is no less than its parent's
+        path = other.submit(data.written, folder).result()
+    found = {name: Cost() for name in names}
     for _ in range(rounds):
         for name in names:
             found[name] = found[name].best(run(command(name, path, folder)))
