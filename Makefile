@@ -68,7 +68,7 @@ format: .venv/.dev
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-bench: .venv/.demo ## measure fairroc and its peers, small version; writes docs/benchmarks.md
+bench: .venv/.demo ## measure fairroc and its peers, small version; writes docs/results/benchmarks.md
 	$(BIN)/python -m fairroc_studies bench
 
 reproduce: .venv/.demo ## run the FROC paper's experiments again, quick version; leaves its results in reproduce/

@@ -255,7 +255,7 @@ def test_defaults_pass_their_own_checks() -> None:
 
 
 def test_the_page_in_the_documents_is_this() -> None:
-    assert (DOCS / "reference-options.md").read_text(encoding="utf-8") == reference()
+    assert (DOCS / "reference" / "options.md").read_text(encoding="utf-8") == reference()
 
 
 def test_declarations_are_light() -> None:

@@ -1,4 +1,4 @@
-"""Write docs/reference.md, the list of all public names: ``python tools/reference.py``. A test holds the page to it."""
+"""Write docs/reference/names.md, all public names: ``python tools/reference.py``. A test holds the page to it."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ PUBLIC = {
 INTRODUCTION = """# Public names
 
 Every name that users may rely on, by module, with the first line of its documentation (`help(name)` has the rest).
-Options are in [their own table](reference-options.md), words in [the glossary](glossary.md). Whatever is not listed
+Options are in [their own table](options.md), words in [the glossary](glossary.md). Whatever is not listed
 here may change without a word.
 """
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "reference.md"
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "reference" / "names.md"
 
 
 def first_line(thing: object) -> str:

@@ -30,7 +30,7 @@ __all__ = ["FairModel"]
 class FairModel(ModelData):
     """A fair score, ready to be applied, saved and loaded.
 
-    Its attributes are those of its file; `docs/model-file.md` lists them.
+    Its attributes are those of its file; `docs/reference/model-file.md` lists them.
     """
 
     @classmethod
@@ -54,7 +54,7 @@ class FairModel(ModelData):
         Give ``ids`` (the same id, model and key always give the same fair score) or ``random_state`` (simulation); a
         model that draws nobody (``draws="never"``) needs neither. More than half of the scores outside of the range of
         the fitted ones are an error, lest they be on another scale, unless ``allow_out_of_range``.
-        A torch tensor of scores gives a tensor on its device, see ``docs/tensors.md``.
+        A torch tensor of scores gives a tensor on its device, see ``docs/guides/tensors.md``.
         """
         if is_tensor(scores):
             from fairroc.backends.torch import transform

@@ -1,7 +1,7 @@
 """Every parameter that a user can set beside the data: name, default, check and one sentence, once.
 
 The command line's flags and help, the settings of a fit, an audit, a frontier, a report and a check of new people, and
-docs/reference-options.md (`python -m fairroc.options` prints it) are made from these declarations; the constructors of
+docs/reference/options.md (`python -m fairroc.options` prints it) are made from these declarations; the constructors of
 the estimators, the functions' signatures and the model file are held to them by tests. Nothing here loads numpy, so
 that `fairroc --help` is quick.
 """
@@ -32,7 +32,7 @@ FROC_NORM = 1
 """What the paper's method keeps close: |dFPR| + |dTPR|."""
 
 FROC_QUERIES = 100
-"""Queries of the paper's method where no number is asked for: it works on queries only (docs/froc.md measures it)."""
+"""Queries of the paper's method where no number is asked for: it works on queries only (docs/explanation/froc.md)."""
 
 MOST_QUERIES = 10_000_000
 """More thresholds than this are more than scores; without queries= all scores are used."""
@@ -332,7 +332,7 @@ QUERIES = Option(
     f"look at so many equidistant thresholds only; froc does, at {FROC_QUERIES} by default",
     check_queries, metavar="K", parse="whole",
 )  # fmt: skip
-# "order": on held-out data gap and AUC are as good or better, and far fewer people are drawn (docs/ties.md).
+# "order": on held-out data gap and AUC are as good or better, and far fewer people are drawn (docs/results/ties.md).
 TIES = Option("ties", "order", ("order", "draw"), "inside a block of the hull: keep the raw order, or draw")
 CURVE = Option(
     "curve", "auto", ("auto", "raw", "smooth", "binormal", "calibrated", "shrunk"),
@@ -642,7 +642,7 @@ class Options:
 
 
 def reference() -> str:
-    """The page docs/reference-options.md."""
+    """The page docs/reference/options.md."""
     lines = [
         "# Options",
         "",

@@ -81,7 +81,7 @@ def test_a_larger_epsilon_costs_neither_people(groups, seed) -> None:
     changed = [one for one in found if one is not None]
     fitted = [one.performance.auc for one in changed]
     expected = [solver.expected(one).auc for one in changed]
-    assert (np.diff(fitted) >= -0.012).all()  # docs/frontier.md has the measurements
+    assert (np.diff(fitted) >= -0.012).all()  # docs/guides/frontier.md has the measurements
     assert (np.diff(expected) >= -0.006).all()
 
 

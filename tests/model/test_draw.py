@@ -387,7 +387,7 @@ def seed_behind(h, number):
 
 
 def test_two_published_draws_give_the_xxh64_seed_away():
-    """Why docs/draws.md says to keep draws secret, or to use BLAKE2b."""
+    """Why docs/explanation/draws.md says to keep draws secret, or to use BLAKE2b."""
     seed = derive_seed(7, KEY)
     seen = [int(u * 2**53) for u in draws([11, 12], key=KEY)]
     guesses = (seed_behind(seen[0] << 11 | low, 11) for low in range(2**11))

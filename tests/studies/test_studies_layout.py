@@ -64,7 +64,7 @@ def test_every_study_has_a_main_and_a_line_about_it(study: str) -> None:
 
 
 def test_documents_name_studies_that_exist() -> None:
-    files = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *(ROOT / "studies").glob("*.md"), *HOME.rglob("*.py")]
+    files = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "studies").glob("*.md"), *HOME.rglob("*.py")]
     named = {
         name
         for file in files

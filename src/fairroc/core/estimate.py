@@ -22,7 +22,7 @@ POINTS = 24
 whose score lies across the border of two, who are drawn."""
 
 WIDTH = 1.0
-"""Bandwidth of the smooth estimate in units of Silverman's rule for densities; docs/unseen.md has the measurements."""
+"""Bandwidth of the smooth estimate in units of Silverman's rule for densities (docs/explanation/unseen.md)."""
 
 PRIOR_ROWS = 50.0
 """A class of a group counts as so many rows of the pooled class in the shrunk estimate."""

@@ -79,7 +79,7 @@ class FairROCClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # 
         splitter must test no row twice; rows that it never tests do not fit the fair score.
     ensemble : bool
         True: new people are scored by the mean of the fold models, whose scores are closest to those the fair score was
-        fitted to. False: by one model, fitted again on all rows; smaller and faster. docs/crossfit.md measures both.
+        fitted to. False: by one model, fitted again on all rows; smaller and faster (docs/results/crossfit.md).
         "prefit" has one model.
     response_method : "auto", "predict_proba" or "decision_function"
         Where the scores come from; "auto": the first that the estimator has.

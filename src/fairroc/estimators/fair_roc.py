@@ -86,13 +86,13 @@ class FairROC(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         over the draw, on the fitted people. With two numbers |dFPR| <= a and |dTPR| <= b.
     constraint : "equalized_odds", "equal_opportunity", "predictive_equality" or "demographic_parity"
         What must be close at every threshold: both rates; or one alone: TPR, FPR, or the share of people selected. For
-        one rate the optimum is exact, every group keeps its own AUC, and hardly anybody is drawn (docs/constraints.md).
+        one rate the optimum is exact, groups keep their own AUC, hardly anybody is drawn (docs/guides/constraints.md).
     ratio : float in (0, 1] or None
         For one rate, instead of epsilon: the smallest group's rate over the largest's is at least this at every
         threshold (0.8: four-fifths rule).
     method : "optimal" or "froc"
         The exact optimum, or the algorithm of the paper that fairroc starts from, made a score: within epsilon too, for
-        all pairs of groups, and never with a higher group AUC (docs/froc.md). ``"froc"`` takes ``norm=1`` only.
+        all pairs of groups, never with a higher group AUC (docs/explanation/froc.md). ``"froc"`` takes ``norm=1`` only.
     norm : 1 or "inf"
         Distance of two points: |dFPR| + |dTPR|, or the larger of the two.
     queries : int or None
@@ -110,7 +110,7 @@ class FairROC(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     curve : "auto", "raw", "smooth", "binormal", "calibrated" or "shrunk"
         The groups' ROC curves to work on: the sample's own, or an estimate of the population's. Epsilon is kept on the
         fitted people with any of them: where an estimate cannot, its mean with the raw curve is tried, then the raw
-        curve. "auto" is "smooth" where some class of a group has fewer than 1,000 rows, else "raw" (docs/unseen.md).
+        curve. "auto": "smooth" where a class of a group has under 1,000 rows, else "raw" (docs/explanation/unseen.md).
     where : (low, high) or None
         For one rate: it must be close only at thresholds that select this share of all people; before and after, the
         original order of people is kept.
@@ -118,7 +118,7 @@ class FairROC(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         For whom epsilon holds. "fitted": exactly, for the fitted people; new people see a larger gap. "new": the
         estimate of new people's gap is at most epsilon, and the estimate of their AUC is the best that does; where
         nothing reaches epsilon, about the least gap that can be had, with a warning. "population": at some
-        ``confidence``, for everybody; raises if there are too few rows (docs/unseen.md).
+        ``confidence``, for everybody; raises if there are too few rows (docs/explanation/unseen.md).
     confidence : float or None
         Level of promise="population" (None there: 0.95). Given alone, it asks for that promise.
     key : bytes, str or None

@@ -1,4 +1,4 @@
-"""Upper limits of the gap among all people, for a score fitted to some of them (docs/unseen.md)."""
+"""Upper limits of the gap among all people, for a score fitted to some of them (docs/explanation/unseen.md)."""
 
 from __future__ import annotations
 

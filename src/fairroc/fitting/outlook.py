@@ -1,4 +1,4 @@
-"""What a fit means for people not seen yet: expected gap and AUC, and upper limits of the gap (docs/unseen.md)."""
+"""What a fit means for people not seen yet: expected gap and AUC, upper limits (docs/explanation/unseen.md)."""
 
 from __future__ import annotations
 

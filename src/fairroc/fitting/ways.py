@@ -58,7 +58,7 @@ SLACK, OUTSIDE = 0.001, 5.0
 """AUC by which the fitted people's may leave the range of the path, and how many times any more counts against it."""
 
 SMALL_SAMPLE = 1000
-"""Where some class of a group has fewer rows, curve="auto" is smooth for that group (measured: docs/unseen.md)."""
+"""Where some class of a group has fewer rows, curve="auto" is smooth for that group (docs/explanation/unseen.md)."""
 
 BLENDS = (1.0, 0.5)
 """Shares of an estimate in the curves that are tried beside the raw ones."""

@@ -2,7 +2,7 @@
 
 `FairROC(method="froc")` makes one fair score out of Algorithm 1. This module is for readers of the paper, who want the
 moved points and ConstructClassifier as printed, with any thresholds, both mixtures and both ways to chain several
-groups. The classifiers of the k thresholds are in general no score (docs/froc.md shows why). `algorithm_1`,
+groups. The classifiers of the k thresholds are in general no score (docs/explanation/froc.md shows why). `algorithm_1`,
 `triangle_mixture` and `neighbour_mixture` are the same steps on bare arrays of queries.
 """
 

@@ -2,7 +2,7 @@
 
 With row ids, the uniform is a keyed hash of the id: the same person, model and key always give the same
 number, in any order, batch, process or engine. XXH64 is used because numpy here and Spark SQL's ``xxhash64``
-compute the same bits, fast. See ``docs/draws.md`` for what the key does and does not protect.
+compute the same bits, fast. See ``docs/explanation/draws.md`` for what the key does and does not protect.
 """
 
 from __future__ import annotations

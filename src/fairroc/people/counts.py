@@ -93,7 +93,7 @@ class ScoreCounts:
         """Count rows, all or a part of a table; the parameters are those of `FairROC` and its ``fit``.
 
         With ``bits`` the same as ``binned(bits)`` of the exact counts, but nothing is sorted: many times as fast.
-        Torch tensors are counted on their device, see ``docs/tensors.md``.
+        Torch tensors are counted on their device, see ``docs/guides/tensors.md``.
 
         >>> counts = ScoreCounts.from_rows([0.5, 0.5, 0.9], [0, 1, 1], sensitive_features=["a", "a", "b"])
         >>> counts.names, counts.scores[0].tolist(), counts.negatives[0].tolist(), counts.positives[0].tolist()

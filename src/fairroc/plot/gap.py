@@ -82,7 +82,7 @@ class GapDisplay(AuditedDisplay):
 
     Notes
     -----
-    The band holds what groups inside their ROC bands (docs/auditing.md) can have, threshold by threshold. It is wider
+    Band: what groups inside their ROC bands (docs/guides/auditing.md) can have, threshold by threshold. It is wider
     than the audit's interval of the largest gap, which the legend gives in brackets, because it holds everywhere at
     once. With many groups the largest of many distances is seen.
 

@@ -72,8 +72,8 @@ class FairROCDisplay(AuditedDisplay):
     Notes
     -----
     At every threshold, in all groups and for both rates at once, the true point lies in its band at the level
-    ``confidence``; see docs/auditing.md. The half widths of the original score hold for the expected curve of any score
-    made from it by a draw in which a higher score never fares worse, and so for the fair score of a model.
+    ``confidence``: docs/guides/auditing.md. The half widths of the original score hold for the expected curve of any
+    score made from it by a draw in which a higher score never fares worse, and so for the fair score of a model.
 
     Examples
     --------

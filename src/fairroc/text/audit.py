@@ -93,7 +93,8 @@ def _verdict(audit: Audit) -> str:
 def _rates_line(rates: RateGaps) -> str:
     """Every rate for itself, and where the choice between them is explained."""
     apart = f"TPR {rates.tpr:.3f}, FPR {rates.fpr:.3f}, selection rate {rates.selection_rate:.3f}"
-    return f"Of one rate alone: {apart} apart at most. Which of them should be close is a choice: docs/constraints.md."
+    choice = "Which of them should be close is a choice: docs/guides/constraints.md."
+    return f"Of one rate alone: {apart} apart at most. {choice}"
 
 
 def _interval_lines(interval: GapInterval, as_ratio: bool) -> list[str]:

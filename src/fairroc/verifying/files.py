@@ -20,7 +20,7 @@ VERSION, CERTIFICATE_VERSION = 4, 1
 """The latest versions of both files."""
 
 FEW_SELECTED = Fraction(0.05)
-"""With promise "new" a ratio is measured where this share of all people is selected, or more (docs/constraints.md)."""
+"""With promise "new" a ratio is measured where this share or more is selected (docs/guides/constraints.md)."""
 
 RATES = {"equal_opportunity": "tpr", "predictive_equality": "fpr", "demographic_parity": "selection"}
 SINGLE = ("fpr", "tpr", "selection_rate")
@@ -69,7 +69,7 @@ def hold(condition: Any, rule: str) -> None:
 
 
 def hold_model(body: Body) -> None:
-    """Raise unless the model file is what docs/model-file.md says."""
+    """Raise unless the model file is what docs/reference/model-file.md says."""
     try:
         names = [group["name"] for group in body["groups"]]
         hold(len(names) > 1 and len(set(names)) == len(names), "it needs two groups or more, each once")
@@ -125,7 +125,7 @@ def _hold_kernel(kernel: Body, levels: int) -> None:
 
 
 def hold_certificate(stated: Body, model: Body) -> None:
-    """Raise unless the certificate is what docs/verify.md says."""
+    """Raise unless the certificate is what docs/guides/verify.md says."""
     groups, of_both = len(model["groups"]), model.get("constraint", "equalized_odds") not in RATES
     try:
         figures, proof = stated["figures"], stated["proof"]

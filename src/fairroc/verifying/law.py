@@ -1,6 +1,6 @@
 """Every group's law of the fair score, and what it does to the people: exact rates at all thresholds.
 
-A person's place is level + place inside the level (docs/model-file.md). The rates are piece-wise linear in it: people
+A person's place is level + place inside it (docs/reference/model-file.md). Rates are piece-wise linear in it: people
 in raw order make a step, people who are drawn a slope. So what holds at the ends of all pieces, before and after the
 steps there, holds at every threshold.
 """
@@ -130,7 +130,7 @@ class Kernel:
         return start if level == first else 0.0, stop if level == last else 1.0
 
     def place(self, block: int, score: float) -> float:
-        """The place of a score whose block keeps its order: in doubles, rounded as docs/model-file.md says."""
+        """The place of a score whose block keeps its order: in doubles, as docs/reference/model-file.md says."""
         low, high = self.thresholds[block], self.thresholds[block - 1] if block else self.ceiling
         share = (high - min(max(score, low), high)) / (high - low) if high > low else 1.0
         first, _, start, stop = self.own[block]

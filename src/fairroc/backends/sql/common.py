@@ -114,7 +114,7 @@ class Ask:
         if model.hash != "xxh64" and id is not None:
             raise DataError(
                 f'SQL can compute draws of hash="xxh64" only, but this model has hash={model.hash!r}; transform in '
-                "Python, or refit with hash='xxh64' (docs/draws.md says what that gives up)."
+                "Python, or refit with hash='xxh64' (docs/explanation/draws.md says what that gives up)."
             )
         known_groups(model.names, on_unknown_group)
         if any("\0" in name for name in (*model.codes, *model.left_out)):

@@ -1,4 +1,4 @@
-"""Tables and numbers as text, and docs/benchmarks.md: sections between markers, each replaced on its own."""
+"""Tables and numbers as text, and docs/results/benchmarks.md: sections between markers, each replaced on its own."""
 
 from __future__ import annotations
 

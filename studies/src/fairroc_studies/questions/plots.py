@@ -1,4 +1,4 @@
-"""The pictures of docs/plots.md: one for each Display.
+"""The pictures of docs/guides/plots.md: one for each Display.
 
     python -m fairroc_studies plots              # writes docs/img/display-*.png
     python -m fairroc_studies plots --output DIR

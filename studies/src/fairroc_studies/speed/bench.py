@@ -1,4 +1,4 @@
-"""Measure fairroc and its peers and write docs/benchmarks.md.
+"""Measure fairroc and its peers and write docs/results/benchmarks.md.
 
     python -m fairroc_studies bench                      # the small version, a few minutes
     python -m fairroc_studies bench --full               # 1e6 and 1e7 rows, ten splits
@@ -61,7 +61,7 @@ def _options(given: list[str]) -> argparse.Namespace:
     parser.add_argument("--peers", nargs="*", choices=LIBRARIES, default=LIBRARIES, help="libraries to compare with")
     parser.add_argument("--splits", type=int, help="seeded splits of the quality tables")
     parser.add_argument("--render", action="store_true", help="measure nothing, write the page from the last results")
-    parser.add_argument("--output", type=Path, default=tables.DOCS / "benchmarks.md")
+    parser.add_argument("--output", type=Path, default=tables.DOCS / "results" / "benchmarks.md")
     options = parser.parse_args(given)
     options.rows = [int(count) for count in options.rows or ((1e6, 1e7) if options.full else (1e5, 1e6))]
     options.splits = options.splits or (10 if options.full else 2)
