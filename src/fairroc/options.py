@@ -443,7 +443,7 @@ REPORT = (
     replace(EPSILON, default=None, help="allowed gap; without it, or a ratio, nothing is fitted"),
     CONSTRAINT, RATIO, NORM, TIES, DRAWS, WHERE, PROMISE,
     replace(THRESHOLD, help="where the page starts (default: the largest gap)"),
-    LEVEL, BOOTSTRAP, RANDOM_STATE, MISSING, MIN_CLASS_ROWS, SMALL_GROUPS,
+    LEVEL, BOOTSTRAP, RANDOM_STATE, MISSING, MIN_CLASS_ROWS, SMALL_GROUPS, POSITIVE_MEANS,
 )  # fmt: skip
 MONITOR = (
     replace(LEVEL, help="level of intervals; all tests together raise a false alarm with at most the rest"),
