@@ -212,6 +212,18 @@ def check_flag(name: str, flag: Any) -> bool:
     raise DataError(f"{name} must be True or False, got {flag!r}.")
 
 
+def check_positive_means(word: Any) -> str:
+    """Return the word for a positive decision: one to three plain words, as they stand after "is" or "are"."""
+    words = word.split() if isinstance(word, str) else []
+    plain = all(part.replace("-", "").replace("'", "").isalpha() for part in words)
+    if 1 <= len(words) <= 3 and plain and len(" ".join(words)) <= 30:
+        return " ".join(words)
+    raise DataError(
+        "positive_means (on the command line: --positive-means) must be one to three plain words that go after 'is', "
+        f"30 letters at most, got {word!r}. Try 'flagged' or 'invited'."
+    )
+
+
 def check_cost(name: str, cost: Any) -> float:
     """Return what a wrong decision costs."""
     if is_number(cost) and 0 <= cost < math.inf:
@@ -369,6 +381,11 @@ ALLOW_OUT_OF_RANGE = Option(
     "transform also where most scores lie outside of the fitted ones, as those on another scale do",
     partial(check_flag, "allow_out_of_range"), parse="flag",
 )  # fmt: skip
+POSITIVE_MEANS = Option(
+    "positive_means", "selected", ("a word or two",),
+    "what people with a positive decision are, in texts: selected, flagged, invited, ...", check_positive_means,
+    metavar="WORD",
+)  # fmt: skip
 SALT = Option(
     "salt", None, ("an integer",), "the model's public salt, for reproducible fits; else a new one", _any, None
 )
@@ -426,7 +443,7 @@ REPORT = (
     replace(EPSILON, default=None, help="allowed gap; without it, or a ratio, nothing is fitted"),
     CONSTRAINT, RATIO, NORM, TIES, DRAWS, WHERE, PROMISE,
     replace(THRESHOLD, help="where the page starts (default: the largest gap)"),
-    LEVEL, BOOTSTRAP, RANDOM_STATE, MISSING, MIN_CLASS_ROWS, SMALL_GROUPS,
+    LEVEL, BOOTSTRAP, RANDOM_STATE, MISSING, MIN_CLASS_ROWS, SMALL_GROUPS, POSITIVE_MEANS,
 )  # fmt: skip
 MONITOR = (
     replace(LEVEL, help="level of intervals; all tests together raise a false alarm with at most the rest"),

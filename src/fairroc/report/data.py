@@ -25,7 +25,7 @@ from fairroc.fitting.frontier import Frontier, traced
 from fairroc.fitting.one_draw import OneDraw, one_draw
 from fairroc.fitting.outlook import Outlook, outlook
 from fairroc.fitting.solving import Solution
-from fairroc.options import AUDIT, FIT, REPORT, Options, checked
+from fairroc.options import AUDIT, FIT, POSITIVE_MEANS, REPORT, Options, checked
 from fairroc.people.people import People
 from fairroc.people.small import SmallRule
 from fairroc.plot.source import FairRates, ScoreRates
@@ -179,6 +179,7 @@ class Asked:
     settings: Settings
     options: Options
     fits: bool
+    positive_means: str = POSITIVE_MEANS.default
 
     @classmethod
     def checked(cls, **given: Any) -> Asked:
@@ -190,7 +191,7 @@ class Asked:
             fit["confidence"] = values["confidence"]
         settings = {option.name: values[option.name] for option in AUDIT} | {"epsilon": goal.get("epsilon")}
         options = Options.checked(**fit | (goal or {"epsilon": 0.0}))
-        return cls(Settings.checked(**settings), options, bool(goal))
+        return cls(Settings.checked(**settings), options, bool(goal), values["positive_means"])
 
     @property
     def frontier(self) -> Options:
@@ -213,6 +214,7 @@ class ReportData:
     before : the original score's rates at the thresholds; ``fair``: those of the fair score at each epsilon of
         ``frontier.points``, in expectation over the draw.
     certificate, one_draw, outlook : of the fit at the epsilon asked for; None if none was.
+    positive_means : the word for people with a positive decision.
     chosen : index among the frontier's points of the epsilon asked for, else of one in the middle.
     """
 
@@ -238,6 +240,7 @@ class ReportData:
     frontier: Frontier
     chosen: int
     warnings: tuple[str, ...]
+    positive_means: str = POSITIVE_MEANS.default
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -267,6 +270,7 @@ class ReportData:
             "constraint": self.options.constraint,
             "norm": self.options.norm,
             "promise": self.options.promise,
+            "positive_means": self.positive_means,
             "as_ratio": self.options.ratio is not None,
             "window": self.window,
             "column": self.column,
@@ -350,6 +354,7 @@ def gather(
         frontier=found.frontier,
         chosen=len(epsilons) // 4 if goal is None else epsilons.index(goal),
         warnings=(*kept, *cautions(audit, crossing_pairs(people.thin.curves))),
+        positive_means=asked.positive_means,
     )
 
 

@@ -53,6 +53,7 @@ def write_report(
     random_state: Any = 0,
     min_class_rows: int = 1,
     small_groups: SmallTreatment = "error",
+    positive_means: str = "selected",
     title: str = "Scores and groups",
 ) -> ReportData:
     """Write a report of a score to one HTML file, and return what it shows.
@@ -67,6 +68,7 @@ def write_report(
         ``confidence``.
     threshold : where the page starts; by default at the largest gap.
     confidence, bootstrap, random_state, min_class_rows, small_groups : as in :func:`fairroc.audit`.
+    positive_means : what people with a positive decision are called: "selected", "flagged", "invited", ...
     title : of the page.
     """
     require_report()
@@ -87,6 +89,7 @@ def write_report(
         missing=missing,
         min_class_rows=min_class_rows,
         small_groups=small_groups,
+        positive_means=positive_means,
     )
     people = read_people(
         scores,

@@ -75,6 +75,7 @@ def view(data: ReportData) -> dict[str, Any]:
     asked, names, threshold = data.options.fairness, gap_names(data.options.fairness), data.thresholds[data.start]
     return {
         "title": data.title,
+        "positive_means": data.positive_means,
         "meaning": meaning_words(asked),
         "names": names,
         "tolerances": data.options.tolerances is not None,
