@@ -27,6 +27,7 @@ from fairroc.datasets import (
     celeba_attribute,
     find_celeba_images,
     load_adult,
+    load_adult_sample,
     load_celeba_attributes,
     load_compas,
     load_compas_fairml,
@@ -115,6 +116,18 @@ def test_adult_columns(raw: Path) -> None:
     assert set(table["income"].to_pylist()) == {"<=50K", ">50K"}
     assert table["label"].to_pylist() == [int(income == ">50K") for income in table["income"].to_pylist()]
     assert set(table["sex"].to_pylist()) == {"Female", "Male"}
+
+
+def test_adult_sample(raw: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some rows of the full data set in their order, and the script makes the file's bytes again."""
+    sample, table = load_adult_sample(), load_adult(raw)
+    assert sample.schema == table.select(sample.column_names).schema
+    assert sample["split"].to_pylist() == ["train"] * 5_000 + ["test"] * 10_000
+    left = iter(table.select(sample.column_names).to_pylist())
+    assert all(row in left for row in sample.to_pylist())
+    monkeypatch.setenv("FAIRROC_DATA", str(raw))
+    script = Path(__file__).parents[2] / "tools" / "adult_sample.py"
+    subprocess.run([sys.executable, script, "--check"], check=True, timeout=120)
 
 
 def test_compas_counts(raw: Path) -> None:

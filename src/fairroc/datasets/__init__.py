@@ -1,6 +1,7 @@
-"""Loaders for the public data sets of the fairness literature, checked by SHA-256.
+"""Loaders for the public data sets of the fairness literature.
 
-Adult and COMPAS are looked for in this order: ``path=``; the folder in the environment variable
+``load_adult_sample`` reads a file that comes with fairroc (CC BY 4.0, see ``data/LICENSE-adult.txt`` beside this
+module). The others are checked by SHA-256: Adult and COMPAS are looked for in this order: ``path=``; the folder in the environment variable
 ``FAIRROC_DATA`` (default: the user's cache folder); the files inside an installed package that ships them
 (found through ``importlib.metadata``, never imported); a download from the data's home. Every source gives
 the same table. CelebA comes from a local folder only.
@@ -10,6 +11,7 @@ from __future__ import annotations
 
 import difflib
 import os
+from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,6 +25,7 @@ __all__ = [
     "celeba_attribute",
     "find_celeba_images",
     "load_adult",
+    "load_adult_sample",
     "load_celeba_attributes",
     "load_compas",
     "load_compas_fairml",
@@ -43,8 +46,8 @@ def load_adult(path: str | os.PathLike[str] | None = None, *, verify: bool = Tru
     """
     import pyarrow as pa
 
-    files = (_find.ADULT_TRAIN, _find.ADULT_TEST)
-    names = [file.name for file in files]
+    originals = (_find.ADULT_TRAIN, _find.ADULT_TEST)
+    names = [file.name for file in originals]
     if path is not None and Path(path).is_file():
         if Path(path).name not in names:
             raise DatasetError(
@@ -52,8 +55,21 @@ def load_adult(path: str | os.PathLike[str] | None = None, *, verify: bool = Tru
                 f"got the file {path}. Give the folder, or rename the file."
             )
         path = Path(path).parent
-    parts = zip(_find.contents(files, path, verify=verify), names, ("train", "test"), strict=True)
+    parts = zip(_find.contents(originals, path, verify=verify), names, ("train", "test"), strict=True)
     return pa.concat_tables([_read.adult(*part) for part in parts])
+
+
+def load_adult_sample() -> pa.Table:
+    """A sample of Adult that comes with fairroc: 15,000 people, 5,000 of its training part and 10,000 of its test part.
+
+    Columns and values are those of ``load_adult``, without fnlwgt, education, relationship, native_country and income.
+    Source: Becker and Kohavi (1996), UCI Machine Learning Repository, doi:10.24432/C5XW20, licence CC BY 4.0.
+
+    >>> people = load_adult_sample()
+    >>> people.num_rows, sum(people["label"].to_pylist())
+    (15000, 3557)
+    """
+    return _read.adult_sample(files("fairroc.datasets").joinpath("data", "adult_sample.csv").read_bytes())
 
 
 def load_compas(path: str | os.PathLike[str] | None = None, *, filtered: bool = False, verify: bool = True) -> pa.Table:

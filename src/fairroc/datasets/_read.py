@@ -79,6 +79,17 @@ def adult(content: bytes, name: str, split: str) -> pa.Table:
     return pa.table(columns)
 
 
+def adult_sample(content: bytes) -> pa.Table:
+    """The sample that comes with the package, with the types of the full data set."""
+    import pyarrow as pa
+    from pyarrow import csv
+
+    kinds = {column: pa.int64() if kind is int else pa.string() for column, kind in _ADULT_COLUMNS.items()}
+    types = {**kinds, "label": pa.int8(), "split": pa.string()}
+    convert = csv.ConvertOptions(column_types=types, null_values=[""], strings_can_be_null=True)
+    return csv.read_csv(BytesIO(content), convert_options=convert)
+
+
 def compas(content: bytes) -> pa.Table:
     """Columns by name, each once, without those that name a person; a label is added."""
     import pyarrow as pa
