@@ -27,7 +27,7 @@ ROOMS ?= core model
 .PHONY: demo test test-slow versions coverage fuzz mutate lint types house audit-deps format bench reproduce clean
 
 demo: .venv/.demo ## run the main job on real data; leaves its results in demo/
-	$(BIN)/fairroc demo --output demo
+	$(BIN)/fairroc demo --full --output demo
 
 test: .venv/.dev .venv/.browser .venv/.java .venv/.postgres $(EXPERIMENTS)/.done ## all tests but the slow ones
 	$(PYTEST) -m "not slow" tests src studies/src $$([ ! -x $(EXPERIMENTS)/bin/python ] || echo --ignore=tests/studies/test_reproduce.py)

@@ -1,4 +1,4 @@
-"""The demo leaves what it says, on the real data set and on the made-up one."""
+"""The demo leaves what it says, on the sample that comes with fairroc and on the full data set."""
 
 from __future__ import annotations
 
@@ -9,51 +9,65 @@ import pyarrow.csv
 import pytest
 
 from fairroc.cli import demo
+from fairroc.datasets import _find
 from fairroc.errors import DataError, DatasetError
 from fairroc.fairmodel import FairModel
 
+FILES = {"fair_scores.csv", "model.json", "report.html", "roc.png", "scores.csv"}
 
-def check_folder(folder: Path, epsilon: float) -> None:
-    """Model, fair scores and picture are there, and the model gives the fair scores of the file again."""
-    assert {path.name for path in folder.iterdir()} == {
-        *("fair_scores.csv", "model.json", "report.html", "roc.png", "scores.csv")
-    }
+
+def check_folder(folder: Path, epsilon: float, people: int) -> None:
+    """Model, fair scores and report are there, and the model gives the fair scores of the file again."""
     model = FairModel.load(folder / "model.json")
     assert model.epsilon == epsilon
     table = pyarrow.csv.read_csv(folder / "fair_scores.csv")
+    assert table.num_rows == people
     again = model.transform(table["score"], sensitive_features=table["group"], ids=table["id"])
     assert np.array_equal(again, table["score_fair"].to_numpy())
-    page = (folder / "report.html").read_text(encoding="utf-8")
-    assert f"Epsilon {epsilon:g}: at every threshold" in page
+    assert "Adult, income above 50K" in (folder / "report.html").read_text(encoding="utf-8")
+
+
+def test_the_sample_in_one_screen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No data set is looked for, and nothing but the model's own files is needed."""
+
+    def nothing(*_: object, **__: object) -> None:
+        raise AssertionError("the demo looked for a data set")
+
+    monkeypatch.setattr(_find, "contents", nothing)
+    folder = tmp_path / "new" / "demo"
+    text = demo.run_demo(folder, epsilon=0.1)
+    assert len(text.splitlines()) <= 25 and max(map(len, text.splitlines())) <= 120 + len(str(folder))
+    assert "5,000 people trained" in text and "epsilon 0.1" in text and "5,000 more were held out" in text
+    assert {path.name for path in folder.iterdir()} == FILES and all(name in text for name in FILES)
     assert (folder / "roc.png").read_bytes().startswith(b"\x89PNG")
+    check_folder(folder, 0.1, 5_000)
+    rows = {line.split("  ")[0]: line.split() for line in text.splitlines()}
+    before, after, new = (rows[name] for name in ("original score", "fair score", "with --promise new"))
+    assert float(after[-4]) <= 0.1 < float(before[-4])  # the people fitted
+    assert float(new[-2]) < float(after[-2]) < float(before[-2]) / 2  # the people held out
+    apart = [abs(float(a) - float(b)) for a, b in (rows["of 100 who do not"][i:][:2] for i in (-4, -2))]
+    assert apart[1] < apart[0] / 2
 
 
-def test_adult(tmp_path: Path) -> None:
-    said: list[str] = []
-    text = demo.run_demo(tmp_path / "new" / "demo", epsilon=0.1, say=said.append)
-    assert "Adult" in text
-    assert "epsilon 0.1" in text
-    first, second = (text.index(words) for words in ("new people (expected)", "Was the estimate right?"))
-    assert first < second < text.index('promise="new"', second)
-    assert "fairroc fit" in text
-    assert f"{tmp_path / 'new' / 'demo'}/report.html" in text
-    assert any("training" in line for line in said)
-    check_folder(tmp_path / "new" / "demo", 0.1)
+def test_the_full_data_set_without_matplotlib(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(demo, "find_spec", lambda name: None)
+    text = demo.run_demo(tmp_path, full=True)
+    assert "32,561 people trained" in text and "pip install 'fairroc[plot]'" in text
+    assert {path.name for path in tmp_path.iterdir()} == FILES - {"roc.png"}
+    check_folder(tmp_path, 0.05, 8_140)
 
 
-def test_a_made_up_example_takes_the_place_of_missing_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def nothing() -> None:
-        raise DatasetError("adult.data was not found. More words.")
+def test_missing_data_leave_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def nothing(*_: object, **__: object) -> None:
+        raise DatasetError("adult.data was not found.")
 
-    monkeypatch.setattr(demo, "adult_scores", nothing)
-    said: list[str] = []
-    text = demo.run_demo(tmp_path, epsilon=0.05, say=said.append)
-    assert text.startswith("made-up lending example")
-    assert any("adult.data was not found" in line for line in said)
-    check_folder(tmp_path, 0.05)
+    monkeypatch.setattr(_find, "contents", nothing)
+    with pytest.raises(DatasetError, match=r"adult.data was not found.\nWithout --full"):
+        demo.run_demo(tmp_path / "demo", full=True)
+    assert not (tmp_path / "demo").exists()
 
 
 def test_a_folder_that_cannot_be_made_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     with pytest.raises(DataError, match="needs a folder to write to"):
-        demo.run_demo(tmp_path / "file" / "demo", say=print)
+        demo.run_demo(tmp_path / "file" / "demo")

@@ -1,10 +1,10 @@
 """Loaders for the public data sets of the fairness literature.
 
 ``load_adult_sample`` reads a file that comes with fairroc (CC BY 4.0, see ``data/LICENSE-adult.txt`` beside this
-module). The others are checked by SHA-256: Adult and COMPAS are looked for in this order: ``path=``; the folder in the environment variable
-``FAIRROC_DATA`` (default: the user's cache folder); the files inside an installed package that ships them
-(found through ``importlib.metadata``, never imported); a download from the data's home. Every source gives
-the same table. CelebA comes from a local folder only.
+module). The others are checked by SHA-256: Adult and COMPAS are looked for in this order: ``path=``; the folder in
+the environment variable ``FAIRROC_DATA`` (default: the user's cache folder); the files inside an installed package
+that ships them (found through ``importlib.metadata``, never imported); a download from the data's home. Every source
+gives the same table. CelebA comes from a local folder only.
 """
 
 from __future__ import annotations
