@@ -16,6 +16,9 @@ EXPERIMENT_TESTS := tests/studies/test_reproduce.py tests/studies/test_experimen
 # What looks at the dependencies must not change them.
 AUDIT := .venv-audit
 
+# What builds and checks the distributions, apart from what is built.
+DIST := .venv-dist
+
 # mutmut needs an older pytest; all else is that of .venv.
 MUTATE_ENV := .venv-mutate
 MUTATE ?= --each 10
@@ -24,7 +27,7 @@ MUTATE ?= --each 10
 COVERED ?= tests/core tests/model tests/promises/test_kept.py tests/promises/test_small_groups.py
 ROOMS ?= core model
 
-.PHONY: demo test test-slow versions coverage fuzz mutate lint types house audit-deps format bench reproduce clean
+.PHONY: demo dist fresh fresh-oldest fresh-newest test test-slow versions coverage fuzz mutate lint types house audit-deps format bench reproduce clean
 
 demo: .venv/.demo ## run the main job on real data; leaves its results in demo/
 	$(BIN)/fairroc demo --full --output demo
@@ -40,6 +43,21 @@ test-slow: .venv/.dev .venv/.browser .venv/.java .venv/.postgres ## all tests
 versions: $(OLDEST)/.done ## kept files and golden results with the oldest supported versions
 	$(OLDEST)/bin/python -m pytest -q -p no:cacheprovider tests/promises/test_kept.py
 	$(OLDEST)/bin/python -m pytest -q -p no:cacheprovider tests/promises/test_golden.py -k "fit_and_all and (two or ties or five)"
+
+dist: $(DIST)/.done ## sdist and wheel in dist/, checked as PyPI checks them
+	rm -f dist/fairroc-*
+	$(DIST)/bin/python -m build --outdir dist . > $(DIST)/build.log || { cat $(DIST)/build.log; exit 1; }
+	$(DIST)/bin/python -m twine check --strict dist/fairroc-*
+	$(DIST)/bin/check-wheel-contents dist/fairroc-*.whl
+	$(PYTHON) tools/release.py --check dist/fairroc-*.tar.gz dist/fairroc-*.whl
+
+fresh: fresh-newest fresh-oldest ## the first minute: the wheel in new environments, newest and oldest versions; timed
+
+fresh-newest: dist
+	$(PYTHON) tools/fresh.py dist/fairroc-*.whl --python newest
+
+fresh-oldest: dist
+	$(PYTHON) tools/fresh.py dist/fairroc-*.whl --oldest
 
 fuzz: .venv/.dev ## hostile inputs for two minutes; every night: make fuzz FUZZ="core --seeds 0 1000000"
 	PYTHONPATH=tests OMP_NUM_THREADS=1 $(BIN)/python -m fuzz $(FUZZ)
@@ -75,7 +93,7 @@ reproduce: .venv/.demo ## run the FROC paper's experiments again, quick version;
 	$(BIN)/fairroc reproduce
 
 clean:
-	rm -rf .venv $(EXPERIMENTS) $(OLDEST) $(AUDIT) $(MUTATE_ENV) mutate coverage.json .coverage demo reproduce \
+	rm -rf .venv dist $(DIST) $(EXPERIMENTS) $(OLDEST) $(AUDIT) $(MUTATE_ENV) mutate coverage.json .coverage demo reproduce \
 		.pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 .venv/.pip:
@@ -118,6 +136,12 @@ $(OLDEST)/.done: .venv/.pip pyproject.toml tools/oldest.py
 	$(PYTHON) -m venv $(OLDEST)
 	$(PYTHON) tools/oldest.py > $(OLDEST)/constraints.txt
 	$(OLDEST)/bin/python -m pip install --quiet --constraint $(OLDEST)/constraints.txt --editable . 'pytest>=8' 'hypothesis>=6.100'
+	touch $@
+
+$(DIST)/.done: pyproject.toml
+	$(PYTHON) -m venv $(DIST)
+	$(DIST)/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
+	$(DIST)/bin/python -m pip install --quiet --group dist
 	touch $@
 
 # Where they cannot be installed, there is no bill of materials, and the target says so.

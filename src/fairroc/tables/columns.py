@@ -76,14 +76,22 @@ def as_numpy(column: Any) -> NDArray[Any] | None:
     if column.null_count or not (types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)):
         return None
     parts = [_chunk(chunk, kind) for chunk in getattr(column, "chunks", (column,)) if len(chunk)]
-    return parts[0] if len(parts) == 1 else np.concatenate([np.empty(0, dtype=kind.to_pandas_dtype()), *parts])
+    return parts[0] if len(parts) == 1 else np.concatenate([np.empty(0, dtype=_dtype(kind)), *parts])
+
+
+_FLOATS = {"halffloat": "float16", "float": "float32", "double": "float64"}
+
+
+def _dtype(kind: Any) -> np.dtype[Any]:
+    """numpy's name for Arrow's type of numbers or truth values; older `to_pandas_dtype` need pandas."""
+    return np.dtype(_FLOATS.get(str(kind), str(kind)))
 
 
 def _chunk(chunk: Any, kind: Any) -> NDArray[Any]:
     buffer, n = chunk.buffers()[1], len(chunk)
     if kind.bit_width == 1:
         return _bits(buffer, chunk.offset, n)
-    return np.frombuffer(buffer, kind.to_pandas_dtype(), n, chunk.offset * kind.bit_width // 8)
+    return np.frombuffer(buffer, _dtype(kind), n, chunk.offset * kind.bit_width // 8)
 
 
 def _bits(buffer: Any, begin: int, n: int) -> NDArray[np.bool_]:
