@@ -1,4 +1,4 @@
-"""What fairness costs on two real scores, of new people and of the fitted ones: prints the tables of the README.
+"""What fairness costs on two real scores, of new and of fitted people: prints the tables of docs/results/price.md.
 
     python -m fairroc_studies price
 
