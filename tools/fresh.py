@@ -18,7 +18,7 @@ import time
 from pathlib import Path
 
 LEFT = ("report.html", "model.json", "fair_scores.csv", "scores.csv")
-SEEN = ("PATH", "HOME", "SYSTEMROOT", "TEMP", "TMP", "LANG", "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE")
+SEEN = ("PATH", "PATHEXT", "HOME", "USERPROFILE", "LOCALAPPDATA", "SYSTEMROOT", "TEMP", "TMP", "LANG", "SSL_CERT_FILE")
 """What a newcomer has set, and how packages are found (also everything that begins with PIP_)."""
 
 
