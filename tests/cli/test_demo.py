@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow.csv
@@ -42,14 +43,26 @@ def test_adult(tmp_path: Path) -> None:
 
 
 def test_a_made_up_example_takes_the_place_of_missing_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And an old picture stays until the new one is whole."""
+
     def nothing() -> None:
         raise DatasetError("adult.data was not found. More words.")
 
+    figure = pytest.importorskip("matplotlib.figure").Figure
+    save, seen = figure.savefig, []
+
+    def saved(*given: Any, **how: Any) -> None:
+        save(*given, **how)
+        seen.append((tmp_path / "roc.png").read_text())
+
     monkeypatch.setattr(demo, "adult_scores", nothing)
+    monkeypatch.setattr(figure, "savefig", saved)
+    (tmp_path / "roc.png").write_text("old")
     said: list[str] = []
     text = demo.run_demo(tmp_path, epsilon=0.05, say=said.append)
     assert text.startswith("made-up lending example")
     assert any("adult.data was not found" in line for line in said)
+    assert seen == ["old"]
     check_folder(tmp_path, 0.05)
 
 
