@@ -166,3 +166,17 @@ def test_the_score_just_above(known, asked):
     falling, scores = (np.sort(np.array(part, dtype=np.float64)) for part in (known, asked))
     expected = [falling[falling > score].min() for score in scores if (falling > score).any()]
     assert _next_above(falling[::-1], scores).tolist() == expected
+
+
+@settings(max_examples=20)
+@given(FEW, EPSILONS, NORMS, BUILDS)
+def test_the_scale_of_many_groups_is_that_of_few(population, epsilon, norm, build):
+    """Whichever way thresholds are merged and shares are summed, every knot accepts the same share."""
+    few, realised, shares = scaled(population, epsilon, norm, build)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("fairroc.core.scale.FEW_GROUPS", 0)
+        patch.setattr("fairroc.core.scale.MANY", 0)
+        many, _, _ = scaled(population, epsilon, norm, build)
+    for t in few.score[1:]:
+        at = [pooled_share(realised, shares, float(scale.to_place(np.array(t)))) for scale in (few, many)]
+        assert at[0] == pytest.approx(at[1], abs=1e-9)
