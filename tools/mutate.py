@@ -37,7 +37,7 @@ _SMALL = tuple(
 TESTS = {
     "core/constraint.py": tuple(f"tests/core/test_{name}.py" for name in ("constraint", "gap", "ascent", "one_rate")),
     "core/kernel.py": ("tests/core/test_kernel.py", "tests/core/test_one_rate.py"),
-    "core/nearest.py": ("tests/core/test_constraint.py", "tests/core/test_scale.py"),
+    "core/nearest.py": ("tests/core/test_nearest.py", "tests/core/test_duality.py"),
     "core/normal.py": ("tests/core/test_normal.py", "tests/core/test_estimate.py"),
     "core/roc.py": ("tests/core/test_roc.py", "tests/core/test_gap.py"),
     "core/realised.py": ("tests/core/test_realised.py", "tests/core/test_kernel.py"),
@@ -76,7 +76,7 @@ def chosen_tests(module: str) -> list[str]:
     'tests/core/test_gap.py'
     """
     room, _, name = module.partition("/")
-    return [*TESTS.get(module, (f"tests/{room}/test_{name}",)), *FITS]
+    return [*TESTS.get(module, (f"tests/{room}/test_{name}",)), "tests/core/test_read_only.py", *FITS]
 
 
 def mutants_of(module: str) -> list[str]:

@@ -597,3 +597,30 @@ def test_people_without_labels(device) -> None:
     assert found.rows == 3 and found.class_rows().tolist() == [[2, 0], [1, 0]]
     with pytest.raises(DataError, match="gradients"):
         read_people(scores.float().requires_grad_(), None, sensitive_features=["a", "a", "b"], whole=False)
+
+
+def test_small_groups_are_merged_or_refused_as_in_numpy():
+    """Also where rows without a group are one of them."""
+    estimator = pytest.importorskip("fairroc.estimators.fair_roc")
+    scores, y, g = people(3)
+    names = np.array(["a", "b"], dtype=object)[g]
+    names[-6:], y[-6:] = ["x", "x", "x", None, None, None], [0, 0, 0, 1, 1, 1]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FairrocWarning)
+        merging, dropping = (
+            estimator.FairROC(0.1, salt=1, small_groups=treatment, missing="group")
+            .fit(scores, y, sensitive_features=names)
+            .model_
+            for treatment in ("merge", "drop")
+        )
+        numbers = np.array([0 if name is None else ord(name) for name in names])
+        post = estimator.FairROC(0.1, small_groups="merge")
+        post.fit(torch.tensor(scores), torch.tensor(y), sensitive_features=torch.tensor(numbers))
+    assert post.model_.small_groups.groups == ("0", "120")
+    few = ["a", "x", "(missing)", "b"]
+    codes = GroupCodes(torch.tensor([0, 1, 2, 3]), few)
+    new, ids = torch.tensor([0.1, 0.2, 0.3, 0.4], dtype=torch.float64), torch.arange(4)
+    fair = merging.transform(new, sensitive_features=codes, ids=ids)
+    assert same_bits(fair, merging.transform(new.numpy(), sensitive_features=few, ids=ids.numpy()), "cpu")
+    with pytest.raises(UnknownGroupError, match="left out of the fit as too small"):
+        dropping.transform(new, sensitive_features=codes, ids=ids)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow.csv
@@ -50,12 +51,23 @@ def test_the_sample_as_the_readme_shows_it(tmp_path: Path, monkeypatch: pytest.M
     assert apart[1] < apart[0] / 2
 
 
-def test_the_full_data_set(tmp_path: Path) -> None:
-    folder = tmp_path / "new" / "demo"
+def test_the_full_data_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And an old picture stays until the new one is whole."""
+    figure, folder = pytest.importorskip("matplotlib.figure").Figure, tmp_path / "new" / "demo"
+    save, seen = figure.savefig, []
+
+    def saved(*given: Any, **how: Any) -> None:
+        save(*given, **how)
+        seen.append((folder / "roc.png").read_text())
+
+    monkeypatch.setattr(figure, "savefig", saved)
+    folder.mkdir(parents=True)
+    (folder / "roc.png").write_text("old")
     text = demo.run_demo(folder, epsilon=0.1, full=True)
     assert "32,561 people trained" in text and "epsilon 0.1" in text and "8,140 more were held out" in text
     assert {path.name for path in folder.iterdir()} == FILES and all(name in text for name in FILES)
     assert (folder / "roc.png").read_bytes().startswith(b"\x89PNG")
+    assert seen == ["old"]
     check_folder(folder, 0.1, 8_140)
 
 

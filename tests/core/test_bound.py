@@ -8,8 +8,9 @@ from functools import partial
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from fairroc.core.bound import AREA_TOLERANCE, pooled_bound, pooled_bounds
+from fairroc.core.bound import AREA_TOLERANCE, _area_below, pooled_bound, pooled_bounds
 from fairroc.core.constraint import equalized_odds
 from fairroc.core.coupling import closed_form
 from fairroc.core.optimal import heights, optimal, pooled_area
@@ -136,3 +137,17 @@ def test_the_prices_of_every_line_prove_it(weighted, epsilon, norm):
     attained = ((1 - b) * bound.points[:, 1] - b * bound.points[:, 0]).max(axis=1)
     assert (proven >= attained - 1e-9).all()
     assert (proven <= attained + 1e-6).all()
+
+
+@given(st.lists(st.tuples(st.integers(0, 7), st.integers(1, 12)), max_size=8))
+def test_the_area_below_lines(asked):
+    """All above (1, 1), with equal slopes, lines above all others and lines that meet in one point: by the lowest."""
+    lines = sorted([*((b / 8, max(c / 12, 1 - b / 4)) for b, c in asked), (0.0, 1.0)], key=lambda line: -line[0])
+    b, c = np.array(lines).T
+    slope, height = b / (1 - b), c / (1 - b)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        meet = ((height - height[:, None]) / (slope[:, None] - slope)).ravel()
+    at = np.unique(np.concatenate((meet[(meet > 0) & (meet < 1)], [0.0, 1.0])))
+    lowest = (slope[:, None] * at + height[:, None]).min(axis=0)
+    expected = trapezia(list(zip(at, lowest, strict=True)))
+    assert _area_below(b, c) == pytest.approx(expected, abs=1e-12)

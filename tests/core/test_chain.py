@@ -9,7 +9,27 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairroc.core.chain import BLOCK, SLOW_PASSES, Chain, chain_through, concave_hull, meet, running_sums
+from fairroc.core.chain import (
+    BLOCK,
+    SLOW_PASSES,
+    Chain,
+    Chains,
+    Risings,
+    area,
+    chain_through,
+    concave_hull,
+    crossings,
+    inner_slope,
+    inscribed,
+    meet,
+    merged,
+    ranges,
+    ratio,
+    running_sums,
+    spread,
+    totals,
+    vertex_shares,
+)
 from fairroc.core.constraint import equalized_odds
 from oracles import hull_height, is_hull_vertex, minkowski_height
 from strategies import CHAINS, DIAGONAL, NORMS, PERFECT, SEEDS, chain_of_edges, families
@@ -186,6 +206,137 @@ def test_hand_made_chains():
     assert (box.u.tolist(), box.v.tolist()) == ([-0.5, 0.5, 1.5, 2.5], [0.5, 1.5, 1.5, 0.5])
     assert (diamond.u.tolist(), diamond.v.tolist()) == ([-1.0, 1.0, 3.0], [0.0, 2.0, 0.0])
     assert reduce(lambda a, b: meet((a, b)), [roof, box, DIAGONAL]).v.tolist() == [0.0, 0.0]
+
+
+# ---- several at once -------------------------------------------------------------------------------------------------
+
+
+@given(families(), SEEDS)
+def test_several_chains_are_asked_as_each_alone(hulls, seed):
+    """The best vertex, the edge over a place and the height there."""
+    rng, chains = np.random.default_rng(seed), Chains(hulls)
+    price_u, price_v = rng.integers(-3, 4, (len(hulls), 9)) / 2.0, rng.integers(0, 3, (len(hulls), 9)) / 2.0
+    places = rng.choice(np.concatenate([*(hull.u for hull in hulls), rng.random(20) * 2, [-0.5, 2.5]]), (len(hulls), 9))
+    best, edge = chains.support(price_u, price_v), chains.edge(places)
+    height = chains.height(edge, places)
+    begin = 0
+    for g, hull in enumerate(hulls):
+        own = chains.u[begin : begin + len(hull.u)]
+        assert own.tolist() == hull.u.tolist() and (chains.first[g, 0], chains.last[g, 0]) == (
+            begin,
+            begin + len(own) - 1,
+        )
+        worth = price_u[g][:, None] * hull.u + price_v[g][:, None] * hull.v
+        assert worth[np.arange(9), best[g] - begin] == pytest.approx(worth.max(axis=1), abs=1e-12)
+        at = edge[g] - begin
+        assert ((at >= 0) & (at <= len(own) - 2)).all()
+        inside = (places[g] >= 0) & (places[g] <= 2)
+        assert (hull.u[at] <= places[g])[inside].all() and (hull.u[at + 1] >= places[g])[inside].all()
+        assert height[g][inside] == pytest.approx(hull.at(places[g])[inside], abs=1e-13)
+        assert (at[places[g] < 0] == 0).all() and (at[places[g] > 2] == len(own) - 2).all()
+        begin += len(own)
+    which = rng.integers(0, len(hulls), 20)
+    x = rng.choice(places.ravel(), 20)
+    for g, place, found in zip(which, x, chains.edge_of(which, x), strict=True):
+        assert found == chains.edge(np.full((len(hulls), 1), place))[g, 0]
+
+
+RISING = st.lists(
+    st.sampled_from([0.0, 0.1, 0.3, 1 / 3, float(np.nextafter(1 / 3, 1)), 1.0, 2.0]), min_size=1, max_size=7
+)
+
+
+@given(st.lists(RISING, min_size=1, max_size=4), st.lists(st.floats(-0.5, 2.5), min_size=1, max_size=5))
+def test_several_rising_sequences_are_searched_as_each_alone(parts, others):
+    parts = [np.sort(part) for part in parts]
+    x = np.concatenate((*parts, others))
+    every = np.broadcast_to(x, (len(parts), len(x)))
+    rising = Risings(parts)
+    apart = [np.abs(x[:, None] - part).min(axis=1) for part in parts]  # several at once, neighbours may be taken as one
+    for side in ("left", "right"):
+        found, (step, share) = rising.below(every, side), rising.place(every, side)
+        for g, part in enumerate(parts):
+            sure = (apart[g] == 0) | (apart[g] > 1e-12)
+            sure &= [np.count_nonzero((part != place) & (np.abs(part - place) < 1e-12)) == 0 for place in x]
+            assert found[g][sure].tolist() == np.searchsorted(part, x[sure], side).tolist()
+            if len(part) > 1:
+                low, high = part[step[g]], part[step[g] + 1]
+                clipped = np.clip(x, part[0], part[-1])
+                assert low + share[g] * (high - low) == pytest.approx(clipped, abs=1e-12)
+                flat = sure & (low == high)
+                assert (share[g][flat] == (0.0 if side == "left" else 1.0)).all()
+    for g, part in enumerate(parts):
+        assert rising.below_in(np.full(len(x), g), x).tolist() == np.searchsorted(part, x, "right").tolist()
+
+
+@given(st.lists(CHAINS, min_size=1, max_size=4), SEEDS)
+def test_vertices_on_the_way(curves, seed):
+    """Every vertex that some group passes inside a step, at its share of the step, sorted and once."""
+    rng = np.random.default_rng(seed)
+    u = np.sort(rng.choice([0.0, 0.25, 0.5, 1.0, 1.9, 2.0, float(rng.random())], (4, len(curves))), axis=0)
+    step, share = vertex_shares(curves, u[:-1], u[1:])
+    expected = {
+        (i, (vertex - u[i, g]) / (u[i + 1, g] - u[i, g]))
+        for i in range(3)
+        for g, curve in enumerate(curves)
+        for vertex in curve.u
+        if u[i, g] < vertex < u[i + 1, g]
+    }
+    assert list(zip(step, share, strict=True)) == sorted(expected)
+
+
+@given(SEEDS, st.integers(2, 12))
+def test_crossings_and_spreads(seed, count):
+    x, (a, b, c) = np.arange(count) * 2.0, np.random.default_rng(seed).integers(-3, 4, (3, count)).astype(np.float64)
+    at, height = crossings(x, a, b)
+    assert np.interp(at, x, a) == pytest.approx(height, abs=1e-12)
+    assert np.interp(at, x, b) == pytest.approx(height, abs=1e-12)
+    assert len(at) == sum((p - q) * (r - s) < 0 for p, q, r, s in zip(a, b, a[1:], b[1:], strict=False))
+    assert spread([a, b, c]).tolist() == np.ptp([a, b, c], axis=0).tolist() and not spread([a]).any()
+
+
+@given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 4)), max_size=6))
+def test_ranges_one_after_the_other(parts):
+    begin = np.array([low for low, _ in parts], dtype=np.intp)
+    owner, number = ranges(begin, begin + np.array([size for _, size in parts], dtype=np.intp))
+    assert list(zip(owner, number, strict=True)) == [(k, low + i) for k, (low, n) in enumerate(parts) for i in range(n)]
+
+
+@given(st.floats(0, 1), st.floats(0, 1), st.sampled_from([0.0, 5e-324, 1e-300, 1e-16, 1 / 3, 1.0]), st.floats(-1, 1))
+def test_slopes_that_stay_below_a_limit(x, y, width, rise):
+    """The largest slope, or nearly, that does not lead beyond; none downwards."""
+    x, y, end, limit = (np.array([part]) for part in (x, y, x + width, y + rise))
+    slope = inner_slope(x, y, end, limit)
+    reached = y + (end - x) * slope
+    assert slope >= 0 and (reached <= limit or slope == 0)
+    if rise > 0 and (end - x) > 1e-15:
+        assert reached == pytest.approx(limit, abs=1e-15)
+
+
+def test_sums_ratios_and_distinct_numbers():
+    parts = np.array([[0.1, 1e16], [0.2, 1.0], [0.3, -1e16]])
+    assert totals(parts).tolist() == [0.1 + 0.2 + 0.3, 1e16 + 1.0 - 1e16]
+    assert ratio(np.array([1.0, 1.0, 1.0]), np.array([2.0, 0.0, -1.0]), 7.0).tolist() == [0.5, 7.0, 7.0]
+    assert merged(np.array([0.0, 2.0]), np.array([1.0, 2.0]), np.zeros(0)).tolist() == [0.0, 1.0, 2.0]
+    assert merged(np.zeros(0)).tolist() == []
+
+
+@given(SEEDS, st.integers(3, 60), st.integers(2, 70))
+def test_inscribed_vertices_cost_little(seed, size, count):
+    """So many of them or all; both ends stay; no more area goes than where vertices go one by one, times three."""
+    x = np.sort(np.random.default_rng(seed).random(size))
+    y = np.sqrt(x)
+    kept = inscribed(x, y, count)
+    assert len(kept) == min(size, count) and (kept[0], kept[-1]) == (0, size - 1) and (np.diff(kept) > 0).all()
+    one_by_one = list(range(size))
+    while len(one_by_one) > count:
+        costs = [
+            (y[b] - y[a]) * (x[c] - x[b]) - (x[b] - x[a]) * (y[c] - y[b])
+            for a, b, c in zip(one_by_one, one_by_one[1:], one_by_one[2:], strict=False)
+        ]
+        one_by_one.pop(1 + int(np.argmin(costs)))
+    lost = [area(x, y) - area(x[own], y[own]) for own in (kept, one_by_one)]
+    assert lost[0] <= 3 * lost[1] + 1e-12
 
 
 def test_arrays_are_read_only():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from functools import partial
-from itertools import combinations
+from itertools import combinations, product
 from pathlib import Path
 
 import numpy as np
@@ -15,19 +15,25 @@ from hypothesis import strategies as st
 import fairroc
 from fairroc.core.bound import pooled_bound
 from fairroc.core.constraint import (
+    EDGE,
     FEW_SELECTED,
     NORMS,
     ONE_RATE,
     Constraint,
     Difference,
+    Distance,
+    LpDistance,
     Rates,
     Ratio,
+    Within,
+    distance_of,
     equalized_odds,
     lp_norm,
     own_tolerances,
 )
+from fairroc.core.optimal import heights, optimal
 from oracles import ball_points, fair_support, pair_gap, pooled_sandwich
-from strategies import SEEDS, weighted_families
+from strategies import DIAGONAL, PERFECT, SEEDS, families, weighted_families
 
 BOTH = pytest.mark.parametrize("constraint", NORMS.values(), ids=lambda found: type(found).__name__)
 OWN = st.tuples(*[st.sampled_from([0.01, 0.07, 0.3, 1.0])] * 2)
@@ -198,3 +204,192 @@ def test_rounding_makes_no_ratio():
     found = Ratio("fpr").apart(np.array([0.0, 1e-17, 0.0]), np.array([1e-17, 2e-17, 1e-6]))
     assert found[:2].tolist() == [0.0, 0.0]
     assert found[2] == pytest.approx(1.0, abs=1e-8)
+
+
+# ---- what every distance promises ------------------------------------------------------------------------------------
+
+OWN_TWO = own_tolerances(0.1, 0.04)
+DISTANCES: tuple[Distance, ...] = (
+    *(NORMS[1], NORMS["inf"], OWN_TWO, *(kind(rate) for kind in (Difference, Ratio) for rate in ONE_RATE.values())),
+    *(LpDistance(1.5), LpDistance(3.0), Within(LpDistance(2.0), (0.2, 0.7))),
+)
+EVERY = pytest.mark.parametrize("distance", DISTANCES, ids=repr)
+ALL = pytest.mark.parametrize("constraint", [d for d in DISTANCES if isinstance(d, Constraint)], ids=repr)
+
+
+def boxes(seed: int, count: int = 12) -> np.ndarray:
+    """(2 groups, low and high, 2 rates, count) bounds of rates, some of them touching, apart, or points."""
+    return np.sort(np.random.default_rng(seed).integers(1, 9, (2, 2, 2, count)) / 8, axis=1)
+
+
+@EVERY
+@given(SEEDS)
+def test_nearest_and_farthest_points_of_two_boxes(distance: Distance, seed):
+    """The farthest are corners; the nearest are equal in a rate where the boxes overlap, and ends where they do not."""
+    (low, high), (other_low, other_high) = boxes(seed)
+    ends = [
+        distance.between(np.stack((a, b)), np.stack((c, d)))
+        for a, b, c, d in product(
+            (low[0], high[0]), (low[1], high[1]), *((other_low[i], other_high[i]) for i in (0, 1))
+        )
+    ]
+    assert distance.farthest(low, high, other_low, other_high) == pytest.approx(np.max(ends, axis=0), abs=1e-13)
+    near = np.clip(np.maximum(low, other_low), low, high), np.clip(np.maximum(low, other_low), other_low, other_high)
+    found = distance.nearest(low, high, other_low, other_high)
+    assert found == pytest.approx(distance.between(*near), abs=1e-13)
+    assert (found <= np.min(ends, axis=0) + 1e-13).all()
+
+
+@EVERY
+@given(st.floats(0.1, 2), st.floats(0.1, 2))
+def test_the_variance_of_a_distance_is_that_of_its_steepest_tangent(distance: Distance, fpr, tpr):
+    """A tangent of the ball says how independent errors of both rates move the distance."""
+    turn, step = np.linspace(0.0013, 1.5691, 2000), 1e-7  # no kink is met
+    x, y = np.cos(turn), np.sin(turn)
+    by_fpr = (distance.length(x + step, y) - distance.length(x, y)) / step
+    by_tpr = (distance.length(x, y + step) - distance.length(x, y)) / step
+    found = distance.variance(np.array([fpr]), np.array([tpr]))[0]
+    assert found == pytest.approx((by_fpr**2 * fpr + by_tpr**2 * tpr).max(), rel=2e-3)
+
+
+@pytest.mark.parametrize("distance", DISTANCES[-3:], ids=repr)
+@given(st.integers(2, 5), SEEDS)
+def test_the_measured_distance_is_that_of_the_widest_pair(distance: Distance, groups, seed):
+    """Also where no constraint goes with it; and nothing outside of the window."""
+    rng = np.random.default_rng(seed)
+    fpr, tpr = rng.random((2, 9, groups))
+    priors, shares = rng.random(groups), rng.dirichlet(np.ones(groups))
+    p = distance.distance.p if isinstance(distance, Within) else distance.p
+    worst = np.max(
+        [
+            (abs(fpr[:, g] - fpr[:, h]) ** p + abs(tpr[:, g] - tpr[:, h]) ** p) ** (1 / p)
+            for g, h in combinations(range(groups), 2)
+        ],
+        axis=0,
+    )
+    selected = ((1 - priors) * fpr + priors * tpr) @ shares
+    low, high = distance.where or (0.0, 1.0)
+    counts = (selected >= low) & (selected <= high)
+    found = distance.measured(Rates(fpr, tpr, priors, shares))
+    assert found == pytest.approx(np.where(counts, worst, 0.0), abs=1e-12)
+
+
+def test_the_ends_of_a_window_are_inside():
+    """To within the rounding of shares, and no further."""
+    steps = np.array([-3.0, -0.5, 0.0, 0.5]) * EDGE
+    looks = Difference("tpr", (0.2, 0.7)).looks
+    assert looks(0.2 + steps).tolist() == looks(0.7 - steps).tolist() == [False, True, True, True]
+    assert Difference("tpr").looks(np.array([0.0, 1.0])).all()
+
+
+@ALL
+@given(SEEDS)
+def test_spans_are_those_of_the_corners_of_a_box(constraint: Constraint, seed):
+    (low, high), _ = boxes(seed)
+    zero = np.zeros_like(low[0])
+    points = list(product((low[0], high[0]), (low[1], high[1])))
+    parts = (
+        [(points, False)],
+        [(points, True), ([(f, zero) for f, _ in points], True), ([(zero, t) for _, t in points], True)],
+    )
+    for part in parts:
+        every = [np.stack([constraint.corners(f, t, 1.0) for f, t in points]) for points, _ in part]
+        smallest, largest = constraint.spans(low, high, axes=part[0][1])
+        assert smallest == pytest.approx(np.concatenate([found.min(axis=0) for found in every]), abs=1e-15)
+        assert largest == pytest.approx(np.concatenate([found.max(axis=0) for found in every]), abs=1e-15)
+
+
+@ALL
+def test_samples_are_the_people_whose_rates_make_the_corners(constraint: Constraint):
+    """A change of each sample's rate moves a corner by what it weighs there."""
+    sizes = np.array([[30.0, 10.0], [5.0, 50.0]])
+    weights, people = constraint.samples(sizes)
+    if not constraint.needs_labels:
+        assert (weights.tolist(), people.tolist()) == ([[1.0]], [[40.0], [55.0]])
+        return
+    moves = np.abs(constraint.corners(*np.eye(2)))  # by rates of negatives, and of positives
+    used = np.flatnonzero(moves.any(axis=0))
+    assert weights.tolist() == moves[:, used].tolist()
+    assert people.tolist() == sizes[:, used].tolist()
+
+
+@given(st.floats(0.01, 1), st.floats(0.01, 1))
+def test_leverage_is_the_slope_of_a_ratio(one, other):
+    """How a small error of either rate changes 1 - the smaller over the larger."""
+    step, found = 1e-7, Ratio("tpr").leverage(np.array([one]), np.array([other]))
+    if abs(one - other) > 1e-5:
+        lacks = [1 - min(a, b) / max(a, b) for a, b in ((one, other), (one + step, other), (one, other + step))]
+        assert found == (pytest.approx(abs(lacks[1] - lacks[0]) / step, rel=2e-3, abs=1e-6),
+                         pytest.approx(abs(lacks[2] - lacks[0]) / step, rel=2e-3, abs=1e-6))  # fmt: skip
+    assert Ratio("tpr").leverage(np.zeros(1), np.zeros(1)) == (0.0, 0.0)
+    assert Difference("tpr").leverage(np.array([one]), np.array([other])) is None
+
+
+def test_what_constraints_are_called():
+    assert [constraint.formula for constraint in (NORMS[1], NORMS["inf"], OWN_TWO)] == [
+        "|dFPR| + |dTPR|",
+        "larger of |dFPR| and |dTPR|",
+        "larger of 0.4 |dFPR| and 1 |dTPR|",
+    ]
+    words = {"tpr": "TPR", "fpr": "FPR", "selection": "selection rate"}
+    for rate, word in words.items():
+        assert Difference(rate).formula == f"difference of the {word}"
+        assert Ratio(rate).formula == f"1 - ratio of the {word}"
+        assert (Difference(rate).norm, Difference(rate).needs_labels) == (1, rate != "selection")
+    assert [distance_of(p) for p in (1.0, np.inf, 1.5)] == [NORMS[1], NORMS["inf"], LpDistance(1.5)]
+
+
+# ---- couplings -------------------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=40)
+@given(families(), st.sampled_from([0.0, 0.02, 0.1, 0.5]), st.sampled_from([*NORMS.values(), OWN_TWO]))
+def test_even_steps_are_as_fair_as_all_break_points(hulls, epsilon, constraint):
+    """With very many groups the closed form takes even steps: fair, in order, and nearly as good."""
+    fair = optimal(hulls, epsilon, constraint)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("fairroc.core.constraint.MOST", 0)
+        u = constraint.closed_form(fair.curves, fair.centre, fair.radius)
+    v = heights(fair.curves, u)
+    assert constraint.gap(u, v).max() <= epsilon + 1e-12
+    assert (np.diff(u, axis=0) >= 0).all() and (u[0] == 0).all() and (u[-1] == 2).all()
+    assert len(u) >= 512
+    for curve, own, height in zip(fair.curves, u.T, v.T, strict=True):
+        assert 0 <= curve.auc - (0.5 + np.sum(np.diff(own) * (height[1:] + height[:-1])) / 4) <= 2e-3
+
+
+@settings(max_examples=60)
+@given(families(2), st.sampled_from([0.0, 0.02, 0.1, 0.5]), st.sampled_from([*NORMS.values(), OWN_TWO]), SEEDS)
+def test_a_group_may_move_as_far_as_fairness_goes(hulls, epsilon, constraint, seed):
+    """Every place between the bounds is within epsilon of the others' box, and places beyond them are not, or just."""
+    rng = np.random.default_rng(seed)
+    fair = optimal(hulls, epsilon, constraint)
+    u = constraint.closed_form(fair.curves, fair.centre, fair.radius)
+    other = np.stack(constraint.axes(u[:, 0], fair.curves[0].at(u[:, 0])))
+    lows, highs = other - rng.choice([0.0, epsilon / 3]), other
+    curve, now = fair.curves[1], u[:, 1]
+    low, high = constraint.allowed(curve, lows, highs, now, epsilon)
+
+    def excess(place: np.ndarray) -> np.ndarray:
+        x = np.stack(constraint.axes(place, curve.at(place)))
+        return np.maximum(x - lows, highs - x).max(axis=0) - epsilon
+
+    possible = low <= high
+    for share in (0.0, 0.3, 0.5, 1.0):
+        assert (excess(low + share * (high - low))[possible] <= 1e-9).all()
+    step = 1e-5
+    for end, sign in ((low, -1), (high, 1)):
+        inside = possible & (end > step) & (end < 2 - step)
+        assert (excess(end + sign * step)[inside] >= -1e-12).all()
+
+
+def test_flat_edges_are_walked_to_their_ends():
+    """Beside a group at (0.5, 0.5) with a tolerance of one half every rate will do."""
+    half = np.full((2, 1), 0.5)
+    for curve in (PERFECT, DIAGONAL):
+        found = NORMS["inf"].allowed(curve, half, half, np.ones(1), 0.5)
+        assert [float(end[0]) for end in found] == [0.0, 2.0]
+    found = NORMS["inf"].allowed(PERFECT, half - 0.5, half - 0.5, np.zeros(1), 0.25)
+    assert [float(end[0]) for end in found] == [0.0, 0.25]
+    found = NORMS["inf"].allowed(PERFECT, half * [[0], [2]], half * [[0], [2]], np.ones(1), 0.0)
+    assert [float(end[0]) for end in found] == [1.0, 1.0]

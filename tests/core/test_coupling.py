@@ -160,8 +160,31 @@ def test_couple_of_many_groups_is_one_score_near_that_of_few(weighted, epsilon, 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("fairroc.core.coupling.FINE_GROUPS", 0)
         many = couple(fair, weights0, weights1)
-    assert_one_score(fair, many)
-    assert many.pooled_auc(weights0, weights1) >= few.pooled_auc(weights0, weights1) - 1e-3
+        guide = pooled_bound(hulls, weights0, weights1, epsilon, equalized_odds(norm)).tuples
+        guided = couple(fair, weights0, weights1, guide)
+        patch.setattr("fairroc.core.coupling.MOST", 0)
+        coarse = couple(fair, weights0, weights1)
+    floor = on_curves(fair, closed_form(fair)).pooled_auc(weights0, weights1)
+    for levels, least in ((many, few.pooled_auc(weights0, weights1)), (guided, floor), (coarse, floor)):
+        assert_one_score(fair, levels)
+        assert levels.pooled_auc(weights0, weights1) >= least - 1e-3
+    assert loss(fair, guided) <= GROUP_LOSS
+
+
+@settings(max_examples=10)
+@given(weighted_families(4), EPSILONS, NORMS)
+def test_steps_led_through_the_closed_form_are_fair_too(weighted, epsilon, norm):
+    """What a coupling falls back on where it would cost a group: no less of its curve, and one score."""
+    hulls, weights0, weights1 = weighted
+    fair = optimal(hulls, epsilon, equalized_odds(norm))
+    usual = couple(fair, weights0, weights1)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("fairroc.core.coupling.GROUP_COST", -1.0)
+        led = couple(fair, weights0, weights1)
+    assert_one_score(fair, led)
+    assert loss(fair, led) <= loss(fair, usual) + PRUNED
+    floor = on_curves(fair, closed_form(fair)).pooled_auc(weights0, weights1)
+    assert led.pooled_auc(weights0, weights1) >= floor - PRUNED
 
 
 @settings(max_examples=25)

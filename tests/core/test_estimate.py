@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.special import ndtr
+from scipy.optimize import minimize
+from scipy.special import ndtr, ndtri
 
-from fairroc.core.estimate import ESTIMATES, POINTS, PRIOR_ROWS, blend, flattened, straightened
+from fairroc.core.estimate import ESTIMATES, POINTS, PRIOR_ROWS, WIDTH, blend, flattened, straightened
 from fairroc.core.kernel import FEW, PIECE, one_person
 from fairroc.core.roc import RocCurve, rates_at, roc_curve
 from strategies import SEEDS, Sample, class_shares, populations, samples
@@ -138,6 +139,55 @@ def test_shrunk_by_hand():
             part = len(own) / (len(own) + PRIOR_ROWS)
             hand = [part * (own >= t).mean() + (1 - part) * (pooled >= t).mean() for t in curve.thresholds]
             assert np.allclose(rate[1:-1], hand[:-1], rtol=0, atol=1e-12)
+
+
+SMALL = [
+    Sample(np.array([1.0, 2, 2, 3, 4, 4, 6, 7]), np.array([0, 0, 1, 0, 1, 1, 0, 1], dtype=bool)),
+    Sample(np.array([0.0, 2, 3, 3, 5, 5, 8]), np.array([0, 0, 0, 1, 0, 1, 1], dtype=bool)),
+]
+
+
+def normal_scores(sample: Sample) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Thresholds of a group, falling; their normal scores, ties counted half; and cuts half way down to the next."""
+    everybody = np.concatenate([other.scores for other in SMALL])
+    falling = np.unique(sample.scores)[::-1]
+    z = ndtri([((everybody < t).mean() + (everybody <= t).mean()) / 2 for t in falling])
+    return falling, z, np.append((z[1:] + z[:-1]) / 2, -np.inf)
+
+
+def of_people(sample: Sample, label: bool, z: np.ndarray, falling: np.ndarray) -> np.ndarray:
+    """Normal scores of a group's people of one class, one by one."""
+    return np.array([z[falling == score][0] for score in sample.scores[sample.labels == label]])
+
+
+def test_smooth_and_binormal_by_hand():
+    """One kernel for each person, and one normal distribution for each class."""
+    for name in ("smooth", "binormal"):
+        for sample, curve in zip(SMALL, estimated(name, SMALL), strict=True):
+            falling, z, cuts = normal_scores(sample)
+            for label, rate in ((False, curve.fpr), (True, curve.tpr)):
+                own = of_people(sample, label, z, falling)
+                width = WIDTH * 1.06 * own.std() * len(own) ** -0.2
+                centre, spread = (own, width) if name == "smooth" else (own.mean(), own.std())
+                hand = [ndtr((centre - cut) / spread).mean() for cut in cuts]
+                assert rate[1:-1] == pytest.approx(np.maximum.accumulate(hand)[:-1], abs=1e-7)
+
+
+def test_calibrated_by_hand():
+    """Everybody is a positive by the chance of a logistic curve that an optimiser finds, too."""
+    for sample, curve in zip(SMALL, estimated("calibrated", SMALL), strict=True):
+        falling, z, _ = normal_scores(sample)
+        x = np.array([z[falling == score][0] for score in sample.scores])
+        features = np.stack((np.ones(len(x)), x, x**2), axis=1)
+
+        def loss(weights: np.ndarray, features: np.ndarray = features, labels: np.ndarray = sample.labels) -> float:
+            logit = features @ weights
+            return float(np.logaddexp(0, np.where(labels, -logit, logit)).sum() + 0.5e-3 * weights @ weights)
+
+        chance = 1 / (1 + np.exp(-features @ minimize(loss, np.zeros(3), tol=1e-12).x))
+        for part, rate in ((1 - chance, curve.fpr), (chance, curve.tpr)):
+            hand = [part[sample.scores >= t].sum() / part.sum() for t in falling]
+            assert rate[1:] == pytest.approx(hand, abs=1e-4)
 
 
 # ---- nearer to the population ------------------------------------------------------------------------------

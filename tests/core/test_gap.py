@@ -12,7 +12,7 @@ from sklearn import metrics
 
 from fairroc.core import gap
 from fairroc.core.constraint import Difference, Ratio, Within, distance_of, equalized_odds, lp_norm, own_tolerances
-from fairroc.core.gap import curve_gap, is_fair, peaks, pooled_auc, pooled_curve, rate_gaps, threshold_gap
+from fairroc.core.gap import counted, curve_gap, is_fair, peaks, pooled_auc, pooled_curve, rate_gaps, threshold_gap
 from fairroc.core.roc import RocCurve, all_thresholds, merge_thresholds, pooled_share, rates_at, roc_curve
 from oracles import population_of, rates
 from strategies import MILD, SEEDS, Sample, class_shares, populations
@@ -276,3 +276,16 @@ def test_many_groups_are_pooled_as_few_are(population):
     rates_of_all = np.array([rates_at(curve, every[::-1]) for curve in curves])
     for k, weights in enumerate((weights0, weights1)):
         assert np.abs(found[1][k][1:] - weights @ rates_of_all[:, k]).max() <= 1e-12
+
+
+@given(MILD_POPULATIONS, SEEDS)
+def test_thresholds_that_select_just_the_ends_of_a_window_count(population, seed):
+    """Whatever the order in which shares are summed."""
+    curves, shares = [sample.curve for sample in population], class_shares(population)[2]
+    thresholds = all_thresholds(curves)
+    selected = np.sum(
+        [s * curve.share_at(thresholds) for s, curve in zip(shares[::-1], curves[::-1], strict=True)], axis=0
+    )
+    low, high = np.sort(np.random.default_rng(seed).choice(selected, 2))
+    inside = (selected >= low - 1e-13) & (selected <= high + 1e-13)
+    assert counted(thresholds, (low, high), curves, shares).tolist() == thresholds[inside].tolist()

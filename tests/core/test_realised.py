@@ -10,7 +10,19 @@ from test_kernel import fitted
 
 from fairroc.core.constraint import Difference, Ratio, equalized_odds
 from fairroc.core.kernel import drawn_kernel, ordered_kernel
-from fairroc.core.realised import all_points, chances, ordered_place, original_points, performance, rate_gaps, realise
+from fairroc.core.realised import (
+    all_places,
+    all_points,
+    chances,
+    drawn_shares,
+    gap_of,
+    ordered_place,
+    original_points,
+    performance,
+    pooled_points,
+    rate_gaps,
+    realise,
+)
 from fairroc.core.roc import Population
 from oracles import pair_gap, place_chance, population_of, trapezia, walk_at
 from strategies import EPSILONS, NORMS, class_shares, populations
@@ -106,6 +118,11 @@ def test_many_places_are_judged_as_few_are(population, epsilon, norm, build):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr("fairroc.core.realised.MOST", 0)
             many = performance(paths, people, constraint)
+            assert gap_of(paths, people, constraint) == pytest.approx(many.gap, abs=1e-15)
+            pooled = pooled_points(paths, all_places(paths), people)
+        assert gap_of(paths, people, constraint) == few.gap
+        for rate, weights, line in zip(all_points(paths), (people.weights0, people.weights1), pooled, strict=True):
+            assert np.abs(rate @ weights - line).max() <= 1e-13
         assert many.gap == pytest.approx(few.gap, abs=1e-13)
         assert many.auc == pytest.approx(few.auc, abs=1e-13)
         assert many.group_aucs == pytest.approx(few.group_aucs, abs=1e-13)
@@ -171,3 +188,36 @@ def test_original_points_of_many_groups_are_those_of_few(population):
     for rate, part in zip(few[1:], (~labels, labels), strict=True):
         counted = [mass[part & (scores >= t)].sum() / mass[part].sum() for t in few[0][::-1]]
         assert np.abs(rate - [0.0, *counted]).max() <= 1e-12
+
+
+@settings(max_examples=25)
+@given(populations(max_groups=3, max_rows=25), EPSILONS, BUILDS, st.tuples(st.floats(0, 1), st.floats(0, 1)))
+def test_in_a_window_the_gap_is_that_of_all_thresholds_inside(population, epsilon, build, ends):
+    """Between two places all rates are straight, and both ends of the window count."""
+    curves, levels = fitted(population, epsilon, 1)
+    people = population_of(curves, population)
+    paths = [realise(c, build(c, levels.u[:, g], levels.v[:, g])) for g, c in enumerate(curves)]
+    low, high = sorted(ends)
+    fpr, tpr = all_points(paths)
+    share = np.linspace(0, 1, 9)[:, None, None]
+    fpr, tpr = ((line[:-1] + share * np.diff(line, axis=0)).reshape(-1, len(curves)) for line in (fpr, tpr))
+    jump = np.tile(np.arange(len(fpr) // 9) % 2 == 0, 9)  # the two sides of one place
+    selected = (fpr + people.priors * (tpr - fpr)) @ people.shares
+    inside = (selected >= low) & (selected <= high) & (~jump | np.repeat([True, *[False] * 7, True], len(fpr) // 9))
+    found = performance(paths, people, Difference("tpr", (low, high))).gap
+    assert found >= np.ptp(tpr[inside], axis=1).max(initial=0.0) - 1e-12
+    wide = performance(paths, people, Difference("tpr", (low - 1e-9, high + 1e-9))).gap
+    assert found <= wide + 1e-12 and performance(paths, people, Difference("tpr")).gap >= found
+    assert performance(paths, people, Difference("tpr", (-1.0, 2.0))).gap == pytest.approx(np.ptp(tpr, axis=1).max())
+
+
+@settings(max_examples=25)
+@given(populations(max_groups=3, max_rows=40), EPSILONS, NORMS, BUILDS)
+def test_shares_drawn_are_those_of_single_people(population, epsilon, norm, build):
+    curves, levels = fitted(population, epsilon, norm)
+    for g, (curve, sample) in enumerate(zip(curves, population, strict=True)):
+        kernel = build(curve, levels.u[:, g], levels.v[:, g])
+        block = np.searchsorted(-kernel.thresholds, -sample.scores, side="left")
+        moved, kept = kernel.transported[block], kernel.ordered[block]
+        expected = [sample.mass[part].sum() / sample.mass.sum() for part in (moved, ~moved & ~kept)]
+        assert drawn_shares(curve, kernel) == pytest.approx(expected, abs=1e-9)

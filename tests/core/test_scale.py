@@ -11,7 +11,7 @@ from test_realised import BUILDS
 
 from fairroc.core.kernel import drawn_kernel, ordered_kernel
 from fairroc.core.realised import realise
-from fairroc.core.scale import Scale, build_scale
+from fairroc.core.scale import Scale, _next_above, build_scale
 from strategies import EPSILONS, NORMS, Sample, class_shares, populations
 
 
@@ -159,3 +159,24 @@ def test_many_groups_get_the_scale_of_few(population, epsilon, norm, build):
         many = scaled(population, epsilon, norm, build)[0]
     assert many.score.tolist() == few.score.tolist()
     assert np.abs(many.y - few.y).max() <= 1e-9
+
+
+@given(st.lists(st.integers(0, 9), unique=True, min_size=1), st.lists(st.integers(-1, 10), unique=True))
+def test_the_score_just_above(known, asked):
+    falling, scores = (np.sort(np.array(part, dtype=np.float64)) for part in (known, asked))
+    expected = [falling[falling > score].min() for score in scores if (falling > score).any()]
+    assert _next_above(falling[::-1], scores).tolist() == expected
+
+
+@settings(max_examples=20)
+@given(FEW, EPSILONS, NORMS, BUILDS)
+def test_the_scale_of_many_groups_is_that_of_few(population, epsilon, norm, build):
+    """Whichever way thresholds are merged and shares are summed, every knot accepts the same share."""
+    few, realised, shares = scaled(population, epsilon, norm, build)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("fairroc.core.scale.FEW_GROUPS", 0)
+        patch.setattr("fairroc.core.scale.MANY", 0)
+        many, _, _ = scaled(population, epsilon, norm, build)
+    for t in few.score[1:]:
+        at = [pooled_share(realised, shares, float(scale.to_place(np.array(t)))) for scale in (few, many)]
+        assert at[0] == pytest.approx(at[1], abs=1e-9)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 import datetime
 import decimal
 import enum
 import fractions
+import pickle
+import re
 import struct
 import subprocess
 import sys
@@ -24,12 +27,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from fairroc.errors import DataError
+from fairroc.errors import DataError, FairrocWarning
 from fairroc.model import draw, xxh64
 from fairroc.model.draw import (
     SKETCH,
     IdCount,
     IntegerDraws,
+    Secret,
     derive_seed,
     effective_salt,
     key_fingerprint,
@@ -584,6 +588,10 @@ def test_integer_draws_are_the_draws_of_the_ids(ids, keyed):
     rows = np.arange(len(ids))[::-2]
     assert np.array_equal(draws.at(rows), every[rows])
     assert np.array_equal(draws.at(slice(1, None)), every[1:])
+    for some in (rows, slice(1, None), slice(0, 1)):
+        found = draws.block(some)
+        assert np.array_equal(found, every[some])
+        assert np.shares_memory(found, draws.room) or not len(found)
 
 
 # ---- ids that repeat ---------------------------------------------------------------------------------------------
@@ -631,6 +639,34 @@ def test_the_estimate_of_many_ids(shape: str) -> None:
         assert count.different == pytest.approx(len(hashes), rel=0.1)
         assert shape != "all different" or count.different == len(ids)
     assert counted([ids]).different == pytest.approx(len(hashes), rel=0.1)
+
+
+def test_what_is_said_of_repeated_ids() -> None:
+    words = (
+        " different ids. Rows with the same id share one draw, as they should if they are of one person; if each row "
+        "is another person, pass the ids (on the command line: --id) that tell people apart."
+    )
+    for ids, about in ((np.arange(1200) % 9, "1,200 rows have 9"), (np.arange(30_000) // 3, "30,000 rows have about ")):
+        with pytest.warns(FairrocWarning) as said:
+            counted([ids]).warn()
+        message = str(said[0].message)
+        assert message.startswith(about) and message.endswith(words) and re.search(r"(about )?[\d,]+ diff", message)
+    counted([np.arange(1200)]).warn()
+    counted([]).warn()
+
+
+@pytest.mark.parametrize("key", ["a secret of some length", b"a secret of some length", "x" * 100, "\ud800" * 9])
+def test_a_secret_is_equal_to_its_bytes_and_a_pickle_has_lost_them(key: str | bytes) -> None:
+    secret, data = Secret(key), key.encode(errors="surrogatepass") if isinstance(key, str) else key
+    assert secret.reveal() == data and not secret.is_lost and Secret(secret) is secret
+    assert secret == key and secret == data and secret != data + b"!" and secret != 5
+    assert hash(secret) == hash(Secret(data)) != hash(Secret(data + b"!"))
+    assert copy.copy(secret) is copy.deepcopy(secret) is secret
+    found = pickle.loads(pickle.dumps(secret))
+    assert found.is_lost and found == secret and found.mark == secret.mark and str(found) == "(hidden)"
+    assert len(secret.mark) == 16 and int(secret.mark, 16) >= 0
+    with pytest.raises(DataError, match=r"^key must be given again, got an estimator out of a pickle.*\(key=...\)\.$"):
+        found.reveal()
 
 
 @given(st.one_of(st.integers(-(2**63), 2**64 - 1), st.text(max_size=40)), st.integers(0, 2**32))

@@ -13,8 +13,8 @@ from fairroc.core.kernel import Kernel, drawn_kernel, ordered_kernel
 from fairroc.core.realised import realise
 from fairroc.core.scale import Scale, build_scale
 from fairroc.model import lookup
-from fairroc.model.lookup import Lookup
-from fairroc.model.tables import CellTable, LookupTables, lookup_tables, outcome_table
+from fairroc.model.lookup import Guide, Lookup
+from fairroc.model.tables import CellTable, LookupTables, OutcomeTable, lookup_tables, outcome_table
 from oracles import drawn_place, place_chance
 from strategies import NORMS, SEEDS, Sample, class_shares, populations
 
@@ -216,3 +216,22 @@ def test_the_tables_hold_together(population, epsilon, norm, build):
         assert (outcomes.lower[mine[1:]] == outcomes.upper[mine[:-1]]).all() and (outcomes.width[mine] > 0).all()
         assert (np.diff(outcomes.level[mine]) > 0).all()
     assert knots.y[0] == 0 and (np.diff(knots.y) > 0).all()
+
+
+@given(st.lists(st.lists(st.integers(1, 9), min_size=1, max_size=9), min_size=1, max_size=4), st.sampled_from([1, 4]))
+def test_a_guide_leads_to_the_first_outcome_possible(rows, finer):
+    """For every part of [0, 1), of which there are at least as many as outcomes."""
+    upper = [np.cumsum(row) / sum(row) for row in rows]
+    lower = [np.concatenate(([0.0], ends[:-1])) for ends in upper]
+    row = np.repeat(np.arange(len(rows)), [len(part) for part in rows])
+    table = OutcomeTable(row, np.concatenate(lower), np.concatenate(upper), np.zeros(len(row), dtype=np.intp))
+    guide = Guide.to(table, finer)
+    begin = 0
+    for k, ends in enumerate(upper):
+        parts = int(guide.parts[k])
+        assert len(ends) * finer <= parts < 2 * len(ends) * finer and parts & (parts - 1) == 0
+        for part in range(parts):
+            first = int(np.argmax(ends > part / parts))
+            assert guide.outcome[guide.first[k] + part] == begin + first
+        begin += len(ends)
+    assert len(guide.outcome) == guide.parts.sum()

@@ -22,13 +22,15 @@ from test_pipeline import DATE, EPSILONS, TIES, Rows, fitted, normal_rows, same_
 
 import sql_cases
 from fairroc import FairModel, FairROC, __version__
+from fairroc.core.kernel import Kernel
 from fairroc.errors import FairrocWarning, ModelFileError
 from fairroc.fitting.fit import fit
-from fairroc.model.file import ADDED, FORMAT, VERSION, _checksum, _parsed, _Texts, _written, dumps, pretty
+from fairroc.model.file import ADDED, FORMAT, VERSION, _checksum, _disorder, _parsed, _Texts, _written, dumps, pretty
 from fairroc.options import Options
 from fairroc.people.door import read_people
+from oracles import place_chance
 from sql_cases import ONE_RATE
-from strategies import NORMS
+from strategies import NORMS, SEEDS
 
 ROWS = normal_rows(31, n=300, digits=1)
 MODEL = fitted(ROWS, 0.1, ties="draw").model
@@ -415,9 +417,34 @@ BROKEN = {
 
 @pytest.mark.parametrize("case", sorted(BROKEN))
 def test_broken_structure_is_refused(case):
+    """In a sentence that goes on after its colons."""
     change, words = BROKEN[case]
-    with pytest.raises(ModelFileError, match=words):
+    with pytest.raises(ModelFileError, match=words) as refused:
         FairModel.from_json(rewritten(TEXT, change))
+    assert not re.search(r": [A-Z]|[A-Z]{2}\. Use the", str(refused.value))
+
+
+@given(st.integers(1, 4), st.integers(1, 4), SEEDS)
+def test_disorder_is_that_of_single_people(blocks, levels, seed):
+    """Rows and own parts of any kind: the most by which a lower score leads, at any place and just before it."""
+    rng = np.random.default_rng(seed)
+    chances = rng.random((2, levels)) * (rng.random((2, levels)) < 0.7) + 1e-3
+    first = rng.integers(-1, levels, blocks)
+    last = np.where(first < 0, -1, np.minimum(first + rng.integers(0, 2, blocks), levels - 1))
+    start, stop = np.sort(rng.integers(0, 5, (2, blocks)) / 4, axis=0)
+    no = np.zeros(blocks, dtype=np.bool_)
+    kernel = Kernel(
+        *(np.arange(blocks, 0, -1.0), blocks + 1.0, rng.integers(0, 2, blocks)),
+        *(chances / chances.sum(axis=1, keepdims=True), first, last, start, stop, no, no.copy()),
+    )
+    places = np.unique(np.concatenate([level + np.arange(5) / 4 for level in range(levels)]))
+    lead = [
+        place_chance(kernel, low, y, closed) - place_chance(kernel, high, y, closed)
+        for y in places
+        for closed in (True, False)
+        for high, low in pairwise(kernel.thresholds)
+    ]
+    assert max(0.0, _disorder(kernel)) == pytest.approx(max([0.0, *lead]), abs=1e-12)
 
 
 # ---- constraints -------------------------------------------------------------------------------------------

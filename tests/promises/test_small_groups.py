@@ -309,24 +309,6 @@ def test_other_dialects_name_the_same_groups() -> None:
         nul.to_sql("duckdb")
 
 
-def test_tensors() -> None:
-    torch = pytest.importorskip("torch")
-    from fairroc import GroupCodes
-
-    codes = GroupCodes(torch.tensor([0, 1, 2, 3]), ["a", "x", "(missing)", "b"])
-    scores, ids = torch.tensor([0.1, 0.2, 0.3, 0.4], dtype=torch.float64), torch.arange(4)
-    fair = MERGING.transform(scores, sensitive_features=codes, ids=ids)
-    names = ["a", "x", "(missing)", "b"]
-    assert fair.tolist() == MERGING.transform(scores.numpy(), sensitive_features=names, ids=ids.numpy()).tolist()
-    with pytest.raises(UnknownGroupError, match="left out of the fit as too small"):
-        DROPPING.transform(scores, sensitive_features=codes, ids=ids)
-    numbers = torch.tensor([ord(name[0]) for name in ROWS["g"]])
-    post = FairROC(0.1, small_groups="merge").fit(
-        torch.tensor(ROWS["p"]), torch.tensor(ROWS["y"]), sensitive_features=numbers
-    )
-    assert post.model_.small_groups.groups == ("120", "40")
-
-
 # ---- the classifier --------------------------------------------------------------------------------------------------
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import gzip
+import io
 import itertools
 import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -21,7 +22,7 @@ from fairroc.errors import DataError
 from fairroc.tables.columns import as_arrow, as_numpy, codes_of, ids_from_text, numbers_from_text
 from fairroc.tables.files import FORMATS, TABLE_SUFFIXES, check_writable, find_parts, table_suffix
 from fairroc.tables.read import _pick, _quoted_fields, read_batches, read_table
-from fairroc.tables.write import _needs_quotes, write_table, write_text_atomic, written_together
+from fairroc.tables.write import _needs_quotes, _write_csv_rows, write_table, write_text_atomic, written_together
 
 TABLE = pa.table({"p": [0.1, 0.25, 1 / 3], "sex": ["F", "M", "01"], "y": [0, 1, 1]})
 
@@ -190,6 +191,31 @@ def test_many_columns_cost_no_more_each_than_a_few() -> None:
     names = [Name(f"c{i}") for i in range(1000)]
     assert _pick(Path("t.csv"), None, names) == names
     assert Name.compared[0] <= 5 * len(names)
+
+
+class Counted:
+    """A table that counts the columns of all tables made of it."""
+
+    def __init__(self, table: pa.Table, made: list[int]) -> None:
+        self.table, self.made = table, made
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self.table, name)
+        return (lambda *given: self.follow(found(*given))) if callable(found) else found
+
+    def follow(self, found: Any) -> Any:
+        if not isinstance(found, pa.Table):
+            return found
+        self.made.append(found.num_columns)
+        return Counted(found, self.made)
+
+
+def test_writing_many_columns_of_categories_makes_no_table_for_each() -> None:
+    count, made, sink = 300, [], io.BytesIO()
+    table = pa.table({f"c{i}": pa.array(["x", None]).dictionary_encode() for i in range(count)})
+    _write_csv_rows(Counted(table, made), sink, ",")
+    assert sink.getvalue().decode().splitlines() == [",".join(["x"] * count), "," * (count - 1)]
+    assert sum(made) <= 2 * count
 
 
 @pytest.mark.parametrize("suffix", TABLE_SUFFIXES)

@@ -60,8 +60,9 @@ def first_true(
             use = (mark > below) & (mark < above)
             hit = test(with_ranks(np.where(use, mark, above)), every)
             above, below = np.where(use & hit, mark, above), np.where(use & ~hit, mark, below)
-    while len(wide := np.flatnonzero(above - below > 1)):
-        middle = below[wide] + (above[wide] - below[wide]) // 2
+    while len(wide := np.flatnonzero(above > below + 1)):
+        low_rank, high_rank = below[wide], above[wide]
+        middle = (low_rank >> 1) + (high_rank >> 1) + (low_rank & high_rank & 1)  # their distance may be no int64
         hit = test(with_ranks(middle), wide)
         above[wide[hit]], below[wide[~hit]] = middle[hit], middle[~hit]
     return with_ranks(above)

@@ -109,7 +109,7 @@ def counted(
     """Those of the rising thresholds that select a share of all people inside a window."""
 
     def selected(i: int) -> float:
-        return float(pooled_share(curves, shares, thresholds[i : i + 1])[0])
+        return float(pooled_share(curves, shares, thresholds[[i]])[0])
 
     begin = bisect_left(range(len(thresholds)), True, key=lambda i: selected(i) <= where[1] + EDGE)
     return thresholds[begin : bisect_left(range(len(thresholds)), True, key=lambda i: selected(i) < where[0] - EDGE)]

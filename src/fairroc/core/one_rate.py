@@ -153,24 +153,14 @@ def _passed(lines: Sequence[_Line], epsilon: float, constraint: OneRate) -> tupl
 
 def _passing(lines: Sequence[_Line], ends: FloatArray, epsilon: float, constraint: OneRate) -> Iterator[FloatArray]:
     """The slope at which the centre passes between every two neighbouring ends, some at a time."""
-    up, down = constraint.speeds(epsilon)[::-1]
+    down, up = constraint.speeds(epsilon)
     size = max(1, ROOM // (8 * len(lines)))
     for begin in range(0, len(ends) - 1, size):
-        middle = (ends[begin : begin + size + 1][1:] + ends[begin : begin + size + 1][:-1]) / 2
-        low, high = constraint.reach(middle, epsilon)
-        parts: list[list[FloatArray]] = [
-            [],
-            [],
-            [],
-            [],
-        ]  # positives and negatives gained at hi, and given up at lo, by group
-        for line in lines:
-            for at, speed, sign in ((high, up, 1.0), (low, down, -1.0)):
-                gain, loss = line.at(at)
-                which = 0 if sign > 0 else 2
-                parts[which].append(speed * gain)
-                parts[which + 1].append(speed * loss)
-        yield _balance(*(np.stack(part, axis=1) for part in parts))
+        own = ends[begin : begin + size + 1]
+        low, high = constraint.reach((own[1:] + own[:-1]) / 2, epsilon)
+        gain, loss = (up * np.stack(part, axis=1) for part in zip(*(line.at(high) for line in lines), strict=True))
+        given, spared = (down * np.stack(part, axis=1) for part in zip(*(line.at(low) for line in lines), strict=True))
+        yield _balance(gain, loss, given, spared)
 
 
 def _balance(gain: FloatArray, loss: FloatArray, given: FloatArray, spared: FloatArray) -> FloatArray:
