@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
+import re
 from pathlib import Path
 from typing import Any
 
+from fairroc import __version__
+from fairroc.cli.main import _parser
+
 DOCS = Path(__file__).parent
-sys.path.insert(0, str(DOCS.parent / "tools"))
 os.environ.setdefault("OMP_NUM_THREADS", "1")
-
-from reference import PUBLIC  # noqa: E402
-
-from fairroc import __version__  # noqa: E402
-from fairroc.cli.main import _parser  # noqa: E402
 
 project = "fairroc"
 author = "The fairroc developers"
@@ -66,6 +63,7 @@ html_sidebars = {"tutorial": [], "faq": [], "which-option": [], "changelog": []}
 html_context = {"default_mode": "auto"}
 
 autosummary_generate = True
+autosummary_filename_map = {"fairroc.Audit": "fairroc.Audit-class", "fairroc.Frontier": "fairroc.Frontier-class"}
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
 numpydoc_show_class_members = False
@@ -137,13 +135,24 @@ def _name(action: argparse.Action) -> str:
 
 def _help(command: argparse.ArgumentParser, action: argparse.Action) -> str:
     text = command._get_formatter()._expand_help(action) if action.help else ""
-    return " ".join(text.split()).replace("|", "\\|").replace("<", "&lt;") + (" **Required.**" if action.required else "")
+    return " ".join(text.split()).replace("|", "\\|").replace("<", "&lt;") + (
+        " **Required.**" if action.required else ""
+    )
+
+
+def docstring(app: Any, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
+    """Docstrings are for `help` first: pages become links here, and absolute values stay what they are."""
+    for place, line in enumerate(lines):
+        linked = re.sub(r"`{0,2}docs/([\w/-]+)\.md`{0,2}", r":doc:`/\1`", line)
+        if not line.lstrip().startswith((">>>", "...")):
+            linked = re.sub(r"(``.*?``)|\|(?=\w)", lambda found: found[1] or "\\|", linked)
+        lines[place] = linked
 
 
 def skip(app: Any, what: str, name: str, thing: Any, skipped: bool, options: Any) -> bool | None:
     """Members that come from elsewhere (scikit-learn's mixins, exceptions, tuples) are documented there."""
     home = getattr(thing, "__module__", None) or getattr(getattr(thing, "fget", None), "__module__", None)
-    return True if callable(thing) and home is not None and not home.startswith("fairroc") else None
+    return True if callable(thing) and not (home or "").startswith("fairroc") else None
 
 
 def before(app: Any) -> None:
@@ -157,4 +166,4 @@ def setup(app: Any) -> None:
     """Called by Sphinx."""
     app.connect("builder-inited", before, priority=100)
     app.connect("autodoc-skip-member", skip)
-    assert PUBLIC
+    app.connect("autodoc-process-docstring", docstring, priority=900)

@@ -26,8 +26,11 @@ for cost, mark in ((1, "o"), (2, "s"), (10, "D")):
     for row, line in zip(best.groups, display.line_, strict=True):
         axes.plot(row.fpr, row.tpr, mark, color=line.get_color(), markersize=9, markeredgecolor="black", zorder=5)
     axes.annotate(
-        f"miss costs {cost}: score ≥ {best.threshold:.2f}", (best.overall.fpr, best.overall.tpr), (14, -14),
-        textcoords="offset points", fontsize="small",
+        f"miss costs {cost}: score ≥ {best.threshold:.2f}",
+        (best.overall.fpr, best.overall.tpr),
+        (14, -14),
+        textcoords="offset points",
+        fontsize="small",
     )
     print(f"cost {cost:2}: threshold {best.threshold:.3f}, gap there {best.gap:.3f}")
 plt.show()

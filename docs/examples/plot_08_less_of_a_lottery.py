@@ -26,7 +26,9 @@ for ties in ("order", "draw"):
     shares[ties], aucs[ties] = [], []
     for epsilon in epsilons:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", FairrocWarning)  # where epsilon leaves no room for the order, ties are drawn
+            warnings.simplefilter(
+                "ignore", FairrocWarning
+            )  # where epsilon leaves no room for the order, ties are drawn
             found = FairROC(epsilon=epsilon, ties=ties, salt=1).fit(score, y, sensitive_features=group).certificate_
         rows = sum(row.rows * row.randomised_share for row in found.groups)
         shares[ties].append(100 * rows / found.rows)

@@ -38,8 +38,13 @@ right_score = right.predict_proba(X_new, sensitive_features=group_new, ids=ids)[
 
 # %%
 figure, axes = plt.subplots(figsize=(8, 4.2), layout="constrained")
-for name, scores, colour in (("training scores", wrong_score, "#D55E00"), ("out-of-fold scores", right_score, "#0072B2")):
-    display = GapDisplay.from_predictions(scores, y_new, sensitive_features=group_new, bootstrap=0, ax=axes, band=False, color=colour)
+for name, scores, colour in (
+    ("training scores", wrong_score, "#D55E00"),
+    ("out-of-fold scores", right_score, "#0072B2"),
+):
+    display = GapDisplay.from_predictions(
+        scores, y_new, sensitive_features=group_new, bootstrap=0, ax=axes, band=False, color=colour
+    )
     display.line_[0].set_label(name)
     print(f"{name}: gap of new people {audit(scores, y_new, sensitive_features=group_new, bootstrap=0).gap:.3f}")
 axes.axhline(0.1, color="0.4", linestyle="--", linewidth=1, label="epsilon")

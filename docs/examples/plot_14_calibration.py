@@ -29,7 +29,10 @@ for axes, scores, title in zip(panels, (score, fair), ("original score", "fair s
     for row, colour, mark in zip(found.groups, ("#0072B2", "#E69F00"), "os", strict=True):
         bins = row.calibration.bins
         axes.plot(
-            [each.mean_score for each in bins], [each.positive_share for each in bins], mark + "-", color=colour,
+            [each.mean_score for each in bins],
+            [each.positive_share for each in bins],
+            mark + "-",
+            color=colour,
             label=f"group {row.group}",
         )
     axes.set(title=f"{title}: gap {found.gap:.2f}", xlabel="mean score", xlim=(0, 1), ylim=(0, 1))

@@ -27,7 +27,12 @@ for name, colour, style in (("A", "#0072B2", "-"), ("B", "#E69F00", "--")):
     chance = post.model_.acceptance_rate(deciles.astype(float), sensitive_features=np.full(10, name), threshold=6)
     axes.step(deciles, chance, style, where="mid", color=colour, linewidth=2.5, label=f"after, group {name}")
 found = post.certificate_
-axes.set(xlabel="decile", ylabel="chance to be selected", xticks=deciles, title=f"gap {found.gap_before:.2f} → {found.gap:.2f}")
+axes.set(
+    xlabel="decile",
+    ylabel="chance to be selected",
+    xticks=deciles,
+    title=f"gap {found.gap_before:.2f} → {found.gap:.2f}",
+)
 axes.legend(frameon=False)
 axes.spines[["top", "right"]].set_visible(False)
 plt.show()

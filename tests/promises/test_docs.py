@@ -28,11 +28,12 @@ ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 GENERATED = {DOCS / "gallery", DOCS / "_build", DOCS / "reference" / "generated"}
 FILES = sorted(path for path in DOCS.rglob("*.md") if not GENERATED & {*path.parents} and path.name != "commands.md")
-PAGES = ["CONTRIBUTING.md", *(str(path.relative_to(ROOT)) for path in FILES)]
+PAGES = ["README.md", "CONTRIBUTING.md", *(str(path.relative_to(ROOT)) for path in FILES)]
 PRACTICE = "docs/guides/practice-files.md"
 
 FENCE = re.compile(
-    r"(?:^<!-- (?P<mark>not run: [^\n]*?|output) -->\n)?^(?P<ticks>`{3,})(?P<info>[^\n`]*)\n(?P<body>.*?)^(?P=ticks)$", re.M | re.S
+    r"(?:^<!-- (?P<mark>not run: [^\n]*?|output) -->\n)?^(?P<ticks>`{3,})(?P<info>[^\n`]*)\n(?P<body>.*?)^(?P=ticks)$",
+    re.M | re.S,
 )
 SHOWN = {"text", "json", "sql", "csv", "html"}
 REASONS = {
@@ -130,7 +131,13 @@ def practice(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("page", RUN)
 def test_blocks_run(page: str, practice: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if page == PRACTICE:
-        assert {path.name for path in practice.iterdir()} >= {"people.csv", "new.csv", "parts", "deciles.csv", "model.json"}
+        assert {path.name for path in practice.iterdir()} >= {
+            "people.csv",
+            "new.csv",
+            "parts",
+            "deciles.csv",
+            "model.json",
+        }
         return
     shutil.copytree(practice, tmp_path / "here")
     monkeypatch.chdir(tmp_path / "here")
@@ -139,7 +146,9 @@ def test_blocks_run(page: str, practice: Path, tmp_path: Path, monkeypatch: pyte
 
 
 def test_few_blocks_are_left_out_and_each_says_why() -> None:
-    marked = {(page, block.line): block.mark for page in PAGES for block in blocks(page) if block.mark not in (None, "output")}
+    marked = {
+        (page, block.line): block.mark for page in PAGES for block in blocks(page) if block.mark not in (None, "output")
+    }
     for place, mark in marked.items():
         assert mark.removeprefix("not run: ").partition(",")[0] in REASONS, (place, mark)
     assert len(marked) <= LIMIT, marked
@@ -167,7 +176,10 @@ def test_links_lead_somewhere(page: str) -> None:
 def anchors(text: str) -> set[str]:
     """Names of headings, as GitHub and the site make them."""
     heads = re.findall(r"^#+ (.+)$", re.sub(r"^```.*?^```", "", text, flags=re.M | re.S), re.M)
-    return {re.sub(r"[^\w\- ]", "", re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", head).lower()).replace(" ", "-") for head in heads}
+    return {
+        re.sub(r"[^\w\- ]", "", re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", head).lower()).replace(" ", "-")
+        for head in heads
+    }
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if page.startswith("docs/")])
