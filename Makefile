@@ -19,6 +19,10 @@ AUDIT := .venv-audit
 # What builds and checks the distributions, apart from what is built.
 DIST := .venv-dist
 
+# What builds the site, beside the packages of .venv.
+DOCS := .venv-docs
+SPHINX := $(DOCS)/bin/python -m sphinx --nitpicky --keep-going --quiet
+
 # mutmut needs an older pytest; all else is that of .venv.
 MUTATE_ENV := .venv-mutate
 MUTATE ?= --each 10
@@ -27,7 +31,7 @@ MUTATE ?= --each 10
 COVERED ?= tests/core tests/model tests/promises/test_kept.py tests/promises/test_small_groups.py
 ROOMS ?= core model
 
-.PHONY: demo dist fresh fresh-oldest fresh-newest test test-slow versions coverage fuzz mutate lint types house audit-deps format bench reproduce clean
+.PHONY: demo dist fresh fresh-oldest fresh-newest test test-slow versions coverage fuzz mutate lint types house audit-deps format docs docs-links bench reproduce clean
 
 demo: .venv/.demo ## run the main job on real data; leaves its results in demo/
 	$(BIN)/fairroc demo --full --output demo
@@ -86,6 +90,12 @@ format: .venv/.dev
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
+docs: $(DOCS)/.done ## the site in docs/_build/html, gallery included; a warning or a dead link inside it is an error
+	$(SPHINX) --fail-on-warning -b html docs docs/_build/html
+
+docs-links: $(DOCS)/.done ## links that lead out of the site
+	$(SPHINX) -b linkcheck -D plot_gallery=0 docs docs/_build/links
+
 bench: .venv/.demo ## measure fairroc and its peers, small version; writes docs/results/benchmarks.md
 	$(BIN)/python -m fairroc_studies bench
 
@@ -93,7 +103,7 @@ reproduce: .venv/.demo ## run the FROC paper's experiments again, quick version;
 	$(BIN)/fairroc reproduce
 
 clean:
-	rm -rf .venv dist $(DIST) $(EXPERIMENTS) $(OLDEST) $(AUDIT) $(MUTATE_ENV) mutate coverage.json .coverage demo reproduce \
+	rm -rf .venv dist $(DIST) $(DOCS) docs/_build docs/gallery docs/reference/generated $(EXPERIMENTS) $(OLDEST) $(AUDIT) $(MUTATE_ENV) mutate coverage.json .coverage demo reproduce \
 		.pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 .venv/.pip:
@@ -149,6 +159,13 @@ $(AUDIT)/.done: .venv/.pip pyproject.toml
 	@$(PYTHON) -m venv --without-pip $(AUDIT) && timeout $(INSTALL_SECONDS) $(BIN)/python -m pip --python $(AUDIT)/bin/python \
 		install --quiet --group audit > .venv/audit.log 2>&1 || echo "no tools to look at dependencies; see .venv/audit.log"
 	@mkdir -p $(AUDIT) && touch $@
+
+$(DOCS)/.done: .venv/.dev pyproject.toml
+	$(PYTHON) -m venv --without-pip $(DOCS)
+	$(BIN)/python -c 'import sysconfig; print("import site; site.addsitedir(" + repr(sysconfig.get_path("purelib")) + ")")' \
+		> $$($(DOCS)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/project.pth
+	$(BIN)/python -m pip --python $(DOCS)/bin/python install --quiet --group docs
+	touch $@
 
 $(MUTATE_ENV)/.done: .venv/.dev
 	$(PYTHON) -m venv $(MUTATE_ENV)

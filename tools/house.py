@@ -98,8 +98,8 @@ def room_lines() -> int:
 
 def undeclared() -> list[str]:
     """Names that the API reference documents and no ``__all__`` of the package declares."""
-    reference = (ROOT / "docs" / "reference" / "names.md").read_text(encoding="utf-8")
-    documented = set(re.findall(r"^\| `(?:fairroc\.)?([\w.]+)`", reference, re.M))
+    reference = (ROOT / "docs" / "reference" / "api.md").read_text(encoding="utf-8")
+    documented = set(re.findall(r"^   fairroc\.([\w.]+)$", reference, re.M))
     declared: set[str] = set()
     for path, tree in trees(WHEEL):
         package = ".".join(path.relative_to(WHEEL).with_suffix("").parts).removesuffix("__init__").strip(".")

@@ -1,8 +1,7 @@
-"""Write docs/reference/names.md, all public names: ``python tools/reference.py``. A test holds the page to it."""
+"""Write docs/reference/api.md, all public names: ``python tools/reference.py``. A test holds the page to it."""
 
 from __future__ import annotations
 
-import inspect
 from importlib import import_module
 from pathlib import Path
 
@@ -16,33 +15,46 @@ PUBLIC = {
     "fairroc.datasets": "The data sets of the examples and studies.",
     "fairroc.errors": "Errors and warnings. All errors are `ValueError`s.",
 }
-INTRODUCTION = """# Public names
+INTRODUCTION = """# Python API
 
-Every name that users may rely on, by module, with the first line of its documentation (`help(name)` has the rest).
-Options are in [their own table](options.md), words in [the glossary](glossary.md). Whatever is not listed
-here may change without a word.
+Every name that users may rely on, by module; each has a page of its own, made from its docstring, which `help(name)` shows
+too. Options are in [their own table](options.md), words in [the glossary](glossary.md). Whatever is not listed here may
+change without a word.
 """
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "reference" / "names.md"
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "reference" / "api.md"
 
 
-def first_line(thing: object) -> str:
-    """The promise of a name: the first sentence of its documentation, on one line."""
-    if isinstance(thing, str):
-        return "The version."
-    paragraph = (inspect.getdoc(thing) or "").split("\n\n")[0]
-    return " ".join(paragraph.split()).replace("|", "\\|")
+MODELS = ("FairROC", "FairROCClassifier", "FairModel", "ScoreCounts", "GroupCodes")
+
+
+def kind(module: str, name: str) -> str:
+    """Under which heading of its module a name stands; "" for modules that need none."""
+    thing = getattr(import_module(module), name)
+    if module != "fairroc":
+        return ""
+    if not isinstance(thing, type):
+        return "Functions"
+    if issubclass(thing, Exception):
+        return "Errors and warnings"
+    return "Models and counts" if name in MODELS else "Pictures" if name.endswith("Display") else "Results"
 
 
 def page() -> str:
-    """The page as it must read."""
-    parts = [INTRODUCTION]
+    """The page as it must read: tables for each module, which Sphinx fills. A name is listed where it is shortest."""
+    parts, listed = [INTRODUCTION], dict[str, object]()
     for module, about in PUBLIC.items():
         found = import_module(module)
-        rows = [
-            f"| `{module}.{name}` | {first_line(getattr(found, name))} |"
-            for name in sorted(found.__all__, key=str.lower)
-        ]
-        parts.append(f"## {module}\n\n{about}\n\n| name | what it is |\n|---|---|\n" + "\n".join(rows) + "\n")
+        names = sorted(set(found.__all__) - {"__version__"}, key=str.lower)
+        again = [f"`{name}`" for name in names if listed.get(name) is getattr(found, name)]
+        fresh = [name for name in names if listed.get(name) is not getattr(found, name)]
+        parts.append(f"## {module}\n\n{about}\n")
+        for heading in ("", "Models and counts", "Functions", "Results", "Pictures", "Errors and warnings"):
+            rows = "".join(f"   {module}.{name}\n" for name in fresh if kind(module, name) == heading)
+            title = f"### {heading}\n\n" if heading else ""
+            table = f"```{{eval-rst}}\n.. autosummary::\n   :toctree: generated\n   :nosignatures:\n\n{rows}```\n"
+            parts += [title + table] if rows else []
+        parts += [f"Also here, as in `fairroc`: {', '.join(again)}.\n"] if again else []
+        listed |= {name: getattr(found, name) for name in fresh}
     return "\n".join(parts)
 
 

@@ -1,46 +1,190 @@
-"""The Python blocks of the how-to pages run as they stand, from top to bottom."""
+"""Every code block of README and docs runs as a newcomer would paste it: page by page, from top to bottom.
+
+Blocks of `python` and `bash` run, in a folder that holds what docs/guides/practice-files.md makes. A block that cannot run
+here has a comment before it, `<!-- not run: reason -->`; REASONS lists them, and there is a limit on their number. A `text`
+block after `<!-- output -->` is what the block before it prints, line for line; "..." stands for anything.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import io
+import os
 import re
+import shlex
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 import sklearn
 
-DOCS = Path(__file__).parents[2] / "docs"
-ALL = sorted(str(path.relative_to(DOCS)) for path in DOCS.rglob("*.md"))
-FRAGMENTS = {"explanation/draws.md", "explanation/froc.md"}  # blocks that do not stand alone
-PAGES = [page for page in ALL if page not in FRAGMENTS and "```python" in (DOCS / page).read_text(encoding="utf-8")]
+from fairroc.cli.main import main
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+GENERATED = {DOCS / "gallery", DOCS / "_build", DOCS / "reference" / "generated"}
+FILES = sorted(path for path in DOCS.rglob("*.md") if not GENERATED & {*path.parents} and path.name != "commands.md")
+PAGES = ["README.md", "CONTRIBUTING.md", *(str(path.relative_to(ROOT)) for path in FILES)]
+PRACTICE = "docs/guides/practice-files.md"
+
+FENCE = re.compile(
+    r"(?:^<!-- (?P<mark>not run: [^\n]*?|output) -->\n)?^(?P<ticks>`{3,})(?P<info>[^\n`]*)\n(?P<body>.*?)^(?P=ticks)$",
+    re.M | re.S,
+)
+SHOWN = {"text", "json", "sql", "csv", "html"}
+REASONS = {
+    "installs": "fairroc is installed already",
+    "make": "a target of the project, which CI runs by itself",
+    "Spark": "needs a Spark cluster",
+    "psql": "needs a PostgreSQL server",
+    "studies": "takes minutes, and the studies' package",
+    "data": "needs a data set that does not come with fairroc",
+}
+LIMIT = 12
+"""Blocks that may be marked as not run."""
+
+
+@dataclass(frozen=True)
+class Block:
+    language: str
+    needs: str | None
+    mark: str | None
+    body: str
+    line: int
+
+
+def blocks(page: str) -> list[Block]:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    found = []
+    for match in FENCE.finditer(text):
+        if match["info"].startswith("{"):
+            continue  # a directive of the site
+        language, _, rest = match["info"].partition(" ")
+        line = text.count("\n", 0, match.start("body"))
+        found.append(Block(language, rest.removeprefix("needs ") or None, match["mark"], match["body"], line))
+    return found
+
+
+def runs(block: Block) -> bool:
+    return block.language in {"python", "bash"} and block.mark is None
+
+
+RUN = [page for page in PAGES if any(runs(block) for block in blocks(page))]
+
+
+def commands(body: str) -> list[str]:
+    """Lines of a shell block, with continued lines joined, without comments, and without what installs fairroc."""
+    lines = (line.strip() for line in body.replace("\\\n", " ").splitlines())
+    return [line for line in lines if line and not line.startswith(("#", "pip install", "uvx "))]
+
+
+def run_command(command: str) -> str:
+    """Run one command as a shell would; plain commands of fairroc in this process, which saves its start."""
+    words = shlex.split(command, comments=True)
+    if words[0] == "fairroc" and not {"|", ">", "&&"} & {*words}:
+        with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.redirect_stderr(io.StringIO()) as err:
+            code = main(words[1:])
+        assert code in (0, 1), f"{command}\n{err.getvalue()}"
+        return out.getvalue() + err.getvalue()
+    shell = f'fairroc() {{ "{sys.executable}" -m fairroc "$@"; }}; python() {{ "{sys.executable}" "$@"; }}; set -eo pipefail; {command}'
+    done = subprocess.run(["bash", "-c", shell], capture_output=True, text=True, check=False, env=os.environ)
+    assert done.returncode in (0, 1), f"{command}\n{done.stderr}"
+    return done.stdout + done.stderr
+
+
+def run_page(page: str) -> None:
+    names: dict = {"__name__": "__main__"}
+    printed = ""
+    with sklearn.config_context():
+        for block in blocks(page):
+            if block.mark == "output":
+                told = ".*?".join(re.escape(part) for part in re.split(r"\s*\.\.\.\s*", normal(block.body)))
+                assert re.search(told, normal(printed), re.S), f"{page}:{block.line}: other output now:\n{printed}"
+            elif runs(block) and (block.needs is None or find_spec(block.needs)):
+                with contextlib.redirect_stdout(io.StringIO()) as out:
+                    if block.language == "python":
+                        code = compile("\n" * block.line + block.body, str(ROOT / page), "exec")
+                        exec(code, names)
+                    else:
+                        for command in commands(block.body):
+                            print(run_command(command))
+                printed = out.getvalue()
+
+
+def normal(text: str) -> str:
+    return " ".join(text.split())
+
+
+@pytest.fixture(scope="module")
+def practice(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("practice")
+    with contextlib.chdir(folder):
+        run_page(PRACTICE)
+    return folder
 
 
 @pytest.mark.filterwarnings("ignore::fairroc.errors.FairrocWarning")
+@pytest.mark.parametrize("page", RUN)
+def test_blocks_run(page: str, practice: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if page == PRACTICE:
+        assert {path.name for path in practice.iterdir()} >= {
+            "people.csv",
+            "new.csv",
+            "parts",
+            "deciles.csv",
+            "model.json",
+        }
+        return
+    shutil.copytree(practice, tmp_path / "here")
+    monkeypatch.chdir(tmp_path / "here")
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(sys.path))
+    run_page(page)
+
+
+def test_few_blocks_are_left_out_and_each_says_why() -> None:
+    marked = {
+        (page, block.line): block.mark for page in PAGES for block in blocks(page) if block.mark not in (None, "output")
+    }
+    for place, mark in marked.items():
+        assert mark.removeprefix("not run: ").partition(",")[0] in REASONS, (place, mark)
+    assert len(marked) <= LIMIT, marked
+
+
 @pytest.mark.parametrize("page", PAGES)
-def test_blocks_run(page, tmp_path, monkeypatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    text = (DOCS / page).read_text(encoding="utf-8")
-    blocks = list(re.finditer(r"^```python(?: needs (\w+))?\n(.*?)^```", text, re.M | re.S))
-    assert len(blocks) == text.count("```python")
-    names: dict = {"__name__": page}
-    with sklearn.config_context():
-        for block in blocks:
-            if block[1] is not None and find_spec(block[1]) is None:
-                continue  # a peer that is installed nowhere but where it is compared
-            line = text.count("\n", 0, block.start()) + 1
-            exec(compile("\n" * line + block[2], str(DOCS / page), "exec"), names)
+def test_every_block_has_a_language(page: str) -> None:
+    """So that none escapes."""
+    for block in blocks(page):
+        assert block.language in SHOWN | {"python", "bash"}, (block.line, block.language)
 
 
-@pytest.mark.parametrize("page", ALL)
-def test_links_lead_somewhere(page) -> None:
-    for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", (DOCS / page).read_text(encoding="utf-8")):
-        assert "://" in target or ((DOCS / page).parent / target).exists(), target
+@pytest.mark.parametrize("page", PAGES)
+def test_links_lead_somewhere(page: str) -> None:
+    """Also on a page read outside of the site, and to a heading that is there."""
+    for path, anchor in re.findall(r"\]\(([^)#\s]*)(?:#([^)]*))?\)", (ROOT / page).read_text(encoding="utf-8")):
+        if "://" in path or path.startswith("mailto:"):
+            continue
+        target = (ROOT / page).parent / path if path else ROOT / page
+        assert target.exists(), path
+        if anchor and target.suffix == ".md":
+            assert anchor in anchors(target.read_text(encoding="utf-8")), f"{path}#{anchor}"
 
 
-@pytest.mark.parametrize("page", ALL)
-def test_files_that_a_page_names_are_there(page) -> None:
+def anchors(text: str) -> set[str]:
+    """Names of headings, as GitHub and the site make them."""
+    heads = re.findall(r"^#+ (.+)$", re.sub(r"^```.*?^```", "", text, flags=re.M | re.S), re.M)
+    return {
+        re.sub(r"[^\w\- ]", "", re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", head).lower()).replace(" ", "-")
+        for head in heads
+    }
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page.startswith("docs/")])
+def test_files_that_a_page_names_are_there(page: str) -> None:
     """Modules by their place in the package, tests by their place in the project."""
-    root = DOCS.parent
-    for name in re.findall(r"`((?:\w+/)+[\w*]+\.py)`", (DOCS / page).read_text(encoding="utf-8")):
-        found = [*root.glob(name), *root.glob(f"src/fairroc/{name}"), *root.glob(f"studies/src/fairroc_studies/{name}")]
+    for name in re.findall(r"`((?:\w+/)+[\w*]+\.py)`", (ROOT / page).read_text(encoding="utf-8")):
+        found = [*ROOT.glob(name), *ROOT.glob(f"src/fairroc/{name}"), *ROOT.glob(f"studies/src/fairroc_studies/{name}")]
         assert found, name

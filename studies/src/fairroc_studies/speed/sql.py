@@ -1,4 +1,4 @@
-"""How fast a model runs as SQL, on one core of each engine: prints the table of docs/guides/sql.md.
+"""How fast a model runs as SQL, on one core of each engine: prints the table of docs/results/sql.md.
 
     python -m fairroc_studies sql [--rows 1000000] [--postgres "host=/tmp dbname=test user=me"]
 
