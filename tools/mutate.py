@@ -138,18 +138,23 @@ def main() -> int:
     if asked.pick is not None:
         modules = sorted(random.Random(asked.seed).sample(modules, asked.pick))
     tried = killed = total = 0
-    weighted = 0.0
+    weighted = variance = 0.0
     for module in modules:
         every = mutants_of(module)
         names = sorted(random.Random(f"{asked.seed} {module}").sample(every, min(asked.each, len(every))))
         left = survivors(module, names, asked.jobs)
         tried, killed, total = tried + len(names), killed + len(names) - len(left), total + len(every)
         weighted += len(every) * (1 - len(left) / len(names))
+        share = (len(left) + 1) / (len(names) + 2)  # a module without survivors in the sample may have some
+        variance += len(every) * (len(every) - len(names)) * share * (1 - share) / len(names)
         print(f"{module:20} {len(names) - len(left):4} of {len(names):4} killed, {len(every):4} in all", flush=True)
         for name in left:
             print(f"  {name}\n{diff(module, name)}", flush=True)
     score = 100.0 * weighted / total
-    print(f"{killed} of {tried} killed; weighted by all {total:,}: {score:.1f} %, seed {asked.seed}")
+    print(
+        f"{killed} of {tried} killed; weighted by all {total:,}: {score:.1f} % "
+        f"(95 % confidence: +/- {196.0 * variance**0.5 / total:.1f}), seed {asked.seed}"
+    )
     return int(score < asked.floor)
 
 

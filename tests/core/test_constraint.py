@@ -196,7 +196,7 @@ def test_a_ratio_is_told_where_enough_people_are_selected():
     assert Ratio("tpr").told().where == (FEW_SELECTED, 1.0)
     assert Ratio("tpr", (0.2, 0.4)).told().where == (0.2, 0.4)
     assert Ratio("tpr", (0.0, 0.01)).told().where == (FEW_SELECTED, FEW_SELECTED)
-    for same in (Difference("tpr"), Difference("tpr", (0.0, 0.1)), NORMS[1]):
+    for same in (Difference("tpr"), Difference("tpr", (0.0, 0.1)), NORMS[1], LpDistance(1.5)):
         assert same.told() is same
 
 

@@ -122,7 +122,7 @@ def pruned_slowly(levels, weights0, weights1, most) -> list[int]:
 
 
 @settings(max_examples=30)
-@given(weighted_families(), EPSILONS, NORMS, st.sampled_from([0, 3, 100]))
+@given(weighted_families(), EPSILONS, NORMS, st.sampled_from([-1, 0, 3, 100]))
 def test_pruning_is_that_of_all_levels_looked_at_again(weighted, epsilon, norm, few):
     hulls, weights0, weights1 = weighted
     fair = optimal(hulls, epsilon, equalized_odds(norm))

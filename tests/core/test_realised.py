@@ -207,7 +207,8 @@ def test_in_a_window_the_gap_is_that_of_all_thresholds_inside(population, epsilo
     found = performance(paths, people, Difference("tpr", (low, high))).gap
     assert found >= np.ptp(tpr[inside], axis=1).max(initial=0.0) - 1e-12
     wide = performance(paths, people, Difference("tpr", (low - 1e-9, high + 1e-9))).gap
-    assert found <= wide + 1e-12 and performance(paths, people, Difference("tpr")).gap >= found
+    assert found <= wide + 1e-12
+    assert found <= performance(paths, people, Difference("tpr")).gap + 1e-12
     assert performance(paths, people, Difference("tpr", (-1.0, 2.0))).gap == pytest.approx(np.ptp(tpr, axis=1).max())
 
 

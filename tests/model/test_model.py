@@ -15,6 +15,7 @@ from test_pipeline import Rows, acceptance, fitted, normal_rows, same_bits
 
 from fairroc.errors import DataError, FairrocWarning
 from fairroc.model import model as model_module
+from fairroc.model.draw import key_fingerprint
 from fairroc.model.lookup import CHUNK
 
 ROWS = normal_rows(21, n=800)
@@ -122,6 +123,21 @@ def test_a_few_rows_get_what_many_do(model, identity, data):
             patch.setattr(model_module, "FEW", -1)
             assert quick == outcome(act)
             patch.undo()
+
+
+def test_ids_and_keys_that_a_few_rows_must_not_have(model):
+    """Half a character, numbers beyond 64 bits, and another key than that of the fit."""
+    act = partial(model.transform, [0.1, 0.2], sensitive_features=["a", "b"])
+    with pytest.raises(DataError, match="UTF-8"):
+        act(ids=["x", "\ud800"])
+    for beyond in (2**64, -(2**63) - 1):
+        with pytest.raises(DataError, match=r"1 integers beyond 64 bits .*Pass them as text"):
+            act(ids=[1, beyond])
+    assert act(ids=[1, 2**64 - 1]).tobytes() == act(ids=np.array([1, 2**64 - 1], dtype=np.uint64)).tobytes()
+    keyed = dataclasses.replace(model, key_fingerprint=key_fingerprint(model.salt, "k" * 16))
+    mark = key_fingerprint(model.salt, "other keys of 16")
+    with pytest.raises(DataError, match=rf"of fingerprint {keyed.key_fingerprint}, got one of {mark}\. Use the first"):
+        keyed.transform([0.1], sensitive_features=["a"], ids=[1], key="other keys of 16")
 
 
 def test_large_batches_are_worked_on_in_parts(model):

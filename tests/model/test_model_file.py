@@ -25,7 +25,19 @@ from fairroc import FairModel, FairROC, __version__
 from fairroc.core.kernel import Kernel
 from fairroc.errors import FairrocWarning, ModelFileError
 from fairroc.fitting.fit import fit
-from fairroc.model.file import ADDED, FORMAT, VERSION, _checksum, _disorder, _parsed, _Texts, _written, dumps, pretty
+from fairroc.model.file import (
+    ADDED,
+    FORMAT,
+    VERSION,
+    _checksum,
+    _disorder,
+    _parsed,
+    _Texts,
+    _written,
+    checksum_in,
+    dumps,
+    pretty,
+)
 from fairroc.options import Options
 from fairroc.people.door import read_people
 from oracles import place_chance
@@ -91,6 +103,10 @@ def test_file_is_plain_and_says_where_it_comes_from():
     assert re.fullmatch(r"[0-9a-f]{16}", body["fit"]["data"])
     assert TEXT.endswith("}\n")
     assert [line.strip() for line in TEXT.splitlines()[:3]] == ["{", f'"format": "{FORMAT}",', f'"version": {VERSION},']
+
+
+def test_the_checksum_is_found_without_parsing():
+    assert checksum_in(TEXT) == json.loads(TEXT)["checksum"]
 
 
 def test_salt_is_text_because_json_numbers_lose_64_bits():
