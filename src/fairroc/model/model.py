@@ -233,11 +233,7 @@ class ModelData:
         else:
             uniforms = self.uniforms(len(values), random_state=random_state).tolist()
             draws = [partial(float, uniform) for uniform in uniforms]
-        try:
-            fair = list(map(self._one_row.score, values, rows, draws))
-        except UnicodeEncodeError:  # half a character in an id
-            return None
-        return np.array(fair)
+        return np.array(list(map(self._one_row.score, values, rows, draws)))
 
     def _plain_rows(
         self, scores: Any, groups: Any, ids: Any, other: str | None
@@ -250,9 +246,7 @@ class ModelData:
         rows = [self._codes.get(name if type(name) is str else str(name), -1) for name in names]
         if min(rows) < 0 or not all(-LARGEST <= value <= LARGEST for value in values):
             return None
-        if ids is not None and (not marks or len(marks) != len(values) or self.hash != "xxh64"):
-            return None
-        if marks and type(marks[0]) is int and (min(marks) < -(2**63) or max(marks) >= 2**64):
+        if ids is not None and (not marks or len(marks) != len(values) or self.hash != "xxh64" or not _sound(marks)):
             return None
         return list(map(float, values)), rows, marks
 
@@ -342,6 +336,17 @@ class ModelData:
     @cached_property
     def _seed(self) -> int:
         return draw.derive_seed(self.salt)
+
+
+def _sound(ids: list[Any]) -> bool:
+    """Whether all ids can be hashed: integers of 64 bits, or texts without half a character."""
+    if type(ids[0]) is int:
+        return min(ids) >= -(2**63) and max(ids) < 2**64
+    try:
+        "".join(ids).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _plain(values: Any, kinds: tuple[type, ...]) -> list[Any] | None:
