@@ -11,8 +11,8 @@ import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
-FLOORS = {"core": 98.0, "model": 98.0, "the rest": 61.0}
-"""The least coverage in percent; the aim is 100 for core and 95 for the rest, of which only parts were measured yet."""
+FLOORS = {"core": 100.0, "model": 99.5, "the rest": 61.0}
+"""The least coverage in percent; the aim is 95 for the rest."""
 
 ELSEWHERE = ("backends/torch/", "people/tensors.py")
 """Tested in another environment, with torch; not counted here."""

@@ -192,6 +192,12 @@ def test_rates_within_reach_of_a_centre_are_those_that_go_together(kind, epsilon
     assert up == pytest.approx(np.broadcast_to(np.array(constraint.speeds(epsilon))[:, None], up.shape), rel=1e-6)
 
 
+def test_the_smallest_ratio_lets_all_rates_go_together():
+    """A ratio of 1e-20 is an epsilon of 1."""
+    low, high = Ratio("tpr").reach(np.array([0.0, 0.3]), 1.0)
+    assert (low.tolist(), high.tolist()) == ([0.0, 0.3], [1.0, 1.0])
+
+
 def test_a_ratio_is_told_where_enough_people_are_selected():
     assert Ratio("tpr").told().where == (FEW_SELECTED, 1.0)
     assert Ratio("tpr", (0.2, 0.4)).told().where == (0.2, 0.4)
