@@ -40,6 +40,7 @@ suppress_warnings = ["config.cache"]
 
 html_theme = "pydata_sphinx_theme"
 html_title = "fairroc"
+html_baseurl = "https://fairroc.github.io/fairroc/"
 html_static_path = ["_static"]
 html_css_files = ["fairroc.css"]
 html_favicon = "_static/logo.svg"
