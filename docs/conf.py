@@ -110,8 +110,8 @@ def commands() -> str:
     (choices,) = (action for action in parser._actions if isinstance(action, argparse._SubParsersAction))
     parts = [
         "# Commands\n\nWhat `fairroc COMMAND --help` says. `DATA` is a CSV (also `.gz`), Parquet or Arrow file, a",
-        "folder of such files or a pattern in quotes. Exit code 0: done; 1: an audit found a gap above epsilon, monitor",
-        "drift, verify something wrong; 2: could not run, and one line says why.\n",
+        "folder of such files or a pattern in quotes. Exit code 0: done; 1: an audit found a gap above epsilon,",
+        "monitor drift, verify something wrong; 2: could not run, and one line says why.\n",
     ]
     for pseudo in choices._choices_actions:
         command = choices.choices[pseudo.dest]
