@@ -13,12 +13,15 @@ from fairroc.cli.main import _parser
 
 DOCS = Path(__file__).parent
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ["COLUMNS"] = "90"  # of usages
 
 project = "fairroc"
 author = "The fairroc developers"
 copyright = author  # noqa: A001
 version = release = __version__
 nitpicky = True
+smartquotes = False  # --label is no dash
+toc_object_entries_show_parents = "hide"
 
 extensions = [
     "myst_parser",
@@ -33,7 +36,7 @@ source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 templates_path = ["_templates"]
 exclude_patterns = ["_build", "examples", "gallery/*.py", "sg_execution_times.rst", "gallery/sg_execution_times.rst"]
 
-myst_enable_extensions = ["colon_fence", "dollarmath", "fieldlist"]
+myst_enable_extensions = ["attrs_block", "attrs_inline", "colon_fence", "dollarmath"]
 myst_heading_anchors = 4
 myst_links_external_new_tab = False
 suppress_warnings = ["config.cache"]
@@ -48,12 +51,15 @@ html_copy_source = False
 html_show_sourcelink = False
 html_theme_options = {
     "logo": {"image_light": "_static/logo.svg", "image_dark": "_static/logo.svg", "text": "fairroc"},
-    "header_links_before_dropdown": 6,
+    "header_links_before_dropdown": 8,
     "navigation_depth": 3,
     "show_nav_level": 1,
     "show_toc_level": 2,
     "show_prev_next": True,
     "navbar_align": "left",
+    "icon_links": [
+        {"name": "GitHub", "url": "https://github.com/fairroc/fairroc", "icon": "fa-brands fa-github"},
+    ],
     "footer_start": ["copyright"],
     "footer_end": ["theme-version"],
     "pygments_light_style": "a11y-high-contrast-light",
@@ -104,13 +110,13 @@ def commands() -> str:
     parser = _parser()
     (choices,) = (action for action in parser._actions if isinstance(action, argparse._SubParsersAction))
     parts = [
-        "# Commands\n\nWhat `fairroc COMMAND --help` says. `DATA` is a CSV (also `.gz`), Parquet or Arrow file, a folder of",
-        "such files or a pattern in quotes. Exit code 0: done; 1: an audit found a gap above epsilon, monitor drift,",
-        "verify something wrong; 2: could not run, and one line says why.\n",
+        "# Commands\n\nWhat `fairroc COMMAND --help` says. `DATA` is a CSV (also `.gz`), Parquet or Arrow file, a",
+        "folder of such files or a pattern in quotes. Exit code 0: done; 1: an audit found a gap above epsilon,",
+        "monitor drift, verify something wrong; 2: could not run, and one line says why.\n",
     ]
     for pseudo in choices._choices_actions:
         command = choices.choices[pseudo.dest]
-        usage = command.format_usage().removeprefix("usage: ")
+        usage = command.format_usage().removeprefix("usage: ").replace(" [-h]", "")
         parts += [f"## fairroc {pseudo.dest}\n\n{_sentence(pseudo.help)}\n\n```text\n{usage.rstrip()}\n```\n"]
         parts += [f"{command.description}\n"] if command.description else []
         parts += ["| argument | what it does |\n|---|---|"]

@@ -17,9 +17,9 @@ PUBLIC = {
 }
 INTRODUCTION = """# Python API
 
-Every name that users may rely on, by module; each has a page of its own, made from its docstring, which `help(name)` shows
-too. Options are in [their own table](options.md), words in [the glossary](glossary.md). Whatever is not listed here may
-change without a word.
+Every name that users may rely on, by module; each has a page of its own on the site, made from its docstring (what
+`help(name)` shows). Options are in [their own table](options.md), words in [the glossary](glossary.md). Whatever
+is not listed here may change without a word.
 """
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "reference" / "api.md"
 

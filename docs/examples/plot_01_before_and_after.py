@@ -2,9 +2,9 @@
 ROC curves before and after
 ===========================
 
-A logistic regression predicts who earns more than 50,000 dollars (Adult census data, a sample of which comes with fairroc).
-At one and the same threshold women and men are at different points of the ROC plane. After the fit both curves are within
-epsilon of each other at every threshold: the better one was lowered as little as that takes.
+A logistic regression predicts who earns more than 50,000 dollars (Adult census data, a sample of which comes with
+fairroc). At one and the same threshold women and men are at different points of the ROC plane. After the fit both
+curves are within epsilon of each other at every threshold: the better one was lowered as little as that takes.
 """
 
 import matplotlib.pyplot as plt

@@ -2,8 +2,8 @@ r"""
 The gap at every threshold
 ==========================
 
-A score that looks fair at one threshold may be far from it at the next. The gap is \|ΔFPR\| + \|ΔTPR\| of women and men, at
-every threshold; its highest point is what an audit reports, and what epsilon limits.
+A score that looks fair at one threshold may be far from it at the next. The gap is \|ΔFPR\| + \|ΔTPR\| of women and
+men, at every threshold; its highest point is what an audit reports, and what epsilon limits.
 """
 
 import matplotlib.pyplot as plt

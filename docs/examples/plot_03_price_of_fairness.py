@@ -2,8 +2,8 @@
 The price of fairness
 =====================
 
-How much AUC does each epsilon cost? The frontier fits at every epsilon. Triangles end at the bound: no fair score, randomised
-or not, can have a larger AUC on these people. Where the curve gets steep, a little more epsilon buys much.
+How much AUC does each epsilon cost? The frontier fits at every epsilon. Triangles end at the bound: no fair score,
+randomised or not, can have a larger AUC on these people. Where the curve gets steep, a little more epsilon buys much.
 """
 
 import matplotlib.pyplot as plt

@@ -2,8 +2,8 @@
 What each constraint does to the other rates
 ============================================
 
-Every constraint keeps its own rate close, and says nothing of the others: they can get *worse*. Equalized odds watches both
-error rates. Look at all three before choosing.
+Every constraint keeps its own rate close, and says nothing of the others: they can get *worse*. Equalized odds
+watches both error rates. Look at all three before choosing.
 """
 
 import matplotlib.pyplot as plt

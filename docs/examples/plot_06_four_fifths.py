@@ -2,8 +2,8 @@
 The four-fifths rule at every threshold
 =======================================
 
-The four-fifths rule compares the smallest share selected with the largest. ``ratio=0.8`` keeps it at every threshold that selects
-5 % of all people or more, without any draw: the same score and group, the same fair score.
+The four-fifths rule compares the smallest share selected with the largest. ``ratio=0.8`` keeps it at every threshold
+that selects 5 % of all people or more, without any draw: the same score and group, the same fair score.
 """
 
 import matplotlib.pyplot as plt

@@ -2,8 +2,9 @@
 Choose the threshold later
 ==========================
 
-Because the score is fair at every threshold, costs can decide where to cut, today or next year: whichever threshold is chosen, the
-groups' rates stay within epsilon. Here a missed positive costs 1, 2 or 10 times as much as a false alarm.
+Because the score is fair at every threshold, costs can decide where to cut, today or next year: whichever threshold
+is chosen, the groups' rates stay within epsilon. Here a missed positive costs 1, 2 or 10 times as much as a false
+alarm.
 """
 
 import matplotlib.pyplot as plt

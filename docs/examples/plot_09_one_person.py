@@ -2,9 +2,9 @@
 What can happen to one person
 =============================
 
-Fix a threshold of 0.5 and walk along the original scores: how likely is a person of each group to be selected with the fair score?
-For low and high scores it is no and yes, as before; between lies the stretch where fairness leaves it to chance. The probability
-never falls as the score rises.
+Fix a threshold of 0.5 and walk along the original scores: how likely is a person of each group to be selected with
+the fair score? For low and high scores it is no and yes, as before; between lies the stretch where fairness leaves it
+to chance. The probability never falls as the score rises.
 """
 
 import matplotlib.pyplot as plt

@@ -2,8 +2,9 @@
 Groups by two attributes
 ========================
 
-Fair by sex and fair by race does not mean fair for Black women. Pass both columns, and their intersections become the groups. A few
-of them are small: ``small_groups="merge"`` puts those with fewer than 20 people of a label together, and says whom.
+Fair by sex and fair by race does not mean fair for Black women. Pass both columns, and their intersections become the
+groups. A few of them are small: ``small_groups="merge"`` puts those with fewer than 20 people of a label together,
+and says whom.
 """
 
 import warnings

@@ -2,8 +2,8 @@
 How sure can an audit be?
 =========================
 
-The same population, audited on 300 to 30,000 people. The measured gap is too large on few people, because chance adds to a largest
-value; the interval says what the gap of all people can be.
+The same population, audited on 300 to 30,000 people. The measured gap is too large on few people, because chance adds
+to a largest value; the interval says what the gap of all people can be.
 """
 
 import matplotlib.pyplot as plt

@@ -2,8 +2,8 @@
 When new people are no longer like the fitted ones
 ==================================================
 
-A year later the scores of one group have moved. ``FairModel.check`` needs no labels to see it: here 2,000 people of a month are
-compared with the model file, month by month, while group A's scores creep upwards from month 7 on.
+A year later the scores of one group have moved. ``FairModel.check`` needs no labels to see it: here 2,000 people of a
+month are compared with the model file, month by month, while group A's scores creep upwards from month 7 on.
 """
 
 import matplotlib.pyplot as plt

@@ -2,8 +2,8 @@
 Never fit to training scores
 ============================
 
-A forest is nearly perfect on the people it was trained on. A fair score fitted to *those* scores learns a world that new people do
-not live in. ``FairROCClassifier`` fits to out-of-fold scores instead.
+A forest is nearly perfect on the people it was trained on. A fair score fitted to *those* scores learns a world that
+new people do not live in. ``FairROCClassifier`` fits to out-of-fold scores instead.
 """
 
 import matplotlib.pyplot as plt

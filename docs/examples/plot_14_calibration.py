@@ -2,8 +2,8 @@
 What happens to calibration
 ===========================
 
-Where the groups' base rates differ, no useful score is both calibrated within groups and equal in its error rates. A fair score is for
-decisions; take probabilities from the original score.
+Where the groups' base rates differ, no useful score is both calibrated within groups and equal in its error rates. A
+fair score is for decisions; take probabilities from the original score.
 """
 
 import matplotlib.pyplot as plt

@@ -2,8 +2,9 @@
 From a table of counts
 ======================
 
-No rows at hand, only a published table: how many people of each group and decile did and did not have the outcome. Counts are all
-that a fit needs. With ten scores only, ties have to be drawn: people of one decile are told apart by nothing.
+No rows at hand, only a published table: how many people of each group and decile did and did not have the outcome.
+Counts are all that a fit needs. With ten scores only, ties have to be drawn: people of one decile are told apart by
+nothing.
 """
 
 import matplotlib.pyplot as plt

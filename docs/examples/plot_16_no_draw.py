@@ -2,8 +2,8 @@
 A fair score without any draw
 =============================
 
-For one rate alone nobody has to be drawn: ``draws="never"`` gives one curve per group that turns the original score into the fair one.
-A higher score never gets a lower one, and nobody needs an id.
+For one rate alone nobody has to be drawn: ``draws="never"`` gives one curve per group that turns the original score
+into the fair one. A higher score never gets a lower one, and nobody needs an id.
 """
 
 import matplotlib.pyplot as plt

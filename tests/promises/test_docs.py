@@ -1,8 +1,8 @@
 """Every code block of README and docs runs as a newcomer would paste it: page by page, from top to bottom.
 
-Blocks of `python` and `bash` run, in a folder that holds what docs/guides/practice-files.md makes. A block that cannot run
-here has a comment before it, `<!-- not run: reason -->`; REASONS lists them, and there is a limit on their number. A `text`
-block after `<!-- output -->` is what the block before it prints, line for line; "..." stands for anything.
+Blocks of `python` and `bash` run, in a folder that holds what docs/guides/practice-files.md makes. A block that cannot
+run here has a comment before it, `<!-- not run: reason -->`; REASONS lists them, and their number is limited. A `text`
+block after `<!-- output -->` is what the block before it prints; "..." stands for anything.
 """
 
 from __future__ import annotations
@@ -40,10 +40,12 @@ REASONS = {
     "installs": "fairroc is installed already",
     "make": "a target of the project, which CI runs by itself",
     "Spark": "needs a Spark cluster",
-    "psql": "needs a PostgreSQL server",
     "studies": "takes minutes, and the studies' package",
     "data": "needs a data set that does not come with fairroc",
 }
+DEMO: list = []
+"""The folder in which `fairroc demo` ran, and what it printed: several pages begin with it, and once is enough."""
+
 LIMIT = 12
 """Blocks that may be marked as not run."""
 
@@ -85,12 +87,16 @@ def commands(body: str) -> list[str]:
 def run_command(command: str) -> str:
     """Run one command as a shell would; plain commands of fairroc in this process, which saves its start."""
     words = shlex.split(command, comments=True)
+    if words == ["fairroc", "demo"] and DEMO:
+        shutil.copytree(DEMO[0] / "demo", "demo", dirs_exist_ok=True)
+        return DEMO[1]
     if words[0] == "fairroc" and not {"|", ">", "&&"} & {*words}:
         with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.redirect_stderr(io.StringIO()) as err:
             code = main(words[1:])
         assert code in (0, 1), f"{command}\n{err.getvalue()}"
         return out.getvalue() + err.getvalue()
-    shell = f'fairroc() {{ "{sys.executable}" -m fairroc "$@"; }}; python() {{ "{sys.executable}" "$@"; }}; set -eo pipefail; {command}'
+    python = f'"{sys.executable}"'
+    shell = f'fairroc() {{ {python} -m fairroc "$@"; }}; python() {{ {python} "$@"; }}; set -eo pipefail; {command}'
     done = subprocess.run(["bash", "-c", shell], capture_output=True, text=True, check=False, env=os.environ)
     assert done.returncode in (0, 1), f"{command}\n{done.stderr}"
     return done.stdout + done.stderr
@@ -127,9 +133,16 @@ def practice(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> None:
+    folder = tmp_path_factory.mktemp("demo")
+    with contextlib.chdir(folder):
+        DEMO[:] = folder, run_command("fairroc demo")
+
+
 @pytest.mark.filterwarnings("ignore::fairroc.errors.FairrocWarning")
 @pytest.mark.parametrize("page", RUN)
-def test_blocks_run(page: str, practice: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_blocks_run(page: str, practice: Path, demo: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if page == PRACTICE:
         assert {path.name for path in practice.iterdir()} >= {
             "people.csv",
@@ -145,10 +158,13 @@ def test_blocks_run(page: str, practice: Path, tmp_path: Path, monkeypatch: pyte
     run_page(page)
 
 
+def left_out() -> dict[tuple[str, int], str]:
+    marks = {(page, block.line): block.mark for page in PAGES for block in blocks(page)}
+    return {place: mark for place, mark in marks.items() if mark is not None and mark != "output"}
+
+
 def test_few_blocks_are_left_out_and_each_says_why() -> None:
-    marked = {
-        (page, block.line): block.mark for page in PAGES for block in blocks(page) if block.mark not in (None, "output")
-    }
+    marked = left_out()
     for place, mark in marked.items():
         assert mark.removeprefix("not run: ").partition(",")[0] in REASONS, (place, mark)
     assert len(marked) <= LIMIT, marked
@@ -188,3 +204,8 @@ def test_files_that_a_page_names_are_there(page: str) -> None:
     for name in re.findall(r"`((?:\w+/)+[\w*]+\.py)`", (ROOT / page).read_text(encoding="utf-8")):
         found = [*ROOT.glob(name), *ROOT.glob(f"src/fairroc/{name}"), *ROOT.glob(f"studies/src/fairroc_studies/{name}")]
         assert found, name
+
+
+if __name__ == "__main__":
+    print(sum(runs(block) for page in PAGES for block in blocks(page)), "blocks run, of", len(RUN), "pages; not run:")
+    print(*(f"{page}:{line}: {mark}" for (page, line), mark in left_out().items()), sep="\n")
