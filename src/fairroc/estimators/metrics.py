@@ -7,16 +7,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
+import numpy as np
 from sklearn.pipeline import Pipeline
 from sklearn.utils.metadata_routing import MetadataRequest
 
 from fairroc.core.constraint import distance_of, equalized_odds
-from fairroc.core.gap import is_fair, pooled_auc, threshold_gap
+from fairroc.core.gap import ROUNDING, is_fair, pooled_auc, threshold_gap
+from fairroc.errors import DataError, warn_user
 from fairroc.estimators.classifier import FairROCClassifier
 from fairroc.estimators.crossfit import base_score, positives, response_name
 from fairroc.fitting.solving import Goal, solve_drawn
@@ -158,6 +160,78 @@ def auc_at_gap_scorer(*, max_gap: float = 0.05, norm: Any = 1, sensitive_feature
     check_norm(norm)
     figure = partial(_auc_at_gap, max_gap=max_gap, norm=norm)
     return FairScorer("auc_at_gap_scorer", 1.0, figure, sensitive_features)
+
+
+@dataclass(frozen=True)
+class _BestWithinGap:
+    """What `best_within_gap` makes: from a search's results to the index of the candidate to refit."""
+
+    gap: float
+    auc_name: str = "auc"
+    gap_name: str = "gap"
+
+    def __call__(self, cv_results: Mapping[str, Any]) -> int:
+        keys = [f"mean_test_{name}" for name in (self.auc_name, self.gap_name)]
+        if missing := [key for key in keys if key not in cv_results]:
+            raise DataError(
+                f"the search's scoring must have scorers named {self.auc_name!r} and {self.gap_name!r}, but its "
+                f"results have no {' and no '.join(missing)}. Pass scoring={{{self.auc_name!r}: "
+                f"auc_at_gap_scorer(max_gap=2), {self.gap_name!r}: threshold_gap_scorer()}}, or "
+                "name the scorers: auc_name=..., gap_name=...."
+            )
+        aucs, gaps = (np.asarray(cv_results[key], dtype=np.float64) for key in keys)
+        gaps = np.abs(gaps)  # scorers negate the gap, so that greater is better
+        known = np.flatnonzero(np.isfinite(aucs) & np.isfinite(gaps))
+        if not len(known):
+            raise DataError(
+                "no candidate of the search has both scores: every fit or scorer failed. Pass error_score='raise' to "
+                "the search to see why."
+            )
+        good = known[gaps[known] <= self.gap + ROUNDING]
+        if len(good):
+            return int(min(good, key=lambda i: (-aucs[i], gaps[i])))
+        best = int(min(known, key=lambda i: (gaps[i], -aucs[i])))
+        params = cv_results["params"][best] if "params" in cv_results else best
+        warn_user(
+            f"no candidate has a mean test gap within {self.gap:g}: the smallest, {gaps[best]:.3g} ({params}), is "
+            "taken. Try smaller epsilons, promise='new', or more rows in each test fold."
+        )
+        return best
+
+    def __repr__(self) -> str:
+        return f"best_within_gap({self.gap:g}, auc_name={self.auc_name!r}, gap_name={self.gap_name!r})"
+
+
+def best_within_gap(gap: float = 0.05, *, auc_name: str = "auc", gap_name: str = "gap") -> Callable[[Any], int]:
+    """How a search chooses epsilon: the best mean AUC among candidates whose mean test gap is within a target.
+
+    For ``refit=`` of ``GridSearchCV`` or ``RandomizedSearchCV`` with two scorers. Where no candidate is within the
+    target, the one with the smallest gap is taken, with a warning.
+
+    Parameters
+    ----------
+    gap : float in [0, 2]
+        Largest mean test gap that a candidate may have.
+    auc_name, gap_name : str
+        Names, in the search's ``scoring``, of the scorer whose mean is to be largest and of the gap's (negated or not).
+
+    Returns
+    -------
+    callable
+        Takes ``cv_results_`` and gives back the index of the chosen candidate.
+
+    Raises
+    ------
+    DataError
+        If ``gap`` is no number in [0, 2]; by the search, if it lacks one of the scorers or all its fits failed.
+
+    Examples
+    --------
+    >>> choose = best_within_gap(0.1)
+    >>> choose({"mean_test_auc": [0.70, 0.74, 0.79], "mean_test_gap": [-0.05, -0.09, -0.21]})
+    1
+    """
+    return _BestWithinGap(check_epsilon(gap), auc_name, gap_name)
 
 
 def _gap(people: People, *, norm: Any) -> float:
