@@ -18,7 +18,9 @@ from fairroc.people.door import read_people
 from fairroc.people.people import People
 from fairroc.people.rows import known_groups
 from fairroc.people.tensors import is_tensor
+from fairroc.summary import Result, Summary, size
 from fairroc.text.explanation import explanation_text
+from fairroc.text.words import asked_words
 
 if TYPE_CHECKING:
     from fairroc.monitoring.check import Watch
@@ -27,11 +29,26 @@ if TYPE_CHECKING:
 __all__ = ["FairModel"]
 
 
-class FairModel(ModelData):
+class FairModel(Result, ModelData):
     """A fair score, ready to be applied, saved and loaded.
 
     Its attributes are those of its file; `docs/reference/model-file.md` lists them.
     """
+
+    def _summary(self) -> Summary:
+        drawn = f"by the id ({self.hash}, {'secret key' if self.key_fingerprint else 'public salt'})"
+        sure = "" if self.confidence is None else f" at {100 * self.confidence:g}% confidence"
+        score = "the original one, unchanged" if self.unchanged else f"{self.levels:,} levels, method '{self.method}'"
+        facts = [
+            ("asked for", asked_words(self.fairness, self.epsilon, self.ratio, self.tolerances)),
+            ("promise", f"'{self.promise}'{sure}"),
+            ("fair score", score),
+            ("drawn", "nobody" if self.draws_nobody else drawn),
+            ("fitted", f"{self.record.date[:10]} by {self.record.package}"),
+        ]
+        rows = [[g.name, f"{g.rows:,}", f"{g.positives:,}"] for g in self.groups]
+        title = f"FairModel: {size(self.record.rows, len(rows))}"
+        return Summary(title, facts, ["group", "rows", "positives"], rows)
 
     @classmethod
     def of(cls, data: ModelData) -> Self:

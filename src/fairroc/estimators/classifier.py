@@ -29,7 +29,7 @@ from fairroc.estimators.crossfit import (
     response_name,
     splitter,
 )
-from fairroc.estimators.fair_roc import FairROC, SecretParameter
+from fairroc.estimators.fair_roc import FairROC, SecretParameter, ShowsFit
 from fairroc.fairmodel import FairModel
 from fairroc.fitting.certificate import Certificate
 from fairroc.options import CLASSIFIER, POS_LABEL, Missing, SmallTreatment
@@ -59,7 +59,7 @@ def _scores_are(name: str) -> Any:
     return check
 
 
-class FairROCClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
+class FairROCClassifier(ShowsFit, ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     """A classifier whose score is fair at every threshold, within epsilon.
 
     The estimator is fitted on folds, every row is scored by the model that has not seen it, and these scores are what

@@ -30,6 +30,7 @@ from fairroc.people.door import read_people
 from fairroc.people.people import People
 from fairroc.people.small import SmallRule
 from fairroc.people.tensors import is_tensor
+from fairroc.summary import Result, Summary, as_html, as_text, size
 
 
 class SecretParameter:
@@ -72,11 +73,45 @@ with suppress(ImportError):  # of joblib, if it still has it there: else workers
     import_module("joblib.externals.loky.backend.reduction").register(Secret, _between_processes)
 
 
+class ShowsFit:
+    """Mixin of the estimators: below scikit-learn's parameters, a printed or displayed one shows what was fitted.
+
+    ``repr`` stays scikit-learn's, which pipelines and searches print in theirs.
+    """
+
+    def _fit_summary(self) -> Summary | None:
+        """What to show of the fit, without computing anything for it; None before the fit."""
+        post: Any = getattr(self, "postprocessor_", self)
+        if "model_" not in vars(post):
+            return None
+        known: Result = vars(post).get("certificate_", post.model_)
+        title = f"Fitted to {size(post.model_.record.rows, len(post.model_.names))}"
+        return replace(known._summary(), title=title)
+
+    def __str__(self) -> str:
+        found = self._fit_summary()
+        return repr(self) if found is None else f"{self!r}\n{as_text(found)}"
+
+    def _get_fitted_attr_html(self, doc_link: str = "") -> dict[str, Any]:
+        """None in scikit-learn's own list: it would compute every attribute that waits for its first access."""
+        return {}
+
+    def _repr_html_inner(self) -> str:
+        inner, found = super()._repr_html_inner(), self._fit_summary()  # type: ignore[misc]
+        return str(inner) if found is None else f"{inner}{as_html(found)}"
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        shown: dict[str, str] = super()._repr_mimebundle_(**kwargs)  # type: ignore[misc]
+        if "text/html" in shown:
+            shown["text/html"] = self._repr_html_inner()
+        return shown | {"text/plain": str(self)}
+
+
 ROUTED: dict[str, Any] = {"scores": UNUSED, "sensitive_features": True}
 """Requested from pipelines and searches as they come; scores are what a method is about and no metadata."""
 
 
-class FairROC(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class FairROC(ShowsFit, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Turn a classifier's scores into one fair score, within epsilon at every threshold.
 
     Parameters

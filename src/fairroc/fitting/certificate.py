@@ -18,10 +18,11 @@ from fairroc.froc.diagnostics import FrocReport, froc_report
 from fairroc.model.file import checksum_in, dumps, sealed
 from fairroc.options import CONSTRAINT, DRAWS, fairness_of
 from fairroc.people.small import SmallGroups, plain_data
+from fairroc.summary import Part, Result, Summary, figure, percent, size
 
 
-@dataclass(frozen=True, slots=True)
-class GroupCertificate:
+@dataclass(frozen=True, slots=True, repr=False)
+class GroupCertificate(Part):
     """One group's figures on the fitted people.
 
     ``auc_before`` is the original score's, ``auc_hull`` the best that randomising between its thresholds attains,
@@ -48,8 +49,8 @@ class GroupCertificate:
     misled: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Certificate:
+@dataclass(frozen=True, slots=True, repr=False)
+class Certificate(Result):
     """Exact expectations over the draw on the fitted people, and an upper bound for every fair randomised score.
 
     "Exact" is to rounding: a gap that exceeds epsilon by no more than 1e-12 is stated as epsilon. ``froc`` says what
@@ -93,6 +94,21 @@ class Certificate:
     where: tuple[float, float] | None = None
     rates_before: RateGaps | None = None
     rates: RateGaps | None = None
+
+    def _summary(self) -> Summary:
+        facts = [
+            ("epsilon", f"{self.epsilon:g} ({self.fairness.formula}), promise '{self.promise}'"),
+            ("largest gap", f"{self.gap_before:.4f} before, {self.gap:.4f} after"),
+            ("overall AUC", f"{self.auc_before:.4f} before, {self.auc:.4f} after"),
+            ("  at most", f"{self.auc_bound:.4f} for any fair score"),
+        ]
+        head = ["group", "rows", "positives", "AUC before", "AUC after", "people drawn"]
+        rows = [
+            [g.group, f"{g.rows:,}", f"{g.positives:,}", *aucs, percent(g.randomised_share)]
+            for g in self.groups
+            for aucs in [map(figure, (g.auc_before, g.auc))]
+        ]
+        return Summary(f"Certificate: {size(self.rows, len(rows))}", facts, head, rows)
 
     @property
     def fairness(self) -> Constraint:

@@ -37,6 +37,7 @@ from fairroc.people.people import People, refuse_tiny_groups
 from fairroc.people.small import SmallGroups, SmallRule, plain_data
 from fairroc.stats.bootstrap import Progress, portion
 from fairroc.stats.plausible import Expected
+from fairroc.summary import MOST_ROWS, Part, Result, Summary, figure, percent, size
 
 DEFAULT_EPSILONS = 21
 """Epsilons from 0 to the original score's gap where none are named."""
@@ -45,8 +46,8 @@ BOUNDED, COMPARED = 20, 40
 """Per cent of the work, about, by when all bounds are known, and all ways tried; the rest is for single epsilons."""
 
 
-@dataclass(frozen=True, slots=True)
-class FrontierGroup:
+@dataclass(frozen=True, slots=True, repr=False)
+class FrontierGroup(Part):
     """One group at one epsilon: AUC of its fair score, and the shares of its people who are drawn."""
 
     group: str
@@ -55,8 +56,8 @@ class FrontierGroup:
     transport_share: float
 
 
-@dataclass(frozen=True, slots=True)
-class FrontierPoint:
+@dataclass(frozen=True, slots=True, repr=False)
+class FrontierPoint(Part):
     """The fair score at one epsilon: exact expectations over the draw on the people given.
 
     Attributes
@@ -93,8 +94,8 @@ class FrontierPoint:
     ratio: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Frontier:
+@dataclass(frozen=True, slots=True, repr=False)
+class Frontier(Result):
     """Fair scores at several epsilons, by rising epsilon, beside the original score (``before``, drawn by nobody).
 
     ``constraint``, ``draws`` and ``where`` are what was asked for, as in a fit. ``left_out`` are epsilons that cannot
@@ -114,6 +115,24 @@ class Frontier:
     where: tuple[float, float] | None = None
     left_out: tuple[float, ...] = ()
     reached: float | None = None
+
+    def _summary(self) -> Summary:
+        before, count, ratio = self.before, len(self.points), self.before.ratio is not None
+        facts = [("original score", f"gap {before.gap:.4f}, AUC {before.auc:.4f}"), ("gap", self.fairness.formula)]
+        step = -(-count // MOST_ROWS)
+        some = [point for i, point in enumerate(self.points) if i % step == 0 or i == count - 1]
+        head = ["ratio" if ratio else "epsilon", "gap", "AUC", "bound", "new: gap", "AUC", "accuracy", "people drawn"]
+        rows = [
+            [
+                f"{(p.ratio if ratio else p.epsilon):.4g}",
+                *(figure(x, none="–") for x in (p.gap, p.auc, p.auc_bound)),
+                *(figure(x, 3) for x in (p.gap_estimate, p.auc_estimate, p.accuracy)),
+                percent(p.randomised_share),
+            ]
+            for p in some
+        ]
+        title = f"Frontier: {size(self.rows, len(before.groups))}, promise '{self.promise}'"
+        return Summary(title, facts, head, rows, count, "epsilons between these: to_columns() has all")
 
     @property
     def fairness(self) -> Constraint:

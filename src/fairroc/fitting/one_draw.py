@@ -25,6 +25,7 @@ from fairroc.people.people import Sample
 from fairroc.people.rows import ScoreColumns
 from fairroc.stats.bins import fewer
 from fairroc.stats.bootstrap import Progress, portion
+from fairroc.summary import Result
 
 DRAWS, LEAST_DRAWS = 50, 12
 """Draws that are simulated: the mean is then known to a seventh of the spread. With many groups fewer."""
@@ -43,8 +44,8 @@ TAIL = 0.05
 """Share of draws beyond ``upper``."""
 
 
-@dataclass(frozen=True, slots=True)
-class OneDraw:
+@dataclass(frozen=True, slots=True, repr=False)
+class OneDraw(Result):
     """The gap among the fitted people once the fair score is drawn, by simulation.
 
     Attributes

@@ -23,6 +23,7 @@ from fairroc.people.cells import cells_of
 from fairroc.people.door import read_people
 from fairroc.people.people import People
 from fairroc.people.rows import ScoreColumns, known_groups, unknown_groups
+from fairroc.summary import Part, Result, Summary, figure
 
 SAME = 1e-12
 """Shares of people nearer than this are equal: sums of about 1 in different order."""
@@ -182,8 +183,8 @@ MET = 1e-9
 """A target missed by no more than this is met: thresholds are doubles, and rates sums of very many numbers."""
 
 
-@dataclass(frozen=True, slots=True)
-class ThresholdRates:
+@dataclass(frozen=True, slots=True, repr=False)
+class ThresholdRates(Part):
     """What a threshold means for one group, or for all people: exact expectations over the draw.
 
     ``precision`` is None where nobody is accepted, ``expected_cost`` (for one person) where no costs are given.
@@ -199,9 +200,13 @@ class ThresholdRates:
     accuracy: float
     expected_cost: float | None
 
+    def rates(self) -> tuple[float | None, ...]:
+        """All rates and the cost, in order."""
+        return self.selection_rate, self.tpr, self.fpr, self.precision, self.accuracy, self.expected_cost
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Choice(Result):
     """A threshold of the fair score (accept ``fair score >= threshold``) and what it does to the people given.
 
     ``gap`` is the largest distance of two groups at this threshold, in what the model keeps close: its norm of (fpr,
@@ -222,6 +227,17 @@ class Choice:
     ratio: float | None = None
     tolerances: tuple[float, float] | None = None
     where: tuple[float, float] | None = None
+
+    def _summary(self) -> Summary:
+        costs = self.rule == "cost"
+        aim = f"{self.cost_fp:g} a false positive, {self.cost_fn:g} a false negative" if costs else f"{self.target:g}"
+        facts = [(self.rule.replace("_", " "), aim), ("gap there", f"{self.gap:.4f} ({self.fairness.formula})")]
+        head = ["group", "rows", "selected", "TPR", "FPR", "precision", "accuracy", *["cost per person"] * costs]
+        rows = [
+            [r.group, f"{r.rows:,}", *(figure(x, none="–") for x in r.rates()[: len(head) - 2])]
+            for r in (self.overall, *self.groups)
+        ]
+        return Summary(f"Choice: select everyone with a fair score >= {self.threshold:.4g}", facts, head, rows)
 
     @property
     def fairness(self) -> Constraint:

@@ -33,6 +33,7 @@ from fairroc.froc.geometry import (
     upper_hull,
     with_ends,
 )
+from fairroc.summary import Result
 
 Pairs: TypeAlias = Literal["neighbours", "all"]
 Crossing: TypeAlias = Literal["segments", "area"]
@@ -156,8 +157,8 @@ def algorithm_1(roc_up: FloatArray, roc_down: FloatArray, epsilon: float) -> Tra
     )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Froc:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Froc(Result):
     """The paper's method on m groups and k thresholds. Arrays (m, k, ...) are by group and query.
 
     Attributes

@@ -14,10 +14,11 @@ import numpy as np
 
 from fairroc.core.chain import BoolArray, FloatArray, IntArray, concave_hull, freeze, ratio
 from fairroc.froc.geometry import SAME, turned, with_ends
+from fairroc.summary import Result
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Mixture:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Mixture(Result):
     """For point i: use ``thresholds[i, c]`` with probability ``weights[i, c]``.
 
     +inf rejects everyone and -inf accepts everyone. Weights are not negative, rows sum to one. ``error`` is the L1

@@ -26,6 +26,7 @@ from fairroc.options import FROC_QUERIES, Missing, Options
 from fairroc.people.door import read_people
 from fairroc.people.people import People
 from fairroc.people.rows import read_scores
+from fairroc.summary import Result
 
 WORDS = {
     Shift.FIXED: "not moved: the lowest curve here",
@@ -140,8 +141,8 @@ def _point(rates: FloatArray) -> Point:
 Construction: TypeAlias = Literal["triangle", "neighbours"]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class FrocRun:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class FrocRun(Result):
     """Algorithm 1 on data. Thresholds count from 1, the strictest first; groups are in the order of ``names``.
 
     ``moved`` has queries, moved points and shifts, ``diagnostics`` what they are worth, ``classifiers`` one mixture for

@@ -9,16 +9,20 @@ from fairroc.auditing.findings import GapInterval, Interval
 from fairroc.core.constraint import Constraint, Norm
 from fairroc.options import CONSTRAINT, fairness_of
 from fairroc.people.small import SmallGroups, plain_data
+from fairroc.summary import Part, Result, Summary, figure, size, span
 
 Status: TypeAlias = Literal["moved", "steady", "too few rows", "missing", "not checked"]
 Answer: TypeAlias = Literal["within", "unclear", "outside"]
+
+NOTED = 5
+"""As many findings stand below the table that a notebook shows."""
 
 PSI_LEVELS = ((0.1, "small"), (0.25, "moderate"))
 """Customary words for the population stability index: small below 0.1, moderate below 0.25, else large."""
 
 
-@dataclass(frozen=True, slots=True)
-class ScoreShift:
+@dataclass(frozen=True, slots=True, repr=False)
+class ScoreShift(Part):
     """How far some people's scores moved: the largest change of the share who reach a score.
 
     Attributes
@@ -37,8 +41,8 @@ class ScoreShift:
     visible: float
 
 
-@dataclass(frozen=True, slots=True)
-class GroupDrift:
+@dataclass(frozen=True, slots=True, repr=False)
+class GroupDrift(Part):
     """One fitted group among the new people. What could not be measured is None.
 
     Attributes
@@ -85,8 +89,8 @@ class GroupDrift:
     fitted_fair_auc: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class DriftTest:
+@dataclass(frozen=True, slots=True, repr=False)
+class DriftTest(Part):
     """One test; ``adjusted`` is its p-value after Holm's correction for all tests of the check.
 
     ``what`` is "scores", "negatives", "positives", "range", "labels", "missing" (of a group) or "shares" (of all).
@@ -107,8 +111,8 @@ class UnknownGroup:
     rows: int
 
 
-@dataclass(frozen=True, slots=True)
-class GapCheck:
+@dataclass(frozen=True, slots=True, repr=False)
+class GapCheck(Part):
     """The gap of the fair score among new people, in expectation over the draw.
 
     Attributes
@@ -152,8 +156,8 @@ class GapCheck:
         return fairness_of(self)
 
 
-@dataclass(frozen=True, slots=True)
-class Drift:
+@dataclass(frozen=True, slots=True, repr=False)
+class Drift(Result):
     """Whether new people are still like those a model was fitted to.
 
     Attributes
@@ -176,6 +180,22 @@ class Drift:
     gap: GapCheck | None
     gap_reason: str | None
     small_groups: SmallGroups | None = None
+
+    def _summary(self) -> Summary:
+        found = f"{len(self.reasons)} found" if self.reasons else "none found"
+        facts = [("drift", f"{found} ({100 * self.confidence:g}% confidence)")]
+        if self.gap is None:
+            facts.append(("gap", f"not measured: {self.gap_reason}"))
+        else:
+            sure = span(self.gap.interval.best)
+            facts.append(("gap", f"{self.gap.gap:.4f} ({sure}); epsilon {self.gap.epsilon:g}: {self.gap.answer}"))
+        head = ["group", "status", "rows", "fitted rows", "score shift", "PSI"]
+        rows = [
+            [g.group, g.status, f"{g.rows:,}", f"{g.fitted_rows:,}", *(figure(x, 3) for x in (shift, g.psi))]
+            for g in sorted(self.groups, key=lambda g: g.status != "moved")
+            for shift in [None if g.scores is None else g.scores.distance]
+        ]
+        return Summary(f"Drift: {size(self.rows, len(rows))}", facts, head, rows, notes=self.reasons[:NOTED])
 
     @property
     def drifted(self) -> bool:

@@ -32,6 +32,7 @@ from fairroc.people.sample import thin_points
 from fairroc.people.small import REFUSE, SmallRule
 from fairroc.people.sorting import packing, sorted_rows
 from fairroc.people.tensors import is_tensor
+from fairroc.summary import MOST_ROWS, Result, Summary
 from fairroc.tables.columns import as_numpy, codes_of
 from fairroc.tables.files import check_writable
 from fairroc.tables.read import read_table
@@ -46,8 +47,8 @@ FORMAT, VERSION = "fairroc-counts", 1
 SUFFIXES = (".parquet", ".pq", ".arrow", ".feather", ".ipc")
 
 
-@dataclass(frozen=True, eq=False)
-class ScoreCounts:
+@dataclass(frozen=True, eq=False, repr=False)
+class ScoreCounts(Result):
     """People counted by group, label and score. Mergeable, serialisable, and as large as there are distinct scores.
 
     A part of a table may lack labels or groups: only a fit or an audit asks for both labels in two groups or more.
@@ -266,6 +267,19 @@ class ScoreCounts:
         if self.bits is None or not len(self.scores[g]) or not self._spread(g)[-1]:
             return None
         return float(with_ranks(ranks(self.scores[g][-1:]) | ((1 << (64 - self.bits)) - 1))[0])
+
+    def _summary(self) -> Summary:
+        exact = "exact" if self.bits is None else f"in bins of {self.bits} bits, rates off by at most {self.error:.2g}"
+        cells = list(zip(self.names, self.scores, self.negatives, self.positives, strict=True))
+        rows = [
+            [name, f"{len(s):,}", *(f"{x:.4g}" for x in (s[0], s[-1])), f"{neg.sum():,.10g}", f"{pos.sum():,.10g}"]
+            for name, s, neg, pos in cells[:MOST_ROWS]
+            if len(s)
+        ]
+        head = ["group", "distinct scores", "lowest", "highest", "negatives", "positives"]
+        noun = "weighted cells" if self.weighted else "people"
+        title = f"ScoreCounts: {self.rows:,} {noun}, {len(cells):,} groups"
+        return Summary(title, [("scores", exact)], head, rows, sum(len(s) > 0 for s in self.scores))
 
     # -- what becomes of them ----------------------------------------------------------------------------------------
 

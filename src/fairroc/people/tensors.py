@@ -30,6 +30,7 @@ from fairroc.people.rows import (
     unknown_groups,
 )
 from fairroc.people.small import Regrouped
+from fairroc.summary import Result
 
 Tensor: TypeAlias = Any
 
@@ -43,8 +44,8 @@ NARROW = 1 << 16
 """Whole numbers within a range of this many are counted, others sorted."""
 
 
-@dataclass(frozen=True, eq=False)
-class GroupCodes:
+@dataclass(frozen=True, eq=False, repr=False)
+class GroupCodes(Result):
     """Groups of rows as numbers: ``names[codes[i]]`` is the group of row i."""
 
     codes: Tensor
