@@ -20,6 +20,7 @@ ROOMS = (
     ("core",),
     ("stats",),
     ("options",),
+    ("docstrings",),
     ("tables",),
     ("people",),
     ("model",),

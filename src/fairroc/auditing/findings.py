@@ -9,6 +9,7 @@ import numpy as np
 
 from fairroc.core.constraint import Distance, Within, distance_of
 from fairroc.core.gap import RateGaps
+from fairroc.docstrings import PEOPLE, documented
 from fairroc.options import CONSTRAINT, fairness
 from fairroc.people.small import SmallGroups, plain_data
 from fairroc.summary import Part, Result, Summary, figure, short, size, span
@@ -164,6 +165,9 @@ class Decision(Part):
     groups: tuple[GroupDecision, ...]
 
 
+@documented(
+    setup=f"{PEOPLE}\n>>> from fairroc import audit\n>>> found = audit(scores, y, sensitive_features=sex, bootstrap=0)"
+)
 @dataclass(frozen=True, slots=True, repr=False)
 class Audit(Result):
     """What an audit found.
@@ -191,6 +195,9 @@ class Audit(Result):
     count_error : how far any rate can be too low because people were counted in bins; 0.0 for exact scores.
     small_groups : groups that were merged or left out as too small, with their rows; None if there were none.
     gap_limit : the gap of the people counted is at least ``gap`` and at most this: the same for exact scores.
+
+    >>> found.gap_pair, round(found.gap, 3), found.fair
+    (('f', 'm'), 0.382, None)
     """
 
     rows: int
@@ -265,7 +272,11 @@ class Audit(Result):
         return limit if self.count_error else self.gap
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data, ready for JSON (an infinite norm becomes "inf"); ``cross_aucs_reason`` only where it says why."""
+        """Plain data, ready for JSON (an infinite norm becomes "inf"); ``cross_aucs_reason`` only where it says why.
+
+        >>> found.to_dict()["rows"]
+        1000
+        """
         data = plain_data(self)
         if self.cross_aucs_reason is None:
             del data["cross_aucs_reason"]
@@ -278,6 +289,10 @@ class Audit(Result):
 
         ``.to_pandas()`` makes a pandas frame of it, ``polars.from_arrow`` a polars one. What is None is null. With a
         threshold the group's rates there are columns too.
+
+        Returns: pyarrow.Table: one row for each group.
+        >>> found.to_frame().column_names[:4]
+        ['group', 'rows', 'positives', 'auc']
         """
         import pyarrow
 

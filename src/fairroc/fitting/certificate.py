@@ -12,6 +12,7 @@ from fairroc.core.optimal import optimal
 from fairroc.core.realised import drawn_shares
 from fairroc.core.realised import rate_gaps as realised_gaps
 from fairroc.core.roc import PlaLoss, pla_loss
+from fairroc.docstrings import FITTED, documented
 from fairroc.fitting.fit import Fitted
 from fairroc.fitting.solving import bound_of, proof_of
 from fairroc.froc.diagnostics import FrocReport, froc_report
@@ -49,6 +50,7 @@ class GroupCertificate(Part):
     misled: bool = False
 
 
+@documented(setup=FITTED)
 @dataclass(frozen=True, slots=True, repr=False)
 class Certificate(Result):
     """Exact expectations over the draw on the fitted people, and an upper bound for every fair randomised score.
@@ -62,6 +64,10 @@ class Certificate(Result):
     ``tolerances`` (of FPR and of TPR), ``draws`` and ``where`` are what was asked for; of a ratio, gaps are what the
     smallest ratio lacks of 1, with promise="new" at thresholds that select 5 % of people or more. ``rates_before`` and
     ``rates`` look at every rate, constrained or not.
+
+    >>> found = post.certificate_
+    >>> round(found.gap_before, 3), round(found.gap, 3), found.auc <= found.auc_bound
+    (0.382, 0.1, True)
     """
 
     epsilon: float
@@ -116,7 +122,11 @@ class Certificate(Result):
         return fairness_of(self)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data, ready for JSON."""
+        """Plain data, ready for JSON.
+
+        >>> post.certificate_.to_dict()["rows"]
+        1000
+        """
         return plain_data(self)
 
 

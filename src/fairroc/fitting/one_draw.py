@@ -18,6 +18,7 @@ from fairroc.core.constraint import Constraint, Rates
 from fairroc.core.gap import threshold_gap
 from fairroc.core.realised import performance, realise
 from fairroc.core.roc import Population, RocCurve, rates_at, roc_curve
+from fairroc.docstrings import FITTED, documented
 from fairroc.fitting.fit import Fitted
 from fairroc.model.draw import uniforms_from_state
 from fairroc.people.cells import WeightedSample
@@ -44,6 +45,7 @@ TAIL = 0.05
 """Share of draws beyond ``upper``."""
 
 
+@documented(setup=FITTED)
 @dataclass(frozen=True, slots=True, repr=False)
 class OneDraw(Result):
     """The gap among the fitted people once the fair score is drawn, by simulation.
@@ -56,6 +58,10 @@ class OneDraw(Result):
     spread : standard deviation of the gap from draw to draw.
     upper : one draw in twenty has a larger gap.
     draws : number of draws simulated; 0 if nobody is drawn, and then one draw is its expectation.
+
+    >>> found = post.one_draw_
+    >>> found.expected < found.gap < found.upper
+    True
     """
 
     rows: int
@@ -66,7 +72,11 @@ class OneDraw(Result):
     draws: int
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data, ready for JSON."""
+        """Plain data, ready for JSON.
+
+        >>> post.one_draw_.to_dict()["rows"]
+        1000
+        """
         return asdict(self)
 
 

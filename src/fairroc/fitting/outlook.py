@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from fairroc.auditing.audit import EQUAL_ONLY
+from fairroc.docstrings import FITTED, documented
 from fairroc.fitting.fit import Fitted, limits_of
 from fairroc.fitting.limits import Limit
 from fairroc.options import LEVEL
@@ -14,6 +15,7 @@ from fairroc.summary import Result, Summary, figure, short
 NO_RATIO = "it bounds differences of a fitted score's rates, and a ratio was asked for"
 
 
+@documented(setup=FITTED)
 @dataclass(frozen=True, slots=True, repr=False)
 class Outlook(Result):
     """What to expect of the fair score among new people like the fitted ones.
@@ -34,6 +36,10 @@ class Outlook(Result):
     limited_by : the group and label with the widest band.
     told_from : of a ratio, gaps are told at thresholds that select this share of all people or more; else 0.
     rows, rows_to_halve : fitted rows; rows, in the same proportions, that would halve ``upper - gap``.
+
+    >>> found = post.outlook_
+    >>> found.gap_estimate < found.upper, found.exceeds
+    (True, True)
     """
 
     epsilon: float
@@ -83,7 +89,11 @@ class Outlook(Result):
         return self.auc != self.auc_before and self.gap_estimate >= self.gap_before_estimate
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data, ready for JSON."""
+        """Plain data, ready for JSON.
+
+        >>> post.outlook_.to_dict()["promise"]
+        'fitted'
+        """
         return asdict(self) | {"exceeds_epsilon": self.exceeds, "harms": self.harms}
 
 

@@ -16,6 +16,7 @@ from fairroc.core.chain import BoolArray, FloatArray
 from fairroc.core.constraint import Constraint, Norm, Rates
 from fairroc.core.realised import all_places, original_points, pooled_points
 from fairroc.core.roc import Population
+from fairroc.docstrings import FITTED, documented
 from fairroc.errors import DataError
 from fairroc.model.model import ModelData, expected_rocs, warn_unknown
 from fairroc.options import AIM, CONSTRAINT, checked, fairness_of
@@ -205,6 +206,11 @@ class ThresholdRates(Part):
         return self.selection_rate, self.tpr, self.fpr, self.precision, self.accuracy, self.expected_cost
 
 
+@documented(
+    setup=f"""{FITTED}
+>>> from fairroc import choose_threshold
+>>> best = choose_threshold(post, scores, y, sensitive_features=sex, recall=0.8)"""
+)
 @dataclass(frozen=True, slots=True, repr=False)
 class Choice(Result):
     """A threshold of the fair score (accept ``fair score >= threshold``) and what it does to the people given.
@@ -212,6 +218,9 @@ class Choice(Result):
     ``gap`` is the largest distance of two groups at this threshold, in what the model keeps close: its norm of (fpr,
     tpr), the difference of one rate, or what the ratio of two groups' rates lacks of 1. Outside the model's window it
     is 0. ``constraint``, ``norm``, ``ratio``, ``tolerances`` and ``where`` are the model's.
+
+    >>> best.rule, best.target, best.overall.tpr >= 0.8 - 1e-9
+    ('recall', 0.8, True)
     """
 
     rule: str
@@ -245,10 +254,15 @@ class Choice(Result):
         return fairness_of(self)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data, ready for JSON."""
+        """Plain data, ready for JSON.
+
+        >>> best.to_dict()["rule"]
+        'recall'
+        """
         return asdict(self)
 
 
+@documented(setup=FITTED)
 def choose_threshold(
     model_or_estimator: Any,
     scores: Any,
@@ -272,20 +286,12 @@ def choose_threshold(
 
     Parameters
     ----------
-    model_or_estimator : FairModel, or a fitted FairROC or FairROCClassifier
-    scores, y, sensitive_features, sample_weight, pos_label
+    scores, y, sensitive_features
         Original scores, labels and groups of people, fitted or new.
-    on_unknown_group : str, optional
-        Fitted group that unknown groups are treated as.
 
-    Examples
-    --------
-    >>> from fairroc import FairROC
-    >>> rng = np.random.default_rng(0)
-    >>> sex, y = np.repeat(["f", "m"], 2000), rng.integers(0, 2, 4000)
-    >>> score = y + np.where(sex == "f", 1.0, 2.0) * rng.normal(size=4000)
-    >>> post = FairROC(epsilon=0.1, salt=1).fit(score, y, sensitive_features=sex)
-    >>> best = choose_threshold(post, score, y, sensitive_features=sex, recall=0.8)
+    Returns: Choice: the threshold and every group's rates there; printed, it is a table.
+    Raises: DataError, UnknownGroupError
+    >>> best = choose_threshold(post, scores, y, sensitive_features=sex, recall=0.8)
     >>> 0.8 - 1e-12 <= best.overall.tpr < 0.81, best.gap <= 0.1 + 1e-12
     (True, True)
     """

@@ -10,6 +10,7 @@ import numpy as np
 from fairroc.core.chain import BoolArray, FloatArray, freeze
 from fairroc.core.optimal import optimal
 from fairroc.core.roc import PlaLoss, RocCurve, pla_loss
+from fairroc.docstrings import RUN, documented
 from fairroc.froc.algorithm import CUTS, Froc, Shift, coherent_curves, paper_run
 from fairroc.froc.geometry import FROC_CONSTRAINT, SAME, join, signed_auc, upper_hull, with_ends
 from fairroc.summary import Part, Result
@@ -55,6 +56,7 @@ class GroupDiagnostics(Part):
     non_monotone: int
 
 
+@documented(setup=RUN)
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Diagnostics(Result):
     """The whole run.
@@ -70,6 +72,9 @@ class Diagnostics(Result):
     two_cuts : (m, k) Assumption 4.2, second part: at most two cuts. Both hold for queries that stay as the lowest.
     segments : number of stretches of queries over which the order of the curves stays the same.
     groups : figures of every group.
+
+    >>> run.diagnostics.unfair, len(run.diagnostics.groups)
+    (0, 2)
     """
 
     gap: FloatArray

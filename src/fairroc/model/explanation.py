@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from fairroc.core.kernel import Kernel
+from fairroc.docstrings import FITTED, documented
 from fairroc.model.model import ModelData, check_threshold
 from fairroc.model.tables import ordered_blocks
 from fairroc.options import CONSTRAINT, DRAWS
@@ -54,6 +55,7 @@ class Draw:
     accepted: bool | None
 
 
+@documented(setup=f'{FITTED}\n>>> found = post.model_.explain(0.4, "m", threshold=0.5)')
 @dataclass(frozen=True, slots=True, repr=False)
 class Explanation(Result):
     """What the model can do to a person of this score and group.
@@ -73,6 +75,9 @@ class Explanation(Result):
         that the fair score does; None without a threshold.
     draw : what the draw of an id gave, if one was given.
     constraint, ratio, tolerances, draws, where : what the model keeps close, and how.
+
+    >>> found.accepted_before, 0 <= found.acceptance <= 1, sum(line.probability for line in found.lines)
+    (False, True, 1.0)
     """
 
     score: float
@@ -117,7 +122,11 @@ class Explanation(Result):
         return Summary(title, facts, ["fair score", "probability"], rows, noun="intervals")
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data, ready for JSON; without the words, and with ``merged`` only where it is so."""
+        """Plain data, ready for JSON; without the words, and with ``merged`` only where it is so.
+
+        >>> found.to_dict()["group"]
+        'm'
+        """
         return {name: value for name, value in asdict(self).items() if name != "text" and (name != "merged" or value)}
 
 

@@ -7,6 +7,7 @@ from typing import Any, Literal, TypeAlias
 
 from fairroc.auditing.findings import GapInterval, Interval
 from fairroc.core.constraint import Constraint, Norm
+from fairroc.docstrings import FITTED, documented
 from fairroc.options import CONSTRAINT, fairness_of
 from fairroc.people.small import SmallGroups, plain_data
 from fairroc.summary import Part, Result, Summary, figure, size, span
@@ -156,6 +157,7 @@ class GapCheck(Part):
         return fairness_of(self)
 
 
+@documented(setup=f"{FITTED}\n>>> found = post.model_.check(scores, sensitive_features=sex)")
 @dataclass(frozen=True, slots=True, repr=False)
 class Drift(Result):
     """Whether new people are still like those a model was fitted to.
@@ -168,6 +170,9 @@ class Drift(Result):
     confidence : if nothing moved, all ``tests`` together find something with probability 1 - confidence at most.
     gap, gap_reason : the gap, with labels unless selection rates are compared; or why it was not measured.
     small_groups : groups that were merged, as at the fit, with their new rows; None if there are none.
+
+    >>> found.drifted, found.reasons, [group.rows for group in found.groups]
+    (False, (), [500, 500])
     """
 
     rows: int
@@ -203,7 +208,11 @@ class Drift(Result):
         return bool(self.reasons)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data, ready for JSON."""
+        """Plain data, ready for JSON.
+
+        >>> found.to_dict()["drifted"]
+        False
+        """
         return {"drifted": self.drifted, **plain_data(self)}
 
 

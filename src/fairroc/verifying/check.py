@@ -72,7 +72,22 @@ class Check:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Verification:
-    """What was checked, and whether all of it holds. Printed, it is a table."""
+    """What was checked, and whether all of it holds. Printed, it is a table.
+
+    Attributes
+    ----------
+    checks : tuple[Check, ...]
+        What was looked at, in order.
+
+    Examples
+    --------
+    >>> from fairroc import FairROC, verify
+    >>> from fairroc.datasets import make_scores
+    >>> scores, y, sex = make_scores(400)
+    >>> post = FairROC(epsilon=0.1, ties="draw").fit(scores, y, sensitive_features=sex)
+    >>> verify(post.model_, scores, y, sensitive_features=sex).passed
+    True
+    """
 
     checks: tuple[Check, ...]
 
@@ -82,7 +97,18 @@ class Verification:
         return all(check.passed is not False for check in self.checks)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data, ready for JSON."""
+        """Plain data, ready for JSON.
+
+        Returns
+        -------
+        dict[str, Any]
+
+        Examples
+        --------
+        >>> from fairroc import Verification
+        >>> Verification(()).to_dict()
+        {'passed': True, 'checks': []}
+        """
         return {"passed": self.passed, "checks": [asdict(check) for check in self.checks]}
 
     def __repr__(self) -> str:
