@@ -58,11 +58,7 @@ class FairModel(Result, ModelData):
 
     @classmethod
     def of(cls, data: ModelData) -> Self:
-        """The model with this data.
-
-        Parameters
-        ----------
-        """
+        """The model with this data."""
         return cls(**{field.name: getattr(data, field.name) for field in fields(data)})
 
     def transform(

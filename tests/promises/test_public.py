@@ -101,6 +101,7 @@ def test_help_says_what_it_takes_gives_and_raises(name: str) -> None:
     thing, text = THINGS[name], inspect.getdoc(THINGS[name]) or ""
     parts = re.split(r"^([A-Z][a-z]+)\n-{3,}\n", text, flags=re.M)
     sections = dict(zip(parts[1::2], parts[2::2], strict=True))
+    assert len(sections) == len(parts) // 2, "a section twice"
     is_class = inspect.isclass(thing)
     if is_class and issubclass(thing, Exception) and name != "FairrocError":
         return  # said of their base

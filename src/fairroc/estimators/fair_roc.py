@@ -413,6 +413,7 @@ class FairROC(ShowsFit, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """(1,) name of the fair score: that of the scores' column with "_fair" behind it, or "fair_score".
 
+        Returns: ndarray of one str: the name.
         Raises: NotFittedError
         >>> post.get_feature_names_out(["p"]).tolist()
         ['p_fair']

@@ -315,9 +315,6 @@ class ScoreCounts(Result):
 
         >>> counts.regrouped({"a": "a", "b": "a"}).positives[0].tolist()
         [6, 1]
-
-        Parameters
-        ----------
         """
         found: dict[str | None, list[tuple[ScoreCounts, int]]] = {}
         for g, old in enumerate(self.names):
