@@ -24,7 +24,17 @@ __all__ = [
 
 
 class FairrocError(ValueError):
-    """Base of all errors that fairroc raises on purpose."""
+    """Base of all errors that fairroc raises on purpose.
+
+    Examples
+    --------
+    >>> from fairroc import FairROC, FairrocError
+    >>> try:
+    ...     FairROC(epsilon=5).fit([1, 2], [0, 1], sensitive_features=["a", "b"])
+    ... except FairrocError as error:
+    ...     print(type(error).__name__, error)
+    DataError epsilon must be between 0 and 2, got 5. Try 0.05; 0 asks for equal ROC curves.
+    """
 
 
 class DataError(FairrocError):

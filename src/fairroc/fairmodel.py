@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairroc.core.chain import FloatArray
+from fairroc.docstrings import FITTED, documented
 from fairroc.model import file
 from fairroc.model.explanation import Explanation, explain
 from fairroc.model.model import ModelData, check_threshold
@@ -18,7 +19,9 @@ from fairroc.people.door import read_people
 from fairroc.people.people import People
 from fairroc.people.rows import known_groups
 from fairroc.people.tensors import is_tensor
+from fairroc.summary import Result, Summary, size
 from fairroc.text.explanation import explanation_text
+from fairroc.text.words import asked_words
 
 if TYPE_CHECKING:
     from fairroc.monitoring.check import Watch
@@ -27,11 +30,31 @@ if TYPE_CHECKING:
 __all__ = ["FairModel"]
 
 
-class FairModel(ModelData):
+@documented(setup=f"{FITTED}\n>>> model = post.model_", raises="DataError, UnknownGroupError")
+class FairModel(Result, ModelData):
     """A fair score, ready to be applied, saved and loaded.
 
-    Its attributes are those of its file; `docs/reference/model-file.md` lists them.
+    Fit one with `FairROC` (its ``model_``), or load one. Its attributes are those of its file, which
+    `docs/reference/model-file.md` explains.
+
+    >>> model.names, model.epsilon
+    (('f', 'm'), 0.1)
     """
+
+    def _summary(self) -> Summary:
+        drawn = f"by the id ({self.hash}, {'secret key' if self.key_fingerprint else 'public salt'})"
+        sure = "" if self.confidence is None else f" at {100 * self.confidence:g}% confidence"
+        score = "the original one, unchanged" if self.unchanged else f"{self.levels:,} levels, method '{self.method}'"
+        facts = [
+            ("asked for", asked_words(self.fairness, self.epsilon, self.ratio, self.tolerances)),
+            ("promise", f"'{self.promise}'{sure}"),
+            ("fair score", score),
+            ("drawn", "nobody" if self.draws_nobody else drawn),
+            ("fitted", f"{self.record.date[:10]} by {self.record.package}"),
+        ]
+        rows = [[g.name, f"{g.rows:,}", f"{g.positives:,}"] for g in self.groups]
+        title = f"FairModel: {size(self.record.rows, len(rows))}"
+        return Summary(title, facts, ["group", "rows", "positives"], rows)
 
     @classmethod
     def of(cls, data: ModelData) -> Self:
@@ -55,6 +78,10 @@ class FairModel(ModelData):
         model that draws nobody (``draws="never"``) needs neither. More than half of the scores outside of the range of
         the fitted ones are an error, lest they be on another scale, unless ``allow_out_of_range``.
         A torch tensor of scores gives a tensor on its device, see ``docs/guides/tensors.md``.
+
+        Returns: ndarray of shape (n,): the fair scores; a tensor where a tensor was given.
+        >>> model.transform(scores[:3], sensitive_features=sex[:3], ids=[11, 12, 13]).shape
+        (3,)
         """
         if is_tensor(scores):
             from fairroc.backends.torch import transform
@@ -81,7 +108,12 @@ class FairModel(ModelData):
         on_unknown_group: str | None = None,
         allow_out_of_range: bool = False,
     ) -> NDArray[np.int64]:
-        """1 where the fair score reaches the threshold, else 0."""
+        """1 where the fair score reaches the threshold, else 0.
+
+        Returns: ndarray of shape (n,): 0 or 1.
+        >>> model.predict([0.05, 0.99], sensitive_features=["f", "m"], threshold=0.5, ids=[1, 2]).tolist()
+        [0, 1]
+        """
         limit = check_threshold(threshold)
         fair: Any = self.transform(
             scores,
@@ -104,7 +136,12 @@ class FairModel(ModelData):
         on_unknown_group: str | None = None,
         allow_out_of_range: bool = False,
     ) -> FloatArray:
-        """Probability, over the draw, that the fair score reaches the threshold; nothing is drawn."""
+        """Probability, over the draw, that the fair score reaches the threshold; nothing is drawn.
+
+        Returns: ndarray of shape (n,): probabilities.
+        >>> model.acceptance_rate([0.05, 0.99], sensitive_features=["f", "m"], threshold=0.5).round(2).tolist()
+        [0.0, 1.0]
+        """
         limit = check_threshold(threshold)
         if is_tensor(scores):
             from fairroc.backends.torch import acceptance_rate
@@ -139,15 +176,8 @@ class FairModel(ModelData):
         on_unknown_group : str, optional
             Fitted group whose treatment an unknown group shall get; else that is an error.
 
-        Examples
-        --------
-        >>> from fairroc import FairROC
-        >>> rng = np.random.default_rng(0)
-        >>> sex, y = np.repeat(["f", "m"], 2000), rng.integers(0, 2, 4000)
-        >>> score = y + np.where(sex == "f", 1.0, 2.0) * rng.normal(size=4000)
-        >>> model = FairROC(epsilon=0.1, salt=1).fit(score, y, sensitive_features=sex).model_
-        >>> model.explain(-1.5, "m", threshold=1).reason in ("order", "ties")
-        True
+        >>> model.explain(0.2, "m", threshold=0.5).acceptance
+        0.0
         """
         found = explain(self, score, group, threshold=threshold, id=id, key=key, on_unknown_group=on_unknown_group)
         return replace(found, text=explanation_text(found))
@@ -171,23 +201,17 @@ class FairModel(ModelData):
 
         Parameters
         ----------
-        scores, sensitive_features, sample_weight, pos_label : as in the fit, of new people.
         y : labels, if known: the gap of the fair score, as the model's constraint has it, is then measured, in
             expectation over the draw; and AUCs are.
         confidence : of intervals; if nothing moved, all tests together find something with 1 - confidence at most.
         bootstrap, random_state : draws of the gap's narrower interval (0: none), and their seed.
         on_unknown_group : fitted group whose treatment unknown groups get; else unknown groups are a finding.
 
-        Examples
-        --------
-        >>> from fairroc import FairROC
-        >>> rng = np.random.default_rng(0)
-        >>> sex, y = np.repeat(["f", "m"], 2000), rng.integers(0, 2, 4000)
-        >>> score = y + np.where(sex == "f", 1.0, 2.0) * rng.normal(size=4000)
-        >>> model = FairROC(epsilon=0.1, salt=1).fit(score, y, sensitive_features=sex).model_
-        >>> model.check(score[1000:3000], sensitive_features=sex[1000:3000]).drifted
+        Returns: Drift: every finding, in words and as data.
+        Raises: DataError
+        >>> model.check(scores[:500], sensitive_features=sex[:500]).drifted
         False
-        >>> model.check(score + 0.5 * (sex == "f"), sensitive_features=sex).reasons[0][:29]
+        >>> model.check(scores**2, sensitive_features=sex).reasons[0][:29]
         "the scores of group 'f' moved"
         """
         from fairroc.monitoring.check import Watch
@@ -246,6 +270,11 @@ class FairModel(ModelData):
             The model's key, if it has one. The SQL then holds a secret.
         on_unknown_group : str, optional
             Fitted group whose treatment unknown groups shall get; else they are an error when the SQL runs.
+
+        Returns: str: one statement; it holds the key, if there is one.
+        Raises: DataError
+        >>> model.to_sql("duckdb", score="p", group="sex", id="person").count("p_fair") > 0
+        True
         """
         from fairroc.backends.sql import to_sql
 
@@ -267,21 +296,45 @@ class FairModel(ModelData):
         )
 
     def to_json(self) -> str:
-        """The model as versioned JSON text; `from_json` gives back the same model, bit for bit."""
+        """The model as versioned JSON text; `from_json` gives back the same model, bit for bit.
+
+        >>> FairModel.from_json(model.to_json()).names
+        ('f', 'm')
+        """
         return file.dumps(self)
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """Read and check a model from JSON text."""
+        """Read and check a model from JSON text.
+
+        Raises: ModelFileError
+        >>> FairModel.from_json(model.to_json()).epsilon
+        0.1
+        """
         return cls.of(file.loads(text))
 
     def save(self, path: str | Path) -> None:
-        """Write the model to a file, whole or not at all."""
+        """Write the model to a file, whole or not at all.
+
+        Raises: DataError
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     model.save(f"{folder}/model.json")
+        """
         file.save(self, path)
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
-        """Read and check a model file."""
+        """Read and check a model file.
+
+        Raises: ModelFileError
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     model.save(f"{folder}/model.json")
+        ...     again = FairModel.load(f"{folder}/model.json")
+        >>> again.names
+        ('f', 'm')
+        """
         return cls.of(file.load(path))
 
 

@@ -16,6 +16,7 @@ from fairroc.auditing.audit import audit_counts
 from fairroc.auditing.findings import Audit
 from fairroc.backends.frames import Use
 from fairroc.backends.frames import transform as transform_frame
+from fairroc.docstrings import PEOPLE, documented
 from fairroc.errors import DataError
 from fairroc.estimators.fair_roc import FairROC
 from fairroc.model.draw import Secret
@@ -29,6 +30,12 @@ from fairroc.tables.columns import ColumnNames
 __all__ = ["audit", "counts", "fit", "transform"]
 
 
+EXAMPLE = f"""{PEOPLE}
+>>> import pyarrow as pa
+>>> frame = pa.table({{"p": scores, "y": y, "sex": sex, "person": range(1000)}})"""
+
+
+@documented(setup=EXAMPLE)
 def counts(
     frame: Any,
     *,
@@ -46,11 +53,9 @@ def counts(
     A lazy frame is aggregated once by its own engine, and as many cells come to Python as there are different
     (group, label, score).
 
-    Parameters
-    ----------
-    cells : of Spark frames: most cells that may come to the driver (two million); if there are more, a second
-        aggregation counts in bins.
-    bits : of Spark frames: count in bins of so many bits at once (12 to 63, see :meth:`fairroc.ScoreCounts.binned`).
+    Raises: DataError
+    >>> counts(frame, score="p", label="y", group="sex").rows
+    1000
     """
     how: dict[str, Any] = {"pos_label": pos_label, "missing": missing}
     names = ColumnNames.of(score=score, group=group, label=label, weight=weight)
@@ -72,6 +77,7 @@ def counts(
     )
 
 
+@documented(setup=EXAMPLE)
 def fit(
     frame: Any,
     *,
@@ -84,11 +90,11 @@ def fit(
     bits: int | None = None,
     **params: Any,
 ) -> FairROC:
-    """Fit to columns of a frame; ``params`` as for :class:`fairroc.FairROC`, ``cells`` and ``bits`` as for `counts`.
+    """Fit a `FairROC` to columns of a frame.
 
-    >>> import pyarrow as pa
-    >>> rows = pa.table({"p": [0.1, 0.9, 0.4, 0.6] * 50, "y": [0, 1] * 100, "sex": ["f", "f", "m", "m"] * 50})
-    >>> fit(rows, score="p", label="y", group="sex", epsilon=0.1).model_.names
+    Returns: FairROC: fitted.
+    Raises: DataError
+    >>> fit(frame, score="p", label="y", group="sex", epsilon=0.1, ties="draw").model_.names
     ('f', 'm')
     """
     post = FairROC(epsilon, **params)
@@ -101,6 +107,7 @@ def fit(
     return post.fit(taken.score, taken.label, sensitive_features=taken.group, sample_weight=taken.weight)
 
 
+@documented(setup=EXAMPLE)
 def audit(
     frame: Any,
     *,
@@ -114,7 +121,12 @@ def audit(
     bits: int | None = None,
     **settings: Any,
 ) -> Audit:
-    """Audit columns of a frame; ``settings`` as for :func:`fairroc.audit`, ``cells`` and ``bits`` as for `counts`."""
+    """Audit columns of a frame.
+
+    Raises: DataError
+    >>> round(audit(frame, score="p", label="y", group="sex", bootstrap=0).gap, 3)
+    0.382
+    """
     how: dict[str, Any] = {"pos_label": pos_label, "missing": missing}
     named: dict[str, Any] = {"score": score, "label": label, "group": group, "weight": weight}
     if _is_counted(frame, cells, bits):
@@ -125,6 +137,7 @@ def audit(
     )
 
 
+@documented(setup=EXAMPLE)
 def transform(
     frame: Any,
     model: ModelData | FairROC,
@@ -139,12 +152,22 @@ def transform(
 ) -> Any:
     """The frame with one more column, the fair score (``<score>_fair`` unless named); the same kind of frame.
 
-    ``id`` names the column of ids; a model that draws nobody needs none.
     Polars' lazy frames, Dask and Spark stay lazy: what is wrong with a row is then found when the result is asked for,
     on Spark by an executor, and the job fails with the message that says so. The model is a `FairModel` or
     a fitted `FairROC`, whose own key, unknown group and ``allow_out_of_range`` are taken unless others are given. How
     many scores are out of range, and ids that repeat, are judged by the whole of a frame in memory (DuckDB's too), by
     the partition or batch of a lazy one.
+
+    Parameters
+    ----------
+    id : name of the column of ids; a model that draws nobody needs none.
+
+    Returns: data frame: of the same kind, with one more column.
+    Raises: DataError, UnknownGroupError
+    >>> from fairroc.frames import fit
+    >>> post = fit(frame, score="p", label="y", group="sex", epsilon=0.1, ties="draw")
+    >>> transform(frame, post, score="p", group="sex", id="person").column_names[-1]
+    'p_fair'
     """
     if not isinstance(model, ModelData):
         key = model.key if key is None else key

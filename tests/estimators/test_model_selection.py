@@ -13,8 +13,15 @@ from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, cross_val_score, train_test_split
 
-from fairroc.errors import DataError
-from fairroc.estimators.crossfit import SensitiveStratifiedKFold, strata
+from fairroc.errors import DataError, FairrocWarning
+from fairroc.estimators import (
+    FairROCClassifier,
+    SensitiveStratifiedKFold,
+    auc_at_gap_scorer,
+    best_within_gap,
+    strata,
+    threshold_gap_scorer,
+)
 from strategies import SEEDS
 
 
@@ -118,3 +125,47 @@ def test_shown_and_cloned() -> None:
     splitter = SensitiveStratifiedKFold(3, shuffle=True, random_state=1)
     assert repr(splitter).startswith("SensitiveStratifiedKFold(")
     assert clone(GridSearchCV(LogisticRegression(), {}, cv=splitter)).cv.n_splits == 3
+
+
+def test_a_search_takes_the_best_auc_within_the_gap() -> None:
+    """Beside every candidate looked at; the search itself refits what was chosen."""
+    rng = np.random.default_rng(5)
+    sex, y = rng.choice(["f", "m"], 600), rng.integers(0, 2, 600)
+    X = y[:, None] + np.where(sex == "f", 2.0, 1.0)[:, None] * rng.normal(size=(600, 2))
+    search = GridSearchCV(
+        FairROCClassifier(LogisticRegression(), cv=2, ties="draw"),
+        {"epsilon": [0.02, 0.2, 1.0], "estimator__C": [0.001, 1.0]},
+        scoring={"gap": threshold_gap_scorer(), "auc": auc_at_gap_scorer(max_gap=2)},
+        refit=best_within_gap(0.3),
+        cv=SensitiveStratifiedKFold(2),
+    )
+    with config_context(enable_metadata_routing=True):
+        search.fit(X, y, sensitive_features=sex)
+    found = search.cv_results_
+    rows = list(zip(found["mean_test_auc"], -found["mean_test_gap"], strict=True))
+    assert min(gap for _, gap in rows) < 0.3 < max(gap for _, gap in rows)
+    for target in [0.3, *(gap for _, gap in rows)]:
+        chosen = best_within_gap(target)(found)
+        assert rows[chosen] == max(row for row in rows if row[1] <= target)
+    assert search.best_index_ == best_within_gap(0.3)(found)
+    assert search.best_estimator_.epsilon == search.best_params_["epsilon"]
+    least = min(range(len(rows)), key=lambda i: rows[i][1])
+    with pytest.warns(FairrocWarning, match=r"no candidate has a mean test gap within 0: the smallest, 0\.\d+ \({'eps"):
+        assert best_within_gap(0)(found) == least
+
+
+def test_choices_of_a_search_that_failed_in_part() -> None:
+    nan = float("nan")
+    assert best_within_gap(0.1)({"mean_test_auc": [nan, 0.9, 0.8], "mean_test_gap": [0.0, nan, -0.05]}) == 2
+    assert (
+        best_within_gap(0.1, auc_name="a", gap_name="g")({"mean_test_a": [0.8, 0.8], "mean_test_g": [0.1, 0.05]}) == 1
+    )
+    with pytest.raises(DataError, match="every fit or scorer failed"):
+        best_within_gap(0.1)({"mean_test_auc": [nan], "mean_test_gap": [nan]})
+    with pytest.raises(DataError, match="have no mean_test_auc and no mean_test_gap"):
+        best_within_gap(0.1)({"mean_test_score": [0.7]})
+    with pytest.raises(DataError, match="between 0 and 2, got 3"):
+        best_within_gap(3)
+    assert repr(clone(GridSearchCV(LogisticRegression(), {}, refit=best_within_gap())).refit).startswith(
+        "best_within_gap(0"
+    )

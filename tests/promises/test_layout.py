@@ -16,10 +16,11 @@ import fairroc
 # Foundations first, one line for each room: a module may import from its own room and from rooms listed before it,
 # whether at load, inside functions or for type checkers.
 ROOMS = (
-    ("_version", "errors", "verifying"),
+    ("_version", "errors", "summary", "verifying"),
     ("core",),
     ("stats",),
     ("options",),
+    ("docstrings",),
     ("tables",),
     ("people",),
     ("model",),

@@ -26,6 +26,7 @@ from fairroc.core.chain import FloatArray, area
 from fairroc.core.constraint import Distance, distance_of
 from fairroc.core.gap import ROUNDING, curve_gap, pooled_curve, rate_gaps, threshold_gap
 from fairroc.core.roc import Population, RocCurve, rates_at
+from fairroc.docstrings import documented
 from fairroc.errors import DataError, several, warn_all
 from fairroc.options import (
     AUDIT,
@@ -136,6 +137,7 @@ class Settings:
         return SmallRule(self.small_groups, self.min_class_rows)
 
 
+@documented(options=AUDIT)
 def audit(
     scores: Any,
     y: Any,
@@ -160,24 +162,13 @@ def audit(
 
     Parameters
     ----------
-    scores, y : one score and one of two labels for each row; a higher score speaks for the positive label. For
-        ``constraint="demographic_parity"`` y may be None: then only selection rates are measured.
-    sensitive_features : one column of groups, or several (intersection).
-    norm : a number p >= 1 or "inf": the distance of two groups' (fpr, tpr).
-    epsilon : the allowed gap, for the result's ``fair``; of equalized odds also one for each rate,
-        ``{"fpr": a, "tpr": b}``.
-    constraint : what is compared: "equalized_odds" (both rates), "equal_opportunity" (TPR), "predictive_equality" (FPR)
-        or "demographic_parity" (the share of people selected).
-    ratio : of one rate, instead of epsilon: the smallest over the largest rate must be at least this.
-    where : (low, high): only at thresholds that select this share of all people.
-    sample_weight, pos_label, missing : as in :class:`fairroc.FairROC`.
-    confidence : level of all intervals and bands.
-    threshold : also look at the one decision ``score >= threshold``.
-    bootstrap : number of draws; 0 for none.
-    random_state : seed or generator of the bootstrap; the same seed and rows give the same intervals.
-    min_class_rows, small_groups : groups with fewer rows of a class are an error, made one group ("merge") or left out
-        ("drop"), as in :class:`fairroc.FairROC`.
+    epsilon : float in [0, 2], {"fpr": a, "tpr": b} or None
+        The allowed gap, for the result's ``fair``; of equalized odds also one for each rate.
+    y : array-like of shape (n,) of two labels, or None
+        None for ``constraint="demographic_parity"`` without labels: then only selection rates are measured.
 
+    Returns: Audit: all that was measured; printed, it is a table.
+    Raises: DataError
     >>> scores, y = [0.9, 0.6, 0.4, 0.2] * 50, [1, 0, 1, 0] * 25 + [1, 1, 0, 0] * 25
     >>> found = audit(scores, y, sensitive_features=["a"] * 100 + ["b"] * 100, threshold=0.5)
     >>> found.gap, found.gap_threshold, found.gap_pair
@@ -215,13 +206,15 @@ def audit(
     return audit_people(people, settings)
 
 
+@documented()
 def audit_counts(counts: ScoreCounts, **settings: Any) -> Audit:
     """Audit people who were counted: the same figures as from their rows, in memory for the distinct scores only.
 
-    The settings are those of :func:`audit`: norm, epsilon, constraint, ratio, where, confidence, threshold, bootstrap,
-    random_state, min_class_rows, small_groups. For demographic parity, counts without any positives are people without
-    labels.
+    For demographic parity, counts without any positives are people without labels.
 
+    Returns: Audit: the same as from the rows.
+    Raises: DataError
+    >>> from fairroc import ScoreCounts
     >>> counts = ScoreCounts.from_table([1, 2] * 2, [0, 60] * 2, [90, 0, 80, 10], sensitive_features=[*"aabb"])
     >>> audit_counts(counts, bootstrap=0).gap
     0.1111111111111111

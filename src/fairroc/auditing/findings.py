@@ -9,8 +9,10 @@ import numpy as np
 
 from fairroc.core.constraint import Distance, Within, distance_of
 from fairroc.core.gap import RateGaps
+from fairroc.docstrings import PEOPLE, documented
 from fairroc.options import CONSTRAINT, fairness
 from fairroc.people.small import SmallGroups, plain_data
+from fairroc.summary import Part, Result, Summary, figure, short, size, span
 
 Interval: TypeAlias = tuple[float, float]
 
@@ -25,8 +27,8 @@ def distance_asked(
     return found if where is None else Within(found, where)
 
 
-@dataclass(frozen=True, slots=True)
-class GapInterval:
+@dataclass(frozen=True, slots=True, repr=False)
+class GapInterval(Part):
     """Where the gap of the people that the rows stand for lies, at confidence ``level``.
 
     Attributes
@@ -54,8 +56,8 @@ class GapInterval:
         return self.dkw if self.bootstrap is None else self.bootstrap
 
 
-@dataclass(frozen=True, slots=True)
-class Band:
+@dataclass(frozen=True, slots=True, repr=False)
+class Band(Part):
     """Half widths (fpr, tpr) of a group's ROC band, which holds for all thresholds and all groups at once.
 
     At every threshold the true point lies within them of the measured one.
@@ -70,8 +72,8 @@ class Band:
         return self.dkw if self.bootstrap is None else self.bootstrap
 
 
-@dataclass(frozen=True, slots=True)
-class CalibrationBin:
+@dataclass(frozen=True, slots=True, repr=False)
+class CalibrationBin(Part):
     """People of neighbouring scores: how many (their weight, if rows are weighted), mean score, share of positives."""
 
     count: float
@@ -79,8 +81,8 @@ class CalibrationBin:
     positive_share: float
 
 
-@dataclass(frozen=True, slots=True)
-class Calibration:
+@dataclass(frozen=True, slots=True, repr=False)
+class Calibration(Part):
     """A group's calibration in bins of about equal count, by rising score.
 
     ``error`` is the expected calibration error: the mean of |mean score - share of positives| over people.
@@ -90,8 +92,8 @@ class Calibration:
     bins: tuple[CalibrationBin, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class GroupAudit:
+@dataclass(frozen=True, slots=True, repr=False)
+class GroupAudit(Part):
     """One group of an audited score. Without labels only its rows are known.
 
     Attributes
@@ -115,8 +117,8 @@ class GroupAudit:
     calibration: Calibration | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class CrossAuc:
+@dataclass(frozen=True, slots=True, repr=False)
+class CrossAuc(Part):
     """Chance that a positive of one group scores above a negative of another; ties count one half (xAUC)."""
 
     positives: str
@@ -124,8 +126,8 @@ class CrossAuc:
     auc: float
 
 
-@dataclass(frozen=True, slots=True)
-class GroupDecision:
+@dataclass(frozen=True, slots=True, repr=False)
+class GroupDecision(Part):
     """One group when everyone with ``score >= threshold`` is accepted; precision is None where nobody is.
 
     Without labels only the selection rate is known.
@@ -139,8 +141,8 @@ class GroupDecision:
     accuracy: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+@dataclass(frozen=True, slots=True, repr=False)
+class Decision(Part):
     """What one threshold does. Without labels only selection rates are compared.
 
     Attributes
@@ -163,8 +165,11 @@ class Decision:
     groups: tuple[GroupDecision, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Audit:
+@documented(
+    setup=f"{PEOPLE}\n>>> from fairroc import audit\n>>> found = audit(scores, y, sensitive_features=sex, bootstrap=0)"
+)
+@dataclass(frozen=True, slots=True, repr=False)
+class Audit(Result):
     """What an audit found.
 
     Attributes
@@ -190,6 +195,9 @@ class Audit:
     count_error : how far any rate can be too low because people were counted in bins; 0.0 for exact scores.
     small_groups : groups that were merged or left out as too small, with their rows; None if there were none.
     gap_limit : the gap of the people counted is at least ``gap`` and at most this: the same for exact scores.
+
+    >>> found.gap_pair, round(found.gap, 3), found.fair
+    (('f', 'm'), 0.382, None)
     """
 
     rows: int
@@ -217,6 +225,34 @@ class Audit:
     where: Interval | None = None
     rates: RateGaps | None = None
 
+    def _summary(self) -> Summary:
+        pair = "' and '".join(map(short, self.gap_pair))
+        what = ("largest gap", self.gap) if self.ratio is None else ("smallest ratio", 1.0 - self.gap)
+        sure = None if self.gap_interval is None else self.gap_interval.best
+        if sure is not None and self.ratio is not None:
+            sure = 1.0 - sure[1], 1.0 - sure[0]
+        level = "" if self.gap_interval is None else f" ({100 * self.gap_interval.level:g}% confidence)"
+        facts = [(what[0], f"{what[1]:.4f} at score >= {self.gap_threshold:.4g}, between '{pair}'")]
+        facts += [] if sure is None else [("  in the population", f"{span(sure)}{level}")]
+        facts += [] if self.epsilon is None else [(f"within {self.epsilon:g}", "yes" if self.fair else "no")]
+        if self.auc is not None:
+            sure_auc = "" if self.auc_interval is None else f" ({span(self.auc_interval)})"
+            facts.append(("overall AUC", f"{self.auc:.4f}{sure_auc}"))
+        at = () if self.decision is None else self.decision.groups
+        columns = {
+            "rows": [f"{g.rows:,}" for g in self.groups],
+            "positives": ["" if g.positives is None else f"{g.positives:,}" for g in self.groups],
+            "AUC": [figure(g.auc) for g in self.groups],
+            "BNSP": [figure(g.bnsp_auc) for g in self.groups],
+            "BPSN": [figure(g.bpsn_auc) for g in self.groups],
+            "selected": [figure(d.selection_rate) for d in at],
+            "TPR": [figure(d.tpr) for d in at],
+            "FPR": [figure(d.fpr) for d in at],
+        }
+        shown = {name: cells for name, cells in columns.items() if any(cells)}
+        rows = [[g.group, *cells] for g, *cells in zip(self.groups, *shown.values(), strict=True)]
+        return Summary(f"Audit: {size(self.rows, len(rows))}", facts, ["group", *shown], rows)
+
     @property
     def distance(self) -> Distance:
         """How far apart two groups are, by what was asked for."""
@@ -236,7 +272,11 @@ class Audit:
         return limit if self.count_error else self.gap
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data, ready for JSON (an infinite norm becomes "inf"); ``cross_aucs_reason`` only where it says why."""
+        """Plain data, ready for JSON (an infinite norm becomes "inf"); ``cross_aucs_reason`` only where it says why.
+
+        >>> found.to_dict()["rows"]
+        1000
+        """
         data = plain_data(self)
         if self.cross_aucs_reason is None:
             del data["cross_aucs_reason"]
@@ -249,6 +289,10 @@ class Audit:
 
         ``.to_pandas()`` makes a pandas frame of it, ``polars.from_arrow`` a polars one. What is None is null. With a
         threshold the group's rates there are columns too.
+
+        Returns: pyarrow.Table: one row for each group.
+        >>> found.to_frame().column_names[:4]
+        ['group', 'rows', 'positives', 'auc']
         """
         import pyarrow
 

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from fairroc.docstrings import documented
 from fairroc.errors import ModelFileError
 from fairroc.options import Missing
 from fairroc.people.door import read_people
@@ -15,6 +16,7 @@ from fairroc.verifying.check import Verification, verify_texts
 from fairroc.verifying.law import GroupPeople
 
 
+@documented()
 def verify(
     model: Any,
     scores: Any,
@@ -27,10 +29,16 @@ def verify(
 ) -> Verification:
     """Check what a model states on the people it was fitted to, in exact rationals, without trusting the fit.
 
-    ``model`` is a `FairModel`, a path or the text of a model file; ``certificate`` a path, or text such as
-    ``FairROC.proof_``: with it all stated figures are checked, and the proof of the AUC's bound.
+    Parameters
+    ----------
+    model : FairModel, path, or text of a model file
+        What was fitted.
+    certificate : path, or text such as ``FairROC.proof_``
+        With it all stated figures are checked, and the proof of the AUC's bound.
 
-    >>> from fairroc.estimators.fair_roc import FairROC
+    Returns: Verification: every check; ``passed`` says whether nothing is wrong. Printed, it is a table.
+    Raises: DataError, ModelFileError
+    >>> from fairroc import FairROC
     >>> s, y, g = [1, 2, 3, 4] * 100, [0, 0, 1, 1, 0, 1, 0, 1] * 50, [*"aaaabbbb"] * 50
     >>> post = FairROC(epsilon=0.1, ties="draw").fit(s, y, sensitive_features=g)
     >>> verify(post.model_, s, y, sensitive_features=g, certificate=post.proof_).passed

@@ -7,6 +7,7 @@ from fairroc.estimators.metrics import (
     FairScorer,
     auc_at_gap_score,
     auc_at_gap_scorer,
+    best_within_gap,
     threshold_gap_score,
     threshold_gap_scorer,
 )
@@ -18,6 +19,7 @@ __all__ = [
     "SensitiveStratifiedKFold",
     "auc_at_gap_score",
     "auc_at_gap_scorer",
+    "best_within_gap",
     "fit_counts",
     "strata",
     "threshold_gap_score",

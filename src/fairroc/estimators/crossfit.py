@@ -20,6 +20,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _num_samples, check_is_fitted, column_or_1d, has_fit_parameter
 
 from fairroc.core.chain import BoolArray, FloatArray
+from fairroc.docstrings import PEOPLE, documented
 from fairroc.errors import DataError, warn_user
 from fairroc.options import Missing, check_missing
 from fairroc.people.door import read_people, sensitive_rows
@@ -34,6 +35,7 @@ SHOWN = 5
 Rows = NDArray[np.intp]
 
 
+@documented(setup=PEOPLE)
 class SensitiveStratifiedKFold(BaseCrossValidator):  # type: ignore[misc]
     """K folds, each with the same share of every (group, label) cell, up to one row.
 
@@ -54,12 +56,10 @@ class SensitiveStratifiedKFold(BaseCrossValidator):  # type: ignore[misc]
 
     Examples
     --------
-    >>> import numpy as np
-    >>> sex, y = np.repeat(["f", "m"], [4, 8]), np.tile([0, 1], 6)
-    >>> for _, test in SensitiveStratifiedKFold(2).split(np.zeros((12, 1)), y, sensitive_features=sex):
-    ...     print("".join(sex[test]), y[test])
-    ffmmmm [0 1 0 1 0 1]
-    ffmmmm [0 1 0 1 0 1]
+    >>> for _, test in SensitiveStratifiedKFold(2).split(scores, y, sensitive_features=sex):
+    ...     print(len(test), (sex[test] == "f").sum(), y[test].sum())
+    500 250 200
+    500 250 200
     """
 
     __metadata_request__split: ClassVar[dict[str, Any]] = {"sensitive_features": True}
@@ -82,7 +82,17 @@ class SensitiveStratifiedKFold(BaseCrossValidator):  # type: ignore[misc]
     def split(
         self, X: Any, y: Any, groups: Any = None, *, sensitive_features: Any = None
     ) -> Iterator[tuple[Rows, Rows]]:
-        """Indices of the training and of the test rows of each fold; ``groups`` is ignored."""
+        """Indices of the training and of the test rows of each fold; ``groups`` is ignored.
+
+        Yields
+        ------
+        train, test : ndarrays of integers
+            Indices of the rows of a fold.
+
+        Raises: DataError
+        >>> [len(test) for _, test in SensitiveStratifiedKFold(4).split(scores, y, sensitive_features=sex)]
+        [250, 250, 250, 250]
+        """
         codes, names = _strata(y, sensitive_rows(X, sensitive_features, self.sensitive_features), self.missing)
         folds = StratifiedKFold(self.n_splits, shuffle=self.shuffle, random_state=self.random_state)
         rows = np.bincount(codes, minlength=len(names))
@@ -97,13 +107,25 @@ class SensitiveStratifiedKFold(BaseCrossValidator):  # type: ignore[misc]
         yield from folds.split(np.zeros(len(codes)), codes)
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None, *, sensitive_features: Any = None) -> int:
-        """Number of folds; the arguments are ignored."""
+        """Number of folds; the arguments are ignored.
+
+        Parameters
+        ----------
+        X, y, groups, sensitive_features
+            Ignored.
+
+        >>> SensitiveStratifiedKFold(4).get_n_splits()
+        4
+        """
         return self.n_splits
 
 
+@documented()
 def strata(y: Any, *, sensitive_features: Any, missing: Missing = "error") -> Rows:
     """Number of each row's (group, label) cell, for ``stratify=`` of scikit-learn's ``train_test_split``.
 
+    Returns: ndarray of shape (n,): a number for each row.
+    Raises: DataError
     >>> strata([0, 1, 1, 0], sensitive_features=["f", "f", "m", "m"])
     array([0, 1, 3, 2])
     """

@@ -17,6 +17,7 @@ from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
 from fairroc.core.chain import FloatArray
+from fairroc.docstrings import FITTED, PEOPLE, documented
 from fairroc.errors import DataError
 from fairroc.fairmodel import FairModel
 from fairroc.fitting.certificate import Certificate, certificate_text, certify
@@ -24,12 +25,13 @@ from fairroc.fitting.fit import Fitted, fit
 from fairroc.fitting.one_draw import OneDraw, one_draw
 from fairroc.fitting.outlook import Outlook, outlook
 from fairroc.model.draw import Secret, effective_salt
-from fairroc.options import FIT, LEVEL, Missing, Options, SmallTreatment
+from fairroc.options import ESTIMATOR, FIT, LEVEL, Missing, Options, SmallTreatment
 from fairroc.people.counts import ScoreCounts
 from fairroc.people.door import read_people
 from fairroc.people.people import People
 from fairroc.people.small import SmallRule
 from fairroc.people.tensors import is_tensor
+from fairroc.summary import Result, Summary, as_html, as_text, size
 
 
 class SecretParameter:
@@ -72,11 +74,46 @@ with suppress(ImportError):  # of joblib, if it still has it there: else workers
     import_module("joblib.externals.loky.backend.reduction").register(Secret, _between_processes)
 
 
+class ShowsFit:
+    """Mixin of the estimators: below scikit-learn's parameters, a printed or displayed one shows what was fitted.
+
+    ``repr`` stays scikit-learn's, which pipelines and searches print in theirs.
+    """
+
+    def _fit_summary(self) -> Summary | None:
+        """What to show of the fit, without computing anything for it; None before the fit."""
+        post: Any = getattr(self, "postprocessor_", self)
+        if "model_" not in vars(post):
+            return None
+        known: Result = vars(post).get("certificate_", post.model_)
+        title = f"Fitted to {size(post.model_.record.rows, len(post.model_.names))}"
+        return replace(known._summary(), title=title)
+
+    def __str__(self) -> str:
+        found = self._fit_summary()
+        return repr(self) if found is None else f"{self!r}\n{as_text(found)}"
+
+    def _get_fitted_attr_html(self, doc_link: str = "") -> dict[str, Any]:
+        """None in scikit-learn's own list: it would compute every attribute that waits for its first access."""
+        return {}
+
+    def _repr_html_inner(self) -> str:
+        inner, found = super()._repr_html_inner(), self._fit_summary()  # type: ignore[misc]
+        return str(inner) if found is None else f"{inner}{as_html(found)}"
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        shown: dict[str, str] = super()._repr_mimebundle_(**kwargs)  # type: ignore[misc]
+        if "text/html" in shown:
+            shown["text/html"] = self._repr_html_inner()
+        return shown | {"text/plain": str(self)}
+
+
 ROUTED: dict[str, Any] = {"scores": UNUSED, "sensitive_features": True}
 """Requested from pipelines and searches as they come; scores are what a method is about and no metadata."""
 
 
-class FairROC(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+@documented(options=ESTIMATOR, setup=FITTED, raises="NotFittedError, DataError, UnknownGroupError")
+class FairROC(ShowsFit, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Turn a classifier's scores into one fair score, within epsilon at every threshold.
 
     Parameters
@@ -93,11 +130,6 @@ class FairROC(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     method : "optimal" or "froc"
         The exact optimum, or the algorithm of the paper that fairroc starts from, made a score: within epsilon too, for
         all pairs of groups, never with a higher group AUC (docs/explanation/froc.md). ``"froc"`` takes ``norm=1`` only.
-    norm : 1 or "inf"
-        Distance of two points: |dFPR| + |dTPR|, or the larger of the two.
-    queries : int or None
-        Look at that many equidistant thresholds only (the paper's query model); None: at all scores, and at
-        100 thresholds for ``method="froc"``, which works on queries only.
     ties : "order" or "draw"
         Inside a block of neighbouring scores that the concave hull merges: keep the raw order (few people depend on the
         draw; epsilon is still met exactly, by an internal epsilon that is a little smaller), or draw the order (attains
@@ -119,26 +151,13 @@ class FairROC(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         estimate of new people's gap is at most epsilon, and the estimate of their AUC is the best that does; where
         nothing reaches epsilon, about the least gap that can be had, with a warning. "population": at some
         ``confidence``, for everybody; raises if there are too few rows (docs/explanation/unseen.md).
-    confidence : float or None
-        Level of promise="population" (None there: 0.95). Given alone, it asks for that promise.
     key : bytes, str or None
         Secret that the draws of `ids` depend on, at least 16 random bytes. Without it anyone who has the model can
         compute a draw. It is shown nowhere, and pickles hold none: give it again with ``set_params(key=...)``.
-    hash : "xxh64" or "blake2b"
-        Fast, or slower and cryptographic.
-    pos_label, missing
-        The positive label of two-valued labels; "group" makes missing group values a group of their own.
     min_class_rows, small_groups
         Groups with fewer rows of a class are small: "error" refuses them; "merge" makes them one group, "other
         (merged)", whose treatment their people get ever after; "drop" leaves their rows out of the fit, and the model
         does not know them. Both warn with the groups' names and rows.
-    on_unknown_group
-        The fitted group that unknown groups are treated as (None: an error).
-    allow_out_of_range : bool
-        Transform also where more than half of the scores lie outside of the range of the fitted ones, as those on
-        another scale do; else that is an error, and from 1 % on a warning (of 100 rows or more).
-    salt : int or None
-        Fixes the public salt of the model, for reproducible fits; None draws a new one for each fit.
 
     Attributes
     ----------
@@ -165,13 +184,7 @@ class FairROC(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     Examples
     --------
-    >>> import numpy as np
-    >>> rng = np.random.default_rng(0)
-    >>> sex = np.repeat(["f", "m"], 2000)
-    >>> y = rng.integers(0, 2, 4000)
-    >>> score = y + np.where(sex == "f", 1.0, 2.0) * rng.normal(size=4000)
-    >>> post = FairROC(epsilon=0.1, salt=1).fit(score, y, sensitive_features=sex)
-    >>> fair = post.transform(score, sensitive_features=sex, ids=np.arange(4000))
+    >>> fair = post.transform(scores, sensitive_features=sex, ids=range(1000))
     >>> post.certificate_.gap_before > 0.2, post.certificate_.gap <= 0.1
     (True, True)
     """
@@ -235,7 +248,13 @@ class FairROC(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.salt = salt
 
     def fit(self, scores: Any, y: Any, *, sensitive_features: Any, sample_weight: Any = None) -> Self:
-        """Fit to scores (any scale, higher means positive), labels and groups (several columns: intersection)."""
+        """Fit to scores, labels and groups.
+
+        Returns: FairROC: the object itself, fitted.
+        Raises: DataError
+        >>> FairROC(epsilon=0.1, ties="draw").fit(scores, y, sensitive_features=sex).model_.names
+        ('f', 'm')
+        """
         if y is None:
             raise DataError("fit requires y to be passed, but the target y is None; pass the labels.")
         options = self.checked_options()
@@ -255,6 +274,9 @@ class FairROC(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
         ``pos_label`` plays no part; ``missing`` says what `transform` will do.
 
+        Returns: FairROC: the object itself, fitted.
+        Raises: DataError
+        >>> from fairroc import ScoreCounts
         >>> counts = ScoreCounts.from_table([1, 2] * 2, [60, 90] * 2, [90, 60, 75, 75], sensitive_features=[*"aabb"])
         >>> FairROC(epsilon=0.05, ties="draw").fit_counts(counts).certificate_.gap
         0.05
@@ -281,7 +303,13 @@ class FairROC(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def checked_options(self) -> Options:
-        """The parameters as the fit takes them, or an error that says what must hold."""
+        """The parameters as the fit takes them, or an error that says what must hold.
+
+        Returns: Options: frozen data.
+        Raises: DataError
+        >>> post.checked_options().norm
+        1
+        """
         effective_salt(0 if self.salt is None else self.salt, self.key)  # raises if one of them cannot be used
         return Options.checked(**{option.name: getattr(self, option.name) for option in FIT})
 
@@ -315,7 +343,12 @@ class FairROC(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def transform(
         self, scores: Any, /, *, sensitive_features: Any, ids: Any = None, random_state: Any = None
     ) -> FloatArray:
-        """Fair scores, one draw for each row; give ``ids`` or ``random_state``, unless the model draws nobody."""
+        """Fair scores, one draw for each row; give ``ids`` or ``random_state``, unless the model draws nobody.
+
+        Returns: ndarray of shape (n,): the fair scores; of shape (n, 1) where the scores came as a table.
+        >>> post.transform(scores[:3], sensitive_features=sex[:3], ids=[11, 12, 13]).shape
+        (3,)
+        """
         check_is_fitted(self, "model_")
         self._note_features(scores, reset=False)
         fair = self.model_.transform(scores, **self._how(sensitive_features, ids, random_state))
@@ -332,7 +365,13 @@ class FairROC(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         ids: Any = None,
         random_state: Any = None,
     ) -> FloatArray:
-        """Fit, and give the fair scores of the same rows; give ``ids`` or ``random_state``."""
+        """Fit, and give the fair scores of the same rows; give ``ids`` or ``random_state``.
+
+        Returns: ndarray of shape (n,): the fair scores; of shape (n, 1) where the scores came as a table.
+        Raises: DataError
+        >>> FairROC(epsilon=0.1, ties="draw").fit_transform(scores, y, sensitive_features=sex, random_state=0).shape
+        (1000,)
+        """
         self.fit(scores, y, sensitive_features=sensitive_features, sample_weight=sample_weight)
         return self.transform(scores, sensitive_features=sensitive_features, ids=ids, random_state=random_state)
 
@@ -345,13 +384,23 @@ class FairROC(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         ids: Any = None,
         random_state: Any = None,
     ) -> NDArray[np.int64]:
-        """1 where the fair score reaches the threshold, else 0."""
+        """1 where the fair score reaches the threshold, else 0.
+
+        Returns: ndarray of shape (n,): 0 or 1.
+        >>> post.predict([0.05, 0.99], sensitive_features=["f", "m"], ids=[1, 2]).tolist()
+        [0, 1]
+        """
         check_is_fitted(self, "model_")
         how = self._how(sensitive_features, ids, random_state)
         return self.model_.predict(scores, threshold=threshold, **how)
 
     def acceptance_rate(self, scores: Any, *, sensitive_features: Any, threshold: float = 0.5) -> FloatArray:
-        """Probability of acceptance for each row over the draw; nothing is drawn."""
+        """Probability of acceptance for each row over the draw; nothing is drawn.
+
+        Returns: ndarray of shape (n,): probabilities.
+        >>> post.acceptance_rate([0.05, 0.99], sensitive_features=["f", "m"]).round(2).tolist()
+        [0.0, 1.0]
+        """
         check_is_fitted(self, "model_")
         return self.model_.acceptance_rate(
             scores,
@@ -362,7 +411,13 @@ class FairROC(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         )
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
-        """(1,) name of the fair score: that of the scores' column with "_fair" behind it, or "fair_score"."""
+        """(1,) name of the fair score: that of the scores' column with "_fair" behind it, or "fair_score".
+
+        Returns: ndarray of one str: the name.
+        Raises: NotFittedError
+        >>> post.get_feature_names_out(["p"]).tolist()
+        ['p_fair']
+        """
         check_is_fitted(self, "model_")
         names = _check_feature_names_in(self, input_features, generate_names=False)
         return np.array(["fair_score" if names is None else f"{names[0]}_fair"], dtype=object)
@@ -398,8 +453,16 @@ class FairROC(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         }
 
 
+@documented(setup=PEOPLE)
 def fit_counts(counts: ScoreCounts, epsilon: float = 0.05, **params: Any) -> FairROC:
-    """A fitted `FairROC` from counts; the parameters are its own."""
+    """A fitted `FairROC` from counts; the parameters are its own.
+
+    Returns: FairROC: fitted.
+    Raises: DataError
+    >>> from fairroc import ScoreCounts
+    >>> fit_counts(ScoreCounts.from_rows(scores, y, sensitive_features=sex), ties="draw").model_.names
+    ('f', 'm')
+    """
     return FairROC(epsilon, **params).fit_counts(counts)
 
 

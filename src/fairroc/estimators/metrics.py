@@ -7,25 +7,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
+import numpy as np
 from sklearn.pipeline import Pipeline
 from sklearn.utils.metadata_routing import MetadataRequest
 
 from fairroc.core.constraint import distance_of, equalized_odds
-from fairroc.core.gap import is_fair, pooled_auc, threshold_gap
+from fairroc.core.gap import ROUNDING, is_fair, pooled_auc, threshold_gap
+from fairroc.docstrings import PEOPLE, documented
+from fairroc.errors import DataError, warn_user
 from fairroc.estimators.classifier import FairROCClassifier
 from fairroc.estimators.crossfit import base_score, positives, response_name
 from fairroc.fitting.solving import Goal, solve_drawn
 from fairroc.model.model import expected_people
-from fairroc.options import check_audit_norm, check_epsilon, check_norm
+from fairroc.options import AUDIT, check_audit_norm, check_epsilon, check_norm
 from fairroc.people.door import read_people, sensitive_rows
 from fairroc.people.people import People
 
 
+@documented()
 def threshold_gap_score(
     y_true: Any,
     y_score: Any,
@@ -39,20 +43,18 @@ def threshold_gap_score(
 
     Parameters
     ----------
-    y_true : two labels
-    y_score : one score for each row, high for the positive label
-    sensitive_features : one column or several (intersection)
-    norm : a number p >= 1 or "inf"
-        1: |dFPR| + |dTPR|.
-    sample_weight : weights or None
-    pos_label : the positive label; None: 1, where the labels are 0 and 1 or -1 and 1
+    norm : number of at least 1, or "inf"
+        Distance of two points: 1 is |dFPR| + |dTPR|, "inf" the larger of the two.
 
+    Returns: float: 0 for equal rates at every threshold, at most 2.
+    Raises: DataError
     >>> threshold_gap_score([0, 1, 0, 1], [0.1, 0.8, 0.4, 0.6], sensitive_features=["a", "a", "b", "b"])
     1.0
     """
     return _gap(_people(y_true, y_score, sensitive_features, sample_weight, pos_label), norm=norm)
 
 
+@documented()
 def auc_at_gap_score(
     y_true: Any,
     y_score: Any,
@@ -68,13 +70,8 @@ def auc_at_gap_score(
     The score's own AUC where its gap is no larger. So scores of different fairness, from whatever model, can be
     compared by one number. The largest ``max_gap``, 2, gives the AUC itself.
 
-    Parameters
-    ----------
-    max_gap : float in [0, 2]
-    norm : 1 or "inf"
-    y_true, y_score, sensitive_features, sample_weight, pos_label
-        As for `threshold_gap_score`.
-
+    Returns: float: the AUC.
+    Raises: DataError
     >>> y, score, groups = [0, 1, 0, 1], [0.1, 0.8, 0.4, 0.6], ["a", "a", "b", "b"]
     >>> auc_at_gap_score(y, score, sensitive_features=groups, max_gap=0)
     1.0
@@ -83,6 +80,7 @@ def auc_at_gap_score(
     return _auc_at_gap(people, max_gap=max_gap, norm=norm)
 
 
+@documented(setup=f"{PEOPLE}\n>>> from fairroc.estimators import threshold_gap_scorer")
 @dataclass(frozen=True)
 class FairScorer:
     """A scorer for searches and cross-validation that knows the groups.
@@ -94,6 +92,20 @@ class FairScorer:
 
     The groups are routed to it (it requests ``sensitive_features`` and ``ids``), or taken from the columns of X that
     ``sensitive_features`` names when the scorer is made, or a `FairROCClassifier` when that was made.
+
+    Parameters
+    ----------
+    name : name that it shows.
+    sign : 1, or -1 for a figure of which less is better.
+    figure : from people to the number.
+    sensitive_features : str, int, list of them, or None
+        Columns of X that hold the groups where a call does not give any.
+    sample_weight_request : whether weights are requested, or under which name.
+
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> clf = LogisticRegression().fit(scores[:, None], y)
+    >>> round(threshold_gap_scorer()(clf, scores[:, None], y, sensitive_features=sex), 3)
+    -0.382
     """
 
     name: str
@@ -119,11 +131,19 @@ class FairScorer:
         return self.sign * self.figure(_response_people(estimator, X, y, groups, sample_weight, ids))
 
     def set_score_request(self, *, sample_weight: bool | str | None) -> FairScorer:
-        """A scorer that takes weights too (True), does not (False), or takes them under another name."""
+        """A scorer that takes weights too (True), does not (False), or takes them under another name.
+
+        >>> threshold_gap_scorer().set_score_request(sample_weight=True).sample_weight_request
+        True
+        """
         return replace(self, sample_weight_request=sample_weight)
 
     def get_metadata_routing(self) -> MetadataRequest:
-        """What scikit-learn's searches pass on to this scorer."""
+        """What scikit-learn's searches pass on to this scorer.
+
+        >>> sorted(threshold_gap_scorer().get_metadata_routing().score.requests)
+        ['ids', 'sample_weight', 'sensitive_features']
+        """
         request = MetadataRequest(owner=self)
         request.score.add_request(param="sensitive_features", alias=True)
         request.score.add_request(param="ids", alias=True)
@@ -138,9 +158,17 @@ class FairScorer:
         return own if self.sensitive_features is None else {**own, "sensitive_features": self.sensitive_features}
 
 
+@documented(options=AUDIT[:1])
 def threshold_gap_scorer(*, norm: Any = 1, sensitive_features: Any = None) -> FairScorer:
     """Scorer of the threshold gap, negated so that greater is better.
 
+    Parameters
+    ----------
+    sensitive_features : str, int, list of them, or None
+        Columns of X that hold the groups where none are routed to the scorer.
+
+    Returns: FairScorer: for ``scoring=``.
+    Raises: DataError
     >>> threshold_gap_scorer(norm="inf")
     threshold_gap_scorer(norm='inf')
     """
@@ -148,9 +176,17 @@ def threshold_gap_scorer(*, norm: Any = 1, sensitive_features: Any = None) -> Fa
     return FairScorer("threshold_gap_scorer", -1.0, partial(_gap, norm=norm), sensitive_features)
 
 
+@documented()
 def auc_at_gap_scorer(*, max_gap: float = 0.05, norm: Any = 1, sensitive_features: Any = None) -> FairScorer:
     """Scorer of the AUC at a gap; ``max_gap=2``: of the plain AUC.
 
+    Parameters
+    ----------
+    sensitive_features : str, int, list of them, or None
+        Columns of X that hold the groups where none are routed to the scorer.
+
+    Returns: FairScorer: for ``scoring=``.
+    Raises: DataError
     >>> auc_at_gap_scorer(max_gap=0.1)
     auc_at_gap_scorer(max_gap=0.1, norm=1)
     """
@@ -158,6 +194,69 @@ def auc_at_gap_scorer(*, max_gap: float = 0.05, norm: Any = 1, sensitive_feature
     check_norm(norm)
     figure = partial(_auc_at_gap, max_gap=max_gap, norm=norm)
     return FairScorer("auc_at_gap_scorer", 1.0, figure, sensitive_features)
+
+
+@dataclass(frozen=True)
+class _BestWithinGap:
+    """What `best_within_gap` makes: from a search's results to the index of the candidate to refit."""
+
+    gap: float
+    auc_name: str = "auc"
+    gap_name: str = "gap"
+
+    def __call__(self, cv_results: Mapping[str, Any]) -> int:
+        keys = [f"mean_test_{name}" for name in (self.auc_name, self.gap_name)]
+        if missing := [key for key in keys if key not in cv_results]:
+            raise DataError(
+                f"the search's scoring must have scorers named {self.auc_name!r} and {self.gap_name!r}, but its "
+                f"results have no {' and no '.join(missing)}. Pass scoring={{{self.auc_name!r}: "
+                f"auc_at_gap_scorer(max_gap=2), {self.gap_name!r}: threshold_gap_scorer()}}, or "
+                "name the scorers: auc_name=..., gap_name=...."
+            )
+        aucs, gaps = (np.asarray(cv_results[key], dtype=np.float64) for key in keys)
+        gaps = np.abs(gaps)  # scorers negate the gap, so that greater is better
+        known = np.flatnonzero(np.isfinite(aucs) & np.isfinite(gaps))
+        if not len(known):
+            raise DataError(
+                "no candidate of the search has both scores: every fit or scorer failed. Pass error_score='raise' to "
+                "the search to see why."
+            )
+        good = known[gaps[known] <= self.gap + ROUNDING]
+        if len(good):
+            return int(min(good, key=lambda i: (-aucs[i], gaps[i])))
+        best = int(min(known, key=lambda i: (gaps[i], -aucs[i])))
+        params = cv_results["params"][best] if "params" in cv_results else best
+        warn_user(
+            f"no candidate has a mean test gap within {self.gap:g}: the smallest, {gaps[best]:.3g} ({params}), is "
+            "taken. Try smaller epsilons, promise='new', or more rows in each test fold."
+        )
+        return best
+
+    def __repr__(self) -> str:
+        return f"best_within_gap({self.gap:g}, auc_name={self.auc_name!r}, gap_name={self.gap_name!r})"
+
+
+@documented()
+def best_within_gap(gap: float = 0.05, *, auc_name: str = "auc", gap_name: str = "gap") -> Callable[[Any], int]:
+    """How a search chooses epsilon: the best mean AUC among candidates whose mean test gap is within a target.
+
+    For ``refit=`` of ``GridSearchCV`` or ``RandomizedSearchCV`` with two scorers. Where no candidate is within the
+    target, the one with the smallest gap is taken, with a warning.
+
+    Parameters
+    ----------
+    gap : float in [0, 2]
+        Largest mean test gap that a candidate may have.
+    auc_name, gap_name : str
+        Names, in the search's ``scoring``, of the scorer whose mean is to be largest and of the gap's (negated or not).
+
+    Returns: callable: takes ``cv_results_`` and gives back the index of the chosen candidate.
+    Raises: DataError
+    >>> choose = best_within_gap(0.1)
+    >>> choose({"mean_test_auc": [0.70, 0.74, 0.79], "mean_test_gap": [-0.05, -0.09, -0.21]})
+    1
+    """
+    return _BestWithinGap(check_epsilon(gap), auc_name, gap_name)
 
 
 def _gap(people: People, *, norm: Any) -> float:

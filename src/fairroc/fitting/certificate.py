@@ -12,16 +12,18 @@ from fairroc.core.optimal import optimal
 from fairroc.core.realised import drawn_shares
 from fairroc.core.realised import rate_gaps as realised_gaps
 from fairroc.core.roc import PlaLoss, pla_loss
+from fairroc.docstrings import FITTED, documented
 from fairroc.fitting.fit import Fitted
 from fairroc.fitting.solving import bound_of, proof_of
 from fairroc.froc.diagnostics import FrocReport, froc_report
 from fairroc.model.file import checksum_in, dumps, sealed
 from fairroc.options import CONSTRAINT, DRAWS, fairness_of
 from fairroc.people.small import SmallGroups, plain_data
+from fairroc.summary import Part, Result, Summary, figure, percent, size
 
 
-@dataclass(frozen=True, slots=True)
-class GroupCertificate:
+@dataclass(frozen=True, slots=True, repr=False)
+class GroupCertificate(Part):
     """One group's figures on the fitted people.
 
     ``auc_before`` is the original score's, ``auc_hull`` the best that randomising between its thresholds attains,
@@ -48,8 +50,9 @@ class GroupCertificate:
     misled: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Certificate:
+@documented(setup=FITTED)
+@dataclass(frozen=True, slots=True, repr=False)
+class Certificate(Result):
     """Exact expectations over the draw on the fitted people, and an upper bound for every fair randomised score.
 
     "Exact" is to rounding: a gap that exceeds epsilon by no more than 1e-12 is stated as epsilon. ``froc`` says what
@@ -61,6 +64,10 @@ class Certificate:
     ``tolerances`` (of FPR and of TPR), ``draws`` and ``where`` are what was asked for; of a ratio, gaps are what the
     smallest ratio lacks of 1, with promise="new" at thresholds that select 5 % of people or more. ``rates_before`` and
     ``rates`` look at every rate, constrained or not.
+
+    >>> found = post.certificate_
+    >>> round(found.gap_before, 3), round(found.gap, 3), found.auc <= found.auc_bound
+    (0.382, 0.1, True)
     """
 
     epsilon: float
@@ -94,13 +101,32 @@ class Certificate:
     rates_before: RateGaps | None = None
     rates: RateGaps | None = None
 
+    def _summary(self) -> Summary:
+        facts = [
+            ("epsilon", f"{self.epsilon:g} ({self.fairness.formula}), promise '{self.promise}'"),
+            ("largest gap", f"{self.gap_before:.4f} before, {self.gap:.4f} after"),
+            ("overall AUC", f"{self.auc_before:.4f} before, {self.auc:.4f} after"),
+            ("  at most", f"{self.auc_bound:.4f} for any fair score"),
+        ]
+        head = ["group", "rows", "positives", "AUC before", "AUC after", "people drawn"]
+        rows = [
+            [g.group, f"{g.rows:,}", f"{g.positives:,}", *aucs, percent(g.randomised_share)]
+            for g in self.groups
+            for aucs in [map(figure, (g.auc_before, g.auc))]
+        ]
+        return Summary(f"Certificate: {size(self.rows, len(rows))}", facts, head, rows)
+
     @property
     def fairness(self) -> Constraint:
         """What was to be close, as geometry."""
         return fairness_of(self)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data, ready for JSON."""
+        """Plain data, ready for JSON.
+
+        >>> post.certificate_.to_dict()["rows"]
+        1000
+        """
         return plain_data(self)
 
 

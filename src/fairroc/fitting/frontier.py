@@ -16,6 +16,7 @@ from fairroc.core.constraint import Constraint, EqualizedOdds, Norm
 from fairroc.core.gap import ROUNDING, threshold_gap
 from fairroc.core.realised import Performance, drawn_shares, judged, original_points, realise
 from fairroc.core.roc import Population, rates_at
+from fairroc.docstrings import PEOPLE, documented
 from fairroc.errors import DataError, FairrocWarning, warn_all
 from fairroc.fitting.raw_order import NeedsDrawsError
 from fairroc.fitting.solving import BOUND_TOLERANCE, Solution, bound_of, judged_exactly
@@ -37,6 +38,7 @@ from fairroc.people.people import People, refuse_tiny_groups
 from fairroc.people.small import SmallGroups, SmallRule, plain_data
 from fairroc.stats.bootstrap import Progress, portion
 from fairroc.stats.plausible import Expected
+from fairroc.summary import MOST_ROWS, Part, Result, Summary, figure, percent, size
 
 DEFAULT_EPSILONS = 21
 """Epsilons from 0 to the original score's gap where none are named."""
@@ -45,8 +47,8 @@ BOUNDED, COMPARED = 20, 40
 """Per cent of the work, about, by when all bounds are known, and all ways tried; the rest is for single epsilons."""
 
 
-@dataclass(frozen=True, slots=True)
-class FrontierGroup:
+@dataclass(frozen=True, slots=True, repr=False)
+class FrontierGroup(Part):
     """One group at one epsilon: AUC of its fair score, and the shares of its people who are drawn."""
 
     group: str
@@ -55,8 +57,8 @@ class FrontierGroup:
     transport_share: float
 
 
-@dataclass(frozen=True, slots=True)
-class FrontierPoint:
+@dataclass(frozen=True, slots=True, repr=False)
+class FrontierPoint(Part):
     """The fair score at one epsilon: exact expectations over the draw on the people given.
 
     Attributes
@@ -93,12 +95,20 @@ class FrontierPoint:
     ratio: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Frontier:
+@documented(
+    setup=f"""{PEOPLE}
+>>> from fairroc import frontier
+>>> found = frontier(scores, y, sensitive_features=sex, epsilons=[0, 0.1, 0.5], ties="draw")"""
+)
+@dataclass(frozen=True, slots=True, repr=False)
+class Frontier(Result):
     """Fair scores at several epsilons, by rising epsilon, beside the original score (``before``, drawn by nobody).
 
     ``constraint``, ``draws`` and ``where`` are what was asked for, as in a fit. ``left_out`` are epsilons that cannot
     be kept without draws, where none are wanted; ``reached`` is the least gap that was seen there.
+
+    >>> [round(point.auc, 2) for point in found.points], found.points[-1].unchanged
+    ([0.68, 0.73, 0.7], True)
     """
 
     norm: Norm
@@ -115,17 +125,43 @@ class Frontier:
     left_out: tuple[float, ...] = ()
     reached: float | None = None
 
+    def _summary(self) -> Summary:
+        before, count, ratio = self.before, len(self.points), self.before.ratio is not None
+        facts = [("original score", f"gap {before.gap:.4f}, AUC {before.auc:.4f}"), ("gap", self.fairness.formula)]
+        step = -(-count // MOST_ROWS)
+        some = [point for i, point in enumerate(self.points) if i % step == 0 or i == count - 1]
+        head = ["ratio" if ratio else "epsilon", "gap", "AUC", "bound", "new: gap", "AUC", "accuracy", "people drawn"]
+        rows = [
+            [
+                f"{(p.ratio if ratio else p.epsilon):.4g}",
+                *(figure(x, none="–") for x in (p.gap, p.auc, p.auc_bound)),
+                *(figure(x, 3) for x in (p.gap_estimate, p.auc_estimate, p.accuracy)),
+                percent(p.randomised_share),
+            ]
+            for p in some
+        ]
+        title = f"Frontier: {size(self.rows, len(before.groups))}, promise '{self.promise}'"
+        return Summary(title, facts, head, rows, count, "epsilons between these: to_columns() has all")
+
     @property
     def fairness(self) -> Constraint:
         """What was to be close, as geometry."""
         return fairness(self.constraint, self.norm, None, self.before.ratio is not None, self.where)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data, ready for JSON."""
+        """Plain data, ready for JSON.
+
+        >>> found.to_dict()["rows"]
+        1000
+        """
         return plain_data(self)
 
     def to_columns(self) -> dict[str, list[Any]]:
-        """One row for each epsilon; the groups' AUCs in columns ``auc[GROUP]``."""
+        """One row for each epsilon; the groups' AUCs in columns ``auc[GROUP]``.
+
+        >>> found.to_columns()["epsilon"]
+        [0.0, 0.1, 0.5]
+        """
         left = ("groups",) if self.before.ratio is not None else ("groups", "ratio")
         plain = [name for name in FrontierPoint.__slots__ if name not in left]
         columns = {name: [getattr(point, name) for point in self.points] for name in plain}
@@ -134,7 +170,18 @@ class Frontier:
         return columns
 
     def to_frame(self) -> Any:
-        """The same as a pandas data frame."""
+        """The same as a pandas data frame.
+
+        Returns: pandas.DataFrame: one row for each epsilon.
+
+        Raises
+        ------
+        DataError
+            If pandas is not installed.
+
+        >>> found.to_frame()["unchanged"].tolist()
+        [False, False, True]
+        """
         try:
             import pandas as pd
         except ImportError:
@@ -144,6 +191,7 @@ class Frontier:
         return pd.DataFrame(self.to_columns())
 
 
+@documented(options=FRONTIER, setup=PEOPLE)
 def frontier(
     scores: Any,
     y: Any,
@@ -184,19 +232,12 @@ def frontier(
         As in `FairROC`; ``"draw"`` shows what is possible on these rows at each epsilon, and is fast.
     promise : "fitted" or "new"
         As in `FairROC`; a promise for the population cannot be kept at small epsilons, and is refused.
-    bound : bool
-        Whether to bound the AUC of every fair score, to 1e-5.
-    constraint, norm, method, curve, where, queries, sample_weight, pos_label, missing, min_class_rows, small_groups
-        As in `FairROC`.
 
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> sex, y = np.repeat(["f", "m"], 2000), rng.integers(0, 2, 4000)
-    >>> score = y + np.where(sex == "f", 1.0, 2.0) * rng.normal(size=4000)
-    >>> found = frontier(score, y, sensitive_features=sex, epsilons=[0, 0.1, 0.5])
+    Returns: Frontier: one point for each epsilon; printed, it is a table.
+    Raises: DataError
+    >>> found = frontier(scores, y, sensitive_features=sex, epsilons=[0, 0.1, 0.5], ties="draw")
     >>> [round(point.auc, 2) for point in found.points], found.points[-1].unchanged
-    ([0.65, 0.7, 0.7], True)
+    ([0.68, 0.73, 0.7], True)
     """
     options, wanted = frontier_options(
         epsilons=epsilons,

@@ -17,6 +17,7 @@ from fairroc.stats.bands import Noise, dkw_widths
 from fairroc.stats.bins import fewer
 from fairroc.stats.bootstrap import even_steps
 from fairroc.stats.limits import STEPS, Mixture, mixture, safe_reach, sharp_limit, steps_of
+from fairroc.summary import Part
 
 DRAWS, LEAST_DRAWS = 1000, 200
 """Populations drawn; fewer with many groups."""
@@ -38,8 +39,8 @@ FEWEST_ROWS = 10
 """Below so many rows of a class the limit to rely on is the one that holds for any sample size."""
 
 
-@dataclass(frozen=True, slots=True)
-class Limit:
+@dataclass(frozen=True, slots=True, repr=False)
+class Limit(Part):
     """The class of people that limits what can be promised: the one whose band is widest.
 
     ``label`` is None where a group's people of both labels are one sample, as for selection rates. ``width`` is the

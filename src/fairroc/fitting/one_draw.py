@@ -18,6 +18,7 @@ from fairroc.core.constraint import Constraint, Rates
 from fairroc.core.gap import threshold_gap
 from fairroc.core.realised import performance, realise
 from fairroc.core.roc import Population, RocCurve, rates_at, roc_curve
+from fairroc.docstrings import FITTED, documented
 from fairroc.fitting.fit import Fitted
 from fairroc.model.draw import uniforms_from_state
 from fairroc.people.cells import WeightedSample
@@ -25,6 +26,7 @@ from fairroc.people.people import Sample
 from fairroc.people.rows import ScoreColumns
 from fairroc.stats.bins import fewer
 from fairroc.stats.bootstrap import Progress, portion
+from fairroc.summary import Result
 
 DRAWS, LEAST_DRAWS = 50, 12
 """Draws that are simulated: the mean is then known to a seventh of the spread. With many groups fewer."""
@@ -43,8 +45,9 @@ TAIL = 0.05
 """Share of draws beyond ``upper``."""
 
 
-@dataclass(frozen=True, slots=True)
-class OneDraw:
+@documented(setup=FITTED)
+@dataclass(frozen=True, slots=True, repr=False)
+class OneDraw(Result):
     """The gap among the fitted people once the fair score is drawn, by simulation.
 
     Attributes
@@ -55,6 +58,10 @@ class OneDraw:
     spread : standard deviation of the gap from draw to draw.
     upper : one draw in twenty has a larger gap.
     draws : number of draws simulated; 0 if nobody is drawn, and then one draw is its expectation.
+
+    >>> found = post.one_draw_
+    >>> found.expected < found.gap < found.upper
+    True
     """
 
     rows: int
@@ -65,7 +72,11 @@ class OneDraw:
     draws: int
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data, ready for JSON."""
+        """Plain data, ready for JSON.
+
+        >>> post.one_draw_.to_dict()["rows"]
+        1000
+        """
         return asdict(self)
 
 

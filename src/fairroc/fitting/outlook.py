@@ -6,15 +6,18 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from fairroc.auditing.audit import EQUAL_ONLY
+from fairroc.docstrings import FITTED, documented
 from fairroc.fitting.fit import Fitted, limits_of
 from fairroc.fitting.limits import Limit
 from fairroc.options import LEVEL
+from fairroc.summary import Result, Summary, figure, short
 
 NO_RATIO = "it bounds differences of a fitted score's rates, and a ratio was asked for"
 
 
-@dataclass(frozen=True, slots=True)
-class Outlook:
+@documented(setup=FITTED)
+@dataclass(frozen=True, slots=True, repr=False)
+class Outlook(Result):
     """What to expect of the fair score among new people like the fitted ones.
 
     Attributes
@@ -33,6 +36,10 @@ class Outlook:
     limited_by : the group and label with the widest band.
     told_from : of a ratio, gaps are told at thresholds that select this share of all people or more; else 0.
     rows, rows_to_halve : fitted rows; rows, in the same proportions, that would halve ``upper - gap``.
+
+    >>> found = post.outlook_
+    >>> found.gap_estimate < found.upper, found.exceeds
+    (True, True)
     """
 
     epsilon: float
@@ -56,6 +63,21 @@ class Outlook:
     rows: int
     rows_to_halve: int
 
+    def _summary(self) -> Summary:
+        limit, above = self.limited_by, "above" if self.exceeds else "within"
+        label = "" if limit.label is None else f", label {limit.label}"
+        facts = [
+            ("expected gap", f"{above} epsilon {self.epsilon:g} (promise '{self.promise}')"),
+            ("upper limit", f"{self.upper:.3f} at {100 * self.level:g}% confidence ({self.method})"),
+            ("least certain", f"group '{short(limit.group)}'{label}: {limit.rows:,} rows"),
+        ]
+        head = ["", "before", "after", "±", "fitted people, after"]
+        gap = [self.gap_before_estimate, self.gap_estimate, self.gap_standard_error, self.gap]
+        auc = [self.auc_before, self.auc_estimate, self.auc_standard_error, self.auc]
+        rows = [[name, *(figure(x, 3) for x in four)] for name, four in (("largest gap", gap), ("overall AUC", auc))]
+        notes = ["No smaller gap is expected than with the original score."] if self.harms else []
+        return Summary(f"Outlook for new people, from {self.rows:,} rows", facts, head, rows, notes=notes)
+
     @property
     def exceeds(self) -> bool:
         """Whether the gap expected among new people is above epsilon."""
@@ -67,7 +89,11 @@ class Outlook:
         return self.auc != self.auc_before and self.gap_estimate >= self.gap_before_estimate
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data, ready for JSON."""
+        """Plain data, ready for JSON.
+
+        >>> post.outlook_.to_dict()["promise"]
+        'fitted'
+        """
         return asdict(self) | {"exceeds_epsilon": self.exceeds, "harms": self.harms}
 
 

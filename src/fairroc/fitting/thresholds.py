@@ -16,6 +16,7 @@ from fairroc.core.chain import BoolArray, FloatArray
 from fairroc.core.constraint import Constraint, Norm, Rates
 from fairroc.core.realised import all_places, original_points, pooled_points
 from fairroc.core.roc import Population
+from fairroc.docstrings import FITTED, documented
 from fairroc.errors import DataError
 from fairroc.model.model import ModelData, expected_rocs, warn_unknown
 from fairroc.options import AIM, CONSTRAINT, checked, fairness_of
@@ -23,6 +24,7 @@ from fairroc.people.cells import cells_of
 from fairroc.people.door import read_people
 from fairroc.people.people import People
 from fairroc.people.rows import ScoreColumns, known_groups, unknown_groups
+from fairroc.summary import Part, Result, Summary, figure
 
 SAME = 1e-12
 """Shares of people nearer than this are equal: sums of about 1 in different order."""
@@ -182,8 +184,8 @@ MET = 1e-9
 """A target missed by no more than this is met: thresholds are doubles, and rates sums of very many numbers."""
 
 
-@dataclass(frozen=True, slots=True)
-class ThresholdRates:
+@dataclass(frozen=True, slots=True, repr=False)
+class ThresholdRates(Part):
     """What a threshold means for one group, or for all people: exact expectations over the draw.
 
     ``precision`` is None where nobody is accepted, ``expected_cost`` (for one person) where no costs are given.
@@ -199,14 +201,26 @@ class ThresholdRates:
     accuracy: float
     expected_cost: float | None
 
+    def rates(self) -> tuple[float | None, ...]:
+        """All rates and the cost, in order."""
+        return self.selection_rate, self.tpr, self.fpr, self.precision, self.accuracy, self.expected_cost
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+
+@documented(
+    setup=f"""{FITTED}
+>>> from fairroc import choose_threshold
+>>> best = choose_threshold(post, scores, y, sensitive_features=sex, recall=0.8)"""
+)
+@dataclass(frozen=True, slots=True, repr=False)
+class Choice(Result):
     """A threshold of the fair score (accept ``fair score >= threshold``) and what it does to the people given.
 
     ``gap`` is the largest distance of two groups at this threshold, in what the model keeps close: its norm of (fpr,
     tpr), the difference of one rate, or what the ratio of two groups' rates lacks of 1. Outside the model's window it
     is 0. ``constraint``, ``norm``, ``ratio``, ``tolerances`` and ``where`` are the model's.
+
+    >>> best.rule, best.target, best.overall.tpr >= 0.8 - 1e-9
+    ('recall', 0.8, True)
     """
 
     rule: str
@@ -223,16 +237,32 @@ class Choice:
     tolerances: tuple[float, float] | None = None
     where: tuple[float, float] | None = None
 
+    def _summary(self) -> Summary:
+        costs = self.rule == "cost"
+        aim = f"{self.cost_fp:g} a false positive, {self.cost_fn:g} a false negative" if costs else f"{self.target:g}"
+        facts = [(self.rule.replace("_", " "), aim), ("gap there", f"{self.gap:.4f} ({self.fairness.formula})")]
+        head = ["group", "rows", "selected", "TPR", "FPR", "precision", "accuracy", *["cost per person"] * costs]
+        rows = [
+            [r.group, f"{r.rows:,}", *(figure(x, none="–") for x in r.rates()[: len(head) - 2])]
+            for r in (self.overall, *self.groups)
+        ]
+        return Summary(f"Choice: select everyone with a fair score >= {self.threshold:.4g}", facts, head, rows)
+
     @property
     def fairness(self) -> Constraint:
         """What the model keeps close, as geometry."""
         return fairness_of(self)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data, ready for JSON."""
+        """Plain data, ready for JSON.
+
+        >>> best.to_dict()["rule"]
+        'recall'
+        """
         return asdict(self)
 
 
+@documented(setup=FITTED)
 def choose_threshold(
     model_or_estimator: Any,
     scores: Any,
@@ -256,20 +286,12 @@ def choose_threshold(
 
     Parameters
     ----------
-    model_or_estimator : FairModel, or a fitted FairROC or FairROCClassifier
-    scores, y, sensitive_features, sample_weight, pos_label
+    scores, y, sensitive_features
         Original scores, labels and groups of people, fitted or new.
-    on_unknown_group : str, optional
-        Fitted group that unknown groups are treated as.
 
-    Examples
-    --------
-    >>> from fairroc import FairROC
-    >>> rng = np.random.default_rng(0)
-    >>> sex, y = np.repeat(["f", "m"], 2000), rng.integers(0, 2, 4000)
-    >>> score = y + np.where(sex == "f", 1.0, 2.0) * rng.normal(size=4000)
-    >>> post = FairROC(epsilon=0.1, salt=1).fit(score, y, sensitive_features=sex)
-    >>> best = choose_threshold(post, score, y, sensitive_features=sex, recall=0.8)
+    Returns: Choice: the threshold and every group's rates there; printed, it is a table.
+    Raises: DataError, UnknownGroupError
+    >>> best = choose_threshold(post, scores, y, sensitive_features=sex, recall=0.8)
     >>> 0.8 - 1e-12 <= best.overall.tpr < 0.81, best.gap <= 0.1 + 1e-12
     (True, True)
     """

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from fairroc.core.chain import BoolArray, Chain, FloatArray, IntArray, freeze, meet
 from fairroc.core.optimal import FairCurves, optimal
 from fairroc.core.roc import RocCurve, all_thresholds, rates_at
+from fairroc.docstrings import RUN, documented
 from fairroc.froc.geometry import (
     FROC_CONSTRAINT,
     SAME,
@@ -33,6 +34,7 @@ from fairroc.froc.geometry import (
     upper_hull,
     with_ends,
 )
+from fairroc.summary import Result
 
 Pairs: TypeAlias = Literal["neighbours", "all"]
 Crossing: TypeAlias = Literal["segments", "area"]
@@ -40,7 +42,14 @@ Kinds: TypeAlias = NDArray[np.int8]
 
 
 class Shift(IntEnum):
-    """What Algorithm 1 does with a query."""
+    """What Algorithm 1 does with a query.
+
+    Examples
+    --------
+    >>> from fairroc.froc import Shift
+    >>> Shift(8)
+    <Shift.UP: 8>
+    """
 
     FIXED = 0
     """the lowest curve there: not moved"""
@@ -91,6 +100,7 @@ class Transport:
         freeze(self.points, self.shift, self.cuts, self.clipped, self.projected)
 
 
+@documented()
 def algorithm_1(roc_up: FloatArray, roc_down: FloatArray, epsilon: float) -> Transport:
     """Move the queries of the upper curve into the norm sets of the lower curve's queries.
 
@@ -100,9 +110,12 @@ def algorithm_1(roc_up: FloatArray, roc_down: FloatArray, epsilon: float) -> Tra
     Parameters
     ----------
     roc_up, roc_down : (k, 2) queries (fpr, tpr) of both groups at the same thresholds, the strictest first.
+    epsilon : L1 radius of the norm sets.
 
-    Changes from the paper
-    ----------------------
+    Notes
+    -----
+    Changes from the paper:
+
     1. Thresholds t_i = i/k rise with i, curves are joined from (0, 0): here i counts from the highest threshold down.
        The last query is joined to (1, 1).
     2. The loop runs from 2 to k - 1 and leaves both ends out of the result. Here they are kept if they are fair and
@@ -119,6 +132,11 @@ def algorithm_1(roc_up: FloatArray, roc_down: FloatArray, epsilon: float) -> Tra
 
     Not changed: queries that are fair already move to the boundary, areas are unsigned and use the original neighbours,
     and a query kept by line 13 may be farther than epsilon from its partner.
+
+    >>> import numpy as np
+    >>> up, down = np.array([[0.1, 0.6], [0.4, 0.9]]), np.array([[0.1, 0.4], [0.4, 0.7]])
+    >>> algorithm_1(up, down, 0.1).points.round(2).tolist()
+    [[0.08, 0.48], [0.3, 0.7]]
     """
     around = with_ends(roc_up)  # Q_0 = (0, 0) and Q_{k+1} = (1, 1) as outer neighbours
     before, after = around[:-2], around[2:]
@@ -156,8 +174,9 @@ def algorithm_1(roc_up: FloatArray, roc_down: FloatArray, epsilon: float) -> Tra
     )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Froc:
+@documented(setup=RUN)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Froc(Result):
     """The paper's method on m groups and k thresholds. Arrays (m, k, ...) are by group and query.
 
     Attributes
@@ -168,6 +187,10 @@ class Froc:
     order : (k, m) groups from the lowest to the highest curve around each query.
     epsilon : the distance asked for.
     step : the distance kept between neighbours in that order: epsilon, or epsilon / (m - 1).
+
+    >>> done = run.moved
+    >>> done.points.shape, done.step
+    ((2, 100, 2), 0.1)
     """
 
     thresholds: FloatArray
@@ -205,14 +228,33 @@ class Froc:
         return np.asarray(np.argsort(self.order, axis=1).T)
 
     def lower_curve(self, group: int, index: int) -> FloatArray:
-        """(k, 2) the curve that a group's query was moved against, as it stood then."""
+        """(k, 2) the curve that a group's query was moved against, as it stood then.
+
+        Parameters
+        ----------
+        group : number of the group.
+        index : number of the query, from 0.
+
+        >>> run.moved.lower_curve(0, 5).shape
+        (100, 2)
+        """
         below = int(self.below[group, index])
         moved = self.rank[below] <= self.rank[below, index]
         return np.asarray(np.where(moved[:, None], self.points[below], self.queries[below]))
 
 
+@documented()
 def query_grid(queries: int) -> FloatArray:
-    """The paper's thresholds t_i = i / k, falling from 1 to 1 / k, for scores between 0 and 1."""
+    """The paper's thresholds t_i = i / k, falling from 1 to 1 / k, for scores between 0 and 1.
+
+    Parameters
+    ----------
+    queries : how many.
+
+    Returns: ndarray of shape (k,): falling.
+    >>> query_grid(4).tolist()
+    [1.0, 0.75, 0.5, 0.25]
+    """
     return np.arange(queries, 0, -1) / queries
 
 

@@ -10,8 +10,10 @@ import numpy as np
 from fairroc.core.chain import BoolArray, FloatArray, freeze
 from fairroc.core.optimal import optimal
 from fairroc.core.roc import PlaLoss, RocCurve, pla_loss
+from fairroc.docstrings import RUN, documented
 from fairroc.froc.algorithm import CUTS, Froc, Shift, coherent_curves, paper_run
 from fairroc.froc.geometry import FROC_CONSTRAINT, SAME, join, signed_auc, upper_hull, with_ends
+from fairroc.summary import Part, Result
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +31,8 @@ class Losses:
     total: float
 
 
-@dataclass(frozen=True, slots=True)
-class GroupDiagnostics:
+@dataclass(frozen=True, slots=True, repr=False)
+class GroupDiagnostics(Part):
     """One group's figures.
 
     AUCs: ``auc_before`` of the joined queries, ``auc_after`` of the moved points joined in order (backward steps count
@@ -54,8 +56,9 @@ class GroupDiagnostics:
     non_monotone: int
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Diagnostics:
+@documented(setup=RUN)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Diagnostics(Result):
     """The whole run.
 
     Attributes
@@ -69,6 +72,9 @@ class Diagnostics:
     two_cuts : (m, k) Assumption 4.2, second part: at most two cuts. Both hold for queries that stay as the lowest.
     segments : number of stretches of queries over which the order of the curves stays the same.
     groups : figures of every group.
+
+    >>> run.diagnostics.unfair, len(run.diagnostics.groups)
+    (0, 2)
     """
 
     gap: FloatArray
@@ -153,8 +159,8 @@ def _pla(done: Froc, g: int, prior: float, asked: int | None) -> PlaLoss:
     return pla_loss(RocCurve(thresholds, path[:, 0].copy(), path[:, 1].copy(), prior), asked)
 
 
-@dataclass(frozen=True, slots=True)
-class FrocGroup:
+@dataclass(frozen=True, slots=True, repr=False)
+class FrocGroup(Part):
     """One group's figures. Queries count from 1, the strictest threshold first.
 
     AUCs: ``auc_queries`` of the joined queries, ``auc_points`` of the moved points joined in order (steps back count
@@ -193,8 +199,8 @@ class FrocGroup:
     tpr_slopes: tuple[float, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class FrocReport:
+@dataclass(frozen=True, slots=True, repr=False)
+class FrocReport(Part):
     """The run of Algorithm 1 behind a model, at the model's internal epsilon.
 
     ``queries`` counts the distinct ones: a threshold that decides about nobody otherwise than its neighbour is none.

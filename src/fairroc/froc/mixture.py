@@ -13,15 +13,28 @@ from dataclasses import dataclass
 import numpy as np
 
 from fairroc.core.chain import BoolArray, FloatArray, IntArray, concave_hull, freeze, ratio
+from fairroc.docstrings import documented
 from fairroc.froc.geometry import SAME, turned, with_ends
+from fairroc.summary import Result
+
+EXAMPLE = """>>> import numpy as np
+>>> queries, thresholds = np.array([[0.1, 0.5], [0.4, 0.9]]), np.array([0.7, 0.3])"""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Mixture:
+@documented(
+    setup=f"""{EXAMPLE}
+>>> from fairroc.froc import triangle_mixture
+>>> mixture = triangle_mixture(queries, queries, thresholds)"""
+)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Mixture(Result):
     """For point i: use ``thresholds[i, c]`` with probability ``weights[i, c]``.
 
     +inf rejects everyone and -inf accepts everyone. Weights are not negative, rows sum to one. ``error`` is the L1
     distance between a point and what its row attains: rounding, unless the point is not attainable at all.
+
+    >>> mixture.weights.sum(axis=1).round(6).tolist()
+    [1.0, 1.0]
     """
 
     thresholds: FloatArray
@@ -32,25 +45,41 @@ class Mixture:
         freeze(self.thresholds, self.weights, self.error)
 
     def acceptance(self, scores: FloatArray) -> FloatArray:
-        """(n, k) probability that classifier i accepts a person with a score."""
+        """(n, k) probability that classifier i accepts a person with a score.
+
+        >>> mixture.acceptance(np.array([0.9, 0.1])).round(2).tolist()
+        [[1.0, 1.0], [0.0, 0.0]]
+        """
         accepted = np.zeros((len(scores), len(self.thresholds)))
         for threshold, weight in zip(self.thresholds.T, self.weights.T, strict=True):
             accepted += weight * (scores[:, None] >= threshold)
         return accepted
 
     def acceptance_at(self, scores: FloatArray, point: int) -> FloatArray:
-        """(n,) probability that one classifier accepts a person with a score."""
+        """(n,) probability that one classifier accepts a person with a score.
+
+        >>> mixture.acceptance_at(np.array([0.9, 0.1]), 0).round(2).tolist()
+        [1.0, 0.0]
+        """
         return np.asarray((scores[:, None] >= self.thresholds[point]) @ self.weights[point])
 
     def decide(self, scores: FloatArray, uniforms: FloatArray, point: int) -> BoolArray:
-        """Decisions of one classifier, for one uniform number from [0, 1) a person."""
+        """Decisions of one classifier, for one uniform number from [0, 1) a person.
+
+        >>> mixture.decide(np.array([0.9, 0.1]), np.array([0.5, 0.5]), 0).tolist()
+        [True, False]
+        """
         upto = np.cumsum(self.weights[point])
         drawn = np.minimum(np.searchsorted(upto, uniforms, side="right"), len(upto) - 1)
         accepted: BoolArray = scores >= self.thresholds[point, drawn]
         return accepted
 
     def falls(self, scores: FloatArray) -> FloatArray:
-        """(n,) the most that a person's acceptance probability falls from some classifier to a later one."""
+        """(n,) the most that a person's acceptance probability falls from some classifier to a later one.
+
+        >>> mixture.falls(np.array([0.9, 0.1])).round(6).tolist()
+        [0.0, 0.0]
+        """
         accepted = self.acceptance(scores)
         return np.asarray((np.maximum.accumulate(accepted, axis=1) - accepted).max(axis=1))
 
@@ -76,6 +105,7 @@ def _cross(x: FloatArray, y: FloatArray) -> FloatArray:
     return np.asarray(x[..., 1] * y[..., 0] - x[..., 0] * y[..., 1])
 
 
+@documented(setup=EXAMPLE)
 def triangle_mixture(points: FloatArray, queries: FloatArray, thresholds: FloatArray) -> Mixture:
     """Mix reject-all, accept-all and the query of the same threshold, as in the paper's section 3.3.
 
@@ -83,9 +113,8 @@ def triangle_mixture(points: FloatArray, queries: FloatArray, thresholds: FloatA
     edge of the hull of all queries under which it lies takes its place: these triangles fill what is attainable.
     O(k log k).
 
-    Parameters
-    ----------
-    points : (k, 2) to attain. queries : (k, 2) of the same group at falling ``thresholds`` (k,).
+    >>> bool(triangle_mixture(queries, queries, thresholds).error.max() < 1e-12)
+    True
     """
     vertices, levels = with_ends(queries), _with_ends(thresholds)
     last, own = len(levels) - 1, np.arange(1, len(levels) - 1)
@@ -103,11 +132,15 @@ def triangle_mixture(points: FloatArray, queries: FloatArray, thresholds: FloatA
     return _mixture(points, vertices, levels, choice, weights)
 
 
+@documented(setup=EXAMPLE)
 def neighbour_mixture(points: FloatArray, queries: FloatArray, thresholds: FloatArray) -> Mixture:
     """Mix the two queries around a point's fpr x with accepting everyone with probability x, as in the appendix.
 
     A query that did not move is its own classifier. Where the point lies above the line through its neighbours (or,
     under the diagonal, below it), the neighbours on the hull take their place. O(k log k).
+
+    >>> bool(neighbour_mixture(queries, queries, thresholds).error.max() < 1e-12)
+    True
     """
     vertices, levels = with_ends(queries), _with_ends(thresholds)
     x = np.clip(points[:, 0], 0.0, 1.0)

@@ -16,6 +16,7 @@ import numpy as np
 
 from fairroc.core.chain import BoolArray, FloatArray
 from fairroc.core.roc import all_thresholds
+from fairroc.docstrings import RUN, documented
 from fairroc.errors import DataError
 from fairroc.froc.algorithm import Crossing, Froc, Pairs, Shift, froc, paper_run
 from fairroc.froc.diagnostics import Diagnostics, diagnose
@@ -26,6 +27,7 @@ from fairroc.options import FROC_QUERIES, Missing, Options
 from fairroc.people.door import read_people
 from fairroc.people.people import People
 from fairroc.people.rows import read_scores
+from fairroc.summary import Result
 
 WORDS = {
     Shift.FIXED: "not moved: the lowest curve here",
@@ -140,12 +142,16 @@ def _point(rates: FloatArray) -> Point:
 Construction: TypeAlias = Literal["triangle", "neighbours"]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class FrocRun:
+@documented(setup=RUN, raises="DataError, UnknownGroupError")
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class FrocRun(Result):
     """Algorithm 1 on data. Thresholds count from 1, the strictest first; groups are in the order of ``names``.
 
     ``moved`` has queries, moved points and shifts, ``diagnostics`` what they are worth, ``classifiers`` one mixture for
     each group that attains its moved points: row i - 1 is the classifier of threshold i.
+
+    >>> run.names, len(run.classifiers)
+    (('f', 'm'), 2)
     """
 
     names: tuple[str, ...]
@@ -155,7 +161,11 @@ class FrocRun:
     missing: Missing = "error"
 
     def acceptance(self, scores: Any, *, sensitive_features: Any, index: int) -> FloatArray:
-        """(n,) probability that the classifier of a threshold accepts each row; nothing is drawn."""
+        """(n,) probability that the classifier of a threshold accepts each row; nothing is drawn.
+
+        >>> run.acceptance(scores[:2], sensitive_features=sex[:2], index=40).shape
+        (2,)
+        """
         rows = read_scores(scores, sensitive_features=sensitive_features, names=self.names, missing=self.missing)
         check_index(index, len(self.moved.thresholds))
         accepted = np.zeros(len(rows.scores))
@@ -165,12 +175,17 @@ class FrocRun:
         return accepted
 
     def decide(self, scores: Any, *, sensitive_features: Any, index: int, random_state: Any) -> BoolArray:
-        """(n,) one simulated decision of the classifier of a threshold for each row."""
+        """(n,) one simulated decision of the classifier of a threshold for each row.
+
+        >>> run.decide(scores[:2], sensitive_features=sex[:2], index=40, random_state=0).shape
+        (2,)
+        """
         chance = self.acceptance(scores, sensitive_features=sensitive_features, index=index)
         accepted: BoolArray = draw.uniforms_from_state(random_state, len(chance)) < chance
         return accepted
 
 
+@documented()
 def run_froc(
     scores: Any,
     y: Any,
@@ -196,6 +211,9 @@ def run_froc(
         epsilon / (m - 1), so that all pairs of m groups are within epsilon wherever Algorithm 1's points are fair.
     crossing : ``"segments"`` cuts crossing curves where they cross, ``"area"`` moves those of larger area throughout.
     construction : ``"triangle"`` (section 3.3 and C2) or ``"neighbours"`` (the appendix).
+
+    Returns: FrocRun: the moved points, what they are worth, and classifiers that attain them.
+    Raises: DataError
 
     >>> run = run_froc([0.9, 0.8, 0.3, 0.1, 0.9, 0.6, 0.4, 0.2], [1, 1, 0, 0, 1, 0, 1, 0],
     ...                sensitive_features=list("aaaabbbb"), epsilon=0.2, queries=[0.8, 0.5, 0.2])

@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 
 from fairroc.core.kernel import Kernel
+from fairroc.docstrings import FITTED, documented
 from fairroc.model.model import ModelData, check_threshold
 from fairroc.model.tables import ordered_blocks
 from fairroc.options import CONSTRAINT, DRAWS
 from fairroc.people.factorise import group_codes, sensitive_columns
 from fairroc.people.rows import ScoreColumns
+from fairroc.summary import Part, Result, Summary, short
 
 ALONE = 0.1
 """An interval of fair scores with at least this probability gets a line of its own."""
@@ -21,8 +23,8 @@ TOGETHER = 0.25
 """Intervals that are less probable share lines of about this probability."""
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+@dataclass(frozen=True, slots=True, repr=False)
+class Outcome(Part):
     """The fair score lies from ``low`` to ``high`` with this probability; one score where the two are equal."""
 
     low: float
@@ -30,8 +32,8 @@ class Outcome:
     probability: float
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
+@dataclass(frozen=True, slots=True, repr=False)
+class Block(Part):
     """Scores ``low <= score < high`` of a group that share their treatment.
 
     In the highest block ``high`` is the highest fitted score, and scores above are treated like it; in the lowest all
@@ -53,8 +55,9 @@ class Draw:
     accepted: bool | None
 
 
-@dataclass(frozen=True, slots=True)
-class Explanation:
+@documented(setup=f'{FITTED}\n>>> found = post.model_.explain(0.4, "m", threshold=0.5)')
+@dataclass(frozen=True, slots=True, repr=False)
+class Explanation(Result):
     """What the model can do to a person of this score and group.
 
     Attributes
@@ -72,6 +75,9 @@ class Explanation:
         that the fair score does; None without a threshold.
     draw : what the draw of an id gave, if one was given.
     constraint, ratio, tolerances, draws, where : what the model keeps close, and how.
+
+    >>> found.accepted_before, 0 <= found.acceptance <= 1, sum(line.probability for line in found.lines)
+    (False, True, 1.0)
     """
 
     score: float
@@ -98,9 +104,34 @@ class Explanation:
     where: tuple[float, float] | None = None
     text: str = field(default="", repr=False)
 
+    def _summary(self) -> Summary:
+        why = {
+            "unchanged": "the model returns every score as it is",
+            "order": "fixed: people here keep their order",
+            "transport": "drawn: fairness moves people here",
+            "ties": "drawn among people with equal or neighbouring scores",
+        }
+        facts = [("fair score", why[self.reason])]
+        facts += [] if self.treated_as == self.group else [("treated as", self.treated_as)]
+        if self.acceptance is not None:
+            before = "selected before" if self.accepted_before else "not selected before"
+            facts.append((f"at threshold {self.threshold:.4g}", f"{before}, now with chance {self.acceptance:.3f}"))
+        facts += [] if self.draw is None else [("draw of this id", f"{self.draw.score:.4g}")]
+        rows = [[_range(line), f"{line.probability:.3f}"] for line in self.lines]
+        title = f"Explanation: score {self.score:.4g}, group '{short(self.group)}'"
+        return Summary(title, facts, ["fair score", "probability"], rows, noun="intervals")
+
     def to_dict(self) -> dict[str, Any]:
-        """Plain data, ready for JSON; without the words, and with ``merged`` only where it is so."""
+        """Plain data, ready for JSON; without the words, and with ``merged`` only where it is so.
+
+        >>> found.to_dict()["group"]
+        'm'
+        """
         return {name: value for name, value in asdict(self).items() if name != "text" and (name != "merged" or value)}
+
+
+def _range(line: Outcome) -> str:
+    return f"{line.low:.4g}" if line.low == line.high else f"{line.low:.4g} to {line.high:.4g}"
 
 
 def explain(

@@ -7,18 +7,23 @@ from typing import Any, Literal, TypeAlias
 
 from fairroc.auditing.findings import GapInterval, Interval
 from fairroc.core.constraint import Constraint, Norm
+from fairroc.docstrings import FITTED, documented
 from fairroc.options import CONSTRAINT, fairness_of
 from fairroc.people.small import SmallGroups, plain_data
+from fairroc.summary import Part, Result, Summary, figure, size, span
 
 Status: TypeAlias = Literal["moved", "steady", "too few rows", "missing", "not checked"]
 Answer: TypeAlias = Literal["within", "unclear", "outside"]
+
+NOTED = 5
+"""As many findings stand below the table that a notebook shows."""
 
 PSI_LEVELS = ((0.1, "small"), (0.25, "moderate"))
 """Customary words for the population stability index: small below 0.1, moderate below 0.25, else large."""
 
 
-@dataclass(frozen=True, slots=True)
-class ScoreShift:
+@dataclass(frozen=True, slots=True, repr=False)
+class ScoreShift(Part):
     """How far some people's scores moved: the largest change of the share who reach a score.
 
     Attributes
@@ -37,8 +42,8 @@ class ScoreShift:
     visible: float
 
 
-@dataclass(frozen=True, slots=True)
-class GroupDrift:
+@dataclass(frozen=True, slots=True, repr=False)
+class GroupDrift(Part):
     """One fitted group among the new people. What could not be measured is None.
 
     Attributes
@@ -85,8 +90,8 @@ class GroupDrift:
     fitted_fair_auc: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class DriftTest:
+@dataclass(frozen=True, slots=True, repr=False)
+class DriftTest(Part):
     """One test; ``adjusted`` is its p-value after Holm's correction for all tests of the check.
 
     ``what`` is "scores", "negatives", "positives", "range", "labels", "missing" (of a group) or "shares" (of all).
@@ -107,8 +112,8 @@ class UnknownGroup:
     rows: int
 
 
-@dataclass(frozen=True, slots=True)
-class GapCheck:
+@dataclass(frozen=True, slots=True, repr=False)
+class GapCheck(Part):
     """The gap of the fair score among new people, in expectation over the draw.
 
     Attributes
@@ -152,8 +157,9 @@ class GapCheck:
         return fairness_of(self)
 
 
-@dataclass(frozen=True, slots=True)
-class Drift:
+@documented(setup=f"{FITTED}\n>>> found = post.model_.check(scores, sensitive_features=sex)")
+@dataclass(frozen=True, slots=True, repr=False)
+class Drift(Result):
     """Whether new people are still like those a model was fitted to.
 
     Attributes
@@ -164,6 +170,9 @@ class Drift:
     confidence : if nothing moved, all ``tests`` together find something with probability 1 - confidence at most.
     gap, gap_reason : the gap, with labels unless selection rates are compared; or why it was not measured.
     small_groups : groups that were merged, as at the fit, with their new rows; None if there are none.
+
+    >>> found.drifted, found.reasons, [group.rows for group in found.groups]
+    (False, (), [500, 500])
     """
 
     rows: int
@@ -177,13 +186,33 @@ class Drift:
     gap_reason: str | None
     small_groups: SmallGroups | None = None
 
+    def _summary(self) -> Summary:
+        found = f"{len(self.reasons)} found" if self.reasons else "none found"
+        facts = [("drift", f"{found} ({100 * self.confidence:g}% confidence)")]
+        if self.gap is None:
+            facts.append(("gap", f"not measured: {self.gap_reason}"))
+        else:
+            sure = span(self.gap.interval.best)
+            facts.append(("gap", f"{self.gap.gap:.4f} ({sure}); epsilon {self.gap.epsilon:g}: {self.gap.answer}"))
+        head = ["group", "status", "rows", "fitted rows", "score shift", "PSI"]
+        rows = [
+            [g.group, g.status, f"{g.rows:,}", f"{g.fitted_rows:,}", *(figure(x, 3) for x in (shift, g.psi))]
+            for g in sorted(self.groups, key=lambda g: g.status != "moved")
+            for shift in [None if g.scores is None else g.scores.distance]
+        ]
+        return Summary(f"Drift: {size(self.rows, len(rows))}", facts, head, rows, notes=self.reasons[:NOTED])
+
     @property
     def drifted(self) -> bool:
         """Whether anything was found."""
         return bool(self.reasons)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data, ready for JSON."""
+        """Plain data, ready for JSON.
+
+        >>> found.to_dict()["drifted"]
+        False
+        """
         return {"drifted": self.drifted, **plain_data(self)}
 
 

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from fairroc.core.chain import BoolArray, FloatArray, freeze
 from fairroc.core.doubles import ranks, with_ranks
+from fairroc.docstrings import documented
 from fairroc.errors import DataError
 from fairroc.options import Missing
 from fairroc.people import counting
@@ -32,6 +33,7 @@ from fairroc.people.sample import thin_points
 from fairroc.people.small import REFUSE, SmallRule
 from fairroc.people.sorting import packing, sorted_rows
 from fairroc.people.tensors import is_tensor
+from fairroc.summary import MOST_ROWS, Result, Summary
 from fairroc.tables.columns import as_numpy, codes_of
 from fairroc.tables.files import check_writable
 from fairroc.tables.read import read_table
@@ -46,8 +48,12 @@ FORMAT, VERSION = "fairroc-counts", 1
 SUFFIXES = (".parquet", ".pq", ".arrow", ".feather", ".ipc")
 
 
-@dataclass(frozen=True, eq=False)
-class ScoreCounts:
+EXAMPLE = """>>> counts = ScoreCounts.from_table([1, 1, 2], [4, 2, 1], [3, 0, 5], sensitive_features=["a", "b", "b"])"""
+
+
+@documented(setup=EXAMPLE, raises="DataError")
+@dataclass(frozen=True, eq=False, repr=False)
+class ScoreCounts(Result):
     """People counted by group, label and score. Mergeable, serialisable, and as large as there are distinct scores.
 
     A part of a table may lack labels or groups: only a fit or an audit asks for both labels in two groups or more.
@@ -61,6 +67,9 @@ class ScoreCounts:
     bits : None: the scores are exact. Else people of one bin count as tied at its lower edge, and the bin is the first
         so many bits of the score's 64-bit rank among all doubles: edges are fixed and never depend on the data.
     spread : for every group and bin, whether it may hold scores other than its edge; None: not known, so every one may.
+
+    >>> counts.names, counts.rows, counts.scores[1].tolist(), counts.positives[1].tolist()
+    (('a', 'b'), 15, [1.0, 2.0], [2, 1])
     """
 
     names: tuple[str, ...]
@@ -90,11 +99,12 @@ class ScoreCounts:
         missing: Missing = "error",
         bits: int | None = None,
     ) -> ScoreCounts:
-        """Count rows, all or a part of a table; the parameters are those of `FairROC` and its ``fit``.
+        """Count rows, all or a part of a table.
 
         With ``bits`` the same as ``binned(bits)`` of the exact counts, but nothing is sorted: many times as fast.
         Torch tensors are counted on their device, see ``docs/guides/tensors.md``.
 
+        Returns: ScoreCounts: what was counted; printed, it is a table.
         >>> counts = ScoreCounts.from_rows([0.5, 0.5, 0.9], [0, 1, 1], sensitive_features=["a", "a", "b"])
         >>> counts.names, counts.scores[0].tolist(), counts.negatives[0].tolist(), counts.positives[0].tolist()
         (('a', 'b'), [0.5], [1], [1])
@@ -167,6 +177,7 @@ class ScoreCounts:
         Rows of the same score and group are added up. Whole numbers are counts of people; if any is fractional, all are
         weights, and a warning says so.
 
+        Returns: ScoreCounts: what was counted; printed, it is a table.
         >>> table = ScoreCounts.from_table([1, 2, 2], [0, 5, 1], [7, 2, 0], sensitive_features=["a", "a", "a"])
         >>> table.scores[0].tolist(), table.negatives[0].tolist(), table.positives[0].tolist(), table.rows
         ([1.0, 2.0], [7, 2], [0, 6], 15)
@@ -267,12 +278,28 @@ class ScoreCounts:
             return None
         return float(with_ranks(ranks(self.scores[g][-1:]) | ((1 << (64 - self.bits)) - 1))[0])
 
+    def _summary(self) -> Summary:
+        exact = "exact" if self.bits is None else f"in bins of {self.bits} bits, rates off by at most {self.error:.2g}"
+        cells = list(zip(self.names, self.scores, self.negatives, self.positives, strict=True))
+        rows = [
+            [name, f"{len(s):,}", *(f"{x:.4g}" for x in (s[0], s[-1])), f"{neg.sum():,.10g}", f"{pos.sum():,.10g}"]
+            for name, s, neg, pos in cells[:MOST_ROWS]
+            if len(s)
+        ]
+        head = ["group", "distinct scores", "lowest", "highest", "negatives", "positives"]
+        noun = "weighted cells" if self.weighted else "people"
+        title = f"ScoreCounts: {self.rows:,} {noun}, {len(cells):,} groups"
+        return Summary(title, [("scores", exact)], head, rows, sum(len(s) > 0 for s in self.scores))
+
     # -- what becomes of them ----------------------------------------------------------------------------------------
 
     def merge(self, *others: ScoreCounts) -> ScoreCounts:
         """All of them together. Whole counts add up exactly, in any order; weights do up to rounding.
 
         Where some are in bins, all are cut to the coarsest of these; where some are weights, all are.
+
+        >>> counts.merge(counts, counts).rows
+        45
         """
         parts = (self, *others)
         bits = min((part.bits for part in parts if part.bits is not None), default=None)
@@ -286,9 +313,8 @@ class ScoreCounts:
     def regrouped(self, renamed: Mapping[str, str | None]) -> ScoreCounts:
         """The same people with groups under other names, those of one name together, those of None left out.
 
-        >>> counts = ScoreCounts.from_table([1, 1, 2], [4, 2, 1], [3, 0, 5], sensitive_features=["a", "b", "c"])
-        >>> counts.regrouped({"a": "a", "b": "a", "c": None}).positives[0].tolist()
-        [6]
+        >>> counts.regrouped({"a": "a", "b": "a"}).positives[0].tolist()
+        [6, 1]
         """
         found: dict[str | None, list[tuple[ScoreCounts, int]]] = {}
         for g, old in enumerate(self.names):
@@ -303,6 +329,9 @@ class ScoreCounts:
         """Cut to bins of so many bits, 12 to 63: 12 tell powers of two apart, each more halves the bins' width.
 
         Cutting twice is cutting to the coarser at once, and it does not matter whether one merges before or after.
+
+        >>> counts.binned(12).error
+        0.0
         """
         _check_bits(bits)
         if self.bits is not None and self.bits <= bits:
@@ -321,7 +350,12 @@ class ScoreCounts:
     # -- files -------------------------------------------------------------------------------------------------------
 
     def to_arrow(self) -> Any:
-        """A ``pyarrow.Table`` with the columns group, score, negatives and positives (of bins also spread)."""
+        """A ``pyarrow.Table`` with the columns group, score, negatives and positives (of bins also spread).
+
+        Returns: pyarrow.Table: one row for each group and score.
+        >>> counts.to_arrow().column_names
+        ['group', 'score', 'negatives', 'positives']
+        """
         import pyarrow as pa
 
         codes = np.repeat(np.arange(len(self.names), dtype=np.int32), [len(part) for part in self.scores])
@@ -339,7 +373,11 @@ class ScoreCounts:
 
     @classmethod
     def from_arrow(cls, table: Any) -> ScoreCounts:
-        """Counts from a table that `to_arrow` made, in any row order."""
+        """Counts from a table that `to_arrow` made, in any row order.
+
+        >>> ScoreCounts.from_arrow(counts.to_arrow()).rows
+        15
+        """
         names, weighted, bits = _about(table)
         numbers = "f" if weighted else "iu"
         kinds = {"score": "f", "negatives": numbers, "positives": numbers} | ({"spread": "b"} if bits else {})
@@ -350,13 +388,26 @@ class ScoreCounts:
         return _made(names, [_cells(*(column[part] for column in columns)) for part in rows], weighted, bits)
 
     def save(self, path: str | Path) -> None:
-        """Write one Parquet or Arrow file, whole or not at all."""
+        """Write one Parquet or Arrow file, whole or not at all.
+
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     counts.save(f"{folder}/counts.parquet")
+        """
         check_writable(path, SUFFIXES)
         write_table(self.to_arrow(), path)
 
     @classmethod
     def load(cls, path: str | Path) -> ScoreCounts:
-        """Read what `save` wrote."""
+        """Read what `save` wrote.
+
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     counts.save(f"{folder}/counts.parquet")
+        ...     again = ScoreCounts.load(f"{folder}/counts.parquet")
+        >>> again.rows
+        15
+        """
         check = str(path).lower()
         if not check.endswith(SUFFIXES):
             raise DataError(f"a file of counts must end in one of {', '.join(SUFFIXES)}, got '{path}'; see save.")

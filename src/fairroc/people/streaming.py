@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairroc.core.chain import FloatArray
+from fairroc.docstrings import documented
 from fairroc.errors import DataError
 from fairroc.options import MAX_DISTINCT, Missing, check_missing, check_most
 from fairroc.people.counts import ScoreCounts
@@ -34,6 +35,7 @@ MOST_LABELS = 1000
 """Labels that may be told apart before all rows are read: different texts may turn out to be the same number."""
 
 
+@documented()
 def count_files(
     data: str | os.PathLike[str],
     *,
@@ -51,11 +53,19 @@ def count_files(
     Parameters
     ----------
     data : a CSV, Parquet or Arrow file, a folder of such files, or a pattern such as ``"parts/*.parquet"``.
-    score, label, group, weight : names of columns; several group columns mean their intersection.
-    pos_label, missing : as in :class:`fairroc.FairROC`.
     max_distinct : up to so many distinct (group, label, score) the counts are exact; else they are in bins, in a
         table of that size, and their ``error`` says what that can cost.
     progress : called with the megabytes read and those there are.
+
+    Returns: ScoreCounts: what was counted; printed, it is a table.
+    Raises: DataError
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     rows = Path(folder, "people.csv").write_text("p,y,sex\\n0.9,1,f\\n0.2,0,f\\n0.7,1,m\\n0.4,0,m\\n")
+    ...     counts = count_files(folder, score="p", label="y", group="sex")
+    >>> counts.names, counts.rows
+    (('f', 'm'), 4)
     """
     names = ColumnNames.of(score=score, group=group, label=label, weight=weight)
     return count_table(

@@ -16,6 +16,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from fairroc.docstrings import documented
 from fairroc.errors import DataError
 from fairroc.options import Missing, check_missing
 from fairroc.people.factorise import MAKE_A_GROUP, as_text, cross_names, group_codes, sensitive_columns
@@ -30,6 +31,7 @@ from fairroc.people.rows import (
     unknown_groups,
 )
 from fairroc.people.small import Regrouped
+from fairroc.summary import Result
 
 Tensor: TypeAlias = Any
 
@@ -43,9 +45,21 @@ NARROW = 1 << 16
 """Whole numbers within a range of this many are counted, others sorted."""
 
 
-@dataclass(frozen=True, eq=False)
-class GroupCodes:
-    """Groups of rows as numbers: ``names[codes[i]]`` is the group of row i."""
+@documented()
+@dataclass(frozen=True, eq=False, repr=False)
+class GroupCodes(Result):
+    """Groups of rows as numbers: ``names[codes[i]]`` is the group of row i.
+
+    Parameters
+    ----------
+    codes : tensor or array of shape (n,) of integers
+        The number of each row's group.
+    names : sequence of str
+        Names of the groups, by number.
+
+    >>> len(GroupCodes([0, 1, 1], ["f", "m"]))
+    3
+    """
 
     codes: Tensor
     names: Sequence[Any]

@@ -12,8 +12,9 @@ import numpy as np
 from fairroc.auditing.audit import Settings
 from fairroc.core.chain import FloatArray, IntArray
 from fairroc.core.constraint import Distance, OneRate, Ratio
+from fairroc.docstrings import FITTED, documented
 from fairroc.errors import DataError
-from fairroc.options import Missing
+from fairroc.options import AUDIT, Missing
 from fairroc.plot import source
 from fairroc.plot.palette import GROUPS, require_matplotlib
 from fairroc.plot.source import BeforeAfter
@@ -74,6 +75,7 @@ class Display:
         return picture.getvalue()
 
 
+@documented(options=AUDIT, setup=FITTED, raises="DataError, FairrocError")
 class AuditedDisplay(Display):
     """A Display made from scores, labels and groups, or from a fitted model."""
 
@@ -110,13 +112,10 @@ class AuditedDisplay(Display):
     ) -> Self:
         """Compute and draw from scores, labels and groups.
 
-        Parameters
-        ----------
-        scores, y, sensitive_features : one score, label and group (or several columns of groups) for each row.
-        fair_scores : other scores of the same rows, one draw of a fair score say, to be shown as "after".
-        epsilon, norm, constraint, ratio, where : what is compared, as in `fairroc.audit`.
-        sample_weight, pos_label, missing, confidence, bootstrap, random_state : as in `fairroc.audit`.
-        ax, **kwargs : for `plot`.
+        Returns: Display: drawn; its ``figure_`` can be saved.
+        >>> from fairroc.plot import GapDisplay
+        >>> GapDisplay.from_predictions(scores, y, sensitive_features=sex, epsilon=0.1, bootstrap=0).epsilon
+        0.1
         """
         require_matplotlib()
         settings = Settings.checked(
@@ -163,11 +162,12 @@ class AuditedDisplay(Display):
         ----------
         estimator : fitted `FairROC`, `FairROCClassifier` or `FairModel`
         X : rows for a `FairROCClassifier`; for the others the original scores
-        y : labels
-        sensitive_features : groups, one for each row; only a `FairROCClassifier` that knows their columns does without.
-        sample_weight, confidence, bootstrap, random_state : as in `fairroc.audit`.
-        pos_label : None: the estimator's.
-        ax, **kwargs : for `plot`.
+
+        Returns: Display: drawn; its ``figure_`` can be saved.
+        >>> from fairroc.plot import GapDisplay
+        >>> display = GapDisplay.from_estimator(post, scores, y, sensitive_features=sex, bootstrap=0)
+        >>> display.after.largest <= 0.1 + 1e-9
+        True
         """
         require_matplotlib()
         found = source.from_estimator(

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Self
 
+from fairroc.docstrings import PEOPLE, documented
 from fairroc.fitting.frontier import Frontier, FrontierPoint, frontier
-from fairroc.options import Missing
+from fairroc.options import FRONTIER, Missing
 from fairroc.plot.display import Display, labels, legend, look, tidy
 from fairroc.plot.palette import ORIGINAL, require_matplotlib
 from fairroc.text.words import where_words
@@ -23,6 +24,7 @@ _AXIS = ("epsilon: the largest gap allowed", "the smallest ratio allowed")
 """Of differences, and of ratios."""
 
 
+@documented(options=FRONTIER, setup=PEOPLE, raises="DataError, FairrocError")
 class FrontierDisplay(Display):
     """AUC against epsilon or ratio: of all people together, of every group, and the bound that no fair score exceeds.
 
@@ -39,11 +41,7 @@ class FrontierDisplay(Display):
 
     Examples
     --------
-    >>> import numpy as np
-    >>> rng = np.random.default_rng(0)
-    >>> sex, y = np.repeat(["f", "m"], 500), rng.integers(0, 2, 1000)
-    >>> score = y + np.where(sex == "f", 1.0, 2.0) * rng.normal(size=1000)
-    >>> display = FrontierDisplay.from_predictions(score, y, sensitive_features=sex, epsilons=[0, 0.1, 0.2])
+    >>> display = FrontierDisplay.from_predictions(scores, y, sensitive_features=sex, epsilons=[0, 0.1, 0.2])
     >>> [line.get_label() for line in display.line_], display.line_[0].get_xdata().tolist()
     (['all people', 'f', 'm'], [0.0, 0.1, 0.2])
     """
@@ -56,7 +54,14 @@ class FrontierDisplay(Display):
 
     @classmethod
     def from_frontier(cls, found: Frontier, *, ax: Any = None, **kwargs: Any) -> Self:
-        """Draw a frontier that there is already."""
+        """Draw a frontier that there is already.
+
+        Returns: FrontierDisplay: drawn.
+        >>> from fairroc import frontier
+        >>> found = frontier(scores, y, sensitive_features=sex, epsilons=[0, 0.1], ties="draw", bound=False)
+        >>> len(FrontierDisplay.from_frontier(found).line_)
+        3
+        """
         return cls(found).plot(ax, **kwargs)
 
     @classmethod
@@ -84,7 +89,13 @@ class FrontierDisplay(Display):
         ax: Any = None,
         **kwargs: Any,
     ) -> Self:
-        """Compute the frontier and draw it: parameters as in `fairroc.frontier`; ax and the rest are for `plot`."""
+        """Compute the frontier and draw it.
+
+        Returns: FrontierDisplay: drawn.
+        >>> how = {"epsilons": [0, 0.1], "ties": "draw", "bound": False}
+        >>> FrontierDisplay.from_predictions(scores, y, sensitive_features=sex, **how).bound_line_ is None
+        True
+        """
         require_matplotlib()
         found = frontier(
             scores,
@@ -117,6 +128,12 @@ class FrontierDisplay(Display):
             None makes a new figure.
         groups, bound : whether to draw the groups' AUCs, and the bound.
         **kwargs : for all lines of AUCs, as in ``Axes.plot``.
+
+        Returns: FrontierDisplay: the object itself, drawn.
+        >>> how = {"epsilons": [0, 0.1], "ties": "draw", "bound": False}
+        >>> display = FrontierDisplay.from_predictions(scores, y, sensitive_features=sex, **how)
+        >>> len(display.plot(groups=False).line_)
+        1
         """
         (axes,) = self._begin(ax, 1, (7.8, 4.4))
         points, before = self.found.points, self.found.before

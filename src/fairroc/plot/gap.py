@@ -10,6 +10,7 @@ import numpy as np
 
 from fairroc.core.chain import BoolArray, FloatArray, freeze
 from fairroc.core.constraint import Distance
+from fairroc.docstrings import PEOPLE, documented
 from fairroc.plot.display import STYLES, AuditedDisplay, allowed_words, legend, thin_peaks, tidy
 from fairroc.plot.palette import GROUPS
 from fairroc.plot.source import BeforeAfter, Shown, Widths, compared, selected_at
@@ -61,6 +62,7 @@ class GapCurve:
         return [(float(ends[last]), float(ends[max(first - 1, 0)])) for first, last in edges.reshape(-1, 2).tolist()]
 
 
+@documented(setup=PEOPLE, raises="DataError, FairrocError")
 class GapDisplay(AuditedDisplay):
     """How far apart the groups are at every threshold, before and after, with the allowed epsilon.
 
@@ -88,12 +90,9 @@ class GapDisplay(AuditedDisplay):
 
     Examples
     --------
-    >>> rng = np.random.default_rng(0)
-    >>> sex, y = np.repeat(["f", "m"], 500), rng.integers(0, 2, 1000)
-    >>> score = y + np.where(sex == "f", 1.0, 2.0) * rng.normal(size=1000)
-    >>> display = GapDisplay.from_predictions(score, y, sensitive_features=sex, epsilon=0.1)
+    >>> display = GapDisplay.from_predictions(scores, y, sensitive_features=sex, epsilon=0.1)
     >>> round(display.before.largest, 3), display.epsilon_line_.get_ydata()[0]
-    (0.387, 0.1)
+    (0.382, 0.1)
     """
 
     band_: list[PolyCollection]
@@ -134,6 +133,10 @@ class GapDisplay(AuditedDisplay):
             None makes a new figure.
         band : whether to draw the bands.
         **kwargs : for both gap lines, as in ``Axes.plot``.
+
+        Returns: GapDisplay: the object itself, drawn.
+        >>> GapDisplay.from_predictions(scores, y, sensitive_features=sex, bootstrap=0).plot(band=False).band_
+        []
         """
         (axes,) = self._begin(ax, 1, (7, 4.4))
         self.band_, self.epsilon_line_ = [], None

@@ -11,6 +11,7 @@ import numpy as np
 from fairroc.core.chain import FloatArray, area
 from fairroc.core.constraint import Distance, OneRate, Ratio
 from fairroc.core.roc import Population, all_thresholds, pooled_share
+from fairroc.docstrings import FITTED, PEOPLE, documented
 from fairroc.fitting.fit import Fitted
 from fairroc.plot.display import (
     CROWD,
@@ -52,6 +53,7 @@ class GroupCurve:
     band: Widths | None = None
 
 
+@documented(setup=PEOPLE, raises="DataError, FairrocError")
 class FairROCDisplay(AuditedDisplay):
     """ROC curves of all groups, before and after, with simultaneous confidence bands.
 
@@ -77,12 +79,9 @@ class FairROCDisplay(AuditedDisplay):
 
     Examples
     --------
-    >>> rng = np.random.default_rng(0)
-    >>> sex, y = np.repeat(["f", "m"], 500), rng.integers(0, 2, 1000)
-    >>> score = y + np.where(sex == "f", 1.0, 2.0) * rng.normal(size=1000)
-    >>> display = FairROCDisplay.from_predictions(score, y, sensitive_features=sex)
+    >>> display = FairROCDisplay.from_predictions(scores, y, sensitive_features=sex)
     >>> [line.get_label() for line in display.line_]
-    ['f (0.822)', 'm (0.643)']
+    ['f (0.667)', 'm (0.768)']
     """
 
     band_: list[Polygon]
@@ -127,6 +126,10 @@ class FairROCDisplay(AuditedDisplay):
         band : whether to draw the bands; None: for up to three groups.
         chance : whether to draw the diagonal.
         **kwargs : for all curves, as in ``Axes.plot``.
+
+        Returns: FairROCDisplay: the object itself, drawn.
+        >>> FairROCDisplay.from_predictions(scores, y, sensitive_features=sex, bootstrap=0).plot(band=False).band_
+        []
         """
         scores = which_scores(ax, which, after=self.after is not None)
         self.band_ = []
@@ -203,11 +206,17 @@ def _curves(shown: Shown) -> tuple[GroupCurve, ...]:
 # -- a fit in two panels -----------------------------------------------------------------------------------------------
 
 
+@documented(setup=FITTED)
 def before_after(fitted: Fitted) -> Figure:
     """ROC curves of all groups before and after; dots joined by a line share one threshold.
 
     The curves after are exact expectations over the draw on the fitted people. The same thresholds are marked in both
     panels (they select the same shares of all people), and the widest gap over all thresholds in black.
+
+    Returns: matplotlib Figure: with two panels.
+    Raises: FairrocError
+    >>> len(before_after(post.fitted_).axes)
+    2
     """
     require_matplotlib()
     from matplotlib.figure import Figure

@@ -11,6 +11,7 @@ import numpy as np
 from fairroc.auditing.audit import Settings
 from fairroc.core.chain import FloatArray, freeze
 from fairroc.core.constraint import Distance
+from fairroc.docstrings import PEOPLE, documented
 from fairroc.errors import DataError
 from fairroc.options import Missing
 from fairroc.plot import source
@@ -53,6 +54,7 @@ class Histogram:
         return np.asarray(self.shares / np.diff(self.edges))
 
 
+@documented(setup=PEOPLE, raises="DataError, FairrocError")
 class ScoreDisplay(Display):
     """Distribution of the score in every group: positives upwards, negatives downwards; before and after.
 
@@ -76,10 +78,10 @@ class ScoreDisplay(Display):
 
     Examples
     --------
-    >>> scores, y = [1, 2, 3, 3, 1, 1, 2, 3] * 25, [0, 0, 1, 1, 0, 0, 1, 1] * 25
-    >>> display = ScoreDisplay.from_predictions(scores, y, sensitive_features=list("aaaabbbb") * 25)
-    >>> display.before.edges.tolist(), display.before.shares[0].tolist()
-    ([0.5, 1.5, 2.5, 3.5], [[0.5, 0.5, 0.0], [0.0, 0.0, 1.0]])
+    >>> marks = (5 * scores).round()
+    >>> display = ScoreDisplay.from_predictions(marks, y, sensitive_features=sex)
+    >>> display.before.edges.tolist()
+    [-0.5, 0.5, 1.5, 2.5, 3.5, 4.5, 5.5]
     """
 
     fill_: list[PolyCollection]
@@ -116,13 +118,9 @@ class ScoreDisplay(Display):
     ) -> Self:
         """Compute and draw from scores, labels and groups.
 
-        Parameters
-        ----------
-        scores, y, sensitive_features : one score, label and group (or several columns of groups) for each row.
-        fair_scores : other scores of the same rows, one draw of a fair score say, to be shown as "after".
-        bins : number of bins at most.
-        sample_weight, pos_label, missing : as in `fairroc.audit`.
-        ax, **kwargs : for `plot`.
+        Returns: ScoreDisplay: drawn.
+        >>> ScoreDisplay.from_predictions(scores, y, sensitive_features=sex, bins=10).names
+        ('f', 'm')
         """
         require_matplotlib()
         how = {"sample_weight": sample_weight, "pos_label": pos_label, "missing": missing}
@@ -150,9 +148,13 @@ class ScoreDisplay(Display):
 
         Parameters
         ----------
-        estimator, X, y, sensitive_features, sample_weight, pos_label : as in `FairROCDisplay.from_estimator`.
-        bins : number of bins at most.
-        ax, **kwargs : for `plot`.
+        X : rows for a `FairROCClassifier`; for the others the original scores
+
+        Returns: ScoreDisplay: drawn.
+        >>> from fairroc import FairROC
+        >>> post = FairROC(epsilon=0.1, ties="draw").fit(scores, y, sensitive_features=sex)
+        >>> ScoreDisplay.from_estimator(post, scores, y, sensitive_features=sex).epsilon
+        0.1
         """
         require_matplotlib()
         found = source.from_estimator(
@@ -186,6 +188,10 @@ class ScoreDisplay(Display):
             is one, unless ``which`` says otherwise.
         which : "before", "after" or None
         **kwargs : for all outlines, as in ``Axes.plot``.
+
+        Returns: ScoreDisplay: the object itself, drawn.
+        >>> len(ScoreDisplay.from_predictions(scores, y, sensitive_features=sex).plot().line_)
+        4
         """
         scores = which_scores(ax, which, after=self.after is not None)
         self.fill_ = []

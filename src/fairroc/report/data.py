@@ -30,11 +30,15 @@ from fairroc.people.people import People
 from fairroc.people.small import SmallRule
 from fairroc.plot.source import FairRates, ScoreRates
 from fairroc.stats.bootstrap import Progress, portion
+from fairroc.summary import Result, Summary, size
 from fairroc.text.report import cautions, gap_names
 from fairroc.text.words import short
 
 MOST_POINTS, FEWEST_POINTS = 200, 25
 """Thresholds on a line; fewer where many groups would make the page large."""
+
+NOTED = 3
+"""As many warnings stand below the table that a notebook shows."""
 
 CELLS = 50_000
 """Points on all lines of a page together: about 600 kB."""
@@ -201,8 +205,8 @@ class Asked:
         return replace(self.options, promise="fitted", confidence=None)
 
 
-@dataclass(frozen=True, slots=True)
-class ReportData:
+@dataclass(frozen=True, slots=True, repr=False)
+class ReportData(Result):
     """All that a page shows.
 
     Attributes
@@ -241,6 +245,18 @@ class ReportData:
     chosen: int
     warnings: tuple[str, ...]
     positive_means: str = POSITIVE_MEANS.default
+
+    def _summary(self) -> Summary:
+        told = self.audit._summary()
+        facts, c, o = list(told.facts), self.certificate, self.outlook
+        if c is not None:
+            auc = f"AUC {c.auc:.4f} (at most {c.auc_bound:.4f})"
+            facts.append((f"fair score at {c.epsilon:g}", f"gap {c.gap:.4f}, {auc}"))
+        if o is not None:
+            facts.append(("  among new people", f"gap {o.gap_estimate:.3f}, AUC {o.auc_estimate:.3f} expected"))
+        facts.append(("epsilons to choose from", str(len(self.frontier.points))))
+        head = f"Report '{self.title}': {size(self.audit.rows, len(self.names))}"
+        return Summary(head, facts, told.head, told.rows, notes=self.warnings[:NOTED])
 
     @property
     def names(self) -> tuple[str, ...]:

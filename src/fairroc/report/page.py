@@ -13,8 +13,9 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 from unicodedata import category
 
+from fairroc.docstrings import PEOPLE, documented
 from fairroc.errors import FairrocError
-from fairroc.options import Missing, SmallTreatment
+from fairroc.options import REPORT, Missing, SmallTreatment
 from fairroc.people.door import read_people
 from fairroc.plot import palette
 from fairroc.report.data import Asked, ReportData, gather
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 SUFFIXES = (".html", ".htm")
 
 
+@documented(options=REPORT, setup=PEOPLE)
 def write_report(
     path: str | os.PathLike[str],
     scores: Any,
@@ -61,15 +63,17 @@ def write_report(
     Parameters
     ----------
     path : file to write, .html.
-    scores, y, sensitive_features, sample_weight, pos_label, missing : as in :func:`fairroc.audit`.
     epsilon, ratio : what is allowed; the fair score at it is fitted and certified. Without either the page shows the
         frontier only.
-    constraint, norm, ties, draws, where, promise : as in :class:`fairroc.FairROC`; a promise for the population is at
-        ``confidence``.
-    threshold : where the page starts; by default at the largest gap.
-    confidence, bootstrap, random_state, min_class_rows, small_groups : as in :func:`fairroc.audit`.
-    positive_means : what people with a positive decision are called: "selected", "flagged", "invited", ...
     title : of the page.
+
+    Returns: ReportData: all that the page shows, as data; printed, it is a table.
+    Raises: DataError, FairrocError
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     told = write_report(f"{folder}/report.html", scores, y, sensitive_features=sex, epsilon=0.1, ties="draw")
+    >>> told.audit.gap > told.certificate.gap
+    True
     """
     require_report()
     check_writable(path, SUFFIXES)

@@ -4,27 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from unicodedata import category
 
 from fairroc.core.constraint import NORMS, Constraint, Distance, LpDistance, OneRate, Within
 from fairroc.people.small import SmallGroups
-
-NAME_WIDTH = 28
-"""Longer group names are shortened in tables (the JSON output keeps them whole)."""
+from fairroc.summary import NAME_WIDTH as NAME_WIDTH
+from fairroc.summary import figure as figure
+from fairroc.summary import flat as flat
+from fairroc.summary import percent as percent
+from fairroc.summary import short as short
+from fairroc.summary import table as table
 
 METHODS = {"bootstrap": "bootstrap", "dkw": "DKW, for any sample size"}
 """How an interval or a limit was found."""
-
-
-def flat(name: str) -> str:
-    """A name on one line, without control characters."""
-    return " ".join("".join(" " if category(letter) in ("Cc", "Cs") else letter for letter in name).split())
-
-
-def short(name: str) -> str:
-    """A name that fits a table: on one line, not too long."""
-    words = flat(name)
-    return words if len(words) <= NAME_WIDTH else words[: NAME_WIDTH - 1] + "…"
 
 
 def quoted(name: str) -> str:
@@ -35,16 +26,6 @@ def quoted(name: str) -> str:
 def pair(names: tuple[str, str]) -> str:
     """Two short names in quotes."""
     return f"'{short(names[0])}' and '{short(names[1])}'"
-
-
-def figure(value: float | None, digits: int = 4, *, none: str = "") -> str:
-    """A number with so many decimals."""
-    return none if value is None else f"{value:.{digits}f}"
-
-
-def percent(share: float | None) -> str:
-    """A share of people."""
-    return "" if share is None else f"{share:.1%}"
 
 
 def confidence(level: float) -> str:
@@ -213,13 +194,3 @@ def threshold_words(where: tuple[float, float] | None) -> str:
 def small_lines(small: SmallGroups | None) -> list[str]:
     """Which groups were merged or left out, if any were."""
     return [] if small is None else [flat(small.words())]
-
-
-def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """Lines of a table: first column to the left, the others to the right."""
-    cells = [[short(row[0]), *row[1:]] for row in [head, *rows]]
-    widths = [max(len(row[i]) for row in cells) for i in range(len(head))]
-    return [
-        "  ".join([row[0].ljust(widths[0]), *(c.rjust(w) for c, w in zip(row[1:], widths[1:], strict=True))]).rstrip()
-        for row in cells
-    ]

@@ -7,6 +7,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
+from html import escape
 from itertools import accumulate, pairwise
 from typing import Any
 
@@ -69,9 +70,24 @@ class Check:
     note: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Verification:
-    """What was checked, and whether all of it holds. Printed, it is a table."""
+    """What was checked, and whether all of it holds. Printed, it is a table.
+
+    Attributes
+    ----------
+    checks : tuple[Check, ...]
+        What was looked at, in order.
+
+    Examples
+    --------
+    >>> from fairroc import FairROC, verify
+    >>> from fairroc.datasets import make_scores
+    >>> scores, y, sex = make_scores(400)
+    >>> post = FairROC(epsilon=0.1, ties="draw").fit(scores, y, sensitive_features=sex)
+    >>> verify(post.model_, scores, y, sensitive_features=sex).passed
+    True
+    """
 
     checks: tuple[Check, ...]
 
@@ -81,20 +97,50 @@ class Verification:
         return all(check.passed is not False for check in self.checks)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data, ready for JSON."""
+        """Plain data, ready for JSON.
+
+        Returns
+        -------
+        dict[str, Any]
+
+        Examples
+        --------
+        >>> from fairroc import Verification
+        >>> Verification(()).to_dict()
+        {'passed': True, 'checks': []}
+        """
         return {"passed": self.passed, "checks": [asdict(check) for check in self.checks]}
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
+        rows = self._rows()
+        widths = [max(len(row[i]) for row in rows) for i in range(4)]
+        lines = ["  ".join((*map(str.ljust, row[:4], widths), row[4])).rstrip() for row in rows]
+        return "\n".join([*lines, "", self._verdict()])
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        (head, *rows), left = self._rows(), 'style="text-align:left"'
+        names = "".join(f'<th scope="col" {left}>{escape(name)}</th>' for name in head)
+        body = "".join(
+            f'<tr><th scope="row" {left}>{escape(name)}</th>'
+            + "".join(f"<td {left}>{escape(cell)}</td>" for cell in rest)
+            + "</tr>"
+            for name, *rest in rows
+        )
+        title = f'<caption style="caption-side:top;text-align:left;color:inherit">{escape(self._verdict())}</caption>'
+        return f"<div><table>{title}<thead><tr>{names}</tr></thead><tbody>{body}</tbody></table></div>"
+
+    def _rows(self) -> list[tuple[str, str, str, str, str]]:
         words = {True: "ok", False: "WRONG", None: "not checked"}
         rows = [("check", "", "stated", "found", "")]
         for check in self.checks:
             stated, found = ("" if value is None else f"{value:.9f}" for value in (check.stated, check.found))
             rows.append((check.name, words[check.passed], stated, found, check.note))
-        widths = [max(len(row[i]) for row in rows) for i in range(4)]
-        lines = ["  ".join((*map(str.ljust, row[:4], widths), row[4])).rstrip() for row in rows]
+        return rows
+
+    def _verdict(self) -> str:
         wrong = [check.name for check in self.checks if check.passed is False]
-        end = f"NOT signed off, wrong: {', '.join(wrong)}." if wrong else "Signed off: nothing is wrong."
-        return "\n".join([*lines, "", end])
+        return f"NOT signed off, wrong: {', '.join(wrong)}." if wrong else "Signed off: nothing is wrong."
 
 
 def seconds(people: Sequence[GroupPeople]) -> float:
