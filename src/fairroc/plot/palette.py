@@ -70,7 +70,7 @@ def style_variables() -> str:
 
 def dark_variables() -> str:
     """Those of a dark screen, as a rule of CSS; paper stays white."""
-    return f"@media screen and (prefers-color-scheme: dark) {{ :root {{ {_declared(DARK)} }} }}\n"
+    return f"@media screen and (prefers-color-scheme: dark) {{ :root {{ color-scheme: dark; {_declared(DARK)} }} }}\n"
 
 
 def _declared(colours: dict[str, str]) -> str:

@@ -258,8 +258,7 @@ def gap_figure(data: ReportData) -> Picture:
         Line([(at[0], epsilon), (at[-1], epsilon)], "var(--limit)", names["allowed"], dash=DASHES[1], width=1.5),
         Line([(at[data.start], 0.0), (at[data.start], top)], "var(--threshold)", width=1),
     ]
-    up = axis(f"gap ({names['formula']})", 0, top)
-    return picture(lines, axis("threshold", at[0], at[-1]), up, "Gap at every threshold")
+    return picture(lines, axis("threshold", at[0], at[-1]), axis("gap", 0, top), "Gap at every threshold")
 
 
 def _allowed(data: ReportData) -> str:
