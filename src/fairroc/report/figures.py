@@ -242,7 +242,7 @@ def _roc_figure(data: ReportData, drawn: Lines, score: str) -> Picture:
         colour, dash = f"var(--g{g % len(GROUPS)})", GROUP_DASHES[g % len(GROUP_DASHES)]
         places = [*zip(group.fpr, group.tpr, strict=True), (0.0, 0.0)]
         lines.append(Line(places, colour, short(name) if g < LEGEND else "", dash))
-        dots.append(Line([places[data.start]], colour, dots=True))
+        dots.append(Line([places[data.start]], colour, dots=True, mark=[*MARKS][g % len(MARKS)]))
     title = f"ROC curves of {len(data.names)} groups, {score}; dots at score ≥ {data.thresholds[data.start]:.4g}"
     return picture([*lines, *dots], axis("false positive rate", 0, 1), axis("true positive rate", 0, 1), title)
 

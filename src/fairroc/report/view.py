@@ -166,10 +166,12 @@ def cards(data: ReportData) -> list[Card]:
         return 1 - value if ratio else value
 
     if found is None or ahead is None:
-        known, auc = None if audit.gap_interval is None else audit.gap_interval.best, audit.auc_interval
+        sure = audit.gap_interval
+        ends = None if sure is None or sure.best is None else sorted(map(told, sure.best))
+        level = "" if sure is None else f" ({confidence(sure.level)})"
         return [
-            Card(f"New people: {gap} expected", figure(told(before.gap_estimate), 3), _between(known)),
-            Card("New people: AUC expected", figure(before.auc_estimate, 3), _between(auc)),
+            Card(f"New people: {gap} expected", figure(told(before.gap_estimate), 3), _between(ends, level)),
+            Card("New people: AUC expected", figure(before.auc_estimate, 3), _between(audit.auc_interval, level)),
             Card(f"These people: largest {gap}", figure(told(audit.gap), 3), "original score"),
             Card("These people: AUC", figure(audit.auc, 3), "original score"),
         ]
@@ -207,8 +209,8 @@ def cards(data: ReportData) -> list[Card]:
     ]
 
 
-def _between(known: Interval | None) -> str:
-    return "original score" if known is None else "original score; between {:.3f} and {:.3f}".format(*known)
+def _between(ends: Sequence[float] | None, level: str) -> str:
+    return "original score" if ends is None else f"original score; between {ends[0]:.3f} and {ends[1]:.3f}{level}"
 
 
 def _caution(data: ReportData) -> Caution | None:

@@ -217,7 +217,8 @@
     const place = places[id];
     chart(place, clamp(place.host.clientWidth * 0.86, 270, 420), unit("false positive rate"), unit("true positive rate"), (at, frame) => {
       const lines = groups.map((line) => curve(line).map(at));
-      const faded = (g) => state.group !== null && state.group !== g;
+      const telling = new Set(named(groups));
+      const faded = (g) => (state.group !== null || labels.length > CHIPS) && !telling.has(g);
       const order = labels.map((_, g) => g).sort((a, b) => faded(b) - faded(a));
       const obstacles = lines.filter((_, g) => !faded(g)).flatMap(dense);
       const dots = groups.map((line) => at([line.fpr[state.threshold], line.tpr[state.threshold]]));
@@ -227,7 +228,7 @@
         drawn([at([0, 0]), at([1, 1])], "var(--chance)", 1),
         ...order.map((g) => drawn(lines[g], faded(g) ? "var(--rule)" : colour(g), faded(g) ? 1 : 2.2, dash(g), { "data-group": g, opacity: faded(g) ? 0.45 : 1 })),
         ...order.filter((g) => !faded(g)).map((g) => dot(dots[g], mark(g), colour(g), { class: "at", "data-group": g })),
-        ...named(groups).flatMap((g) => labelled(labels[g], lines[g], obstacles, taken, frame, g)),
+        ...[...telling].flatMap((g) => labelled(labels[g], lines[g], obstacles, taken, frame, g)),
       ];
     });
   }
