@@ -344,8 +344,7 @@ def test_many_groups_are_seen_one_by_one(contexts: tuple[Any, bool], many: Path)
 
 
 @SCRIPTED
-@pytest.mark.parametrize("size", SIZES, ids=["wide", "narrow"])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(("size", "scheme"), [(SIZES[0], "light"), (SIZES[1], "dark")], ids=["wide", "narrow"])
 def test_accessibility(
     contexts: tuple[Any, bool], report: Path, many: Path, size: tuple[int, int], scheme: str
 ) -> None:
