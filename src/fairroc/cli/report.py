@@ -25,18 +25,20 @@ def add_parser(commands: Any) -> None:
     add_tolerances(parser)
     parser.add_argument("--title", metavar="WORDS", help="of the page (default: the name of the file)")
     parser.add_argument("-o", "--output", required=True, metavar="PAGE", help="file to write, .html")
+    parser.add_argument("--json", metavar="FILE", help="also write everything that the page shows, unrounded, as .json")
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Run it."""
     from fairroc.report.data import Asked, Source, gather
-    from fairroc.report.page import SUFFIXES, require_report, write_page
+    from fairroc.report.page import JSON_SUFFIXES, SUFFIXES, write_page
     from fairroc.tables.files import check_writable
 
-    require_report()
     asked = Asked.checked(**asked_for(arguments, REPORT, required=False))
     check_writable(arguments.output, SUFFIXES, read=named_files(arguments))
+    if arguments.json is not None:
+        check_writable(arguments.json, JSON_SUFFIXES, read=named_files(arguments))
     source = Source(
         data=arguments.data,
         score=arguments.score,
@@ -50,18 +52,20 @@ def run(arguments: argparse.Namespace) -> int:
     title = Path(arguments.data).name if arguments.title is None else arguments.title
     with progress_bar("report") as show:
         data = gather(people, asked, title=title, source=source, progress=show)
-        write_page(arguments.output, data)
+        write_page(arguments.output, data, arguments.json)
     ahead = data.outlook
     expected = "" if ahead is None else f", {ahead.gap_estimate:.4f} expected of new people's fair score"
     put_result(
         arguments.format,
         {
             **{"output": str(arguments.output), "rows": people.rows, "gap": data.audit.gap, "fair": data.audit.fair},
+            **({} if arguments.json is None else {"json": str(arguments.json)}),
             **({} if ahead is None else {"new_people": ahead.to_dict()}),
             **({} if people.small is None else {"small_groups": asdict(people.small)}),
         },
         lambda: (
             f"largest gap {data.audit.gap:.4f} on {people.rows:,} rows{expected}; report written to {arguments.output}"
+            f"{'' if arguments.json is None else f', its numbers to {arguments.json}'}"
         ),
     )
     return 0

@@ -341,7 +341,7 @@ class ModelData:
 def _sound(ids: list[Any]) -> bool:
     """Whether all ids can be hashed: integers of 64 bits, or texts without half a character."""
     if type(ids[0]) is int:
-        return min(ids) >= -(2**63) and max(ids) < 2**64
+        return bool(min(ids) >= -(2**63) and max(ids) < 2**64)
     try:
         "".join(ids).encode()
     except UnicodeEncodeError:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from itertools import combinations
 from typing import Any
@@ -31,6 +31,7 @@ from fairroc.people.small import SmallRule
 from fairroc.plot.source import FairRates, ScoreRates
 from fairroc.stats.bootstrap import Progress, portion
 from fairroc.summary import Result, Summary, size
+from fairroc.text.people import epsilon_words
 from fairroc.text.report import cautions, gap_names
 from fairroc.text.words import short
 
@@ -69,6 +70,10 @@ class Lines:
 
     groups: tuple[GroupLine, ...]
     gap: Line
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, ready for JSON."""
+        return {"groups": [{"fpr": list(g.fpr), "tpr": list(g.tpr)} for g in self.groups], "gap": list(self.gap)}
 
 
 def round_epsilons(gap: float, asked: float | None, groups: int = 2) -> tuple[float, ...]:
@@ -153,11 +158,23 @@ def crossing_pairs(curves: Sequence[RocCurve]) -> list[tuple[int, int]]:
     ]
 
 
-FEW_GROUPS = 12
-"""With more groups the page leaves out the AUCs of all pairs, which grow with the square."""
+FORMAT, VERSION = "fairroc report", 1
+"""Of the JSON twin of a page; the version rises when a field changes its meaning or goes."""
+
+ASKED = (
+    *("constraint", "norm", "epsilon", "ratio", "tolerances", "where", "ties", "draws", "promise", "confidence"),
+    "missing",
+)
+"""Options of the fits that the JSON twin tells."""
+
+DRAWN = ("epsilon", "auc", "auc_bound", "gap_estimate", "auc_estimate")
+"""Columns of the frontier that the script draws or says."""
+
+ROWS = 10
+"""Thresholds of the table that stands for the curves, about."""
 
 UNITS = 100_000
-"""Rates of fair scores are kept as whole hundred-thousandths, which makes the page a third smaller."""
+"""Rates for the script are whole hundred-thousandths, which makes the page a third smaller."""
 
 AUDITED, FITTED, TOLD, TRACED = 15, 30, 40, 95
 """Per cent of the work, about, by when parts of a report are done; without a fit the frontier follows the audit."""
@@ -267,6 +284,12 @@ class ReportData(Result):
         """Below which rate the table of rates shows the gap: people selected (0), TPR (2, also for both), FPR (4)."""
         return {"demographic_parity": 0, "predictive_equality": 4}.get(self.options.constraint, 2)
 
+    @property
+    def rows(self) -> list[int]:
+        """Indices of a few thresholds, for a table that stands for the curves."""
+        last = len(self.thresholds) - 1
+        return sorted({round(i * last / ROWS) for i in range(ROWS + 1)} | {self.start})
+
     def _corners(self) -> list[list[list[float]]]:
         """For each corner and group what to multiply both rates by, so that the widest range over groups is the gap (of
         a ratio: what smallest over largest lacks of 1), as the page's script does."""
@@ -275,38 +298,65 @@ class ReportData(Result):
         return [list(map(list, corner)) for corner in np.stack(parts, axis=1).tolist()]
 
     def to_dict(self) -> dict[str, Any]:
-        """What the page's script reads, ready for JSON: the audit and the certificate as the commands print them."""
-        audit = self.audit.to_dict()
-        if len(self.names) > FEW_GROUPS:
-            del audit["cross_aucs"]
+        """Every number that the page shows, none rounded, ready for JSON (``schema.json`` in this package)."""
+        asked = {name: getattr(self.options, name) for name in ASKED}
+        goal = {} if self.certificate is not None else {"epsilon": None, "ratio": None, "tolerances": None}
+        points = self.frontier.points
         return {
+            "format": FORMAT,
+            "version": VERSION,
             "title": self.title,
             "made": self.made,
             "package": self.package,
-            "constraint": self.options.constraint,
-            "norm": self.options.norm,
-            "promise": self.options.promise,
-            "positive_means": self.positive_means,
+            "source": None if self.source is None else asdict(self.source),
+            "asked": asked | goal | {"threshold": self.threshold, "positive_means": self.positive_means},
+            "groups": list(self.names),
+            "priors": list(self.priors),
+            "shares": list(self.shares),
+            "thresholds": list(self.thresholds),
+            "start": self.start,
+            "window": None if self.window is None else list(self.window),
+            "original": self.before.to_dict(),
+            "fair": [
+                {"epsilon": point.epsilon, "ratio": point.ratio, **lines.to_dict()}
+                for point, lines in zip(points, self.fair, strict=True)
+            ],
+            "chosen": self.chosen,
+            "audit": self.audit.to_dict(),
+            "certificate": None if self.certificate is None else self.certificate.to_dict(),
+            "one_draw": None if self.one_draw is None else self.one_draw.to_dict(),
+            "new_people": None if self.outlook is None else self.outlook.to_dict(),
+            "frontier": self.frontier.to_dict(),
+            "warnings": list(self.warnings),
+        }
+
+    def for_script(self) -> dict[str, Any]:
+        """What the page's script draws: the same numbers, rounded beyond what a picture shows."""
+        columns, asked = self.frontier.to_columns(), self.options.fairness
+        fit, new = self.certificate, self.outlook
+        return {
             "as_ratio": self.options.ratio is not None,
             "window": self.window,
             "column": self.column,
-            "words": gap_names(self.options.fairness),
+            "words": gap_names(asked) | {"selected": self.positive_means},
             "corners": self._corners(),
-            "names": self.names,
             "labels": [short(name) or "(no name)" for name in self.names],
             "priors": self.priors,
             "shares": self.shares,
             "thresholds": self.thresholds,
+            "rows": self.rows,
             "start": self.start,
             "chosen": self.chosen,
-            "before": [{"fpr": g.fpr, "tpr": g.tpr} for g in self.before.groups],
             "units": UNITS,
-            "fair": [[{"fpr": _whole(g.fpr), "tpr": _whole(g.tpr)} for g in lines.groups] for lines in self.fair],
-            "frontier": self.frontier.to_columns(),
-            "audit": audit,
-            "certificate": None if self.certificate is None else self.certificate.to_dict(),
-            "one_draw": None if self.one_draw is None else self.one_draw.to_dict(),
-            "new_people": None if self.outlook is None else self.outlook.to_dict(),
+            "before": _whole(self.before),
+            "fair": [_whole(lines) for lines in self.fair],
+            "auc": self.audit.auc,
+            "frontier": {
+                name: columns[name] for name in ("epsilon", "auc", "auc_bound", "gap_estimate", "auc_estimate")
+            },
+            "meant": [epsilon_words(asked, point.epsilon, self.positive_means) for point in self.frontier.points],
+            "fit": None if fit is None else {"epsilon": fit.epsilon, "auc": fit.auc},
+            "new": None if new is None else {"auc": new.auc_estimate, "error": new.auc_standard_error},
         }
 
 
@@ -374,5 +424,6 @@ def gather(
     )
 
 
-def _whole(rates: tuple[float, ...]) -> list[int]:
-    return [round(rate * UNITS) for rate in rates]
+def _whole(lines: Lines) -> list[list[list[int]]]:
+    """FPR and TPR of every group in whole units."""
+    return [[[round(rate * UNITS) for rate in rates] for rates in (group.fpr, group.tpr)] for group in lines.groups]

@@ -1,4 +1,7 @@
-"""The figures of a report as plain data that a template draws as SVG: for paper, and for readers without JavaScript."""
+"""The figures of a report as plain data that a template draws as SVG: for readers without JavaScript.
+
+With it, ``templates/page.js`` draws the same figures, which follow the sliders.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +11,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal, TypeAlias
 
-from fairroc.plot.palette import CHANCE, FAIR, FIT, GRID, GROUPS, LEVEL, LIMIT, ORIGINAL, THRESHOLD
-from fairroc.report.data import ReportData
+from fairroc.plot.palette import GRID, GROUPS
+from fairroc.report.data import Lines, ReportData
 from fairroc.text.report import gap_names
 from fairroc.text.words import short
 
@@ -139,7 +142,7 @@ def picture(lines: Sequence[Line], x: Axis, y: Axis, title: str, *, size: tuple[
         *(shape for line in lines for shape in drawn(line, at)),
         *(_sample(line, low - 4) for line, low in named),
     ]
-    frame = Shape("".join(grid), stroke=GRID)
+    frame = Shape("".join(grid), stroke=f"var(--grid, {GRID})")  # a picture may stand outside a page
     return Picture(title, size[0], size[1] + 20 * len(named), frame, tuple(texts), tuple(shapes))
 
 
@@ -223,21 +226,24 @@ def _distance(place: Place, start: Place, end: Place) -> float:
 
 # -- the figures of a report -------------------------------------------------------------------------------------------
 
+GROUP_DASHES = (None, "8 3", "2 2.5", "9 3 2 3", "14 4")
+"""Dashes of groups, in turn, so that colour is not all that tells them apart; the script has the same."""
 
-def roc_figure(data: ReportData) -> Picture:
-    """Every group's curve before and after, and its points at the report's threshold."""
-    lines = [Line(((0, 0), (1, 1)), CHANCE, width=1)]
-    dots = []
-    for g, name in enumerate(data.names):
-        colour, known = GROUPS[g % len(GROUPS)], short(name) if g < LEGEND else ""
-        before, after = data.before.groups[g], data.fair[data.chosen].groups[g]
-        old = [*zip(before.fpr, before.tpr, strict=True), (0.0, 0.0)]
-        new = [*zip(after.fpr, after.tpr, strict=True), (0.0, 0.0)]
-        lines.append(Line(old, colour, dash=DASHES[0], width=1.5))
-        lines.append(Line(new, colour, known))
-        dots.append(Line([old[data.start], new[data.start]], colour, dots=True))
-    threshold = data.thresholds[data.start]
-    title = f"ROC curves of {len(data.names)} groups, fair at {_allowed(data)}; dots at score ≥ {threshold:.4g}"
+
+def roc_figures(data: ReportData) -> tuple[Picture, Picture]:
+    """Every group's curve with its point at the report's threshold: of the original score, and of the fair one."""
+    scores = ((data.before, "original score"), (data.fair[data.chosen], f"fair score, {_allowed(data)}"))
+    return _roc_figure(data, *scores[0]), _roc_figure(data, *scores[1])
+
+
+def _roc_figure(data: ReportData, drawn: Lines, score: str) -> Picture:
+    lines, dots = [Line(((0, 0), (1, 1)), "var(--chance)", width=1)], []
+    for g, (name, group) in enumerate(zip(data.names, drawn.groups, strict=True)):
+        colour, dash = f"var(--g{g % len(GROUPS)})", GROUP_DASHES[g % len(GROUP_DASHES)]
+        places = [*zip(group.fpr, group.tpr, strict=True), (0.0, 0.0)]
+        lines.append(Line(places, colour, short(name) if g < LEGEND else "", dash))
+        dots.append(Line([places[data.start]], colour, dots=True, mark=[*MARKS][g % len(MARKS)]))
+    title = f"ROC curves of {len(data.names)} groups, {score}; dots at score ≥ {data.thresholds[data.start]:.4g}"
     return picture([*lines, *dots], axis("false positive rate", 0, 1), axis("true positive rate", 0, 1), title)
 
 
@@ -247,13 +253,12 @@ def gap_figure(data: ReportData) -> Picture:
     top, names = max(*data.before.gap, *fair, epsilon) * 1.05 or 1.0, gap_names(data.options.fairness)
     lines = [
         *_outside(data, top),
-        Line([*zip(at, data.before.gap, strict=True)], ORIGINAL, "original score", dash=DASHES[0], width=1.5),
-        Line([*zip(at, fair, strict=True)], FAIR, f"fair score, {_allowed(data)}"),
-        Line([(at[0], epsilon), (at[-1], epsilon)], LIMIT, names["allowed"], dash=DASHES[1], width=1.5),
-        Line([(at[data.start], 0.0), (at[data.start], top)], THRESHOLD, width=1),
+        Line([*zip(at, data.before.gap, strict=True)], "var(--original)", "original score", dash=DASHES[0], width=1.5),
+        Line([*zip(at, fair, strict=True)], "var(--fair)", f"fair score, {_allowed(data)}"),
+        Line([(at[0], epsilon), (at[-1], epsilon)], "var(--limit)", names["allowed"], dash=DASHES[1], width=1.5),
+        Line([(at[data.start], 0.0), (at[data.start], top)], "var(--threshold)", width=1),
     ]
-    up = axis(f"gap ({names['formula']})", 0, top)
-    return picture(lines, axis("threshold", at[0], at[-1]), up, "Gap at every threshold")
+    return picture(lines, axis("threshold", at[0], at[-1]), axis("gap", 0, top), "Gap at every threshold")
 
 
 def _allowed(data: ReportData) -> str:
@@ -270,7 +275,7 @@ def _outside(data: ReportData, top: float) -> Iterator[Line]:
     for low, high in ((data.thresholds[0], data.window[0]), (data.window[1], data.thresholds[-1])):
         if low < high:
             band = ((low, top), (high, top)), ((low, 0.0), (high, 0.0))
-            yield Line(band[1], LEVEL, name, width=0.5, band=band)
+            yield Line(band[1], "var(--rule)", name, width=0.5, band=band)
             name = ""
 
 
@@ -282,18 +287,18 @@ def frontier_figure(data: ReportData) -> Picture:
     sparse = len(bound) < len(points)  # a line between them would say more than is known
     level = [(points[0].epsilon, before.auc), (points[-1].epsilon, before.auc)]
     lines = [
-        Line(bound, ORIGINAL, "no fair score exceeds", dash=DASHES[1], width=1.5, dots=sparse),
-        Line(auc, FAIR, "fair score, fitted people"),
-        Line(level, LEVEL, "original score", DASHES[0], 1),
+        Line(bound, "var(--original)", "no fair score exceeds", dash=DASHES[1], width=1.5, dots=sparse),
+        Line(auc, "var(--fair)", "fair score, fitted people"),
+        Line(level, "var(--rule)", "original score", DASHES[0], 1),
     ]
     if data.certificate is not None:
-        lines.append(Line([(data.certificate.epsilon, data.certificate.auc)], FIT, "the fit", dots=True))
+        lines.append(Line([(data.certificate.epsilon, data.certificate.auc)], "var(--fit)", "the fit", dots=True))
     if data.outlook is not None:
         at, error = data.outlook.epsilon, data.outlook.auc_standard_error
         low, high = data.outlook.auc_estimate - error, data.outlook.auc_estimate + error
-        lines.append(Line([(at, low), (at, high)], FIT, width=1.5))
+        lines.append(Line([(at, low), (at, high)], "var(--fit)", width=1.5))
         new = [(at, data.outlook.auc_estimate)]
-        lines.append(Line(new, FIT, "the fit, new people (± standard error)", dots=True, mark="diamond"))
+        lines.append(Line(new, "var(--fit)", "the fit, new people (± standard error)", dots=True, mark="diamond"))
     heights = [y for line in lines for _, y in line.points]
     low, high = min(heights), max(heights)
     room = (high - low) * 0.08 or 0.01

@@ -9,26 +9,25 @@ import json
 import os
 from collections.abc import Sequence
 from functools import cache
-from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from unicodedata import category
 
 from fairroc.docstrings import PEOPLE, documented
-from fairroc.errors import FairrocError
 from fairroc.options import REPORT, Missing, SmallTreatment
 from fairroc.people.door import read_people
 from fairroc.plot import palette
 from fairroc.report.data import Asked, ReportData, gather
 from fairroc.report.figures import Picture, Shape
-from fairroc.report.view import view
+from fairroc.report.view import view, words
 from fairroc.tables.files import check_writable
-from fairroc.tables.write import write_text_atomic
+from fairroc.tables.write import written_together
 
 if TYPE_CHECKING:
     from jinja2 import Environment
     from markupsafe import Markup
 
-SUFFIXES = (".html", ".htm")
+SUFFIXES, JSON_SUFFIXES = (".html", ".htm"), (".json",)
 
 
 @documented(options=REPORT, setup=PEOPLE)
@@ -57,6 +56,7 @@ def write_report(
     small_groups: SmallTreatment = "error",
     positive_means: str = "selected",
     title: str = "Scores and groups",
+    json: str | os.PathLike[str] | None = None,
 ) -> ReportData:
     """Write a report of a score to one HTML file, and return what it shows.
 
@@ -66,6 +66,7 @@ def write_report(
     epsilon, ratio : what is allowed; the fair score at it is fitted and certified. Without either the page shows the
         frontier only.
     title : of the page.
+    json : another file to write, .json: everything that the page shows, unrounded.
 
     Returns: ReportData: all that the page shows, as data; printed, it is a table.
     Raises: DataError, FairrocError
@@ -75,8 +76,9 @@ def write_report(
     >>> told.audit.gap > told.certificate.gap
     True
     """
-    require_report()
     check_writable(path, SUFFIXES)
+    if json is not None:
+        check_writable(json, JSON_SUFFIXES)
     asked = Asked.checked(
         epsilon=epsilon,
         constraint=constraint,
@@ -105,44 +107,43 @@ def write_report(
         small=asked.settings.small_rule,
     )
     data = gather(people, asked, title=title)
-    write_page(path, data)
+    write_page(path, data, json)
     return data
 
 
-def write_page(path: str | os.PathLike[str], data: ReportData) -> None:
-    """Write the page of a report, whole or not at all."""
-    write_text_atomic(path, page(data))
+def write_page(path: str | os.PathLike[str], data: ReportData, json_path: str | os.PathLike[str] | None = None) -> None:
+    """Write the page of a report, and its JSON twin where one is wanted: all of both, or nothing."""
+    content = page(data).encode()
+    with written_together() as begin:
+        if json_path is not None:
+            with begin(Path(json_path)) as sink:
+                sink.write(f"{json.dumps(twin(data), ensure_ascii=False, allow_nan=False, indent=1)}\n".encode())
+        with begin(Path(path)) as sink:
+            sink.write(content)
+
+
+def twin(data: ReportData) -> dict[str, Any]:
+    """Everything that the page shows, ready for JSON: its numbers, none rounded, and its words."""
+    return {**data.to_dict(), "words": words(data)}
 
 
 def page(data: ReportData) -> str:
-    """The whole page: text, tables and pictures as plain HTML, and scripts that make them move."""
-    require_report()
+    """The whole page: text, tables and pictures as plain HTML, and a script that makes them move."""
     from markupsafe import Markup
-    from plotly.offline import get_plotlyjs
 
     return (
         environment()
         .get_template("page.html")
         .render(
             view(data),
-            style=Markup(palette.style_variables()) + static("page.css"),
-            data=script_json({**data.to_dict(), "palette": palette.SCRIPT}),
-            plotly=Markup(get_plotlyjs()),
+            style=Markup(palette.style_variables() + palette.dark_variables()) + static("page.css"),
+            data=script_json(data.for_script()),
             script=static("page.js"),
         )
     )
 
 
 # -- templates -------------------------------------------------------------------------------------------------------
-
-
-def require_report() -> None:
-    """Raise an error that says what to install where a package is missing that a report needs."""
-    missing = [package for package in ("jinja2", "plotly") if find_spec(package) is None]
-    if missing:
-        raise FairrocError(
-            f"a report needs {' and '.join(missing)}; install what it needs with: pip install 'fairroc[report]'."
-        )
 
 
 @cache

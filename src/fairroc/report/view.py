@@ -27,8 +27,9 @@ from fairroc.options import (
     Option,
 )
 from fairroc.report.data import Lines, ReportData, Source
-from fairroc.report.figures import frontier_figure, gap_figure, roc_figure
+from fairroc.report.figures import frontier_figure, gap_figure, roc_figures
 from fairroc.text.outlook import Caution, about, allowed_by, caution
+from fairroc.text.people import epsilon_words
 from fairroc.text.report import (
     asked_words,
     band_width,
@@ -41,13 +42,22 @@ from fairroc.text.report import (
     unknowns,
     verdict_words,
 )
-from fairroc.text.words import RATES, figure, percent, short
+from fairroc.text.words import RATES, confidence, figure, percent, short
 
-BOTH = ("", "new: original", "new: fair", "fitted: original", "fitted: fair", "on the fitted people")
+BOTH = (
+    "measure",
+    "new people: original",
+    "new people: fair",
+    "fitted: original",
+    "fitted: fair",
+    "limit, fitted people",
+)
 FRONTIER_HEAD = (
-    *("new: gap", "new: AUC", "fitted: gap", "fitted: AUC", "no fair score exceeds", "best accuracy"),
+    *("new people: gap", "new people: AUC", "fitted: gap", "fitted: AUC", "no fair score exceeds", "best accuracy"),
     *("disparate impact", "people drawn"),
 )
+SHOWN_WARNINGS = 4
+"""Of more warnings the rest is folded away."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,79 +80,118 @@ class Card(NamedTuple):
     tone: str = ""
 
 
+def words(data: ReportData) -> dict[str, Any]:
+    """All sentences of the page, ready for JSON."""
+    asked, means, warned = data.options.fairness, data.positive_means, _caution(data)
+    return {
+        "meaning": meaning_words(asked, means),
+        "tiles": [card._asdict() for card in cards(data)],
+        "caution": None if warned is None else {"words": warned.words, "ways": list(warned.ways)},
+        "found": found_words(data),
+        "sure": gap_words(data.audit),
+        "asked": asked_words(data.audit, means),
+        "verdict": _verdict(data),
+        "costs": cost_words(data.certificate, data.outlook, data.frontier, data.shares),
+        "unknown": list(unknowns(data.audit, data.outlook)),
+        "left_out": left_out_words(data.frontier),
+        "certificate": certificate_notes(data.certificate, data.one_draw, data.outlook),
+        "card": [{"title": title, "words": told} for title, told in _facts(data)],
+        "deploy": [{"words": step.words, "command": step.command(_goal(data))} for step in deploy_steps(data)],
+    }
+
+
+def _facts(data: ReportData) -> list[tuple[str, str]]:
+    """The model card."""
+    count = len(data.warnings) + (_caution(data) is not None)
+    told = f"{count}, at the top of the page" if count else "none: no small group, wide band or crossing"
+    facts = card_facts(
+        data.audit,
+        data.options.fairness,
+        weighted=data.weighted,
+        missing=data.options.missing,
+        positive_means=data.positive_means,
+    )
+    return [*facts, ("Warnings", told)]
+
+
+def _goal(data: ReportData) -> str:
+    """What the commands allow: as asked for, else what the page starts with."""
+    return f"{allowed_at(data.frontier.points[data.chosen]):.4g}" if data.audit.epsilon is None else asked_value(data)
+
+
 def view(data: ReportData) -> dict[str, Any]:
     """All that the page of a report shows, by the names its template uses."""
-    asked, names, threshold = data.options.fairness, gap_names(data.options.fairness), data.thresholds[data.start]
-    return {
+    threshold = data.thresholds[data.start]
+    return words(data) | {
         "title": data.title,
-        "positive_means": data.positive_means,
-        "meaning": meaning_words(asked),
-        "names": names,
+        "selected": data.positive_means,
+        "names": gap_names(data.options.fairness),
         "tolerances": data.options.tolerances is not None,
         "windowed": data.window is not None,
-        "left_out": left_out_words(data.frontier),
+        "fitted": data.certificate is not None,
         "source": data.source,
         "size": f"{data.audit.rows:,} rows, {len(data.names)} groups",
         "made": f"{data.made}, {data.package}",
         "cards": cards(data),
-        "verdict": _verdict(data),
-        "caution": _caution(data),
-        "widest": widest(data),
-        "sure": gap_words(data.audit),
-        "asked": asked_words(data.audit),
-        "costs": cost_words(data.certificate, data.outlook, data.frontier, data.shares),
-        "unknown": list(unknowns(data.audit, data.outlook)),
+        "warnings": [data.warnings[:SHOWN_WARNINGS], data.warnings[SHOWN_WARNINGS:]],
         "threshold": f"{threshold:.4g}",
         "thresholds": len(data.thresholds),
         "start": data.start,
         "epsilon": f"{allowed_at(data.frontier.points[data.chosen]):.4g}",
+        "meant": epsilon_words(data.options.fairness, data.frontier.points[data.chosen].epsilon, data.positive_means),
         "epsilons": len(data.frontier.points),
         "chosen": data.chosen,
-        "roc": roc_figure(data),
+        "roc": roc_figures(data),
         "gap": gap_figure(data),
         "frontier": frontier_figure(data),
         "rates": [rates_row(data, g) for g in range(len(data.names))],
         "gaps": gap_row(data),
         "apart": apart_row(data),
+        "curves": curve_table(data),
         "prices": price_table(data),
         "groups": group_table(data),
-        "certificate": certificate_tables(data.certificate, data.outlook),
-        "certified": certificate_notes(data.certificate, data.one_draw, data.outlook),
-        "facts": card_facts(data.audit, asked, weighted=data.weighted, missing=data.options.missing),
-        "warnings": data.warnings,
-        "deploy": deploy_steps(data),
+        "tables": certificate_tables(data.certificate, data.outlook),
+        "facts": _facts(data),
+        "steps": deploy_steps(data),
         "asked_epsilon": None if data.audit.epsilon is None else asked_value(data),
     }
 
 
 def cards(data: ReportData) -> list[Card]:
     """The few numbers to take away, new people first."""
-    found, ahead, audit = data.certificate, data.outlook, data.audit
+    found, ahead, audit, before = data.certificate, data.outlook, data.audit, data.frontier.before
     ratio, gap = data.options.ratio is not None, gap_names(data.options.fairness)["gap"]
 
     def told(value: float) -> float:
         return 1 - value if ratio else value
 
     if found is None or ahead is None:
+        sure = audit.gap_interval
+        ends = None if sure is None or sure.best is None else sorted(map(told, sure.best))
+        level = "" if sure is None else f" ({confidence(sure.level)})"
         return [
-            Card(f"{'Smallest' if ratio else 'Largest'} {gap}", figure(told(audit.gap), 3), "original score"),
-            Card("AUC", figure(audit.auc, 3), "original score"),
+            Card(f"New people: {gap} expected", figure(told(before.gap_estimate), 3), _between(ends, level)),
+            Card("New people: AUC expected", figure(before.auc_estimate, 3), _between(audit.auc_interval, level)),
+            Card(f"These people: largest {gap}", figure(told(audit.gap), 3), "original score"),
+            Card("These people: AUC", figure(audit.auc, 3), "original score"),
         ]
     fair = found.gap <= found.epsilon + ROUNDING
     goal = f"epsilon {found.epsilon:g}" if found.ratio is None else f"ratio {found.ratio:g}"
     kept, missed = ("at least", "below") if ratio else ("within", "above")
-    few = f", from {ahead.told_from:.0%} selected on" if ahead.told_from else ""
+    few = f", from {ahead.told_from:.0%} {data.positive_means} on" if ahead.told_from else ""
+    most = f"{'at least' if ratio else 'at most'} {max(told(ahead.upper), 0):.3f} at {confidence(ahead.level)}"
+    old = f"original score {told(ahead.gap_before_estimate):.3f}"
     return [
         Card(
             f"New people: {gap} expected",
             about(told(ahead.gap_estimate), ahead.gap_standard_error),
-            f"{missed if ahead.exceeds else kept} {goal}{few}; original score {told(ahead.gap_before_estimate):.3f}",
+            f"{missed if ahead.exceeds else kept} {goal}{few}; {most}; {old}",
             "bad" if ahead.exceeds or ahead.harms else "good",
         ),
         Card(
             "New people: AUC expected",
             about(ahead.auc_estimate, ahead.auc_standard_error),
-            f"original score {ahead.auc_before:.3f}",
+            f"± standard error; original score {ahead.auc_before:.3f}",
         ),
         Card(
             f"Fitted people: {gap}",
@@ -155,9 +204,13 @@ def cards(data: ReportData) -> list[Card]:
             f"{found.auc_before:.3f} → {found.auc:.3f}",
             "above the original: the sample's chance"
             if found.auc > max(found.auc_before, ahead.auc_estimate)
-            else f"bound {found.auc_bound:.4f}",
+            else f"no fair score exceeds {found.auc_bound:.3f}",
         ),
     ]
+
+
+def _between(ends: Sequence[float] | None, level: str) -> str:
+    return "original score" if ends is None else f"original score; between {ends[0]:.3f} and {ends[1]:.3f}{level}"
 
 
 def _caution(data: ReportData) -> Caution | None:
@@ -172,23 +225,21 @@ def _verdict(data: ReportData) -> str:
     return "" if both[0] is None or both[1] is None else verdict_words(both[0], both[1])
 
 
-def widest(data: ReportData) -> dict[str, Any]:
+def found_words(data: ReportData) -> str:
     """The largest gap of the original score: where, between whom, and both groups' rates there."""
-    audit = data.audit
+    audit, selected = data.audit, data.positive_means
     at = data.thresholds.index(audit.gap_threshold)
     numbers = [data.names.index(name) for name in audit.gap_pair]
-    pair = [data.before.groups[g] for g in numbers]
+    one, two = (data.before.groups[g] for g in numbers)
+    first, second = (f"'{short(name)}'" for name in audit.gap_pair)
     rates = "error rates" if audit.constraint == CONSTRAINT.default else RATES[audit.constraint]
-    return {
-        "rates": rates,
-        "threshold": f"{audit.gap_threshold:.4g}",
-        "names": [short(name) for name in audit.gap_pair],
-        "gap": figure(audit.gap, 3),
-        "norm": data.options.fairness.formula,
-        "tpr": [percent(group.tpr[at]) for group in pair],
-        "fpr": [percent(group.fpr[at]) for group in pair],
-        "selected": [percent(_selected(data, g, data.before, at)) for g in numbers],
-    }
+    of_all = " and ".join(percent(_selected(data, g, data.before, at)) for g in numbers)
+    return (
+        f"With the original score the groups' {rates} are furthest apart at score ≥ {audit.gap_threshold:.4g}, between "
+        f"{first} and {second}: a gap of {audit.gap:.3f} ({data.options.fairness.formula}). There, of people with a "
+        f"positive label, {percent(one.tpr[at])} of {first} and {percent(two.tpr[at])} of {second} are {selected}; of "
+        f"people with a negative label, {percent(one.fpr[at])} and {percent(two.fpr[at])}; of all people, {of_all}."
+    )
 
 
 def _both(data: ReportData) -> tuple[Any, Any]:
@@ -200,7 +251,7 @@ def rates_row(data: ReportData, g: int) -> list[str]:
     """What the threshold does to a group, before and after; the script keeps it up to date."""
     at, both = data.start, [lines.groups[g] for lines in _both(data)]
     selected = [percent(_selected(data, g, lines, at)) for lines in _both(data)]
-    return [data.names[g], *selected, *(figure(x.tpr[at]) for x in both), *(figure(x.fpr[at]) for x in both)]
+    return [data.names[g], *selected, *(figure(x.tpr[at], 3) for x in both), *(figure(x.fpr[at], 3) for x in both)]
 
 
 def _selected(data: ReportData, g: int, lines: Lines, at: int) -> float:
@@ -212,7 +263,7 @@ def _selected(data: ReportData, g: int, lines: Lines, at: int) -> float:
 def gap_row(data: ReportData) -> list[str]:
     """The gap at the threshold, below the rate that it is measured in."""
     asked, at, cells = data.options.fairness, data.column, [""] * 6
-    cells[at : at + 2] = [figure(lines.gap[data.start]) for lines in _both(data)]
+    cells[at : at + 2] = [figure(lines.gap[data.start], 3) for lines in _both(data)]
     return [f"gap ({asked.formula if isinstance(asked, OneRate) else 'both rates'})", *cells]
 
 
@@ -223,7 +274,7 @@ def apart_row(data: ReportData) -> list[str]:
         for lines in _both(data):
             shares = [_selected(data, g, lines, at) for g in range(len(data.names))]
             rates = shares if rate == "selection" else [getattr(group, rate)[at] for group in lines.groups]
-            cells.append(figure(max(rates) - min(rates)))
+            cells.append(figure(max(rates) - min(rates), 3))
     return ["largest difference of each rate", *cells]
 
 
@@ -234,11 +285,37 @@ def group_table(data: ReportData) -> Table:
     for found, rates in zip(data.audit.groups, data.before.groups, strict=True):
         width = band_width(found)
         known = "–" if width >= 1 else f"±{width:.3f}"
-        cells = [f"{found.rows:,}", f"{found.positives:,}", figure(found.auc), _span(found.auc_interval), known]
-        rows.append([found.group, *cells, figure(rates.tpr[at]), figure(rates.fpr[at])])
+        cells = [f"{found.rows:,}", f"{found.positives:,}", figure(found.auc, 3), _span(found.auc_interval), known]
+        rows.append([found.group, *cells, figure(rates.tpr[at], 3), figure(rates.fpr[at], 3)])
     head = ["group", "rows", "positives", "AUC", f"AUC between{level}", "rates known to", "TPR", "FPR"]
     caption = f"Groups: original score; TPR and FPR at score ≥ {data.thresholds[at]:.4g}"
     return Table(caption, head, rows, "groups", named=True)
+
+
+def curve_table(data: ReportData) -> Table:
+    """The curves and the gap in numbers, at a few thresholds."""
+    old, new = _both(data)
+    rows = [
+        [
+            f"{data.thresholds[i]:.4g}",
+            *(percent(_overall(data, lines, i)) for lines in (old, new)),
+            *(_ends([getattr(g, rate)[i] for g in lines.groups]) for rate in ("tpr", "fpr") for lines in (old, new)),
+            *(figure(lines.gap[i], 3) for lines in (old, new)),
+        ]
+        for i in data.rows
+    ]
+    kinds = (data.positive_means, "TPR", "FPR", "gap")
+    head = ["score ≥", *(f"{kind}, {score}" for kind in kinds for score in ("original", "fair"))]
+    return Table("Lowest and highest rate of the groups, and the gap, at some thresholds", head, rows, "curves")
+
+
+def _overall(data: ReportData, lines: Lines, at: int) -> float:
+    """Share of all people selected."""
+    return sum(share * _selected(data, g, lines, at) for g, share in enumerate(data.shares))
+
+
+def _ends(rates: Sequence[float]) -> str:
+    return f"{min(rates):.3f} to {max(rates):.3f}"
 
 
 def price_table(data: ReportData) -> Table:
@@ -247,7 +324,7 @@ def price_table(data: ReportData) -> Table:
         [
             f"{allowed_at(p):.4g}",
             *(figure(x, 3) for x in (p.gap_estimate, p.auc_estimate)),
-            *(figure(x, none="–") for x in (p.gap, p.auc, p.auc_bound, p.accuracy, p.disparate_impact)),
+            *(figure(x, 3, none="–") for x in (p.gap, p.auc, p.auc_bound, p.accuracy, p.disparate_impact)),
             percent(p.randomised_share),
         ]
         for p in data.frontier.points
@@ -272,28 +349,23 @@ def certificate_tables(found: Certificate | None, ahead: Outlook | None) -> list
             "largest gap at any threshold",
             figure(ahead.gap_before_estimate, 3),
             about(ahead.gap_estimate, ahead.gap_standard_error),
-            *(figure(x) for x in (found.gap_before, found.gap)),
+            *(figure(x, 3) for x in (found.gap_before, found.gap)),
             "nothing forced" if found.promise == "new" else f"{allowed:.4g} allowed",
         ],
         [
             "overall AUC",
             figure(ahead.auc_before, 3),
             about(ahead.auc_estimate, ahead.auc_standard_error),
-            *(figure(x) for x in (found.auc_before, found.auc)),
-            f"{found.auc_bound:.4f} possible",
+            *(figure(x, 3) for x in (found.auc_before, found.auc)),
+            f"{found.auc_bound:.3f} possible",
         ],
         *_rate_rows(found),
     ]
     groups = [
-        [
-            g.group,
-            *(figure(x) for x in (g.auc_before, g.auc, g.auc_fair)),
-            percent(g.transport_share),
-            percent(g.tie_share),
-        ]
+        [g.group, *(figure(x, 3) for x in (g.auc_before, g.auc, g.auc_fair)), percent(g.randomised_share)]
         for g in found.groups
     ]
-    columns = ["group", "AUC, original", "AUC, fair", "best fair AUC", "moved by draw", "tie drawn"]
+    columns = ["group", "AUC, original", "AUC, fair", "best fair AUC", "people drawn"]
     return [
         Table("New people (expected ± standard error) and fitted people (exact)", BOTH, whole, "certificate"),
         Table("Certificate by group", columns, groups, named=True),
@@ -307,7 +379,7 @@ def _rate_rows(found: Certificate) -> list[list[str]]:
     names = {"tpr": "TPR", "fpr": "FPR", "selection_rate": "selection rate"}
     both = found.rates_before, found.rates
     return [
-        [f"largest difference of the {word}", "–", "–", *(figure(getattr(each, name)) for each in both), ""]
+        [f"largest difference of the {word}", "–", "–", *(figure(getattr(each, name), 3) for each in both), ""]
         for name, word in names.items()
     ]
 
@@ -336,6 +408,10 @@ class Step:
     @property
     def with_epsilon(self) -> bool:
         return self.after is not None
+
+    def command(self, epsilon: str) -> str:
+        """The whole of it."""
+        return self.before if self.after is None else f"{self.before}{epsilon}{self.after}"
 
 
 def deploy_steps(data: ReportData) -> list[Step]:

@@ -12,8 +12,9 @@ from fairroc.fitting.frontier import Frontier
 from fairroc.fitting.one_draw import OneDraw
 from fairroc.fitting.outlook import Outlook
 from fairroc.options import CONSTRAINT
-from fairroc.text.certificate import exact_words, tie_words
+from fairroc.text.certificate import exact_words
 from fairroc.text.outlook import about, allowed_by, beyond, least_certain_words, new_people_lines, promise_words
+from fairroc.text.people import SELECTED, epsilon_words
 from fairroc.text.words import (
     MEANINGS,
     RATES,
@@ -37,10 +38,11 @@ SHOWN = 3
 NO_FIT = "No epsilon was asked for: there is no fit to certify. Run the report again with --epsilon or --ratio."
 
 
-def meaning_words(constraint: Constraint) -> str:
+def meaning_words(constraint: Constraint, positive_means: str = SELECTED) -> str:
     """What is to be close, in plain words; of ratios also what a gap is."""
     ratio = f" {RATIO_GAPS}" if isinstance(constraint, Ratio) else ""
-    return f"{MEANINGS[constraint.name]}, {threshold_words(constraint.where)}.{ratio}"
+    meaning = MEANINGS[constraint.name].replace(f"is {SELECTED}", f"is {positive_means}")
+    return f"{meaning}, {threshold_words(constraint.where)}.{ratio}"
 
 
 def gap_names(constraint: Constraint) -> dict[str, str]:
@@ -68,12 +70,12 @@ def gap_words(audit: Audit) -> str:
     return f"{where} ({confidence(interval.level)})."
 
 
-def asked_words(audit: Audit) -> str:
+def asked_words(audit: Audit, positive_means: str = SELECTED) -> str:
     """What was asked, and whether the original score meets it."""
     epsilon = audit.epsilon
     if epsilon is None:
         return "No epsilon was asked for, so nothing was fitted. The page shows what each would cost."
-    words = f"{goal_words(audit, epsilon)}."
+    words = epsilon_words(audit.distance, epsilon, positive_means)
     verdict, chance = "meets this already" if audit.fair else "does not meet this", ""
     interval = audit.gap_interval
     best = None if interval is None else interval.best
@@ -90,20 +92,6 @@ def asked_words(audit: Audit) -> str:
     elif best is not None:
         chance = ", and so does the whole interval"
     return f"{words} The original score {verdict}{chance}."
-
-
-def goal_words(audit: Audit, epsilon: float) -> str:
-    """How close the groups must be."""
-    where = threshold_words(audit.where)
-    if audit.ratio is not None:
-        least = f"must be {audit.ratio:g} of the largest, or more"
-        return f"Ratio {audit.ratio:g}: {where}, the smallest of the groups' {RATES[audit.constraint]} {least}"
-    if audit.tolerances is not None:
-        fpr, tpr = audit.tolerances
-        return f"Two tolerances: {where}, two groups' FPR may differ by {fpr:g}, and their TPR by {tpr:g}, at most"
-    one = audit.distance
-    whose = f" in the {one.WORDS[one.rate]}" if isinstance(one, OneRate) else ""
-    return f"Epsilon {epsilon:g}: {where}, no two groups may be further apart{whose} than {epsilon:g}"
 
 
 def verdict_words(certificate: Certificate, outlook: Outlook) -> str:
@@ -127,19 +115,21 @@ def cost_words(
         what = "Equal rates" if first.epsilon == 0 else "Close rates without draws"
         return (
             f"{what} {threshold_words(frontier.where)} (epsilon {first.epsilon:.4g}) would take the overall AUC of "
-            f"these people from {frontier.before.auc:.4f} to {first.auc:.4f}; a larger epsilon costs less."
+            f"these people from {frontier.before.auc:.3f} to {first.auc:.3f}; a larger epsilon costs less."
         )
     if c.unchanged:
         return "Nothing: the score stays as it is."
     drawn = sum(share * group.randomised_share for share, group in zip(shares, c.groups, strict=True))
     allowed = c.epsilon if c.allowed is None else c.allowed
     draws = f"For {percent(drawn)} of people the fair score depends on a draw."
-    if c.draws == "never":
+    if c.draws == "never" or drawn == 0:
         draws = "Nobody is drawn: the score decides alone."
+    elif drawn < 0.0005:
+        draws = "For hardly anyone the fair score depends on a draw."
     return (
         f"New people can expect an overall AUC of {about(o.auc_estimate, o.auc_standard_error)} where the original "
-        f"score has {o.auc_before:.3f}. On the fitted people it goes from {c.auc_before:.4f} to {c.auc:.4f}; no score "
-        f"with a gap of {allowed:.4g} there can have more than {c.auc_bound:.4f}. {draws}"
+        f"score has {o.auc_before:.3f}. On the fitted people it goes from {c.auc_before:.3f} to {c.auc:.3f}; no score "
+        f"with a gap of {allowed:.4g} there can have more than {c.auc_bound:.3f}. {draws}"
     )
 
 
@@ -183,13 +173,20 @@ def certificate_notes(certificate: Certificate | None, one_draw: OneDraw | None,
         return [NO_FIT]
     if one_draw is None or outlook is None:
         return []
-    levels = "" if certificate.unchanged else f" {certificate.levels} levels."
-    ties = f"Ties: {tie_words(certificate)}{levels} {exact_words(certificate)}"
+    if certificate.unchanged:
+        ties = "The score stays as it is, ties included."
+    elif certificate.ties == "order":
+        ties = "People of one group whom fairness does not tell apart keep the order of their original scores."
+    else:
+        ties = "Among people of one group whom fairness does not tell apart, a random draw decides who comes first."
     promise = promise_words(certificate, outlook)
-    return [promise, *new_people_lines(outlook, one_draw), ties, least_certain_words(outlook)]
+    exact = f"{ties} {exact_words(certificate)}"
+    return [promise, *new_people_lines(outlook, one_draw), exact, least_certain_words(outlook)]
 
 
-def card_facts(audit: Audit, constraint: Constraint, *, weighted: bool, missing: str) -> list[tuple[str, str]]:
+def card_facts(
+    audit: Audit, constraint: Constraint, *, weighted: bool, missing: str, positive_means: str = SELECTED
+) -> list[tuple[str, str]]:
     """The facts of the model card, each with its title."""
     counts = [(group.positives or 0, group.rows) for group in audit.groups]
     positives, smallest = sum(hits for hits, _ in counts), min(min(hits, rows - hits) for hits, rows in counts)
@@ -200,8 +197,8 @@ def card_facts(audit: Audit, constraint: Constraint, *, weighted: bool, missing:
         ("Groups", f"{len(audit.groups)}; smallest class {smallest:,} rows"),
         ("Missing groups", "a group of their own" if missing == "group" else "none"),
         *(("Small groups", words) for words in small_lines(audit.small_groups)),
-        ("Overall AUC", f"{audit.auc:.4f} ({between})"),
-        ("Constraint", MEANINGS[constraint.name]),
+        ("Overall AUC", f"{audit.auc:.3f} ({between})"),
+        ("Constraint", meaning_words(constraint, positive_means)),
         ("Distance", f"{constraint.formula}{where_words(constraint.where)}"),
         ("Intended use", "assess a score, and choose epsilon and threshold, before a decision uses either"),
         ("Not intended to", "show that a decision is lawful, or that labels are right"),
