@@ -42,7 +42,7 @@ test: .venv/.dev .venv/.browser .venv/.java .venv/.postgres $(EXPERIMENTS)/.done
 		$(EXPERIMENTS)/bin/python -m pytest -n auto -p no:cacheprovider -m "not slow" $(EXPERIMENT_TESTS); fi
 
 test-slow: .venv/.dev .venv/.browser .venv/.java .venv/.postgres ## all tests
-	$(PYTEST) tests src studies/src
+	$(PYTEST) --hypothesis-profile=thorough tests src studies/src
 
 versions: $(OLDEST)/.done ## kept files and golden results with the oldest supported versions
 	$(OLDEST)/bin/python -m pytest -q -p no:cacheprovider tests/promises/test_kept.py

@@ -1,4 +1,4 @@
-"""One hypothesis profile for all tests: the same examples on every run, no clocks."""
+"""Hypothesis: the same examples on every run, no clocks. `make test-slow` takes more of them, `make fuzz` other ones."""
 
 from hypothesis import HealthCheck, Phase, settings
 
@@ -6,10 +6,11 @@ settings.register_profile(
     "fairroc",
     derandomize=True,
     deadline=None,
-    max_examples=40,
+    max_examples=20,
     print_blob=True,
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("fairroc")
 settings.register_profile("quick", settings.get_profile("fairroc"), phases=[Phase.explicit, Phase.generate])
+settings.register_profile("thorough", settings.get_profile("fairroc"), max_examples=200)
 settings.register_profile("brief", settings.get_profile("quick"), max_examples=8)

@@ -53,7 +53,7 @@ def done_by(method: str, rows: Rows, epsilon: float, queries: int | None = None,
 # ---- promises ----------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(worlds(max_groups=6), STEPS, QUERIES, TIES)
 def test_within_epsilon_and_never_above_the_optimum(rows, epsilon, queries, ties):
     """2 to 6 groups, crossing curves, ties and weights: the exact gap over all pairs is within epsilon, and no group's
