@@ -232,6 +232,7 @@ def test_one_rate_keeps_the_order(sample, constraint, seed, drawn):
         assert own[own > 0].size == 1 or own.sum() <= 1.5 * FINE + TOUCH
     assert (np.diff(kernel.thresholds) < 0).all()
     assert not kernel.transported.any()
+    assert kernel.transported.dtype == kernel.ordered.dtype == np.bool_
 
 
 @settings(max_examples=30)
