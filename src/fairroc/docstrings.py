@@ -109,7 +109,6 @@ WORD = re.compile(r"\w+")
 KNOWN = {option.name: option for option in (*FRONTIER, *AIM, MAX_DISTINCT, *ESTIMATOR)}
 WORDS = {
     "Any": "object",
-    "Self": "the object itself",
     "FloatArray": "ndarray of float64",
     "BoolArray": "ndarray of bool",
     "NDArray[np.int64]": "ndarray of int64",
@@ -177,7 +176,7 @@ def _whole(thing: Any, options: Mapping[str, Option], setup: str, raises: str) -
         given = {field.name: (str(field.type), _NO_DEFAULT) for field in fields(thing) if field.repr}
         found["Attributes"] = "\n".join(_entries(found.get("Attributes", ""), given, _field))
     if not isinstance(thing, type) and "Yields" not in found:
-        answer = str(thing.__annotations__.get("return", "None"))
+        answer = str(thing.__annotations__.get("return", "None")).replace("Self", thing.__qualname__.split(".")[0])
         kind, _, text = found.get("Returns", "").partition(": ")
         if "\n" not in found.get("Returns", "") and answer != "None":
             found["Returns"] = _entry(kind or _type(answer), text)

@@ -92,7 +92,6 @@ def fit(
 ) -> FairROC:
     """Fit a `FairROC` to columns of a frame.
 
-    Returns: FairROC: fitted.
     Raises: DataError
     >>> fit(frame, score="p", label="y", group="sex", epsilon=0.1, ties="draw").model_.names
     ('f', 'm')

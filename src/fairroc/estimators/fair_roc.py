@@ -457,7 +457,6 @@ class FairROC(ShowsFit, TransformerMixin, BaseEstimator):  # type: ignore[misc]
 def fit_counts(counts: ScoreCounts, epsilon: float = 0.05, **params: Any) -> FairROC:
     """A fitted `FairROC` from counts; the parameters are its own.
 
-    Returns: FairROC: fitted.
     Raises: DataError
     >>> from fairroc import ScoreCounts
     >>> fit_counts(ScoreCounts.from_rows(scores, y, sensitive_features=sex), ties="draw").model_.names

@@ -104,7 +104,6 @@ class ScoreCounts(Result):
         With ``bits`` the same as ``binned(bits)`` of the exact counts, but nothing is sorted: many times as fast.
         Torch tensors are counted on their device, see ``docs/guides/tensors.md``.
 
-        Returns: ScoreCounts: what was counted; printed, it is a table.
         >>> counts = ScoreCounts.from_rows([0.5, 0.5, 0.9], [0, 1, 1], sensitive_features=["a", "a", "b"])
         >>> counts.names, counts.scores[0].tolist(), counts.negatives[0].tolist(), counts.positives[0].tolist()
         (('a', 'b'), [0.5], [1], [1])
@@ -177,7 +176,6 @@ class ScoreCounts(Result):
         Rows of the same score and group are added up. Whole numbers are counts of people; if any is fractional, all are
         weights, and a warning says so.
 
-        Returns: ScoreCounts: what was counted; printed, it is a table.
         >>> table = ScoreCounts.from_table([1, 2, 2], [0, 5, 1], [7, 2, 0], sensitive_features=["a", "a", "a"])
         >>> table.scores[0].tolist(), table.negatives[0].tolist(), table.positives[0].tolist(), table.rows
         ([1.0, 2.0], [7, 2], [0, 6], 15)

@@ -56,7 +56,6 @@ class FrontierDisplay(Display):
     def from_frontier(cls, found: Frontier, *, ax: Any = None, **kwargs: Any) -> Self:
         """Draw a frontier that there is already.
 
-        Returns: FrontierDisplay: drawn.
         >>> from fairroc import frontier
         >>> found = frontier(scores, y, sensitive_features=sex, epsilons=[0, 0.1], ties="draw", bound=False)
         >>> len(FrontierDisplay.from_frontier(found).line_)
@@ -91,7 +90,6 @@ class FrontierDisplay(Display):
     ) -> Self:
         """Compute the frontier and draw it.
 
-        Returns: FrontierDisplay: drawn.
         >>> how = {"epsilons": [0, 0.1], "ties": "draw", "bound": False}
         >>> FrontierDisplay.from_predictions(scores, y, sensitive_features=sex, **how).bound_line_ is None
         True
@@ -129,7 +127,6 @@ class FrontierDisplay(Display):
         groups, bound : whether to draw the groups' AUCs, and the bound.
         **kwargs : for all lines of AUCs, as in ``Axes.plot``.
 
-        Returns: FrontierDisplay: the object itself, drawn.
         >>> how = {"epsilons": [0, 0.1], "ties": "draw", "bound": False}
         >>> display = FrontierDisplay.from_predictions(scores, y, sensitive_features=sex, **how)
         >>> len(display.plot(groups=False).line_)

@@ -134,7 +134,6 @@ class GapDisplay(AuditedDisplay):
         band : whether to draw the bands.
         **kwargs : for both gap lines, as in ``Axes.plot``.
 
-        Returns: GapDisplay: the object itself, drawn.
         >>> GapDisplay.from_predictions(scores, y, sensitive_features=sex, bootstrap=0).plot(band=False).band_
         []
         """

@@ -127,7 +127,6 @@ class FairROCDisplay(AuditedDisplay):
         chance : whether to draw the diagonal.
         **kwargs : for all curves, as in ``Axes.plot``.
 
-        Returns: FairROCDisplay: the object itself, drawn.
         >>> FairROCDisplay.from_predictions(scores, y, sensitive_features=sex, bootstrap=0).plot(band=False).band_
         []
         """

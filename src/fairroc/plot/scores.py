@@ -118,7 +118,6 @@ class ScoreDisplay(Display):
     ) -> Self:
         """Compute and draw from scores, labels and groups.
 
-        Returns: ScoreDisplay: drawn.
         >>> ScoreDisplay.from_predictions(scores, y, sensitive_features=sex, bins=10).names
         ('f', 'm')
         """
@@ -150,7 +149,6 @@ class ScoreDisplay(Display):
         ----------
         X : rows for a `FairROCClassifier`; for the others the original scores
 
-        Returns: ScoreDisplay: drawn.
         >>> from fairroc import FairROC
         >>> post = FairROC(epsilon=0.1, ties="draw").fit(scores, y, sensitive_features=sex)
         >>> ScoreDisplay.from_estimator(post, scores, y, sensitive_features=sex).epsilon
@@ -189,7 +187,6 @@ class ScoreDisplay(Display):
         which : "before", "after" or None
         **kwargs : for all outlines, as in ``Axes.plot``.
 
-        Returns: ScoreDisplay: the object itself, drawn.
         >>> len(ScoreDisplay.from_predictions(scores, y, sensitive_features=sex).plot().line_)
         4
         """
