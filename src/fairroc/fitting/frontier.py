@@ -69,8 +69,8 @@ class FrontierPoint(Part):
     ties, inner_epsilon : what the fit at this epsilon does; ``unchanged`` if the original score meets epsilon already.
     auc, gap : of all people together; ``auc_bound`` exceeds the AUC of every fair randomised score (None: not asked).
     accuracy, balanced_accuracy : the largest over all thresholds of the fair score.
-    selection_rate, disparate_impact : at the most accurate threshold, the share of all people accepted, and the
-        smallest group's share divided by the largest (None if nobody is accepted).
+    selection_rate, disparate_impact : at the most accurate threshold, the share of all people selected, and the
+        smallest group's share divided by the largest (None if nobody is selected).
     randomised_share : share of people whose fair score depends on the draw: ``transport_share`` because fairness moves
         them, ``tie_share`` only because of a draw among equal or neighbouring scores.
     """

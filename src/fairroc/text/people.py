@@ -15,7 +15,8 @@ about 73 are selected in another.
 from __future__ import annotations
 
 from fairroc.core.constraint import Distance, EqualizedOddsMax, EqualizedOddsSum, OneRate, RateName, Ratio, Within
-from fairroc.text.words import SELECTED, span_words
+from fairroc.text.words import SELECTED as SELECTED
+from fairroc.text.words import span_words
 
 WHOSE: dict[RateName, str] = {"tpr": " with a positive label", "fpr": " with a negative label", "selection": ""}
 """Of whom a rate is taken, after "people"."""

@@ -13,12 +13,11 @@ from fairroc.fitting.one_draw import OneDraw
 from fairroc.fitting.outlook import Outlook
 from fairroc.options import CONSTRAINT
 from fairroc.text.certificate import exact_words, tie_words
-from fairroc.text.outlook import about, allowed_by, least_certain_words, new_people_lines, promise_words
+from fairroc.text.outlook import about, allowed_by, beyond, least_certain_words, new_people_lines, promise_words
 from fairroc.text.words import (
     MEANINGS,
     RATES,
     RATIO_GAPS,
-    beyond,
     confidence,
     listed,
     pair,
