@@ -54,7 +54,11 @@ class DatasetError(FairrocError):
 
 
 class FairrocWarning(UserWarning):
-    """Base of all warnings that fairroc gives."""
+    """Base of all warnings that fairroc gives: one line says what, and what to do; ``detail`` says more, or nothing."""
+
+    def __init__(self, message: str = "", detail: str = "") -> None:
+        super().__init__(message)
+        self.detail = detail
 
 
 class SmallGroupWarning(FairrocWarning):
@@ -76,15 +80,15 @@ def number_of_rows(number: int) -> str:
     return f"{number} row" if number == 1 else f"{number} rows"
 
 
-def warn_user(message: str, category: type[FairrocWarning] = FairrocWarning) -> None:
+def warn_user(message: str, category: type[FairrocWarning] = FairrocWarning, detail: str = "") -> None:
     """Warn at the line of the caller's own code that led here, however deep in the package the reason was found."""
     home, level, frame = f"{Path(__file__).parent}{os.sep}", 2, sys._getframe(1)
     while frame.f_back is not None and frame.f_code.co_filename.startswith(home):
         level, frame = level + 1, frame.f_back
-    warnings.warn(message, category, stacklevel=level)
+    warnings.warn(category(message, detail), stacklevel=level)
 
 
 def warn_all(notes: Iterable[FairrocWarning]) -> None:
     """Give warnings that were kept, each in its turn."""
     for note in notes:
-        warn_user(str(note), type(note))
+        warn_user(str(note), type(note), note.detail)

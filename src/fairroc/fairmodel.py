@@ -15,6 +15,7 @@ from fairroc.docstrings import FITTED, documented
 from fairroc.model import file
 from fairroc.model.explanation import Explanation, explain
 from fairroc.model.model import ModelData, check_threshold
+from fairroc.options import POSITIVE_MEANS
 from fairroc.people.door import read_people
 from fairroc.people.people import People
 from fairroc.people.rows import known_groups
@@ -161,6 +162,7 @@ class FairModel(Result, ModelData):
         id: int | str | None = None,
         key: bytes | str | None = None,
         on_unknown_group: str | None = None,
+        positive_means: str = "selected",
     ) -> Explanation:
         """What can happen to one person, and why: possible fair scores with their probabilities, in words and as data.
 
@@ -175,12 +177,15 @@ class FairModel(Result, ModelData):
             Add the draw itself: the fair score that `transform` gives this id (with the model's key, if it has one).
         on_unknown_group : str, optional
             Fitted group whose treatment an unknown group shall get; else that is an error.
+        positive_means : str
+            What people with a positive decision are, in the text: "selected", "flagged", "invited", ...
 
         >>> model.explain(0.2, "m", threshold=0.5).acceptance
         0.0
         """
+        word = POSITIVE_MEANS.checked(positive_means)
         found = explain(self, score, group, threshold=threshold, id=id, key=key, on_unknown_group=on_unknown_group)
-        return replace(found, text=explanation_text(found))
+        return replace(found, text=explanation_text(found, positive_means=word))
 
     def check(
         self,

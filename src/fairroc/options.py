@@ -310,9 +310,16 @@ def _any(value: Any) -> Any:
     return value
 
 
+IN_PEOPLE = (
+    "of 100 positives and of 100 negatives in each group, the differences between two groups in how many are selected "
+    "add up to at most 5"
+)
+"""What an epsilon of 0.05 means for equalized odds; `fairroc.text.people` says it of any."""
+
 EPSILON = Option(
     "epsilon", 0.05, ("0 to 2", "{'fpr': a, 'tpr': b}"),
-    "largest gap allowed between two groups' rates at any threshold; one for both rates, or one for each",
+    "largest gap allowed between two groups' rates at any threshold; one for both rates, or one for each. 0.05 means: "
+    f"{IN_PEOPLE}",
     check_tolerance, metavar="E", parse="number",
 )  # fmt: skip
 CONSTRAINT = Option(
@@ -386,6 +393,11 @@ POSITIVE_MEANS = Option(
     "what people with a positive decision are, in texts: selected, flagged, invited, ...", check_positive_means,
     metavar="WORD",
 )  # fmt: skip
+VERBOSE = Option(
+    "verbose", False, ("True", "False"), "say more: details of warnings, of the method and of its limits",
+    partial(check_flag, "verbose"), parse="flag",
+)  # fmt: skip
+QUIET = replace(VERBOSE, name="quiet", help="leave out which command may come next", check=partial(check_flag, "quiet"))
 SALT = Option(
     "salt", None, ("an integer",), "the model's public salt, for reproducible fits; else a new one", _any, None
 )
@@ -424,14 +436,16 @@ CLASSIFIER = tuple(option for option in ESTIMATOR if option is not ALLOW_OUT_OF_
 AUDIT = (
     replace(NORM, values=("1 or more", "inf"), help="gap of two groups: p-norm of (dFPR, dTPR)", check=check_audit_norm,
             metavar="P"),
-    replace(EPSILON, default=None, help="allowed gap, for a verdict; the command exits 1 if it is exceeded"),
+    replace(EPSILON, default=None, help="allowed gap, for a verdict; the command exits 1 if it is exceeded. 0.05 "
+            f"means: {IN_PEOPLE}"),
     replace(CONSTRAINT, help="what is compared at every threshold: FPR and TPR, TPR, FPR, or the share of people "
             "selected; the last needs no labels"),
     RATIO, replace(WHERE, help="only at thresholds that select this share of all people"),
     LEVEL, THRESHOLD, BOOTSTRAP, RANDOM_STATE, MIN_CLASS_ROWS, SMALL_GROUPS,
 )  # fmt: skip
 FRONTIER = (
-    Option("epsilons", None, ("numbers, 0 to 2",), "allowed gaps (default: 21, from 0 to the score's own gap)",
+    Option("epsilons", None, ("numbers, 0 to 2",), "allowed gaps (default: 21, from 0 to the score's "
+           "own gap); one is recommended, and what it means in people is said",
            check_epsilons, metavar="E,E,...", parse="numbers"),
     Option("ratios", None, ("numbers above 0, at most 1",),
            "for one rate, instead of epsilons: smallest over largest rate at any threshold, at least", check_ratios,
@@ -440,7 +454,8 @@ FRONTIER = (
     QUERIES, MISSING, MIN_CLASS_ROWS, SMALL_GROUPS,
 )  # fmt: skip
 REPORT = (
-    replace(EPSILON, default=None, help="allowed gap; without it, or a ratio, nothing is fitted"),
+    replace(EPSILON, default=None, help="allowed gap; without it, or a ratio, nothing is fitted. 0.05 means: "
+            f"{IN_PEOPLE}"),
     CONSTRAINT, RATIO, NORM, TIES, DRAWS, WHERE, PROMISE,
     replace(THRESHOLD, help="where the page starts (default: the largest gap)"),
     LEVEL, BOOTSTRAP, RANDOM_STATE, MISSING, MIN_CLASS_ROWS, SMALL_GROUPS, POSITIVE_MEANS,
@@ -465,6 +480,7 @@ AIM = (
     ),
 )  # fmt: skip
 FILES = (POS_LABEL, MISSING, MAX_DISTINCT)
+WORDS = (POSITIVE_MEANS, VERBOSE, QUIET)
 
 SECTIONS = {
     "Fit: `FairROC`, `FairROCClassifier`, `fairroc fit`": ESTIMATOR,
@@ -474,6 +490,7 @@ SECTIONS = {
     "New people: `FairModel.check`, `fairroc monitor`": MONITOR,
     "Threshold: `choose_threshold`, `fairroc threshold`": AIM,
     "Files: `count_files` and the commands that read people": FILES,
+    "Words: what commands print; `positive_means` also in `FairModel.explain` and `write_report`": WORDS,
 }
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
+import shlex
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +14,10 @@ import pyarrow.parquet
 import pytest
 from test_cli import KEY, PEOPLE, ROLES, Run, model, model_file, run, write
 
-from fairroc import FairModel, choose_threshold, frontier
+from fairroc import DataError, FairModel, choose_threshold, frontier
+from fairroc.cli.main import _parser
+from fairroc.text.frontier import frontier_text
+from fairroc.text.people import epsilon_words
 
 __all__ = ["model", "run"]  # fixtures
 
@@ -34,11 +39,19 @@ def test_frontier_writes_a_table(tmp_path: Path, run: Run) -> None:
     out = tmp_path / "frontier.csv"
     ran = run("frontier", write(tmp_path), *ROLES, "--epsilons", "0.1, 0,0.05", "-o", out)
     assert ran.code == 0
-    assert "no fair score exceeds" in ran.out and "raw order is kept where that is better" in ran.out
+    assert "AUC at best" in ran.out and "raw order" not in ran.out
+    fit = f"fairroc fit {tmp_path}/d.csv --score p --label y --group sex --epsilon"
     assert ran.err == f"frontier written to {out}\n"
+    assert re.fullmatch(rf"fit at the recommended epsilon:\n  {fit} [\d.]+ -o model.json\n", ran.step)
+    assert (
+        "raw order is kept where that is better"
+        in run("frontier", write(tmp_path), *ROLES, "--epsilons", 0, "--verbose").out
+    )
     rows = list(csv.DictReader(io.StringIO(out.read_text())))
     expected = frontier(SCORES, LABELS, sensitive_features=SEX, epsilons=[0, 0.05, 0.1]).to_columns()
-    assert list(rows[0]) == list(expected)
+    assert list(rows[0]) == [*expected, "recommended", "meaning"]
+    assert [row["recommended"] for row in rows].count("true") == 1
+    assert [row["meaning"].split(":")[0] for row in rows] == ["Epsilon 0", "Epsilon 0.05", "Epsilon 0.1"]
     for name in ("epsilon", "auc", "auc_bound", "gap", "accuracy", "disparate_impact", "auc[F]", "auc[M]"):
         assert [float(row[name]) for row in rows] == pytest.approx(expected[name], abs=1e-12)
 
@@ -86,7 +99,9 @@ def test_frontier_that_cannot_run_leaves_no_file(tmp_path: Path, run: Run, optio
 def test_frontier_keeps_the_old_file_where_writing_fails(tmp_path: Path, run: Run, monkeypatch) -> None:
     out = tmp_path / "f.csv"
     out.write_text("old")
-    monkeypatch.setattr("pyarrow.csv.write_csv", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left")))
+    monkeypatch.setattr(
+        "fairroc.tables.write._write_csv_rows", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left"))
+    )
     ran = run("frontier", write(tmp_path), *ROLES, "--epsilons", "0.1", "-o", out)
     assert (ran.code, ran.out, out.read_text()) == (2, "", "old")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["d.csv", "f.csv"]
@@ -115,7 +130,7 @@ def test_threshold(tmp_path: Path, run: Run, model: Path, options, aim, words: s
     assert (ran.code, ran.err) == (0, "")
     assert ran.json == json.loads(json.dumps(expected.to_dict()))
     text = run("threshold", data, *ROLES, "--model", model, *options)
-    assert (text.code, text.err) == (0, "")
+    assert (text.code, text.err) == (0, "") and shlex.split(text.step)[-2:] == ["--threshold", repr(expected.threshold)]
     assert words in text.out
     assert "all people" in text.out
     assert ("cost per person" in text.out) == (expected.rule == "cost")
@@ -156,6 +171,12 @@ def test_explain_in_words_and_as_data(run: Run, model: Path) -> None:
     expected = FairModel.load(model).explain(0.73, "F", threshold=0.6, id=1042)
     ran = run(*asked)
     assert (ran.code, ran.out, ran.err) == (0, expected.text + "\n", "")
+    flagged = run(*asked, "--positive-means", "flagged").out
+    assert (
+        flagged
+        == FairModel.load(model).explain(0.73, "F", threshold=0.6, id=1042, positive_means="flagged").text + "\n"
+    )
+    assert "flagged" in flagged and "selected" not in flagged and "selected" in ran.out
     assert run(*asked, "--format", "json").json == json.loads(json.dumps(expected.to_dict()))
 
 
@@ -208,3 +229,118 @@ def test_explain_that_cannot_run(run: Run, model: Path, options, words: str) -> 
     assert (ran.code, ran.out) == (2, "")
     assert words in ran.err
     assert ran.err.count("\n") == 1
+
+
+# ---- what comes next, and how it is said ----------------------------------------------------------------------
+
+
+def words_of(step: str, **known: str) -> list[str]:
+    """The command that was proposed, with what only a user knows put in."""
+    _, line = step.rstrip("\n").split("\n  ")
+    program, *words = shlex.split(line)
+    assert program == "fairroc"
+    return [known.get(word.removesuffix(".csv"), word) for word in words]
+
+
+def test_every_next_step_can_be_pasted(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From command to command, each as the one before it proposed it, with file and columns that need quotes."""
+    monkeypatch.chdir(tmp_path)
+    rows = [
+        {"my score": row["p"], "it's true": row["y"], **{k: row[k] for k in ("id", "sex", "race")}} for row in PEOPLE
+    ]
+    write(tmp_path, rows, "new people.csv")
+    known = {"ID": "id", "LABEL": "it's true", "NEW": "new people.csv", "SCORE": "0.5", "GROUP": "F"}
+    roles = ("--score", "my score", "--label", "it's true", "--group", "sex")
+    step, done = ["audit", "new people.csv", *roles], []
+    for follows in ("frontier", "fit", "transform", "audit", "frontier"):
+        ran = run(*step)
+        assert ran.code == 0 and ran.step, (step, ran.err)
+        done.append(step[0])
+        step = words_of(ran.step, **known)
+        assert step[0] == follows
+    assert step[step.index("--score") + 1] == "my score_fair"
+    for begin, *chain in (
+        (["audit", "new people.csv", *roles, "--epsilon", 0.01], "fit"),
+        (["audit", "new people.csv", *roles, "--epsilon", 1.9, "--norm", "1"], "report"),
+        (
+            [
+                "audit",
+                "new people.csv",
+                *roles,
+                "--ratio",
+                0.9,
+                "--constraint",
+                "equal_opportunity",
+                "--where",
+                "0:0.5",
+            ],
+            "fit",
+        ),
+        (
+            ["threshold", "new people.csv", *roles, "--model", "model.json", "--recall", 0.5],
+            "explain",
+            "explain",
+            "monitor",
+        ),
+        (["monitor", "new people.csv", *roles, "--model", "model.json"], "monitor"),
+        (["verify", "model.json", "new people.csv", *roles], "transform"),
+        (["sql", "--model", "model.json", *roles[:2], *roles[4:], "--dialect", "duckdb", "--id", "id"], "monitor"),
+    ):
+        step = begin
+        for follows in chain:
+            ran = run(*step)
+            assert ran.code in (0, 1) and ran.step, (step, ran.err)
+            step = words_of(ran.step, **known)
+            assert step[0] == follows
+            assert _parser().parse_args(step).command == follows
+        done.append(begin[0])
+    assert {*done} >= {"audit", "fit", "frontier", "transform", "threshold", "monitor", "verify", "sql"}
+
+
+def test_quiet_and_json_propose_nothing(tmp_path: Path, run: Run) -> None:
+    data = write(tmp_path)
+    assert run("audit", data, *ROLES).step
+    assert not run("audit", data, *ROLES, "--quiet").step and not run("audit", data, *ROLES, "--format", "json").step
+
+
+def test_a_warning_is_one_line_and_says_more_to_who_asks(tmp_path: Path, run: Run) -> None:
+    fit = ("fit", write(tmp_path), *ROLES, "--epsilon", 0, "-o", tmp_path / "m.json")
+    first, second = run(*fit).err.splitlines()
+    assert first.startswith("warning: ties are drawn: ") and first.endswith(" (--verbose says more)")
+    assert second.startswith("model written")
+    first, detail, _ = run(*fit, "--verbose").err.splitlines()
+    assert first.startswith("warning: ties are drawn: ") and "--verbose" not in first
+    assert detail.startswith("  The reason: with the raw order kept the gap would stay above epsilon 0")
+
+
+@pytest.mark.parametrize("command", ["audit", "frontier", "fit"])
+def test_the_user_s_word(tmp_path: Path, run: Run, command: str) -> None:
+    more = {"fit": ("--epsilon", 0.1, "-o", tmp_path / "m.json"), "frontier": ("--epsilons", "0.1")}.get(command, ())
+    asked = (command, write(tmp_path), *ROLES, *more)
+    plain, own = run(*asked).out, run(*asked, "--positive-means", "let in").out
+    assert "selected" in plain and "accepted" not in plain
+    assert "let in" in own and "selected" not in own
+    refused = run(*asked, "--positive-means", "<b>")
+    assert (refused.code, refused.out) == (2, "") and "must be one to three plain words" in refused.err
+
+
+def test_a_frontier_recommends_a_row() -> None:
+    found = frontier(SCORES, LABELS, sensitive_features=SEX, epsilons=[0, 0.05, 0.1, 0.2, 1])
+    chosen, before = found.recommended, found.before
+    point, text = found.points[chosen.index], frontier_text(found)
+    assert found.to_dict()["recommended"]["epsilon"] == point.epsilon == chosen.epsilon
+    assert next(line for line in text.splitlines() if line.startswith("*")).split()[1] == f"{point.epsilon:g}"
+    assert (
+        f"Recommended (*): epsilon {point.epsilon:g}. " in text and epsilon_words(found.fairness, point.epsilon) in text
+    )
+    changed = [p for p in found.points if not p.unchanged]
+    for cost in (0.0, 0.005, 0.02, 0.5):
+        chosen = found.recommend(cost)
+        point, within = found.points[chosen.index], [p for p in changed if p.auc_estimate >= before.auc_estimate - cost]
+        assert chosen.reason == ("budget" if within else "cheapest")
+        assert point.gap_estimate == min(p.gap_estimate for p in within) if within else point in changed
+    fair = frontier(SCORES, LABELS, sensitive_features=SEX, epsilons=[1.5, 2])
+    assert (fair.recommended.reason, fair.recommended.index) == ("unchanged", 0)
+    assert "The original score meets it already." in frontier_text(fair)
+    with pytest.raises(DataError, match="auc_cost must be a number of at least 0"):
+        found.recommend(-1)

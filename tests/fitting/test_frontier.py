@@ -17,7 +17,7 @@ from fairroc.errors import DataError, FairrocWarning
 from fairroc.fitting.frontier import DEFAULT_EPSILONS, frontier_of, traced
 from fairroc.options import Options
 from fairroc.people.door import read_people
-from fairroc.text.certificate import frontier_text
+from fairroc.text.frontier import frontier_text
 from strategies import NORMS
 
 pytestmark = pytest.mark.filterwarnings("ignore::fairroc.errors.FairrocWarning")
@@ -190,7 +190,7 @@ def test_epsilons_out_of_reach_of_new_people_are_told() -> None:
 
 def test_epsilons_at_which_ties_are_drawn_are_told() -> None:
     found = frontier_rows(normal_rows(3, n=300), epsilons=[0.0, 2.0], bound=False)
-    assert "Ties of all groups are drawn at 1 of 2 epsilons" in frontier_text(found)
+    assert "Ties of all groups are drawn at 1 of 2 epsilons" in frontier_text(found, verbose=True)
 
 
 @pytest.mark.parametrize("ties", ["draw", "order"])
@@ -347,7 +347,7 @@ def test_words_of_ratios_and_of_no_draws() -> None:
     asked = {"sensitive_features": groups, "constraint": "demographic_parity"}
     new = frontier_text(frontier(scores, y, ratios=[0.999], promise="new", **asked))
     assert "the ratio is meant for new people" in new and "at 1 of 1 ratios" in new and "epsilon" not in new
-    assert "All are told where 5% of people" in new
+    assert "All are measured where 5% of people" in new
     never = frontier_text(frontier(scores, y, ratios=[0.6], draws="never", where=(0.1, 1), **asked))
     assert "over the draw" not in never and "5% of people" not in never
     points = frontier(scores, y, ratios=[0.5, 0.1], **asked).points

@@ -190,6 +190,6 @@ def test_the_command_line_says_it(tmp_path, capsys):
 def test_the_sentence_has_the_numbers_of_these_people():
     text = one_draw_words(OneDraw(926, 0.05, 0.1874, 0.02, 0.2399, 50))
     assert text == (
-        "One draw scatters: among these 926 people a single draw has a gap of about 0.187 (0.050 in expectation); "
-        "one draw in twenty exceeds 0.240."
+        "People are drawn once: among these 926 a single draw has a gap of about 0.187 (0.050 on average over all "
+        "draws); one draw in twenty exceeds 0.240."
     )

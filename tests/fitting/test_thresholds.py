@@ -100,7 +100,7 @@ def test_a_target_is_met_and_no_threshold_meets_it_better(rows, epsilon, ties, r
         choice = choose(done.model, rows, **{rule: target})
     except DataError as error:
         assert not meets.any()
-        assert ("cannot be had" if rule == "precision" else "no threshold accepts anyone") in str(error)
+        assert ("cannot be had" if rule == "precision" else "no threshold selects anyone") in str(error)
         return
     found = choice.overall
     reached = {"recall": found.tpr, "precision": found.precision, "selection_rate": -found.selection_rate}[rule]
@@ -186,7 +186,7 @@ def test_what_can_be_had_is_said_and_can_be_had() -> None:
     assert choose(model, rows, precision=best).overall.precision >= best - 1e-9
     unchanged = fitted(rows, 2.0).model
     highest = (rows.scores == rows.scores.max()).mean()
-    with pytest.raises(DataError, match="no threshold accepts anyone and at most 1e-05") as caught:
+    with pytest.raises(DataError, match="no threshold selects anyone and at most 1e-05") as caught:
         choose(unchanged, rows, selection_rate=1e-5)
     least = float(str(caught.value).split("accepts ")[-1].split(". ")[0])
     assert least == pytest.approx(highest, abs=1e-6)

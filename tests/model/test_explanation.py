@@ -178,7 +178,11 @@ def test_words_name_the_reason_and_the_condition(ties, epsilon, reason, words) -
         ({"epsilon": 0.05}, "ties", "so that the groups' true positive rates come within epsilon 0.05"),
         ({"epsilon": 0.05, "draws": "never"}, "order", "The score decides alone: nothing is drawn"),
         ({"ratio": 0.8}, "ties", "the smallest is at least 0.8 of the largest at every threshold"),
-        ({"epsilon": 0.05, "where": (0.1, 0.3)}, "order", "at every threshold that selects 10% to 30% of all people"),
+        (
+            {"epsilon": 0.05, "where": (0.1, 0.3)},
+            "order",
+            "at every threshold at which 10% to 30% of people are selected",
+        ),
         ({"epsilon": 0.05, "where": (0.1, 0.3)}, "order", "At other thresholds the original order stays"),
         ({"epsilon": 1.0}, "unchanged", "the groups' true positive rates were within epsilon 1 of each other"),
     ],

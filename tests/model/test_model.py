@@ -144,7 +144,7 @@ def test_large_batches_are_worked_on_in_parts(model):
     """Across the border of two chunks the same people get the same scores."""
     take = np.arange(CHUNK + 50) % len(ROWS.y)
     ids = take.copy()
-    words = rf"{len(ids):,} rows have 800 different ids\. Rows with the same id share one draw"
+    words = rf"{len(ids):,} rows have 800 different ids: rows with the same id share one draw"
     with pytest.warns(FairrocWarning, match=words):
         fair = model.transform(ROWS.scores[take], sensitive_features=ROWS.groups[take], ids=ids)
     assert same_bits(fair[len(ROWS.y) :], fair[: -len(ROWS.y)])

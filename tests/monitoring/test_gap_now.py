@@ -240,7 +240,7 @@ def test_ratios_are_told_from_five_percent_on(constraint) -> None:
     assert found.gap.smallest_ratio <= by_sums + 1e-9 and found.gap.gap == 1.0 - found.gap.smallest_ratio
     assert found.gap.where == (0.05, 1.0) and found.gap.ratio == 0.8 and found.gap.epsilon == pytest.approx(0.2)
     words = drift_text(found)
-    assert "smallest ratio" in words and "told from 5% of people selected on" in words
+    assert "smallest ratio" in words and "measured where 5% of people or more are selected" in words
     assert "epsilon = 0.2 (ratio 0.8)" in words
 
 

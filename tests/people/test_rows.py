@@ -628,9 +628,11 @@ def test_small_groups_get_one_warning() -> None:
     assert [type(warning) for warning in found] == [SmallGroupWarning]
     assert [str(warning) for warning in found] == [
         "group 'B' has 49 rows with label 1: its true positive rate is known to within ±0.19 only (95 %); "
-        "group 'C' has 1 row with label 0: its false positive rate is known to within ±1.00 only (95 %); "
-        "group 'C' has 12 rows with label 1: its true positive rate is known to within ±0.39 only (95 %)."
+        "group 'C' has 1 row with label 0: its false positive rate is known to within ±1.00 only (95 %); and 1 more. "
+        "Take more rows, or merge groups."
     ]
+    last = "group 'C' has 12 rows with label 1: its true positive rate is known to within ±0.39 only (95 %)."
+    assert found[0].detail.startswith("All of them: group 'B' has 49 rows") and found[0].detail.endswith(last)
 
 
 def test_warning_names_five_and_large_groups_get_none() -> None:

@@ -660,8 +660,9 @@ def test_order_falls_back_to_the_draw_and_says_so():
     """At epsilon 0 raw steps of different height leave no room."""
     rows = normal_rows(10, n=400)
     post = FairROC(epsilon=0.0, ties="order", salt=1)
-    with pytest.warns(FairrocWarning, match=r"ties are drawn.*above epsilon 0"):
+    with pytest.warns(FairrocWarning, match=r"ties are drawn: .* \(--ties draw\)\.$") as told:
         post.fit(rows.scores, rows.y, sensitive_features=rows.groups)
+    assert "above epsilon 0" in told[-1].message.detail
     assert post.model_.ties == post.certificate_.ties == "draw"
     assert post.certificate_.gap <= ROUNDING
 

@@ -39,7 +39,8 @@ from fairroc.estimators import threshold_gap_scorer
 from fairroc.model.file import _checksum
 from fairroc.people.small import MERGED, Regrouped
 from fairroc.text.audit import audit_text
-from fairroc.text.certificate import certificate_text, frontier_text
+from fairroc.text.certificate import certificate_text
+from fairroc.text.frontier import frontier_text
 from strategies import SEEDS
 
 __all__ = ["run"]  # a fixture

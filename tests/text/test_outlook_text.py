@@ -77,10 +77,12 @@ def test_a_ratio_and_tolerances_are_called_so():
 
 def test_nobody_drawn_has_no_draw_in_words():
     changes = {"ties": "order", "constraint": "equal_opportunity"}
-    drawn, never = (fit_text(a_certificate(draws=d, **changes), an_outlook(), a_draw()) for d in ("ties", "never"))
+    drawn, never = (
+        fit_text(a_certificate(draws=d, **changes), an_outlook(), a_draw(), verbose=True) for d in ("ties", "never")
+    )
     assert "--ties draw would" in drawn and "expectations over the draw" in drawn
     assert "--ties draw" not in never and "expectations over the draw" not in never
-    assert "--ties draw" not in fit_text(a_certificate(where=(0, 0.2), **changes), an_outlook(), a_draw())
+    assert "--ties draw" not in fit_text(a_certificate(where=(0, 0.2), **changes), an_outlook(), a_draw(), verbose=True)
 
 
 def test_above_epsilon_reads_as_more_than_epsilon():
@@ -136,9 +138,9 @@ def test_an_auc_above_the_original_one_is_shown_as_what_it_is():
 def test_one_draw_is_said_where_somebody_is_drawn():
     o, drawn = an_outlook(), a_draw()
     told = new_people_lines(o, drawn)[-1]
-    assert f"a gap of about {drawn.gap:.3f} ({drawn.expected:.3f} in expectation)" in told
+    assert f"a gap of about {drawn.gap:.3f} ({drawn.expected:.3f} on average over all draws)" in told
     assert f"exceeds {drawn.upper:.3f}" in told
-    assert not any("One draw" in line for line in new_people_lines(o, a_draw(draws=0)))
+    assert not any("drawn once" in line for line in new_people_lines(o, a_draw(draws=0)))
 
 
 @pytest.mark.parametrize(
@@ -181,8 +183,8 @@ def test_every_candidate_has_words():
 @pytest.mark.parametrize(
     ("promise", "outlook", "words"),
     [
-        ("fitted", {}, "The score already meets epsilon (gap 0.0500)"),
-        ("population", {}, "The score already meets epsilon (gap 0.0500)"),
+        ("fitted", {}, "The score already meets epsilon (gap 0.050)"),
+        ("population", {}, "The score already meets epsilon (gap 0.050)"),
         ("new", {}, "The original score's gap among new people is expected to be within epsilon"),
         ("new", HIGH, "No score is expected to have a smaller gap among new people"),
     ],
@@ -193,5 +195,7 @@ def test_why_a_score_stays_as_it_is(promise, outlook, words):
 
 
 def test_new_people_are_not_told_that_epsilon_was_kept_on_these_rows():
-    text = fit_text(a_certificate(promise="new", curve="smooth", ties="order"), an_outlook(promise="new"), a_draw())
+    text = fit_text(
+        a_certificate(promise="new", curve="smooth", ties="order"), an_outlook(promise="new"), a_draw(), verbose=True
+    )
     assert "is kept on these rows" not in text and "--ties draw" not in text

@@ -8,7 +8,7 @@ import pytest
 
 from fairroc.core.constraint import Difference, Distance, LpDistance, Ratio, Within, equalized_odds, own_tolerances
 from fairroc.errors import DataError
-from fairroc.options import check_positive_means
+from fairroc.options import IN_PEOPLE, check_positive_means
 from fairroc.text.people import epsilon_words, gap_words, people_words
 
 SUM = "of 100 positives and of 100 negatives in each group, the differences between two groups in how many are selected"
@@ -36,7 +36,7 @@ EACH = "of 100 people with the same true label in each group, at most 5 more are
         (
             Ratio("selection", (0, 0.2)),
             0.2,
-            "Ratio 0.8: at every threshold at which 0% to 20% of all people are selected, of equally many people in "
+            "Ratio 0.8: at every threshold at which 0% to 20% of people are selected, of equally many people in "
             "each group, for every 100 selected in one group at least 80 are selected in any other.",
         ),
         (equalized_odds("inf"), 1, "Epsilon 1: at every threshold, any difference is allowed."),
@@ -53,12 +53,16 @@ def test_what_is_asked_for(constraint: Distance, epsilon: float, words: str) -> 
     assert epsilon_words(constraint, epsilon, "flagged") == words.replace(" selected", " flagged")
 
 
+def test_help_says_the_same() -> None:
+    assert people_words(equalized_odds(1), 0.05) == IN_PEOPLE
+
+
 def test_what_is_measured() -> None:
     assert (
         gap_words(equalized_odds(1), 0.15404) == f"At the threshold where groups differ most, {SUM} add up to about 15."
     )
     window = gap_words(Within(equalized_odds(1), (0, 0.2)), 0.15, "flagged")
-    assert window.startswith("Of all thresholds at which 0% to 20% of all people are flagged, at the one where groups ")
+    assert window.startswith("Of all thresholds at which 0% to 20% of people are flagged, at the one where groups ")
     assert "for every 100 selected in one group about 73 are selected in another" in gap_words(Ratio("tpr"), 0.268)
 
 

@@ -128,7 +128,7 @@ class CrossAuc(Part):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class GroupDecision(Part):
-    """One group when everyone with ``score >= threshold`` is accepted; precision is None where nobody is.
+    """One group when everyone with ``score >= threshold`` is selected; precision is None where nobody is.
 
     Without labels only the selection rate is known.
     """
@@ -147,7 +147,7 @@ class Decision(Part):
 
     Attributes
     ----------
-    disparate_impact : smallest selection rate over the largest; None where nobody is accepted.
+    disparate_impact : smallest selection rate over the largest; None where nobody is selected.
     four_fifths : whether that is at least 0.8 (the 80 % rule).
     demographic_parity_difference, equal_opportunity_difference : largest less smallest selection rate, and TPR.
     equalized_odds_l1 : largest |dFPR| + |dTPR| of two groups.
@@ -181,7 +181,7 @@ class Audit(Result):
     smallest_ratio : the smallest rate over the largest at the same threshold, over these thresholds; None unless a
         ratio was asked for.
     rates : the largest difference of every rate for itself, over all thresholds.
-    gap_threshold, gap_pair : where it occurs (accept ``score >= gap_threshold``) and between which groups.
+    gap_threshold, gap_pair : where it occurs (select ``score >= gap_threshold``) and between which groups.
     curve_gap : the largest difference of two groups' tpr at the same fpr. A weaker measure: choosing other thresholds
         for each group would remove what the threshold gap sees beyond it.
     fair : whether the gap is <= epsilon (up to rounding) on these rows, for counts in bins: whether that is sure; None

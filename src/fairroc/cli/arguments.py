@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from fairroc.errors import DataError
-from fairroc.options import MAX_DISTINCT, MISSING, POS_LABEL, Option
+from fairroc.options import MAX_DISTINCT, MISSING, POS_LABEL, QUIET, VERBOSE, Option
 
 
 def number(text: str) -> float:
@@ -144,5 +144,6 @@ def add_streaming(parser: argparse.ArgumentParser) -> None:
 
 
 def add_format(parser: argparse.ArgumentParser) -> None:
-    """Text or JSON."""
+    """Text or JSON, and how much of it."""
     parser.add_argument("--format", choices=("text", "json"), default="text", help="of the standard output")
+    add_options(parser, (VERBOSE, QUIET))

@@ -7,9 +7,10 @@ from typing import Any
 
 from fairroc.cli.arguments import add_format, add_model, add_options, number
 from fairroc.cli.data import read_key
+from fairroc.cli.next_step import NEW, suggest
 from fairroc.cli.output import put_result
 from fairroc.errors import DataError
-from fairroc.options import KEY, ON_UNKNOWN_GROUP
+from fairroc.options import KEY, ON_UNKNOWN_GROUP, POSITIVE_MEANS
 
 
 def add_parser(commands: Any) -> None:
@@ -22,7 +23,7 @@ def add_parser(commands: Any) -> None:
     parser.add_argument(
         "--id", metavar="ID", help="add the draw of this id; a whole number counts as an integer, as in CSV files"
     )
-    add_options(parser, (KEY, ON_UNKNOWN_GROUP))
+    add_options(parser, (KEY, ON_UNKNOWN_GROUP, POSITIVE_MEANS))
     add_format(parser)
     parser.set_defaults(run=run)
 
@@ -44,9 +45,25 @@ def run(arguments: argparse.Namespace) -> int:
         id=None if arguments.id is None else _id(arguments.id),
         key=read_key(arguments),
         on_unknown_group=arguments.on_unknown_group,
+        positive_means=arguments.positive_means,
     )
     put_result(arguments.format, found.to_dict(), lambda: found.text)
+    _suggest(arguments)
     return 0
+
+
+def _suggest(arguments: argparse.Namespace) -> None:
+    """The decision, the draw, or people to come."""
+    groups = [word for group in arguments.group for word in ("--group", group)]
+    person = ("--model", arguments.model, "--score", f"{arguments.score:.15g}", *groups)
+    if arguments.threshold is None:
+        suggest(arguments, "see the chance to reach a threshold", "explain", *person, "--threshold", "THRESHOLD")
+    elif arguments.id is None:
+        drawn = ("--threshold", f"{arguments.threshold:.15g}", "--id", "ID")
+        suggest(arguments, "see what the draw of this person's id gives", "explain", *person, *drawn)
+    else:
+        known = ("--model", arguments.model, "--score", "SCORE", *("--group", "GROUP") * len(arguments.group))
+        suggest(arguments, "watch new people", "monitor", NEW, *known)
 
 
 def _id(text: str) -> int | str:

@@ -8,16 +8,18 @@ from typing import Any
 
 from fairroc.cli.arguments import add_data, add_options, add_tolerances, asked_for
 from fairroc.cli.data import named_files, read_data, read_key
+from fairroc.cli.next_step import columns, flags, suggest
 from fairroc.cli.output import as_json, progress_bar, put, say
 from fairroc.errors import DataError
-from fairroc.options import EPSILON, FIT, KEY, LEVEL, MISSING, Options
+from fairroc.options import EPSILON, FIT, KEY, LEVEL, MISSING, POSITIVE_MEANS, Options
 
 
 def add_parser(commands: Any) -> None:
     """Add the command."""
     parser = commands.add_parser("fit", help="fit the fair score and write a model file")
     add_data(parser, counts=True)
-    add_options(parser, [option for option in (*FIT, KEY) if option is not MISSING], asked=[EPSILON])
+    options = [option for option in (*FIT, KEY, POSITIVE_MEANS) if option is not MISSING]
+    add_options(parser, options, asked=[EPSILON])
     add_tolerances(parser)
     parser.add_argument("-o", "--output", required=True, metavar="MODEL", help="model file to write, .json")
     parser.add_argument("--certificate", metavar="FILE", help="file of the certificate to write, .json, for verify")
@@ -37,6 +39,7 @@ def run(arguments: argparse.Namespace) -> int:
     from fairroc.tables.write import write_text_atomic
     from fairroc.text.certificate import fit_text
 
+    word = POSITIVE_MEANS.checked(arguments.positive_means)
     options = Options.checked(**asked_for(arguments, FIT))
     key = read_key(arguments)
     for path in filter(None, (arguments.output, arguments.certificate)):
@@ -60,5 +63,9 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.format == "json":
         put(as_json(certificate.to_dict() | {"one_draw": drawn.to_dict(), "new_people": ahead.to_dict()}))
     else:
-        put(fit_text(certificate, ahead, drawn))
+        put(fit_text(certificate, ahead, drawn, positive_means=word, verbose=arguments.verbose))
+    new = (arguments.data, "--model", arguments.output, *columns(arguments, labels=False))
+    draws = [] if fitted.model.draws_nobody else ["--id", "ID", *flags(arguments, (KEY,))]
+    why = "give people their fair scores" + (" (ID: the column that names people)" if draws else "")
+    suggest(arguments, why, "transform", *new, *draws, "-o", "fair.csv")
     return 0

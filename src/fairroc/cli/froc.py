@@ -8,6 +8,7 @@ from typing import Any
 
 from fairroc.cli.arguments import add_data, add_options, whole
 from fairroc.cli.data import named_files, read_data
+from fairroc.cli.next_step import columns, flags, goal, suggest
 from fairroc.cli.output import progress_bar, put_result, say
 from fairroc.options import EPSILON, QUERIES, check_epsilon
 
@@ -52,4 +53,6 @@ def run(arguments: argparse.Namespace) -> int:
         figure.savefig(sink, format=target.suffix[1:].lower(), dpi=120)
     put_result(arguments.format, step.to_dict(), lambda: index_text(step))
     say(f"picture written to {arguments.output}")
+    asked = (*goal(arguments), "--method", "froc", *flags(arguments, (QUERIES,)), "-o", "model.json")
+    suggest(arguments, "fit by the paper's method", "fit", arguments.data, *columns(arguments), *asked)
     return 0

@@ -7,8 +7,9 @@ from typing import Any
 
 from fairroc.cli.arguments import add_data, add_options, values
 from fairroc.cli.data import named_files, read_data
+from fairroc.cli.next_step import columns, flags, suggest
 from fairroc.cli.output import progress_bar, put_result, say
-from fairroc.options import FRONTIER, MISSING
+from fairroc.options import FRONTIER, MISSING, POSITIVE_MEANS
 
 
 def add_parser(commands: Any) -> None:
@@ -19,7 +20,7 @@ def add_parser(commands: Any) -> None:
         description="Writes a table with one row for each epsilon: AUC, its bound, accuracy, disparate impact, groups.",
     )
     add_data(parser, counts=True)
-    add_options(parser, [option for option in FRONTIER if option is not MISSING])
+    add_options(parser, [option for option in (*FRONTIER, POSITIVE_MEANS) if option is not MISSING])
     parser.add_argument("--no-bound", action="store_true", help="leave out the bound for every fair score")
     parser.add_argument("-o", "--output", metavar="OUT", help="file to write: CSV, Parquet or Arrow")
     parser.set_defaults(run=run)
@@ -31,8 +32,9 @@ def run(arguments: argparse.Namespace) -> int:
     from fairroc.people.small import SmallRule
     from fairroc.tables.files import check_writable
     from fairroc.tables.write import write_table
-    from fairroc.text.certificate import frontier_text
+    from fairroc.text.frontier import frontier_text, meanings
 
+    word = POSITIVE_MEANS.checked(arguments.positive_means)
     options, epsilons = frontier_options(**values(arguments, FRONTIER))
     if arguments.output is not None:
         check_writable(arguments.output, read=named_files(arguments))
@@ -40,10 +42,21 @@ def run(arguments: argparse.Namespace) -> int:
     with progress_bar("frontier") as show:
         found = frontier_of(people, options, epsilons=epsilons, bound=not arguments.no_bound, progress=show)
     if arguments.output is not None:
-        write_table(_arrow_table(found.to_columns()), arguments.output)
-    put_result(arguments.format, found.to_dict(), lambda: frontier_text(found))
+        chosen = [i == found.recommended.index for i in range(len(found.points))]
+        told = found.to_columns() | {"recommended": chosen, "meaning": meanings(found, word)}
+        write_table(_arrow_table(told), arguments.output)
+    put_result(
+        arguments.format,
+        found.to_dict(),
+        lambda: frontier_text(found, positive_means=word, verbose=arguments.verbose),
+    )
     if arguments.output is not None:
         say(f"frontier written to {arguments.output}")
+    chosen_goal = f"--{'epsilon' if found.before.ratio is None else 'ratio'}"
+    allowed = f"{found.recommended.epsilon if found.before.ratio is None else found.recommended.ratio:.4g}"
+    how = flags(arguments, [option for option in FRONTIER[2:] if option is not MISSING])
+    goal = (chosen_goal, allowed, *how, "-o", "model.json")
+    suggest(arguments, f"fit at the recommended {chosen_goal[2:]}", "fit", arguments.data, *columns(arguments), *goal)
     return 0
 
 

@@ -12,6 +12,7 @@ import os
 import sys
 import warnings
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -55,7 +56,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 2
     run: Callable[[argparse.Namespace], int] = arguments.run
     with warnings.catch_warnings(), one_command():
-        warnings.showwarning = _show_warning  # type: ignore[assignment]
+        warnings.showwarning = partial(_show_warning, getattr(arguments, "verbose", False))
         warnings.simplefilter("always")
         try:
             return run(arguments)
@@ -83,8 +84,12 @@ def _unexpected(error: Exception) -> str:
     return f"unexpected {type(error).__name__} ({words}); please report it, with FAIRROC_TRACEBACK=1 set for details."
 
 
-def _show_warning(message: Warning | str, *_: Any) -> None:
-    say(f"warning: {' '.join(str(message).split())}")
+def _show_warning(verbose: bool, message: Warning | str, *_: Any) -> None:
+    """A warning in one line; its details in another, for who asks for them."""
+    detail = getattr(message, "detail", "")
+    say(f"warning: {' '.join(str(message).split())}{' (--verbose says more)' if detail and not verbose else ''}")
+    if detail and verbose:
+        say(f"  {' '.join(detail.split())}")
 
 
 def _parser() -> argparse.ArgumentParser:

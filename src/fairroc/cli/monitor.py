@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fairroc.cli.arguments import DATA, add_columns, add_format, add_model, add_options, add_streaming, values
 from fairroc.cli.data import read_data
+from fairroc.cli.next_step import NEW, columns, suggest
 from fairroc.cli.output import progress_bar, put_result
-from fairroc.options import MONITOR, POS_LABEL
+from fairroc.options import CONSTRAINT, DRAWS, MONITOR, NORM, POS_LABEL, POSITIVE_MEANS
+
+if TYPE_CHECKING:
+    from fairroc.fairmodel import FairModel
+    from fairroc.monitoring.drift import Drift
 
 
 def add_parser(commands: Any) -> None:
@@ -25,7 +30,7 @@ def add_parser(commands: Any) -> None:
     parser.add_argument("--label", metavar="Y", help="column of true labels, where known: any gap is checked then")
     parser.add_argument("--weight", metavar="W", help="column of row weights")
     add_streaming(parser)
-    add_options(parser, (POS_LABEL, *MONITOR))
+    add_options(parser, (POS_LABEL, *MONITOR, POSITIVE_MEANS))
     add_format(parser)
     parser.set_defaults(run=run)
 
@@ -37,10 +42,38 @@ def run(arguments: argparse.Namespace) -> int:
     from fairroc.people.rows import known_groups
     from fairroc.text.drift import drift_text
 
+    word = POSITIVE_MEANS.checked(arguments.positive_means)
     model, watch = FairModel.load(arguments.model), Watch.checked(**values(arguments, MONITOR))
     known_groups(model.names, watch.on_unknown_group)
     people = read_data(arguments, missing="group", small=model.small_rule, unlabelled=True, whole=False, exact=True)
     with progress_bar("comparing"):
         found = check_people(model, people, watch, labelled=arguments.label is not None)
-    put_result(arguments.format, found.to_dict(), lambda: drift_text(found))
+    put_result(
+        arguments.format, found.to_dict(), lambda: drift_text(found, positive_means=word, verbose=arguments.verbose)
+    )
+    _suggest(arguments, model, found)
     return 1 if found.drifted else 0
+
+
+def _suggest(arguments: argparse.Namespace, model: FairModel, found: Drift) -> None:
+    """Fit again, look at the gap, or wait for the next people."""
+    watched = ("--model", arguments.model)
+    if found.drifted:
+        allowed = ["--epsilon", f"{model.epsilon:.15g}"] if model.ratio is None else ["--ratio", f"{model.ratio:.15g}"]
+        if model.tolerances is not None:
+            fpr, tpr = (f"{each:.15g}" for each in model.tolerances)
+            allowed = ["--epsilon-fpr", fpr, "--epsilon-tpr", tpr]
+        same = [
+            word
+            for o in (CONSTRAINT, NORM, DRAWS)
+            if (x := getattr(model, o.name)) != o.default
+            for word in (str(o.flag), str(x))
+        ]
+        goal = (*allowed, *([] if model.tolerances is not None else same), "-o", "model.json")
+        suggest(arguments, "fit again to people like these", "fit", arguments.data, *columns(arguments), *goal)
+    elif arguments.label is None and model.fairness.needs_labels:
+        why = "check the gap too, once true labels are known"
+        suggest(arguments, why, "monitor", arguments.data, *watched, *columns(arguments))
+    else:
+        known = columns(arguments, labels=arguments.label is not None)
+        suggest(arguments, "watch the next people", "monitor", NEW, *watched, *known)

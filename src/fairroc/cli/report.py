@@ -5,12 +5,16 @@ from __future__ import annotations
 import argparse
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fairroc.cli.arguments import add_data, add_options, add_tolerances, asked_for
 from fairroc.cli.data import named_files, read_data
+from fairroc.cli.next_step import columns, flags, goal, suggest
 from fairroc.cli.output import progress_bar, put_result
-from fairroc.options import MISSING, REPORT
+from fairroc.options import EPSILON, FIT, MISSING, RATIO, REPORT
+
+if TYPE_CHECKING:
+    from fairroc.report.data import ReportData
 
 
 def add_parser(commands: Any) -> None:
@@ -54,7 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
         data = gather(people, asked, title=title, source=source, progress=show)
         write_page(arguments.output, data, arguments.json)
     ahead = data.outlook
-    expected = "" if ahead is None else f", {ahead.gap_estimate:.4f} expected of new people's fair score"
+    expected = "" if ahead is None else f", {ahead.gap_estimate:.3f} expected of new people's fair score"
     put_result(
         arguments.format,
         {
@@ -64,8 +68,19 @@ def run(arguments: argparse.Namespace) -> int:
             **({} if people.small is None else {"small_groups": asdict(people.small)}),
         },
         lambda: (
-            f"largest gap {data.audit.gap:.4f} on {people.rows:,} rows{expected}; report written to {arguments.output}"
+            f"largest gap {data.audit.gap:.3f} on {people.rows:,} rows{expected}; report written to {arguments.output}"
             f"{'' if arguments.json is None else f', its numbers to {arguments.json}'}"
         ),
     )
+    _suggest(arguments, data)
     return 0
+
+
+def _suggest(arguments: argparse.Namespace, data: ReportData) -> None:
+    """Fit what the page shows, or the epsilon that it recommends."""
+    best, asked = data.frontier.recommended, goal(arguments)
+    allowed = ("--epsilon", f"{best.epsilon:.4g}") if best.ratio is None else ("--ratio", f"{best.ratio:.4g}")
+    why = "fit what the page shows" if asked else f"fit at the recommended {allowed[0][2:]}"
+    how = flags(arguments, [option for option in REPORT if option in FIT and option not in (EPSILON, RATIO, MISSING)])
+    people = (arguments.data, *columns(arguments))
+    suggest(arguments, why, "fit", *people, *(asked or allowed), *how, "-o", "model.json")

@@ -9,6 +9,7 @@ from typing import Any
 
 from fairroc.cli.arguments import add_columns, add_format, add_model, add_options
 from fairroc.cli.data import named_files, read_key
+from fairroc.cli.next_step import NEW, columns, suggest
 from fairroc.cli.output import as_json, put, say
 from fairroc.errors import DataError
 from fairroc.options import KEY, ON_UNKNOWN_GROUP
@@ -68,6 +69,8 @@ def run(arguments: argparse.Namespace) -> int:
         put(as_json({"dialect": arguments.dialect, "sql": text}))
     else:
         _put_exactly(text)
+    watched = ("--model", arguments.model, *columns(arguments, labels=False))
+    suggest(arguments, "watch whether people are still like those of the fit", "monitor", NEW, *watched)
     return 0
 
 

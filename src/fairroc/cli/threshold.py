@@ -7,8 +7,9 @@ from typing import Any
 
 from fairroc.cli.arguments import add_data, add_model, add_options, values
 from fairroc.cli.data import read_data
+from fairroc.cli.next_step import flags, suggest
 from fairroc.cli.output import progress_bar, put_result
-from fairroc.options import AIM, ON_UNKNOWN_GROUP, Missing
+from fairroc.options import AIM, ON_UNKNOWN_GROUP, POSITIVE_MEANS, Missing
 
 
 def add_parser(commands: Any) -> None:
@@ -20,7 +21,7 @@ def add_parser(commands: Any) -> None:
     )
     add_data(parser)
     add_model(parser)
-    add_options(parser, (*AIM, ON_UNKNOWN_GROUP))
+    add_options(parser, (*AIM, ON_UNKNOWN_GROUP, POSITIVE_MEANS))
     parser.set_defaults(run=run)
 
 
@@ -30,11 +31,15 @@ def run(arguments: argparse.Namespace) -> int:
     from fairroc.fitting.thresholds import Aim, choose_threshold_of
     from fairroc.text.certificate import choice_text
 
+    word = POSITIVE_MEANS.checked(arguments.positive_means)
     aim = Aim.checked(**values(arguments, AIM))
     model = FairModel.load(arguments.model)
     missing: Missing | None = "group" if model.missing == "group" else None
     people = read_data(arguments, missing=missing, small=model.small_rule, in_order=True)
     with progress_bar("choosing a threshold"):
         choice = choose_threshold_of(model, people, aim, on_unknown_group=arguments.on_unknown_group)
-    put_result(arguments.format, choice.to_dict(), lambda: choice_text(choice))
+    put_result(arguments.format, choice.to_dict(), lambda: choice_text(choice, positive_means=word))
+    groups = [part for _ in arguments.group for part in ("--group", "GROUP")]
+    person = ("--score", "SCORE", *groups, "--threshold", repr(choice.threshold), *flags(arguments, (POSITIVE_MEANS,)))
+    suggest(arguments, "explain a decision to one person", "explain", "--model", arguments.model, *person)
     return 0

@@ -7,6 +7,7 @@ from typing import Any
 
 from fairroc.cli.arguments import add_columns, add_format, add_model, add_options, whole
 from fairroc.cli.data import named_files, read_key
+from fairroc.cli.next_step import columns, suggest
 from fairroc.cli.output import progress_bar, put_result
 from fairroc.errors import DataError
 from fairroc.options import ALLOW_OUT_OF_RANGE, KEY, ON_UNKNOWN_GROUP
@@ -67,4 +68,7 @@ def run(arguments: argparse.Namespace) -> int:
         {"rows": rows, "column": use.column, "output": str(arguments.output), "unknown": unknown},
         lambda: f"{rows:,} rows with fair scores in column '{use.column}' written to {arguments.output}",
     )
+    fair = argparse.Namespace(**vars(arguments) | {"score": use.column})
+    why = "see how far apart the groups are now (LABEL: the column of true labels)"
+    suggest(arguments, why, "audit", arguments.output, *columns(fair))
     return 0

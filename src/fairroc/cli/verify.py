@@ -7,6 +7,7 @@ from typing import Any
 
 from fairroc.cli.arguments import add_data
 from fairroc.cli.data import read_data
+from fairroc.cli.next_step import columns, suggest
 from fairroc.cli.output import progress_bar, put_result, say
 
 LONG = 60
@@ -41,4 +42,10 @@ def run(arguments: argparse.Namespace) -> int:
     with progress_bar("verifying") as show:
         found = verify_texts(model, certificate, people, show)
     put_result(arguments.format, found.to_dict(), lambda: str(found))
+    if found.passed:
+        new = (arguments.data, "--model", arguments.model, *columns(arguments, labels=False), "--id", "ID")
+        suggest(arguments, "give people their fair scores", "transform", *new, "-o", "fair.csv")
+    else:
+        again = (arguments.data, *columns(arguments), "--epsilon", "EPSILON", "-o", "model.json")
+        suggest(arguments, "fit again and keep the file as it is written", "fit", *again)
     return 0 if found.passed else 1

@@ -395,7 +395,7 @@ class FairROC(ShowsFit, TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return self.model_.predict(scores, threshold=threshold, **how)
 
     def acceptance_rate(self, scores: Any, *, sensitive_features: Any, threshold: float = 0.5) -> FloatArray:
-        """Probability of acceptance for each row over the draw; nothing is drawn.
+        """Probability of being selected for each row over the draw; nothing is drawn.
 
         Returns: ndarray of shape (n,): probabilities.
         >>> post.acceptance_rate([0.05, 0.99], sensitive_features=["f", "m"]).round(2).tolist()

@@ -17,7 +17,7 @@ from fairroc.core.gap import threshold_gap
 from fairroc.core.realised import Performance, RealisedRoc, performance, realise
 from fairroc.core.roc import Population
 from fairroc.core.scale import Scale, build_scale
-from fairroc.errors import DataError, FairrocWarning, warn_all
+from fairroc.errors import DataError, FairrocWarning, several, warn_all
 from fairroc.fitting.limits import Limits, limits
 from fairroc.fitting.new_people import Candidate
 from fairroc.fitting.solving import Solution, judged_exactly
@@ -153,11 +153,11 @@ def _out_of_reach(best: Candidate, options: Options) -> FairrocWarning | None:
     epsilon, more = options.epsilon, "a larger epsilon" if options.tolerances is None else "larger tolerances"
     if best.expected.gap <= epsilon:
         return None
-    what = "the original score is kept, since nothing" if best.levels is None else "this fit, since nothing"
+    kept = "The original score is kept, since nothing" if best.levels is None else "Nothing"
     return FairrocWarning(
-        f"no score reaches an expected gap of {epsilon:g} among new people with these rows: about "
-        f"{best.expected.gap:.3f} is expected of {what} does clearly better. More rows of the smallest group and label "
-        f"would help, or {more if options.ratio is None else 'a smaller ratio'}."
+        f"no score reaches an expected gap of {epsilon:.4g} among new people with these rows: expect about "
+        f"{best.expected.gap:.3f}. Take more rows, or {more if options.ratio is None else 'a smaller ratio'}.",
+        f"{kept} does clearly better. More rows of the smallest group and label would help most.",
     )
 
 
@@ -278,11 +278,12 @@ def _inverted(people: People) -> list[FairrocWarning]:
     """One note, or none, on groups in which a high score speaks for the negative label."""
     curves = zip(people.names, people.thin.curves, strict=True)
     low = [f"'{name}' ({curve.auc:.3f})" for name, curve in curves if curve.auc < 0.5]
-    note = (
-        f"AUC below 0.5 in group {', '.join(low)}: a high score goes with the negative label there. Check the "
-        "score's sign and pos_label. Nothing is flipped; at small epsilon such a group drags all others down."
+    note = FairrocWarning(
+        f"AUC below 0.5 in group {several(low, ', ')}: a high score goes with the negative label there. Check the "
+        "score's sign and pos_label (--pos-label).",
+        "Nothing is flipped; at small epsilon such a group drags all others down.",
     )
-    return [FairrocWarning(note)] if low else []
+    return [note] if low else []
 
 
 def _references(people: People, solution: Solution | None) -> tuple[Reference, ...]:

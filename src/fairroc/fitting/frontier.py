@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from itertools import accumulate
 from typing import Any
 
@@ -29,6 +29,7 @@ from fairroc.options import (
     Missing,
     Options,
     SmallTreatment,
+    check_cost,
     check_epsilons,
     checked,
     fairness,
@@ -68,8 +69,8 @@ class FrontierPoint(Part):
     ties, inner_epsilon : what the fit at this epsilon does; ``unchanged`` if the original score meets epsilon already.
     auc, gap : of all people together; ``auc_bound`` exceeds the AUC of every fair randomised score (None: not asked).
     accuracy, balanced_accuracy : the largest over all thresholds of the fair score.
-    selection_rate, disparate_impact : at the most accurate threshold, the share of all people accepted, and the
-        smallest group's share divided by the largest (None if nobody is accepted).
+    selection_rate, disparate_impact : at the most accurate threshold, the share of all people selected, and the
+        smallest group's share divided by the largest (None if nobody is selected).
     randomised_share : share of people whose fair score depends on the draw: ``transport_share`` because fairness moves
         them, ``tie_share`` only because of a draw among equal or neighbouring scores.
     """
@@ -93,6 +94,37 @@ class FrontierPoint(Part):
     tie_share: float
     groups: tuple[FrontierGroup, ...]
     ratio: float | None = None
+
+    @property
+    def holds(self) -> bool:
+        """Whether the gap expected among new people is within epsilon."""
+        return self.gap_estimate <= self.epsilon
+
+
+AUC_COST = 0.01
+"""What the recommended point of a frontier may cost new people in AUC: of 100 pairs of a positive and a negative, one
+more is ranked the wrong way round."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Recommended(Part):
+    """Which point of a frontier is recommended, and why.
+
+    Attributes
+    ----------
+    index : its place among the points; ``epsilon`` (and ``ratio``, where one was asked for) are its own.
+    reason : "budget" (of all points that cost new people at most ``auc_cost`` of AUC it leaves the smallest gap among
+        them), "cheapest" (all cost more; this one costs least), or "unchanged" (the original score meets it already).
+    auc_cost : what new people's AUC was allowed to lose.
+    holds : whether the gap expected among new people is within epsilon.
+    """
+
+    index: int
+    epsilon: float
+    ratio: float | None
+    reason: str
+    auc_cost: float
+    holds: bool
 
 
 @documented(
@@ -148,13 +180,41 @@ class Frontier(Result):
         """What was to be close, as geometry."""
         return fairness(self.constraint, self.norm, None, self.before.ratio is not None, self.where)
 
+    @property
+    def recommended(self) -> Recommended:
+        """The point to start from; see `recommend`."""
+        return self.recommend()
+
+    def recommend(self, auc_cost: float = AUC_COST) -> Recommended:
+        """The smallest gap among new people that costs them at most ``auc_cost`` of AUC; where every point costs more,
+        the cheapest one. Of points that do the same, the smallest epsilon that new people can expect to be kept.
+
+        Parameters
+        ----------
+        auc_cost : number of at least 0
+            By how much the AUC that new people can expect may be lower than the original score's.
+
+        >>> found.recommend(auc_cost=0.5).epsilon
+        0.0
+        """
+        cost = check_cost("auc_cost", auc_cost)
+        changed = [point for point in self.points if not point.unchanged]
+        cheap = [point for point in changed if point.auc_estimate >= self.before.auc_estimate - cost]
+        if not changed:
+            best, reason = self.points[0], "unchanged"
+        elif cheap:
+            best, reason = min(cheap, key=lambda p: (round(p.gap_estimate, 9), not p.holds, p.epsilon)), "budget"
+        else:
+            best, reason = max(changed, key=lambda p: (p.auc_estimate, -p.epsilon)), "cheapest"
+        return Recommended(self.points.index(best), best.epsilon, best.ratio, reason, cost, best.holds)
+
     def to_dict(self) -> dict[str, Any]:
-        """Plain data, ready for JSON.
+        """Plain data, ready for JSON, with the recommended point.
 
         >>> found.to_dict()["rows"]
         1000
         """
-        return plain_data(self)
+        return plain_data(self) | {"recommended": asdict(self.recommended)}
 
     def to_columns(self) -> dict[str, list[Any]]:
         """One row for each epsilon; the groups' AUCs in columns ``auc[GROUP]``.

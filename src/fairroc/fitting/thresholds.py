@@ -68,9 +68,9 @@ class Aim:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ladder:
-    """Everything that thresholds can do, from accepting nobody to accepting all.
+    """Everything that thresholds can do, from selecting nobody to selecting all.
 
-    ``false`` and ``true`` are the shares of all people who are accepted wrongly and rightly at each rung; ``slope``
+    ``false`` and ``true`` are the shares of all people who are selected wrongly and rightly at each rung; ``slope``
     tells from which rungs people who are drawn lead to the next one, so that all in between can be had.
     ``threshold(i, f)`` is that of rung i, or of the share f of the way from it to the next.
     """
@@ -97,7 +97,7 @@ def ladder(model: ModelData, everyone: People, on_unknown_group: str | None) -> 
 
 
 def _of_all(people: Population, fpr: FloatArray, tpr: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Shares of all people accepted wrongly and rightly."""
+    """Shares of all people selected wrongly and rightly."""
     positives = float(people.shares @ np.array([curve.prior for curve in people.curves]))
     return (1 - positives) * fpr, positives * tpr
 
@@ -131,7 +131,7 @@ def _places(model: ModelData, y: FloatArray, gains: BoolArray) -> Callable[[int,
 
 
 def room(aim: Aim, false: FloatArray, true: FloatArray, positives: float) -> FloatArray:
-    """How far a target is surpassed (below 0: missed), as a straight function of what is accepted."""
+    """How far a target is surpassed (below 0: missed), as a straight function of what is selected."""
     assert aim.target is not None  # an aim that is no cost
     if aim.rule == "recall":
         return true - aim.target * positives
@@ -167,15 +167,15 @@ def _unreachable(steps: Ladder, aim: Aim) -> DataError:
     some = np.flatnonzero(accepted > 0)
     if aim.rule == "selection_rate":
         return DataError(
-            f"no threshold accepts anyone and at most {aim.target:g} of people: the strictest that accepts anyone "
-            f"accepts {math.ceil(accepted[some[0]] * 1e6) / 1e6:g}. Allow that much."
+            f"no threshold selects anyone and at most {aim.target:g} of people: the strictest that selects anyone "
+            f"selects {math.ceil(accepted[some[0]] * 1e6) / 1e6:g}. Allow that much."
         )
     precision = steps.true[some] / accepted[some]
     at = int(np.argmax(precision))
     best, threshold = math.floor(precision[at] * 1e6) / 1e6, steps.threshold(int(some[at]), 0.0)
     return DataError(
         f"a precision of {aim.target:g} cannot be had: the highest that any threshold of the fair score is expected to "
-        f"have on these people is {best:g}, at {threshold:.6g}, where {accepted[some[at]]:.3g} of people are accepted. "
+        f"have on these people is {best:g}, at {threshold:.6g}, where {accepted[some[at]]:.3g} of people are selected. "
         "Ask for no more than that."
     )
 
@@ -188,7 +188,7 @@ MET = 1e-9
 class ThresholdRates(Part):
     """What a threshold means for one group, or for all people: exact expectations over the draw.
 
-    ``precision`` is None where nobody is accepted, ``expected_cost`` (for one person) where no costs are given.
+    ``precision`` is None where nobody is selected, ``expected_cost`` (for one person) where no costs are given.
     """
 
     group: str
@@ -213,7 +213,7 @@ class ThresholdRates(Part):
 )
 @dataclass(frozen=True, slots=True, repr=False)
 class Choice(Result):
-    """A threshold of the fair score (accept ``fair score >= threshold``) and what it does to the people given.
+    """A threshold of the fair score (select ``fair score >= threshold``) and what it does to the people given.
 
     ``gap`` is the largest distance of two groups at this threshold, in what the model keeps close: its norm of (fpr,
     tpr), the difference of one rate, or what the ratio of two groups' rates lacks of 1. Outside the model's window it
@@ -281,8 +281,8 @@ def choose_threshold(
     """The best threshold of a fair score on labelled people, in expectation over the draw: nothing is drawn.
 
     Give exactly one aim. With ``cost_fp`` and ``cost_fn`` the expected cost is the least of all thresholds. A
-    ``recall`` is reached by accepting as few people as possible, a ``precision`` by accepting as many as possible; a
-    ``selection_rate`` is not exceeded, and as many as possible are accepted.
+    ``recall`` is reached by selecting as few people as possible, a ``precision`` by selecting as many as possible; a
+    ``selection_rate`` is not exceeded, and as many as possible are selected.
 
     Parameters
     ----------
@@ -330,7 +330,7 @@ def choose_threshold_of(model: ModelData, people: People, aim: Aim, *, on_unknow
     cell = 2 * np.repeat(np.arange(len(cells)), sizes) + labels
 
     def rates(threshold: float) -> FloatArray:
-        """(groups, 2) weight of accepted negatives and positives of each group."""
+        """(groups, 2) weight of selected negatives and positives of each group."""
         chance = model.rates(rows, threshold)
         return np.bincount(cell, chance * weights, 2 * len(cells)).astype(np.float64).reshape(-1, 2)
 
@@ -354,7 +354,7 @@ def model_of(model_or_estimator: Any) -> ModelData:
 def _best(
     steps: Ladder, aim: Aim, rates: Callable[[float], FloatArray], everyone: FloatArray
 ) -> tuple[float, FloatArray]:
-    """The threshold, and the weight of negatives and positives that it accepts in each group."""
+    """The threshold, and the weight of negatives and positives that it selects in each group."""
     if aim.cost_fp is not None and aim.cost_fn is not None:
         rung = int(np.argmin(aim.cost_fp * steps.false - aim.cost_fn * steps.true))
         threshold = steps.threshold(rung, 0.0)

@@ -524,7 +524,11 @@ class Solver:
     def _drawn(self, solution: Solution, why: str, chosen: bool) -> Solution:
         """A solution that draws all ties, with the reason; a warning where that was not a choice."""
         each = len(self.people.names)
-        told = FairrocWarning(f"ties are drawn: {why}. ties='draw' (--ties draw) says that draws are fine.")
+        told = FairrocWarning(
+            "ties are drawn: the order of people with equal or close scores is left to chance. If that is fine, say so "
+            "with ties='draw' (--ties draw).",
+            f"The reason: {why}.",
+        )
         found = solution.changed(group_curves=("raw",) * each, group_ties=("draw",) * each, reason=why)
         return found if chosen else found.changed(note=told)
 

@@ -161,7 +161,7 @@ class FrocRun(Result):
     missing: Missing = "error"
 
     def acceptance(self, scores: Any, *, sensitive_features: Any, index: int) -> FloatArray:
-        """(n,) probability that the classifier of a threshold accepts each row; nothing is drawn.
+        """(n,) probability that the classifier of a threshold selects each row; nothing is drawn.
 
         >>> run.acceptance(scores[:2], sensitive_features=sex[:2], index=40).shape
         (2,)

@@ -329,9 +329,8 @@ class IdCount:
         if self.repeat:
             about = "about " if self.limit < 1.0 else ""
             warn_user(
-                f"{self.rows:,} rows have {about}{self.different:,} different ids. Rows with the same id share one "
-                "draw, as they should if they are of one person; if each row is another person, pass the ids (on the "
-                "command line: --id) that tell people apart."
+                f"{self.rows:,} rows have {about}{self.different:,} different ids: rows with the same id share one "
+                "draw. If each row is another person, pass ids (--id) that tell people apart."
             )
 
 

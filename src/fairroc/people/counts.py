@@ -233,7 +233,7 @@ class ScoreCounts(Result):
     def error(self) -> float:
         """How far any group's FPR or TPR at any threshold can be off because of bins; 0.0 for exact scores.
 
-        At a threshold inside a bin those of its people count as rejected who are not: rates are never too high, and too
+        At a threshold inside a bin those of its people count as not selected who are: rates are never too high, and too
         low by no more than the bin's share of the class.
         """
         if self.bits is None:

@@ -203,7 +203,9 @@ class People:
                     "only (95 %)"
                 )
         treated = [] if self.small is None else [SmallGroupWarning(self.small.words())]
-        return [*treated, *([SmallGroupWarning(f"{several(notes)}.")] if notes else [])]
+        listed = f"{several(notes, shown=2)}. Take more rows, or merge groups."
+        more = f"All of them: {'; '.join(notes)}." if len(notes) > 2 else ""
+        return [*treated, *([SmallGroupWarning(listed, more)] if notes else [])]
 
 
 def both_labels(people: People) -> People:

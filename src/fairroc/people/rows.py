@@ -132,9 +132,10 @@ def read_counts(
     else:
         broken = sum(int((part != np.floor(part)).sum()) for part in both)
         warn_user(
-            f"{broken} of {2 * rows} counts are fractional, so all are taken for weights: there are no DKW and DeLong "
-            "intervals, and each cell of a group, label and score counts as one row. Pass whole numbers if they count "
-            "people."
+            f"{broken} of {2 * rows} counts are fractional, so all are taken for weights. Pass whole numbers if they "
+            "count people.",
+            detail="Weights have no DKW and DeLong intervals, and each cell of a group, label and score counts as one "
+            "row.",
         )
     return TableColumns(_scores(score_column), frozen(both[1]), frozen(both[0]), groups, names)
 

@@ -86,7 +86,7 @@ def _geometry(
 
 
 def acceptance_figure(mixture: Mixture, scores: FloatArray, thresholds: FloatArray) -> Figure:
-    """Acceptance probability of a few people under every threshold's own classifier; where it falls it is no score."""
+    """Chance of a few people to be selected under every threshold's own classifier; where it falls it is no score."""
     require_matplotlib()
     from matplotlib.figure import Figure
 
@@ -98,7 +98,7 @@ def acceptance_figure(mixture: Mixture, scores: FloatArray, thresholds: FloatArr
         for at in falls:
             axes.plot(thresholds[at : at + 2], row[at : at + 2], color="black", linewidth=2.6, zorder=4)
     axes.plot([], [], color="black", linewidth=2.6, label="falls, though the threshold is milder")
-    axes.set(xlabel="threshold, from strict to mild", ylabel="probability of acceptance")
+    axes.set(xlabel="threshold, from strict to mild", ylabel="probability of being selected")
     axes.set_xlim(thresholds.max(), thresholds.min())
     axes.set_ylim(-0.02, 1.02)
     axes.spines[["top", "right"]].set_visible(False)

@@ -9,15 +9,20 @@ from fairroc.auditing.findings import Audit, Decision, GapInterval, GroupAudit, 
 from fairroc.core.constraint import OneRate
 from fairroc.core.gap import RateGaps
 from fairroc.options import fairness
+from fairroc.text.people import epsilon_words, people_words
 from fairroc.text.words import (
+    SELECTED,
+    beyond,
     confidence,
     counted_words,
-    figure,
     norm_words,
     pair,
+    rounded,
     short,
     small_lines,
+    span_words,
     table,
+    where_words,
 )
 
 MATRIX = 6
@@ -27,48 +32,68 @@ LISTED, EXTREMES = 30, 5
 """Up to so many groups are all listed; of more, so many at every end."""
 
 
-def audit_text(audit: Audit) -> str:
+def audit_text(audit: Audit, *, positive_means: str = SELECTED, verbose: bool = False) -> str:
     """What was measured, how sure it is, and one table for each question."""
+    word = positive_means
     sure = ""
     if audit.auc_interval is not None and audit.gap_interval is not None:
         sure = f" (between {_words(audit.auc_interval)}, {confidence(audit.gap_interval.level)})"
     parts = [
         [
             f"{audit.rows:,} rows, {len(audit.groups)} groups"
-            + (", no labels." if audit.auc is None else f". Overall AUC {audit.auc:.4f}{sure}."),
+            + (", no labels." if audit.auc is None else f". Overall AUC {rounded(audit.auc)}{sure}."),
             *small_lines(audit.small_groups),
         ],
-        _gap_lines(audit),
-        _group_lines(audit),
-        _cross_lines(audit),
-        [] if audit.decision is None else _decision_lines(audit.decision),
+        _gap_lines(audit, word, verbose),
+        _verdict_lines(audit, word),
+        _group_lines(audit, verbose),
+        _cross_lines(audit) if verbose else [],
+        [] if audit.decision is None else _decision_lines(audit.decision, word),
     ]
     return "\n\n".join("\n".join(part) for part in parts if part)
 
 
-def _gap_lines(audit: Audit) -> list[str]:
+def _gap_lines(audit: Audit, word: str, verbose: bool) -> list[str]:
+    """How large the gap is, where, and what that means in people."""
     if audit.ratio is None:
-        head = f"Largest gap at one threshold ({_compared(audit)}): {audit.gap:.4f}"
+        head = f"Largest gap at one threshold ({_compared(audit, word)}): {_gap(audit)}"
     else:
-        head = f"Smallest ratio at one threshold ({_compared(audit)}): {1.0 - audit.gap:.4f}"
+        head = f"Smallest ratio at one threshold ({_compared(audit, word)}): {_gap(audit)}"
     lines = [
         head,
-        f"  at score >= {audit.gap_threshold:g}, between {pair(audit.gap_pair)}",
-        *([] if audit.gap_interval is None else _interval_lines(audit.gap_interval, audit.ratio is not None)),
-        *([] if audit.curve_gap is None else [f"Largest difference in TPR at equal FPR: {audit.curve_gap:.4f}"]),
-        *([] if audit.rates is None or audit.rates.fpr is None else [_rates_line(audit.rates)]),
+        f"  at score >= {audit.gap_threshold:.6g}, between {pair(audit.gap_pair)}",
+        f"  There, {people_words(audit.distance, audit.gap, word, measured=True)}.",
+        *([] if audit.gap_interval is None else _interval_lines(audit.gap_interval, audit, word, verbose)),
     ]
+    if audit.curve_gap is not None and verbose:
+        lines.append(f"Largest difference in TPR at equal FPR: {rounded(audit.curve_gap)}")
+    if audit.rates is not None and audit.rates.fpr is not None:
+        lines.append(_rates_line(audit.rates))
     if audit.count_error:
-        lines.append(counted_words(audit.count_error, f"and the gap is at most {audit.gap_limit:.4f}"))
-    if audit.epsilon is not None and audit.gap <= audit.epsilon and not audit.fair:
-        lines.append(f"The bins leave open whether the gap is within epsilon = {audit.epsilon:g}.")
-    elif audit.epsilon is not None:
-        where = "" if audit.where is None else f" that selects {_share(audit.where)}"
-        lines.append(f"The {_verdict(audit)} at every threshold{where}{_doubt(audit)}")
+        lines.append(counted_words(audit.count_error, f"and the gap is at most {rounded(audit.gap_limit)}"))
     return lines
 
 
-def _compared(audit: Audit) -> str:
+def _gap(audit: Audit) -> str:
+    """The gap, or the ratio, so that it reads as on the side of what is allowed on which it is."""
+    if audit.ratio is not None:
+        told = rounded(1.0 - audit.gap)
+        return f"{1.0 - audit.gap:.9g}" if audit.fair is False and float(told) >= audit.ratio else told
+    return rounded(audit.gap) if audit.fair is not False or audit.epsilon is None else beyond(audit.gap, audit.epsilon)
+
+
+def _verdict_lines(audit: Audit, word: str) -> list[str]:
+    """What was asked for, in people, and whether it holds."""
+    if audit.epsilon is None:
+        return []
+    asked = epsilon_words(audit.distance, audit.epsilon, word)
+    if audit.gap <= audit.epsilon and not audit.fair:
+        return [asked, f"The bins leave open whether the gap is within epsilon = {audit.epsilon:.4g}."]
+    where = "" if audit.where is None else f" at which {span_words(audit.where)} are {word}"
+    return [asked, f"The {_verdict(audit)} at every threshold{where}{_doubt(audit, word)}"]
+
+
+def _compared(audit: Audit, word: str) -> str:
     """What is compared, as a formula, and where."""
     one = audit.distance
     if isinstance(one, OneRate):
@@ -77,31 +102,30 @@ def _compared(audit: Audit) -> str:
         words = fairness(audit.constraint, "inf", audit.tolerances).formula
     else:
         words = norm_words(audit.norm)
-    return words if audit.where is None else f"{words}, where {_share(audit.where)} are selected"
+    return f"{words}{where_words(audit.where, word)}"
 
 
 def _verdict(audit: Audit) -> str:
     """Whether what was asked for holds."""
     no = "" if audit.fair else "NOT "
     if audit.ratio is not None:
-        return f"ratio is {no}at least {audit.ratio:g}"
+        return f"ratio is {no}at least {audit.ratio:.4g}"
     if audit.tolerances is not None:
-        return "gaps are {}within {:g} (FPR) and {:g} (TPR)".format(no, *audit.tolerances)
-    return f"gap is {no}within epsilon = {audit.epsilon:g}"
+        return "gaps are {}within {:.4g} (FPR) and {:.4g} (TPR)".format(no, *audit.tolerances)
+    return f"gap is {no}within epsilon = {audit.epsilon:.4g}"
 
 
 def _rates_line(rates: RateGaps) -> str:
     """Every rate for itself, and where the choice between them is explained."""
-    apart = f"TPR {rates.tpr:.3f}, FPR {rates.fpr:.3f}, selection rate {rates.selection_rate:.3f}"
-    choice = "Which of them should be close is a choice: docs/guides/constraints.md."
-    return f"Of one rate alone: {apart} apart at most. {choice}"
+    apart = f"TPR {rounded(rates.tpr)}, FPR {rounded(rates.fpr)}, selection rate {rounded(rates.selection_rate)}"
+    return f"Of one rate alone: {apart} apart at most. Which should be close is a choice (docs/guides/constraints.md)."
 
 
-def _interval_lines(interval: GapInterval, as_ratio: bool) -> list[str]:
+def _interval_lines(interval: GapInterval, audit: Audit, word: str, verbose: bool) -> list[str]:
     """Where the gap, or the ratio, in the population lies."""
 
     def words(of: Interval) -> str:
-        return _words((1.0 - of[1], 1.0 - of[0]) if as_ratio else of)
+        return _words(of if audit.ratio is None else (1.0 - of[1], 1.0 - of[0]))
 
     best = interval.best
     if best is None:
@@ -110,17 +134,17 @@ def _interval_lines(interval: GapInterval, as_ratio: bool) -> list[str]:
     sure, method = confidence(interval.level), "DKW" if interval.bootstrap is None else "bootstrap"
     few, it = [], "it"
     if interval.gap is not None:
-        few = [f"  Where {_share(interval.where)} are selected it is {1.0 - interval.gap:.4f}; fewer people say little"]
+        few = [f"  Where {span_words(interval.where)} are {word} it is {rounded(1.0 - interval.gap)}; fewer say little"]
         it = "that"
     first = f"  In the population these rows were sampled from, {it} lies between {words(best)} ({sure}, {method})"
-    if interval.bootstrap is None:
+    if interval.bootstrap is None or not verbose:
         return [*few, first]
     if interval.dkw is None:
         return [*few, first, f"  (no safe limits: {interval.dkw_reason})"]
     return [*few, first, f"  (safe limits for any sample size, DKW: between {words(interval.dkw)})"]
 
 
-def _doubt(audit: Audit) -> str:
+def _doubt(audit: Audit, word: str) -> str:
     """Whether the interval allows another verdict."""
     interval = audit.gap_interval
     best = None if interval is None else interval.best
@@ -130,7 +154,7 @@ def _doubt(audit: Audit) -> str:
     if low > audit.epsilon:
         return ", and neither is any of the interval: chance does not explain it."
     if high <= audit.epsilon and interval.gap is not None and not audit.fair:
-        return f", but the whole interval is where {_share(interval.where)} are selected."
+        return f", but the whole interval is where {span_words(interval.where)} are {word}."
     if high <= audit.epsilon:
         return ", and so is the whole interval."
     if audit.fair:
@@ -138,19 +162,19 @@ def _doubt(audit: Audit) -> str:
     return " on these rows, but the interval extends down to it: it may be chance."
 
 
-def _group_lines(audit: Audit) -> list[str]:
+def _group_lines(audit: Audit, verbose: bool) -> list[str]:
     """One row for each group, with the columns that the audit has; of many groups, those that tell most."""
     groups, level = _telling(audit), "" if audit.gap_interval is None else f"{100 * audit.gap_interval.level:g}%"
     columns = {
         "rows": [f"{g.rows:,}" for g in groups],
         "positives": ["" if g.positives is None else f"{g.positives:,}" for g in groups],
-        "AUC": [figure(g.auc) for g in groups],
+        "AUC": [rounded(g.auc) for g in groups],
         level: [_span(g.auc_interval) for g in groups],
-        "BNSP": [figure(g.bnsp_auc) for g in groups],
-        "BPSN": [figure(g.bpsn_auc) for g in groups],
-        "calibration error": [figure(None if g.calibration is None else g.calibration.error) for g in groups],
-        "FPR ±": [figure(_width(g, 0)) for g in groups],
-        "TPR ±": [figure(_width(g, 1)) for g in groups],
+        "BNSP": [rounded(g.bnsp_auc) for g in groups],
+        "BPSN": [rounded(g.bpsn_auc) for g in groups],
+        "calibration error": [rounded(None if g.calibration is None else g.calibration.error) for g in groups],
+        "FPR ±": [rounded(_width(g, 0)) if verbose else "" for g in groups],
+        "TPR ±": [rounded(_width(g, 1)) if verbose else "" for g in groups],
     }
     shown = {name: cells for name, cells in columns.items() if any(cells)}
     rows = [[g.group, *cells] for g, *cells in zip(groups, *shown.values(), strict=True)]
@@ -194,7 +218,7 @@ def _cross_lines(audit: Audit) -> list[str]:
     head = "Chance that a positive of one group (row) scores above a negative of another (column):"
     if len(audit.groups) > MATRIX:
         low, high = min(audit.cross_aucs, key=lambda c: c.auc), max(audit.cross_aucs, key=lambda c: c.auc)
-        pairs = [f"{c.auc:.4f} for '{short(c.positives)}' above '{short(c.negatives)}'" for c in (low, high)]
+        pairs = [f"{rounded(c.auc)} for '{short(c.positives)}' above '{short(c.negatives)}'" for c in (low, high)]
         return [
             "Chance that a positive of one group scores above a negative of another:",
             f"  lowest {pairs[0]}, highest {pairs[1]}",
@@ -202,38 +226,38 @@ def _cross_lines(audit: Audit) -> list[str]:
     known = {(c.positives, c.negatives): c.auc for c in audit.cross_aucs}
     own = {(g.group, g.group): g.auc for g in audit.groups}
     names = [g.group for g in audit.groups]
-    rows = [[one, *(figure((own | known)[one, other]) for other in names)] for one in names]
+    rows = [[one, *(rounded((own | known)[one, other]) for other in names)] for one in names]
     return [head, *table(["", *map(short, names)], rows)]
 
 
-def _decision_lines(decision: Decision) -> list[str]:
+def _decision_lines(decision: Decision, word: str) -> list[str]:
     """One threshold: a table of rates and the usual comparisons."""
     labelled = decision.equal_opportunity_difference is not None
-    head = ["group", "selected", *(("TPR", "FPR", "precision", "accuracy") if labelled else ())]
+    head = ["group", word, *(("TPR", "FPR", "precision", "accuracy") if labelled else ())]
     rows = [
-        [g.group, *(figure(x, none="none") for x in (g.selection_rate, g.tpr, g.fpr, g.precision, g.accuracy))]
+        [g.group, *(rounded(x, none="none") for x in (g.selection_rate, g.tpr, g.fpr, g.precision, g.accuracy))]
         for g in _ends(decision.groups)
     ]
     if decision.disparate_impact is None:
-        impact = "Disparate impact: undefined, nobody is selected"
+        impact = f"Disparate impact: undefined, nobody is {word}"
     else:
         rule = "meets" if decision.four_fifths else "does NOT meet"
-        impact = f"Disparate impact (smallest over largest selection rate): {decision.disparate_impact:.4f}"
+        impact = f"Disparate impact (smallest over largest selection rate): {rounded(decision.disparate_impact)}"
         impact += f", {rule} the four-fifths rule"
     ends = "" if len(decision.groups) <= LISTED else f" (of {len(decision.groups)} groups, both ends)"
     lines = [
-        f"If everyone with score >= {decision.threshold:g} is selected{ends}:",
+        f"If everyone with score >= {decision.threshold:.6g} is {word}{ends}:",
         *table(head, [row[: len(head)] for row in rows]),
         impact,
-        f"Demographic parity difference (selection rates): {decision.demographic_parity_difference:.4f}",
+        f"Demographic parity difference (selection rates): {rounded(decision.demographic_parity_difference)}",
     ]
     if not labelled:
         return lines
     return [
         *lines,
-        f"Equal opportunity difference (TPR): {decision.equal_opportunity_difference:.4f}",
-        f"Equalized odds: |dFPR| + |dTPR| {decision.equalized_odds_l1:.4f}, larger of the two ranges "
-        f"{decision.equalized_odds_max:.4f}, their mean {decision.equalized_odds_mean:.4f}",
+        f"Equal opportunity difference (TPR): {rounded(decision.equal_opportunity_difference)}",
+        f"Equalized odds: |dFPR| + |dTPR| {rounded(decision.equalized_odds_l1)}, larger of the two ranges "
+        f"{rounded(decision.equalized_odds_max)}, their mean {rounded(decision.equalized_odds_mean)}",
     ]
 
 
@@ -249,14 +273,9 @@ def _width(group: GroupAudit, rate: int) -> float | None:
     return None if best is None else best[rate]
 
 
-def _share(where: Interval | None) -> str:
-    low, high = where or (0.0, 1.0)
-    return f"{100 * low:.4g}% to {100 * high:.4g}% of people"
-
-
 def _words(interval: Interval) -> str:
-    return f"{interval[0]:.4f} and {interval[1]:.4f}"
+    return f"{rounded(interval[0])} and {rounded(interval[1])}"
 
 
 def _span(interval: Interval | None) -> str:
-    return "" if interval is None else f"{interval[0]:.4f} to {interval[1]:.4f}"
+    return "" if interval is None else f"{rounded(interval[0])} to {rounded(interval[1])}"

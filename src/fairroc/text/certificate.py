@@ -1,12 +1,11 @@
-"""A fit in words: certificate beside what to expect of new people, the paper's method, frontiers, chosen thresholds."""
+"""A fit in words: certificate beside what to expect of new people, the paper's method, chosen thresholds."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from fairroc.core.constraint import FEW_SELECTED, OneRate
+from fairroc.core.constraint import OneRate
 from fairroc.fitting.certificate import Certificate, GroupCertificate
-from fairroc.fitting.frontier import Frontier, FrontierPoint, left_out_words
 from fairroc.fitting.one_draw import OneDraw
 from fairroc.fitting.outlook import Outlook
 from fairroc.fitting.thresholds import Choice, ThresholdRates
@@ -22,15 +21,16 @@ from fairroc.text.outlook import (
     side_by_side,
     unchanged_words,
 )
+from fairroc.text.people import epsilon_words
 from fairroc.text.words import (
-    MEANINGS,
     RATIO_GAPS,
+    SELECTED,
     asked_words,
     counted_words,
-    figure,
     norm_words,
     percent,
     plural,
+    rounded,
     short,
     small_lines,
     table,
@@ -38,52 +38,73 @@ from fairroc.text.words import (
 )
 
 
-def fit_text(certificate: Certificate, outlook: Outlook, one_draw: OneDraw) -> str:
+def fit_text(
+    certificate: Certificate,
+    outlook: Outlook,
+    one_draw: OneDraw,
+    *,
+    positive_means: str = SELECTED,
+    verbose: bool = False,
+) -> str:
     """A fit in a few lines: new and fitted people side by side, what to beware of, what was done to whom."""
     c, warned = certificate, caution(outlook, allowed_by(certificate))
     warning = [] if warned is None else warned.lines()
     unchanged = [unchanged_words(c, outlook)] if c.unchanged else []
-    groups, notes, *more = _details(c)
+    groups, notes, *more = _details(c, verbose)
     return _joined(
         warning if outlook.harms else [],
-        [*_head(c), promise_words(c, outlook), *unchanged],
-        side_by_side(outlook, c),
+        [*_head(c, positive_means), promise_words(c, outlook, verbose=verbose), *unchanged],
+        side_by_side(outlook, c, positive_means),
         [] if outlook.harms else warning,
-        new_people_lines(outlook, one_draw),
+        new_people_lines(outlook, one_draw, verbose=verbose),
         groups,
-        [*notes, least_certain_words(outlook)],
+        [*notes, *([least_certain_words(outlook)] if verbose else [])],
         *more,
     )
 
 
 def certificate_text(certificate: Certificate) -> str:
     """The fitted people alone: what is possible, what was done to whom."""
-    return _joined(_head(certificate), *_details(certificate))
+    return _joined(_head(certificate), *_details(certificate, True))
 
 
 def _joined(*parts: list[str]) -> str:
     return "\n\n".join("\n".join(part) for part in parts if part)
 
 
-def _head(c: Certificate) -> list[str]:
-    asked = asked_words(c.fairness, c.epsilon, c.ratio, c.tolerances)
+def _head(c: Certificate, word: str = SELECTED) -> list[str]:
+    asked = asked_words(c.fairness, c.epsilon, c.ratio, c.tolerances, word)
     how = f", method {c.method}" if c.constraint == CONSTRAINT.default else ""
     ratio = [] if c.ratio is None else [RATIO_GAPS]
-    return [f"{c.rows:,} rows, {len(c.groups)} groups, {asked}{how}.", *ratio, *small_lines(c.small_groups)]
+    return [
+        f"{c.rows:,} rows, {len(c.groups)} groups, {asked}{how}.",
+        epsilon_words(c.fairness, c.epsilon, word),
+        *ratio,
+        *small_lines(c.small_groups),
+    ]
 
 
-def _details(c: Certificate) -> list[list[str]]:
+DRAWN = "Drawn: share of people whose fair score depends on a random draw."
+
+
+def _details(c: Certificate, verbose: bool) -> list[list[str]]:
     """The groups, notes, and what the paper's method did."""
-    head = ["group", "rows", "AUC before", "after", "best fair", "moved by draw", "tie drawn"]
+    head = ["group", "rows", "AUC before", "after", "at best", "drawn"]
     allowed = c.epsilon if c.allowed is None else c.allowed
-    bound = f"No score with a gap of at most {allowed:.4g} on these rows has an overall AUC above {c.auc_bound:.4f}."
-    groups = table(head, [_group_row(g) for g in c.groups])
-    return [groups, [bound, *_notes(c)], [] if c.froc is None else froc_lines(c.froc)]
+    bound = (
+        f"No score with a gap of at most {allowed:.4g} on these rows has an overall AUC above {rounded(c.auc_bound)}."
+    )
+    groups = table(
+        [*head, *(["to be fair", "ties only"] if verbose else [])], [_group_row(g, verbose) for g in c.groups]
+    )
+    drawn = [DRAWN] if any(g.randomised_share for g in c.groups) else []
+    return [[*groups, *drawn], [bound, *(_notes(c) if verbose else [])], [] if c.froc is None else froc_lines(c.froc)]
 
 
-def _group_row(g: GroupCertificate) -> list[str]:
-    aucs = [figure(auc) for auc in (g.auc_before, g.auc, g.auc_fair)]
-    return [g.group, f"{g.rows:,}", *aucs, percent(g.transport_share), percent(g.tie_share)]
+def _group_row(g: GroupCertificate, verbose: bool) -> list[str]:
+    aucs = [rounded(auc) for auc in (g.auc_before, g.auc, g.auc_fair)]
+    shares = [g.randomised_share, *((g.transport_share, g.tie_share) if verbose else ())]
+    return [g.group, f"{g.rows:,}", *aucs, *map(percent, shares)]
 
 
 def _notes(c: Certificate) -> list[str]:
@@ -98,8 +119,8 @@ def _notes(c: Certificate) -> list[str]:
         off = c.fairness.largest * c.count_error
         lines.append(counted_words(c.count_error, f"so gaps can exceed those stated by up to {off:.2g}"))
     lines += [
-        f"Query model, group '{short(g.group)}': its AUC is known to within {g.pla_loss.bound:.4f} (the paper's "
-        f"estimate: {g.pla_loss.paper:.4f})."
+        f"Query model, group '{short(g.group)}': its AUC is known to within {rounded(g.pla_loss.bound)} (the paper's "
+        f"estimate: {rounded(g.pla_loss.paper)})."
         for g in c.groups
         if g.pla_loss is not None
     ]
@@ -177,11 +198,11 @@ def froc_lines(report: FrocReport) -> list[str]:
         counts = (g.cutshifts, g.upshifts, g.leftshifts, g.hypograph, g.kept, g.clipped, g.above_hull, g.non_monotone)
         moved.append([g.group, *map(str, counts), f"{g.assumption_42} of {g.moved}"])
         figures = (g.auc_queries, g.auc_points, g.auc_curve, g.auc_optimal, g.losses.pla, g.losses.auc)
-        losses.append([g.group, *(f"{round(figure, 4) + 0.0:.4f}" for figure in figures)])  # no "-0.0000"
+        losses.append([g.group, *map(rounded, figures)])
     return [
         f"Algorithm 1 at {report.queries} distinct queries and epsilon {report.epsilon:.4g}; {order}.",
-        f"Largest gap of its points at a query: {report.gap:.4f}, {report.unfair} of {report.queries} above epsilon; "
-        "the fair score made of them is within epsilon.",
+        f"Largest gap of its points at a query: {rounded(report.gap)}, {report.unfair} of {report.queries} above "
+        "epsilon; the fair score made of them is within epsilon.",
         "",
         *table(["queries moved", *shifts], moved),
         "",
@@ -200,20 +221,19 @@ def index_text(step: FrocIndex) -> str:
         [f"query of '{short(step.lower)}' (lower)", _point(step.partner)],
         ["moves to", _point(step.point)],
         ["cuts", ", ".join(_point(cut) for cut in step.cuts) or "none"],
-        ["distance before", f"{step.gap_before:.4f}"],
-        ["distance after", f"{step.gap:.4f}"],
+        ["distance before", rounded(step.gap_before)],
+        ["distance after", rounded(step.gap)],
     ]
     width = max(len(name) for name, _ in rows)
-    head = (
-        f"Query {step.index} of {step.queries}: score >= {step.threshold:g}, epsilon {step.epsilon:g} ({norm_words(1)})"
-    )
+    at = f"score >= {step.threshold:.6g}, epsilon {step.epsilon:.4g} ({norm_words(1)})"
+    head = f"Query {step.index} of {step.queries}: {at}"
     return "\n".join(
         [head, "; ".join([step.shift, *notes]), "", *(f"{name:<{width}}  {value}" for name, value in rows)]
     )
 
 
 def _point(point: tuple[float, float]) -> str:
-    return f"({point[0]:.4f}, {point[1]:.4f})"
+    return f"({rounded(point[0])}, {rounded(point[1])})"
 
 
 SCATTER = (
@@ -221,134 +241,54 @@ SCATTER = (
 )
 
 
-def frontier_text(found: Frontier) -> str:
-    """A frontier as a table, one row for each epsilon."""
-    before, asked = found.before, found.fairness
-    ratio, plain = before.ratio is not None, found.constraint == CONSTRAINT.default
-    ties = {"draw": "ties are drawn", "order": f"raw order is kept{' where that is better' if plain else ''}"}[
-        found.ties
-    ]
-    ties = "raw order is kept, and nothing is drawn" if found.draws == "never" else ties
-    ties = f"{'the ratio' if ratio else 'epsilon'} is meant for new people" if found.promise == "new" else ties
-    size = f"{found.rows:,} rows, {len(before.groups)} groups"
-    how = f", method {found.method}" if plain else where_words(asked.where)
-    head = [
-        "ratio" if ratio else "epsilon",
-        "new: gap",
-        "AUC",
-        "fitted: gap",
-        "AUC",
-        "no fair score exceeds",
-        "accuracy",
-        "balanced",
-    ]
-    head += ["disparate impact", "drawn"]
-    return "\n".join(
-        [
-            f"{size}, {asked.formula}{how}; {ties}.",
-            *([] if plain else [f"{MEANINGS[found.constraint]}."]),
-            *([_ratio_words(found)] * ratio),
-            *small_lines(found.small_groups),
-            f"Original score: gap {before.gap:.4f}, AUC {before.auc:.4f}, best accuracy {before.accuracy:.4f}.",
-            "",
-            *table(head, [_point_row(point) for point in found.points]),
-            "",
-            *_frontier_notes(found),
-            "Accuracy is the largest over all thresholds; disparate impact is taken at the most accurate threshold.",
-            *(EXACT_UNDRAWN if found.draws == "never" else EXACT_DRAWN),
-        ]
-    )
-
-
-EXACT_DRAWN = (
-    "New people's gap and AUC are what to expect of people like these. Other figures are exact expectations",
-    "over the draw on these rows; a single draw scatters around them.",
-)
-EXACT_UNDRAWN = (
-    "New people's gap and AUC are what to expect of people like these. Other figures are exact on these rows.",
-)
-
-
-def _ratio_words(found: Frontier) -> str:
-    """What gaps of ratios are, and whose are looked at where enough people are selected."""
-    if found.fairness.told().where == found.where:
-        return RATIO_GAPS
-    whose = "All are" if found.promise == "new" else "New people's is"
-    return f"{RATIO_GAPS} {whose} told where {FEW_SELECTED:.0%} of people or more are selected."
-
-
-def _frontier_notes(found: Frontier) -> list[str]:
-    """Where ties are drawn that were to keep their order; where new people's gap is above an epsilon meant for them."""
-    left = [*filter(None, [left_out_words(found)])]
-    changed = [point for point in found.points if not point.unchanged]
-    drawn = [point.epsilon for point in changed if point.ties != found.ties]
-    above = [point.epsilon for point in found.points if point.gap_estimate > point.epsilon]
-    count = len(found.points)
-    if found.promise == "new":
-        goal = "epsilon" if found.before.ratio is None else "what the ratio allows"
-        allowed = "epsilons" if found.before.ratio is None else "ratios"
-        why = "no score reaches it with these rows, and the least that can be had is shown"
-        return [
-            *left,
-            *([f"New people's gap is above {goal} at {len(above)} of {count} {allowed}: {why}."] if above else []),
-        ]
-    why = "raw order would leave the gap above epsilon, cost AUC, or spare hardly anyone"
-    return [*left, *([f"Ties of all groups are drawn at {len(drawn)} of {count} epsilons: {why}."] if drawn else [])]
-
-
-def _point_row(point: FrontierPoint) -> list[str]:
-    figures = (point.gap, point.auc, point.auc_bound, point.accuracy, point.balanced_accuracy, point.disparate_impact)
-    new = [figure(x, 3) for x in (point.gap_estimate, point.auc_estimate)]
-    allowed = point.epsilon if point.ratio is None else point.ratio
-    return [f"{allowed:.4g}", *new, *(figure(x, none="–") for x in figures), percent(point.randomised_share)]
-
-
-def choice_text(choice: Choice) -> str:
+def choice_text(choice: Choice, *, positive_means: str = SELECTED) -> str:
     """A chosen threshold and what it means for each group."""
-    head = ["group", "rows", "selected", "TPR", "FPR", "precision", "accuracy"]
-    costs = choice.rule == "cost"
+    head, costs = ["group", "rows", positive_means, "TPR", "FPR", "precision", "accuracy"], choice.rule == "cost"
+    exact = f"{choice.threshold:.6g}"
+    exact = exact if float(exact) == choice.threshold else f"{choice.threshold:.4g} (exactly: {choice.threshold!r})"
     return "\n".join(
         [
-            f"Select everyone with a fair score of {choice.threshold!r} or more: {_aim(choice)}.",
+            f"Threshold of the fair score: {exact}. Whoever reaches it is {positive_means}.",
+            f"This is {_aim(choice, positive_means)}.",
             "",
             *table(
                 [*head, *(["cost per person"] if costs else [])],
                 [_rates_row(rates, costs) for rates in (*choice.groups, choice.overall)],
             ),
             "",
-            _gap_words(choice),
+            _gap_words(choice, positive_means),
             f"{SCATTER} can differ.",
         ]
     )
 
 
-def _gap_words(choice: Choice) -> str:
+def _gap_words(choice: Choice, word: str) -> str:
     """How far apart the groups are at a chosen threshold, in what the model keeps close."""
     asked = choice.fairness
     if not isinstance(asked, OneRate):
-        return f"Largest gap between two groups at this threshold ({asked.formula}): {choice.gap:.4f}."
-    rate, ends = asked.WORDS[asked.rate], where_words(asked.where).removeprefix(", where ")
+        return f"Largest gap between two groups at this threshold ({asked.formula}): {rounded(choice.gap)}."
+    rate, ends = asked.WORDS[asked.rate], where_words(asked.where, word).removeprefix(", where ")
     if not asked.looks(np.array([choice.overall.selection_rate]))[0]:
         return f"The model keeps the {rate} close only where {ends}: this threshold is outside, and no gap is measured."
     if choice.ratio is None:
-        return f"Largest difference of two groups' {rate} at this threshold: {choice.gap:.4f}."
-    return f"Smallest over largest {rate} of the groups at this threshold: {1 - choice.gap:.4f}."
+        return f"Largest difference of two groups' {rate} at this threshold: {rounded(choice.gap)}."
+    return f"Smallest over largest {rate} of the groups at this threshold: {rounded(1 - choice.gap)}."
 
 
-def _aim(choice: Choice) -> str:
+def _aim(choice: Choice, word: str) -> str:
     if choice.rule == "cost":
         return (
-            f"the least expected cost where a false positive costs {choice.cost_fp:g} and a false negative "
-            f"{choice.cost_fn:g}"
+            f"the threshold of least expected cost where a false positive costs {choice.cost_fp:g} and a false "
+            f"negative {choice.cost_fn:g}"
         )
     return {
-        "recall": f"the fewest people selected with an expected recall of at least {choice.target:g}",
-        "precision": f"the most people selected with an expected precision of at least {choice.target:g}",
-        "selection_rate": f"the most people selected with an expected selection rate of at most {choice.target:.1%}",
+        "recall": f"the fewest people {word} with an expected recall of at least {choice.target:g}",
+        "precision": f"the most people {word} with an expected precision of at least {choice.target:g}",
+        "selection_rate": f"the most people {word} with an expected selection rate of at most {choice.target:.1%}",
     }[choice.rule]
 
 
 def _rates_row(rates: ThresholdRates, costs: bool) -> list[str]:
     figures = (rates.selection_rate, rates.tpr, rates.fpr, rates.precision, rates.accuracy)
-    cost = [f"{rates.expected_cost:.6g}"] if costs else []
-    return [rates.group, f"{rates.rows:,}", *(figure(x, none="–") for x in figures), *cost]
+    cost = [f"{rates.expected_cost:.4g}"] if costs else []
+    return [rates.group, f"{rates.rows:,}", *(rounded(x, none="–") for x in figures), *cost]

@@ -7,15 +7,17 @@ from collections.abc import Iterator, Sequence
 from fairroc.core.constraint import FEW_SELECTED
 from fairroc.monitoring.drift import Drift, DriftTest, GapCheck, GroupDrift, ScoreShift
 from fairroc.options import CONSTRAINT
+from fairroc.text.people import people_words
 from fairroc.text.words import (
     METHODS,
+    SELECTED,
     confidence,
-    figure,
     listed,
     pair,
     percent,
     plural,
     quoted,
+    rounded,
     small_lines,
     table,
     where_words,
@@ -26,19 +28,19 @@ NO_REFERENCE = (
     "them; fit again to have them"
 )
 
-FROM = f"ratios are told from {FEW_SELECTED:.0%} of people selected on, as few people make any ratio"
+FROM = f"ratios are measured where {FEW_SELECTED:.0%} of people or more are {{}}, as a few people make any ratio"
 
 SHOWN = 5
 """Unknown groups that a sentence names."""
 
 
-def drift_text(found: Drift) -> str:
+def drift_text(found: Drift, *, positive_means: str = SELECTED, verbose: bool = False) -> str:
     """The verdict, what was found, what could not be told, and one table for each question."""
     parts = [
         [_verdict(found), *(f"As at the fit: {line}" for line in small_lines(found.small_groups))],
         [f"  - {reason}." for reason in found.reasons],
         ["Not certain:", *(f"  - {doubt}." for doubt in found.doubts)] if found.doubts else [],
-        [] if found.gap is None else _gap_lines(found.gap),
+        [] if found.gap is None else _gap_lines(found.gap, positive_means, verbose),
         _score_lines(found),
         _label_lines(found),
         [_tests(found)],
@@ -53,35 +55,40 @@ def _verdict(found: Drift) -> str:
     return f"No drift found in {plural(found.rows, 'row')}{doubt}."
 
 
-def _gap_lines(gap: GapCheck) -> list[str]:
+def _gap_lines(gap: GapCheck, word: str, verbose: bool) -> list[str]:
     allowed = _allowed(gap)
     answers = {
         "within": f"within {allowed}, and so is the whole interval",
         "unclear": f"shown neither to be within {allowed} nor outside it",
         "outside": f"NOT within {allowed}: the whole interval is outside",
     }
-    what = f"{gap.fairness.formula}{where_words(gap.where)}"
+    what = f"{gap.fairness.formula}{where_words(gap.where, word)}"
     lines = [
-        f"Largest gap of the fair score at one threshold ({what}): {gap.gap:.4f}",
-        *([] if gap.smallest_ratio is None else [f"  smallest ratio {gap.smallest_ratio:.4f}; {FROM}"]),
+        f"Largest gap of the fair score at one threshold ({what}): {rounded(gap.gap)}",
+        f"  There, {people_words(gap.fairness, gap.gap, word, measured=True)}.",
+        *(
+            []
+            if gap.smallest_ratio is None
+            else [f"  smallest ratio {rounded(gap.smallest_ratio)}; {FROM.format(word)}"]
+        ),
         f"  on average over the draw, between {pair(gap.pair)}, on {gap.rows:,} rows",
         f"  {answers[gap.answer]}",
     ]
     for method, words in METHODS.items():
         interval = getattr(gap.interval, method)
-        if interval is not None:
+        if interval is not None and (verbose or method == gap.method):
             lines.append(
-                f"  in the population between {interval[0]:.4f} and {interval[1]:.4f} "
+                f"  in the population between {rounded(interval[0])} and {rounded(interval[1])} "
                 f"({confidence(gap.interval.level)}, {words})"
             )
     if gap.auc is None:
         return lines
-    return [*lines, f"AUC of these people: {gap.auc_before:.4f} before, {gap.auc:.4f} for the fair score"]
+    return [*lines, f"AUC of these people: {rounded(gap.auc_before)} before, {rounded(gap.auc)} for the fair score"]
 
 
 def _allowed(gap: GapCheck) -> str:
-    own = "" if gap.tolerances is None else " (FPR {:g}, TPR {:g})".format(*gap.tolerances)
-    return f"epsilon = {gap.epsilon:g}{own}" + ("" if gap.ratio is None else f" (ratio {gap.ratio:g})")
+    own = "" if gap.tolerances is None else " (FPR {:.4g}, TPR {:.4g})".format(*gap.tolerances)
+    return f"epsilon = {gap.epsilon:.4g}{own}" + ("" if gap.ratio is None else f" (ratio {gap.ratio:.4g})")
 
 
 def _what(gap: GapCheck) -> str:
@@ -98,8 +105,8 @@ def _score_lines(found: Drift) -> list[str]:
             percent(g.share),
             percent(g.fitted_share),
             "" if g.scores is None else f"{g.scores.distance:.3f}",
-            figure(g.psi, 3),
-            figure(g.psi_limit, 3),
+            rounded(g.psi),
+            rounded(g.psi_limit),
             "" if g.below is None else f"{g.below:,}",
             "" if g.above is None else f"{g.above:,}",
             g.status,
@@ -128,7 +135,7 @@ def _label_lines(found: Drift) -> list[str]:
 
 def _label_row(g: GroupDrift) -> list[str]:
     shifts = ["" if shift is None else f"{shift.distance:.3f}" for shift in (g.negatives, g.positives)]
-    aucs = [figure(auc) for auc in (g.auc, g.fitted_auc, g.fair_auc, g.fitted_fair_auc)]
+    aucs = [rounded(auc) for auc in (g.auc, g.fitted_auc, g.fair_auc, g.fitted_fair_auc)]
     return [g.group, percent(g.positive_share), percent(g.fitted_positive_share), *shifts, *aucs]
 
 
@@ -155,8 +162,8 @@ def reasons(found: Drift, on_unknown_group: str | None, left_out: Sequence[str] 
         low, _ = _interval(found.gap)
         first, second = found.gap.pair
         told.append(
-            f"{_what(found.gap)} is {found.gap.gap:.4f} between {quoted(first)} and {quoted(second)}, and at least "
-            f"{low:.4f} in the population these rows were sampled from ({_sure(found.gap)}): outside "
+            f"{_what(found.gap)} is {rounded(found.gap.gap)} between {quoted(first)} and {quoted(second)}, and at "
+            f"least {rounded(low)} in the population these rows were sampled from ({_sure(found.gap)}): outside "
             f"{_allowed(found.gap)}"
         )
     return tuple(told)
@@ -200,7 +207,8 @@ def _gap_doubts(gap: GapCheck, groups: tuple[GroupDrift, ...]) -> Iterator[str]:
         more = "" if gap.rows_needed is None else f"; about {gap.rows_needed:,} rows would show a gap of half that"
         yield (
             f"{_what(gap)} is shown neither to be within {_allowed(gap)} nor outside it: "
-            f"{gap.gap:.4f} on these rows, between {low:.4f} and {high:.4f} in the population ({_sure(gap)}){more}"
+            f"{rounded(gap.gap)} on these rows, between {rounded(low)} and {rounded(high)} in the population "
+            f"({_sure(gap)}){more}"
         )
     for group in groups:
         if group.rows and group.group not in gap.groups:

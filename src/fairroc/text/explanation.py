@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from fairroc.model.explanation import Explanation, Outcome
 from fairroc.options import CONSTRAINT
-from fairroc.text.words import RATES, quoted, threshold_words
+from fairroc.text.words import RATES, SELECTED, quoted, threshold_words
 
 _SCALE = "all groups are put on one scale, on which about as many people as before reach each threshold"
 
 
-def explanation_text(found: Explanation) -> str:
+def explanation_text(found: Explanation, *, positive_means: str = SELECTED) -> str:
     """An explanation as short paragraphs."""
-    parts = [_opening(found), _where(found), _why(found), _possible(found), _decision(found), _drawn(found)]
-    return "\n\n".join([*(part for part in parts if part), _closing(found)])
+    word = positive_means
+    parts = [_opening(found), _where(found), _why(found, word), _possible(found)]
+    parts += [_decision(found, word), _drawn(found, word), _closing(found, word)]
+    return "\n\n".join(part for part in parts if part)
 
 
 def _opening(found: Explanation) -> str:
@@ -54,8 +56,8 @@ def _where(found: Explanation) -> str:
     return words
 
 
-def _why(found: Explanation) -> str:
-    within = f"{_close(found)} {threshold_words(found.where)}"
+def _why(found: Explanation, word: str) -> str:
+    within = f"{_close(found)} {threshold_words(found.where, word)}"
     if found.reason == "unchanged":
         return (
             f"Nothing is changed: on the people the model was fitted to, the groups' {RATES[found.constraint]} were "
@@ -65,7 +67,7 @@ def _why(found: Explanation) -> str:
         never = found.draws == "never"
         whom = "The score decides alone: nothing is drawn" if never else "Nothing is drawn for this person"
         follows = f"{whom}, and the fair score follows from the score and the group."
-        return f"{follows} It can differ from the score, {_moved(found)}."
+        return f"{follows} It can differ from the score, {_moved(found, word)}."
     if found.reason == "transport":
         return (
             "The fair score is partly drawn at random, because fairness moves people here: so that the groups' "
@@ -76,17 +78,17 @@ def _why(found: Explanation) -> str:
     return (
         "The fair score is drawn at random among places close to this person's own in the group: it decides the order "
         "of people with equal or neighbouring scores, and moves nobody further within the group. Fair scores here can "
-        f"still lie above or below the original ones, {_moved(found)}."
+        f"still lie above or below the original ones, {_moved(found, word)}."
     )
 
 
-def _moved(found: Explanation) -> str:
+def _moved(found: Explanation, word: str) -> str:
     """Why fair scores differ from the original ones where nobody leaves the own place in the group."""
     if found.constraint == CONSTRAINT.default:
         return f"because {_SCALE}"
     words = (
         f"because the scores of a whole group are moved, in their order, so that the groups' "
-        f"{RATES[found.constraint]} come {_close(found)} {threshold_words(found.where)}, and because {_SCALE}"
+        f"{RATES[found.constraint]} come {_close(found)} {threshold_words(found.where, word)}, and because {_SCALE}"
     )
     return words if found.where is None else f"{words}. At other thresholds the original order stays, as far as it can"
 
@@ -94,10 +96,10 @@ def _moved(found: Explanation) -> str:
 def _close(found: Explanation) -> str:
     """How close the rates are."""
     if found.ratio is not None:
-        return f"so close that the smallest is at least {found.ratio:g} of the largest"
+        return f"so close that the smallest is at least {found.ratio:.4g} of the largest"
     if found.tolerances is not None:
-        return "within {1:g} (true) and {0:g} (false) of each other".format(*found.tolerances)
-    return f"within epsilon {found.epsilon:g} of each other"
+        return "within {1:.4g} (true) and {0:.4g} (false) of each other".format(*found.tolerances)
+    return f"within epsilon {found.epsilon:.4g} of each other"
 
 
 def _possible(found: Explanation) -> str:
@@ -107,30 +109,31 @@ def _possible(found: Explanation) -> str:
     return "\n".join(["Possible fair scores and their probabilities:", *rows])
 
 
-def _decision(found: Explanation) -> str:
+def _decision(found: Explanation, word: str) -> str:
     if found.threshold is None or found.acceptance is None:
         return ""
-    before = "reaches" if found.accepted_before else "does not reach"
-    after = {0.0: "cannot reach it", 1.0: "reaches it for certain"}.get(
-        found.acceptance, f"reaches it with probability {_percent(found.acceptance)}"
-    )
-    return f"At the threshold {_figure(found.threshold)}: the original score {before} it; the fair score {after}."
+    before = word if found.accepted_before else f"not {word}"
+    chance = f"{word} with probability {_percent(found.acceptance)}"
+    after = {0.0: f"not {word}, for certain", 1.0: f"{word} for certain"}.get(found.acceptance, chance)
+    at = f"At the threshold {_figure(found.threshold)}"
+    return f"{at}: by the original score the person is {before}; by the fair score, {after}."
 
 
-def _drawn(found: Explanation) -> str:
+def _drawn(found: Explanation, word: str) -> str:
     draw = found.draw
     if draw is None:
         return ""
     chance = "" if found.reason in ("order", "unchanged") else ", by the draw that belongs to it"
     words = f"For the id {quoted(str(draw.id))} the fair score is {_figure(draw.score)}{chance}"
     if draw.accepted is not None:
-        words += f": it {'reaches' if draw.accepted else 'does not reach'} the threshold"
+        words += f": it {'reaches' if draw.accepted else 'does not reach'} the threshold, so the person is "
+        words += word if draw.accepted else f"not {word}"
     return f"{words}. The same id, score, group, model and key always give the same result."
 
 
-def _closing(found: Explanation) -> str:
+def _closing(found: Explanation, word: str) -> str:
     draw = "" if found.draws == "never" else "on average over the draw, "
-    within = f"{_close(found)} {threshold_words(found.where)}"
+    within = f"{_close(found)} {threshold_words(found.where, word)}"
     return (
         f"Fair here means that the groups' {RATES[found.constraint]} lie {within}, {draw}on the {found.rows:,} people "
         f"the model was fitted to ({found.group_rows:,} of them in group {quoted(found.treated_as)}). It says nothing "

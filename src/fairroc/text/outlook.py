@@ -9,7 +9,8 @@ from fairroc.fitting.certificate import Certificate
 from fairroc.fitting.limits import FEWEST_ROWS
 from fairroc.fitting.one_draw import OneDraw
 from fairroc.fitting.outlook import Outlook
-from fairroc.text.words import Allowed, confidence, short, table
+from fairroc.text.words import SELECTED, Allowed, confidence, short, table
+from fairroc.text.words import beyond as beyond
 
 MOST_TIMES = 1000
 """More than so many times the rows is "far more"."""
@@ -45,15 +46,6 @@ def about(value: float, error: float) -> str:
     return f"{value:.3f} ± {error:.3f}"
 
 
-def beyond(value: float, limit: float) -> str:
-    """A value with as many decimals as it takes, three at least, to read as more than a limit.
-
-    >>> beyond(0.0502, 0.05), beyond(0.21, 0.2)
-    ('0.0502', '0.210')
-    """
-    return next((text for d in range(3, 9) if float(text := f"{value:.{d}f}") > limit), f"{value:.9f}")
-
-
 def met(value: float) -> float:
     """The epsilon, in thousandths, that a gap meets.
 
@@ -63,7 +55,7 @@ def met(value: float) -> float:
     return math.ceil(round(1000 * value, 6)) / 1000
 
 
-def side_by_side(outlook: Outlook, certificate: Certificate) -> list[str]:
+def side_by_side(outlook: Outlook, certificate: Certificate, word: str = SELECTED) -> list[str]:
     """Gap and AUC of new and of fitted people, before and after."""
     o, c = outlook, certificate
     gap, auc = about(o.gap_estimate, o.gap_standard_error), about(o.auc_estimate, o.auc_standard_error)
@@ -83,11 +75,11 @@ def side_by_side(outlook: Outlook, certificate: Certificate) -> list[str]:
     middle = lines[0].index("after") + len("after")
     head = "new people (expected)".rjust(middle) + "fitted people".rjust(len(lines[0]) - middle)
     whose = "all" if c.promise == "new" else "new"
-    few = f" Ratios of {whose} people: at thresholds that select {o.told_from:.0%} or more." if o.told_from else ""
+    few = f" Ratios of {whose} people: where {o.told_from:.0%} or more are {word}." if o.told_from else ""
     return [head, *lines, f"±: standard error of the estimate.{few}"]
 
 
-def promise_words(certificate: Certificate, outlook: Outlook) -> str:
+def promise_words(certificate: Certificate, outlook: Outlook, *, verbose: bool = True) -> str:
     """For whom epsilon holds."""
     c, o, allowed = certificate, outlook, allowed_by(certificate)
     if c.promise == "new":
@@ -96,7 +88,8 @@ def promise_words(certificate: Certificate, outlook: Outlook) -> str:
             if o.exceeds
             else f"the gap expected among new people is within {allowed.whole}"
         )
-        return f"Promise for new people: {what}. Nothing is forced onto the fitted people. {chosen_words(c)}"
+        how = f" {chosen_words(c)}" if verbose or c.unchanged else ""
+        return f"Promise for new people: {what}. Nothing is forced onto the fitted people.{how}"
     if c.confidence is not None:
         left = "less" if c.allowed is None else f"only {c.allowed:.4g}"
         return (
@@ -126,7 +119,7 @@ def unchanged_words(certificate: Certificate, outlook: Outlook) -> str:
     """Why the score stays as it is."""
     allowed = allowed_by(certificate)
     if certificate.promise != "new":
-        why = f"The score already meets {allowed.whole} (gap {certificate.gap:.4f})"
+        why = f"The score already meets {allowed.whole} (gap {certificate.gap:.3f})"
     elif outlook.exceeds:
         why = "No score is expected to have a smaller gap among new people"
     else:
@@ -181,10 +174,12 @@ def _more_rows(o: Outlook, allowed: Allowed) -> str:
     return f"{whose}; roughly {many:,}, and all others in proportion, would bring {allowed.whole} within reach"
 
 
-def limit_words(outlook: Outlook) -> str:
+def limit_words(outlook: Outlook, *, verbose: bool = True) -> str:
     """Upper limits, the one to rely on first."""
     o = outlook
     first = f"At {confidence(o.level)} the gap among all people like these is at most {o.upper:.3f}"
+    if not verbose:
+        return f"{first}."
     if o.upper_dkw is None:
         return f"{first} (bootstrap, for this score; no DKW limit: {o.dkw_reason})."
     if o.method == "dkw":
@@ -222,11 +217,11 @@ def one_draw_words(one_draw: OneDraw) -> str:
     if not found.draws:
         return ""
     return (
-        f"One draw scatters: among these {found.rows:,} people a single draw has a gap of about {found.gap:.3f} "
-        f"({found.expected:.3f} in expectation); one draw in twenty exceeds {found.upper:.3f}."
+        f"People are drawn once: among these {found.rows:,} a single draw has a gap of about {found.gap:.3f} "
+        f"({found.expected:.3f} on average over all draws); one draw in twenty exceeds {found.upper:.3f}."
     )
 
 
-def new_people_lines(outlook: Outlook, one_draw: OneDraw) -> list[str]:
+def new_people_lines(outlook: Outlook, one_draw: OneDraw, *, verbose: bool = True) -> list[str]:
     """Limits, what an AUC above the original one is, and what one draw does."""
-    return [*filter(None, (limit_words(outlook), auc_words(outlook), one_draw_words(one_draw)))]
+    return [*filter(None, (limit_words(outlook, verbose=verbose), auc_words(outlook), one_draw_words(one_draw)))]

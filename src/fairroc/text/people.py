@@ -15,10 +15,8 @@ about 73 are selected in another.
 from __future__ import annotations
 
 from fairroc.core.constraint import Distance, EqualizedOddsMax, EqualizedOddsSum, OneRate, RateName, Ratio, Within
-from fairroc.options import POSITIVE_MEANS
-
-SELECTED: str = POSITIVE_MEANS.default
-"""What a positive decision is called unless users have a word of their own."""
+from fairroc.text.words import SELECTED as SELECTED
+from fairroc.text.words import span_words
 
 WHOSE: dict[RateName, str] = {"tpr": " with a positive label", "fpr": " with a negative label", "selection": ""}
 """Of whom a rate is taken, after "people"."""
@@ -90,8 +88,7 @@ def _where(constraint: Distance, word: str) -> str:
     """The thresholds that count, unless all do."""
     if constraint.where is None:
         return ""
-    low, high = (f"{100 * share:.4g}%" for share in constraint.where)
-    return f" at which {low} to {high} of all people are {word}"
+    return f" at which {span_words(constraint.where)} are {word}"
 
 
 def _base(share: float) -> int:

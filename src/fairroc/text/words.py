@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fairroc.core.constraint import NORMS, Constraint, Distance, LpDistance, OneRate, Within
+from fairroc.options import POSITIVE_MEANS
 from fairroc.people.small import SmallGroups
 from fairroc.summary import NAME_WIDTH as NAME_WIDTH
 from fairroc.summary import figure as figure
@@ -13,6 +14,9 @@ from fairroc.summary import flat as flat
 from fairroc.summary import percent as percent
 from fairroc.summary import short as short
 from fairroc.summary import table as table
+
+SELECTED: str = POSITIVE_MEANS.default
+"""What a positive decision is called unless users have a word of their own."""
 
 METHODS = {"bootstrap": "bootstrap", "dkw": "DKW, for any sample size"}
 """How an interval or a limit was found."""
@@ -26,6 +30,20 @@ def quoted(name: str) -> str:
 def pair(names: tuple[str, str]) -> str:
     """Two short names in quotes."""
     return f"'{short(names[0])}' and '{short(names[1])}'"
+
+
+def rounded(value: float | None, *, none: str = "") -> str:
+    """A rate, a gap or an AUC as far as it matters, and never "-0.000"."""
+    return none if value is None else f"{round(value, 3) + 0.0:.3f}"
+
+
+def beyond(value: float, limit: float) -> str:
+    """A value with as many decimals as it takes, three at least, to read as more than a limit.
+
+    >>> beyond(0.0502, 0.05), beyond(0.21, 0.2)
+    ('0.0502', '0.210')
+    """
+    return next((text for d in range(3, 9) if float(text := f"{value:.{d}f}") > limit), f"{value:.9f}")
 
 
 def confidence(level: float) -> str:
@@ -92,7 +110,11 @@ RATIO_GAPS = "A gap is what the smallest ratio lacks of 1: 0.2 is a ratio of 0.8
 
 
 def asked_words(
-    constraint: Constraint, epsilon: float, ratio: float | None, tolerances: tuple[float, float] | None
+    constraint: Constraint,
+    epsilon: float,
+    ratio: float | None,
+    tolerances: tuple[float, float] | None,
+    word: str = SELECTED,
 ) -> str:
     """What must be close, and how close.
 
@@ -102,12 +124,12 @@ def asked_words(
     >>> asked_words(Ratio("selection", (0, 0.2)), 0.2, 0.8, None)
     'ratio 0.8 (smallest over largest selection rate), where 0% to 20% of people are selected'
     """
-    within = where_words(constraint.where)
+    within = where_words(constraint.where, word)
     if ratio is not None and isinstance(constraint, OneRate):
-        return f"ratio {ratio:g} (smallest over largest {constraint.WORDS[constraint.rate]}){within}"
+        return f"ratio {ratio:.4g} (smallest over largest {constraint.WORDS[constraint.rate]}){within}"
     if tolerances is not None:
-        return f"|dFPR| at most {tolerances[0]:g} and |dTPR| at most {tolerances[1]:g}"
-    return f"epsilon {epsilon:g} ({constraint.formula}){within}"
+        return f"|dFPR| at most {tolerances[0]:.4g} and |dTPR| at most {tolerances[1]:.4g}"
+    return f"epsilon {epsilon:.4g} ({constraint.formula}){within}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,36 +148,36 @@ class Allowed:
     def holds(self) -> str:
         """What holds for some people."""
         if self.ratio is not None:
-            return f"ratio {self.ratio:g} holds"
+            return f"ratio {self.ratio:.4g} holds"
         return "epsilon holds" if self.tolerances is None else "both tolerances hold"
 
     @property
     def kept(self) -> str:
         """What was kept on some rows."""
         if self.ratio is not None:
-            return f"ratio {self.ratio:g} is kept"
+            return f"ratio {self.ratio:.4g} is kept"
         return "epsilon is kept" if self.tolerances is None else "both tolerances are kept"
 
     @property
     def whole(self) -> str:
         """What a gap is within."""
         if self.ratio is not None:
-            return f"what ratio {self.ratio:g} allows"
+            return f"what ratio {self.ratio:.4g} allows"
         return "epsilon" if self.tolerances is None else "both tolerances"
 
     @property
     def limit(self) -> str:
         """What a gap is above, with its number."""
         if self.ratio is not None:
-            return f"what ratio {self.ratio:g} allows ({self.epsilon:g})"
-        return f"epsilon {self.epsilon:g}" if self.tolerances is None else f"the smaller tolerance {self.epsilon:g}"
+            return f"what ratio {self.ratio:.4g} allows ({self.epsilon:.4g})"
+        return f"epsilon {self.epsilon:.4g}" if self.tolerances is None else f"the smaller tolerance {self.epsilon:.4g}"
 
     @property
     def out_of_reach(self) -> str:
         """What no score keeps."""
         if self.ratio is not None:
-            return f"ratio {self.ratio:g} is out of reach"
-        return f"epsilon {self.epsilon:g} is out of reach" if self.tolerances is None else "they are out of reach"
+            return f"ratio {self.ratio:.4g} is out of reach"
+        return f"epsilon {self.epsilon:.4g} is out of reach" if self.tolerances is None else "they are out of reach"
 
     def more(self, gap: float | None = None) -> str:
         """What to ask for instead, so that a gap is within it."""
@@ -167,15 +189,24 @@ class Allowed:
                 fpr, tpr = (min(gap / self.epsilon * each, 1.0) for each in self.tolerances)
                 values = f"{fpr:.3g} (FPR) and {tpr:.3g} (TPR)"
         else:
-            words, values = "a larger epsilon", "" if gap is None else f"{gap:g}"
+            words, values = "a larger epsilon", "" if gap is None else f"{gap:.4g}"
         return f"{words}: {values}" if values else words
 
 
-def where_words(where: tuple[float, float] | None) -> str:
+def meaning(constraint: str, word: str = SELECTED) -> str:
+    """What a constraint asks for at every threshold, as a sentence without its stop."""
+    return MEANINGS[constraint].replace(SELECTED, word)
+
+
+def span_words(where: tuple[float, float] | None) -> str:
+    """A window of shares of people; everybody without one."""
+    low, high = (f"{100 * share:.4g}%" for share in where or (0.0, 1.0))
+    return f"{low} to {high} of people"
+
+
+def where_words(where: tuple[float, float] | None, word: str = SELECTED) -> str:
     """A window of shares of people selected, as the end of a phrase."""
-    if where is None:
-        return ""
-    return ", where {:.4g}% to {:.4g}% of people are selected".format(*(100 * share for share in where))
+    return "" if where is None else f", where {span_words(where)} are {word}"
 
 
 def counted_words(error: float, gap: str) -> str:
@@ -184,11 +215,9 @@ def counted_words(error: float, gap: str) -> str:
     return f"People were counted in bins of scores: {known}. More bits reduce this."
 
 
-def threshold_words(where: tuple[float, float] | None) -> str:
+def threshold_words(where: tuple[float, float] | None, word: str = SELECTED) -> str:
     """The thresholds that count."""
-    if where is None:
-        return "at every threshold"
-    return "at every threshold that selects {:.4g}% to {:.4g}% of all people".format(*(100 * share for share in where))
+    return f"at every threshold{'' if where is None else f' at which {span_words(where)} are {word}'}"
 
 
 def small_lines(small: SmallGroups | None) -> list[str]:

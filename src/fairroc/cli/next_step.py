@@ -1,0 +1,51 @@
+"""Which command may come next, with the user's own files and columns, ready to paste."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+from collections.abc import Iterable
+from typing import Any
+
+from fairroc.cli.output import say
+from fairroc.options import MISSING, POS_LABEL, Option
+
+NEW = "NEW.csv"
+"""Stands for a file of people to come; other words in capitals stand for what only the user knows."""
+
+
+def suggest(arguments: argparse.Namespace, why: str, *words: object) -> None:
+    """Say a command on standard error; not beside JSON, nor to who asked for quiet."""
+    if arguments.format != "json" and not arguments.quiet:
+        say(f"\nNext, {why}:\n  {shlex.join(['fairroc', *map(str, words)])}")
+
+
+def columns(arguments: argparse.Namespace, *, labels: bool = True) -> list[str]:
+    """The flags that name the columns of people, as the user gave them."""
+    found = ["--score", str(arguments.score)]
+    if labels and getattr(arguments, "positives", None) is not None:
+        found += ["--positives", arguments.positives, "--negatives", arguments.negatives]
+    elif labels:
+        found += ["--label", getattr(arguments, "label", None) or "LABEL"]
+    found += [word for group in arguments.group for word in ("--group", str(group))]
+    if not labels:
+        return found
+    weight = [] if getattr(arguments, "weight", None) is None else ["--weight", arguments.weight]
+    return [*found, *weight, *flags(arguments, (POS_LABEL, MISSING))]
+
+
+def flags(arguments: argparse.Namespace, options: Iterable[Option]) -> list[str]:
+    """The flags of options that are not at their default."""
+    both = ((option, getattr(arguments, option.name, None)) for option in options)
+    return [word for o, value in both if value not in (None, o.default) for word in (str(o.flag), _word(value))]
+
+
+def goal(arguments: argparse.Namespace) -> list[str]:
+    """What gap is allowed, in the flags that said so."""
+    names = ("epsilon", "ratio", "epsilon_fpr", "epsilon_tpr")
+    both = ((name, getattr(arguments, name, None)) for name in names)
+    return [word for name, x in both if x is not None for word in (f"--{name.replace('_', '-')}", f"{x:.15g}")]
+
+
+def _word(value: Any) -> str:
+    return ":".join(f"{end:.15g}" for end in value) if isinstance(value, tuple) else str(value)

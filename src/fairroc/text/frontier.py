@@ -1,0 +1,126 @@
+"""A frontier in words: a table with one row for each epsilon, and which of them is recommended."""
+
+from __future__ import annotations
+
+from fairroc.core.constraint import FEW_SELECTED
+from fairroc.fitting.frontier import Frontier, FrontierPoint, left_out_words
+from fairroc.options import CONSTRAINT
+from fairroc.text.certificate import DRAWN
+from fairroc.text.people import epsilon_words
+from fairroc.text.words import RATIO_GAPS, SELECTED, meaning, percent, rounded, small_lines, table, where_words
+
+
+def frontier_text(found: Frontier, *, positive_means: str = SELECTED, verbose: bool = False) -> str:
+    """A frontier as a table, one row for each epsilon, with the recommended one marked."""
+    before, asked, chosen = found.before, found.fairness, found.recommended
+    ratio, plain = before.ratio is not None, found.constraint == CONSTRAINT.default
+    size = f"{found.rows:,} rows, {len(before.groups)} groups"
+    how = f", method {found.method}" if plain else where_words(asked.where, positive_means)
+    head = ["ratio" if ratio else "epsilon", "new people: gap", "AUC", "fitted people: gap", "AUC", "AUC at best"]
+    head += ["accuracy", *(["balanced"] if verbose else []), "disparate impact", "drawn"]
+    lines = table(head, [_point_row(point, verbose) for point in found.points])
+    marks = [" ", *("*" if i == chosen.index else " " for i in range(len(found.points)))]
+    drawn = any(point.randomised_share for point in found.points)
+    return "\n".join(
+        [
+            f"{size}, {asked.formula}{how}{_tie_words(found, verbose)}.",
+            f"{meaning(found.constraint, positive_means)}.",
+            *([_ratio_words(found, positive_means)] * ratio),
+            *small_lines(found.small_groups),
+            f"Original score: gap {rounded(before.gap)}, AUC {rounded(before.auc)}, best accuracy "
+            f"{rounded(before.accuracy)}.",
+            "",
+            *(f"{mark} {line}" for mark, line in zip(marks, lines, strict=True)),
+            "",
+            recommended_words(found),
+            epsilon_words(asked, found.points[chosen.index].epsilon, positive_means),
+            "",
+            *_frontier_notes(found, verbose),
+            "Accuracy is the largest over all thresholds; disparate impact is taken at the most accurate threshold.",
+            *([DRAWN] if drawn else []),
+            *(EXACT_UNDRAWN if found.draws == "never" else EXACT_DRAWN),
+        ]
+    )
+
+
+def meanings(found: Frontier, positive_means: str = SELECTED) -> list[str]:
+    """What the epsilon of every row means in people."""
+    return [epsilon_words(found.fairness, point.epsilon, positive_means) for point in found.points]
+
+
+def recommended_words(found: Frontier) -> str:
+    """Which row of a frontier is recommended, and why."""
+    chosen, ratio = found.recommended, found.before.ratio is not None
+    point = found.points[chosen.index]
+    name = f"Recommended (*): {f'ratio {1 - point.epsilon:.4g}' if ratio else f'epsilon {point.epsilon:.4g}'}"
+    auc = f"AUC {rounded(found.before.auc_estimate)} before, {rounded(point.auc_estimate)} after"
+    if chosen.reason == "unchanged":
+        return f"{name}. The original score meets it already."
+    gap = f"{rounded(point.gap_estimate)} among new people ({rounded(found.before.gap_estimate)} before)"
+    if chosen.reason == "budget":
+        cost = f"cost new people at most {chosen.auc_cost:.4g} of AUC ({auc})"
+        why = f"Of all rows that {cost}, it leaves the smallest gap: {gap}."
+    else:
+        cost = f"costs new people more than {chosen.auc_cost:.4g} of AUC; this one costs least ({auc})"
+        why = f"Every row {cost}, with a gap of {gap}."
+    if chosen.holds or found.promise == "new":
+        return f"{name}. {why}"
+    limit = "the ratio holds" if ratio else "epsilon holds"
+    return f"{name}. {why} On these rows {limit} exactly; --promise new aims at new people instead."
+
+
+def _tie_words(found: Frontier, verbose: bool) -> str:
+    """For whom epsilon is meant, and how people with equal or close scores are treated."""
+    if found.promise == "new":
+        return f"; {'epsilon' if found.before.ratio is None else 'the ratio'} is meant for new people"
+    if found.draws == "never":
+        return "; nothing is drawn"
+    if not verbose:
+        return ""
+    better = " where that is better" if found.constraint == CONSTRAINT.default else ""
+    return {"draw": "; ties are drawn", "order": f"; raw order is kept{better}"}[found.ties]
+
+
+EXACT_DRAWN = (
+    "New people's gap and AUC are what to expect of people like these. Other figures are exact expectations",
+    "over the draw on these rows; a single draw scatters around them.",
+)
+EXACT_UNDRAWN = (
+    "New people's gap and AUC are what to expect of people like these. Other figures are exact on these rows.",
+)
+
+
+def _ratio_words(found: Frontier, word: str) -> str:
+    """What gaps of ratios are, and whose are looked at where enough people are selected."""
+    if found.fairness.told().where == found.where:
+        return RATIO_GAPS
+    whose = "All are" if found.promise == "new" else "New people's is"
+    return f"{RATIO_GAPS} {whose} measured where {FEW_SELECTED:.0%} of people or more are {word}."
+
+
+def _frontier_notes(found: Frontier, verbose: bool) -> list[str]:
+    """Where ties are drawn that were to keep their order; where new people's gap is above an epsilon meant for them."""
+    left = [*filter(None, [left_out_words(found)])]
+    changed = [point for point in found.points if not point.unchanged]
+    drawn = [point.epsilon for point in changed if point.ties != found.ties]
+    above = [point.epsilon for point in found.points if point.gap_estimate > point.epsilon]
+    count = len(found.points)
+    if found.promise == "new":
+        goal = "epsilon" if found.before.ratio is None else "what the ratio allows"
+        allowed = "epsilons" if found.before.ratio is None else "ratios"
+        why = "no score reaches it with these rows, and the least that can be had is shown"
+        return [
+            *left,
+            *([f"New people's gap is above {goal} at {len(above)} of {count} {allowed}: {why}."] if above else []),
+        ]
+    if not verbose:
+        return left
+    why = "raw order would leave the gap above epsilon, cost AUC, or spare hardly anyone"
+    return [*left, *([f"Ties of all groups are drawn at {len(drawn)} of {count} epsilons: {why}."] if drawn else [])]
+
+
+def _point_row(point: FrontierPoint, verbose: bool) -> list[str]:
+    figures = [point.gap_estimate, point.auc_estimate, point.gap, point.auc, point.auc_bound, point.accuracy]
+    figures += [*([point.balanced_accuracy] if verbose else []), point.disparate_impact]
+    allowed = point.epsilon if point.ratio is None else point.ratio
+    return [f"{allowed:.4g}", *(rounded(x, none="–") for x in figures), percent(point.randomised_share)]
