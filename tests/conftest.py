@@ -1,4 +1,4 @@
-"""Hypothesis: the same examples on every run, no clocks. `make test-slow` takes more of them, `make fuzz` other ones."""
+"""Hypothesis: the same examples on every run, no clocks. `make test-slow` takes more, `make fuzz` other ones."""
 
 from hypothesis import HealthCheck, Phase, settings
 

@@ -118,8 +118,8 @@ def measures() -> list[Measure]:
     lookups = [name for name in ("model/lookup.py", "backends/torch", "backends/sql") if (WHEEL / name).exists()]
     return [
         Measure("modules at the top level", "54", "at most 10", len(list(WHEEL.glob("*.py"))), 10),
-        Measure("modules in the wheel", "171", "about 110", len(wheel), 153, goal=120),
-        Measure("lines in the wheel", "29.5k", "about 21k", lines(wheel), 32_300, goal=22_000),
+        Measure("modules in the wheel", "171", "about 110", len(wheel), 158, goal=120),
+        Measure("lines in the wheel", "29.5k", "about 21k", lines(wheel), 34_400, goal=22_000),
         Measure(
             "lines of studies (experiments + benchmarks)",
             "11.8k",
