@@ -194,6 +194,7 @@ class Frontier(Result):
         auc_cost : number of at least 0
             By how much the AUC that new people can expect may be lower than the original score's.
 
+        Raises: DataError
         >>> found.recommend(auc_cost=0.5).epsilon
         0.0
         """
