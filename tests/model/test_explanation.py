@@ -164,7 +164,8 @@ def test_words_name_the_reason_and_the_condition(ties, epsilon, reason, words) -
     assert words in found.text
     assert f"within epsilon {epsilon:g}" in found.text
     assert "on the 2,400 people the model was fitted to" in found.text
-    assert "At the threshold 0.7: the original score" in found.text
+    before = "selected" if found.accepted_before else "not selected"
+    assert f"At the threshold 0.7: by the original score the person is {before}; by the fair score, " in found.text
     assert "For the id 'x' the fair score is" in found.text
     assert ("Possible fair scores" in found.text) == (reason in ("transport", "ties"))
     assert not {"guarantee", "unbiased", "debias"} & set(found.text.lower().split())
