@@ -188,7 +188,7 @@ def test_what_can_be_had_is_said_and_can_be_had() -> None:
     highest = (rows.scores == rows.scores.max()).mean()
     with pytest.raises(DataError, match="no threshold selects anyone and at most 1e-05") as caught:
         choose(unchanged, rows, selection_rate=1e-5)
-    least = float(str(caught.value).split("accepts ")[-1].split(". ")[0])
+    least = float(str(caught.value).split("selects ")[-1].split(". ")[0])
     assert least == pytest.approx(highest, abs=1e-6)
     assert choose(unchanged, rows, selection_rate=least).overall.selection_rate == pytest.approx(highest)
 
@@ -245,4 +245,4 @@ def test_the_gap_of_a_choice_is_named_and_that_of_the_constraint(how, words) -> 
     shown = choice_text(choice)
     assert words in shown
     if not model.where:
-        assert f"{words}{1 - gap if model.ratio else gap:.4f}." in shown
+        assert f"{words}{1 - gap if model.ratio else gap:.3f}." in shown

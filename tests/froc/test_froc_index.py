@@ -31,8 +31,8 @@ def test_an_index_tells_the_run(index):
     assert len(step.cuts) == RUN.cuts[group, index - 1]
     assert step.gap == pytest.approx(sum(abs(a - b) for a, b in zip(step.point, step.partner, strict=True)))
     text = index_text(step)
-    assert f"Query {index} of {step.queries}: score >= {step.threshold:g}, epsilon 0.05" in text
-    assert step.shift in text and f"'{step.upper}' (upper)" in text and f"{step.gap:.4f}" in text
+    assert f"Query {index} of {step.queries}: score >= {step.threshold:.6g}, epsilon 0.05" in text
+    assert step.shift in text and f"'{step.upper}' (upper)" in text and f"{step.gap:.3f}" in text
 
 
 def test_a_named_group():

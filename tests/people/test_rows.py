@@ -635,9 +635,9 @@ def test_small_groups_get_one_warning() -> None:
     assert found[0].detail.startswith("All of them: group 'B' has 49 rows") and found[0].detail.endswith(last)
 
 
-def test_warning_names_five_and_large_groups_get_none() -> None:
+def test_warning_names_two_and_large_groups_get_none() -> None:
     (warning,) = sized(A=(1, 1), B=(1, 1), C=(1, 1)).small_groups()
-    assert str(warning).endswith("; and 1 more.")
+    assert str(warning).endswith("; and 4 more. Take more rows, or merge groups.")
     assert sized(A=(50, 50), B=(60, 70)).small_groups() == []
     assert sized(A=(5, 5), B=(6, 7)).small_groups(5) == []
 

@@ -591,7 +591,7 @@ def test_the_page_names_the_constraint_and_its_commands_ask_for_it() -> None:
     words = Reader(page(shown)).text
     for part in (
         "Demographic parity: of all people, whatever their label, the same share of every group is selected, at every "
-        "threshold that selects 10% to 40% of all people.",
+        "threshold at which 10% to 40% of people are selected.",
         "Ratio, the smallest allowed: ",
         "gap (1 - ratio of the selection rate)",
         "largest difference of the TPR",
