@@ -182,7 +182,7 @@ def _files(folder: Path, *, picture: bool) -> list[str]:
         *(roc if picture else ["  (no roc.png: it needs matplotlib; pip install 'fairroc[plot]')"]),
         "Next:",
         f"  fairroc audit {folder}/scores.csv {ROLES}",
-        f"  fairroc fit {folder}/scores.csv {ROLES} --epsilon 0.05 --promise new -o model.json",
+        f"  fairroc fit {folder}/scores.csv {ROLES} --epsilon 0.1 --promise new -o model.json",
     ]
 
 
