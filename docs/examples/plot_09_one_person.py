@@ -7,6 +7,8 @@ the fair score? For low and high scores it is no and yes, as before; between lie
 to chance. The probability never falls as the score rises.
 """
 
+import textwrap
+
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -33,4 +35,5 @@ plt.show()
 
 # %%
 # The same in words, for the person with the id 1042:
-print(model.explain(0.55, "B", threshold=0.5, id=1042).text)
+for paragraph in model.explain(0.6, "A", threshold=0.5, id=1042).text.splitlines():
+    print(textwrap.fill(paragraph, 90))
