@@ -523,5 +523,5 @@ def test_all_of_scikit_learn_where_the_groups_are_columns() -> None:
 
 
 def test_the_diagram_shows_the_estimator() -> None:
-    html = fitted(key="a secret of some length")._repr_html_()
-    assert "LogisticRegression" in html and "secret" not in html
+    html = fitted(key="of some length and never shown")._repr_html_()
+    assert "LogisticRegression" in html and "never shown" not in html

@@ -134,7 +134,7 @@ def room(aim: Aim, false: FloatArray, true: FloatArray, positives: float) -> Flo
     """How far a target is surpassed (below 0: missed), as a straight function of what is selected."""
     assert aim.target is not None  # an aim that is no cost
     if aim.rule == "recall":
-        return true - aim.target * positives
+        return true / positives - aim.target
     if aim.rule == "selection_rate":
         return aim.target - (false + true)
     return true - aim.target * (false + true)
