@@ -257,7 +257,7 @@ def test_essentials_are_there_without_a_script(data: ReportData) -> None:
         f"a gap of {data.audit.gap:.3f}",
         f"from {found.auc_before:.3f} to {found.auc:.3f}",
         f"there can have more than {found.auc_bound:.3f}.",
-        f"among these {found.rows:,} people a single draw has a gap of about",
+        f"among these {found.rows:,} a single draw has a gap of about",
         f"{data.audit.groups[0].rows:,}",
         f"{data.audit.groups[1].auc:.3f}",
         f"{data.before.groups[0].tpr[data.start]:.3f}",
