@@ -52,6 +52,8 @@ def test_taking_turns_stays_feasible_and_gains(weighted, epsilon, norm):
     end = take_turns(fair, start, weights0, weights1)
     assert_feasible(fair, end)
     assert {tuple(row) for row in start} <= {tuple(row) for row in end}
+    twice = [int((np.diff(u, axis=0) == 0).all(axis=1).sum()) for u in (start, end)]
+    assert twice[0] == twice[1]  # no level is added again
     before, after = (pooled_area(u, heights(fair.curves, u), weights0, weights1) for u in (start, end))
     assert after >= before - 1e-12
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from fairroc.core.chain import meet
 from fairroc.core.constraint import equalized_odds
-from fairroc.core.optimal import optimal
-from oracles import fair_support
+from fairroc.core.optimal import fair_rows, heights, optimal
+from oracles import fair_support, pair_gap
 from strategies import DIAGONAL, EPSILONS, NORMS, PERFECT, chain_of_edges, families, populations, smooth_chain
 
 ANGLES = np.linspace(-1.4, 1.4, 5)
@@ -101,3 +101,12 @@ def test_fair_curves_of_real_rows_are_chains_from_end_to_end(population, epsilon
         assert (np.diff(curve.u) > 0).all()
         assert (np.diff(curve.slopes) < 0).all()
         assert (np.abs(np.diff(curve.v)) <= np.diff(curve.u) + 1e-15).all()
+
+
+def test_rows_that_are_fair_stay_and_both_ends():
+    """Also where these are not."""
+    fair = optimal([PERFECT, DIAGONAL], 0.1, equalized_odds(1))
+    u = np.array([[0.0, 0.9], [0.1, 0.9], [0.5, 0.5], [0.5, 0.7], [1.0, 1.05], [1.0, 2.0], [0.3, 2.0]])
+    close = [i for i, row in enumerate(u[:, None]) if pair_gap(row, heights(fair.curves, row), 1) <= 0.1 + 1e-12]
+    assert fair_rows(fair, u).tolist() == u[[0, *close, 6]].tolist()
+    assert 0 < len(close) < 5 and 0 not in close and 1 not in close and 5 not in close
