@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
@@ -39,6 +39,9 @@ def test_zeros_and_signs():
 AWAY = [0, 1, -1, 2, 16, -16, 17, 4096, -4096, 4097, 10**9, -(10**15)]
 
 
+@example([(1.0, 0)])
+@example([(-3.5, 9), (2.0, -9)])
+@example([(1e300, -4000), (-1e-300, 4000)])
 @given(st.lists(st.tuples(st.floats(-1e300, 1e300), st.sampled_from(AWAY)), min_size=1, max_size=9))
 def test_the_first_double_at_which_a_test_holds(asked):
     """Whatever the guess, each for itself; a guess a few doubles away takes few tests."""

@@ -121,8 +121,10 @@ def test_arrow_text_types_slices_and_chunks(kind):
 
 
 def test_xxh64_ints_wants_integers():
-    with pytest.raises(DataError, match="xxh64_ints needs an integer array, got float64; convert it first"):
-        xxh64_ints(np.array([1.0]), 0)
+    for wrong in (np.array([1.0]), np.array(["1"]), np.array([True])):
+        words = f"^xxh64_ints needs an integer array, got {wrong.dtype}; convert it first"
+        with pytest.raises(DataError, match=words):
+            xxh64_ints(wrong, 0)
 
 
 def test_xxh64_texts_wants_no_nulls():
