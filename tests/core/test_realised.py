@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from test_kernel import fitted
 
@@ -215,6 +215,7 @@ def test_in_a_window_the_gap_is_that_of_all_thresholds_inside(population, epsilo
 @settings(max_examples=25)
 @given(populations(max_groups=3, max_rows=40), EPSILONS, NORMS, BUILDS)
 def test_shares_drawn_are_those_of_single_people(population, epsilon, norm, build):
+    assume(all((sample.mass > 0).all() for sample in population))
     curves, levels = fitted(population, epsilon, norm)
     for g, (curve, sample) in enumerate(zip(curves, population, strict=True)):
         kernel = build(curve, levels.u[:, g], levels.v[:, g])

@@ -643,8 +643,8 @@ def test_the_estimate_of_many_ids(shape: str) -> None:
 
 def test_what_is_said_of_repeated_ids() -> None:
     words = (
-        " different ids. Rows with the same id share one draw, as they should if they are of one person; if each row "
-        "is another person, pass the ids (on the command line: --id) that tell people apart."
+        " different ids: rows with the same id share one draw. If each row is another person, pass ids (--id) that "
+        "tell people apart."
     )
     for ids, about in ((np.arange(1200) % 9, "1,200 rows have 9"), (np.arange(30_000) // 3, "30,000 rows have about ")):
         with pytest.warns(FairrocWarning) as said:

@@ -452,7 +452,7 @@ def test_bins_are_stated():
     open_, sure = (audit_counts(cut, bootstrap=0, epsilon=gap + x * cut.error) for x in (1, 3))
     assert (open_.fair, sure.fair) == (False, True)
     assert "The bins leave open whether the gap is within epsilon" in audit_text(open_)
-    assert f"the gap is at most {open_.gap_limit:.4f}" in audit_text(sure) and "is within epsilon" in audit_text(sure)
+    assert f"the gap is at most {open_.gap_limit:.3f}" in audit_text(sure) and "is within epsilon" in audit_text(sure)
     assert "bins" not in audit_text(audit_counts(exact, bootstrap=0, epsilon=0.1))
 
 

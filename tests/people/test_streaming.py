@@ -827,7 +827,7 @@ def test_unknown_groups_are_counted_once(tmp_path: Path, capsys: pytest.CaptureF
     data = write(changed(PEOPLE, "sex", pa.array(sex)), tmp_path / "d.parquet")
     common = ["transform", data, "--model", model, "--score", "p", "--group", "sex", "--id", "id", "-o"]
     code, _, err = run(capsys, *common, tmp_path / "o.csv", "--on-unknown-group", "M")
-    assert code == 0 and err.count("\n") == 1 and "warning: 9 of 900 rows belong to groups" in err
+    assert code == 0 and err.count("warning") == 1 and "warning: 9 of 900 rows belong to groups" in err
     code, _, err = run(capsys, *common, tmp_path / "o2.csv")
     assert code == 2 and "the model knows the groups 'F', 'M'" in err and "first such row there is 1," in err
     assert not (tmp_path / "o2.csv").exists()

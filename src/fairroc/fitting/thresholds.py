@@ -134,7 +134,7 @@ def room(aim: Aim, false: FloatArray, true: FloatArray, positives: float) -> Flo
     """How far a target is surpassed (below 0: missed), as a straight function of what is selected."""
     assert aim.target is not None  # an aim that is no cost
     if aim.rule == "recall":
-        return true / positives - aim.target
+        return true - aim.target * positives
     if aim.rule == "selection_rate":
         return aim.target - (false + true)
     return true - aim.target * (false + true)
@@ -145,8 +145,9 @@ def crossing(steps: Ladder, aim: Aim) -> tuple[int, int, float | None]:
     share of the way from the stricter one), if people in between are drawn."""
     spare = room(aim, steps.false, steps.true, float(steps.true[-1]))
     accepted = steps.false + steps.true
-    good = np.flatnonzero((spare >= -SAME) & (accepted > 0))
     first = aim.rule == "recall"
+    unit = float(steps.true[-1]) if first else 1.0  # a recall is missed or met in its own unit
+    good = np.flatnonzero((spare >= -SAME * unit) & (accepted > 0))
     if not len(good) and aim.rule == "selection_rate":  # some of those who are drawn first
         last = int(np.argmax(accepted > 0)) - 1
         good = np.array([last] * bool(steps.slope[last]), dtype=np.intp)
@@ -366,7 +367,8 @@ def _best(
     for threshold in (t for at in tries for t in (at, float(np.nextafter(at, towards)))):
         accepted = rates(threshold)
         false, true = accepted.sum(axis=0) / everyone.sum()
-        if room(aim, false, true, float(everyone[:, 1].sum() / everyone.sum())) >= -MET:
+        positives = float(everyone[:, 1].sum() / everyone.sum())
+        if room(aim, false, true, positives) >= -MET * (positives if aim.rule == "recall" else 1.0):
             break
     return threshold, accepted
 

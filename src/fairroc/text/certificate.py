@@ -98,7 +98,11 @@ def _details(c: Certificate, verbose: bool) -> list[list[str]]:
         [*head, *(["to be fair", "ties only"] if verbose else [])], [_group_row(g, verbose) for g in c.groups]
     )
     drawn = [DRAWN] if any(g.randomised_share for g in c.groups) else []
-    return [[*groups, *drawn], [bound, *(_notes(c) if verbose else [])], [] if c.froc is None else froc_lines(c.froc)]
+    return [
+        [*groups, *drawn],
+        [bound, *(_notes(c) if verbose else []), *_rate_lines(c), *_caveats(c)],
+        [] if c.froc is None else froc_lines(c.froc),
+    ]
 
 
 def _group_row(g: GroupCertificate, verbose: bool) -> list[str]:
@@ -113,18 +117,25 @@ def _notes(c: Certificate) -> list[str]:
         lines.append("--ties draw would come closer to the bound on these rows, but draws for everyone.")
     if c.ties == "order" and c.ties_reason is not None:
         lines.append(f"{c.ties_reason[0].upper()}{c.ties_reason[1:]}.")
-    lines += _choice_lines(c)
-    lines += [*_rate_lines(c), exact_words(c)]
-    if c.count_error:
-        off = c.fairness.largest * c.count_error
-        lines.append(counted_words(c.count_error, f"so gaps can exceed those stated by up to {off:.2g}"))
-    lines += [
-        f"Query model, group '{short(g.group)}': its AUC is known to within {rounded(g.pla_loss.bound)} (the paper's "
-        f"estimate: {rounded(g.pla_loss.paper)})."
-        for g in c.groups
-        if g.pla_loss is not None
+    return [
+        *lines,
+        *_choice_lines(c),
+        exact_words(c),
+        *(
+            f"Query model, group '{short(g.group)}': its AUC is known to within {rounded(g.pla_loss.bound)} (the "
+            f"paper's estimate: {rounded(g.pla_loss.paper)})."
+            for g in c.groups
+            if g.pla_loss is not None
+        ),
     ]
-    return lines
+
+
+def _caveats(c: Certificate) -> list[str]:
+    """What counting in bins leaves open of all figures."""
+    if not c.count_error:
+        return []
+    off = c.fairness.largest * c.count_error
+    return [counted_words(c.count_error, f"so gaps can exceed those stated by up to {off:.2g}")]
 
 
 def _rate_lines(c: Certificate) -> list[str]:
