@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
-FLOORS = {"core": 100.0, "model": 99.5, "the rest": 88.0}
+FLOORS = {"core": 100.0, "model": 99.5, "the rest": 94.0}
 """The least coverage in percent; the aim is 95 for the rest."""
 
 ELSEWHERE = ("backends/torch/", "people/tensors.py")
