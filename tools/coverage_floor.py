@@ -11,8 +11,8 @@ import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
-FLOORS = {"core": 100.0, "model": 99.5, "the rest": 94.0}
-"""The least coverage in percent; the aim is 95 for the rest."""
+FLOORS = {"core": 100.0, "model": 99.5, "the rest": 96.0}
+"""The least coverage in percent; of the rest without tests on Spark and PostgreSQL."""
 
 ELSEWHERE = ("backends/torch/", "people/tensors.py")
 """Tested in another environment, with torch; not counted here."""
