@@ -127,7 +127,9 @@ def test_the_safe_limit_does_not_ask_which_score_it_is():
     assert SEED == 0
 
 
-@pytest.mark.parametrize("name", ["fifths", "crossing", "recidivism"])
+@pytest.mark.parametrize(
+    "name", ["fifths", *(pytest.param(name, marks=pytest.mark.slow) for name in ("crossing", "recidivism"))]
+)
 def test_the_limits_hold_about_as_often_as_they_say(name):
     """Known populations: of 40 samples, 36 on average; and limits that always held would be too wide."""
     family, held, safe, near = FAMILIES[name], 0, 0, 0

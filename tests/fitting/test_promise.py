@@ -261,7 +261,7 @@ def test_a_gap_that_cannot_be_larger_is_promised_to_everybody():
         assert done.target == most
 
 
-@pytest.mark.parametrize("name", ["recidivism", "three"])
+@pytest.mark.parametrize("name", ["recidivism", pytest.param("three", marks=pytest.mark.slow)])
 def test_the_population_keeps_what_was_promised(name):
     """New people of a known population; at 0.9 confidence some of very many samples would not, but these do."""
     family, rng = FAMILIES[name], np.random.default_rng(6)
