@@ -31,7 +31,7 @@ MUTATE ?= --each 10
 COVERED ?= tests/core tests/model tests/promises/test_kept.py tests/promises/test_small_groups.py
 ROOMS ?= core model
 
-.PHONY: demo dist fresh fresh-oldest fresh-newest test test-slow versions coverage fuzz mutate lint types house audit-deps format docs docs-links bench reproduce clean
+.PHONY: demo dist fresh fresh-oldest fresh-newest test test-slow versions coverage fuzz mutate lint types house audit-deps format environments docs docs-links bench reproduce clean
 
 demo: .venv/.demo ## run the main job on real data; leaves its results in demo/
 	$(BIN)/fairroc demo --full --output demo
@@ -89,6 +89,8 @@ audit-deps: .venv/.demo $(AUDIT)/.done ## bill of materials in dist/sbom, and kn
 format: .venv/.dev
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+
+environments: $(DOCS)/.done $(DIST)/.done $(OLDEST)/.done $(AUDIT)/.done $(MUTATE_ENV)/.done ## all but those of the tests
 
 docs: $(DOCS)/.done ## the site in docs/_build/html, gallery included; a warning or a dead link inside it is an error
 	$(SPHINX) --fail-on-warning -b html docs docs/_build/html
