@@ -129,7 +129,7 @@ def view(data: ReportData) -> dict[str, Any]:
         "tolerances": data.options.tolerances is not None,
         "windowed": data.window is not None,
         "fitted": data.certificate is not None,
-        "aims": data.options.promise == "new",
+        "promise": data.options.promise,
         "source": data.source,
         "size": f"{data.audit.rows:,} rows, {len(data.names)} groups",
         "made": f"{data.made}, {data.package}",
