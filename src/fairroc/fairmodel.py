@@ -185,7 +185,7 @@ class FairModel(Result, ModelData):
         """
         word = POSITIVE_MEANS.checked(positive_means)
         found = explain(self, score, group, threshold=threshold, id=id, key=key, on_unknown_group=on_unknown_group)
-        return replace(found, text=explanation_text(found, positive_means=word))
+        return replace(found, text=explanation_text(found, promise=self.promise, positive_means=word))
 
     def check(
         self,

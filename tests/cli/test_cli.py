@@ -255,7 +255,10 @@ def test_audit_of_every_constraint(tmp_path: Path, run: Run, flags: tuple[object
     assert ran.json == json.loads(json.dumps(wanted.to_dict()))
     assert ran.code == (1 if wanted.fair is False else 0)
     text = run("audit", write(tmp_path), *ROLES, *flags).out
-    assert "Of one rate alone: TPR " in text and "is a choice (docs/guides/constraints.md)." in text
+    assert (
+        "Of one rate alone: TPR " in text
+        and "is a choice (https://fairroc.github.io/fairroc/guides/constraints.html)." in text
+    )
 
 
 def test_a_ratio_tells_by_its_exit_code(tmp_path: Path, run: Run) -> None:

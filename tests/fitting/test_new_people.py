@@ -112,7 +112,7 @@ def test_counts_are_fitted_like_rows():
 
 def test_what_cannot_be_reached_is_said():
     rows = normal_rows(3, n=400)
-    with pytest.warns(FairrocWarning, match="no score reaches an expected gap of 0.001"):
+    with pytest.warns(FairrocWarning, match="no score that was tried reaches an expected gap of 0.001"):
         FairROC(0.001, promise="new", salt=1).fit(rows.scores, rows.y, sensitive_features=rows.groups)
 
 

@@ -172,6 +172,13 @@ def test_words_name_the_reason_and_the_condition(ties, epsilon, reason, words) -
     assert ("all groups are put on one scale" in found.text) == (reason != "unchanged")
 
 
+@pytest.mark.parametrize("epsilon", [0.1, 2.0])
+def test_a_promise_for_new_people_says_nothing_of_the_fitted_ones(epsilon) -> None:
+    text = model_of("order", epsilon, promise="new").explain(0.5, "a").text
+    assert "should lie within" in text and "among new people like the 2,400 people the model was fitted to" in text
+    assert " on the 2,400" not in text and "on the people the model was fitted to" not in text
+
+
 @pytest.mark.parametrize(
     ("how", "reason", "words"),
     [

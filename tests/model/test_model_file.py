@@ -209,6 +209,11 @@ def test_other_files_are_refused(text):
         FairModel.from_json(text)
 
 
+def test_a_file_that_is_no_json_is_not_called_damaged():
+    with pytest.raises(ModelFileError, match=r"must be JSON; this is another kind of file. Pass the file that"):
+        FairModel.from_json("id,p\n1,0.5\n")
+
+
 @pytest.mark.parametrize("version", [0, -1, "1", None, [1], True, 1.0])
 def test_a_version_that_is_none_is_refused(version):
     words = f"version must be a whole number from 1 to {VERSION}, got {version!r}"

@@ -629,7 +629,7 @@ def test_small_groups_get_one_warning() -> None:
     assert [str(warning) for warning in found] == [
         "group 'B' has 49 rows with label 1: its true positive rate is known to within ±0.19 only (95 %); "
         "group 'C' has 1 row with label 0: its false positive rate is known to within ±1.00 only (95 %); and 1 more. "
-        "Take more rows, or merge groups."
+        "Take more rows, or have small groups merged or left out (--small-groups merge or drop, --min-class-rows 50)."
     ]
     last = "group 'C' has 12 rows with label 1: its true positive rate is known to within ±0.39 only (95 %)."
     assert found[0].detail.startswith("All of them: group 'B' has 49 rows") and found[0].detail.endswith(last)
@@ -637,7 +637,10 @@ def test_small_groups_get_one_warning() -> None:
 
 def test_warning_names_two_and_large_groups_get_none() -> None:
     (warning,) = sized(A=(1, 1), B=(1, 1), C=(1, 1)).small_groups()
-    assert str(warning).endswith("; and 4 more. Take more rows, or merge groups.")
+    assert str(warning).endswith(
+        "(95 %); and 4 more. Take more rows, or have small groups merged or left out "
+        "(--small-groups merge or drop, --min-class-rows 50)."
+    )
     assert sized(A=(50, 50), B=(60, 70)).small_groups() == []
     assert sized(A=(5, 5), B=(6, 7)).small_groups(5) == []
 

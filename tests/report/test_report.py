@@ -590,8 +590,8 @@ def test_the_page_names_the_constraint_and_its_commands_ask_for_it() -> None:
     shown = made(scores, y, groups, **how)
     words = Reader(page(shown)).text
     for part in (
-        "Demographic parity: of all people, whatever their label, the same share of every group is selected, at every "
-        "threshold at which 10% to 40% of people are selected.",
+        "Demographic parity: of all people, whatever their label, the same share of every group should be selected, "
+        "at every threshold at which 10% to 40% of people are selected.",
         "Ratio, the smallest allowed: ",
         "gap (1 - ratio of the selection rate)",
         "largest difference of the TPR",
@@ -630,6 +630,8 @@ def test_command_for_one_rate(tmp_path: Path, run: Run) -> None:
     ran = run("report", table, *ROLES, *flags, "--bootstrap", "100", "-o", out)
     assert ran.code == 0, ran.err
     words = Reader(out.read_text(encoding="utf-8")).text
-    assert "Equal opportunity: of people with a positive label, the same share of every group is selected" in words
+    assert (
+        "Equal opportunity: of people with a positive label, the same share of every group should be selected" in words
+    )
     ran = run("report", table, *ROLES, "--ratio", "0.7", "-o", out)
     assert ran.code == 2 and "ratio must be None with constraint='equalized_odds'" in ran.err

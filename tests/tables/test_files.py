@@ -225,6 +225,11 @@ def test_missing_column(tmp_path: Path, suffix: str) -> None:
         read_table(tmp_path / f"t{suffix}", ["p", "sexe"])
 
 
+def test_columns_separated_by_semicolons(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"columns: 'p;y'\. The columns seem not to be separated by commas: save"):
+        read_table(csv_file(tmp_path, "p;y\n1;2\n"), ["p"])
+
+
 def test_missing_text_column(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"^no column 'zzz'; columns: 'p', 'y'\.$"):
         read_table(csv_file(tmp_path, "p,y\n1,2\n"), text_columns=["zzz"])
@@ -250,7 +255,7 @@ def test_bad_sources(tmp_path: Path) -> None:
         read_table(tmp_path / "nope")
     with pytest.raises(DataError, match=r"there is no file '.*no.csv'; check the path"):
         read_table(tmp_path / "no.csv")
-    with pytest.raises(DataError, match=r"must end in one of \.csv, .*, got '.*d\.xlsx'; rename it"):
+    with pytest.raises(DataError, match=r"must end in one of \.csv, .*, got '.*d\.xlsx'; save it as CSV"):
         read_table(csv_file(tmp_path, "x", "d.xlsx"))
     for suffix in TABLE_SUFFIXES:
         (tmp_path / f"e{suffix}").touch()

@@ -72,7 +72,7 @@ def test_a_ratio_and_tolerances_are_called_so():
     own = caution(an_outlook(gap_estimate=0.04, epsilon=0.02), Allowed(0.02, tolerances=(0.1, 0.02)))
     assert own.ways[2].startswith("larger tolerances: 0.2 (FPR) and 0.04 (TPR) are what")
     text = fit_text(a_certificate(epsilon=0.2, ratio=0.8, constraint="equal_opportunity"), an_outlook(), a_draw())
-    assert "ratio 0.8 holds exactly for them" in text and "epsilon holds" not in text
+    assert "ratio 0.8 holds for them on average over the draw" in text and "epsilon holds" not in text
 
 
 def test_nobody_drawn_has_no_draw_in_words():
@@ -146,7 +146,7 @@ def test_one_draw_is_said_where_somebody_is_drawn():
 @pytest.mark.parametrize(
     ("changes", "outlook", "words"),
     [
-        ({}, {}, "Promise for the fitted people: epsilon holds exactly for them"),
+        ({}, {}, "Promise for the fitted people: epsilon holds for them on average over the draw"),
         ({"promise": "new"}, {}, "the gap expected among new people is within epsilon. Nothing is forced"),
         ({"promise": "new"}, HIGH, "epsilon 0.05 is out of reach with these rows, so this is about the least gap"),
         (

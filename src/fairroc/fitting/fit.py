@@ -155,8 +155,8 @@ def _out_of_reach(best: Candidate, options: Options) -> FairrocWarning | None:
         return None
     kept = "The original score is kept, since nothing" if best.levels is None else "Nothing"
     return FairrocWarning(
-        f"no score reaches an expected gap of {epsilon:.4g} among new people with these rows: expect about "
-        f"{best.expected.gap:.3f}. Take more rows, or {more if options.ratio is None else 'a smaller ratio'}.",
+        f"no score that was tried reaches an expected gap of {epsilon:.4g} among new people with these rows: expect "
+        f"about {best.expected.gap:.3f}. Take more rows, or {more if options.ratio is None else 'a smaller ratio'}.",
         f"{kept} does clearly better. More rows of the smallest group and label would help most.",
     )
 

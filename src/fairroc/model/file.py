@@ -39,6 +39,7 @@ from fairroc.people.small import Regrouped
 from fairroc.tables.write import write_text_atomic
 
 FORMAT = "fairroc-model"
+OTHER = "this is another kind of file. Pass the file that 'fairroc fit -o' or FairModel.save wrote."
 VERSION = 4
 """Raised whenever a field is added or changes its meaning."""
 
@@ -99,10 +100,7 @@ def loads(text: str) -> ModelData:
         raise ModelFileError(f"a model must be JSON text, got {type(text).__name__}. Decode it first.")
     body, texts = _parsed(text)
     if not isinstance(body, dict) or body.get("format") != FORMAT:
-        raise ModelFileError(
-            f'a model file must carry "format": "{FORMAT}"; this is another kind of file. Pass the file that '
-            "'fairroc fit -o' or FairModel.save wrote."
-        )
+        raise ModelFileError(f'a model file must carry "format": "{FORMAT}"; {OTHER}')
     _check_version(body)
     stated = body.pop("checksum", None)
     try:
@@ -185,6 +183,8 @@ def _parsed(text: str) -> tuple[Any, _Texts]:
         if "\\u" in text:  # half a character may be written so
             json.dumps(body, ensure_ascii=False).encode()
     except json.JSONDecodeError as error:
+        if error.pos == 0 and text:
+            raise ModelFileError(f"a model file must be JSON; {OTHER}") from None
         why = f"reading stopped at line {error.lineno} ({error.msg})"
     except (ValueError, RecursionError) as error:
         why = f"reading stopped ({' '.join(str(error).split())[:80]})"

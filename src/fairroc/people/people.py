@@ -203,7 +203,10 @@ class People:
                     "only (95 %)"
                 )
         treated = [] if self.small is None else [SmallGroupWarning(self.small.words())]
-        listed = f"{several(notes, shown=2)}. Take more rows, or merge groups."
+        ways = (
+            "Take more rows, or have small groups merged or left out (--small-groups merge or drop, --min-class-rows "
+        )
+        listed = f"{several(notes, shown=2)}. {ways}{minimum})."
         more = f"All of them: {'; '.join(notes)}." if len(notes) > 2 else ""
         return [*treated, *([SmallGroupWarning(listed, more)] if notes else [])]
 

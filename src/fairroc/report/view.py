@@ -129,6 +129,7 @@ def view(data: ReportData) -> dict[str, Any]:
         "tolerances": data.options.tolerances is not None,
         "windowed": data.window is not None,
         "fitted": data.certificate is not None,
+        "promise": data.options.promise,
         "source": data.source,
         "size": f"{data.audit.rows:,} rows, {len(data.names)} groups",
         "made": f"{data.made}, {data.package}",
@@ -179,6 +180,7 @@ def cards(data: ReportData) -> list[Card]:
     goal = f"epsilon {found.epsilon:g}" if found.ratio is None else f"ratio {found.ratio:g}"
     kept, missed = ("at least", "below") if ratio else ("within", "above")
     few = f", from {ahead.told_from:.0%} {data.positive_means} on" if ahead.told_from else ""
+    average = "" if found.draws == "never" or found.unchanged else ", on average over the draw"
     most = f"{'at least' if ratio else 'at most'} {max(told(ahead.upper), 0):.3f} at {confidence(ahead.level)}"
     old = f"original score {told(ahead.gap_before_estimate):.3f}"
     return [
@@ -196,7 +198,7 @@ def cards(data: ReportData) -> list[Card]:
         Card(
             f"Fitted people: {gap}",
             f"{told(found.gap_before):.3f} → {told(found.gap):.3f}",
-            f"{kept if fair else missed} {goal}{few if found.promise == 'new' else ''}",
+            f"{kept if fair else missed} {goal}{few if found.promise == 'new' else ''}{average}",
             "" if fair else "bad",
         ),
         Card(

@@ -32,6 +32,7 @@ FORMATS = {
     ".ipc": "arrow",
 }
 TABLE_SUFFIXES = tuple(FORMATS)
+SHEETS = (".xlsx", ".xls", ".xlsm", ".xlsb", ".ods")
 
 SHOWN = 20
 """Columns that an error lists."""
@@ -148,7 +149,8 @@ def table_suffix(path: Path, suffixes: Sequence[str] = TABLE_SUFFIXES) -> str:
     for suffix in sorted(suffixes, key=len, reverse=True):
         if path.name.lower().endswith(suffix):
             return suffix
-    raise DataError(f"the file name must end in one of {', '.join(suffixes)}, got '{path}'; rename it.")
+    hint = "save it as CSV" if path.suffix.lower() in SHEETS else "rename it"
+    raise DataError(f"the file name must end in one of {', '.join(suffixes)}, got '{path}'; {hint}.")
 
 
 def check_writable(
@@ -203,6 +205,8 @@ def require_columns(wanted: Iterable[str], present: Sequence[str]) -> None:
         if name not in known:
             close = difflib.get_close_matches(name, present, n=1)
             hint = f" Did you mean {close[0]!r}?" if close else ""
+            if len(present) == 1 and name in present[0].replace("\t", ";").split(";"):
+                hint = " The columns seem not to be separated by commas: save the file again with commas (.csv)."
             more = f" and {len(present) - SHOWN} more" if len(present) > SHOWN else ""
             raise DataError(f"no column {name!r}; columns: {', '.join(map(repr, present[:SHOWN]))}{more}.{hint}")
 

@@ -118,7 +118,8 @@ def _verdict(audit: Audit) -> str:
 def _rates_line(rates: RateGaps) -> str:
     """Every rate for itself, and where the choice between them is explained."""
     apart = f"TPR {rounded(rates.tpr)}, FPR {rounded(rates.fpr)}, selection rate {rounded(rates.selection_rate)}"
-    return f"Of one rate alone: {apart} apart at most. Which should be close is a choice (docs/guides/constraints.md)."
+    choice = "Which should be close is a choice (https://fairroc.github.io/fairroc/guides/constraints.html)."
+    return f"Of one rate alone: {apart} apart at most. {choice}"
 
 
 def _interval_lines(interval: GapInterval, audit: Audit, word: str, verbose: bool) -> list[str]:

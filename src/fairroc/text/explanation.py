@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from fairroc.model.explanation import Explanation, Outcome
-from fairroc.options import CONSTRAINT
+from fairroc.options import CONSTRAINT, PROMISE
 from fairroc.text.words import RATES, SELECTED, quoted, threshold_words
 
 _SCALE = "all groups are put on one scale, on which about as many people as before reach each threshold"
 
 
-def explanation_text(found: Explanation, *, positive_means: str = SELECTED) -> str:
-    """An explanation as short paragraphs."""
-    word = positive_means
-    parts = [_opening(found), _where(found), _why(found, word), _possible(found)]
-    parts += [_decision(found, word), _drawn(found, word), _closing(found, word)]
+def explanation_text(found: Explanation, *, promise: str = PROMISE.default, positive_means: str = SELECTED) -> str:
+    """An explanation as short paragraphs; ``promise`` is the model's."""
+    word, new = positive_means, promise == "new"
+    parts = [_opening(found), _where(found), _why(found, word, new), _possible(found)]
+    parts += [_decision(found, word), _drawn(found, word), _closing(found, word, new)]
     return "\n\n".join(part for part in parts if part)
 
 
@@ -56,13 +56,16 @@ def _where(found: Explanation) -> str:
     return words
 
 
-def _why(found: Explanation, word: str) -> str:
+def _why(found: Explanation, word: str, new: bool) -> str:
     within = f"{_close(found)} {threshold_words(found.where, word)}"
     if found.reason == "unchanged":
-        return (
-            f"Nothing is changed: on the people the model was fitted to, the groups' {RATES[found.constraint]} were "
-            f"{within} already. The fair score is the score itself, and nothing is drawn."
+        rates = f"the groups' {RATES[found.constraint]}"
+        why = (
+            f"among new people {rates} were expected to be {within} already, or no closer with another score"
+            if new
+            else f"on the people the model was fitted to, {rates} were {within} already"
         )
+        return f"Nothing is changed: {why}. The fair score is the score itself, and nothing is drawn."
     if found.reason == "order":
         never = found.draws == "never"
         whom = "The score decides alone: nothing is drawn" if never else "Nothing is drawn for this person"
@@ -131,13 +134,14 @@ def _drawn(found: Explanation, word: str) -> str:
     return f"{words}. The same id, score, group, model and key always give the same result."
 
 
-def _closing(found: Explanation, word: str) -> str:
+def _closing(found: Explanation, word: str, new: bool) -> str:
     draw = "" if found.draws == "never" else "on average over the draw, "
     within = f"{_close(found)} {threshold_words(found.where, word)}"
+    what, whom = ("should lie", "among new people like the") if new else ("lie", "on the")
     return (
-        f"Fair here means that the groups' {RATES[found.constraint]} lie {within}, {draw}on the {found.rows:,} people "
-        f"the model was fitted to ({found.group_rows:,} of them in group {quoted(found.treated_as)}). It says nothing "
-        "else about this person."
+        f"Fair here means that the groups' {RATES[found.constraint]} {what} {within}, {draw}{whom} {found.rows:,} "
+        f"people the model was fitted to ({found.group_rows:,} of them in group {quoted(found.treated_as)}). It says "
+        "nothing else about this person."
     )
 
 

@@ -66,7 +66,7 @@ def recommended_words(found: Frontier) -> str:
     if chosen.holds or found.promise == "new":
         return f"{name}. {why}"
     limit = "the ratio holds" if ratio else "epsilon holds"
-    return f"{name}. {why} On these rows {limit} exactly; --promise new aims at new people instead."
+    return f"{name}. {why} On these rows {limit}; --promise new aims at new people instead."
 
 
 def _tie_words(found: Frontier, verbose: bool) -> str:
@@ -108,7 +108,7 @@ def _frontier_notes(found: Frontier, verbose: bool) -> list[str]:
     if found.promise == "new":
         goal = "epsilon" if found.before.ratio is None else "what the ratio allows"
         allowed = "epsilons" if found.before.ratio is None else "ratios"
-        why = "no score reaches it with these rows, and the least that can be had is shown"
+        why = "no score that was tried reaches it with these rows, and the least gap found is shown"
         return [
             *left,
             *([f"New people's gap is above {goal} at {len(above)} of {count} {allowed}: {why}."] if above else []),

@@ -96,7 +96,8 @@ def promise_words(certificate: Certificate, outlook: Outlook, *, verbose: bool =
             f"Promise for the population: at {confidence(c.confidence)} the gap among all people is within "
             f"{allowed.whole}, so {left} is allowed on the fitted people."
         )
-    return f"Promise for the fitted people: {allowed.holds} exactly for them; what new people get is an estimate."
+    draw = "" if c.draws == "never" or c.unchanged else " on average over the draw"
+    return f"Promise for the fitted people: {allowed.holds} for them{draw}; what new people get is an estimate."
 
 
 def allowed_by(certificate: Certificate) -> Allowed:

@@ -41,7 +41,7 @@ NO_FIT = "No epsilon was asked for: there is no fit to certify. Run the report a
 def meaning_words(constraint: Constraint, positive_means: str = SELECTED) -> str:
     """What is to be close, in plain words; of ratios also what a gap is."""
     ratio = f" {RATIO_GAPS}" if isinstance(constraint, Ratio) else ""
-    meaning = MEANINGS[constraint.name].replace(f"is {SELECTED}", f"is {positive_means}")
+    meaning = MEANINGS[constraint.name].replace(f"be {SELECTED}", f"be {positive_means}")
     return f"{meaning}, {threshold_words(constraint.where)}.{ratio}"
 
 
@@ -121,11 +121,11 @@ def cost_words(
         return "Nothing: the score stays as it is."
     drawn = sum(share * group.randomised_share for share, group in zip(shares, c.groups, strict=True))
     allowed = c.epsilon if c.allowed is None else c.allowed
-    draws = f"For {percent(drawn)} of people the fair score depends on a draw."
+    draws = f"For {percent(drawn)} of people the fair score depends on a random draw."
     if c.draws == "never" or drawn == 0:
         draws = "Nobody is drawn: the score decides alone."
     elif drawn < 0.0005:
-        draws = "For hardly anyone the fair score depends on a draw."
+        draws = "For hardly anyone the fair score depends on a random draw."
     return (
         f"New people can expect an overall AUC of {about(o.auc_estimate, o.auc_standard_error)} where the original "
         f"score has {o.auc_before:.3f}. On the fitted people it goes from {c.auc_before:.3f} to {c.auc:.3f}; no score "

@@ -88,13 +88,13 @@ def distance_words(distance: Distance) -> str:
 
 MEANINGS = {
     "equalized_odds": "Equalized odds: of people with a positive label, and of people with a negative label, the same "
-    "share of every group is selected",
-    "equal_opportunity": "Equal opportunity: of people with a positive label, the same share of every group is "
-    "selected",
-    "predictive_equality": "Predictive equality: of people with a negative label, the same share of every group is "
-    "selected",
-    "demographic_parity": "Demographic parity: of all people, whatever their label, the same share of every group is "
-    "selected",
+    "share of every group should be selected",
+    "equal_opportunity": "Equal opportunity: of people with a positive label, the same share of every group should "
+    "be selected",
+    "predictive_equality": "Predictive equality: of people with a negative label, the same share of every group "
+    "should be selected",
+    "demographic_parity": "Demographic parity: of all people, whatever their label, the same share of every group "
+    "should be selected",
 }
 """What each constraint asks for at every threshold, by its name."""
 

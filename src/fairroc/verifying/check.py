@@ -140,7 +140,7 @@ class Verification:
 
     def _verdict(self) -> str:
         wrong = [check.name for check in self.checks if check.passed is False]
-        return f"NOT signed off, wrong: {', '.join(wrong)}." if wrong else "Signed off: nothing is wrong."
+        return f"NOT signed off, wrong: {', '.join(wrong)}." if wrong else "Signed off: no check failed."
 
 
 def seconds(people: Sequence[GroupPeople]) -> float:

@@ -425,7 +425,7 @@
     document.querySelectorAll(".epsilon-now").forEach((place) => { place.textContent = epsilon; });
     byId("threshold").setAttribute("aria-valuetext", "score at least " + at);
     byId("epsilon").setAttribute("aria-valuetext", words.allowed + " " + epsilon);
-    const bound = column.auc_bound[e] === null ? "" : `, at most ${rate(column.auc_bound[e])} possible`;
+    const bound = column.auc_bound[e] === null ? "" : `, at most ${rate(column.auc_bound[e])} where ${words.allowed} ${epsilon} holds for the fitted people`;
     const own = state.group === null ? "" : ` ${labels[state.group]}: the ${words.gap} to the group furthest from it is ` +
       `${rate(told(gapOf(before, state.group, i)))}; fair score, ${rate(told(gapOf(after(), state.group, i)))}.`;
     byId("said").textContent = `At score ≥ ${at} the ${words.gap} is ${rate(told(gapBefore[i]))} with the original score; ` +
