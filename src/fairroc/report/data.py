@@ -419,7 +419,7 @@ def gather(
         outlook=ahead,
         frontier=found.frontier,
         chosen=len(epsilons) // 4 if goal is None else epsilons.index(goal),
-        warnings=(*kept, *cautions(audit, crossing_pairs(people.thin.curves))),
+        warnings=(*kept, *cautions(audit, crossing_pairs(people.thin.curves), certificate)),
         positive_means=asked.positive_means,
     )
 

@@ -32,6 +32,9 @@ from fairroc.text.words import (
 WIDE = 0.1
 """A rate known to within this or less tells groups apart that differ by more than a tenth or two."""
 
+MANY = 0.5
+"""A larger share of people whose fair score depends on a draw is worth a word on top."""
+
 SHOWN = 3
 """Names or pairs that a caution lists."""
 
@@ -155,12 +158,18 @@ def unknowns(audit: Audit, outlook: Outlook | None) -> Iterator[str]:
         yield f"The rates themselves, exactly: in the least certain group they may be off by {widest:.3f}."
 
 
-def cautions(audit: Audit, crossing: Sequence[tuple[int, int]]) -> Iterator[str]:
-    """What a reader should know beside the warnings: wide bands, crossing curves."""
+def cautions(
+    audit: Audit, crossing: Sequence[tuple[int, int]], certificate: Certificate | None = None
+) -> Iterator[str]:
+    """What a reader should know beside the warnings: many draws, wide bands, crossing curves."""
+    groups = () if certificate is None else certificate.groups
+    drawn = sum(group.rows * group.randomised_share for group in groups) / max(1, sum(group.rows for group in groups))
+    if drawn > MANY:
+        yield f"Many draws: for {percent(drawn)} of people the fair score depends on a random draw."
     wide = [(group.group, width) for group in audit.groups if (width := band_width(group)) > WIDE]
     if wide:
         known = listed([f"'{short(name)}' (±{width:.2f})" for name, width in wide], SHOWN)
-        yield f"Wide bands: rates are known only roughly for {known}. More rows would narrow them."
+        yield f"Few rows: rates are known only roughly for {known}. More rows would tell."
     if crossing:
         names = [group.group for group in audit.groups]
         pairs = listed([pair((names[g], names[h])) for g, h in crossing], SHOWN)
