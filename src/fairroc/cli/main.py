@@ -97,7 +97,7 @@ def _parser() -> argparse.ArgumentParser:
         prog="fairroc",
         description="Make a trained classifier's score fair at every threshold, at the least loss of AUC.",
         epilog="DATA is CSV (also .gz), Parquet or Arrow, by its suffix, a folder of such files or a pattern in "
-        "quotes; large data are read in batches. Start with: fairroc audit DATA --score P --label Y --group G",
+        "quotes; large data are read in batches. Start with: fairroc demo",
     )
     parser.add_argument("--version", action="version", version=f"fairroc {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
