@@ -146,6 +146,23 @@ def test_pooling_down_to_the_diagonal(sample):
         assert not kernel.transported.any()
 
 
+@given(SEEDS, st.integers(3, 12))
+def test_pooling_ends_where_lines_are_as_near_as_rounding(seed, n):
+    """At a distance of about TOUCH: no more steps than vertices, none that lifts, and nothing left above the target but
+    what rounding leaves."""
+    rng = np.random.default_rng(seed)
+    u = np.sort(np.concatenate(([0.0], rng.choice([0.5, 1.0, 2.0]) + 1e-12 * rng.random(n - 2), [2.0])))
+    v = np.append(0.0, np.cumsum(np.sort(rng.choice([-0.3, 0.0, 0.7], n - 1))[::-1] * np.diff(u)))
+    start = v + TOUCH * (1.0 + rng.choice([-1e-3, 1e-3], n))
+    steps = poolings(start, u, v)
+    assert len(steps) <= n and all(0 < step.q <= 1 for step in steps)
+    line = start.copy()
+    for step in steps:
+        inner, ends = slice(step.begin, step.end + 1), [step.begin, step.end]
+        line[inner] += step.q * (np.interp(u[inner], u[ends], line[ends]) - line[inner])
+    assert (line - v).max() <= 1.01 * TOUCH + 1e-15
+
+
 def test_hand_made_kernel():
     """A perfect score with one query in the middle: half the way to the diagonal keeps half of each class at home."""
     curve = roc_curve(np.array([1.0, 0.0]), np.array([True, False]))

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import signal
+import threading
 import time
+import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 MOST_STEPS = 400
 """Smaller inputs that are tried for each finding."""
+
+LONGEST = 300
+"""Seconds that an input may take: far more than any takes, on any machine."""
 
 
 class Target(Protocol):
@@ -41,11 +48,32 @@ class Tried:
 
 
 def judged(target: Target, case: Any) -> str | None:
-    """What is wrong with this input; an exception is."""
+    """What is wrong with this input; an exception is, a warning of numpy's is, and so is no end of it."""
     try:
-        return target.check(case)
+        with warnings.catch_warnings(), limited(LONGEST):
+            warnings.simplefilter("error", RuntimeWarning)
+            return target.check(case)
     except Exception as error:
         return f"{type(error).__name__}: {error}"
+
+
+@contextmanager
+def limited(seconds: int) -> Iterator[None]:
+    """A `TimeoutError` after so many seconds, where there are alarms and this is the main thread."""
+    if not hasattr(signal, "SIGALRM") or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def ring(*_: object) -> None:
+        raise TimeoutError(f"not done after {seconds} seconds")
+
+    before = signal.signal(signal.SIGALRM, ring)
+    signal.alarm(seconds)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def fault_of(complaint: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from fairroc import FairROC
@@ -21,6 +22,28 @@ def test_nothing_is_found(target) -> None:
     tried = run(target(), range(SHORT[target]))
     assert tried.findings == {}
     assert tried.families.total() == SHORT[target]
+
+
+@pytest.mark.parametrize("seed", [53_295, 71_648])
+def test_lines_as_near_as_rounding(seed: int) -> None:
+    """Epsilon 1e-13: these two once had no end."""
+    target = geometry.Geometry()
+    assert driving.judged(target, target.make(seed)) is None
+
+
+def test_no_end_and_warnings_of_numpy_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Endless(geometry.Geometry):
+        def check(self, case: object) -> str | None:
+            while True:
+                pass
+
+    class Careless(geometry.Geometry):
+        def check(self, case: object) -> str | None:
+            return str(np.ones(1) / np.zeros(1))
+
+    monkeypatch.setattr(driving, "LONGEST", 1)
+    assert driving.judged(Endless(), None) == "TimeoutError: not done after 1 seconds"
+    assert driving.judged(Careless(), None) == "RuntimeWarning: divide by zero encountered in divide"
 
 
 class Boastful(FairROC):

@@ -84,11 +84,12 @@ def poolings(start: FloatArray, u: FloatArray, v: FloatArray) -> list[Pooling]:
     On an interval with the line above the target inside and not above it at both ends, pooling with probability q
     replaces the line by (1 - q) * line + q * chord. The largest admissible q touches the target in a new vertex, where
     the interval splits. At most one step for each vertex. Where the line starts below the target nothing lifts it.
+    An interval that is all chord is done, also where rounding leaves it above the target by hardly more than `TOUCH`.
     """
-    now = start.copy()
+    now, done = start.copy(), np.zeros(len(u), dtype=np.bool_)
     steps: list[Pooling] = []
     while True:
-        fixed = np.flatnonzero(np.concatenate(([True], now[1:-1] - v[1:-1] <= TOUCH, [True])))
+        fixed = np.flatnonzero(np.concatenate(([True], (now - v <= TOUCH)[1:-1] | done[1:-1], [True])))
         wide = np.flatnonzero(np.diff(fixed) > 1)
         if not len(wide):
             return steps
@@ -100,8 +101,10 @@ def poolings(start: FloatArray, u: FloatArray, v: FloatArray) -> list[Pooling]:
         b, e = begin[which], end[which]
         chord = now[b] + (u[inner] - u[b]) / (u[e] - u[b]) * (now[e] - now[b])
         over = now[inner] - chord
-        q = np.minimum(1.0, np.minimum.reduceat((now[inner] - v[inner]) / over, first))
+        share = np.divide(now[inner] - v[inner], over, out=np.ones(len(over)), where=over > 0)
+        q = np.minimum(1.0, np.minimum.reduceat(share, first))
         now[inner] -= q[which] * over
+        done[inner] = q[which] == 1.0
         steps += [Pooling(*step) for step in zip(begin.tolist(), end.tolist(), q.tolist(), strict=True)]
 
 
