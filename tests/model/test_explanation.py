@@ -276,3 +276,16 @@ def test_a_loaded_model_explains_the_same(tmp_path) -> None:
         assert loaded.explain(score, "b", threshold=0.4, id=3) == MODELS["order"].explain(
             score, "b", threshold=0.4, id=3
         )
+
+
+def test_it_prints_as_a_short_table() -> None:
+    model = model_of()
+    group = "a"
+    found = model.explain(0.3, group, threshold=0.4, id=7)
+    assert found.draw is not None and found.acceptance is not None
+    said = str(found)
+    assert f"now with chance {found.acceptance:.3f}" in said and f"{found.draw.score:.4g}" in said
+    assert all(f"{line.probability:.3f}" in said for line in found.lines[:5])
+    with pytest.warns(FairrocWarning):
+        other = str(model.explain(0.3, "never seen", on_unknown_group=group))
+    assert "treated as" in other and "at threshold" not in other
