@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
-FLOORS = {"core": 100.0, "model": 99.5, "the rest": 96.0}
+FLOORS = {"core": 100.0, "model": 99.8, "the rest": 96.0}
 """The least coverage in percent; of the rest without tests on Spark and PostgreSQL."""
 
 ELSEWHERE = ("backends/torch/", "people/tensors.py")
