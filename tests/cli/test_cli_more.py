@@ -7,6 +7,7 @@ import io
 import json
 import re
 import shlex
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,9 +15,9 @@ import pyarrow.parquet
 import pytest
 from test_cli import KEY, PEOPLE, ROLES, Run, model, model_file, run, write
 
-from fairroc import DataError, FairModel, choose_threshold, frontier
+from fairroc import DataError, FairModel, SmallGroupWarning, choose_threshold, frontier
 from fairroc.cli.main import _parser
-from fairroc.text.frontier import frontier_text
+from fairroc.text.frontier import frontier_text, recommended_words
 from fairroc.text.people import epsilon_words
 
 __all__ = ["model", "run"]  # fixtures
@@ -333,14 +334,46 @@ def test_a_frontier_recommends_a_row() -> None:
     assert (
         f"Recommended (*): epsilon {point.epsilon:g}. " in text and epsilon_words(found.fairness, point.epsilon) in text
     )
-    changed = [p for p in found.points if not p.unchanged]
+    narrower = [p for p in found.points if p.gap_estimate < before.gap_estimate]
     for cost in (0.0, 0.005, 0.02, 0.5):
         chosen = found.recommend(cost)
-        point, within = found.points[chosen.index], [p for p in changed if p.auc_estimate >= before.auc_estimate - cost]
+        point = found.points[chosen.index]
+        within = [p for p in narrower if p.auc_estimate >= before.auc_estimate - cost]
         assert chosen.reason == ("budget" if within else "cheapest")
-        assert point.gap_estimate == min(p.gap_estimate for p in within) if within else point in changed
+        assert point.gap_estimate == min(p.gap_estimate for p in within) if within else point in narrower
     fair = frontier(SCORES, LABELS, sensitive_features=SEX, epsilons=[1.5, 2])
     assert (fair.recommended.reason, fair.recommended.index) == ("unchanged", 0)
     assert "The original score meets it already." in frontier_text(fair)
     with pytest.raises(DataError, match="auc_cost must be a number of at least 0"):
         found.recommend(-1)
+
+
+def test_a_frontier_recommends_no_row_that_widens_the_gap_of_new_people() -> None:
+    rng = np.random.default_rng(3)
+    y, group = rng.integers(0, 2, 150), rng.integers(0, 2, 150)
+    score = y + 1.5 * rng.normal(size=150)
+    with pytest.warns(SmallGroupWarning):
+        many = frontier(score, y, sensitive_features=group, ties="draw", epsilons=[0, 0.05, 0.1, 0.2, 0.25, 0.3])
+    assert many.recommended.reason == "cheapest" and many.points[-1].unchanged  # the cheapest of all, and no help
+    assert many.points[many.recommended.index].gap_estimate < many.before.gap_estimate
+    assert "Every row that narrows the gap costs new people more than 0.01 of AUC" in recommended_words(many)
+    wide = replace(many, points=many.points[3:])  # with a gap among new people that is larger than the original score's
+    assert (wide.recommended.reason, wide.recommended.index) == ("smallest", 2)
+    assert "No row is expected to narrow the gap among new people; the original score stays" in recommended_words(wide)
+    none = replace(wide, points=wide.points[:2])
+    assert (none.recommended.reason, none.recommended.index) == ("smallest", 0)
+    assert "; this one leaves the smallest: 0." in recommended_words(none)
+    kept = replace(wide, points=wide.points[2:])
+    assert (kept.recommended.reason, kept.recommended.holds) == ("unchanged", True)
+    low = (replace(kept.points[0], epsilon=0.01),)  # what promise="new" does where nothing does better
+    assert replace(kept, points=low, promise="new").recommended.reason == "smallest"
+
+
+def test_a_long_frontier_shows_both_ends() -> None:
+    found = frontier(SCORES, LABELS, sensitive_features=SEX, epsilons=[0, 2], ties="draw", bound=False)
+    for count in (1, 2, 15, 16, 30, 45):
+        points = tuple(replace(found.before, epsilon=i / 100) for i in range(count))
+        lines = str(replace(found, points=points)).splitlines()
+        shown = [line.split()[0] for line in lines[lines.index("") + 2 :]]
+        assert shown[0] == "0" and shown[min(count, 15) - 1] == f"{(count - 1) / 100:g}"
+        assert (shown[-1] == "and") == (count > 15)

@@ -114,7 +114,8 @@ class Recommended(Part):
     ----------
     index : its place among the points; ``epsilon`` (and ``ratio``, where one was asked for) are its own.
     reason : "budget" (of all points that cost new people at most ``auc_cost`` of AUC it leaves the smallest gap among
-        them), "cheapest" (all cost more; this one costs least), or "unchanged" (the original score meets it already).
+        them), "cheapest" (all that narrow new people's gap cost more; this one costs least), "smallest" (none is expected
+        to narrow it; this one leaves the smallest), or "unchanged" (the original score meets it already).
     auc_cost : what new people's AUC was allowed to lose.
     holds : whether the gap expected among new people is within epsilon.
     """
@@ -160,8 +161,8 @@ class Frontier(Result):
     def _summary(self) -> Summary:
         before, count, ratio = self.before, len(self.points), self.before.ratio is not None
         facts = [("original score", f"gap {before.gap:.4f}, AUC {before.auc:.4f}"), ("gap", self.fairness.formula)]
-        step = -(-count // MOST_ROWS)
-        some = [point for i, point in enumerate(self.points) if i % step == 0 or i == count - 1]
+        most = min(count, MOST_ROWS)
+        some = [self.points[round(i * (count - 1) / max(most - 1, 1))] for i in range(most)]
         head = ["ratio" if ratio else "epsilon", "gap", "AUC", "bound", "new: gap", "AUC", "accuracy", "people drawn"]
         rows = [
             [
@@ -186,8 +187,9 @@ class Frontier(Result):
         return self.recommend()
 
     def recommend(self, auc_cost: float = AUC_COST) -> Recommended:
-        """The smallest gap among new people that costs them at most ``auc_cost`` of AUC; where every point costs more,
-        the cheapest one. Of points that do the same, the smallest epsilon that new people can expect to be kept.
+        """The smallest gap among new people that costs them at most ``auc_cost`` of AUC; where all that narrow the gap
+        cost more, the cheapest of these; where none does, the smallest gap, which the original score may have. Of points
+        that do the same, the smallest epsilon that new people can expect to be kept.
 
         Parameters
         ----------
@@ -199,14 +201,14 @@ class Frontier(Result):
         0.0
         """
         cost = check_cost("auc_cost", auc_cost)
-        changed = [point for point in self.points if not point.unchanged]
-        cheap = [point for point in changed if point.auc_estimate >= self.before.auc_estimate - cost]
-        if not changed:
-            best, reason = self.points[0], "unchanged"
-        elif cheap:
-            best, reason = min(cheap, key=lambda p: (round(p.gap_estimate, 9), not p.holds, p.epsilon)), "budget"
+        narrower = [point for point in self.points if point.gap_estimate < self.before.gap_estimate]
+        cheap = [point for point in narrower if point.auc_estimate >= self.before.auc_estimate - cost]
+        if narrower and not cheap:
+            best, reason = max(narrower, key=lambda p: (p.auc_estimate, -p.epsilon)), "cheapest"
         else:
-            best, reason = max(changed, key=lambda p: (p.auc_estimate, -p.epsilon)), "cheapest"
+            best = min(cheap or self.points, key=lambda p: (round(p.gap_estimate, 9), not p.holds, p.epsilon))
+            met = self.points[0].unchanged and (best.holds or self.promise != "new")
+            reason = "budget" if cheap else "unchanged" if met else "smallest"
         return Recommended(self.points.index(best), best.epsilon, best.ratio, reason, cost, best.holds)
 
     def to_dict(self) -> dict[str, Any]:

@@ -60,9 +60,12 @@ def recommended_words(found: Frontier) -> str:
     if chosen.reason == "budget":
         cost = f"cost new people at most {chosen.auc_cost:.4g} of AUC ({auc})"
         why = f"Of all rows that {cost}, it leaves the smallest gap: {gap}."
-    else:
+    elif chosen.reason == "cheapest":
         cost = f"costs new people more than {chosen.auc_cost:.4g} of AUC; this one costs least ({auc})"
-        why = f"Every row {cost}, with a gap of {gap}."
+        why = f"Every row that narrows the gap {cost}, with a gap of {gap}."
+    else:
+        kept = "the original score stays as it is" if point.unchanged else f"this one leaves the smallest: {gap}"
+        return f"{name}. No row is expected to narrow the gap among new people; {kept}."
     if chosen.holds or found.promise == "new":
         return f"{name}. {why}"
     limit = "the ratio holds" if ratio else "epsilon holds"
