@@ -375,5 +375,6 @@ def test_a_long_frontier_shows_both_ends() -> None:
         points = tuple(replace(found.before, epsilon=i / 100) for i in range(count))
         lines = str(replace(found, points=points)).splitlines()
         shown = [line.split()[0] for line in lines[lines.index("") + 2 :]]
-        assert shown[0] == "0" and shown[min(count, 15) - 1] == f"{(count - 1) / 100:g}"
+        rows = [word for word in shown if word != "and"]
+        assert rows[0] == "0" and rows[-1] == f"{(count - 1) / 100:g}" and min(count, 8) <= len(rows) <= 15
         assert (shown[-1] == "and") == (count > 15)

@@ -39,7 +39,7 @@ from fairroc.people.people import People, refuse_tiny_groups
 from fairroc.people.small import SmallGroups, SmallRule, plain_data
 from fairroc.stats.bootstrap import Progress, portion
 from fairroc.stats.plausible import Expected
-from fairroc.summary import MOST_ROWS, Part, Result, Summary, figure, percent, size
+from fairroc.summary import MOST_ROWS, Part, Result, Summary, figure, percent, size, window
 
 DEFAULT_EPSILONS = 21
 """Epsilons from 0 to the original score's gap where none are named."""
@@ -161,8 +161,9 @@ class Frontier(Result):
     def _summary(self) -> Summary:
         before, count, ratio = self.before, len(self.points), self.before.ratio is not None
         facts = [("original score", f"gap {before.gap:.4f}, AUC {before.auc:.4f}"), ("gap", self.fairness.formula)]
-        most = min(count, MOST_ROWS)
-        some = [self.points[round(i * (count - 1) / max(most - 1, 1))] for i in range(most)]
+        facts += window(self.where)
+        step = max(1, -((1 - count) // (MOST_ROWS - 1)))
+        some = [point for i, point in enumerate(self.points) if i % step == 0 or i == count - 1]
         head = ["ratio" if ratio else "epsilon", "gap", "AUC", "bound", "new: gap", "AUC", "accuracy", "people drawn"]
         rows = [
             [
