@@ -298,6 +298,18 @@ def test_every_next_step_can_be_pasted(tmp_path: Path, run: Run, monkeypatch: py
     assert {*done} >= {"audit", "fit", "frontier", "transform", "threshold", "monitor", "verify", "sql"}
 
 
+def test_next_steps_ask_for_the_same(tmp_path: Path, run: Run) -> None:
+    data, path = write(tmp_path), tmp_path / "m.json"
+    asked = "--constraint equal_opportunity --draws never --where 0:0.5 --promise new".split()
+    assert run("fit", data, *ROLES, "--epsilon", 0.5, *asked, "-o", path).code == 0
+    moved = write(tmp_path, [{**row, "p": float(row["p"]) ** 3} for row in PEOPLE], "moved.csv")
+    ran = run("monitor", moved, *ROLES, "--model", path)
+    assert ran.code == 1 and " ".join(words_of(ran.step)[-11:-2]) == f"0.5 {' '.join(asked)}"
+    other = ("--on-unknown-group", "F", "--positive-means", "let in")
+    ran = run("explain", "--model", path, "--score", 0.5, "--group", "X", *other)
+    assert ran.code == 0 and words_of(ran.step)[-6:-2] == [*other]
+
+
 def test_quiet_and_json_propose_nothing(tmp_path: Path, run: Run) -> None:
     data = write(tmp_path)
     assert run("audit", data, *ROLES).step

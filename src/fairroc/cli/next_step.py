@@ -34,9 +34,9 @@ def columns(arguments: argparse.Namespace, *, labels: bool = True) -> list[str]:
     return [*found, *weight, *flags(arguments, (POS_LABEL, MISSING))]
 
 
-def flags(arguments: argparse.Namespace, options: Iterable[Option]) -> list[str]:
-    """The flags of options that are not at their default."""
-    both = ((option, getattr(arguments, option.name, None)) for option in options)
+def flags(asked: Any, options: Iterable[Option]) -> list[str]:
+    """The flags of options that are not at their default, as arguments or a model have them."""
+    both = ((option, getattr(asked, option.name, None)) for option in options)
     return [word for o, value in both if value not in (None, o.default) for word in (str(o.flag), _word(value))]
 
 

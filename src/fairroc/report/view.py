@@ -15,6 +15,7 @@ from fairroc.fitting.certificate import Certificate
 from fairroc.fitting.frontier import FrontierPoint, left_out_words
 from fairroc.fitting.outlook import Outlook
 from fairroc.options import (
+    CONFIDENCE,
     CONSTRAINT,
     DRAWS,
     MIN_CLASS_ROWS,
@@ -392,7 +393,7 @@ def _span(interval: Interval | None) -> str:
 
 # -- how to deploy: the exact commands, or the same in Python ----------------------------------------------------------
 
-HOW = (CONSTRAINT, NORM, TIES, DRAWS, WHERE, PROMISE)
+HOW = (CONSTRAINT, NORM, TIES, DRAWS, WHERE, PROMISE, CONFIDENCE)
 """Options of a fit that a report takes, beside what is allowed."""
 
 LATER = "Apply it to new rows. The same id always gets the same draw:"
