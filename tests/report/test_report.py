@@ -413,9 +413,11 @@ def test_the_promise_goes_into_the_fit_and_its_commands(promise: str) -> None:
     found = shown.certificate
     assert found is not None and (found.promise, found.confidence) == (promise, 0.9 if promise != "new" else None)
     text = Reader(page(shown)).text
-    assert f'FairROC(epsilon=0.25, promise="{promise}")' in text
+    sure = promise == "population"
+    assert f'FairROC(epsilon=0.25, promise="{promise}"{", confidence=0.9" * sure})' in text
     source = Source("people.csv", "p", "y", ("sex",))
-    assert f"--epsilon 0.25 --promise {promise} -o model.json" in Reader(page(replace(shown, source=source))).text
+    command = f"--epsilon 0.25 --promise {promise}{' --confidence 0.9' * sure} -o model.json"
+    assert command in Reader(page(replace(shown, source=source))).text
     post = FairROC(epsilon=0.25, promise=promise, confidence=found.confidence).fit(scores, y, sensitive_features=groups)
     i = shown.start
     chance = post.acceptance_rate(scores, sensitive_features=groups, threshold=shown.thresholds[i])
@@ -611,6 +613,7 @@ def test_the_page_names_the_constraint_and_its_commands_ask_for_it() -> None:
     words = Reader(page(replace(shown, source=source))).text
     assert "--ratio 0.8 --constraint demographic_parity --where 0.1:0.4 -o model.json" in words
     assert "--ratio 0.8 --constraint demographic_parity --where 0.1:0.4\n" in words
+    assert "selected" not in Reader(page(replace(shown, positive_means="let in"))).text
     own = made(scores, y, groups, epsilon={"fpr": 0.2, "tpr": 0.1}, source=source)
     assert "--epsilon-fpr 0.2 --epsilon-tpr 0.1 -o model.json" in Reader(page(own)).text
     assert 'FairROC(epsilon={"fpr": 0.2, "tpr": 0.1})' in Reader(page(replace(own, source=None))).text

@@ -45,7 +45,7 @@ def meaning_words(constraint: Constraint, positive_means: str = SELECTED) -> str
     """What is to be close, in plain words; of ratios also what a gap is."""
     ratio = f" {RATIO_GAPS}" if isinstance(constraint, Ratio) else ""
     meaning = MEANINGS[constraint.name].replace(f"be {SELECTED}", f"be {positive_means}")
-    return f"{meaning}, {threshold_words(constraint.where)}.{ratio}"
+    return f"{meaning}, {threshold_words(constraint.where, positive_means)}.{ratio}"
 
 
 def gap_names(constraint: Constraint) -> dict[str, str]:
@@ -62,13 +62,13 @@ def band_width(group: GroupAudit) -> float:
     return 1.0 if best is None else max(best)
 
 
-def gap_words(audit: Audit) -> str:
+def gap_words(audit: Audit, positive_means: str = SELECTED) -> str:
     """Where the gap in the population lies, if that is known."""
     interval = audit.gap_interval
     if interval is None or interval.best is None:
         return ""
     low, high = interval.best
-    few = "" if interval.gap is None else where_words(audit.distance.told().where).removeprefix(",")
+    few = "" if interval.gap is None else where_words(audit.distance.told().where, positive_means).removeprefix(",")
     where = f"In the population these rows were sampled from, the gap{few} lies between {low:.3f} and {high:.3f}"
     return f"{where} ({confidence(interval.level)})."
 
@@ -88,7 +88,7 @@ def asked_words(audit: Audit, positive_means: str = SELECTED) -> str:
         chance = (
             ""
             if audit.fair
-            else f", but where {FEW_SELECTED:.0%} of people or more are selected all of the interval does"
+            else f", but where {FEW_SELECTED:.0%} of people or more are {positive_means} all of the interval does"
         )
     elif best is not None and best[1] > epsilon:
         chance = " on these rows, but the interval leaves room for the opposite"
@@ -109,7 +109,11 @@ def verdict_words(certificate: Certificate, outlook: Outlook) -> str:
 
 
 def cost_words(
-    certificate: Certificate | None, outlook: Outlook | None, frontier: Frontier, shares: Sequence[float]
+    certificate: Certificate | None,
+    outlook: Outlook | None,
+    frontier: Frontier,
+    shares: Sequence[float],
+    positive_means: str = SELECTED,
 ) -> str:
     """What the fit costs, or what epsilon 0 would; ``shares`` are the groups' of all people."""
     c, o = certificate, outlook
@@ -117,8 +121,8 @@ def cost_words(
         first = frontier.points[0]
         what = "Equal rates" if first.epsilon == 0 else "Close rates without draws"
         return (
-            f"{what} {threshold_words(frontier.where)} (epsilon {first.epsilon:.4g}) would take the overall AUC of "
-            f"these people from {frontier.before.auc:.3f} to {first.auc:.3f}; a larger epsilon costs less."
+            f"{what} {threshold_words(frontier.where, positive_means)} (epsilon {first.epsilon:.4g}) would take the "
+            f"overall AUC of these people from {frontier.before.auc:.3f} to {first.auc:.3f}; a larger epsilon costs less."
         )
     if c.unchanged:
         return "Nothing: the score stays as it is."
@@ -208,7 +212,7 @@ def card_facts(
         *(("Small groups", words) for words in small_lines(audit.small_groups)),
         ("Overall AUC", f"{audit.auc:.3f} ({between})"),
         ("Constraint", meaning_words(constraint, positive_means)),
-        ("Distance", f"{constraint.formula}{where_words(constraint.where)}"),
+        ("Distance", f"{constraint.formula}{where_words(constraint.where, positive_means)}"),
         ("Intended use", "assess a score, and choose epsilon and threshold, before a decision uses either"),
         ("Not intended to", "show that a decision is lawful, or that labels are right"),
         (
