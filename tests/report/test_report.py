@@ -38,6 +38,7 @@ from fairroc.report.data import (
     round_epsilons,
     threshold_grid,
 )
+from fairroc.report.figures import axis
 from fairroc.report.page import environment, page, script_json, twin
 from fairroc.report.view import cards
 from fairroc.text.words import short
@@ -403,6 +404,12 @@ def test_an_auc_above_the_original_one_is_marked(data: ReportData) -> None:
         "no fair score exceeds"
         in cards(replace(data, certificate=replace(found, auc_before=found.auc + 0.01)))[-1].note
     )
+
+
+def test_every_axis_has_ticks() -> None:
+    for high in (*(i / 100 for i in range(1, 201)), 1e-310, 1e300):  # 0.3 / 3 is less than 0.1
+        assert 4 <= len(axis("epsilon", 0.0, high).ticks) <= 8, high
+    assert axis("epsilon", 0.0, 5e-324).ticks == (0.0,)
 
 
 @pytest.mark.parametrize("promise", ["new", "population"])
