@@ -377,8 +377,16 @@ def test_a_frontier_recommends_no_row_that_widens_the_gap_of_new_people() -> Non
     assert "; this one leaves the smallest: 0." in recommended_words(none)
     kept = replace(wide, points=wide.points[2:])
     assert (kept.recommended.reason, kept.recommended.holds) == ("unchanged", True)
+    assert "Recommended (*): epsilon 0. Every row costs " in recommended_words(replace(many, points=many.points[:1]))
     low = (replace(kept.points[0], epsilon=0.01),)  # what promise="new" does where nothing does better
     assert replace(kept, points=low, promise="new").recommended.reason == "smallest"
+
+
+def test_a_frontier_for_new_people_says_whose_auc_at_best_is() -> None:
+    found = frontier(SCORES, LABELS, sensitive_features=SEX, epsilons=[0.2], ties="draw")
+    note, new = "AUC at best is that of scores that keep to epsilon on these rows", replace(found, promise="new")
+    above = replace(found.points[0], auc=found.points[0].auc + 0.1)
+    assert note not in frontier_text(new) and note in frontier_text(replace(new, points=(above,)))
 
 
 def test_a_long_frontier_shows_both_ends() -> None:

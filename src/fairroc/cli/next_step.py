@@ -20,6 +20,11 @@ def suggest(arguments: argparse.Namespace, why: str, *words: object) -> None:
         say(f"\nNext, {why}:\n  {shlex.join(['fairroc', *map(str, words)])}")
 
 
+def people_file(arguments: argparse.Namespace) -> str:
+    """The file of people; one to come where the user's own holds counts."""
+    return NEW if getattr(arguments, "positives", None) is not None else str(arguments.data)
+
+
 def columns(arguments: argparse.Namespace, *, labels: bool = True) -> list[str]:
     """The flags that name the columns of people, as the user gave them."""
     found = ["--score", str(arguments.score)]
