@@ -406,6 +406,15 @@ def test_an_auc_above_the_original_one_is_marked(data: ReportData) -> None:
     )
 
 
+@pytest.mark.filterwarnings("ignore::fairroc.errors.FairrocWarning")
+def test_people_drawn_are_weighted_people() -> None:
+    scores, y, groups = people(600, groups=3)
+    how = {"constraint": "equal_opportunity", "epsilon": 0.05, "weight": 1.0 + 9 * (groups == 2)}
+    shown = made(np.where(groups == 2, 0.5, scores), y, groups, **how)
+    told = "90.9% of people the fair score depends on a random draw."  # of rows: 60.7%
+    assert f"Many draws: for {told}" in shown.warnings and f"For {told}" in Reader(page(shown)).text
+
+
 def test_every_axis_has_ticks() -> None:
     for high in (*(i / 100 for i in range(1, 201)), 1e-310, 1e300):  # 0.3 / 3 is less than 0.1
         assert 4 <= len(axis("epsilon", 0.0, high).ticks) <= 8, high
@@ -623,6 +632,7 @@ def test_the_page_names_the_constraint_and_its_commands_ask_for_it() -> None:
     assert "selected" not in Reader(page(replace(shown, positive_means="let in"))).text
     own = made(scores, y, groups, epsilon={"fpr": 0.2, "tpr": 0.1}, source=source)
     assert "--epsilon-fpr 0.2 --epsilon-tpr 0.1 -o model.json" in Reader(page(own)).text
+    assert cards(own)[2].note == "within both tolerances, on average over the draw"
     assert 'FairROC(epsilon={"fpr": 0.2, "tpr": 0.1})' in Reader(page(replace(own, source=None))).text
 
 

@@ -67,7 +67,8 @@ def test_what_is_measured() -> None:
 
 
 @pytest.mark.parametrize(
-    ("ratio", "people"), [(0.8, "100|80"), (0.995, "1,000|995"), (0.9999, "10,000|9,999"), (1 / 3, "10,000|about 3,333")]
+    ("ratio", "people"),
+    [(0.8, "100|80"), (0.995, "1,000|995"), (0.9999, "10,000|9,999"), (1 / 3, "10,000|about 3,333")],
 )
 def test_a_ratio_is_not_rounded_up(ratio: float, people: str) -> None:
     base, count = people.split("|")

@@ -395,6 +395,7 @@ def gather(
     notes = [*people.small_groups(), *(() if fitted is None else fitted.notes), *found.notes]
     kept = {str(note): note for note in notes}
     warn_all(kept.values())
+    shares = tuple(people.exact.shares.tolist())
     return ReportData(
         title=title,
         made=(datetime.now(UTC) if made is None else made).strftime("%Y-%m-%d"),
@@ -408,7 +409,7 @@ def gather(
         start=int(np.searchsorted(grid, threshold)),
         window=window,
         priors=tuple(curve.prior for curve in people.exact.curves),
-        shares=tuple(people.exact.shares.tolist()),
+        shares=shares,
         before=before,
         fair=tuple(fair.values()),
         audit=audit,
@@ -417,7 +418,7 @@ def gather(
         outlook=ahead,
         frontier=found.frontier,
         chosen=len(epsilons) // 4 if goal is None else epsilons.index(goal),
-        warnings=(*kept, *cautions(audit, crossing_pairs(people.thin.curves), certificate)),
+        warnings=(*kept, *cautions(audit, crossing_pairs(people.thin.curves), certificate, shares)),
         positive_means=asked.positive_means,
     )
 

@@ -178,8 +178,11 @@ def cards(data: ReportData) -> list[Card]:
             Card("These people: AUC", figure(audit.auc, 3), "original score"),
         ]
     fair = found.gap <= found.epsilon + ROUNDING
-    goal = f"epsilon {found.epsilon:g}" if found.ratio is None else f"ratio {found.ratio:g}"
-    kept, missed = ("at least", "below") if ratio else ("within", "above")
+    kept, missed = f"within epsilon {found.epsilon:g}", f"above epsilon {found.epsilon:g}"
+    if found.ratio is not None:
+        kept, missed = f"at least ratio {found.ratio:g}", f"below ratio {found.ratio:g}"
+    elif found.tolerances is not None:
+        kept, missed = f"within {allowed_by(found).whole}", f"above {allowed_by(found).limit}"
     few = f", from {ahead.told_from:.0%} {data.positive_means} on" if ahead.told_from else ""
     average = "" if found.draws == "never" or found.unchanged else ", on average over the draw"
     most = f"{'at least' if ratio else 'at most'} {max(told(ahead.upper), 0):.3f} at {confidence(ahead.level)}"
@@ -188,7 +191,7 @@ def cards(data: ReportData) -> list[Card]:
         Card(
             f"New people: {gap} expected",
             about(told(ahead.gap_estimate), ahead.gap_standard_error),
-            f"{missed if ahead.exceeds else kept} {goal}{few}; {most}; {old}",
+            f"{missed if ahead.exceeds else kept}{few}; {most}; {old}",
             "bad" if ahead.exceeds or ahead.harms else "good",
         ),
         Card(
@@ -199,7 +202,7 @@ def cards(data: ReportData) -> list[Card]:
         Card(
             f"Fitted people: {gap}",
             f"{told(found.gap_before):.3f} → {told(found.gap):.3f}",
-            f"{kept if fair else missed} {goal}{few if found.promise == 'new' else ''}{average}",
+            f"{kept if fair else missed}{few if found.promise == 'new' else ''}{average}",
             "" if fair else "bad",
         ),
         Card(

@@ -126,7 +126,7 @@ def cost_words(
         )
     if c.unchanged:
         return "Nothing: the score stays as it is."
-    drawn = sum(share * group.randomised_share for share, group in zip(shares, c.groups, strict=True))
+    drawn = drawn_share(c, shares)
     allowed = c.epsilon if c.allowed is None else c.allowed
     draws = f"For {percent(drawn)} of people the fair score depends on a random draw."
     if c.draws == "never" or drawn == 0:
@@ -162,12 +162,16 @@ def unknowns(audit: Audit, outlook: Outlook | None) -> Iterator[str]:
         yield f"The rates themselves, exactly: in the least certain group they may be off by {widest:.3f}."
 
 
+def drawn_share(certificate: Certificate, shares: Sequence[float]) -> float:
+    """Share of people whose fair score depends on a draw; ``shares`` are the groups' of all people."""
+    return sum(share * group.randomised_share for share, group in zip(shares, certificate.groups, strict=True))
+
+
 def cautions(
-    audit: Audit, crossing: Sequence[tuple[int, int]], certificate: Certificate | None = None
+    audit: Audit, crossing: Sequence[tuple[int, int]], certificate: Certificate | None, shares: Sequence[float]
 ) -> Iterator[str]:
     """What a reader should know beside the warnings: many draws, wide bands, crossing curves."""
-    groups = () if certificate is None else certificate.groups
-    drawn = sum(group.rows * group.randomised_share for group in groups) / max(1, sum(group.rows for group in groups))
+    drawn = 0.0 if certificate is None else drawn_share(certificate, shares)
     if drawn > MANY:
         yield f"Many draws: for {percent(drawn)} of people the fair score depends on a random draw."
     wide = [(group.group, width) for group in audit.groups if (width := band_width(group)) > WIDE]
