@@ -300,7 +300,7 @@ def test_every_next_step_can_be_pasted(tmp_path: Path, run: Run, monkeypatch: py
 
 def test_next_steps_ask_for_the_same(tmp_path: Path, run: Run) -> None:
     data, path = write(tmp_path), tmp_path / "m.json"
-    asked = "--constraint equal_opportunity --draws never --where 0:0.5 --promise new".split()
+    asked = ["--constraint", "equal_opportunity", "--draws", "never", "--where", "0:0.5", "--promise", "new"]
     assert run("fit", data, *ROLES, "--epsilon", 0.5, *asked, "-o", path).code == 0
     moved = write(tmp_path, [{**row, "p": float(row["p"]) ** 3} for row in PEOPLE], "moved.csv")
     ran = run("monitor", moved, *ROLES, "--model", path)

@@ -114,8 +114,8 @@ class Recommended(Part):
     ----------
     index : its place among the points; ``epsilon`` (and ``ratio``, where one was asked for) are its own.
     reason : "budget" (of all points that cost new people at most ``auc_cost`` of AUC it leaves the smallest gap among
-        them), "cheapest" (all that narrow new people's gap cost more; this one costs least), "smallest" (none is expected
-        to narrow it; this one leaves the smallest), or "unchanged" (the original score meets it already).
+        them), "cheapest" (all that narrow new people's gap cost more; this one costs least), "smallest" (none narrows
+        it; this one leaves the smallest), or "unchanged" (the original score meets it already).
     auc_cost : what new people's AUC was allowed to lose.
     holds : whether the gap expected among new people is within epsilon.
     """
@@ -189,8 +189,8 @@ class Frontier(Result):
 
     def recommend(self, auc_cost: float = AUC_COST) -> Recommended:
         """The smallest gap among new people that costs them at most ``auc_cost`` of AUC; where all that narrow the gap
-        cost more, the cheapest of these; where none does, the smallest gap, which the original score may have. Of points
-        that do the same, the smallest epsilon that new people can expect to be kept.
+        cost more, the cheapest of these; where none does, the smallest gap, be it the original score's. Of points that
+        do the same, the smallest epsilon that new people can expect to be kept.
 
         Parameters
         ----------

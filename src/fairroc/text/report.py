@@ -122,7 +122,8 @@ def cost_words(
         what = "Equal rates" if first.epsilon == 0 else "Close rates without draws"
         return (
             f"{what} {threshold_words(frontier.where, positive_means)} (epsilon {first.epsilon:.4g}) would take the "
-            f"overall AUC of these people from {frontier.before.auc:.3f} to {first.auc:.3f}; a larger epsilon costs less."
+            f"overall AUC of these people from {frontier.before.auc:.3f} to {first.auc:.3f}; a larger epsilon costs "
+            "less."
         )
     if c.unchanged:
         return "Nothing: the score stays as it is."
