@@ -83,6 +83,17 @@ def span(interval: tuple[float, float] | None, digits: int = 3) -> str:
     return "" if interval is None else f"{interval[0]:.{digits}f} to {interval[1]:.{digits}f}"
 
 
+def window(where: tuple[float, float] | None) -> list[tuple[str, str]]:
+    """The fact at which thresholds a gap was measured; none where at all.
+
+    >>> window((0.05, 0.3))
+    [('  measured', 'where 5% to 30% of people are selected')]
+    """
+    if where is None:
+        return []
+    return [("  measured", "where {:.4g}% to {:.4g}% of people are selected".format(*(100 * end for end in where)))]
+
+
 def size(rows: int, groups: int) -> str:
     """How many rows and groups."""
     return f"{rows:,} rows, {groups:,} groups"

@@ -59,6 +59,12 @@ def test_fit(files, capsys, tmp_path, more):
     assert found[0] == found[1]
 
 
+def test_counts_are_nobody_to_give_a_fair_score(files, capsys, tmp_path):
+    model = str(tmp_path / "m.json")
+    assert main(["fit", str(files[1]), *SUMS, "--epsilon", "0.1", "--ties", "draw", "-o", model]) == 0
+    assert "\n  fairroc transform NEW.csv --model " in capsys.readouterr().err
+
+
 def test_frontier_and_froc(files, capsys, tmp_path):
     more = ["--epsilons", "0,0.1", "--no-bound"]
     rows, sums = (output(capsys, "frontier", file, *how, *more) for file, how in zip(files, (ROWS, SUMS), strict=True))

@@ -7,6 +7,7 @@ import io
 import json
 import re
 import shlex
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,9 +15,9 @@ import pyarrow.parquet
 import pytest
 from test_cli import KEY, PEOPLE, ROLES, Run, model, model_file, run, write
 
-from fairroc import DataError, FairModel, choose_threshold, frontier
+from fairroc import DataError, FairModel, SmallGroupWarning, choose_threshold, frontier
 from fairroc.cli.main import _parser
-from fairroc.text.frontier import frontier_text
+from fairroc.text.frontier import frontier_text, recommended_words
 from fairroc.text.people import epsilon_words
 
 __all__ = ["model", "run"]  # fixtures
@@ -297,6 +298,18 @@ def test_every_next_step_can_be_pasted(tmp_path: Path, run: Run, monkeypatch: py
     assert {*done} >= {"audit", "fit", "frontier", "transform", "threshold", "monitor", "verify", "sql"}
 
 
+def test_next_steps_ask_for_the_same(tmp_path: Path, run: Run) -> None:
+    data, path = write(tmp_path), tmp_path / "m.json"
+    asked = ["--constraint", "equal_opportunity", "--draws", "never", "--where", "0:0.5", "--promise", "new"]
+    assert run("fit", data, *ROLES, "--epsilon", 0.5, *asked, "-o", path).code == 0
+    moved = write(tmp_path, [{**row, "p": float(row["p"]) ** 3} for row in PEOPLE], "moved.csv")
+    ran = run("monitor", moved, *ROLES, "--model", path)
+    assert ran.code == 1 and " ".join(words_of(ran.step)[-11:-2]) == f"0.5 {' '.join(asked)}"
+    other = ("--on-unknown-group", "F", "--positive-means", "let in")
+    ran = run("explain", "--model", path, "--score", 0.5, "--group", "X", *other)
+    assert ran.code == 0 and words_of(ran.step)[-6:-2] == [*other]
+
+
 def test_quiet_and_json_propose_nothing(tmp_path: Path, run: Run) -> None:
     data = write(tmp_path)
     assert run("audit", data, *ROLES).step
@@ -333,14 +346,55 @@ def test_a_frontier_recommends_a_row() -> None:
     assert (
         f"Recommended (*): epsilon {point.epsilon:g}. " in text and epsilon_words(found.fairness, point.epsilon) in text
     )
-    changed = [p for p in found.points if not p.unchanged]
+    narrower = [p for p in found.points if p.gap_estimate < before.gap_estimate]
     for cost in (0.0, 0.005, 0.02, 0.5):
         chosen = found.recommend(cost)
-        point, within = found.points[chosen.index], [p for p in changed if p.auc_estimate >= before.auc_estimate - cost]
+        point = found.points[chosen.index]
+        within = [p for p in narrower if p.auc_estimate >= before.auc_estimate - cost]
         assert chosen.reason == ("budget" if within else "cheapest")
-        assert point.gap_estimate == min(p.gap_estimate for p in within) if within else point in changed
+        assert point.gap_estimate == min(p.gap_estimate for p in within) if within else point in narrower
     fair = frontier(SCORES, LABELS, sensitive_features=SEX, epsilons=[1.5, 2])
     assert (fair.recommended.reason, fair.recommended.index) == ("unchanged", 0)
     assert "The original score meets it already." in frontier_text(fair)
     with pytest.raises(DataError, match="auc_cost must be a number of at least 0"):
         found.recommend(-1)
+
+
+def test_a_frontier_recommends_no_row_that_widens_the_gap_of_new_people() -> None:
+    rng = np.random.default_rng(3)
+    y, group = rng.integers(0, 2, 150), rng.integers(0, 2, 150)
+    score = y + 1.5 * rng.normal(size=150)
+    with pytest.warns(SmallGroupWarning):
+        many = frontier(score, y, sensitive_features=group, ties="draw", epsilons=[0, 0.05, 0.1, 0.2, 0.25, 0.3])
+    assert many.recommended.reason == "cheapest" and many.points[-1].unchanged  # the cheapest of all, and no help
+    assert many.points[many.recommended.index].gap_estimate < many.before.gap_estimate
+    assert "Every row that narrows the gap costs new people more than 0.01 of AUC" in recommended_words(many)
+    wide = replace(many, points=many.points[3:])  # with a gap among new people that is larger than the original score's
+    assert (wide.recommended.reason, wide.recommended.index) == ("smallest", 2)
+    assert "No row is expected to narrow the gap among new people; the original score stays" in recommended_words(wide)
+    none = replace(wide, points=wide.points[:2])
+    assert (none.recommended.reason, none.recommended.index) == ("smallest", 0)
+    assert "; this one leaves the smallest: 0." in recommended_words(none)
+    kept = replace(wide, points=wide.points[2:])
+    assert (kept.recommended.reason, kept.recommended.holds) == ("unchanged", True)
+    assert "Recommended (*): epsilon 0. Every row costs " in recommended_words(replace(many, points=many.points[:1]))
+    low = (replace(kept.points[0], epsilon=0.01),)  # what promise="new" does where nothing does better
+    assert replace(kept, points=low, promise="new").recommended.reason == "smallest"
+
+
+def test_a_frontier_for_new_people_says_whose_auc_at_best_is() -> None:
+    found = frontier(SCORES, LABELS, sensitive_features=SEX, epsilons=[0.2], ties="draw")
+    note, new = "AUC at best is that of scores that keep to epsilon on these rows", replace(found, promise="new")
+    above = replace(found.points[0], auc=found.points[0].auc + 0.1)
+    assert note not in frontier_text(new) and note in frontier_text(replace(new, points=(above,)))
+
+
+def test_a_long_frontier_shows_both_ends() -> None:
+    found = frontier(SCORES, LABELS, sensitive_features=SEX, epsilons=[0, 2], ties="draw", bound=False)
+    for count in (1, 2, 15, 16, 30, 45):
+        points = tuple(replace(found.before, epsilon=i / 100) for i in range(count))
+        lines = str(replace(found, points=points)).splitlines()
+        shown = [line.split()[0] for line in lines[lines.index("") + 2 :]]
+        rows = [word for word in shown if word != "and"]
+        assert rows[0] == "0" and rows[-1] == f"{(count - 1) / 100:g}" and min(count, 8) <= len(rows) <= 15
+        assert (shown[-1] == "and") == (count > 15)

@@ -38,6 +38,7 @@ from fairroc.report.data import (
     round_epsilons,
     threshold_grid,
 )
+from fairroc.report.figures import axis
 from fairroc.report.page import environment, page, script_json, twin
 from fairroc.report.view import cards
 from fairroc.text.words import short
@@ -405,6 +406,21 @@ def test_an_auc_above_the_original_one_is_marked(data: ReportData) -> None:
     )
 
 
+@pytest.mark.filterwarnings("ignore::fairroc.errors.FairrocWarning")
+def test_people_drawn_are_weighted_people() -> None:
+    scores, y, groups = people(600, groups=3)
+    how = {"constraint": "equal_opportunity", "epsilon": 0.05, "weight": 1.0 + 9 * (groups == 2)}
+    shown = made(np.where(groups == 2, 0.5, scores), y, groups, **how)
+    told = "90.9% of people the fair score depends on a random draw."  # of rows: 60.7%
+    assert f"Many draws: for {told}" in shown.warnings and f"For {told}" in Reader(page(shown)).text
+
+
+def test_every_axis_has_ticks() -> None:
+    for high in (*(i / 100 for i in range(1, 201)), 1e-310, 1e300):  # 0.3 / 3 is less than 0.1
+        assert 4 <= len(axis("epsilon", 0.0, high).ticks) <= 8, high
+    assert axis("epsilon", 0.0, 5e-324).ticks == (0.0,)
+
+
 @pytest.mark.parametrize("promise", ["new", "population"])
 @pytest.mark.filterwarnings("ignore::fairroc.errors.FairrocWarning")
 def test_the_promise_goes_into_the_fit_and_its_commands(promise: str) -> None:
@@ -413,9 +429,11 @@ def test_the_promise_goes_into_the_fit_and_its_commands(promise: str) -> None:
     found = shown.certificate
     assert found is not None and (found.promise, found.confidence) == (promise, 0.9 if promise != "new" else None)
     text = Reader(page(shown)).text
-    assert f'FairROC(epsilon=0.25, promise="{promise}")' in text
+    sure = promise == "population"
+    assert f'FairROC(epsilon=0.25, promise="{promise}"{", confidence=0.9" * sure})' in text
     source = Source("people.csv", "p", "y", ("sex",))
-    assert f"--epsilon 0.25 --promise {promise} -o model.json" in Reader(page(replace(shown, source=source))).text
+    command = f"--epsilon 0.25 --promise {promise}{' --confidence 0.9' * sure} -o model.json"
+    assert command in Reader(page(replace(shown, source=source))).text
     post = FairROC(epsilon=0.25, promise=promise, confidence=found.confidence).fit(scores, y, sensitive_features=groups)
     i = shown.start
     chance = post.acceptance_rate(scores, sensitive_features=groups, threshold=shown.thresholds[i])
@@ -611,8 +629,10 @@ def test_the_page_names_the_constraint_and_its_commands_ask_for_it() -> None:
     words = Reader(page(replace(shown, source=source))).text
     assert "--ratio 0.8 --constraint demographic_parity --where 0.1:0.4 -o model.json" in words
     assert "--ratio 0.8 --constraint demographic_parity --where 0.1:0.4\n" in words
+    assert "selected" not in Reader(page(replace(shown, positive_means="let in"))).text
     own = made(scores, y, groups, epsilon={"fpr": 0.2, "tpr": 0.1}, source=source)
     assert "--epsilon-fpr 0.2 --epsilon-tpr 0.1 -o model.json" in Reader(page(own)).text
+    assert cards(own)[2].note == "within both tolerances, on average over the draw"
     assert 'FairROC(epsilon={"fpr": 0.2, "tpr": 0.1})' in Reader(page(replace(own, source=None))).text
 
 

@@ -67,6 +67,16 @@ def test_what_is_measured() -> None:
 
 
 @pytest.mark.parametrize(
+    ("ratio", "people"),
+    [(0.8, "100|80"), (0.995, "1,000|995"), (0.9999, "10,000|9,999"), (1 / 3, "10,000|about 3,333")],
+)
+def test_a_ratio_is_not_rounded_up(ratio: float, people: str) -> None:
+    base, count = people.split("|")
+    words = f"for every {base} selected in one group at least {count} are selected in any other"
+    assert words in people_words(Ratio("tpr"), 1 - ratio)
+
+
+@pytest.mark.parametrize(
     ("gap", "people"),
     [(0.01, "100|1"), (0.015, "1,000|15"), (0.0154, "1,000|about 15"), (0.0525, "100|about 5"),
      (0.00012, "10,000|about 1"), (1 / 3, "100|about 33")],

@@ -167,5 +167,30 @@ def test_audits_without_labels_and_of_ratios() -> None:
     assert "AUC" not in repr(plain) and "positives" not in repr(plain)
     y = rng.integers(0, 2, 400)
     ratio = fairroc.audit(score, y, sensitive_features=sex, constraint="equal_opportunity", ratio=0.8, bootstrap=0)
-    assert "smallest ratio" in repr(ratio)
+    assert "smallest ratio" in repr(ratio) and re.search(r"\n  at least 0.8 +(yes|no)\n", repr(ratio))
+    assert "where 5% or more are selected" in repr(ratio)  # of which alone the interval speaks
     assert "in the population" not in repr(replace(ratio, gap_interval=None, auc_interval=None))
+
+
+def test_a_window_is_told_with_the_gap_that_was_measured_in_it() -> None:
+    rng = np.random.default_rng(0)
+    sex, y = np.repeat(["f", "m"], 300), rng.integers(0, 2, 600)
+    people = {"sensitive_features": sex}
+    score = y + rng.normal(size=600) + (sex == "m")
+    how = {"constraint": "equal_opportunity", "epsilon": 0.05, "where": (0.05, 0.3)}
+    post = FairROC(**how).fit(score, y, **people)
+    outside = choose_threshold(post, score, y, recall=0.99, **people)
+    inside = choose_threshold(post, score, y, selection_rate=0.2, **people)
+    measured = fairroc.audit(score, y, bootstrap=0, **how, **people)
+    for found in (post.certificate_, outside, inside, measured):
+        assert "where 5% to 30% of people are selected" in repr(found)
+    assert "not measured at this threshold" in repr(outside) and f"{inside.gap:.4f} (difference" in repr(inside)
+
+
+def test_a_certificate_says_for_which_scores_its_bound_is() -> None:
+    rng = np.random.default_rng(1)
+    sex, y = np.repeat(["f", "m"], 300), rng.integers(0, 2, 600)
+    post = FairROC(0.3, ties="draw").fit(y + rng.normal(size=600), y, sensitive_features=sex)
+    assert "for any score with a gap of 0.3 or less on these rows" in repr(post.certificate_)
+    kept = replace(post.certificate_, confidence=0.95, allowed=0.2, promise="population")
+    assert "for any score with a gap of 0.2 or less on these rows" in repr(kept)

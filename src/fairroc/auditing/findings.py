@@ -12,7 +12,7 @@ from fairroc.core.gap import RateGaps
 from fairroc.docstrings import PEOPLE, documented
 from fairroc.options import CONSTRAINT, fairness
 from fairroc.people.small import SmallGroups, plain_data
-from fairroc.summary import Part, Result, Summary, figure, short, size, span
+from fairroc.summary import Part, Result, Summary, figure, short, size, span, window
 
 Interval: TypeAlias = tuple[float, float]
 
@@ -232,9 +232,14 @@ class Audit(Result):
         if sure is not None and self.ratio is not None:
             sure = 1.0 - sure[1], 1.0 - sure[0]
         level = "" if self.gap_interval is None else f" ({100 * self.gap_interval.level:g}% confidence)"
+        if self.gap_interval is not None and self.gap_interval.gap is not None and self.gap_interval.where is not None:
+            level += f", where {self.gap_interval.where[0]:.0%} or more are selected"
         facts = [(what[0], f"{what[1]:.4f} at score >= {self.gap_threshold:.4g}, between '{pair}'")]
+        facts += window(self.where)
         facts += [] if sure is None else [("  in the population", f"{span(sure)}{level}")]
-        facts += [] if self.epsilon is None else [(f"within {self.epsilon:g}", "yes" if self.fair else "no")]
+        if self.epsilon is not None:
+            asked = f"within {self.epsilon:g}" if self.ratio is None else f"at least {self.ratio:g}"
+            facts.append((asked, "yes" if self.fair else "no"))
         if self.auc is not None:
             sure_auc = "" if self.auc_interval is None else f" ({span(self.auc_interval)})"
             facts.append(("overall AUC", f"{self.auc:.4f}{sure_auc}"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -172,7 +173,7 @@ def _figures(fitted: Fitted, seen: People, *, after: bool) -> tuple[float, float
 
 def _files(folder: Path, *, picture: bool) -> list[str]:
     """What lies where, and what to do next."""
-    roc = ["  roc.png          ROC curves before and after"]
+    roc, scores = ["  roc.png          ROC curves before and after"], shlex.quote(f"{folder}/scores.csv")
     return [
         f"In {folder}/:",
         "  report.html      open it in a browser: everything, with sliders for threshold and epsilon",
@@ -181,8 +182,8 @@ def _files(folder: Path, *, picture: bool) -> list[str]:
         "  scores.csv       the people fitted",
         *(roc if picture else ["  (no roc.png: it needs matplotlib; pip install 'fairroc[plot]')"]),
         "Next:",
-        f"  fairroc audit {folder}/scores.csv {ROLES}",
-        f"  fairroc fit {folder}/scores.csv {ROLES} --epsilon 0.1 --promise new -o model.json",
+        f"  fairroc audit {scores} {ROLES}",
+        f"  fairroc fit {scores} {ROLES} --epsilon 0.1 --promise new -o model.json",
     ]
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from fairroc.cli.arguments import add_format, add_model, add_options, number
 from fairroc.cli.data import read_key
-from fairroc.cli.next_step import NEW, suggest
+from fairroc.cli.next_step import NEW, flags, suggest
 from fairroc.cli.output import put_result
 from fairroc.errors import DataError
 from fairroc.options import KEY, ON_UNKNOWN_GROUP, POSITIVE_MEANS
@@ -55,7 +55,8 @@ def run(arguments: argparse.Namespace) -> int:
 def _suggest(arguments: argparse.Namespace) -> None:
     """The decision, the draw, or people to come."""
     groups = [word for group in arguments.group for word in ("--group", group)]
-    person = ("--model", arguments.model, "--score", f"{arguments.score:.15g}", *groups)
+    same = flags(arguments, (KEY, ON_UNKNOWN_GROUP, POSITIVE_MEANS))
+    person = ("--model", arguments.model, "--score", f"{arguments.score:.15g}", *groups, *same)
     if arguments.threshold is None:
         suggest(arguments, "see the chance to reach a threshold", "explain", *person, "--threshold", "THRESHOLD")
     elif arguments.id is None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from fairroc.cli.arguments import add_data, add_options, add_tolerances, asked_for
 from fairroc.cli.data import named_files, read_data, read_key
-from fairroc.cli.next_step import columns, flags, suggest
+from fairroc.cli.next_step import columns, flags, people_file, suggest
 from fairroc.cli.output import as_json, progress_bar, put, say
 from fairroc.errors import DataError
 from fairroc.options import EPSILON, FIT, KEY, LEVEL, MISSING, POSITIVE_MEANS, Options
@@ -64,7 +64,7 @@ def run(arguments: argparse.Namespace) -> int:
         put(as_json(certificate.to_dict() | {"one_draw": drawn.to_dict(), "new_people": ahead.to_dict()}))
     else:
         put(fit_text(certificate, ahead, drawn, positive_means=word, verbose=arguments.verbose))
-    new = (arguments.data, "--model", arguments.output, *columns(arguments, labels=False))
+    new = (people_file(arguments), "--model", arguments.output, *columns(arguments, labels=False))
     draws = [] if fitted.model.draws_nobody else ["--id", "ID", *flags(arguments, (KEY,))]
     why = "give people their fair scores" + (" (ID: the column that names people)" if draws else "")
     suggest(arguments, why, "transform", *new, *draws, "-o", "fair.csv")

@@ -7,9 +7,20 @@ from typing import TYPE_CHECKING, Any
 
 from fairroc.cli.arguments import DATA, add_columns, add_format, add_model, add_options, add_streaming, values
 from fairroc.cli.data import read_data
-from fairroc.cli.next_step import NEW, columns, suggest
+from fairroc.cli.next_step import NEW, columns, flags, suggest
 from fairroc.cli.output import progress_bar, put_result
-from fairroc.options import CONSTRAINT, DRAWS, MONITOR, NORM, POS_LABEL, POSITIVE_MEANS
+from fairroc.options import (
+    CONFIDENCE,
+    CONSTRAINT,
+    DRAWS,
+    METHOD,
+    MONITOR,
+    NORM,
+    POS_LABEL,
+    POSITIVE_MEANS,
+    PROMISE,
+    WHERE,
+)
 
 if TYPE_CHECKING:
     from fairroc.fairmodel import FairModel
@@ -60,16 +71,12 @@ def _suggest(arguments: argparse.Namespace, model: FairModel, found: Drift) -> N
     watched = ("--model", arguments.model)
     if found.drifted:
         allowed = ["--epsilon", f"{model.epsilon:.15g}"] if model.ratio is None else ["--ratio", f"{model.ratio:.15g}"]
+        norm = [NORM]
         if model.tolerances is not None:
             fpr, tpr = (f"{each:.15g}" for each in model.tolerances)
-            allowed = ["--epsilon-fpr", fpr, "--epsilon-tpr", tpr]
-        same = [
-            word
-            for o in (CONSTRAINT, NORM, DRAWS)
-            if (x := getattr(model, o.name)) != o.default
-            for word in (str(o.flag), str(x))
-        ]
-        goal = (*allowed, *([] if model.tolerances is not None else same), "-o", "model.json")
+            allowed, norm = ["--epsilon-fpr", fpr, "--epsilon-tpr", tpr], []
+        same = flags(model, (CONSTRAINT, *norm, DRAWS, METHOD, WHERE, PROMISE, CONFIDENCE))
+        goal = (*allowed, *same, "-o", "model.json")
         suggest(arguments, "fit again to people like these", "fit", arguments.data, *columns(arguments), *goal)
     elif arguments.label is None and model.fairness.needs_labels:
         why = "check the gap too, once true labels are known"

@@ -20,6 +20,11 @@ def suggest(arguments: argparse.Namespace, why: str, *words: object) -> None:
         say(f"\nNext, {why}:\n  {shlex.join(['fairroc', *map(str, words)])}")
 
 
+def people_file(arguments: argparse.Namespace) -> str:
+    """The file of people; one to come where the user's own holds counts."""
+    return NEW if getattr(arguments, "positives", None) is not None else str(arguments.data)
+
+
 def columns(arguments: argparse.Namespace, *, labels: bool = True) -> list[str]:
     """The flags that name the columns of people, as the user gave them."""
     found = ["--score", str(arguments.score)]
@@ -34,9 +39,9 @@ def columns(arguments: argparse.Namespace, *, labels: bool = True) -> list[str]:
     return [*found, *weight, *flags(arguments, (POS_LABEL, MISSING))]
 
 
-def flags(arguments: argparse.Namespace, options: Iterable[Option]) -> list[str]:
-    """The flags of options that are not at their default."""
-    both = ((option, getattr(arguments, option.name, None)) for option in options)
+def flags(asked: Any, options: Iterable[Option]) -> list[str]:
+    """The flags of options that are not at their default, as arguments or a model have them."""
+    both = ((option, getattr(asked, option.name, None)) for option in options)
     return [word for o, value in both if value not in (None, o.default) for word in (str(o.flag), _word(value))]
 
 

@@ -11,7 +11,7 @@ from fairroc.cli.arguments import add_data, add_options, add_tolerances, asked_f
 from fairroc.cli.data import named_files, read_data
 from fairroc.cli.next_step import columns, flags, goal, suggest
 from fairroc.cli.output import progress_bar, put_result
-from fairroc.options import EPSILON, FIT, MISSING, RATIO, REPORT
+from fairroc.options import EPSILON, FIT, LEVEL, MISSING, RATIO, REPORT
 
 if TYPE_CHECKING:
     from fairroc.report.data import ReportData
@@ -82,5 +82,6 @@ def _suggest(arguments: argparse.Namespace, data: ReportData) -> None:
     allowed = ("--epsilon", f"{best.epsilon:.4g}") if best.ratio is None else ("--ratio", f"{best.ratio:.4g}")
     why = "fit what the page shows" if asked else f"fit at the recommended {allowed[0][2:]}"
     how = flags(arguments, [option for option in REPORT if option in FIT and option not in (EPSILON, RATIO, MISSING)])
+    how += flags(arguments, [LEVEL] * (arguments.promise == "population"))
     people = (arguments.data, *columns(arguments))
     suggest(arguments, why, "fit", *people, *(asked or allowed), *how, "-o", "model.json")

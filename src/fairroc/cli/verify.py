@@ -7,7 +7,7 @@ from typing import Any
 
 from fairroc.cli.arguments import add_data
 from fairroc.cli.data import read_data
-from fairroc.cli.next_step import columns, suggest
+from fairroc.cli.next_step import columns, people_file, suggest
 from fairroc.cli.output import progress_bar, put_result, say
 
 LONG = 60
@@ -43,7 +43,7 @@ def run(arguments: argparse.Namespace) -> int:
         found = verify_texts(model, certificate, people, show)
     put_result(arguments.format, found.to_dict(), lambda: str(found))
     if found.passed:
-        new = (arguments.data, "--model", arguments.model, *columns(arguments, labels=False), "--id", "ID")
+        new = (people_file(arguments), "--model", arguments.model, *columns(arguments, labels=False), "--id", "ID")
         suggest(arguments, "give people their fair scores", "transform", *new, "-o", "fair.csv")
     else:
         again = (arguments.data, *columns(arguments), "--epsilon", "EPSILON", "-o", "model.json")

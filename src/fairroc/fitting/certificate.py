@@ -19,7 +19,7 @@ from fairroc.froc.diagnostics import FrocReport, froc_report
 from fairroc.model.file import checksum_in, dumps, sealed
 from fairroc.options import CONSTRAINT, DRAWS, fairness_of
 from fairroc.people.small import SmallGroups, plain_data
-from fairroc.summary import Part, Result, Summary, figure, percent, size
+from fairroc.summary import Part, Result, Summary, figure, percent, size, window
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -102,11 +102,13 @@ class Certificate(Result):
     rates: RateGaps | None = None
 
     def _summary(self) -> Summary:
+        allowed = self.epsilon if self.allowed is None else self.allowed
         facts = [
-            ("epsilon", f"{self.epsilon:g} ({self.fairness.formula}), promise '{self.promise}'"),
+            ("epsilon", f"{self.epsilon:.4g} ({self.fairness.formula}), promise '{self.promise}'"),
             ("largest gap", f"{self.gap_before:.4f} before, {self.gap:.4f} after"),
+            *window(self.where),
             ("overall AUC", f"{self.auc_before:.4f} before, {self.auc:.4f} after"),
-            ("  at most", f"{self.auc_bound:.4f} for any fair score"),
+            ("  at most", f"{self.auc_bound:.4f} for any score with a gap of {allowed:.4g} or less on these rows"),
         ]
         head = ["group", "rows", "positives", "AUC before", "AUC after", "people drawn"]
         rows = [

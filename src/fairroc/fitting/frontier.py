@@ -39,7 +39,7 @@ from fairroc.people.people import People, refuse_tiny_groups
 from fairroc.people.small import SmallGroups, SmallRule, plain_data
 from fairroc.stats.bootstrap import Progress, portion
 from fairroc.stats.plausible import Expected
-from fairroc.summary import MOST_ROWS, Part, Result, Summary, figure, percent, size
+from fairroc.summary import MOST_ROWS, Part, Result, Summary, figure, percent, size, window
 
 DEFAULT_EPSILONS = 21
 """Epsilons from 0 to the original score's gap where none are named."""
@@ -114,7 +114,8 @@ class Recommended(Part):
     ----------
     index : its place among the points; ``epsilon`` (and ``ratio``, where one was asked for) are its own.
     reason : "budget" (of all points that cost new people at most ``auc_cost`` of AUC it leaves the smallest gap among
-        them), "cheapest" (all cost more; this one costs least), or "unchanged" (the original score meets it already).
+        them), "cheapest" (all that narrow new people's gap cost more; this one costs least), "smallest" (none narrows
+        it; this one leaves the smallest), or "unchanged" (the original score meets it already).
     auc_cost : what new people's AUC was allowed to lose.
     holds : whether the gap expected among new people is within epsilon.
     """
@@ -160,7 +161,8 @@ class Frontier(Result):
     def _summary(self) -> Summary:
         before, count, ratio = self.before, len(self.points), self.before.ratio is not None
         facts = [("original score", f"gap {before.gap:.4f}, AUC {before.auc:.4f}"), ("gap", self.fairness.formula)]
-        step = -(-count // MOST_ROWS)
+        facts += window(self.where)
+        step = max(1, -((1 - count) // (MOST_ROWS - 1)))
         some = [point for i, point in enumerate(self.points) if i % step == 0 or i == count - 1]
         head = ["ratio" if ratio else "epsilon", "gap", "AUC", "bound", "new: gap", "AUC", "accuracy", "people drawn"]
         rows = [
@@ -186,8 +188,9 @@ class Frontier(Result):
         return self.recommend()
 
     def recommend(self, auc_cost: float = AUC_COST) -> Recommended:
-        """The smallest gap among new people that costs them at most ``auc_cost`` of AUC; where every point costs more,
-        the cheapest one. Of points that do the same, the smallest epsilon that new people can expect to be kept.
+        """The smallest gap among new people that costs them at most ``auc_cost`` of AUC; where all that narrow the gap
+        cost more, the cheapest of these; where none does, the smallest gap, be it the original score's. Of points that
+        do the same, the smallest epsilon that new people can expect to be kept.
 
         Parameters
         ----------
@@ -199,14 +202,14 @@ class Frontier(Result):
         0.0
         """
         cost = check_cost("auc_cost", auc_cost)
-        changed = [point for point in self.points if not point.unchanged]
-        cheap = [point for point in changed if point.auc_estimate >= self.before.auc_estimate - cost]
-        if not changed:
-            best, reason = self.points[0], "unchanged"
-        elif cheap:
-            best, reason = min(cheap, key=lambda p: (round(p.gap_estimate, 9), not p.holds, p.epsilon)), "budget"
+        narrower = [point for point in self.points if point.gap_estimate < self.before.gap_estimate]
+        cheap = [point for point in narrower if point.auc_estimate >= self.before.auc_estimate - cost]
+        if narrower and not cheap:
+            best, reason = max(narrower, key=lambda p: (p.auc_estimate, -p.epsilon)), "cheapest"
         else:
-            best, reason = max(changed, key=lambda p: (p.auc_estimate, -p.epsilon)), "cheapest"
+            best = min(cheap or self.points, key=lambda p: (round(p.gap_estimate, 9), not p.holds, p.epsilon))
+            met = self.points[0].unchanged and (best.holds or self.promise != "new")
+            reason = "budget" if cheap else "unchanged" if met else "smallest"
         return Recommended(self.points.index(best), best.epsilon, best.ratio, reason, cost, best.holds)
 
     def to_dict(self) -> dict[str, Any]:

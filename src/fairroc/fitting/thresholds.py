@@ -24,7 +24,7 @@ from fairroc.people.cells import cells_of
 from fairroc.people.door import read_people
 from fairroc.people.people import People
 from fairroc.people.rows import ScoreColumns, known_groups, unknown_groups
-from fairroc.summary import Part, Result, Summary, figure
+from fairroc.summary import Part, Result, Summary, figure, window
 
 SAME = 1e-12
 """Shares of people nearer than this are equal: sums of about 1 in different order."""
@@ -241,7 +241,9 @@ class Choice(Result):
     def _summary(self) -> Summary:
         costs = self.rule == "cost"
         aim = f"{self.cost_fp:g} a false positive, {self.cost_fn:g} a false negative" if costs else f"{self.target:g}"
-        facts = [(self.rule.replace("_", " "), aim), ("gap there", f"{self.gap:.4f} ({self.fairness.formula})")]
+        looks = self.where is None or self.fairness.looks(np.array([self.overall.selection_rate]))[0]
+        gap = f"{self.gap:.4f} ({self.fairness.formula})" if looks else "not measured at this threshold"
+        facts = [(self.rule.replace("_", " "), aim), ("gap there", gap), *window(self.where)]
         head = ["group", "rows", "selected", "TPR", "FPR", "precision", "accuracy", *["cost per person"] * costs]
         rows = [
             [r.group, f"{r.rows:,}", *(figure(x, none="–") for x in r.rates()[: len(head) - 2])]

@@ -267,8 +267,8 @@ class ReportData(Result):
         told = self.audit._summary()
         facts, c, o = list(told.facts), self.certificate, self.outlook
         if c is not None:
-            auc = f"AUC {c.auc:.4f} (at most {c.auc_bound:.4f})"
-            facts.append((f"fair score at {c.epsilon:g}", f"gap {c.gap:.4f}, {auc}"))
+            at = f"epsilon {c.epsilon:.4g}" if c.ratio is None else f"ratio {c.ratio:.4g}"
+            facts.append((f"fair score at {at}", f"gap {c.gap:.4f}, AUC {c.auc:.4f}"))
         if o is not None:
             facts.append(("  among new people", f"gap {o.gap_estimate:.3f}, AUC {o.auc_estimate:.3f} expected"))
         facts.append(("epsilons to choose from", str(len(self.frontier.points))))
@@ -351,9 +351,7 @@ class ReportData(Result):
             "before": _whole(self.before),
             "fair": [_whole(lines) for lines in self.fair],
             "auc": self.audit.auc,
-            "frontier": {
-                name: columns[name] for name in ("epsilon", "auc", "auc_bound", "gap_estimate", "auc_estimate")
-            },
+            "frontier": {name: columns[name] for name in DRAWN},
             "meant": [epsilon_words(asked, point.epsilon, self.positive_means) for point in self.frontier.points],
             "fit": None if fit is None else {"epsilon": fit.epsilon, "auc": fit.auc},
             "new": None if new is None else {"auc": new.auc_estimate, "error": new.auc_standard_error},
@@ -397,6 +395,7 @@ def gather(
     notes = [*people.small_groups(), *(() if fitted is None else fitted.notes), *found.notes]
     kept = {str(note): note for note in notes}
     warn_all(kept.values())
+    shares = tuple(people.exact.shares.tolist())
     return ReportData(
         title=title,
         made=(datetime.now(UTC) if made is None else made).strftime("%Y-%m-%d"),
@@ -410,7 +409,7 @@ def gather(
         start=int(np.searchsorted(grid, threshold)),
         window=window,
         priors=tuple(curve.prior for curve in people.exact.curves),
-        shares=tuple(people.exact.shares.tolist()),
+        shares=shares,
         before=before,
         fair=tuple(fair.values()),
         audit=audit,
@@ -419,7 +418,7 @@ def gather(
         outlook=ahead,
         frontier=found.frontier,
         chosen=len(epsilons) // 4 if goal is None else epsilons.index(goal),
-        warnings=(*kept, *cautions(audit, crossing_pairs(people.thin.curves), certificate)),
+        warnings=(*kept, *cautions(audit, crossing_pairs(people.thin.curves), certificate, shares)),
         positive_means=asked.positive_means,
     )
 

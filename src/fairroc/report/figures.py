@@ -109,12 +109,14 @@ def axis(title: str, low: float, high: float) -> Axis:
 
     >>> axis("x", 0.0, 0.388).ticks
     (0.0, 0.1, 0.2, 0.3)
+    >>> axis("x", 0.0, 0.3).ticks  # a third of it is below 0.1, by rounding
+    (0.0, 0.1, 0.2, 0.3)
     """
     width = high - low
-    if not 0 < width < math.inf:
+    if not 0 < width / 3 < math.inf:
         return Axis(title, low, high, (low,))
     power = 10.0 ** math.floor(math.log10(width / 3))
-    step = power * next(part for part in (5, 2.5, 2, 1) if part * power <= width / 3)
+    step = power * next((part for part in (5, 2.5, 2) if part * power <= width / 3), 1)
     first, last = math.ceil(low / step - NEAR), math.floor(high / step + NEAR)
     return Axis(title, low, high, tuple(float(f"{i * step:.10g}") for i in range(first, last + 1)))
 

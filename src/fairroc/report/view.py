@@ -15,6 +15,7 @@ from fairroc.fitting.certificate import Certificate
 from fairroc.fitting.frontier import FrontierPoint, left_out_words
 from fairroc.fitting.outlook import Outlook
 from fairroc.options import (
+    CONFIDENCE,
     CONSTRAINT,
     DRAWS,
     MIN_CLASS_ROWS,
@@ -88,10 +89,10 @@ def words(data: ReportData) -> dict[str, Any]:
         "tiles": [card._asdict() for card in cards(data)],
         "caution": None if warned is None else {"words": warned.words, "ways": list(warned.ways)},
         "found": found_words(data),
-        "sure": gap_words(data.audit),
+        "sure": gap_words(data.audit, means),
         "asked": asked_words(data.audit, means),
         "verdict": _verdict(data),
-        "costs": cost_words(data.certificate, data.outlook, data.frontier, data.shares),
+        "costs": cost_words(data.certificate, data.outlook, data.frontier, data.shares, means),
         "unknown": list(unknowns(data.audit, data.outlook)),
         "left_out": left_out_words(data.frontier),
         "certificate": certificate_notes(data.certificate, data.one_draw, data.outlook),
@@ -177,8 +178,11 @@ def cards(data: ReportData) -> list[Card]:
             Card("These people: AUC", figure(audit.auc, 3), "original score"),
         ]
     fair = found.gap <= found.epsilon + ROUNDING
-    goal = f"epsilon {found.epsilon:g}" if found.ratio is None else f"ratio {found.ratio:g}"
-    kept, missed = ("at least", "below") if ratio else ("within", "above")
+    kept, missed = f"within epsilon {found.epsilon:g}", f"above epsilon {found.epsilon:g}"
+    if found.ratio is not None:
+        kept, missed = f"at least ratio {found.ratio:g}", f"below ratio {found.ratio:g}"
+    elif found.tolerances is not None:
+        kept, missed = f"within {allowed_by(found).whole}", f"above {allowed_by(found).limit}"
     few = f", from {ahead.told_from:.0%} {data.positive_means} on" if ahead.told_from else ""
     average = "" if found.draws == "never" or found.unchanged else ", on average over the draw"
     most = f"{'at least' if ratio else 'at most'} {max(told(ahead.upper), 0):.3f} at {confidence(ahead.level)}"
@@ -187,7 +191,7 @@ def cards(data: ReportData) -> list[Card]:
         Card(
             f"New people: {gap} expected",
             about(told(ahead.gap_estimate), ahead.gap_standard_error),
-            f"{missed if ahead.exceeds else kept} {goal}{few}; {most}; {old}",
+            f"{missed if ahead.exceeds else kept}{few}; {most}; {old}",
             "bad" if ahead.exceeds or ahead.harms else "good",
         ),
         Card(
@@ -198,7 +202,7 @@ def cards(data: ReportData) -> list[Card]:
         Card(
             f"Fitted people: {gap}",
             f"{told(found.gap_before):.3f} → {told(found.gap):.3f}",
-            f"{kept if fair else missed} {goal}{few if found.promise == 'new' else ''}{average}",
+            f"{kept if fair else missed}{few if found.promise == 'new' else ''}{average}",
             "" if fair else "bad",
         ),
         Card(
@@ -392,7 +396,7 @@ def _span(interval: Interval | None) -> str:
 
 # -- how to deploy: the exact commands, or the same in Python ----------------------------------------------------------
 
-HOW = (CONSTRAINT, NORM, TIES, DRAWS, WHERE, PROMISE)
+HOW = (CONSTRAINT, NORM, TIES, DRAWS, WHERE, PROMISE, CONFIDENCE)
 """Options of a fit that a report takes, beside what is allowed."""
 
 LATER = "Apply it to new rows. The same id always gets the same draw:"

@@ -60,9 +60,13 @@ def recommended_words(found: Frontier) -> str:
     if chosen.reason == "budget":
         cost = f"cost new people at most {chosen.auc_cost:.4g} of AUC ({auc})"
         why = f"Of all rows that {cost}, it leaves the smallest gap: {gap}."
-    else:
+    elif chosen.reason == "cheapest":
         cost = f"costs new people more than {chosen.auc_cost:.4g} of AUC; this one costs least ({auc})"
-        why = f"Every row {cost}, with a gap of {gap}."
+        narrow = all(p.gap_estimate < found.before.gap_estimate for p in found.points)
+        why = f"Every row {'' if narrow else 'that narrows the gap '}{cost}, with a gap of {gap}."
+    else:
+        kept = "the original score stays as it is" if point.unchanged else f"this one leaves the smallest: {gap}"
+        return f"{name}. No row is expected to narrow the gap among new people; {kept}."
     if chosen.holds or found.promise == "new":
         return f"{name}. {why}"
     limit = "the ratio holds" if ratio else "epsilon holds"
@@ -109,8 +113,11 @@ def _frontier_notes(found: Frontier, verbose: bool) -> list[str]:
         goal = "epsilon" if found.before.ratio is None else "what the ratio allows"
         allowed = "epsilons" if found.before.ratio is None else "ratios"
         why = "no score that was tried reaches it with these rows, and the least gap found is shown"
+        free = any(point.auc_bound is not None and point.auc > point.auc_bound for point in found.points)
+        best = f"AUC at best is that of scores that keep to {goal} on these rows, which is not asked for here."
         return [
             *left,
+            *([best] * free),
             *([f"New people's gap is above {goal} at {len(above)} of {count} {allowed}: {why}."] if above else []),
         ]
     if not verbose:

@@ -7,6 +7,9 @@ groups in how many are selected add up to at most 5.
 >>> print(epsilon_words(Difference("tpr"), 0.025, "flagged"))
 Epsilon 0.025: at every threshold, of 1,000 people with a positive label in each group, at most 25 more are flagged in \
 one group than in another.
+>>> print(epsilon_words(Ratio("selection"), 0.005))
+Ratio 0.995: at every threshold, of equally many people in each group, for every 1,000 selected in one group at least \
+995 are selected in any other.
 >>> print(gap_words(Ratio("selection"), 0.268))
 At the threshold where groups differ most, of equally many people in each group, for every 100 selected in one group \
 about 73 are selected in another.
@@ -57,8 +60,9 @@ def people_words(constraint: Distance, gap: float, positive_means: str = SELECTE
         return f"of people{whose}, {'almost ' if gap > 0 else ''}the same share is {word} in every group"
     if isinstance(kind, Ratio):
         least, other = ("", "another") if measured else ("at least ", "any other")
-        people = f"of equally many people{WHOSE[kind.rate]} in each group"
-        return f"{people}, for every 100 {word} in one group {least}{_count(1.0 - gap, 100)} are {word} in {other}"
+        base = BASES[0] if measured else next((b for b in BASES if _is_whole(1.0 - gap, b)), BASES[-1])
+        people = f"of equally many people{WHOSE[kind.rate]} in each group, for every {base:,} {word} in one group"
+        return f"{people} {least}{_count(1.0 - gap, base)} are {word} in {other}"
     base = _base(gap)
     count = _count(gap, base) if measured else f"at most {_count(gap, base)}"
     if isinstance(kind, EqualizedOddsSum):
@@ -94,12 +98,15 @@ def _where(constraint: Distance, word: str) -> str:
 def _base(share: float) -> int:
     """Of how many people a share is a whole number of at least 1; else of how many it is not too few."""
     for base in BASES[:2]:
-        if share * base > 1 - NEAR and abs(share * base - round(share * base)) < NEAR:
+        if share * base > 1 - NEAR and _is_whole(share, base):
             return base
     return next((base for base in BASES if share * base >= FEW), BASES[-1])
 
 
 def _count(share: float, base: int) -> str:
     """How many people of so many, "about" where that is rounded."""
-    count = round(share * base)
-    return f"{count:,}" if abs(share * base - count) < NEAR else f"about {count:,}"
+    return f"{'' if _is_whole(share, base) else 'about '}{round(share * base):,}"
+
+
+def _is_whole(share: float, base: int) -> bool:
+    return abs(share * base - round(share * base)) < NEAR

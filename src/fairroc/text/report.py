@@ -45,7 +45,7 @@ def meaning_words(constraint: Constraint, positive_means: str = SELECTED) -> str
     """What is to be close, in plain words; of ratios also what a gap is."""
     ratio = f" {RATIO_GAPS}" if isinstance(constraint, Ratio) else ""
     meaning = MEANINGS[constraint.name].replace(f"be {SELECTED}", f"be {positive_means}")
-    return f"{meaning}, {threshold_words(constraint.where)}.{ratio}"
+    return f"{meaning}, {threshold_words(constraint.where, positive_means)}.{ratio}"
 
 
 def gap_names(constraint: Constraint) -> dict[str, str]:
@@ -62,13 +62,13 @@ def band_width(group: GroupAudit) -> float:
     return 1.0 if best is None else max(best)
 
 
-def gap_words(audit: Audit) -> str:
+def gap_words(audit: Audit, positive_means: str = SELECTED) -> str:
     """Where the gap in the population lies, if that is known."""
     interval = audit.gap_interval
     if interval is None or interval.best is None:
         return ""
     low, high = interval.best
-    few = "" if interval.gap is None else where_words(audit.distance.told().where).removeprefix(",")
+    few = "" if interval.gap is None else where_words(audit.distance.told().where, positive_means).removeprefix(",")
     where = f"In the population these rows were sampled from, the gap{few} lies between {low:.3f} and {high:.3f}"
     return f"{where} ({confidence(interval.level)})."
 
@@ -88,7 +88,7 @@ def asked_words(audit: Audit, positive_means: str = SELECTED) -> str:
         chance = (
             ""
             if audit.fair
-            else f", but where {FEW_SELECTED:.0%} of people or more are selected all of the interval does"
+            else f", but where {FEW_SELECTED:.0%} of people or more are {positive_means} all of the interval does"
         )
     elif best is not None and best[1] > epsilon:
         chance = " on these rows, but the interval leaves room for the opposite"
@@ -109,7 +109,11 @@ def verdict_words(certificate: Certificate, outlook: Outlook) -> str:
 
 
 def cost_words(
-    certificate: Certificate | None, outlook: Outlook | None, frontier: Frontier, shares: Sequence[float]
+    certificate: Certificate | None,
+    outlook: Outlook | None,
+    frontier: Frontier,
+    shares: Sequence[float],
+    positive_means: str = SELECTED,
 ) -> str:
     """What the fit costs, or what epsilon 0 would; ``shares`` are the groups' of all people."""
     c, o = certificate, outlook
@@ -117,12 +121,13 @@ def cost_words(
         first = frontier.points[0]
         what = "Equal rates" if first.epsilon == 0 else "Close rates without draws"
         return (
-            f"{what} {threshold_words(frontier.where)} (epsilon {first.epsilon:.4g}) would take the overall AUC of "
-            f"these people from {frontier.before.auc:.3f} to {first.auc:.3f}; a larger epsilon costs less."
+            f"{what} {threshold_words(frontier.where, positive_means)} (epsilon {first.epsilon:.4g}) would take the "
+            f"overall AUC of these people from {frontier.before.auc:.3f} to {first.auc:.3f}; a larger epsilon costs "
+            "less."
         )
     if c.unchanged:
         return "Nothing: the score stays as it is."
-    drawn = sum(share * group.randomised_share for share, group in zip(shares, c.groups, strict=True))
+    drawn = drawn_share(c, shares)
     allowed = c.epsilon if c.allowed is None else c.allowed
     draws = f"For {percent(drawn)} of people the fair score depends on a random draw."
     if c.draws == "never" or drawn == 0:
@@ -158,12 +163,16 @@ def unknowns(audit: Audit, outlook: Outlook | None) -> Iterator[str]:
         yield f"The rates themselves, exactly: in the least certain group they may be off by {widest:.3f}."
 
 
+def drawn_share(certificate: Certificate, shares: Sequence[float]) -> float:
+    """Share of people whose fair score depends on a draw; ``shares`` are the groups' of all people."""
+    return sum(share * group.randomised_share for share, group in zip(shares, certificate.groups, strict=True))
+
+
 def cautions(
-    audit: Audit, crossing: Sequence[tuple[int, int]], certificate: Certificate | None = None
+    audit: Audit, crossing: Sequence[tuple[int, int]], certificate: Certificate | None, shares: Sequence[float]
 ) -> Iterator[str]:
     """What a reader should know beside the warnings: many draws, wide bands, crossing curves."""
-    groups = () if certificate is None else certificate.groups
-    drawn = sum(group.rows * group.randomised_share for group in groups) / max(1, sum(group.rows for group in groups))
+    drawn = 0.0 if certificate is None else drawn_share(certificate, shares)
     if drawn > MANY:
         yield f"Many draws: for {percent(drawn)} of people the fair score depends on a random draw."
     wide = [(group.group, width) for group in audit.groups if (width := band_width(group)) > WIDE]
@@ -208,7 +217,7 @@ def card_facts(
         *(("Small groups", words) for words in small_lines(audit.small_groups)),
         ("Overall AUC", f"{audit.auc:.3f} ({between})"),
         ("Constraint", meaning_words(constraint, positive_means)),
-        ("Distance", f"{constraint.formula}{where_words(constraint.where)}"),
+        ("Distance", f"{constraint.formula}{where_words(constraint.where, positive_means)}"),
         ("Intended use", "assess a score, and choose epsilon and threshold, before a decision uses either"),
         ("Not intended to", "show that a decision is lawful, or that labels are right"),
         (

@@ -78,9 +78,9 @@
 
   function ticks(low, high) {
     const width = high - low;
-    if (!(width > 0 && width < Infinity)) return [low];
+    if (!(width / 3 > 0 && width < Infinity)) return [low];
     const power = 10 ** Math.floor(Math.log10(width / 3));
-    const step = power * [5, 2.5, 2, 1].find((part) => part * power <= width / 3);
+    const step = power * ([5, 2.5, 2].find((part) => part * power <= width / 3) || 1);
     const found = [];
     for (let i = Math.ceil(low / step - 1e-9); i <= Math.floor(high / step + 1e-9); i += 1) found.push(Number((i * step).toPrecision(10)));
     return found;
