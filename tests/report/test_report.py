@@ -415,6 +415,19 @@ def test_people_drawn_are_weighted_people() -> None:
     assert f"Many draws: for {told}" in shown.warnings and f"For {told}" in Reader(page(shown)).text
 
 
+@pytest.mark.filterwarnings("ignore::fairroc.errors.FairrocWarning")
+def test_the_script_tells_ratios_of_rare_people() -> None:
+    """Two and one of 200,000 positives reach the highest score: at this threshold the page opens."""
+    scores, y, groups = np.tile([0.1, 0.3, 0.5, 0.7, 0.9], 40), np.tile([0, 0, 1, 1, 1], 40), np.repeat([0, 1], 100)
+    weight = np.where(scores == 0.9, np.where(groups == 0, 0.1, 0.05), 10_000.0)
+    shown = made(scores, y, groups, weight=weight, constraint="equal_opportunity", ratio=0.8)
+    script, start = shown.for_script(), shown.start
+    assert shown.thresholds[start] == 0.9 and shown.before.gap[start] == pytest.approx(0.5, abs=1e-5)
+    first, second = (group[1][start] / script["units"] for group in script["before"])
+    assert second / first == pytest.approx(0.5, abs=1e-4)
+    assert all(isinstance(rate, int) for group in made(scores, y, groups).for_script()["before"] for rate in group[0])
+
+
 def test_every_axis_has_ticks() -> None:
     for high in (*(i / 100 for i in range(1, 201)), 1e-310, 1e300):  # 0.3 / 3 is less than 0.1
         assert 4 <= len(axis("epsilon", 0.0, high).ticks) <= 8, high

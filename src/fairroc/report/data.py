@@ -174,7 +174,8 @@ ROWS = 10
 """Thresholds of the table that stands for the curves, about."""
 
 UNITS = 100_000
-"""Rates for the script are whole hundred-thousandths, which makes the page a third smaller."""
+"""Rates for the script are whole hundred-thousandths, which makes the page a third smaller. For ratios, which look at
+rates of any size, they have five digits instead."""
 
 AUDITED, FITTED, TOLD, TRACED = 15, 30, 40, 95
 """Per cent of the work, about, by when parts of a report are done; without a fit the frontier follows the audit."""
@@ -348,8 +349,8 @@ class ReportData(Result):
             "start": self.start,
             "chosen": self.chosen,
             "units": UNITS,
-            "before": _whole(self.before),
-            "fair": [_whole(lines) for lines in self.fair],
+            "before": _in_units(self.before, self.options.ratio is not None),
+            "fair": [_in_units(lines, self.options.ratio is not None) for lines in self.fair],
             "auc": self.audit.auc,
             "frontier": {name: columns[name] for name in DRAWN},
             "meant": [epsilon_words(asked, point.epsilon, self.positive_means) for point in self.frontier.points],
@@ -423,6 +424,11 @@ def gather(
     )
 
 
-def _whole(lines: Lines) -> list[list[list[int]]]:
-    """FPR and TPR of every group in whole units."""
-    return [[[round(rate * UNITS) for rate in rates] for rates in (group.fpr, group.tpr)] for group in lines.groups]
+def _in_units(lines: Lines, as_ratio: bool) -> list[list[list[float]]]:
+    """FPR and TPR of every group in units: whole ones, or as many parts of one as five digits tell."""
+
+    def told(rate: float) -> float:
+        value = float(f"{rate * UNITS:.5g}") if as_ratio else round(rate * UNITS)
+        return int(value) if value == int(value) else value
+
+    return [[[told(rate) for rate in rates] for rates in (group.fpr, group.tpr)] for group in lines.groups]
