@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from html import escape
 from typing import Any
-from unicodedata import category
+from unicodedata import bidirectional, category
 
 NAME_WIDTH = 28
 """Longer group names are shortened in tables."""
@@ -48,9 +48,14 @@ class Summary:
         return [*([f"and {more:,} more {self.noun}"] if more > 0 else []), *(cut(note) for note in self.notes)]
 
 
+TURNS = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
+"""Characters that turn the direction of all that follows on a line."""
+
+
 def flat(name: str) -> str:
     """A name on one line, without control characters."""
-    return " ".join("".join(" " if category(letter) in ("Cc", "Cs") else letter for letter in name).split())
+    odd = (category(letter) in ("Cc", "Cs") or bidirectional(letter) in TURNS for letter in name)
+    return " ".join("".join(" " if bad else letter for bad, letter in zip(odd, name, strict=True)).split())
 
 
 def cut(words: str, width: int = FACT_WIDTH) -> str:

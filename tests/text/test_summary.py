@@ -17,7 +17,7 @@ from fairroc import FairROC, FairROCClassifier, GroupCodes, ScoreCounts, choose_
 from fairroc.froc import run_froc
 from fairroc.people.door import read_people
 from fairroc.report.data import Asked, gather
-from fairroc.summary import MOST_ROWS, Part, Result, Summary, as_html, as_text, brief, worded
+from fairroc.summary import MOST_ROWS, Part, Result, Summary, as_html, as_text, brief, flat, worded
 
 pytestmark = pytest.mark.filterwarnings("ignore::fairroc.errors.FairrocWarning")
 
@@ -122,6 +122,11 @@ def test_parts_stand_on_one_line_in_tuples_and_as_a_table_alone(shown) -> None:
     assert repr((shown["limit"],)).startswith("(Limit(group=")
     assert str(shown["limit"]).splitlines()[0] == "Limit"
     assert repr(shown["decision"]).endswith("groups=40 values)")
+
+
+def test_names_do_not_turn_the_line_they_stand_on() -> None:
+    assert flat("a\u202eb\u2066c\n\x00d") == "a b c d"
+    assert flat("שלום 👩\u200d🔬") == "שלום 👩\u200d🔬"
 
 
 def test_words_of_values() -> None:
