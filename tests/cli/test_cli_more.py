@@ -17,6 +17,7 @@ from test_cli import KEY, PEOPLE, ROLES, Run, model, model_file, run, write
 
 from fairroc import DataError, FairModel, SmallGroupWarning, choose_threshold, frontier
 from fairroc.cli.main import _parser
+from fairroc.cli.next_step import recommended
 from fairroc.text.frontier import frontier_text, recommended_words
 from fairroc.text.people import epsilon_words
 
@@ -375,6 +376,8 @@ def test_a_frontier_recommends_no_row_that_widens_the_gap_of_new_people() -> Non
     none = replace(wide, points=wide.points[:2])
     assert (none.recommended.reason, none.recommended.index) == ("smallest", 0)
     assert "; this one leaves the smallest: 0." in recommended_words(none)
+    ends = (replace(wide.points[2], epsilon=0.123449999), replace(many.points[0], epsilon=0.123449999))
+    assert [recommended(replace(many, points=(end,)))[1] for end in ends] == ["0.123449999", "0.1234"]
     kept = replace(wide, points=wide.points[2:])
     assert (kept.recommended.reason, kept.recommended.holds) == ("unchanged", True)
     assert "Recommended (*): epsilon 0. Every row costs " in recommended_words(replace(many, points=many.points[:1]))

@@ -133,6 +133,8 @@ def test_an_auc_above_the_original_one_is_shown_as_what_it_is():
     o = an_outlook(auc=0.89123, auc_estimate=0.88123)
     assert "Part of that is the sample's chance" in auc_words(o)
     assert auc_words(o) in fit_text(a_certificate(), o, a_draw())
+    close = auc_words(an_outlook(auc=0.75392, auc_before=0.75361, auc_estimate=0.753))
+    assert "AUC, 0.7539, is above the original one's, 0.7536." in close
 
 
 def test_one_draw_is_said_where_somebody_is_drawn():
@@ -153,6 +155,11 @@ def test_one_draw_is_said_where_somebody_is_drawn():
             {"promise": "population", "confidence": 0.9, "allowed": 0.0321},
             {},
             "at 90% confidence the gap among all people is within epsilon, so only 0.0321 is allowed",
+        ),
+        (
+            {"promise": "population", "confidence": 0.9, "allowed": 0.05, "unchanged": True},
+            {},
+            "at 90% confidence the gap among all people is within epsilon.",
         ),
     ],
 )

@@ -7,7 +7,7 @@ from typing import Any
 
 from fairroc.cli.arguments import add_data, add_options, values
 from fairroc.cli.data import named_files, read_data
-from fairroc.cli.next_step import columns, flags, suggest
+from fairroc.cli.next_step import columns, flags, recommended, suggest
 from fairroc.cli.output import progress_bar, put_result, say
 from fairroc.options import FRONTIER, MISSING, POSITIVE_MEANS
 
@@ -52,11 +52,10 @@ def run(arguments: argparse.Namespace) -> int:
     )
     if arguments.output is not None:
         say(f"frontier written to {arguments.output}")
-    chosen_goal = f"--{'epsilon' if found.before.ratio is None else 'ratio'}"
-    allowed = f"{found.recommended.epsilon if found.before.ratio is None else found.recommended.ratio:.4g}"
+    allowed = recommended(found)
     how = flags(arguments, [option for option in FRONTIER[2:] if option is not MISSING])
-    goal = (chosen_goal, allowed, *how, "-o", "model.json")
-    suggest(arguments, f"fit at the recommended {chosen_goal[2:]}", "fit", arguments.data, *columns(arguments), *goal)
+    goal = (*allowed, *how, "-o", "model.json")
+    suggest(arguments, f"fit at the recommended {allowed[0][2:]}", "fit", arguments.data, *columns(arguments), *goal)
     return 0
 
 

@@ -5,10 +5,13 @@ from __future__ import annotations
 import argparse
 import shlex
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fairroc.cli.output import say
 from fairroc.options import MISSING, POS_LABEL, Option
+
+if TYPE_CHECKING:
+    from fairroc.fitting.frontier import Frontier
 
 NEW = "NEW.csv"
 """Stands for a file of people to come; other words in capitals stand for what only the user knows."""
@@ -50,6 +53,13 @@ def goal(arguments: argparse.Namespace) -> list[str]:
     names = ("epsilon", "ratio", "epsilon_fpr", "epsilon_tpr")
     both = ((name, getattr(arguments, name, None)) for name in names)
     return [word for name, x in both if x is not None for word in (f"--{name.replace('_', '-')}", f"{x:.15g}")]
+
+
+def recommended(found: Frontier) -> list[str]:
+    """The flag of what a frontier recommends, in few digits; in all where the original score may only just meet it."""
+    best = found.recommended
+    name, value = ("--epsilon", best.epsilon) if best.ratio is None else ("--ratio", best.ratio)
+    return [name, f"{value:.15g}" if found.points[best.index].unchanged else f"{value:.4g}"]
 
 
 def _word(value: Any) -> str:

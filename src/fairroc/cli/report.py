@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from fairroc.cli.arguments import add_data, add_options, add_tolerances, asked_for
 from fairroc.cli.data import named_files, read_data
-from fairroc.cli.next_step import columns, flags, goal, suggest
+from fairroc.cli.next_step import columns, flags, goal, recommended, suggest
 from fairroc.cli.output import progress_bar, put_result
 from fairroc.options import EPSILON, FIT, LEVEL, MISSING, RATIO, REPORT
 
@@ -78,8 +78,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _suggest(arguments: argparse.Namespace, data: ReportData) -> None:
     """Fit what the page shows, or the epsilon that it recommends."""
-    best, asked = data.frontier.recommended, goal(arguments)
-    allowed = ("--epsilon", f"{best.epsilon:.4g}") if best.ratio is None else ("--ratio", f"{best.ratio:.4g}")
+    allowed, asked = recommended(data.frontier), goal(arguments)
     why = "fit what the page shows" if asked else f"fit at the recommended {allowed[0][2:]}"
     how = flags(arguments, [option for option in REPORT if option in FIT and option not in (EPSILON, RATIO, MISSING)])
     how += flags(arguments, [LEVEL] * (arguments.promise == "population"))

@@ -91,11 +91,9 @@ def promise_words(certificate: Certificate, outlook: Outlook, *, verbose: bool =
         how = f" {chosen_words(c)}" if verbose or c.unchanged else ""
         return f"Promise for new people: {what}. Nothing is forced onto the fitted people.{how}"
     if c.confidence is not None:
-        left = "less" if c.allowed is None else f"only {c.allowed:.4g}"
-        return (
-            f"Promise for the population: at {confidence(c.confidence)} the gap among all people is within "
-            f"{allowed.whole}, so {left} is allowed on the fitted people."
-        )
+        left = "" if c.allowed is None or c.unchanged else f", so only {c.allowed:.4g} is allowed on the fitted people"
+        sure = f"at {confidence(c.confidence)} the gap among all people is within {allowed.whole}"
+        return f"Promise for the population: {sure}{left}."
     draw = "" if c.draws == "never" or c.unchanged else " on average over the draw"
     return f"Promise for the fitted people: {allowed.holds} for them{draw}; what new people get is an estimate."
 
@@ -205,8 +203,9 @@ def auc_words(outlook: Outlook) -> str:
     o = outlook
     if o.auc <= max(o.auc_before, o.auc_estimate):
         return ""
-    seen = f"On the fitted people the fair score's AUC, {beyond(o.auc, o.auc_before)}, is above the original one's"
-    told = f"{o.auc_before:.3f}"
+    pairs = [(f"{o.auc:.{d}f}", f"{o.auc_before:.{d}f}") for d in range(3, 10)]
+    fair, told = next((pair for pair in pairs if pair[0] != pair[1]), pairs[-1])
+    seen = f"On the fitted people the fair score's AUC, {fair}, is above the original one's"
     if o.auc_estimate > o.auc_before:
         return f"{seen}, {told}. Part of that is the sample's chance: expect {o.auc_estimate:.3f} of new people."
     return f"{seen}, {told}. That is the sample's chance: expect {o.auc_estimate:.3f} of new people."
