@@ -168,6 +168,12 @@ def test_threshold_takes_missing_groups_as_the_model_does(tmp_path: Path, run: R
 # ---- explain -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("score", ["-1e-05", "-2.5E3", "-.5", "-7."])
+def test_a_negative_number_is_no_option(run: Run, model: Path, score: str) -> None:
+    ran = run("explain", "--model", model, "--score", score, "--group", "F", "--threshold", score)
+    assert ran.code == 0 and f"{float(score):.6g}" in ran.out
+
+
 def test_explain_in_words_and_as_data(run: Run, model: Path) -> None:
     asked = ("explain", "--model", model, "--score", 0.73, "--group", "F", "--threshold", 0.6, "--id", 1042)
     expected = FairModel.load(model).explain(0.73, "F", threshold=0.6, id=1042)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 import warnings
 from collections.abc import Callable, Sequence
@@ -40,6 +41,10 @@ COMMANDS = (audit, fit, transform, froc, frontier, report, threshold, explain, m
 
 
 class _Parser(argparse.ArgumentParser):
+    def __init__(self, *given: Any, **named: Any) -> None:
+        super().__init__(*given, **named)
+        self._negative_number_matcher = re.compile(r"-(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$")  # older Pythons: no exponents
+
     def error(self, message: str) -> NoReturn:
         """Errors of usage in one line, like all others."""
         say(f"{self.prog}: {' '.join(message.split())}; see '{self.prog} --help'.")
