@@ -88,15 +88,19 @@ def span(interval: tuple[float, float] | None, digits: int = 3) -> str:
     return "" if interval is None else f"{interval[0]:.{digits}f} to {interval[1]:.{digits}f}"
 
 
+def span_words(where: tuple[float, float] | None) -> str:
+    """A window of shares of people; everybody without one."""
+    low, high = (f"{100 * share:.4g}%" for share in where or (0.0, 1.0))
+    return f"{low} to {high} of people"
+
+
 def window(where: tuple[float, float] | None) -> list[tuple[str, str]]:
     """The fact at which thresholds a gap was measured; none where at all.
 
     >>> window((0.05, 0.3))
     [('  measured', 'where 5% to 30% of people are selected')]
     """
-    if where is None:
-        return []
-    return [("  measured", "where {:.4g}% to {:.4g}% of people are selected".format(*(100 * end for end in where)))]
+    return [] if where is None else [("  measured", f"where {span_words(where)} are selected")]
 
 
 def size(rows: int, groups: int) -> str:

@@ -140,14 +140,18 @@ def room(aim: Aim, false: FloatArray, true: FloatArray, positives: float) -> Flo
     return true - aim.target * (false + true)
 
 
+def unit(aim: Aim, positives: float) -> float:
+    """In what a target is missed or met: a recall in its own unit, however little the positives weigh."""
+    return positives if aim.rule == "recall" else 1.0
+
+
 def crossing(steps: Ladder, aim: Aim) -> tuple[int, int, float | None]:
     """The best rung that meets the target, its neighbour that does not, and where between them the target is met (as a
     share of the way from the stricter one), if people in between are drawn."""
-    spare = room(aim, steps.false, steps.true, float(steps.true[-1]))
+    positives, first = float(steps.true[-1]), aim.rule == "recall"
+    spare = room(aim, steps.false, steps.true, positives)
     accepted = steps.false + steps.true
-    first = aim.rule == "recall"
-    unit = float(steps.true[-1]) if first else 1.0  # a recall is missed or met in its own unit
-    good = np.flatnonzero((spare >= -SAME * unit) & (accepted > 0))
+    good = np.flatnonzero((spare >= -SAME * unit(aim, positives)) & (accepted > 0))
     if not len(good) and aim.rule == "selection_rate":  # some of those who are drawn first
         last = int(np.argmax(accepted > 0)) - 1
         good = np.array([last] * bool(steps.slope[last]), dtype=np.intp)
@@ -365,12 +369,12 @@ def _best(
     rung, other, share = crossing(steps, aim)
     meets = steps.threshold(rung, 0.0)
     tries = [meets] if share is None else [steps.threshold(min(rung, other), share), meets]
+    positives = float(everyone[:, 1].sum() / everyone.sum())
     towards = np.inf if other > rung else -np.inf
     for threshold in (t for at in tries for t in (at, float(np.nextafter(at, towards)))):
         accepted = rates(threshold)
         false, true = accepted.sum(axis=0) / everyone.sum()
-        positives = float(everyone[:, 1].sum() / everyone.sum())
-        if room(aim, false, true, positives) >= -MET * (positives if aim.rule == "recall" else 1.0):
+        if room(aim, false, true, positives) >= -MET * unit(aim, positives):
             break
     return threshold, accepted
 

@@ -22,6 +22,7 @@ from fairroc.text.words import (
     small_lines,
     span_words,
     table,
+    threshold_words,
     where_words,
 )
 
@@ -89,8 +90,7 @@ def _verdict_lines(audit: Audit, word: str) -> list[str]:
     asked = epsilon_words(audit.distance, audit.epsilon, word)
     if audit.gap <= audit.epsilon and not audit.fair:
         return [asked, f"The bins leave open whether the gap is within epsilon = {audit.epsilon:.4g}."]
-    where = "" if audit.where is None else f" at which {span_words(audit.where)} are {word}"
-    return [asked, f"The {_verdict(audit)} at every threshold{where}{_doubt(audit, word)}"]
+    return [asked, f"The {_verdict(audit)} {threshold_words(audit.where, word)}{_doubt(audit, word)}"]
 
 
 def _compared(audit: Audit, word: str) -> str:

@@ -9,8 +9,7 @@ from fairroc.fitting.certificate import Certificate
 from fairroc.fitting.limits import FEWEST_ROWS
 from fairroc.fitting.one_draw import OneDraw
 from fairroc.fitting.outlook import Outlook
-from fairroc.text.words import SELECTED, Allowed, confidence, short, table
-from fairroc.text.words import beyond as beyond
+from fairroc.text.words import SELECTED, Allowed, beyond, confidence, short, table
 
 MOST_TIMES = 1000
 """More than so many times the rows is "far more"."""

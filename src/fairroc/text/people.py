@@ -18,8 +18,7 @@ about 73 are selected in another.
 from __future__ import annotations
 
 from fairroc.core.constraint import Distance, EqualizedOddsMax, EqualizedOddsSum, OneRate, RateName, Ratio, Within
-from fairroc.text.words import SELECTED as SELECTED
-from fairroc.text.words import span_words
+from fairroc.text.words import SELECTED, at_which, threshold_words
 
 WHOSE: dict[RateName, str] = {"tpr": " with a positive label", "fpr": " with a negative label", "selection": ""}
 """Of whom a rate is taken, after "people"."""
@@ -34,18 +33,19 @@ NEAR, FEW = 1e-6, 5
 def epsilon_words(constraint: Distance, epsilon: float, positive_means: str = SELECTED) -> str:
     """What is asked for, in people, as a sentence. Epsilon of a `Ratio` is 1 minus the ratio; with a tolerance for
     each rate it is the smaller one."""
-    kind, where = _kind(constraint), _where(constraint, positive_means)
+    kind = _kind(constraint)
     name = f"Epsilon {epsilon:.4g}"
     if isinstance(kind, Ratio):
         name = f"Ratio {1.0 - epsilon:.4g}"
     elif isinstance(kind, EqualizedOddsMax) and kind.fpr != kind.tpr:
         name = f"Tolerances {epsilon / kind.fpr:.4g} (FPR) and {epsilon / kind.tpr:.4g} (TPR)"
-    return f"{name}: at every threshold{where}, {people_words(constraint, epsilon, positive_means)}."
+    where = threshold_words(constraint.where, positive_means)
+    return f"{name}: {where}, {people_words(constraint, epsilon, positive_means)}."
 
 
 def gap_words(constraint: Distance, gap: float, positive_means: str = SELECTED) -> str:
     """What a measured gap means in people, as a sentence."""
-    where = _where(constraint, positive_means)
+    where = at_which(constraint.where, positive_means)
     at = f"Of all thresholds{where}, at the one" if where else "At the threshold"
     return f"{at} where groups differ most, {people_words(constraint, gap, positive_means, measured=True)}."
 
@@ -86,13 +86,6 @@ def _one_rate_each(kind: Distance, gap: float, base: int, count: str) -> str:
 
 def _kind(constraint: Distance) -> Distance:
     return constraint.distance if isinstance(constraint, Within) else constraint
-
-
-def _where(constraint: Distance, word: str) -> str:
-    """The thresholds that count, unless all do."""
-    if constraint.where is None:
-        return ""
-    return f" at which {span_words(constraint.where)} are {word}"
 
 
 def _base(share: float) -> int:

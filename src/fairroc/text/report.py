@@ -13,14 +13,16 @@ from fairroc.fitting.one_draw import OneDraw
 from fairroc.fitting.outlook import Outlook
 from fairroc.options import CONSTRAINT
 from fairroc.text.certificate import exact_words
-from fairroc.text.outlook import about, allowed_by, beyond, least_certain_words, new_people_lines, promise_words
-from fairroc.text.people import SELECTED, epsilon_words
+from fairroc.text.outlook import about, allowed_by, least_certain_words, new_people_lines, promise_words
+from fairroc.text.people import epsilon_words
 from fairroc.text.words import (
-    MEANINGS,
     RATES,
     RATIO_GAPS,
+    SELECTED,
+    beyond,
     confidence,
     listed,
+    meaning,
     pair,
     percent,
     short,
@@ -44,8 +46,7 @@ NO_FIT = "No epsilon was asked for: there is no fit to certify. Run the report a
 def meaning_words(constraint: Constraint, positive_means: str = SELECTED) -> str:
     """What is to be close, in plain words; of ratios also what a gap is."""
     ratio = f" {RATIO_GAPS}" if isinstance(constraint, Ratio) else ""
-    meaning = MEANINGS[constraint.name].replace(f"be {SELECTED}", f"be {positive_means}")
-    return f"{meaning}, {threshold_words(constraint.where, positive_means)}.{ratio}"
+    return f"{meaning(constraint.name, positive_means)}, {threshold_words(constraint.where, positive_means)}.{ratio}"
 
 
 def gap_names(constraint: Constraint) -> dict[str, str]:

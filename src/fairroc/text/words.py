@@ -13,6 +13,7 @@ from fairroc.summary import figure as figure
 from fairroc.summary import flat as flat
 from fairroc.summary import percent as percent
 from fairroc.summary import short as short
+from fairroc.summary import span_words as span_words
 from fairroc.summary import table as table
 
 SELECTED: str = POSITIVE_MEANS.default
@@ -198,12 +199,6 @@ def meaning(constraint: str, word: str = SELECTED) -> str:
     return MEANINGS[constraint].replace(SELECTED, word)
 
 
-def span_words(where: tuple[float, float] | None) -> str:
-    """A window of shares of people; everybody without one."""
-    low, high = (f"{100 * share:.4g}%" for share in where or (0.0, 1.0))
-    return f"{low} to {high} of people"
-
-
 def where_words(where: tuple[float, float] | None, word: str = SELECTED) -> str:
     """A window of shares of people selected, as the end of a phrase."""
     return "" if where is None else f", where {span_words(where)} are {word}"
@@ -217,7 +212,12 @@ def counted_words(error: float, gap: str) -> str:
 
 def threshold_words(where: tuple[float, float] | None, word: str = SELECTED) -> str:
     """The thresholds that count."""
-    return f"at every threshold{'' if where is None else f' at which {span_words(where)} are {word}'}"
+    return f"at every threshold{at_which(where, word)}"
+
+
+def at_which(where: tuple[float, float] | None, word: str = SELECTED) -> str:
+    """Which thresholds count, unless all do."""
+    return "" if where is None else f" at which {span_words(where)} are {word}"
 
 
 def small_lines(small: SmallGroups | None) -> list[str]:
