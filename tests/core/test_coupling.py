@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from fairroc.core.ascent import spaced, take_turns
 from fairroc.core.bound import pooled_bound
+from fairroc.core.chain import Chain
 from fairroc.core.constraint import equalized_odds
 from fairroc.core.coupling import Levels, closed_form, couple, prune, with_vertices
 from fairroc.core.optimal import heights, optimal
@@ -72,6 +73,25 @@ def test_the_closed_form_holds_for_any_rows(population, epsilon, norm):
     """The same for hulls of rows with ties, extremes, wild weights and three people."""
     fair = optimal([sample.curve.hull for sample in population], epsilon, equalized_odds(norm))
     levels = on_curves(fair, closed_form(fair))
+    assert_one_score(fair, levels)
+    assert abs(loss(fair, levels)) <= 1e-9
+
+
+@st.composite
+def nearly_level(draw) -> Chain:
+    """A curve whose top is level but for rounding."""
+    left, right = draw(st.floats(0.05, 0.95)), draw(st.floats(1.05, 1.95))
+    height = draw(st.floats(0.01, 1.0)) * min(left, 2.0 - right)
+    slant = draw(st.sampled_from([0.0, 1e-16, 3e-16, 1e-15, 1e-14, 1e-13, 1e-10, 1e-6]))
+    rise, fall = draw(st.sampled_from([(0.0, 0.0), (slant, 0.0), (0.0, slant)]))
+    return Chain(np.array([0.0, left, right, 2.0]), np.array([0.0, height - rise, height - fall, 0.0]))
+
+
+@given(st.lists(nearly_level(), min_size=2, max_size=5), EPSILONS, NORMS)
+def test_the_closed_form_of_nearly_level_tops_is_fair(hulls, epsilon, norm):
+    """No group runs ahead on a top where rounding alone says which place is the higher."""
+    fair = optimal(hulls, epsilon, equalized_odds(norm))
+    levels = with_vertices(fair, closed_form(fair))
     assert_one_score(fair, levels)
     assert abs(loss(fair, levels)) <= 1e-9
 

@@ -47,6 +47,8 @@ class Geometry:
         most = np.array([min(a.auc, c.hull.auc) for a, c in zip(fair.curves, curves, strict=True)])
         if (levels.group_aucs() > most + CLOSE).any():
             return f"AUC: {levels.group_aucs()} beyond {most}"
+        if (levels.group_aucs() < np.array([a.auc for a in fair.curves]) - ROUNDING).any():
+            return f"AUC: {levels.group_aucs()}, less than the fair curves'"
         places = np.arange(0.0, len(levels.u) - 0.5, 0.5)[1:]
         rates = []
         for g, (rows, curve) in enumerate(zip(own, curves, strict=True)):

@@ -54,6 +54,9 @@ EDGE = 1e-12
 MOST, FINE = 1 << 21, 512
 """Where all groups' positions at all break points would be more numbers, so many even steps up and down do."""
 
+LEVEL = 1e-13
+"""How far a place found by its height may lie beyond its box: rounding, where the curve is steep."""
+
 SAME = 1e-15
 """Rates that differ by no more than this have the ratio 1, however small: the rounding of numbers of about 1."""
 
@@ -397,6 +400,10 @@ def _rising(curves: Sequence[Chain], centre: Chain, radius: float, end: float) -
         height = centre.at(t) - radius
         return np.stack([np.interp(height, c.v[s], c.u[s]) for c, s in zip(curves, rises, strict=True)], axis=1)
 
+    def box(t: FloatArray) -> Pair:
+        """The sides of the box: on an edge that is level but for rounding, a height may be found far beyond them."""
+        return np.maximum(t - radius, 0.0)[:, None], np.minimum(t + (radius + LEVEL), 2.0)[:, None]
+
     when_high = [
         np.interp(c.v[s] + radius, centre.v[:first], centre.u[:first]) for c, s in zip(curves, rises, strict=True)
     ]
@@ -404,10 +411,10 @@ def _rising(curves: Sequence[Chain], centre: Chain, radius: float, end: float) -
     t = t[(t >= -radius) & (t <= end)]
     if len(t) * len(curves) > MOST:
         t = np.unique(np.concatenate((centre.u[:first], np.linspace(-radius, end, FINE))))
-        return np.clip(np.maximum(by_height(t), (t - radius)[:, None]), 0.0, 2.0)
+        return np.clip(by_height(t), *box(t))
     at = by_height(t)
     t = np.unique(np.concatenate([t, *(crossings(t, t - radius, at[:, g])[0] for g in range(len(curves)))]))
-    return np.clip(np.maximum(by_height(t), (t - radius)[:, None]), 0.0, 2.0)
+    return np.clip(by_height(t), *box(t))
 
 
 @dataclass(frozen=True, slots=True)
