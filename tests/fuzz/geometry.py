@@ -9,10 +9,10 @@ import numpy as np
 
 from fairroc.core.chain import area
 from fairroc.core.constraint import EqualizedOdds, equalized_odds, own_tolerances
-from fairroc.core.coupling import closed_form, with_vertices
+from fairroc.core.coupling import Levels, closed_form, with_vertices
 from fairroc.core.gap import threshold_gap
 from fairroc.core.kernel import drawn_kernel
-from fairroc.core.optimal import optimal
+from fairroc.core.optimal import FairCurves, optimal
 from fairroc.core.realised import chances, realise
 from fairroc.core.roc import Population, RocCurve, roc_curve
 from fuzz.people import EPSILONS, POOLS, People, fewer_rows, hard_rows
@@ -42,13 +42,9 @@ class Geometry:
             return wrong
         fair = optimal([curve.hull for curve in curves], epsilon, constraint)
         levels = with_vertices(fair, closed_form(fair))
-        if levels.gap(constraint) > epsilon + CLOSE:
-            return f"levels: gap {levels.gap(constraint)} beyond epsilon {epsilon}"
-        most = np.array([min(a.auc, c.hull.auc) for a, c in zip(fair.curves, curves, strict=True)])
-        if (levels.group_aucs() > most + CLOSE).any():
-            return f"AUC: {levels.group_aucs()} beyond {most}"
-        if (levels.group_aucs() < np.array([a.auc for a in fair.curves]) - ROUNDING).any():
-            return f"AUC: {levels.group_aucs()}, less than the fair curves'"
+        wrong = _wrong_levels(levels, fair, curves, epsilon)
+        if wrong:
+            return wrong
         places = np.arange(0.0, len(levels.u) - 0.5, 0.5)[1:]
         rates = []
         for g, (rows, curve) in enumerate(zip(own, curves, strict=True)):
@@ -75,6 +71,16 @@ def _constraint(people: People) -> tuple[float, EqualizedOdds]:
         fpr, tpr = max(asked["epsilon"], CLOSE), max(asked["tpr"], CLOSE)
         return min(fpr, tpr), own_tolerances(fpr, tpr)
     return asked["epsilon"], equalized_odds(asked["norm"])
+
+
+def _wrong_levels(levels: Levels, fair: FairCurves, curves: list[RocCurve], epsilon: float) -> str | None:
+    """Beyond epsilon, above a hull, or not all that a fair curve has."""
+    gap, aucs, best = levels.gap(fair.constraint), levels.group_aucs(), np.array([curve.auc for curve in fair.curves])
+    if gap > epsilon + CLOSE:
+        return f"levels: gap {gap} beyond epsilon {epsilon}"
+    if (aucs > np.minimum(best, [curve.hull.auc for curve in curves]) + CLOSE).any() or (aucs < best - ROUNDING).any():
+        return f"AUC: {aucs} instead of {best}"
+    return None
 
 
 def _mean(chance: np.ndarray, weights: np.ndarray) -> np.ndarray:
