@@ -13,6 +13,9 @@ FUZZ ?= --seconds 30
 OLDEST := .venv-oldest
 EXPERIMENT_TESTS := tests/studies/test_reproduce.py tests/studies/test_experiments_models.py tests/backends/test_torch.py
 
+# A Python without the global lock.
+FREE := .venv-free-threaded
+
 # What looks at the dependencies must not change them.
 AUDIT := .venv-audit
 
@@ -31,7 +34,7 @@ MUTATE ?= --each 10
 COVERED ?= tests/core tests/model tests/promises/test_kept.py tests/promises/test_small_groups.py
 ROOMS ?= core model
 
-.PHONY: demo dist fresh fresh-oldest fresh-newest test test-slow versions coverage fuzz mutate lint types house audit-deps format environments docs docs-links bench reproduce clean
+.PHONY: demo dist fresh fresh-oldest fresh-newest test test-slow versions coverage free-threaded fuzz mutate lint types house audit-deps format environments docs docs-links bench reproduce clean
 
 demo: .venv/.demo ## run the main job on real data; leaves its results in demo/
 	$(BIN)/fairroc demo --full --output demo
@@ -70,6 +73,13 @@ coverage: .venv/.dev ## statements and branches that tests reach, by room, besid
 	$(PYTEST) -q -m "not slow" --hypothesis-profile=brief --cov --cov-report=json $(COVERED)
 	$(BIN)/python tools/coverage_floor.py $(ROOMS)
 
+free-threaded: ## threads at the same time: make free-threaded PYTHON=python3.14t
+	$(PYTHON) -c 'import sysconfig; assert sysconfig.get_config_var("Py_GIL_DISABLED"), "needs a Python without the global lock"'
+	$(PYTHON) -m venv $(FREE)
+	$(FREE)/bin/python -m pip install --quiet --only-binary :all: --upgrade pip
+	$(FREE)/bin/python -m pip install --quiet --prefer-binary . 'pytest>=8' 'hypothesis>=6.100,<6.150'
+	$(FREE)/bin/python -X gil=0 -m pytest -q -p no:cacheprovider tests/promises/test_concurrent.py
+
 mutate: $(MUTATE_ENV)/.done ## do tests notice a fault in the core, the draws or the model file? a sample of mutants
 	$(MUTATE_ENV)/bin/python tools/mutate.py $(MUTATE)
 
@@ -105,7 +115,7 @@ reproduce: .venv/.demo ## run the FROC paper's experiments again, quick version;
 	$(BIN)/fairroc reproduce
 
 clean:
-	rm -rf .venv dist $(DIST) $(DOCS) docs/_build docs/gallery docs/reference/generated $(EXPERIMENTS) $(OLDEST) $(AUDIT) $(MUTATE_ENV) mutate coverage.json .coverage demo reproduce \
+	rm -rf .venv dist $(DIST) $(DOCS) docs/_build docs/gallery docs/reference/generated $(EXPERIMENTS) $(OLDEST) $(AUDIT) $(FREE) $(MUTATE_ENV) mutate coverage.json .coverage demo reproduce \
 		.pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 .venv/.pip:
