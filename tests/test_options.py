@@ -16,7 +16,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fairroc import FairModel, FairROC, FairROCClassifier, audit, choose_threshold, count_files, frontier, write_report
+from fairroc import (
+    FairModel,
+    FairROC,
+    FairROCClassifier,
+    audit,
+    choose_threshold,
+    count_files,
+    frontier,
+    write_pack,
+    write_report,
+)
 from fairroc.cli.main import main
 from fairroc.core.constraint import ONE_RATE, Difference, Ratio
 from fairroc.core.estimate import ESTIMATES
@@ -32,6 +42,7 @@ from fairroc.options import (
     FRONTIER,
     KEY,
     MONITOR,
+    PACK,
     REPORT,
     SECTIONS,
     Option,
@@ -189,6 +200,7 @@ def listed(doc: str | None) -> list[str]:
         (FairModel.check, MONITOR),
         (count_files, FILES),
         (write_report, REPORT),
+        (write_pack, PACK),
     ],
 )
 def test_signatures_have_the_declared_parameters_and_defaults(
@@ -234,7 +246,7 @@ def test_curves_are_those_of_the_core() -> None:
         ("audit", (*AUDIT, *FILES)),
         ("fit", (*FIT, *FILES, KEY)),
         ("frontier", FRONTIER),
-        ("report", REPORT),
+        ("report", (*REPORT, *PACK)),
         ("monitor", MONITOR),
         ("threshold", AIM),
     ],

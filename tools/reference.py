@@ -10,7 +10,7 @@ PUBLIC = {
     "fairroc.estimators": "scikit-learn's way in, with scorers and folds.",
     "fairroc.frames": "Data frames of pandas, polars, Arrow, DuckDB, Dask and Spark.",
     "fairroc.plot": "Pictures (needs matplotlib).",
-    "fairroc.report": "The report as one HTML file, and as JSON.",
+    "fairroc.report": "The report as one HTML file and as JSON, and a folder for regulators.",
     "fairroc.froc": "The paper's own objects.",
     "fairroc.datasets": "The data sets of the examples and studies.",
     "fairroc.errors": "Errors and warnings. All errors are `ValueError`s.",

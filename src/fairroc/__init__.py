@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from fairroc.plot.gap import GapDisplay
     from fairroc.plot.roc import FairROCDisplay
     from fairroc.plot.scores import ScoreDisplay
+    from fairroc.report.pack import write_pack
     from fairroc.report.page import write_report
     from fairroc.verifying.check import Verification
 
@@ -73,6 +74,7 @@ _HOME = {
     "fit_counts": "estimators.fair_roc",
     "frontier": "fitting.frontier",
     "verify": "auditing.verify",
+    "write_pack": "report.pack",
     "write_report": "report.page",
 }
 
@@ -110,6 +112,7 @@ __all__ = [
     "fit_counts",
     "frontier",
     "verify",
+    "write_pack",
     "write_report",
 ]
 

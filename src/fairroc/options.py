@@ -238,6 +238,16 @@ def check_share(name: str, share: Any) -> float:
     raise DataError(f"{name} must lie above 0 and be at most 1, got {share!r}.")
 
 
+def check_excluded(share: Any) -> float:
+    """Return the share of all people below which a category may be left out of impact ratios."""
+    if is_number(share) and 0 <= share <= 0.02:
+        return float(share)
+    raise DataError(
+        f"exclude_below must be between 0 and 0.02, got {share!r}: 6 RCNY 5-301(d) lets categories below 2 % be "
+        "excluded, and no larger ones. Take 0 to exclude none."
+    )
+
+
 def one_of(name: str, value: Any, allowed: tuple[str, ...]) -> str:
     """Return a value that must be among those allowed."""
     if isinstance(value, str) and value in allowed:
@@ -479,6 +489,12 @@ AIM = (
         )
     ),
 )  # fmt: skip
+PACK = (
+    replace(AIM[2], help="decide at the lowest threshold that selects at most this share of people, instead of "
+            "--threshold"),
+    Option("exclude_below", 0.02, ("0 to 0.02",), "categories with a smaller share of all people get no impact "
+           "ratio; 0 excludes none", check_excluded, metavar="Q", parse="number"),
+)  # fmt: skip
 FILES = (POS_LABEL, MISSING, MAX_DISTINCT)
 WORDS = (POSITIVE_MEANS, VERBOSE, QUIET)
 
@@ -487,6 +503,7 @@ SECTIONS = {
     "Audit: `audit`, `fairroc audit`": AUDIT,
     "Frontier: `frontier`, `fairroc frontier`": FRONTIER,
     "Report: `fairroc report`": REPORT,
+    "For the regulator: `write_pack`, `fairroc report --pack`": PACK,
     "New people: `FairModel.check`, `fairroc monitor`": MONITOR,
     "Threshold: `choose_threshold`, `fairroc threshold`": AIM,
     "Files: `count_files` and the commands that read people": FILES,

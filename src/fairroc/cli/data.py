@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from fairroc.people.people import People
     from fairroc.people.rows import TakenColumns
     from fairroc.people.small import SmallRule
+    from fairroc.report.pack import PackRows
     from fairroc.tables.columns import ColumnNames
     from fairroc.tables.files import Part
 
@@ -87,6 +88,35 @@ def _read_rows(arguments: argparse.Namespace) -> TakenColumns:
     with progress_bar("reading, MB") as show:
         how: dict[str, Any] = {"numbers": names.numbers, "categories": coded, "progress": show}
         return take_columns(read_table(arguments.data, names.all, texts, **how), names)
+
+
+def read_pack_rows(arguments: argparse.Namespace) -> PackRows:
+    """Scores, groups, weights and categories of all rows, in memory, for a pack."""
+    from fairroc.auditing.impact import classify
+    from fairroc.people.rows import take_columns
+    from fairroc.report.pack import PackRows
+    from fairroc.tables.columns import ColumnNames
+    from fairroc.tables.files import find_parts, load_module, require_columns
+    from fairroc.tables.read import part_schema, read_table
+
+    parts = find_parts(arguments.data)
+    known = part_schema(parts[0]).names
+    named = {}
+    for text in arguments.category or arguments.group:
+        name, _, column = (text, "", text) if text in known else text.partition("=")
+        if (name := name or column) in named:
+            raise DataError(f"--category must name every column once, got {name!r} twice.")
+        named[name] = column or name
+    require_columns(named.values(), known)
+    names = ColumnNames(arguments.score, tuple(arguments.group), None, arguments.weight)
+    texts = list(dict.fromkeys((*arguments.group, *named.values())))
+    wanted = list(dict.fromkeys((*names.all, *texts)))
+    with progress_bar("reading"):
+        tables = [read_table(part.path, wanted, texts, numbers=names.numbers, categories=texts) for part in parts]
+        table = tables[0] if len(tables) == 1 else load_module("pyarrow").concat_tables(tables)
+    taken = take_columns(table, names)
+    categories = {name: table.column(column) for name, column in named.items()}
+    return PackRows(taken.score, taken.group, classify(categories, arguments.unknown or ()), taken.weight)
 
 
 def _names(arguments: argparse.Namespace) -> ColumnNames:

@@ -56,6 +56,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if sys.stderr is None:  # closed: words go nowhere, and no file gets its number and what libraries print there
         sys.stderr = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - for as long as the process
     arguments = _parser().parse_args(argv)
+    arguments.words = [*(sys.argv[1:] if argv is None else argv)]
     if sys.stdout is None:
         say(f"fairroc {arguments.command}: the standard output is closed; send it somewhere, such as > /dev/null.")
         return 2

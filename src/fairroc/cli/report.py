@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import asdict
+import shlex
+from collections.abc import Callable
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fairroc.cli.arguments import add_data, add_options, add_tolerances, asked_for
-from fairroc.cli.data import named_files, read_data
+from fairroc.cli.arguments import add_data, add_options, add_tolerances, asked_for, values
+from fairroc.cli.data import named_files, read_data, read_pack_rows
 from fairroc.cli.next_step import columns, flags, goal, recommended, suggest
 from fairroc.cli.output import progress_bar, put_result
-from fairroc.options import EPSILON, FIT, LEVEL, MISSING, RATIO, REPORT
+from fairroc.errors import DataError
+from fairroc.options import EPSILON, FIT, LEVEL, MISSING, PACK, RATIO, REPORT, checked
 
 if TYPE_CHECKING:
-    from fairroc.report.data import ReportData
+    from fairroc.people.people import People
+    from fairroc.report.data import Asked, ReportData
+    from fairroc.report.pack import PackData
 
 
 def add_parser(commands: Any) -> None:
@@ -28,19 +33,41 @@ def add_parser(commands: Any) -> None:
     add_options(parser, [option for option in REPORT if option is not MISSING])
     add_tolerances(parser)
     parser.add_argument("--title", metavar="WORDS", help="of the page (default: the name of the file)")
-    parser.add_argument("-o", "--output", required=True, metavar="PAGE", help="file to write, .html")
+    parser.add_argument("-o", "--output", metavar="PAGE", help="file to write, .html")
     parser.add_argument("--json", metavar="FILE", help="also write everything that the page shows, unrounded, as .json")
+    pack = parser.add_argument_group(
+        "for the regulator", "A folder with impact ratios (New York City Local Law 144), the four-fifths rule, a model "
+        "card and technical documentation (EU AI Act), as Markdown, CSV and JSON. No legal advice."
+    )  # fmt: skip
+    pack.add_argument("--pack", metavar="DIR", help="folder to write, new or empty; beside -o or without it")
+    pack.add_argument(
+        "--category",
+        action="append",
+        metavar="[NAME=]COLUMN",
+        help="column by which people are compared, such as sex or race; may repeat, and every two are also taken "
+        "together (default: the groups)",
+    )
+    pack.add_argument(
+        "--unknown", action="append", metavar="VALUE", help="means an unknown category, as blanks do; may repeat"
+    )
+    pack.add_argument(
+        "--model", metavar="MODEL", help="model whose fair score is shown, instead of one fitted at --epsilon"
+    )
+    add_options(pack, PACK)
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Run it."""
     from fairroc.report.data import Asked, Source, gather
+    from fairroc.report.pack import write_folder
     from fairroc.report.page import JSON_SUFFIXES, SUFFIXES, write_page
     from fairroc.tables.files import check_writable
 
     asked = Asked.checked(**asked_for(arguments, REPORT, required=False))
-    check_writable(arguments.output, SUFFIXES, read=named_files(arguments))
+    _check_places(arguments)
+    if arguments.output is not None:
+        check_writable(arguments.output, SUFFIXES, read=named_files(arguments))
     if arguments.json is not None:
         check_writable(arguments.json, JSON_SUFFIXES, read=named_files(arguments))
     source = Source(
@@ -52,23 +79,32 @@ def run(arguments: argparse.Namespace) -> int:
         pos_label=arguments.pos_label,
         counts=None if arguments.positives is None else (arguments.positives, arguments.negatives),
     )
-    people = read_data(arguments, small=asked.settings.small_rule)
     title = Path(arguments.data).name if arguments.title is None else arguments.title
+    packing = None if arguments.pack is None else _packing(arguments, asked)
+    people = read_data(arguments, small=asked.settings.small_rule)
     with progress_bar("report") as show:
-        data = gather(people, asked, title=title, source=source, progress=show)
-        write_page(arguments.output, data, arguments.json)
+        data = gather(people, asked, title=title, source=source, progress=show, page=arguments.output is not None)
+        pack = None if packing is None else packing(people, data)
+        if arguments.output is not None:
+            write_page(arguments.output, data, arguments.json)
+        if pack is not None:
+            write_folder(arguments.pack, pack)
     ahead = data.outlook
     expected = "" if ahead is None else f", {ahead.gap_estimate:.3f} expected of new people's fair score"
     put_result(
         arguments.format,
         {
-            **{"output": str(arguments.output), "rows": people.rows, "gap": data.audit.gap, "fair": data.audit.fair},
+            **({} if arguments.output is None else {"output": str(arguments.output)}),
+            **{"rows": people.rows, "gap": data.audit.gap, "fair": data.audit.fair},
+            **({} if arguments.pack is None else {"pack": str(arguments.pack)}),
             **({} if arguments.json is None else {"json": str(arguments.json)}),
             **({} if ahead is None else {"new_people": ahead.to_dict()}),
             **({} if people.small is None else {"small_groups": asdict(people.small)}),
         },
         lambda: (
-            f"largest gap {data.audit.gap:.3f} on {people.rows:,} rows{expected}; report written to {arguments.output}"
+            f"largest gap {data.audit.gap:.3f} on {people.rows:,} rows{expected}"
+            f"{'' if arguments.output is None else f'; report written to {arguments.output}'}"
+            f"{'' if arguments.pack is None else f'; pack written to {arguments.pack}'}"
             f"{'' if arguments.json is None else f', its numbers to {arguments.json}'}"
         ),
     )
@@ -76,11 +112,50 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _check_places(arguments: argparse.Namespace) -> None:
+    """Raise unless it is clear what to write where."""
+    from fairroc.report.pack import check_folder
+
+    if arguments.pack is not None:
+        check_folder(arguments.pack)
+        if arguments.positives is not None or arguments.negatives is not None:
+            raise DataError("--pack needs one row for each person, with --label; got an aggregated table.")
+    elif arguments.output is None:
+        raise DataError("give -o PAGE, the report to write, or --pack DIR, a folder for the regulator, or both.")
+    for flag in () if arguments.pack is not None else ("category", "unknown", "model", "selection_rate"):
+        if getattr(arguments, flag) is not None:
+            raise DataError(f"--{flag.replace('_', '-')} goes with --pack DIR; add it, or leave this out.")
+    if arguments.json is not None and arguments.output is None:
+        raise DataError("--json goes with -o PAGE, whose figures it holds; the pack has its own pack.json.")
+
+
+def _packing(arguments: argparse.Namespace, asked: Asked) -> Callable[[People, ReportData], PackData]:
+    """What makes a pack of a report; all that can be wrong with the rest of the arguments is found before."""
+    from fairroc.fairmodel import FairModel
+    from fairroc.report.pack import check_asked, file_facts, gather_pack
+    from fairroc.tables.files import find_parts
+
+    settings = checked(PACK, values(arguments, PACK))
+    model = None if arguments.model is None else FairModel.load(arguments.model)
+    check_asked(asked, model, settings["selection_rate"])
+    rows = read_pack_rows(arguments)
+    read = [*(part.path for part in find_parts(arguments.data)), *([] if model is None else [Path(arguments.model)])]
+    unknown, command = arguments.unknown or (), shlex.join(["fairroc", *map(str, arguments.words)])
+
+    def made(people: People, data: ReportData) -> PackData:
+        found = gather_pack(people, asked, rows, model=model, unknown=unknown, report=data, **settings)
+        return replace(found, command=command, files=file_facts(read))
+
+    return made
+
+
 def _suggest(arguments: argparse.Namespace, data: ReportData) -> None:
     """Fit what the page shows, or the epsilon that it recommends."""
+    people = (arguments.data, *columns(arguments))
     allowed, asked = recommended(data.frontier), goal(arguments)
+    if arguments.output is None and not asked:
+        return suggest(arguments, "see what a fair score would cost", "frontier", *people)
     why = "fit what the page shows" if asked else f"fit at the recommended {allowed[0][2:]}"
     how = flags(arguments, [option for option in REPORT if option in FIT and option not in (EPSILON, RATIO, MISSING)])
     how += flags(arguments, [LEVEL] * (arguments.promise == "population"))
-    people = (arguments.data, *columns(arguments))
-    suggest(arguments, why, "fit", *people, *(asked or allowed), *how, "-o", "model.json")
+    return suggest(arguments, why, "fit", *people, *(asked or allowed), *how, "-o", "model.json")

@@ -70,30 +70,33 @@ def as_column(values: Any, what: str) -> Column:
 
 def sensitive_columns(features: Any) -> dict[str, Column]:
     """The sensitive columns by the name that messages give them; several columns mean their intersection."""
-    what = "sensitive_features"
-    if isinstance(features, Mapping):
-        parts = dict(features)
-    elif isinstance(features, np.ndarray) and features.ndim == 2:
-        parts = dict(enumerate(features.T))
-    elif isinstance(features, list | tuple | np.ndarray) or is_arrow(features, "Array", "ChunkedArray"):
+    what, parts = "sensitive_features", named_columns(features)
+    if parts is None:
         return {what: as_column(features, what)}
-    else:
-        import narwhals as nw
-        from narwhals.exceptions import DuplicateError
-
-        try:
-            frame = nw.from_native(features, eager_only=True, pass_through=True)
-        except DuplicateError:
-            raise DataError(
-                f"{what} must have unique column names, but the same column is named twice, or two columns share a "
-                "name; name it once, or rename one."
-            ) from None
-        if not isinstance(frame, nw.DataFrame):
-            return {what: as_column(features, what)}
-        parts = {name: frame[name].to_native() for name in frame.columns}
     if not parts:
         raise DataError(f"{what} must hold at least one column, got none.")
     return {f"{what}[{name!r}]": as_column(part, f"{what}[{name!r}]") for name, part in parts.items()}
+
+
+def named_columns(features: Any) -> dict[Any, Any] | None:
+    """Columns by their names (of a matrix: numbers); None for one column alone."""
+    if isinstance(features, Mapping):
+        return dict(features)
+    if isinstance(features, np.ndarray) and features.ndim == 2:
+        return dict(enumerate(features.T))
+    if isinstance(features, list | tuple | np.ndarray) or is_arrow(features, "Array", "ChunkedArray"):
+        return None
+    import narwhals as nw
+    from narwhals.exceptions import DuplicateError
+
+    try:
+        frame = nw.from_native(features, eager_only=True, pass_through=True)
+    except DuplicateError:
+        raise DataError(
+            "sensitive_features must have unique column names, but the same column is named twice, or two columns "
+            "share a name; name it once, or rename one."
+        ) from None
+    return {name: frame[name].to_native() for name in frame.columns} if isinstance(frame, nw.DataFrame) else None
 
 
 def group_codes(

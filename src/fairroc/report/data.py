@@ -25,6 +25,7 @@ from fairroc.fitting.frontier import Frontier, traced
 from fairroc.fitting.one_draw import OneDraw, one_draw
 from fairroc.fitting.outlook import Outlook, outlook
 from fairroc.fitting.solving import Solution
+from fairroc.model.model import ModelData
 from fairroc.options import AUDIT, FIT, POSITIVE_MEANS, REPORT, Options, checked
 from fairroc.people.people import People
 from fairroc.people.small import SmallRule
@@ -237,6 +238,7 @@ class ReportData(Result):
         ``frontier.points``, in expectation over the draw.
     certificate, one_draw, outlook : of the fit at the epsilon asked for; None if none was.
     positive_means : the word for people with a positive decision.
+    model : the fit at the epsilon asked for.
     chosen : index among the frontier's points of the epsilon asked for, else of one in the middle.
     """
 
@@ -263,6 +265,7 @@ class ReportData(Result):
     chosen: int
     warnings: tuple[str, ...]
     positive_means: str = POSITIVE_MEANS.default
+    model: ModelData | None = None
 
     def _summary(self) -> Summary:
         told = self.audit._summary()
@@ -367,8 +370,10 @@ def gather(
     source: Source | None = None,
     made: datetime | None = None,
     progress: Progress | None = None,
+    page: bool = True,
 ) -> ReportData:
-    """Measure, fit (if an epsilon was asked for) and draw the frontier; every warning is given once and kept."""
+    """Measure, fit (if an epsilon was asked for) and draw the frontier; every warning is given once and kept. What is
+    for no ``page`` has a frontier of two points."""
     options, asks = asked.options, asked.options.fairness
     audit = audit_quietly(people, asked.settings, progress=portion(progress, 0, AUDITED))
     fitted = fit_quietly(people, options, progress=portion(progress, AUDITED, FITTED)) if asked.fits else None
@@ -377,6 +382,8 @@ def gather(
     ahead = None if fitted is None else outlook(fitted, asked.settings.confidence)
     goal = options.epsilon if asked.fits else None
     wanted = round_epsilons(audit.gap, goal, len(people.names))
+    if not page:
+        wanted = tuple(sorted({goal or 0.0, audit.gap}))
     threshold = audit.gap_threshold if asked.settings.threshold is None else asked.settings.threshold
     window = counting(people.exact, asks)
     grid = threshold_grid(people, len(wanted), sorted({audit.gap_threshold, threshold, *(window or ())}))
@@ -421,6 +428,7 @@ def gather(
         chosen=len(epsilons) // 4 if goal is None else epsilons.index(goal),
         warnings=(*kept, *cautions(audit, crossing_pairs(people.thin.curves), certificate, shares)),
         positive_means=asked.positive_means,
+        model=None if fitted is None else fitted.model,
     )
 
 
