@@ -17,6 +17,7 @@ from fairroc.errors import DataError
 from fairroc.options import EPSILON, FIT, LEVEL, MISSING, PACK, RATIO, REPORT, checked
 
 if TYPE_CHECKING:
+    from fairroc.fairmodel import FairModel
     from fairroc.people.people import People
     from fairroc.report.data import Asked, ReportData
     from fairroc.report.pack import PackData
@@ -59,8 +60,9 @@ def add_parser(commands: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run it."""
+    from fairroc.fairmodel import FairModel
     from fairroc.report.data import Asked, Source, gather
-    from fairroc.report.pack import write_folder
+    from fairroc.report.pack import check_asked, write_folder
     from fairroc.report.page import JSON_SUFFIXES, SUFFIXES, write_page
     from fairroc.tables.files import check_writable
 
@@ -80,8 +82,12 @@ def run(arguments: argparse.Namespace) -> int:
         counts=None if arguments.positives is None else (arguments.positives, arguments.negatives),
     )
     title = Path(arguments.data).name if arguments.title is None else arguments.title
-    packing = None if arguments.pack is None else _packing(arguments, asked)
-    people = read_data(arguments, small=asked.settings.small_rule)
+    model = None if arguments.model is None else FairModel.load(arguments.model)
+    settings = checked(PACK, values(arguments, PACK))
+    asked = check_asked(asked, model, settings["selection_rate"])
+    packing = None if arguments.pack is None else _packing(arguments, asked, model, settings)
+    small, missing = (asked.settings.small_rule, None) if model is None else (model.small_rule, model.missing)
+    people = read_data(arguments, small=small, missing=missing)
     with progress_bar("report") as show:
         data = gather(people, asked, title=title, source=source, progress=show, page=arguments.output is not None)
         pack = None if packing is None else packing(people, data)
@@ -108,7 +114,8 @@ def run(arguments: argparse.Namespace) -> int:
             f"{'' if arguments.json is None else f', its numbers to {arguments.json}'}"
         ),
     )
-    _suggest(arguments, data)
+    if model is None:
+        _suggest(arguments, data)
     return 0
 
 
@@ -129,15 +136,13 @@ def _check_places(arguments: argparse.Namespace) -> None:
         raise DataError("--json goes with -o PAGE, whose figures it holds; the pack has its own pack.json.")
 
 
-def _packing(arguments: argparse.Namespace, asked: Asked) -> Callable[[People, ReportData], PackData]:
+def _packing(
+    arguments: argparse.Namespace, asked: Asked, model: FairModel | None, settings: dict[str, Any]
+) -> Callable[[People, ReportData], PackData]:
     """What makes a pack of a report; all that can be wrong with the rest of the arguments is found before."""
-    from fairroc.fairmodel import FairModel
-    from fairroc.report.pack import check_asked, file_facts, gather_pack
+    from fairroc.report.pack import file_facts, gather_pack
     from fairroc.tables.files import find_parts
 
-    settings = checked(PACK, values(arguments, PACK))
-    model = None if arguments.model is None else FairModel.load(arguments.model)
-    check_asked(asked, model, settings["selection_rate"])
     rows = read_pack_rows(arguments)
     read = [*(part.path for part in find_parts(arguments.data)), *([] if model is None else [Path(arguments.model)])]
     unknown, command = arguments.unknown or (), shlex.join(["fairroc", *map(str, arguments.words)])

@@ -212,8 +212,8 @@ def write_pack(
     >>> told.tables[0].by, told.tables[0].measure
     (('group',), 'scoring_rate')
     """
-    asked = Asked.checked(**options)
     settings = checked(PACK, {"selection_rate": selection_rate, "exclude_below": exclude_below})
+    asked = check_asked(Asked.checked(**options), model, settings["selection_rate"])
     check_folder(folder)
     people = read_people(
         scores,
@@ -221,8 +221,8 @@ def write_pack(
         sensitive_features=sensitive_features,
         sample_weight=sample_weight,
         pos_label=pos_label,
-        missing=asked.options.missing,
-        small=asked.settings.small_rule,
+        missing=asked.options.missing if model is None else model.missing,
+        small=asked.settings.small_rule if model is None else model.small_rule,
     )
     found = named_columns(sensitive_features if categories is None else categories)
     named = {"group" if categories is None else "category": sensitive_features if categories is None else categories}
@@ -245,7 +245,6 @@ def gather_pack(
     report: ReportData | None = None,
 ) -> PackData:
     """Everything that a pack holds: the report's figures, and all tables."""
-    check_asked(asked, model, selection_rate)
     scores = checked_scores(rows.scores) + 0.0
     weights = np.ones(len(scores)) if rows.weights is None else checked_weights(rows.weights)
     same_length(scores=scores, categories=rows.parts[0].codes, sample_weight=weights)
@@ -285,12 +284,17 @@ def gather_pack(
     )
 
 
-def check_asked(asked: Asked, model: ModelData | None, selection_rate: float | None) -> None:
-    """Raise where two things are asked for that exclude each other."""
-    if model is not None and asked.fits:
-        raise DataError("give either a model or epsilon (or ratio), which fits another one, got both. Leave one out.")
+def check_asked(asked: Asked, model: ModelData | None, selection_rate: float | None) -> Asked:
+    """What is asked for, if it goes together: of a model that is given, by its own constraint."""
     if selection_rate is not None and asked.settings.threshold is not None:
         raise DataError("give either threshold or selection_rate, got both. Leave one out.")
+    if model is None:
+        return asked
+    if asked.fits:
+        raise DataError("give either a model or epsilon (or ratio), which fits another one, got both. Leave one out.")
+    same = {name: getattr(model, name) for name in ("constraint", "ratio", "tolerances", "where")}
+    settings = replace(asked.settings, norm=float(model.norm), **same)
+    return replace(asked, settings=settings, options=replace(asked.options, norm=model.norm, **same))
 
 
 def _measured(people: People, model: ModelData | None, report: ReportData) -> Measured:
