@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairroc.auditing.impact import Scored, classify, impact_table, worst_ratio
+from fairroc.auditing.impact import Scored, classify, impact_table, worst_ratios
 from fairroc.errors import DataError
 
 
@@ -119,7 +119,7 @@ def test_a_drawn_score_is_taken_in_expectation(seed: int) -> None:
         mine = np.repeat(groups == g, 3)
         assert each.rate == pytest.approx(mass[mine & (flat > score.median())].sum() / mass[mine].sum())
         assert each.fisher is None
-    worst = worst_ratio(of, score, exclude_below=0)
+    worst = worst_ratios([of], score, exclude_below=0)[0]
     assert 0 <= worst.ratio <= 1 and worst.score == "fair"  # type: ignore[operator]
 
 
@@ -191,8 +191,8 @@ def test_weighted_rows_count_as_their_effective_number() -> None:
 def test_the_worst_ratio_is_the_smallest_over_all_thresholds(seed: int) -> None:
     people = drawn(seed, 300)
     score = scored(people["score"], people["w"])
-    for part in classify({"sex": people["sex"], "race": people["race"]}, ["?"]):
-        found = worst_ratio(part, score, exclude_below=0.02)
+    parts = classify({"sex": people["sex"], "race": people["race"]}, ["?"])
+    for part, found in zip(parts, worst_ratios(parts, score, exclude_below=0.02), strict=True):
         looks = [t for t in sorted(set(people["score"])) if score.share(t) >= 0.05]
         tables = [impact_table(part, score, "selection_rate", t, exclude_below=0.02, weighted=True) for t in looks]
         least = min((t for t in tables if t.lowest is not None), key=lambda t: t.lowest.ratio)  # type: ignore[union-attr]
@@ -201,7 +201,7 @@ def test_the_worst_ratio_is_the_smallest_over_all_thresholds(seed: int) -> None:
         assert at.lowest.ratio == pytest.approx(found.ratio) and at.selected_share == pytest.approx(
             found.selected_share
         )  # type: ignore[union-attr]
-    alone = worst_ratio(classify({"c": ["x"] * 300})[0], score, exclude_below=0.02)
+    (alone,) = worst_ratios(classify({"c": ["x"] * 300}), score, exclude_below=0.02)
     assert alone.ratio is None and alone.threshold is None
 
 

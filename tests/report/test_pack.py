@@ -290,11 +290,13 @@ def test_command(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> N
         assert hashlib.sha256(Path("first", each["name"]).read_bytes()).hexdigest() == each["sha256"]
     assert {each["name"] for each in manifest["files"]} == FILES - {"manifest.json"}
     assert run("fit", "people.csv", *roles[2:8], "--epsilon", "0.05", "-o", "m.json").code == 0
-    ran = run(*roles, *both, "--model", "m.json", "--pack", "second", "-o", "r.html")
-    assert ran.code == 0 and "report written to r.html; pack written to second" in ran.out
+    ran = run(*roles, *both, "--model", "m.json", "--pack", "second")
+    assert ran.code == 0 and ran.out.endswith("; pack written to second\n")
     second = read(tmp_path / "second")
     assert second["tables"] == first["tables"] and second["worst"] == first["worst"]
     assert second["fair"] == first["fair"] and second["model"]["given"] and second["certificate"] is None
+    known = json.loads(Path("second/manifest.json").read_text(encoding="utf-8"))["data"]
+    assert [each["name"] for each in known] == ["people.csv", "m.json"]
     assert "Were the people here among them?" in Path("second/README.md").read_text(encoding="utf-8")
 
 
@@ -371,3 +373,11 @@ def test_groups_are_the_categories_by_default(tmp_path: Path) -> None:
     assert found["categories"] == ["sex", "w"]
     _, found = made(tmp_path / "b", sensitive_features=list(PEOPLE["sex"]), categories=None)
     assert found["categories"] == ["group"] and found["tables"][0]["by"] == ["group"]
+
+
+def test_page_and_pack_together(tmp_path: Path, run: Run) -> None:
+    PEOPLE[:150].to_csv(tmp_path / "few.csv", index=False)
+    roles = ("--score", "p", "--label", "y", "--group", "sex", "--bootstrap", "0")
+    ran = run("report", tmp_path / "few.csv", *roles, "-o", tmp_path / "r.html", "--pack", tmp_path / "pack")
+    assert ran.code == 0 and (tmp_path / "r.html").is_file(), ran.err
+    assert read(tmp_path / "pack")["categories"] == ["sex"]

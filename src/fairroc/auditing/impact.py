@@ -7,7 +7,7 @@ Rates are weighted where rows are; of a fair score they are expectations over it
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, product
 from typing import Any
@@ -96,21 +96,28 @@ class Scored:
         each = np.bincount(place, self.weights)
         return known, np.cumsum(each[::-1])[::-1] / each.sum()
 
-    def everywhere(self, of: Classification) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Thresholds, shares of all people selected there, and (thresholds, categories) sums of weight selected: at
-        all scores of an original score, at LOOKS of them of a fair one."""
+    def everywhere(self, parts: Sequence[Classification]) -> tuple[FloatArray, FloatArray, list[FloatArray]]:
+        """Thresholds, shares of all people selected there, and for each classification (thresholds, categories) sums
+        of weight selected: at all scores of an original score, at LOOKS of them of a fair one."""
         if self.chance is None:
             known, shares = self._distinct()
-            sums = np.empty((len(known), len(of.names)))
-            for k in range(len(of.names)):
-                mine = of.codes == k
-                each = np.bincount(np.searchsorted(known, self.scores[mine]), self.weights[mine], len(known))
-                sums[:, k] = np.cumsum(each[::-1])[::-1]
-            return known, shares, sums
+            place = np.searchsorted(known, self.scores)
+            return known, shares, [np.stack([*self._from_above(of, place, len(known))], axis=1) for of in parts]
         known = np.unique(np.quantile(self.scores, np.linspace(0, 1, LOOKS), method="nearest"))
-        chances = [self.weights * self.reaches(t) for t in known.tolist()]
-        shares = np.array([each.sum() for each in chances]) / self.weights.sum()
-        return known, shares, np.array([_sums(of, each) for each in chances])
+        each = [np.empty((len(known), len(of.names))) for of in parts]
+        shares = np.empty(len(known))
+        for i, threshold in enumerate(known.tolist()):
+            weights = self.weights * self.reaches(threshold)
+            shares[i] = weights.sum() / self.weights.sum()
+            for sums, of in zip(each, parts, strict=True):
+                sums[i] = _sums(of, weights)
+        return known, shares, each
+
+    def _from_above(self, of: Classification, place: Any, size: int) -> Iterator[Any]:
+        """For each category the weight of those at every place or above."""
+        for code in range(len(of.names)):
+            mine = of.codes == code
+            yield np.cumsum(np.bincount(place[mine], self.weights[mine], size)[::-1])[::-1]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -177,12 +184,12 @@ class WorstRatio(Part):
 
     by: tuple[str, ...]
     score: str
-    ratio: float | None
-    category: str | None
-    highest: str | None
-    threshold: float | None
-    selected_share: float | None
     thresholds: int
+    ratio: float | None = None
+    category: str | None = None
+    highest: str | None = None
+    threshold: float | None = None
+    selected_share: float | None = None
 
 
 def classify(columns: Mapping[str, Any], unknown: Collection[str] = ()) -> tuple[Classification, ...]:
@@ -278,21 +285,25 @@ def _apart(rate: float, most: float, size: float, other: float, exact: bool) -> 
     return found
 
 
-def worst_ratio(of: Classification, score: Scored, *, exclude_below: float) -> WorstRatio:
+def worst_ratios(parts: Sequence[Classification], score: Scored, *, exclude_below: float) -> list[WorstRatio]:
     """Where categories are furthest apart: the smallest ratio over thresholds that select FEW_SELECTED or more."""
-    people = _sums(of, score.weights)
-    kept = np.flatnonzero((people > 0) & (people / score.weights.sum() >= exclude_below - ROUNDING))
-    known, shares, sums = score.everywhere(of)
+    known, shares, every = score.everywhere(parts)
     many = shares >= FEW_SELECTED - ROUNDING
-    rates = sums[many][:, kept] / people[kept]
-    if len(kept) < 2 or not (rates.max(axis=1) > 0).any():
-        return WorstRatio(of.by, score.name, None, None, None, None, None, int(many.sum()))
-    top = rates.max(axis=1)
-    ratios = np.where(top > 0, rates.min(axis=1) / np.where(top > 0, top, 1.0), 1.0)
-    at = int(ratios.argmin())
-    low, high = (of.names[kept[pick(rates[at])]] for pick in (np.argmin, np.argmax))
-    where = float(known[many][at]), float(shares[many][at])
-    return WorstRatio(of.by, score.name, float(ratios[at]), low, high, *where, int(many.sum()))
+    known, shares = known[many], shares[many]
+    found = []
+    for of, sums in zip(parts, every, strict=True):
+        people = _sums(of, score.weights)
+        kept = np.flatnonzero((people > 0) & (people / score.weights.sum() >= exclude_below - ROUNDING))
+        rates = sums[many][:, kept] / people[kept]
+        top = rates.max(axis=1, initial=0.0)
+        where: tuple[Any, ...] = ()
+        if len(kept) > 1 and top.any():
+            ratios = np.where(top > 0, rates.min(axis=1) / np.where(top > 0, top, 1.0), 1.0)
+            at = int(ratios.argmin())
+            low, high = (of.names[kept[pick(rates[at])]] for pick in (np.argmin, np.argmax))
+            where = float(ratios[at]), low, high, float(known[at]), float(shares[at])
+        found.append(WorstRatio(of.by, score.name, len(known), *where))
+    return found
 
 
 def _sums(of: Classification, weights: FloatArray) -> FloatArray:

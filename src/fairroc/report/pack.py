@@ -13,6 +13,7 @@ import json
 import os
 import platform
 import re
+import shutil
 from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache
@@ -23,7 +24,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fairroc.auditing.audit import Settings, audit_quietly
-from fairroc.auditing.impact import Classification, ImpactTable, Scored, WorstRatio, classify, impact_table, worst_ratio
+from fairroc.auditing.impact import (
+    Classification,
+    ImpactTable,
+    Scored,
+    WorstRatio,
+    classify,
+    impact_table,
+    worst_ratios,
+)
 from fairroc.docstrings import PEOPLE, documented
 from fairroc.errors import DataError
 from fairroc.model.model import ModelData, expected_people
@@ -267,6 +276,8 @@ def gather_pack(
     looks = [("scoring_rate", score, medians[score.name]) for score in every]
     looks += [("selection_rate", score, threshold) for score in every for threshold in cuts]
     how: dict[str, Any] = {"exclude_below": exclude_below, "weighted": rows.weights is not None}
+    worst = [each for score in every for each in worst_ratios(rows.parts, score, exclude_below=exclude_below)]
+    places = {of.by: place for place, of in enumerate(rows.parts)}
     return PackData(
         report=report,
         model=used,
@@ -280,7 +291,7 @@ def gather_pack(
         selection_rate=selection_rate,
         decided=cut is not None or selection_rate is not None,
         tables=tuple(impact_table(of, score, measure, at, **how) for of in rows.parts for measure, score, at in looks),
-        worst=tuple(worst_ratio(of, score, exclude_below=exclude_below) for of in rows.parts for score in every),
+        worst=tuple(sorted(worst, key=lambda each: places[each.by])),
     )
 
 
@@ -364,7 +375,7 @@ def write_folder(folder: str | os.PathLike[str], data: PackData) -> list[str]:
                     sink.write(text)
     except BaseException:
         if made:
-            place.rmdir()
+            shutil.rmtree(place, ignore_errors=True)
         raise
     for name in old.keys() - content.keys():
         (place / name).unlink(missing_ok=True)
@@ -444,20 +455,15 @@ def _environment() -> Environment:
         undefined=StrictUndefined,
         keep_trailing_newline=True,
     )
-    made.filters |= {"pct": _percent, "num": _number, "pvalue": _p_value, "yaml": _yaml, "fenced": _fenced}
+    told: dict[str, Any] = {
+        "pct": lambda share: "–" if share is None else percent(share),
+        "num": lambda value, digits=3: figure(value, digits, none="–"),
+        "pvalue": lambda p: "–" if p is None else "<0.001" if p < 0.001 else f"{p:.3f}",
+        "yaml": _yaml,
+        "fenced": _fenced,
+    }
+    made.filters |= told
     return made
-
-
-def _percent(share: float | None) -> str:
-    return "–" if share is None else percent(share)
-
-
-def _number(value: float | None, digits: int = 3) -> str:
-    return figure(value, digits, none="–")
-
-
-def _p_value(p: float | None) -> str:
-    return "–" if p is None else "<0.001" if p < 0.001 else f"{p:.3f}"
 
 
 def markdown(text: str) -> Markup:
