@@ -202,7 +202,7 @@ def test_names_are_escaped_everywhere(tmp_path: Path) -> None:
         "categories": {"=sex|<i>": names, "race": data["race"]},
         "title": "# <x> | **y**\n---",
     }
-    _, found = made(tmp_path / "pack", data, epsilon=0.3, **how)
+    _, found = made(tmp_path / "pack", data, **how)
     assert {each["category"] for each in found["tables"][0]["categories"]} == set(WILD)
     for path in (tmp_path / "pack").glob("*.md"):
         text = path.read_text(encoding="utf-8")
