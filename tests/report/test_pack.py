@@ -7,6 +7,7 @@ import hashlib
 import io
 import json
 import re
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -58,8 +59,8 @@ def made(folder: Path, data: pd.DataFrame = PEOPLE, **how: Any) -> tuple[Any, di
     return told, read(folder)
 
 
-def read(folder: Path) -> dict[str, Any]:
-    assert {path.name for path in folder.iterdir()} == FILES
+def read(folder: Path, without: Collection[str] = ()) -> dict[str, Any]:
+    assert {path.name for path in folder.iterdir()} == FILES - {*without}
     found = json.loads((folder / "pack.json").read_text(encoding="utf-8"))
     schema = pytest.importorskip("jsonschema", reason="jsonschema is not installed")
     schema.Draft202012Validator.check_schema(SCHEMA)
@@ -312,6 +313,7 @@ def test_command(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> N
         (("--pack", "d", "--category", "p"), "categories of 'p' must be 1 to 100, got 1"),
         (("--pack", "d", "--exclude-below", "0.05"), "exclude_below must be between 0 and 0.02, got 0.05"),
         (("--pack", "d", "--threshold", "1", "--selection-rate", "0.1"), "give either threshold or selection_rate"),
+        (("--pack", "d", "--label", "z"), "no column 'z'"),
         (("--pack", "no/d"), "there is no folder"),
         (("--pack", "people.csv"), "it is there already and is no folder"),
         (("--pack", "."), "must be a new or an empty folder, but it holds 'people.csv'"),
@@ -381,3 +383,37 @@ def test_page_and_pack_together(tmp_path: Path, run: Run) -> None:
     ran = run("report", tmp_path / "few.csv", *roles, "-o", tmp_path / "r.html", "--pack", tmp_path / "pack")
     assert ran.code == 0 and (tmp_path / "r.html").is_file(), ran.err
     assert read(tmp_path / "pack")["categories"] == ["sex"]
+
+
+def test_tables_need_no_labels(tmp_path: Path, run: Run, fitted: tuple[Path, dict[str, Any]]) -> None:
+    """As an employer's own data has none."""
+    data, cards = PEOPLE.drop(columns="y"), {"README.md", "eu-ai-act.md"}
+    data.to_csv(tmp_path / "people.csv", index=False)
+    post = FairROC(epsilon=0.05, ties="draw").fit(PEOPLE["p"], PEOPLE["y"], sensitive_features=PEOPLE["sex"])
+    post.model_.save(tmp_path / "m.json")
+    roles = (
+        "report",
+        tmp_path / "people.csv",
+        "--score",
+        "p",
+        "--group",
+        "sex",
+        "--category",
+        "sex",
+        "--category",
+        "race",
+    )
+    ran = run(*roles, "--threshold", "0.6", "--model", tmp_path / "m.json", "--pack", tmp_path / "pack")
+    assert ran.code == 0 and ran.out.startswith("impact ratios of 700 rows; pack written to"), ran.err
+    found = read(tmp_path / "pack", cards)
+    assert found["tables"] == fitted[1]["tables"] and found["worst"] == fitted[1]["worst"]
+    assert found["audit"] is None and found["original"] is None and found["source"]["label"] is None
+    for flags, words in (
+        (("--epsilon", "0.1", "--pack", tmp_path / "a"), "a fair score is fitted to labels, got none"),
+        (("--pack", tmp_path / "a", "-o", tmp_path / "r.html"), "give either --label"),
+    ):
+        ran = run(*roles, *flags)
+        assert ran.code == 2 and words in ran.err
+    told = write_pack(tmp_path / "b", data["p"], None, sensitive_features=data["sex"])
+    assert told.original is None and read(tmp_path / "b", cards)["medians"].keys() == {"original"}
+    assert str(told).startswith("Pack 'Scores and groups': 700 rows") and not (tmp_path / "a").exists()

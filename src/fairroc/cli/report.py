@@ -19,7 +19,7 @@ from fairroc.options import EPSILON, FIT, LEVEL, MISSING, PACK, RATIO, REPORT, c
 if TYPE_CHECKING:
     from fairroc.fairmodel import FairModel
     from fairroc.people.people import People
-    from fairroc.report.data import Asked, ReportData
+    from fairroc.report.data import ReportData, Source
     from fairroc.report.pack import PackData
 
 
@@ -84,13 +84,16 @@ def run(arguments: argparse.Namespace) -> int:
     title = Path(arguments.data).name if arguments.title is None else arguments.title
     model = None if arguments.model is None else FairModel.load(arguments.model)
     settings = checked(PACK, values(arguments, PACK))
-    asked = check_asked(asked, model, settings["selection_rate"])
-    packing = None if arguments.pack is None else _packing(arguments, asked, model, settings)
+    labelled = arguments.pack is None or arguments.output is not None or arguments.label is not None
+    asked = check_asked(asked, model, settings["selection_rate"], labelled=labelled)
+    packing = _packing(arguments, model, settings | {"threshold": asked.settings.threshold, "title": title})
+    if not labelled:
+        return _tables(arguments, packing(None, source))
     small, missing = (asked.settings.small_rule, None) if model is None else (model.small_rule, model.missing)
     people = read_data(arguments, small=small, missing=missing)
     with progress_bar("report") as show:
         data = gather(people, asked, title=title, source=source, progress=show, page=arguments.output is not None)
-        pack = None if packing is None else packing(people, data)
+        pack = None if arguments.pack is None else packing((people, data), source)
         if arguments.output is not None:
             write_page(arguments.output, data, arguments.json)
         if pack is not None:
@@ -126,7 +129,9 @@ def _check_places(arguments: argparse.Namespace) -> None:
     if arguments.pack is not None:
         check_folder(arguments.pack)
         if arguments.positives is not None or arguments.negatives is not None:
-            raise DataError("--pack needs one row for each person, with --label; got an aggregated table.")
+            raise DataError("--pack needs one row for each person; got an aggregated table (--positives, --negatives).")
+        if arguments.pos_label is not None and arguments.label is None:
+            raise DataError("--pos-label goes with --label; without labels there is no positive one.")
     elif arguments.output is None:
         raise DataError("give -o PAGE, the report to write, or --pack DIR, a folder for the regulator, or both.")
     for flag in () if arguments.pack is not None else ("category", "unknown", "model", "selection_rate"):
@@ -137,21 +142,41 @@ def _check_places(arguments: argparse.Namespace) -> None:
 
 
 def _packing(
-    arguments: argparse.Namespace, asked: Asked, model: FairModel | None, settings: dict[str, Any]
-) -> Callable[[People, ReportData], PackData]:
+    arguments: argparse.Namespace, model: FairModel | None, settings: dict[str, Any]
+) -> Callable[[tuple[People, ReportData] | None, Source], PackData]:
     """What makes a pack of a report; all that can be wrong with the rest of the arguments is found before."""
     from fairroc.report.pack import file_facts, gather_pack
     from fairroc.tables.files import find_parts
 
-    rows = read_pack_rows(arguments)
-    read = [*(part.path for part in find_parts(arguments.data)), *([] if model is None else [Path(arguments.model)])]
-    unknown, command = arguments.unknown or (), shlex.join(["fairroc", *map(str, arguments.words)])
+    rows = None if arguments.pack is None else read_pack_rows(arguments)
+    how: dict[str, Any] = {"model": model, "unknown": arguments.unknown or (), **settings}
 
-    def made(people: People, data: ReportData) -> PackData:
-        found = gather_pack(people, asked, rows, model=model, unknown=unknown, report=data, **settings)
-        return replace(found, command=command, files=file_facts(read))
+    def made(seen: tuple[People, ReportData] | None, source: Source) -> PackData:
+        assert rows is not None
+        found = gather_pack(rows, seen, source=source, **how)
+        read = [
+            *(part.path for part in find_parts(arguments.data)),
+            *([] if model is None else [Path(arguments.model)]),
+        ]
+        return replace(found, command=shlex.join(["fairroc", *map(str, arguments.words)]), files=file_facts(read))
 
     return made
+
+
+def _tables(arguments: argparse.Namespace, pack: PackData) -> int:
+    """Write a pack of people without labels."""
+    from fairroc.report.pack import write_folder
+
+    write_folder(arguments.pack, pack)
+    put_result(
+        arguments.format,
+        {"rows": pack.rows, "pack": str(arguments.pack)},
+        lambda: (
+            f"impact ratios of {pack.rows:,} rows; pack written to {arguments.pack} (with --label also a model card "
+            "and technical documentation)"
+        ),
+    )
+    return 0
 
 
 def _suggest(arguments: argparse.Namespace, data: ReportData) -> None:

@@ -16,6 +16,7 @@ import re
 import shutil
 from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
 from functools import cache
 from itertools import zip_longest
 from pathlib import Path
@@ -23,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fairroc._version import __version__
 from fairroc.auditing.audit import Settings, audit_quietly
 from fairroc.auditing.impact import (
     Classification,
@@ -41,7 +43,7 @@ from fairroc.people.door import read_people
 from fairroc.people.factorise import named_columns
 from fairroc.people.people import People
 from fairroc.people.rows import checked_scores, checked_weights, same_length
-from fairroc.report.data import Asked, ReportData, gather
+from fairroc.report.data import Asked, ReportData, Source, gather
 from fairroc.report.view import words
 from fairroc.summary import Result, Summary, figure, flat
 from fairroc.tables.write import written_together
@@ -55,7 +57,8 @@ FORMAT, VERSION = "fairroc pack", 1
 """Of pack.json; the version rises when a field changes its meaning or goes."""
 
 MANIFEST, SCHEMA = "manifest.json", "pack.schema.json"
-DOCUMENTS = ("README.md", "bias-audit.md", "four-fifths.md", "eu-ai-act.md")
+TABLES = ("bias-audit.md", "four-fifths.md")
+DOCUMENTS = ("README.md", *TABLES, "eu-ai-act.md")
 SHARES = (0.1, 0.25, 0.5)
 """Of all people selected, at the thresholds looked at where none is chosen."""
 
@@ -85,9 +88,9 @@ class PackData(Result):
 
     Attributes
     ----------
-    report : what `write_report` shows of the same people.
+    report : what `write_report` shows of the same people; None without labels.
     model : of the fair score: fitted here, or ``given``; None where there is none.
-    original, fair : gap and AUCs of both scores on these people, by the model's constraint.
+    original, fair : gap and AUCs of both scores on these people, by the model's constraint; None without labels.
     medians : of all people's scores, by the name of the score.
     unknown : values that mean an unknown category, beside missing ones and blanks.
     decided : whether a threshold was chosen, or the tables of selection rates are at several.
@@ -95,10 +98,16 @@ class PackData(Result):
     command, files : what was run, and the files read with their SHA-256; None and empty in Python.
     """
 
-    report: ReportData
+    title: str
+    made: str
+    package: str
+    source: Source | None
+    rows: int
+    weighted: bool
+    report: ReportData | None
     model: ModelData | None
     given: bool
-    original: Measured
+    original: Measured | None
     fair: Measured | None
     medians: dict[str, float]
     columns: tuple[str, ...]
@@ -117,38 +126,34 @@ class PackData(Result):
             for t in self.tables
         ]
         head = ["by", "score", "rate", "at", "lowest ratio", "of"]
-        facts = [("largest gap", f"{self.original.gap:.4f}")]
-        facts += [] if self.fair is None else [("  of the fair score", f"{self.fair.gap:.4f}")]
-        return Summary(f"Pack '{self.report.title}': {self.report.audit.rows:,} rows", facts, head, rows, noun="tables")
+        both = ("largest gap", self.original), ("  of the fair score", self.fair)
+        facts = [(name, f"{found.gap:.4f}") for name, found in both if found is not None]
+        return Summary(f"Pack '{self.title}': {self.rows:,} rows", facts, head, rows, noun="tables")
 
     def to_dict(self) -> dict[str, Any]:
         """Every figure of the pack, none rounded, ready for JSON (``pack.schema.json`` in this package).
 
         Returns: dict: as in pack.json.
         """
-        report, found = self.report, self.report.to_dict()
+        shown = ("audit", "certificate", "one_draw", "new_people", "warnings")
+        found = dict.fromkeys(shown) | {"warnings": []} if self.report is None else self.report.to_dict()
         return {
             "format": FORMAT,
             "version": VERSION,
-            "title": report.title,
-            "made": report.made,
-            "package": report.package,
-            "command": self.command,
-            "source": found["source"],
-            "rows": report.audit.rows,
-            "weighted": report.weighted,
+            **{name: getattr(self, name) for name in ("title", "made", "package", "command")},
+            "source": None if self.source is None else asdict(self.source),
             "categories": list(self.columns),
             "unknown": list(self.unknown),
-            "exclude_below": self.exclude_below,
-            "selection_rate": self.selection_rate,
-            "decided": self.decided,
+            **{
+                name: getattr(self, name) for name in ("rows", "weighted", "exclude_below", "selection_rate", "decided")
+            },
             "medians": self.medians,
             "tables": [asdict(table) for table in self.tables],
             "worst": [asdict(each) for each in self.worst],
-            "original": asdict(self.original),
+            "original": None if self.original is None else asdict(self.original),
             "fair": None if self.fair is None else asdict(self.fair),
             "model": None if self.model is None else _model_facts(self.model, self.given),
-            **{name: found[name] for name in ("audit", "certificate", "one_draw", "new_people", "warnings")},
+            **{name: found[name] for name in shown},
         }
 
     def side_by_side(self, measure: str) -> list[tuple[ImpactTable, ImpactTable | None]]:
@@ -195,12 +200,15 @@ def write_pack(
 ) -> PackData:
     """Write a folder for regulators: impact ratios, the four-fifths rule, a model card, technical documentation.
 
-    None of it is legal advice or a finding of compliance. See docs/guides/regulators.md.
+    None of it is legal advice or a finding of compliance. See docs/guides/regulators.md. Without labels (``y=None``)
+    there are the tables alone, of the original score and, with a model, of the fair one.
 
     Parameters
     ----------
     folder : str or path-like
         To write; it must not exist, be empty, or hold a pack whose files nobody has changed.
+    y : array-like of shape (n,) of two labels, or None
+        Labels; None for the tables alone.
     categories : mapping or data frame of columns, optional
         By which people are compared, such as {"sex": ..., "race": ...}: each, and every two of them together. By
         default the sensitive features.
@@ -222,83 +230,92 @@ def write_pack(
     (('group',), 'scoring_rate')
     """
     settings = checked(PACK, {"selection_rate": selection_rate, "exclude_below": exclude_below})
-    asked = check_asked(Asked.checked(**options), model, settings["selection_rate"])
+    asked = check_asked(Asked.checked(**options), model, settings["selection_rate"], labelled=y is not None)
     check_folder(folder)
-    people = read_people(
-        scores,
-        y,
-        sensitive_features=sensitive_features,
-        sample_weight=sample_weight,
-        pos_label=pos_label,
-        missing=asked.options.missing if model is None else model.missing,
-        small=asked.settings.small_rule if model is None else model.small_rule,
-    )
     found = named_columns(sensitive_features if categories is None else categories)
     named = {"group" if categories is None else "category": sensitive_features if categories is None else categories}
     rows = PackRows(scores, sensitive_features, classify(named if found is None else found, unknown), sample_weight)
-    data = gather_pack(people, asked, rows, model=model, unknown=unknown, title=title, **settings)
+    seen = None
+    if y is not None:
+        people = read_people(
+            scores,
+            y,
+            sensitive_features=sensitive_features,
+            sample_weight=sample_weight,
+            pos_label=pos_label,
+            missing=asked.options.missing if model is None else model.missing,
+            small=asked.settings.small_rule if model is None else model.small_rule,
+        )
+        seen = people, gather(people, asked, title=title, page=False)
+    how: dict[str, Any] = {"model": model, "threshold": asked.settings.threshold, "unknown": unknown, "title": title}
+    data = gather_pack(rows, seen, **how, **settings)
     write_folder(folder, data)
     return data
 
 
 def gather_pack(
-    people: People,
-    asked: Asked,
     rows: PackRows,
+    seen: tuple[People, ReportData] | None,
     *,
+    threshold: float | None = None,
     model: ModelData | None = None,
     unknown: Collection[str] = (),
     selection_rate: float | None = None,
     exclude_below: float = 0.02,
     title: str = "Scores and groups",
-    report: ReportData | None = None,
+    source: Source | None = None,
 ) -> PackData:
-    """Everything that a pack holds: the report's figures, and all tables."""
+    """Everything that a pack holds: all tables, and what was ``seen`` of people with labels."""
     scores = checked_scores(rows.scores) + 0.0
     weights = np.ones(len(scores)) if rows.weights is None else checked_weights(rows.weights)
     same_length(scores=scores, categories=rows.parts[0].codes, sample_weight=weights)
-    if report is None:
-        report = gather(people, asked, title=title, page=False)
-    used = report.model if model is None else model
+    used = seen[1].model if model is None and seen is not None else model
     every = [Scored("original", scores, weights)]
     if used is not None:
-        if people.small is not None and people.small.merged_into is None:
+        if seen is not None and seen[0].small is not None and seen[0].small.merged_into is None:
             raise DataError(
                 "a pack needs a fair score for everybody, but small_groups='drop' leaves people out. Take 'merge' (on "
                 "the command line: --small-groups merge), or leave out epsilon and model."
             )
         taken = used.read(scores, rows.features)
         every.append(Scored("fair", scores, weights, lambda t: used.rates(taken, t)))
-    first, cut = every[0], asked.settings.threshold
     shares = SHARES if selection_rate is None else (selection_rate,)
-    cuts = list(dict.fromkeys(map(first.selecting, shares))) if cut is None else [cut]
+    cuts = list(dict.fromkeys(map(every[0].selecting, shares))) if threshold is None else [threshold]
     medians = {score.name: score.median() for score in every}
     looks = [("scoring_rate", score, medians[score.name]) for score in every]
-    looks += [("selection_rate", score, threshold) for score in every for threshold in cuts]
+    looks += [("selection_rate", score, cut) for score in every for cut in cuts]
     how: dict[str, Any] = {"exclude_below": exclude_below, "weighted": rows.weights is not None}
     worst = [each for score in every for each in worst_ratios(rows.parts, score, exclude_below=exclude_below)]
     places = {of.by: place for place, of in enumerate(rows.parts)}
     return PackData(
-        report=report,
+        title=title,
+        made=datetime.now(UTC).strftime("%Y-%m-%d"),
+        package=f"fairroc {__version__}",
+        source=source,
+        rows=len(scores),
+        weighted=rows.weights is not None,
+        report=None if seen is None else seen[1],
         model=used,
         given=model is not None,
-        original=_measured(people, used, report),
-        fair=None if used is None else _measured(expected_people(used, people), used, report),
+        original=None if seen is None else _measured(*seen, used),
+        fair=None if seen is None or used is None else _measured(expected_people(used, seen[0]), seen[1], used),
         medians=medians,
         columns=tuple(part.by[0] for part in rows.parts if len(part.by) == 1),
         unknown=tuple(unknown),
         exclude_below=exclude_below,
         selection_rate=selection_rate,
-        decided=cut is not None or selection_rate is not None,
+        decided=threshold is not None or selection_rate is not None,
         tables=tuple(impact_table(of, score, measure, at, **how) for of in rows.parts for measure, score, at in looks),
         worst=tuple(sorted(worst, key=lambda each: places[each.by])),
     )
 
 
-def check_asked(asked: Asked, model: ModelData | None, selection_rate: float | None) -> Asked:
+def check_asked(asked: Asked, model: ModelData | None, selection_rate: float | None, *, labelled: bool) -> Asked:
     """What is asked for, if it goes together: of a model that is given, by its own constraint."""
     if selection_rate is not None and asked.settings.threshold is not None:
         raise DataError("give either threshold or selection_rate, got both. Leave one out.")
+    if asked.fits and not labelled:
+        raise DataError("a fair score is fitted to labels, got none. Pass y (--label), or a model instead of epsilon.")
     if model is None:
         return asked
     if asked.fits:
@@ -308,7 +325,7 @@ def check_asked(asked: Asked, model: ModelData | None, selection_rate: float | N
     return replace(asked, settings=settings, options=replace(asked.options, norm=model.norm, **same))
 
 
-def _measured(people: People, model: ModelData | None, report: ReportData) -> Measured:
+def _measured(people: People, report: ReportData, model: ModelData | None) -> Measured:
     """Gap and AUCs of people's scores, by what the model keeps close; the audit's where there is no model."""
     found = report.audit
     if model is not None:
@@ -385,7 +402,7 @@ def write_folder(folder: str | os.PathLike[str], data: PackData) -> list[str]:
 def documents(data: PackData) -> dict[str, bytes]:
     """The content of every file by its name, the manifest last."""
     whole = data.to_dict()
-    texts = {name: _rendered(name, data) for name in DOCUMENTS}
+    texts = {name: _rendered(name, data) for name in (TABLES if data.report is None else DOCUMENTS)}
     texts |= {
         "bias-audit.csv": _csv(data, "scoring_rate", *["selection_rate"] * data.decided),
         "four-fifths.csv": _csv(data, "selection_rate"),
@@ -396,8 +413,8 @@ def documents(data: PackData) -> dict[str, bytes]:
     manifest = {
         "format": FORMAT,
         "version": VERSION,
-        "made": data.report.made,
-        "package": data.report.package,
+        "made": data.made,
+        "package": data.package,
         "versions": {"python": platform.python_version(), "numpy": np.__version__},
         "command": data.command,
         "data": list(data.files),
@@ -509,7 +526,7 @@ def _rendered(name: str, data: PackData) -> str:
             model=model,
             asked=asked,
             rates=None if model is None else RATES[model.constraint],
-            words=words(report),
+            words=None if report is None else words(report),
             drawn=model is not None and not model.draws_nobody,
         )
     )
