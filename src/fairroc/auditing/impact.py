@@ -24,9 +24,6 @@ from fairroc.people.factorise import IntArray, as_column, as_text, present_value
 from fairroc.people.rows import same_length
 from fairroc.summary import Part
 
-TWO_DEVIATIONS = 2.0
-"""Beyond this many standard deviations courts look twice ("greater than two or three", Castaneda v. Partida)."""
-
 FEW_EXPECTED = 5.0
 """With fewer people expected in a cell of two categories by two outcomes, the normal distribution is a poor guide."""
 
