@@ -189,10 +189,10 @@ def test_what_cannot_be_logged_is_refused(tmp_path: Path, keyed: FairROC, monkey
     with pytest.raises(DataError, match="path must be a new folder"):
         fairroc.mlflow.save_model(keyed, tmp_path / "m", group="sex")
     (tmp_path / "m" / "data" / "fairroc" / "use.json").write_text("{}")
-    with pytest.raises(FairrocError, match="what fairroc.mlflow.log_model wrote"):
+    with pytest.raises(FairrocError, match=r"what fairroc.mlflow.log_model wrote"):
         fairroc.mlflow.load_model(tmp_path / "m")
     mlflow.pyfunc.save_model(tmp_path / "other", loader_module="json", pip_requirements=["x"])
-    with pytest.raises(DataError, match="must be a model that fairroc.mlflow logged"):
+    with pytest.raises(DataError, match=r"must be a model that fairroc.mlflow logged"):
         fairroc.mlflow.load_model(tmp_path / "other")
     monkeypatch.setattr(flavor, "find_spec", lambda name: None)
     with pytest.raises(FairrocError, match=r"pip install 'fairroc\[mlflow\]'"):
@@ -315,9 +315,23 @@ def test_the_evaluator_takes_a_model_and_says_what_it_lacks(folder: Path, regist
     with pytest.raises(MlflowException, match="could not be evaluated"):  # it stays out where nobody asks for it
         evaluated(PEOPLE, predictions="score", config={"group": None})
     pair = np.column_stack((1 - SCORES, SCORES))
-    found = evaluated(PEOPLE.drop(columns="score"), model=lambda rows: pair, config={"bootstrap": 0, "weight": "id"})
+    found = evaluated(
+        PEOPLE.drop(columns="score"),
+        model=lambda rows: pair,
+        config={"bootstrap": 0, "weight": "id"},
+    )
     weighted = audit(SCORES, LABELS, sensitive_features=SEX, sample_weight=PEOPLE["id"], bootstrap=0)
     assert found.metrics["fairroc/gap"] == weighted.gap
+    config = {"group": "sex", "constraint": "demographic_parity", "bootstrap": 0}
+    found = mlflow.models.evaluate(
+        data=PEOPLE[["score", "sex"]],
+        predictions="score",
+        model_type="question-answering",  # which MLflow takes without targets
+        evaluators="fairroc",
+        evaluator_config=config,
+    )
+    parity = audit(SCORES, None, sensitive_features=SEX, constraint="demographic_parity", bootstrap=0)
+    assert found.metrics["fairroc/gap"] == parity.gap and list(found.artifacts) == ["fairroc_audit"]
 
 
 def test_names_of_groups_become_names_of_metrics() -> None:

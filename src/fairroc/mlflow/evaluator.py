@@ -142,10 +142,9 @@ def _picture(path: Path, scores: Any, y: Any, groups: Any, weights: Any, config:
 
     from fairroc.plot.roc import FairROCDisplay
 
-    known = {name: config[name] for name in ("pos_label", "missing") if name in config}
-    shown = FairROCDisplay.from_predictions(
-        scores, y, sensitive_features=groups, sample_weight=weights, bootstrap=0, **known
-    )
+    known = {name: config[name] for name in ("pos_label", "missing", "confidence", "bootstrap") if name in config}
+    shown = FairROCDisplay.from_predictions(scores, y, sensitive_features=groups, sample_weight=weights, **known)
+    shown.ax_.set_title("ROC curves of the score evaluated", loc="left", fontsize="medium", fontweight="bold")
     shown.figure_.savefig(path, dpi=150)
     with Image.open(path) as image:
         image.load()

@@ -162,6 +162,6 @@ def load_scorer(path: str, model_config: Mapping[str, Any] | None = None) -> Sco
     if model.key_fingerprint is not None and found.key.is_lost:
         raise DataError(
             f"this model was fitted with a key (fingerprint {model.key_fingerprint}), which MLflow does not store. "
-            f"Name the file that holds it in the environment variable {KEY_FILE}, or in model_config={{'key_file': ...}}."
+            f"Name the file that holds it in the environment variable {KEY_FILE}, or in model_config as 'key_file'."
         )
     return Scorer(found, use)
