@@ -167,7 +167,9 @@ def test_a_logged_classifier_takes_its_features(folder: Path, tmp_path: Path) ->
     assert (again.fair_score(X, ids=rows["id"]) == tree.fair_score(X, ids=rows["id"])).all()
 
 
-def test_what_cannot_be_logged_is_refused(tmp_path: Path, keyed: FairROC, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_cannot_be_logged_is_refused(
+    folder: Path, tmp_path: Path, keyed: FairROC, monkeypatch: pytest.MonkeyPatch
+) -> None:
     clf = FairROCClassifier(LogisticRegression(), 0.1, cv=2).fit(WORK[["a"]], LABELS, sensitive_features=SEX)
     for model, how, told in (
         (LogisticRegression(), {}, "model must be a FairModel, a FairROC or a FairROCClassifier"),
@@ -185,6 +187,12 @@ def test_what_cannot_be_logged_is_refused(tmp_path: Path, keyed: FairROC, monkey
         with pytest.raises(ValueError, match=told):
             fairroc.mlflow.save_model(model, tmp_path / "m", **how)
     assert not list(tmp_path.iterdir())
+    logged = len(mlflow.search_logged_models(output_format="list"))
+    with pytest.raises(DataError, match="id_type must be"):
+        fairroc.mlflow.log_model(keyed, group="sex", id_type="float")
+    with pytest.raises(TypeError, match="unexpected keyword argument 'colour'"):
+        fairroc.mlflow.log_model(keyed, group="sex", colour="red")
+    assert len(mlflow.search_logged_models(output_format="list")) == logged
     fairroc.mlflow.save_model(keyed, tmp_path / "m", group="sex")
     with pytest.raises(DataError, match="path must be a new folder"):
         fairroc.mlflow.save_model(keyed, tmp_path / "m", group="sex")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from importlib import import_module
 from importlib.util import find_spec
@@ -98,40 +100,13 @@ def save_model(
     ...     load_model(f"{folder}/model").model_.names
     ('f', 'm')
     """
-    pyfunc, entities = _mlflow("mlflow.pyfunc"), _mlflow("mlflow.models")
-    if Path(path).exists() and any(Path(path).iterdir()):
+    target = Path(path)
+    if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise DataError(f"path must be a new folder, but '{path}' is there already; name another.")
-    use = _use(model, score=score, group=group, id=id, id_type=id_type, trusted=tuple(trusted or ()))
-    scorer = Scorer(_estimator(model), use)
-    example = _example(scorer) if input_example is None else input_example
-    columns = _columns(scorer, example)
-    _try(scorer, example)
-    about = entities.Model() if mlflow_model is None else mlflow_model
-    with TemporaryDirectory() as temporary:
-        folder, beside = Path(temporary, FLAVOR), Path(temporary, "beside")
-        folder.mkdir()
-        beside.mkdir()
-        use.write(folder)
-        if isinstance(model, FairROCClassifier):
-            model.save(folder / CLASSIFIER)
-            restore(folder, use)  # says now which types must be trusted
-        else:
-            scorer.estimator.save(folder / MODEL)
-        if data is not None:
-            _tell(scorer, data, label, beside)
-        about.add_flavor(FLAVOR, fairroc_version=__version__, kind=use.kind, data=f"data/{FLAVOR}")
-        pyfunc.save_model(
-            path,
-            loader_module="fairroc.mlflow",
-            data_path=str(folder),
-            mlflow_model=about,
-            signature=_signature(columns) if signature is None else signature,
-            input_example=example,
-            pip_requirements=_requirements(use) if pip_requirements is None else pip_requirements,
-            model_config={"key_file": ""} if _fair_part(model).key_fingerprint else None,  # what may be given later
-        )
-        for file in sorted(beside.iterdir()):
-            shutil.copy(file, path)
+    how = {"score": score, "group": group, "id": id, "id_type": id_type, "trusted": trusted}
+    told = {"data": data, "label": label, "input_example": input_example, "signature": signature}
+    with _ready(model, **how, **told, pip_requirements=pip_requirements) as write:
+        write(target, mlflow_model)
 
 
 @documented(setup=SETUP, raises="DataError, FairrocError")
@@ -157,23 +132,25 @@ def log_model(model: Any, name: str = "model", *, registered_model_name: str | N
     ...     mlflow.set_tracking_uri(f"sqlite:///{folder}/mlflow.db")
     ...     print(log_model(post, group="sex").model_uri)
     """
-    own = set(save_model.__annotations__) - {"model", "path", "mlflow_model", "return"}
-    shared = {key: value for key, value in how.items() if key not in own}
+    log = _mlflow("mlflow.models").Model.log
+    mine, its = set(inspect.signature(_ready).parameters), set(inspect.signature(log).parameters)
+    if unknown := sorted(set(how) - mine - (its - {"artifact_path", "flavor", "kwargs"})):
+        raise TypeError(f"log_model() got an unexpected keyword argument '{unknown[0]}'")
+    shared = {key: value for key, value in how.items() if key not in mine}
     shared["params"] = {**asked_of(_fair_part(model)), **(shared.get("params") or {})}
-    mine = {key: value for key, value in how.items() if key in own}
+    with _ready(model, **{key: value for key, value in how.items() if key in mine}) as write:
 
-    def save(*, path: str, mlflow_model: Any, validate_serving_input: bool) -> None:
-        save_model(model, path, mlflow_model=mlflow_model, **mine)
+        def save(*, path: str, mlflow_model: Any, validate_serving_input: bool) -> None:
+            write(Path(path), mlflow_model)
 
-    flavor = SimpleNamespace(save_model=save, __name__="fairroc.mlflow")
-    return _mlflow("mlflow.models").Model.log(
-        artifact_path=None,
-        name=name,
-        flavor=flavor,
-        registered_model_name=registered_model_name,
-        validate_serving_input=False,  # it would load the model without its key; `save_model` tries the example
-        **shared,
-    )
+        return log(
+            artifact_path=None,
+            name=name,
+            flavor=SimpleNamespace(save_model=save, __name__="fairroc.mlflow"),
+            registered_model_name=registered_model_name,
+            validate_serving_input=False,  # it would load the model without its key; the example was tried before
+            **shared,
+        )
 
 
 @documented(setup=SETUP, raises="DataError, ModelFileError, FairrocError")
@@ -221,6 +198,61 @@ def load_model(
 
 
 # ---- what is stored --------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def _ready(
+    model: Any,
+    *,
+    score: str = "score",
+    group: Any = "group",
+    id: str | None = "id",
+    id_type: str = "integer",
+    trusted: Sequence[str] | None = None,
+    data: Any = None,
+    label: str = "label",
+    input_example: Any = None,
+    signature: Any = None,
+    pip_requirements: Any = None,
+) -> Iterator[Callable[[Path, Any], None]]:
+    """All that is stored, in a folder that goes away: what is wrong is said before MLflow hears of the model. What is
+    given writes it to the folder of an MLflow model."""
+    pyfunc, entities = _mlflow("mlflow.pyfunc"), _mlflow("mlflow.models")
+    use = _use(model, score=score, group=group, id=id, id_type=id_type, trusted=tuple(trusted or ()))
+    scorer = Scorer(_estimator(model), use)
+    example = _example(scorer) if input_example is None else input_example
+    columns = _columns(scorer, example)
+    _try(scorer, example)
+    with TemporaryDirectory() as temporary:
+        folder, beside = Path(temporary, FLAVOR), Path(temporary, "beside")
+        folder.mkdir()
+        beside.mkdir()
+        use.write(folder)
+        if isinstance(model, FairROCClassifier):
+            model.save(folder / CLASSIFIER)
+            restore(folder, use)  # says now which types must be trusted
+        else:
+            scorer.estimator.save(folder / MODEL)
+        if data is not None:
+            _tell(scorer, data, label, beside)
+
+        def write(path: Path, about: Any) -> None:
+            found = entities.Model() if about is None else about
+            found.add_flavor(FLAVOR, fairroc_version=__version__, kind=use.kind, data=f"data/{FLAVOR}")
+            pyfunc.save_model(
+                path,
+                loader_module="fairroc.mlflow",
+                data_path=str(folder),
+                mlflow_model=found,
+                signature=_signature(columns) if signature is None else signature,
+                input_example=example,
+                pip_requirements=_requirements(use) if pip_requirements is None else pip_requirements,
+                model_config={"key_file": ""} if _fair_part(model).key_fingerprint else None,  # it may be given later
+            )
+            for file in sorted(beside.iterdir()):
+                shutil.copy(file, path)
+
+        yield write
 
 
 def _mlflow(module: str) -> Any:
