@@ -22,7 +22,6 @@ import pytest
 from mlflow.exceptions import MlflowException
 from mlflow.models.evaluation.evaluator_registry import _model_evaluation_registry
 from sklearn.linear_model import LogisticRegression
-from sklearn.tree import DecisionTreeClassifier
 
 import fairroc.mlflow
 from fairroc import DataError, FairModel, FairROC, FairROCClassifier, FairrocError, audit
@@ -38,6 +37,10 @@ PEOPLE = pd.DataFrame({"score": SCORES, "sex": SEX, "id": np.arange(1000) + 5, "
 RNG = np.random.default_rng(0)
 WORK = PEOPLE.drop(columns="score").assign(a=LABELS + RNG.normal(size=1000), b=RNG.integers(0, 5, 1000))
 HOW = {"sensitive_features": SEX, "ids": PEOPLE["id"]}
+
+
+class Own(LogisticRegression):
+    """A type that skops does not know."""
 
 
 @pytest.fixture(scope="module")
@@ -119,7 +122,7 @@ def test_what_is_wrong_with_rows_is_said(folder: Path, tmp_path: Path) -> None:
         (rows.assign(score=[0.1, np.nan, 0.2]), "DataError: scores must not be missing"),
         (rows.assign(id=np.array([1, "2", "3"], dtype=object)), r"DataError: ids must be text.*got 1 .*first: int"),
         (rows.assign(id=[1, 2, 3]), "Incompatible input types for column id"),
-        (rows.assign(score="high"), "scores must be numbers|Incompatible input types for column score"),
+        (rows.assign(score="high"), "column score"),
         (rows.drop(columns="id"), r"missing inputs \['id'\]"),
     ):
         with pytest.raises(MlflowException, match=words):
@@ -153,18 +156,18 @@ def test_a_logged_classifier_takes_its_features(folder: Path, tmp_path: Path) ->
     assert (mlflow.pyfunc.load_model(info.model_uri).predict(WORK[example.columns]) == fair).all()
     again = fairroc.mlflow.load_model(info.model_uri)
     assert (again.fair_score(WORK[["a", "b"]], sensitive_features=SEX, ids=WORK["id"]) == fair).all()
-    tree = FairROCClassifier(
-        DecisionTreeClassifier(max_depth=2), 0.1, cv=2, ties="draw", key=KEY, sensitive_features=0
-    ).fit(np.column_stack((SEX == "f", WORK["a"])).astype(float), LABELS)  # a matrix, with the groups in it
+    own = FairROCClassifier(Own(), 0.1, cv=2, ties="draw", key=KEY, sensitive_features=0).fit(
+        np.column_stack((SEX == "f", WORK["a"])).astype(float), LABELS
+    )  # a matrix, with the groups in it
     rows = pd.DataFrame({"0": (SEX == "f").astype(float), "1": WORK["a"], "id": WORK["id"]})
     how = {"group": None, "input_example": rows[:2]}
-    with pytest.raises(DataError, match=r"trusted=\['sklearn.tree._tree.Tree'\]"):
-        fairroc.mlflow.save_model(tree, tmp_path / "t", **how)
+    with pytest.raises(DataError, match=r"trusted=\['test_mlflow_flavor.Own'\]"):
+        fairroc.mlflow.save_model(own, tmp_path / "t", **how)
     assert not (tmp_path / "t").exists()
-    fairroc.mlflow.save_model(tree, tmp_path / "t", trusted=["sklearn.tree._tree.Tree"], **how)
+    fairroc.mlflow.save_model(own, tmp_path / "t", trusted=["test_mlflow_flavor.Own"], **how)
     again = fairroc.mlflow.load_model(tmp_path / "t", key=KEY)
     X = rows[["0", "1"]].to_numpy()
-    assert (again.fair_score(X, ids=rows["id"]) == tree.fair_score(X, ids=rows["id"])).all()
+    assert (again.fair_score(X, ids=rows["id"]) == own.fair_score(X, ids=rows["id"])).all()
 
 
 def test_what_cannot_be_logged_is_refused(

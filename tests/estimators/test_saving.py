@@ -18,7 +18,6 @@ from sklearn.model_selection import KFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.svm import LinearSVC
-from sklearn.tree import DecisionTreeClassifier
 
 from fairroc import DataError, FairModel, FairROC, FairROCClassifier, FairrocError, ModelFileError, UnknownGroupError
 from fairroc.estimators import saving
@@ -113,6 +112,10 @@ def test_a_file_of_another_tool_has_lost_the_key_too() -> None:
         again.transform(SCORES, **HOW)
 
 
+class Own(LogisticRegression):
+    """A type that skops does not know."""
+
+
 def classifier(estimator=None, **how) -> FairROCClassifier:
     base = LogisticRegression() if estimator is None else estimator
     y = how.pop("y", NAMES)
@@ -154,12 +157,14 @@ def test_a_classifier_gives_the_same_bits_after_a_round_trip(estimator, how, tmp
 
 
 def test_a_classifier_asks_for_its_key_and_for_what_skops_does_not_trust(tmp_path: Path) -> None:
-    clf = classifier(DecisionTreeClassifier(max_depth=3), key=KEY, y=LABELS)
+    clf = classifier(Own(), key=KEY, y=LABELS)
     clf.save(tmp_path / "c.zip")
-    with pytest.raises(DataError, match=r"trusted must name every type .* holds sklearn.tree._tree.Tree.*trusted=\["):
+    with pytest.raises(
+        DataError, match=r"trusted must name every type .* holds test_saving.Own.*=\['test_saving.Own'\]"
+    ):
         FairROCClassifier.load(tmp_path / "c.zip")
-    trusted = ["sklearn.tree._tree.Tree"]
-    again = FairROCClassifier.load(tmp_path / "c.zip", trusted=trusted)
+    again = FairROCClassifier.load(tmp_path / "c.zip", trusted=["test_saving.Own"])
+    assert type(FairROCClassifier.load(tmp_path / "c.zip", trusted=[Own]).estimators_[0]) is Own
     with pytest.raises(DataError, match=r"set_params\(key=...\)"):
         again.fair_score(X, **HOW)
     with pytest.raises(DataError, match="key must be given again"):
@@ -229,7 +234,12 @@ def test_what_is_no_classifier_file_is_refused(tmp_path: Path) -> None:
     refused("must be a classifier file", model=None)
     refused("written by a newer fairroc", manifest=json.dumps(manifest | {"version": 2}).encode())
     refused("lacks or garbles a field", manifest=json.dumps(manifest | {"classes": {}}).encode())
+    wide = manifest["classes"] | {"dtype": "<U99999999"}
+    refused("labels too long", manifest=json.dumps(manifest | {"classes": wide}).encode())
     refused("contradicts itself", base=None)
+    refused("contradicts itself", manifest=json.dumps(manifest | {"post": {"colour": "red"}}).encode())
+    refused("other base models than", base=skops.io.dumps({"models": [], "params": {}}))
+    refused("other base models than", base=skops.io.dumps([1]))
     refused("checksum does not match", model=parts["model.json"].replace(b"0.1", b"0.2", 1))
     refused("skops cannot read it", base=b"nothing")
     params = manifest["params"] | {"colour": "red"}

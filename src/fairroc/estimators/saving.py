@@ -37,8 +37,11 @@ PAST = (1980, 1, 1, 0, 0, 0)
 SPLITTERS = ("sklearn.model_selection._split.", "fairroc.estimators.crossfit.SensitiveStratifiedKFold")
 """Beginnings of names of types that are loaded beside those that skops trusts: plain numbers, used in a fit alone."""
 
-KINDS = "biufUO"
-"""Kinds of labels that a manifest can hold."""
+KINDS, WIDEST = "biufUO", 1 << 16
+"""Kinds of labels that a manifest can hold, and bytes that one takes at most."""
+
+POST = {"min_class_rows"}
+"""Parameters of the post-processor that may be other than the classifier's."""
 
 
 def asked_of(model: ModelData) -> dict[str, Any]:
@@ -114,11 +117,14 @@ def read_classifier(path: str | Path, *, base: Any = None, trusted: Sequence[Any
     try:
         labels, told = manifest["classes"], manifest["base"]
         kind = np.dtype(labels["dtype"])
+        if kind.itemsize > WIDEST:
+            raise ValueError("labels too long")
         classes, positive = np.array(labels["labels"], dtype=kind), int(labels["positive"])
         ensemble, described, params = bool(told["ensemble"]), list(told["models"]), dict(manifest["params"])
         post, inside = dict(manifest["post"]), bool(told["saved"])
-        sound = kind.kind in KINDS and len(classes) == 2 and positive in (0, 1) and inside == (BASE in parts)
-    except (KeyError, TypeError, ValueError) as error:
+        sound = kind.kind in KINDS and classes.shape == (2,) and positive in (0, 1) and inside == (BASE in parts)
+        sound = sound and set(post) == POST and bool(described)
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise ModelFileError(f"'{path}' lacks or garbles a field ({error!r}); use the original file.") from None
     if not sound:
         raise ModelFileError(f"'{path}' contradicts itself: it was edited or damaged. Use the original file.")
@@ -130,6 +136,14 @@ def read_classifier(path: str | Path, *, base: Any = None, trusted: Sequence[Any
         if base is not None:
             raise DataError(f"base must be left out: '{path}' holds the base estimator, and another one came with it.")
         bundle = _loaded(parts[BASE], path, trusted)
+        if (
+            not isinstance(bundle, dict)
+            or set(bundle) != {"models", "params"}
+            or len(bundle["models"]) != len(described)
+        ):
+            raise ModelFileError(
+                f"'{path}', {BASE}: other base models than {MANIFEST} tells of; use the original file."
+            )
         models, params = tuple(bundle["models"]), params | bundle["params"]
     else:
         models = _given(base, path, described)
@@ -223,7 +237,7 @@ def _dumped(bundle: dict[str, Any]) -> bytes:
     return data
 
 
-def _loaded(data: bytes, path: str | Path, trusted: Sequence[Any] | None) -> dict[str, Any]:
+def _loaded(data: bytes, path: str | Path, trusted: Sequence[Any] | None) -> Any:
     """The bundle that skops saved, if it holds nothing but types that skops or the user trusts."""
     skops, named = _skops(), [_type_name(each) for each in trusted or ()]
     try:
@@ -231,7 +245,7 @@ def _loaded(data: bytes, path: str | Path, trusted: Sequence[Any] | None) -> dic
         named += [name for name in asked if name.startswith(SPLITTERS)]
         strange = [name for name in asked if name not in named]
         if not strange:
-            bundle: dict[str, Any] = skops.loads(data, trusted=named)
+            bundle = skops.loads(data, trusted=named)
     except Exception as error:
         raise ModelFileError(f"'{path}', {BASE}: skops cannot read it: {one_line(error)}.") from error
     if strange:
