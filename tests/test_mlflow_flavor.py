@@ -24,7 +24,7 @@ from mlflow.models.evaluation.evaluator_registry import _model_evaluation_regist
 from sklearn.linear_model import LogisticRegression
 
 import fairroc.mlflow
-from fairroc import DataError, FairModel, FairROC, FairROCClassifier, FairrocError, audit
+from fairroc import DataError, FairModel, FairROC, FairROCClassifier, FairrocError, audit, verify
 from fairroc.cli.main import main
 from fairroc.datasets import make_scores
 from fairroc.mlflow import flavor
@@ -69,6 +69,8 @@ def test_a_logged_model_has_all_that_is_told_of_it_and_no_key(folder: Path, keye
     local = Path(mlflow.artifacts.download_artifacts(artifact_uri=logged.model_uri))
     files = {path.name for path in local.rglob("*") if path.is_file()}
     assert files >= {"MLmodel", "model.json", "use.json", "report.html", "audit.json", "audit_fair.json"}
+    stored, proof = local / "data" / "fairroc" / "model.json", local / "certificate.json"
+    assert verify(stored, SCORES, LABELS, sensitive_features=SEX, certificate=proof).passed
     assert not any(path.suffix in (".pkl", ".pickle") for path in local.rglob("*"))
     texts = [path.read_bytes() for path in folder.rglob("*") if path.is_file() and path.name != "fairroc.key"]
     assert texts and not any(b"a secret" in text for text in texts)
@@ -142,6 +144,18 @@ def test_models_without_an_estimator_and_with_several_group_columns(folder: Path
     example = PEOPLE[["score", "sex"]][:2]
     fairroc.mlflow.save_model(never, tmp_path / "n", group="sex", id=None, input_example=example)
     assert len(mlflow.pyfunc.load_model(str(tmp_path / "n")).predict(PEOPLE[["score", "sex"]])) == 1000
+
+
+@pytest.mark.filterwarnings("ignore::fairroc.errors.FairrocWarning")
+def test_small_groups_are_audited_as_they_were_fitted(tmp_path: Path) -> None:
+    people = PEOPLE.assign(sex=np.where(np.arange(1000) < 24, ["x", "y"] * 500, SEX))
+    for treatment, groups in (("merge", {"f", "m", "other (merged)"}), ("drop", {"f", "m"})):
+        post = FairROC(0.3, ties="draw", small_groups=treatment, min_class_rows=8)
+        post.fit(people["score"], people["label"], sensitive_features=people["sex"])
+        fairroc.mlflow.save_model(post, tmp_path / treatment, group="sex", data=people)
+        for name in ("audit.json", "audit_fair.json"):
+            told = json.loads((tmp_path / treatment / name).read_text())
+            assert {group["group"] for group in told["groups"]} == groups
 
 
 def test_a_logged_classifier_takes_its_features(folder: Path, tmp_path: Path) -> None:

@@ -29,7 +29,8 @@ from fairroc.estimators.fair_roc import FairROC
 from fairroc.estimators.saving import asked_of
 from fairroc.fairmodel import FairModel
 from fairroc.mlflow.scoring import CLASSIFIER, ID_TYPES, MODEL, Scored, Scorer, Use, features, restore
-from fairroc.options import REPORT
+from fairroc.options import Missing
+from fairroc.people.factorise import group_codes, sensitive_columns
 from fairroc.report.page import write_report
 
 FLAVOR = "fairroc"
@@ -80,7 +81,8 @@ def save_model(
         How ids are hashed; other ids are refused.
     data : pandas frame
         People with labels, for ``report.html``, ``audit.json`` (of the original score) and ``audit_fair.json`` (of one
-        simulated draw of the fair score, seed 0) beside the model. Of a `FairROC` take the people fitted.
+        simulated draw of the fair score, seed 0) beside the model. Of a `FairROC` take the people fitted. If it was
+        fitted here and not loaded, ``certificate.json`` is there too, for ``fairroc verify``.
     label : str
         Column of the labels in ``data``.
     input_example : pandas frame
@@ -370,29 +372,42 @@ class _People:
     groups: Any
     pos_label: Any
 
+    def without(self, names: Sequence[str], missing: Missing) -> _People:
+        """All but those of some groups."""
+        if not names:
+            return self
+        codes, found = group_codes(sensitive_columns(self.groups), missing)
+        rows = np.flatnonzero(~np.isin(codes, [code for code, name in enumerate(found) if name in names]))
+        return _People(self.scores[rows], np.asarray(self.y)[rows], np.array(found)[codes[rows]], self.pos_label)
+
 
 def _tell(scorer: Scorer, data: Any, label: str, folder: Path) -> None:
-    """Report and audits of people, into a folder."""
+    """Report, audits and, where the fit is at hand, its certificate, into a folder."""
     people, model = _people(scorer, data, label), scorer.estimator.model_
+    post: Any = getattr(scorer.estimator, "postprocessor_", scorer.estimator)
     asked = asked_of(model)
-    known = {"pos_label": people.pos_label, "missing": asked["missing"]}
-    measured = {name: asked[name] for name in ("constraint", "ratio", "norm", "where")}
+    measured = {
+        name: asked[name] for name in ("constraint", "ratio", "norm", "where", "min_class_rows", "small_groups")
+    }
     measured["epsilon"] = asked["epsilon"] if model.ratio is None else None
     if model.tolerances is not None:
         del measured["norm"]
-    estimator = scorer.estimator
+    how = {**measured, "pos_label": people.pos_label, "missing": asked["missing"]}
+    known = people.without(model.left_out, asked["missing"])
     drawn = model.transform(
-        people.scores,
-        sensitive_features=people.groups,
+        known.scores,
+        sensitive_features=known.groups,
         random_state=0,
-        on_unknown_group=estimator.on_unknown_group,
+        on_unknown_group=scorer.estimator.on_unknown_group,
         allow_out_of_range=True,
     )
-    for name, scores in (("audit.json", people.scores), ("audit_fair.json", drawn)):
-        found = audit(scores, people.y, sensitive_features=people.groups, **known, **measured)
+    before = audit(people.scores, people.y, sensitive_features=people.groups, **how)
+    after = audit(drawn, known.y, sensitive_features=known.groups, **how)
+    for name, found in (("audit.json", before), ("audit_fair.json", after)):
         (folder / name).write_text(f"{json.dumps(found.to_dict(), indent=1)}\n", encoding="utf-8")
-    listed = {option.name for option in REPORT} - {"confidence"}
-    how = {**{name: value for name, value in asked.items() if name in listed}, **known, **measured}
+    if hasattr(post, "fitted_"):
+        (folder / "certificate.json").write_text(post.proof_, encoding="utf-8")
+    how |= {name: asked[name] for name in ("ties", "draws", "promise")}
     write_report(folder / "report.html", people.scores, people.y, sensitive_features=people.groups, **how)
 
 
