@@ -1,7 +1,13 @@
-"""Hypothesis: the same examples on every run, no clocks. `make test-slow` takes more, `make fuzz` other ones."""
+"""Hypothesis: the same examples on every run, no clocks. `make test-slow` takes more, `make fuzz` other ones.
+
+MLflow, where it is imported, tells nobody about it.
+"""
+
+import os
 
 from hypothesis import HealthCheck, Phase, settings
 
+os.environ["MLFLOW_DISABLE_TELEMETRY"] = os.environ["DO_NOT_TRACK"] = "true"
 settings.register_profile(
     "fairroc",
     derandomize=True,

@@ -11,6 +11,7 @@ PUBLIC = {
     "fairroc.frames": "Data frames of pandas, polars, Arrow, DuckDB, Dask and Spark.",
     "fairroc.plot": "Pictures (needs matplotlib).",
     "fairroc.report": "The report as one HTML file and as JSON, and a folder for regulators.",
+    "fairroc.mlflow": "Models for MLflow (needs mlflow).",
     "fairroc.froc": "The paper's own objects.",
     "fairroc.datasets": "The data sets of the examples and studies.",
     "fairroc.errors": "Errors and warnings. All errors are `ValueError`s.",

@@ -123,7 +123,7 @@ WORDS = {
 TYPES = {"where": "(low, high), shares from 0 to 1", "epsilons": "numbers from 0 to 2", "missing": "{'error', 'group'}"}
 """Of options that the command line takes in another form."""
 
-ROOMS = ("datasets", "estimators", "frames", "froc", "plot")
+ROOMS = ("datasets", "estimators", "frames", "froc", "mlflow", "plot")
 """Where public names are found, if not in the package itself."""
 
 WIDTH = 110

@@ -7,6 +7,7 @@ import json
 import pickle
 from pprint import pformat
 
+import cloudpickle
 import joblib
 import numpy as np
 import pytest
@@ -85,6 +86,9 @@ def stored(post, tmp_path):
         text = pickle.dumps(post, protocol)
         assert b"a secret" not in text
         yield pickle.loads(text)
+    text = cloudpickle.dumps(post)
+    assert b"a secret" not in text
+    yield pickle.loads(text)
     joblib.dump(post, tmp_path / "post")
     assert b"a secret" not in (tmp_path / "post").read_bytes()
     yield joblib.load(tmp_path / "post")

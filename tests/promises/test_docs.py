@@ -42,6 +42,7 @@ REASONS = {
     "Spark": "needs a Spark cluster",
     "studies": "takes minutes, and the studies' package",
     "data": "needs a data set that does not come with fairroc",
+    "server": "runs until it is stopped, or needs one that does; tests of its own ask it over HTTP",
 }
 DEMO: list = []
 """The folder in which `fairroc demo` ran, and what it printed: several pages begin with it, and once is enough."""

@@ -36,6 +36,7 @@ ROOMS = (
     ("datasets",),
     ("plot",),
     ("report",),
+    ("mlflow",),
     ("cli",),
     ("fairroc", "__main__"),
 )
@@ -44,7 +45,7 @@ MOST_MODULES = 10
 
 HEAVY = [
     *("pandas", "polars", "pyarrow", "duckdb", "dask", "pyspark"),
-    *("matplotlib", "jinja2", "torch", "scipy", "sklearn"),
+    *("matplotlib", "jinja2", "torch", "scipy", "sklearn", "mlflow", "skops"),
 ]
 ROOT = Path(fairroc.__file__).parent
 

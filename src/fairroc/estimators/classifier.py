@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -16,7 +17,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from fairroc.core.chain import FloatArray
 from fairroc.docstrings import PEOPLE, documented
-from fairroc.errors import DataError
+from fairroc.errors import DataError, ModelFileError
 from fairroc.estimators.crossfit import (
     TrainingRows,
     base_score,
@@ -31,6 +32,7 @@ from fairroc.estimators.crossfit import (
     splitter,
 )
 from fairroc.estimators.fair_roc import FairROC, SecretParameter, ShowsFit
+from fairroc.estimators.saving import SavedClassifier, read_classifier, write_classifier
 from fairroc.fairmodel import FairModel
 from fairroc.fitting.certificate import Certificate
 from fairroc.options import CLASSIFIER, POS_LABEL, Missing, SmallTreatment
@@ -252,10 +254,13 @@ class FairROCClassifier(ShowsFit, ClassifierMixin, MetaEstimatorMixin, BaseEstim
             kept = self._fit_on_folds(rows, post, metadata)
         for name in ("estimator_", "estimators_", *FROM_ESTIMATOR):
             self.__dict__.pop(name, None)
+        return self._keep(kept, post, rows.classes, rows.positive)
+
+    def _keep(self, kept: dict[str, Any], post: FairROC, classes: NDArray[Any], positive: Any) -> Self:
         self.__dict__.update(kept)
         self.postprocessor_: FairROC = post
-        self.classes_: NDArray[Any] = rows.classes
-        self.pos_label_: Any = rows.positive
+        self.classes_: NDArray[Any] = classes
+        self.pos_label_: Any = positive
         for name in FROM_ESTIMATOR:
             if hasattr(self._models()[0], name):
                 setattr(self, name, getattr(self._models()[0], name))
@@ -413,6 +418,79 @@ class FairROCClassifier(ShowsFit, ClassifierMixin, MetaEstimatorMixin, BaseEstim
         """What the fair score costs on the out-of-fold scores; computed on first access."""
         check_is_fitted(self, "postprocessor_")
         return self.postprocessor_.certificate_
+
+    # -- files -------------------------------------------------------------------------------------------------------
+
+    def save(self, path: str | Path, *, base: bool = True) -> None:
+        """Write the fitted classifier to one file (.zip), whole or not at all, without a pickle and without the key.
+
+        In it: ``model.json``, the model file that every other tool here reads; ``base.skops``, the fitted base models
+        (``pip install 'fairroc[skops]'``); and ``manifest.json``, the parameters.
+
+        Parameters
+        ----------
+        base : bool
+            False leaves the base models out: keep ``estimator_`` or ``estimators_`` yourself and hand them to `load`.
+
+        Raises: NotFittedError, DataError, FairrocError
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     clf.save(f"{folder}/classifier.zip", base=False)
+        """
+        check_is_fitted(self, "postprocessor_")
+        params = self.get_params(deep=False)
+        del params["estimator"], params["key"]
+        positive = 1 if self._positive_is_last() else 0
+        post = {"min_class_rows": self.postprocessor_.min_class_rows}
+        ensemble, models = "estimators_" in vars(self), tuple(self._models())
+        saved = SavedClassifier(self.model_, params, self.classes_, positive, ensemble, models, post)
+        write_classifier(path, saved, base=base)
+
+    @classmethod
+    def load(
+        cls,
+        path: str | Path,
+        *,
+        base: Any = None,
+        trusted: Sequence[Any] | None = None,
+        key: bytes | str | None = None,
+    ) -> Self:
+        """A fitted classifier from its file, with the same scores, bit for bit.
+
+        Parameters
+        ----------
+        base : estimator, or list of them
+            For a file saved with ``base=False``: the fitted base model, or those of all folds in their order.
+        trusted : list of str or types
+            Types of the base models that may be loaded besides those that skops trusts by itself, most of
+            scikit-learn's. Loading a type can run its code: name what you know. The error of a call without it lists
+            what the file holds.
+        key : bytes or str
+            The model's secret key, if it was fitted with one. Without it, nothing is drawn by ids until
+            ``set_params(key=...)`` gives it.
+
+        Returns: FairROCClassifier: fitted.
+        Raises: ModelFileError, DataError, FairrocError
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     clf.save(f"{folder}/classifier.zip", base=False)
+        ...     again = FairROCClassifier.load(f"{folder}/classifier.zip", base=clf.estimators_)
+        >>> how = {"sensitive_features": sex, "ids": range(1000)}
+        >>> bool((again.fair_score(X, **how) == clf.fair_score(X, **how)).all())
+        True
+        """
+        saved = read_classifier(path, base=base, trusted=trusted)
+        window = saved.params.get("where")
+        params = {**saved.params, "where": window if window is None else tuple(window), "key": key}
+        first, names = saved.models[0], {"estimator", *cls._get_param_names()}
+        if unknown := sorted(set(params) - names):
+            raise ModelFileError(f"'{path}' has parameters of a newer fairroc ({', '.join(unknown)}); update fairroc.")
+        found = cls(first if params.get("cv") == "prefit" else clone(first), **params)
+        shared = {name: getattr(found, name) for name in POST_PARAMETERS}
+        post = FairROC(**shared | dict(saved.post))._restored(saved.model)
+        found.key = post.key
+        kept = {"estimators_": list(saved.models)} if saved.ensemble else {"estimator_": first}
+        return found._keep(kept, post, saved.classes, saved.classes[saved.positive])
 
     # -- among scikit-learn's estimators ---------------------------------------------------------------------------
 

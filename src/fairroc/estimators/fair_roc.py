@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
 from importlib import import_module
 from multiprocessing.reduction import ForkingPickler
+from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -19,6 +20,7 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, v
 from fairroc.core.chain import FloatArray
 from fairroc.docstrings import FITTED, PEOPLE, documented
 from fairroc.errors import DataError
+from fairroc.estimators.saving import asked_of, key_for
 from fairroc.fairmodel import FairModel
 from fairroc.fitting.certificate import Certificate, certificate_text, certify
 from fairroc.fitting.fit import Fitted, fit
@@ -291,9 +293,7 @@ class FairROC(ShowsFit, TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def _fit(self, people: People, options: Options, scores: Any) -> Self:
         """Fit to people; ``scores`` as they came, for their name."""
-        if self.on_unknown_group is not None and self.on_unknown_group not in people.names:
-            names = ", ".join(repr(name) for name in people.names[:5])
-            raise DataError(f"on_unknown_group must be a fitted group ({names}), got {self.on_unknown_group!r}.")
+        self._check_unknown(people.names)
         self._note_features(scores, reset=True)
         for of_last_fit in ("certificate_", "proof_", "one_draw_", "outlook_"):
             self.__dict__.pop(of_last_fit, None)
@@ -301,6 +301,11 @@ class FairROC(ShowsFit, TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.model_ = FairModel.of(fitted.model)
         self.fitted_: Fitted = replace(fitted, model=self.model_)
         return self
+
+    def _check_unknown(self, names: Sequence[str]) -> None:
+        if self.on_unknown_group is not None and self.on_unknown_group not in names:
+            known = ", ".join(repr(name) for name in names[:5])
+            raise DataError(f"on_unknown_group must be a fitted group ({known}), got {self.on_unknown_group!r}.")
 
     def checked_options(self) -> Options:
         """The parameters as the fit takes them, or an error that says what must hold.
@@ -322,7 +327,7 @@ class FairROC(ShowsFit, TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """The fit with its data."""
         check_is_fitted(self, "model_")
         if "fitted_" not in vars(self):
-            raise DataError(f"the {what} needs the training data, which a pickle does not carry; ask for it before.")
+            raise DataError(f"the {what} needs the training data, which no file carries; ask for it before.")
         return self.fitted_
 
     @cached_property
@@ -409,6 +414,57 @@ class FairROC(ShowsFit, TransformerMixin, BaseEstimator):  # type: ignore[misc]
             on_unknown_group=self.on_unknown_group,
             allow_out_of_range=self.allow_out_of_range,
         )
+
+    def save(self, path: str | Path) -> None:
+        """Write the fitted model to its file, as ``model_.save`` does: JSON, whole or not at all, without the key.
+
+        The commands, SQL and every back end read the same file. What a call of `transform` decides is not in it: the
+        key, ``on_unknown_group`` and ``allow_out_of_range`` are given again to `load`.
+
+        Raises: NotFittedError, DataError
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     post.save(f"{folder}/model.json")
+        """
+        check_is_fitted(self, "model_")
+        self.model_.save(path)
+
+    @classmethod
+    def load(
+        cls,
+        path: str | Path,
+        *,
+        key: bytes | str | None = None,
+        on_unknown_group: str | None = None,
+        allow_out_of_range: bool = False,
+    ) -> Self:
+        """A fitted estimator from a model file, with the same fair scores, bit for bit.
+
+        Its parameters are what the model tells of its fit. A model with a key refuses to draw until the key is given,
+        here or by ``set_params(key=...)``. The certificate and the outlook need the fitted people, and are not there.
+
+        Returns: FairROC: fitted.
+        Raises: ModelFileError, DataError
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     post.save(f"{folder}/model.json")
+        ...     again = FairROC.load(f"{folder}/model.json")
+        >>> how = {"sensitive_features": sex, "ids": range(1000)}
+        >>> bool((again.transform(scores, **how) == post.transform(scores, **how)).all())
+        True
+        """
+        model = FairModel.load(path)
+        asked = asked_of(model)
+        found = cls(**asked, key=key, on_unknown_group=on_unknown_group, allow_out_of_range=allow_out_of_range)
+        return found._restored(model)
+
+    def _restored(self, model: FairModel) -> Self:
+        """Fitted with this model, as if it had been fitted here."""
+        self._check_unknown(model.names)
+        self.key = key_for(model, self.key)
+        self._note_features(None, reset=True)
+        self.model_ = model
+        return self
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """(1,) name of the fair score: that of the scores' column with "_fair" behind it, or "fair_score".

@@ -58,10 +58,14 @@ _REFUSED: tuple[tuple[tuple[type, ...], str], ...] = (
 )
 
 
+HIDDEN = "(hidden)"
+
+
 class Secret(str):
     """A key that nothing shows: its text, in every form, is "(hidden)", and a pickle holds a fingerprint in its place.
 
-    Copies within a process keep the key. Equal is what has the same bytes, text or not.
+    Copies within a process keep the key. Equal is what has the same bytes, text or not. The text "(hidden)", which the
+    files of some tools hold, is a key that was lost.
 
     >>> key = Secret("a secret of 16 bytes or more")
     >>> print(key, repr(key), key == "a secret of 16 bytes or more", len(key.reveal()))
@@ -76,13 +80,15 @@ class Secret(str):
         """From bytes, or text as UTF-8; a secret stays what it is."""
         if isinstance(key, Secret):
             return key
+        if key == HIDDEN:
+            return cls.lost("")
         data = key.encode(errors="surrogatepass") if isinstance(key, str) else bytes(key)
         mark = hashlib.blake2b(key=_squeezed(data), digest_size=8, person=b"fairroc.secret").hexdigest()
         return cls._made(data, mark)
 
     @classmethod
     def _made(cls, data: bytes | None, mark: str) -> Secret:
-        self = super().__new__(cls, "(hidden)")
+        self = super().__new__(cls, HIDDEN)
         self._bytes, self.mark = data, mark
         return self
 
@@ -99,7 +105,8 @@ class Secret(str):
         """The key."""
         if self._bytes is None:
             raise DataError(
-                "key must be given again, got an estimator out of a pickle, which holds none. Use set_params(key=...)."
+                "key must be given again, got an estimator out of a pickle or another file, which holds none. Use "
+                "set_params(key=...)."
             )
         return self._bytes
 

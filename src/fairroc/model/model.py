@@ -306,7 +306,7 @@ class ModelData:
             how = "pass key= (on the command line: --key-file)"
             raise DataError(
                 f"this model was fitted with a key (fingerprint {self.key_fingerprint}) and its draws need it; "
-                f"{how if key is None else 'pickles hold none, give it again with set_params(key=...)'}."
+                f"{how if key is None else 'files of estimators hold none, give it again with set_params(key=...)'}."
             )
         given = draw.key_fingerprint(self.salt, key)
         if given != self.key_fingerprint:
