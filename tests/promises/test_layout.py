@@ -44,7 +44,7 @@ MOST_MODULES = 10
 
 HEAVY = [
     *("pandas", "polars", "pyarrow", "duckdb", "dask", "pyspark"),
-    *("matplotlib", "jinja2", "torch", "scipy", "sklearn"),
+    *("matplotlib", "jinja2", "torch", "scipy", "sklearn", "onnx", "onnxruntime"),
 ]
 ROOT = Path(fairroc.__file__).parent
 
