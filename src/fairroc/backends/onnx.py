@@ -14,7 +14,6 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from fairroc._version import __version__
 from fairroc.errors import DataError, FairrocError
 from fairroc.model.draw import derive_seed
 from fairroc.model.model import ModelData
@@ -245,7 +244,7 @@ class Graph:
         return self.op("Mul", self.op("Cast", top, to=DOUBLE), self.constant(2.0**-53))
 
     def _word(self, number: int) -> Value:
-        return self.constant(np.array(number & MASK, dtype=np.uint64).view(np.int64), np.int64)
+        return self.constant(int.from_bytes((number & MASK).to_bytes(8), signed=True), np.int64)
 
     def _times(self, h: Value, factor: int) -> Value:
         return self.op("Mul", h, self._word(factor))
@@ -363,8 +362,8 @@ class Graph:
         whole.opset_import.extend(self.onnx.helper.make_opsetid(*one) for one in opsets.items())
         whole.ir_version = max(whole.ir_version, IR_VERSION)
         whole.producer_name = whole.graph.name = "fairroc"
-        whole.producer_version = __version__
-        whole.graph.doc_string = f"Fair score, fitted {model.record.date} by {model.record.package}."
+        whole.producer_version = model.record.package.removeprefix("fairroc ")
+        whole.graph.doc_string = f"Fair score, fitted {model.record.date}."
         whole.graph.node.extend(self.nodes)
         whole.graph.initializer.extend(self.constants)
         whole.graph.input.extend(self.inputs)
