@@ -124,6 +124,7 @@ class Graph:
     def __init__(self, onnx: Any, after: Any = None) -> None:
         self.onnx, self.after, self.count = onnx, after, 0
         self.nodes, self.constants, self.inputs, self.outputs = list[Any](), list[Any](), list[Any](), list[Any]()
+        self.known = dict[Any, Value]()
         self.passed: Value = ""
         self.spoiled: Value | None = None
         inner = [] if after is None else [*after.graph.input, *after.graph.initializer, *after.graph.output]
@@ -140,10 +141,13 @@ class Graph:
         return output
 
     def constant(self, values: Any, kind: Any = np.float64) -> Value:
-        """Add numbers."""
-        name = f"{OWN}constant_{len(self.constants)}"
-        self.constants.append(self.onnx.numpy_helper.from_array(np.asarray(values, dtype=kind), name))
-        return name
+        """Add numbers, once."""
+        array = np.asarray(values, dtype=kind)
+        known = array.dtype.str, array.shape, array.tobytes()
+        if known not in self.known:
+            self.known[known] = f"{OWN}constant_{len(self.constants)}"
+            self.constants.append(self.onnx.numpy_helper.from_array(array, self.known[known]))
+        return self.known[known]
 
     def take(self, table: NDArray[Any], index: Value) -> Value:
         """Entries of a table; whole numbers in 32 bits, which all tables' sizes fit."""
@@ -222,8 +226,9 @@ class Graph:
         return code
 
     def onnx_text(self, text: str) -> Value:
-        self.constants.append(self.onnx.helper.make_tensor(f"{OWN}text_{len(self.constants)}", STRING, [1], [text]))
-        return str(self.constants[-1].name)
+        name = f"{OWN}text_{len(self.constants)}"
+        self.constants.append(self.onnx.helper.make_tensor(name, STRING, [1], [text]))
+        return name
 
     def checked_uniform(self, draw: Value) -> Value:
         least = self.op("GreaterOrEqual", draw, self.constant(0.0))
