@@ -7,7 +7,7 @@ and names the node. Should a runtime let such an index pass, the fair score is N
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any, TypeAlias
 
@@ -27,7 +27,7 @@ Value: TypeAlias = str
 
 P1, P2, P3, P4, P5 = PRIMES
 ML = "ai.onnx.ml"
-LEAST_OPSETS = {"": 18, ML: 3}
+LEAST_OPSETS = {"": 18, ML: 2}
 """From these on a graph has all operators it needs; joining several group columns takes `JOIN_OPSET`."""
 
 JOIN_OPSET = 20
@@ -66,7 +66,7 @@ def to_onnx(
     """Write a model's transform as an ONNX model; `FairModel.to_onnx` documents it."""
     onnx = load_onnx()
     groups = (group,) if isinstance(group, str) else tuple(group)
-    source = None if model.draws_nobody else UNIFORM if ids is None else ID
+    source = None if model.draws == "never" else UNIFORM if ids is None else ID  # a refit has the same inputs
     check(model, ids, score, groups, source, after)
     known_groups(model.names, on_unknown_group)
     graph = Graph(onnx, after)
@@ -82,7 +82,8 @@ def to_onnx(
     if model.tables is None:
         fair, rate = value, None if threshold is None else graph.reached(value, threshold)
     else:
-        fair, rate = graph.looked_up(model.tables, value, code, draw, threshold)
+        drawn = None if model.draws_nobody else draw
+        fair, rate = graph.looked_up(model.tables, value, code, drawn, threshold)
     graph.output(FAIR, fair)
     if rate is not None:
         graph.output(RATE, rate)
@@ -362,7 +363,7 @@ class Graph:
         opsets = LEAST_OPSETS | {"": opset}
         if self.after is not None:
             whole.CopyFrom(self.after)
-            opsets = joint_opsets(whole, opsets)
+            opsets = joint_opsets(self.onnx, whole, opsets)
             del whole.graph.output[:], whole.opset_import[:]
         whole.opset_import.extend(self.onnx.helper.make_opsetid(*one) for one in opsets.items())
         whole.ir_version = max(whole.ir_version, IR_VERSION)
@@ -377,14 +378,28 @@ class Graph:
         return whole
 
 
-def joint_opsets(classifier: Any, least: dict[str, int]) -> dict[str, int]:
-    """Versions of operators for a classifier's graph with ours behind it. skl2onnx names the oldest version of
-    ai.onnx.ml that its graph needs: a newer one means the same, but for the first version of LabelEncoder."""
+def joint_opsets(onnx: Any, classifier: Any, least: dict[str, int]) -> dict[str, int]:
+    """Versions of operators for a classifier's graph with ours behind it. Converters may name the oldest ones that a
+    graph needs: a newer one will do if it defines none of its operators anew."""
     theirs = {one.domain: one.version for one in classifier.opset_import}
-    encodes = any(node.op_type == "LabelEncoder" for node in classifier.graph.node)
-    if theirs.get("", 0) < least[""] or (encodes and theirs.get(ML, 1) < 2):
-        raise DataError(
-            f"the classifier's graph must have opset {least['']} or newer, got {theirs}. Convert it with "
-            f"target_opset={least}."
-        )
-    return theirs | {ML: max(theirs.get(ML, 0), least[ML])}
+    for domain, version in least.items():
+        kinds = {node.op_type for node in all_nodes(classifier.graph) if node.domain == domain}
+        since = [
+            [onnx.defs.get_schema(kind, one, domain).since_version for kind in kinds]
+            for one in (theirs.get(domain, version), max(version, theirs.get(domain, version)))
+        ]
+        if since[0] != since[1]:
+            raise DataError(
+                f"the classifier's graph must have opset {version}{domain and f' of {domain}'} or newer, got {theirs}. "
+                f"Convert it with target_opset={least}."
+            )
+    return theirs | {domain: max(version, theirs.get(domain, 0)) for domain, version in least.items()}
+
+
+def all_nodes(graph: Any) -> Iterator[Any]:
+    """Nodes of a graph, and of graphs inside of them."""
+    for node in graph.node:
+        yield node
+        for attribute in node.attribute:
+            for inner in (attribute.g, *attribute.graphs):
+                yield from all_nodes(inner)
