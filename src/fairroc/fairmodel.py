@@ -313,9 +313,9 @@ class FairModel(Result, ModelData):
     ) -> Any:
         """The transform as an ONNX graph: the same fair scores, bit for bit, in ONNX Runtime on a CPU.
 
-        Inputs are columns of n rows: the score (double), the group (text) and, unless the model has ``draws="never"``, a
-        uniform number (double, ``uniform``) or an id (int64, ``id``). The output is ``fair_score``. A score, a group or
-        a uniform number that `transform` would refuse stops the run.
+        Inputs are columns of n rows: the score (double), the group (text) and, unless the model has
+        ``draws="never"``, a uniform number (double, ``uniform``) or an id (int64, ``id``). The output is
+        ``fair_score``. A score, a group or a uniform number that `transform` would refuse stops the run.
 
         Parameters
         ----------

@@ -38,8 +38,20 @@ from fairroc.cli.output import one_command, say
 from fairroc.errors import FairrocError
 
 COMMANDS = (
-    *(audit, fit, transform, froc, frontier, report, threshold, explain, monitor, verify),
-    *(sql, onnx, reproduce, demo),
+    audit,
+    fit,
+    transform,
+    froc,
+    frontier,
+    report,
+    threshold,
+    explain,
+    monitor,
+    verify,
+    sql,
+    onnx,
+    reproduce,
+    demo,
 )
 """In the order in which help lists them."""
 

@@ -261,7 +261,7 @@ def child(name: str, folder: Path, rows: int, begun: float, root: int) -> None:
     start = time.time() - begun
     work, collect = load(people(rows, groups))
     found, calls, before = work(), 0, cpu_of_all(root)
-    while (taken := cpu_of_all(root) - before) < LEAST:
+    while (taken := cpu_of_all(root) - before) < LEAST or not calls:
         found, calls = work(), calls + 1
     np.save(folder / "fair.npy", np.asarray(collect(found), dtype=np.float64))
     print(json.dumps({"start": start, "seconds": taken / calls}))
