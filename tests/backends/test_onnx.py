@@ -131,7 +131,7 @@ def test_one_wrong_row_stops_the_run(wrong, level):
 def test_a_runtime_that_lets_checks_pass_gives_nan():
     """Where an index beyond a table's end counts as the last one, as on some graphics processors."""
     graph = DRAW.to_onnx(threshold=0.5)
-    tables = {node.input[0] for node in graph.graph.node if node.op_type == "Gather" and "fairroc: " in node.name}
+    tables = {node.input[0] for node in graph.graph.node if "fairroc: " in node.name}
     for constant in graph.graph.initializer:
         if constant.name in tables:
             constant.CopyFrom(onnx.numpy_helper.from_array(np.array([True, True]), constant.name))

@@ -1,8 +1,8 @@
 """The transform as an ONNX graph: the steps of `fairroc.model.tables`, an operator each, so that each rounds once.
 
-A graph cannot raise an error of its own. So every check looks a row up in a table of one entry, by 0 if it passes and
-by 1 if not, at a node whose name says what must hold: ONNX Runtime's CPU provider refuses an index beyond a table's end
-and names the node. Should a runtime let such an index pass, the fair score is NaN.
+A graph cannot raise an error of its own. So every check looks into a table of one entry, by the number of rows that do
+not pass, at a node whose name says what must hold: ONNX Runtime's CPU provider refuses an index beyond a table's end
+and names the node. Should a runtime let such an index pass, the fair scores of these rows are NaN.
 """
 
 from __future__ import annotations
@@ -153,7 +153,7 @@ class Graph:
     def take(self, table: NDArray[Any], index: Value) -> Value:
         """Entries of a table; whole numbers in 32 bits, which all tables' sizes fit."""
         kind = np.int32 if table.dtype.kind == "i" else table.dtype
-        return self.op("Gather", self.constant(table, kind), index)
+        return self.op("GatherElements", self.constant(table, kind), index)
 
     def input(self, name: str, kind: int) -> Value:
         """Add an input of one value for each row, or share a text input of the classifier."""
@@ -203,9 +203,9 @@ class Graph:
     # -- checks ---------------------------------------------------------------------------------------------------
 
     def require(self, holds: Value, message: str) -> None:
-        """Let rows pass for which something holds; at any other the runtime stops."""
-        index = self.op("Cast", self.op("Not", holds), to=INT64)
-        held = self.op("And", holds, self.op("Gather", self.constant([True], np.bool_), index, name=message))
+        """Let rows pass for which something holds; at any other the runtime stops, and tells how many there are."""
+        wrong = self.op("ReduceSum", self.op("Cast", self.op("Not", holds), to=INT64))
+        held = self.op("And", holds, self.op("Gather", self.constant([True], np.bool_), wrong, name=message))
         self.passed = self.op("And", self.passed, held) if self.passed else held
 
     def group(self, model: ModelData, names: Sequence[Value], other: str | None) -> Value:
@@ -278,7 +278,7 @@ class Graph:
         entries, at = self.constant(table), first
         for power in reversed(range((most - 1).bit_length())):
             ahead = self.op("Min", self.op("Add", at, self.constant(1 << power, np.int32)), last)
-            reached = self.op("LessOrEqual", self.op("Gather", entries, ahead), value)
+            reached = self.op("LessOrEqual", self.op("GatherElements", entries, ahead), value)
             at = self.op("Where", reached, ahead, at)
         return at
 
@@ -332,8 +332,8 @@ class Graph:
     def after_knot(self, tables: LookupTables, place: Value, kept: Value, drawn: Value) -> Value:
         """Scores of places, of those who are drawn; others have kept their order."""
         knots = tables.knots
-        last = self.constant(len(knots.y) - 1, np.int32)
-        at = self.last(knots.y, self.constant(0, np.int32), last, len(knots.y), place)
+        last = self.constant([len(knots.y) - 1], np.int32)
+        at = self.last(knots.y, self.constant([0], np.int32), last, len(knots.y), place)
         top, below, after = (
             self.take(knots.score, at),
             self.take(knots.below, at),
@@ -391,7 +391,7 @@ def joint_opsets(onnx: Any, classifier: Any, least: dict[str, int]) -> dict[str,
         if since[0] != since[1]:
             raise DataError(
                 f"the classifier's graph must have opset {version}{domain and f' of {domain}'} or newer, got {theirs}. "
-                f"Convert it with target_opset={least}."
+                f"Convert it with target_opset={least}, or by onnx.version_converter."
             )
     return theirs | {domain: max(version, theirs.get(domain, 0)) for domain, version in least.items()}
 
