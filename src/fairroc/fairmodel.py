@@ -300,6 +300,59 @@ class FairModel(Result, ModelData):
             on_unknown_group=on_unknown_group,
         )
 
+    def to_onnx(
+        self,
+        *,
+        ids: str | None = None,
+        score: str = "score",
+        group: str | Sequence[str] = "group",
+        threshold: float | None = None,
+        on_unknown_group: str | None = None,
+        after: Any = None,
+        column: int | None = None,
+    ) -> Any:
+        """The transform as an ONNX graph: the same fair scores, bit for bit, in ONNX Runtime on a CPU.
+
+        Inputs are columns of n rows: the score (double), the group (text) and, unless the model has
+        ``draws="never"``, a uniform number (double, ``uniform``) or an id (int64, ``id``). The output is
+        ``fair_score``. A score, a group or a uniform number that `transform` would refuse stops the run.
+
+        Parameters
+        ----------
+        ids : {"int64"}, optional
+            Hash integer ids inside the graph. Else feed ``model.uniforms(n, ids=..., key=...)``: text ids and models
+            with a key need that.
+        score, group : str
+            Names of inputs; several group columns, in the order of the fit, mean their intersection.
+        threshold : float, optional
+            Adds the output ``acceptance_rate``: the probability, over the draw, to reach this threshold.
+        on_unknown_group : str, optional
+            Fitted group whose treatment unknown groups shall get; else they stop the run.
+        after : onnx.ModelProto, optional
+            A classifier's graph, for example of skl2onnx. Then ``score`` names an output of it and the graph takes its
+            inputs; an input of text may be the group. The score itself becomes the output ``score``.
+        column : int, optional
+            Which column of that output is the score; of two the last.
+
+        Returns: onnx.ModelProto: ``onnx.save(graph, "model.onnx")`` writes it.
+        Raises: DataError
+        >>> graph = model.to_onnx(ids="int64")
+        >>> [one.name for one in graph.graph.input], [one.name for one in graph.graph.output]
+        (['score', 'group', 'id'], ['fair_score'])
+        """
+        from fairroc.backends.onnx import to_onnx
+
+        return to_onnx(
+            self,
+            ids=ids,
+            score=score,
+            group=group,
+            threshold=None if threshold is None else check_threshold(threshold),
+            on_unknown_group=on_unknown_group,
+            after=after,
+            column=column,
+        )
+
     def to_json(self) -> str:
         """The model as versioned JSON text; `from_json` gives back the same model, bit for bit.
 

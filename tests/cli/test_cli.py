@@ -1132,9 +1132,9 @@ def test_a_closed_output(tmp_path: Path, closed: str) -> None:
     assert (tmp_path / "m.json").exists() == runs and (not runs or "AUC" in (tmp_path / "out").read_text())
 
 
-@pytest.mark.parametrize("command", ["fit", "transform", "frontier", "sql", "report", "froc"])
+@pytest.mark.parametrize("command", ["fit", "transform", "frontier", "sql", "onnx", "report", "froc"])
 def test_an_output_whose_links_lead_to_themselves(tmp_path: Path, model: Path, run: Run, command: str) -> None:
-    ending = {"fit": ".json", "sql": ".sql", "report": ".html", "froc": ".png"}.get(command, ".csv")
+    ending = {"fit": ".json", "sql": ".sql", "onnx": ".onnx", "report": ".html", "froc": ".png"}.get(command, ".csv")
     loop, data = tmp_path / f"loop{ending}", write(tmp_path)
     loop.symlink_to(loop.name)
     how: dict[str, list[object]] = {
@@ -1142,6 +1142,7 @@ def test_an_output_whose_links_lead_to_themselves(tmp_path: Path, model: Path, r
         "transform": [data, *NEW, "--model", model, "--id", "id"],
         "frontier": [data, *ROLES],
         "sql": [*NEW, "--model", model, "--id", "id", "--dialect", "duckdb"],
+        "onnx": [*NEW, "--model", model],
         "report": [data, *ROLES],
         "froc": [data, *ROLES, "--epsilon", 0.1, "--index", 3],
     }

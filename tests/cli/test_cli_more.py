@@ -293,6 +293,7 @@ def test_every_next_step_can_be_pasted(tmp_path: Path, run: Run, monkeypatch: py
         (["monitor", "new people.csv", *roles, "--model", "model.json"], "monitor"),
         (["verify", "model.json", "new people.csv", *roles], "transform"),
         (["sql", "--model", "model.json", *roles[:2], *roles[4:], "--dialect", "duckdb", "--id", "id"], "monitor"),
+        (["onnx", "--model", "model.json", *roles[:2], *roles[4:], "-o", "model.onnx"], "monitor"),
     ):
         step = begin
         for follows in chain:
@@ -302,7 +303,7 @@ def test_every_next_step_can_be_pasted(tmp_path: Path, run: Run, monkeypatch: py
             assert step[0] == follows
             assert _parser().parse_args(step).command == follows
         done.append(begin[0])
-    assert {*done} >= {"audit", "fit", "frontier", "transform", "threshold", "monitor", "verify", "sql"}
+    assert {*done} >= {"audit", "fit", "frontier", "transform", "threshold", "monitor", "verify", "sql", "onnx"}
 
 
 def test_next_steps_ask_for_the_same(tmp_path: Path, run: Run) -> None:

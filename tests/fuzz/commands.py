@@ -53,6 +53,7 @@ FLAGS = {
     "explain": "--threshold --id --score --group",
     "monitor": "--label --confidence --bootstrap --seed --weight",
     "sql": "--dialect --id-type --form --column --function --table",
+    "onnx": "--ids --threshold --on-unknown-group --score --group",
 }
 ALONE = {"--stream"}
 
@@ -86,7 +87,11 @@ class Commands:
             for file, content in _inputs().items():
                 (folder / file).write_bytes(content)
             before = {path.name: path.read_bytes() for path in folder.iterdir()}
-            stands = {"DATA": "data.csv", "MODEL": "model.json", "OUT": "out.csv", "NEW": "new.json"}
+            stands = {"DATA": "data.csv", "MODEL": "model.json"} | {
+                "OUT": "out.csv",
+                "NEW": "new.json",
+                "GRAPH": "new.onnx",
+            }
             done = call(*(str(folder / stands[word]) if word in stands else word for word in case.words))
             after = {path.name: path.read_bytes() for path in folder.iterdir()}
         wrong = unexpected(done)
@@ -113,6 +118,7 @@ BASES: dict[str, tuple[str, ...]] = {
     "explain": ("--model", "MODEL", "--score", "0.4", "--group", "a"),
     "monitor": ("DATA", "--model", "MODEL", *PEOPLE, "--bootstrap", "0"),
     "sql": ("--dialect", "duckdb", "--model", "MODEL", "--score", "score", "--group", "group"),
+    "onnx": ("--model", "MODEL", *PEOPLE, "-o", "GRAPH"),
 }
 
 

@@ -45,7 +45,7 @@ MOST_MODULES = 10
 
 HEAVY = [
     *("pandas", "polars", "pyarrow", "duckdb", "dask", "pyspark"),
-    *("matplotlib", "jinja2", "torch", "scipy", "sklearn", "mlflow", "skops"),
+    *("matplotlib", "jinja2", "torch", "scipy", "sklearn", "mlflow", "skops", "onnx", "onnxruntime"),
 ]
 ROOT = Path(fairroc.__file__).parent
 

@@ -1,1 +1,1 @@
-"""The transform of a fitted model elsewhere: frames, Spark, SQL, torch."""
+"""The transform of a fitted model elsewhere: frames, Spark, SQL, torch, ONNX."""

@@ -26,6 +26,7 @@ from fairroc.cli import (
     froc,
     frontier,
     monitor,
+    onnx,
     report,
     reproduce,
     sql,
@@ -36,7 +37,22 @@ from fairroc.cli import (
 from fairroc.cli.output import one_command, say
 from fairroc.errors import FairrocError
 
-COMMANDS = (audit, fit, transform, froc, frontier, report, threshold, explain, monitor, verify, sql, reproduce, demo)
+COMMANDS = (
+    audit,
+    fit,
+    transform,
+    froc,
+    frontier,
+    report,
+    threshold,
+    explain,
+    monitor,
+    verify,
+    sql,
+    onnx,
+    reproduce,
+    demo,
+)
 """In the order in which help lists them."""
 
 

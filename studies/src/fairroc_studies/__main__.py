@@ -9,6 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 STUDIES = {
+    "backends": "speed.backends",
     "bench": "speed.bench",
     "commands": "speed.commands",
     "engines": "speed.engines",

@@ -93,13 +93,13 @@ def _facts(command: str, peers: tuple[str, ...]) -> dict[str, Any]:
     return {
         "command": command,
         "date": f"{date.today():%-d %B %Y}",
-        "machine": _machine(),
+        "machine": machine(),
         "source": _source(),
         "versions": {"Python": platform.python_version()} | own | {peer: version_of(peer) for peer in peers},
     }
 
 
-def _machine() -> str:
+def machine() -> str:
     """Processor, number of cores, memory."""
     info = Path("/proc/cpuinfo")
     lines = info.read_text().splitlines() if info.exists() else []
