@@ -28,6 +28,7 @@ from fairroc.cli import (
     monitor,
     report,
     reproduce,
+    serve,
     sql,
     threshold,
     transform,
@@ -36,7 +37,22 @@ from fairroc.cli import (
 from fairroc.cli.output import one_command, say
 from fairroc.errors import FairrocError
 
-COMMANDS = (audit, fit, transform, froc, frontier, report, threshold, explain, monitor, verify, sql, reproduce, demo)
+COMMANDS = (
+    audit,
+    fit,
+    transform,
+    froc,
+    frontier,
+    report,
+    threshold,
+    explain,
+    monitor,
+    verify,
+    serve,
+    sql,
+    reproduce,
+    demo,
+)
 """In the order in which help lists them."""
 
 
