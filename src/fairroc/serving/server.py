@@ -8,6 +8,8 @@ import os
 import signal
 import socket
 import time
+from contextlib import suppress
+from functools import partial
 from multiprocessing.connection import wait
 from typing import Any
 
@@ -110,18 +112,35 @@ class _Server(uvicorn.Server):
         self.should_exit = self.should_exit or (self.stop_at is not None and time.monotonic() >= self.stop_at)
         return await super().on_tick(counter)
 
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Let in who is at the door, shut it, and answer all who are in."""
+        waiting = []
+        for sock in sockets or []:
+            with suppress(OSError):  # nobody is left
+                while True:
+                    waiting.append(sock.accept()[0])
+        for server in self.servers:
+            server.close()
+        loop = asyncio.get_running_loop()
+        for one in waiting:
+            made = partial(PatientProtocol, self.config, self.server_state, self.lifespan.state, loop)
+            await loop.connect_accepted_socket(made, one)
+        await super().shutdown(sockets)
+
 
 def listen(host: str, port: int) -> socket.socket:
     """A socket that takes connections, or an error that says why not."""
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
-        return socket.create_server((host, port), family=family, backlog=2048)
+        made = socket.create_server((host, port), family=family, backlog=2048)
     except (OSError, UnicodeError) as error:
         why = getattr(error, "strerror", None) or str(error)
         raise DataError(
             f"the service must be able to listen on {host!r}, port {port}, but the system refused ({why}). Take "
             "another --port (0: any free one) or --host, or stop what listens there."
         ) from None
+    # By its protocol asyncio knows a socket whose small answers must not wait for an acknowledgement (TCP_NODELAY).
+    return socket.socket(made.family, made.type, socket.IPPROTO_TCP, fileno=made.detach())
 
 
 def serve(service: Service, sock: socket.socket, workers: int) -> int:
@@ -181,6 +200,7 @@ def _supervise(settings: Settings, sock: socket.socket, workers: int) -> None:
                 event("a worker died, another is started", pid=process.pid, code=process.exitcode)
                 time.sleep(0.5)  # not as fast as the machine can, where none can live
                 running.append(start())
+    sock.close()  # else the system would go on taking connections that nobody answers
     for process in running:
         process.terminate()
     for process in running:
