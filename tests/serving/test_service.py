@@ -13,6 +13,8 @@ import numpy as np
 import pytest
 
 from fairroc import FairModel, FairROC
+from fairroc.cli.main import main
+from fairroc.errors import ModelFileError
 from fairroc.serving.log import _Lines
 from fairroc.serving.problems import TITLES
 
@@ -399,3 +401,25 @@ def test_the_log_tells_of_requests_and_nothing_of_people(plain: Service, caplog:
     ]
     assert lines[0]["people"] == 1 and lines[0]["bytes_in"] > 0
     assert "471" not in str([{k: v for k, v in line.items() if k not in ("request", "time", "ms")} for line in lines])
+
+
+def test_a_worker_that_is_replaced_takes_no_other_model(folder: Path) -> None:
+    with pytest.raises(ModelFileError, match="must still be abc, got"):
+        Service(Settings(str(folder / "plain.json"), checksum="abc"))
+
+
+# ---- container -----------------------------------------------------------------------------------------------------
+
+
+def test_the_container_starts_what_there_is(capsys: pytest.CaptureFixture[str], plain: Service) -> None:
+    """As far as can be told without building it: the command parses, paths and port are the service's, no root."""
+    lines = (DOCS.parent / "Containerfile").read_text().splitlines()
+    words = {line.split()[0]: line.partition(" ")[2] for line in lines if line and not line.startswith((" ", "#"))}
+    entry, given = json.loads(words["ENTRYPOINT"]), json.loads(words["CMD"])
+    assert entry[:2] == ["fairroc", "serve"] and main([*entry[1:], *given]) == 2
+    assert "/model/model.json" in capsys.readouterr().err  # understood, and not found here
+    assert words["EXPOSE"] == entry[entry.index("--port") + 1] == "8000"
+    check = json.loads(next(line for line in lines if line.startswith("  CMD")).partition("CMD ")[2])
+    assert any(f":8000{path}'" in check[-1] for path in plain.paths)
+    compile(check[-1], "healthcheck", "exec")
+    assert words["USER"] == "10001:10001" and words["STOPSIGNAL"] == "SIGTERM"

@@ -20,6 +20,7 @@ from starlette.routing import Route
 from starlette.types import Message, Receive, Scope, Send
 
 from fairroc._version import __version__
+from fairroc.errors import ModelFileError
 from fairroc.fairmodel import FairModel
 from fairroc.model.draw import Secret, read_key_file
 from fairroc.model.file import checksum_in
@@ -55,6 +56,7 @@ class Settings:
     timeout: float = 30
     drain: float = 0
     log_format: str = "text"
+    checksum: str | None = None  # that the file must have
 
     @property
     def bytes(self) -> int:
@@ -80,6 +82,10 @@ class Service:
             settings.max_people,
         )
         self.checksum = checksum_in(Path(settings.model).read_text(encoding="utf-8"))
+        if self.settings.checksum not in (None, self.checksum):
+            raise ModelFileError(
+                f"the model file must still be {self.settings.checksum}, got {self.checksum}. Restart."
+            )
         self.facts = _json(facts(self.rules, self.checksum))
         described = openapi(self.rules, self.checksum, settings.max_body)
         self.openapi, self.page = _json(described), page(described)

@@ -9,15 +9,17 @@ import signal
 import socket
 import time
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from multiprocessing.connection import wait
+from pathlib import Path
 from typing import Any
 
 import h11
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from fairroc.errors import DataError
+from fairroc.errors import DataError, FairrocError
 from fairroc.serving.app import Service, Settings
 from fairroc.serving.log import configure, event
 from fairroc.serving.problems import Problem
@@ -147,7 +149,8 @@ def serve(service: Service, sock: socket.socket, workers: int) -> int:
     """Answer requests until SIGTERM or SIGINT; the exit code."""
     configure(service.settings.log_format)
     if workers > 1:
-        _supervise(service.settings, sock, workers)
+        path = str(Path(service.settings.model).resolve())  # a worker that is replaced serves what the others do
+        _supervise(replace(service.settings, model=path, checksum=service.checksum), sock, workers)
     else:
         _answer(service, sock)
     return 0
@@ -156,7 +159,12 @@ def serve(service: Service, sock: socket.socket, workers: int) -> int:
 def _worker(settings: Settings, sock: socket.socket) -> None:
     """One process of several, with a model of its own."""
     configure(settings.log_format)
-    _answer(Service(settings), sock)
+    try:
+        service = Service(settings)
+    except FairrocError as error:
+        event(f"cannot start: {error}")
+        raise SystemExit(2) from None
+    _answer(service, sock)
 
 
 def _answer(service: Service, sock: socket.socket) -> None:

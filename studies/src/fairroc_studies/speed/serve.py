@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import os
 import re
 import signal
 import subprocess
@@ -200,36 +201,39 @@ async def stopping(port: int, requests: list[Request], clients: int, pid: int) -
     return tally
 
 
-def memory(pid: int) -> float:
-    """Peak resident memory of a process and its children, in MB."""
-    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-    found = [re.search(r"VmHWM:\s+(\d+)", Path(f"/proc/{one}/status").read_text()) for one in (pid, *children)]
-    return sum(int(one[1]) for one in found if one) / 1024
+def used(pid: int) -> tuple[float, float]:
+    """CPU seconds of a process and its children, and their peak resident memory in MB."""
+    family = [str(pid), *Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    ticks = [Path(f"/proc/{one}/stat").read_text().rpartition(")")[2].split()[11:13] for one in family]
+    peaks = [re.search(r"VmHWM:\s+(\d+)", Path(f"/proc/{one}/status").read_text()) for one in family]
+    seconds = sum(int(tick) for both in ticks for tick in both) / os.sysconf("SC_CLK_TCK")
+    return seconds, sum(int(peak[1]) for peak in peaks if peak) / 1024
 
 
-def line(name: str, size: int, tally: Tally, seconds: float, megabytes: float) -> str:
+def line(name: str, size: int, tally: Tally, seconds: float, cpu: float, megabytes: float) -> str:
     times = np.array(tally.seconds) * 1000
     rate, (half, most) = len(times) / seconds, np.percentile(times, [50, 99])
     wrong = sum(number for what, number in tally.seen.items() if what != "right")
     return (
-        f"| {name} | {rate:,.0f} | {rate * size:,.0f} | {half:.1f} | {most:.1f} | {tally.seen['right']:,} | {wrong} | "
-        f"{megabytes:.0f} |"
+        f"| {name} | {rate:,.0f} | {rate * size:,.0f} | {half:.1f} | {most:.1f} | {1000 * cpu / len(times):.2f} | "
+        f"{megabytes:.0f} | {tally.seen['right']:,} | {wrong} |"
     )
 
 
 async def measured(asked: argparse.Namespace, model: FairModel, process: subprocess.Popen[str], port: int) -> int:
     """Print the tables; the number of wrong or lost answers."""
     single, batch = requests_of(model, 1, 64 * asked.clients), requests_of(model, asked.people, 4 * asked.clients)
-    print("| load | requests/s | people/s | p50, ms | p99, ms | right | wrong or lost | peak MB |\n" + "|---" * 8 + "|")
+    heads = ["load", "requests/s", "people/s", "p50, ms", "p99, ms", "CPU ms each", "peak MB", "right", "wrong or lost"]
+    print(f"| {' | '.join(heads)} |\n{'|---' * len(heads)}|")
     await phase(port, single, asked.clients, 1.0, asked.timeout, False)  # warm
     failed, seen = 0, Counter[str]()
     for faulty in (False, True):
         for requests, size in ((single, 1), (batch, asked.people)):
-            begin = time.perf_counter()
+            before = used(process.pid)[0]
             good, bad = await phase(port, requests, asked.clients, asked.seconds, asked.timeout, faulty)
+            after, megabytes = used(process.pid)
             name = f"{size:,} {'person' if size == 1 else 'people'} a request{', with faults' if faulty else ''}"
-            seconds = asked.seconds if not faulty else min(time.perf_counter() - begin, asked.seconds)
-            print(line(name, size, good, seconds, memory(process.pid)), flush=True)
+            print(line(name, size, good, asked.seconds, after - before, megabytes), flush=True)
             failed += sum(number for what, number in good.seen.items() if what != "right")
             seen += bad.seen
     print("\n| fault | due | times | all as due |\n|---|---|---|---|")
