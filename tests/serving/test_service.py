@@ -11,24 +11,27 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from fairroc import FairModel, FairROC
 from fairroc.cli.main import main
 from fairroc.errors import ModelFileError
 from fairroc.serving.log import _Lines
-from fairroc.serving.problems import TITLES
+from fairroc.serving.problems import TITLES, Problem
 
 httpx = pytest.importorskip("httpx")
 pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
 
 from fairroc.serving.app import HELD, SMALL, Service, Settings  # noqa: E402
+from fairroc.serving.payload import fair_scores, parsed, people_of  # noqa: E402
 
 KEY = b"a secret of more than 16 bytes"
 DOCS = Path(__file__).parents[2] / "docs"
 
 
-def people(n: int = 1500, seed: int = 0) -> tuple[Any, Any, Any]:
+def people(n: int, seed: int = 0) -> tuple[Any, Any, Any]:
     rng = np.random.default_rng(seed)
     sex, y = rng.choice(["f", "m"], n), rng.integers(0, 2, n)
     return np.round(1 / (1 + np.exp(-y - (1 + (sex == "m")) * rng.normal(size=n))), 3), y, sex
@@ -38,7 +41,7 @@ def people(n: int = 1500, seed: int = 0) -> tuple[Any, Any, Any]:
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Models: plain, with a key, of two columns, one that draws nobody, and one for the cryptographic hash."""
     path = tmp_path_factory.mktemp("models")
-    score, y, sex = people()
+    score, y, sex = people(900)
     both = {"sex": sex, "age": np.where(np.arange(len(y)) % 2, "old", "young")}
     one_rate: Any = {"constraint": "equal_opportunity", "draws": "never"}
     for name, groups, more in (
@@ -222,6 +225,34 @@ def test_ids_of_one_type(folder: Path) -> None:
     assert found["errors"] == [{"pointer": "#/people/1/id", "detail": "must be text here (--id-type text)"}]
 
 
+VALUES = st.one_of(
+    *(st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=3), st.sampled_from(["f", "m", 0.5, 17])),
+    st.lists(st.sampled_from(["f", 1, None, []]), max_size=3),
+    st.just({}),
+)
+PERSON = st.fixed_dictionaries({}, optional=dict.fromkeys(("score", "group", "id", "x"), VALUES))
+
+
+@given(
+    st.one_of(
+        PERSON,
+        st.fixed_dictionaries({"people": st.lists(st.one_of(PERSON, st.just(GOOD)), max_size=12)}),
+        st.fixed_dictionaries({name: st.lists(VALUES, min_size=2, max_size=2) for name in ("scores", "groups", "ids")}),
+    )
+)
+@settings(max_examples=150)
+def test_any_body_is_refused_or_has_the_bits_of_the_library(plain: Service, body: Any) -> None:
+    try:
+        people = people_of(parsed(json.dumps(body).encode()), plain.rules)
+        fair, _ = fair_scores(people, plain.rules)
+    except Problem as problem:
+        assert problem.status in (400, 422) and json.loads(problem.body())["detail"]
+        return
+    groups = people.group if not isinstance(people.group[0], list) else np.array(people.group)
+    model, known = plain.rules.model, {"ids": people.id, "sensitive_features": groups}
+    assert fair.tolist() == model.transform(people.score, **known, allow_out_of_range=True).tolist()
+
+
 # ---- explanations, facts, description ------------------------------------------------------------------------------
 
 
@@ -252,7 +283,12 @@ def test_the_description_is_true_and_holds_no_secret(folder: Path, name: str) ->
     service = Service(Settings(str(folder / f"{name}.json"), key=str(folder / "key") if keyed else None))
     described = ask(service, "/openapi.json")
     api = described.json()
+    schema = pytest.importorskip("jsonschema", reason="jsonschema is not installed")
     examples = 0
+
+    def fits(value: Any, content: dict[str, Any]) -> None:
+        schema.validate(value, {**content["schema"], "components": api["components"]})
+
     for path, methods in api["paths"].items():
         for method, about in methods.items():
             told = about["responses"]["200"]["content"]["application/json"]
@@ -262,6 +298,10 @@ def test_the_description_is_true_and_holds_no_secret(folder: Path, name: str) ->
             for form, example in about["requestBody"]["content"]["application/json"]["examples"].items():
                 answer = ask(service, path, example["value"])
                 assert answer.status_code == 200
+                fits(example["value"], about["requestBody"]["content"]["application/json"])
+                fits(answer.json(), told)
+                refusal = about["responses"]["415"]["content"]["application/problem+json"]
+                fits(ask(service, path, b"", headers={"content-type": "text/csv"}).json(), refusal)
                 if "examples" in told:
                     assert answer.json() == told["examples"][form]["value"]
                     examples += 1

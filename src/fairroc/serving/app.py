@@ -39,6 +39,9 @@ THREADS = 2
 HELD = 16
 """Bodies of the largest size whose bytes may be in memory at a time, all requests together."""
 
+GONE = 499
+"""Status in the log of a request whose client went away."""
+
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 
 
@@ -112,7 +115,7 @@ class Service:
         if scope["type"] != "http":
             await self.routes(scope, receive, send)
             return
-        begin, status, sent, mark = time.perf_counter(), 499, 0, secrets.token_hex(8)  # 499: the client went away
+        begin, status, sent, mark = time.perf_counter(), GONE, 0, secrets.token_hex(8)
 
         async def watched(message: Message) -> None:
             nonlocal status, sent
@@ -130,8 +133,6 @@ class Service:
 
         try:
             await self.routes(scope, receive, watched)
-        except ClientDisconnect:
-            pass
         finally:
             state, seconds = scope.get("state", {}), time.perf_counter() - begin
             method = scope["method"] if scope["method"] in METHODS else "(other)"
@@ -144,8 +145,8 @@ class Service:
                 return await answer(request)
             except Problem as problem:
                 return _refusal(problem)
-            except ClientDisconnect:
-                raise
+            except ClientDisconnect:  # nobody reads this
+                return Response(status_code=GONE)
             except Exception as error:
                 failure(error)
                 return _refusal(

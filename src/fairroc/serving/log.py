@@ -33,10 +33,13 @@ class _Lines(logging.Formatter):
 
 
 def configure(form: str) -> None:
-    """Send this log, and warnings of the server, to standard error in one form."""
+    """Send this log, and warnings of the server, to standard error in one form. Python's warnings go nowhere: answers
+    hold what they say."""
+    logging.captureWarnings(True)
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_Lines(form))
-    for name, level in (("fairroc.serving", logging.INFO), ("uvicorn", logging.WARNING)):
+    levels = {"fairroc.serving": logging.INFO, "uvicorn": logging.WARNING, "asyncio": logging.WARNING}
+    for name, level in (levels | {"py.warnings": logging.ERROR}).items():
         logger = logging.getLogger(name)
         logger.handlers, logger.propagate = [handler], False
         logger.setLevel(level)

@@ -103,12 +103,17 @@ class _Server(uvicorn.Server):
 
     stop_at: float | None = None
 
+    def __init__(self, config: uvicorn.Config, service: Service) -> None:
+        super().__init__(config)
+        self.service = service
+        for number in (signal.SIGTERM, signal.SIGINT):  # from now on, not only once the server runs
+            signal.signal(number, self.handle_exit)
+
     def handle_exit(self, sig: int, frame: Any) -> None:
         if self.stop_at is not None:
             self.should_exit, self.force_exit = True, self.should_exit  # asked again: at once; a third time: now
             return
-        service: Service = self.config.loaded_app
-        service.stopping, self.stop_at = True, time.monotonic() + service.settings.drain
+        self.service.stopping, self.stop_at = True, time.monotonic() + self.service.settings.drain
 
     async def on_tick(self, counter: int) -> bool:
         self.should_exit = self.should_exit or (self.stop_at is not None and time.monotonic() >= self.stop_at)
@@ -181,8 +186,8 @@ def _answer(service: Service, sock: socket.socket) -> None:
         server_header=False,
         timeout_graceful_shutdown=max(1, round(service.settings.timeout)),
     )
+    server = _Server(config, service)
     event("ready", pid=os.getpid())
-    server = _Server(config)
     server.run(sockets=[sock])
     event("stopped", pid=os.getpid(), requests=server.server_state.total_requests)
 
