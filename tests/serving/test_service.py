@@ -243,7 +243,7 @@ PERSON = st.fixed_dictionaries({}, optional=dict.fromkeys(("score", "group", "id
 @settings(max_examples=150)
 def test_any_body_is_refused_or_has_the_bits_of_the_library(plain: Service, body: Any) -> None:
     try:
-        people = people_of(parsed(json.dumps(body).encode()), plain.rules)
+        people = people_of(parsed(json.dumps(body).encode(), plain.rules), plain.rules)
         fair, _ = fair_scores(people, plain.rules)
     except Problem as problem:
         assert problem.status in (400, 422) and json.loads(problem.body())["detail"]
@@ -348,7 +348,13 @@ def test_large_bodies_are_refused_with_and_without_a_length(plain: Service) -> N
 
 def test_too_many_people(plain: Service) -> None:
     body = {"scores": [0.1] * 1001, "groups": ["f"] * 1001, "ids": [*range(1001)]}
-    assert "1,000 people at most" in refused(ask(plain, "/v1/scores", body), "too-many-people")["detail"]
+    assert (
+        "1,000 people at most (--max-people), got 1,001"
+        in refused(ask(plain, "/v1/scores", body), "too-many-people")["detail"]
+    )
+    rows = [{"score": 0.5, "group": "f", "id": i} for i in range(1001)]
+    assert ask(plain, "/v1/scores", {"people": rows[:1000]}).status_code == 200
+    assert "got more than 1,000" in refused(ask(plain, "/v1/scores", {"people": rows}), "too-many-people")["detail"]
 
 
 def test_a_body_that_trickles_in_is_given_up(plain: Service) -> None:
@@ -414,7 +420,7 @@ def test_a_service_that_stops_says_so_and_still_answers(folder: Path) -> None:
 def test_what_nobody_foresaw_is_answered_and_logged_without_what_was_sent(
     plain: Service, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def fail(body: bytes) -> Any:
+    def fail(body: bytes, rules: Any) -> Any:
         raise KeyError("person-4711")
 
     monkeypatch.setattr("fairroc.serving.app.parsed", fail)

@@ -161,7 +161,7 @@ class Service:
         """Fair scores of the people in the body, in the form in which they came."""
 
         def work(body: bytes) -> tuple[bytes, int]:
-            people = people_of(parsed(body), self.rules)
+            people = people_of(parsed(body, self.rules), self.rules)
             fair, notes = fair_scores(people, self.rules)
             return _json({**_in_form(people, fair.tolist()), "warnings": notes, "model": self.checksum}), len(fair)
 
@@ -171,7 +171,7 @@ class Service:
         """What can happen to one person."""
 
         def work(body: bytes) -> tuple[bytes, int]:
-            found = explained(parsed(body), self.rules)
+            found = explained(parsed(body, self.rules), self.rules)
             return _json({**found.to_dict(), "text": found.text, "model": self.checksum}), 1
 
         return await self._work(request, work)

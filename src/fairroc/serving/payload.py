@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count
 from typing import Any, Literal, NoReturn
 
 import numpy as np
@@ -52,19 +53,19 @@ class Payload:
         return {"one": f"#/{field}", "rows": f"#/people/{row}/{field}", "columns": f"#/{field}s/{row}"}[self.form]
 
 
-def parsed(body: bytes) -> dict[str, Any]:
-    """A body as JSON: one object, no NaN, no field twice."""
-
-    def refuse(word: str) -> NoReturn:
-        raise ValueError(f"{word} is no JSON number")
+def parsed(body: bytes, rules: Rules) -> dict[str, Any]:
+    """A body as JSON: one object, no NaN, no field twice, and no more objects than there may be people."""
+    objects = count(-1)  # the body itself is one
 
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         if len(fields := dict(pairs)) < len(pairs):
             raise ValueError("an object has a field twice")
+        if next(objects) >= rules.max_people:
+            raise _too_many(f"more than {rules.max_people:,}", rules)
         return fields
 
     try:
-        data = json.loads(body.decode(), parse_constant=refuse, object_pairs_hook=once)
+        data = json.loads(body.decode(), parse_constant=_no_number, object_pairs_hook=once)
     except json.JSONDecodeError as error:
         why = f"{error.msg} at line {error.lineno}, column {error.colno}"
     except UnicodeDecodeError as error:
@@ -78,6 +79,10 @@ def parsed(body: bytes) -> dict[str, Any]:
             return data
         why = f"it is {_kind(data)}"
     raise Problem("invalid-json", f"The body must be one JSON object in UTF-8, but {why}.")
+
+
+def _no_number(word: str) -> NoReturn:
+    raise ValueError(f"{word} is no JSON number")
 
 
 def people_of(data: dict[str, Any], rules: Rules) -> Payload:
@@ -145,11 +150,13 @@ def _list(data: Mapping[str, Any], field: str, rules: Rules) -> list[Any]:
     if type(found) is not list or not found:
         _refuse(f"#/{field}", f"must be a list with at least one value, got {_kind(found)}")
     if len(found) > rules.max_people:
-        raise Problem(
-            "too-many-people",
-            f"A request may hold {rules.max_people:,} people at most (--max-people), got {len(found):,}; send several.",
-        )
+        raise _too_many(f"{len(found):,}", rules)
     return found
+
+
+def _too_many(got: str, rules: Rules) -> Problem:
+    words = f"A request may hold {rules.max_people:,} people at most (--max-people), got {got}; send several."
+    return Problem("too-many-people", words)
 
 
 def _refuse(pointer: str, words: str) -> NoReturn:
