@@ -24,7 +24,7 @@ from fairroc.errors import ModelFileError
 from fairroc.fairmodel import FairModel
 from fairroc.model.draw import Secret, read_key_file
 from fairroc.model.file import checksum_in
-from fairroc.people.rows import known_groups
+from fairroc.people.rows import LARGEST, known_groups
 from fairroc.serving.describe import facts, openapi, page
 from fairroc.serving.log import failure, request_line
 from fairroc.serving.payload import Payload, Rules, explained, fair_scores, parsed, people_of
@@ -89,6 +89,7 @@ class Service:
             raise ModelFileError(
                 f"the model file must still be {self.settings.checksum}, got {self.checksum}. Restart."
             )
+        _warm(self.rules)
         self.facts = _json(facts(self.rules, self.checksum))
         described = openapi(self.rules, self.checksum, settings.max_body)
         self.openapi, self.page = _json(described), page(described)
@@ -246,6 +247,15 @@ class Service:
             words = f"A request must arrive within {settings.timeout:g} seconds (--timeout); {size:,} bytes did."
             raise Problem("request-timeout", words, headers={"connection": "close"}) from None
         return b"".join(chunks)
+
+
+def _warm(rules: Rules) -> None:
+    """Load now what the first requests would wait for: tables, and for ids that are text Arrow."""
+    kinds: dict[str | None, tuple[type, ...]] = {"integer": (int,), "text": (str,), None: (int, str)}
+    low, n = rules.model.score_range[0], 20
+    for kind in kinds[rules.id_type]:
+        ids = [kind(i) for i in range(n)]
+        fair_scores(Payload([max(low, -LARGEST)] * n, [rules.model.names[0]] * n, ids, "columns"), rules)
 
 
 def _in_form(people: Payload, fair: list[float]) -> dict[str, Any]:
