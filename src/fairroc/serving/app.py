@@ -89,7 +89,6 @@ class Service:
             raise ModelFileError(
                 f"the model file must still be {self.settings.checksum}, got {self.checksum}. Restart."
             )
-        _warm(self.rules)
         self.facts = _json(facts(self.rules, self.checksum))
         described = openapi(self.rules, self.checksum, settings.max_body)
         self.openapi, self.page = _json(described), page(described)
@@ -111,6 +110,15 @@ class Service:
             exception_handlers={HTTPException: _no_route},
         )
         self.routes.router.redirect_slashes = False
+
+    def warm(self) -> None:
+        """Load now what the first requests would wait for: tables, and for ids that are text Arrow."""
+        rules, n = self.rules, 20
+        kinds: dict[str | None, tuple[type, ...]] = {"integer": (int,), "text": (str,), None: (int, str)}
+        score = max(rules.model.score_range[0], -LARGEST)
+        for kind in kinds[rules.id_type]:
+            ids = [kind(i) for i in range(n)]
+            fair_scores(Payload([score] * n, [rules.model.names[0]] * n, ids, "columns"), rules)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -247,15 +255,6 @@ class Service:
             words = f"A request must arrive within {settings.timeout:g} seconds (--timeout); {size:,} bytes did."
             raise Problem("request-timeout", words, headers={"connection": "close"}) from None
         return b"".join(chunks)
-
-
-def _warm(rules: Rules) -> None:
-    """Load now what the first requests would wait for: tables, and for ids that are text Arrow."""
-    kinds: dict[str | None, tuple[type, ...]] = {"integer": (int,), "text": (str,), None: (int, str)}
-    low, n = rules.model.score_range[0], 20
-    for kind in kinds[rules.id_type]:
-        ids = [kind(i) for i in range(n)]
-        fair_scores(Payload([max(low, -LARGEST)] * n, [rules.model.names[0]] * n, ids, "columns"), rules)
 
 
 def _in_form(people: Payload, fair: list[float]) -> dict[str, Any]:

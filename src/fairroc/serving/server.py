@@ -186,6 +186,7 @@ def _answer(service: Service, sock: socket.socket) -> None:
         server_header=False,
         timeout_graceful_shutdown=max(1, round(service.settings.timeout)),
     )
+    service.warm()
     server = _Server(config, service)
     event("ready", pid=os.getpid())
     server.run(sockets=[sock])
