@@ -44,4 +44,4 @@ def run(arguments: argparse.Namespace) -> int:
         if settings.log_format == "text":
             keyed = ", with its key" if settings.key else ""
             say(f"model {service.checksum}{keyed} on {where}, described at {where}/docs; Ctrl-C stops")
-        return serve(service, sock, workers)
+        return serve(service, sock, workers, where)

@@ -150,9 +150,10 @@ def listen(host: str, port: int) -> socket.socket:
     return socket.socket(made.family, made.type, socket.IPPROTO_TCP, fileno=made.detach())
 
 
-def serve(service: Service, sock: socket.socket, workers: int) -> int:
+def serve(service: Service, sock: socket.socket, workers: int, url: str) -> int:
     """Answer requests until SIGTERM or SIGINT; the exit code."""
     configure(service.settings.log_format)
+    event("listening", url=url, model=service.checksum, workers=workers)
     if workers > 1:
         path = str(Path(service.settings.model).resolve())  # a worker that is replaced serves what the others do
         _supervise(replace(service.settings, model=path, checksum=service.checksum), sock, workers)
