@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from importlib.resources import files
 from typing import Any
 
@@ -84,7 +85,7 @@ def page(described: dict[str, Any]) -> str:
 
     text = files("fairroc.serving").joinpath("templates", "docs.html").read_text(encoding="utf-8")
     environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
-    environment.filters["pretty"] = _short
+    environment.filters |= {"pretty": _short, "quoted": shlex.quote}
     found: str = environment.from_string(text).render(api=described, problems=TITLES)
     return found
 
