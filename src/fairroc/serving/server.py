@@ -30,6 +30,9 @@ SLACK = 2.0
 LAST = 0.05
 """Seconds that an idle connection is kept when the service stops: a request may be on its way."""
 
+KEPT = 75
+"""Seconds that an idle connection is kept: more than proxies and load balancers have, so that they close it first."""
+
 
 class PatientProtocol(H11Protocol):
     """HTTP/1.1 with a clock on each connection: a client that neither sends nor takes what is due is cut off."""
@@ -105,17 +108,19 @@ class _Server(uvicorn.Server):
 
     def __init__(self, config: uvicorn.Config, service: Service) -> None:
         super().__init__(config)
-        self.service = service
+        self.service, self.parent = service, multiprocessing.parent_process()
         for number in (signal.SIGTERM, signal.SIGINT):  # from now on, not only once the server runs
             signal.signal(number, self.handle_exit)
 
     def handle_exit(self, sig: int, frame: Any) -> None:
-        if self.stop_at is not None:
-            self.should_exit, self.force_exit = True, self.should_exit  # asked again: at once; a third time: now
-            return
-        self.service.stopping, self.stop_at = True, time.monotonic() + self.service.settings.drain
+        if self.stop_at is None:
+            self.service.stopping, self.stop_at = True, time.monotonic() + self.service.settings.drain
+        elif sig == signal.SIGINT:  # Ctrl-C again: at once; a third time: now. SIGTERM may come from two sides
+            self.should_exit, self.force_exit = True, self.should_exit
 
     async def on_tick(self, counter: int) -> bool:
+        if self.stop_at is None and self.parent is not None and not self.parent.is_alive():
+            self.handle_exit(signal.SIGTERM, None)  # nobody else would say so
         self.should_exit = self.should_exit or (self.stop_at is not None and time.monotonic() >= self.stop_at)
         return await super().on_tick(counter)
 
@@ -185,6 +190,7 @@ def _answer(service: Service, sock: socket.socket) -> None:
         access_log=False,
         proxy_headers=False,
         server_header=False,
+        timeout_keep_alive=KEPT,
         timeout_graceful_shutdown=max(1, round(service.settings.timeout)),
     )
     service.warm()
