@@ -162,6 +162,14 @@ def test_what_cannot_be_served_is_said_before_anybody_can_ask(
             assert words in told.err and told.err.count("\n") == 1 and not told.out and KEY not in told.err
 
 
+def test_small_answers_do_not_wait_for_an_acknowledgement() -> None:
+    """asyncio sets TCP_NODELAY on sockets that name their protocol."""
+    from fairroc.serving.server import listen
+
+    with listen("127.0.0.1", 0) as sock, socket.create_connection(sock.getsockname()), sock.accept()[0] as accepted:
+        assert sock.proto == accepted.proto == socket.IPPROTO_TCP
+
+
 def test_what_is_missing_is_named(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

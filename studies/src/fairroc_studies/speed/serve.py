@@ -256,13 +256,20 @@ def main() -> int:
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--timeout", type=float, default=2, help="of the service, in seconds")
     parser.add_argument("--drain", type=float, default=1, help="of the service, in seconds")
+    parser.add_argument("--id-type", help="of the service: integer needs less memory")
     asked = parser.parse_args()
     table = people(9000, 0)
     model = FairROC(salt=0).fit(table["p"].to_numpy(), table["y"].to_numpy(), sensitive_features=table["g"]).model_
     with tempfile.TemporaryDirectory() as folder:
         model.save(f"{folder}/model.json")
         command = [sys.executable, "-m", "fairroc", "serve", "--model", f"{folder}/model.json", "--port", "0"]
-        limits = {"workers": asked.workers, "timeout": asked.timeout, "drain": asked.drain, "max-body": MAX_BODY / 1e6}
+        limits: dict[str, Any] = {
+            "workers": asked.workers,
+            "timeout": asked.timeout,
+            "drain": asked.drain,
+            "max-body": MAX_BODY / 1e6,
+        }
+        limits |= {} if asked.id_type is None else {"id-type": asked.id_type}
         command += [word for name, value in limits.items() for word in (f"--{name}", str(value))]
         begin = time.perf_counter()
         with Path(folder, "log").open("w+") as log, subprocess.Popen(command, stderr=log, text=True) as process:
