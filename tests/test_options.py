@@ -45,6 +45,7 @@ from fairroc.options import (
     PACK,
     REPORT,
     SECTIONS,
+    SERVE,
     Option,
     Options,
     check_audit_norm,
@@ -90,7 +91,9 @@ def test_audit_norm() -> None:
             check_audit_norm(wrong)
 
 
-NUMBERS = {option.name: option for option in (*ESTIMATOR, *AUDIT, *AIM, *FILES) if option.parse in ("number", "whole")}
+NUMBERS = {
+    option.name: option for option in (*ESTIMATOR, *AUDIT, *AIM, *FILES, *SERVE) if option.parse in ("number", "whole")
+}
 
 
 @pytest.mark.parametrize("name", sorted(NUMBERS.keys() - {"random_state"}))
@@ -249,6 +252,7 @@ def test_curves_are_those_of_the_core() -> None:
         ("report", (*REPORT, *PACK)),
         ("monitor", MONITOR),
         ("threshold", AIM),
+        ("serve", (*SERVE, KEY)),
     ],
 )
 def test_flags_and_their_help(capsys: pytest.CaptureFixture[str], command: str, options: Sequence[Option]) -> None:

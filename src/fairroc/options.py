@@ -248,6 +248,14 @@ def check_excluded(share: Any) -> float:
     )
 
 
+def check_between(name: str, low: float, high: float, whole: bool, value: Any) -> Any:
+    """Return a number between two others, as an int if it must be whole."""
+    if (is_whole(value) if whole else is_number(value)) and low <= value <= high:
+        return int(value) if whole else float(value)
+    kind = "a whole number" if whole else "a number"
+    raise DataError(f"{name} must be {kind} from {low:,} to {high:,}, got {value!r}.")
+
+
 def one_of(name: str, value: Any, allowed: tuple[str, ...]) -> str:
     """Return a value that must be among those allowed."""
     if isinstance(value, str) and value in allowed:
@@ -495,6 +503,28 @@ PACK = (
     Option("exclude_below", 0.02, ("0 to 0.02",), "categories with a smaller share of all people get no impact "
            "ratio; 0 excludes none", check_excluded, metavar="Q", parse="number"),
 )  # fmt: skip
+
+
+def _between(name: str, default: float, low: float, high: float, sentence: str, letter: str, whole: bool) -> Option:
+    values, kind = (f"{low:,} to {high:,}",), "whole" if whole else "number"
+    check = partial(check_between, name, low, high, whole)
+    return Option(name, default, values, sentence, check, metavar=letter, parse=kind)  # type: ignore[arg-type]
+
+
+SERVE = (
+    Option("host", "127.0.0.1", ("a name or address",), "address to listen on; 0.0.0.0 is all of them", _any,
+           metavar="HOST"),
+    _between("port", 8000, 0, 65_535, "port to listen on; 0 takes a free one", "PORT", True),
+    _between("workers", 1, 1, 256, "processes that answer requests", "N", True),
+    _between("max_body", 8, 0.001, 1024, "largest body of a request, in MB", "MB", False),
+    _between("max_people", 100_000, 1, 10_000_000, "most people in a request", "N", True),
+    _between("timeout", 30, 0.1, 3600, "seconds that a request may take to arrive, to wait for its turn, and an answer "
+             "to be taken; and that requests in flight get when the service stops", "S", False),
+    _between("drain", 0, 0, 3600, "seconds after SIGTERM in which /health/ready says no and all is still answered", "S",
+             False),
+    Option("id_type", None, ("integer", "text"), "refuse ids of the other type: 17 and \"17\" have different draws"),
+    Option("log_format", "text", ("text", "json"), "of the log on standard error, one line for each request"),
+)  # fmt: skip
 FILES = (POS_LABEL, MISSING, MAX_DISTINCT)
 WORDS = (POSITIVE_MEANS, VERBOSE, QUIET)
 
@@ -506,6 +536,7 @@ SECTIONS = {
     "For the regulator: `write_pack`, `fairroc report --pack`": PACK,
     "New people: `FairModel.check`, `fairroc monitor`": MONITOR,
     "Threshold: `choose_threshold`, `fairroc threshold`": AIM,
+    "Service: `fairroc serve`": SERVE,
     "Files: `count_files` and the commands that read people": FILES,
     "Words: what commands print; `positive_means` also in `FairModel.explain` and `write_report`": WORDS,
 }

@@ -2,7 +2,8 @@
 
 Blocks of `python` and `bash` run, in a folder that holds what docs/guides/practice-files.md makes. A block that cannot
 run here has a comment before it, `<!-- not run: reason -->`; REASONS lists them, and their number is limited. A `text`
-block after `<!-- output -->` is what the block before it prints; "..." stands for anything.
+block after `<!-- output -->` is what the block before it prints; "..." stands for anything. A `bash` block with a
+first line `#!`, or that starts something in the background, runs as one script; free ports take the place of 8000, ...
 """
 
 from __future__ import annotations
@@ -13,9 +14,11 @@ import os
 import re
 import shlex
 import shutil
+import socket
 import subprocess
 import sys
 from dataclasses import dataclass
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -43,6 +46,7 @@ REASONS = {
     "studies": "takes minutes, and the studies' package",
     "data": "needs a data set that does not come with fairroc",
     "server": "runs until it is stopped, or needs one that does; tests of its own ask it over HTTP",
+    "container": "needs Docker or Podman",
 }
 DEMO: list = []
 """The folder in which `fairroc demo` ran, and what it printed: several pages begin with it, and once is enough."""
@@ -103,6 +107,24 @@ def run_command(command: str) -> str:
     return done.stdout + done.stderr
 
 
+def free_port(taken: dict[str, str], number: re.Match[str]) -> str:
+    """A free port in the place of the one that a page names, the same each time."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        return taken.setdefault(number[0], str(free.getsockname()[1]))
+
+
+def run_script(body: str) -> str:
+    """Run a block as one script; what it leaves in the background ends with it."""
+    script = re.sub(r"\b80\d\d\b", partial(free_port, {}), body)
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    shell = f"trap 'kill $(jobs -p) 2> /dev/null || true' EXIT; set -eo pipefail\n{script}"
+    done = subprocess.run(
+        ["bash", "-c", shell], capture_output=True, text=True, check=False, env=os.environ | {"PATH": path}, timeout=120
+    )
+    assert done.returncode == 0, f"{body}\n{done.stdout}\n{done.stderr}"
+    return done.stdout + done.stderr
+
+
 def run_page(page: str) -> None:
     names: dict = {"__name__": "__main__"}
     printed = ""
@@ -116,6 +138,8 @@ def run_page(page: str) -> None:
                     if block.language == "python":
                         code = compile("\n" * block.line + block.body, str(ROOT / page), "exec")
                         exec(code, names)
+                    elif block.body.startswith("#!") or re.search(r" &$", block.body, re.M):
+                        print(run_script(block.body))
                     else:
                         for command in commands(block.body):
                             print(run_command(command))

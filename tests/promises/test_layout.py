@@ -37,6 +37,7 @@ ROOMS = (
     ("plot",),
     ("report",),
     ("mlflow",),
+    ("serving",),
     ("cli",),
     ("fairroc", "__main__"),
 )
@@ -46,6 +47,7 @@ MOST_MODULES = 10
 HEAVY = [
     *("pandas", "polars", "pyarrow", "duckdb", "dask", "pyspark"),
     *("matplotlib", "jinja2", "torch", "scipy", "sklearn", "mlflow", "skops", "onnx", "onnxruntime"),
+    *("starlette", "uvicorn"),
 ]
 ROOT = Path(fairroc.__file__).parent
 

@@ -332,13 +332,18 @@ class IdCount:
         return min(round(self.rows / mean if even else dense), self.rows)
 
     def warn(self) -> None:
-        """Warn if rows share ids: a column that does not name people gives all of them a few draws."""
+        """Warn of what `note` says."""
         if self.repeat:
-            about = "about " if self.limit < 1.0 else ""
-            warn_user(
-                f"{self.rows:,} rows have {about}{self.different:,} different ids: rows with the same id share one "
-                "draw. If each row is another person, pass ids (--id) that tell people apart."
-            )
+            warn_user(self.note)
+
+    @property
+    def note(self) -> str:
+        """What to warn of if rows share ids: a column that does not name people gives all of them a few draws."""
+        about = "about " if self.limit < 1.0 else ""
+        return (
+            f"{self.rows:,} rows have {about}{self.different:,} different ids: rows with the same id share one draw. "
+            "If each row is another person, pass ids (--id) that tell people apart."
+        )
 
 
 def _mixed(ids: NDArray[np.integer[Any]]) -> U64:

@@ -161,10 +161,15 @@ class ModelData:
         return int(np.count_nonzero(scores < low) + np.count_nonzero(scores > high))
 
     def judge_range(self, outside: int, rows: int, allowed: bool, many: int = MANY) -> None:
-        """Warn of 1 % of scores outside of the fitted ones' range, from so many rows on; raise for more than half,
-        unless that is allowed. A few rows say nothing: there is always a highest score."""
+        """Warn of what `range_note` says."""
+        if (note := self.range_note(outside, rows, allowed, many)) is not None:
+            warn_user(note)
+
+    def range_note(self, outside: int, rows: int, allowed: bool, many: int = MANY) -> str | None:
+        """What to warn of where 1 % of scores lie outside of the fitted ones' range, from so many rows on; raise for
+        more than half, unless that is allowed. A few rows say nothing: there is always a highest score."""
         if 100 * outside < max(rows, 1):
-            return
+            return None
         low, high = self.score_range
         share = f"{outside:,} of {rows:,} scores ({outside / rows:.1%})"
         words = f"{share} lie outside of the range of those fitted, {low:.4g} to {high:.4g}"
@@ -173,9 +178,8 @@ class ModelData:
                 f"{words}: another scale, such as logits where probabilities were fitted, or another score? Pass the "
                 "score that was fitted, or allow_out_of_range=True (on the command line: --allow-out-of-range)."
             )
-        if rows >= many:
-            ends = "" if self.unchanged else "; they count as its ends"
-            warn_user(f"{words}{ends}. Is this the score that was fitted?")
+        ends = "" if self.unchanged else "; they count as its ends"
+        return f"{words}{ends}. Is this the score that was fitted?" if rows >= many else None
 
     def read(
         self,
@@ -361,10 +365,15 @@ def _plain(values: Any, kinds: tuple[type, ...]) -> list[Any] | None:
 def warn_unknown(unknown: int, rows: int, group: str | None) -> None:
     """Warn if some rows are of groups that were not fitted and got the treatment of another."""
     if unknown:
-        warn_user(
-            f"{unknown} of {rows} rows belong to groups that were not fitted; they were treated as group '{group}', "
-            "for which nothing was measured on them.",
-        )
+        warn_user(unknown_note(unknown, rows, group))
+
+
+def unknown_note(unknown: int, rows: int, group: str | None) -> str:
+    """What to warn of then."""
+    return (
+        f"{unknown} of {rows} rows belong to groups that were not fitted; they were treated as group '{group}', for "
+        "which nothing was measured on them."
+    )
 
 
 def _same_number(ids: int, scores: int) -> None:

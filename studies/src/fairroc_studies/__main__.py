@@ -14,6 +14,7 @@ STUDIES = {
     "commands": "speed.commands",
     "engines": "speed.engines",
     "gpu": "speed.gpu",
+    "serve": "speed.serve",
     "sql": "speed.sql",
     "streaming": "speed.streaming",
     "transform": "speed.transform",

@@ -1,0 +1,217 @@
+"""The service described for machines (OpenAPI) and for people (one page), with examples that are true for its model."""
+
+from __future__ import annotations
+
+import shlex
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+
+from fairroc._version import __version__
+from fairroc.model.file import pretty
+from fairroc.serving.payload import Payload, Rules, explained, fair_scores
+from fairroc.serving.problems import TITLES
+
+FORMS = {
+    "one": "One person.",
+    "rows": "Several people, one object for each.",
+    "columns": "Several people as columns, which is shorter and faster.",
+}
+NUMBER: dict[str, Any] = {"type": "number"}
+TEXTS: dict[str, Any] = {"type": "array", "items": {"type": "string"}}
+
+
+def facts(rules: Rules, checksum: str) -> dict[str, Any]:
+    """What is served: nothing that gives the key away."""
+    model = rules.model
+    return {
+        "fairroc": __version__,
+        "checksum": checksum,
+        "fitted": {"by": model.record.package, "date": model.record.date, "rows": model.record.rows},
+        "constraint": model.constraint,
+        "epsilon": model.epsilon,
+        "ratio": model.ratio,
+        "norm": model.norm,
+        "promise": model.promise,
+        "groups": [group.name for group in model.groups],
+        "levels": model.levels,
+        "needs_ids": not model.draws_nobody,
+        "keyed": model.key_fingerprint is not None,
+        "id_type": rules.id_type,
+        "on_unknown_group": rules.on_unknown_group,
+        "max_people": rules.max_people,
+    }
+
+
+def openapi(rules: Rules, checksum: str, max_body: float) -> dict[str, Any]:
+    """The description of all paths."""
+    people, shown = _people(rules)
+    asked, answered = _examples(people, rules, checksum)
+    person = asked["one"] | {"threshold": people.score[0]}
+    if not shown:  # a draw that a secret key decided is nobody's example
+        answered, person = {}, {name: value for name, value in person.items() if name != "id"}
+    found = explained(person, rules)
+    explanation = {**found.to_dict(), "text": found.text, "model": checksum}
+    limits = f"A body has {max_body:g} MB at most, and {rules.max_people:,} people."
+    title = "Fair scores of people. The same id, score and group always get the same fair score."
+    paths = {
+        "/v1/scores": _post(title, limits, "Scores", _named(asked), _named(answered)),
+        "/v1/explanations": _post(
+            "What can happen to one person, and why.",
+            "Without an id nothing is drawn.",
+            "Explanation",
+            {"one": {"value": person}},
+            {"one": {"value": explanation}},
+        ),
+        "/v1/model": _get("What is served.", facts(rules, checksum)),
+        "/health/live": _get("Whether the process answers.", {"status": "ok", "fairroc": __version__}),
+        "/health/ready": _get(
+            "Whether new requests are welcome; 503 once the service stops.", {"status": "ok", "model": checksum}
+        ),
+    }
+    about = f"Fair scores by the model {checksum}, by fairroc {__version__}. {limits}"
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "fairroc", "version": __version__, "description": about},
+        "paths": paths,
+        "components": {"schemas": _schemas(rules)},
+    }
+
+
+def page(described: dict[str, Any]) -> str:
+    """The description as a page of HTML that loads nothing from anywhere."""
+    from jinja2 import Environment
+
+    text = files("fairroc.serving").joinpath("templates", "docs.html").read_text(encoding="utf-8")
+    environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    environment.filters |= {"pretty": _short, "quoted": shlex.quote}
+    found: str = environment.from_string(text).render(api=described, problems=TITLES)
+    return found
+
+
+def _short(value: Any) -> str:
+    text = pretty(value)
+    return text if len(text) < 1500 else f"{text[:1500]}\n..."
+
+
+# ---- examples --------------------------------------------------------------------------------------------------------
+
+
+def _people(rules: Rules) -> tuple[Payload, bool]:
+    """Two people whose fair scores follow from score and group alone, if there are such; and whether to show them."""
+    model = rules.model
+    low, high = model.score_range if np.isfinite(model.score_range).all() else (0.0, 1.0)
+    grid = [float(f"{score:.3g}") for score in np.linspace(low, high, 12)[1:-1].tolist()]
+    names, chosen, fixed = model.names[:2], [], True
+    for name in names:
+        sure = [score for score in grid if model.explain(score, name).reason in ("order", "unchanged")]
+        chosen.append(sure[len(sure) // 2] if sure else grid[len(grid) // 2])
+        fixed = fixed and bool(sure)
+    ids: list[Any] = [101, 102] if rules.id_type != "text" else ["a-101", "a-102"]
+    return Payload(chosen, list(names), ids[: len(names)], "rows"), fixed or model.key_fingerprint is None
+
+
+def _examples(people: Payload, rules: Rules, checksum: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Requests in every form, and their answers."""
+    fair, notes = fair_scores(people, rules)
+    ids = people.id or []
+    rows = [{"id": one, "score": s, "group": g} for one, s, g in zip(ids, people.score, people.group, strict=True)]
+    done = [{"id": one, "fair_score": score} for one, score in zip(ids, fair.tolist(), strict=True)]
+    end = {"warnings": notes, "model": checksum}
+    asked = {
+        "one": rows[0],
+        "rows": {"people": rows},
+        "columns": {"ids": ids, "scores": people.score, "groups": people.group},
+    }
+    return asked, {
+        "one": done[0] | {"warnings": [], "model": checksum},
+        "rows": {"people": done, **end},
+        "columns": {"fair_scores": fair.tolist(), **end},
+    }
+
+
+def _named(examples: dict[str, Any]) -> dict[str, Any]:
+    return {name: {"summary": FORMS[name], "value": value} for name, value in examples.items()}
+
+
+# ---- OpenAPI ---------------------------------------------------------------------------------------------------------
+
+
+def _post(summary: str, more: str, schema: str, asked: dict[str, Any], answered: dict[str, Any]) -> dict[str, Any]:
+    body = {"schema": {"$ref": f"#/components/schemas/{schema}Request"}, "examples": asked}
+    found: dict[str, Any] = {"schema": {"$ref": f"#/components/schemas/{schema}"}}
+    if answered:
+        found["examples"] = answered
+    answers: dict[str, Any] = {"200": {"description": "Done.", "content": {"application/json": found}}}
+    for status, title in sorted(
+        {status: title for status, title in TITLES.values() if status not in (404, 405)}.items()
+    ):
+        problem = {"schema": {"$ref": "#/components/schemas/Problem"}}
+        answers[str(status)] = {"description": title, "content": {"application/problem+json": problem}}
+    request = {"required": True, "content": {"application/json": body}}
+    return {"post": {"summary": summary, "description": more, "requestBody": request, "responses": answers}}
+
+
+def _get(summary: str, example: dict[str, Any]) -> dict[str, Any]:
+    content = {"application/json": {"schema": {"type": "object"}, "example": example}}
+    return {"get": {"summary": summary, "responses": {"200": {"description": "Done.", "content": content}}}}
+
+
+def _schemas(rules: Rules) -> dict[str, Any]:
+    model = rules.model
+    whole: dict[str, Any] = {"type": "integer", "minimum": -(2**63), "maximum": 2**64 - 1}
+    text: dict[str, Any] = {"type": "string"}
+    value = {"type": ["string", "number", "boolean", "null"]}
+    group = {
+        "description": f"One of {', '.join(model.names)}; or a list of the values of several columns, in the order of "
+        "the fit.",
+        "anyOf": [value, {"type": "array", "items": value, "minItems": 1}],
+    }
+    ids: dict[str, Any] = {"integer": whole, "text": text}.get(rules.id_type or "", {"anyOf": [whole, text]})
+    one = {"score": NUMBER, "group": group, "id": ids | {"description": '17 and "17" are two ids, with two draws.'}}
+    needed = ["score", "group"] if model.draws_nobody else ["score", "group", "id"]
+    columns = {f"{name}s": _array(part, rules.max_people) for name, part in one.items()}
+    fair = {"fair_score": NUMBER, "id": {"type": ["integer", "string", "null"]}}
+    end = {"warnings": TEXTS, "model": {"type": "string"}}
+    return {
+        "Person": _object(one, needed),
+        "ScoresRequest": {
+            "anyOf": [
+                {"$ref": "#/components/schemas/Person"},
+                _object({"people": _array({"$ref": "#/components/schemas/Person"}, rules.max_people)}, ["people"]),
+                _object(columns, [f"{name}s" for name in needed]),
+            ]
+        },
+        "Scores": {
+            "anyOf": [
+                _object(fair | end, ["fair_score", "id", "warnings", "model"]),
+                _object({"people": {"type": "array", "items": _object(fair, ["fair_score", "id"])}} | end, ["people"]),
+                _object({"fair_scores": {"type": "array", "items": NUMBER}} | end, ["fair_scores"]),
+            ]
+        },
+        "ExplanationRequest": _object(one | {"threshold": NUMBER, "positive_means": text}, ["score", "group"]),
+        "Explanation": {"type": "object", "required": ["score", "group", "reason", "outcomes", "text", "model"]},
+        "Problem": {
+            "type": "object",
+            "properties": {
+                **{name: {"type": "string"} for name in ("type", "title", "detail")},
+                "status": {"type": "integer"},
+                "errors": {
+                    "type": "array",
+                    "items": _object(
+                        {name: {"type": "string"} for name in ("pointer", "detail")}, ["pointer", "detail"]
+                    ),
+                },
+            },
+            "required": ["type", "title", "status", "detail"],
+        },
+    }
+
+
+def _object(properties: dict[str, Any], required: list[str]) -> dict[str, Any]:
+    return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
+
+
+def _array(items: dict[str, Any], most: int) -> dict[str, Any]:
+    return {"type": "array", "items": items, "minItems": 1, "maxItems": most}

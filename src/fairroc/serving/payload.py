@@ -1,0 +1,327 @@
+"""Bodies of requests to columns, columns to fair scores by the model's own checks, and which row is to blame."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import count
+from typing import Any, Literal, NoReturn
+
+import numpy as np
+
+from fairroc.core.chain import FloatArray
+from fairroc.errors import DataError, UnknownGroupError, several
+from fairroc.fairmodel import FairModel
+from fairroc.model.draw import IdCount, Secret
+from fairroc.model.explanation import Explanation
+from fairroc.model.model import unknown_note
+from fairroc.people.rows import ScoreColumns, checked_scores, read_scores
+from fairroc.serving.problems import Problem
+
+FIELDS = ("score", "group", "id")
+MORE = ("threshold", "positive_means")
+"""What an explanation takes beside them."""
+
+NAMED = 10
+"""As many values are named in a problem."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """How requests are treated: the model, its key, and what is allowed."""
+
+    model: FairModel
+    key: Secret | None = None
+    on_unknown_group: str | None = None
+    allow_out_of_range: bool = False
+    id_type: str | None = None
+    max_people: int = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class Payload:
+    """Columns of a request, one value for each person, as JSON has them."""
+
+    score: list[Any]
+    group: list[Any]
+    id: list[Any] | None
+    form: Literal["one", "rows", "columns"]
+
+    def pointer(self, field: str, row: int) -> str:
+        """Where in the body a value stands (RFC 6901)."""
+        return {"one": f"#/{field}", "rows": f"#/people/{row}/{field}", "columns": f"#/{field}s/{row}"}[self.form]
+
+
+def parsed(body: bytes, rules: Rules) -> dict[str, Any]:
+    """A body as JSON: one object, no NaN, no field twice, and no more objects than there may be people."""
+    objects = count(-1)  # the body itself is one
+
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        if len(fields := dict(pairs)) < len(pairs):
+            raise ValueError("an object has a field twice")
+        if next(objects) >= rules.max_people:
+            raise _too_many(f"more than {rules.max_people:,}", rules)
+        return fields
+
+    try:
+        data = json.loads(body.decode(), parse_constant=_no_number, object_pairs_hook=once)
+    except json.JSONDecodeError as error:
+        why = f"{error.msg} at line {error.lineno}, column {error.colno}"
+    except UnicodeDecodeError as error:
+        why = f"byte {error.start} is not UTF-8"
+    except RecursionError:
+        why = "it is nested too deeply"
+    except ValueError as error:
+        why = str(error).partition(";")[0]
+    else:
+        if isinstance(data, dict):
+            return data
+        why = f"it is {_kind(data)}"
+    raise Problem("invalid-json", f"The body must be one JSON object in UTF-8, but {why}.")
+
+
+def _no_number(word: str) -> NoReturn:
+    raise ValueError(f"{word} is no JSON number")
+
+
+def people_of(data: dict[str, Any], rules: Rules) -> Payload:
+    """The people of a request: one, rows, or columns."""
+    if "people" in data:
+        _known(data, ("people",), "#")
+        return _rows(_list(data, "people", rules), rules)
+    if "scores" in data:
+        _known(data, tuple(f"{field}s" for field in FIELDS), "#")
+        columns = [_list(data, f"{field}s", rules) if f"{field}s" in data else None for field in FIELDS]
+        lengths = {
+            f"{field}s": len(column) for field, column in zip(FIELDS, columns, strict=True) if column is not None
+        }
+        if len(set(lengths.values())) > 1:
+            listed = ", ".join(f"{name} {length}" for name, length in lengths.items())
+            raise Problem("invalid-request", f"All columns must have one value for each person, got {listed}.")
+        score, group, ids = columns
+        return _complete(Payload(score or [], group or [], ids, "columns"), rules, group is None)
+    _known(data, FIELDS, "#")
+    return _one(data, rules)
+
+
+def _one(data: Mapping[str, Any], rules: Rules, needs_id: bool = True) -> Payload:
+    _has(data, needs_id and not rules.model.draws_nobody, "#")
+    return Payload([data["score"]], [data["group"]], [data["id"]] if "id" in data else None, "one")
+
+
+def _rows(rows: list[Any], rules: Rules) -> Payload:
+    named = type(rows[0]) is dict and "id" in rows[0]
+    wanted = {*FIELDS} if named or not rules.model.draws_nobody else {*FIELDS[:2]}
+    for number, row in enumerate(rows):
+        if type(row) is not dict or row.keys() != wanted:
+            at = f"#/people/{number}"
+            if type(row) is not dict:
+                _refuse(at, f"must be an object with {_listed(FIELDS)}, got {_kind(row)}")
+            _known(row, FIELDS, at)
+            _has(row, "id" in wanted, at)
+            _refuse(f"{at}/id", "must be left out, as the first person has none")
+    ids = [row["id"] for row in rows] if "id" in wanted else None
+    return Payload([row["score"] for row in rows], [row["group"] for row in rows], ids, "rows")
+
+
+def _complete(people: Payload, rules: Rules, no_group: bool) -> Payload:
+    if no_group:
+        _refuse("#/groups", "is missing")
+    if people.id is None and not rules.model.draws_nobody:
+        _refuse("#/ids", "is missing: the same id always gets the same draw")
+    return people
+
+
+def _has(data: Mapping[str, Any], needs_id: bool, at: str) -> None:
+    for field in FIELDS if needs_id else FIELDS[:2]:
+        if field not in data:
+            why = ": the same id always gets the same draw" if field == "id" else ""
+            _refuse(f"{at}/{field}", f"is missing{why}")
+
+
+def _known(data: Mapping[str, Any], fields: Sequence[str], at: str) -> None:
+    for field in data.keys() - set(fields):
+        _refuse(f"{at}/{_escaped(field)}", f"is not known here; there are {_listed(fields)}")
+
+
+def _list(data: Mapping[str, Any], field: str, rules: Rules) -> list[Any]:
+    found = data[field]
+    if type(found) is not list or not found:
+        _refuse(f"#/{field}", f"must be a list with at least one value, got {_kind(found)}")
+    if len(found) > rules.max_people:
+        raise _too_many(f"{len(found):,}", rules)
+    return found
+
+
+def _too_many(got: str, rules: Rules) -> Problem:
+    words = f"A request may hold {rules.max_people:,} people at most (--max-people), got {got}; send several."
+    return Problem("too-many-people", words)
+
+
+def _refuse(pointer: str, words: str) -> NoReturn:
+    raise Problem("invalid-request", f"{pointer} {words}.", [{"pointer": pointer, "detail": words}])
+
+
+def _kind(value: Any) -> str:
+    if isinstance(value, list):
+        return "an empty list" if not value else "a list"
+    kinds = {dict: "an object", str: "text", bool: "true or false", type(None): "null"}
+    return kinds.get(type(value), "a number")
+
+
+def _listed(fields: Sequence[str]) -> str:
+    return ", ".join(fields[:-1]) + (" and " if len(fields) > 1 else "") + fields[-1]
+
+
+def _escaped(field: str) -> str:
+    return field[:40].replace("~", "~0").replace("/", "~1")
+
+
+# ---- fair scores -----------------------------------------------------------------------------------------------------
+
+
+def fair_scores(people: Payload, rules: Rules) -> tuple[FloatArray, list[str]]:
+    """Fair scores, the bits of `FairModel.transform`, and what the command line would warn of; or a problem."""
+    model, n = rules.model, len(people.score)
+    _check_id_type(people, rules)
+    try:
+        fair = model.few(people.score, people.group, people.id, None, rules.key, rules.on_unknown_group)
+        if fair is None:
+            columns = _columns(people, rules, 0, n)
+            uniforms = model.uniforms(n, ids=people.id, key=rules.key)
+            fair = model.fair_scores(columns, uniforms)
+        else:
+            columns = ScoreColumns(np.array(people.score, dtype=np.float64), np.empty(0, dtype=np.int8), 0)
+    except DataError as error:
+        raise _located(people, rules, error) from None
+    return fair, _notes(people, rules, columns)
+
+
+def _columns(people: Payload, rules: Rules, low: int, high: int) -> ScoreColumns:
+    """Checked scores and groups of some of the people."""
+    model = rules.model
+    return read_scores(
+        people.score[low:high],
+        sensitive_features=_features(people.group[low:high]),
+        names=model.names,
+        on_unknown_group=rules.on_unknown_group,
+        missing=model.missing,
+        small=model.small_groups,
+    )
+
+
+def _features(groups: list[Any]) -> Any:
+    """One column of groups, or several where each person has a list of values."""
+    if type(groups[0]) is not list:
+        return groups
+    width = len(groups[0])
+    if not width or any(type(group) is not list or len(group) != width for group in groups):
+        raise DataError("every group must be a list of as many values, in the order of the fit")
+    return {str(i): [group[i] for group in groups] for i in range(width)}
+
+
+def _notes(people: Payload, rules: Rules, columns: ScoreColumns) -> list[str]:
+    """What `fairroc transform` would warn of, had it these people in a file."""
+    model, n, notes = rules.model, len(people.score), []
+    try:
+        outside = model.range_note(model.outside(columns.scores), n, rules.allow_out_of_range, many=1)
+    except DataError as error:
+        raise Problem("out-of-range", str(error)) from None
+    if outside is not None:
+        notes.append(outside)
+    if columns.unknown:
+        notes.append(unknown_note(columns.unknown, n, rules.on_unknown_group))
+    if people.id is not None and not model.draws_nobody and len(set(people.id)) < n:
+        notes.append(IdCount().add(model.uniforms(n, ids=people.id, key=rules.key)).note)
+    return notes
+
+
+def _check_id_type(people: Payload, rules: Rules) -> None:
+    """Raise if ids are not of the type that the service was started for."""
+    wanted = {"integer": int, "text": str, None: None}[rules.id_type]
+    if wanted is not None and people.id is not None and not set(map(type, people.id)) <= {wanted}:
+        rows = [row for row, one in enumerate(people.id) if type(one) is not wanted]
+        words = f"must be {'an integer' if wanted is int else 'text'} here (--id-type {rules.id_type})"
+        raise _problem("invalid-request", [(people.pointer("id", row), words) for row in rows[:NAMED]], len(rows))
+
+
+# ---- who is to blame -------------------------------------------------------------------------------------------------
+
+
+def _located(people: Payload, rules: Rules, error: DataError) -> Problem:
+    """The problem behind an error of the model's checks: all values that they refuse, each by its place."""
+    model = rules.model
+    checks: dict[str, Callable[[int, int], object]] = {
+        "score": lambda low, high: checked_scores(people.score[low:high]),
+        "group": lambda low, high: _columns(_unscored(people), rules, low, high),
+    }
+    if people.id is not None:
+        ids = people.id
+        checks["id"] = lambda low, high: model.uniforms(high - low, ids=ids[low:high], key=rules.key)
+    known = several([repr(name) for name in model.names], ", ")
+    must = {
+        "score": "must be a finite number within ±1e307",
+        "group": f"must be one of {known}",
+        "id": "must be an integer of 64 bits or text",
+    }
+    found = []
+    for field, check in checks.items():
+        for row in _refused(check, 0, len(people.score), NAMED):
+            value = getattr(people, field)[row]
+            found.append((people.pointer(field, row), f"{must[field]}, got {_shown(value)}"))
+    kind = "unknown-group" if isinstance(error, UnknownGroupError) else "invalid-request"
+    return _problem(kind, found[:NAMED], len(found)) if found else Problem(kind, str(error))
+
+
+def _unscored(people: Payload) -> Payload:
+    return Payload([0.0] * len(people.score), people.group, people.id, people.form)
+
+
+def _refused(check: Callable[[int, int], object], low: int, high: int, most: int) -> list[int]:
+    """The first rows that a check refuses, found by halves."""
+    try:
+        check(low, high)
+    except DataError:
+        if high - low == 1:
+            return [low]
+        middle = (low + high) // 2
+        found = _refused(check, low, middle, most)
+        return found if len(found) >= most else found + _refused(check, middle, high, most - len(found))
+    return []
+
+
+def _problem(kind: str, found: list[tuple[str, str]], number: int) -> Problem:
+    first = f"{found[0][0]} {found[0][1]}."
+    more = "" if number == 1 else " More values cannot be used; see errors."
+    return Problem(kind, first + more, [{"pointer": at, "detail": words} for at, words in found])
+
+
+def _shown(value: Any) -> str:
+    text = json.dumps(value)
+    return text if len(text) <= 80 else f"{text[:77]}..."
+
+
+# ---- explanations ----------------------------------------------------------------------------------------------------
+
+
+def explained(data: dict[str, Any], rules: Rules) -> Explanation:
+    """What `FairModel.explain` says about one person."""
+    _known(data, (*FIELDS, *MORE), "#")
+    people, limit = _one(data, rules, needs_id=False), data.get("threshold")
+    if limit is not None and type(limit) not in (int, float):
+        _refuse("#/threshold", f"must be a number on the score's scale, got {_kind(limit)}")
+    _check_id_type(people, rules)
+    group = people.group[0]
+    try:
+        return rules.model.explain(
+            people.score[0],
+            tuple(group) if isinstance(group, list) else group,
+            threshold=limit,
+            id=data.get("id"),
+            key=rules.key if "id" in data else None,
+            on_unknown_group=rules.on_unknown_group,
+            **({"positive_means": data["positive_means"]} if "positive_means" in data else {}),
+        )
+    except DataError as error:
+        raise _located(people, rules, error) from None
