@@ -29,7 +29,7 @@ def test_a_way_gives_the_bits_and_the_times(tmp_path: Path, monkeypatch, capsys,
     expected = MODEL.transform(rows["p"], sensitive_features=rows["g"], ids=rows["id"])
     assert np.load(folder / "fair.npy").tobytes() == expected.tobytes()
     found = json.loads(capsys.readouterr().out)
-    assert found["start"] >= 0 and found["seconds"] > 0
+    assert min(found["start"]) >= 0 and found["seconds"] > 0
 
 
 def test_what_is_not_there_is_said_to_be_missing(tmp_path: Path, monkeypatch) -> None:
@@ -37,8 +37,10 @@ def test_what_is_not_there_is_said_to_be_missing(tmp_path: Path, monkeypatch) ->
     monkeypatch.setattr(backends, "people", lambda count, groups: ways.people(count, 2))
     monkeypatch.setattr(backends, "has", lambda python, modules: not modules or modules == ("duckdb",))
     same = {"DuckDB, query": True, "DuckDB, macro": False, "numpy arrays": True}
-    monkeypatch.setattr(backends, "measure", lambda python, name, folder, rows: (0.5, rows / 12345.0, same[name]))
+    monkeypatch.setattr(
+        backends, "measure", lambda python, name, folder, rows: ((0.5, 0.25), rows / 12345.0, same[name])
+    )
     lines = {line[0]: line[1:] for line in backends.all_lines(tmp_path, ["python"], 100, 1, None)}
-    assert lines["numpy arrays"] == ["12,000", "12,000", "yes", "0.500", "Python, fairroc"]
+    assert lines["numpy arrays"] == ["12,000", "12,000", "yes", "0.500 (0.250)", "Python, fairroc"]
     assert lines["DuckDB, macro"][2] == "**no**"
     assert {name for name, line in lines.items() if line[0] == "not measured"} == {*ways.WAYS} - {*same}

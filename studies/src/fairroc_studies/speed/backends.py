@@ -3,12 +3,12 @@
     python -m fairroc_studies backends [--rows 1e6] [--python OTHER/bin/python] [-o docs/results/backends.md]
 
 Two models, fitted on 40,000 rows, and the same rows for all. Each way runs in a process of its own, see
-`fairroc_studies.speed.ways`. Start-up is wall time from the start of that process to its first fair score; the files
-that it is deployed with (model, SQL, graph) are there, and database servers are up. Speed is CPU time of all processes
-of the way, the client included, on one thread where that can be asked for, so that other work on the machine does not
-count; rows are where the way has them (arrays, a frame, a table). The best of ``--repeats`` processes counts. Every
-fair score is compared with numpy's. A way whose packages are in none of the Pythons is listed as not measured. Needs
-Linux, whose /proc tells CPU times.
+`fairroc_studies.speed.ways`. Start-up is from the start of that process to its first fair score, in wall and CPU
+time; the files that it is deployed with (model, SQL, graph) are there, and database servers are up. Speed is CPU time
+of all processes of the way, the client included, on one thread where that can be asked for, so that other work on the
+machine does not count; rows are where the way has them (arrays, a frame, a table). The best of ``--repeats``
+processes counts. Every fair score is compared with numpy's. A way whose packages are in none of the Pythons is listed
+as not measured. Needs Linux, whose /proc tells CPU times.
 """
 
 from __future__ import annotations
@@ -63,8 +63,8 @@ def exported(model: FairModel, folder: Path, server: str | None) -> None:
         import_module("fairroc.mlflow").save_model(model, folder / "mlflow", **USE)
 
 
-def measure(python: str, name: str, folder: Path, rows: int) -> tuple[float, float, bool]:
-    """Start-up, CPU seconds for all rows, and whether all bits are numpy's."""
+def measure(python: str, name: str, folder: Path, rows: int) -> tuple[tuple[float, float], float, bool]:
+    """Start-up in wall and in CPU seconds, CPU seconds for all rows, and whether all bits are numpy's."""
     asked = [name, str(folder), str(rows), repr(time.time()), str(os.getpid())]
     command = [python, "-m", "fairroc_studies.speed.ways", *asked]
     done = subprocess.run(command, capture_output=True, text=True, env=os.environ | dict.fromkeys(THREADS, "1"))
@@ -72,7 +72,7 @@ def measure(python: str, name: str, folder: Path, rows: int) -> tuple[float, flo
         raise SystemExit(f"{name} failed:\n{done.stderr[-3000:]}")
     found = json.loads(done.stdout.splitlines()[-1])
     fair, expected = np.load(folder / "fair.npy"), np.load(folder / f"{rows}.npy")
-    return found["start"], found["seconds"], fair.tobytes() == expected.tobytes()
+    return tuple(found["start"]), found["seconds"], fair.tobytes() == expected.tobytes()
 
 
 def has(python: str, modules: tuple[str, ...]) -> bool:
@@ -125,9 +125,9 @@ def all_lines(folder: Path, pythons: list[str], rows: int, repeats: int, where: 
         count = min(rows, way.most)
         found = [[measure(python, name, place, count) for _ in range(repeats)] for place in folders]
         speeds = [two_figures(count / min(one[1] for one in part)) for part in found]
-        start = seconds(min(one[0] for part in found for one in part))
+        wall, cpu = (seconds(min(one[0][i] for part in found for one in part)) for i in range(2))
         equal = "yes" if all(one[2] for part in found for one in part) else "**no**"
-        lines.append([name, *speeds, equal, start, way.needs])
+        lines.append([name, *speeds, equal, f"{wall} ({cpu})", way.needs])
         print(" | ".join(lines[-1]), file=sys.stderr, flush=True)
     return lines
 
@@ -145,9 +145,10 @@ The same model and the same rows in every way to serve them: `{command}`, {machi
 Rows per second of one core, by CPU time of all processes, the client's included: from arrays, a frame or a table to
 fair scores (only Spark reads a file). {rows} rows; PostgreSQL and the services got fewer. Both models were fitted on
 40,000 rows: of two groups in raw order few people are drawn, but the tables are longer; of eight groups with
-`ties="draw"` everybody is drawn. Ids are integers and hashed on the way. Start-up is wall time from the start of a
-process to its first fair score, on a busy machine; database servers were up before. Equal bits: every fair score is
-compared with `FairModel.transform`. The best of {repeats} processes counts.
+`ties="draw"` everybody is drawn. Ids are integers and hashed on the way. Start-up is from the start of a process to
+its first fair score: wall time, on a busy machine that can easily double it, and CPU time in brackets; database
+servers were up before. Equal bits: every fair score is compared with `FairModel.transform`. The best of {repeats}
+processes counts.
 
 How to get there: [arrays](../guides/python.md), [frames and Spark](../guides/engines.md),
 [tensors](../guides/tensors.md) ([on a GPU](gpu.md)), [ONNX](../guides/onnx.md), [SQL](../guides/sql.md).
@@ -167,7 +168,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder, server() as where:
         pythons = [sys.executable, *asked.python]
         lines = all_lines(Path(folder), pythons, int(asked.rows), asked.repeats, where)
-    head = ["back end", *(f"rows/s, {name}" for name in MODELS), "equal bits", "start-up, s", "needs"]
+    head = ["back end", *(f"rows/s, {name}" for name in MODELS), "equal bits", "start-up, s (CPU s)", "needs"]
     page = PAGE.format(
         command="python -m fairroc_studies backends",
         machine=machine(),

@@ -258,7 +258,7 @@ def child(name: str, folder: Path, rows: int, begun: float, root: int) -> None:
     groups = int((folder / "groups").read_text())
     work, collect = load(people(1, groups))
     collect(work())
-    start = time.time() - begun
+    start = time.time() - begun, cpu_of_all(os.getpid())
     work, collect = load(people(rows, groups))
     found, calls, before = work(), 0, cpu_of_all(root)
     while (taken := cpu_of_all(root) - before) < LEAST or not calls:
