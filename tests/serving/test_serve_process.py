@@ -115,6 +115,7 @@ def test_slow_clients_are_cut_off_and_others_are_answered(folder: Path) -> None:
             open_() as trickle,
             open_() as large,
             open_() as other,
+            open_() as broken,
             open_() as gone,
         ):
             header.sendall(b"POST /v1/sco")
@@ -125,6 +126,8 @@ def test_slow_clients_are_cut_off_and_others_are_answered(folder: Path) -> None:
             assert answer(large)[0] == 413
             other.sendall(b"GARBAGE\r\n\r\n")
             assert answer(other)[0] == 400
+            broken.sendall(head(b"").replace(b"Content-Length: 0", b"Transfer-Encoding: chunked") + b"zz\r\n")
+            assert answer(broken)[0] == 400  # no such length of a chunk
             with open_() as quick:
                 quick.sendall(head(body) + body)
                 assert answer(quick)[0] == 200
@@ -134,7 +137,7 @@ def test_slow_clients_are_cut_off_and_others_are_answered(folder: Path) -> None:
         process.terminate()
         assert process.wait(30) in (0, 1)
         told = log.read_text()
-        assert told.count("client too slow") == 3 and told.count(" status=499 ") == 1 and "status=500" not in told
+        assert told.count("client too slow") == 3 and told.count(" status=499 ") == 2 and "status=500" not in told
 
 
 def test_what_cannot_be_served_is_said_before_anybody_can_ask(

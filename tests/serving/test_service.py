@@ -364,7 +364,7 @@ def test_a_body_that_trickles_in_is_given_up(plain: Service) -> None:
 
 
 def test_more_than_memory_allows_is_asked_to_come_again(plain: Service) -> None:
-    plain.held = HELD * plain.settings.bytes
+    plain.held = HELD * plain.settings.largest
     try:
         answer = ask(plain, "/v1/scores", GOOD)
         assert answer.headers["retry-after"] == "1" and refused(answer, "busy")

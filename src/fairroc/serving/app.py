@@ -23,7 +23,6 @@ from fairroc._version import __version__
 from fairroc.errors import ModelFileError
 from fairroc.fairmodel import FairModel
 from fairroc.model.draw import Secret, read_key_file
-from fairroc.model.file import checksum_in
 from fairroc.people.rows import LARGEST, known_groups
 from fairroc.serving.describe import facts, openapi, page
 from fairroc.serving.log import failure, request_line
@@ -62,8 +61,8 @@ class Settings:
     checksum: str | None = None  # that the file must have
 
     @property
-    def bytes(self) -> int:
-        """Of a body, at most."""
+    def largest(self) -> int:
+        """Bytes of a body, at most."""
         return int(self.max_body * 1_000_000)
 
 
@@ -84,7 +83,7 @@ class Service:
             settings.id_type,
             settings.max_people,
         )
-        self.checksum = checksum_in(Path(settings.model).read_text(encoding="utf-8"))
+        self.checksum: str = json.loads(Path(settings.model).read_text(encoding="utf-8"))["checksum"]
         if self.settings.checksum not in (None, self.checksum):
             raise ModelFileError(
                 f"the model file must still be {self.settings.checksum}, got {self.checksum}. Restart."
@@ -236,7 +235,7 @@ class Service:
 
     async def _body(self, request: Request, chunks: list[bytes]) -> bytes:
         """All of a body, within the limits of size and time."""
-        most, settings = self.settings.bytes, self.settings
+        most, settings = self.settings.largest, self.settings
         large = Problem("body-too-large", f"A body may have {most:,} bytes at most (--max-body); send fewer people.")
         if int(request.headers.get("content-length", 0)) > most:
             raise large

@@ -70,8 +70,9 @@ class PatientProtocol(H11Protocol):
             ("content-length", str(len(body))),
             ("connection", "close"),
         ]
-        for part in (h11.Response(status_code=400, headers=headers), h11.Data(data=body), h11.EndOfMessage()):
-            self.transport.write(self.conn.send(part) or b"")
+        with suppress(h11.LocalProtocolError):  # an answer was given already
+            for part in (h11.Response(status_code=400, headers=headers), h11.Data(data=body), h11.EndOfMessage()):
+                self.transport.write(self.conn.send(part) or b"")
         self.transport.close()
 
     def shutdown(self) -> None:
