@@ -249,6 +249,7 @@ class FairModel(Result, ModelData):
         id_type: str = "integer",
         column: str | None = None,
         function: str = "fair_score",
+        tables: str | None = None,
         key: bytes | str | None = None,
         on_unknown_group: str | None = None,
     ) -> str:
@@ -256,10 +257,11 @@ class FairModel(Result, ModelData):
 
         Parameters
         ----------
-        dialect : {"duckdb", "spark", "postgres"}
-        form : {"query", "function"}, optional
-            "query" (DuckDB, Spark): one SELECT of all columns of ``table`` and the fair score. "function": for DuckDB a
-            table macro, for PostgreSQL a function of score, group and id. By default the first that the dialect has.
+        dialect : {"duckdb", "spark", "postgres", "bigquery", "snowflake"}
+        form : {"query", "function", "dbt"}, optional
+            "query" (all but PostgreSQL): one SELECT of all columns of ``table`` and the fair score. "function": for
+            DuckDB a table macro, for PostgreSQL a function of score, group and id. "dbt" (all but PostgreSQL): the
+            query as a macro for dbt. By default the first that the dialect has.
         table : str
             What a query reads, written into it as it is: a table, a qualified name, a subquery in brackets.
         score, group, id : str
@@ -271,6 +273,9 @@ class FairModel(Result, ModelData):
             Name of the new column (by default the score's with ``_fair``).
         function : str
             Name of the macro or function.
+        tables : str, optional
+            The query reads the model's numbers from the tables ``..._cells``, ``..._outcomes`` and ``..._knots``, which
+            begin with this name (`sql_tables`), instead of holding them. Not for PostgreSQL.
         key : bytes or str, optional
             The model's key, if it has one. The SQL then holds a secret.
         on_unknown_group : str, optional
@@ -296,6 +301,7 @@ class FairModel(Result, ModelData):
             id_type=id_type,
             column=column,
             function=function,
+            tables=tables,
             key=key,
             on_unknown_group=on_unknown_group,
         )
@@ -352,6 +358,18 @@ class FairModel(Result, ModelData):
             after=after,
             column=column,
         )
+
+    def sql_tables(self) -> dict[str, dict[str, NDArray[Any]]]:
+        """The tables that `to_sql` reads if it is given their name, "cells", "outcomes" and "knots", by their columns.
+
+        They hold no key. A model that leaves scores unchanged needs none.
+
+        >>> {name: list(columns)[:2] for name, columns in model.sql_tables().items()}
+        {'cells': ['g', 'low'], 'outcomes': ['draw', 'lower'], 'knots': ['y', 'high']}
+        """
+        from fairroc.backends.sql.lists import sql_tables
+
+        return {} if self.tables is None else sql_tables(self.tables)
 
     def to_json(self) -> str:
         """The model as versioned JSON text; `from_json` gives back the same model, bit for bit.

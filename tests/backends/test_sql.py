@@ -60,7 +60,7 @@ def test_the_cases_are_what_they_are_called():
 # ---- what is written ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("dialect", ["duckdb", "spark", "postgres"])
+@pytest.mark.parametrize("dialect", ["duckdb", "spark", "postgres", "bigquery", "snowflake"])
 def test_the_same_text_from_a_saved_model(dialect, tmp_path):
     some = case("order, text")
     some.model.save(tmp_path / "m.json")
@@ -68,7 +68,7 @@ def test_the_same_text_from_a_saved_model(dialect, tmp_path):
     assert some.sql(dialect) == again.sql(dialect)
 
 
-@pytest.mark.parametrize("dialect", ["duckdb", "spark", "postgres"])
+@pytest.mark.parametrize("dialect", ["duckdb", "spark", "postgres", "bigquery", "snowflake"])
 def test_only_a_key_makes_it_a_secret(dialect):
     assert "keep this text as you keep the key" in case("key").sql(dialect)
     assert "keep this text" not in case("draw").sql(dialect)
@@ -77,9 +77,12 @@ def test_only_a_key_makes_it_a_secret(dialect):
 @pytest.mark.parametrize(
     ("how", "message"),
     [
-        ({"dialect": "oracle"}, r"dialect must be 'duckdb' or 'spark' or 'postgres' \(.*--dialect\), got 'oracle'"),
+        (
+            {"dialect": "oracle"},
+            r"dialect must be 'duckdb' or 'spark' or 'postgres' or 'bigquery' or 'snowflake' \(.*\), got 'oracle'",
+        ),
         ({"dialect": "postgres", "form": "query"}, r"form for postgres must be 'function' .*, got 'query'"),
-        ({"dialect": "spark", "form": "function"}, r"form for spark must be 'query'"),
+        ({"dialect": "spark", "form": "function"}, r"form for spark must be 'query' or 'dbt'"),
         ({"id_type": "uuid"}, r"id_type must be 'integer' or 'text' \(.*--id-type\), got 'uuid'"),
         ({"score": ""}, r"score must be a name \(on the command line: --score\), got ''"),
         ({"group": []}, r"group must be a name"),
@@ -106,7 +109,7 @@ def test_the_secret_is_not_shown():
     model = case("key").model
     ask = Ask.checked(
         model, "spark", form=None, table="t", score="s", group="g", id="i", id_type="integer", column=None,
-        function="f", key=KEY, on_unknown_group=None,
+        function="f", tables=None, key=KEY, on_unknown_group=None,
     )  # fmt: skip
     assert str(ask.salt) not in repr(ask) and str(ask.seed) not in repr(ask)
 

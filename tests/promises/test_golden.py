@@ -461,12 +461,18 @@ def _observe_explanations(found: Found, case: Case, model: FairModel, data: Data
     found.add("explain/plain", model.explain(float(data.scores[middle]), _group_of(data, middle)).to_dict())
 
 
+SQL_FORMS = (
+    *(("duckdb", "query"), ("duckdb", "function"), ("spark", "query"), ("postgres", "function")),
+    *(("bigquery", "query"), ("snowflake", "query")),
+)
+
+
 def _observe_sql(found: Found, name: str, model: FairModel, data: Data) -> None:
     group = list(data.groups) if isinstance(data.groups, dict) else "group"
     if model.hash == "blake2b":
         found.refused("sql refused", lambda: model.to_sql("duckdb"))
         return
-    for dialect, form in (("duckdb", "query"), ("duckdb", "function"), ("spark", "query"), ("postgres", "function")):
+    for dialect, form in SQL_FORMS:
         for id_type in ("integer", "text"):
             sql = model.to_sql(dialect, form=form, id_type=id_type, group=group, key=CASES[name].key)
             _add_sql(found, f"sql/{dialect} {form} {id_type}", sql, words=name in SPELLED)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 import sys
 from dataclasses import replace
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from fairroc.cli.arguments import add_columns, add_format, add_model, add_options
 from fairroc.cli.data import named_files, read_key
@@ -14,17 +15,24 @@ from fairroc.cli.output import as_json, put, say
 from fairroc.errors import DataError
 from fairroc.options import KEY, ON_UNKNOWN_GROUP
 
+if TYPE_CHECKING:
+    from fairroc.fairmodel import FairModel
+
 
 def add_parser(commands: Any) -> None:
     """Add the command."""
     parser = commands.add_parser(
         "sql",
-        help="write a model's transform as SQL for DuckDB, Spark or PostgreSQL",
+        help="write a model's transform as SQL for DuckDB, Spark, PostgreSQL, BigQuery or Snowflake",
         description="The SQL gives the same fair scores as 'fairroc transform', bit for bit, hash of the ids included.",
     )
     add_model(parser)
-    parser.add_argument("--dialect", required=True, metavar="D", help="duckdb, spark or postgres")
-    parser.add_argument("--form", metavar="F", help="query (default; not postgres) or function (not spark)")
+    parser.add_argument("--dialect", required=True, metavar="D", help="duckdb, spark, postgres, bigquery or snowflake")
+    parser.add_argument(
+        "--form",
+        metavar="F",
+        help="query (default; not postgres), function (duckdb, postgres) or dbt, a macro (not postgres)",
+    )
     parser.add_argument("--table", default="people", metavar="T", help="what a query reads (default: people)")
     add_columns(parser)
     parser.add_argument("--id", metavar="ID", help="column of ids; not needed if the model draws nobody")
@@ -34,6 +42,11 @@ def add_parser(commands: Any) -> None:
     add_options(parser, (replace(KEY, help="the model's secret key; the SQL is then a secret too"), ON_UNKNOWN_GROUP))
     parser.add_argument("--column", metavar="NAME", help="name of the new column (default: P_fair)")
     parser.add_argument("--function", default="fair_score", metavar="NAME", help="its name (default: fair_score)")
+    parser.add_argument(
+        "--tables",
+        metavar="DIR",
+        help="put the model's numbers there, as NAME_cells.csv, ..., tables that the SQL reads",
+    )
     add_format(parser)
     parser.add_argument("-o", "--output", metavar="OUT", help="file to write, .sql (default: standard output)")
     parser.set_defaults(run=run)
@@ -47,7 +60,8 @@ def run(arguments: argparse.Namespace) -> int:
 
     if arguments.output is not None:
         check_writable(arguments.output, (".sql",), read=named_files(arguments))
-    text = FairModel.load(arguments.model).to_sql(
+    model = FairModel.load(arguments.model)
+    text = model.to_sql(
         arguments.dialect,
         form=arguments.form,
         table=arguments.table,
@@ -57,9 +71,12 @@ def run(arguments: argparse.Namespace) -> int:
         id_type=arguments.id_type,
         column=arguments.column,
         function=arguments.function,
+        tables=None if arguments.tables is None else arguments.function,
         key=read_key(arguments),
         on_unknown_group=arguments.on_unknown_group,
     )
+    if arguments.tables is not None:
+        _write_tables(model, arguments)
     if arguments.output is not None:
         write_text_atomic(arguments.output, text, private=arguments.key is not None)
         if arguments.format == "json":
@@ -72,6 +89,26 @@ def run(arguments: argparse.Namespace) -> int:
     watched = ("--model", arguments.model, *columns(arguments, labels=False))
     suggest(arguments, "watch whether people are still like those of the fit", "monitor", NEW, *watched)
     return 0
+
+
+def _write_tables(model: FairModel, arguments: argparse.Namespace) -> None:
+    """The tables as CSV, for dbt with their columns' types."""
+    from fairroc.backends.sql.dbt import seed_properties
+    from fairroc.backends.sql.lists import csv_files
+    from fairroc.tables.write import written_together
+
+    if model.tables is None:
+        say("the model leaves scores as they are: no tables are needed")
+        return
+    name, folder = arguments.function, Path(arguments.tables)
+    texts = {f"{name}_{table}.csv": text for table, text in csv_files(model.tables).items()}
+    if arguments.form == "dbt":
+        texts[f"{name}.yml"] = seed_properties(model.tables, name, arguments.dialect)
+    with written_together() as begin:
+        for file, text in texts.items():
+            with begin(folder / file) as sink:
+                sink.write(text.encode())
+    say(f"{', '.join(texts)} written to {folder}")
 
 
 def _put_exactly(text: str) -> None:

@@ -1,17 +1,28 @@
-"""A model's transform written as SQL, for engines that hold the scores: DuckDB, Spark and PostgreSQL."""
+"""A model's transform written as SQL, for the engines that hold the scores."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
-from fairroc.backends.sql import duckdb, postgres, spark
+from fairroc.backends.sql import buckets, dbt, duckdb, postgres
+from fairroc.backends.sql.bigquery import BigQuery
 from fairroc.backends.sql.common import Ask
+from fairroc.backends.sql.snowflake import Snowflake
+from fairroc.backends.sql.spark import Spark
 from fairroc.model.model import ModelData
 
-WRITERS = {"duckdb": duckdb.write, "spark": spark.write, "postgres": postgres.write}
+WRITERS: dict[str, Callable[[Ask], str]] = {
+    "duckdb": duckdb.write,
+    "spark": partial(buckets.write, Spark()),
+    "postgres": postgres.write,
+    "bigquery": partial(buckets.write, BigQuery()),
+    "snowflake": partial(buckets.write, Snowflake()),
+}
 
 
 def to_sql(model: ModelData, dialect: str, **asked: Any) -> str:
     """Write a model's transform as SQL; `FairModel.to_sql` documents it."""
     ask = Ask.checked(model, dialect, **asked)
-    return WRITERS[dialect](ask)
+    return WRITERS[dialect](ask) if ask.form != "dbt" else dbt.macro(ask, WRITERS[dialect])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,31 +22,36 @@ P1, P2, P3, P4, P5 = PRIMES
 SCORE_TYPE = "fairroc: scores must be numbers; cast the column to double"
 SCORE = "fairroc: scores must be finite numbers within 1e307, not missing; drop or fill these rows"
 GROUP = 'fairroc: a group is missing; fill it in, or refit with missing="group"'
+GROUP_TYPE = "fairroc: groups must be text; cast the column to text"
 UNKNOWN = "fairroc: the model does not know the group: "
 LEFT_OUT = "fairroc: too small, and left out of the fit, was the group: "
 ID = "fairroc: an id is missing; every row needs one"
 INTEGER = "fairroc: ids must be integers of 64 bits; cast the column, or write the SQL for text ids"
 TEXT = "fairroc: ids must be text; cast the column, or write the SQL for integer ids"
+LONG = "fairroc: a text id has more than {} bytes, which is more than is written out; hash it to a shorter text first"
 LOST = "fairroc: a row was found in no table; please report it"
 
 
 # The formulas of fairroc.model.tables: t is a row with its cell, o its outcome, k its knot.
 
-CELL = ("origin", "value", "slope", "row", "first", "last", "begin", "end")
-"""Columns of a row's cell, which get the prefix ``fairroc_``."""
-
-IN_ORDER = "(t.fairroc_s - t.fairroc_origin) * t.fairroc_slope + t.fairroc_value"
+IN_ORDER = "(t.fairroc_s - t.fairroc_origin) * t.fairroc_slope + t.fairroc_fair"
 AFTER_KNOT = "(t.fairroc_place - k.y) * k.slope + k.score"
 
 
-def place_text(width: str, level: str, double: str) -> str:
-    """The place on the scale of a row that is drawn; ``double`` makes a number a double."""
-    begin = f"CASE WHEN o.level = t.fairroc_first THEN t.fairroc_begin ELSE 0.0{double} END"
-    end = f"CASE WHEN o.level = t.fairroc_last THEN t.fairroc_end ELSE 1.0{double} END"
-    return f"(t.fairroc_u - o.lower) / {width} * ({end} - {begin}) + {begin} + {level}"
+def place_text(level: str, suffix: str) -> str:
+    """The place on the scale of a row that is drawn; ``suffix`` makes a number a double."""
+    begin = f"CASE WHEN o.level = t.fairroc_first_level THEN t.fairroc_first_share ELSE 0.0{suffix} END"
+    end = f"CASE WHEN o.level = t.fairroc_last_level THEN t.fairroc_last_share ELSE 1.0{suffix} END"
+    return f"(t.fairroc_u - o.lower) / (o.upper - o.lower) * ({end} - {begin}) + {begin} + {level}"
 
 
-FORMS = {"duckdb": ("query", "function"), "spark": ("query",), "postgres": ("function",)}
+FORMS = {
+    "duckdb": ("query", "function", "dbt"),
+    "spark": ("query", "dbt"),
+    "postgres": ("function",),
+    "bigquery": ("query", "dbt"),
+    "snowflake": ("query", "dbt"),
+}
 """The forms of each dialect; the first is the one it gets unless another is asked for."""
 
 ID_TYPES = ("integer", "text")
@@ -69,6 +74,7 @@ class Ask:
     salt: int = field(repr=False)  # with the key in it, as Spark's xxhash64 wants it
     seed: int = field(repr=False)  # of XXH64, the same otherwise
     secret: bool
+    stored: Callable[[str], str] | None = None  # the names of tables that were stored before
 
     @classmethod
     def checked(
@@ -84,6 +90,7 @@ class Ask:
         id_type: Any,
         column: Any,
         function: Any,
+        tables: Any,
         key: bytes | str | None,
         on_unknown_group: Any,
     ) -> Ask:
@@ -116,6 +123,7 @@ class Ask:
                 f'SQL can compute draws of hash="xxh64" only, but this model has hash={model.hash!r}; transform in '
                 "Python, or refit with hash='xxh64' (docs/explanation/draws.md says what that gives up)."
             )
+        _tables(tables, dialect)
         known_groups(model.names, on_unknown_group)
         if any("\0" in name for name in (*model.codes, *model.left_out)):
             raise DataError("a group's name holds a NUL character, which SQL text cannot; rename the group and refit.")
@@ -133,6 +141,7 @@ class Ask:
             salt=effective_salt(model.salt, key),
             seed=derive_seed(model.salt, key),
             secret=key is not None,
+            stored=None if tables is None else lambda name: f"{tables}_{name}",
         )
 
     @property
@@ -194,6 +203,11 @@ def single_quoted(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
+def is_plain(text: str) -> bool:
+    """Whether every dialect takes a text in quotes for what it is."""
+    return text.isascii() and text.isprintable() and not set(text) & set("'\\")
+
+
 def numbers(values: NDArray[Any]) -> str:
     """Numbers with commas; doubles with all the digits that bring them back bit for bit."""
     return ",".join(map(repr, values.tolist()))
@@ -207,6 +221,13 @@ def _one_of(what: str, given: Any, allowed: Sequence[str] | dict[str, Any], flag
     if given not in tuple(allowed):
         names = " or ".join(map(repr, allowed))
         raise DataError(f"{what} must be {names} (on the command line: {flag}), got {given!r}.")
+
+
+def _tables(name: Any, dialect: str) -> None:
+    if name is not None and dialect == "postgres":
+        raise DataError("tables must be None for postgres, whose function holds its numbers (no --tables).")
+    if name is not None:
+        _name("tables", name)
 
 
 def _name(what: str, name: Any) -> None:

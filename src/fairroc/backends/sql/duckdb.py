@@ -1,21 +1,15 @@
 """The transform in DuckDB's SQL: ASOF joins with three small tables, and XXH64 in 128-bit integers.
 
-Helper columns begin with ``fairroc_``. Text becomes double through lists in quotes, since DuckDB reads a plain 0.1 as a
-decimal number.
+Helper columns begin with ``fairroc_``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
+from collections.abc import Callable, Iterator
 
 from fairroc.backends.sql import common
 from fairroc.backends.sql.common import (
     AFTER_KNOT,
-    CELL,
     IN_ORDER,
     P1,
     P2,
@@ -24,10 +18,10 @@ from fairroc.backends.sql.common import (
     P5,
     Ask,
     double_quoted,
-    numbers,
     place_text,
     single_quoted,
 )
+from fairroc.backends.sql.lists import CELL, definitions
 from fairroc.model.tables import LookupTables
 from fairroc.model.xxh64 import MASK
 
@@ -39,7 +33,7 @@ def write(ask: Ask) -> str:
     source = "query_table(fairroc_source)" if ask.form == "function" else ask.table
     tables = ask.model.tables
     body = _unchanged(ask, source) if tables is None else _query(ask, source, tables)
-    if ask.form == "query":
+    if ask.form != "function":
         return ask.heading("DuckDB 1.3 or newer.") + body + "\n"
     use = f"DuckDB 1.3 or newer. SELECT * FROM {ask.function}('name of a table or view')"
     return (
@@ -69,19 +63,19 @@ def _query(ask: Ask, source: str, tables: LookupTables) -> str:
     return "\n".join(
         [
             "WITH",
-            *_table_texts(tables),
+            *(f"{text}," for text in definitions(Reader(), tables, ask.stored)),
             _door(ask, source) + ",",
             "fairroc_celled AS (",
             f"  SELECT t.*, {', '.join(f'c.{name} AS fairroc_{name}' for name in CELL)}",
             "  FROM fairroc_door AS t ASOF LEFT JOIN fairroc_cells AS c",
-            "    ON t.fairroc_g = c.g AND t.fairroc_s >= c.start),",
+            "    ON t.fairroc_g = c.g AND t.fairroc_s >= c.low),",
             *chain,
             "fairroc_placed AS (",
-            f"  SELECT t.*, {place_text('o.width', 'o.level', '::DOUBLE')} AS fairroc_place",
+            f"  SELECT t.*, {place_text('o.level', '::DOUBLE')} AS fairroc_place",
             f"  FROM {names[-1]} AS t ASOF LEFT JOIN fairroc_outcomes AS o",
-            "    ON t.fairroc_row = o.row AND t.fairroc_u >= o.lower)",
+            "    ON t.fairroc_draw = o.draw AND t.fairroc_u >= o.lower)",
             f"SELECT t.* EXCLUDE ({', '.join(hidden)}), CASE",
-            f"    WHEN t.fairroc_row < 0 THEN {IN_ORDER}",
+            f"    WHEN t.fairroc_draw < 0 THEN {IN_ORDER}",
             f"    WHEN t.fairroc_place > k.y THEN CASE WHEN {AFTER_KNOT} < k.below THEN {AFTER_KNOT} ELSE k.below END",
             "    WHEN k.score IS NOT NULL THEN k.score",
             f"    ELSE error({single_quoted(common.LOST)}) END AS {double_quoted(ask.column)}",
@@ -90,23 +84,18 @@ def _query(ask: Ask, source: str, tables: LookupTables) -> str:
     )
 
 
-def _table_texts(tables: LookupTables) -> Iterator[str]:
-    cells = tables.cells
-    opens = ", ".join(str(number + 1) for number in cells.opens)
-    start = f"CASE WHEN n IN ({opens}) THEN '-inf'::DOUBLE ELSE origin END AS start"
-    inner = _unnested(cells, CELL, n=np.arange(1, len(cells.row) + 1), g=cells.group)
-    yield f"fairroc_cells AS (SELECT *, {start} FROM (\n{inner})),"
-    yield f"fairroc_outcomes AS (\n{_unnested(tables.outcomes, ('row', 'lower', 'width', 'level'))}),"
-    yield f"fairroc_knots AS (\n{_unnested(tables.knots, ('y', 'score', 'slope', 'below'))}),"
+class Reader:
+    """Text becomes double by a cast from text, since DuckDB reads a plain 0.1 as a decimal number."""
 
+    def number(self, text: str, double: bool) -> str:
+        return f"{text}::{'DOUBLE' if double else 'INTEGER'}"
 
-def _unnested(table: Any, names: Sequence[str], **columns: NDArray[Any]) -> str:
-    """Other columns, then those of a table that are named."""
-    parts = []
-    for name, values in {**columns, **{name: getattr(table, name) for name in names}}.items():
-        kind = "DOUBLE" if values.dtype.kind == "f" else "INTEGER"
-        parts.append(f"    unnest('[{numbers(values)}]'::{kind}[]) AS \"{name}\"")
-    return "  SELECT\n" + ",\n".join(parts)
+    def split(self, text: str) -> tuple[str, Callable[[int], str]]:
+        rows = f"(SELECT unnest(string_split('{text}', ' ')) AS r, unnest(range({text.count(' ') + 1})) AS n)"
+        return f"(SELECT n, string_split(r, ',') AS v FROM {rows})", lambda i: f"nullif(v[{i + 1}], '')"
+
+    def latest(self, column: str) -> str:
+        return f"last_value({column} IGNORE NULLS)"
 
 
 def _door(ask: Ask, source: str) -> str:
@@ -180,7 +169,7 @@ def _text_steps(seed: int) -> Iterator[str]:
     u, n, tail = "fairroc_u", "fairroc_n", "(fairroc_n & 31)"
     blob = "encode(fairroc_id)"
     size, digits = (
-        f"CASE WHEN fairroc_row < 0 THEN {none} ELSE {some} END"
+        f"CASE WHEN fairroc_draw < 0 THEN {none} ELSE {some} END"
         for none, some in (("0", f"octet_length({blob})"), ("''", f"reverse(hex({blob}))"))
     )
     yield f"*, {size} AS {n}, {digits} AS fairroc_hex, {_constant(seed + P5)} AS {u}"

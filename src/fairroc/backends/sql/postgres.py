@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from fairroc.backends.sql import common
 from fairroc.backends.sql.common import P1, P2, P3, P4, P5, Ask, double_quoted, numbers
+from fairroc.backends.sql.lists import BELOW, below_differs
 from fairroc.errors import DataError
 from fairroc.model.tables import CellTable, LookupTables
 from fairroc.model.xxh64 import MASK
@@ -103,12 +104,15 @@ def _body(ask: Ask, tables: LookupTables | None) -> Iterator[str]:
     yield "  u := ((h >> 11) & 9007199254740991)::double precision * 1.1102230246251565e-16::double precision;"
     yield from _place(tables)
     yield f"  k := width_bucket(place, {_array(knots.y)});"
-    yield f"  u := place - {_at(knots.y, 'k')};"
+    yield f"  u := place - {_at(knots.y, 'k')};\n  lower := {_at(knots.score, 'k')};"
     yield "  IF u > 0 THEN"
     yield from _product("u", _at(knots.slope, "k"))
-    yield f"    u := x + {_at(knots.score, 'k')};\n    lower := {_at(knots.below, 'k')};"
+    below = (
+        f"lower - abs(lower) * {BELOW!r}::double precision" if not below_differs(knots).any() else _at(knots.below, "k")
+    )
+    yield f"    u := x + lower;\n    lower := {below};"
     yield "    RETURN CASE WHEN u < lower THEN u ELSE lower END;"
-    yield f"  END IF;\n  RETURN {_at(knots.score, 'k')};"
+    yield "  END IF;\n  RETURN lower;"
 
 
 def _found(cells: CellTable) -> Iterator[str]:

@@ -1,6 +1,7 @@
 """How fast a model runs as SQL, on one core of each engine: prints the table of docs/results/sql.md.
 
     python -m fairroc_studies sql [--rows 1000000] [--postgres "host=/tmp dbname=test user=me"]
+    python -m fairroc_studies sql --sizes scores.csv.gz   only how long the SQL is, fitted on score, label and group
 
 Three groups, fitted on 40,000 rows, with ties drawn (everybody is drawn) and in order (few are). Ids are integers or
 UUIDs as text. What is timed is reading a table, transforming it and throwing the result away (DuckDB keeps it), in CPU
@@ -25,8 +26,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from pyarrow.csv import read_csv
 
 from fairroc import FairModel, FairROC
+from fairroc.backends.sql import WRITERS
+from fairroc.backends.sql.lists import csv_files
 
 GROUPS = np.array(["f", "m", "x"])
 
@@ -151,12 +155,35 @@ def engines(postgres: str | None) -> Iterator[Any]:
             print(f"left out: {error}")
 
 
+def sizes(path: str) -> None:
+    """Kilobytes of SQL with the model's numbers in it, and with them in files beside it."""
+    rows = read_csv(path)
+    columns = {name: rows[name].to_numpy(zero_copy_only=False) for name in ("score", "label", "group")}
+    heading = "| dialect | ids | SQL, kB | SQL beside tables, kB | tables as CSV, kB |\n|---|---|---|---|---|"
+    for ties in ("order", "draw"):
+        post = FairROC(epsilon=0.05, ties=ties, salt=7)
+        model = post.fit(columns["score"], columns["label"], sensitive_features=columns["group"]).model_
+        assert model.tables is not None
+        print(f"ties={ties!r}: {len(model.tables.cells.row)} cells, {len(model.tables.knots.y)} knots\n{heading}")
+        files = sum(map(len, csv_files(model.tables).values())) / 1e3
+        for dialect in WRITERS:
+            for id_type in ("integer", "text"):
+                whole = len(model.to_sql(dialect, id_type=id_type)) / 1e3
+                short = "" if dialect == "postgres" else len(model.to_sql(dialect, id_type=id_type, tables="f")) / 1e3
+                shown = f"{short:.0f} | {files:.0f}" if short else "– | –"
+                print(f"| {dialect} | {id_type} | {whole:.0f} | {shown} |")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--postgres", metavar="WHERE", help="connection string of a server on this machine")
+    parser.add_argument("--sizes", metavar="FILE", help="CSV with score, label and group: print how long the SQL is")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
+    if arguments.sizes is not None:
+        sizes(arguments.sizes)
+        return
     models = {ties: fitted(ties) for ties in ("draw", "order")}
     print("| engine | ties | ids | SQL, MB | CPU seconds | rows per CPU second |\n|---|---|---|---|---|---|")
     for engine in engines(arguments.postgres):

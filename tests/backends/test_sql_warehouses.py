@@ -1,0 +1,312 @@
+"""SQL for BigQuery and Snowflake, translated and run by DuckDB; tables beside the SQL; the macro for dbt."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+
+import numpy as np
+import pytest
+from test_cli import Run, run
+from test_pipeline import same_bits
+
+from fairroc.backends.sql import duckdb as duckdb_writer
+from fairroc.backends.sql.dbt import seed_properties
+from fairroc.backends.sql.limbs import LONGEST
+from fairroc.backends.sql.lists import csv_files, definitions, sql_tables
+from fairroc.errors import DataError
+from sql_cases import KEY, WILD, Case, case, fitted, hard_ids, rows_for, with_small
+
+pytest.importorskip("sqlglot")
+pytest.importorskip("duckdb")
+from sqlglot import exp
+
+from warehouses import TYPE_OF, in_duckdb_words, parsed
+
+__all__ = ["run"]  # a fixture
+
+pytestmark = pytest.mark.filterwarnings("ignore::fairroc.errors.FairrocWarning")
+DIALECTS = ("bigquery", "snowflake")
+
+
+@pytest.fixture(scope="module")
+def duck():
+    import duckdb
+
+    with duckdb.connect() as connection:
+        connection.execute("SET threads = 1")
+        connection.execute(TYPE_OF)
+        yield connection
+
+
+def short(some: Case) -> Case:
+    """The rows whose ids are not too long."""
+    if some.id_type == "integer":
+        return some
+    kept = [i for i, id in enumerate(some.ids) if len(id.encode()) <= LONGEST]
+    groups = {name: [values[i] for i in kept] for name, values in some.groups.items()}
+    return dataclasses.replace(some, scores=some.scores[kept], groups=groups, ids=[some.ids[i] for i in kept])
+
+
+def fair_scores(duck, some: Case, query: str) -> np.ndarray:
+    """In the order of the rows."""
+    import pyarrow as pa
+
+    duck.register("people", pa.table(some.columns))
+    found = duck.execute(f'SELECT * FROM ({query}) ORDER BY "a column"').fetchnumpy()
+    assert list(found) == [*some.columns, "the score_fair"]
+    return np.ma.filled(np.ma.asarray(found["the score_fair"], dtype=float), np.nan)
+
+
+# ---- the same bits -------------------------------------------------------------------------------------------------
+
+NAMES = (
+    "order",
+    "order, text",
+    "draw",
+    "columns",
+    "key",
+    "unchanged",
+    "subnormal",
+    "extreme",
+    "merged",
+    "nobody drawn",
+)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_the_same_bits(duck, dialect, name):
+    some = short(case(name))
+    assert same_bits(fair_scores(duck, some, in_duckdb_words(some.sql(dialect), dialect)), some.expected)
+
+
+@pytest.mark.parametrize("kind", ["integer", "text"])
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_the_same_draws_of_thousands_of_ids(duck, dialect, kind):
+    """Of every length that is hashed."""
+    small = fitted(("a", "b"), seed=9, n=300, pool="ties", epsilon=0.05, ties="draw")
+    assert (small.tables.cells.row >= 0).all()
+    rng = np.random.default_rng(4)
+    ids = hard_ids(kind, rng, 3000)
+    if kind == "text":
+        ids += ["".join(rng.choice(list("abc019-"), n)) for n in range(1, LONGEST + 1)]
+    n = len(ids)
+    some = short(Case(small, rng.choice([0.0, 1.0, 2.0], n), {"a group": rng.choice(["a", "b"], n).tolist()}, ids))
+    assert same_bits(fair_scores(duck, some, in_duckdb_words(some.sql(dialect), dialect)), some.expected)
+
+
+@pytest.mark.parametrize("name", ["order", "draw", "columns", "subnormal", "extreme", "neighbours", "nobody drawn"])
+def test_what_the_text_leaves_out_comes_back_bit_for_bit(duck, name):
+    tables = case(name).model.tables
+    texts = ",\n".join(definitions(duckdb_writer.Reader(), tables, None))
+    for table, columns in sql_tables(tables).items():
+        some = "WHERE draw IS NOT NULL" if table == "outcomes" else ""
+        found = duck.execute(f"WITH {texts} SELECT * FROM fairroc_{table} {some} ORDER BY n").fetchnumpy()
+        for column, values in columns.items():
+            kind = np.float64 if values.dtype.kind == "f" else np.int64
+            assert np.asarray(found[column], dtype=kind).tobytes() == values.astype(kind).tobytes(), (table, column)
+
+
+# ---- integers ------------------------------------------------------------------------------------------------------
+
+Range = tuple[int, int]
+LIMITS = {"bigquery": (-(2**63), 2**63 - 1), "snowflake": (1 - 10**38, 10**38 - 1)}
+
+
+class Ranges:
+    """What values every part of an expression can have, and whether the type of the dialect holds them all."""
+
+    def __init__(self, dialect: str) -> None:
+        self.limits, self.seen, self.env = LIMITS[dialect], 0, dict[str, Range]()
+
+    def of(self, node: exp.Expression) -> Range:
+        low, high = self.inner(node)
+        assert self.limits[0] <= low <= high <= self.limits[1], node.sql()
+        assert low >= 0 or "fairroc_id" in node.sql(), node.sql()
+        self.seen += 1
+        return low, high
+
+    def inner(self, node: exp.Expression) -> Range:
+        match node:
+            case exp.Column():
+                return self.env[node.name]
+            case exp.Literal():
+                return int(node.this), int(node.this)
+            case exp.Paren():
+                return self.of(node.this)
+            case exp.Case():
+                parts = [self.of(branch.args["true"]) for branch in node.args["ifs"]] + [self.of(node.args["default"])]
+                return min(low for low, _ in parts), max(high for _, high in parts)
+            case exp.Cast() | exp.ToNumber():  # hexadecimal digits
+                digits = int(node.find(exp.Substring).args["length"].this)
+                return 0, 16**digits - 1
+        return self.of_two(node, self.of(node.this), self.of(node.expression))
+
+    def of_two(self, node: exp.Expression, a: Range, b: Range) -> Range:
+        match node:
+            case exp.Add():
+                return a[0] + b[0], a[1] + b[1]
+            case exp.Mul():
+                assert a[0] >= 0 and b[0] >= 0
+                return a[0] * b[0], a[1] * b[1]
+            case exp.BitwiseAnd():
+                assert b[0] == b[1] >= 0  # a mask, of which a negative number, too, has a part
+                return 0, b[0] if a[0] < 0 else min(a[1], b[1])
+            case exp.BitwiseXor():
+                assert a[0] >= 0 and b[0] >= 0
+                return 0, (1 << max(a[1], b[1]).bit_length()) - 1
+            case exp.BitwiseRightShift():  # of negative numbers, whatever comes in from the left
+                return a[0] >> b[0], (2**64 - 1 if a[0] < 0 else a[1]) >> b[0]
+            case exp.Mod():
+                assert a[0] >= 0
+                return 0, b[0] - 1
+        raise AssertionError(type(node))
+
+
+@pytest.mark.parametrize("kind", ["integer", "text"])
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_no_integer_leaves_its_type(dialect, kind):
+    """Over all ids, by the ranges of every part of the SQL as it is written."""
+    tree = parsed(case("draw").sql(dialect, id_type=kind), dialect)
+    ranges = Ranges(dialect)
+    ranges.env["fairroc_n"] = (1, LONGEST)
+    ranges.env["fairroc_id"] = (0, 2**64 - 1) if dialect == "snowflake" else (-(2**63), 2**63 - 1)
+    steps = [cte.this for cte in tree.find_all(exp.CTE) if re.fullmatch("fairroc_hash[0-9]+", cte.alias)]
+    steps.sort(key=lambda step: int(step.parent.alias.removeprefix("fairroc_hash")))
+    for step in steps:
+        new = {}
+        stars = [part for star in step.find_all(exp.Star) for part in star.args.get("replace") or ()]
+        for part in [*stars, *(part for part in step.expressions if isinstance(part, exp.Alias))]:
+            if part.alias not in ("fairroc_n", "fairroc_x"):
+                new[part.alias] = ranges.of(part.this)
+        ranges.env |= new
+    assert ranges.env["fairroc_hi"] == ranges.env["fairroc_lo"] == (0, 2**32 - 1)
+    drawn = next(cte.this for cte in tree.find_all(exp.CTE) if cte.alias == "fairroc_drawn")
+    bits = next(part for part in drawn.expressions if part.alias == "fairroc_u").find(exp.Cast).this
+    assert ranges.of(bits) == (0, 2**53 - 1)
+    assert len(steps) > (8 if kind == "integer" else 30) and ranges.seen > 100
+
+
+# ---- refusals ------------------------------------------------------------------------------------------------------
+
+BAD = {
+    "NULL::DOUBLE, 'a', 1": "scores must be finite",
+    "'NaN'::DOUBLE, 'a', 1": "scores must be finite",
+    "'inf'::DOUBLE, 'a', 1": "scores must be finite",
+    "2e307, 'a', 1": "scores must be finite",
+    "0.5, 'A', 1": "does not know the group: A",
+    "0.5, 'x', 1": "too small, and left out of the fit, was the group: x",
+    "0.5, NULL::VARCHAR, 1": "a group is missing",
+    "0.5, 'a', NULL::BIGINT": "an id is missing",
+}
+BAD_TYPES = {
+    "'0.5', 'a', 1": "scores must be numbers",
+    "0.5, 1, 1": "groups must be text",
+    "0.5, 'a', 1.5": "be integers",
+}
+BAD_TEXT = {
+    "0.5, 'a', ''": "an id is missing",
+    "0.5, 'a', NULL::VARCHAR": "an id is missing",
+    f"0.5, 'a', repeat('x', {LONGEST + 1})": f"more than {LONGEST} bytes",
+}
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_refusals_in_the_engine(duck, dialect):
+    """BigQuery refuses other types before a query runs, which DuckDB cannot show."""
+    import duckdb
+
+    model = with_small(fitted(("a", "b"), seed=9, n=300, pool="ties", epsilon=0.05, ties="draw"), "drop", "x")
+    queries = {
+        kind: in_duckdb_words(model.to_sql(dialect, table="bad", id_type=kind), dialect) for kind in ("integer", "text")
+    }
+    tried = [("integer", *bad) for bad in BAD.items()] + [("text", *bad) for bad in BAD_TEXT.items()]
+    tried += [("integer", *bad) for bad in BAD_TYPES.items()] if dialect == "snowflake" else []
+    for kind, row, message in tried:
+        duck.execute(f'CREATE OR REPLACE TABLE bad AS SELECT * FROM (VALUES ({row})) AS t(score, "group", id)')
+        with pytest.raises(duckdb.Error, match=message):
+            duck.execute(queries[kind]).fetchall()
+
+
+def test_names_are_quoted():
+    for dialect in DIALECTS:
+        for name in WILD[:5]:
+            if name.isprintable():
+                tree = parsed(case("draw").model.to_sql(dialect, score=name, id="i"), dialect)
+                assert name in {column.name for column in tree.find_all(exp.Column)}
+    texts = {literal.this for literal in parsed(case("draw").sql("snowflake"), "snowflake").find_all(exp.Literal)}
+    assert all(name in texts or name.encode().hex().upper() in texts for name in WILD)
+
+
+# ---- tables beside the SQL, and dbt --------------------------------------------------------------------------------
+
+
+def stored(duck, model, folder) -> None:
+    """The tables from their CSV files, with the types that dbt is told."""
+    kinds = seed_properties(model.tables, "fair", "duckdb")
+    for name, text in csv_files(model.tables).items():
+        block = kinds.split(f"name: fair_{name}\n")[1].split("- name")[0]
+        types = dict(re.findall(r'(\w+): "(\w+)"', block))
+        (folder / f"{name}.csv").write_text(text)
+        source = f"read_csv('{folder}/{name}.csv', header = true, columns = {types})"
+        duck.execute(f"CREATE OR REPLACE TABLE fair_{name} AS FROM {source}")
+
+
+@pytest.mark.parametrize("dialect", ["duckdb", *DIALECTS])
+def test_tables_may_lie_beside_the_query(duck, dialect, tmp_path):
+    some = short(case("columns"))
+    stored(duck, some.model, tmp_path)
+    query = some.sql(dialect, tables="fair")
+    assert len(query) < 70_000 and len(case("order").sql(dialect, tables="fair")) < 10_000
+    if dialect != "duckdb":
+        query = in_duckdb_words(query, dialect)
+    assert same_bits(fair_scores(duck, some, query), some.expected)
+
+
+def test_a_macro_for_dbt(duck, tmp_path):
+    """Rendered as dbt does it; braces in names stay what they are."""
+    import jinja2
+
+    names = ("{{ a }}", "{% b %}", "{# c")
+    some = rows_for(fitted(names, seed=3, n=900, epsilon=0.05))
+    stored(duck, some.model, tmp_path)
+    for tables in (None, "fair"):
+        text = some.sql("duckdb", form="dbt", function="fair", id="person", tables=tables)
+        call = "{{ fair('people', id='i\"\"d') }}"
+        given = {"ref": lambda name: f'"{name}"'}
+        query = jinja2.Environment().from_string(text + call, globals=given).render()
+        assert same_bits(fair_scores(duck, some, f"SELECT * FROM {query} AS t"), some.expected)
+
+
+def test_what_a_macro_cannot_be():
+    model = case("order").model
+    for how, message in (
+        ({"function": "two words"}, "a macro's name must be letters"),
+        ({"score": 'a"b'}, "without quotes and braces"),
+        ({"dialect": "postgres"}, "form for postgres"),
+    ):
+        with pytest.raises(DataError, match=message):
+            model.to_sql(**{"dialect": "bigquery", "form": "dbt", **how})
+    with pytest.raises(DataError, match="tables must be None for postgres"):
+        model.to_sql("postgres", tables="fair")
+
+
+def test_the_command_writes_tables(tmp_path, run: Run):
+    some = case("key")
+    some.model.save(tmp_path / "m.json")
+    (tmp_path / "key").write_text(KEY + "\n")
+    how = ["--model", tmp_path / "m.json", "--dialect", "snowflake", "--form", "dbt", "--score", "p", "--group", "g"]
+    how += ["--id", "i", "--key-file", tmp_path / "key"]
+    ran = run("sql", *how, "--tables", tmp_path / "none", "-o", tmp_path / "m.sql")
+    assert ran.code == 2 and "there is no folder" in ran.err and not (tmp_path / "m.sql").exists()
+    ran = run("sql", *how, "--tables", tmp_path, "-o", tmp_path / "m.sql")
+    assert ran.code == 0, ran.err
+    asked = {"form": "dbt", "tables": "fair_score", "score": "p", "group": "g", "id": "i", "key": KEY}
+    assert (tmp_path / "m.sql").read_text(encoding="utf-8") == some.model.to_sql("snowflake", **asked)
+    for name, text in csv_files(some.model.tables).items():
+        assert (tmp_path / f"fair_score_{name}.csv").read_text() == text
+    assert "fair_score_knots" in (tmp_path / "fair_score.yml").read_text()
+    case("unchanged").model.save(tmp_path / "m.json")
+    ran = run("sql", *how[:-2], "--tables", tmp_path)
+    assert ran.code == 0 and "no tables are needed" in ran.err
