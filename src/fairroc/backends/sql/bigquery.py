@@ -8,6 +8,7 @@ from fairroc.backends.sql import common
 from fairroc.backends.sql.buckets import Engine
 from fairroc.backends.sql.common import Ask
 from fairroc.backends.sql.limbs import HASH, LONGEST, LOW, Steps
+from fairroc.backends.sql.lists import Column, read_rows
 
 
 class BigQuery(Engine):
@@ -26,7 +27,10 @@ class BigQuery(Engine):
     def number(self, text: str, double: bool) -> str:
         return f"CAST({text} AS {'FLOAT64' if double else 'INT64'})"
 
-    def split(self, text: str) -> tuple[str, Callable[[int], str]]:
+    def rows(self, columns: dict[str, Column], following: Sequence[str]) -> str:
+        return read_rows(self.number, self._split, columns, following)
+
+    def _split(self, text: str) -> tuple[str, Callable[[int], str]]:
         rows = f"(SELECT n, SPLIT(r, ',') AS v FROM UNNEST(SPLIT('{text}', ' ')) AS r WITH OFFSET AS n)"
         return rows, lambda i: f"NULLIF(v[SAFE_OFFSET({i})], '')"
 

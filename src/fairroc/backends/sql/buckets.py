@@ -7,13 +7,13 @@ into, and a row finds the few of its own bucket by a hash join. Helper columns b
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from fairroc.backends.sql import common
 from fairroc.backends.sql.common import AFTER_KNOT, IN_ORDER, Ask, place_text
-from fairroc.backends.sql.lists import CELL, definitions
+from fairroc.backends.sql.lists import CELL, Column, definitions
 from fairroc.model.tables import LookupTables
 
 BUCKETS_EACH, BUCKETS = 2, 1 << 15
@@ -42,12 +42,12 @@ class Engine(ABC):
         """A text, as SQL, as a double or an integer; NULL where it is empty."""
 
     @abstractmethod
-    def split(self, text: str) -> tuple[str, Callable[[int], str]]:
-        """What to select from for one row, numbered by ``n``, for each row of a table's text; and its i-th field."""
+    def rows(self, columns: dict[str, Column], following: Sequence[str]) -> str:
+        """A SELECT in brackets of rows that ``n`` numbers; some columns also of the next row, as ``next_...``."""
 
     @abstractmethod
-    def latest(self, column: str) -> str:
-        """The last value that is not NULL, as a window function without its window."""
+    def latest(self, column: str) -> str | None:
+        """The last value that is not NULL, as a window function without its window; None where windows are slow."""
 
     @abstractmethod
     def listed(self, table: str, low: str, high: str) -> str:

@@ -5,7 +5,7 @@ Helper columns begin with ``fairroc_``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from fairroc.backends.sql import common
 from fairroc.backends.sql.common import (
@@ -21,7 +21,7 @@ from fairroc.backends.sql.common import (
     place_text,
     single_quoted,
 )
-from fairroc.backends.sql.lists import CELL, definitions
+from fairroc.backends.sql.lists import CELL, Column, definitions, read_rows
 from fairroc.model.tables import LookupTables
 from fairroc.model.xxh64 import MASK
 
@@ -90,7 +90,10 @@ class Reader:
     def number(self, text: str, double: bool) -> str:
         return f"{text}::{'DOUBLE' if double else 'INTEGER'}"
 
-    def split(self, text: str) -> tuple[str, Callable[[int], str]]:
+    def rows(self, columns: dict[str, Column], following: Sequence[str]) -> str:
+        return read_rows(self.number, self._split, columns, following)
+
+    def _split(self, text: str) -> tuple[str, Callable[[int], str]]:
         rows = f"(SELECT unnest(string_split('{text}', ' ')) AS r, unnest(range({text.count(' ') + 1})) AS n)"
         return f"(SELECT n, string_split(r, ',') AS v FROM {rows})", lambda i: f"nullif(v[{i + 1}], '')"
 

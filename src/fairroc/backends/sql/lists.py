@@ -8,7 +8,7 @@ it differs, the text has the number itself.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -81,29 +81,34 @@ class Reader(Protocol):
     def number(self, text: str, double: bool) -> str:
         """A text, as SQL, as a double or an integer; NULL where it is empty."""
 
-    def split(self, text: str) -> tuple[str, Callable[[int], str]]:
-        """What to select from for one row, numbered by ``n``, for each row of a table's text; and its i-th field."""
+    def rows(self, columns: dict[str, Column], following: Sequence[str]) -> str:
+        """A SELECT in brackets of rows that ``n`` numbers; some columns also of the next row, as ``next_...``."""
 
-    def latest(self, column: str) -> str:
-        """The last value that is not NULL, as a window function without its window."""
+    def latest(self, column: str) -> str | None:
+        """The last value that is not NULL, as a window function without its window; None where windows are slow."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Column:
+class Column:
     """A column of a text: what is not listed is the default, or NULL."""
 
     values: NDArray[Any]
     listed: BoolArray | None = None
     default: float | None = None
 
-    def texts(self) -> Iterable[str]:
+    def texts(self) -> list[str]:
+        """The numbers; empty where they are not listed."""
         values = self.values.tolist()
         if self.default is not None:
             usual = repr(self.default)
-            return ("" if (text := repr(value)) == usual else text for value in values)
+            return ["" if (text := repr(value)) == usual else text for value in values]
         if self.listed is None:
-            return map(repr, values)
-        return (repr(value) if some else "" for value, some in zip(values, self.listed.tolist(), strict=True))
+            return [*map(repr, values)]
+        return [repr(value) if some else "" for value, some in zip(values, self.listed.tolist(), strict=True)]
+
+    @property
+    def is_double(self) -> bool:
+        return bool(self.values.dtype.kind == "f")
 
 
 def definitions(reader: Reader, tables: LookupTables, stored: Callable[[str], str] | None) -> Iterator[str]:
@@ -113,25 +118,34 @@ def definitions(reader: Reader, tables: LookupTables, stored: Callable[[str], st
         return
     outcomes = sql_tables(tables)["outcomes"]
     del outcomes["upper"]
+    columns = {name: Column(values) for name, values in outcomes.items()}
     yield f"""fairroc_outcomes AS (
-  SELECT *, COALESCE(LEAD(lower) OVER (PARTITION BY draw ORDER BY lower), {reader.number("'1.0'", True)}) AS upper
-  FROM {_read(reader, {name: _Column(values) for name, values in outcomes.items()})})"""
+  SELECT *, CASE WHEN next_draw = draw THEN next_lower ELSE {reader.number("'1.0'", True)} END AS upper
+  FROM {reader.rows(columns, ("draw", "lower"))})"""
     yield _knots(reader, tables.knots)
     yield _cells(reader, tables)
 
 
-def _read(reader: Reader, columns: dict[str, _Column]) -> str:
-    """A SELECT of numbered rows, from a text in which rows have blanks between them and their numbers commas."""
+Split = Callable[[str], tuple[str, Callable[[int], str]]]
+"""From a table's text to what to select from, and to how its i-th field reads: rows have blanks between them, their
+numbers commas, and ``n`` numbers them."""
+
+
+def read_rows(
+    number: Callable[[str, bool], str], split: Split, columns: dict[str, Column], following: Sequence[str]
+) -> str:
+    """What `Reader.rows` asks for, row by row, with a window for the row that follows."""
     rows = zip(*(column.texts() for column in columns.values()), strict=True)
-    source, field = reader.split(" ".join(",".join(row).rstrip(",") for row in rows))
+    source, field = split(" ".join(",".join(row).rstrip(",") for row in rows))
     parts = []
     for i, (name, column) in enumerate(columns.items()):
-        double = column.values.dtype.kind == "f"
-        value = reader.number(field(i), double)
+        value = number(field(i), column.is_double)
         if column.default is not None:
-            default = reader.number(f"'{column.default!r}'", double)
+            default = number(f"'{column.default!r}'", column.is_double)
             value = f"COALESCE({value}, {default})"
         parts.append(f"    {value} AS {name}")
+        if name in following:
+            parts.append(f"    LEAD({value}) OVER (ORDER BY n) AS next_{name}")
     return "(SELECT n,\n" + ",\n".join(parts) + f"\n  FROM {source})"
 
 
@@ -139,18 +153,17 @@ def _knots(reader: Reader, knots: Scale) -> str:
     with np.errstate(all="ignore"):
         slope = np.append(np.diff(knots.score) / np.diff(knots.y), 0.0)
     columns = {
-        "y": _Column(knots.y),
-        "score": _Column(knots.score),
-        "own_slope": _Column(knots.slope, _differ(slope, knots.slope)),
-        "own_below": _Column(knots.below, below_differs(knots)),
+        "y": Column(knots.y),
+        "score": Column(knots.score),
+        "own_slope": Column(knots.slope, _differ(slope, knots.slope)),
+        "own_below": Column(knots.below, below_differs(knots)),
     }
     zero, part, most = (reader.number(f"'{value!r}'", True) for value in (0.0, BELOW, LARGEST))
     return f"""fairroc_knots AS (
   SELECT n, y, score, COALESCE(next_y, {most}) AS high,
     COALESCE(own_slope, CASE WHEN own_slope IS NULL THEN next_score - score END / (next_y - y), {zero}) AS slope,
     COALESCE(own_below, score - abs(score) * {part}) AS below
-  FROM (SELECT *, LEAD(y) OVER (ORDER BY n) AS next_y, LEAD(score) OVER (ORDER BY n) AS next_score
-  FROM {_read(reader, columns)}))"""
+  FROM {reader.rows(columns, ("y", "score"))})"""
 
 
 def below_differs(knots: Scale) -> BoolArray:
@@ -159,28 +172,30 @@ def below_differs(knots: Scale) -> BoolArray:
 
 
 def _cells(reader: Reader, tables: LookupTables) -> str:
-    """Cells; ``knot`` plus the cell's number is that of the knot with its fair score, up to where it is said anew."""
+    """Cells; ``knot`` less the cell's number is that of the knot with its fair score, up to where it is said anew."""
     cells, opens = tables.cells, tables.cells.opens
-    knot, listed = _knot_numbers(cells, tables.knots)
+    knot, none = _knot_numbers(cells, tables.knots)
     usual = dict(zip(CELL[3:], (-1, -1, -1, 0.0, 1.0, 1), strict=True))
-    whole = sql_tables(tables)["cells"]
+    whole, latest = sql_tables(tables)["cells"], reader.latest("knot")
+    if latest is None:
+        fair, join = {"fair": Column(cells.value, default=0.0)}, ""
+    else:
+        fair = {"knot": Column(knot, np.diff(knot, prepend=-1) != 0), "own_fair": Column(cells.value, none)}
+        join = " LEFT JOIN fairroc_knots AS k ON c.at = k.n"
     columns = {
-        "origin": _Column(cells.origin),
-        "slope": _Column(cells.slope, default=0.0),
-        "knot": _Column(knot, np.diff(knot, prepend=-1) != 0),
-        "own_fair": _Column(cells.value, listed),
-        **{name: _Column(whole[name], default=default) for name, default in usual.items()},
+        **{"origin": Column(cells.origin), "slope": Column(cells.slope, default=0.0), **fair},
+        **{name: Column(whole[name], default=default) for name, default in usual.items()},
     }
     group = "".join(f"WHEN n < {end} THEN {g} " for g, end in enumerate(opens[1:]))
     group = f"CASE {group}ELSE {len(opens) - 1} END" if group else "0"
     least, most = (reader.number(f"'{sign}{LARGEST!r}'", True) for sign in ("-", ""))
     window = "OVER (ORDER BY n ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)"
     return f"""fairroc_cells AS (
-  SELECT c.*, COALESCE(c.own_fair, k.score) AS fair,
+  SELECT c.*,{" COALESCE(c.own_fair, k.score) AS fair," if join else ""}
     CASE WHEN c.n IN ({", ".join(map(str, opens))}) THEN {least} ELSE c.origin END AS low,
-    COALESCE(LEAD(c.origin) OVER (PARTITION BY c.g ORDER BY c.n), {most}) AS high
-  FROM (SELECT *, {group} AS g, {reader.latest("knot")} {window} - n AS at
-  FROM {_read(reader, columns)}) AS c LEFT JOIN fairroc_knots AS k ON c.at = k.n)"""
+    CASE WHEN c.n + 1 IN ({", ".join(map(str, (*opens, len(knot))))}) THEN {most} ELSE c.next_origin END AS high
+  FROM (SELECT *, {f"{latest} {window} - n AS at, " if join else ""}{group} AS g
+  FROM {reader.rows(columns, ("origin",))}) AS c{join})"""
 
 
 def _knot_numbers(cells: CellTable, knots: Scale) -> tuple[IntArray, BoolArray]:
