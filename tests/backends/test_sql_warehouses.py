@@ -218,6 +218,28 @@ def test_refusals_in_the_engine(duck, dialect):
             duck.execute(queries[kind]).fetchall()
 
 
+RESERVED = """
+    all and any array as asc assert_rows_modified at between by case cast collate contains create cross cube
+    current default define desc distinct else end enum escape except exclude exists extract false fetch
+    following for from full group grouping groups hash having if ignore in inner intersect interval into is
+    join lateral left like limit lookup merge natural new no not null nulls of on or order outer over
+    partition preceding proto qualify range recursive respect right rollup rows select set some struct
+    tablesample then to treat true unbounded union unnest using when where window with within account alter
+    check column connect connection constraint database delete drop grant gscluster ilike increment insert
+    issue localtime localtimestamp minus organization regexp revoke rlike row sample schema start table
+    trigger try_cast unique update values view whenever
+"""
+"""Words that BigQuery or Snowflake, as they document it, takes for no name."""
+
+
+def test_no_name_of_the_query_is_reserved():
+    """sqlglot lets some pass."""
+    for dialect in DIALECTS:
+        tree = parsed(case("key").sql(dialect), dialect)
+        found = {name.this.lower() for name in tree.find_all(exp.Identifier) if not name.args.get("quoted")}
+        assert "knot_n" in found and not found & {*RESERVED.split()}
+
+
 def test_names_are_quoted():
     for dialect in DIALECTS:
         for name in WILD[:5]:

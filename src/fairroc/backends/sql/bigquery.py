@@ -90,7 +90,7 @@ class BigQuery(Engine):
     def right(self, a: str, bits: int) -> str:
         return f"({a} >> {bits})"
 
-    def hexadecimal(self, digits: str) -> str:
+    def hexadecimal(self, digits: str, count: int) -> str:
         return f"CAST(CONCAT('0x', {digits}) AS INT64)"
 
     def without(self, names: Sequence[str]) -> str:

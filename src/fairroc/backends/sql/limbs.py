@@ -36,8 +36,8 @@ class Bits(Protocol):
     def right(self, a: str, bits: int) -> str:
         """A shift to the right."""
 
-    def hexadecimal(self, digits: str) -> str:
-        """A number by its digits."""
+    def hexadecimal(self, digits: str, count: int) -> str:
+        """A number by its digits, so many of them."""
 
     def without(self, names: Sequence[str]) -> str:
         """All columns but some."""
@@ -131,7 +131,7 @@ class Steps:
 
         def half(offset: int, width: int) -> str:
             begin = f"2 * (fairroc_n - ({at}) - {offset + width}) + 1"
-            digits = self.bits.hexadecimal(f"SUBSTR(fairroc_x, {begin}, {2 * width})")
+            digits = self.bits.hexadecimal(f"SUBSTR(fairroc_x, {begin}, {2 * width})", 2 * width)
             return _chosen(where, digits, "0")
 
         return half(4, 4) if size == 8 else "0", half(0, min(4, size))

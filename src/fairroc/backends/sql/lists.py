@@ -181,7 +181,7 @@ def _cells(reader: Reader, tables: LookupTables) -> str:
         fair, join = {"fair": Column(cells.value, default=0.0)}, ""
     else:
         fair = {"knot": Column(knot, np.diff(knot, prepend=-1) != 0), "own_fair": Column(cells.value, none)}
-        join = " LEFT JOIN fairroc_knots AS k ON c.at = k.n"
+        join = " LEFT JOIN fairroc_knots AS k ON c.knot_n = k.n"
     columns = {
         **{"origin": Column(cells.origin), "slope": Column(cells.slope, default=0.0), **fair},
         **{name: Column(whole[name], default=default) for name, default in usual.items()},
@@ -194,7 +194,7 @@ def _cells(reader: Reader, tables: LookupTables) -> str:
   SELECT c.*,{" COALESCE(c.own_fair, k.score) AS fair," if join else ""}
     CASE WHEN c.n IN ({", ".join(map(str, opens))}) THEN {least} ELSE c.origin END AS low,
     CASE WHEN c.n + 1 IN ({", ".join(map(str, (*opens, len(knot))))}) THEN {most} ELSE c.next_origin END AS high
-  FROM (SELECT *, {f"{latest} {window} - n AS at, " if join else ""}{group} AS g
+  FROM (SELECT *, {f"{latest} {window} - n AS knot_n, " if join else ""}{group} AS g
   FROM {reader.rows(columns, ("origin",))}) AS c{join})"""
 
 

@@ -110,8 +110,8 @@ class Snowflake(Engine):
     def right(self, a: str, bits: int) -> str:
         return f"(BITSHIFTRIGHT({a}, {bits}))"
 
-    def hexadecimal(self, digits: str) -> str:
-        return f"TO_NUMBER({digits}, 'XXXXXXXX')"
+    def hexadecimal(self, digits: str, count: int) -> str:
+        return f"TO_NUMBER({digits}, '{'X' * count}')"
 
     def without(self, names: Sequence[str]) -> str:
         return f"* EXCLUDE ({', '.join(names)})"
