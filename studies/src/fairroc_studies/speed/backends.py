@@ -151,7 +151,8 @@ servers were up before. Equal bits: every fair score is compared with `FairModel
 processes counts.
 
 How to get there: [arrays](../guides/python.md), [frames and Spark](../guides/engines.md),
-[tensors](../guides/tensors.md) ([on a GPU](gpu.md)), [ONNX](../guides/onnx.md), [SQL](../guides/sql.md).
+[tensors](../guides/tensors.md) ([on a GPU](gpu.md)), [ONNX](../guides/onnx.md), [SQL](../guides/sql.md),
+[MLflow](../guides/mlflow.md), [the service](../guides/service.md).
 """
 
 
