@@ -14,7 +14,7 @@ from fairroc.core.chain import FloatArray
 from fairroc.docstrings import FITTED, documented
 from fairroc.model import file
 from fairroc.model.explanation import Explanation, explain
-from fairroc.model.model import ModelData, check_threshold
+from fairroc.model.model import ModelData, check_threshold, row_count
 from fairroc.options import POSITIVE_MEANS
 from fairroc.people.door import read_people
 from fairroc.people.people import People
@@ -66,24 +66,29 @@ class FairModel(Result, ModelData):
         self,
         scores: Any,
         *,
-        sensitive_features: Any,
+        sensitive_features: Any = None,
         ids: Any = None,
         random_state: Any = None,
         key: bytes | str | None = None,
         on_unknown_group: str | None = None,
         allow_out_of_range: bool = False,
+        control_features: Any = None,
+        group_probabilities: Any = None,
     ) -> FloatArray:
         """Fair scores on the original scale, one draw for each row. O(n).
 
         Give ``ids`` (the same id, model and key always give the same fair score) or ``random_state`` (simulation); a
         model that draws nobody (``draws="never"``) needs neither. More than half of the scores outside of the range of
         the fitted ones are an error, lest they be on another scale, unless ``allow_out_of_range``.
-        A torch tensor of scores gives a tensor on its device, see ``docs/guides/tensors.md``.
+        A torch tensor of scores gives a tensor on its device, see ``docs/guides/tensors.md``. Models that were fitted
+        with ``use_group=False`` take ``group_probabilities`` in place of the groups, those with control features take
+        these too.
 
         Returns: ndarray of shape (n,): the fair scores; a tensor where a tensor was given.
         >>> model.transform(scores[:3], sensitive_features=sex[:3], ids=[11, 12, 13]).shape
         (3,)
         """
+        sensitive_features = self.told(sensitive_features, group_probabilities, control_features, row_count(scores))
         if is_tensor(scores):
             from fairroc.backends.torch import transform
 
@@ -101,13 +106,15 @@ class FairModel(Result, ModelData):
         self,
         scores: Any,
         *,
-        sensitive_features: Any,
+        sensitive_features: Any = None,
         threshold: float,
         ids: Any = None,
         random_state: Any = None,
         key: bytes | str | None = None,
         on_unknown_group: str | None = None,
         allow_out_of_range: bool = False,
+        control_features: Any = None,
+        group_probabilities: Any = None,
     ) -> NDArray[np.int64]:
         """1 where the fair score reaches the threshold, else 0.
 
@@ -124,6 +131,8 @@ class FairModel(Result, ModelData):
             key=key,
             on_unknown_group=on_unknown_group,
             allow_out_of_range=allow_out_of_range,
+            control_features=control_features,
+            group_probabilities=group_probabilities,
         )
         chosen: NDArray[np.int64] = (fair >= limit).long() if is_tensor(fair) else (fair >= limit).astype(np.int64)
         return chosen
@@ -132,10 +141,12 @@ class FairModel(Result, ModelData):
         self,
         scores: Any,
         *,
-        sensitive_features: Any,
+        sensitive_features: Any = None,
         threshold: float,
         on_unknown_group: str | None = None,
         allow_out_of_range: bool = False,
+        control_features: Any = None,
+        group_probabilities: Any = None,
     ) -> FloatArray:
         """Probability, over the draw, that the fair score reaches the threshold; nothing is drawn.
 
@@ -144,6 +155,7 @@ class FairModel(Result, ModelData):
         [0.0, 1.0]
         """
         limit = check_threshold(threshold)
+        sensitive_features = self.told(sensitive_features, group_probabilities, control_features, row_count(scores))
         if is_tensor(scores):
             from fairroc.backends.torch import acceptance_rate
 

@@ -63,10 +63,12 @@ def check_epsilon(epsilon: Any) -> float:
     raise DataError(f"epsilon must be between 0 and 2, got {epsilon!r}. Try 0.05; 0 asks for equal ROC curves.")
 
 
-def check_tolerance(epsilon: Any) -> float | tuple[float, float]:
-    """Return the allowed distance, or a tolerance for FPR and one for TPR."""
+def check_tolerance(epsilon: Any) -> float | tuple[float, float] | dict[str, float]:
+    """Return the allowed distance, a tolerance for FPR and one for TPR, or a distance for each attribute."""
     if not isinstance(epsilon, Mapping):
         return check_epsilon(epsilon)
+    if epsilon and not set(epsilon) & {"fpr", "tpr"}:
+        return {str(name): check_epsilon(each) for name, each in epsilon.items()}
     if set(epsilon) != {"fpr", "tpr"}:
         raise DataError(
             f"epsilon must be a number, or have one tolerance for 'fpr' and one for 'tpr', got {dict(epsilon)!r}. "
@@ -393,6 +395,16 @@ SMALL_GROUPS = Option(
     "small_groups", "error", ("error", "merge", "drop"),
     "groups with too few rows of a class: an error, all made one group, or left out",
 )  # fmt: skip
+USE_GROUP = Option(
+    "use_group", True, ("True", "False"),
+    "False: the fair score is made without the group, from probabilities of the groups or nothing beside the score; "
+    "the group is needed to fit alone",
+    partial(check_flag, "use_group"), None,
+)  # fmt: skip
+COMBINE = Option(
+    "combine", "intersection", ("intersection", "each"),
+    "several group columns: compare their intersections, or every column's groups for themselves",
+)  # fmt: skip
 MIN_CLASS_ROWS = Option(
     "min_class_rows", 1, ("1 or more",), "rows of each class that a group needs, else it is small", check_class_rows,
     metavar="N", parse="whole",
@@ -439,12 +451,12 @@ MAX_DISTINCT = Option(
 )  # fmt: skip
 
 FIT = (
-    EPSILON, CONSTRAINT, RATIO, METHOD, NORM, QUERIES, TIES, DRAWS, CURVE, WHERE, PROMISE, CONFIDENCE, HASH, MISSING,
-    MIN_CLASS_ROWS, SMALL_GROUPS,
+    EPSILON, CONSTRAINT, RATIO, METHOD, NORM, QUERIES, TIES, DRAWS, CURVE, WHERE, PROMISE, CONFIDENCE, USE_GROUP,
+    COMBINE, HASH, MISSING, MIN_CLASS_ROWS, SMALL_GROUPS,
 )  # fmt: skip
 """What `Options` holds."""
 
-ESTIMATOR = (*FIT[:12], KEY, HASH, POS_LABEL, MISSING, MIN_CLASS_ROWS, SMALL_GROUPS, ON_UNKNOWN_GROUP,
+ESTIMATOR = (*FIT[:14], KEY, HASH, POS_LABEL, MISSING, MIN_CLASS_ROWS, SMALL_GROUPS, ON_UNKNOWN_GROUP,
              ALLOW_OUT_OF_RANGE, SALT)  # fmt: skip
 """Parameters of `FairROC`, in the order of its signature."""
 
@@ -548,6 +560,13 @@ SECTIONS = {
 def tolerated(values: dict[str, Any], default: float | None = EPSILON.default) -> dict[str, Any]:
     """Checked values with epsilon as one number: a ratio, or a tolerance for each rate, says what it is."""
     found, ratio, epsilon = dict(values), values.get("ratio"), values["epsilon"]
+    if isinstance(epsilon, dict):
+        if values.get("combine") != "each" or ratio is not None:
+            raise DataError(
+                f"epsilon must be a number, or have one tolerance for 'fpr' and one for 'tpr', got {epsilon!r}. An "
+                "epsilon for each attribute goes with combine='each' (--combine each), and not with a ratio."
+            )
+        return found | {"epsilon": max(epsilon.values()), "attribute_epsilons": tuple(epsilon.items())}
     if isinstance(epsilon, tuple):
         if values["constraint"] != CONSTRAINT.default or ratio is not None:
             raise DataError(
@@ -645,11 +664,33 @@ class Options:
     curve: str = CURVE.default
     promise: str = PROMISE.default
     confidence: float | None = None
+    use_group: bool = True
+    combine: str = COMBINE.default
+    attribute_epsilons: tuple[tuple[str, float], ...] | None = None
 
     @property
     def fairness(self) -> Constraint:
         """What the fair score is to keep close, as geometry."""
         return fairness_of(self)
+
+    @property
+    def is_spread(self) -> bool:
+        """Whether what the fair score is told of a person is not the groups that are compared."""
+        return not self.use_group or self.combine != COMBINE.default
+
+    def check_spread(self) -> None:
+        """Raise where an option makes no sense for groups that are spread over segments."""
+        why = "use_group=False, combine='each' and control_features"
+        for option in (METHOD, QUERIES, DRAWS, CURVE):
+            if (value := getattr(self, option.name)) != option.default:
+                raise DataError(f"{option.name} must be {option.default!r} with {why}, got {value!r}. Leave it out.")
+        if self.promise == "population":
+            raise DataError(
+                f"promise must be 'fitted' or 'new' with {why}: nothing is known yet that holds for everybody at some "
+                "confidence. Leave confidence out."
+            )
+        if self.small_groups == "drop":
+            raise DataError(f"small_groups must be 'error' or 'merge' with {why}, got 'drop'.")
 
     @property
     def measure(self) -> Constraint:

@@ -26,12 +26,15 @@ from fairroc.fitting.certificate import Certificate, certificate_text, certify
 from fairroc.fitting.fit import Fitted, fit
 from fairroc.fitting.one_draw import OneDraw, one_draw
 from fairroc.fitting.outlook import Outlook, outlook
+from fairroc.fitting.spread import SpreadFit, fit_spread, spread_rows
+from fairroc.fitting.spread_results import certify_spread, spread_model, spread_one_draw, spread_outlook
 from fairroc.model.draw import Secret, effective_salt
 from fairroc.options import ESTIMATOR, FIT, LEVEL, Missing, Options, SmallTreatment
 from fairroc.people.counts import ScoreCounts
 from fairroc.people.door import read_people
 from fairroc.people.people import People
 from fairroc.people.small import SmallRule
+from fairroc.people.spread import SpreadRows
 from fairroc.people.tensors import is_tensor
 from fairroc.summary import Result, Summary, as_html, as_text, size
 
@@ -153,6 +156,12 @@ class FairROC(ShowsFit, TransformerMixin, BaseEstimator):  # type: ignore[misc]
         estimate of new people's gap is at most epsilon, and the estimate of their AUC is the best that does; where
         nothing reaches epsilon, about the least gap that can be had, with a warning. "population": at some
         ``confidence``, for everybody; raises if there are too few rows (docs/explanation/unseen.md).
+    use_group : bool
+        False: the fair score is made without anybody's group, from ``group_probabilities`` that a model of the group
+        gives (or, without them, from the score alone). Groups are needed to fit, and to measure (docs/guides/blind.md).
+    combine : "intersection" or "each"
+        Several sensitive columns: compare their intersections, or every column's groups for themselves. "each" takes an
+        epsilon for every column too: ``{"sex": 0.05, "race": 0.1}``.
     key : bytes, str or None
         Secret that the draws of `ids` depend on, at least 16 random bytes. Without it anyone who has the model can
         compute a draw. It is shown nowhere, and pickles hold none: give it again with ``set_params(key=...)``.
@@ -217,6 +226,8 @@ class FairROC(ShowsFit, TransformerMixin, BaseEstimator):  # type: ignore[misc]
         where: tuple[float, float] | None = None,
         promise: str = "fitted",
         confidence: float | None = None,
+        use_group: bool = True,
+        combine: str = "intersection",
         key: bytes | str | None = None,
         hash: str = "xxh64",
         pos_label: Any = None,
@@ -239,6 +250,8 @@ class FairROC(ShowsFit, TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.where = where
         self.promise = promise
         self.confidence = confidence
+        self.use_group = use_group
+        self.combine = combine
         self.key = key
         self.hash = hash
         self.pos_label = pos_label
@@ -249,8 +262,25 @@ class FairROC(ShowsFit, TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.allow_out_of_range = allow_out_of_range
         self.salt = salt
 
-    def fit(self, scores: Any, y: Any, *, sensitive_features: Any, sample_weight: Any = None) -> Self:
+    def fit(
+        self,
+        scores: Any,
+        y: Any,
+        *,
+        sensitive_features: Any,
+        sample_weight: Any = None,
+        control_features: Any = None,
+        group_probabilities: Any = None,
+    ) -> Self:
         """Fit to scores, labels and groups.
+
+        Parameters
+        ----------
+        control_features : one column or several, optional
+            The constraint holds within each of their strata; `transform` needs them too.
+        group_probabilities : one column or several, optional
+            With ``use_group=False``, what `transform` gets in place of the group: the probability of each group, by a
+            model that does without it. Of two groups, the second one's will do.
 
         Returns: FairROC: the object itself, fitted.
         Raises: DataError
@@ -260,6 +290,18 @@ class FairROC(ShowsFit, TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if y is None:
             raise DataError("fit requires y to be passed, but the target y is None; pass the labels.")
         options = self.checked_options()
+        if control_features is not None or group_probabilities is not None or options.is_spread:
+            rows = spread_rows(
+                scores,
+                y,
+                options,
+                sensitive_features=sensitive_features,
+                sample_weight=sample_weight,
+                pos_label=self.pos_label,
+                control_features=control_features,
+                group_probabilities=group_probabilities,
+            )
+            return self._fit_spread(rows, options, scores)
         people = read_people(
             scores,
             y,
@@ -299,7 +341,18 @@ class FairROC(ShowsFit, TransformerMixin, BaseEstimator):  # type: ignore[misc]
             self.__dict__.pop(of_last_fit, None)
         fitted = fit(people, options, key=self.key, salt=self.salt)
         self.model_ = FairModel.of(fitted.model)
-        self.fitted_: Fitted = replace(fitted, model=self.model_)
+        self.fitted_: Fitted | SpreadFit = replace(fitted, model=self.model_)
+        return self
+
+    def _fit_spread(self, rows: SpreadRows, options: Options, scores: Any) -> Self:
+        """Fit where the groups are not what the model is told."""
+        self._note_features(scores, reset=True)
+        for of_last_fit in ("certificate_", "proof_", "one_draw_", "outlook_"):
+            self.__dict__.pop(of_last_fit, None)
+        found = fit_spread(rows, options)
+        self._check_unknown(found.rows.names)
+        self.model_ = FairModel.of(spread_model(found, key=self.key, salt=self.salt))
+        self.fitted_ = found
         return self
 
     def _check_unknown(self, names: Sequence[str]) -> None:
@@ -321,9 +374,10 @@ class FairROC(ShowsFit, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     @cached_property
     def outlook_(self) -> Outlook:
         """What to expect of new people like the fitted ones; computed on first access."""
-        return outlook(self._known("outlook"), LEVEL.default if self.confidence is None else float(self.confidence))
+        known, level = self._known("outlook"), LEVEL.default if self.confidence is None else float(self.confidence)
+        return spread_outlook(known, level) if isinstance(known, SpreadFit) else outlook(known, level)
 
-    def _known(self, what: str) -> Fitted:
+    def _known(self, what: str) -> Fitted | SpreadFit:
         """The fit with its data."""
         check_is_fitted(self, "model_")
         if "fitted_" not in vars(self):
@@ -333,22 +387,40 @@ class FairROC(ShowsFit, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     @cached_property
     def certificate_(self) -> Certificate:
         """What the fit cost and the bound for every fair randomised score; computed on first access."""
-        return certify(self._known("certificate"))
+        known = self._known("certificate")
+        return certify_spread(known, self.model_) if isinstance(known, SpreadFit) else certify(known)
 
     @cached_property
     def proof_(self) -> str:
         """The certificate as the text of a file, with the prices that prove its bound: `fairroc.verify` checks it."""
-        return certificate_text(self._known("proof"), self.certificate_)
+        known = self._known("proof")
+        if isinstance(known, SpreadFit):
+            raise DataError(
+                "there is no file of a proof for use_group=False, combine='each' and control_features; certificate_ "
+                "has the bound."
+            )
+        return certificate_text(known, self.certificate_)
 
     @cached_property
     def one_draw_(self) -> OneDraw:
         """How much larger the gap of one draw is than the gap in expectation; computed on first access."""
-        return one_draw(self._known("gap of one draw"))
+        known = self._known("gap of one draw")
+        return spread_one_draw(known, self.model_) if isinstance(known, SpreadFit) else one_draw(known)
 
     def transform(
-        self, scores: Any, /, *, sensitive_features: Any, ids: Any = None, random_state: Any = None
+        self,
+        scores: Any,
+        /,
+        *,
+        sensitive_features: Any = None,
+        ids: Any = None,
+        random_state: Any = None,
+        control_features: Any = None,
+        group_probabilities: Any = None,
     ) -> FloatArray:
         """Fair scores, one draw for each row; give ``ids`` or ``random_state``, unless the model draws nobody.
+
+        A model that was fitted with ``use_group=False`` takes ``group_probabilities`` in place of the groups.
 
         Returns: ndarray of shape (n,): the fair scores; of shape (n, 1) where the scores came as a table.
         >>> post.transform(scores[:3], sensitive_features=sex[:3], ids=[11, 12, 13]).shape
@@ -356,7 +428,8 @@ class FairROC(ShowsFit, TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self, "model_")
         self._note_features(scores, reset=False)
-        fair = self.model_.transform(scores, **self._how(sensitive_features, ids, random_state))
+        how = self._how(sensitive_features, ids, random_state, control_features, group_probabilities)
+        fair = self.model_.transform(scores, **how)
         return fair[:, None] if _is_table(scores) else fair
 
     def fit_transform(
@@ -369,6 +442,8 @@ class FairROC(ShowsFit, TransformerMixin, BaseEstimator):  # type: ignore[misc]
         sample_weight: Any = None,
         ids: Any = None,
         random_state: Any = None,
+        control_features: Any = None,
+        group_probabilities: Any = None,
     ) -> FloatArray:
         """Fit, and give the fair scores of the same rows; give ``ids`` or ``random_state``.
 
@@ -377,17 +452,21 @@ class FairROC(ShowsFit, TransformerMixin, BaseEstimator):  # type: ignore[misc]
         >>> FairROC(epsilon=0.1, ties="draw").fit_transform(scores, y, sensitive_features=sex, random_state=0).shape
         (1000,)
         """
-        self.fit(scores, y, sensitive_features=sensitive_features, sample_weight=sample_weight)
-        return self.transform(scores, sensitive_features=sensitive_features, ids=ids, random_state=random_state)
+        more = {"control_features": control_features, "group_probabilities": group_probabilities}
+        self.fit(scores, y, sensitive_features=sensitive_features, sample_weight=sample_weight, **more)
+        groups = sensitive_features if self.use_group else None
+        return self.transform(scores, sensitive_features=groups, ids=ids, random_state=random_state, **more)
 
     def predict(
         self,
         scores: Any,
         *,
-        sensitive_features: Any,
+        sensitive_features: Any = None,
         threshold: float = 0.5,
         ids: Any = None,
         random_state: Any = None,
+        control_features: Any = None,
+        group_probabilities: Any = None,
     ) -> NDArray[np.int64]:
         """1 where the fair score reaches the threshold, else 0.
 
@@ -396,10 +475,18 @@ class FairROC(ShowsFit, TransformerMixin, BaseEstimator):  # type: ignore[misc]
         [0, 1]
         """
         check_is_fitted(self, "model_")
-        how = self._how(sensitive_features, ids, random_state)
+        how = self._how(sensitive_features, ids, random_state, control_features, group_probabilities)
         return self.model_.predict(scores, threshold=threshold, **how)
 
-    def acceptance_rate(self, scores: Any, *, sensitive_features: Any, threshold: float = 0.5) -> FloatArray:
+    def acceptance_rate(
+        self,
+        scores: Any,
+        *,
+        sensitive_features: Any = None,
+        threshold: float = 0.5,
+        control_features: Any = None,
+        group_probabilities: Any = None,
+    ) -> FloatArray:
         """Probability of being selected for each row over the draw; nothing is drawn.
 
         Returns: ndarray of shape (n,): probabilities.
@@ -411,6 +498,8 @@ class FairROC(ShowsFit, TransformerMixin, BaseEstimator):  # type: ignore[misc]
             scores,
             sensitive_features=sensitive_features,
             threshold=threshold,
+            control_features=control_features,
+            group_probabilities=group_probabilities,
             on_unknown_group=self.on_unknown_group,
             allow_out_of_range=self.allow_out_of_range,
         )
@@ -498,9 +587,13 @@ class FairROC(ShowsFit, TransformerMixin, BaseEstimator):  # type: ignore[misc]
             self.n_features_in_ = 1
             self.__dict__.pop("feature_names_in_", None)
 
-    def _how(self, sensitive_features: Any, ids: Any, random_state: Any) -> dict[str, Any]:
+    def _how(
+        self, sensitive_features: Any, ids: Any, random_state: Any, control_features: Any, group_probabilities: Any
+    ) -> dict[str, Any]:
         return {
             "sensitive_features": sensitive_features,
+            "control_features": control_features,
+            "group_probabilities": group_probabilities,
             "ids": ids,
             "random_state": random_state,
             "key": self.key if ids is not None else None,

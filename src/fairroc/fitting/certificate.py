@@ -17,7 +17,7 @@ from fairroc.fitting.fit import Fitted
 from fairroc.fitting.solving import bound_of, proof_of
 from fairroc.froc.diagnostics import FrocReport, froc_report
 from fairroc.model.file import checksum_in, dumps, sealed
-from fairroc.options import CONSTRAINT, DRAWS, fairness_of
+from fairroc.options import COMBINE, CONSTRAINT, DRAWS, fairness_of
 from fairroc.people.small import SmallGroups, plain_data
 from fairroc.summary import Part, Result, Summary, figure, percent, size, window
 
@@ -50,6 +50,38 @@ class GroupCertificate(Part):
     misled: bool = False
 
 
+@dataclass(frozen=True, slots=True, repr=False)
+class FamilyCertificate(Part):
+    """Gaps of the groups of one attribute, or of one attribute inside a stratum: before and after.
+
+    Groups that are not ``compared`` (intersections of attributes that are kept close each for itself) are looked at for
+    information; they have no ``epsilon``.
+    """
+
+    attribute: str
+    stratum: str | None
+    compared: bool
+    epsilon: float | None
+    gap_before: float
+    gap: float
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class CellFigures(Part):
+    """What a fit by cells of scores inside segments worked with.
+
+    ``segments`` are what the score is told apart by beside itself, ``cells`` all bins of scores in them, ``levels`` the
+    levels of the program. ``auc_unnested`` is the largest AUC with levels that need not fit into one score,
+    ``auc_cells`` that of the program with people drawn inside cells: the first bounds what cells and levels cost.
+    """
+
+    segments: int
+    cells: int
+    levels: int
+    auc_cells: float
+    auc_unnested: float
+
+
 @documented(setup=FITTED)
 @dataclass(frozen=True, slots=True, repr=False)
 class Certificate(Result):
@@ -63,7 +95,9 @@ class Certificate(Result):
     group was. ``ties_reason``: why people are drawn who were to keep their order. ``constraint``, ``ratio``,
     ``tolerances`` (of FPR and of TPR), ``draws`` and ``where`` are what was asked for; of a ratio, gaps are what the
     smallest ratio lacks of 1, with promise="new" at thresholds that select 5 % of people or more. ``rates_before`` and
-    ``rates`` look at every rate, constrained or not.
+    ``rates`` look at every rate, constrained or not. Without ``use_group``, with ``combine="each"`` and within strata,
+    ``families`` has the gaps of each attribute, ``groups`` those of all, ``cells`` what was worked with, and
+    ``auc_bound`` is for scores that never fall as the original one rises, and that are told no more than this one.
 
     >>> found = post.certificate_
     >>> round(found.gap_before, 3), round(found.gap, 3), found.auc <= found.auc_bound
@@ -100,6 +134,10 @@ class Certificate(Result):
     where: tuple[float, float] | None = None
     rates_before: RateGaps | None = None
     rates: RateGaps | None = None
+    use_group: bool = True
+    combine: str = COMBINE.default
+    families: tuple[FamilyCertificate, ...] = ()
+    cells: CellFigures | None = None
 
     def _summary(self) -> Summary:
         allowed = self.epsilon if self.allowed is None else self.allowed

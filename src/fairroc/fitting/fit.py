@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
@@ -15,7 +15,7 @@ from fairroc._version import __version__
 from fairroc.core.constraint import Constraint
 from fairroc.core.gap import threshold_gap
 from fairroc.core.realised import Performance, RealisedRoc, performance, realise
-from fairroc.core.roc import Population
+from fairroc.core.roc import Population, RocCurve
 from fairroc.core.scale import Scale, build_scale
 from fairroc.errors import DataError, FairrocWarning, several, warn_all
 from fairroc.fitting.limits import Limits, limits
@@ -294,24 +294,35 @@ def _references(people: People, solution: Solution | None) -> tuple[Reference, .
     return tuple(reference_of(*of_group) for of_group in zip(samples, sizes, aucs, strict=True))
 
 
-def _record(people: People, population: Population, date: datetime | None) -> FitRecord:
+def record_of(
+    rows: int,
+    weighted: bool,
+    names: Sequence[str],
+    curves: Sequence[RocCurve],
+    weights: Iterable[Sequence[float]],
+    date: datetime | None,
+) -> FitRecord:
+    """Where a model comes from; ``weights`` are those of every curve."""
     moment = (datetime.now(UTC) if date is None else date.astimezone(UTC)).replace(microsecond=0)
     return FitRecord(
         package=f"fairroc {__version__}",
         date=moment.isoformat().replace("+00:00", "Z"),
-        rows=people.rows,
-        weighted=people.weighted,
-        data=_fingerprint(people.names, population),
+        rows=rows,
+        weighted=weighted,
+        data=_fingerprint(tuple(names), curves, weights),
     )
 
 
-def _fingerprint(names: tuple[str, ...], population: Population) -> str:
+def _record(people: People, population: Population, date: datetime | None) -> FitRecord:
+    weights = zip(population.weights0, population.weights1, population.shares, strict=True)
+    return record_of(people.rows, people.weighted, people.names, population.curves, weights, date)
+
+
+def _fingerprint(names: tuple[str, ...], curves: Sequence[RocCurve], every: Iterable[Sequence[float]]) -> str:
     """Sixteen hex digits that change with the groups, their sizes or their hulls."""
     digest = hashlib.blake2b(digest_size=8)
     digest.update(repr(names).encode())
-    for curve, *weights in zip(
-        population.curves, population.weights0, population.weights1, population.shares, strict=True
-    ):
+    for curve, weights in zip(curves, every, strict=True):
         corners = curve.corners
         digest.update(np.array(weights).tobytes())
         digest.update(curve.thresholds[corners[1:] - 1].tobytes())

@@ -18,8 +18,10 @@ from fairroc.core.constraint import NORMS
 from fairroc.core.kernel import Kernel
 from fairroc.core.scale import Scale
 from fairroc.errors import DataError, ModelFileError
-from fairroc.model.model import FitRecord, GroupRecord, ModelData, Reference
+from fairroc.model.model import Compared, FitRecord, GroupRecord, ModelData, Reference
+from fairroc.model.proxy import ProxyTree
 from fairroc.options import (
+    COMBINE,
     CONSTRAINT,
     DRAWS,
     HASH,
@@ -40,8 +42,9 @@ from fairroc.tables.write import write_text_atomic
 
 FORMAT = "fairroc-model"
 OTHER = "this is another kind of file. Pass the file that 'fairroc fit -o' or FairModel.save wrote."
-VERSION = 4
-"""Raised whenever a field is added or changes its meaning."""
+VERSION, OF_GROUPS = 5, 4
+"""The first is raised whenever a field is added or changes its meaning. A model that is told the very groups it
+compares is written as a file of the second, which older fairrocs read."""
 
 ADDED = ("curve", "confidence", "promise", "constraint", "ratio", "draws", "where", "tolerances")
 """Fields of later versions that older files may lack."""
@@ -64,13 +67,14 @@ def dumps(model: ModelData) -> str:
     """JSON text of a model. Floats are written so that they come back bit for bit."""
     body: dict[str, Any] = {
         "format": FORMAT,
-        "version": VERSION,
+        "version": VERSION if model.compared else OF_GROUPS,
         "fit": asdict(model.record),
         **{name: getattr(model, name) for name in PLAIN},
         "salt": str(model.salt),
         "key_fingerprint": model.key_fingerprint,
         "unchanged": model.unchanged,
         **({} if model.small_groups is None else {"small_groups": asdict(model.small_groups)}),
+        **_spread_to_data(model),
         "scale": None,
         "groups": [asdict(group) for group in model.groups],
     }
@@ -82,6 +86,19 @@ def dumps(model: ModelData) -> str:
     for group, reference in zip(body["groups"], model.references, strict=False):
         group["reference"] = _reference_to_data(reference)
     return sealed(_written(body, texts, ", "))
+
+
+def _spread_to_data(model: ModelData) -> dict[str, Any]:
+    """What a model is told and which groups it compares, where the two differ."""
+    if not model.compared:
+        return {}
+    return {
+        "use_group": model.use_group,
+        "combine": model.combine,
+        "controls": model.controls,
+        "compared": [asdict(compared) for compared in model.compared],
+        "proxy": None if model.proxy is None else model.proxy.to_data(),
+    }
 
 
 def sealed(body: dict[str, Any]) -> str:
@@ -137,6 +154,9 @@ def _check_known(body: dict[str, Any]) -> None:
     """Raise if there is a field that this version does not know."""
     parts = [(body, FIELDS), (body["fit"], {*_FIT_TYPES, "weighted"}), (body.get("scale"), SCALE_FIELDS)]
     parts.append((body.get("small_groups"), set(_SMALL_TYPES)))
+    parts.append((body.get("proxy"), {"columns", *PROXY_LISTS}))
+    for compared in body.get("compared", ()):
+        parts += [(compared, COMPARED_FIELDS), *((group, set(_GROUP_TYPES)) for group in compared["groups"])]
     for group in body["groups"]:
         parts += [
             (group, GROUP_FIELDS),
@@ -343,7 +363,8 @@ def _model_from_data(body: dict[str, Any]) -> ModelData:
     _check_types(body)
     groups = tuple(GroupRecord(g["name"], g["rows"], g["positives"]) for g in body["groups"])
     names = [group.name for group in groups]
-    _hold(len(names) >= 2 and len(set(names)) == len(names), "groups must be two or more with different names")
+    spread, least = _spread_from_data(body), 1 if "compared" in body else 2
+    _hold(len(names) >= least and len(set(names)) == len(names), "groups must be two or more with different names")
     _hold(all(0 < group.positives < group.rows for group in groups), "groups must hold people of both labels")
     _hold(body["norm"] in NORMS, "norm must be 1 or 'inf'")
     for option in (METHOD, TIES, HASH, MISSING):
@@ -364,6 +385,7 @@ def _model_from_data(body: dict[str, Any]) -> ModelData:
     return ModelData(
         **{name: body[name] for name in same},
         **asked,
+        **spread,
         epsilon=float(body["epsilon"]),
         inner_epsilon=float(body["inner_epsilon"]),
         groups=groups,
@@ -377,6 +399,52 @@ def _model_from_data(body: dict[str, Any]) -> ModelData:
         promise=body.get("promise", "fitted" if body.get("confidence") is None else "population"),
         small_groups=_small_from_data(body["small_groups"], names) if "small_groups" in body else None,
     )
+
+
+def _spread_from_data(body: dict[str, Any]) -> dict[str, Any]:
+    """What a model is told and which groups it compares, where the two differ."""
+    if "compared" not in body:
+        _hold(not SPREAD_FIELDS & body.keys(), "a model that is told the groups it compares says nothing else of them")
+        return {}
+    _hold(type(body["use_group"]) is bool and body["combine"] in COMBINE.values, "use_group or combine is off")
+    _hold(type(body["controls"]) is int and 0 <= body["controls"] < 1000, "controls must be a small number")
+    compared = tuple(_compared_from_data(one, body["epsilon"]) for one in body["compared"])
+    _hold(len(compared) > 0, "some groups must be compared")
+    _hold((body["proxy"] is None) == body["use_group"], "a model has a proxy if it does not use the group")
+    proxy = None if body["proxy"] is None else _proxy_from_data(body["proxy"])
+    if proxy is not None:
+        ends = [group["name"].rpartition(" & ")[2] for group in body["groups"]]
+        merged = body.get("small_groups", {}).get("merged_into")
+        _hold(all(end in proxy.names or end == merged for end in ends), "a group is no cell of the proxy")
+    return {name: body[name] for name in ("use_group", "combine", "controls")} | {"compared": compared, "proxy": proxy}
+
+
+def _compared_from_data(data: dict[str, Any], largest: float) -> Compared:
+    texts = (data["attribute"], *([] if data["stratum"] is None else [data["stratum"]]))
+    _hold(all(isinstance(text, str) for text in texts), "attributes and strata must have names")
+    epsilon = float(_floats([data["epsilon"]], "epsilon")[0])
+    _hold(0 <= epsilon <= largest, "an attribute's epsilon must not be above the largest")
+    groups = tuple(GroupRecord(g["name"], g["rows"], g["positives"]) for g in data["groups"])
+    names = {group.name for group in groups}
+    _hold(2 <= len(groups) == len(names), "compared groups must be two or more with different names")
+    whole = all(type(g.rows) is int and type(g.positives) is int and isinstance(g.name, str) for g in groups)
+    _hold(whole and all(0 < g.positives < g.rows < 2**63 for g in groups), "groups must hold people of both labels")
+    return Compared(data["attribute"], data["stratum"], epsilon, groups)
+
+
+def _proxy_from_data(data: dict[str, Any]) -> ProxyTree:
+    columns, threshold = data["columns"], _floats(data["threshold"], "threshold")
+    _hold(isinstance(columns, list) and all(isinstance(name, str) for name in columns), "proxy columns must have names")
+    _hold(len(set(columns)) == len(columns), "proxy columns must have different names")
+    column, left, right = (_ints(data[name]) for name in ("column", "left", "right"))
+    nodes = len(column)
+    _hold(0 < nodes == len(threshold) == len(left) == len(right), "nodes of the proxy need one entry in every list")
+    inner, at = column >= 0, np.arange(nodes)
+    _hold(bool((column >= -1).all() and (column < len(columns)).all()), "a node of the proxy names no column")
+    children = np.concatenate((left[inner], right[inner]))
+    later = bool((left[inner] > at[inner]).all() and (right[inner] > at[inner]).all())
+    _hold(later and sorted(children.tolist()) == list(range(1, nodes)), "the nodes of the proxy are no tree")
+    return ProxyTree(tuple(columns), column, threshold, left, right)
 
 
 def _asked_from_data(body: dict[str, Any]) -> dict[str, Any]:
@@ -418,7 +486,10 @@ _TYPES: dict[str, tuple[type, ...]] = {
     "where": (list, type(None)),
     "tolerances": (list, type(None)),
 }
-FIELDS = {*_TYPES, "format", "version", "ties", "missing", "hash", "unchanged", "small_groups", "scale"}
+SPREAD_FIELDS = {"use_group", "combine", "controls", "compared", "proxy"}
+FIELDS = {*_TYPES, *SPREAD_FIELDS, "format", "version", "ties", "missing", "hash", "unchanged", "small_groups", "scale"}
+PROXY_LISTS = ("column", "threshold", "left", "right")
+COMPARED_FIELDS = {"attribute", "stratum", "epsilon", "groups"}
 _FIT_TYPES: dict[str, tuple[type, ...]] = {"package": (str,), "date": (str,), "rows": (int,), "data": (str,)}
 _SMALL_TYPES: dict[str, tuple[type, ...]] = {
     "treatment": (str,),
@@ -434,7 +505,7 @@ REFERENCE_FIELDS = {"edges", "highest", "negatives", "positives", "sizes", "auc"
 
 
 def _check_types(body: dict[str, Any]) -> None:
-    old = body["version"] < VERSION
+    old = body["version"] < OF_GROUPS
     types = {field: kinds for field, kinds in _TYPES.items() if not (old and field in ADDED and field not in body)}
     groups = ((group, _GROUP_TYPES) for group in body["groups"])
     small = [(body["small_groups"], _SMALL_TYPES)] if "small_groups" in body else []

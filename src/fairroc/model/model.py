@@ -19,13 +19,15 @@ from fairroc.core.scale import Scale
 from fairroc.errors import DataError, UnknownGroupError, warn_user
 from fairroc.model import draw
 from fairroc.model.lookup import Lookup, OneRow
+from fairroc.model.proxy import ProxyTree
 from fairroc.model.tables import LookupTables, lookup_tables
-from fairroc.options import CONSTRAINT, DRAWS, Missing, fairness_of
+from fairroc.options import COMBINE, CONSTRAINT, DRAWS, Missing, fairness_of
 from fairroc.people.cells import WeightedRows
 from fairroc.people.people import People, Sample
 from fairroc.people.rows import LARGEST, ScoreColumns, known_groups, read_scores
 from fairroc.people.sample import thin_points
 from fairroc.people.small import Regrouped, SmallRule
+from fairroc.people.spread import named_features, probabilities_of
 from fairroc.people.tensors import is_tensor
 from fairroc.stats.bootstrap import even_steps
 
@@ -50,6 +52,22 @@ class GroupRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class Compared:
+    """Groups that a fit kept close to each other, where these are not what a model is told of a person: those of one
+    attribute, or of one attribute inside a stratum. ``epsilon`` is how close."""
+
+    attribute: str
+    stratum: str | None
+    epsilon: float
+    groups: tuple[GroupRecord, ...]
+
+    @property
+    def title(self) -> str:
+        """The attribute, and the stratum it is looked at in."""
+        return self.attribute if self.stratum is None else f"{self.attribute} within {self.stratum}"
+
+
+@dataclass(frozen=True, slots=True)
 class FitRecord:
     """Where a model comes from: enough to tell two fits apart, nothing that identifies a person."""
 
@@ -71,6 +89,10 @@ class ModelData:
     ``curve`` names the estimate of the ROC curves that was worked on. ``promise`` says
     for whom epsilon was chosen: "fitted", "new" or, with ``confidence``, "population". ``small_groups`` are those that
     the fit merged or left out.
+
+    ``compared`` is empty where a model is told the very groups that were kept close. Else ``groups`` are the segments
+    that it is told apart by: intersections of attributes (``combine="each"``), these inside strata (so many
+    ``controls``), or, without ``use_group``, the leaves of the ``proxy``.
     """
 
     epsilon: float
@@ -97,6 +119,41 @@ class ModelData:
     draws: str = DRAWS.default
     where: tuple[float, float] | None = None
     tolerances: tuple[float, float] | None = None
+    use_group: bool = True
+    combine: str = COMBINE.default
+    controls: int = 0
+    compared: tuple[Compared, ...] = ()
+    proxy: ProxyTree | None = None
+
+    def told(
+        self, sensitive_features: Any, group_probabilities: Any = None, control_features: Any = None, rows: int = 0
+    ) -> Any:
+        """What the model is told of people beside the score, in the place of the groups of a plain model: groups as
+        they are, beside strata, or names of cells by probabilities."""
+        for name, given, wanted in (
+            ("group_probabilities", group_probabilities, self.proxy is not None and len(self.proxy.columns) > 0),
+            ("control_features", control_features, self.controls > 0),
+            ("sensitive_features", sensitive_features, self.use_group),
+        ):
+            if given is not None and not wanted:
+                raise DataError(f"this model does not use {name}, got some. Leave them out, or fit with them.")
+            if given is None and wanted and name != "group_probabilities":
+                raise DataError(
+                    f"{name} must be given, one row for each score, got none: the model was fitted with it."
+                )
+        if self.use_group and not self.controls:
+            return sensitive_features
+        parts = [] if control_features is None else [*named_features(control_features, "control_features").values()]
+        if len(parts) != self.controls:
+            raise DataError(f"control_features must have {self.controls} columns, as in the fit, got {len(parts)}.")
+        if self.use_group:
+            parts += named_features(sensitive_features, "sensitive_features").values()
+        else:
+            assert self.proxy is not None
+            wanted = len(self.proxy.columns) > 0
+            known = probabilities_of(group_probabilities, self.proxy.columns) if wanted else np.empty((rows, 0))
+            parts.append(self.proxy.label(known))
+        return parts[0] if len(parts) == 1 else dict(enumerate(parts))
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -374,6 +431,11 @@ def unknown_note(unknown: int, rows: int, group: str | None) -> str:
         f"{unknown} of {rows} rows belong to groups that were not fitted; they were treated as group '{group}', for "
         "which nothing was measured on them."
     )
+
+
+def row_count(scores: Any) -> int:
+    """Number of scores, whatever holds them."""
+    return len(scores) if hasattr(scores, "__len__") else 0
 
 
 def _same_number(ids: int, scores: int) -> None:

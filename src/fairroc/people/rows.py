@@ -239,6 +239,11 @@ def checked_scores(values: Any) -> FloatArray:
     return _scores(as_column(values, "scores"))
 
 
+def checked_numbers(values: Any, what: str, advice: str) -> FloatArray:
+    """Numbers of some rows, checked; ``what`` they are, and what to pass."""
+    return frozen(_numbers(as_column(values, what), what, advice))
+
+
 def checked_weights(values: Any) -> FloatArray:
     """Weights of some rows, checked one by one; all of them may be zero."""
     return _weights(as_column(values, "sample_weight"), whole=False)

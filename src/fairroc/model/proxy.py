@@ -1,0 +1,89 @@
+"""What a model that is not told the group knows instead: a small tree over probabilities of the groups.
+
+A person belongs to one of its leaves. Leaves have numbers, not names of groups: they tell apart people for whom the
+same score means different things, and guess nobody's group.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from fairroc.core.chain import FloatArray, IntArray, freeze
+
+
+@dataclass(frozen=True, eq=False)
+class ProxyTree:
+    """A binary tree over columns of probabilities.
+
+    Node i sends rows with ``probability[column[i]] <= threshold[i]`` to node ``left[i]``, all others to ``right[i]``;
+    a leaf has the column -1. Node 0 is the root, children come after their parents. Leaves are numbered from left to
+    right.
+
+    Attributes
+    ----------
+    columns : names of the columns of probabilities, in the order of the fit.
+    column, threshold, left, right : (nodes,) see above.
+    """
+
+    columns: tuple[str, ...]
+    column: IntArray
+    threshold: FloatArray
+    left: IntArray
+    right: IntArray
+
+    def __post_init__(self) -> None:
+        freeze(self.column, self.threshold, self.left, self.right)
+
+    @cached_property
+    def leaves(self) -> IntArray:
+        """Nodes that are leaves, from left to right."""
+        return np.array(list(self._leaves(0)), dtype=np.intp)
+
+    def _leaves(self, node: int) -> Iterator[int]:
+        if self.column[node] < 0:
+            yield node
+        else:
+            yield from self._leaves(int(self.left[node]))
+            yield from self._leaves(int(self.right[node]))
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """What the leaves are called, from left to right; in the order of the alphabet too."""
+        width = len(str(len(self.leaves)))
+        return tuple(f"cell {i + 1:0{width}}" for i in range(len(self.leaves)))
+
+    def leaf(self, probabilities: FloatArray) -> IntArray:
+        """(n,) number of each row's leaf, for (n, columns) probabilities."""
+        node = np.zeros(len(probabilities), dtype=np.intp)
+        for i in np.flatnonzero(self.column >= 0).tolist():
+            here = np.flatnonzero(node == i)
+            low = probabilities[here, self.column[i]] <= self.threshold[i]
+            node[here] = np.where(low, self.left[i], self.right[i])
+        number = np.zeros(len(self.column), dtype=np.intp)
+        number[self.leaves] = np.arange(len(self.leaves))
+        return number[node]
+
+    def label(self, probabilities: FloatArray) -> np.ndarray[Any, np.dtype[np.str_]]:
+        """(n,) name of each row's leaf."""
+        return np.array(self.names)[self.leaf(probabilities)]
+
+    def to_data(self) -> dict[str, Any]:
+        """Plain data for the model file."""
+        return {
+            "columns": list(self.columns),
+            "column": self.column.tolist(),
+            "threshold": self.threshold.tolist(),
+            "left": self.left.tolist(),
+            "right": self.right.tolist(),
+        }
+
+
+def single_leaf(columns: tuple[str, ...]) -> ProxyTree:
+    """A tree that tells nobody apart."""
+    nowhere = np.full(1, -1, dtype=np.intp)
+    return ProxyTree(columns, nowhere, np.zeros(1), nowhere.copy(), nowhere.copy())

@@ -1,0 +1,330 @@
+"""The door for people whose groups are spread over segments: several attributes each for itself, strata within which
+groups are compared, and probabilities of the groups in place of the groups.
+
+`SpreadRows` has the checked columns; `SpreadRows.mixture` counts them into what :mod:`fairroc.core.mixture` works on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairroc.core.chain import BoolArray, FloatArray, IntArray
+from fairroc.core.mixture import Mixture, Segment
+from fairroc.errors import DataError, number_of_rows, several
+from fairroc.options import Missing
+from fairroc.people.factorise import MAKE_A_GROUP, as_column, group_codes, named_columns
+from fairroc.people.rows import checked_numbers, read_columns, same_length
+from fairroc.people.small import MERGED, REFUSE, SmallGroups, SmallRule, too_small
+
+SEGMENT_ROWS = 10
+"""Segments with fewer rows of a label are treated alike: by themselves they would follow chance."""
+
+WHAT = "group_probabilities"
+PROBABILITIES = (
+    "Pass the probability of each group, from a model of the group that does not need the group: one column for each, "
+    "in the order of the groups' names; of two groups the second one's alone will do."
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Family:
+    """Groups that are compared with each other: those of one attribute, or of one attribute inside a stratum.
+
+    ``codes`` are (n,) numbers of the groups, -1 for people outside of the stratum; ``small`` the groups that were made
+    one. Groups that are not ``compared`` are looked at for information.
+    """
+
+    name: str
+    stratum: str | None
+    groups: tuple[str, ...]
+    codes: IntArray
+    small: SmallGroups | None = None
+    compared: bool = True
+
+    @property
+    def title(self) -> str:
+        """The attribute, and the stratum it is looked at in."""
+        return self.name if self.stratum is None else f"{self.name} within {self.stratum}"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SpreadRows:
+    """Checked rows, with whom they are compared and what is known of them when a score is made.
+
+    Attributes
+    ----------
+    families : whom to compare.
+    segments, names : (n,) numbers of the segments, and what these are called, sorted.
+    small : the segments that were made one.
+    probabilities, columns : (n, columns) probabilities of the groups, and the columns' names.
+    strata, strata_names : (n,) numbers and names of the strata; one, without control features.
+    controls : number of control features.
+    """
+
+    scores: FloatArray
+    labels: BoolArray
+    weights: FloatArray | None
+    families: tuple[Family, ...]
+    segments: IntArray
+    names: tuple[str, ...]
+    strata: IntArray
+    strata_names: tuple[str, ...]
+    controls: int = 0
+    probabilities: FloatArray | None = None
+    columns: tuple[str, ...] = ()
+    small: SmallGroups | None = None
+
+    @property
+    def rows(self) -> int:
+        return len(self.scores)
+
+    @property
+    def mass(self) -> FloatArray:
+        """(n,) weight of every row."""
+        return np.ones(self.rows) if self.weights is None else self.weights
+
+    @property
+    def members(self) -> list[IntArray]:
+        """For every family, the numbers of its groups among all families' groups."""
+        ends = np.cumsum([len(family.groups) for family in self.families])
+        return [np.arange(end - len(family.groups), end) for end, family in zip(ends, self.families, strict=True)]
+
+    def counts(self, codes: IntArray, size: int) -> IntArray:
+        """(size, 2) rows of positive weight by code and label; the code -1 is not counted."""
+        used = np.flatnonzero((codes >= 0) & (self.mass > 0))
+        place = 2 * codes[used].astype(np.intp) + self.labels[used]
+        return np.bincount(place, minlength=2 * size).reshape(size, 2)
+
+    def taken(self, rows: NDArray[Any]) -> SpreadRows:
+        """Some of the rows."""
+        return replace(
+            self,
+            scores=self.scores[rows],
+            labels=self.labels[rows],
+            weights=None if self.weights is None else self.weights[rows],
+            families=tuple(replace(family, codes=family.codes[rows]) for family in self.families),
+            segments=self.segments[rows],
+            strata=self.strata[rows],
+            probabilities=None if self.probabilities is None else self.probabilities[rows],
+        )
+
+    def segmented(self, leaf: IntArray, names: Sequence[str]) -> SpreadRows:
+        """The same rows with segments by leaves of a tree over their probabilities, inside every stratum."""
+        strata = [f"{stratum} & " for stratum in self.strata_names] if self.controls else [""]
+        joined = tuple(f"{stratum}{name}" for stratum in strata for name in names)
+        return _small_as_one(replace(self, segments=self.strata * len(names) + leaf, names=joined, small=None))
+
+    def mixture(self) -> Mixture:
+        """These people by segments and scores. O(n log n)."""
+        mass, scores = self.mass, self.scores + 0.0  # -0.0 is 0.0
+        order = np.lexsort((-scores, self.segments))
+        order = order[mass[order] > 0]
+        segment, score = self.segments[order], scores[order]
+        new = np.concatenate(([True], (segment[1:] != segment[:-1]) | (score[1:] != score[:-1])))
+        cell, heads = np.cumsum(new) - 1, np.flatnonzero(new)
+        labels, mass = self.labels[order].astype(np.intp), mass[order]
+        codes = [family.codes[order] for family in self.families]
+        members = [
+            own == group
+            for family, own in zip(self.families, codes, strict=True)
+            for group in range(len(family.groups))
+        ]
+        masses = np.zeros((len(members) + 1, 2 * len(heads)))
+        for p, mine in enumerate([*members, np.ones(len(order), dtype=np.bool_)]):
+            masses[p] = np.bincount(labels[mine] * len(heads) + cell[mine], mass[mine], 2 * len(heads))
+        both = masses.reshape(len(masses), 2, len(heads))
+        totals = both.sum(axis=2)
+        both /= totals[:, :, None]
+        ends = np.searchsorted(segment[heads], np.arange(1, len(self.names)))
+        parts = zip(np.split(score[heads], ends), np.split(both, ends, axis=2), strict=True)
+        segments = tuple(Segment(values.copy(), part.copy()) for values, part in parts)
+        return Mixture(segments, totals[:, 1] / totals.sum(axis=1), float(mass.min() / mass.sum()))
+
+
+def read_spread(
+    scores: Any,
+    y: Any,
+    *,
+    sensitive_features: Any,
+    each: bool = False,
+    use_group: bool = True,
+    control_features: Any = None,
+    group_probabilities: Any = None,
+    sample_weight: Any = None,
+    pos_label: Any = None,
+    missing: Missing = "error",
+    small: SmallRule = REFUSE,
+) -> SpreadRows:
+    """Check the columns to fit on. ``each``: every attribute is compared for itself; else their intersections are.
+
+    Without the use of groups every stratum is a segment, until `SpreadRows.segmented` makes more by the probabilities;
+    else segments are the intersections of control features and attributes.
+    """
+    columns = read_columns(
+        scores,
+        y,
+        sensitive_features=sensitive_features,
+        sample_weight=sample_weight,
+        pos_label=pos_label,
+        missing=missing,
+    )
+    n = len(columns.scores)
+    attributes = _columns(sensitive_features, "sensitive_features")
+    controls = {} if control_features is None else _columns(control_features, "control_features")
+    parts = {} if group_probabilities is None else _columns(group_probabilities, WHAT)
+    same_length(scores=columns.scores, **controls, **parts)
+    strata_names: tuple[str, ...] = ("everybody",)
+    strata = np.zeros(n, dtype=np.intp)
+    if controls:
+        codes, strata_names = group_codes(controls, missing, MAKE_A_GROUP)
+        strata = codes.astype(np.intp)
+    found = {}
+    for what, column in attributes.items():
+        found[_name(what)] = group_codes({what: column}, missing)
+    if not each:
+        found = {" & ".join(found): (columns.groups, columns.names)}
+    families = [
+        Family(name, strata_names[stratum] if controls else None, groups, np.where(strata == stratum, codes, -1))
+        for name, (codes, groups) in found.items()
+        for stratum in range(len(strata_names))
+    ]
+    rows = SpreadRows(
+        columns.scores.copy(),
+        columns.labels.copy(),
+        None if columns.weights is None else columns.weights.copy(),
+        tuple(families),
+        strata,
+        strata_names,
+        strata,
+        strata_names,
+        controls=len(controls),
+    )
+    usable = [_usable(rows, family, small) for family in families]
+    if len(found) > 1:
+        crossed = Family(" & ".join(found), None, columns.names, columns.groups.astype(np.intp), compared=False)
+        usable.append(_with_both_labels(rows, crossed))
+    rows = replace(rows, families=tuple(usable))
+    if not use_group:
+        rows = replace(rows, probabilities=read_probabilities(parts, n), columns=tuple(map(_name, parts)))
+        return rows.segmented(np.zeros(n, dtype=np.intp), ("cell 1",))
+    codes, names = group_codes({**controls, **attributes}, missing)
+    return _small_as_one(replace(rows, segments=codes.astype(np.intp), names=names))
+
+
+def _columns(features: Any, what: str) -> dict[str, Any]:
+    """Columns by the name that messages give them."""
+    if isinstance(features, list | tuple) and features and isinstance(features[0], list | tuple | np.ndarray):
+        features = np.array(features, dtype=object)
+    parts = named_columns(features)
+    if parts is None:
+        return {what: as_column(features, what)}
+    if not parts:
+        raise DataError(f"{what} must hold at least one column, got none.")
+    return {f"{what}[{name!r}]": as_column(part, f"{what}[{name!r}]") for name, part in parts.items()}
+
+
+def _name(what: str) -> str:
+    """The name of a column inside ``sensitive_features['sex']``; of one that has none, what it is."""
+    _, bracket, inside = what.removesuffix("]").partition("[")
+    if not bracket:
+        return {"sensitive_features": "group", "control_features": "stratum"}.get(what, "probability")
+    return inside[1:-1] if inside[0] in "'\"" else f"column {inside}"
+
+
+def named_features(features: Any, what: str) -> dict[str, Any]:
+    """Columns by their own names, or by what they are and their number."""
+    return {_name(said): column for said, column in _columns(features, what).items()}
+
+
+def probabilities_of(probabilities: Any, columns: Sequence[str]) -> FloatArray:
+    """(n, columns) checked probabilities of new people, in the order of the fit; named columns are found by name."""
+    if probabilities is None:
+        raise DataError(
+            f"{WHAT} must be given, one row for each score, got none: this model is told probabilities of the groups "
+            f"({several(list(columns), ', ')}) in place of the group."
+        )
+    parts = _columns(probabilities, WHAT)
+    by_name = {_name(what): (what, column) for what, column in parts.items()}
+    if set(by_name) >= set(columns):
+        parts = dict(by_name[name] for name in columns)
+    elif len(parts) != len(columns):
+        raise DataError(
+            f"{WHAT} must have the {len(columns)} columns of the fit ({several(list(columns), ', ')}), got "
+            f"{len(parts)} ({several(list(by_name), ', ')}). Pass them in the same order, or by the same names."
+        )
+    return read_probabilities(parts, same_length(**parts))
+
+
+def read_probabilities(parts: Mapping[str, Any], rows: int) -> FloatArray:
+    """(n, columns) checked probabilities."""
+    found: list[FloatArray] = []
+    for what, column in parts.items():
+        numbers = checked_numbers(column, what, PROBABILITIES) if len(column) else np.empty(0)
+        beyond = int(((numbers < 0) | (numbers > 1)).sum())
+        if beyond:
+            raise DataError(f"{what} must lie between 0 and 1, but {beyond} of {len(numbers)} do not. {PROBABILITIES}")
+        found.append(numbers)
+    return np.stack(found, axis=1) if found else np.empty((rows, 0))
+
+
+def _small_as_one(rows: SpreadRows) -> SpreadRows:
+    """Segments with few people of a label become one; those with nobody go."""
+    counts = rows.counts(rows.segments, len(rows.names))
+    there = np.flatnonzero(counts.sum(axis=1))
+    names, counts = [rows.names[code] for code in there], counts[there]
+    least, small = SEGMENT_ROWS, too_small(counts, SEGMENT_ROWS)
+    while small.any() and not small.all() and not counts[small].sum(axis=0).all():  # together they lack a label too
+        least = int(counts[~small].min()) + 1
+        small = too_small(counts, least)
+    found = SmallRule("merge", least).found(names, counts, counts.sum(axis=1), counts[:, 1])
+    called = [MERGED if few else name for name, few in zip(names, small.tolist(), strict=True)]
+    distinct = tuple(sorted(set(called)))
+    table = np.zeros(len(rows.names), dtype=np.intp)
+    table[there] = [distinct.index(name) for name in called]
+    return replace(rows, segments=table[rows.segments], names=distinct, small=found)
+
+
+def _with_both_labels(rows: SpreadRows, family: Family) -> Family:
+    """Those groups of a family that have people of both labels."""
+    kept = np.flatnonzero(~too_small(rows.counts(family.codes, len(family.groups)), 1))
+    table = np.full(len(family.groups) + 1, -1, dtype=np.intp)
+    table[kept] = np.arange(len(kept))
+    return replace(family, groups=tuple(family.groups[code] for code in kept), codes=table[family.codes])
+
+
+def _usable(rows: SpreadRows, family: Family, small: SmallRule) -> Family:
+    """A family whose groups can be compared: two or more, with both labels; small ones are made one if asked for."""
+    counts = rows.counts(family.codes, len(family.groups))
+    there = np.flatnonzero(counts.sum(axis=1))
+    names, counts = [family.groups[code] for code in there], counts[there]
+    found = small.found(names, counts, counts.sum(axis=1), counts[:, 1])
+    called = [str((found.renamed(names) if found is not None else {}).get(name, name)) for name in names]
+    groups = tuple(sorted(set(called)))
+    table = np.full(len(family.groups) + 1, -1, dtype=np.intp)  # the last one for the code -1
+    table[there] = [groups.index(name) for name in called]
+    codes = table[family.codes]
+    where = "" if family.stratum is None else f" within {family.stratum!r}"
+    if len(groups) < 2:
+        way = "Leave this column out" if family.stratum is None else "Take coarser control features"
+        raise DataError(
+            f"{family.name} must have two groups or more{where}, got {', '.join(map(repr, groups)) or 'none'}: there "
+            f"is nothing to compare. {way}."
+        )
+    least = max(1, small.minimum)
+    broken = [
+        f"group {name!r} of {family.name} has {number_of_rows(int(own.min()))} with label {int(own.argmin())}{where}"
+        for name, own in zip(groups, rows.counts(codes, len(groups)), strict=True)
+        if own.min() < (1 if name == MERGED else least)
+    ]
+    if broken:
+        way = "" if family.stratum is None else "coarser control features, or "
+        raise DataError(
+            f"{several(broken)}; at least {least} of each label are needed. Take {way}small_groups='merge' "
+            "(--small-groups merge), which makes small groups one."
+        )
+    return replace(family, groups=groups, codes=codes, small=found)
