@@ -164,6 +164,8 @@ class FairROCClassifier(ShowsFit, ClassifierMixin, MetaEstimatorMixin, BaseEstim
         where: tuple[float, float] | None = None,
         promise: str = "fitted",
         confidence: float | None = None,
+        use_group: bool = True,
+        combine: str = "intersection",
         key: bytes | str | None = None,
         hash: str = "xxh64",
         pos_label: Any = None,
@@ -192,6 +194,8 @@ class FairROCClassifier(ShowsFit, ClassifierMixin, MetaEstimatorMixin, BaseEstim
         self.where = where
         self.promise = promise
         self.confidence = confidence
+        self.use_group = use_group
+        self.combine = combine
         self.key = key
         self.hash = hash
         self.pos_label = pos_label

@@ -474,7 +474,7 @@ def _averaged(lines: FloatArray, begins: IntArray, people: FloatArray) -> FloatA
 def chosen_tree(rows: SpreadRows, options: Options, step: Callable[[], None]) -> ProxyTree:
     """The tree over probabilities that does best for people who were not fitted: by cross-fitted AUC, at epsilon."""
     best, waited, leaves = -math.inf, 0, 1
-    for size in LEAVES:
+    for size in LEAVES if rows.columns else ():
         if size > 1 and rows.rows < size * LEAF_ROWS:
             break
         losses = []

@@ -157,7 +157,7 @@ class OneRow:
 
     def __init__(self, tables: LookupTables) -> None:
         self.tables, cells = tables, tables.cells
-        ends = np.append(cells.opens[1:], len(cells.row)).tolist()
+        ends = [*cells.opens[1:], len(cells.row)]
         self.starts = [cells.origin[first + 1 : end] for first, end in zip(cells.opens, ends, strict=True)]
         self.ends = np.cumsum(tables.outcomes.sizes()).tolist()
 
