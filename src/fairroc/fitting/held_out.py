@@ -130,17 +130,16 @@ def _micro(mixture: Mixture, segment: int) -> tuple[FloatArray, FloatArray]:
 
 def chosen_tree(rows: SpreadRows, options: Options, step: Callable[[], None]) -> ProxyTree:
     """The tree over probabilities that does best for people who were not fitted: by their AUC, at equal gap."""
-    best, waited, leaves = -math.inf, 0, 1
+    known: dict[int, HeldOut] = {}
+    leaves = 1
     for size in LEAVES if rows.columns else ():
         if size > 1 and rows.rows < size * LEAF_ROWS:
             break
-        worth = cross_fitted(rows, options, size, 1.0, step).worth
-        if worth > best:
-            best, leaves, waited = worth, size, 0
-        else:
-            waited += 1
-            if waited >= PATIENCE:
-                break
+        known[size] = cross_fitted(rows, options, size, 1.0, step)
+        price = max(float(one.prices.mean()) for one in known.values())  # the same for all: fine cells pay less
+        leaves = max(known, key=lambda tried: known[tried].worth(price))
+        if len(known) - 1 - list(known).index(leaves) >= PATIENCE:
+            break
     return tree_of(rows, leaves)
 
 
@@ -209,10 +208,9 @@ class HeldOut:
         """Mean loss of AUC, and its standard error."""
         return float(self.losses.mean()), float(self.losses.std(ddof=1) / math.sqrt(len(self.losses)))
 
-    @property
-    def worth(self) -> float:
-        """AUC, had epsilon been such that the gap is none: at the price of epsilon."""
-        return -float(self.losses.mean() + self.prices.mean() * self.gap)
+    def worth(self, price: float) -> float:
+        """AUC kept, had epsilon been so small that there is no gap, at a price of epsilon."""
+        return -float(self.losses.mean() + price * self.gap)
 
 
 def cross_fitted(
