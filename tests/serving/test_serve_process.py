@@ -12,7 +12,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -41,11 +41,15 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @contextmanager
-def serving(folder: Path, *flags: str, workers: int = 1) -> Iterator[tuple[subprocess.Popen[str], int, Path]]:
-    """A service on a free port, its port, and the file of its log."""
+def serving(
+    folder: Path, *flags: str, workers: int = 1, files: int | None = None
+) -> Iterator[tuple[subprocess.Popen[str], int, Path]]:
+    """A service on a free port, its port, and the file of its log; it may open so many files."""
     log = folder / "log.txt"
     command = [sys.executable, "-m", "fairroc", "serve", "--model", str(folder / "model.json")]
     command += ["--key-file", str(folder / "key"), "--port", "0", "--workers", str(workers), *flags]
+    if files is not None:
+        command = ["bash", "-c", f'ulimit -n {files} && exec "$@"', "bash", *command]
     with log.open("w") as sink, subprocess.Popen(command, stderr=sink, text=True) as process:
         try:
             deadline = time.monotonic() + 60
@@ -138,6 +142,41 @@ def test_slow_clients_are_cut_off_and_others_are_answered(folder: Path) -> None:
         assert process.wait(30) in (0, 1)
         told = log.read_text()
         assert told.count("client too slow") == 3 and told.count(" status=499 ") == 2 and "status=500" not in told
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no limit on open files")
+def test_who_comes_when_there_is_no_room_is_told_so(folder: Path) -> None:
+    """The service never runs out of files, with which it could take nobody and would log that without end."""
+    body = json.dumps(PEOPLE).encode()
+    with serving(folder, files=160) as (process, port, log), ExitStack() as stack:
+
+        def open_() -> socket.socket:
+            return stack.enter_context(socket.create_connection(("127.0.0.1", port), 30))
+
+        many = [open_() for _ in range(300)]
+        found = http.client.HTTPResponse(many[-1])
+        found.begin()
+        assert found.status == 503 and found.headers["retry-after"] == "1" and found.headers["connection"] == "close"
+        assert json.loads(found.read())["detail"].startswith("Nothing was done: too many connections are open")
+        many[0].sendall(head(body) + body)  # who is in stays in
+        assert answer(many[0])[0] == 200
+        for one in many:
+            one.close()
+        deadline = time.monotonic() + 30
+        while (status := _asked(open_(), body)) != 200:
+            assert status == 503 and time.monotonic() < deadline
+        process.terminate()
+        assert process.wait(30) == 0
+        told = log.read_text()
+        assert told.count("too many connections") >= 300 - 160 and " error " not in told
+
+
+def _asked(connection: socket.socket, body: bytes) -> int:
+    try:
+        connection.sendall(head(body) + body)
+        return answer(connection)[0]
+    except ConnectionError:  # refused before it was read
+        return 503
 
 
 def test_what_cannot_be_served_is_said_before_anybody_can_ask(

@@ -116,6 +116,8 @@ def test_several_group_columns(folder: Path) -> None:
     asked = {"scores": [0.2, 0.4, 0.6], "ids": [1, 2, 3]}
     for form in ([["f", "old"], ["m", "old"], ["m", "young"]], ["f & old", "m & old", "m & young"]):
         assert ask(service, "/v1/scores", {**asked, "groups": form}).json()["fair_scores"] == fair.tolist()
+    mixed = ask(service, "/v1/scores", {**asked, "groups": ["f & old", ["m", "old"], "m & young"]})
+    assert "names, or lists of as many values" in refused(mixed, "invalid-request")["detail"]
     wrong = ask(service, "/v1/scores", {**asked, "groups": [["f", "old"], ["m"], ["m", "young"]]})
     assert [error["pointer"] for error in refused(wrong, "invalid-request")["errors"]] == ["#/groups/1"]
 
@@ -265,11 +267,13 @@ def test_explanations(plain: Service, folder: Path) -> None:
     assert ask(plain, "/v1/explanations", {"score": 0.4, "group": "m"}).json()["draw"] is None
     for wrong, at in (
         ({"threshold": "0.5"}, "#/threshold"),
+        ({"threshold": float("inf")}, "#/threshold"),
         ({"score": []}, "#/score"),
         ({"id": 1.5}, "#/id"),
         ({"x": 1}, "#/x"),
     ):
-        assert refused(ask(plain, "/v1/explanations", asked | wrong), "invalid-request")["errors"][0]["pointer"] == at
+        body = json.dumps(asked | wrong).replace("Infinity", "1e999").encode()  # JSON of a number that is none
+        assert refused(ask(plain, "/v1/explanations", body), "invalid-request")["errors"][0]["pointer"] == at
     assert (
         "positive_means"
         in refused(ask(plain, "/v1/explanations", asked | {"positive_means": 3}), "invalid-request")["detail"]

@@ -27,7 +27,7 @@ from fairroc.people.rows import LARGEST, known_groups
 from fairroc.serving.describe import facts, openapi, page
 from fairroc.serving.log import failure, request_line
 from fairroc.serving.payload import Payload, Rules, explained, fair_scores, parsed, people_of
-from fairroc.serving.problems import Problem
+from fairroc.serving.problems import Problem, busy
 
 SMALL = 1 << 14
 """Bytes of a body up to which the work is done at once; more goes to a thread, and others are answered meanwhile."""
@@ -223,7 +223,7 @@ class Service:
                 async with asyncio.timeout(self.settings.timeout):
                     await self.free.acquire()
             except TimeoutError:
-                raise _busy("no thread was free in time") from None
+                raise busy("no thread was free in time") from None
             try:
                 loop = asyncio.get_running_loop()
                 answer, request.state.people = await loop.run_in_executor(self.threads, work, body)
@@ -247,7 +247,7 @@ class Service:
                     if size > most:
                         raise large
                     if self.held + len(chunk) > HELD * most:
-                        raise _busy("the bodies of other requests fill the memory set aside for them")
+                        raise busy("the bodies of other requests fill the memory set aside for them")
                     self.held += len(chunk)
                     chunks.append(chunk)
         except TimeoutError:
@@ -273,10 +273,6 @@ def _check_type(headers: Mapping[str, str]) -> None:
         got = f"Content-Type {kind or '(none)'}" if coding == "identity" else "a compressed body"
         words = f"Send JSON, not compressed, with the header Content-Type: application/json; got {got[:80]}."
         raise Problem("unsupported-media-type", words)
-
-
-def _busy(why: str) -> Problem:
-    return Problem("busy", f"Nothing was done: {why}. Send the request again.", headers={"retry-after": "1"})
 
 
 def _json(data: dict[str, Any]) -> bytes:
