@@ -6,6 +6,7 @@ import http.client
 import json
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -142,6 +143,25 @@ def test_slow_clients_are_cut_off_and_others_are_answered(folder: Path) -> None:
         assert process.wait(30) in (0, 1)
         told = log.read_text()
         assert told.count("client too slow") == 3 and told.count(" status=499 ") == 2 and "status=500" not in told
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGKILL")
+def test_a_worker_that_takes_anothers_place_serves_the_same_model(folder: Path, tmp_path: Path) -> None:
+    """Whatever has become of the files: the way back of docs/guides/deploy.md points their names to others."""
+    for name in ("model.json", "key"):
+        shutil.copy(folder / name, tmp_path)
+    body = json.dumps(PEOPLE).encode()
+    with serving(tmp_path, workers=2) as (process, port, log):
+        (tmp_path / "key").unlink()
+        (tmp_path / "model.json").write_text("another")
+        for worker in re.findall(r" ready pid=(\d+)", log.read_text()):
+            os.kill(int(worker), signal.SIGKILL)
+        with socket.create_connection(("127.0.0.1", port), 30) as connection:
+            connection.sendall(head(body) + body)
+            assert answer(connection)[0] == 200
+        process.terminate()
+        assert process.wait(30) == 0
+        assert "a worker died, another is started" in log.read_text() and KEY not in log.read_text()
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no limit on open files")

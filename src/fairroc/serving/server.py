@@ -9,19 +9,17 @@ import signal
 import socket
 import time
 from contextlib import suppress
-from dataclasses import replace
 from functools import partial
 from importlib.util import find_spec
 from multiprocessing.connection import wait
-from pathlib import Path
 from typing import Any
 
 import h11
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from fairroc.errors import DataError, FairrocError
-from fairroc.serving.app import Service, Settings
+from fairroc.errors import DataError
+from fairroc.serving.app import Service, Settings, Source
 from fairroc.serving.log import configure, event
 from fairroc.serving.problems import Problem, busy
 
@@ -186,22 +184,16 @@ def serve(service: Service, sock: socket.socket, workers: int, url: str) -> int:
     configure(service.settings.log_format)
     event("listening", url=url, model=service.checksum, workers=workers)
     if workers > 1:
-        path = str(Path(service.settings.model).resolve())  # a worker that is replaced serves what the others do
-        _supervise(replace(service.settings, model=path, checksum=service.checksum), sock, workers)
+        _supervise(service, sock, workers)
     else:
         _answer(service, sock)
     return 0
 
 
-def _worker(settings: Settings, sock: socket.socket) -> None:
+def _worker(settings: Settings, source: Source, sock: socket.socket) -> None:
     """One process of several, with a model of its own."""
     configure(settings.log_format)
-    try:
-        service = Service(settings)
-    except FairrocError as error:
-        event(f"cannot start: {error}")
-        raise SystemExit(2) from None
-    _answer(service, sock)
+    _answer(Service(settings, source), sock)
 
 
 def _answer(service: Service, sock: socket.socket) -> None:
@@ -243,7 +235,7 @@ def _room() -> int:
     return max(1, min(MOST, soft - RESERVE))
 
 
-def _supervise(settings: Settings, sock: socket.socket, workers: int) -> None:
+def _supervise(service: Service, sock: socket.socket, workers: int) -> None:
     """Start processes that answer, replace one that dies, and stop all when told to."""
     context = multiprocessing.get_context("spawn")
     stop: list[int] = []
@@ -251,7 +243,7 @@ def _supervise(settings: Settings, sock: socket.socket, workers: int) -> None:
         signal.signal(number, lambda number, frame: stop.append(number))
 
     def start() -> Any:
-        process = context.Process(target=_worker, args=(settings, sock))
+        process = context.Process(target=_worker, args=(service.settings, service.source, sock))
         process.start()
         return process
 
