@@ -7,7 +7,7 @@ import json
 import os
 import shutil
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from importlib import import_module
 from importlib.util import find_spec
@@ -39,6 +39,9 @@ EXAMPLES = 5
 
 KINDS = {"f": "double", "i": "long", "u": "long", "b": "boolean", "M": "datetime"}
 """Types of columns in a signature by numpy's kind; others are text."""
+
+NAMED: dict[str, Callable[[str], Any]] = {"i": int, "u": int, "f": float, "b": "True".__eq__}
+"""Values of groups that are no text, by numpy's kind, from their names."""
 
 SETUP = f"""{FITTED}
 >>> import tempfile
@@ -89,7 +92,8 @@ def save_model(
         A few rows as they will come in. It is stored: use made-up people. A classifier needs it, for the types of its
         features; for scores one is made up.
     signature : mlflow.models.ModelSignature
-        In place of the one that columns and example give: scores double, groups text, ids by their type.
+        In place of the one that columns and example give: scores double, groups as in the example, and else as in
+        ``data`` or text, ids by their type.
     trusted : list of str
         Types of a classifier's base models that skops does not trust by itself. They are stored, and loaded unasked.
     pip_requirements : list of str
@@ -222,7 +226,7 @@ def _ready(
     pyfunc, entities = _mlflow("mlflow.pyfunc"), _mlflow("mlflow.models")
     use = _use(model, score=score, group=group, id=id, id_type=id_type, trusted=tuple(trusted or ()))
     scorer = Scorer(_estimator(model), use)
-    example = _example(scorer) if input_example is None else input_example
+    example = _example(scorer, data) if input_example is None else input_example
     columns = _columns(scorer, example)
     _try(scorer, example)
     with TemporaryDirectory() as temporary:
@@ -295,8 +299,8 @@ def _use(model: Any, *, score: str, group: Any, id: str | None, id_type: str, tr
     return replace(used, on_unknown_group=model.on_unknown_group, allow_out_of_range=bool(model.allow_out_of_range))
 
 
-def _example(scorer: Scorer) -> Any:
-    """A few made-up rows of scores in the fitted range; nobody's data."""
+def _example(scorer: Scorer, data: Any) -> Any:
+    """A few made-up rows of scores in the fitted range; nobody's data. Groups have the type that they have there."""
     import pandas as pd
 
     model, use = scorer.estimator.model_, scorer.use
@@ -319,6 +323,12 @@ def _example(scorer: Scorer) -> Any:
             f"{', '.join(use.group)}."
         )
     frame = pd.DataFrame(rows)
+    types = getattr(data, "dtypes", None)
+    for name in use.group:
+        kind = types[name].kind if isinstance(types, pd.Series) and name in types else "O"
+        if kind in NAMED:
+            with suppress(ValueError):  # a name that stands for several groups: text
+                frame[name] = [NAMED[kind](value) for value in frame[name]]
     if use.id is not None:
         numbers = range(1, len(rows) + 1)
         frame[use.id] = list(numbers) if use.id_type == "integer" else [f"person-{number}" for number in numbers]
@@ -332,7 +342,9 @@ def _columns(scorer: Scorer, example: Any) -> dict[str, str]:
         raise DataError(f"input_example must be a pandas frame, got {type(example).__name__}.")
     kinds = {name: KINDS.get(np.dtype(kind).kind if isinstance(kind, np.dtype) else "O", "string")
              for name, kind in example.dtypes.items()}  # fmt: skip
-    own = {name: kinds.get(name) if kinds.get(name) in ("long", "boolean") else "string" for name in use.group}
+    own = {
+        name: kinds.get(name) if kinds.get(name) in ("long", "double", "boolean") else "string" for name in use.group
+    }
     ids = {} if use.id is None else {use.id: ID_TYPES[use.id_type]}
     if isinstance(scorer.estimator, FairROC):
         assert use.score is not None

@@ -16,7 +16,7 @@ from fairroc.fairmodel import FairModel
 from fairroc.model.draw import IdCount, Secret
 from fairroc.model.explanation import Explanation
 from fairroc.model.model import unknown_note
-from fairroc.people.rows import ScoreColumns, checked_scores, read_scores
+from fairroc.people.rows import LARGEST, ScoreColumns, checked_scores, read_scores
 from fairroc.serving.problems import Problem
 
 FIELDS = ("score", "group", "id")
@@ -213,11 +213,12 @@ def _columns(people: Payload, rules: Rules, low: int, high: int) -> ScoreColumns
 
 def _features(groups: list[Any]) -> Any:
     """One column of groups, or several where each person has a list of values."""
-    if type(groups[0]) is not list:
+    widths = {len(group) if type(group) is list else None for group in groups}
+    if widths == {None}:
         return groups
-    width = len(groups[0])
-    if not width or any(type(group) is not list or len(group) != width for group in groups):
-        raise DataError("every group must be a list of as many values, in the order of the fit")
+    width = widths.pop()
+    if widths or not width:
+        raise DataError("Groups must be names, or lists of as many values for every person, in the order of the fit.")
     return {str(i): [group[i] for group in groups] for i in range(width)}
 
 
@@ -309,8 +310,9 @@ def explained(data: dict[str, Any], rules: Rules) -> Explanation:
     """What `FairModel.explain` says about one person."""
     _known(data, (*FIELDS, *MORE), "#")
     people, limit = _one(data, rules, needs_id=False), data.get("threshold")
-    if limit is not None and type(limit) not in (int, float):
-        _refuse("#/threshold", f"must be a number on the score's scale, got {_kind(limit)}")
+    if limit is not None and not (type(limit) in (int, float) and abs(limit) <= LARGEST):
+        words = "must be a finite number within ±1e307, on the score's scale"
+        _refuse("#/threshold", f"{words}, got {_shown(limit)}")
     _check_id_type(people, rules)
     group = people.group[0]
     try:
