@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 import re
+import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
 from test_cli import Run, run
 from test_pipeline import same_bits
 
+from fairroc.backends import sql as module
 from fairroc.backends.sql import duckdb as duckdb_writer
 from fairroc.backends.sql.dbt import seed_properties
 from fairroc.backends.sql.limbs import LONGEST
@@ -19,6 +22,7 @@ from sql_cases import KEY, WILD, Case, case, fitted, hard_ids, rows_for, with_sm
 
 pytest.importorskip("sqlglot")
 pytest.importorskip("duckdb")
+import sqlglot
 from sqlglot import exp
 
 from warehouses import TYPE_OF, in_duckdb_words, parsed
@@ -27,6 +31,7 @@ __all__ = ["run"]  # a fixture
 
 pytestmark = pytest.mark.filterwarnings("ignore::fairroc.errors.FairrocWarning")
 DIALECTS = ("bigquery", "snowflake")
+GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "warehouses.md"
 
 
 @pytest.fixture(scope="module")
@@ -273,6 +278,47 @@ def test_tables_may_lie_beside_the_query(duck, dialect, tmp_path):
     if dialect != "duckdb":
         query = in_duckdb_words(query, dialect)
     assert same_bits(fair_scores(duck, some, query), some.expected)
+
+
+@pytest.mark.parametrize("form", ["query", "dbt"])
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_a_query_that_is_too_long_says_so(monkeypatch, dialect, form):
+    model = case("order").model
+    whole = len(model.to_sql(dialect, form=form))
+    for most in (whole, whole - 1):
+        monkeypatch.setitem(module.MOST_TEXT, dialect, most)
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("always")
+            model.to_sql(dialect, form=form)
+            model.to_sql(dialect, form=form, tables="fair")
+        assert len(found) == (most < whole)
+    assert re.search(f"has {whole:,} bytes, .* --tables", str(found[0].message))
+
+
+def test_the_guide_loads_the_tables_with_their_types():
+    """Word for word as the page has it, for both warehouses."""
+    text = GUIDE.read_text(encoding="utf-8")
+    wanted = {
+        f"fair_score_{name}": {column: values.dtype.kind for column, values in columns.items()}
+        for name, columns in sql_tables(case("order").model.tables).items()
+    }
+    kinds = {"INT64": "i", "FLOAT64": "f", "DECIMAL(38, 0)": "i", "DOUBLE": "f", "FLOAT": "f"}
+    loaded = re.findall(r"bq load .*? shop\.(\w+) tables/(\w+)\.csv \\\n *(\S+)\n", text)
+    assert all(table == file for table, file, _ in loaded)
+    for dialect, found in (
+        ("bigquery", {table: dict(part.split(":") for part in schema.split(",")) for table, _, schema in loaded}),
+        ("snowflake", snowflake_tables(text)),
+    ):
+        told = {table: {name: kinds[kind] for name, kind in columns.items()} for table, columns in found.items()}
+        assert told == wanted, dialect
+
+
+def snowflake_tables(page: str) -> dict[str, dict[str, str]]:
+    found = {}
+    for text in re.findall(r"CREATE TABLE \w+ \([^;]*;", page):
+        schema = sqlglot.parse_one(text, read="snowflake").this
+        found[schema.this.name] = {part.name: part.kind.sql("snowflake") for part in schema.expressions}
+    return found
 
 
 def test_a_macro_for_dbt(duck, tmp_path):
