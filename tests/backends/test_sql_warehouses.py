@@ -223,6 +223,69 @@ def test_refusals_in_the_engine(duck, dialect):
             duck.execute(queries[kind]).fetchall()
 
 
+# ---- GoogleSQL itself ----------------------------------------------------------------------------------------------
+
+
+def by_googlesql(sql: str, columns: dict[str, list], kinds: dict[str, type]) -> list[list]:
+    """Rows of a query by the analyzer and the reference implementation that BigQuery's language has from Google."""
+    zetasql = pytest.importorskip("zetasql.api")
+    from zetasql import types
+
+    options = types.LanguageOptions.maximum_features()
+    names = {int: types.TypeKind.TYPE_INT64, float: types.TypeKind.TYPE_DOUBLE, str: types.TypeKind.TYPE_STRING}
+    table = zetasql.TableBuilder("people")
+    for name in columns:
+        table = table.add_column(name, names[kinds[name]])
+    known = types.ZetaSQLBuiltinFunctionOptions(language_options=options)
+    catalog = zetasql.CatalogBuilder("all").add_table(table.build()).with_builtin_functions(known).build()
+    rows = zetasql.create_table_content([list(row) for row in zip(*columns.values(), strict=True)])
+    query = zetasql.PreparedQuery.builder().set_sql(sql).set_catalog(catalog)
+    query = query.set_analyzer_options(types.AnalyzerOptions(language_options=options))
+    with query.set_table_content({"people": rows}).prepare() as ready:
+        return [row.cell for row in ready.execute().content.table_data.row]
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("googlesql")
+@pytest.mark.parametrize("name", NAMES)
+def test_googlesql_gives_the_same_bits(name):
+    """Untranslated."""
+    some = short(case(name))
+    columns = {column: np.asarray(values).tolist() for column, values in some.columns.items()}
+    found = by_googlesql(some.sql("bigquery"), columns, {column: type(part[0]) for column, part in columns.items()})
+    fair = {row[0].int64_value: row[-1].double_value for row in found}
+    assert same_bits(np.array([fair[i] for i in range(len(columns["a column"]))]), some.expected)
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("googlesql")
+def test_googlesql_refuses():
+    pytest.importorskip("zetasql")
+    from zetasql.core import ZetaSQLError
+
+    model = fitted(("a", "b"), seed=9, n=300, pool="ties", epsilon=0.05, ties="draw")
+    for kind, row, message in (
+        (int, (None, "a", 1), "scores must be finite"),
+        (int, (np.nan, "a", 1), "scores must be finite"),
+        (int, (2e307, "a", 1), "scores must be finite"),
+        (int, (0.5, "A", 1), "does not know the group: A"),
+        (int, (0.5, None, 1), "a group is missing"),
+        (int, (0.5, "a", None), "an id is missing"),
+        (int, ("0.5", "a", 1), "No matching signature"),
+        (int, (0.5, 1, 1), "No matching signature"),
+        (int, (0.5, "a", 1.5), "requires two integer"),
+        (int, (0.5, "a", "1"), "requires two integer"),
+        (str, (0.5, "a", 1), "No matching signature"),
+        (str, (0.5, "a", "x" * (LONGEST + 1)), f"more than {LONGEST} bytes"),
+    ):
+        sql = model.to_sql("bigquery", id_type="integer" if kind is int else "text")
+        columns = dict(zip(("score", "group", "id"), ([one] for one in row), strict=True))
+        usual = {"score": float, "group": str, "id": kind}
+        kinds = {name: usual[name] if one is None else type(one) for (name, (one,)) in columns.items()}
+        with pytest.raises(ZetaSQLError, match=message):
+            by_googlesql(sql, columns, kinds)
+
+
 RESERVED = """
     all and any array as asc assert_rows_modified at between by case cast collate contains create cross cube
     current default define desc distinct else end enum escape except exclude exists extract false fetch
