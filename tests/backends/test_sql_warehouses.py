@@ -267,7 +267,6 @@ def test_googlesql_refuses():
     for kind, row, message in (
         (int, (None, "a", 1), "scores must be finite"),
         (int, (np.nan, "a", 1), "scores must be finite"),
-        (int, (2e307, "a", 1), "scores must be finite"),
         (int, (0.5, "A", 1), "does not know the group: A"),
         (int, (0.5, None, 1), "a group is missing"),
         (int, (0.5, "a", None), "an id is missing"),
@@ -276,7 +275,6 @@ def test_googlesql_refuses():
         (int, (0.5, "a", 1.5), "requires two integer"),
         (int, (0.5, "a", "1"), "requires two integer"),
         (str, (0.5, "a", 1), "No matching signature"),
-        (str, (0.5, "a", "x" * (LONGEST + 1)), f"more than {LONGEST} bytes"),
     ):
         sql = model.to_sql("bigquery", id_type="integer" if kind is int else "text")
         columns = dict(zip(("score", "group", "id"), ([one] for one in row), strict=True))
