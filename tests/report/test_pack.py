@@ -142,13 +142,15 @@ def test_csv_holds_the_figures_of_json(fitted: tuple[Path, dict[str, Any]]) -> N
             assert (row["by"], row["category"]) == (" & ".join(table["by"]), each["category"])
             assert float(row["threshold"]) == table["threshold"] and int(row["rows"]) == each["rows"]
             assert row["ratio"] == ("" if each["ratio"] is None else repr(each["ratio"]))
+        fields = [[*SCHEMA["$defs"][part]["properties"]] for part in ("table", "category")]
+        assert [*rows[0]] == [name for part in fields for name in part if name != "categories"]
 
 
 def test_documents_show_the_figures_and_say_what_they_are_not(fitted: tuple[Path, dict[str, Any]]) -> None:
     folder, found = fitted
     texts = {path.name: path.read_text(encoding="utf-8") for path in folder.glob("*.md")}
     for text in texts.values():
-        assert "**What this is not.**" in text and "legal advice" in text
+        assert "**What this is, and what it is not.**" in text and "legal advice" in text
         assert "None" not in text.replace("None of it is legal", "") and "\\*\\*" not in text
     assert all("[to be filled in: " in texts[name] for name in ("README.md", "bias-audit.md", "eu-ai-act.md"))
     shown = [cells for part in tables_in(texts["bias-audit.md"]) for cells in part]
@@ -163,10 +165,14 @@ def test_documents_show_the_figures_and_say_what_they_are_not(fitted: tuple[Path
     for section in ("5-300", "5-301(c)", "5-301(d)", "5-303"):
         assert section in texts["bias-audit.md"]
     assert "1607.4 D" in texts["four-fifths.md"] and "430 U.S. 482" in texts["four-fifths.md"]
+    assert "RIN 3046-AB43" in texts["four-fifths.md"] and "Article 4a" in texts["eu-ai-act.md"]
     heads = re.findall(r"^## (\d)\. ", texts["eu-ai-act.md"], re.M)
     assert heads == list("123456789")
     assert all(f"2({letter})" in texts["eu-ai-act.md"] for letter in "abcdefgh")
     assert all(f"1({letter})" in texts["eu-ai-act.md"] for letter in "abcdefg")
+    assert all(f"(Article {number})" in texts["eu-ai-act.md"] for number in (9, "10(3)", 14, "15(4)", "15(5)", 47, 72))
+    for block in (part for text in texts.values() for part in text.split("\n\n")):
+        assert "\n**" not in block, block  # a bold opening begins a paragraph of its own
 
 
 def test_a_model_card_of_hugging_face(fitted: tuple[Path, dict[str, Any]]) -> None:
@@ -298,7 +304,12 @@ def test_command(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> N
     assert second["fair"] == first["fair"] and second["model"]["given"] and second["certificate"] is None
     known = json.loads(Path("second/manifest.json").read_text(encoding="utf-8"))["data"]
     assert [each["name"] for each in known] == ["people.csv", "m.json"]
-    assert "Were the people here among them?" in Path("second/README.md").read_text(encoding="utf-8")
+    card = Path("second/README.md").read_text(encoding="utf-8")
+    assert "Were the people here among them?" in card and "sensitive_features=groups, ids=ids)" in card
+    Path("key").write_text("0123456789abcdef0123456789abcdef\n", encoding="utf-8")
+    assert run("fit", "people.csv", *roles[2:8], "--epsilon", "0.05", "--key-file", "key", "-o", "m.json").code == 0
+    assert run(*roles, *both, "--model", "m.json", "--pack", "second").code == 0
+    assert "sensitive_features=groups, ids=ids, key=key)" in Path("second/README.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(
