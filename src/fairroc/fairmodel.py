@@ -170,13 +170,16 @@ class FairModel(Result, ModelData):
     def explain(
         self,
         score: Any,
-        group: Any,
+        group: Any = None,
         *,
         threshold: float | None = None,
         id: int | str | None = None,
         key: bytes | str | None = None,
         on_unknown_group: str | None = None,
         positive_means: str = "selected",
+        control_features: Any = None,
+        group_probabilities: Any = None,
+        verbose: bool = False,
     ) -> Explanation:
         """What can happen to one person, and why: possible fair scores with their probabilities, in words and as data.
 
@@ -193,12 +196,28 @@ class FairModel(Result, ModelData):
             Fitted group whose treatment an unknown group shall get; else that is an error.
         positive_means : str
             What people with a positive decision are, in the text: "selected", "flagged", "invited", ...
+        control_features, group_probabilities : a value, or a tuple or dict of several
+            What `transform` takes of this person, for models that were fitted with them; the latter in place of
+            ``group``. What is said reveals no guess of the person's group.
+        verbose : bool
+            For auditors: also the cell of the probabilities, from which such a guess follows.
 
         >>> model.explain(0.2, "m", threshold=0.5).acceptance
         0.0
         """
         word = POSITIVE_MEANS.checked(positive_means)
-        found = explain(self, score, group, threshold=threshold, id=id, key=key, on_unknown_group=on_unknown_group)
+        found = explain(
+            self,
+            score,
+            group,
+            threshold=threshold,
+            id=id,
+            key=key,
+            on_unknown_group=on_unknown_group,
+            control_features=control_features,
+            group_probabilities=group_probabilities,
+            verbose=verbose,
+        )
         return replace(found, text=explanation_text(found, promise=self.promise, positive_means=word))
 
     def check(
