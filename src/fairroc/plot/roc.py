@@ -160,7 +160,9 @@ class FairROCDisplay(AuditedDisplay):
         title = "group (AUC)" + (f", {100 * self.confidence:g}% bands" if self.band_ else "")
         if groups <= CROWD:
             for axes in self.axes_:
-                legend(axes, small=groups > ROOMY or not self._own, loc="lower right", title=title)
+                banded = any(band.axes is axes for band in self.band_)
+                own = title if banded else "group (AUC)"
+                legend(axes, small=groups > ROOMY or not self._own, loc="lower right", title=own)
             return
         names = labels([curve.group for curve in self.before])
         aucs = zip(*([f"{curve.auc:.3f}" for curve in self._curves(score)] for score in scores), strict=True)
