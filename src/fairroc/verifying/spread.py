@@ -41,10 +41,12 @@ class Table(NamedTuple):
 
 
 class Needs(NamedTuple):
-    """What must be known of people to verify a model: columns of probabilities, and how many control features."""
+    """What must be known of people to verify a model: columns of probabilities, how many control features; and whether
+    the model is told the group."""
 
     columns: tuple[str, ...]
     controls: int
+    use_group: bool
 
 
 def needs(text: str) -> Needs | None:
@@ -54,7 +56,8 @@ def needs(text: str) -> Needs | None:
         hold_spread(body)
         if "compared" not in body:
             return None
-        return Needs(() if body["proxy"] is None else tuple(body["proxy"]["columns"]), body["controls"])
+        columns = () if body["proxy"] is None else tuple(body["proxy"]["columns"])
+        return Needs(columns, body["controls"], body["use_group"])
     except (*GARBLED, MisreadError, RecursionError):
         return None
 
