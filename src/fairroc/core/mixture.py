@@ -290,6 +290,8 @@ class _Blocks:
             start = starts[one] + (max(low[head], edges[one]) - edges[one]) * scale[one]
             stop = starts[other] + (min(upto[tail], edges[other + 1]) - edges[other]) * scale[other]
             start, stop = min(max(start, 0.0), 1.0), min(max(stop, 0.0), 1.0)
+            if self.rows and self.rows[-1][3] == levels[one]:  # not a last digit before the block above ends
+                start = max(start, self.rows[-1][5])
             if one == other:
                 row, stop = self._unit(int(levels[one])), max(start, stop)
             else:

@@ -59,6 +59,12 @@ NEW_INNER = (1.0, 0.8, 0.6, 0.45, 0.3, 0.15, 0.0)
 DRAWS = 48
 """Populations that are drawn for an expected gap."""
 
+FARTHER = 0.01
+"""A gap that grew by less is no news."""
+
+MARGIN = 1e-11
+"""What sums over millions of people may add to a gap."""
+
 MOST_SCORES = 2048
 """Scores of a segment, about, at which raw order is kept; what it does is judged at all scores."""
 
@@ -228,7 +234,26 @@ def fit_spread_quietly(rows: SpreadRows, options: Options, *, progress: Progress
         solution, notes = _for_new_people(rows, tree, grid, comparisons, options, step)
     else:
         solution, notes = _solution(grid, comparisons, options.ties, 1.0, step), ()
-    return SpreadFit(rows, options, tree, grid, comparisons, solution, notes)
+    found = SpreadFit(rows, options, tree, grid, comparisons, solution, notes)
+    return replace(found, notes=(*notes, *_farther_apart(found)))
+
+
+def _farther_apart(found: SpreadFit) -> list[FairrocWarning]:
+    """A note where attributes are close each for itself, and their intersections farther apart than they were."""
+    notes = []
+    for family, members in zip(found.rows.families, found.rows.members, strict=True):
+        if not family.compared and len(members) > 1:
+            before, gap = gap_of_family(found, members, found.options.fairness)
+            if gap > before + FARTHER:
+                notes.append(
+                    FairrocWarning(
+                        f"the intersections of {family.name} are farther apart than with the original score: gap "
+                        f"{gap:.3f}, {before:.3f} before. Look at them, or compare them: combine='intersection' "
+                        "(--combine intersection).",
+                        "Every attribute is close for itself, which small intersections can pay for.",
+                    )
+                )
+    return notes
 
 
 class _Steps:
@@ -268,7 +293,7 @@ def _solution(grid: Grid, comparisons: Sequence[Comparison], ties: str, share: f
     limits = [share * one.epsilon for one in comparisons]
 
     def tried(inner: float, ties: str = "order") -> _Tried:
-        inside = [replace(one, epsilon=inner * share * one.epsilon) for one in comparisons]
+        inside = [replace(one, epsilon=max(inner * share * one.epsilon - MARGIN, 0.0)) for one in comparisons]
         selection = solve(grid.cells, inside, grid.shares)
         step()
         return _Tried(inner, selection.chances, *_judged(grid, selection.chances, ties, comparisons, limits, thin=True))

@@ -21,8 +21,9 @@ from fairroc.people.factorise import MAKE_A_GROUP, as_column, group_codes, named
 from fairroc.people.rows import checked_numbers, read_columns, same_length
 from fairroc.people.small import MERGED, REFUSE, SmallGroups, SmallRule, too_small
 
-SEGMENT_ROWS = 10
-"""Segments with fewer rows of a label are treated alike: by themselves they would follow chance."""
+SEGMENT_ROWS, FEWEST_ROWS = 30, 10
+"""Segments with fewer rows of a label are treated alike: by themselves they would follow chance, and balance large ones.
+Where that would be all of them, the second number counts."""
 
 WHAT = "group_probabilities"
 PROBABILITIES = (
@@ -139,11 +140,12 @@ class SpreadRows:
             masses[p] = np.bincount(labels[mine] * len(heads) + cell[mine], mass[mine], 2 * len(heads))
         both = masses.reshape(len(masses), 2, len(heads))
         totals = both.sum(axis=2)
-        both /= totals[:, :, None]
+        both /= np.where(totals > 0, totals, 1.0)[:, :, None]  # a group for information may lack people of a label
         ends = np.searchsorted(segment[heads], np.arange(1, len(self.names)))
         parts = zip(np.split(score[heads], ends), np.split(both, ends, axis=2), strict=True)
         segments = tuple(Segment(values.copy(), part.copy()) for values, part in parts)
-        return Mixture(segments, totals[:, 1] / totals.sum(axis=1), float(mass.min() / mass.sum()))
+        whole = np.maximum(totals.sum(axis=1), np.finfo(float).tiny)
+        return Mixture(segments, totals[:, 1] / whole, float(mass.min() / mass.sum()))
 
 
 def read_spread(
@@ -277,7 +279,8 @@ def _small_as_one(rows: SpreadRows) -> SpreadRows:
     counts = rows.counts(rows.segments, len(rows.names))
     there = np.flatnonzero(counts.sum(axis=1))
     names, counts = [rows.names[code] for code in there], counts[there]
-    least, small = SEGMENT_ROWS, too_small(counts, SEGMENT_ROWS)
+    least = FEWEST_ROWS if too_small(counts, SEGMENT_ROWS).all() else SEGMENT_ROWS
+    small = too_small(counts, least)
     while small.any() and not small.all() and not counts[small].sum(axis=0).all():  # together they lack a label too
         least = int(counts[~small].min()) + 1
         small = too_small(counts, least)
@@ -290,8 +293,8 @@ def _small_as_one(rows: SpreadRows) -> SpreadRows:
 
 
 def _with_both_labels(rows: SpreadRows, family: Family) -> Family:
-    """Those groups of a family that have people of both labels."""
-    kept = np.flatnonzero(~too_small(rows.counts(family.codes, len(family.groups)), 1))
+    """Those groups of a family that have some people of both labels."""
+    kept = np.flatnonzero(~too_small(rows.counts(family.codes, len(family.groups)), FEWEST_ROWS))
     table = np.full(len(family.groups) + 1, -1, dtype=np.intp)
     table[kept] = np.arange(len(kept))
     return replace(family, groups=tuple(family.groups[code] for code in kept), codes=table[family.codes])
