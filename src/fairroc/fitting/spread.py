@@ -16,7 +16,6 @@ import numpy as np
 
 from fairroc.core.chain import BoolArray, FloatArray, IntArray
 from fairroc.core.constraint import Constraint
-from fairroc.core.gap import ROUNDING
 from fairroc.core.kernel import Kernel
 from fairroc.core.mixture import Mixture, drawn_kernels, ordered_kernels
 from fairroc.core.program import Cells, Comparison, Prices, refined, solve
@@ -61,6 +60,9 @@ DRAWS = 48
 
 FARTHER = 0.01
 """A gap that grew by less is no news."""
+
+ROUNDING = 1e-10
+"""A gap that exceeds epsilon by no more than this is within epsilon: the rounding of a linear program."""
 
 MARGIN = 1e-11
 """What sums over millions of people may add to a gap."""

@@ -10,7 +10,7 @@ from datetime import datetime
 import numpy as np
 
 from fairroc.core.chain import IntArray
-from fairroc.core.gap import ROUNDING, RateGaps, rate_gaps
+from fairroc.core.gap import RateGaps, rate_gaps
 from fairroc.core.program import bound_of, solve
 from fairroc.core.realised import own_auc, realise
 from fairroc.core.realised import rate_gaps as realised_gaps
@@ -21,7 +21,7 @@ from fairroc.fitting.held_out import drawn_gaps, effective_sizes
 from fairroc.fitting.limits import Limit
 from fairroc.fitting.one_draw import DRAWS, SEED, TAIL, OneDraw
 from fairroc.fitting.outlook import Outlook
-from fairroc.fitting.spread import SpreadFit, gap_of_family, original_gaps
+from fairroc.fitting.spread import ROUNDING, SpreadFit, gap_of_family, original_gaps
 from fairroc.model import draw
 from fairroc.model.model import Compared, FitRecord, GroupRecord, ModelData, Reference, reference_of
 from fairroc.options import LEVEL

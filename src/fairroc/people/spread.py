@@ -22,8 +22,8 @@ from fairroc.people.rows import checked_numbers, read_columns, same_length
 from fairroc.people.small import MERGED, REFUSE, SmallGroups, SmallRule, too_small
 
 SEGMENT_ROWS, FEWEST_ROWS = 30, 10
-"""Segments with fewer rows of a label are treated alike: by themselves they would follow chance, and balance large ones.
-Where that would be all of them, the second number counts."""
+"""Segments with fewer rows of a label are treated alike: by themselves they would follow chance, and be used to balance
+large ones. Where that would be all of them, the second number counts."""
 
 WHAT = "group_probabilities"
 PROBABILITIES = (
