@@ -12,6 +12,7 @@ import itertools
 import os
 import queue
 import threading
+import weakref
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -43,6 +44,9 @@ SAMPLE = 1 << 22
 
 AHEAD = 2
 """Batches that wait while others are worked on."""
+
+GONE, LOOK = 60.0, 0.05
+"""Seconds in which pyarrow's threads must have let go of a file (far less is needed), and after which to look again."""
 
 T = TypeVar("T")
 Places: TypeAlias = NDArray[np.intp]
@@ -232,9 +236,10 @@ def _csv_batches(
     with _csv_source(part.path) as (source, raw):
         lines, rows = _Lines(source, _delimiter(part.path)), 0
         try:
-            for batch in arrow_csv.open_csv(pyarrow.PythonFile(lines, "r"), **options):
-                rows += batch.num_rows
-                yield _nulls_for_empty(batch), raw.tell()
+            with closing(_parsed(lines, options)) as batches:  # type: ignore[type-var]
+                for batch in batches:
+                    rows += batch.num_rows
+                    yield _nulls_for_empty(batch), raw.tell()
         except pyarrow.ArrowInvalid as error:
             _check_quotes(part.path)
             if "straddling" in str(error):
@@ -247,6 +252,26 @@ def _csv_batches(
             raise
         if lines.may_hide_rows(rows + 1):
             _check_quotes(part.path)
+
+
+def _parsed(lines: _Lines, options: dict[str, Any]) -> Iterator[Any]:
+    """The batches that pyarrow makes of a CSV file's bytes.
+
+    At the end, whatever ended it, none of its threads has the file any more: one that lets go of an object of Python's
+    while Python shuts down aborts the process.
+    """
+    pyarrow, arrow_csv = load_module("pyarrow"), load_module("pyarrow.csv")
+    source, gone = _Source(lines), threading.Event()
+    weakref.finalize(source, gone.set).atexit = False
+    file = pyarrow.PythonFile(source, "r")
+    del source
+    try:
+        yield from arrow_csv.open_csv(file, **options)
+    finally:
+        del file
+        for _ in range(round(GONE / LOOK)):  # in turns: without a global lock it may be this thread that lets go last
+            if gone.wait(LOOK):
+                break
 
 
 def _pick(path: Path, wanted: Sequence[str] | None, present: Sequence[str]) -> list[str]:
@@ -311,6 +336,21 @@ def _nulls_for_empty(batch: Any) -> Any:
 # ---- quotes of a CSV file: one that is not closed makes one field of all rows that follow ---------------------------
 
 
+class _Source:
+    """What pyarrow reads from, and nobody else has."""
+
+    closed = False
+
+    def __init__(self, lines: _Lines) -> None:
+        self.read = lines.read
+
+    def readable(self) -> bool:
+        return True
+
+    def close(self) -> None:
+        self.closed = True
+
+
 class _Lines:
     """The bytes of a CSV file on their way to the parser; its lines are counted if there are quotes.
 
@@ -318,17 +358,9 @@ class _Lines:
     nothing; other files with quotes must be looked at again.
     """
 
-    closed = False
-
     def __init__(self, source: Any, delimiter: str) -> None:
         self.source, self.delimiter, self.begun, self.quoted, self.late = source, delimiter, False, False, False
         self.breaks, self.last, self.line = 0, LF, b""  # so far; the last byte; the last line that has begun
-
-    def readable(self) -> bool:
-        return True
-
-    def close(self) -> None:
-        self.closed = True
 
     def read(self, size: int) -> bytes:
         """The next bytes."""
