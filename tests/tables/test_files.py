@@ -706,7 +706,9 @@ def test_numbers_from_text_trims_and_leaves_numbers_alone() -> None:
     assert numbers_from_text(numbers, "y") is numbers
 
 
-@pytest.mark.parametrize("word", ["abc", "0,5", "1_000", "0.5.5", "NA", "٣", "0x10", "50%", " ", "1e", "--1"])
+@pytest.mark.parametrize(
+    "word", ["abc", "0,5", "1_000", "0.5.5", "NA", "٣", "0x10", "50%", " ", "1e", "--1", "0.5\u00a0"]
+)
 @pytest.mark.parametrize("row", [1, 2, 5])
 def test_the_first_text_that_is_no_number_is_named(word: str, row: int) -> None:
     values = ["0.1", None, "3", "4", "5"]

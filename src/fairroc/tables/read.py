@@ -39,8 +39,9 @@ LARGE = 1 << 28
 VALUE = 16
 """Bytes that a value takes at least, as text or while it is read: so all formats become large at about as many rows."""
 
-SAMPLE = 1 << 22
-"""Bytes of a packed file that tell how long all of it is."""
+SAMPLE, PACKED = 1 << 22, 1 << 20
+"""Bytes of a packed file that are unpacked at a time, and packed ones that tell how long all of it is: fewer do not,
+for they are read in pieces of 64 kB, and one may become 64 MB."""
 
 AHEAD = 2
 """Batches that wait while others are worked on."""
@@ -154,7 +155,7 @@ def _unpacked(part: Part, columns: Collection[str]) -> int:
     with readable(part.path):
         if part.kind == "csv":
             with _csv_source(part.path) as (source, raw):
-                return part.size if source is raw else len(source.read(SAMPLE)) * part.size // max(1, raw.tell())
+                return part.size if source is raw else _unzipped(source, raw, part.size)
         if part.kind == "parquet":
             file = load_module("pyarrow.parquet").read_metadata(part.path)
             wanted = [i for i in range(file.num_columns) if file.schema.column(i).path.split(".")[0] in columns]
@@ -167,6 +168,16 @@ def _unpacked(part: Part, columns: Collection[str]) -> int:
                 return 0
             size = sum(int(piece.column(i).nbytes) for i, name in enumerate(reader.schema.names) if name in columns)
             return max(size, int(piece.num_rows) * len(columns) * VALUE) * part.size // max(1, done)
+
+
+def _unzipped(source: Any, raw: Any, size: int) -> int:
+    """About how many bytes a packed file of this size is, from its beginning; one that is large may be larger."""
+    length = 0
+    while length <= LARGE and (more := len(source.read(SAMPLE))):
+        length += more
+        if raw.tell() >= PACKED:
+            break
+    return length * size // max(1, int(raw.tell()))
 
 
 def read_batches(
