@@ -308,7 +308,7 @@ def test_ragged_csv(tmp_path: Path) -> None:
         read_table(csv_file(tmp_path, "p,y\n1,2\n1,2,3\n"))
 
 
-@pytest.mark.parametrize("ends", ["well", "badly", "early"])
+@pytest.mark.parametrize("ends", ["well", "badly", "early", "torn"])
 def test_no_thread_has_a_csv_file_after_it_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ends: str) -> None:
     """However that ends: a thread that lets go of an object of Python's while Python shuts down aborts the process."""
     begun: list[int] = []
@@ -323,18 +323,22 @@ def test_no_thread_has_a_csv_file_after_it_is_read(tmp_path: Path, monkeypatch: 
             done.append(size)
             return data
 
-    sources: list[weakref.ref[object]] = []
+    lent: list[list[weakref.ref[object]]] = []  # the file, and all bytes of it
     make = reading._Source
 
     def kept_in_mind(lines: Any) -> Any:
         source = make(lines)
-        sources.append(weakref.ref(source))
+        lent.append(source.lent)
         return source
 
     monkeypatch.setattr(reading, "_Lines", Slow)
     monkeypatch.setattr(reading, "_Source", kept_in_mind)
     monkeypatch.setattr(reading, "CSV_BLOCK", 1 << 10)
-    path = csv_file(tmp_path, "p,q\n" + ("1,2,3\n" if ends == "badly" else "") + "1,2\n" * 2000)
+    text = "p,q\n" + ("1,2,3\n" if ends == "badly" else "") + "1,2\n" * 2000
+    path = csv_file(tmp_path, text, "d.csv.gz" if ends == "torn" else "d.csv")
+    if ends == "torn":
+        path.write_bytes(path.read_bytes() + b"no gzip")
+        monkeypatch.setattr(reading, "_csv_header", lambda path: (["p", "q"], True))  # it reads to the end
     batches = read_batches(find_parts(path))
     if ends == "badly":
         with pytest.raises(DataError, match="cannot read"):
@@ -342,11 +346,14 @@ def test_no_thread_has_a_csv_file_after_it_is_read(tmp_path: Path, monkeypatch: 
     elif ends == "early":
         next(batches)
         batches.close()  # type: ignore[attr-defined]
+    elif ends == "torn":
+        with pytest.raises(DataError, match=r"cannot read .* check that the file is whole"):
+            list(batches)
     else:
         assert sum(batch.rows.num_rows for batch in batches) == 2000
-    assert len(sources) == 1
-    assert sources[0]() is None
-    assert done == begun
+    assert len(lent) == 1 and len(lent[0]) > 2
+    assert [each() for each in lent[0]] == [None] * len(lent[0])
+    assert len(begun) - len(done) == (ends == "torn")
 
 
 def test_dictionary_columns_become_text_in_csv(tmp_path: Path) -> None:

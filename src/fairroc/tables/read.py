@@ -15,7 +15,7 @@ import threading
 import weakref
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
@@ -46,8 +46,8 @@ for they are read in pieces of 64 kB, and one may become 64 MB."""
 AHEAD = 2
 """Batches that wait while others are worked on."""
 
-GONE, LOOK = 60.0, 0.05
-"""Seconds in which pyarrow's threads must have let go of a file (far less is needed), and after which to look again."""
+GONE = 10.0
+"""Seconds in which a thread of pyarrow's must have let go of what it was lent; far less is needed."""
 
 T = TypeVar("T")
 Places: TypeAlias = NDArray[np.intp]
@@ -268,21 +268,26 @@ def _csv_batches(
 def _parsed(lines: _Lines, options: dict[str, Any]) -> Iterator[Any]:
     """The batches that pyarrow makes of a CSV file's bytes.
 
-    At the end, whatever ended it, none of its threads has the file any more: one that lets go of an object of Python's
-    while Python shuts down aborts the process.
+    At the end, whatever ended it, its threads have nothing of Python's any more: one that lets go of an object while
+    Python shuts down aborts the process.
     """
     pyarrow, arrow_csv = load_module("pyarrow"), load_module("pyarrow.csv")
-    source, gone = _Source(lines), threading.Event()
-    weakref.finalize(source, gone.set).atexit = False
+    source = _Source(lines)
+    lent, back = source.lent, source.back
     file = pyarrow.PythonFile(source, "r")
     del source
     try:
         yield from arrow_csv.open_csv(file, **options)
+    except pyarrow.ArrowException:
+        if lines.failed is None:
+            raise
     finally:
         del file
-        for _ in range(round(GONE / LOOK)):  # in turns: without a global lock it may be this thread that lets go last
-            if gone.wait(LOOK):
-                break
+        with suppress(queue.Empty):
+            for _ in lent:  # it may still grow, but not once the source is back
+                back.get(timeout=GONE)
+    if lines.failed is not None:
+        raise lines.failed
 
 
 def _pick(path: Path, wanted: Sequence[str] | None, present: Sequence[str]) -> list[str]:
@@ -348,12 +353,23 @@ def _nulls_for_empty(batch: Any) -> Any:
 
 
 class _Source:
-    """What pyarrow reads from, and nobody else has."""
+    """What pyarrow reads from. It tells when pyarrow has let go of it, and of all bytes that were read: by a function
+    that is not Python's own code, within which another thread could take over."""
 
     closed = False
 
     def __init__(self, lines: _Lines) -> None:
-        self.read = lines.read
+        self.lines, self.back = lines, queue.SimpleQueue[object]()
+        self.lent: list[weakref.ref[object]] = [weakref.ref(self, self.back.put)]
+
+    def read(self, size: int) -> memoryview:
+        """The next bytes; none after an error, which is not lent either."""
+        try:
+            data = memoryview(self.lines.read(size))  # bytes cannot be referred to weakly
+        except Exception as error:
+            self.lines.failed, data = error.with_traceback(None), memoryview(b"")
+        self.lent.append(weakref.ref(data, self.back.put))
+        return data
 
     def readable(self) -> bool:
         return True
@@ -372,6 +388,7 @@ class _Lines:
     def __init__(self, source: Any, delimiter: str) -> None:
         self.source, self.delimiter, self.begun, self.quoted, self.late = source, delimiter, False, False, False
         self.breaks, self.last, self.line = 0, LF, b""  # so far; the last byte; the last line that has begun
+        self.failed: Exception | None = None
 
     def read(self, size: int) -> bytes:
         """The next bytes."""
