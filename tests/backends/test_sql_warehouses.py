@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import io
 import re
 import warnings
 from pathlib import Path
@@ -428,3 +429,27 @@ def test_the_command_writes_tables(tmp_path, run: Run):
     case("unchanged").model.save(tmp_path / "m.json")
     ran = run("sql", *how[:-2], "--tables", tmp_path)
     assert ran.code == 0 and "no tables are needed" in ran.err
+
+
+def test_tables_and_sql_or_neither(tmp_path, run: Run, monkeypatch):
+    """No table is left where the SQL cannot be written or printed, and none takes the place of a file that is read."""
+    some, folder = case("order"), tmp_path / "tables"
+    folder.mkdir()
+    some.model.save(folder / "fair_score_cells.csv")
+    kept = (folder / "fair_score_cells.csv").read_bytes()
+    how = ["--dialect", "duckdb", "--score", "p", "--group", "g", "--id", "i", "--tables", folder]
+    ran = run("sql", "--model", folder / "fair_score_cells.csv", *how, "-o", tmp_path / "m.sql")
+    assert ran.code == 2 and "is one of the files that are read" in ran.err
+    assert (folder / "fair_score_cells.csv").read_bytes() == kept
+    (folder / "fair_score_cells.csv").rename(tmp_path / "m.json")
+    before = sorted(tmp_path.rglob("*"))
+    with monkeypatch.context() as patch:
+        patch.setattr("sys.stdout", io.TextIOWrapper(io.BytesIO(), encoding="ascii"))
+        ran = run("sql", "--model", tmp_path / "m.json", *how, "--column", "fär")
+    assert ran.code == 2 and "letters that the standard output's encoding (ascii) lacks" in ran.err
+    assert sorted(tmp_path.rglob("*")) == before
+    replace = Path.replace
+    monkeypatch.setattr(Path, "replace", lambda file, to: replace(file, to / "no" if to.suffix == ".sql" else to))
+    ran = run("sql", "--model", tmp_path / "m.json", *how, "-o", tmp_path / "m.sql")
+    assert ran.code == 2 and "cannot write" in ran.err
+    assert sorted(tmp_path.rglob("*")) == before

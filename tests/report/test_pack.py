@@ -396,6 +396,39 @@ def test_page_and_pack_together(tmp_path: Path, run: Run) -> None:
     assert read(tmp_path / "pack")["categories"] == ["sex"]
 
 
+@pytest.mark.parametrize("fails", ["inside", "page", "pack"])
+def test_page_and_pack_or_neither(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch, fails: str) -> None:
+    """Whichever of them cannot be written."""
+    PEOPLE[:150].to_csv(tmp_path / "few.csv", index=False)
+    page, pack = tmp_path / "r.html", tmp_path / "pack"
+    if fails == "inside":
+        pack.mkdir()
+        page = pack / "r.html"
+    else:
+        name = "fairroc.report.page.page" if fails == "page" else "fairroc.report.pack.documents"
+
+        def full(data: Any) -> None:
+            raise OSError(28, "No space left on device")
+
+        monkeypatch.setattr(name, full)
+    before = sorted(tmp_path.rglob("*"))
+    roles = ("--score", "p", "--label", "y", "--group", "sex", "--bootstrap", "0")
+    ran = run("report", tmp_path / "few.csv", *roles, "-o", page, "--pack", pack)
+    words = {"inside": "must hold its own files alone", "page": "No space", "pack": "No space"}[fails]
+    assert ran.code == 2 and words in ran.err
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_a_pack_of_scores_on_another_scale(tmp_path: Path, run: Run) -> None:
+    PEOPLE.assign(p=100 * PEOPLE["p"]).to_csv(tmp_path / "d.csv", index=False)
+    post = FairROC(epsilon=0.05).fit(PEOPLE["p"], PEOPLE["y"], sensitive_features=PEOPLE["sex"])
+    post.model_.save(tmp_path / "m.json")
+    command = ("report", tmp_path / "d.csv", "--score", "p", "--group", "sex", "--model", tmp_path / "m.json")
+    refused = run(*command, "--pack", tmp_path / "pack")
+    assert refused.code == 2 and "--allow-out-of-range" in refused.err and not (tmp_path / "pack").exists()
+    assert run(*command, "--pack", tmp_path / "pack", "--allow-out-of-range").code == 0
+
+
 def test_tables_need_no_labels(tmp_path: Path, run: Run, fitted: tuple[Path, dict[str, Any]]) -> None:
     """As an employer's own data has none."""
     data, cards = PEOPLE.drop(columns="y"), {"README.md", "eu-ai-act.md"}

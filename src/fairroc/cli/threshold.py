@@ -9,7 +9,9 @@ from fairroc.cli.arguments import add_data, add_model, add_options, values
 from fairroc.cli.data import read_data
 from fairroc.cli.next_step import flags, suggest
 from fairroc.cli.output import progress_bar, put_result
-from fairroc.options import AIM, ON_UNKNOWN_GROUP, POSITIVE_MEANS, Missing
+from fairroc.options import AIM, ALLOW_OUT_OF_RANGE, ON_UNKNOWN_GROUP, POSITIVE_MEANS, Missing
+
+USE = (ON_UNKNOWN_GROUP, ALLOW_OUT_OF_RANGE)
 
 
 def add_parser(commands: Any) -> None:
@@ -21,7 +23,7 @@ def add_parser(commands: Any) -> None:
     )
     add_data(parser)
     add_model(parser)
-    add_options(parser, (*AIM, ON_UNKNOWN_GROUP, POSITIVE_MEANS))
+    add_options(parser, (*AIM, *USE, POSITIVE_MEANS))
     parser.set_defaults(run=run)
 
 
@@ -37,7 +39,7 @@ def run(arguments: argparse.Namespace) -> int:
     missing: Missing | None = "group" if model.missing == "group" else None
     people = read_data(arguments, missing=missing, small=model.small_rule, in_order=True)
     with progress_bar("choosing a threshold"):
-        choice = choose_threshold_of(model, people, aim, on_unknown_group=arguments.on_unknown_group)
+        choice = choose_threshold_of(model, people, aim, **values(arguments, USE))
     put_result(arguments.format, choice.to_dict(), lambda: choice_text(choice, positive_means=word))
     groups = [part for _ in arguments.group for part in ("--group", "GROUP")]
     person = ("--score", "SCORE", *groups, "--threshold", repr(choice.threshold), *flags(arguments, (POSITIVE_MEANS,)))

@@ -50,6 +50,10 @@ class GroupCertificate(Part):
     misled: bool = False
 
 
+SPREAD = ("use_group", "combine", "families", "cells")
+"""What a certificate says only where the score is not told the groups that are compared."""
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class FamilyCertificate(Part):
     """Gaps of the groups of one attribute, or of one attribute inside a stratum: before and after.
@@ -167,7 +171,8 @@ class Certificate(Result):
         >>> post.certificate_.to_dict()["rows"]
         1000
         """
-        return plain_data(self)
+        found = plain_data(self)
+        return found if self.families else {name: found[name] for name in found if name not in SPREAD}
 
 
 def certify(fitted: Fitted) -> Certificate:

@@ -284,6 +284,7 @@ def choose_threshold(
     sample_weight: Any = None,
     pos_label: Any = None,
     on_unknown_group: str | None = None,
+    allow_out_of_range: bool | None = None,
 ) -> Choice:
     """The best threshold of a fair score on labelled people, in expectation over the draw: nothing is drawn.
 
@@ -318,10 +319,20 @@ def choose_threshold(
     )
     if on_unknown_group is None:
         on_unknown_group = getattr(model_or_estimator, "on_unknown_group", None)
-    return choose_threshold_of(model, people, aim, on_unknown_group=on_unknown_group)
+    if allow_out_of_range is None:
+        allow_out_of_range = getattr(model_or_estimator, "allow_out_of_range", False)
+    how: dict[str, Any] = {"on_unknown_group": on_unknown_group, "allow_out_of_range": allow_out_of_range}
+    return choose_threshold_of(model, people, aim, **how)
 
 
-def choose_threshold_of(model: ModelData, people: People, aim: Aim, *, on_unknown_group: str | None = None) -> Choice:
+def choose_threshold_of(
+    model: ModelData,
+    people: People,
+    aim: Aim,
+    *,
+    on_unknown_group: str | None = None,
+    allow_out_of_range: bool = False,
+) -> Choice:
     """Choose for people."""
     known = known_groups(model.names, on_unknown_group, model.small_groups)
     rows_of = dict(zip(people.names, people.group_counts()[0].tolist(), strict=True))
@@ -329,6 +340,7 @@ def choose_threshold_of(model: ModelData, people: People, aim: Aim, *, on_unknow
     if strange and on_unknown_group is None:
         raise unknown_groups(model.names, sum(strange.values()), people.rows, list(strange), model.small_groups)
     warn_unknown(sum(strange.values()), people.rows, on_unknown_group)
+    model.judge_people(people, allow_out_of_range)
     codes = [known[on_unknown_group or ""] if name in strange else known[name] for name in people.names]
     cells = [cells_of(sample) for sample in people.samples]
     scores, labels, weights = (np.concatenate(column) for column in zip(*cells, strict=True))
