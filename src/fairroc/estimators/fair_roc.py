@@ -113,7 +113,10 @@ class ShowsFit:
         return shown | {"text/plain": str(self)}
 
 
-ROUTED: dict[str, Any] = {"scores": UNUSED, "sensitive_features": True}
+ROUTED: dict[str, Any] = {
+    "scores": UNUSED,
+    **dict.fromkeys(("sensitive_features", "control_features", "group_probabilities"), True),
+}
 """Requested from pipelines and searches as they come; scores are what a method is about and no metadata."""
 
 
