@@ -388,13 +388,13 @@ def folds(cv: Any) -> int:
     return int(found.n_splits) if isinstance(found, SensitiveStratifiedKFold) else 1
 
 
-def check_prefit(estimator: Any) -> None:
+def check_prefit(estimator: Any, what: str = "estimator") -> None:
     """Raise unless the estimator is fitted."""
     try:
         check_is_fitted(estimator)
     except NotFittedError:
         raise NotFittedError(
-            f"cv='prefit' needs a fitted estimator, but this {type(estimator).__name__} is not fitted. Fit it before, "
+            f"cv='prefit' needs a fitted {what}, but this {type(estimator).__name__} is not fitted. Fit it before, "
             "or let cv=5 fit it. Where copies are made, as in a search or a cross-validation, the copies are not "
             "fitted: wrap the fitted estimator in sklearn.frozen.FrozenEstimator."
         ) from None

@@ -41,7 +41,7 @@ class GroupModel:
     def probabilities(self, X: Any) -> FloatArray:
         """(n, groups) the mean of the models' probabilities."""
         parts = [_aligned(model, X, self.groups, self.coded) for model in self.models]
-        return np.clip(np.mean(parts, axis=0), 0.0, 1.0)
+        return np.asarray(np.clip(np.mean(parts, axis=0), 0.0, 1.0))
 
     def columns(self, alone: bool) -> dict[str, int]:
         """Columns of probabilities by name: one for each group; of two groups, the second one's says it all."""
@@ -106,7 +106,7 @@ def _check(estimator: Any, target: Target, default: bool, prefit: bool) -> None:
     if not hasattr(estimator, "predict_proba"):
         raise DataError(f"group_estimator{own} must have predict_proba, which {kind} lacks. {way}")
     if prefit:
-        check_prefit(estimator)
+        check_prefit(estimator, "group_estimator")
         known = sorted(as_text(value) for value in estimator.classes_)
         if known != sorted(target.groups):
             raise DataError(
