@@ -269,8 +269,6 @@ class FairROCClassifier(ShowsFit, ClassifierMixin, MetaEstimatorMixin, BaseEstim
         """
         post = FairROC(**{name: getattr(self, name) for name in POST_PARAMETERS})
         options = post.checked_options()
-        if not self.use_group and self.on_unknown_group is not None:
-            raise DataError("on_unknown_group must be None with use_group=False: nobody's group is looked at.")
         check_response(self.response_method)
         if options.promise == "population" and not self._is_prefit:
             raise DataError(
@@ -584,7 +582,8 @@ class FairROCClassifier(ShowsFit, ClassifierMixin, MetaEstimatorMixin, BaseEstim
         Parameters
         ----------
         base : bool
-            False leaves the base models out: keep ``estimator_`` or ``estimators_`` yourself and hand them to `load`.
+            False leaves the base models out: keep ``estimator_`` or ``estimators_`` yourself and hand them to `load`;
+            likewise ``group_estimators_``, with ``use_group=False``.
 
         Raises: NotFittedError, DataError, FairrocError
         >>> import tempfile
@@ -593,11 +592,23 @@ class FairROCClassifier(ShowsFit, ClassifierMixin, MetaEstimatorMixin, BaseEstim
         """
         check_is_fitted(self, "postprocessor_")
         params = self.get_params(deep=False)
-        del params["estimator"], params["key"]
+        del params["estimator"], params["key"], params["group_estimator"]
         positive = 1 if self._positive_is_last() else 0
         post = {"min_class_rows": self.postprocessor_.min_class_rows}
         ensemble, models = "estimators_" in vars(self), tuple(self._models())
-        saved = SavedClassifier(self.model_, params, self.classes_, positive, ensemble, models, post)
+        learner = "each" if isinstance(self.group_estimator, Mapping) else "one"
+        saved = SavedClassifier(
+            self.model_,
+            params,
+            self.classes_,
+            positive,
+            ensemble,
+            models,
+            post,
+            vars(self).get("group_models_", ()),
+            vars(self).get("hidden_columns_", ()),
+            "default" if self.group_estimator is None else learner,
+        )
         write_classifier(path, saved, base=base)
 
     @classmethod
@@ -608,6 +619,7 @@ class FairROCClassifier(ShowsFit, ClassifierMixin, MetaEstimatorMixin, BaseEstim
         base: Any = None,
         trusted: Sequence[Any] | None = None,
         key: bytes | str | None = None,
+        group_estimators: Mapping[str, Sequence[Any]] | None = None,
     ) -> Self:
         """A fitted classifier from its file, with the same scores, bit for bit.
 
@@ -622,6 +634,8 @@ class FairROCClassifier(ShowsFit, ClassifierMixin, MetaEstimatorMixin, BaseEstim
         key : bytes or str
             The model's secret key, if it was fitted with one. Without it, nothing is drawn by ids until
             ``set_params(key=...)`` gives it.
+        group_estimators : dict of str to list of estimators
+            For a file saved with ``base=False`` and ``use_group=False``: the ``group_estimators_``.
 
         Returns: FairROCClassifier: fitted.
         Raises: ModelFileError, DataError, FairrocError
@@ -633,17 +647,23 @@ class FairROCClassifier(ShowsFit, ClassifierMixin, MetaEstimatorMixin, BaseEstim
         >>> bool((again.fair_score(X, **how) == clf.fair_score(X, **how)).all())
         True
         """
-        saved = read_classifier(path, base=base, trusted=trusted)
+        saved = read_classifier(path, base=base, trusted=trusted, groups=group_estimators)
         window = saved.params.get("where")
         params = {**saved.params, "where": window if window is None else tuple(window), "key": key}
         first, names = saved.models[0], {"estimator", *cls._get_param_names()}
         if unknown := sorted(set(params) - names):
             raise ModelFileError(f"'{path}' has parameters of a newer fairroc ({', '.join(unknown)}); update fairroc.")
-        found = cls(first if params.get("cv") == "prefit" else clone(first), **params)
+        fresh = (lambda model: model) if params.get("cv") == "prefit" else clone
+        if saved.groups and saved.learner != "default":
+            learns = {model.name: fresh(model.models[0]) for model in saved.groups}
+            params["group_estimator"] = learns if saved.learner == "each" else next(iter(learns.values()))
+        found = cls(fresh(first), **params)
         shared = {name: getattr(found, name) for name in POST_PARAMETERS}
         post = FairROC(**shared | dict(saved.post))._restored(saved.model)
         found.key = post.key
-        kept = {"estimators_": list(saved.models)} if saved.ensemble else {"estimator_": first}
+        kept: dict[str, Any] = {"estimators_": list(saved.models)} if saved.ensemble else {"estimator_": first}
+        if saved.groups:
+            kept |= {"group_models_": saved.groups, "hidden_columns_": saved.hidden}
         return found._keep(kept, post, saved.classes, saved.classes[saved.positive])
 
     # -- among scikit-learn's estimators ---------------------------------------------------------------------------
