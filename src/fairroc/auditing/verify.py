@@ -72,6 +72,8 @@ def verify(
         )
         return verify_table(text, proof, table)
     if control_features is not None or group_probabilities is not None:
+        if not (garbled := verify_texts(text, None, ())).checks[0].passed:
+            return garbled
         raise DataError("this model uses neither control_features nor group_probabilities, got some. Leave them out.")
     people = read_people(
         scores,

@@ -64,6 +64,13 @@ def needs(text: str) -> Needs | None:
 
 def hold_spread(body: Body) -> None:
     """Raise unless what is told and what is compared is as docs/reference/model-file.md says."""
+    try:
+        _hold_spread(body)
+    except GARBLED as error:
+        raise MisreadError(f"it lacks or garbles a field ({error!r})") from None
+
+
+def _hold_spread(body: Body) -> None:
     if body["version"] < 5:
         hold(not any(name in body for name in FIELDS), "a file of this version says nothing of groups compared")
         return
