@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from fairroc.cli.arguments import ALWAYS
 from fairroc.cli.output import say
 from fairroc.options import MISSING, POS_LABEL, Option
 
@@ -28,6 +29,18 @@ def people_file(arguments: argparse.Namespace) -> str:
     return NEW if getattr(arguments, "positives", None) is not None else str(arguments.data)
 
 
+def told(arguments: argparse.Namespace) -> list[str]:
+    """The flags that name the columns of what a model is told of people, as the user gave them to fit it."""
+    named = {"--control": arguments.control, "--group-probability": arguments.group_probability}
+    if arguments.use_group:
+        named = {"--group": arguments.group, "--control": arguments.control}
+    return ["--score", str(arguments.score), *(word for flag, all_ in named.items() for word in _each(flag, all_))]
+
+
+def _each(flag: str, columns: Iterable[str] | None) -> list[str]:
+    return [word for name in columns or () for word in (flag, str(name))]
+
+
 def columns(arguments: argparse.Namespace, *, labels: bool = True) -> list[str]:
     """The flags that name the columns of people, as the user gave them."""
     found = ["--score", str(arguments.score)]
@@ -35,7 +48,7 @@ def columns(arguments: argparse.Namespace, *, labels: bool = True) -> list[str]:
         found += ["--positives", arguments.positives, "--negatives", arguments.negatives]
     elif labels:
         found += ["--label", getattr(arguments, "label", None) or "LABEL"]
-    found += [word for group in arguments.group for word in ("--group", str(group))]
+    found += _each("--group", arguments.group or ["GROUP"])
     if not labels:
         return found
     weight = [] if getattr(arguments, "weight", None) is None else ["--weight", arguments.weight]
@@ -63,4 +76,6 @@ def recommended(found: Frontier) -> list[str]:
 
 
 def _word(value: Any) -> str:
+    if isinstance(value, bool):
+        return ALWAYS[value]
     return ":".join(f"{end:.15g}" for end in value) if isinstance(value, tuple) else str(value)

@@ -67,6 +67,18 @@ class FamilyCertificate(Part):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
+class Told(Part):
+    """A column that the fair score is told of a person beside the score.
+
+    ``kind`` is "group", "stratum" or "probability"; ``of`` the group whose probability it is, where that is known.
+    """
+
+    column: str
+    kind: str
+    of: str | None = None
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class CellFigures(Part):
     """What a fit by cells of scores inside segments worked with.
 
@@ -80,6 +92,10 @@ class CellFigures(Part):
     levels: int
     auc_cells: float
     auc_unnested: float
+
+
+OF_FAMILIES = ("use_group", "combine", "families", "cells", "told")
+"""Fields that say something of fits by cells alone."""
 
 
 @documented(setup=FITTED)
@@ -96,8 +112,9 @@ class Certificate(Result):
     ``tolerances`` (of FPR and of TPR), ``draws`` and ``where`` are what was asked for; of a ratio, gaps are what the
     smallest ratio lacks of 1, with promise="new" at thresholds that select 5 % of people or more. ``rates_before`` and
     ``rates`` look at every rate, constrained or not. Without ``use_group``, with ``combine="each"`` and within strata,
-    ``families`` has the gaps of each attribute, ``groups`` those of all, ``cells`` what was worked with, and
-    ``auc_bound`` is for scores that never fall as the original one rises, and that are told no more than this one.
+    ``families`` has the gaps of each attribute, ``groups`` those of all, ``cells`` what was worked with, ``told`` the
+    columns that the score is told, and ``auc_bound`` is for scores that never fall as the original one rises, and that
+    are told no more than this one.
 
     >>> found = post.certificate_
     >>> round(found.gap_before, 3), round(found.gap, 3), found.auc <= found.auc_bound
@@ -138,6 +155,7 @@ class Certificate(Result):
     combine: str = COMBINE.default
     families: tuple[FamilyCertificate, ...] = ()
     cells: CellFigures | None = None
+    told: tuple[Told, ...] = ()
 
     def _summary(self) -> Summary:
         allowed = self.epsilon if self.allowed is None else self.allowed
@@ -162,12 +180,13 @@ class Certificate(Result):
         return fairness_of(self)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data, ready for JSON.
+        """Plain data, ready for JSON; what is told of attributes and cells is there for fits that have ``families``.
 
         >>> post.certificate_.to_dict()["rows"]
         1000
         """
-        return plain_data(self)
+        found = plain_data(self)
+        return found if self.families else {name: value for name, value in found.items() if name not in OF_FAMILIES}
 
 
 def certify(fitted: Fitted) -> Certificate:

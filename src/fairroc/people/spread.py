@@ -64,6 +64,8 @@ class SpreadRows:
     probabilities, columns : (n, columns) probabilities of the groups, and the columns' names.
     strata, strata_names : (n,) numbers and names of the strata; one, without control features.
     controls : number of control features.
+    attributes, control_names : names of the columns of groups and of control features.
+    probability_of : the group that each column of probabilities stands for; empty where their number does not tell.
     """
 
     scores: FloatArray
@@ -78,6 +80,9 @@ class SpreadRows:
     probabilities: FloatArray | None = None
     columns: tuple[str, ...] = ()
     small: SmallGroups | None = None
+    attributes: tuple[str, ...] = ()
+    control_names: tuple[str, ...] = ()
+    probability_of: tuple[str, ...] = ()
 
     @property
     def rows(self) -> int:
@@ -203,6 +208,9 @@ def read_spread(
         strata,
         strata_names,
         controls=len(controls),
+        attributes=tuple(map(_name, attributes)),
+        control_names=tuple(map(_name, controls)),
+        probability_of=_stands_for(len(parts), {name: groups for name, (_, groups) in found.items()}),
     )
     usable = [_usable(rows, family, small) for family in families]
     if len(found) > 1:
@@ -236,6 +244,19 @@ def _name(what: str) -> str:
     return inside[1:-1] if inside[0] in "'\"" else f"column {inside}"
 
 
+def _stands_for(columns: int, groups: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
+    """The groups whose probabilities so many columns are: all of every attribute, or of two the second alone."""
+    for short in (False, True):
+        named = [
+            f"{attribute}: {group}" if len(groups) > 1 else group
+            for attribute, own in groups.items()
+            for group in (own[1:] if short and len(own) == 2 else own)
+        ]
+        if len(named) == columns:
+            return tuple(named)
+    return ()
+
+
 def named_features(features: Any, what: str) -> dict[str, Any]:
     """Columns by their own names, or by what they are and their number."""
     return {_name(said): column for said, column in _columns(features, what).items()}
@@ -249,15 +270,21 @@ def probabilities_of(probabilities: Any, columns: Sequence[str]) -> FloatArray:
             f"({several(list(columns), ', ')}) in place of the group."
         )
     parts = _columns(probabilities, WHAT)
-    by_name = {_name(what): (what, column) for what, column in parts.items()}
-    if set(by_name) >= set(columns):
-        parts = dict(by_name[name] for name in columns)
-    elif len(parts) != len(columns):
+    given = list(parts.items())
+    parts = dict(given[place] for place in order_of([_name(what) for what in parts], columns))
+    return read_probabilities(parts, same_length(**parts))
+
+
+def order_of(given: Sequence[str], columns: Sequence[str]) -> list[int]:
+    """Places of the fit's columns of probabilities among those given: found by name, or else one after the other."""
+    if set(given) >= set(columns):
+        return [given.index(name) for name in columns]
+    if len(given) != len(columns):
         raise DataError(
             f"{WHAT} must have the {len(columns)} columns of the fit ({several(list(columns), ', ')}), got "
-            f"{len(parts)} ({several(list(by_name), ', ')}). Pass them in the same order, or by the same names."
+            f"{len(given)} ({several(list(given), ', ')}). Pass them in the same order, or by the same names."
         )
-    return read_probabilities(parts, same_length(**parts))
+    return list(range(len(columns)))
 
 
 def read_probabilities(parts: Mapping[str, Any], rows: int) -> FloatArray:
