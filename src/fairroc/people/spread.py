@@ -249,15 +249,21 @@ def probabilities_of(probabilities: Any, columns: Sequence[str]) -> FloatArray:
             f"({several(list(columns), ', ')}) in place of the group."
         )
     parts = _columns(probabilities, WHAT)
-    by_name = {_name(what): (what, column) for what, column in parts.items()}
-    if set(by_name) >= set(columns):
-        parts = dict(by_name[name] for name in columns)
-    elif len(parts) != len(columns):
+    given = list(parts.items())
+    parts = dict(given[place] for place in order_of([_name(what) for what in parts], columns))
+    return read_probabilities(parts, same_length(**parts))
+
+
+def order_of(given: Sequence[str], columns: Sequence[str]) -> list[int]:
+    """Places of the fit's columns of probabilities among those given: found by name, or else one after the other."""
+    if set(given) >= set(columns):
+        return [given.index(name) for name in columns]
+    if len(given) != len(columns):
         raise DataError(
             f"{WHAT} must have the {len(columns)} columns of the fit ({several(list(columns), ', ')}), got "
-            f"{len(parts)} ({several(list(by_name), ', ')}). Pass them in the same order, or by the same names."
+            f"{len(given)} ({several(list(given), ', ')}). Pass them in the same order, or by the same names."
         )
-    return read_probabilities(parts, same_length(**parts))
+    return list(range(len(columns)))
 
 
 def read_probabilities(parts: Mapping[str, Any], rows: int) -> FloatArray:
