@@ -21,7 +21,7 @@ from fairroc.errors import DataError
 from fairroc.estimators.fair_roc import FairROC
 from fairroc.model.draw import Secret
 from fairroc.model.model import ModelData
-from fairroc.options import COMBINE, Missing
+from fairroc.options import Missing
 from fairroc.people.counts import ScoreCounts
 from fairroc.people.frames import CELLS, is_spark, lazy_counts, opened, spark_counts
 from fairroc.people.rows import take_columns
@@ -108,7 +108,7 @@ def fit(
     named: dict[str, Any] = {"score": score, "label": label, "group": group, "weight": weight}
     names = ColumnNames.of(**named, group_probabilities=group_probabilities, control_features=control_features)
     if _is_counted(frame, cells, bits):
-        if names.controls or not options.use_group or options.combine != COMBINE.default:
+        if names.controls or names.probabilities or options.is_spread:
             raise DataError(
                 "use_group=False, combine='each' and control_features take frames in memory, without cells and bits: "
                 f"counts by group and score do not tell them apart. Got a {type(frame).__name__}; collect it first."
