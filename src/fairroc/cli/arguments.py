@@ -10,7 +10,6 @@ from typing import Any
 from fairroc.errors import DataError
 from fairroc.options import MAX_DISTINCT, MISSING, POS_LABEL, QUIET, VERBOSE, Option
 
-
 ALWAYS = {True: "always", False: "never"}
 """What a flag says about something that is either done or not."""
 

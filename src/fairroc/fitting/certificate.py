@@ -19,7 +19,7 @@ from fairroc.froc.diagnostics import FrocReport, froc_report
 from fairroc.model.file import checksum_in, dumps, sealed
 from fairroc.options import COMBINE, CONSTRAINT, DRAWS, fairness_of
 from fairroc.people.small import SmallGroups, plain_data
-from fairroc.summary import Part, Result, Summary, figure, percent, size, window
+from fairroc.summary import Part, Result, Summary, figure, percent, short, size, window
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -64,6 +64,11 @@ class FamilyCertificate(Part):
     epsilon: float | None
     gap_before: float
     gap: float
+
+    @property
+    def title(self) -> str:
+        """The attribute, and the stratum it is looked at in."""
+        return self.attribute if self.stratum is None else f"{self.attribute} within {self.stratum}"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -158,14 +163,19 @@ class Certificate(Result):
     told: tuple[Told, ...] = ()
 
     def _summary(self) -> Summary:
-        allowed = self.epsilon if self.allowed is None else self.allowed
+        allowed = self.epsilon if self.allowed is None or self.families else self.allowed
+        scores = "any score that is told no more," if self.families else "any score"
         facts = [
             ("epsilon", f"{self.epsilon:.4g} ({self.fairness.formula}), promise '{self.promise}'"),
             ("largest gap", f"{self.gap_before:.4f} before, {self.gap:.4f} after"),
+            *self._family_facts(),
             *window(self.where),
             ("overall AUC", f"{self.auc_before:.4f} before, {self.auc:.4f} after"),
-            ("  at most", f"{self.auc_bound:.4f} for any score with a gap of {allowed:.4g} or less on these rows"),
+            ("  at most", f"{self.auc_bound:.4f} for {scores} with a gap of {allowed:.4g} or less on these rows"),
         ]
+        if self.families:
+            made = ", ".join(["the score", *(short(told.column) for told in self.told)])
+            facts.append(("made from", made if self.use_group else f"{made}; not the group"))
         head = ["group", "rows", "positives", "AUC before", "AUC after", "people drawn"]
         rows = [
             [g.group, f"{g.rows:,}", f"{g.positives:,}", *aucs, percent(g.randomised_share)]
@@ -173,6 +183,16 @@ class Certificate(Result):
             for aucs in [map(figure, (g.auc_before, g.auc))]
         ]
         return Summary(f"Certificate: {size(self.rows, len(rows))}", facts, head, rows)
+
+    def _family_facts(self) -> list[tuple[str, str]]:
+        """The gap of each attribute and stratum, where there is more than one."""
+        if len(self.families) < 2:
+            return []
+        both = ((one, f"{one.gap_before:.4f} before, {one.gap:.4f} after") for one in self.families)
+        return [
+            (f"  {short(one.title)}", f"{gap} (epsilon {one.epsilon:.4g})" if one.epsilon is not None else gap)
+            for one, gap in both
+        ]
 
     @property
     def fairness(self) -> Constraint:

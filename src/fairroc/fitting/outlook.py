@@ -27,6 +27,11 @@ class FamilyOutlook(Part):
     gap_standard_error: float
 
     @property
+    def title(self) -> str:
+        """The attribute, and the stratum it is looked at in."""
+        return self.attribute if self.stratum is None else f"{self.attribute} within {self.stratum}"
+
+    @property
     def exceeds(self) -> bool:
         """Whether the gap expected among new people is above epsilon."""
         return self.gap_estimate > self.epsilon
