@@ -31,13 +31,14 @@ def people_file(arguments: argparse.Namespace) -> str:
 
 def told(arguments: argparse.Namespace) -> list[str]:
     """The flags that name the columns of what a model is told of people, as the user gave them to fit it."""
-    named = {"--control": arguments.control, "--group-probability": arguments.group_probability}
-    if arguments.use_group:
-        named = {"--group": arguments.group, "--control": arguments.control}
-    return ["--score", str(arguments.score), *(word for flag, all_ in named.items() for word in _each(flag, all_))]
+    groups = (
+        ("--group", arguments.group) if arguments.use_group else ("--group-probability", arguments.group_probability)
+    )
+    return ["--score", str(arguments.score), *named(*groups), *named("--control", arguments.control)]
 
 
-def _each(flag: str, columns: Iterable[str] | None) -> list[str]:
+def named(flag: str, columns: Iterable[str] | None) -> list[str]:
+    """A flag for each of some columns."""
     return [word for name in columns or () for word in (flag, str(name))]
 
 
@@ -48,7 +49,7 @@ def columns(arguments: argparse.Namespace, *, labels: bool = True) -> list[str]:
         found += ["--positives", arguments.positives, "--negatives", arguments.negatives]
     elif labels:
         found += ["--label", getattr(arguments, "label", None) or "LABEL"]
-    found += _each("--group", arguments.group or ["GROUP"])
+    found += named("--group", arguments.group or ["GROUP"])
     if not labels:
         return found
     weight = [] if getattr(arguments, "weight", None) is None else ["--weight", arguments.weight]
@@ -65,7 +66,9 @@ def goal(arguments: argparse.Namespace) -> list[str]:
     """What gap is allowed, in the flags that said so."""
     names = ("epsilon", "ratio", "epsilon_fpr", "epsilon_tpr")
     both = ((name, getattr(arguments, name, None)) for name in names)
-    return [word for name, x in both if x is not None for word in (f"--{name.replace('_', '-')}", f"{x:.15g}")]
+    found = [word for name, x in both if x is not None for word in (f"--{name.replace('_', '-')}", f"{x:.15g}")]
+    each = getattr(arguments, "epsilon_of", None) or ()
+    return [*found, *(word for name, x in each for word in ("--epsilon-of", f"{name}={x:.15g}"))]
 
 
 def recommended(found: Frontier) -> list[str]:
