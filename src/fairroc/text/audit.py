@@ -16,6 +16,7 @@ from fairroc.text.words import (
     beyond,
     confidence,
     counted_words,
+    flat,
     norm_words,
     pair,
     rounded,
@@ -65,9 +66,11 @@ def audits_text(audits: Audits, *, positive_means: str = SELECTED, verbose: bool
         head.append(confidence(sure.level).replace(" confidence", ""))
     lines = table([*head, "between", "and", "at score >="], [_family_row(family) for family in audits.families])
     measured = f"At one threshold ({_compared(first, word)}), {audits.rows:,} rows:"
-    notes = [f"{family.title} *: intersections, for information." for family in audits.families if not family.compared]
+    notes = [
+        f"{flat(family.title)} *: intersections, for information." for family in audits.families if not family.compared
+    ]
     verdicts = [
-        f"By {family.title} the {_verdict(family.audit)}{_doubt(family.audit, word)}"
+        f"By {flat(family.title)} the {_verdict(family.audit)}{_doubt(family.audit, word)}"
         for family in audits.compared
         if family.audit.epsilon is not None
     ]
@@ -76,7 +79,7 @@ def audits_text(audits: Audits, *, positive_means: str = SELECTED, verbose: bool
         each = [
             (family.title, audit_text(family.audit, positive_means=word, verbose=True)) for family in audits.families
         ]
-        parts += [[f"By {title}:", text] for title, text in each]
+        parts += [[f"By {flat(title)}:", text] for title, text in each]
     return "\n\n".join("\n".join(part) for part in parts if part)
 
 

@@ -7,7 +7,7 @@ from fairroc.fitting.certificate import Certificate, FamilyCertificate, Told
 from fairroc.fitting.outlook import FamilyOutlook, Outlook
 from fairroc.people.small import MERGED
 from fairroc.text.people import epsilon_words
-from fairroc.text.words import SELECTED, asked_words, plural, quoted, rounded, short, small_lines
+from fairroc.text.words import SELECTED, asked_words, flat, plural, quoted, rounded, short, small_lines
 
 PROXY_CAUTION = (
     "A proxy of the group may be treated as the group by law: ask before you deploy. What is promised holds for the "
@@ -53,7 +53,7 @@ def _asked(c: Certificate, word: str) -> str:
     """What must be close, and how close."""
     if not own_epsilons(c.families):
         return asked_words(c.fairness, c.epsilon, c.ratio, c.tolerances, word)
-    each = ", ".join(f"{family.epsilon:.4g} of {family.title}" for family in c.families if family.compared)
+    each = ", ".join(f"{family.epsilon:.4g} of {flat(family.title)}" for family in c.families if family.compared)
     return f"epsilon {each} ({c.fairness.formula})"
 
 
@@ -62,7 +62,7 @@ def _meaning(c: Certificate, word: str) -> list[str]:
     if not own_epsilons(c.families):
         return [epsilon_words(c.fairness, c.epsilon, word)]
     kept = [family for family in c.families if family.epsilon is not None]
-    return [f"{family.title}: {epsilon_words(c.fairness, family.epsilon or 0.0, word)}" for family in kept]
+    return [f"{flat(family.title)}: {epsilon_words(c.fairness, family.epsilon or 0.0, word)}" for family in kept]
 
 
 def is_proxy(c: Certificate) -> bool:
@@ -112,7 +112,7 @@ def _gap_row(family: FamilyCertificate, ahead: FamilyOutlook | None, own: bool) 
 
 def information_lines(c: Certificate) -> list[str]:
     """That intersections are not held close."""
-    loose = [family.title for family in c.families if not family.compared]
+    loose = [flat(family.title) for family in c.families if not family.compared]
     return [f"*: intersections, for information; each attribute is kept close for itself ({', '.join(loose)} are not)."
             for _ in loose[:1]]  # fmt: skip
 

@@ -10,7 +10,7 @@ from fairroc.fitting.limits import FEWEST_ROWS
 from fairroc.fitting.one_draw import OneDraw
 from fairroc.fitting.outlook import Outlook
 from fairroc.text.families import gap_rows, information_lines, own_epsilons, worst
-from fairroc.text.words import SELECTED, Allowed, beyond, confidence, short, table
+from fairroc.text.words import SELECTED, Allowed, beyond, confidence, flat, short, table
 
 MOST_TIMES = 1000
 """More than so many times the rows is "far more"."""
@@ -104,7 +104,7 @@ def allowed_by(certificate: Certificate, outlook: Outlook | None = None) -> Allo
     """What a fit was asked to allow; of attributes with an epsilon each, that which new people exceed most."""
     c, one = certificate, None if outlook is None else worst(outlook)
     if one is not None:
-        return Allowed(one.epsilon, of=one.title)
+        return Allowed(one.epsilon, of=flat(one.title))
     return Allowed(c.epsilon, c.ratio, c.tolerances, of="one" if own_epsilons(c.families) else None)
 
 
@@ -149,7 +149,7 @@ def caution(outlook: Outlook, asked: Allowed | None = None) -> Caution | None:
         return None
     one, more = worst(o), allowed.more
     gap = o.gap_estimate if one is None else one.gap_estimate
-    by = "" if one is None else f" by {one.title}"
+    by = "" if one is None else f" by {flat(one.title)}"
     expected = f"A gap of {beyond(gap, allowed.epsilon)}{by} is expected among new people, above"
     if o.promise == "new":
         words = f"{expected} {allowed.limit}. Two ways out:"
