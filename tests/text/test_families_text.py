@@ -163,7 +163,7 @@ def test_whom_the_bound_is_for(found: Certificate) -> None:
 
 def test_few_people_are_treated_alike(found: Certificate) -> None:
     """Segments that were made one are no groups; groups that were made one are told as ever."""
-    small = SmallGroups("merge", 10, (SmallGroup("M & w", 12, 5),))
+    small = SmallGroups("merge", 10, (SmallGroup("M & w", 12, 5),), "other (merged)")
     said = head_lines(replace(found, small_groups=small))[-1]
     assert said == "Too few to be treated by themselves, and so treated alike: 'M & w' (12 rows, 5 positive)."
     merged = replace(found.groups[0], group="race: other (merged)")
