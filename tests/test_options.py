@@ -221,6 +221,7 @@ def test_estimators_take_nothing_else_and_document_all() -> None:
     own = list(inspect.signature(FairROCClassifier).parameters)
     assert sorted(listed(FairROCClassifier.__doc__)) == sorted(own)
     extra = {"estimator", "cv", "ensemble", "response_method", "sensitive_features", "random_state", "n_jobs"}
+    extra |= {"group_estimator", "control_features"}
     assert set(own) - extra == {option.name for option in CLASSIFIER}
 
 

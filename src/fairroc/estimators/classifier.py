@@ -32,20 +32,30 @@ from fairroc.estimators.crossfit import (
     splitter,
 )
 from fairroc.estimators.fair_roc import FairROC, SecretParameter, ShowsFit
+from fairroc.estimators.groups import (
+    GroupModel,
+    crossfit_groups,
+    group_estimators,
+    hidden_columns,
+    probability_columns,
+    warn_seen,
+    without,
+)
 from fairroc.estimators.saving import SavedClassifier, read_classifier, write_classifier
 from fairroc.fairmodel import FairModel
 from fairroc.fitting.certificate import Certificate
 from fairroc.options import CLASSIFIER, POS_LABEL, Missing, SmallTreatment
 from fairroc.people.door import sensitive_rows
-from fairroc.people.small import SmallRule
 
 POST_PARAMETERS = tuple(option.name for option in CLASSIFIER if option is not POS_LABEL)
 """Parameters that the classifier hands to its post-processor; labels are 0 and 1 by then."""
 
-ROUTED: dict[str, Any] = {"sensitive_features": True, "ids": True}
+ROUTED: dict[str, Any] = {"sensitive_features": True, "control_features": True, "ids": True}
 """Requested from pipelines and searches as they come, by every method that uses the fair score."""
 
 FROM_ESTIMATOR = ("n_features_in_", "feature_names_in_")
+FITTED = ("estimator_", "estimators_", "group_models_", "hidden_columns_", *FROM_ESTIMATOR)
+"""Attributes that a fit sets if they are there."""
 
 
 def _scores_are(name: str) -> Any:
@@ -76,11 +86,14 @@ class FairROCClassifier(ShowsFit, ClassifierMixin, MetaEstimatorMixin, BaseEstim
     the fair score is fitted to: a model's scores of its own training rows are too good, and what is fair for them is
     not fair for new people.
 
+    With ``use_group=False`` nobody's group is needed once it is fitted: models of the group are fitted beside the
+    score, on the same folds, and their probabilities take the place of the group.
+
     Parameters
     ----------
     estimator : classifier
         Has ``predict_proba`` or ``decision_function``.
-    epsilon : float in [0, 2], or {"fpr": a, "tpr": b}
+    epsilon : float in [0, 2], {"fpr": a, "tpr": b}, or one for each attribute
         At every threshold any two groups' points (fpr, tpr) lie within epsilon of each other, exactly, in expectation
         over the draw, on the out-of-fold scores. What else can be close, ``constraint`` says.
     cv : int, "prefit", splitter or iterable of splits
@@ -97,7 +110,18 @@ class FairROCClassifier(ShowsFit, ClassifierMixin, MetaEstimatorMixin, BaseEstim
         The positive label; None: the second of ``classes_``, as in scikit-learn.
     sensitive_features : str, int, list of them, or None
         Columns of X (names, or positions in a matrix) that hold the groups where a call does not give any; several mean
-        their intersection. X goes to the estimator whole, with these columns.
+        their intersection, unless ``combine`` says otherwise. X goes to the estimator whole, with these columns.
+    control_features : str, int, list of them, or None
+        Columns of X that hold the strata where a call does not give any.
+    use_group : bool
+        False: the fair score is made without the group, from probabilities of the groups. `fit` needs the groups,
+        nothing else does; they are ignored where they are given.
+    group_estimator : classifier with ``predict_proba``, dict of them by attribute, or None
+        With ``use_group=False``: what learns the group from X, on the same folds; None: a clone of ``estimator``. It
+        never sees columns of X that hold the groups, and is fitted to numbers of the groups. With ``cv="prefit"`` it
+        must be fitted already, to the groups' own values.
+    combine : "intersection" or "each"
+        As for `FairROC`; with "each" and ``use_group=False`` every attribute has a model of its own.
     random_state : int, RandomState, Generator or None
         Draws of rows without ``ids``. An integer: the same call gives the same draws. None: new draws in each call.
     n_jobs : int or None
@@ -120,6 +144,8 @@ class FairROCClassifier(ShowsFit, ClassifierMixin, MetaEstimatorMixin, BaseEstim
     estimators_ : list of fold models (only for ``ensemble=True``)
     estimator_ : the one model that scores new people (else)
     postprocessor_ : FairROC, fitted to the out-of-fold scores
+    group_estimators_ : dict of attribute to list of models of the group (only for ``use_group=False``)
+    hidden_columns_ : columns of X that hold the groups, and that these models do not see (likewise)
     model_ : FairModel of the postprocessor
     certificate_ : Certificate of the postprocessor, computed on first access
     n_features_in_, feature_names_in_ : as the estimator has them
@@ -137,7 +163,7 @@ class FairROCClassifier(ShowsFit, ClassifierMixin, MetaEstimatorMixin, BaseEstim
     (1000, 2)
     """
 
-    __metadata_request__fit: ClassVar[dict[str, Any]] = {"sensitive_features": True}
+    __metadata_request__fit: ClassVar[dict[str, Any]] = {"sensitive_features": True, "control_features": True}
     __metadata_request__predict: ClassVar[dict[str, Any]] = {**ROUTED, "threshold": True}
     __metadata_request__predict_proba: ClassVar[dict[str, Any]] = ROUTED
     __metadata_request__decision_function: ClassVar[dict[str, Any]] = ROUTED
@@ -165,6 +191,7 @@ class FairROCClassifier(ShowsFit, ClassifierMixin, MetaEstimatorMixin, BaseEstim
         promise: str = "fitted",
         confidence: float | None = None,
         use_group: bool = True,
+        group_estimator: Any = None,
         combine: str = "intersection",
         key: bytes | str | None = None,
         hash: str = "xxh64",
@@ -175,6 +202,7 @@ class FairROCClassifier(ShowsFit, ClassifierMixin, MetaEstimatorMixin, BaseEstim
         on_unknown_group: str | None = None,
         salt: int | None = None,
         sensitive_features: Any = None,
+        control_features: Any = None,
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -195,6 +223,7 @@ class FairROCClassifier(ShowsFit, ClassifierMixin, MetaEstimatorMixin, BaseEstim
         self.promise = promise
         self.confidence = confidence
         self.use_group = use_group
+        self.group_estimator = group_estimator
         self.combine = combine
         self.key = key
         self.hash = hash
@@ -205,13 +234,21 @@ class FairROCClassifier(ShowsFit, ClassifierMixin, MetaEstimatorMixin, BaseEstim
         self.on_unknown_group = on_unknown_group
         self.salt = salt
         self.sensitive_features = sensitive_features
+        self.control_features = control_features
         self.random_state = random_state
         self.n_jobs = n_jobs
 
     # -- fit -----------------------------------------------------------------------------------------------------
 
     def fit(
-        self, X: Any, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None, **fit_params: Any
+        self,
+        X: Any,
+        y: Any,
+        *,
+        sensitive_features: Any = None,
+        sample_weight: Any = None,
+        control_features: Any = None,
+        **fit_params: Any,
     ) -> Self:
         """Fit the estimator on folds, the fair score to the out-of-fold scores, and the model that is kept.
 
@@ -221,6 +258,8 @@ class FairROCClassifier(ShowsFit, ClassifierMixin, MetaEstimatorMixin, BaseEstim
         y : two labels
         sensitive_features : one column or several (intersection), as array or frame, or the name of a column of X
         sample_weight : weights of the rows, for the fair score and for an estimator that takes them
+        control_features : one column or several, or the name of a column of X
+            Groups are compared inside each of their strata; `predict` and all others need them too.
         **fit_params : for the estimator's fit; what has a value for each row is cut to the rows of each fold
 
         Returns: FairROCClassifier: the object itself, fitted.
@@ -240,23 +279,26 @@ class FairROCClassifier(ShowsFit, ClassifierMixin, MetaEstimatorMixin, BaseEstim
             )
         if post.small_groups != "error":
             post.min_class_rows = max(post.min_class_rows, 1 if self._is_prefit else folds(self.cv))
-        given = self._groups(X, sensitive_features)
+        given, strata = self._groups(X, sensitive_features), self._strata(X, control_features)
         rows = read_training_rows(
             X,
             y,
             sensitive_features=given,
             sample_weight=sample_weight,
             pos_label=self.pos_label,
-            missing=self.missing,
-            small=SmallRule(post.small_groups, post.min_class_rows),
+            options=post.checked_options(),
+            control_features=strata,
         )
+        hidden = () if self.use_group else hidden_columns(X, sensitive_features, self.sensitive_features)
         if self._is_prefit:
-            kept = self._fit_prefit(rows, post, fit_params)
+            kept = self._fit_prefit(rows, post, fit_params, hidden)
         else:
             weights = None if rows.weights is None else rows.weights.copy()  # checked weights cannot be written to
             metadata = {**fit_params, "sensitive_features": given, "sample_weight": weights}
-            kept = self._fit_on_folds(rows, post, metadata)
-        for name in ("estimator_", "estimators_", *FROM_ESTIMATOR):
+            if strata is not None:
+                metadata["control_features"] = strata
+            kept = self._fit_on_folds(rows, post, metadata, hidden)
+        for name in FITTED:
             self.__dict__.pop(name, None)
         return self._keep(kept, post, rows.classes, rows.positive)
 
@@ -274,7 +316,9 @@ class FairROCClassifier(ShowsFit, ClassifierMixin, MetaEstimatorMixin, BaseEstim
     def _is_prefit(self) -> bool:
         return isinstance(self.cv, str) and self.cv == "prefit"
 
-    def _fit_prefit(self, rows: TrainingRows, post: FairROC, fit_params: dict[str, Any]) -> dict[str, Any]:
+    def _fit_prefit(
+        self, rows: TrainingRows, post: FairROC, fit_params: dict[str, Any], hidden: tuple[Any, ...]
+    ) -> dict[str, Any]:
         """Fit the post-processor to the scores of a fitted estimator; give back the model to keep."""
         check_prefit(self.estimator)
         if fit_params:
@@ -283,34 +327,87 @@ class FairROCClassifier(ShowsFit, ClassifierMixin, MetaEstimatorMixin, BaseEstim
             )
         response = response_name(self.estimator, self.response_method)
         scores = base_score(self.estimator, rows.X, response, rows.positive)
-        post.fit(scores, rows.hits, sensitive_features=rows.groups, sample_weight=rows.weights)
-        return {"estimator_": self.estimator}
+        kept: dict[str, Any] = {"estimator_": self.estimator}
+        known = None
+        if not self.use_group:
+            found = group_estimators(self.group_estimator, None, rows.targets, prefit=True)
+            models = tuple(GroupModel(t.name, t.groups, False, (found[t.name],)) for t in rows.targets)
+            seen = without(rows.X, hidden)
+            known = probability_columns(models, [model.probabilities(seen) for model in models])
+            kept |= {"group_models_": models, "hidden_columns_": hidden}
+            warn_seen(self.estimator, rows.X, hidden, response, rows.positive)
+        self._fit_post(post, scores, rows, np.arange(len(scores)), known)
+        return kept
 
-    def _fit_on_folds(self, rows: TrainingRows, post: FairROC, metadata: dict[str, Any]) -> dict[str, Any]:
+    def _fit_on_folds(
+        self, rows: TrainingRows, post: FairROC, metadata: dict[str, Any], hidden: tuple[Any, ...]
+    ) -> dict[str, Any]:
         """Fit the post-processor to out-of-fold scores; give back the models to keep."""
-        cv = check_cv(splitter(self.cv, self.missing), rows.y, classifier=True)
-        to_estimator, to_splitter = params_to(self, cv, self.estimator, metadata)
+        cv = check_cv(splitter(self.cv, self.missing, self.combine), rows.y, classifier=True)
+        learns = None if self.use_group else self._learns_groups
+        to_estimator, to_splitter, to_groups = params_to(self, cv, self.estimator, metadata, learns)
         if rows.strata is not None and to_splitter.get("sensitive_features") is not None:
             to_splitter["sensitive_features"] = rows.strata
+        splits = list(cv.split(rows.X, rows.y, **to_splitter))
+        groups = {}
+        if not self.use_group:
+            groups = group_estimators(self.group_estimator, self.estimator, rows.targets, prefit=False)
         done = crossfit(
             self.estimator,
             rows.X,
             rows.y,
-            cv.split(rows.X, rows.y, **to_splitter),
+            splits,
             positive=rows.positive,
             response=self.response_method,
             fit_params=to_estimator,
             n_jobs=self.n_jobs,
         )
-        post.fit(
-            done.scores,
-            rows.hits[done.rows],
-            sensitive_features=rows.groups[done.rows],
-            sample_weight=None if rows.weights is None else rows.weights[done.rows],
-        )
+        kept: dict[str, Any] = {}
+        known = None
+        if not self.use_group:
+            models, known = crossfit_groups(
+                groups,
+                rows.X,
+                rows.targets,
+                splits,
+                hidden=hidden,
+                params=to_groups,
+                ensemble=self.ensemble,
+                n_jobs=self.n_jobs,
+            )
+            kept = {"group_models_": models, "hidden_columns_": hidden}
+            warn_seen(done.estimators[0], rows.X, hidden, self.response_method, rows.positive)
+        self._fit_post(post, done.scores, rows, done.rows, known)
         if self.ensemble:
-            return {"estimators_": list(done.estimators)}
-        return {"estimator_": clone(self.estimator).fit(rows.X, rows.y, **to_estimator)}
+            return kept | {"estimators_": list(done.estimators)}
+        return kept | {"estimator_": clone(self.estimator).fit(rows.X, rows.y, **to_estimator)}
+
+    def _fit_post(
+        self,
+        post: FairROC,
+        scores: FloatArray,
+        rows: TrainingRows,
+        scored: NDArray[np.intp],
+        known: dict[str, FloatArray] | None,
+    ) -> None:
+        """Fit the post-processor to those rows that have scores."""
+        spread = rows.controls is not None or bool(rows.targets)
+        groups = {name: part[scored] for name, part in rows.attributes.items()} if spread else rows.groups[scored]
+        post.fit(
+            scores,
+            rows.hits[scored],
+            sensitive_features=groups,
+            sample_weight=None if rows.weights is None else rows.weights[scored],
+            control_features=_taken(rows.controls, scored),
+            group_probabilities=_taken(known, scored),
+        )
+
+    @property
+    def _learns_groups(self) -> Any:
+        """The estimator of the group, if it is one."""
+        if isinstance(self.group_estimator, Mapping):
+            return None
+        return self.estimator if self.group_estimator is None else self.group_estimator
 
     # -- use -----------------------------------------------------------------------------------------------------
 
@@ -327,17 +424,37 @@ class FairROCClassifier(ShowsFit, ClassifierMixin, MetaEstimatorMixin, BaseEstim
         response = response_name(models[0], self.response_method)
         return np.asarray(np.mean([base_score(model, X, response, self.pos_label_) for model in models], axis=0))
 
-    def fair_score(self, X: Any, *, sensitive_features: Any = None, ids: Any = None) -> FloatArray:
+    def group_probabilities(self, X: Any) -> dict[str, FloatArray]:
+        """Probabilities of the groups that take the place of the group, with ``use_group=False``: by column, as
+        `FairModel.transform` takes them. A column for each group; of two groups, the second one's.
+
+        Returns: dict of str to ndarray of shape (n,): probabilities.
+        Raises: NotFittedError, DataError
+        >>> blind = FairROCClassifier(LogisticRegression(), use_group=False, cv=3).fit(X, y, sensitive_features=sex)
+        >>> list(blind.group_probabilities(X))
+        ['m']
+        """
+        check_is_fitted(self, "postprocessor_")
+        if "group_models_" not in vars(self):
+            raise DataError("there are no models of the group with use_group=True; fit with use_group=False.")
+        seen = without(X, self.hidden_columns_)
+        return probability_columns(self.group_models_, [model.probabilities(seen) for model in self.group_models_])
+
+    def fair_score(
+        self, X: Any, *, sensitive_features: Any = None, ids: Any = None, control_features: Any = None
+    ) -> FloatArray:
         """(n,) fair score of the positive label, one draw for each row, on the scale of the estimator's score.
 
         >>> clf.fair_score(X[:3], sensitive_features=sex[:3], ids=[11, 12, 13]).shape
         (3,)
         """
         scores = self.base_score(X)
-        return self.model_.transform(scores, **self._how(X, sensitive_features, ids))
+        return self.model_.transform(scores, **self._how(X, sensitive_features, ids, control_features))
 
     @available_if(_scores_are("predict_proba"))  # type: ignore[untyped-decorator]
-    def predict_proba(self, X: Any, *, sensitive_features: Any = None, ids: Any = None) -> FloatArray:
+    def predict_proba(
+        self, X: Any, *, sensitive_features: Any = None, ids: Any = None, control_features: Any = None
+    ) -> FloatArray:
         """(n, 2) one draw h of the fair score for each row as [1 - h, h], in the order of ``classes_``.
 
         A draw of a score that ranks fairly, not a calibrated probability.
@@ -346,12 +463,14 @@ class FairROCClassifier(ShowsFit, ClassifierMixin, MetaEstimatorMixin, BaseEstim
         >>> clf.predict_proba(X[:3], sensitive_features=sex[:3], ids=[11, 12, 13]).sum(axis=1).tolist()
         [1.0, 1.0, 1.0]
         """
-        fair = self.fair_score(X, sensitive_features=sensitive_features, ids=ids)
+        fair = self.fair_score(X, sensitive_features=sensitive_features, ids=ids, control_features=control_features)
         pair = (1.0 - fair, fair) if self._positive_is_last() else (fair, 1.0 - fair)
         return np.stack(pair, axis=1)
 
     @available_if(_scores_are("decision_function"))  # type: ignore[untyped-decorator]
-    def decision_function(self, X: Any, *, sensitive_features: Any = None, ids: Any = None) -> FloatArray:
+    def decision_function(
+        self, X: Any, *, sensitive_features: Any = None, ids: Any = None, control_features: Any = None
+    ) -> FloatArray:
         """(n,) one draw of the fair score for each row; high for the second of ``classes_``.
 
         >>> from sklearn.svm import LinearSVC
@@ -359,11 +478,17 @@ class FairROCClassifier(ShowsFit, ClassifierMixin, MetaEstimatorMixin, BaseEstim
         >>> svm.decision_function(X[:3], sensitive_features=sex[:3], ids=[11, 12, 13]).shape
         (3,)
         """
-        fair = self.fair_score(X, sensitive_features=sensitive_features, ids=ids)
+        fair = self.fair_score(X, sensitive_features=sensitive_features, ids=ids, control_features=control_features)
         return fair if self._positive_is_last() else -fair
 
     def predict(
-        self, X: Any, *, sensitive_features: Any = None, threshold: float | None = None, ids: Any = None
+        self,
+        X: Any,
+        *,
+        sensitive_features: Any = None,
+        threshold: float | None = None,
+        ids: Any = None,
+        control_features: Any = None,
     ) -> NDArray[Any]:
         """(n,) the positive label where the drawn fair score reaches the threshold, else the other.
 
@@ -375,10 +500,18 @@ class FairROCClassifier(ShowsFit, ClassifierMixin, MetaEstimatorMixin, BaseEstim
         """
         scores = self.base_score(X)
         limit = self._threshold(threshold)
-        reached = self.model_.predict(scores, threshold=limit, **self._how(X, sensitive_features, ids)) == 1
+        how = self._how(X, sensitive_features, ids, control_features)
+        reached = self.model_.predict(scores, threshold=limit, **how) == 1
         return np.asarray(self.classes_[(reached == self._positive_is_last()).astype(np.intp)])
 
-    def acceptance_rate(self, X: Any, *, sensitive_features: Any = None, threshold: float | None = None) -> FloatArray:
+    def acceptance_rate(
+        self,
+        X: Any,
+        *,
+        sensitive_features: Any = None,
+        threshold: float | None = None,
+        control_features: Any = None,
+    ) -> FloatArray:
         """(n,) probability, over the draw, that `predict` gives the positive label; nothing is drawn.
 
         Returns: ndarray of shape (n,): probabilities.
@@ -388,14 +521,21 @@ class FairROCClassifier(ShowsFit, ClassifierMixin, MetaEstimatorMixin, BaseEstim
         scores = self.base_score(X)
         return self.model_.acceptance_rate(
             scores,
-            sensitive_features=self._groups(X, sensitive_features),
+            **self._told(X, sensitive_features, control_features),
             threshold=self._threshold(threshold),
             on_unknown_group=self.on_unknown_group,
             allow_out_of_range=True,
         )
 
     def score(
-        self, X: Any, y: Any, sample_weight: Any = None, *, sensitive_features: Any = None, ids: Any = None
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        sensitive_features: Any = None,
+        ids: Any = None,
+        control_features: Any = None,
     ) -> float:
         """Accuracy of `predict`: in expectation over the draw, or of the draws that these ``ids`` get.
 
@@ -403,13 +543,21 @@ class FairROCClassifier(ShowsFit, ClassifierMixin, MetaEstimatorMixin, BaseEstim
         >>> 0.6 < clf.score(X, y, sensitive_features=sex) < 0.8
         True
         """
-        if ids is None:
-            accepted = self.acceptance_rate(X, sensitive_features=sensitive_features)
-        else:
-            accepted = self.predict(X, sensitive_features=sensitive_features, ids=ids) == self.pos_label_
+        told = {"sensitive_features": sensitive_features, "control_features": control_features}
+        accepted = (
+            self.acceptance_rate(X, **told) if ids is None else self.predict(X, ids=ids, **told) == self.pos_label_
+        )
         hits = positives(y, self.classes_, self.pos_label_)
         check_consistent_length(accepted, hits, sample_weight)
         return float(np.average(np.where(hits, accepted, 1.0 - accepted), weights=sample_weight))
+
+    @property
+    def group_estimators_(self) -> dict[str, list[Any]]:
+        """Models of the group by attribute, with ``use_group=False``: those of the folds, or one."""
+        check_is_fitted(self, "postprocessor_")
+        if "group_models_" not in vars(self):
+            raise AttributeError("there are no models of the group with use_group=True")
+        return {model.name: list(model.models) for model in self.group_models_}
 
     @property
     def model_(self) -> FairModel:
@@ -434,7 +582,8 @@ class FairROCClassifier(ShowsFit, ClassifierMixin, MetaEstimatorMixin, BaseEstim
         Parameters
         ----------
         base : bool
-            False leaves the base models out: keep ``estimator_`` or ``estimators_`` yourself and hand them to `load`.
+            False leaves the base models out: keep ``estimator_`` or ``estimators_`` yourself and hand them to `load`;
+            likewise ``group_estimators_``, with ``use_group=False``.
 
         Raises: NotFittedError, DataError, FairrocError
         >>> import tempfile
@@ -443,11 +592,23 @@ class FairROCClassifier(ShowsFit, ClassifierMixin, MetaEstimatorMixin, BaseEstim
         """
         check_is_fitted(self, "postprocessor_")
         params = self.get_params(deep=False)
-        del params["estimator"], params["key"]
+        del params["estimator"], params["key"], params["group_estimator"]
         positive = 1 if self._positive_is_last() else 0
         post = {"min_class_rows": self.postprocessor_.min_class_rows}
         ensemble, models = "estimators_" in vars(self), tuple(self._models())
-        saved = SavedClassifier(self.model_, params, self.classes_, positive, ensemble, models, post)
+        learner = "each" if isinstance(self.group_estimator, Mapping) else "one"
+        saved = SavedClassifier(
+            self.model_,
+            params,
+            self.classes_,
+            positive,
+            ensemble,
+            models,
+            post,
+            vars(self).get("group_models_", ()),
+            vars(self).get("hidden_columns_", ()),
+            "default" if self.group_estimator is None else learner,
+        )
         write_classifier(path, saved, base=base)
 
     @classmethod
@@ -458,6 +619,7 @@ class FairROCClassifier(ShowsFit, ClassifierMixin, MetaEstimatorMixin, BaseEstim
         base: Any = None,
         trusted: Sequence[Any] | None = None,
         key: bytes | str | None = None,
+        group_estimators: Mapping[str, Sequence[Any]] | None = None,
     ) -> Self:
         """A fitted classifier from its file, with the same scores, bit for bit.
 
@@ -472,6 +634,8 @@ class FairROCClassifier(ShowsFit, ClassifierMixin, MetaEstimatorMixin, BaseEstim
         key : bytes or str
             The model's secret key, if it was fitted with one. Without it, nothing is drawn by ids until
             ``set_params(key=...)`` gives it.
+        group_estimators : dict of str to list of estimators
+            For a file saved with ``base=False`` and ``use_group=False``: the ``group_estimators_``.
 
         Returns: FairROCClassifier: fitted.
         Raises: ModelFileError, DataError, FairrocError
@@ -483,17 +647,23 @@ class FairROCClassifier(ShowsFit, ClassifierMixin, MetaEstimatorMixin, BaseEstim
         >>> bool((again.fair_score(X, **how) == clf.fair_score(X, **how)).all())
         True
         """
-        saved = read_classifier(path, base=base, trusted=trusted)
+        saved = read_classifier(path, base=base, trusted=trusted, groups=group_estimators)
         window = saved.params.get("where")
         params = {**saved.params, "where": window if window is None else tuple(window), "key": key}
         first, names = saved.models[0], {"estimator", *cls._get_param_names()}
         if unknown := sorted(set(params) - names):
             raise ModelFileError(f"'{path}' has parameters of a newer fairroc ({', '.join(unknown)}); update fairroc.")
-        found = cls(first if params.get("cv") == "prefit" else clone(first), **params)
+        fresh = (lambda model: model) if params.get("cv") == "prefit" else clone
+        if saved.groups and saved.learner != "default":
+            learns = {model.name: fresh(model.models[0]) for model in saved.groups}
+            params["group_estimator"] = learns if saved.learner == "each" else next(iter(learns.values()))
+        found = cls(fresh(first), **params)
         shared = {name: getattr(found, name) for name in POST_PARAMETERS}
         post = FairROC(**shared | dict(saved.post))._restored(saved.model)
         found.key = post.key
-        kept = {"estimators_": list(saved.models)} if saved.ensemble else {"estimator_": first}
+        kept: dict[str, Any] = {"estimators_": list(saved.models)} if saved.ensemble else {"estimator_": first}
+        if saved.groups:
+            kept |= {"group_models_": saved.groups, "hidden_columns_": saved.hidden}
         return found._keep(kept, post, saved.classes, saved.classes[saved.positive])
 
     # -- among scikit-learn's estimators ---------------------------------------------------------------------------
@@ -509,8 +679,12 @@ class FairROCClassifier(ShowsFit, ClassifierMixin, MetaEstimatorMixin, BaseEstim
             return router
         to_fit = MethodMapping().add(caller="fit", callee="fit")
         to_split = MethodMapping().add(caller="fit", callee="split")
-        cv = check_cv(splitter(self.cv, self.missing))
-        return router.add(estimator=self.estimator, method_mapping=to_fit).add(splitter=cv, method_mapping=to_split)
+        cv = check_cv(splitter(self.cv, self.missing, self.combine))
+        router.add(estimator=self.estimator, method_mapping=to_fit).add(splitter=cv, method_mapping=to_split)
+        if not self.use_group and self._learns_groups is not None:
+            to_groups = MethodMapping().add(caller="fit", callee="fit")
+            router.add(group_estimator=self._learns_groups, method_mapping=to_groups)
+        return router
 
     def __sklearn_tags__(self) -> Any:
         """Two classes; else what the estimator takes."""
@@ -526,11 +700,24 @@ class FairROCClassifier(ShowsFit, ClassifierMixin, MetaEstimatorMixin, BaseEstim
     def _groups(self, X: Any, sensitive_features: Any) -> Any:
         return sensitive_rows(X, sensitive_features, self.sensitive_features)
 
-    def _how(self, X: Any, sensitive_features: Any, ids: Any) -> dict[str, Any]:
+    def _strata(self, X: Any, control_features: Any) -> Any:
+        if control_features is None and self.control_features is None:
+            return None
+        return sensitive_rows(X, control_features, self.control_features, "control_features")
+
+    def _told(self, X: Any, sensitive_features: Any, control_features: Any) -> dict[str, Any]:
+        """What the model is told of rows beside the score."""
+        if "group_models_" in vars(self):
+            told: dict[str, Any] = {"group_probabilities": self.group_probabilities(X)}
+        else:
+            told = {"sensitive_features": self._groups(X, sensitive_features)}
+        return told | {"control_features": self._strata(X, control_features)}
+
+    def _how(self, X: Any, sensitive_features: Any, ids: Any, control_features: Any) -> dict[str, Any]:
         """How rows are drawn: by their ids, else from the random state."""
         state = np.random.default_rng() if self.random_state is None else self.random_state
         return {
-            "sensitive_features": self._groups(X, sensitive_features),
+            **self._told(X, sensitive_features, control_features),
             "ids": ids,
             "random_state": state if ids is None else None,
             "key": self.key if ids is not None else None,
@@ -545,3 +732,7 @@ class FairROCClassifier(ShowsFit, ClassifierMixin, MetaEstimatorMixin, BaseEstim
         if threshold is not None:
             return threshold
         return 0.5 if response_name(self._models()[0], self.response_method) == "predict_proba" else 0.0
+
+
+def _taken(columns: Mapping[str, NDArray[Any]] | None, rows: NDArray[np.intp]) -> dict[str, NDArray[Any]] | None:
+    return None if columns is None else {name: column[rows] for name, column in columns.items()}

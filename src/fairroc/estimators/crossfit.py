@@ -12,7 +12,7 @@ from sklearn import get_config
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import BaseCrossValidator, StratifiedKFold
-from sklearn.utils import _safe_indexing, assert_all_finite, indexable
+from sklearn.utils import _safe_indexing, assert_all_finite, check_random_state, indexable
 from sklearn.utils.metadata_routing import process_routing
 from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
@@ -22,12 +22,14 @@ from sklearn.utils.validation import _num_samples, check_is_fitted, column_or_1d
 from fairroc.core.chain import BoolArray, FloatArray
 from fairroc.docstrings import PEOPLE, documented
 from fairroc.errors import DataError, warn_user
-from fairroc.options import Missing, check_missing
+from fairroc.fitting.spread import spread_rows
+from fairroc.options import COMBINE, Missing, Options, check_missing
 from fairroc.people.door import read_people, sensitive_rows
 from fairroc.people.factorise import as_column, as_text, group_codes, present_values, sensitive_columns
 from fairroc.people.people import People
 from fairroc.people.rows import checked_weights
-from fairroc.people.small import REFUSE, SmallRule
+from fairroc.people.small import SmallRule
+from fairroc.people.spread import named_features
 
 SHOWN = 5
 """As many cells that are too small are named in a message."""
@@ -53,6 +55,9 @@ class SensitiveStratifiedKFold(BaseCrossValidator):  # type: ignore[misc]
         "group" makes missing group values a group of their own.
     sensitive_features : str, int, list of them, or None
         Columns of X (names, or positions in a matrix) to take where `split` is not given any sensitive features.
+    combine : "intersection" or "each"
+        Of several sensitive columns: the cells are of their intersections, or every column's groups need enough rows
+        for themselves; then the first column's cells are shared out up to one row, and so are the intersections.
 
     Examples
     --------
@@ -72,12 +77,14 @@ class SensitiveStratifiedKFold(BaseCrossValidator):  # type: ignore[misc]
         random_state: Any = None,
         missing: Missing = "error",
         sensitive_features: Any = None,
+        combine: str = "intersection",
     ) -> None:
         self.n_splits = n_splits
         self.shuffle = shuffle
         self.random_state = random_state
         self.missing = missing
         self.sensitive_features = sensitive_features
+        self.combine = combine
 
     def split(
         self, X: Any, y: Any, groups: Any = None, *, sensitive_features: Any = None
@@ -93,9 +100,23 @@ class SensitiveStratifiedKFold(BaseCrossValidator):  # type: ignore[misc]
         >>> [len(test) for _, test in SensitiveStratifiedKFold(4).split(scores, y, sensitive_features=sex)]
         [250, 250, 250, 250]
         """
-        codes, names = _strata(y, sensitive_rows(X, sensitive_features, self.sensitive_features), self.missing)
+        COMBINE.checked(self.combine)
+        features = sensitive_rows(X, sensitive_features, self.sensitive_features)
+        parts = {"": features}
+        if self.combine == "each":
+            parts = {f" of {name}": part for name, part in named_features(features, "sensitive_features").items()}
+        each = {of: _strata(y, part, self.missing, of) for of, part in parts.items()}
+        for codes, names in each.values():
+            self._check(np.bincount(codes, minlength=len(names)), names)
+        if len(each) > 1:
+            yield from self._split_each([codes for codes, _ in each.values()])
+            return
         folds = StratifiedKFold(self.n_splits, shuffle=self.shuffle, random_state=self.random_state)
-        rows = np.bincount(codes, minlength=len(names))
+        codes, _ = next(iter(each.values()))
+        yield from folds.split(np.zeros(len(codes)), codes)
+
+    def _check(self, rows: Rows, names: list[str]) -> None:
+        """Raise unless every cell has rows for all folds."""
         few = [f"{name} has {count}" for name, count in zip(names, rows.tolist(), strict=True) if count < self.n_splits]
         if few:
             more = f", and {len(few) - SHOWN} more" if len(few) > SHOWN else ""
@@ -104,7 +125,16 @@ class SensitiveStratifiedKFold(BaseCrossValidator):  # type: ignore[misc]
                 f"{', '.join(few[:SHOWN])}{more}. Take fewer folds, merge small groups with others or leave "
                 "them out; FairROCClassifier does either with small_groups='merge' or 'drop'."
             )
-        yield from folds.split(np.zeros(len(codes)), codes)
+
+    def _split_each(self, cells: list[Rows]) -> Iterator[tuple[Rows, Rows]]:
+        """Rows by the first attribute's cells, then the next one's, dealt out to the folds in turn."""
+        n = len(cells[0])
+        chance = check_random_state(self.random_state).permutation(n) if self.shuffle else np.arange(n)
+        order = np.lexsort((chance, *reversed(cells)))
+        fold = np.empty(n, dtype=np.intp)
+        fold[order] = np.arange(n) % self.n_splits
+        for number in range(self.n_splits):
+            yield np.flatnonzero(fold != number), np.flatnonzero(fold == number)
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None, *, sensitive_features: Any = None) -> int:
         """Number of folds; the arguments are ignored.
@@ -132,7 +162,7 @@ def strata(y: Any, *, sensitive_features: Any, missing: Missing = "error") -> Ro
     return _strata(y, sensitive_features, missing)[0]
 
 
-def _strata(y: Any, sensitive_features: Any, missing: Missing) -> tuple[Rows, list[str]]:
+def _strata(y: Any, sensitive_features: Any, missing: Missing, of: str = "") -> tuple[Rows, list[str]]:
     """Cell of every row, and the cells in words; a cell without rows counts too."""
     check_missing(missing)
     labels, values, lost = present_values(as_column(y, "y"), "y")
@@ -145,8 +175,22 @@ def _strata(y: Any, sensitive_features: Any, missing: Missing) -> tuple[Rows, li
         )
     texts = [as_text(value) for value in values]
     rank = np.argsort(np.argsort(texts, kind="stable"), kind="stable")
-    cells = [f"group {name!r} with label {text!r}" for name in names for text in sorted(texts)]
+    cells = [f"group {name!r}{of} with label {text!r}" for name in names for text in sorted(texts)]
     return groups.astype(np.intp) * len(texts) + rank[labels], cells
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Target:
+    """Groups for a model to tell apart, small ones merged: those of an attribute, or intersections of all."""
+
+    name: str
+    groups: tuple[str, ...]
+    codes: NDArray[np.intp]
+
+    @property
+    def values(self) -> NDArray[np.str_]:
+        """(n,) name of every row's group."""
+        return np.array(self.groups)[self.codes]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -160,7 +204,10 @@ class TrainingRows:
     hits: BoolArray  # y is the positive label
     groups: NDArray[np.str_]
     weights: FloatArray | None
-    strata: NDArray[np.str_] | None  # groups for folds, where some are small
+    strata: Any  # groups for folds, where some are small
+    attributes: dict[str, NDArray[np.str_]]  # sensitive columns by name
+    controls: dict[str, NDArray[np.str_]] | None
+    targets: tuple[Target, ...]  # whom models of the group tell apart
 
 
 def read_training_rows(
@@ -170,10 +217,10 @@ def read_training_rows(
     sensitive_features: Any,
     sample_weight: Any,
     pos_label: Any,
-    missing: Missing,
-    small: SmallRule = REFUSE,
+    options: Options,
+    control_features: Any = None,
 ) -> TrainingRows:
-    """Check labels, groups and weights; X is the estimator's to check."""
+    """Check labels, groups, strata and weights; X is the estimator's to check."""
     if y is None:
         raise DataError("fit requires y to be passed, but the target y is None; pass the labels.")
     X, y = indexable(X, column_or_1d(y, warn=True))
@@ -189,14 +236,50 @@ def read_training_rows(
     if len(classes) != 2:
         raise DataError(f"y must hold two classes, but all {len(y)} rows are of one class, {classes.tolist()}.")
     positive = _positive(classes, pos_label)
-    check_missing(missing)
+    missing = options.missing
     codes, names = group_codes(sensitive_columns(sensitive_features), missing)
     groups, hits = np.array(names)[codes], y == positive
     _check_weighted_classes(hits, sample_weight)
-    zeros = np.zeros(len(y))
-    people = read_people(zeros, hits, sensitive_features=groups, sample_weight=sample_weight, small=small)
+    zeros, small = np.zeros(len(y)), SmallRule.of(options)
     weights = None if sample_weight is None else checked_weights(sample_weight)
-    return TrainingRows(X, y, classes, positive, hits, groups, weights, _fold_groups(people, groups))
+    attributes = _texts(sensitive_features, "sensitive_features", missing)
+    controls = None if control_features is None else _texts(control_features, "control_features", missing)
+    same = (X, y, classes, positive, hits, groups, weights)
+    if controls is None and not options.is_spread:
+        people = read_people(zeros, hits, sensitive_features=groups, sample_weight=sample_weight, small=small)
+        return TrainingRows(*same, _fold_groups(people, groups), attributes, None, ())
+    spread_rows(
+        zeros, hits, options, sensitive_features=attributes, control_features=controls, sample_weight=sample_weight
+    )  # raises where groups cannot be compared
+    each = options.combine == "each"
+    columns = attributes if each else {" & ".join(attributes): groups}
+    targets = tuple(_target(name, part, hits, weights, small) for name, part in columns.items())
+    strata = {target.name: target.values for target in targets} if each else targets[0].values
+    return TrainingRows(*same, strata, attributes, controls, targets)
+
+
+def _texts(features: Any, what: str, missing: Missing) -> dict[str, NDArray[np.str_]]:
+    """Columns of texts by name."""
+    found = {}
+    for name, column in named_features(features, what).items():
+        codes, names = group_codes({f"{what}[{name!r}]": column}, missing)
+        found[name] = np.array(names)[codes]
+    return found
+
+
+def _target(
+    name: str, groups: NDArray[np.str_], hits: BoolArray, weights: FloatArray | None, small: SmallRule
+) -> Target:
+    """Groups for a model to tell apart; small ones are made one if asked for."""
+    names, codes = np.unique(groups, return_inverse=True)
+    used = np.ones(len(hits)) if weights is None else weights > 0
+    counts = np.bincount(2 * codes + hits, used, 2 * len(names)).astype(np.intp).reshape(-1, 2)
+    found = small.found(names.tolist(), counts, counts.sum(axis=1), counts[:, 1])
+    if found is None:
+        return Target(name, tuple(names.tolist()), codes.astype(np.intp))
+    called = found.renamed(names.tolist())
+    kept = tuple(sorted({str(each) for each in called.values()}))
+    return Target(name, kept, np.array([kept.index(str(called[each])) for each in names.tolist()])[codes])
 
 
 def _fold_groups(people: People, groups: NDArray[np.str_]) -> NDArray[np.str_] | None:
@@ -287,7 +370,7 @@ def base_score(estimator: Any, X: Any, response: str, positive: Any) -> FloatArr
     return values if column[0] == 1 else -values
 
 
-def splitter(cv: Any, missing: Missing) -> Any:
+def splitter(cv: Any, missing: Missing, combine: str = COMBINE.default) -> Any:
     """The splitter that ``cv`` stands for; what is no number is left to scikit-learn."""
     if isinstance(cv, str):
         raise DataError(f"cv must be a number of folds, 'prefit', a splitter or splits, got {cv!r}.")
@@ -295,7 +378,7 @@ def splitter(cv: Any, missing: Missing) -> Any:
         number = 5 if cv is None else int(cv)
         if number < 2:
             raise DataError(f"cv must be at least 2 folds (or 'prefit', a splitter or splits), got {number}.")
-        return SensitiveStratifiedKFold(number, shuffle=True, random_state=FOLD_SEED, missing=missing)
+        return SensitiveStratifiedKFold(number, shuffle=True, random_state=FOLD_SEED, missing=missing, combine=combine)
     return cv
 
 
@@ -305,32 +388,41 @@ def folds(cv: Any) -> int:
     return int(found.n_splits) if isinstance(found, SensitiveStratifiedKFold) else 1
 
 
-def check_prefit(estimator: Any) -> None:
+def check_prefit(estimator: Any, what: str = "estimator") -> None:
     """Raise unless the estimator is fitted."""
     try:
         check_is_fitted(estimator)
     except NotFittedError:
         raise NotFittedError(
-            f"cv='prefit' needs a fitted estimator, but this {type(estimator).__name__} is not fitted. Fit it before, "
+            f"cv='prefit' needs a fitted {what}, but this {type(estimator).__name__} is not fitted. Fit it before, "
             "or let cv=5 fit it. Where copies are made, as in a search or a cross-validation, the copies are not "
             "fitted: wrap the fitted estimator in sklearn.frozen.FrozenEstimator."
         ) from None
 
 
 def params_to(
-    owner: Any, cv: Any, estimator: Any, metadata: Mapping[str, Any]
-) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What of the metadata of a fit goes to the estimator's fit, and what to the splitter's split.
+    owner: Any, cv: Any, estimator: Any, metadata: Mapping[str, Any], group_estimator: Any = None
+) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+    """What of the metadata of a fit goes to the estimator's fit, to the splitter's split, and to the fit of the group's
+    estimator, if there is one.
 
     With routing each gets what it requests. Without, the splitter of this package gets the sensitive features, and the
-    estimator gets everything but these; the weights only if its fit takes them.
+    estimator gets everything but these and the control features; the weights only if its fit takes them. The group's
+    estimator gets the weights alone, and never the groups.
     """
     if get_config()["enable_metadata_routing"]:
         routed = process_routing(owner, "fit", **metadata)
-        return dict(routed.estimator.fit), dict(routed.splitter.split)
+        to_group = dict(routed.group_estimator.fit) if group_estimator is not None else {}
+        to_group.pop("sensitive_features", None)
+        return dict(routed.estimator.fit), dict(routed.splitter.split), to_group
     to_estimator = {
-        name: value for name, value in metadata.items() if name != "sensitive_features" and value is not None
+        name: value
+        for name, value in metadata.items()
+        if name not in ("sensitive_features", "control_features") and value is not None
     }
+    to_group = {}
+    if "sample_weight" in to_estimator and has_fit_parameter(group_estimator, "sample_weight"):
+        to_group["sample_weight"] = to_estimator["sample_weight"]
     if "sample_weight" in to_estimator and not has_fit_parameter(estimator, "sample_weight"):
         del to_estimator["sample_weight"]
         warn_user(
@@ -340,7 +432,7 @@ def params_to(
     to_splitter = (
         {"sensitive_features": metadata["sensitive_features"]} if isinstance(cv, SensitiveStratifiedKFold) else {}
     )
-    return to_estimator, to_splitter
+    return to_estimator, to_splitter, to_group
 
 
 def crossfit(
@@ -370,7 +462,7 @@ def crossfit(
     return Crossfit(tuple(model for model, _ in done), rows, scores[rows])
 
 
-def _taken_params(X: Any, params: Mapping[str, Any], rows: NDArray[np.intp]) -> dict[str, Any]:
+def taken_params(X: Any, params: Mapping[str, Any], rows: NDArray[np.intp]) -> dict[str, Any]:
     """The parameters of a fit on some rows: what has a value for each row of X is cut to them."""
     n = _num_samples(X)
     return {name: _safe_indexing(value, rows) if _by_row(value, n) else value for name, value in params.items()}
@@ -388,7 +480,7 @@ def _fit_and_score(
     train, test = split
     X_train, y_train = _safe_split(estimator, X, y, train)
     X_test, _ = _safe_split(estimator, X, y, test, train)
-    estimator.fit(X_train, y_train, **_taken_params(X, params, train))
+    estimator.fit(X_train, y_train, **taken_params(X, params, train))
     return estimator, base_score(estimator, X_test, response_name(estimator, response), positive)
 
 

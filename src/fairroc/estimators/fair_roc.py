@@ -113,7 +113,10 @@ class ShowsFit:
         return shown | {"text/plain": str(self)}
 
 
-ROUTED: dict[str, Any] = {"scores": UNUSED, "sensitive_features": True}
+ROUTED: dict[str, Any] = {
+    "scores": UNUSED,
+    **dict.fromkeys(("sensitive_features", "control_features", "group_probabilities"), True),
+}
 """Requested from pipelines and searches as they come; scores are what a method is about and no metadata."""
 
 
@@ -286,6 +289,27 @@ class FairROC(ShowsFit, TransformerMixin, BaseEstimator):  # type: ignore[misc]
         Raises: DataError
         >>> FairROC(epsilon=0.1, ties="draw").fit(scores, y, sensitive_features=sex).model_.names
         ('f', 'm')
+
+        Without the group, once it is fitted; ``p`` stands for what a model of the group gives:
+
+        >>> p = [0.8 if each == "m" else 0.3 for each in sex]
+        >>> blind = FairROC(epsilon=0.1, use_group=False).fit(scores, y, sensitive_features=sex, group_probabilities=p)
+        >>> blind.transform(scores[:3], group_probabilities=p[:3], ids=[11, 12, 13]).shape
+        (3,)
+
+        Two attributes, each for itself, with an epsilon for each:
+
+        >>> age = ["old" if i % 4 > 1 else "young" for i in range(1000)]
+        >>> both = FairROC({"sex": 0.1, "age": 0.2}, combine="each")
+        >>> both = both.fit(scores, y, sensitive_features={"sex": sex, "age": age})
+        >>> [family.attribute for family in both.certificate_.families if family.compared]
+        ['sex', 'age']
+
+        Within strata:
+
+        >>> inside = FairROC(epsilon=0.1).fit(scores, y, sensitive_features=sex, control_features=age)
+        >>> inside.transform(scores[:3], sensitive_features=sex[:3], control_features=age[:3], ids=[11, 12, 13]).shape
+        (3,)
         """
         if y is None:
             raise DataError("fit requires y to be passed, but the target y is None; pass the labels.")
@@ -316,7 +340,8 @@ class FairROC(ShowsFit, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def fit_counts(self, counts: ScoreCounts) -> Self:
         """Fit to people who were counted by group, label and score: the same model as from their rows.
 
-        ``pos_label`` plays no part; ``missing`` says what `transform` will do.
+        ``pos_label`` plays no part; ``missing`` says what `transform` will do. Counts know one group of each person and
+        nothing else, so ``use_group`` and ``combine`` must be as they are.
 
         Returns: FairROC: the object itself, fitted.
         Raises: DataError
@@ -356,6 +381,8 @@ class FairROC(ShowsFit, TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def _check_unknown(self, names: Sequence[str]) -> None:
+        if self.on_unknown_group is not None and not self.use_group:
+            raise DataError("on_unknown_group must be None with use_group=False: nobody's group is looked at.")
         if self.on_unknown_group is not None and self.on_unknown_group not in names:
             known = ", ".join(repr(name) for name in names[:5])
             raise DataError(f"on_unknown_group must be a fitted group ({known}), got {self.on_unknown_group!r}.")

@@ -2,7 +2,8 @@
 
 A classifier's file is an uncompressed zip archive, written whole or not at all: ``manifest.json`` (parameters, labels,
 versions), ``model.json`` (the model file, as every other tool here reads it) and, unless the base estimator is left to
-the user, ``base.skops``. No file holds a key.
+the user, ``base.skops``: the base models, and the models of the group where the fair score does without it. No file
+holds a key.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import json
 import zipfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -22,6 +23,7 @@ from numpy.typing import NDArray
 
 from fairroc._version import __version__
 from fairroc.errors import DataError, FairrocError, ModelFileError, several
+from fairroc.estimators.groups import GroupModel
 from fairroc.fairmodel import FairModel
 from fairroc.model.draw import Secret
 from fairroc.model.model import ModelData
@@ -30,7 +32,8 @@ from fairroc.people.small import MERGED
 from fairroc.tables.files import check_writable, one_line
 from fairroc.tables.write import written_together
 
-FORMAT, VERSION, SUFFIXES = "fairroc-classifier", 1, (".zip",)
+FORMAT, VERSION, OF_SCORES, SUFFIXES = "fairroc-classifier", 2, 1, (".zip",)
+"""A classifier without models of the group is written as a file of the older version, which older fairrocs read."""
 MANIFEST, MODEL, BASE = "manifest.json", "model.json", "base.skops"
 PAST = (1980, 1, 1, 0, 0, 0)
 """The date of all parts: the same classifier, the same bytes."""
@@ -40,6 +43,8 @@ SPLITTERS = ("sklearn.model_selection._split.", "fairroc.estimators.crossfit.Sen
 
 KINDS, WIDEST = "biufUO", 1 << 16
 """Kinds of labels that a manifest can hold, and bytes that one takes at most."""
+
+LEARNERS = ("default", "one", "each")
 
 POST = {"min_class_rows"}
 """Parameters of the post-processor that may be other than the classifier's."""
@@ -84,6 +89,12 @@ class SavedClassifier:
     models: tuple[Any, ...]
     post: Mapping[str, Any]
     """Parameters of the post-processor that are not those of the classifier."""
+    groups: tuple[GroupModel, ...] = ()
+    """Models of the group, where the fair score does without it."""
+    hidden: tuple[Any, ...] = ()
+    """Columns of X that these do not see."""
+    learner: str = "default"
+    """What their estimator was: the classifier's (default), one, or one for each attribute."""
 
 
 def write_classifier(path: str | Path, saved: SavedClassifier, *, base: bool) -> None:
@@ -100,24 +111,45 @@ def write_classifier(path: str | Path, saved: SavedClassifier, *, base: bool) ->
         raise DataError(f"labels must be numbers, booleans or text to be saved, got {saved.classes.tolist()!r}.")
     manifest = {
         "format": FORMAT,
-        "version": VERSION,
+        "version": VERSION if saved.groups else OF_SCORES,
         "package": f"fairroc {__version__}",
         "scikit-learn": sklearn.__version__,
         "classes": {"dtype": saved.classes.dtype.str, "labels": saved.classes.tolist(), "positive": saved.positive},
         "base": {"saved": base, "ensemble": saved.ensemble, "models": [_described(model) for model in saved.models]},
         "params": plain,
         "post": dict(saved.post),
+        **({"groups": _groups_told(saved)} if saved.groups else {}),
     }
     parts = {MANIFEST: f"{json.dumps(manifest, indent=1)}\n".encode(), MODEL: saved.model.to_json().encode()}
     if base:
-        parts[BASE] = _dumped({"models": list(saved.models), "params": rest})
+        bundle: dict[str, Any] = {"models": list(saved.models), "params": rest}
+        if saved.groups:
+            bundle["groups"] = [list(model.models) for model in saved.groups]
+        parts[BASE] = _dumped(bundle)
     with written_together() as begin, begin(Path(path)) as sink, zipfile.ZipFile(sink, "w") as archive:
         for name, data in parts.items():
             archive.writestr(zipfile.ZipInfo(name, PAST), data)
 
 
-def read_classifier(path: str | Path, *, base: Any = None, trusted: Sequence[Any] | None = None) -> SavedClassifier:
-    """Read a classifier's file; ``base`` is the fitted base estimator, or those of all folds, where it holds none."""
+def _groups_told(saved: SavedClassifier) -> dict[str, Any]:
+    """What is told of the models of the group."""
+    models = [
+        {
+            "name": model.name,
+            "groups": list(model.groups),
+            "coded": model.coded,
+            "models": [_described(each) for each in model.models],
+        }
+        for model in saved.groups
+    ]
+    return {"models": models, "hidden": list(saved.hidden), "learner": saved.learner}
+
+
+def read_classifier(
+    path: str | Path, *, base: Any = None, trusted: Sequence[Any] | None = None, groups: Any = None
+) -> SavedClassifier:
+    """Read a classifier's file; ``base`` is the fitted base estimator, or those of all folds, where it holds none, and
+    ``groups`` are the models of the group by attribute."""
     parts = _parts(path)
     manifest = _manifest(parts, path)
     try:
@@ -130,6 +162,7 @@ def read_classifier(path: str | Path, *, base: Any = None, trusted: Sequence[Any
         post, inside = dict(manifest["post"]), bool(told["saved"])
         sound = kind.kind in KINDS and classes.shape == (2,) and positive in (0, 1) and inside == (BASE in parts)
         sound = sound and set(post) == POST and bool(described)
+        others = _told_of_groups(manifest)
     except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise ModelFileError(f"'{path}' lacks or garbles a field ({error!r}); use the original file.") from None
     if not sound:
@@ -142,19 +175,75 @@ def read_classifier(path: str | Path, *, base: Any = None, trusted: Sequence[Any
         if base is not None:
             raise DataError(f"base must be left out: '{path}' holds the base estimator, and another one came with it.")
         bundle = _loaded(parts[BASE], path, trusted)
+        wanted = {"models", "params"} | ({"groups"} if others.models else set())
         if (
             not isinstance(bundle, dict)
-            or set(bundle) != {"models", "params"}
+            or set(bundle) != wanted
             or len(bundle["models"]) != len(described)
+            or [len(each) for each in bundle.get("groups", [])] != [len(each) for each in others.described]
         ):
             raise ModelFileError(
                 f"'{path}', {BASE}: other base models than {MANIFEST} tells of; use the original file."
             )
         models, params = tuple(bundle["models"]), params | bundle["params"]
+        learned = [tuple(each) for each in bundle.get("groups", [])]
     else:
         models = _given(base, path, described)
+        learned = _groups_given(groups, path, others)
     _check_models(models, described, classes, path)
-    return SavedClassifier(model, params, classes, positive, ensemble, models, post)
+    known = tuple(replace(one, models=found) for one, found in zip(others.models, learned, strict=True))
+    for one, told in zip(known, others.described, strict=True):
+        _check_group_models(one, told, path)
+    return SavedClassifier(
+        model, params, classes, positive, ensemble, models, post, known, others.hidden, others.learner
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _ToldOfGroups:
+    """What a manifest tells of models of the group, which are not there yet."""
+
+    models: tuple[GroupModel, ...] = ()
+    described: tuple[list[Any], ...] = ()
+    hidden: tuple[Any, ...] = ()
+    learner: str = "default"
+
+
+def _told_of_groups(manifest: Mapping[str, Any]) -> _ToldOfGroups:
+    if "groups" not in manifest:
+        return _ToldOfGroups()
+    told = manifest["groups"]
+    models = tuple(
+        GroupModel(str(one["name"]), tuple(map(str, one["groups"])), bool(one["coded"]), ()) for one in told["models"]
+    )
+    described = tuple(list(one["models"]) for one in told["models"])
+    if not models or told["learner"] not in LEARNERS or not all(described):
+        raise ValueError("models of the group")
+    return _ToldOfGroups(models, described, tuple(told["hidden"]), told["learner"])
+
+
+def _groups_given(groups: Any, path: str | Path, told: _ToldOfGroups) -> list[tuple[Any, ...]]:
+    """The fitted models of the group that the user kept."""
+    names = {model.name: len(described) for model, described in zip(told.models, told.described, strict=True)}
+    found = groups if isinstance(groups, Mapping) else {}
+    if {name: len(models) for name, models in found.items()} != names:
+        wanted = ", ".join(f"{number} for {name!r}" for name, number in names.items()) or "none"
+        raise DataError(
+            f"group_estimators must be the models of the group as in group_estimators_, by attribute ({wanted}): "
+            f"'{path}' was saved with base=False and holds none."
+        )
+    return [tuple(found[name]) for name in names]
+
+
+def _check_group_models(model: GroupModel, described: list[Any], path: str | Path) -> None:
+    for each, told in zip(model.models, described, strict=True):
+        if (found := _described(each)) != told:
+            raise DataError(
+                f"the models of {model.name} must be those that '{path}' was saved with ({told}), got another "
+                f"({found})."
+            )
+        if getattr(each, "classes_", None) is None:
+            raise DataError(f"the models of {model.name} must be fitted, got one that is not.")
 
 
 # ---- parts ---------------------------------------------------------------------------------------------------------

@@ -125,6 +125,11 @@ def fit_quietly(
     progress: Callable[[int, int], None] | None = None,
 ) -> Fitted:
     """Fit the fair score to people; the warnings are kept as notes."""
+    if options.is_spread:
+        raise DataError(
+            "people counted by group cannot be fitted with use_group=False or combine='each': they do not say what "
+            "else is known of a person. Pass the rows to FairROC.fit."
+        )
     refuse_tiny_groups(people, options.min_class_rows)
     solver = Solver(people, options, progress)
     population = solver.population

@@ -23,7 +23,7 @@ from fairroc.core.mixture import Mixture, drawn_kernels, ordered_kernels
 from fairroc.core.program import Cells, Comparison, Prices, refined, solve
 from fairroc.core.realised import RealisedRoc, all_places, all_points, chances, own_auc
 from fairroc.core.roc import RocCurve, roc_curve
-from fairroc.errors import DataError, FairrocWarning, warn_all
+from fairroc.errors import DataError, FairrocWarning, SmallGroupWarning, warn_all
 from fairroc.model.proxy import ProxyTree, single_leaf
 from fairroc.options import Options
 from fairroc.people.small import SmallRule
@@ -208,18 +208,23 @@ def fit_spread_quietly(rows: SpreadRows, options: Options, *, progress: Progress
     if rows.probabilities is not None:
         tree = chosen_tree(rows, options, step)
         rows = rows.segmented(tree.leaf(rows.probabilities), tree.names)
+    merged = tuple(
+        SmallGroupWarning(f"{family.title}: {family.small.words()}")
+        for family in rows.families
+        if family.small is not None
+    )
     mixture = rows.mixture()
     comparisons = comparisons_of(rows, options)
     if all(gap <= one.epsilon for gap, one in zip(original_gaps(mixture, comparisons), comparisons, strict=True)):
         cuts = mixture.cuts(BINS[0], CELL_ROWS * mixture.person)
         grid = Grid(mixture, cuts, mixture.cells(cuts), even_shares(mixture, LEVELS), [])
-        return SpreadFit(rows, options, tree, grid, comparisons, None, ())
+        return SpreadFit(rows, options, tree, grid, comparisons, None, merged)
     grid = _grid(mixture, comparisons, step)
     if options.promise == "new":
         solution, notes = _for_new_people(rows, grid, comparisons, options, step)
     else:
         solution, notes = _solution(grid, comparisons, options.ties, 1.0, step), ()
-    return SpreadFit(rows, options, tree, grid, comparisons, solution, notes)
+    return SpreadFit(rows, options, tree, grid, comparisons, solution, (*merged, *notes))
 
 
 class _Steps:

@@ -243,7 +243,8 @@ class Choice(Result):
     ``gap`` is the largest distance of two groups at this threshold, in what the model keeps close: its norm of (fpr,
     tpr), the difference of one rate, or what the ratio of two groups' rates lacks of 1. Outside the model's window it
     is 0. Of a model that keeps the groups of several attributes close, or of strata, ``groups`` are all of them, and
-    the gap is the largest inside one attribute and stratum. ``constraint``, ``norm``, ``ratio``, ``tolerances`` and ``where`` are the model's.
+    the gap is the largest inside one attribute and stratum. ``constraint``, ``norm``, ``ratio``, ``tolerances`` and
+    ``where`` are the model's.
 
     >>> best.rule, best.target, best.overall.tpr >= 0.8 - 1e-9
     ('recall', 0.8, True)

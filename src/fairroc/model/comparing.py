@@ -152,13 +152,12 @@ def treated_rows(
     sample_weight: Any = None,
     pos_label: Any = None,
     on_unknown_group: str | None = None,
-    each: bool | None = None,
 ) -> Treated:
-    """Check people whose groups are known; with ``each`` None they are compared as the model's fit compared them."""
+    """Check people whose groups are known, to be compared as the model's fit compared them."""
     families = families_of(
         sensitive_features,
         control_features,
-        each=model.combine == "each" if each is None else each,
+        each=model.combine == "each",
         missing=model.missing,
         compared=model.compared,
     )

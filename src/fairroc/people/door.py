@@ -97,8 +97,8 @@ def people_of(columns: Columns, *, in_order: bool = False) -> People:
     return People(columns.names, kept, weighted=columns.weights is not None)
 
 
-def sensitive_rows(X: Any, given: Any, columns: Any = None) -> Any:
-    """The sensitive features, one row for each row of X.
+def sensitive_rows(X: Any, given: Any, columns: Any = None, what: str = "sensitive_features") -> Any:
+    """The sensitive features (or ``what`` else), one row for each row of X.
 
     ``given`` is what a caller passed along with X: the features themselves, the name of one column of X, or None; then
     ``columns`` says which columns of X to take (a name, a position, or several of them).
@@ -110,22 +110,22 @@ def sensitive_rows(X: Any, given: Any, columns: Any = None) -> Any:
     if isinstance(given, str):
         columns = given
     elif given is not None:
-        _refuse_names(X, given)
+        _refuse_names(X, given, what)
         return given
     if columns is None:
         raise DataError(
-            "sensitive_features must be given, one value for each row (or the name of a column of X), got none. Pass "
-            "sensitive_features=, or name the columns of X once when the object is made: sensitive_features='sex'. "
+            f"{what} must be given, one value for each row (or the name of a column of X), got none. Pass "
+            f"{what}=, or name the columns of X once when the object is made: {what}='sex'. "
             "Inside pipelines, searches and cross-validation, "
             "sklearn.set_config(enable_metadata_routing=True) lets it through; scikit-learn's own scorers and "
             "cross_val_predict call with X alone even then: take the scorers of fairroc.estimators.metrics, or name "
             "the columns."
         )
     wanted = [columns] if isinstance(columns, str | int | np.integer) else list(columns)
-    return _picked(X, wanted)
+    return _picked(X, wanted, what)
 
 
-def _refuse_names(X: Any, given: Any) -> None:
+def _refuse_names(X: Any, given: Any, what: str) -> None:
     """Raise if a list that should hold one value for each row holds names of columns instead."""
     if not isinstance(given, list | tuple) or not given or not all(isinstance(value, str) for value in given):
         return
@@ -134,12 +134,12 @@ def _refuse_names(X: Any, given: Any) -> None:
     frame = nw.from_native(X, eager_only=True, pass_through=True)
     if isinstance(frame, nw.DataFrame) and len(given) != len(frame) and set(given) <= set(frame.columns):
         raise DataError(
-            f"sensitive_features must hold one value for each of the {len(frame)} rows, but {list(given)} are columns "
+            f"{what} must hold one value for each of the {len(frame)} rows, but {list(given)} are columns "
             "of X. Pass these columns, X[[...]], or name them once when the object is made."
         )
 
 
-def _picked(X: Any, wanted: Sequence[Any]) -> Any:
+def _picked(X: Any, wanted: Sequence[Any], what: str) -> Any:
     """Columns of a frame by name or position, of a matrix by position."""
     import narwhals as nw
 
@@ -152,14 +152,13 @@ def _picked(X: Any, wanted: Sequence[Any]) -> Any:
         if isinstance(column, str):
             if names is None:
                 raise DataError(
-                    f"sensitive_features names the column {column!r}, but X is a {type(X).__name__} and has no column "
+                    f"{what} names the column {column!r}, but X is a {type(X).__name__} and has no column "
                     "names; pass a data frame, the position of the column, or the values themselves."
                 )
             require_columns([column], names)
         elif not -width <= column < width:
             raise DataError(
-                f"sensitive_features must be columns of X, but there is no column {column} in {width}; counting starts "
-                "at 0."
+                f"{what} must be columns of X, but there is no column {column} in {width}; counting starts at 0."
             )
     if isinstance(frame, nw.DataFrame):
         return frame.select([c if isinstance(c, str) else frame.columns[c] for c in wanted]).to_native()
