@@ -228,6 +228,7 @@ def test_options_of_a_fit() -> None:
     fields = {field.name: field.default for field in dataclasses.fields(Options)}
     assert fields.pop("epsilon") is dataclasses.MISSING
     assert fields.pop("tolerances") is None  # epsilon with a number for each rate
+    assert fields.pop("attribute_epsilons") is None  # epsilon with a number for each attribute
     assert fields == {option.name: option.default for option in FIT if option.name != "epsilon"}
     assert dataclasses.replace(Options.checked(), epsilon=1.0) == Options(epsilon=1.0)
     with pytest.raises(TypeError, match="unknown parameters epsilom; there are epsilon, "):

@@ -26,6 +26,14 @@ SHARED = {
     "y_score": (f"{ROWS} of numbers", "One score for each row; higher speaks for the positive label."),
     "X": ("array-like of shape (n, features)", "Rows, in any form that the estimator takes."),
     "sensitive_features": (f"{ROWS} or (n, columns)", "Group of each row; several columns mean their intersection."),
+    "control_features": (
+        f"{ROWS} or (n, columns)",
+        "Stratum of each row, of a fit with control features: groups are compared inside each.",
+    ),
+    "group_probabilities": (
+        f"{ROWS} or (n, columns)",
+        "Probabilities of the groups, of a fit with ``use_group=False``: what takes the place of the group.",
+    ),
     "sample_weight": (f"{ROWS} of numbers", "Weights of the rows; None: every row counts once."),
     "fair_scores": (f"{ROWS} of numbers", 'Other scores of the same rows, one draw say, to be shown as "after".'),
     "ids": (f"{ROWS} of integers or text", "Ids of the rows: the same id always gets the same draw."),

@@ -303,7 +303,7 @@ class Option:
     check: Callable[[Any], Any] | None = None
     word: str | None = ""
     metavar: str = ""
-    parse: Literal["text", "number", "whole", "numbers", "window", "flag"] = "text"
+    parse: Literal["text", "number", "whole", "numbers", "window", "flag", "always"] = "text"
 
     @property
     def flag(self) -> str | None:
@@ -397,9 +397,9 @@ SMALL_GROUPS = Option(
 )  # fmt: skip
 USE_GROUP = Option(
     "use_group", True, ("True", "False"),
-    "False: the fair score is made without the group, from probabilities of the groups or nothing beside the score; "
-    "the group is needed to fit alone",
-    partial(check_flag, "use_group"), None,
+    "False (never): the fair score is made without the group, from probabilities of the groups or nothing beside the "
+    "score; the group is needed to fit alone",
+    partial(check_flag, "use_group"), metavar="always|never", parse="always",
 )  # fmt: skip
 COMBINE = Option(
     "combine", "intersection", ("intersection", "each"),

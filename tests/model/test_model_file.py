@@ -28,6 +28,7 @@ from fairroc.fitting.fit import fit
 from fairroc.model.file import (
     ADDED,
     FORMAT,
+    OF_GROUPS,
     VERSION,
     _checksum,
     _disorder,
@@ -96,13 +97,14 @@ def test_names_of_any_text(name, tmp_path):
 
 def test_file_is_plain_and_says_where_it_comes_from():
     body = json.loads(TEXT)
-    assert (body["format"], body["version"]) == (FORMAT, VERSION)
+    assert (body["format"], body["version"]) == (FORMAT, OF_GROUPS)
     assert body["fit"]["package"] == f"fairroc {__version__}"
     assert body["fit"]["date"] == "2024-01-02T00:00:00Z"
     assert body["fit"]["rows"] == len(ROWS.y)
     assert re.fullmatch(r"[0-9a-f]{16}", body["fit"]["data"])
     assert TEXT.endswith("}\n")
-    assert [line.strip() for line in TEXT.splitlines()[:3]] == ["{", f'"format": "{FORMAT}",', f'"version": {VERSION},']
+    first = [line.strip() for line in TEXT.splitlines()[:3]]
+    assert first == ["{", f'"format": "{FORMAT}",', f'"version": {OF_GROUPS},']
 
 
 def test_the_checksum_is_found_without_parsing():

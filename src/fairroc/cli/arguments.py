@@ -10,6 +10,9 @@ from typing import Any
 from fairroc.errors import DataError
 from fairroc.options import MAX_DISTINCT, MISSING, POS_LABEL, QUIET, VERBOSE, Option
 
+ALWAYS = {True: "always", False: "never"}
+"""What a flag says about something that is either done or not."""
+
 
 def number(text: str) -> float:
     """A number."""
@@ -35,6 +38,21 @@ def window(text: str) -> tuple[float, float]:
     return number(low), number(high)
 
 
+def always(text: str) -> bool:
+    """Whether something is done: always, or never."""
+    if text not in (ALWAYS[True], ALWAYS[False]):
+        raise argparse.ArgumentTypeError(f"must be always or never, got '{text}'")
+    return text == ALWAYS[True]
+
+
+def named_number(text: str) -> tuple[str, float]:
+    """A name and a number with an equals sign between."""
+    name, equals, value = text.rpartition("=")
+    if not equals or not name:
+        raise argparse.ArgumentTypeError(f"must be a name and a number, such as sex=0.05, got '{text}'")
+    return name, number(value)
+
+
 def _numbers(text: str) -> list[float]:
     return [number(part.strip()) for part in text.split(",")]
 
@@ -45,6 +63,7 @@ PARSERS: dict[str, Callable[[str], Any]] = {
     "whole": whole,
     "numbers": _numbers,
     "window": window,
+    "always": always,
 }
 
 
@@ -64,7 +83,8 @@ def add_options(
             parser.add_argument(option.flag, dest=option.name, action="store_true", help=option.help)
         elif option.flag is not None:
             open_ = option in required or option in asked
-            default = "" if option.default is None or open_ else f" (default: {option.default})"
+            told = ALWAYS.get(option.default) if option.parse == "always" else option.default
+            default = "" if option.default is None or open_ else f" (default: {told})"
             parser.add_argument(
                 option.flag,
                 dest=option.name,
@@ -88,9 +108,34 @@ def add_tolerances(parser: argparse.ArgumentParser) -> None:
         parser.add_argument(flag, type=number, default=None, metavar="E", help=words)
 
 
+def add_families(parser: argparse.ArgumentParser) -> None:
+    """Strata, and a tolerance for each attribute."""
+    parser.add_argument(
+        "--epsilon-of",
+        type=named_number,
+        action="append",
+        metavar="NAME=E",
+        help="with --combine each, instead of --epsilon: largest gap of one group column; may repeat",
+    )
+    add_control(parser)
+
+
+def add_control(parser: argparse.ArgumentParser, more: str = "") -> None:
+    """Which columns hold strata."""
+    words = f"column of strata: groups are compared within each; may repeat{more}"
+    parser.add_argument("--control", action="append", metavar="COL", help=words)
+
+
+def add_probabilities(parser: argparse.ArgumentParser, words: str) -> None:
+    """Which columns hold probabilities of the groups."""
+    parser.add_argument("--group-probability", action="extend", nargs="+", metavar="COL", help=words)
+
+
 def asked_for(arguments: argparse.Namespace, options: Iterable[Option], *, required: bool = True) -> dict[str, Any]:
     """The values of options, with epsilon from whichever flags say it; one of them must where it is ``required``."""
     found = values(arguments, options)
+    if (each := getattr(arguments, "epsilon_of", None)) is not None:
+        return found | {"epsilon": _of_attributes(arguments, each)}
     own = {rate: getattr(arguments, f"epsilon_{rate}", None) for rate in ("fpr", "tpr")}
     if any(value is not None for value in own.values()):
         if found["epsilon"] is not None or found.get("ratio") is not None or None in own.values():
@@ -105,6 +150,23 @@ def asked_for(arguments: argparse.Namespace, options: Iterable[Option], *, requi
             "--epsilon-fpr and --epsilon-tpr; got none of them."
         )
     return found if found["epsilon"] is not None else {k: v for k, v in found.items() if k != "epsilon"}
+
+
+def _of_attributes(arguments: argparse.Namespace, each: list[tuple[str, float]]) -> dict[str, float]:
+    """An epsilon for each attribute."""
+    others = ("epsilon", "ratio", "epsilon_fpr", "epsilon_tpr")
+    if any(getattr(arguments, name, None) is not None for name in others) or arguments.combine != "each":
+        raise DataError(
+            "--epsilon-of goes with --combine each, and neither with --epsilon, --epsilon-fpr, --epsilon-tpr nor with "
+            "--ratio. Try --combine each --epsilon-of sex=0.05 --epsilon-of race=0.1."
+        )
+    named = [name for name, _ in each]
+    if sorted(named) != sorted(arguments.group):
+        raise DataError(
+            f"--epsilon-of must name every group column once ({', '.join(map(repr, arguments.group))}), got "
+            f"{', '.join(map(repr, named))}."
+        )
+    return dict(each)
 
 
 DATA = "CSV (also .gz), Parquet or Arrow file, a folder of such files, or a pattern in quotes"
@@ -130,6 +192,18 @@ def add_columns(parser: argparse.ArgumentParser) -> None:
     """Which columns hold scores and groups."""
     parser.add_argument("--score", required=True, metavar="P", help="column of scores, higher means positive")
     parser.add_argument("--group", required=True, action="append", metavar="G", help="column of groups; may repeat")
+
+
+def add_told(parser: argparse.ArgumentParser, *, group: str = "") -> None:
+    """Which columns hold scores and what a model is told beside them; which it needs is known once it is loaded."""
+    parser.add_argument("--score", required=True, metavar="P", help="column of scores, higher means positive")
+    words = group or "column of groups; may repeat; not for a model of --use-group never"
+    parser.add_argument("--group", action="append", metavar="G", help=words)
+    add_probabilities(
+        parser, "for a model of --use-group never: columns of the groups' probabilities, by the names of the fit or in "
+        "its order"
+    )  # fmt: skip
+    add_control(parser, ", in the order of the fit")
 
 
 def add_model(parser: argparse.ArgumentParser) -> None:

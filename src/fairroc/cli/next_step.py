@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from fairroc.cli.arguments import ALWAYS
 from fairroc.cli.output import say
 from fairroc.options import MISSING, POS_LABEL, Option
 
@@ -28,6 +29,19 @@ def people_file(arguments: argparse.Namespace) -> str:
     return NEW if getattr(arguments, "positives", None) is not None else str(arguments.data)
 
 
+def told(arguments: argparse.Namespace) -> list[str]:
+    """The flags that name the columns of what a model is told of people, as the user gave them to fit it."""
+    groups = (
+        ("--group", arguments.group) if arguments.use_group else ("--group-probability", arguments.group_probability)
+    )
+    return ["--score", str(arguments.score), *named(*groups), *named("--control", arguments.control)]
+
+
+def named(flag: str, columns: Iterable[str] | None) -> list[str]:
+    """A flag for each of some columns."""
+    return [word for name in columns or () for word in (flag, str(name))]
+
+
 def columns(arguments: argparse.Namespace, *, labels: bool = True) -> list[str]:
     """The flags that name the columns of people, as the user gave them."""
     found = ["--score", str(arguments.score)]
@@ -35,7 +49,7 @@ def columns(arguments: argparse.Namespace, *, labels: bool = True) -> list[str]:
         found += ["--positives", arguments.positives, "--negatives", arguments.negatives]
     elif labels:
         found += ["--label", getattr(arguments, "label", None) or "LABEL"]
-    found += [word for group in arguments.group for word in ("--group", str(group))]
+    found += named("--group", arguments.group or ["GROUP"])
     if not labels:
         return found
     weight = [] if getattr(arguments, "weight", None) is None else ["--weight", arguments.weight]
@@ -52,7 +66,9 @@ def goal(arguments: argparse.Namespace) -> list[str]:
     """What gap is allowed, in the flags that said so."""
     names = ("epsilon", "ratio", "epsilon_fpr", "epsilon_tpr")
     both = ((name, getattr(arguments, name, None)) for name in names)
-    return [word for name, x in both if x is not None for word in (f"--{name.replace('_', '-')}", f"{x:.15g}")]
+    found = [word for name, x in both if x is not None for word in (f"--{name.replace('_', '-')}", f"{x:.15g}")]
+    each = getattr(arguments, "epsilon_of", None) or ()
+    return [*found, *(word for name, x in each for word in ("--epsilon-of", f"{name}={x:.15g}"))]
 
 
 def recommended(found: Frontier) -> list[str]:
@@ -63,4 +79,6 @@ def recommended(found: Frontier) -> list[str]:
 
 
 def _word(value: Any) -> str:
+    if isinstance(value, bool):
+        return ALWAYS[value]
     return ":".join(f"{end:.15g}" for end in value) if isinstance(value, tuple) else str(value)

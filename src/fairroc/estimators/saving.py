@@ -26,6 +26,7 @@ from fairroc.fairmodel import FairModel
 from fairroc.model.draw import Secret
 from fairroc.model.model import ModelData
 from fairroc.options import CURVE, EPSILON, FIT, MIN_CLASS_ROWS, SMALL_GROUPS
+from fairroc.people.small import MERGED
 from fairroc.tables.files import check_writable, one_line
 from fairroc.tables.write import written_together
 
@@ -51,10 +52,15 @@ def asked_of(model: ModelData) -> dict[str, Any]:
         asked["epsilon"] = EPSILON.default
     elif model.tolerances is not None:
         asked["epsilon"] = dict(zip(("fpr", "tpr"), model.tolerances, strict=True))
+    elif len({one.epsilon for one in model.compared}) > 1:
+        asked["epsilon"] = {one.attribute: one.epsilon for one in model.compared}
     asked["curve"] = CURVE.default  # the model tells which estimate came of it
     small = model.small_groups
     asked[SMALL_GROUPS.name] = SMALL_GROUPS.default if small is None else small.treatment
     asked[MIN_CLASS_ROWS.name] = MIN_CLASS_ROWS.default if small is None else small.min_class_rows
+    if model.compared:  # there it is segments that were merged, which nobody asked for
+        merged = any(group.name == MERGED for one in model.compared for group in one.groups)
+        asked |= {SMALL_GROUPS.name: "merge" if merged else SMALL_GROUPS.default, MIN_CLASS_ROWS.name: 1}
     return asked
 
 

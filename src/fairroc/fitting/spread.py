@@ -382,7 +382,10 @@ def _for_new_people(
     for share in NEW_INNER:
         solution = _solution(grid, comparisons, "order" if share > 0 else "draw", share, step)
         gap, deviation = expected_gap(rows, grid.mixture, solution.kernels, comparisons)
-        if gap <= options.epsilon:
+        own = comparisons if options.attribute_epsilons else ()  # then each gap has its own limit
+        if gap <= options.epsilon and all(
+            expected_gap(rows, grid.mixture, solution.kernels, [one])[0] <= one.epsilon for one in own
+        ):
             return solution, ()
         tried.append((gap, deviation, solution))
     gap, _, solution = min(tried, key=lambda one: one[0])
@@ -399,7 +402,7 @@ def expected_gap(
     rows: SpreadRows, mixture: Mixture, kernels: Sequence[Kernel] | None, comparisons: Sequence[Comparison]
 ) -> tuple[float, float]:
     """Mean and deviation of the gap over populations that these people may come from (the Bayesian bootstrap); without
-    kernels, of the original score. With own epsilons, relative to the largest."""
+    kernels, of the original score."""
     draws = drawn_gaps(rows, mixture, kernels, comparisons)
     return float(draws.mean()), float(draws.std(ddof=1))
 

@@ -15,12 +15,19 @@ from fairroc.core.program import bound_of, solve
 from fairroc.core.realised import own_auc, realise
 from fairroc.core.realised import rate_gaps as realised_gaps
 from fairroc.core.scale import build_scale
-from fairroc.fitting.certificate import CellFigures, Certificate, FamilyCertificate, GroupCertificate
+from fairroc.fitting.certificate import CellFigures, Certificate, FamilyCertificate, GroupCertificate, Told
 from fairroc.fitting.fit import record_of
 from fairroc.fitting.limits import Limit
 from fairroc.fitting.one_draw import DRAWS, SEED, TAIL, OneDraw
-from fairroc.fitting.outlook import Outlook
-from fairroc.fitting.spread import SpreadFit, drawn_gaps, effective_sizes, gap_of_family, original_gaps
+from fairroc.fitting.outlook import FamilyOutlook, Outlook
+from fairroc.fitting.spread import (
+    SpreadFit,
+    drawn_gaps,
+    effective_sizes,
+    expected_gap,
+    gap_of_family,
+    original_gaps,
+)
 from fairroc.model import draw
 from fairroc.model.model import Compared, FitRecord, GroupRecord, ModelData, Reference, reference_of
 from fairroc.options import LEVEL
@@ -150,8 +157,18 @@ def certify_spread(found: SpreadFit, model: ModelData) -> Certificate:
         combine=options.combine,
         families=families,
         cells=cells,
+        told=_told(found),
         seconds=time.perf_counter() - begin,
     )
+
+
+def _told(found: SpreadFit) -> tuple[Told, ...]:
+    rows = found.rows
+    strata = [Told(name, "stratum") for name in rows.control_names]
+    if found.options.use_group:
+        return (*strata, *(Told(name, "group") for name in rows.attributes))
+    whose = rows.probability_of or [None] * len(rows.columns)
+    return (*strata, *(Told(name, "probability", of) for name, of in zip(rows.columns, whose, strict=True)))
 
 
 def _families(found: SpreadFit) -> tuple[FamilyCertificate, ...]:
@@ -232,7 +249,17 @@ def spread_outlook(found: SpreadFit, confidence: float = LEVEL.default) -> Outlo
         told_from=0.0,
         rows=found.rows.rows,
         rows_to_halve=4 * found.rows.rows,
+        families=_outlooks(found),
     )
+
+
+def _outlooks(found: SpreadFit) -> tuple[FamilyOutlook, ...]:
+    """What to expect of every family for itself."""
+    kernels, kept = None if found.solution is None else found.solution.kernels, []
+    for (family, _), one in zip(found.compared, found.comparisons, strict=True):
+        before, after = (expected_gap(found.rows, found.grid.mixture, way, [one]) for way in (None, kernels))
+        kept.append(FamilyOutlook(family.name, family.stratum, one.epsilon, before[0], *after))
+    return tuple(kept)
 
 
 def _limit(found: SpreadFit, confidence: float) -> Limit:

@@ -6,18 +6,19 @@ A `Ladder` holds everything that thresholds can do to some people; the choice is
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
-from fairroc.core.chain import BoolArray, FloatArray
+from fairroc.core.chain import BoolArray, FloatArray, IntArray
 from fairroc.core.constraint import Constraint, Norm, Rates
-from fairroc.core.realised import all_places, original_points, pooled_points
-from fairroc.core.roc import Population
+from fairroc.core.realised import all_places, all_points, original_points, pooled_points
+from fairroc.core.roc import Population, roc_curve
 from fairroc.docstrings import FITTED, documented
 from fairroc.errors import DataError
+from fairroc.model.comparing import Treated, treated_rows
 from fairroc.model.model import ModelData, expected_rocs, warn_unknown
 from fairroc.options import AIM, CONSTRAINT, checked, fairness_of
 from fairroc.people.cells import cells_of
@@ -90,10 +91,29 @@ def ladder(model: ModelData, everyone: People, on_unknown_group: str | None) -> 
         return Ladder(*_of_all(people, *pooled), np.zeros(len(above), dtype=np.bool_), lambda i, _: float(above[i]))
     people, realised = expected_rocs(model, everyone, on_unknown_group=on_unknown_group)
     y = all_places(realised)
-    false, true = _of_all(people, *pooled_points(realised, y, people))
+    return _of_places(model, y, *_of_all(people, *pooled_points(realised, y, people)))
+
+
+def _of_places(model: ModelData, y: FloatArray, false: FloatArray, true: FloatArray) -> Ladder:
+    """The ladder over places, before and after the step at each."""
     gains = np.append(np.diff(false + true) > 0, False)
     slope = gains & (np.arange(len(gains)) % 2 == 1)  # the others lead from before a step to after it
     return Ladder(false, true, slope, _places(model, y, gains))
+
+
+def spread_ladder(treated: Treated) -> Ladder:
+    """The ladder of a model that is told something else than the groups."""
+    model = treated.model
+    if model.unchanged:
+        whole = roc_curve(treated.columns.scores, treated.labels, treated.weights)
+        above = np.concatenate(([np.nextafter(whole.thresholds[0], np.inf)], whole.thresholds))
+        shares = (1 - whole.prior) * whole.fpr, whole.prior * whole.tpr
+        return Ladder(*shares, np.zeros(len(above), dtype=np.bool_), lambda i, _: float(above[i]))
+    mixture, kernels = treated.mixture()
+    everybody, prior = mixture.realised(kernels, mixture.everybody), float(mixture.priors[-1])
+    y = all_places([everybody])
+    fpr, tpr = (line[:, 0] for line in all_points([everybody], y))
+    return _of_places(model, y, (1 - prior) * fpr, prior * tpr)
 
 
 def _of_all(people: Population, fpr: FloatArray, tpr: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -222,7 +242,8 @@ class Choice(Result):
 
     ``gap`` is the largest distance of two groups at this threshold, in what the model keeps close: its norm of (fpr,
     tpr), the difference of one rate, or what the ratio of two groups' rates lacks of 1. Outside the model's window it
-    is 0. ``constraint``, ``norm``, ``ratio``, ``tolerances`` and ``where`` are the model's.
+    is 0. Of a model that keeps the groups of several attributes close, or of strata, ``groups`` are all of them, and
+    the gap is the largest inside one attribute and stratum. ``constraint``, ``norm``, ``ratio``, ``tolerances`` and ``where`` are the model's.
 
     >>> best.rule, best.target, best.overall.tpr >= 0.8 - 1e-9
     ('recall', 0.8, True)
@@ -284,6 +305,8 @@ def choose_threshold(
     sample_weight: Any = None,
     pos_label: Any = None,
     on_unknown_group: str | None = None,
+    control_features: Any = None,
+    group_probabilities: Any = None,
 ) -> Choice:
     """The best threshold of a fair score on labelled people, in expectation over the draw: nothing is drawn.
 
@@ -294,7 +317,10 @@ def choose_threshold(
     Parameters
     ----------
     scores, y, sensitive_features
-        Original scores, labels and groups of people, fitted or new.
+        Original scores, labels and groups of people, fitted or new. Groups are needed to say what the threshold means
+        for them, also of a model that does without.
+    control_features, group_probabilities
+        As `FairROC.transform` takes them, for a model that was fitted with them.
 
     Returns: Choice: the threshold and every group's rates there; printed, it is a table.
     Raises: DataError, UnknownGroupError
@@ -306,6 +332,22 @@ def choose_threshold(
         cost_fp=cost_fp, cost_fn=cost_fn, selection_rate=selection_rate, precision=precision, recall=recall
     )
     model = model_of(model_or_estimator)
+    if on_unknown_group is None:
+        on_unknown_group = getattr(model_or_estimator, "on_unknown_group", None)
+    if model.compared:
+        treated = treated_rows(
+            model,
+            scores,
+            y,
+            sensitive_features=sensitive_features,
+            control_features=control_features,
+            group_probabilities=group_probabilities,
+            sample_weight=sample_weight,
+            pos_label=pos_label,
+            on_unknown_group=on_unknown_group,
+        )
+        return choose_spread_threshold(treated, aim)
+    model.told(sensitive_features, group_probabilities, control_features)  # raises where it is told too much
     people = read_people(
         scores,
         y,
@@ -316,13 +358,16 @@ def choose_threshold(
         small=model.small_rule,
         in_order=True,
     )
-    if on_unknown_group is None:
-        on_unknown_group = getattr(model_or_estimator, "on_unknown_group", None)
     return choose_threshold_of(model, people, aim, on_unknown_group=on_unknown_group)
 
 
 def choose_threshold_of(model: ModelData, people: People, aim: Aim, *, on_unknown_group: str | None = None) -> Choice:
     """Choose for people."""
+    if model.compared:
+        raise DataError(
+            "people counted by group do not say what this model is told of a person: it was fitted with "
+            "use_group=False, combine='each' or control_features. Pass the rows to choose_threshold."
+        )
     known = known_groups(model.names, on_unknown_group, model.small_groups)
     rows_of = dict(zip(people.names, people.group_counts()[0].tolist(), strict=True))
     strange = {name: rows for name, rows in rows_of.items() if name not in known}
@@ -344,6 +389,36 @@ def choose_threshold_of(model: ModelData, people: People, aim: Aim, *, on_unknow
     everyone = np.bincount(cell, weights, 2 * len(cells)).astype(np.float64).reshape(-1, 2)
     threshold, accepted = _best(ladder(model, people, on_unknown_group), aim, rates, everyone)
     return _choice(model, people, aim, threshold, accepted, everyone)
+
+
+def choose_spread_threshold(treated: Treated, aim: Aim) -> Choice:
+    """Choose for people of a model that is told something else than the groups."""
+    model, families, labels = treated.model, treated.families, treated.labels.astype(np.intp)
+    treated.before()  # raises where a group lacks a label
+    mass = np.ones(len(labels)) if treated.weights is None else treated.weights
+
+    def by_label(weights: FloatArray, codes: IntArray, size: int) -> FloatArray:
+        """(size, 2) weight by group and label."""
+        used = np.flatnonzero(codes >= 0)
+        return np.bincount(2 * codes[used] + labels[used], weights[used], 2 * size).astype(np.float64).reshape(-1, 2)
+
+    everybody = np.zeros(len(labels), dtype=np.intp)
+    everyone = by_label(mass, everybody, 1)
+
+    def rates(threshold: float) -> FloatArray:
+        return by_label(model.rates(treated.columns, threshold) * mass, everybody, 1)
+
+    threshold, accepted = _best(spread_ladder(treated), aim, rates, everyone)
+    chance, ones, gap, groups = model.rates(treated.columns, threshold) * mass, np.ones(len(labels)), 0.0, []
+    for family in families:
+        size = len(family.groups)
+        taken, all_of_it, rows = (by_label(part, family.codes, size) for part in (chance, mass, ones))
+        gap = max(gap, _gap_there(model, taken, all_of_it))
+        called = [f"{family.title}: {name}" if len(families) > 1 else name for name in family.groups]
+        counts = zip(called, rows.sum(axis=1).tolist(), rows[:, 1].tolist(), taken, all_of_it, strict=True)
+        groups += [_rates(aim, name, int(n), int(p), *masses) for name, n, p, *masses in counts]
+    overall = _rates(aim, "all people", len(labels), int(labels.sum()), accepted[0], everyone[0])
+    return _chosen(model, aim, threshold, gap, overall, groups)
 
 
 def model_of(model_or_estimator: Any) -> ModelData:
@@ -386,11 +461,26 @@ def _choice(
     groups = tuple(_rates(aim, name, int(n), int(p), *masses) for name, n, p, *masses in counts)
     rows, positives = (int(part.sum()) for part in people.group_counts())
     overall = _rates(aim, "all people", rows, positives, accepted.sum(axis=0), everyone.sum(axis=0))
+    return _chosen(model, aim, threshold, _gap_there(model, accepted, everyone), overall, groups)
+
+
+def _gap_there(model: ModelData, accepted: FloatArray, everyone: FloatArray) -> float:
+    """The gap of groups, given the weight of negatives and positives selected, and of all."""
     fpr, tpr = (accepted / everyone).T
     priors, shares = everyone[:, 1] / everyone.sum(axis=1), everyone.sum(axis=1) / everyone.sum()
-    gap = float(model.fairness.measured(Rates(fpr[None], tpr[None], priors, shares))[0])
+    return float(model.fairness.measured(Rates(fpr[None], tpr[None], priors, shares))[0])
+
+
+def _chosen(
+    model: ModelData,
+    aim: Aim,
+    threshold: float,
+    gap: float,
+    overall: ThresholdRates,
+    groups: Iterable[ThresholdRates],
+) -> Choice:
     kept = {name: getattr(model, name) for name in ("constraint", "norm", "ratio", "tolerances", "where")}
-    return Choice(aim.rule, aim.target, aim.cost_fp, aim.cost_fn, threshold, gap, overall, groups, **kept)
+    return Choice(aim.rule, aim.target, aim.cost_fp, aim.cost_fn, threshold, gap, overall, tuple(groups), **kept)
 
 
 def _rates(

@@ -566,10 +566,15 @@ def expected_people(model: ModelData, people: People, *, on_unknown_group: str |
     seen, realised = expected_rocs(model, people, on_unknown_group=on_unknown_group)
     fpr, tpr = all_points(realised)
     each = np.sum([sample.totals for sample in people.samples], axis=0)
-    negatives, positives = _steps(fpr) * seen.weights0 * each[0], _steps(tpr) * seen.weights1 * each[1]
-    points = thin_points(len(people.names))
-    samples = [_rows(negatives[:, g], positives[:, g], points) for g in range(len(people.names))]
-    return People(people.names, tuple(samples), weighted=True)
+    negatives, positives = steps_of(fpr) * seen.weights0 * each[0], steps_of(tpr) * seen.weights1 * each[1]
+    return people_of_steps(people.names, negatives, positives)
+
+
+def people_of_steps(names: tuple[str, ...], negatives: FloatArray, positives: FloatArray) -> People:
+    """People whose groups gain these (points, groups) weights at ranks, from the highest on."""
+    points = thin_points(len(names))
+    samples = [_rows(negatives[:, g], positives[:, g], points) for g in range(len(names))]
+    return People(names, tuple(samples), weighted=True)
 
 
 def expected_rocs(
@@ -606,7 +611,7 @@ def _treated_as(model: ModelData, name: str, on_unknown_group: str | None) -> in
     )
 
 
-def _steps(rates: FloatArray) -> FloatArray:
+def steps_of(rates: FloatArray) -> FloatArray:
     """(points, groups) what each point adds to the one before."""
     return np.maximum(np.diff(rates, axis=0, prepend=0.0), 0.0)
 

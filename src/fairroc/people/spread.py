@@ -64,6 +64,8 @@ class SpreadRows:
     probabilities, columns : (n, columns) probabilities of the groups, and the columns' names.
     strata, strata_names : (n,) numbers and names of the strata; one, without control features.
     controls : number of control features.
+    attributes, control_names : names of the columns of groups and of control features.
+    probability_of : the group that each column of probabilities stands for; empty where their number does not tell.
     """
 
     scores: FloatArray
@@ -78,6 +80,9 @@ class SpreadRows:
     probabilities: FloatArray | None = None
     columns: tuple[str, ...] = ()
     small: SmallGroups | None = None
+    attributes: tuple[str, ...] = ()
+    control_names: tuple[str, ...] = ()
+    probability_of: tuple[str, ...] = ()
 
     @property
     def rows(self) -> int:
@@ -203,6 +208,9 @@ def read_spread(
         strata,
         strata_names,
         controls=len(controls),
+        attributes=tuple(map(_name, attributes)),
+        control_names=tuple(map(_name, controls)),
+        probability_of=_stands_for(len(parts), {name: groups for name, (_, groups) in found.items()}),
     )
     usable = [_usable(rows, family, small) for family in families]
     if len(found) > 1:
@@ -234,6 +242,19 @@ def _name(what: str) -> str:
     if not bracket:
         return {"sensitive_features": "group", "control_features": "stratum"}.get(what, "probability")
     return inside[1:-1] if inside[0] in "'\"" else f"column {inside}"
+
+
+def _stands_for(columns: int, groups: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
+    """The groups whose probabilities so many columns are: all of every attribute, or of two the second alone."""
+    for short in (False, True):
+        named = [
+            f"{attribute}: {group}" if len(groups) > 1 else group
+            for attribute, own in groups.items()
+            for group in (own[1:] if short and len(own) == 2 else own)
+        ]
+        if len(named) == columns:
+            return tuple(named)
+    return ()
 
 
 def named_features(features: Any, what: str) -> dict[str, Any]:
