@@ -256,7 +256,7 @@ class FairModel(Result, ModelData):
         form: str | None = None,
         table: str = "people",
         score: str = "score",
-        group: str | Sequence[str] = "group",
+        group: str | Sequence[str] | None = None,
         id: str | None = "id",
         id_type: str = "integer",
         column: str | None = None,
@@ -264,6 +264,8 @@ class FairModel(Result, ModelData):
         tables: str | None = None,
         key: bytes | str | None = None,
         on_unknown_group: str | None = None,
+        group_probabilities: str | Sequence[str] | None = None,
+        control_features: str | Sequence[str] | None = None,
     ) -> str:
         """The transform as SQL, hash of the ids included: the same fair scores, bit for bit, where the scores live.
 
@@ -277,8 +279,9 @@ class FairModel(Result, ModelData):
         table : str
             What a query reads, written into it as it is: a table, a qualified name, a subquery in brackets.
         score, group, id : str
-            Names of columns; several group columns, in the order of the fit, mean their intersection. ``id=None`` where
-            the model draws nobody.
+            Names of columns; several group columns, in the order of the fit, mean their intersection. By default
+            "group", and none for a model that was fitted with ``use_group=False``. ``id=None`` where the model draws
+            nobody.
         id_type : {"integer", "text"}
             How ids are hashed: integers as 64-bit integers, everything else as its UTF-8 text.
         column : str, optional
@@ -292,6 +295,12 @@ class FairModel(Result, ModelData):
             The model's key, if it has one. The SQL then holds a secret.
         on_unknown_group : str, optional
             Fitted group whose treatment unknown groups shall get; else they are an error when the SQL runs.
+        group_probabilities : str or list of str, optional
+            Names of the columns of the groups' probabilities that a model with ``use_group=False`` was fitted with, by
+            default those of the fit. A probability that is missing or not between 0 and 1 is an error when the SQL
+            runs.
+        control_features : str or list of str, optional
+            Names of the columns of strata, in the order of the fit, for a model that was fitted with them.
 
         Returns: str: one statement; it holds the key, if there is one.
         Raises: DataError
@@ -308,7 +317,7 @@ class FairModel(Result, ModelData):
             form=form,
             table=table,
             score=score,
-            group=group,
+            **self._columns(group, group_probabilities, control_features),
             id=id,
             id_type=id_type,
             column=column,
@@ -370,6 +379,13 @@ class FairModel(Result, ModelData):
             after=after,
             column=column,
         )
+
+    def _columns(self, group: Any, group_probabilities: Any, control_features: Any) -> dict[str, Any]:
+        """Names of columns, with those that none need name."""
+        group = "group" if group is None and self.use_group else group
+        if group_probabilities is None and self.proxy is not None:
+            group_probabilities = self.proxy.columns
+        return {"group": group, "group_probabilities": group_probabilities, "control_features": control_features}
 
     def sql_tables(self) -> dict[str, dict[str, NDArray[Any]]]:
         """The tables that `to_sql` reads if it is given their name, "cells", "outcomes" and "knots", by their columns.

@@ -1,7 +1,8 @@
-"""Models told of cells, strata or attributes give the same fair scores in files and frames, bit for bit."""
+"""Models told of cells, strata or attributes give the same fair scores in files, frames and SQL, bit for bit."""
 
 from __future__ import annotations
 
+import dataclasses
 import re
 
 import numpy as np
@@ -145,3 +146,126 @@ def test_lazy_frames_are_not_counted_for_such_a_fit() -> None:
     for how in ({"use_group": False}, {"combine": "each"}, {"control_features": "g"}):
         with pytest.raises(DataError, match=r"take frames in memory.* collect it first"):
             frames.fit(frame, score="p", label="y", group="g", **how)
+
+
+# ---- SQL -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def duck():
+    duckdb = pytest.importorskip("duckdb")
+    with duckdb.connect() as connection:
+        connection.execute("SET threads = 1")
+        yield connection
+
+
+def run_sql(duck, case, query: str) -> np.ndarray:
+    duck.register("people", pa.table(case.columns))
+    return duck.execute(f"SELECT * FROM ({query}) ORDER BY id").fetchnumpy()["p_fair"]
+
+
+def in_words_of_duckdb(duck, query: str, dialect: str) -> str:
+    if dialect == "duckdb":
+        return query
+    pytest.importorskip("sqlglot")
+    from warehouses import TYPE_OF, in_duckdb_words
+
+    duck.execute(TYPE_OF)
+    return in_duckdb_words(query, dialect)
+
+
+def as_text_strata(case, dialect: str):
+    """Groups of warehouses must be text."""
+    controls = {name: column.astype(str) for name, column in case.controls.items()}
+    return dataclasses.replace(case, controls=controls) if dialect != "duckdb" else case
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("dialect", ["duckdb", "bigquery", "snowflake"])
+def test_sql_queries(duck, dialect, name) -> None:
+    case = as_text_strata(spread_case(name), dialect)
+    query = in_words_of_duckdb(duck, case.model.to_sql(dialect, **case.roles), dialect)
+    assert run_sql(duck, case, query).tobytes() == case.expected[np.argsort(case.ids)].tobytes()
+
+
+def test_sql_of_unchanged_scores_checks_too(duck) -> None:
+    case = spread_case("proxy")
+    case = dataclasses.replace(case, model=dataclasses.replace(case.model, kernels=(), scale=None))
+    query = case.model.to_sql("duckdb", **case.roles)
+    assert run_sql(duck, case, query).tobytes() == case.scores[np.argsort(case.ids)].tobytes()
+    with pytest.raises(Exception, match="must lie between 0 and 1"):
+        run_sql(duck, spoiled(case, 2.0), query)
+
+
+def test_sql_names_of_the_fit_are_the_usual_ones(duck) -> None:
+    case = spread_case("proxy")
+    assert case.model.to_sql("duckdb", score="p") == case.model.to_sql("duckdb", **case.roles)
+    swapped = case.roles | {"group_probabilities": ["q2", "q0", "q1"]}
+    assert case.model.to_sql("duckdb", **swapped) == case.model.to_sql("duckdb", **case.roles)
+
+
+def test_sql_as_function_and_with_tables(duck) -> None:
+    case = spread_case("proxy in strata")
+    expected = case.expected[np.argsort(case.ids)].tobytes()
+    duck.execute(case.model.to_sql("duckdb", form="function", **case.roles))
+    assert run_sql(duck, case, "SELECT * FROM fair_score('people')").tobytes() == expected
+    for name, columns in case.model.sql_tables().items():
+        duck.register(f"numbers_{name}", pa.table(columns))
+    query = case.model.to_sql("duckdb", tables="numbers", **case.roles)
+    assert run_sql(duck, case, query).tobytes() == expected
+
+
+def test_sql_as_macro_of_dbt(duck) -> None:
+    jinja2 = pytest.importorskip("jinja2")
+    for name, arguments in (
+        ("proxy in strata", "control_1='town', control_2='job', probability='r'"),
+        ("proxy", "probability_1='q0', probability_2='q1', probability_3='q2'"),
+        ("strata", "control_1='town', control_2='job', group='sex'"),
+    ):
+        case = spread_case(name)
+        text = case.model.to_sql("duckdb", form="dbt", **case.roles)
+        assert f"(relation, score='p', {arguments}, id='id', column='p_fair')" in text
+        query = jinja2.Environment().from_string(text + "{{ fair_score('people') }}").render().strip()
+        assert run_sql(duck, case, query[1:-1]).tobytes() == case.expected[np.argsort(case.ids)].tobytes()
+
+
+def spoiled(case, bad, column: str | None = None):
+    """The case with one bad probability."""
+    name = column or next(iter(case.probabilities))
+    values = case.probabilities[name].astype(object)
+    values[11] = bad
+    kind = pa.string() if isinstance(bad, str) else pa.float64()
+    values = pa.array([str(value) if kind == pa.string() else value for value in values], kind)
+    return dataclasses.replace(case, probabilities={**case.probabilities, name: values})
+
+
+@pytest.mark.parametrize("bad", [None, np.nan, -1e-300, np.nextafter(1.0, 2.0), "0.5"])
+@pytest.mark.parametrize("dialect", ["duckdb", "bigquery", "snowflake"])
+def test_sql_stops_at_what_is_no_probability(duck, dialect, bad) -> None:
+    """Of every column, also of one that the tree does not look at."""
+    whole = spread_case("proxy")
+    tree = whole.model.proxy
+    for column in whole.probabilities:
+        query = in_words_of_duckdb(duck, whole.model.to_sql(dialect, **whole.roles), dialect)
+        wrong = "must be numbers|Could not convert|Binder Error" if isinstance(bad, str) else "must lie between 0 and 1"
+        with pytest.raises(Exception, match=wrong):
+            run_sql(duck, spoiled(whole, bad, column), query)
+    assert {tree.columns[i] for i in tree.column if i >= 0} <= set(whole.probabilities)
+
+
+NOT_NAMED = [({"group": None}), ({"group_probabilities": None})]  # SQL has usual names for these
+
+
+@pytest.mark.parametrize(("name", "roles", "message"), [refused for refused in REFUSED if refused[1] not in NOT_NAMED])
+def test_sql_refuses_columns_that_do_not_fit_the_model(name, roles, message) -> None:
+    case = spread_case(name)
+    with pytest.raises(DataError, match=re.escape(message)):
+        case.model.to_sql("duckdb", **case.roles | roles)
+
+
+def test_sql_for_postgres_is_a_function_of_probabilities() -> None:
+    """`test_sql_postgres.py` runs it where there is a server, `test_sql_spark.py` Spark's."""
+    case = spread_case("proxy in strata")
+    made = case.model.to_sql("postgres", **case.roles)
+    assert "(score double precision, g1 text, g2 text, p1 double precision, id bigint)" in made
+    assert 'fair_score"("p", "town"::text, "job"::text, "r", "id")' in made
