@@ -420,6 +420,17 @@ def drawn_gaps(
     draws: int = DRAWS,
 ) -> FloatArray:
     """(draws,) the largest gap in every population drawn."""
+    return np.asarray(drawn_family_gaps(rows, mixture, kernels, comparisons, draws).max(axis=0))
+
+
+def drawn_family_gaps(
+    rows: SpreadRows,
+    mixture: Mixture,
+    kernels: Sequence[Kernel] | None,
+    comparisons: Sequence[Comparison],
+    draws: int = DRAWS,
+) -> FloatArray:
+    """(comparisons, draws) the gap of every comparison in every population drawn."""
     rng = np.random.default_rng(SEED)
     sizes = effective_sizes(rows)
     everyone = mixture.priors[-1]
@@ -435,17 +446,20 @@ def drawn_gaps(
             for s, kernel in enumerate(kernels)
         ]
     counts = np.concatenate([masses for _, masses, _ in parts], axis=2) * sizes[:, :, None]
-    again = rng.standard_gamma(np.maximum(counts, 1e-12), (draws, *counts.shape))
-    again /= again.sum(axis=-1, keepdims=True)
-    rates = again @ np.concatenate(taken)  # (draws, groups, 2, places)
-    found = np.zeros(draws)
-    for one in comparisons:
+    selects = np.concatenate(taken)
+    rates = np.empty((draws, *counts.shape[:2], selects.shape[1]))
+    for p, label in np.ndindex(*counts.shape[:2]):
+        there = np.flatnonzero(counts[p, label])
+        again = rng.standard_gamma(counts[p, label, there], (draws, len(there)))
+        rates[:, p, label] = (again / again.sum(axis=1, keepdims=True)) @ selects[there]
+    found = np.zeros((len(comparisons), draws))
+    for gaps, one in zip(found, comparisons, strict=True):
         told = one.constraint.told()
         fpr, tpr = (rates[:, one.members, label].transpose(1, 0, 2) for label in (0, 1))
         corners = [told.corners(fpr[g], tpr[g], prior) for g, prior in enumerate(mixture.priors[one.members])]
         distance = told.apart(np.min(corners, axis=0), np.max(corners, axis=0)).max(axis=0)
         selected = (1 - everyone) * rates[:, -1, 0] + everyone * rates[:, -1, 1]
-        found = np.maximum(found, np.where(told.looks(selected), distance, 0.0).max(axis=-1))
+        gaps[:] = np.where(told.looks(selected), distance, 0.0).max(axis=-1)
     return found
 
 

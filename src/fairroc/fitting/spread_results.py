@@ -22,9 +22,9 @@ from fairroc.fitting.one_draw import DRAWS, SEED, TAIL, OneDraw
 from fairroc.fitting.outlook import FamilyOutlook, Outlook
 from fairroc.fitting.spread import (
     SpreadFit,
+    drawn_family_gaps,
     drawn_gaps,
     effective_sizes,
-    expected_gap,
     gap_of_family,
     original_gaps,
 )
@@ -255,11 +255,17 @@ def spread_outlook(found: SpreadFit, confidence: float = LEVEL.default) -> Outlo
 
 def _outlooks(found: SpreadFit) -> tuple[FamilyOutlook, ...]:
     """What to expect of every family for itself."""
-    kernels, kept = None if found.solution is None else found.solution.kernels, []
-    for (family, _), one in zip(found.compared, found.comparisons, strict=True):
-        before, after = (expected_gap(found.rows, found.grid.mixture, way, [one]) for way in (None, kernels))
-        kept.append(FamilyOutlook(family.name, family.stratum, one.epsilon, before[0], *after))
-    return tuple(kept)
+    kernels = None if found.solution is None else found.solution.kernels
+    before, after = (
+        drawn_family_gaps(found.rows, found.grid.mixture, way, found.comparisons) for way in (None, kernels)
+    )
+    figures = zip(
+        before.mean(axis=1).tolist(), after.mean(axis=1).tolist(), after.std(axis=1, ddof=1).tolist(), strict=True
+    )
+    return tuple(
+        FamilyOutlook(family.name, family.stratum, one.epsilon, *three)
+        for (family, _), one, three in zip(found.compared, found.comparisons, figures, strict=True)
+    )
 
 
 def _limit(found: SpreadFit, confidence: float) -> Limit:
