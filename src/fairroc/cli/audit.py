@@ -70,16 +70,16 @@ def _each(arguments: argparse.Namespace) -> Audits:
     from fairroc.people.spread import Family, read_spread
 
     asked = asked_for(arguments, AUDIT, required=False)
-    own = asked.pop("epsilon") if isinstance(asked.get("epsilon"), dict) and arguments.epsilon_of else None
+    own = asked.pop("epsilon") if arguments.epsilon_of else None
+    rule, why = Settings.checked(**asked).small_rule, "--combine each and --control"
+    if rule.treatment == "drop":
+        raise DataError(f"--small-groups must be error or merge with {why}, got drop.")
+    asked.pop(MIN_CLASS_ROWS.name)  # the door has looked at it
 
     def settings(family: Family) -> Settings:
         limit: Any = asked.get("epsilon") if own is None else check_epsilon(own.get(family.name, 0.0))
-        return Settings.checked(**asked | {"epsilon": limit} if family.compared else _measuring(asked))
+        return Settings.checked(**asked | {"epsilon": limit if family.compared else None})
 
-    why = "--combine each and --control"
-    rule = Settings.checked(**asked).small_rule
-    if rule.treatment == "drop":
-        raise DataError(f"--small-groups must be error or merge with {why}, got drop.")
     taken = read_in_memory(arguments, why)
     with progress_bar("checking"):
         rows = read_spread(
@@ -95,11 +95,6 @@ def _each(arguments: argparse.Namespace) -> Audits:
         )
     with progress_bar("auditing"):
         return audit_each(rows, settings)
-
-
-def _measuring(asked: dict[str, Any]) -> dict[str, Any]:
-    """The same without a verdict, and without asking more of small groups than that they have both labels."""
-    return {name: value for name, value in asked.items() if name not in ("epsilon", MIN_CLASS_ROWS.name)}
 
 
 def _suggest(arguments: argparse.Namespace, fair: bool | None) -> None:
