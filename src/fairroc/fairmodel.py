@@ -332,17 +332,19 @@ class FairModel(Result, ModelData):
         *,
         ids: str | None = None,
         score: str = "score",
-        group: str | Sequence[str] = "group",
+        group: str | Sequence[str] | None = None,
         threshold: float | None = None,
         on_unknown_group: str | None = None,
         after: Any = None,
         column: int | None = None,
+        group_probabilities: str | Sequence[str] | None = None,
+        control_features: str | Sequence[str] | None = None,
     ) -> Any:
         """The transform as an ONNX graph: the same fair scores, bit for bit, in ONNX Runtime on a CPU.
 
-        Inputs are columns of n rows: the score (double), the group (text) and, unless the model has
-        ``draws="never"``, a uniform number (double, ``uniform``) or an id (int64, ``id``). The output is
-        ``fair_score``. A score, a group or a uniform number that `transform` would refuse stops the run.
+        Inputs are columns of n rows: the score (double), the group (text) or what else the model is told, and, unless
+        the model has ``draws="never"``, a uniform number (double, ``uniform``) or an id (int64, ``id``). The output is
+        ``fair_score``. Whatever `transform` would refuse stops the run.
 
         Parameters
         ----------
@@ -350,7 +352,8 @@ class FairModel(Result, ModelData):
             Hash integer ids inside the graph. Else feed ``model.uniforms(n, ids=..., key=...)``: text ids and models
             with a key need that.
         score, group : str
-            Names of inputs; several group columns, in the order of the fit, mean their intersection.
+            Names of inputs; several group columns, in the order of the fit, mean their intersection. By default
+            "group", and none for a model that was fitted with ``use_group=False``.
         threshold : float, optional
             Adds the output ``acceptance_rate``: the probability, over the draw, to reach this threshold.
         on_unknown_group : str, optional
@@ -360,6 +363,11 @@ class FairModel(Result, ModelData):
             inputs; an input of text may be the group. The score itself becomes the output ``score``.
         column : int, optional
             Which column of that output is the score; of two the last.
+        group_probabilities : str or list of str, optional
+            Names of the inputs (double) of the groups' probabilities that a model with ``use_group=False`` was fitted
+            with, by default those of the fit.
+        control_features : str or list of str, optional
+            Names of the inputs (text) of strata, in the order of the fit, for a model that was fitted with them.
 
         Returns: onnx.ModelProto: ``onnx.save(graph, "model.onnx")`` writes it.
         Raises: DataError
@@ -373,7 +381,7 @@ class FairModel(Result, ModelData):
             self,
             ids=ids,
             score=score,
-            group=group,
+            **self._columns(group, group_probabilities, control_features),
             threshold=None if threshold is None else check_threshold(threshold),
             on_unknown_group=on_unknown_group,
             after=after,
