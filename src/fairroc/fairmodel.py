@@ -88,14 +88,15 @@ class FairModel(Result, ModelData):
         >>> model.transform(scores[:3], sensitive_features=sex[:3], ids=[11, 12, 13]).shape
         (3,)
         """
-        sensitive_features = self.told(sensitive_features, group_probabilities, control_features, row_count(scores))
         if is_tensor(scores):
-            from fairroc.backends.torch import transform
+            from fairroc.backends.torch import told, transform
 
+            features = told(self, scores, sensitive_features, group_probabilities, control_features)
             fair: FloatArray = transform(
-                self, scores, sensitive_features, ids, random_state, key, on_unknown_group, allow_out_of_range
+                self, scores, features, ids, random_state, key, on_unknown_group, allow_out_of_range
             )
             return fair
+        sensitive_features = self.told(sensitive_features, group_probabilities, control_features, row_count(scores))
         few = self.few(scores, sensitive_features, ids, random_state, key, on_unknown_group)
         if few is not None:
             return few
@@ -155,14 +156,13 @@ class FairModel(Result, ModelData):
         [0.0, 1.0]
         """
         limit = check_threshold(threshold)
-        sensitive_features = self.told(sensitive_features, group_probabilities, control_features, row_count(scores))
         if is_tensor(scores):
-            from fairroc.backends.torch import acceptance_rate
+            from fairroc.backends.torch import acceptance_rate, told
 
-            rate: FloatArray = acceptance_rate(
-                self, scores, sensitive_features, limit, on_unknown_group, allow_out_of_range
-            )
+            features = told(self, scores, sensitive_features, group_probabilities, control_features)
+            rate: FloatArray = acceptance_rate(self, scores, features, limit, on_unknown_group, allow_out_of_range)
             return rate
+        sensitive_features = self.told(sensitive_features, group_probabilities, control_features, row_count(scores))
         return self.rates(self.read(scores, sensitive_features, on_unknown_group, allow_out_of_range), limit)
 
     def explain(
