@@ -11,7 +11,7 @@ import numpy as np
 
 from fairroc._version import __version__
 from fairroc.model.file import pretty
-from fairroc.model.proxy import ProxyTree
+from fairroc.model.told import told_examples
 from fairroc.serving.payload import CHANCES, COLUMNS, CONTROL, Payload, Rules, explained, fair_scores
 from fairroc.serving.problems import TITLES
 
@@ -137,38 +137,15 @@ def _people(rules: Rules) -> tuple[Payload, bool]:
 
 def known_people(rules: Rules) -> list[dict[str, Any]]:
     """What the model is told of people, one of each of its groups."""
-    model, tree = rules.model, rules.model.proxy
-    if tree is None and not model.controls:
+    model = rules.model
+    if model.proxy is None and not model.controls:
         return [{"group": name} for name in model.names]
-    small = () if model.small_groups is None or model.small_groups.merged_into is None else model.small_groups.groups
     found = []
-    for name in (*model.names, *small):
-        parts: list[Any] = name.split(" & ")
-        if len(parts) < model.controls + 1 or (tree is not None and parts[-1] not in tree.names):
-            continue  # the merged ones, which none are called
-        strata, rest = parts[: model.controls], parts[model.controls :]
-        one: dict[str, Any] = {} if not strata else {CONTROL: strata if len(strata) > 1 else strata[0]}
-        if tree is None:
-            one["group"] = rest if len(rest) > 1 else rest[0]
-        elif tree.columns:
-            one[CHANCES] = dict(zip(tree.columns, inside(tree, tree.names.index(rest[0])), strict=True))
-        found.append(one)
+    for one in told_examples(model):
+        values = {"group": one.groups, CONTROL: one.controls}
+        told: dict[str, Any] = {field: part[0] if len(part) == 1 else [*part] for field, part in values.items() if part}
+        found.append(told | ({CHANCES: one.probabilities} if one.probabilities else {}))
     return found
-
-
-def inside(tree: ProxyTree, leaf: int) -> list[float]:
-    """Probabilities that lead to a leaf, in few digits where that will do."""
-    low, high = np.zeros(len(tree.columns)), np.ones(len(tree.columns))
-    node, target = 0, int(tree.leaves[leaf])
-    while node != target:
-        left, column, cut = int(tree.left[node]), tree.column[node], tree.threshold[node]
-        if target in tree.under(left):
-            high[column], node = min(high[column], cut), left
-        else:
-            low[column], node = max(low[column], cut), int(tree.right[node])
-    middle = (low + high) / 2
-    short = np.array([float(f"{one:.2g}") for one in middle.tolist()])
-    return (short if tree.leaf(short[None])[0] == leaf else middle).tolist()  # type: ignore[no-any-return]
 
 
 def _examples(people: Payload, rules: Rules, checksum: str) -> tuple[dict[str, Any], dict[str, Any]]:
