@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 
 from fairroc.core.chain import FloatArray
 from fairroc.docstrings import FITTED, documented
+from fairroc.errors import DataError
 from fairroc.model import file
 from fairroc.model.explanation import Explanation, explain
+from fairroc.model.families import FamilyPeople, family_people
 from fairroc.model.model import ModelData, check_threshold, row_count
 from fairroc.options import POSITIVE_MEANS
 from fairroc.people.door import read_people
@@ -88,14 +90,15 @@ class FairModel(Result, ModelData):
         >>> model.transform(scores[:3], sensitive_features=sex[:3], ids=[11, 12, 13]).shape
         (3,)
         """
-        sensitive_features = self.told(sensitive_features, group_probabilities, control_features, row_count(scores))
         if is_tensor(scores):
-            from fairroc.backends.torch import transform
+            from fairroc.backends.torch import told, transform
 
+            features = told(self, scores, sensitive_features, group_probabilities, control_features)
             fair: FloatArray = transform(
-                self, scores, sensitive_features, ids, random_state, key, on_unknown_group, allow_out_of_range
+                self, scores, features, ids, random_state, key, on_unknown_group, allow_out_of_range
             )
             return fair
+        sensitive_features = self.told(sensitive_features, group_probabilities, control_features, row_count(scores))
         few = self.few(scores, sensitive_features, ids, random_state, key, on_unknown_group)
         if few is not None:
             return few
@@ -155,26 +158,28 @@ class FairModel(Result, ModelData):
         [0.0, 1.0]
         """
         limit = check_threshold(threshold)
-        sensitive_features = self.told(sensitive_features, group_probabilities, control_features, row_count(scores))
         if is_tensor(scores):
-            from fairroc.backends.torch import acceptance_rate
+            from fairroc.backends.torch import acceptance_rate, told
 
-            rate: FloatArray = acceptance_rate(
-                self, scores, sensitive_features, limit, on_unknown_group, allow_out_of_range
-            )
+            features = told(self, scores, sensitive_features, group_probabilities, control_features)
+            rate: FloatArray = acceptance_rate(self, scores, features, limit, on_unknown_group, allow_out_of_range)
             return rate
+        sensitive_features = self.told(sensitive_features, group_probabilities, control_features, row_count(scores))
         return self.rates(self.read(scores, sensitive_features, on_unknown_group, allow_out_of_range), limit)
 
     def explain(
         self,
         score: Any,
-        group: Any,
+        group: Any = None,
         *,
         threshold: float | None = None,
         id: int | str | None = None,
         key: bytes | str | None = None,
         on_unknown_group: str | None = None,
         positive_means: str = "selected",
+        control_features: Any = None,
+        group_probabilities: Any = None,
+        verbose: bool = False,
     ) -> Explanation:
         """What can happen to one person, and why: possible fair scores with their probabilities, in words and as data.
 
@@ -191,19 +196,35 @@ class FairModel(Result, ModelData):
             Fitted group whose treatment an unknown group shall get; else that is an error.
         positive_means : str
             What people with a positive decision are, in the text: "selected", "flagged", "invited", ...
+        control_features, group_probabilities : a value, or a tuple or dict of several
+            What `transform` takes of this person, for models that were fitted with them; the latter in place of
+            ``group``. What is said reveals no guess of the person's group.
+        verbose : bool
+            For auditors: also the cell of the probabilities, from which such a guess follows.
 
         >>> model.explain(0.2, "m", threshold=0.5).acceptance
         0.0
         """
         word = POSITIVE_MEANS.checked(positive_means)
-        found = explain(self, score, group, threshold=threshold, id=id, key=key, on_unknown_group=on_unknown_group)
+        found = explain(
+            self,
+            score,
+            group,
+            threshold=threshold,
+            id=id,
+            key=key,
+            on_unknown_group=on_unknown_group,
+            control_features=control_features,
+            group_probabilities=group_probabilities,
+            verbose=verbose,
+        )
         return replace(found, text=explanation_text(found, promise=self.promise, positive_means=word))
 
     def check(
         self,
         scores: Any,
         *,
-        sensitive_features: Any,
+        sensitive_features: Any = None,
         y: Any = None,
         sample_weight: Any = None,
         pos_label: Any = None,
@@ -211,6 +232,8 @@ class FairModel(Result, ModelData):
         bootstrap: int = 1000,
         random_state: Any = 0,
         on_unknown_group: str | None = None,
+        control_features: Any = None,
+        group_probabilities: Any = None,
     ) -> Drift:
         """Whether new people are still like those the model was fitted to: scores, groups and, with ``y``, the gap.
 
@@ -223,6 +246,9 @@ class FairModel(Result, ModelData):
         confidence : of intervals; if nothing moved, all tests together find something with 1 - confidence at most.
         bootstrap, random_state : draws of the gap's narrower interval (0: none), and their seed.
         on_unknown_group : fitted group whose treatment unknown groups get; else unknown groups are a finding.
+        control_features, group_probabilities : what `transform` takes, for models that were fitted with them. Scores
+            and shares are then compared by cells of the probabilities; ``sensitive_features`` of a model with
+            ``use_group=False`` may be left out, and are there to measure the gap.
 
         Returns: Drift: every finding, in words and as data.
         Raises: DataError
@@ -237,17 +263,34 @@ class FairModel(Result, ModelData):
             confidence=confidence, bootstrap=bootstrap, random_state=random_state, on_unknown_group=on_unknown_group
         )
         known_groups(self.names, on_unknown_group)
+        if self.use_group and sensitive_features is None:
+            raise DataError("sensitive_features must be given, one row for each score, got none.")
+        groups = sensitive_features if self.use_group else None
+        told = self.told(groups, group_probabilities, control_features, row_count(scores))
         people = read_people(
             scores,
             y,
-            sensitive_features=sensitive_features,
+            sensitive_features=told,
             sample_weight=sample_weight,
             pos_label=pos_label,
             missing="group",  # no group: an unknown one
             small=self.small_rule,
             whole=False,
         )
-        return check_people(self, people, watch, labelled=y is not None)
+        families = None
+        if self.compared and sensitive_features is not None:
+            families = family_people(
+                self,
+                scores,
+                y,
+                sensitive_features=sensitive_features,
+                group_probabilities=group_probabilities,
+                control_features=control_features,
+                sample_weight=sample_weight,
+                pos_label=pos_label,
+                on_unknown_group=on_unknown_group,
+            )
+        return check_people(self, people, watch, labelled=y is not None, families=families)
 
     def to_sql(
         self,
@@ -332,17 +375,19 @@ class FairModel(Result, ModelData):
         *,
         ids: str | None = None,
         score: str = "score",
-        group: str | Sequence[str] = "group",
+        group: str | Sequence[str] | None = None,
         threshold: float | None = None,
         on_unknown_group: str | None = None,
         after: Any = None,
         column: int | None = None,
+        group_probabilities: str | Sequence[str] | None = None,
+        control_features: str | Sequence[str] | None = None,
     ) -> Any:
         """The transform as an ONNX graph: the same fair scores, bit for bit, in ONNX Runtime on a CPU.
 
-        Inputs are columns of n rows: the score (double), the group (text) and, unless the model has
-        ``draws="never"``, a uniform number (double, ``uniform``) or an id (int64, ``id``). The output is
-        ``fair_score``. A score, a group or a uniform number that `transform` would refuse stops the run.
+        Inputs are columns of n rows: the score (double), the group (text) or what else the model is told, and, unless
+        the model has ``draws="never"``, a uniform number (double, ``uniform``) or an id (int64, ``id``). The output is
+        ``fair_score``. Whatever `transform` would refuse stops the run.
 
         Parameters
         ----------
@@ -350,7 +395,8 @@ class FairModel(Result, ModelData):
             Hash integer ids inside the graph. Else feed ``model.uniforms(n, ids=..., key=...)``: text ids and models
             with a key need that.
         score, group : str
-            Names of inputs; several group columns, in the order of the fit, mean their intersection.
+            Names of inputs; several group columns, in the order of the fit, mean their intersection. By default
+            "group", and none for a model that was fitted with ``use_group=False``.
         threshold : float, optional
             Adds the output ``acceptance_rate``: the probability, over the draw, to reach this threshold.
         on_unknown_group : str, optional
@@ -360,6 +406,11 @@ class FairModel(Result, ModelData):
             inputs; an input of text may be the group. The score itself becomes the output ``score``.
         column : int, optional
             Which column of that output is the score; of two the last.
+        group_probabilities : str or list of str, optional
+            Names of the inputs (double) of the groups' probabilities that a model with ``use_group=False`` was fitted
+            with, by default those of the fit.
+        control_features : str or list of str, optional
+            Names of the inputs (text) of strata, in the order of the fit, for a model that was fitted with them.
 
         Returns: onnx.ModelProto: ``onnx.save(graph, "model.onnx")`` writes it.
         Raises: DataError
@@ -373,7 +424,7 @@ class FairModel(Result, ModelData):
             self,
             ids=ids,
             score=score,
-            group=group,
+            **self._columns(group, group_probabilities, control_features),
             threshold=None if threshold is None else check_threshold(threshold),
             on_unknown_group=on_unknown_group,
             after=after,
@@ -442,12 +493,19 @@ class FairModel(Result, ModelData):
         return cls.of(file.load(path))
 
 
-def check_people(model: ModelData, people: People, watch: Watch, *, labelled: bool) -> Drift:
+def check_people(
+    model: ModelData,
+    people: People,
+    watch: Watch,
+    *,
+    labelled: bool,
+    families: Sequence[FamilyPeople] | None = None,
+) -> Drift:
     """What `FairModel.check` finds, in words too."""
     from fairroc.monitoring.check import TELLING, check
     from fairroc.text.drift import doubts, reasons
 
-    found, other = check(model, people, watch, labelled=labelled), watch.on_unknown_group
+    found, other = check(model, people, watch, labelled=labelled, families=families), watch.on_unknown_group
     return replace(
         found,
         reasons=reasons(found, other, model.left_out),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -9,11 +10,13 @@ import numpy as np
 
 from fairroc.core.kernel import Kernel
 from fairroc.docstrings import FITTED, documented
-from fairroc.model.model import ModelData, check_threshold
+from fairroc.errors import UnknownGroupError
+from fairroc.model.model import Compared, GroupRecord, ModelData, check_threshold
 from fairroc.model.tables import ordered_blocks
 from fairroc.options import CONSTRAINT, DRAWS
-from fairroc.people.factorise import group_codes, sensitive_columns
+from fairroc.people.factorise import as_column, group_codes, sensitive_columns
 from fairroc.people.rows import ScoreColumns
+from fairroc.people.spread import named_features, probabilities_of
 from fairroc.summary import Part, Result, Summary, short
 
 ALONE = 0.1
@@ -55,6 +58,19 @@ class Draw:
     accepted: bool | None
 
 
+@dataclass(frozen=True, slots=True, repr=False)
+class Cell(Part):
+    """For auditors: the cell that a person is in, of a model that is told probabilities in place of the group.
+
+    ``rows`` were fitted in it. ``bounds`` has, for columns of probabilities that matter, ``(column, above, upto)``:
+    ``above < probability <= upto``. It tells what the model goes by, and so a guess of the group.
+    """
+
+    name: str
+    rows: int
+    bounds: tuple[tuple[str, float, float], ...]
+
+
 @documented(setup=f'{FITTED}\n>>> found = post.model_.explain(0.4, "m", threshold=0.5)')
 @dataclass(frozen=True, slots=True, repr=False)
 class Explanation(Result):
@@ -75,18 +91,23 @@ class Explanation(Result):
         that the fair score does; None without a threshold.
     draw : what the draw of an id gave, if one was given.
     constraint, ratio, tolerances, draws, where : what the model keeps close, and how.
+    attributes : name and value of each attribute, where the model keeps several close, each for itself.
+    stratum : of the person, where there are control features.
+    compared : the families of groups that the model keeps close and that are about this person's stratum.
+    cells : number of cells of a model that is not told the group. Then ``group``, ``treated_as`` and ``group_rows`` are
+        None, lest the explanation reveal a guess of the person's group; ``cell`` has them for auditors who asked.
 
     >>> found.accepted_before, 0 <= found.acceptance <= 1, sum(line.probability for line in found.lines)
     (False, True, 1.0)
     """
 
     score: float
-    group: str
-    treated_as: str
+    group: str | None
+    treated_as: str | None
     epsilon: float
     norm: int | str
     rows: int
-    group_rows: int
+    group_rows: int | None
     outside: str | None
     reason: str
     block: Block | None
@@ -102,6 +123,11 @@ class Explanation(Result):
     tolerances: tuple[float, float] | None = None
     draws: str = DRAWS.default
     where: tuple[float, float] | None = None
+    attributes: tuple[tuple[str, str], ...] = ()
+    stratum: str | None = None
+    compared: tuple[Compared, ...] = ()
+    cells: int | None = None
+    cell: Cell | None = None
     text: str = field(default="", repr=False)
 
     def _summary(self) -> Summary:
@@ -112,22 +138,25 @@ class Explanation(Result):
             "ties": "drawn among people with equal or neighbouring scores",
         }
         facts = [("fair score", why[self.reason])]
-        facts += [] if self.treated_as == self.group else [("treated as", self.treated_as)]
+        facts += [] if self.treated_as in (None, self.group) else [("treated as", str(self.treated_as))]
         if self.acceptance is not None:
             before = "selected before" if self.accepted_before else "not selected before"
             facts.append((f"at threshold {self.threshold:.4g}", f"{before}, now with chance {self.acceptance:.3f}"))
         facts += [] if self.draw is None else [("draw of this id", f"{self.draw.score:.4g}")]
         rows = [[_range(line), f"{line.probability:.3f}"] for line in self.lines]
-        title = f"Explanation: score {self.score:.4g}, group '{short(self.group)}'"
+        title = f"Explanation: score {self.score:.4g}"
+        title += "" if self.group is None else f", group '{short(self.group)}'"
         return Summary(title, facts, ["fair score", "probability"], rows, noun="intervals")
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data, ready for JSON; without the words, and with ``merged`` only where it is so.
+        """Plain data, ready for JSON; without the words, and with ``merged`` and what is about models that are not told
+        the groups they compare only where it is so.
 
         >>> found.to_dict()["group"]
         'm'
         """
-        return {name: value for name, value in asdict(self).items() if name != "text" and (name != "merged" or value)}
+        rare = ("merged", "attributes", "stratum", "compared", "cells", "cell")
+        return {name: value for name, value in asdict(self).items() if name != "text" and (name not in rare or value)}
 
 
 def _range(line: Outcome) -> str:
@@ -137,30 +166,37 @@ def _range(line: Outcome) -> str:
 def explain(
     model: ModelData,
     score: Any,
-    group: Any,
+    group: Any = None,
     *,
     threshold: float | None = None,
     id: int | str | None = None,
     key: bytes | str | None = None,
     on_unknown_group: str | None = None,
+    control_features: Any = None,
+    group_probabilities: Any = None,
+    verbose: bool = False,
 ) -> Explanation:
     """Explain what a model does to one person, as data; `FairModel.explain` documents it and adds the words."""
-    parts = list(group) if isinstance(group, tuple | list) else None
-    features = [group] if parts is None else {str(i): [part] for i, part in enumerate(parts)}
-    row = model.read([score], features, on_unknown_group)
+    controls, probabilities = _one_row(control_features), _one_row(group_probabilities)
+    groups = [None] if group is None and model.use_group else _one_row(group, named=True)
+    features = model.told(groups, probabilities, controls, 1)
+    stratum = None
+    if controls is not None:
+        stratum = group_codes(named_features(controls, "control_features"), "group")[1][0]
+    row = _read(model, score, features, on_unknown_group, stratum)
     name = group_codes(sensitive_columns(features), model.missing)[1][0]
     value, g = float(row.scores[0]), int(row.groups[0])
     limit = None if threshold is None else check_threshold(threshold)
     block, reason, outcomes = _outcomes(model, row)
-    record = model.groups[g]
+    record, hidden = model.groups[g], model.proxy is not None
     return Explanation(
         score=value,
-        group=name,
-        treated_as=record.name,
+        group=None if hidden else name,
+        treated_as=None if hidden else record.name,
         epsilon=model.epsilon,
         norm=model.norm,
         rows=model.record.rows,
-        group_rows=record.rows,
+        group_rows=None if hidden else record.rows,
         outside=None if model.unchanged else _outside(model.kernels[g], value),
         reason=reason,
         block=block,
@@ -170,13 +206,71 @@ def explain(
         accepted_before=None if limit is None else value >= limit,
         acceptance=None if limit is None else float(model.rates(row, limit)[0]),
         draw=None if id is None else _draw(model, row, limit, id, key),
-        merged=name != record.name and not row.unknown,
+        merged=name != record.name and not row.unknown and not hidden,
         constraint=model.constraint,
         ratio=model.ratio,
         tolerances=model.tolerances,
         draws=model.draws,
         where=model.where,
+        attributes=_attributes(model, groups),
+        stratum=stratum,
+        compared=tuple(one for one in model.compared if one.stratum in (None, stratum)),
+        cells=None if model.proxy is None else len(model.proxy.leaves),
+        cell=_cell(model, record, probabilities) if verbose else None,
     )
+
+
+def _one_row(value: Any, *, named: bool = False) -> Any:
+    """What is known of one person as columns of one row: a value, several in order, or several by name."""
+    if value is None:
+        return None
+    if isinstance(value, Mapping):
+        return {str(name): [part] for name, part in value.items()}
+    if isinstance(value, tuple | list) or (isinstance(value, np.ndarray) and value.ndim == 1):
+        parts = {str(i): [part] for i, part in enumerate(value)}
+        return parts if named or len(parts) != 1 else parts["0"]
+    return [value]
+
+
+def _read(model: ModelData, score: Any, features: Any, other: str | None, stratum: str | None) -> ScoreColumns:
+    """The person, checked; an error does not tell the cell."""
+    if model.proxy is None:
+        return model.read([score], features, other)
+    try:
+        return model.read([score], features, other)
+    except UnknownGroupError:
+        raise UnknownGroupError(
+            f"the model was fitted to nobody like this person in the stratum {stratum!r}. Fit again with such people, "
+            "or say in on_unknown_group= whose treatment they shall get."
+        ) from None
+
+
+def _attributes(model: ModelData, groups: Any) -> tuple[tuple[str, str], ...]:
+    """Name and value of every attribute that is kept close for itself."""
+    names = list(dict.fromkeys(one.attribute for one in model.compared))
+    if not model.use_group or len(names) < 2:
+        return ()
+    parts = groups.items() if isinstance(groups, dict) else [("group", groups)]
+    values = [group_codes({name: as_column(value, name)}, model.missing)[1][0] for name, value in parts]
+    return tuple(zip(names, values, strict=True)) if len(names) == len(values) else ()
+
+
+def _cell(model: ModelData, record: GroupRecord, probabilities: Any) -> Cell | None:
+    """The cell of a person, and between which probabilities it lies."""
+    tree = model.proxy
+    if tree is None:
+        return None
+    known = probabilities_of(probabilities, tree.columns)[0] if tree.columns else np.empty(0)
+    bounds: dict[str, tuple[float, float]] = {}
+    node = 0
+    while (column := int(tree.column[node])) >= 0:
+        low, high = bounds.get(tree.columns[column], (-np.inf, np.inf))
+        cut = float(tree.threshold[node])
+        left = known[column] <= cut
+        bounds[tree.columns[column]] = (low, min(high, cut)) if left else (max(low, cut), high)
+        node = int((tree.left if left else tree.right)[node])
+    told = tuple((name, max(low, 0.0), min(high, 1.0)) for name, (low, high) in bounds.items())
+    return Cell(record.name, record.rows, told)
 
 
 def _draw(model: ModelData, row: ScoreColumns, limit: float | None, id: int | str, key: bytes | str | None) -> Draw:

@@ -131,6 +131,22 @@ class ModelData:
     ) -> Any:
         """What the model is told of people beside the score, in the place of the groups of a plain model: groups as
         they are, beside strata, or names of cells by probabilities."""
+        self.check_told(sensitive_features, group_probabilities, control_features)
+        if self.use_group and not self.controls:
+            return sensitive_features
+        parts = [] if control_features is None else [*named_features(control_features, "control_features").values()]
+        self.check_controls(len(parts))
+        if self.use_group:
+            parts += named_features(sensitive_features, "sensitive_features").values()
+        else:
+            assert self.proxy is not None
+            wanted = len(self.proxy.columns) > 0
+            known = probabilities_of(group_probabilities, self.proxy.columns) if wanted else np.empty((rows, 0))
+            parts.append(self.proxy.label(known))
+        return parts[0] if len(parts) == 1 else dict(enumerate(parts))
+
+    def check_told(self, sensitive_features: Any, group_probabilities: Any, control_features: Any) -> None:
+        """Raise unless just that is given which the model uses; of probabilities `probabilities_of` says what lacks."""
         for name, given, wanted in (
             ("group_probabilities", group_probabilities, self.proxy is not None and len(self.proxy.columns) > 0),
             ("control_features", control_features, self.controls > 0),
@@ -142,19 +158,11 @@ class ModelData:
                 raise DataError(
                     f"{name} must be given, one row for each score, got none: the model was fitted with it."
                 )
-        if self.use_group and not self.controls:
-            return sensitive_features
-        parts = [] if control_features is None else [*named_features(control_features, "control_features").values()]
-        if len(parts) != self.controls:
-            raise DataError(f"control_features must have {self.controls} columns, as in the fit, got {len(parts)}.")
-        if self.use_group:
-            parts += named_features(sensitive_features, "sensitive_features").values()
-        else:
-            assert self.proxy is not None
-            wanted = len(self.proxy.columns) > 0
-            known = probabilities_of(group_probabilities, self.proxy.columns) if wanted else np.empty((rows, 0))
-            parts.append(self.proxy.label(known))
-        return parts[0] if len(parts) == 1 else dict(enumerate(parts))
+
+    def check_controls(self, columns: int) -> None:
+        """Raise unless there are as many columns of strata as in the fit."""
+        if columns != self.controls:
+            raise DataError(f"control_features must have {self.controls} columns, as in the fit, got {columns}.")
 
     def told_columns(
         self, groups: Sequence[str], probabilities: Sequence[str], controls: Sequence[str]

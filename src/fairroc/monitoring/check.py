@@ -9,9 +9,19 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from fairroc.core.chain import FloatArray
+from fairroc.model.families import FamilyPeople
 from fairroc.model.model import ModelData, Reference
-from fairroc.monitoring.drift import Drift, DriftTest, GroupDrift, ScoreShift, Status, UnknownGroup, psi_level
-from fairroc.monitoring.gap import GapNow, GroupAucs, gap_now
+from fairroc.monitoring.drift import (
+    Drift,
+    DriftTest,
+    FamilyGap,
+    GroupDrift,
+    ScoreShift,
+    Status,
+    UnknownGroup,
+    psi_level,
+)
+from fairroc.monitoring.gap import GapNow, GroupAucs, family_gap, gap_now, segment_aucs
 from fairroc.options import MONITOR, checked
 from fairroc.people.people import People
 from fairroc.stats.two_sample import (
@@ -33,6 +43,10 @@ TELLING = 0.1
 """A shift that carries a tenth of a group's people over some score: where it would not show, rows are too few."""
 
 NO_LABELS = "no labels were given (y=, on the command line: --label)"
+NO_GROUPS = (
+    "the model is not told the groups, and none were given to measure it by (sensitive_features=, on the command line: "
+    "--group)"
+)
 
 CLASSES = {"scores": None, "negatives": 0, "positives": 1}
 
@@ -97,16 +111,33 @@ def joined_size(mass: FloatArray, sizes: FloatArray) -> float:
     return float(1.0 / (shares(mass)[used] ** 2 / sizes[used]).sum())
 
 
-def check(model: ModelData, people: People, watch: Watch, *, labelled: bool) -> Drift:
+def check(
+    model: ModelData,
+    people: People,
+    watch: Watch,
+    *,
+    labelled: bool,
+    families: Sequence[FamilyPeople] | None = None,
+) -> Drift:
     """Compare new people, with small groups as the model has them, with the fitted ones, without words. O(n log B)
-    for B bins, and where the gap is measured what an audit takes."""
+    for B bins, and where the gap is measured what an audit takes.
+
+    Where the model is not told the groups that it compares, ``people`` are by segments and ``families`` by groups; None
+    where the groups are not known.
+    """
     other = watch.on_unknown_group
     people = people.used()
     seen = _seen(model, people)
     whole = _fitted_groups(model), _new_groups(model, people)
     tests = [*_tests(seen, labelled), *_share_tests(model, *whole)]
-    now = GapNow(None, NO_LABELS, {})
-    if labelled or not model.fairness.needs_labels:
+    now, gaps = GapNow(None, NO_LABELS, {}), tuple[FamilyGap, ...]()
+    if model.compared:
+        tests += _group_share_tests(model, families or ())
+        gaps = _family_gaps(model, families, watch, labelled)
+        worst = max(gaps, key=_severity)
+        aucs = segment_aucs(model, people, watch.confidence, other) if labelled else {}
+        now = GapNow(worst.gap, worst.reason, aucs)
+    elif labelled or not model.fairness.needs_labels:
         now = gap_now(
             model,
             people,
@@ -134,7 +165,48 @@ def check(model: ModelData, people: People, watch: Watch, *, labelled: bool) -> 
         gap=now.check,
         gap_reason=now.reason,
         small_groups=people.small,
+        segments="group" if model.use_group else "cell",
+        families=gaps,
     )
+
+
+def _family_gaps(
+    model: ModelData, families: Sequence[FamilyPeople] | None, watch: Watch, labelled: bool
+) -> tuple[FamilyGap, ...]:
+    """The gap of every family that the model compares, with intervals that hold together."""
+    reason = NO_GROUPS if families is None else NO_LABELS
+    if families is None or (model.fairness.needs_labels and not labelled):
+        return tuple(FamilyGap(one.attribute, one.stratum, one.epsilon, None, reason) for one in model.compared)
+    level = 1.0 - (1.0 - watch.confidence) / len(families)
+    return tuple(
+        family_gap(model, one, labelled=labelled, confidence=level, draws=watch.bootstrap, rng=watch.rng)
+        for one in families
+    )
+
+
+def _severity(family: FamilyGap) -> tuple[bool, float, float]:
+    """How far a family is above its epsilon: for certain, and as measured."""
+    if family.gap is None:
+        return False, -np.inf, -np.inf
+    low, _ = getattr(family.gap.interval, family.gap.method)
+    return family.gap.answer == "outside", low - family.epsilon, family.gap.gap - family.epsilon
+
+
+def _group_share_tests(model: ModelData, families: Sequence[FamilyPeople]) -> list[Tested]:
+    """Whether groups have the same shares of all people as at the fit, where the model is not told of them; with
+    weights it keeps no record of that."""
+    if model.use_group or model.record.weighted:
+        return []
+    found: list[Tested] = []
+    for family in families:
+        if not family.names:
+            continue
+        mass, squares = family.people.group_masses()
+        now = dict(zip(family.names, (mass * (mass.sum() / squares.sum())).tolist(), strict=True))
+        fitted = np.array([group.rows for group in family.compared.groups], dtype=np.float64)
+        new = np.array([now.get(group.name, 0.0) for group in family.compared.groups])
+        found.append(("groups", family.compared.title, parts_p_value(fitted, new)))
+    return found
 
 
 def _seen(model: ModelData, people: People) -> dict[str, Seen]:

@@ -94,7 +94,8 @@ class GroupDrift(Part):
 class DriftTest(Part):
     """One test; ``adjusted`` is its p-value after Holm's correction for all tests of the check.
 
-    ``what`` is "scores", "negatives", "positives", "range", "labels", "missing" (of a group) or "shares" (of all).
+    ``what`` is "scores", "negatives", "positives", "range", "labels", "missing" (of a group) or "shares" (of all). Of
+    a model that is not told the group also "groups": shares of the groups of a family, whose name is in ``group``.
     """
 
     what: str
@@ -157,6 +158,33 @@ class GapCheck(Part):
         return fairness_of(self)
 
 
+@dataclass(frozen=True, slots=True, repr=False)
+class FamilyGap(Part):
+    """One family of groups that the model keeps close, among new people: those of an attribute, or of an attribute
+    within a stratum.
+
+    Attributes
+    ----------
+    gap, reason : the gap, or why it was not measured.
+    absent : groups of the fit without new people; ``one_label``: those that lack people of a label and are left out.
+    unknown : new rows of groups that the fit did not compare, by name; they are left out.
+    """
+
+    attribute: str
+    stratum: str | None
+    epsilon: float
+    gap: GapCheck | None
+    reason: str | None
+    absent: tuple[str, ...] = ()
+    one_label: tuple[str, ...] = ()
+    unknown: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def title(self) -> str:
+        """The attribute, and the stratum it is looked at in."""
+        return self.attribute if self.stratum is None else f"{self.attribute} within {self.stratum}"
+
+
 @documented(setup=f"{FITTED}\n>>> found = post.model_.check(scores, sensitive_features=sex)")
 @dataclass(frozen=True, slots=True, repr=False)
 class Drift(Result):
@@ -170,6 +198,9 @@ class Drift(Result):
     confidence : if nothing moved, all ``tests`` together find something with probability 1 - confidence at most.
     gap, gap_reason : the gap, with labels unless selection rates are compared; or why it was not measured.
     small_groups : groups that were merged, as at the fit, with their new rows; None if there are none.
+    segments : what ``groups`` are: "group", or "cell" of a model that is told probabilities in place of the group.
+    families : for a model whose groups are spread over such segments, the gap of every family of groups that it
+        compares, all intervals together at the confidence; ``gap`` is then the one farthest above its epsilon.
 
     >>> found.drifted, found.reasons, [group.rows for group in found.groups]
     (False, (), [500, 500])
@@ -185,6 +216,8 @@ class Drift(Result):
     gap: GapCheck | None
     gap_reason: str | None
     small_groups: SmallGroups | None = None
+    segments: str = "group"
+    families: tuple[FamilyGap, ...] = ()
 
     def _summary(self) -> Summary:
         found = f"{len(self.reasons)} found" if self.reasons else "none found"
@@ -194,13 +227,18 @@ class Drift(Result):
         else:
             sure = span(self.gap.interval.best)
             facts.append(("gap", f"{self.gap.gap:.4f} ({sure}); epsilon {self.gap.epsilon:g}: {self.gap.answer}"))
-        head = ["group", "status", "rows", "fitted rows", "score shift", "PSI"]
+        for family in self.families if len(self.families) > 1 else ():
+            if family.gap is not None:
+                told = f"{family.gap.gap:.4f}; epsilon {family.epsilon:g}: {family.gap.answer}"
+                facts.append((f"  {family.title}", told))
+        head = [self.segments, "status", "rows", "fitted rows", "score shift", "PSI"]
         rows = [
             [g.group, g.status, f"{g.rows:,}", f"{g.fitted_rows:,}", *(figure(x, 3) for x in (shift, g.psi))]
             for g in sorted(self.groups, key=lambda g: g.status != "moved")
             for shift in [None if g.scores is None else g.scores.distance]
         ]
-        return Summary(f"Drift: {size(self.rows, len(rows))}", facts, head, rows, notes=self.reasons[:NOTED])
+        many = size(self.rows, len(rows)) if self.segments == "group" else f"{self.rows:,} rows, {len(rows)} cells"
+        return Summary(f"Drift: {many}", facts, head, rows, notes=self.reasons[:NOTED])
 
     @property
     def drifted(self) -> bool:
@@ -213,7 +251,8 @@ class Drift(Result):
         >>> found.to_dict()["drifted"]
         False
         """
-        return {"drifted": self.drifted, **plain_data(self)}
+        found = {"drifted": self.drifted, **plain_data(self)}
+        return found if self.families else {k: v for k, v in found.items() if k not in ("segments", "families")}
 
 
 def psi_level(psi: float) -> str:

@@ -10,7 +10,8 @@ The people are the sample, not the draws: every figure is an expectation over th
   former.
 * Bootstrap: the error of a rate of people with one draw each is the error of its expectation and, independent of it,
   what the draws add. By Anderson's inequality (1955) the first alone is smaller, by whatever symmetric convex measure.
-  So limits for the drawn score hold for its expectation.
+  So limits for the drawn score hold for its expectation. That needs no segments: of groups that are spread over several
+  the same holds, where DKW does not.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import math
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fairroc.auditing.audit import NO_THRESHOLD, gap_interval
 from fairroc.auditing.findings import GapInterval, Interval
@@ -26,10 +28,11 @@ from fairroc.core.chain import FloatArray, area
 from fairroc.core.constraint import Ratio
 from fairroc.core.gap import ROUNDING, pooled_auc, threshold_gap
 from fairroc.core.kernel import Kernel
-from fairroc.core.realised import RealisedRoc, all_places, realise, two_sided
-from fairroc.core.roc import RocCurve
+from fairroc.core.realised import RealisedRoc, all_places, own_auc, realise, two_sided
+from fairroc.core.roc import Population, RocCurve
+from fairroc.model.families import FamilyPeople
 from fairroc.model.model import ModelData, treated
-from fairroc.monitoring.drift import Answer, GapCheck
+from fairroc.monitoring.drift import Answer, FamilyGap, GapCheck
 from fairroc.people.people import SMALL_CLASS, People
 from fairroc.stats.auc import auc_interval
 from fairroc.stats.bands import Noise, dkw_reach, gap_limits
@@ -37,6 +40,8 @@ from fairroc.stats.bootstrap import bootstrap
 
 MOST_ROWS = 10**12
 """No larger number of rows is named as the number that would be needed."""
+
+SPREAD_BAND = "DKW needs people of one group to be treated by one rule, and this model treats them by segments"
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,37 +96,60 @@ def gap_now(
     if len(both) > 1:
         some = people.only(both)
         aucs = _aucs(model, some, noises if by_label else _measured(model, some, treated_as)[0], confidence)
-    shares = seen.thin.shares
-    noises = noises if model.unchanged else _with_ends(noises, shares, constraint.where)
     widths = None if people.weighted else dkw_reach(constraint, rows, confidence) + hidden
+    found = _Measured(people.names, rows, people.rows, seen.thin, noises, hidden, widths, model.epsilon)
+    return _judged(model, found, aucs, confidence=confidence, draws=draws, rng=rng)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Measured:
+    """Groups' rates of the fair score with their noise; ``rows`` by group and label, ``people`` tell weights."""
+
+    names: tuple[str, ...]
+    rows: NDArray[np.intp]
+    count: int
+    people: Population
+    noises: list[Noise]
+    hidden: float
+    widths: FloatArray | None
+    epsilon: float
+    unbanded: str = "weighted rows need a bootstrap for an interval, and none was asked for"
+
+
+def _judged(
+    model: ModelData, one: _Measured, aucs: _Aucs, *, confidence: float, draws: int, rng: np.random.Generator
+) -> GapNow:
+    """Gap, interval and answer."""
+    constraint, shares, hidden = model.fairness.told(), one.people.shares, one.hidden
+    noises = one.noises if model.unchanged else _with_ends(one.noises, shares, constraint.where)
     errors = bootstrap(noises, constraint, draws=draws, rng=rng, shares=shares) if draws else None
     reach = None if errors is None else errors.reach((1 + confidence) / 2)
-    now = replace(seen.thin, curves=tuple(noise.curve for noise in noises))
+    now = replace(one.people, curves=tuple(noise.curve for noise in noises))
     places = now.thresholds if model.unchanged else now.curves[0].thresholds[::-1]  # of a changed score all share them
-    limits = gap_limits(noises, widths, constraint, confidence, shares, reach, places)
+    limits = gap_limits(noises, one.widths, constraint, confidence, shares, reach, places)
     if not limits.seen:
         return GapNow(None, NO_THRESHOLD, aucs.groups)
     if isinstance(constraint, Ratio) and constraint.where is not None:
         hidden = min(hidden / constraint.where[0], 1.0)  # the largest rate is about the share selected, or more
     interval = gap_interval(limits, errors, confidence, hidden)
-    method = _method(interval, int(constraint.samples(rows.astype(np.float64))[1].min()))
+    method = _method(interval, int(constraint.samples(one.rows.astype(np.float64))[1].min()))
     if method is None:
-        return GapNow(None, "weighted rows need a bootstrap for an interval, and none was asked for", aucs.groups)
+        return GapNow(None, one.unbanded, aucs.groups)
     worst = threshold_gap(now, constraint, places)
     gap, (low, high) = worst.value, getattr(interval, method)
-    answer = _answer(model.epsilon, low, high)
+    answer = _answer(one.epsilon, low, high)
     check = GapCheck(
         gap=gap,
-        pair=(people.names[worst.pair[0]], people.names[worst.pair[1]]),
-        epsilon=model.epsilon,
+        pair=(one.names[worst.pair[0]], one.names[worst.pair[1]]),
+        epsilon=one.epsilon,
         norm=model.norm,
         answer=answer,
         method=method,
         interval=interval,
         resolution=hidden,
-        rows=people.rows,
-        rows_needed=_rows_needed(people.rows, model.epsilon, gap, high) if answer == "unclear" else None,
-        groups=people.names,
+        rows=one.count,
+        rows_needed=_rows_needed(one.count, one.epsilon, gap, high) if answer == "unclear" else None,
+        groups=one.names,
         auc=aucs.fair,
         auc_before=aucs.before,
         constraint=model.constraint,
@@ -131,6 +159,98 @@ def gap_now(
         smallest_ratio=None if model.ratio is None else 1.0 - gap,
     )
     return GapNow(check, None, aucs.groups)
+
+
+# ---- groups that are spread over segments ----------------------------------------------------------------------------
+
+
+def family_gap(
+    model: ModelData, family: FamilyPeople, *, labelled: bool, confidence: float, draws: int, rng: np.random.Generator
+) -> FamilyGap:
+    """The gap of one family of groups among new people."""
+    one, needs = family.compared, model.fairness.needs_labels
+    rows = family.people.class_rows()
+    enough = rows.min(axis=1) > 0 if needs else rows.sum(axis=1) > 0
+    kept = np.flatnonzero(enough).tolist()
+    absent = tuple(group.name for group in one.groups if group.name not in family.names)
+    half = tuple(name for g, name in enumerate(family.names) if not enough[g])
+    found = FamilyGap(one.attribute, one.stratum, one.epsilon, None, None, absent, half, dict(family.others))
+    if len(kept) < 2:
+        return replace(found, reason=f"fewer than two groups have people{' of both labels' if needs else ''}")
+    family = family.only(kept)
+    seen, rows = (family if needs else family.unlabelled()), family.people.class_rows()
+    noises, hidden = _spread_noises(model, seen, family, needs)
+    aucs = _Aucs({}, None, None)
+    if labelled and rows.min(axis=1).min() > 0:
+        aucs = _spread_aucs(model, family)
+    known = seen.people
+    measured = _Measured(
+        family.names,
+        rows,
+        family.people.rows,
+        known.thin,
+        noises,
+        hidden,
+        dkw_reach(model.fairness.told(), rows, confidence) + hidden if model.unchanged and not known.weighted else None,
+        one.epsilon,
+        f"{SPREAD_BAND}, and no bootstrap was asked for",
+    )
+    now = _judged(model, measured, aucs, confidence=confidence, draws=draws, rng=rng)
+    if now.check is None:
+        return replace(found, reason=now.reason)
+    check = now.check
+    if not model.unchanged:
+        check = replace(check, interval=replace(check.interval, dkw_reason=SPREAD_BAND))
+    return replace(found, gap=check)
+
+
+def _spread_noises(
+    model: ModelData, seen: FamilyPeople, family: FamilyPeople, labelled: bool
+) -> tuple[list[Noise], float]:
+    """Curves of the fair score of groups, in expectation over the draw, with their noise: as if everybody of a group
+    had been drawn once, a group's scores are one sample, whatever segments its people are in."""
+    if model.unchanged:
+        noises, hidden = seen.people.noises(thin=True), 0.0 if seen.people.weighted else seen.people.hidden
+    else:
+        realised = seen.realised(model)[:-1]
+        squared = realised if family.columns.weights is None else seen.realised(model, power=2)[:-1]
+        places, scale, hidden = all_places([*realised, *squared]), 1.0 / family.people.class_sizes(), 0.0
+        if not labelled:
+            scale = np.repeat(1.0 / _whole_sizes(family)[:, None], 2, axis=1)
+        noises = []
+        for g, one in enumerate(realised):
+            rates = _rising(one, places)
+            squares = rates if squared[g] is one else _rising(squared[g], places)
+            noises.append(Noise(_curve(rates, seen.people.exact.curves[g].prior), squares, scale[g]))
+    if not labelled:
+        noises = [replace(noise, curve=replace(noise.curve, prior=0.0)) for noise in noises]
+    return noises, hidden
+
+
+def _whole_sizes(family: FamilyPeople) -> FloatArray:
+    """(groups,) effective sample size of every group's people, whatever their labels."""
+    mass, squares = family.people.group_masses()
+    return np.asarray(mass**2 / squares)
+
+
+def _spread_aucs(model: ModelData, family: FamilyPeople) -> _Aucs:
+    """AUCs of all of a family's people."""
+    old = family.people.thin
+    before = pooled_auc(old.curves, old.weights0, old.weights1)
+    return _Aucs({}, before if model.unchanged else own_auc(family.realised(model)[-1]), before)
+
+
+def segment_aucs(model: ModelData, people: People, confidence: float, treated_as: str | None) -> dict[str, GroupAucs]:
+    """AUCs of the people of segments that have both labels."""
+    both = [
+        g
+        for g, (name, few) in enumerate(zip(people.names, people.class_rows().min(axis=1), strict=True))
+        if few and name in model.names
+    ]
+    if not both:
+        return {}
+    some = people.only(both)
+    return _aucs(model, some, _measured(model, some, treated_as)[0], confidence).groups
 
 
 def _unlabelled(model: ModelData, people: People, treated_as: str | None) -> tuple[list[Noise], float]:

@@ -179,9 +179,9 @@ def read_spread(
         missing=missing,
     )
     n = len(columns.scores)
-    attributes = _columns(sensitive_features, "sensitive_features")
-    controls = {} if control_features is None else _columns(control_features, "control_features")
-    parts = {} if group_probabilities is None else _columns(group_probabilities, WHAT)
+    attributes = feature_columns(sensitive_features, "sensitive_features")
+    controls = {} if control_features is None else feature_columns(control_features, "control_features")
+    parts = {} if group_probabilities is None else feature_columns(group_probabilities, WHAT)
     same_length(scores=columns.scores, **controls, **parts)
     strata_names: tuple[str, ...] = ("everybody",)
     strata = np.zeros(n, dtype=np.intp)
@@ -190,7 +190,7 @@ def read_spread(
         strata = codes.astype(np.intp)
     found = {}
     for what, column in attributes.items():
-        found[_name(what)] = group_codes({what: column}, missing)
+        found[feature_name(what)] = group_codes({what: column}, missing)
     if not each:
         found = {" & ".join(found): (columns.groups, columns.names)}
     families = [
@@ -208,8 +208,8 @@ def read_spread(
         strata,
         strata_names,
         controls=len(controls),
-        attributes=tuple(map(_name, attributes)),
-        control_names=tuple(map(_name, controls)),
+        attributes=tuple(map(feature_name, attributes)),
+        control_names=tuple(map(feature_name, controls)),
         probability_of=_stands_for(len(parts), {name: groups for name, (_, groups) in found.items()}),
     )
     usable = [_usable(rows, family, small) for family in families]
@@ -218,13 +218,13 @@ def read_spread(
         usable.append(_with_both_labels(rows, crossed))
     rows = replace(rows, families=tuple(usable))
     if not use_group:
-        rows = replace(rows, probabilities=read_probabilities(parts, n), columns=tuple(map(_name, parts)))
+        rows = replace(rows, probabilities=read_probabilities(parts, n), columns=tuple(map(feature_name, parts)))
         return rows.segmented(np.zeros(n, dtype=np.intp), ("cell 1",))
     codes, names = group_codes({**controls, **attributes}, missing)
     return _small_as_one(replace(rows, segments=codes.astype(np.intp), names=names))
 
 
-def _columns(features: Any, what: str) -> dict[str, Any]:
+def feature_columns(features: Any, what: str) -> dict[str, Any]:
     """Columns by the name that messages give them."""
     if isinstance(features, list | tuple) and features and isinstance(features[0], list | tuple | np.ndarray):
         features = np.array(features, dtype=object)
@@ -236,7 +236,7 @@ def _columns(features: Any, what: str) -> dict[str, Any]:
     return {f"{what}[{name!r}]": as_column(part, f"{what}[{name!r}]") for name, part in parts.items()}
 
 
-def _name(what: str) -> str:
+def feature_name(what: str) -> str:
     """The name of a column inside ``sensitive_features['sex']``; of one that has none, what it is."""
     _, bracket, inside = what.removesuffix("]").partition("[")
     if not bracket:
@@ -259,7 +259,7 @@ def _stands_for(columns: int, groups: Mapping[str, tuple[str, ...]]) -> tuple[st
 
 def named_features(features: Any, what: str) -> dict[str, Any]:
     """Columns by their own names, or by what they are and their number."""
-    return {_name(said): column for said, column in _columns(features, what).items()}
+    return {feature_name(said): column for said, column in feature_columns(features, what).items()}
 
 
 def probabilities_of(probabilities: Any, columns: Sequence[str]) -> FloatArray:
@@ -269,9 +269,9 @@ def probabilities_of(probabilities: Any, columns: Sequence[str]) -> FloatArray:
             f"{WHAT} must be given, one row for each score, got none: this model is told probabilities of the groups "
             f"({several(list(columns), ', ')}) in place of the group."
         )
-    parts = _columns(probabilities, WHAT)
+    parts = feature_columns(probabilities, WHAT)
     given = list(parts.items())
-    parts = dict(given[place] for place in order_of([_name(what) for what in parts], columns))
+    parts = dict(given[place] for place in order_of([feature_name(what) for what in parts], columns))
     return read_probabilities(parts, same_length(**parts))
 
 
