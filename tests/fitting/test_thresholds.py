@@ -10,9 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 from test_pipeline import EPSILONS, TIES, Rows, acceptance, all_thresholds, fitted, normal_rows, worlds
+from test_proxy import FITS, SCORES, SEX, Y, spread
 
 from fairroc import Choice, FairROC, FairROCClassifier, choose_threshold
 from fairroc.errors import DataError, FairrocWarning, UnknownGroupError
+from fairroc.fitting.thresholds import Aim, choose_threshold_of
+from fairroc.model.comparing import families_of
+from fairroc.people.door import read_people
 from fairroc.text.certificate import choice_text
 from strategies import NORMS
 
@@ -246,3 +250,74 @@ def test_the_gap_of_a_choice_is_named_and_that_of_the_constraint(how, words) -> 
     assert words in shown
     if not model.where:
         assert f"{words}{1 - gap if model.ratio else gap:.3f}." in shown
+
+
+# ---- models that are told something else than the groups -----------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", FITS)
+@pytest.mark.parametrize(
+    "aim", [{"recall": 0.7}, {"selection_rate": 0.2}, {"precision": 0.6}, {"cost_fp": 1, "cost_fn": 2}]
+)
+def test_compared_groups_get_exact_rates(name, aim) -> None:
+    """Every figure from the rows' own chances, and no threshold of many is better."""
+    post, (asked, people) = spread(name), FITS[name]
+    told = {key: value for key, value in people.items() if asked.get("use_group", True) or key != "sensitive_features"}
+    weights = np.random.default_rng(1).uniform(0.5, 2, len(Y))
+    found = choose_threshold(post, SCORES, Y, sample_weight=weights, **people, **aim)
+
+    def rates(threshold: float) -> np.ndarray:
+        return post.acceptance_rate(SCORES, threshold=threshold, **told)
+
+    def aimed(chance: np.ndarray) -> tuple[float, ...]:
+        """Wrongly and rightly selected, and the cost."""
+        false, true = (float((chance * weights)[label == Y].sum() / weights.sum()) for label in (0, 1))
+        return false, true, false - 2 * true
+
+    chance = rates(found.threshold)
+    families = families_of(people["sensitive_features"], people.get("control_features"), each="combine" in asked)
+    named = {
+        f"{family.title}: {group}" if len(families) > 1 else group: family.codes == code
+        for family in families
+        for code, group in enumerate(family.groups)
+    }
+    assert [one.group for one in found.groups] == list(named)
+    apart = {}
+    for one in (found.overall, *found.groups):
+        mine = named.get(one.group, np.ones(len(Y), dtype=bool))
+        tpr, fpr = (np.average(chance[mine & (label == Y)], weights=weights[mine & (label == Y)]) for label in (1, 0))
+        assert (one.tpr, one.fpr) == pytest.approx((tpr, fpr), abs=1e-9)
+        assert (one.rows, one.positives) == (mine.sum(), Y[mine].sum())
+        apart.setdefault(one.group.rpartition(": ")[0], []).append((fpr, tpr))
+    points = [np.array(part) for title, part in apart.items() if title or len(families) == 1]
+    if len(families) == 1:
+        points = [points[0][1:]]  # without all people
+    gap = max(np.abs(part[:, None] - part[None]).sum(axis=2).max() for part in points)
+    assert found.gap == pytest.approx(gap, abs=1e-9)
+    false, true, cost = aimed(chance)
+    positives = weights[Y == 1].sum() / weights.sum()
+    others = [aimed(rates(t)) for t in np.linspace(SCORES.min() - 0.1, SCORES.max() + 0.1, 60)]
+    if "recall" in aim:
+        assert true / positives >= 0.7 - 1e-9
+        assert all(f + t >= false + true - 1e-9 for f, t, _ in others if t >= 0.7 * positives)
+    elif "selection_rate" in aim:
+        assert false + true <= 0.2 + 1e-9
+        assert all(f + t <= false + true + 1e-9 for f, t, _ in others if f + t <= 0.2)
+    elif "precision" in aim:
+        assert true >= 0.6 * (false + true) - 1e-9
+        assert all(f + t <= false + true + 1e-9 for f, t, _ in others if t >= 0.6 * (f + t))
+    else:
+        assert all(other >= cost - 1e-9 for *_, other in others)
+
+
+def test_models_say_what_they_must_be_told() -> None:
+    with pytest.raises(DataError, match="group_probabilities must be given"):
+        choose_threshold(spread("blind"), SCORES, Y, sensitive_features=SEX, recall=0.5)
+    with pytest.raises(DataError, match="control_features must be given"):
+        choose_threshold(spread("strata"), SCORES, Y, sensitive_features=SEX, recall=0.5)
+    plain = FairROC(0.1, ties="draw", salt=1).fit(SCORES, Y, sensitive_features=SEX)
+    with pytest.raises(DataError, match="this model does not use control_features, got some"):
+        choose_threshold(plain, SCORES, Y, sensitive_features=SEX, control_features=SEX, recall=0.5)
+    people = read_people(SCORES, Y, sensitive_features=SEX)
+    with pytest.raises(DataError, match=r"people counted by group do not say what .* Pass the rows to choose_thresh"):
+        choose_threshold_of(spread("blind").model_, people, Aim.checked(recall=0.5))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 
 import numpy as np
 import pytest
@@ -39,13 +40,11 @@ FITS = {
 }
 
 
-@pytest.fixture(scope="module")
-def models() -> dict[str, FairModel]:
-    """One model for each way not to be told the groups that are compared."""
-    return {
-        name: FairROC(**{"epsilon": 0.1, "ties": "draw", "salt": 1, **how}).fit(SCORES, Y, **given).model_
-        for name, (how, given) in FITS.items()
-    }
+@cache
+def spread(name: str) -> FairROC:
+    """A fit whose model is told something else than the groups that are compared."""
+    how, given = FITS[name]
+    return FairROC(**{"epsilon": 0.1, "ties": "draw", "salt": 1, **how}).fit(SCORES, Y, **given)
 
 
 def told(name: str) -> dict:
@@ -105,8 +104,8 @@ def test_ten_leaves_are_named_in_order() -> None:
 
 
 @pytest.mark.parametrize("name", FITS)
-def test_a_model_comes_back_bit_for_bit(name, models, tmp_path) -> None:
-    model = models[name]
+def test_a_model_comes_back_bit_for_bit(name, tmp_path) -> None:
+    model = spread(name).model_
     text = model.to_json()
     assert json.loads(text)["version"] == VERSION
     back = FairModel.from_json(text)
@@ -125,8 +124,8 @@ def test_a_model_comes_back_bit_for_bit(name, models, tmp_path) -> None:
     assert post.checked_options().is_spread == bool(asked.keys() & {"use_group", "combine"})
 
 
-def test_what_a_model_is_told_is_asked_for_in_words(models) -> None:
-    blind, strata = models["blind"], models["strata"]
+def test_what_a_model_is_told_is_asked_for_in_words() -> None:
+    blind, strata = spread("blind").model_, spread("strata").model_
     with pytest.raises(DataError, match=r"group_probabilities must be given, .* got none: .* \(m\) in place of the"):
         blind.transform(SCORES, ids=IDS)
     with pytest.raises(DataError, match="this model does not use sensitive_features, got some"):
@@ -173,9 +172,9 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("name", BROKEN)
-def test_damage_is_refused_with_words(name, models) -> None:
+def test_damage_is_refused_with_words(name) -> None:
     change, words = BROKEN[name]
-    text = models["blind"].to_json()
+    text = spread("blind").model_.to_json()
     assert len(json.loads(text)["proxy"]["column"]) >= 3  # there is a split to break
     with pytest.raises(ModelFileError, match=words):
         FairModel.from_json(rewritten(text, change))
