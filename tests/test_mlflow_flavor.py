@@ -30,6 +30,7 @@ from fairroc.datasets import make_scores
 from fairroc.mlflow import flavor
 from fairroc.mlflow.evaluator import figures
 from fairroc.mlflow.scoring import KEY_FILE
+from spread_cases import spread_case
 
 KEY = "a secret of some length"
 SCORES, LABELS, SEX = make_scores()
@@ -384,3 +385,46 @@ def test_the_folder_of_a_model_can_be_moved(tmp_path: Path) -> None:
     shutil.move(tmp_path / "m", tmp_path / "elsewhere")
     fair = mlflow.pyfunc.load_model(str(tmp_path / "elsewhere")).predict(PEOPLE[["score", "sex", "id"]])
     assert (fair == post.transform(SCORES, **HOW)).all()
+
+
+# ---- cells and strata ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["proxy", "proxy in strata", "score alone", "each", "strata"])
+def test_models_that_are_told_of_cells_and_strata(name: str, tmp_path: Path) -> None:
+    some = spread_case(name)
+    roles = some.roles
+    flavor.save_model(some.model, tmp_path / "model", **roles)
+    loaded = mlflow.pyfunc.load_model(str(tmp_path / "model"))
+    kinds = {column.name: column.type.name for column in loaded.metadata.signature.inputs}
+    assert set(kinds) == set(some.columns)
+    assert all(kinds[column] == "double" for column in some.probabilities)
+    frame = pd.DataFrame({column: values.astype(str) if column in some.controls else values
+                          for column, values in some.columns.items()})  # fmt: skip
+    assert loaded.predict(frame).tobytes() == some.expected.tobytes()
+    again = flavor.load_model(tmp_path / "model")
+    assert again.to_json() == some.model.to_json()
+
+
+def test_columns_that_do_not_fit_a_model_of_cells(tmp_path: Path) -> None:
+    some = spread_case("proxy in strata")
+    for wrong, message in (
+        ({"group": "sex"}, r"group \(--group\) must name no column, got sex"),
+        ({"control_features": "town"}, r"control_features \(--control\) must name 2 columns"),
+        ({"data": PEOPLE}, "data must be left out for models with use_group=False"),
+    ):
+        with pytest.raises(DataError, match=message):
+            flavor.save_model(some.model, tmp_path / "model", **some.roles | wrong)
+    flavor.save_model(some.model, tmp_path / "usual", score="p", control_features=["town", "job"])
+    text = json.loads(next((tmp_path / "usual").rglob("use.json")).read_text(encoding="utf-8"))
+    assert text["group_probabilities"] == ["r"] and text["group"] == []
+
+
+def test_a_folder_of_an_older_release_is_read(tmp_path: Path, keyed: FairROC) -> None:
+    flavor.save_model(keyed, tmp_path / "model", group="sex")
+    file = next((tmp_path / "model").rglob("use.json"))
+    data = json.loads(file.read_text(encoding="utf-8"))
+    for new in ("group_probabilities", "control_features"):
+        del data[new]
+    file.write_text(json.dumps(data), encoding="utf-8")
+    assert flavor.load_model(tmp_path / "model", key=KEY).model_.to_json() == keyed.model_.to_json()

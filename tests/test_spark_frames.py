@@ -16,6 +16,7 @@ from fairroc.errors import DataError
 from fairroc.model.draw import effective_salt, uniforms_from_ids
 from fairroc.people.frames import BITS
 from java import require_java
+from spread_cases import spread_case
 from sql_cases import case
 from test_frames import KEY, arrays, by_id, listed, people, undated
 
@@ -110,6 +111,13 @@ def test_frames_know_spark(session) -> None:
     fair = frames.transform(frame, post, score="a.b`c", group="race", id="id", column="new")
     expected = truth.transform(scores, sensitive_features=features, ids=table.column("id"))
     assert (by_id(fair.select("new", "id").toArrow(), "new") == expected[np.argsort(table.column("id"))]).all()
+
+
+@pytest.mark.parametrize("name", ["proxy in strata", "strata"])
+def test_executors_are_told_of_cells_and_strata(session, name) -> None:
+    some = spread_case(name)
+    fair = frames.transform(cluster_frame(session, pa.table(some.columns)), some.model, **some.roles)
+    assert by_id(fair.toArrow(), "p_fair").tobytes() == some.expected[np.argsort(some.ids)].tobytes()
 
 
 def test_ids_are_not_needed_where_nobody_is_drawn(session) -> None:

@@ -90,14 +90,15 @@ class FairModel(Result, ModelData):
         >>> model.transform(scores[:3], sensitive_features=sex[:3], ids=[11, 12, 13]).shape
         (3,)
         """
-        sensitive_features = self.told(sensitive_features, group_probabilities, control_features, row_count(scores))
         if is_tensor(scores):
-            from fairroc.backends.torch import transform
+            from fairroc.backends.torch import told, transform
 
+            features = told(self, scores, sensitive_features, group_probabilities, control_features)
             fair: FloatArray = transform(
-                self, scores, sensitive_features, ids, random_state, key, on_unknown_group, allow_out_of_range
+                self, scores, features, ids, random_state, key, on_unknown_group, allow_out_of_range
             )
             return fair
+        sensitive_features = self.told(sensitive_features, group_probabilities, control_features, row_count(scores))
         few = self.few(scores, sensitive_features, ids, random_state, key, on_unknown_group)
         if few is not None:
             return few
@@ -157,14 +158,13 @@ class FairModel(Result, ModelData):
         [0.0, 1.0]
         """
         limit = check_threshold(threshold)
-        sensitive_features = self.told(sensitive_features, group_probabilities, control_features, row_count(scores))
         if is_tensor(scores):
-            from fairroc.backends.torch import acceptance_rate
+            from fairroc.backends.torch import acceptance_rate, told
 
-            rate: FloatArray = acceptance_rate(
-                self, scores, sensitive_features, limit, on_unknown_group, allow_out_of_range
-            )
+            features = told(self, scores, sensitive_features, group_probabilities, control_features)
+            rate: FloatArray = acceptance_rate(self, scores, features, limit, on_unknown_group, allow_out_of_range)
             return rate
+        sensitive_features = self.told(sensitive_features, group_probabilities, control_features, row_count(scores))
         return self.rates(self.read(scores, sensitive_features, on_unknown_group, allow_out_of_range), limit)
 
     def explain(
@@ -299,7 +299,7 @@ class FairModel(Result, ModelData):
         form: str | None = None,
         table: str = "people",
         score: str = "score",
-        group: str | Sequence[str] = "group",
+        group: str | Sequence[str] | None = None,
         id: str | None = "id",
         id_type: str = "integer",
         column: str | None = None,
@@ -307,6 +307,8 @@ class FairModel(Result, ModelData):
         tables: str | None = None,
         key: bytes | str | None = None,
         on_unknown_group: str | None = None,
+        group_probabilities: str | Sequence[str] | None = None,
+        control_features: str | Sequence[str] | None = None,
     ) -> str:
         """The transform as SQL, hash of the ids included: the same fair scores, bit for bit, where the scores live.
 
@@ -320,8 +322,9 @@ class FairModel(Result, ModelData):
         table : str
             What a query reads, written into it as it is: a table, a qualified name, a subquery in brackets.
         score, group, id : str
-            Names of columns; several group columns, in the order of the fit, mean their intersection. ``id=None`` where
-            the model draws nobody.
+            Names of columns; several group columns, in the order of the fit, mean their intersection. By default
+            "group", and none for a model that was fitted with ``use_group=False``. ``id=None`` where the model draws
+            nobody.
         id_type : {"integer", "text"}
             How ids are hashed: integers as 64-bit integers, everything else as its UTF-8 text.
         column : str, optional
@@ -335,6 +338,12 @@ class FairModel(Result, ModelData):
             The model's key, if it has one. The SQL then holds a secret.
         on_unknown_group : str, optional
             Fitted group whose treatment unknown groups shall get; else they are an error when the SQL runs.
+        group_probabilities : str or list of str, optional
+            Names of the columns of the groups' probabilities that a model with ``use_group=False`` was fitted with, by
+            default those of the fit. A probability that is missing or not between 0 and 1 is an error when the SQL
+            runs.
+        control_features : str or list of str, optional
+            Names of the columns of strata, in the order of the fit, for a model that was fitted with them.
 
         Returns: str: one statement; it holds the key, if there is one.
         Raises: DataError
@@ -351,7 +360,7 @@ class FairModel(Result, ModelData):
             form=form,
             table=table,
             score=score,
-            group=group,
+            **self._columns(group, group_probabilities, control_features),
             id=id,
             id_type=id_type,
             column=column,
@@ -366,17 +375,19 @@ class FairModel(Result, ModelData):
         *,
         ids: str | None = None,
         score: str = "score",
-        group: str | Sequence[str] = "group",
+        group: str | Sequence[str] | None = None,
         threshold: float | None = None,
         on_unknown_group: str | None = None,
         after: Any = None,
         column: int | None = None,
+        group_probabilities: str | Sequence[str] | None = None,
+        control_features: str | Sequence[str] | None = None,
     ) -> Any:
         """The transform as an ONNX graph: the same fair scores, bit for bit, in ONNX Runtime on a CPU.
 
-        Inputs are columns of n rows: the score (double), the group (text) and, unless the model has
-        ``draws="never"``, a uniform number (double, ``uniform``) or an id (int64, ``id``). The output is
-        ``fair_score``. A score, a group or a uniform number that `transform` would refuse stops the run.
+        Inputs are columns of n rows: the score (double), the group (text) or what else the model is told, and, unless
+        the model has ``draws="never"``, a uniform number (double, ``uniform``) or an id (int64, ``id``). The output is
+        ``fair_score``. Whatever `transform` would refuse stops the run.
 
         Parameters
         ----------
@@ -384,7 +395,8 @@ class FairModel(Result, ModelData):
             Hash integer ids inside the graph. Else feed ``model.uniforms(n, ids=..., key=...)``: text ids and models
             with a key need that.
         score, group : str
-            Names of inputs; several group columns, in the order of the fit, mean their intersection.
+            Names of inputs; several group columns, in the order of the fit, mean their intersection. By default
+            "group", and none for a model that was fitted with ``use_group=False``.
         threshold : float, optional
             Adds the output ``acceptance_rate``: the probability, over the draw, to reach this threshold.
         on_unknown_group : str, optional
@@ -394,6 +406,11 @@ class FairModel(Result, ModelData):
             inputs; an input of text may be the group. The score itself becomes the output ``score``.
         column : int, optional
             Which column of that output is the score; of two the last.
+        group_probabilities : str or list of str, optional
+            Names of the inputs (double) of the groups' probabilities that a model with ``use_group=False`` was fitted
+            with, by default those of the fit.
+        control_features : str or list of str, optional
+            Names of the inputs (text) of strata, in the order of the fit, for a model that was fitted with them.
 
         Returns: onnx.ModelProto: ``onnx.save(graph, "model.onnx")`` writes it.
         Raises: DataError
@@ -407,12 +424,19 @@ class FairModel(Result, ModelData):
             self,
             ids=ids,
             score=score,
-            group=group,
+            **self._columns(group, group_probabilities, control_features),
             threshold=None if threshold is None else check_threshold(threshold),
             on_unknown_group=on_unknown_group,
             after=after,
             column=column,
         )
+
+    def _columns(self, group: Any, group_probabilities: Any, control_features: Any) -> dict[str, Any]:
+        """Names of columns, with those that none need name."""
+        group = "group" if group is None and self.use_group else group
+        if group_probabilities is None and self.proxy is not None:
+            group_probabilities = self.proxy.columns
+        return {"group": group, "group_probabilities": group_probabilities, "control_features": control_features}
 
     def sql_tables(self) -> dict[str, dict[str, NDArray[Any]]]:
         """The tables that `to_sql` reads if it is given their name, "cells", "outcomes" and "knots", by their columns.

@@ -85,25 +85,45 @@ def fit(
     label: str,
     group: str | Sequence[str],
     weight: str | None = None,
-    epsilon: float = 0.05,
+    epsilon: Any = 0.05,
     cells: int | None = None,
     bits: int | None = None,
+    group_probabilities: str | Sequence[str] | None = None,
+    control_features: str | Sequence[str] | None = None,
     **params: Any,
 ) -> FairROC:
     """Fit a `FairROC` to columns of a frame.
+
+    Parameters
+    ----------
+    group_probabilities : names of the columns of the groups' probabilities, for ``use_group=False``.
+    control_features : names of the columns of strata, within which groups are compared.
 
     Raises: DataError
     >>> fit(frame, score="p", label="y", group="sex", epsilon=0.1, ties="draw").model_.names
     ('f', 'm')
     """
     post = FairROC(epsilon, **params)
-    post.checked_options()
+    options = post.checked_options()
     named: dict[str, Any] = {"score": score, "label": label, "group": group, "weight": weight}
+    names = ColumnNames.of(**named, group_probabilities=group_probabilities, control_features=control_features)
     if _is_counted(frame, cells, bits):
+        if names.controls or names.probabilities or options.is_spread:
+            raise DataError(
+                "use_group=False, combine='each' and control_features take frames in memory, without cells and bits: "
+                f"counts by group and score do not tell them apart. Got a {type(frame).__name__}; collect it first."
+            )
         how = {"pos_label": post.pos_label, "missing": post.missing, "cells": cells, "bits": bits}
         return post.fit_counts(counts(frame, **named, **how))
-    taken = take_columns(frame, ColumnNames.of(**named))
-    return post.fit(taken.score, taken.label, sensitive_features=taken.group, sample_weight=taken.weight)
+    taken = take_columns(frame, names)
+    return post.fit(
+        taken.score,
+        taken.label,
+        sensitive_features=taken.group,
+        sample_weight=taken.weight,
+        control_features=taken.controls,
+        group_probabilities=taken.probabilities,
+    )
 
 
 @documented(setup=EXAMPLE)
@@ -142,12 +162,14 @@ def transform(
     model: ModelData | FairROC,
     *,
     score: str,
-    group: str | Sequence[str],
+    group: str | Sequence[str] | None = None,
     id: str | None = None,
     key: bytes | str | None = None,
     column: str | None = None,
     on_unknown_group: str | None = None,
     allow_out_of_range: bool | None = None,
+    group_probabilities: str | Sequence[str] | None = None,
+    control_features: str | Sequence[str] | None = None,
 ) -> Any:
     """The frame with one more column, the fair score (``<score>_fair`` unless named); the same kind of frame.
 
@@ -159,7 +181,11 @@ def transform(
 
     Parameters
     ----------
+    group : names of the columns of groups; not for a model that was fitted with ``use_group=False``.
     id : name of the column of ids; a model that draws nobody needs none.
+    group_probabilities : names of the columns of the groups' probabilities that such a model was fitted with, found by
+        name or else in the order of the fit.
+    control_features : names of the columns of strata, for a model that was fitted with them, in the order of the fit.
 
     Returns: data frame: of the same kind, with one more column.
     Raises: DataError, UnknownGroupError
@@ -175,7 +201,9 @@ def transform(
         model = model.model_
     if isinstance(key, Secret) and not key.is_lost:
         key = key.reveal()  # engines send it to their workers
-    names = ColumnNames.of(score=score, group=group, id=id)
+    names = ColumnNames.of(
+        score=score, group=group, id=id, group_probabilities=group_probabilities, control_features=control_features
+    )
     allowed = bool(allow_out_of_range)
     use = Use(model, names, column or f"{score}_fair", key, on_unknown_group, allow_out_of_range=allowed)
     return transform_frame(frame, use)

@@ -21,6 +21,8 @@ from fairroc import FairModel, FairROC
 from fairroc.errors import DataError
 from fairroc.model.draw import derive_seed
 from fairroc.model.lookup import Lookup
+from spread_cases import CASES as SPREAD
+from spread_cases import spread_case
 from sql_cases import CASES, KEY, Case, case, fitted, rows_for, with_small
 
 __all__ = ["run"]  # a fixture
@@ -288,3 +290,69 @@ def test_rows_are_as_hard_as_they_claim():
     """The cases above hold scores of both zeros, and some fair score keeps -0.0."""
     some = rows_for(case("unchanged").model)
     assert np.signbit(some.expected[some.expected == 0]).any()
+
+
+# ---- cells, strata and attributes ----------------------------------------------------------------------------------
+
+
+def told(some: Any) -> dict[str, np.ndarray]:
+    """What the graph is told of people beside the score."""
+    named = {**some.controls, **some.groups}
+    return {**{name: texts(map(str, part.tolist())) for name, part in named.items()}, **some.probabilities}
+
+
+def names(some: Any) -> dict[str, Any]:
+    return {role: name for role, name in some.roles.items() if role != "id"}
+
+
+@pytest.mark.parametrize("name", SPREAD)
+def test_cells_are_found_in_the_graph(name):
+    some = spread_case(name)
+    graph = some.model.to_onnx(ids="int64", threshold=0.4, **names(some))
+    assert [one.name for one in graph.graph.input] == ["p", *some.controls, *some.groups, *some.probabilities, "id"]
+    rates = some.model.acceptance_rate(some.scores, threshold=0.4, **some.told)
+    for level in LEVELS:
+        fair, rate = session(graph, level).run(None, {"p": some.scores, "id": some.ids, **told(some)})
+        assert same_bits(fair, some.expected) and same_bits(rate, rates)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -5e-324, np.nextafter(1.0, 2.0)])
+def test_a_graph_stops_at_what_is_no_probability(bad):
+    some = spread_case("proxy")
+    graph = session(some.model.to_onnx(ids="int64", score="p"))
+    for column in some.probabilities:
+        given = {"p": some.scores, "id": some.ids, **told(some)}
+        given[column] = given[column].copy()
+        given[column][7] = bad
+        with pytest.raises(Exception, match="probabilities of groups must lie between 0 and 1"):
+            graph.run(None, given)
+
+
+def test_inputs_that_do_not_fit_a_model_of_cells():
+    some = spread_case("proxy in strata")
+    for wrong, message in (
+        ({"group": "sex"}, r"group \(--group\) must name no column, got sex"),
+        ({"control_features": None}, r"control_features \(--control\) must name the columns"),
+        ({"control_features": ["town", "r"]}, "the same input's column is named twice: 'r'"),
+        ({"group_probabilities": "p"}, "score and group must be different inputs"),
+        ({"group_probabilities": "fairroc_x"}, "must name inputs, none of them"),
+    ):
+        with pytest.raises(DataError, match=message):
+            some.model.to_onnx(**names(some) | wrong)
+
+
+def test_the_commands_write_graphs_and_sql_of_cells(run: Run, tmp_path):
+    some = spread_case("proxy in strata")
+    some.model.save(tmp_path / "model.json")
+    named = ["--score", "p", "--group-probability", "r", "--control", "town", "--control", "job"]
+    model = ["--model", tmp_path / "model.json"]
+    done = run("onnx", *model, *named, "--ids", "int64", "-o", tmp_path / "fair.onnx")
+    assert done.code == 0 and "inputs: p, town, job, r, id" in done.err
+    assert "--group-probability r --control town --control job" in done.step
+    fair = session(onnx.load(tmp_path / "fair.onnx")).run(None, {"p": some.scores, "id": some.ids, **told(some)})[0]
+    assert same_bits(fair, some.expected)
+    done = run("sql", *model, "--dialect", "duckdb", *named, "--id", "id")
+    assert done.out == some.model.to_sql("duckdb", **some.roles)
+    for command in (["sql", "--dialect", "duckdb", "--id", "id"], ["onnx", "-o", tmp_path / "x.onnx"]):
+        done = run(*command, *model, "--score", "p", "--group", "sex", "--control", "town")
+        assert done.code == 2 and "group (--group) must name no column, got sex" in done.err

@@ -86,7 +86,6 @@ def test_only_a_key_makes_it_a_secret(dialect):
         ({"id_type": "uuid"}, r"id_type must be 'integer' or 'text' \(.*--id-type\), got 'uuid'"),
         ({"score": ""}, r"score must be a name \(on the command line: --score\), got ''"),
         ({"group": []}, r"group must be a name"),
-        ({"group": None}, r"group must be a name"),
         ({"group": ["a", "a"]}, r"the same group column is named twice: 'a'"),
         (
             {"score": "s", "group": "s", "id": "s"},

@@ -19,6 +19,8 @@ from test_pipeline import TIES, from_population, same_bits
 from test_pipeline import fitted as fitted_rows
 from test_sql import unknown_rows
 
+import spread_cases
+from spread_cases import spread_case
 from sql_cases import CASES, WILD, Case, case, fitted, rows_for, with_small
 from strategies import NORMS, SEEDS, populations
 
@@ -103,6 +105,28 @@ def in_postgres(server, some: Case, **how) -> np.ndarray:
 @pytest.mark.parametrize("name", CASES)
 def test_postgres_gives_the_same_bits(server, name):
     assert same_bits(in_postgres(server, case(name)), case(name).expected)
+
+
+@pytest.mark.parametrize("name", spread_cases.CASES)
+def test_postgres_is_told_of_cells_strata_and_attributes(server, name):
+    some = spread_case(name)
+    kinds = {"f": "double precision", "i": "bigint", "U": "text"}
+    listed = ", ".join(f'"{column}" {kinds[values.dtype.kind]}' for column, values in some.columns.items())
+    server.execute("DROP TABLE IF EXISTS people")
+    server.execute(f"CREATE TEMPORARY TABLE people ({listed})")
+    with server.cursor() as cursor, cursor.copy("COPY people FROM STDIN") as copy:
+        for row in zip(*(values.tolist() for values in some.columns.values()), strict=True):
+            copy.write_row(row)
+    text = some.model.to_sql("postgres", **some.roles)
+    server.execute(text)
+    call = next(line for line in text.splitlines() if " SELECT *" in line).partition("newer. ")[2]
+    found = np.array([row[-1] for row in server.execute(f"SELECT * FROM ({call}) AS t ORDER BY id", binary=True)])
+    assert same_bits(found, some.expected[np.argsort(some.ids)])
+    for column in some.probabilities:
+        for bad in ("NULL", "'NaN'", "-1e-300", "1.0000000000000002"):
+            wrong = call.replace(f'"{column}"', f"{bad}::double precision")
+            with pytest.raises(psycopg.Error, match="probabilities of groups must lie between 0 and 1"):
+                server.execute(wrong)
 
 
 @pytest.mark.parametrize("name", ["never, where", "unchanged"])

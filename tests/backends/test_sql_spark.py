@@ -11,6 +11,7 @@ from test_pipeline import same_bits
 from test_sql import unknown_rows
 
 from java import require_java
+from spread_cases import spread_case
 from sql_cases import WILD, Case, case, fitted, with_small
 
 pytest.importorskip("pyspark")
@@ -71,6 +72,27 @@ def test_spark_gives_the_same_bits(session, ansi):
     for name in ("never, where", "unchanged"):
         assert same_bits(in_spark(session, case(name), id=None), case(name).expected), name
     session.conf.unset("spark.sql.ansi.enabled")
+
+
+@pytest.mark.parametrize("name", ["proxy", "proxy in strata", "strata"])
+def test_spark_is_told_of_cells_and_strata(session, name):
+    some = spread_case(name)
+    kinds = {"f": "double", "i": "bigint", "U": "string"}
+    schema = ", ".join(f"`{column}` {kinds[values.dtype.kind]}" for column, values in some.columns.items())
+
+    def fair(columns):
+        rows = list(zip(*(values.tolist() for values in columns.values()), strict=True))
+        session.createDataFrame(rows, schema).createOrReplaceTempView("people")
+        found = session.sql(some.model.to_sql("spark", **some.roles)).select("id", "p_fair").collect()
+        return np.array([row[1] for row in sorted(found)])
+
+    assert same_bits(fair(some.columns), some.expected[np.argsort(some.ids)])
+    if name == "proxy":
+        for bad in (None, float("nan"), 1.5):
+            wrong = some.probabilities["q2"].astype(object)
+            wrong[3] = bad
+            with pytest.raises(Exception, match="probabilities of groups must lie between 0 and 1"):
+                fair({**some.columns, "q2": wrong})
 
 
 def test_spark_unknown_groups_can_be_treated_as_another(session):

@@ -624,3 +624,78 @@ def test_small_groups_are_merged_or_refused_as_in_numpy():
     assert same_bits(fair, merging.transform(new.numpy(), sensitive_features=few, ids=ids.numpy()), "cpu")
     with pytest.raises(UnknownGroupError, match="left out of the fit as too small"):
         dropping.transform(new, sensitive_features=codes, ids=ids)
+
+
+# ---- cells, strata and attributes ----------------------------------------------------------------------------------
+
+SPREAD = ("proxy", "proxy in strata", "score alone", "each", "strata")
+
+
+def spread(name):
+    """A model that is told something else than the groups it compares, and rows for it."""
+    pytest.importorskip("sklearn")
+    pytest.importorskip("scipy")
+    from spread_cases import spread_case
+
+    return spread_case(name)
+
+
+def coded(columns, device):
+    """Columns as tensors: whole numbers as they are, texts as codes."""
+    found = {}
+    for name, values in columns.items():
+        texts, codes = np.unique(values, return_inverse=True)
+        plain = values.dtype.kind == "i"
+        codes = torch.tensor(values if plain else codes, device=device)
+        found[name] = codes if plain else GroupCodes(codes, texts.tolist())
+    return found
+
+
+@pytest.mark.parametrize("name", SPREAD)
+@pytest.mark.parametrize("device", DEVICES)
+def test_cells_are_found_on_the_device(device, name):
+    some = spread(name)
+    if name == "each":
+        told = {"sensitive_features": some.groups}
+    else:
+        controls, groups = coded(some.controls, device), coded(some.groups, device)
+        told = {"control_features": controls or None, "sensitive_features": groups or None}
+    chances = {column: torch.tensor(values, device=device) for column, values in some.probabilities.items()}
+    matrix = torch.stack([*chances.values()], dim=1) if chances else None
+    scores, ids = torch.tensor(some.scores, device=device), torch.tensor(some.ids, device=device)
+    for probabilities in (chances or None, matrix, some.probabilities or None):
+        fair = some.model.transform(scores, ids=ids, **told, group_probabilities=probabilities)
+        assert fair.device.type == device
+        assert fair.cpu().numpy().tobytes() == some.expected.tobytes()
+    rates = some.model.acceptance_rate(scores, threshold=0.4, **told, group_probabilities=chances or None)
+    expected = some.model.acceptance_rate(some.scores, threshold=0.4, **some.told)
+    assert rates.cpu().numpy().tobytes() == expected.tobytes()
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_tensors_that_are_no_probabilities_are_refused(device):
+    some = spread("proxy")
+    scores, ids = torch.tensor(some.scores, device=device), torch.tensor(some.ids, device=device)
+    good = torch.tensor(np.stack([*some.probabilities.values()], axis=1), device=device)
+    assert len(some.model.transform(scores[:0], ids=ids[:0], group_probabilities=good[:0])) == 0
+    for place, bad, message in (
+        ((3, 2), 1.5, r"group_probabilities\[2\] must lie between 0 and 1, but 1 of 600 do not"),
+        ((3, 0), float("nan"), r"group_probabilities\[0\] must not be missing, but 1 of 600 are"),
+    ):
+        wrong = good.clone()
+        wrong[place] = bad
+        with pytest.raises(DataError, match=message):
+            some.model.transform(scores, ids=ids, group_probabilities=wrong)
+    for wrong, message in (
+        (good[:, :2], "must have the 3 columns of the fit"),
+        (good[:-1], "all columns must have the same number of rows"),
+        (good > 0.5, "must be real numbers, got a tensor of torch.bool"),
+        (None, "group_probabilities must be given"),
+    ):
+        with pytest.raises(DataError, match=message):
+            some.model.transform(scores, ids=ids, group_probabilities=wrong)
+    with pytest.raises(DataError, match="this model does not use sensitive_features"):
+        some.model.transform(scores, ids=ids, group_probabilities=good, sensitive_features=ids)
+    strata = spread("proxy in strata")
+    with pytest.raises(DataError, match="control_features must have 2 columns, as in the fit, got 1"):
+        strata.model.transform(scores, ids=ids, group_probabilities=good[:, 0], control_features=ids % 2)

@@ -18,13 +18,14 @@ from fairroc import FairModel, FairROC
 from fairroc.cli.main import main
 from fairroc.serving.log import _Lines
 from fairroc.serving.problems import TITLES, Problem
+from spread_cases import spread_case
 
 httpx = pytest.importorskip("httpx")
 pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
 
 from fairroc.serving.app import HELD, SMALL, Service, Settings  # noqa: E402
-from fairroc.serving.payload import fair_scores, parsed, people_of  # noqa: E402
+from fairroc.serving.payload import COLUMNS, fair_scores, parsed, people_of  # noqa: E402
 
 KEY = b"a secret of more than 16 bytes"
 DOCS = Path(__file__).parents[2] / "docs"
@@ -468,3 +469,75 @@ def test_the_container_starts_what_there_is(capsys: pytest.CaptureFixture[str], 
     assert any(f":8000{path}'" in check[-1] for path in plain.paths)
     compile(check[-1], "healthcheck", "exec")
     assert words["USER"] == "10001:10001" and words["STOPSIGNAL"] == "SIGTERM"
+
+
+# ---- cells and strata ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["proxy", "proxy in strata", "score alone", "each", "strata"])
+def test_models_that_are_told_of_cells_and_strata(tmp_path: Path, name: str) -> None:
+    some = spread_case(name)
+    some.model.save(tmp_path / "model.json")
+    service = Service(Settings(str(tmp_path / "model.json")))
+    service.warm()
+    described = ask(service, "/openapi.json").json()
+    examples = described["paths"]["/v1/scores"]["post"]["requestBody"]["content"]["application/json"]["examples"]
+    for form in ("one", "rows", "columns"):
+        assert ask(service, "/v1/scores", examples[form]["value"]).status_code == 200
+    rows = slice(0, 40)  # some have probabilities at the tree's thresholds
+    named = [(field, list(columns.values())) for field, columns in (("group", some.groups), ("control", some.controls))]
+    told = [
+        {field: values[0] if len(values) == 1 else values for field, values in zip_rows(named, i)} for i in range(40)
+    ]
+    for i, one in enumerate(told):
+        if some.probabilities:
+            values = {column: float(part[i]) for column, part in some.probabilities.items()}
+            one["group_probabilities"] = values if i % 2 else list(values.values())
+            if len(values) == 1 and i % 3 == 0:
+                one["group_probabilities"] = next(iter(values.values()))
+    scores, ids = some.scores[rows].tolist(), some.ids[rows].tolist()
+    people_ = [{"score": s, "id": d, **one} for s, d, one in zip(scores, ids, told, strict=True)]
+    columns = {
+        "scores": scores,
+        "ids": ids,
+        **{COLUMNS[field]: [one[field] for one in told] for field in told[0]},
+    }
+    expected = some.expected[rows].tolist()
+    assert ask(service, "/v1/scores", columns).json()["fair_scores"] == expected
+    assert [one["fair_score"] for one in ask(service, "/v1/scores", {"people": people_}).json()["people"]] == expected
+    assert ask(service, "/v1/scores", people_[7]).json()["fair_score"] == expected[7]
+    explained = ask(service, "/v1/explanations", people_[7] | {"threshold": 0.5})
+    assert explained.status_code == 200 and explained.json()["draw"]["score"] == expected[7]
+    if not some.model.use_group:  # no word of a guess of the group
+        assert explained.json()["group"] is None and not any(cell in explained.text for cell in some.model.proxy.names)
+    facts = ask(service, "/v1/model").json()
+    assert facts["use_group"] == some.model.use_group and facts["compared"][0]["groups"]
+    assert facts["group_probabilities"] == list(some.probabilities) and facts["controls"] == len(some.controls)
+
+
+def zip_rows(named: list[tuple[str, list[Any]]], row: int) -> list[tuple[str, list[Any]]]:
+    """The values of one row, of those fields that have any."""
+    return [(field, [column[row].item() for column in columns]) for field, columns in named if columns]
+
+
+def test_what_is_wrong_with_probabilities_and_strata_is_named(tmp_path: Path) -> None:
+    some = spread_case("proxy in strata")
+    some.model.save(tmp_path / "model.json")
+    service = Service(Settings(str(tmp_path / "model.json")))
+    good = {"score": 0.5, "id": 1, "control": [0, "a"], "group_probabilities": 0.3}
+    assert ask(service, "/v1/scores", good).status_code == 200
+    for wrong in (1.5, -0.1, None, "0.3", True, [0.3, 0.7], {"other": 0.3}, []):
+        found = refused(ask(service, "/v1/scores", good | {"group_probabilities": wrong}), "invalid-request")
+        assert [error["pointer"] for error in found["errors"]] == ["#/group_probabilities"]
+        assert "must have numbers from 0 to 1 for r, as a list in this order or by name" in found["detail"]
+    found = refused(ask(service, "/v1/scores", {"people": [good, good | {"control": [0, "z"]}]}), "unknown-group")
+    assert [error["pointer"] for error in found["errors"]] == ["#/people/1/control"] and "cell" not in str(found)
+    found = refused(ask(service, "/v1/scores", good | {"group": "f"}), "invalid-request")
+    assert found["detail"].startswith("#/group is not known here; there are score, control, group_probabilities and id")
+    for field in ("control", "group_probabilities"):
+        without = {name: value for name, value in good.items() if name != field}
+        found = refused(ask(service, "/v1/scores", without), "invalid-request")
+        assert found["detail"] == f"#/{field} is missing."
+    columns = {"scores": [0.5], "ids": [1], "controls": [[0, "a"]], "group_probabilities": [2]}
+    found = refused(ask(service, "/v1/scores", columns), "invalid-request")
+    assert [error["pointer"] for error in found["errors"]] == ["#/group_probabilities/0"]

@@ -19,7 +19,7 @@ from fairroc.errors import DataError
 from fairroc.model.draw import IdCount
 from fairroc.model.model import warn_unknown
 from fairroc.options import generator_from_state
-from fairroc.people.rows import ScoreColumns, read_scores
+from fairroc.people.rows import ScoreColumns, TakenColumns, read_scores
 from fairroc.tables.columns import as_arrow, ids_from_text, numbers_from_text
 from fairroc.tables.files import (
     Part,
@@ -169,13 +169,13 @@ class _Work:
     def rewritten(self, batch: Batch) -> Any:
         """The batch, as a table, with its fair scores."""
         try:
-            score, ids = self._converted(batch)
+            converted = self._converted(batch)
         except DataError as error:  # names the row
             raise DataError(f"'{batch.part.path}': {error}") from None
         try:
-            columns, uniforms = self._read(batch.rows, score, ids)
+            columns, uniforms = self._read(batch.rows, converted)
         except DataError as error:
-            raise batch.located(error, lambda rows: self._read(rows, score, ids)) from None
+            raise batch.located(error, lambda rows: self._read(rows, converted)) from None
         if uniforms is None:
             uniforms = self.generator.random(len(columns.scores))
         elif not self.use.model.draws_nobody:
@@ -186,26 +186,42 @@ class _Work:
         table = load_module("pyarrow").Table.from_batches([batch.rows])
         return table.append_column(self.use.column, [as_arrow(self.use.model.fair_scores(columns, uniforms))])
 
-    def _converted(self, batch: Batch) -> tuple[Any, Any]:
-        """Scores and ids of a batch; those of a file without types as numbers."""
+    def _converted(self, batch: Batch) -> TakenColumns:
+        """What is needed of a batch; scores, probabilities and ids of a file without types as numbers."""
         names, rows = self.use.names, batch.rows
-        score, ids = rows.column(names.score), None if names.id is None else rows.column(names.id)
-        if batch.part.is_text:  # files with types keep them: there, ids that are text are hashed as text
-            score = numbers_from_text(score, names.score, before=batch.first)
-            ids = None if ids is None else ids_from_text(ids, before=batch.first)
-        return score, ids
+        taken = self.use.taken({name: rows.column(name) for name in names.all})
+        if not batch.part.is_text:  # files with types keep them: there, ids that are text are hashed as text
+            return taken
+        told = taken.probabilities
+        return taken._replace(
+            score=numbers_from_text(taken.score, names.score, before=batch.first),
+            id=None if taken.id is None else ids_from_text(taken.id, before=batch.first),
+            probabilities=told
+            and {name: numbers_from_text(column, name, before=batch.first) for name, column in told.items()},
+        )
 
-    def _read(self, rows: Any, score: Any, ids: Any) -> tuple[ScoreColumns, FloatArray | None]:
+    def _read(self, rows: Any, converted: TakenColumns) -> tuple[ScoreColumns, FloatArray | None]:
         """Checked scores and groups of a batch's first rows, and the draws that belong to their ids."""
         use, model = self.use, self.use.model
-        score, ids = score[: rows.num_rows], None if ids is None else ids[: rows.num_rows]
-        groups = load_module("pyarrow").Table.from_batches([rows.select(list(use.names.groups))])
+        taken = _first(converted, rows.num_rows)
+        ids = taken.id
         columns = read_scores(
-            score,
-            sensitive_features=groups if len(use.names.groups) > 1 else groups.column(0),
+            taken.score,
+            sensitive_features=use.told(taken),
             names=model.names,
             on_unknown_group=use.on_unknown_group,
             missing=model.missing,
             small=model.small_groups,
         )
         return columns, None if ids is None else model.uniforms(rows.num_rows, ids=ids, key=use.key)
+
+
+def _first(taken: TakenColumns, rows: int) -> TakenColumns:
+    """The first rows."""
+
+    def cut(part: Any) -> Any:
+        if isinstance(part, dict):
+            return {name: column[:rows] for name, column in part.items()}
+        return None if part is None else part[:rows]
+
+    return TakenColumns(*map(cut, taken))

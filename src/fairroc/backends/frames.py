@@ -6,8 +6,8 @@ text. All holds with ANSI mode on, Spark's default.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from typing import Any
 
@@ -16,7 +16,7 @@ from fairroc.errors import DataError
 from fairroc.model.file import dumps, loads
 from fairroc.model.model import ModelData
 from fairroc.people.frames import is_spark, opened, pyspark_module, spark_column
-from fairroc.people.rows import known_groups, take_columns
+from fairroc.people.rows import TakenColumns, known_groups, take_columns, taken_columns
 from fairroc.tables.columns import ColumnNames
 
 
@@ -35,11 +35,13 @@ class Use:
 
     def check(self, present: Sequence[str], *, where: str = "the frame", option: str = "column=") -> None:
         """Raise unless the columns, the key and the unknown group can be used: before any row is looked at."""
-        self.names.require(present)
+        names = self.names
+        self.model.told_columns(names.groups, names.probabilities, names.controls)
+        names.require(present)
         if self.column in present:
             raise DataError(f"{where} already has a column {self.column!r}; name another with {option}.")
-        if self.names.id is not None:
-            self.fair([], [], [])
+        if names.id is not None:
+            self.fair(self.taken({name: [] for name in names.all}))
             return
         known_groups(self.model.names, self.on_unknown_group)
         if self.seed is None and not self.model.draws_nobody:
@@ -48,10 +50,18 @@ class Use:
                 "id always gets the same draw. Pass id=; only a model that draws nobody (draws='never') needs none."
             )
 
-    def fair(self, scores: Any, groups: Any, ids: Any) -> FloatArray:
+    def taken(self, columns: Mapping[str, Any]) -> TakenColumns:
+        """The columns that are needed, of all by name."""
+        return taken_columns(columns, self.names)
+
+    def told(self, taken: TakenColumns) -> Any:
+        """What the model is told of people beside the score."""
+        return self.model.told(taken.group, taken.probabilities, taken.controls, len(taken.score))
+
+    def fair(self, taken: TakenColumns) -> FloatArray:
         """Fair scores of rows."""
-        columns = self.model.read(scores, groups, self.on_unknown_group, self.allow_out_of_range)
-        return self.model.drawn(columns, ids, None, self.key)
+        columns = self.model.read(taken.score, self.told(taken), self.on_unknown_group, self.allow_out_of_range)
+        return self.model.drawn(columns, taken.id, None, self.key)
 
 
 def transform(frame: Any, use: Use) -> Any:
@@ -87,8 +97,7 @@ def _with_fair(frame: Any, *, use: Use) -> Any:
 
 
 def _fair(frame: Any, use: Use) -> FloatArray:
-    taken = take_columns(frame, use.names)
-    return use.fair(taken.score, taken.group, taken.id)
+    return use.fair(take_columns(frame, use.names))
 
 
 def _polars(frame: Any, use: Use) -> Any:
@@ -117,18 +126,16 @@ def _spark(df: Any, use: Use) -> Any:
     import pyarrow as pa
 
     use.check(df.columns)
-    sent, names, key, how = dumps(use.model), use.names.groups, use.key, (use.on_unknown_group, use.allow_out_of_range)
-    ids = 0 if use.names.id is None else 1
+    sent, needed, bare = dumps(use.model), use.names.all, replace(use, model=None)  # type: ignore[arg-type]
     if not pyspark_module("utils").is_remote():  # Spark Connect has no broadcast, and sends the text with the function
         sent = df.sparkSession.sparkContext.broadcast(sent)
 
-    def fair(scores: Any, *columns: Any) -> Any:
-        model, groups = _model(sent if isinstance(sent, str) else sent.value), columns[ids:]
-        features = groups[0] if len(groups) == 1 else dict(zip(names, groups, strict=True))
-        return pa.array(model.drawn(model.read(scores, features, *how), columns[0] if ids else None, None, key))
+    def fair(*columns: Any) -> Any:
+        use = replace(bare, model=_model(sent if isinstance(sent, str) else sent.value))
+        return pa.array(use.fair(use.taken(dict(zip(needed, columns, strict=True)))))
 
     fair.__annotations__ = dict.fromkeys(fair.__annotations__, pa.Array)  # tells Spark what to pass
-    inputs = [spark_column(name) for name in (use.names.score, use.names.id, *names) if name is not None]
+    inputs = [spark_column(name) for name in needed]
     return df.withColumn(use.column, pyspark_module("functions").arrow_udf(fair, "double")(*inputs))
 
 

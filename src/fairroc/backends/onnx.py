@@ -17,10 +17,11 @@ from numpy.typing import NDArray
 from fairroc.errors import DataError, FairrocError
 from fairroc.model.draw import derive_seed
 from fairroc.model.model import ModelData
+from fairroc.model.proxy import ProxyTree
 from fairroc.model.tables import LookupTables
 from fairroc.model.xxh64 import MASK, PRIMES
 from fairroc.people.rows import LARGEST, known_groups
-from fairroc.tables.columns import require_distinct
+from fairroc.tables.columns import names_of, require_distinct
 
 Value: TypeAlias = str
 """The name of something that a node gives, or of a constant."""
@@ -39,6 +40,7 @@ FAIR, RATE, UNIFORM, ID, OWN = "fair_score", "acceptance_rate", "uniform", "id",
 
 SCORE = "fairroc: scores must be finite numbers within 1e307, not missing"
 GROUP = "fairroc: the model does not know the group (or it was left out of the fit as too small)"
+PROBABILITY = "fairroc: probabilities of groups must lie between 0 and 1, not missing"
 UNIFORMS = "fairroc: uniform numbers must be at least 0 and below 1"
 LENGTH = "fairroc: all inputs must have the same number of rows, one for each person"
 
@@ -57,7 +59,9 @@ def to_onnx(
     *,
     ids: str | None,
     score: str,
-    group: str | Sequence[str],
+    group: str | Sequence[str] | None,
+    group_probabilities: str | Sequence[str] | None,
+    control_features: str | Sequence[str] | None,
     threshold: float | None,
     on_unknown_group: str | None,
     after: Any,
@@ -65,17 +69,20 @@ def to_onnx(
 ) -> Any:
     """Write a model's transform as an ONNX model; `FairModel.to_onnx` documents it."""
     onnx = load_onnx()
-    groups = (group,) if isinstance(group, str) else tuple(group)
+    own, chances, controls = names_of(group), names_of(group_probabilities), names_of(control_features)
     source = None if model.draws == "never" else UNIFORM if ids is None else ID  # a refit has the same inputs
-    check(model, ids, score, groups, source, after)
+    groups, chances = check(model, ids, score, (own, chances, controls), source, after)
     known_groups(model.names, on_unknown_group)
     graph = Graph(onnx, after)
     value = graph.input(score, DOUBLE) if after is None else graph.score(score, column)
     names = [graph.input(name, STRING) for name in groups]
+    told = [graph.input(name, DOUBLE) for name in chances]
     draw = None if source is None else graph.input(source, DOUBLE if ids is None else INT64)
-    for other in (*names, *([] if draw is None else [draw])):
+    for other in (*names, *told, *([] if draw is None else [draw])):
         graph.require(graph.op("Equal", graph.op("Shape", value), graph.op("Shape", other)), LENGTH)
     graph.require(graph.op("LessOrEqual", graph.op("Abs", value), graph.constant(LARGEST)), SCORE)
+    if model.proxy is not None:
+        names.append(graph.cell(model.proxy, told, value))
     code = graph.group(model, names, on_unknown_group)
     if draw is not None:
         draw = graph.checked_uniform(draw) if ids is None else graph.hashed(draw, derive_seed(model.salt))
@@ -89,22 +96,29 @@ def to_onnx(
         graph.output(RATE, rate)
     if after is not None:
         graph.output("score", value)
-    return graph.model(model, opset=JOIN_OPSET if len(groups) > 1 else LEAST_OPSETS[""])
+    return graph.model(model, opset=JOIN_OPSET if len(names) > 1 else LEAST_OPSETS[""])
 
 
-def check(model: ModelData, ids: Any, score: Any, groups: tuple[Any, ...], source: str | None, after: Any) -> None:
-    """Check what comes from a caller."""
+def check(
+    model: ModelData, ids: Any, score: Any, named: tuple[tuple[Any, ...], ...], source: str | None, after: Any
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Check what comes from a caller: ``named`` are inputs of groups, probabilities and strata. Those of texts come
+    back in the order in which they make a group's name, and those of probabilities in the order of the fit."""
     if ids not in (None, "int64"):
         raise DataError(f"ids must be 'int64' or None for an input of uniform numbers (--ids), got {ids!r}.")
     own = [FAIR, RATE, *([] if source is None else [source]), *([] if after is None else ["score"])]
-    for name in (*(groups or ("",)), *([score] if after is None else [])):
+    groups, *others = named
+    inputs = [*(groups if groups or not model.use_group else ("",)), *(name for part in others for name in part)]
+    for name in (*inputs, *([score] if after is None else [])):
         if not isinstance(name, str) or not name or name.startswith(OWN) or name in own:
             raise DataError(
                 f"score and group must name inputs, none of them {', '.join(own)} or beginning with {OWN}, "
                 f"got {name!r}. Try score='score', group='group'."
             )
     require_distinct(groups)
-    if score in groups:
+    texts, chances = model.told_columns(*named)
+    require_distinct((*texts, *chances), "input's")
+    if score in inputs:
         raise DataError(f"score and group must be different inputs, got {score!r} for both; rename one.")
     if ids is not None and source is not None:
         if model.key_fingerprint is not None:
@@ -117,6 +131,7 @@ def check(model: ModelData, ids: Any, score: Any, groups: tuple[Any, ...], sourc
                 f"ids must be None for a model with hash={model.hash!r}, which no graph can compute. Leave ids out (on "
                 "the command line: --ids) and feed model.uniforms(n, ids=...)."
             )
+    return texts, chances
 
 
 class Graph:
@@ -207,6 +222,29 @@ class Graph:
         wrong = self.op("ReduceSum", self.op("Cast", self.op("Not", holds), to=INT64))
         held = self.op("And", holds, self.op("Gather", self.constant([True], np.bool_), wrong, name=message))
         self.passed = self.op("And", self.passed, held) if self.passed else held
+
+    def cell(self, tree: ProxyTree, columns: Sequence[Value], rows: Value) -> Value:
+        """Names of the leaves that probabilities lead to; one for each of the ``rows``."""
+        for column in columns:
+            least = self.op("GreaterOrEqual", column, self.constant(0.0))
+            self.require(self.op("And", least, self.op("LessOrEqual", column, self.constant(1.0))), PROBABILITY)
+        numbers = {node: number for number, node in enumerate(tree.leaves.tolist())}
+
+        def below(node: int) -> Value:
+            if node in numbers:
+                return self.constant(numbers[node], np.int64)
+            low = self.op("LessOrEqual", columns[tree.column[node]], self.constant(tree.threshold[node]))
+            return self.op("Where", low, below(int(tree.left[node])), below(int(tree.right[node])))
+
+        zero = self.op("Cast", self.op("Less", rows, rows), to=INT64)
+        leaf = self.op("Add", below(0), zero)  # a single leaf, too, has one for each row
+        return self.op(
+            "LabelEncoder",
+            leaf,
+            domain=ML,
+            keys_int64s=list(range(len(tree.names))),
+            values_strings=[name.encode() for name in tree.names],
+        )
 
     def group(self, model: ModelData, names: Sequence[Value], other: str | None) -> Value:
         """Numbers of groups, by name."""

@@ -122,7 +122,38 @@ def read_pack_rows(arguments: argparse.Namespace) -> PackRows:
 def _names(arguments: argparse.Namespace) -> ColumnNames:
     from fairroc.tables.columns import ColumnNames
 
-    return ColumnNames(arguments.score, tuple(arguments.group), arguments.label, arguments.weight)
+    more = (tuple(getattr(arguments, name, None) or ()) for name in ("group_probability", "control"))
+    return ColumnNames(arguments.score, tuple(arguments.group), arguments.label, arguments.weight, None, *more)
+
+
+def read_in_memory(arguments: argparse.Namespace, why: str) -> TakenColumns:
+    """All rows that the arguments name, of one file or several, with a row for each person; groups by name.
+
+    ``why`` says what needs them in memory.
+    """
+    from fairroc.people.rows import taken_columns
+    from fairroc.tables.files import find_parts, load_module
+    from fairroc.tables.read import read_table
+
+    if arguments.stream or arguments.max_distinct is not None:
+        raise DataError(f"--stream and --max-distinct must be left out with {why}, which needs all rows in memory.")
+    if getattr(arguments, "positives", None) is not None or getattr(arguments, "negatives", None) is not None:
+        raise DataError(
+            f"--positives and --negatives must be left out with {why}: counts by score and group do not tell what else "
+            "is known of a person. Give --label and one row for each person."
+        )
+    if arguments.label is None:
+        raise DataError(f"--label must name the column of true labels with {why}, got none.")
+    names, texts = _names(arguments), [*arguments.group, *(arguments.control or ())]
+    coded = [name for name in (*texts, arguments.label) if name not in names.numbers]
+    kept = texts if arguments.pos_label is None else [*texts, arguments.label]  # '1' and 'TRUE' as they stand
+    parts = find_parts(arguments.data)
+    with progress_bar("reading"):
+        tables = [read_table(part.path, names.all, kept, numbers=names.numbers, categories=coded) for part in parts]
+        table = tables[0] if len(tables) == 1 else load_module("pyarrow").concat_tables(tables)
+    columns = {name: table.column(name) for name in names.all}
+    taken = taken_columns(columns, names)
+    return taken._replace(group={name: columns[name] for name in names.groups})
 
 
 def _streamed_counts(

@@ -4,14 +4,31 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from fairroc.cli.arguments import add_data, add_options, add_tolerances, asked_for
-from fairroc.cli.data import named_files, read_data, read_key
-from fairroc.cli.next_step import columns, flags, people_file, suggest
+from fairroc.cli.arguments import (
+    add_data,
+    add_families,
+    add_options,
+    add_probabilities,
+    add_tolerances,
+    asked_for,
+)
+from fairroc.cli.data import named_files, read_data, read_in_memory, read_key
+from fairroc.cli.next_step import flags, people_file, suggest, told
 from fairroc.cli.output import as_json, progress_bar, put, say
 from fairroc.errors import DataError
 from fairroc.options import EPSILON, FIT, KEY, LEVEL, MISSING, POSITIVE_MEANS, Options
+
+if TYPE_CHECKING:
+    from fairroc.fitting.certificate import Certificate
+    from fairroc.fitting.one_draw import OneDraw
+    from fairroc.fitting.outlook import Outlook
+    from fairroc.model.model import ModelData
+
+Found: TypeAlias = "tuple[ModelData, Certificate, Outlook, OneDraw]"
+
+LOOKING = "bounding the AUC, and what to expect of new people"
 
 
 def add_parser(commands: Any) -> None:
@@ -21,6 +38,11 @@ def add_parser(commands: Any) -> None:
     options = [option for option in (*FIT, KEY, POSITIVE_MEANS) if option is not MISSING]
     add_options(parser, options, asked=[EPSILON])
     add_tolerances(parser)
+    add_probabilities(
+        parser, "with --use-group never: columns of the groups' probabilities, in the order of the groups' names; of "
+        "two groups the second one's alone will do"
+    )  # fmt: skip
+    add_families(parser)
     parser.add_argument("-o", "--output", required=True, metavar="MODEL", help="model file to write, .json")
     parser.add_argument("--certificate", metavar="FILE", help="file of the certificate to write, .json, for verify")
     parser.set_defaults(run=run)
@@ -28,15 +50,7 @@ def add_parser(commands: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run it."""
-    from fairroc.fitting.certificate import certificate_text, certify
-    from fairroc.fitting.fit import fit
-    from fairroc.fitting.one_draw import one_draw
-    from fairroc.fitting.outlook import outlook
-    from fairroc.model.file import save
-    from fairroc.people.small import SmallRule
-    from fairroc.stats.bootstrap import portion
     from fairroc.tables.files import check_writable
-    from fairroc.tables.write import write_text_atomic
     from fairroc.text.certificate import fit_text
 
     word = POSITIVE_MEANS.checked(arguments.positive_means)
@@ -46,13 +60,34 @@ def run(arguments: argparse.Namespace) -> int:
         check_writable(path, (".json",), read=named_files(arguments))
     if arguments.certificate is not None and Path(arguments.certificate).resolve() == Path(arguments.output).resolve():
         raise DataError(f"--certificate must be another file than the model, got {arguments.output!r} for both.")
+    by_cells = options.is_spread or arguments.control is not None or arguments.group_probability is not None
+    model, certificate, ahead, drawn = (_fit_by_cells if by_cells else _fit)(arguments, options, key)
+    if arguments.format == "json":
+        put(as_json(certificate.to_dict() | {"one_draw": drawn.to_dict(), "new_people": ahead.to_dict()}))
+    else:
+        put(fit_text(certificate, ahead, drawn, positive_means=word, verbose=arguments.verbose))
+    new = (people_file(arguments), "--model", arguments.output, *told(arguments))
+    draws = [] if model.draws_nobody else ["--id", "ID", *flags(arguments, (KEY,))]
+    why = "give people their fair scores" + (" (ID: the column that names people)" if draws else "")
+    suggest(arguments, why, "transform", *new, *draws, "-o", "fair.csv")
+    return 0
+
+
+def _fit(arguments: argparse.Namespace, options: Options, key: bytes | None) -> Found:
+    """By the closed form."""
+    from fairroc.fitting.certificate import certificate_text, certify
+    from fairroc.fitting.fit import fit
+    from fairroc.fitting.one_draw import one_draw
+    from fairroc.fitting.outlook import outlook
+    from fairroc.people.small import SmallRule
+    from fairroc.stats.bootstrap import portion
+    from fairroc.tables.write import write_text_atomic
+
     people = read_data(arguments, small=SmallRule.of(options))
     with progress_bar("fitting") as show:
         fitted = fit(people, options, key=key, progress=show)
-    with progress_bar("writing the model"):
-        save(fitted.model, arguments.output)  # what follows only describes it: who stops that keeps the model
-    say(f"model written to {arguments.output}")
-    with progress_bar("bounding the AUC, and what to expect of new people") as show:
+    _write(fitted.model, arguments)
+    with progress_bar(LOOKING) as show:
         ahead = outlook(fitted, options.confidence or LEVEL.default)
         show(40, 100)
         certificate = certify(fitted)
@@ -60,12 +95,50 @@ def run(arguments: argparse.Namespace) -> int:
             write_text_atomic(arguments.certificate, certificate_text(fitted, certificate))
             say(f"certificate written to {arguments.certificate}")
         drawn = one_draw(fitted, progress=portion(show, 70, 100))
-    if arguments.format == "json":
-        put(as_json(certificate.to_dict() | {"one_draw": drawn.to_dict(), "new_people": ahead.to_dict()}))
-    else:
-        put(fit_text(certificate, ahead, drawn, positive_means=word, verbose=arguments.verbose))
-    new = (people_file(arguments), "--model", arguments.output, *columns(arguments, labels=False))
-    draws = [] if fitted.model.draws_nobody else ["--id", "ID", *flags(arguments, (KEY,))]
-    why = "give people their fair scores" + (" (ID: the column that names people)" if draws else "")
-    suggest(arguments, why, "transform", *new, *draws, "-o", "fair.csv")
-    return 0
+    return fitted.model, certificate, ahead, drawn
+
+
+def _fit_by_cells(arguments: argparse.Namespace, options: Options, key: bytes | None) -> Found:
+    """By the linear program: without the group, by several attributes each for itself, within strata."""
+    from fairroc.fitting.spread import fit_spread, spread_rows
+    from fairroc.fitting.spread_results import certify_spread, spread_model, spread_one_draw, spread_outlook
+
+    why = "--use-group never, --combine each and --control"
+    if arguments.certificate is not None:
+        raise DataError(
+            f"--certificate must be left out with {why}: there is no file that proves their bound. --format json has "
+            "the figures."
+        )
+    options.check_spread()
+    taken = read_in_memory(arguments, why)
+    with progress_bar("checking"):
+        rows = spread_rows(
+            taken.score,
+            taken.label,
+            options,
+            sensitive_features=taken.group,
+            sample_weight=taken.weight,
+            pos_label=arguments.pos_label,
+            control_features=taken.controls,
+            group_probabilities=taken.probabilities,
+        )
+    with progress_bar("fitting") as show:
+        found = fit_spread(rows, options, progress=show)
+        model = spread_model(found, key=key)
+    _write(model, arguments)
+    with progress_bar(LOOKING) as show:
+        ahead = spread_outlook(found)
+        show(40, 100)
+        certificate = certify_spread(found, model)
+        show(70, 100)
+        drawn = spread_one_draw(found, model)
+    return model, certificate, ahead, drawn
+
+
+def _write(model: ModelData, arguments: argparse.Namespace) -> None:
+    """Write the model: what follows only describes it, and who stops that keeps the model."""
+    from fairroc.model.file import save
+
+    with progress_bar("writing the model"):
+        save(model, arguments.output)
+    say(f"model written to {arguments.output}")

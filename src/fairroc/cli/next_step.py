@@ -37,6 +37,13 @@ def told(arguments: argparse.Namespace) -> list[str]:
     return ["--score", str(arguments.score), *named(*groups), *named("--control", arguments.control)]
 
 
+def known(arguments: argparse.Namespace) -> list[str]:
+    """The flags that name the columns of what a model is told of people, as the user gave them to apply it."""
+    flags = {"--group": arguments.group, "--group-probability": arguments.group_probability}
+    found = [word for flag, columns in flags.items() for word in named(flag, columns)]
+    return ["--score", str(arguments.score), *found, *named("--control", arguments.control)]
+
+
 def named(flag: str, columns: Iterable[str] | None) -> list[str]:
     """A flag for each of some columns."""
     return [word for name in columns or () for word in (flag, str(name))]

@@ -6,9 +6,9 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from fairroc.cli.arguments import add_format, add_model, add_options, number
+from fairroc.cli.arguments import add_format, add_model, add_options, add_probabilities, number
 from fairroc.cli.data import named_files
-from fairroc.cli.next_step import NEW, columns, suggest
+from fairroc.cli.next_step import NEW, known, suggest
 from fairroc.cli.output import as_json, put, say
 from fairroc.options import ON_UNKNOWN_GROUP
 
@@ -19,11 +19,15 @@ def add_parser(commands: Any) -> None:
         "onnx",
         help="write a model's transform as an ONNX graph",
         description="In ONNX Runtime, on a CPU, the graph gives the same fair scores as 'fairroc transform', bit for "
-        "bit. Its inputs: the score, the group, and a uniform number or, with --ids, an integer id.",
+        "bit. Its inputs: the score, the group or what else the model is told, and a uniform number or, with --ids, an "
+        "integer id.",
     )
     add_model(parser)
     parser.add_argument("--score", required=True, metavar="P", help="name of the graph's input of scores")
-    parser.add_argument("--group", required=True, action="append", metavar="G", help="that of groups; may repeat")
+    never = "not for a model of --use-group never"
+    parser.add_argument("--group", action="append", metavar="G", help=f"that of groups; may repeat; {never}")
+    add_probabilities(parser, "those of the groups' probabilities (default: as in the fit)")
+    parser.add_argument("--control", action="append", metavar="COL", help="those of strata, in the order of the fit")
     parser.add_argument("--ids", metavar="int64", help="hash integer ids in the graph; not for models with a key")
     parser.add_argument("--threshold", type=number, metavar="T", help="add an output: the probability of reaching it")
     add_options(parser, (ON_UNKNOWN_GROUP,))
@@ -42,7 +46,9 @@ def run(arguments: argparse.Namespace) -> int:
     graph = FairModel.load(arguments.model).to_onnx(
         ids=arguments.ids,
         score=arguments.score,
-        group=arguments.group,
+        group=arguments.group or [],
+        group_probabilities=arguments.group_probability,
+        control_features=arguments.control,
         threshold=arguments.threshold,
         on_unknown_group=arguments.on_unknown_group,
     )
@@ -52,6 +58,6 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.format == "json":
         put(as_json({"output": str(arguments.output), "inputs": inputs, "outputs": outputs}))
     say(f"ONNX graph written to {arguments.output} (inputs: {', '.join(inputs)}; outputs: {', '.join(outputs)})")
-    watched = ("--model", arguments.model, *columns(arguments, labels=False))
+    watched = ("--model", arguments.model, *known(arguments))
     suggest(arguments, "watch whether people are still like those of the fit", "monitor", NEW, *watched)
     return 0

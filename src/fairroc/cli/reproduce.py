@@ -19,7 +19,7 @@ def add_parser(commands: Any) -> None:
         add_help=False,
         prefix_chars="\0",
     )
-    parser.add_argument("words", nargs="*")
+    parser.add_argument("options", nargs="*")
     parser.set_defaults(run=run, parser=type(parser))
 
 
@@ -33,7 +33,7 @@ def run(arguments: argparse.Namespace) -> int:
     studies = import_module("fairroc_studies.reproduce")
     parser = arguments.parser(prog="fairroc reproduce")
     studies.add_arguments(parser)
-    chosen = parser.parse_args(arguments.words)
+    chosen = parser.parse_args(arguments.options)
     result = studies.reproduce(chosen, show_progress=lambda title: progress_bar(title, patience=0.0))
     put(as_json(result) if isinstance(result, dict) else result)
     say(f"results written to {chosen.output}")

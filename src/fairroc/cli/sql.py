@@ -8,9 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fairroc.cli.arguments import add_columns, add_format, add_model, add_options
+from fairroc.cli.arguments import add_format, add_model, add_options, add_told
 from fairroc.cli.data import named_files, read_key
-from fairroc.cli.next_step import NEW, columns, suggest
+from fairroc.cli.next_step import NEW, known, suggest
 from fairroc.cli.output import as_json, put, say
 from fairroc.errors import DataError
 from fairroc.options import KEY, ON_UNKNOWN_GROUP
@@ -34,7 +34,7 @@ def add_parser(commands: Any) -> None:
         help="query (default; not postgres), function (duckdb, postgres) or dbt, a macro (not postgres)",
     )
     parser.add_argument("--table", default="people", metavar="T", help="what a query reads (default: people)")
-    add_columns(parser)
+    add_told(parser)
     parser.add_argument("--id", metavar="ID", help="column of ids; not needed if the model draws nobody")
     parser.add_argument(
         "--id-type", default="integer", metavar="integer|text", help="how ids are hashed (default: integer)"
@@ -65,7 +65,9 @@ def run(arguments: argparse.Namespace) -> int:
         form=arguments.form,
         table=arguments.table,
         score=arguments.score,
-        group=arguments.group,
+        group=arguments.group or [],
+        group_probabilities=arguments.group_probability,
+        control_features=arguments.control,
         id=arguments.id,
         id_type=arguments.id_type,
         column=arguments.column,
@@ -85,7 +87,7 @@ def run(arguments: argparse.Namespace) -> int:
         put(as_json({"dialect": arguments.dialect, "sql": text}))
     else:
         put(text, end="")
-    watched = ("--model", arguments.model, *columns(arguments, labels=False))
+    watched = ("--model", arguments.model, *known(arguments))
     suggest(arguments, "watch whether people are still like those of the fit", "monitor", NEW, *watched)
     return 0
 

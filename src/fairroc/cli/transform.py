@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from fairroc.cli.arguments import add_columns, add_format, add_model, add_options, whole
+from fairroc.cli.arguments import add_format, add_model, add_options, add_told, whole
 from fairroc.cli.data import named_files, read_key
 from fairroc.cli.next_step import columns, suggest
 from fairroc.cli.output import progress_bar, put_result
@@ -18,7 +18,7 @@ def add_parser(commands: Any) -> None:
     parser = commands.add_parser("transform", help="add a column of fair scores to a file")
     parser.add_argument("data", metavar="DATA", help="file, folder of files, or pattern in quotes")
     add_model(parser)
-    add_columns(parser)
+    add_told(parser)
     parser.add_argument(
         "--id",
         metavar="ID",
@@ -54,7 +54,13 @@ def run(arguments: argparse.Namespace) -> int:
     check_output(arguments.output, named_files(arguments))
     use = Use(
         model or FairModel.load(arguments.model),
-        ColumnNames(arguments.score, tuple(arguments.group), id=arguments.id),
+        ColumnNames.of(
+            score=arguments.score,
+            group=arguments.group,
+            id=arguments.id,
+            group_probabilities=arguments.group_probability,
+            control_features=arguments.control,
+        ),
         arguments.column or f"{arguments.score}_fair",
         key=read_key(arguments),
         on_unknown_group=arguments.on_unknown_group,

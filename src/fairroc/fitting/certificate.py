@@ -19,7 +19,7 @@ from fairroc.froc.diagnostics import FrocReport, froc_report
 from fairroc.model.file import checksum_in, dumps, sealed
 from fairroc.options import COMBINE, CONSTRAINT, DRAWS, fairness_of
 from fairroc.people.small import SmallGroups, plain_data
-from fairroc.summary import Part, Result, Summary, figure, percent, size, window
+from fairroc.summary import Part, Result, Summary, figure, percent, short, size, window
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -50,10 +50,6 @@ class GroupCertificate(Part):
     misled: bool = False
 
 
-SPREAD = ("use_group", "combine", "families", "cells")
-"""What a certificate says only where the score is not told the groups that are compared."""
-
-
 @dataclass(frozen=True, slots=True, repr=False)
 class FamilyCertificate(Part):
     """Gaps of the groups of one attribute, or of one attribute inside a stratum: before and after.
@@ -68,6 +64,23 @@ class FamilyCertificate(Part):
     epsilon: float | None
     gap_before: float
     gap: float
+
+    @property
+    def title(self) -> str:
+        """The attribute, and the stratum it is looked at in."""
+        return self.attribute if self.stratum is None else f"{self.attribute} within {self.stratum}"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Told(Part):
+    """A column that the fair score is told of a person beside the score.
+
+    ``kind`` is "group", "stratum" or "probability"; ``of`` the group whose probability it is, where that is known.
+    """
+
+    column: str
+    kind: str
+    of: str | None = None
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -86,6 +99,10 @@ class CellFigures(Part):
     auc_unnested: float
 
 
+OF_FAMILIES = ("use_group", "combine", "families", "cells", "told")
+"""Fields that say something of fits by cells alone."""
+
+
 @documented(setup=FITTED)
 @dataclass(frozen=True, slots=True, repr=False)
 class Certificate(Result):
@@ -100,8 +117,9 @@ class Certificate(Result):
     ``tolerances`` (of FPR and of TPR), ``draws`` and ``where`` are what was asked for; of a ratio, gaps are what the
     smallest ratio lacks of 1, with promise="new" at thresholds that select 5 % of people or more. ``rates_before`` and
     ``rates`` look at every rate, constrained or not. Without ``use_group``, with ``combine="each"`` and within strata,
-    ``families`` has the gaps of each attribute, ``groups`` those of all, ``cells`` what was worked with, and
-    ``auc_bound`` is for scores that never fall as the original one rises, and that are told no more than this one.
+    ``families`` has the gaps of each attribute, ``groups`` those of all, ``cells`` what was worked with, ``told`` the
+    columns that the score is told, and ``auc_bound`` is for scores that never fall as the original one rises, and that
+    are told no more than this one.
 
     >>> found = post.certificate_
     >>> round(found.gap_before, 3), round(found.gap, 3), found.auc <= found.auc_bound
@@ -142,16 +160,22 @@ class Certificate(Result):
     combine: str = COMBINE.default
     families: tuple[FamilyCertificate, ...] = ()
     cells: CellFigures | None = None
+    told: tuple[Told, ...] = ()
 
     def _summary(self) -> Summary:
-        allowed = self.epsilon if self.allowed is None else self.allowed
+        allowed = self.epsilon if self.allowed is None or self.families else self.allowed
+        scores = "any score that is told no more," if self.families else "any score"
         facts = [
             ("epsilon", f"{self.epsilon:.4g} ({self.fairness.formula}), promise '{self.promise}'"),
             ("largest gap", f"{self.gap_before:.4f} before, {self.gap:.4f} after"),
+            *self._family_facts(),
             *window(self.where),
             ("overall AUC", f"{self.auc_before:.4f} before, {self.auc:.4f} after"),
-            ("  at most", f"{self.auc_bound:.4f} for any score with a gap of {allowed:.4g} or less on these rows"),
+            ("  at most", f"{self.auc_bound:.4f} for {scores} with a gap of {allowed:.4g} or less on these rows"),
         ]
+        if self.families:
+            made = ", ".join(["the score", *(short(told.column) for told in self.told)])
+            facts.append(("made from", made if self.use_group else f"{made}; not the group"))
         head = ["group", "rows", "positives", "AUC before", "AUC after", "people drawn"]
         rows = [
             [g.group, f"{g.rows:,}", f"{g.positives:,}", *aucs, percent(g.randomised_share)]
@@ -160,19 +184,29 @@ class Certificate(Result):
         ]
         return Summary(f"Certificate: {size(self.rows, len(rows))}", facts, head, rows)
 
+    def _family_facts(self) -> list[tuple[str, str]]:
+        """The gap of each attribute and stratum, where there is more than one."""
+        if len(self.families) < 2:
+            return []
+        both = ((one, f"{one.gap_before:.4f} before, {one.gap:.4f} after") for one in self.families)
+        return [
+            (f"  {short(one.title)}", f"{gap} (epsilon {one.epsilon:.4g})" if one.epsilon is not None else gap)
+            for one, gap in both
+        ]
+
     @property
     def fairness(self) -> Constraint:
         """What was to be close, as geometry."""
         return fairness_of(self)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data, ready for JSON.
+        """Plain data, ready for JSON; what is told of attributes and cells is there for fits that have ``families``.
 
         >>> post.certificate_.to_dict()["rows"]
         1000
         """
         found = plain_data(self)
-        return found if self.families else {name: found[name] for name in found if name not in SPREAD}
+        return found if self.families else {name: value for name, value in found.items() if name not in OF_FAMILIES}
 
 
 def certify(fitted: Fitted) -> Certificate:

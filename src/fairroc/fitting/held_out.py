@@ -78,12 +78,23 @@ def drawn_gaps(
     draws: int,
     excess: float = 1.0,
 ) -> FloatArray:
-    """(draws,) the largest gap in populations that these people may come from (the Bayesian bootstrap); without
+    """(draws,) the largest gap in every population of `drawn_family_gaps`."""
+    return np.asarray(drawn_family_gaps(rows, mixture, kernels, comparisons, draws, excess).max(axis=0))
+
+
+def drawn_family_gaps(
+    rows: SpreadRows,
+    mixture: Mixture,
+    kernels: Sequence[Kernel] | None,
+    comparisons: Sequence[Comparison],
+    draws: int,
+    excess: float = 1.0,
+) -> FloatArray:
+    """(comparisons, draws) gaps in populations that these people may come from (the Bayesian bootstrap); without
     kernels, of the original score. Rates are off by chance, and of a score that was fitted to the same people by more:
     the variance is that of a fixed score, times ``excess``."""
     rng = np.random.default_rng(SEED)
-    sizes = effective_sizes(rows)
-    everyone = mixture.priors[-1]
+    sizes, everyone = effective_sizes(rows), mixture.priors[-1]
     parts = [_micro(mixture, s) for s in range(len(mixture.segments))]
     if kernels is None:
         looks = np.unique(np.concatenate([scores[:: max(1, len(scores) // 128)] for scores, _ in parts]))[::-1]
@@ -93,18 +104,21 @@ def drawn_gaps(
         places = np.arange(1, PLACES * levels + 1) / PLACES
         taken = [chances(kernel, scores, places) for kernel, (scores, _) in zip(kernels, parts, strict=True)]
     masses, lines = np.concatenate([own for _, own in parts], axis=2), np.concatenate(taken)
-    again = rng.standard_gamma(np.maximum(masses * sizes[:, :, None], 1e-12), (draws, *masses.shape))
-    again /= again.sum(axis=-1, keepdims=True)
-    fitted = masses @ lines
-    rates = np.clip(fitted + math.sqrt(excess) * (again @ lines - fitted), 0.0, 1.0)  # (draws, groups, 2, places)
-    found = np.zeros(draws)
-    for one in comparisons:
+    rates = np.empty((draws, *masses.shape[:2], lines.shape[1]))
+    for p, label in np.ndindex(*masses.shape[:2]):
+        there = np.flatnonzero(masses[p, label])  # of a group there may be nobody in most bins
+        again = rng.standard_gamma(masses[p, label, there] * sizes[p, label], (draws, len(there)))
+        again /= np.maximum(again.sum(axis=1, keepdims=True), 1e-300)
+        fitted = masses[p, label, there] @ lines[there]
+        rates[:, p, label] = np.clip(fitted + math.sqrt(excess) * (again @ lines[there] - fitted), 0.0, 1.0)
+    found = np.zeros((len(comparisons), draws))
+    for gaps, one in zip(found, comparisons, strict=True):
         told = one.constraint.told()
         fpr, tpr = (rates[:, one.members, label].transpose(1, 0, 2) for label in (0, 1))
         corners = [told.corners(fpr[g], tpr[g], prior) for g, prior in enumerate(mixture.priors[one.members])]
         distance = told.apart(np.min(corners, axis=0), np.max(corners, axis=0)).max(axis=0)
         selected = (1 - everyone) * rates[:, -1, 0] + everyone * rates[:, -1, 1]
-        found = np.maximum(found, np.where(told.looks(selected), distance, 0.0).max(axis=-1))
+        gaps[:] = np.where(told.looks(selected), distance, 0.0).max(axis=-1)
     return found
 
 

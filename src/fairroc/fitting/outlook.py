@@ -10,9 +10,31 @@ from fairroc.docstrings import FITTED, documented
 from fairroc.fitting.fit import Fitted, limits_of
 from fairroc.fitting.limits import Limit
 from fairroc.options import LEVEL
-from fairroc.summary import Result, Summary, figure, short
+from fairroc.summary import Part, Result, Summary, figure, short
 
 NO_RATIO = "it bounds differences of a fitted score's rates, and a ratio was asked for"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class FamilyOutlook(Part):
+    """What to expect of the groups of one attribute, or of one attribute inside a stratum, among new people."""
+
+    attribute: str
+    stratum: str | None
+    epsilon: float
+    gap_before_estimate: float
+    gap_estimate: float
+    gap_standard_error: float
+
+    @property
+    def title(self) -> str:
+        """The attribute, and the stratum it is looked at in."""
+        return self.attribute if self.stratum is None else f"{self.attribute} within {self.stratum}"
+
+    @property
+    def exceeds(self) -> bool:
+        """Whether the gap expected among new people is above epsilon."""
+        return self.gap_estimate > self.epsilon
 
 
 @documented(setup=FITTED)
@@ -36,6 +58,8 @@ class Outlook(Result):
     limited_by : the group and label with the widest band.
     told_from : of a ratio, gaps are told at thresholds that select this share of all people or more; else 0.
     rows, rows_to_halve : fitted rows; rows, in the same proportions, that would halve ``upper - gap``.
+    families : without ``use_group``, with ``combine="each"`` and within strata, the gap of each attribute for itself;
+        ``gap_estimate`` is of the largest of them.
 
     >>> found = post.outlook_
     >>> found.gap_estimate < found.upper, found.exceeds
@@ -62,6 +86,7 @@ class Outlook(Result):
     told_from: float
     rows: int
     rows_to_halve: int
+    families: tuple[FamilyOutlook, ...] = ()
 
     def _summary(self) -> Summary:
         limit, above = self.limited_by, "above" if self.exceeds else "within"
@@ -81,7 +106,7 @@ class Outlook(Result):
     @property
     def exceeds(self) -> bool:
         """Whether the gap expected among new people is above epsilon."""
-        return self.gap_estimate > self.epsilon
+        return self.gap_estimate > self.epsilon or any(family.exceeds for family in self.families)
 
     @property
     def harms(self) -> bool:
@@ -89,12 +114,13 @@ class Outlook(Result):
         return self.auc != self.auc_before and self.gap_estimate >= self.gap_before_estimate
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data, ready for JSON.
+        """Plain data, ready for JSON; ``families`` where there are some.
 
         >>> post.outlook_.to_dict()["promise"]
         'fitted'
         """
-        return asdict(self) | {"exceeds_epsilon": self.exceeds, "harms": self.harms}
+        found = {name: value for name, value in asdict(self).items() if name != "families" or value}
+        return found | {"exceeds_epsilon": self.exceeds, "harms": self.harms}
 
 
 def outlook(fitted: Fitted, confidence: float = LEVEL.default) -> Outlook:

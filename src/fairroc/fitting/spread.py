@@ -29,6 +29,7 @@ from fairroc.fitting.held_out import (
     chosen_tree,
     comparisons_of,
     cross_fitted,
+    drawn_family_gaps,
     drawn_gaps,
     even_shares,
 )
@@ -149,11 +150,15 @@ class SpreadFit:
         auc = self.before[-1].auc - loss
         return Expected(float(draws.mean()), float(draws.std(ddof=1)), auc, math.hypot(error, self._auc_error))
 
-    def drawn_gaps(self, draws: int) -> FloatArray:
-        """(draws,) gaps of the fair score in populations that these people may come from."""
+    def drawn_family_gaps(self, draws: int) -> FloatArray:
+        """(comparisons, draws) gaps of the fair score in populations that these people may come from."""
         assert self.solution is not None
         kernels, excess = self.solution.kernels, self.held_out.excess
-        return drawn_gaps(self.rows, self.grid.mixture, kernels, self.comparisons, draws, excess)
+        return drawn_family_gaps(self.rows, self.grid.mixture, kernels, self.comparisons, draws, excess)
+
+    def drawn_gaps(self, draws: int) -> FloatArray:
+        """(draws,) the largest of them."""
+        return np.asarray(self.drawn_family_gaps(draws).max(axis=0))
 
     @cached_property
     def expected_before(self) -> Expected:
@@ -437,8 +442,10 @@ def _for_new_people(
     excess = cross_fitted(rows, options, None if tree is None else len(tree.leaves), 1.0).excess
     for share in NEW_INNER:
         solution = _solution(grid, comparisons, "order" if share > 0 else "draw", share, step)
-        gap = float(drawn_gaps(rows, grid.mixture, solution.kernels, comparisons, DRAWS, excess).mean())
-        if gap <= options.epsilon:
+        each = drawn_family_gaps(rows, grid.mixture, solution.kernels, comparisons, DRAWS, excess)
+        gap = float(each.max(axis=0).mean())
+        own = zip(each.mean(axis=1), comparisons, strict=True) if options.attribute_epsilons else ()  # own limits
+        if gap <= options.epsilon and all(expected <= one.epsilon for expected, one in own):
             return solution, ()
         tried.append((gap, solution))
     gap, solution = min(tried, key=lambda one: one[0])

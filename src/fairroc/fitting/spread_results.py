@@ -15,12 +15,13 @@ from fairroc.core.program import bound_of, solve
 from fairroc.core.realised import own_auc, realise
 from fairroc.core.realised import rate_gaps as realised_gaps
 from fairroc.core.scale import build_scale
-from fairroc.fitting.certificate import CellFigures, Certificate, FamilyCertificate, GroupCertificate
+from fairroc.fitting.certificate import CellFigures, Certificate, FamilyCertificate, GroupCertificate, Told
 from fairroc.fitting.fit import record_of
-from fairroc.fitting.held_out import drawn_gaps, effective_sizes
+from fairroc.fitting.held_out import drawn_family_gaps, drawn_gaps, effective_sizes
 from fairroc.fitting.limits import Limit
 from fairroc.fitting.one_draw import DRAWS, SEED, TAIL, OneDraw
-from fairroc.fitting.outlook import Outlook
+from fairroc.fitting.outlook import FamilyOutlook, Outlook
+from fairroc.fitting.spread import DRAWS as EXPECTED_DRAWS
 from fairroc.fitting.spread import ROUNDING, SpreadFit, gap_of_family, original_gaps
 from fairroc.model import draw
 from fairroc.model.model import Compared, FitRecord, GroupRecord, ModelData, Reference, reference_of
@@ -154,8 +155,18 @@ def certify_spread(found: SpreadFit, model: ModelData) -> Certificate:
         combine=options.combine,
         families=families,
         cells=cells,
+        told=_told(found),
         seconds=time.perf_counter() - begin,
     )
+
+
+def _told(found: SpreadFit) -> tuple[Told, ...]:
+    rows = found.rows
+    strata = [Told(name, "stratum") for name in rows.control_names]
+    if found.options.use_group:
+        return (*strata, *(Told(name, "group") for name in rows.attributes))
+    whose = rows.probability_of or [None] * len(rows.columns)
+    return (*strata, *(Told(name, "probability", of) for name, of in zip(rows.columns, whose, strict=True)))
 
 
 def _families(found: SpreadFit) -> tuple[FamilyCertificate, ...]:
@@ -239,6 +250,20 @@ def spread_outlook(found: SpreadFit, confidence: float = LEVEL.default) -> Outlo
         told_from=0.0,
         rows=found.rows.rows,
         rows_to_halve=4 * found.rows.rows,
+        families=_outlooks(found),
+    )
+
+
+def _outlooks(found: SpreadFit) -> tuple[FamilyOutlook, ...]:
+    """What to expect of every family for itself."""
+    before = drawn_family_gaps(found.rows, found.grid.mixture, None, found.comparisons, EXPECTED_DRAWS)
+    after = before if found.solution is None else found.drawn_family_gaps(EXPECTED_DRAWS)
+    figures = zip(
+        before.mean(axis=1).tolist(), after.mean(axis=1).tolist(), after.std(axis=1, ddof=1).tolist(), strict=True
+    )
+    return tuple(
+        FamilyOutlook(family.name, family.stratum, one.epsilon, *three)
+        for (family, _), one, three in zip(found.compared, found.comparisons, figures, strict=True)
     )
 
 

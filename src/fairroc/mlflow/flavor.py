@@ -29,9 +29,11 @@ from fairroc.estimators.fair_roc import FairROC
 from fairroc.estimators.saving import asked_of
 from fairroc.fairmodel import FairModel
 from fairroc.mlflow.scoring import CLASSIFIER, ID_TYPES, MODEL, Scored, Scorer, Use, features, restore
+from fairroc.model.told import told_examples
 from fairroc.options import Missing
 from fairroc.people.factorise import group_codes, sensitive_columns
 from fairroc.report.page import write_report
+from fairroc.tables.columns import names_of
 
 FLAVOR = "fairroc"
 EXAMPLES = 5
@@ -64,6 +66,8 @@ def save_model(
     trusted: Sequence[str] | None = None,
     pip_requirements: Any = None,
     mlflow_model: Any = None,
+    group_probabilities: Any = None,
+    control_features: Any = None,
 ) -> None:
     """Write a fair score as an MLflow model to a new folder.
 
@@ -77,7 +81,8 @@ def save_model(
     score : str
         Column of the scores that will come in. A classifier takes its features instead, by their names.
     group : str, list of str, or None
-        Column or columns of the groups; None for a classifier that has ``sensitive_features`` of its own.
+        Column or columns of the groups; None for a classifier that has ``sensitive_features`` of its own. A model with
+        ``use_group=False`` takes none.
     id : str or None
         Column of the ids; None only where the model draws nobody.
     id_type : {"integer", "text"}
@@ -100,6 +105,11 @@ def save_model(
         What MLflow installs for the model; by default this fairroc and scikit-learn.
     mlflow_model : mlflow.models.Model
         Description that MLflow's own calls hand over.
+    group_probabilities : str or list of str
+        Columns of the groups' probabilities that a model with ``use_group=False`` was fitted with, by default those of
+        the fit. A classifier finds them itself.
+    control_features : str or list of str
+        Columns of strata, in the order of the fit, of a model that was fitted with them.
 
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     save_model(post, f"{folder}/model", group="sex")
@@ -110,6 +120,7 @@ def save_model(
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise DataError(f"path must be a new folder, but '{path}' is there already; name another.")
     how = {"score": score, "group": group, "id": id, "id_type": id_type, "trusted": trusted}
+    how |= {"group_probabilities": group_probabilities, "control_features": control_features}
     told = {"data": data, "label": label, "input_example": input_example, "signature": signature}
     with _ready(model, **how, **told, pip_requirements=pip_requirements) as write:
         write(target, mlflow_model)
@@ -220,11 +231,27 @@ def _ready(
     input_example: Any = None,
     signature: Any = None,
     pip_requirements: Any = None,
+    group_probabilities: Any = None,
+    control_features: Any = None,
 ) -> Iterator[Callable[[Path, Any], None]]:
     """All that is stored, in a folder that goes away: what is wrong is said before MLflow hears of the model. What is
     given writes it to the folder of an MLflow model."""
     pyfunc, entities = _mlflow("mlflow.pyfunc"), _mlflow("mlflow.models")
-    use = _use(model, score=score, group=group, id=id, id_type=id_type, trusted=tuple(trusted or ()))
+    use = _use(
+        model,
+        score=score,
+        group=group,
+        id=id,
+        id_type=id_type,
+        trusted=tuple(trusted or ()),
+        chances=group_probabilities,
+        controls=control_features,
+    )
+    if data is not None and _fair_part(model).compared:
+        raise DataError(
+            "data must be left out for models with use_group=False, combine='each' or control_features: what is stored "
+            "of it compares the groups that a model is told. Write a report with fairroc.write_report, and log it."
+        )
     scorer = Scorer(_estimator(model), use)
     example = _example(scorer, data) if input_example is None else input_example
     columns = _columns(scorer, example)
@@ -280,7 +307,17 @@ def _estimator(model: Any) -> Scored:
     return FairROC(**asked_of(model))._restored(model) if isinstance(model, FairModel) else model
 
 
-def _use(model: Any, *, score: str, group: Any, id: str | None, id_type: str, trusted: tuple[str, ...]) -> Use:
+def _use(
+    model: Any,
+    *,
+    score: str,
+    group: Any,
+    id: str | None,
+    id_type: str,
+    trusted: tuple[str, ...],
+    chances: Any,
+    controls: Any,
+) -> Use:
     """How the model will be used, checked."""
     fair, is_classifier = _fair_part(model), isinstance(model, FairROCClassifier)
     if id_type not in ID_TYPES:
@@ -290,13 +327,34 @@ def _use(model: Any, *, score: str, group: Any, id: str | None, id_type: str, tr
             "id must name the column of ids, got None: the fair score is drawn, and without ids the same person would "
             "get another draw in every call."
         )
-    names = () if group is None else (group,) if isinstance(group, str) else tuple(group)
-    if not names and not (is_classifier and model.sensitive_features is not None):
+    names = names_of(None if group == "group" and not fair.use_group else group)
+    if fair.use_group and not names and not (is_classifier and model.sensitive_features is not None):
         raise DataError("group must name the column of the groups, or several, got none.")
-    used = Use(type(model).__name__, None if is_classifier else score, names, id, id_type, trusted=trusted)
+    own = () if fair.proxy is None or is_classifier else fair.proxy.columns
+    told, strata = own if chances is None else names_of(chances), names_of(controls)
+    if is_classifier:
+        if told:
+            raise DataError("group_probabilities must be None for a classifier, which finds them from its features.")
+        fair.told_columns(names or (("group",) if fair.use_group else ()), _columns_of(fair), strata)
+    else:
+        told = fair.told_columns(names, told, strata)[1]
+    used = Use(
+        type(model).__name__,
+        None if is_classifier else score,
+        names,
+        id,
+        id_type,
+        trusted=trusted,
+        group_probabilities=told,
+        control_features=strata,
+    )
     if not isinstance(model, FairROC):
         return used
     return replace(used, on_unknown_group=model.on_unknown_group, allow_out_of_range=bool(model.allow_out_of_range))
+
+
+def _columns_of(fair: FairModel) -> tuple[str, ...]:
+    return () if fair.proxy is None else fair.proxy.columns
 
 
 def _example(scorer: Scorer, data: Any) -> Any:
@@ -311,11 +369,15 @@ def _example(scorer: Scorer, data: Any) -> Any:
         )
     low, high = model.score_range
     middle = (low + high) / 2 if np.isfinite(low + high) else 0.5
-    named = [(name, name.split(" & ") if len(use.group) > 1 else [name]) for name in model.names[:EXAMPLES]]
     rows = [
-        {use.score: middle, **dict(zip(use.group, parts, strict=True))}
-        for _, parts in named
-        if len(parts) == len(use.group)
+        {
+            use.score: middle,
+            **dict(zip(use.group, one.groups if len(use.group) != 1 else (" & ".join(one.groups),), strict=True)),
+            **dict(zip(use.group_probabilities, one.probabilities.values(), strict=True)),
+            **dict(zip(use.control_features, one.controls, strict=True)),
+        }
+        for one in told_examples(model)[:EXAMPLES]
+        if len(use.group) in (1, len(one.groups))
     ]
     if not rows:
         raise DataError(
@@ -342,9 +404,9 @@ def _columns(scorer: Scorer, example: Any) -> dict[str, str]:
         raise DataError(f"input_example must be a pandas frame, got {type(example).__name__}.")
     kinds = {name: KINDS.get(np.dtype(kind).kind if isinstance(kind, np.dtype) else "O", "string")
              for name, kind in example.dtypes.items()}  # fmt: skip
-    own = {
-        name: kinds.get(name) if kinds.get(name) in ("long", "double", "boolean") else "string" for name in use.group
-    }
+    texts = (*use.group, *use.control_features)
+    own = {name: kinds.get(name) if kinds.get(name) in ("long", "double", "boolean") else "string" for name in texts}
+    own |= dict.fromkeys(use.group_probabilities, "double")
     ids = {} if use.id is None else {use.id: ID_TYPES[use.id_type]}
     if isinstance(scorer.estimator, FairROC):
         assert use.score is not None

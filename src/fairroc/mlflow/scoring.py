@@ -42,13 +42,21 @@ class Use:
     on_unknown_group: str | None = None
     allow_out_of_range: bool = False
     trusted: tuple[str, ...] = ()
+    group_probabilities: tuple[str, ...] = ()
+    control_features: tuple[str, ...] = ()
+
+    @property
+    def told(self) -> tuple[str, ...]:
+        """Columns of what the model is told beside the score."""
+        return (*self.group, *self.group_probabilities, *self.control_features)
 
     @classmethod
     def read(cls, folder: Path) -> Use:
         """From the folder of a logged model."""
         try:
             data = json.loads((folder / USE).read_text(encoding="utf-8"))
-            return cls(**data | {"group": tuple(data["group"]), "trusted": tuple(data["trusted"])})
+            several = ("group", "trusted", "group_probabilities", "control_features")
+            return cls(**data | {name: tuple(data.get(name, ())) for name in several})
         except (OSError, ValueError, TypeError, KeyError) as error:
             raise ModelFileError(
                 f"'{folder}' must hold what fairroc.mlflow.log_model wrote, but its {USE} cannot be used ({error!r})."
@@ -110,14 +118,19 @@ class Scorer:
     def fair_scores(self, frame: Any) -> FloatArray:
         """One fair score for each row."""
         use, model = self.use, self.estimator
-        named = [*([] if use.score is None else [use.score]), *use.group, *([] if use.id is None else [use.id])]
+        named = [*([] if use.score is None else [use.score]), *use.told, *([] if use.id is None else [use.id])]
         if lacking := [name for name in named if name not in getattr(frame, "columns", ())]:
             raise DataError(f"the rows must have the columns {', '.join(named)}, got none called {', '.join(lacking)}.")
         groups = frame[use.group[0]] if len(use.group) == 1 else frame[list(use.group)] if use.group else None
         ids = None if use.id is None else checked_ids(frame[use.id], use.id_type)
+        more: dict[str, Any] = {
+            name: frame[list(columns)]
+            for name in ("group_probabilities", "control_features")
+            if (columns := getattr(use, name))
+        }
         if isinstance(model, FairROC):
-            return model.transform(frame[use.score].to_numpy(), sensitive_features=groups, ids=ids)
-        return model.fair_score(features(model, frame, use), sensitive_features=groups, ids=ids)
+            return model.transform(frame[use.score].to_numpy(), sensitive_features=groups, ids=ids, **more)
+        return model.fair_score(features(model, frame, use), sensitive_features=groups, ids=ids, **more)
 
 
 def checked_ids(ids: Any, id_type: str) -> Any:
@@ -140,7 +153,7 @@ def features(model: FairROCClassifier, frame: Any, use: Use) -> Any:
     """The columns that the classifier's estimator was fitted to."""
     names = getattr(model, "feature_names_in_", None)
     if names is None:  # fitted to a matrix
-        return frame.drop(columns=[*use.group, *([] if use.id is None else [use.id])]).to_numpy()
+        return frame.drop(columns=[*use.told, *([] if use.id is None else [use.id])]).to_numpy()
     if lacking := [name for name in names if name not in frame.columns]:
         raise DataError(f"the rows must have the features of the fit, got none called {', '.join(lacking)}.")
     return frame[list(names)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
@@ -16,7 +16,7 @@ from fairroc.core.kernel import Kernel
 from fairroc.core.realised import RealisedRoc, all_points, realise
 from fairroc.core.roc import Population, RocCurve
 from fairroc.core.scale import Scale
-from fairroc.errors import DataError, UnknownGroupError, warn_user
+from fairroc.errors import DataError, UnknownGroupError, several, warn_user
 from fairroc.model import draw
 from fairroc.model.lookup import Lookup, OneRow
 from fairroc.model.proxy import ProxyTree
@@ -27,9 +27,10 @@ from fairroc.people.people import People, Sample
 from fairroc.people.rows import LARGEST, ScoreColumns, known_groups, read_scores
 from fairroc.people.sample import thin_points
 from fairroc.people.small import Regrouped, SmallRule
-from fairroc.people.spread import named_features, probabilities_of
+from fairroc.people.spread import named_features, order_of, probabilities_of
 from fairroc.people.tensors import is_tensor
 from fairroc.stats.bootstrap import even_steps
+from fairroc.tables.columns import require_distinct
 
 FEW = 8
 """Rows up to which one after the other is faster than all at once."""
@@ -130,6 +131,22 @@ class ModelData:
     ) -> Any:
         """What the model is told of people beside the score, in the place of the groups of a plain model: groups as
         they are, beside strata, or names of cells by probabilities."""
+        self.check_told(sensitive_features, group_probabilities, control_features)
+        if self.use_group and not self.controls:
+            return sensitive_features
+        parts = [] if control_features is None else [*named_features(control_features, "control_features").values()]
+        self.check_controls(len(parts))
+        if self.use_group:
+            parts += named_features(sensitive_features, "sensitive_features").values()
+        else:
+            assert self.proxy is not None
+            wanted = len(self.proxy.columns) > 0
+            known = probabilities_of(group_probabilities, self.proxy.columns) if wanted else np.empty((rows, 0))
+            parts.append(self.proxy.label(known))
+        return parts[0] if len(parts) == 1 else dict(enumerate(parts))
+
+    def check_told(self, sensitive_features: Any, group_probabilities: Any, control_features: Any) -> None:
+        """Raise unless just that is given which the model uses; of probabilities `probabilities_of` says what lacks."""
         for name, given, wanted in (
             ("group_probabilities", group_probabilities, self.proxy is not None and len(self.proxy.columns) > 0),
             ("control_features", control_features, self.controls > 0),
@@ -141,19 +158,41 @@ class ModelData:
                 raise DataError(
                     f"{name} must be given, one row for each score, got none: the model was fitted with it."
                 )
-        if self.use_group and not self.controls:
-            return sensitive_features
-        parts = [] if control_features is None else [*named_features(control_features, "control_features").values()]
-        if len(parts) != self.controls:
-            raise DataError(f"control_features must have {self.controls} columns, as in the fit, got {len(parts)}.")
-        if self.use_group:
-            parts += named_features(sensitive_features, "sensitive_features").values()
-        else:
-            assert self.proxy is not None
-            wanted = len(self.proxy.columns) > 0
-            known = probabilities_of(group_probabilities, self.proxy.columns) if wanted else np.empty((rows, 0))
-            parts.append(self.proxy.label(known))
-        return parts[0] if len(parts) == 1 else dict(enumerate(parts))
+
+    def check_controls(self, columns: int) -> None:
+        """Raise unless there are as many columns of strata as in the fit."""
+        if columns != self.controls:
+            raise DataError(f"control_features must have {self.controls} columns, as in the fit, got {columns}.")
+
+    def told_columns(
+        self, groups: Sequence[str], probabilities: Sequence[str], controls: Sequence[str]
+    ) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Names of the columns that hold what `told` takes, checked: those whose texts are joined to the name of a
+        group, in order, and those of probabilities, in the order of the fit. Without the use of groups the name of the
+        cell comes last."""
+        columns = () if self.proxy is None else self.proxy.columns
+        for name, named, wanted in (
+            ("group (--group)", groups, self.use_group),
+            ("group_probabilities (--group-probability)", probabilities, len(columns) > 0),
+            ("control_features (--control)", controls, self.controls > 0),
+        ):
+            if named and not wanted:
+                raise DataError(
+                    f"{name} must name no column, got {several(list(named), ', ')}: this model does not use them. "
+                    "Leave it out, or fit with them."
+                )
+            if wanted and not named:
+                of = f" ({several(list(columns), ', ')})" if name.startswith("group_") else ""
+                raise DataError(f"{name} must name the columns that the model was fitted with{of}, got none.")
+        if len(controls) != self.controls:
+            raise DataError(
+                f"control_features (--control) must name {self.controls} columns, as in the fit, got {len(controls)}: "
+                f"{several(list(controls), ', ')}."
+            )
+        for named, what in ((groups, "group"), (probabilities, "probability"), (controls, "control")):
+            require_distinct(named, what)
+        order = order_of(probabilities, columns) if columns else []
+        return (*controls, *groups), tuple(probabilities[place] for place in order)
 
     @cached_property
     def names(self) -> tuple[str, ...]:

@@ -44,6 +44,10 @@ class ProxyTree:
         """Nodes that are leaves, from left to right."""
         return np.array(list(self._leaves(0)), dtype=np.intp)
 
+    def under(self, node: int) -> list[int]:
+        """Leaves below a node, from left to right; a leaf's own."""
+        return list(self._leaves(node))
+
     def _leaves(self, node: int) -> Iterator[int]:
         if self.column[node] < 0:
             yield node

@@ -7,7 +7,7 @@ position, an index of a pandas object is ignored.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence, Sized
+from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass
 from decimal import Decimal
 from numbers import Real
@@ -76,13 +76,18 @@ class ScoreColumns:
 
 
 class TakenColumns(NamedTuple):
-    """Native columns picked from a frame; ``group`` is a frame when several columns were named."""
+    """Native columns picked from a frame, None where none was named; ``group`` is a frame when several were.
+
+    ``probabilities`` and ``controls`` are columns by name.
+    """
 
     score: Any
     group: Any
     label: Any
     weight: Any
     id: Any
+    probabilities: dict[str, Any] | None = None
+    controls: dict[str, Any] | None = None
 
 
 def read_columns(
@@ -200,7 +205,7 @@ def take_columns(frame: Any, names: ColumnNames) -> TakenColumns:
     """Pick native columns by name from any eager frame that narwhals knows."""
     if is_arrow(frame, "Table") and len(set(frame.column_names)) == frame.num_columns:  # at once, without narwhals
         names.require(frame.column_names)
-        return _taken({name: frame.column(name) for name in names.all}, frame.select, names)
+        return taken_columns({name: frame.column(name) for name in names.all}, names, frame.select)
     import narwhals as nw
     from narwhals.exceptions import DuplicateError
 
@@ -215,14 +220,21 @@ def take_columns(frame: Any, names: ColumnNames) -> TakenColumns:
         ) from None
     names.require(table.columns)
     pick = {name: table[name].to_native() for name in names.all}
-    return _taken(pick, lambda groups: table.select(groups).to_native(), names)
+    return taken_columns(pick, names, lambda groups: table.select(groups).to_native())
 
 
-def _taken(pick: dict[str, Any], several: Callable[[Sequence[str]], Any], names: ColumnNames) -> TakenColumns:
-    groups = pick[names.groups[0]] if len(names.groups) == 1 else several(names.groups)
-    return TakenColumns(
-        pick[names.score], groups, *(name and pick[name] for name in (names.label, names.weight, names.id))
-    )
+def taken_columns(
+    pick: Mapping[str, Any], names: ColumnNames, several: Callable[[Sequence[str]], Any] | None = None
+) -> TakenColumns:
+    """Columns by what they are, of all by name; ``several`` of groups, if not by name."""
+    own, groups = names.groups, None
+    if len(own) == 1:
+        groups = pick[own[0]]
+    elif own:
+        groups = {name: pick[name] for name in own} if several is None else several(own)
+    label, weight, id = (None if name is None else pick[name] for name in (names.label, names.weight, names.id))
+    more = ({name: pick[name] for name in part} or None for part in (names.probabilities, names.controls))
+    return TakenColumns(pick[names.score], groups, label, weight, id, *more)
 
 
 def same_length(**columns: Sized | None) -> int:

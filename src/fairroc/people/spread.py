@@ -65,6 +65,8 @@ class SpreadRows:
     probabilities, columns : (n, columns) probabilities of the groups, and the columns' names.
     strata, strata_names : (n,) numbers and names of the strata; one, without control features.
     controls : number of control features.
+    attributes, control_names : names of the columns of groups and of control features.
+    probability_of : the group that each column of probabilities stands for; empty where their number does not tell.
     """
 
     scores: FloatArray
@@ -79,6 +81,9 @@ class SpreadRows:
     probabilities: FloatArray | None = None
     columns: tuple[str, ...] = ()
     small: SmallGroups | None = None
+    attributes: tuple[str, ...] = ()
+    control_names: tuple[str, ...] = ()
+    probability_of: tuple[str, ...] = ()
 
     @property
     def rows(self) -> int:
@@ -176,9 +181,9 @@ def read_spread(
         missing=missing,
     )
     n = len(columns.scores)
-    attributes = _columns(sensitive_features, "sensitive_features")
-    controls = {} if control_features is None else _columns(control_features, "control_features")
-    parts = {} if group_probabilities is None else _columns(group_probabilities, WHAT)
+    attributes = feature_columns(sensitive_features, "sensitive_features")
+    controls = {} if control_features is None else feature_columns(control_features, "control_features")
+    parts = {} if group_probabilities is None else feature_columns(group_probabilities, WHAT)
     same_length(scores=columns.scores, **controls, **parts)
     strata_names: tuple[str, ...] = ("everybody",)
     strata = np.zeros(n, dtype=np.intp)
@@ -187,7 +192,7 @@ def read_spread(
         strata = codes.astype(np.intp)
     found = {}
     for what, column in attributes.items():
-        found[_name(what)] = group_codes({what: column}, missing)
+        found[feature_name(what)] = group_codes({what: column}, missing)
     if not each:
         found = {" & ".join(found): (columns.groups, columns.names)}
     families = [
@@ -205,6 +210,9 @@ def read_spread(
         strata,
         strata_names,
         controls=len(controls),
+        attributes=tuple(map(feature_name, attributes)),
+        control_names=tuple(map(feature_name, controls)),
+        probability_of=_stands_for(len(parts), {name: groups for name, (_, groups) in found.items()}),
     )
     usable = [_usable(rows, family, small) for family in families]
     if len(found) > 1:
@@ -212,13 +220,13 @@ def read_spread(
         usable.append(_with_both_labels(rows, crossed))
     rows = replace(rows, families=tuple(usable))
     if not use_group:
-        rows = replace(rows, probabilities=read_probabilities(parts, n), columns=tuple(map(_name, parts)))
+        rows = replace(rows, probabilities=read_probabilities(parts, n), columns=tuple(map(feature_name, parts)))
         return rows.segmented(np.zeros(n, dtype=np.intp), ("cell 1",))
     codes, names = group_codes({**controls, **attributes}, missing)
     return _small_as_one(replace(rows, segments=codes.astype(np.intp), names=names))
 
 
-def _columns(features: Any, what: str) -> dict[str, Any]:
+def feature_columns(features: Any, what: str) -> dict[str, Any]:
     """Columns by the name that messages give them."""
     if isinstance(features, list | tuple) and features and isinstance(features[0], list | tuple | np.ndarray):
         features = np.array(features, dtype=object)
@@ -230,7 +238,7 @@ def _columns(features: Any, what: str) -> dict[str, Any]:
     return {f"{what}[{name!r}]": as_column(part, f"{what}[{name!r}]") for name, part in parts.items()}
 
 
-def _name(what: str) -> str:
+def feature_name(what: str) -> str:
     """The name of a column inside ``sensitive_features['sex']``; of one that has none, what it is."""
     _, bracket, inside = what.removesuffix("]").partition("[")
     if not bracket:
@@ -238,9 +246,22 @@ def _name(what: str) -> str:
     return inside[1:-1] if inside[0] in "'\"" else f"column {inside}"
 
 
+def _stands_for(columns: int, groups: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
+    """The groups whose probabilities so many columns are: all of every attribute, or of two the second alone."""
+    for short in (False, True):
+        named = [
+            f"{attribute}: {group}" if len(groups) > 1 else group
+            for attribute, own in groups.items()
+            for group in (own[1:] if short and len(own) == 2 else own)
+        ]
+        if len(named) == columns:
+            return tuple(named)
+    return ()
+
+
 def named_features(features: Any, what: str) -> dict[str, Any]:
     """Columns by their own names, or by what they are and their number."""
-    return {_name(said): column for said, column in _columns(features, what).items()}
+    return {feature_name(said): column for said, column in feature_columns(features, what).items()}
 
 
 def probabilities_of(probabilities: Any, columns: Sequence[str]) -> FloatArray:
@@ -250,16 +271,22 @@ def probabilities_of(probabilities: Any, columns: Sequence[str]) -> FloatArray:
             f"{WHAT} must be given, one row for each score, got none: this model is told probabilities of the groups "
             f"({several(list(columns), ', ')}) in place of the group."
         )
-    parts = _columns(probabilities, WHAT)
-    by_name = {_name(what): (what, column) for what, column in parts.items()}
-    if set(by_name) >= set(columns):
-        parts = dict(by_name[name] for name in columns)
-    elif len(parts) != len(columns):
+    parts = feature_columns(probabilities, WHAT)
+    given = list(parts.items())
+    parts = dict(given[place] for place in order_of([feature_name(what) for what in parts], columns))
+    return read_probabilities(parts, same_length(**parts))
+
+
+def order_of(given: Sequence[str], columns: Sequence[str]) -> list[int]:
+    """Places of the fit's columns of probabilities among those given: found by name, or else one after the other."""
+    if set(given) >= set(columns):
+        return [given.index(name) for name in columns]
+    if len(given) != len(columns):
         raise DataError(
             f"{WHAT} must have the {len(columns)} columns of the fit ({several(list(columns), ', ')}), got "
-            f"{len(parts)} ({several(list(by_name), ', ')}). Pass them in the same order, or by the same names."
+            f"{len(given)} ({several(list(given), ', ')}). Pass them in the same order, or by the same names."
         )
-    return read_probabilities(parts, same_length(**parts))
+    return list(range(len(columns)))
 
 
 def read_probabilities(parts: Mapping[str, Any], rows: int) -> FloatArray:

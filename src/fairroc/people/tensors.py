@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from fairroc.docstrings import documented
 from fairroc.errors import DataError
 from fairroc.options import Missing, check_missing
-from fairroc.people.factorise import MAKE_A_GROUP, as_text, cross_names, group_codes, sensitive_columns
+from fairroc.people.factorise import MAKE_A_GROUP, as_column, as_text, cross_names, group_codes, sensitive_columns
 from fairroc.people.rows import (
     LARGEST,
     NO_MISSING_GROUP,
@@ -31,6 +31,14 @@ from fairroc.people.rows import (
     unknown_groups,
 )
 from fairroc.people.small import Regrouped
+from fairroc.people.spread import (
+    PROBABILITIES,
+    WHAT,
+    feature_columns,
+    feature_name,
+    order_of,
+    probabilities_of,
+)
 from fairroc.summary import Result
 
 Tensor: TypeAlias = Any
@@ -176,6 +184,64 @@ def read_rows(scores: Tensor, y: Any, features: Any, pos_label: Any, missing: Mi
     return TensorRows(_numbers(column), labels, _recoded(codes, [rank.get(name, 0) for name in found]), names)
 
 
+def coded_features(features: Any, what: str, missing: Missing, device: Any) -> list[GroupCodes]:
+    """Columns of groups or strata, tensors or host data, each as numbers on the device and what these are called."""
+    torch, found = load_torch(), list[GroupCodes]()
+    for name, part in _feature_columns(features, what).items():
+        if not len(part):  # an empty batch says nothing about the types of its columns
+            found.append(GroupCodes(torch.zeros(0, dtype=torch.int32, device=device), [""]))
+        elif isinstance(part, GroupCodes) or is_tensor(part):
+            codes, values, _ = _factorised(on_device(getattr(part, "codes", part), name, device), name)
+            found.append(GroupCodes(codes, [_named(value, part) for value in values]))
+        else:
+            host, texts = group_codes({name: part}, missing, NO_MISSING_GROUP)
+            found.append(GroupCodes(torch.tensor(host.astype(np.int32), device=device), texts))
+    return found
+
+
+def _feature_columns(features: Any, what: str) -> dict[str, Any]:
+    """Columns by the name that messages give them."""
+    if isinstance(features, GroupCodes) or (is_tensor(features) and (features.ndim < 2 or features.shape[1] == 1)):
+        return {what: features}
+    if is_tensor(features):
+        return {f"{what}[{i}]": features[:, i] for i in range(features.shape[1])}
+    if isinstance(features, Mapping):
+        own = {name: isinstance(part, GroupCodes) or is_tensor(part) for name, part in features.items()}
+        return {
+            f"{what}[{name!r}]": part if own[name] else as_column(part, f"{what}[{name!r}]")
+            for name, part in features.items()
+        }
+    return feature_columns(features, what)
+
+
+def crossed(parts: Sequence[GroupCodes], rows: int) -> GroupCodes:
+    """Columns of numbers as one, and the names joined."""
+    same_length(scores=range(rows), **{f"column {i + 1} of the groups": part for i, part in enumerate(parts)})
+    codes, names = parts[0].codes, list(map(as_text, parts[0].names))
+    for part in parts[1:]:
+        codes = codes.long() * len(part.names) + part.codes
+        names = [f"{name} & {other}" for name in names for other in map(as_text, part.names)]
+    return GroupCodes(codes, names)
+
+
+def device_probabilities(probabilities: Any, columns: Sequence[str], device: Any) -> list[Tensor]:
+    """Checked probabilities of the groups, doubles on the device, in the order of the fit."""
+    if probabilities is None:
+        probabilities_of(None, columns)
+    given = [(what, on_device(part, what, device)) for what, part in _feature_columns(probabilities, WHAT).items()]
+    found = []
+    for place in order_of([feature_name(what) for what, _ in given], columns):
+        what, column = given[place]
+        numbers = _reals(column, what)
+        beyond = int((~((numbers >= 0) & (numbers <= 1))).sum())
+        if lost := int(numbers.isnan().sum()):
+            refuse_extremes(what, len(numbers), lost, 0, 0)
+        if beyond:
+            raise DataError(f"{what} must lie between 0 and 1, but {beyond} of {len(numbers)} do not. {PROBABILITIES}")
+        found.append(numbers)
+    return found
+
+
 def on_device(values: Any, what: str, device: Any) -> Tensor:
     """One column of numbers as a tensor on the scores' device; host data is copied there."""
     torch = load_torch()
@@ -256,14 +322,12 @@ def _numbers(column: Tensor) -> Tensor:
     return numbers
 
 
-def _reals(column: Tensor) -> Tensor:
-    """Scores as contiguous float64."""
-    torch, what = load_torch(), "scores"
+def _reals(column: Tensor, what: str = "scores") -> Tensor:
+    """Scores or probabilities as contiguous float64."""
+    torch = load_torch()
     if column.dtype == torch.bool or column.is_complex():
-        raise DataError(
-            f"{what} must be real numbers, got a tensor of {column.dtype}. Pass a score that ranks the rows, not a "
-            "decision."
-        )
+        advice = "Pass a score that ranks the rows, not a decision." if what == "scores" else PROBABILITIES
+        raise DataError(f"{what} must be real numbers, got a tensor of {column.dtype}. {advice}")
     if column.device.type == "mps":
         raise DataError(
             f"{what} must be on a device that has float64, and '{column.device}' has none; move them with .cpu()."

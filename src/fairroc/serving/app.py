@@ -23,7 +23,7 @@ from fairroc._version import __version__
 from fairroc.fairmodel import FairModel
 from fairroc.model.draw import Secret, read_key_file
 from fairroc.people.rows import LARGEST, known_groups
-from fairroc.serving.describe import facts, openapi, page
+from fairroc.serving.describe import facts, known_people, openapi, page
 from fairroc.serving.log import failure, request_line
 from fairroc.serving.payload import Payload, Rules, explained, fair_scores, parsed, people_of
 from fairroc.serving.problems import Problem, busy
@@ -123,7 +123,8 @@ class Service:
         score = max(rules.model.score_range[0], -LARGEST)
         for kind in kinds[rules.id_type]:
             ids = [kind(i) for i in range(n)]
-            fair_scores(Payload([score] * n, [rules.model.names[0]] * n, ids, "columns"), rules)
+            told = {field: [value] * n for field, value in known_people(rules)[0].items()}
+            fair_scores(Payload.of({"score": [score] * n, **told, "id": ids}, "columns"), rules)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":

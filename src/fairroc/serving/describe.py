@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from importlib.resources import files
 from typing import Any
 
@@ -10,7 +11,8 @@ import numpy as np
 
 from fairroc._version import __version__
 from fairroc.model.file import pretty
-from fairroc.serving.payload import Payload, Rules, explained, fair_scores
+from fairroc.model.told import told_examples
+from fairroc.serving.payload import CHANCES, COLUMNS, CONTROL, Payload, Rules, explained, fair_scores
 from fairroc.serving.problems import TITLES
 
 FORMS = {
@@ -35,6 +37,7 @@ def facts(rules: Rules, checksum: str) -> dict[str, Any]:
         "norm": model.norm,
         "promise": model.promise,
         "groups": [group.name for group in model.groups],
+        **_told_facts(rules),
         "levels": model.levels,
         "needs_ids": not model.draws_nobody,
         "keyed": model.key_fingerprint is not None,
@@ -42,6 +45,24 @@ def facts(rules: Rules, checksum: str) -> dict[str, Any]:
         "on_unknown_group": rules.on_unknown_group,
         "max_people": rules.max_people,
     }
+
+
+def _told_facts(rules: Rules) -> dict[str, Any]:
+    """Of a model that is told something else than the groups it keeps close: what, and which these are."""
+    model = rules.model
+    if not model.compared:
+        return {}
+    compared = [
+        {
+            "attribute": one.attribute,
+            "stratum": one.stratum,
+            "epsilon": one.epsilon,
+            "groups": [group.name for group in one.groups],
+        }
+        for one in model.compared
+    ]
+    told = {"use_group": model.use_group, CHANCES: list(rules.chances), "controls": model.controls}
+    return {**told, "compared": compared}
 
 
 def openapi(rules: Rules, checksum: str, max_body: float) -> dict[str, Any]:
@@ -103,26 +124,45 @@ def _people(rules: Rules) -> tuple[Payload, bool]:
     model = rules.model
     low, high = model.score_range if np.isfinite(model.score_range).all() else (0.0, 1.0)
     grid = [float(f"{score:.3g}") for score in np.linspace(low, high, 12)[1:-1].tolist()]
-    names, chosen, fixed = model.names[:2], [], True
-    for name in names:
-        sure = [score for score in grid if model.explain(score, name).reason in ("order", "unchanged")]
+    told, chosen, fixed = known_people(rules)[:2], [], True
+    for one in told:
+        sure = [score for score in grid if explained({"score": score, **one}, rules).reason in ("order", "unchanged")]
         chosen.append(sure[len(sure) // 2] if sure else grid[len(grid) // 2])
         fixed = fixed and bool(sure)
     ids: list[Any] = [101, 102] if rules.id_type != "text" else ["a-101", "a-102"]
-    return Payload(chosen, list(names), ids[: len(names)], "rows"), fixed or model.key_fingerprint is None
+    columns = {field: [one[field] for one in told] for field in told[0]}
+    people = Payload.of({"score": chosen, **columns, "id": ids[: len(told)]}, "rows")
+    return people, fixed or model.key_fingerprint is None
+
+
+def known_people(rules: Rules) -> list[dict[str, Any]]:
+    """What the model is told of people, one of each of its groups."""
+    model = rules.model
+    if model.proxy is None and not model.controls:
+        return [{"group": name} for name in model.names]
+    found = []
+    for one in told_examples(model):
+        values = {"group": one.groups, CONTROL: one.controls}
+        told: dict[str, Any] = {field: part[0] if len(part) == 1 else [*part] for field, part in values.items() if part}
+        found.append(told | ({CHANCES: one.probabilities} if one.probabilities else {}))
+    return found
 
 
 def _examples(people: Payload, rules: Rules, checksum: str) -> tuple[dict[str, Any], dict[str, Any]]:
     """Requests in every form, and their answers."""
     fair, notes = fair_scores(people, rules)
     ids = people.id or []
-    rows = [{"id": one, "score": s, "group": g} for one, s, g in zip(ids, people.score, people.group, strict=True)]
+    told = {field: getattr(people, field) for field in rules.fields if field not in ("score", "id")}
+    rows = [
+        {"id": one, "score": score, **{field: values[i] for field, values in told.items()}}
+        for i, (one, score) in enumerate(zip(ids, people.score, strict=True))
+    ]
     done = [{"id": one, "fair_score": score} for one, score in zip(ids, fair.tolist(), strict=True)]
     end = {"warnings": notes, "model": checksum}
     asked = {
         "one": rows[0],
         "rows": {"people": rows},
-        "columns": {"ids": ids, "scores": people.score, "groups": people.group},
+        "columns": {"ids": ids, "scores": people.score, **{COLUMNS[field]: column for field, column in told.items()}},
     }
     return asked, {
         "one": done[0] | {"warnings": [], "model": checksum},
@@ -169,9 +209,18 @@ def _schemas(rules: Rules) -> dict[str, Any]:
         "anyOf": [value, {"type": "array", "items": value, "minItems": 1}],
     }
     ids: dict[str, Any] = {"integer": whole, "text": text}.get(rules.id_type or "", {"anyOf": [whole, text]})
-    one = {"score": NUMBER, "group": group, "id": ids | {"description": '17 and "17" are two ids, with two draws.'}}
-    needed = ["score", "group"] if model.draws_nobody else ["score", "group", "id"]
-    columns = {f"{name}s": _array(part, rules.max_people) for name, part in one.items()}
+    several = {"anyOf": [value, {"type": "array", "items": value, "minItems": 1}]}
+    every = {
+        "score": NUMBER,
+        "group": group,
+        CONTROL: several | {"description": "The stratum; a list of several columns' values, in the order of the fit."},
+        CHANCES: _chances(rules.chances),
+        "id": ids | {"description": '17 and "17" are two ids, with two draws.'},
+    }
+    one = {field: every[field] for field in rules.fields}
+    told = list(rules.fields[:-1])
+    needed = told if model.draws_nobody else [*told, "id"]
+    columns = {COLUMNS[name]: _array(part, rules.max_people) for name, part in one.items()}
     fair = {"fair_score": NUMBER, "id": {"type": ["integer", "string", "null"]}}
     end = {"warnings": TEXTS, "model": {"type": "string"}}
     return {
@@ -180,7 +229,7 @@ def _schemas(rules: Rules) -> dict[str, Any]:
             "anyOf": [
                 {"$ref": "#/components/schemas/Person"},
                 _object({"people": _array({"$ref": "#/components/schemas/Person"}, rules.max_people)}, ["people"]),
-                _object(columns, [f"{name}s" for name in needed]),
+                _object(columns, [COLUMNS[name] for name in needed]),
             ]
         },
         "Scores": {
@@ -190,7 +239,7 @@ def _schemas(rules: Rules) -> dict[str, Any]:
                 _object({"fair_scores": {"type": "array", "items": NUMBER}} | end, ["fair_scores"]),
             ]
         },
-        "ExplanationRequest": _object(one | {"threshold": NUMBER, "positive_means": text}, ["score", "group"]),
+        "ExplanationRequest": _object(one | {"threshold": NUMBER, "positive_means": text}, told),
         "Explanation": {"type": "object", "required": ["score", "group", "reason", "outcomes", "text", "model"]},
         "Problem": {
             "type": "object",
@@ -207,6 +256,14 @@ def _schemas(rules: Rules) -> dict[str, Any]:
             "required": ["type", "title", "status", "detail"],
         },
     }
+
+
+def _chances(names: Sequence[str]) -> dict[str, Any]:
+    """Probabilities of the groups of one person."""
+    part = {"type": "number", "minimum": 0, "maximum": 1}
+    listed = {"type": "array", "items": part, "minItems": len(names), "maxItems": len(names)}
+    ways = [_object(dict.fromkeys(names, part), list(names)), listed, *([part] if len(names) == 1 else [])]
+    return {"description": f"Probabilities of the groups: {', '.join(names)}, by name or in this order.", "anyOf": ways}
 
 
 def _object(properties: dict[str, Any], required: list[str]) -> dict[str, Any]:

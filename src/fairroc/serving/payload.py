@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any, Literal, NoReturn
 
@@ -17,9 +17,13 @@ from fairroc.model.draw import IdCount, Secret
 from fairroc.model.explanation import Explanation
 from fairroc.model.model import unknown_note
 from fairroc.people.rows import LARGEST, ScoreColumns, checked_scores, read_scores
+from fairroc.people.spread import probabilities_of
 from fairroc.serving.problems import Problem
 
-FIELDS = ("score", "group", "id")
+CONTROL, CHANCES = "control", "group_probabilities"
+COLUMNS = {"score": "scores", "group": "groups", CONTROL: "controls", CHANCES: CHANCES, "id": "ids"}
+"""Fields of a person, and what the columns of several people are called."""
+
 MORE = ("threshold", "positive_means")
 """What an explanation takes beside them."""
 
@@ -38,29 +42,51 @@ class Rules:
     id_type: str | None = None
     max_people: int = 100_000
 
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """What is told of a person; the id last, which may be left out where nobody is drawn."""
+        model = self.model
+        used = {"group": model.use_group, CONTROL: model.controls > 0, CHANCES: len(self.chances) > 0}
+        return tuple(field for field in COLUMNS if used.get(field, True))
+
+    @property
+    def chances(self) -> tuple[str, ...]:
+        """Names of the groups' probabilities that the model is told."""
+        return () if self.model.proxy is None else self.model.proxy.columns
+
 
 @dataclass(frozen=True, slots=True)
 class Payload:
-    """Columns of a request, one value for each person, as JSON has them."""
+    """Columns of a request, one value for each person, as JSON has them; None of what the model does not use."""
 
     score: list[Any]
-    group: list[Any]
+    group: list[Any] | None
     id: list[Any] | None
     form: Literal["one", "rows", "columns"]
+    control: list[Any] | None = None
+    group_probabilities: list[Any] | None = None
+
+    @classmethod
+    def of(cls, columns: Mapping[str, list[Any] | None], form: Literal["one", "rows", "columns"]) -> Payload:
+        """From columns by field."""
+        group, id, control, chances = (columns.get(field) for field in ("group", "id", CONTROL, CHANCES))
+        return cls(columns["score"] or [], group, id, form, control, chances)
 
     def pointer(self, field: str, row: int) -> str:
         """Where in the body a value stands (RFC 6901)."""
-        return {"one": f"#/{field}", "rows": f"#/people/{row}/{field}", "columns": f"#/{field}s/{row}"}[self.form]
+        at = {"one": f"#/{field}", "rows": f"#/people/{row}/{field}", "columns": f"#/{COLUMNS[field]}/{row}"}
+        return at[self.form]
 
 
 def parsed(body: bytes, rules: Rules) -> dict[str, Any]:
     """A body as JSON: one object, no NaN, no field twice, and no more objects than there may be people."""
     objects = count(-1)  # the body itself is one
+    each = 2 if rules.chances else 1  # a person, and the person's probabilities
 
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         if len(fields := dict(pairs)) < len(pairs):
             raise ValueError("an object has a field twice")
-        if next(objects) >= rules.max_people:
+        if next(objects) >= rules.max_people * each:
             raise _too_many(f"more than {rules.max_people:,}", rules)
         return fields
 
@@ -91,53 +117,48 @@ def people_of(data: dict[str, Any], rules: Rules) -> Payload:
         _known(data, ("people",), "#")
         return _rows(_list(data, "people", rules), rules)
     if "scores" in data:
-        _known(data, tuple(f"{field}s" for field in FIELDS), "#")
-        columns = [_list(data, f"{field}s", rules) if f"{field}s" in data else None for field in FIELDS]
-        lengths = {
-            f"{field}s": len(column) for field, column in zip(FIELDS, columns, strict=True) if column is not None
-        }
+        names = {field: COLUMNS[field] for field in rules.fields}
+        _known(data, tuple(names.values()), "#")
+        columns = {field: _list(data, name, rules) if name in data else None for field, name in names.items()}
+        lengths = {names[field]: len(column) for field, column in columns.items() if column is not None}
         if len(set(lengths.values())) > 1:
             listed = ", ".join(f"{name} {length}" for name, length in lengths.items())
             raise Problem("invalid-request", f"All columns must have one value for each person, got {listed}.")
-        score, group, ids = columns
-        return _complete(Payload(score or [], group or [], ids, "columns"), rules, group is None)
-    _known(data, FIELDS, "#")
+        for field, column in columns.items():
+            if column is None and not (field == "id" and rules.model.draws_nobody):
+                _refuse(f"#/{names[field]}", f"is missing{WHY.get(field, '')}")
+        return Payload.of(columns, "columns")
+    _known(data, rules.fields, "#")
     return _one(data, rules)
 
 
+WHY = {"id": ": the same id always gets the same draw"}
+
+
 def _one(data: Mapping[str, Any], rules: Rules, needs_id: bool = True) -> Payload:
-    _has(data, needs_id and not rules.model.draws_nobody, "#")
-    return Payload([data["score"]], [data["group"]], [data["id"]] if "id" in data else None, "one")
+    _has(data, rules, needs_id and not rules.model.draws_nobody, "#")
+    return Payload.of({field: [data[field]] for field in rules.fields if field in data}, "one")
 
 
 def _rows(rows: list[Any], rules: Rules) -> Payload:
     named = type(rows[0]) is dict and "id" in rows[0]
-    wanted = {*FIELDS} if named or not rules.model.draws_nobody else {*FIELDS[:2]}
+    fields = rules.fields
+    wanted = {*fields} if named or not rules.model.draws_nobody else {*fields[:-1]}
     for number, row in enumerate(rows):
         if type(row) is not dict or row.keys() != wanted:
             at = f"#/people/{number}"
             if type(row) is not dict:
-                _refuse(at, f"must be an object with {_listed(FIELDS)}, got {_kind(row)}")
-            _known(row, FIELDS, at)
-            _has(row, "id" in wanted, at)
+                _refuse(at, f"must be an object with {_listed(fields)}, got {_kind(row)}")
+            _known(row, fields, at)
+            _has(row, rules, "id" in wanted, at)
             _refuse(f"{at}/id", "must be left out, as the first person has none")
-    ids = [row["id"] for row in rows] if "id" in wanted else None
-    return Payload([row["score"] for row in rows], [row["group"] for row in rows], ids, "rows")
+    return Payload.of({field: [row[field] for row in rows] for field in fields if field in wanted}, "rows")
 
 
-def _complete(people: Payload, rules: Rules, no_group: bool) -> Payload:
-    if no_group:
-        _refuse("#/groups", "is missing")
-    if people.id is None and not rules.model.draws_nobody:
-        _refuse("#/ids", "is missing: the same id always gets the same draw")
-    return people
-
-
-def _has(data: Mapping[str, Any], needs_id: bool, at: str) -> None:
-    for field in FIELDS if needs_id else FIELDS[:2]:
+def _has(data: Mapping[str, Any], rules: Rules, needs_id: bool, at: str) -> None:
+    for field in rules.fields if needs_id else rules.fields[:-1]:
         if field not in data:
-            why = ": the same id always gets the same draw" if field == "id" else ""
-            _refuse(f"{at}/{field}", f"is missing{why}")
+            _refuse(f"{at}/{field}", f"is missing{WHY.get(field, '')}")
 
 
 def _known(data: Mapping[str, Any], fields: Sequence[str], at: str) -> None:
@@ -186,7 +207,8 @@ def fair_scores(people: Payload, rules: Rules) -> tuple[FloatArray, list[str]]:
     model, n = rules.model, len(people.score)
     _check_id_type(people, rules)
     try:
-        fair = model.few(people.score, people.group, people.id, None, rules.key, rules.on_unknown_group)
+        plain = people.group if model.proxy is None and not model.controls else _told(people, rules, 0, n)
+        fair = model.few(people.score, plain, people.id, None, rules.key, rules.on_unknown_group)
         if fair is None:
             columns = _columns(people, rules, 0, n)
             uniforms = model.uniforms(n, ids=people.id, key=rules.key)
@@ -203,7 +225,7 @@ def _columns(people: Payload, rules: Rules, low: int, high: int) -> ScoreColumns
     model = rules.model
     return read_scores(
         people.score[low:high],
-        sensitive_features=_features(people.group[low:high]),
+        sensitive_features=_told(people, rules, low, high),
         names=model.names,
         on_unknown_group=rules.on_unknown_group,
         missing=model.missing,
@@ -211,15 +233,44 @@ def _columns(people: Payload, rules: Rules, low: int, high: int) -> ScoreColumns
     )
 
 
-def _features(groups: list[Any]) -> Any:
-    """One column of groups, or several where each person has a list of values."""
-    widths = {len(group) if type(group) is list else None for group in groups}
+def _told(people: Payload, rules: Rules, low: int, high: int) -> Any:
+    """What the model is told of some of the people beside the score."""
+    groups, controls = (
+        None if column is None else _features(column[low:high], field)
+        for field, column in (("group", people.group), (CONTROL, people.control))
+    )
+    return rules.model.told(groups, _probabilities(people, rules, low, high), controls, high - low)
+
+
+def _features(values: list[Any], field: str) -> Any:
+    """One column of groups or strata, or several where each person has a list of values."""
+    widths = {len(value) if type(value) is list else None for value in values}
     if widths == {None}:
-        return groups
+        return values
     width = widths.pop()
     if widths or not width:
-        raise DataError("Groups must be names, or lists of as many values for every person, in the order of the fit.")
-    return {str(i): [group[i] for group in groups] for i in range(width)}
+        raise DataError(
+            f"Every {field} must be a name, or a list of as many values for every person, in the order of the fit."
+        )
+    return {str(i): [value[i] for value in values] for i in range(width)}
+
+
+def _probabilities(people: Payload, rules: Rules, low: int, high: int) -> dict[str, list[Any]] | None:
+    """Probabilities of some of the people by name: each has a list in the order of the fit, or an object; one alone may
+    be a number."""
+    if people.group_probabilities is None:
+        return None
+    names, rows = rules.chances, []
+    for told in people.group_probabilities[low:high]:
+        if type(told) is dict and told.keys() == {*names}:
+            rows.append([told[name] for name in names])
+        elif type(told) is list and len(told) == len(names):
+            rows.append(told)
+        elif len(names) == 1 and type(told) in (int, float):
+            rows.append([told])
+        else:
+            raise DataError(f"every value of {CHANCES} must have {len(names)} numbers")
+    return dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
 
 
 def _notes(people: Payload, rules: Rules, columns: ScoreColumns) -> list[str]:
@@ -254,16 +305,24 @@ def _located(people: Payload, rules: Rules, error: DataError) -> Problem:
     """The problem behind an error of the model's checks: all values that they refuse, each by its place."""
     model = rules.model
     checks: dict[str, Callable[[int, int], object]] = {
-        "score": lambda low, high: checked_scores(people.score[low:high]),
-        "group": lambda low, high: _columns(_unscored(people), rules, low, high),
+        "score": lambda low, high: checked_scores(people.score[low:high])
     }
+    sure = True
+    if people.group_probabilities is not None:
+        checks[CHANCES] = lambda low, high: probabilities_of(_probabilities(people, rules, low, high), rules.chances)
+        sure = not _refused(checks[CHANCES], 0, len(people.score), 1)
+    named = [field for field in ("group", CONTROL) if getattr(people, field) is not None]
+    if named and sure:  # whose group is known
+        checks[named[0]] = lambda low, high: _columns(_unscored(people), rules, low, high)
     if people.id is not None:
         ids = people.id
         checks["id"] = lambda low, high: model.uniforms(high - low, ids=ids[low:high], key=rules.key)
     known = several([repr(name) for name in model.names], ", ")
     must = {
         "score": "must be a finite number within ±1e307",
-        "group": f"must be one of {known}",
+        "group": f"must be one of {known}" if not model.controls else f"must, with its {CONTROL}, be one of {known}",
+        CONTROL: "must be a stratum whose people were fitted",
+        CHANCES: f"must have numbers from 0 to 1 for {', '.join(rules.chances)}, as a list in this order or by name",
         "id": "must be an integer of 64 bits or text",
     }
     found = []
@@ -276,7 +335,7 @@ def _located(people: Payload, rules: Rules, error: DataError) -> Problem:
 
 
 def _unscored(people: Payload) -> Payload:
-    return Payload([0.0] * len(people.score), people.group, people.id, people.form)
+    return replace(people, score=[0.0] * len(people.score))
 
 
 def _refused(check: Callable[[int, int], object], low: int, high: int, most: int) -> list[int]:
@@ -308,17 +367,20 @@ def _shown(value: Any) -> str:
 
 def explained(data: dict[str, Any], rules: Rules) -> Explanation:
     """What `FairModel.explain` says about one person."""
-    _known(data, (*FIELDS, *MORE), "#")
+    _known(data, (*rules.fields, *MORE), "#")
     people, limit = _one(data, rules, needs_id=False), data.get("threshold")
     if limit is not None and not (type(limit) in (int, float) and abs(limit) <= LARGEST):
         words = "must be a finite number within ±1e307, on the score's scale"
         _refuse("#/threshold", f"{words}, got {_shown(limit)}")
     _check_id_type(people, rules)
-    group = people.group[0]
+    group, control = (None if part is None else part[0] for part in (people.group, people.control))
     try:
+        chances = _probabilities(people, rules, 0, 1)
         return rules.model.explain(
             people.score[0],
             tuple(group) if isinstance(group, list) else group,
+            control_features=tuple(control) if isinstance(control, list) else control,
+            group_probabilities=None if chances is None else {name: values[0] for name, values in chances.items()},
             threshold=limit,
             id=data.get("id"),
             key=rules.key if "id" in data else None,

@@ -17,41 +17,52 @@ from fairroc.tables.files import load_module, require_columns
 
 @dataclass(frozen=True, slots=True)
 class ColumnNames:
-    """Names of columns; several of groups mean their intersection."""
+    """Names of columns; several of groups mean their intersection.
+
+    ``probabilities`` of groups and ``controls``, the columns of strata, are for models that were fitted with them; a
+    model without the use of groups takes no columns of ``groups``, but whatever has labels is compared by them.
+    """
 
     score: str
-    groups: tuple[str, ...]
+    groups: tuple[str, ...] = ()
     label: str | None = None
     weight: str | None = None
     id: str | None = None
+    probabilities: tuple[str, ...] = ()
+    controls: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if not self.groups:
+        if not self.groups and self.label is not None:
             raise DataError("group must name at least one column, got none.")
         require_distinct(self.groups)
+        require_distinct(self.probabilities, "probability")
+        require_distinct(self.controls, "control")
 
     @classmethod
     def of(
         cls,
         *,
         score: str,
-        group: str | Sequence[str],
+        group: str | Sequence[str] | None,
         label: str | None = None,
         weight: str | None = None,
         id: str | None = None,
+        group_probabilities: str | Sequence[str] | None = None,
+        control_features: str | Sequence[str] | None = None,
     ) -> ColumnNames:
         """From what a user passed."""
-        return cls(score, (group,) if isinstance(group, str) else tuple(group), label, weight, id)
+        probabilities, controls = names_of(group_probabilities), names_of(control_features)
+        return cls(score, names_of(group), label, weight, id, probabilities, controls)
 
     @property
     def numbers(self) -> list[str]:
         """The columns that must hold numbers."""
-        return [self.score, *([] if self.weight is None else [self.weight])]
+        return [self.score, *([] if self.weight is None else [self.weight]), *self.probabilities]
 
     @property
     def all(self) -> list[str]:
         """Every column, once."""
-        named = (self.score, self.label, self.weight, self.id, *self.groups)
+        named = (self.score, self.label, self.weight, self.id, *self.groups, *self.probabilities, *self.controls)
         return list(dict.fromkeys(name for name in named if name is not None))
 
     def require(self, present: Sequence[str]) -> None:
@@ -59,11 +70,16 @@ class ColumnNames:
         require_columns(self.all, present)
 
 
-def require_distinct(groups: Sequence[str]) -> None:
-    """Raise if a group column is named twice."""
-    for name in groups:
-        if groups.count(name) > 1:
-            raise DataError(f"the same group column is named twice: {name!r}; name it once.")
+def names_of(columns: str | Sequence[str] | None) -> tuple[str, ...]:
+    """Names of columns, of which a user may pass one, several or none."""
+    return () if columns is None else (columns,) if isinstance(columns, str) else tuple(columns)
+
+
+def require_distinct(columns: Sequence[str], what: str = "group") -> None:
+    """Raise if a column is named twice."""
+    for name in columns:
+        if columns.count(name) > 1:
+            raise DataError(f"the same {what} column is named twice: {name!r}; name it once.")
 
 
 # ---- Arrow and numpy: pyarrow's own ways between them load pandas ---------------------------------------------------

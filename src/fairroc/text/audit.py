@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from operator import attrgetter
 
+from fairroc.auditing.each import Audits, FamilyAudit
 from fairroc.auditing.findings import Audit, Decision, GapInterval, GroupAudit, GroupDecision, Interval
 from fairroc.core.constraint import OneRate
 from fairroc.core.gap import RateGaps
@@ -15,6 +16,7 @@ from fairroc.text.words import (
     beyond,
     confidence,
     counted_words,
+    flat,
     norm_words,
     pair,
     rounded,
@@ -52,6 +54,43 @@ def audit_text(audit: Audit, *, positive_means: str = SELECTED, verbose: bool = 
         [] if audit.decision is None else _decision_lines(audit.decision, word),
     ]
     return "\n\n".join("\n".join(part) for part in parts if part)
+
+
+def audits_text(audits: Audits, *, positive_means: str = SELECTED, verbose: bool = False) -> str:
+    """Audits by several attributes and strata: one table, whether what was asked for holds, and, if ``verbose``, each
+    audit in its own words."""
+    first, word = audits.compared[0].audit, positive_means
+    sure = first.gap_interval
+    head = ["by", "groups", "rows", "largest gap" if first.ratio is None else "smallest ratio"]
+    if sure is not None:
+        head.append(confidence(sure.level).replace(" confidence", ""))
+    lines = table([*head, "between", "and", "at score >="], [_family_row(family) for family in audits.families])
+    measured = f"At one threshold ({_compared(first, word)}), {audits.rows:,} rows:"
+    notes = [
+        f"{flat(family.title)} *: intersections, for information." for family in audits.families if not family.compared
+    ]
+    verdicts = [
+        f"By {flat(family.title)} the {_verdict(family.audit)}{_doubt(family.audit, word)}"
+        for family in audits.compared
+        if family.audit.epsilon is not None
+    ]
+    parts = [[measured, *lines, *notes], verdicts]
+    if verbose:
+        each = [
+            (family.title, audit_text(family.audit, positive_means=word, verbose=True)) for family in audits.families
+        ]
+        parts += [[f"By {flat(title)}:", text] for title, text in each]
+    return "\n\n".join("\n".join(part) for part in parts if part)
+
+
+def _family_row(family: FamilyAudit) -> list[str]:
+    found = family.audit
+    name = family.title if family.compared else f"{family.title} *"
+    row = [name, str(len(found.groups)), f"{found.rows:,}", _gap(found)]
+    if found.gap_interval is not None:
+        best = found.gap_interval.best
+        row.append(_span(best if best is None or found.ratio is None else (1.0 - best[1], 1.0 - best[0])))
+    return [*row, *map(short, found.gap_pair), f"{found.gap_threshold:.4g}"]
 
 
 def _gap_lines(audit: Audit, word: str, verbose: bool) -> list[str]:

@@ -12,6 +12,7 @@ from fairroc.fitting.thresholds import Choice, ThresholdRates
 from fairroc.froc.diagnostics import FrocReport
 from fairroc.froc.run import FrocIndex
 from fairroc.options import CONSTRAINT
+from fairroc.text.families import bound_words, cell_words, head_lines
 from fairroc.text.outlook import (
     allowed_by,
     caution,
@@ -47,7 +48,7 @@ def fit_text(
     verbose: bool = False,
 ) -> str:
     """A fit in a few lines: new and fitted people side by side, what to beware of, what was done to whom."""
-    c, warned = certificate, caution(outlook, allowed_by(certificate))
+    c, warned = certificate, caution(outlook, allowed_by(certificate, outlook))
     warning = [] if warned is None else warned.lines()
     unchanged = [unchanged_words(c, outlook)] if c.unchanged else []
     groups, notes, *more = _details(c, verbose)
@@ -73,6 +74,8 @@ def _joined(*parts: list[str]) -> str:
 
 
 def _head(c: Certificate, word: str = SELECTED) -> list[str]:
+    if c.families:
+        return head_lines(c, word)
     asked = asked_words(c.fairness, c.epsilon, c.ratio, c.tolerances, word)
     how = f", method {c.method}" if c.constraint == CONSTRAINT.default else ""
     ratio = [] if c.ratio is None else [RATIO_GAPS]
@@ -89,24 +92,28 @@ DRAWN = "Drawn: share of people whose fair score depends on a random draw."
 
 def _details(c: Certificate, verbose: bool) -> list[list[str]]:
     """The groups, notes, and what the paper's method did."""
-    head = ["group", "rows", "AUC before", "after", "at best", "drawn"]
+    best = [] if c.families else ["at best"]  # by cells it is not known group by group
+    head = ["group", "rows", "AUC before", "after", *best, "drawn"]
     allowed = c.epsilon if c.allowed is None else c.allowed
-    bound = (
+    bound = [
         f"No score with a gap of at most {allowed:.4g} on these rows has an overall AUC above {rounded(c.auc_bound)}."
-    )
+    ]
+    if c.families:
+        bound = bound_words(c)
     groups = table(
-        [*head, *(["to be fair", "ties only"] if verbose else [])], [_group_row(g, verbose) for g in c.groups]
+        [*head, *(["to be fair", "ties only"] if verbose else [])],
+        [_group_row(g, verbose, best=bool(best)) for g in c.groups],
     )
     drawn = [DRAWN] if any(g.randomised_share for g in c.groups) else []
     return [
         [*groups, *drawn],
-        [bound, *(_notes(c) if verbose else []), *_rate_lines(c), *_caveats(c)],
+        [*bound, *(_notes(c) if verbose else []), *_rate_lines(c), *_caveats(c)],
         [] if c.froc is None else froc_lines(c.froc),
     ]
 
 
-def _group_row(g: GroupCertificate, verbose: bool) -> list[str]:
-    aucs = [rounded(auc) for auc in (g.auc_before, g.auc, g.auc_fair)]
+def _group_row(g: GroupCertificate, verbose: bool, *, best: bool) -> list[str]:
+    aucs = [rounded(auc) for auc in (g.auc_before, g.auc, *([g.auc_fair] if best else []))]
     shares = [g.randomised_share, *((g.transport_share, g.tie_share) if verbose else ())]
     return [g.group, f"{g.rows:,}", *aucs, *map(percent, shares)]
 
@@ -120,6 +127,7 @@ def _notes(c: Certificate) -> list[str]:
     return [
         *lines,
         *_choice_lines(c),
+        *cell_words(c),
         exact_words(c),
         *(
             f"Query model, group '{short(g.group)}': its AUC is known to within {rounded(g.pla_loss.bound)} (the "

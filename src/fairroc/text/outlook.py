@@ -9,7 +9,8 @@ from fairroc.fitting.certificate import Certificate
 from fairroc.fitting.limits import FEWEST_ROWS
 from fairroc.fitting.one_draw import OneDraw
 from fairroc.fitting.outlook import Outlook
-from fairroc.text.words import SELECTED, Allowed, beyond, confidence, short, table
+from fairroc.text.families import gap_rows, information_lines, own_epsilons, worst
+from fairroc.text.words import SELECTED, Allowed, beyond, confidence, flat, short, table
 
 MOST_TIMES = 1000
 """More than so many times the rows is "far more"."""
@@ -68,6 +69,7 @@ def side_by_side(outlook: Outlook, certificate: Certificate, word: str = SELECTE
                 f"{c.gap_before:.3f}",
                 f"{c.gap:.3f}",
             ],
+            *gap_rows(c, o),
             ["overall AUC", f"{o.auc_before:.3f}", auc, f"{c.auc_before:.3f}", f"{c.auc:.3f}"],
         ],
     )
@@ -75,12 +77,13 @@ def side_by_side(outlook: Outlook, certificate: Certificate, word: str = SELECTE
     head = "new people (expected)".rjust(middle) + "fitted people".rjust(len(lines[0]) - middle)
     whose = "all" if c.promise == "new" else "new"
     few = f" Ratios of {whose} people: where {o.told_from:.0%} or more are {word}." if o.told_from else ""
-    return [head, *lines, f"±: standard error of the estimate.{few}"]
+    return [head, *lines, f"±: standard error of the estimate.{few}", *information_lines(c)]
 
 
 def promise_words(certificate: Certificate, outlook: Outlook, *, verbose: bool = True) -> str:
     """For whom epsilon holds."""
-    c, o, allowed = certificate, outlook, allowed_by(certificate)
+    c, o = certificate, outlook
+    allowed = allowed_by(c, o)
     if c.promise == "new":
         what = (
             f"{allowed.out_of_reach} with these rows, so this is about the least gap that can be had"
@@ -97,9 +100,12 @@ def promise_words(certificate: Certificate, outlook: Outlook, *, verbose: bool =
     return f"Promise for the fitted people: {allowed.holds} for them{draw}; what new people get is an estimate."
 
 
-def allowed_by(certificate: Certificate) -> Allowed:
-    """What a fit was asked to allow."""
-    return Allowed(certificate.epsilon, certificate.ratio, certificate.tolerances)
+def allowed_by(certificate: Certificate, outlook: Outlook | None = None) -> Allowed:
+    """What a fit was asked to allow; of attributes with an epsilon each, that which new people exceed most."""
+    c, one = certificate, None if outlook is None else worst(outlook)
+    if one is not None:
+        return Allowed(one.epsilon, of=flat(one.title))
+    return Allowed(c.epsilon, c.ratio, c.tolerances, of="one" if own_epsilons(c.families) else None)
 
 
 def chosen_words(certificate: Certificate) -> str:
@@ -107,6 +113,8 @@ def chosen_words(certificate: Certificate) -> str:
     c = certificate
     if c.unchanged:
         return "Chosen: the original score."
+    if c.families:
+        return f"Chosen: an internal epsilon of {c.inner_epsilon:.4g} for the fitted people."
     name, _, way = c.curve.rpartition(", ")
     if way.endswith("of the way"):
         return f"Chosen: a {name} of the score for each group, {way}."
@@ -115,7 +123,7 @@ def chosen_words(certificate: Certificate) -> str:
 
 def unchanged_words(certificate: Certificate, outlook: Outlook) -> str:
     """Why the score stays as it is."""
-    allowed = allowed_by(certificate)
+    allowed = allowed_by(certificate, outlook)
     if certificate.promise != "new":
         why = f"The score already meets {allowed.whole} (gap {certificate.gap:.3f})"
     elif outlook.exceeds:
@@ -139,10 +147,13 @@ def caution(outlook: Outlook, asked: Allowed | None = None) -> Caution | None:
         return Caution(words, (_more_rows(o, allowed), least, f"{allowed.more()}, which {follows} chance less"))
     if not o.exceeds:
         return None
-    expected, more = f"A gap of {beyond(o.gap_estimate, o.epsilon)} is expected among new people, above", allowed.more
+    one, more = worst(o), allowed.more
+    gap = o.gap_estimate if one is None else one.gap_estimate
+    by = "" if one is None else f" by {flat(one.title)}"
+    expected = f"A gap of {beyond(gap, allowed.epsilon)}{by} is expected among new people, above"
     if o.promise == "new":
         words = f"{expected} {allowed.limit}. Two ways out:"
-        return Caution(words, (_more_rows(o, allowed), f"{more(met(o.gap_estimate))} can be met"))
+        return Caution(words, (_more_rows(o, allowed), f"{more(met(gap))} can be met"))
     holds = ", which holds for the fitted people" if o.promise == "fitted" else ""
     be = "is" if allowed.tolerances is None else "are"
     words = f"{expected} {allowed.limit}{holds}. Three ways out:"
@@ -152,7 +163,7 @@ def caution(outlook: Outlook, asked: Allowed | None = None) -> Caution | None:
             _more_rows(o, allowed),
             f'promise="new" (--promise new): brings the gap expected among new people to {allowed.whole}, or as near '
             "as it gets",
-            f"{more(met(o.gap_estimate))} {be} what this score is expected to keep",
+            f"{more(met(gap))} {be} what this score is expected to keep",
         ),
     )
 
@@ -165,7 +176,9 @@ def _more_rows(o: Outlook, allowed: Allowed) -> str:
     if o.promise != "new":
         gain = "would halve what new people's gap is above the fitted people's"
         return f"{whose}; about {limit.rows_to_halve:,}, and all others in proportion, {gain}"
-    times = (o.gap_estimate / o.epsilon) ** 2 if o.epsilon > 0 else math.inf
+    one = worst(o)
+    gap = o.gap_estimate if one is None else one.gap_estimate
+    times = (gap / allowed.epsilon) ** 2 if allowed.epsilon > 0 else math.inf
     if times > MOST_TIMES:
         return f"{whose}; far more, and all others in proportion, would bring {allowed.whole} within reach"
     many = math.ceil(times * limit.rows)

@@ -144,12 +144,16 @@ class Allowed:
     epsilon: float
     ratio: float | None = None
     tolerances: tuple[float, float] | None = None
+    of: str | None = None
+    """The attribute whose epsilon it is, where attributes have one each."""
 
     @property
     def holds(self) -> str:
         """What holds for some people."""
         if self.ratio is not None:
             return f"ratio {self.ratio:.4g} holds"
+        if self.of is not None:
+            return "each epsilon holds"
         return "epsilon holds" if self.tolerances is None else "both tolerances hold"
 
     @property
@@ -157,6 +161,8 @@ class Allowed:
         """What was kept on some rows."""
         if self.ratio is not None:
             return f"ratio {self.ratio:.4g} is kept"
+        if self.of is not None:
+            return "each epsilon is kept"
         return "epsilon is kept" if self.tolerances is None else "both tolerances are kept"
 
     @property
@@ -164,6 +170,8 @@ class Allowed:
         """What a gap is within."""
         if self.ratio is not None:
             return f"what ratio {self.ratio:.4g} allows"
+        if self.of is not None:
+            return "each epsilon"
         return "epsilon" if self.tolerances is None else "both tolerances"
 
     @property
@@ -171,6 +179,8 @@ class Allowed:
         """What a gap is above, with its number."""
         if self.ratio is not None:
             return f"what ratio {self.ratio:.4g} allows ({self.epsilon:.4g})"
+        if self.of is not None:
+            return f"epsilon {self.epsilon:.4g} of {self.of}"
         return f"epsilon {self.epsilon:.4g}" if self.tolerances is None else f"the smaller tolerance {self.epsilon:.4g}"
 
     @property
@@ -178,6 +188,8 @@ class Allowed:
         """What no score keeps."""
         if self.ratio is not None:
             return f"ratio {self.ratio:.4g} is out of reach"
+        if self.of is not None:
+            return f"epsilon {self.epsilon:.4g} of {self.of} is out of reach"
         return f"epsilon {self.epsilon:.4g} is out of reach" if self.tolerances is None else "they are out of reach"
 
     def more(self, gap: float | None = None) -> str:
@@ -190,7 +202,8 @@ class Allowed:
                 fpr, tpr = (min(gap / self.epsilon * each, 1.0) for each in self.tolerances)
                 values = f"{fpr:.3g} (FPR) and {tpr:.3g} (TPR)"
         else:
-            words, values = "a larger epsilon", "" if gap is None else f"{gap:.4g}"
+            words = "a larger epsilon" if self.of is None else f"a larger epsilon of {self.of}"
+            values = "" if gap is None else f"{gap:.4g}"
         return f"{words}: {values}" if values else words
 
 

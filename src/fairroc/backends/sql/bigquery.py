@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from fairroc.backends.sql import common
 from fairroc.backends.sql.buckets import Engine
-from fairroc.backends.sql.common import Ask
+from fairroc.backends.sql.common import Ask, Within
 from fairroc.backends.sql.limbs import HASH, LONGEST, LOW, Steps
 from fairroc.backends.sql.lists import Column, read_rows
 
@@ -50,11 +50,13 @@ class BigQuery(Engine):
         text = self.text(message)
         return f"ERROR({text})" if name is None else f"ERROR(CONCAT({text}, {name}))"
 
-    def score(self, column: str) -> str:
+    def double(self, column: str) -> str:
         """Times 1: no text, and zeros keep their sign."""
-        number = f"CAST({column} * 1 AS FLOAT64)"
-        return f"""CASE WHEN {column} IS NULL OR NOT {number} BETWEEN -1e307 AND 1e307
-      THEN {self.fail(common.SCORE)} ELSE {number} END"""
+        return f"CAST({column} * 1 AS FLOAT64)"
+
+    def wrong(self, column: str, must: Within, kind: str = "double") -> str:
+        return f"""WHEN {column} IS NULL OR NOT {self.double(column)} BETWEEN {must.low} AND {must.high}
+      THEN {self.fail(must.wrong_number, kind)}"""
 
     def group(self, column: str, ask: Ask) -> str:
         named = ask.named(f"SUBSTR({column}, 1)", r"r'\1\2'")

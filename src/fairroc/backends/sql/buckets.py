@@ -12,8 +12,18 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from fairroc.backends.sql import common
-from fairroc.backends.sql.common import AFTER_KNOT, IN_ORDER, Ask, place_text
+from fairroc.backends.sql.common import (
+    AFTER_KNOT,
+    IN_ORDER,
+    PROBABILITIES,
+    SCORES,
+    Ask,
+    Within,
+    cell_text,
+    place_text,
+)
 from fairroc.backends.sql.lists import CELL, Column, definitions
+from fairroc.model.proxy import ProxyTree
 from fairroc.model.tables import LookupTables
 
 BUCKETS_EACH, BUCKETS = 2, 1 << 15
@@ -67,8 +77,22 @@ class Engine(ABC):
         column."""
 
     @abstractmethod
+    def double(self, column: str) -> str:
+        """A number as a double."""
+
+    @abstractmethod
+    def wrong(self, column: str, must: Within, kind: str = "double") -> str:
+        """WHENs of a CASE of values of some kind, that stop at what is no such number."""
+
     def score(self, column: str) -> str:
         """The checked score."""
+        return f"CASE {self.wrong(column, SCORES)} ELSE {self.double(column)} END"
+
+    def cell(self, tree: ProxyTree, columns: Sequence[str]) -> str:
+        """The name of the cell of checked probabilities."""
+        named = cell_text(tree, [self.double(column) for column in columns], self.text, self.number)
+        wrong = "\n      ".join(self.wrong(column, PROBABILITIES, "text") for column in columns)
+        return f"CASE {wrong} ELSE {named} END" if columns else named
 
     @abstractmethod
     def group(self, column: str, ask: Ask) -> str:
@@ -179,6 +203,8 @@ def _table_texts(engine: Engine, ask: Ask, tables: LookupTables, cell: _Buckets,
 def _door(engine: Engine, ask: Ask) -> str:
     """All columns with the checked score, number of the group, and id as it is hashed."""
     names = [engine.group(engine.quoted(name), ask) for name in ask.groups]
+    if ask.model.proxy is not None:
+        names.append(engine.cell(ask.model.proxy, [engine.quoted(name) for name in ask.probabilities]))
     group = names[0] if len(names) == 1 else "concat(" + ", ' & ', ".join(names) + ")"
     unknown, left = (engine.fail(why, "integer", "fairroc_name") for why in (common.UNKNOWN, common.LEFT_OUT))
     known = "\n".join(

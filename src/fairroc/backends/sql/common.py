@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from fairroc.errors import DataError
 from fairroc.model.draw import derive_seed, effective_salt
 from fairroc.model.model import ModelData
+from fairroc.model.proxy import ProxyTree
 from fairroc.model.xxh64 import PRIMES
 from fairroc.options import CONSTRAINT
 from fairroc.people.factorise import LONG_NUMBER, MISSING_GROUP
@@ -21,6 +22,8 @@ P1, P2, P3, P4, P5 = PRIMES
 
 SCORE_TYPE = "fairroc: scores must be numbers; cast the column to double"
 SCORE = "fairroc: scores must be finite numbers within 1e307, not missing; drop or fill these rows"
+PROBABILITY_TYPE = "fairroc: probabilities of groups must be numbers; cast the column to double"
+PROBABILITY = "fairroc: probabilities of groups must lie between 0 and 1, not missing; drop or fill these rows"
 GROUP = 'fairroc: a group is missing; fill it in, or refit with missing="group"'
 GROUP_TYPE = "fairroc: groups must be text; cast the column to text"
 UNKNOWN = "fairroc: the model does not know the group: "
@@ -45,6 +48,36 @@ def place_text(level: str, suffix: str) -> str:
     return f"(t.fairroc_u - o.lower) / (o.upper - o.lower) * ({end} - {begin}) + {begin} + {level}"
 
 
+@dataclass(frozen=True, slots=True)
+class Within:
+    """What a column of numbers must hold: its ends, and what the SQL says of other types and of other numbers."""
+
+    low: str
+    high: str
+    wrong_type: str
+    wrong_number: str
+
+
+SCORES = Within("-1e307", "1e307", SCORE_TYPE, SCORE)
+PROBABILITIES = Within("0", "1", PROBABILITY_TYPE, PROBABILITY)
+
+
+def cell_text(
+    tree: ProxyTree, columns: Sequence[str], text: Callable[[str], str], number: Callable[[str, bool], str]
+) -> str:
+    """The name of the leaf that rows with these columns of probabilities, as doubles, belong to."""
+    names = dict(zip(tree.leaves.tolist(), tree.names, strict=True))
+
+    def below(node: int) -> str:
+        if node in names:
+            return text(names[node])
+        limit = number(f"'{float(tree.threshold[node])!r}'", True)
+        low, high = below(int(tree.left[node])), below(int(tree.right[node]))
+        return f"CASE WHEN {columns[tree.column[node]]} <= {limit} THEN {low} ELSE {high} END"
+
+    return below(0)
+
+
 FORMS = {
     "duckdb": ("query", "function", "dbt"),
     "spark": ("query", "dbt"),
@@ -59,7 +92,11 @@ ID_TYPES = ("integer", "text")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ask:
-    """A request to write a model as SQL; everything in it holds together. ``id`` is None only if nobody is drawn."""
+    """A request to write a model as SQL; everything in it holds together. ``id`` is None only if nobody is drawn.
+
+    The texts of ``groups``, strata first, are joined to the name of a group; without the use of groups the name of the
+    cell that ``probabilities``, in the order of the fit, lead to comes last.
+    """
 
     model: ModelData
     form: str
@@ -74,6 +111,7 @@ class Ask:
     salt: int = field(repr=False)  # with the key in it, as Spark's xxhash64 wants it
     seed: int = field(repr=False)  # of XXH64, the same otherwise
     secret: bool
+    probabilities: tuple[str, ...] = ()
     stored: Callable[[str], str] | None = None  # the names of tables that were stored before
 
     @classmethod
@@ -86,6 +124,8 @@ class Ask:
         table: Any,
         score: Any,
         group: Any,
+        group_probabilities: Any = None,
+        control_features: Any = None,
         id: Any,
         id_type: Any,
         column: Any,
@@ -100,13 +140,22 @@ class Ask:
         if form is None:
             form = FORMS[dialect][0]
         _one_of(f"form for {dialect}", form, FORMS[dialect], "--form")
-        groups = tuple(group) if isinstance(group, list | tuple) else (group,)
+        own, probabilities, controls = (
+            tuple(part) if isinstance(part, list | tuple) else () if part is None else (part,)
+            for part in (group, group_probabilities, control_features)
+        )
         column = f"{score}_fair" if column is None else column
         ids = () if id is None and model.draws_nobody else (id,)
-        named = {"score": (score,), "group": groups or ("",), "id": ids, "column": (column,), "function": (function,)}
+        named = {
+            **{"score": (score,), "group": own if own or not model.use_group else ("",)},
+            **{"group-probability": probabilities, "control": controls},
+            **{"id": ids, "column": (column,), "function": (function,)},
+        }
         for what, names in named.items():
             for name in names:
                 _name(what, name)
+        require_distinct(own)
+        groups, probabilities = model.told_columns(own, probabilities, controls)
         require_distinct(groups)
         if score == id or {score, id} & {*groups}:
             twice = score if score == id or score in groups else id
@@ -114,7 +163,7 @@ class Ask:
                 f"score, group and id must be different columns (on the command line: --score, --group, --id), but "
                 f"{twice!r} is named twice; name the column of each."
             )
-        if column in (score, id, *groups):
+        if column in (score, id, *groups, *probabilities):
             raise DataError(f"the new column must have a name of its own, but {column!r} is one of the others.")
         if not isinstance(table, str) or not table.strip():
             raise DataError(f"table must name what to read (on the command line: --table), got {table!r}.")
@@ -133,6 +182,7 @@ class Ask:
             table=table.strip(),
             score=score,
             groups=groups,
+            probabilities=probabilities,
             id=id,
             id_type=ID_TYPES[0] if id is None else id_type,
             column=column,

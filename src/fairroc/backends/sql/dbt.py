@@ -24,8 +24,11 @@ UNFIT = set("\"'`\\{}")
 
 def macro(ask: Ask, write: Callable[[Ask], str]) -> str:
     """A macro whose arguments are a relation and the names of columns, and that stands for a subquery."""
-    groups = ["group"] if len(ask.groups) == 1 else [f"group_{i + 1}" for i in range(len(ask.groups))]
-    usual = {"score": ask.score, **dict(zip(groups, ask.groups, strict=True))}
+    strata = ask.model.controls
+    groups = [*_numbered("control", strata), *_numbered("group", len(ask.groups) - strata)]
+    chances = _numbered("probability", len(ask.probabilities))
+    named = zip([*groups, *chances], [*ask.groups, *ask.probabilities], strict=True)
+    usual = {"score": ask.score, **dict(named)}
     usual |= {} if ask.id is None else {"id": ask.id}
     usual["column"] = ask.column
     if not re.fullmatch(r"[A-Za-z_]\w*", ask.function, re.ASCII):
@@ -41,6 +44,7 @@ def macro(ask: Ask, write: Callable[[Ask], str]) -> str:
         table=marked["relation"],
         score=marked["score"],
         groups=tuple(marked[name] for name in groups),
+        probabilities=tuple(marked[name] for name in chances),
         id=None if ask.id is None else marked["id"],
         column=marked["column"],
         stored=None if ask.stored is None else lambda name: f"fairroc-table-{name}-",
@@ -53,6 +57,11 @@ def macro(ask: Ask, write: Callable[[Ask], str]) -> str:
         text = text.replace(f"fairroc-table-{name}-", f"{{{{ ref('{ask.function}_{name}') }}}}")
     arguments = ", ".join(("relation", *(f"{name}='{value}'" for name, value in usual.items())))
     return f"{{% macro {ask.function}({arguments}) %}}\n(\n{text})\n{{% endmacro %}}\n"
+
+
+def _numbered(name: str, count: int) -> list[str]:
+    """Names of so many arguments."""
+    return [name] if count == 1 else [f"{name}_{i + 1}" for i in range(count)]
 
 
 def seed_properties(tables: LookupTables, function: str, dialect: str) -> str:

@@ -16,12 +16,17 @@ from fairroc.backends.sql.common import (
     P3,
     P4,
     P5,
+    PROBABILITIES,
+    SCORES,
     Ask,
+    Within,
+    cell_text,
     double_quoted,
     place_text,
     single_quoted,
 )
 from fairroc.backends.sql.lists import CELL, Column, definitions, read_rows
+from fairroc.model.proxy import ProxyTree
 from fairroc.model.tables import LookupTables
 from fairroc.model.xxh64 import MASK
 
@@ -104,7 +109,10 @@ class Reader:
 def _door(ask: Ask, source: str) -> str:
     """All columns with the checked score, number of the group, and id."""
     score, id = double_quoted(ask.score), "0" if ask.id is None else double_quoted(ask.id)
-    group = " || ' & ' || ".join(_group_text(double_quoted(name), ask) for name in ask.groups)
+    names = [_group_text(double_quoted(name), ask) for name in ask.groups]
+    if ask.model.proxy is not None:
+        names.append(_cell(ask.model.proxy, [double_quoted(name) for name in ask.probabilities]))
+    group = " || ' & ' || ".join(names)
     unknown, left = (f"error({single_quoted(why)} || fairroc_g)" for why in (common.UNKNOWN, common.LEFT_OUT))
     known = "\n".join(
         f"    WHEN encode(fairroc_g) = encode({single_quoted(name)}) THEN {code}"
@@ -116,14 +124,30 @@ def _door(ask: Ask, source: str) -> str:
 {known}
     ELSE {other} END AS fairroc_g)
   FROM (SELECT *,
-    CASE WHEN NOT (typeof({score}) IN ({INTEGERS},'DOUBLE','FLOAT') OR typeof({score}) LIKE 'DECIMAL%')
-      THEN error({single_quoted(common.SCORE_TYPE)})
-      WHEN {score} IS NULL OR NOT CAST({score} AS DOUBLE) BETWEEN -1e307 AND 1e307
-      THEN error({single_quoted(common.SCORE)})
-      ELSE CAST({score} AS DOUBLE) END AS fairroc_s,
+    CASE {_wrong(score, SCORES)}
+      ELSE {_double(score)} END AS fairroc_s,
     {group} AS fairroc_g,
     {_integer_id(id) if ask.id_type == "integer" else _text_id(id)} AS fairroc_id
   FROM {source}))"""
+
+
+def _double(column: str) -> str:
+    return f"CAST({column} AS DOUBLE)"
+
+
+def _wrong(column: str, must: Within) -> str:
+    """WHENs of a CASE that stop at what is no such number."""
+    return f"""WHEN NOT (typeof({column}) IN ({INTEGERS},'DOUBLE','FLOAT') OR typeof({column}) LIKE 'DECIMAL%')
+      THEN error({single_quoted(must.wrong_type)})
+      WHEN {column} IS NULL OR NOT {_double(column)} BETWEEN {must.low} AND {must.high}
+      THEN error({single_quoted(must.wrong_number)})"""
+
+
+def _cell(tree: ProxyTree, columns: Sequence[str]) -> str:
+    """The name of the cell of checked probabilities."""
+    named = cell_text(tree, [*map(_double, columns)], single_quoted, Reader().number)
+    wrong = "\n      ".join(_wrong(column, PROBABILITIES) for column in columns)
+    return f"(CASE {wrong} ELSE {named} END)" if columns else named
 
 
 def _group_text(column: str, ask: Ask) -> str:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairroc.backends.sql import common
-from fairroc.backends.sql.common import P1, P2, P3, P4, P5, Ask, double_quoted, numbers
+from fairroc.backends.sql.common import P1, P2, P3, P4, P5, Ask, cell_text, double_quoted, numbers
 from fairroc.backends.sql.lists import BELOW, below_differs
 from fairroc.errors import DataError
 from fairroc.model.tables import CellTable, LookupTables
@@ -25,19 +25,23 @@ BEGIN, END = "$fairroc$", "$fairroc$"
 
 
 def write(ask: Ask) -> str:
-    """CREATE FUNCTION of (score, group, ..., id); of ids only where somebody is drawn or one is named."""
+    """CREATE FUNCTION of (score, group, ..., probability, ..., id); of ids only where somebody is drawn or one is
+    named."""
     tables = ask.model.tables
     id_type = "bigint" if ask.id_type == "integer" else "text"
-    groups = [f"g{i + 1}" for i in range(len(ask.groups))] if len(ask.groups) > 1 else ["g"]
+    groups = [f"g{i + 1}" for i in range(len(ask.groups))] if len(ask.groups) != 1 else ["g"]
+    chances = [f"p{i + 1}" for i in range(len(ask.probabilities))]
     arguments = ["score double precision", *(f"{name} text" for name in groups)]
+    arguments += [f"{name} double precision" for name in chances]
     columns = [double_quoted(ask.score), *(f"{double_quoted(name)}::text" for name in ask.groups)]
+    columns += map(double_quoted, ask.probabilities)
     if ask.id is not None:
         arguments.append(f"id {id_type}")
         columns.append(double_quoted(ask.id))
     name = double_quoted(ask.function)
     call = f"{name}({', '.join(columns)}) AS {double_quoted(ask.column)}"
     use = f"PostgreSQL 13 or newer. SELECT *, {call} FROM {ask.table}"
-    body = "\n".join(["DECLARE", *_declared(), "BEGIN", *_door(ask, groups), *_body(ask, tables), "END"])
+    body = "\n".join(["DECLARE", *_declared(), "BEGIN", *_door(ask, groups, chances), *_body(ask, tables), "END"])
     if BEGIN in body:
         raise DataError(f"a group's name holds {BEGIN!r}, with which PostgreSQL's SQL is quoted; rename it and refit.")
     return (
@@ -60,7 +64,7 @@ def _declared() -> Iterator[str]:
         yield from (f"  {name} {kind};" for name in names.split())
 
 
-def _door(ask: Ask, groups: list[str]) -> Iterator[str]:
+def _door(ask: Ask, groups: list[str], chances: list[str]) -> Iterator[str]:
     """Checks, and the group's name."""
     yield "  IF score IS NULL OR NOT score BETWEEN -1e307 AND 1e307 THEN"
     yield f"    RAISE EXCEPTION USING MESSAGE = {_text(common.SCORE)}, ERRCODE = '22023';"
@@ -68,9 +72,14 @@ def _door(ask: Ask, groups: list[str]) -> Iterator[str]:
         empty = " OR id = ''" if ask.id_type == "text" else ""
         yield f"  END IF;\n  IF id IS NULL{empty} THEN"
         yield f"    RAISE EXCEPTION USING MESSAGE = {_text(common.ID)}, ERRCODE = '22023';"
+    if chances:
+        yield f"  END IF;\n  IF NOT coalesce({' AND '.join(f'{name} BETWEEN 0 AND 1' for name in chances)}, false) THEN"
+        yield f"    RAISE EXCEPTION USING MESSAGE = {_text(common.PROBABILITY)}, ERRCODE = '22023';"
     missing = ask.missing_name
     texts = [ask.named(name, r"E'\\1\\2'", ' COLLATE "C"') for name in groups]
-    parts = (text if missing is None else f"coalesce({text}, {_text(missing)})" for text in texts)
+    parts = [text if missing is None else f"coalesce({text}, {_text(missing)})" for text in texts]
+    if ask.model.proxy is not None:
+        parts.append(f"({cell_text(ask.model.proxy, chances, _text, lambda limit, _: f'{limit}::double precision')})")
     yield "  END IF;\n  name := " + " || ' & ' || ".join(parts) + ";"
     yield "  IF name IS NULL THEN"
     yield f"    RAISE EXCEPTION USING MESSAGE = {_text(common.GROUP)}, ERRCODE = '22023';\n  END IF;"

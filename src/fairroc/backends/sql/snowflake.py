@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 from fairroc.backends.sql import common
 from fairroc.backends.sql.buckets import Engine
-from fairroc.backends.sql.common import Ask, double_quoted
+from fairroc.backends.sql.common import Ask, Within, double_quoted
 from fairroc.backends.sql.limbs import HASH, LONGEST, Steps
 from fairroc.backends.sql.lists import Column, read_rows
 
@@ -58,12 +58,15 @@ class Snowflake(Engine):
         ending = f"COALESCE(LEFT(TO_VARCHAR({of}), 0), '')" if name is None else name
         return f"CAST(CAST({self.text(message)} || {ending} AS FLOAT) AS {KINDS[kind]})"
 
-    def score(self, column: str) -> str:
-        kind, number = f"SYSTEM$TYPEOF({column})", f"CAST({column} AS FLOAT)"
-        return f"""CASE WHEN NOT ({kind} LIKE 'NUMBER%' OR {kind} LIKE 'FLOAT%')
-      THEN {self.fail(common.SCORE_TYPE, of=column)}
-      WHEN {column} IS NULL OR NOT {number} BETWEEN CAST('-1e307' AS FLOAT) AND CAST('1e307' AS FLOAT)
-      THEN {self.fail(common.SCORE, of=column)} ELSE {number} END"""
+    def double(self, column: str) -> str:
+        return f"CAST({column} AS FLOAT)"
+
+    def wrong(self, column: str, must: Within, kind: str = "double") -> str:
+        type_, low, high = f"SYSTEM$TYPEOF({column})", f"CAST('{must.low}' AS FLOAT)", f"CAST('{must.high}' AS FLOAT)"
+        return f"""WHEN NOT ({type_} LIKE 'NUMBER%' OR {type_} LIKE 'FLOAT%')
+      THEN {self.fail(must.wrong_type, kind, of=column)}
+      WHEN {column} IS NULL OR NOT {self.double(column)} BETWEEN {low} AND {high}
+      THEN {self.fail(must.wrong_number, kind, of=column)}"""
 
     def group(self, column: str, ask: Ask) -> str:
         kind = f"SYSTEM$TYPEOF({column})"

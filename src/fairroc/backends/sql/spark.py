@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from fairroc.backends.sql import common
 from fairroc.backends.sql.buckets import Engine
-from fairroc.backends.sql.common import Ask
+from fairroc.backends.sql.common import Ask, Within
 from fairroc.backends.sql.lists import Column
 
 INTEGERS = "'tinyint','smallint','int','bigint'"
@@ -86,12 +86,15 @@ class Spark(Engine):
         text = self.text(message)
         return f"raise_error({text})" if name is None else f"raise_error(concat({text}, {name}))"
 
-    def score(self, column: str) -> str:
-        kind, number = f"typeof({column})", f"CAST({column} AS DOUBLE)"
-        return f"""CASE WHEN NOT ({kind} IN ({INTEGERS},'double','float') OR {kind} LIKE 'decimal%')
-      THEN {self.fail(common.SCORE_TYPE)}
-      WHEN {column} IS NULL OR NOT {number} BETWEEN -1E307D AND 1E307D
-      THEN {self.fail(common.SCORE)} ELSE {number} END"""
+    def double(self, column: str) -> str:
+        return f"CAST({column} AS DOUBLE)"
+
+    def wrong(self, column: str, must: Within, kind: str = "double") -> str:
+        type_, low, high = f"typeof({column})", must.low.upper(), must.high.upper()
+        return f"""WHEN NOT ({type_} IN ({INTEGERS},'double','float') OR {type_} LIKE 'decimal%')
+      THEN {self.fail(must.wrong_type, kind)}
+      WHEN {column} IS NULL OR NOT {self.double(column)} BETWEEN {low}D AND {high}D
+      THEN {self.fail(must.wrong_number, kind)}"""
 
     def group(self, column: str, ask: Ask) -> str:
         text, kind = f"CAST({column} AS STRING)", f"typeof({column})"

@@ -9,11 +9,15 @@ from typing import Any
 from fairroc.backends.torch.lookup import TensorDraws, device_lookup
 from fairroc.errors import DataError
 from fairroc.model.model import SOME, ModelData, warn_unknown
+from fairroc.model.proxy import ProxyTree
 from fairroc.people.rows import ScoreColumns
 from fairroc.people.tensors import (
     GroupCodes,
     Tensor,
     TensorColumns,
+    coded_features,
+    crossed,
+    device_probabilities,
     host_array,
     host_features,
     is_tensor,
@@ -22,6 +26,39 @@ from fairroc.people.tensors import (
     raw_scores,
     read_scores,
 )
+
+
+def told(model: ModelData, scores: Tensor, groups: Any, probabilities: Any, controls: Any) -> Any:
+    """What a model is told of people beside the score, as `ModelData.told` has it; cells are found on the device."""
+    if model.use_group and not model.controls:
+        return model.told(groups, probabilities, controls)
+    model.check_told(groups, probabilities, controls)
+    parts = [] if controls is None else coded_features(controls, "control_features", model.missing, scores.device)
+    model.check_controls(len(parts))
+    if model.use_group:
+        parts += coded_features(groups, "sensitive_features", model.missing, scores.device)
+    else:
+        assert model.proxy is not None
+        columns = model.proxy.columns
+        chances = device_probabilities(probabilities, columns, scores.device) if columns else []
+        leaf = _leaf(model.proxy, chances, len(scores), scores.device)
+        parts.append(GroupCodes(leaf, model.proxy.names))
+    return crossed(parts, len(scores))
+
+
+def _leaf(tree: ProxyTree, columns: list[Tensor], rows: int, device: Any) -> Tensor:
+    """Numbers of the leaves that probabilities lead to."""
+    torch = load_torch()
+    number = {node: i for i, node in enumerate(tree.leaves.tolist())}
+
+    def below(node: int) -> Tensor:
+        if node in number:
+            return torch.tensor(number[node], device=device)
+        low = columns[tree.column[node]] <= float(tree.threshold[node])
+        return torch.where(low, below(int(tree.left[node])), below(int(tree.right[node])))
+
+    leaf = below(0)
+    return leaf if leaf.ndim else leaf.expand(rows).contiguous()
 
 
 def transform(
