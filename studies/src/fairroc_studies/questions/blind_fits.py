@@ -7,7 +7,7 @@ tables about them.
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -63,15 +63,22 @@ def figures(post: FairROC | None, known: Known, new: Known) -> Figures:
     """What a fair score (None: the original one) does, and what it says it does."""
     model = None if post is None else post.model_
     here, there = looked_at(model, known), looked_at(model, new)
-    plain = Figures(dict(here.gaps), here.auc, dict(there.gaps), there.auc, rows=known.rows, least=known.least())
+    found = Figures(dict(here.gaps), here.auc, dict(there.gaps), there.auc, rows=known.rows, least=known.least())
     if post is None:
-        return plain
+        return found
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         ahead = post.outlook_
-    said = (ahead.gap_estimate, ahead.gap_standard_error, ahead.auc_estimate, ahead.auc_standard_error, ahead.upper)
-    about = (len(post.model_.groups), known.rows, ahead.limited_by.rows)
-    return Figures(*(getattr(plain, name) for name in ("fitted", "fitted_auc", "new", "new_auc")), *said, *about)
+    return replace(
+        found,
+        gap_estimate=ahead.gap_estimate,
+        gap_error=ahead.gap_standard_error,
+        auc_estimate=ahead.auc_estimate,
+        auc_error=ahead.auc_standard_error,
+        upper=ahead.upper,
+        cells=len(post.model_.groups),
+        least=ahead.limited_by.rows,
+    )
 
 
 def kept(*about: Any) -> str:
@@ -80,7 +87,7 @@ def kept(*about: Any) -> str:
 
 def blind(name: str, seed: int) -> dict[str, Figures]:
     """The original score, and fair ones with the group known, by a proxy, and from the score alone."""
-    found = Store().rows(kept("ways", name, seed), lambda: _plain(_blind(*guessed_people(name, seed))))
+    found = Store().rows(kept("ways", name, seed), lambda: plain(_blind(*guessed_people(name, seed))))
     return {way: Figures(**one) for way, one in found.items()}
 
 
@@ -101,7 +108,7 @@ def _blind(known: Known, new: Known) -> dict[str, Figures]:
 
 def attributes(name: str, seed: int) -> dict[str, Figures]:
     """The original score, and fair ones by the intersections of sex and race, and by each for itself."""
-    found = Store().rows(kept("each", name, seed), lambda: _plain(_attributes(*crossed_people(name, seed))))
+    found = Store().rows(kept("each", name, seed), lambda: plain(_attributes(*crossed_people(name, seed))))
     return {way: Figures(**one) for way, one in found.items()}
 
 
@@ -133,7 +140,6 @@ def _attributes(known: Known, new: Known) -> dict[str, Figures]:
     }
 
 
-def _plain(found: dict[str, Figures]) -> dict[str, Any]:
-    from dataclasses import asdict
-
+def plain(found: dict[str, Figures]) -> dict[str, Any]:
+    """For the store."""
     return {way: asdict(one) for way, one in found.items()}

@@ -14,6 +14,7 @@ import subprocess
 import sys
 import time
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -123,7 +124,7 @@ def _cells(known: Known, cells: int) -> tuple[Any, Any]:
     return mixture, mixture.cells(mixture.cuts(cells // LEAVES, mixture.person))
 
 
-RUNS = {"rows": by_rows, "groups": by_groups, "cells": by_cells}
+RUNS: dict[str, Callable[..., dict[str, Any]]] = {"rows": by_rows, "groups": by_groups, "cells": by_cells}
 
 
 def cost_of(asked: dict[str, Any], seconds: float) -> dict[str, Any]:

@@ -109,7 +109,7 @@ def ours(name: str, model: str, seed: int, epsilon: float) -> Decision:
     found = Store().rows(
         key(*about, package_versions(("sklearn", "lightgbm"))), lambda: _ours(name, model, seed, epsilon)
     )
-    return tuple(found)  # type: ignore[return-value]
+    return tuple(found)
 
 
 def _ours(name: str, model: str, seed: int, epsilon: float) -> Decision:
@@ -142,7 +142,7 @@ def oxonfair(name: str, model: str, seeds: range) -> dict[float, list[Decision] 
             totals = case.test.totals
             point, curve = (Curve.of(answer.arrays["test"], totals) for answer in (one, all_))
             gaps = [float(np.abs(np.diff(each.rates, axis=1)).max()) for each in (point, curve)]
-            before.append((float(point.accuracy[0]), *gaps, curve.auc))
+            before.append((float(point.accuracy[0]), gaps[0], gaps[1], curve.auc))
     return found
 
 
