@@ -68,9 +68,9 @@ def people_section(names: Sequence[str], splits: int) -> str:
 `python -m fairroc_studies blind --only people --data {" ".join(names)} --splits {splits}`
 
 {splits} splits of each data set (of sets with more than 30,000 people, other than Adult, a sample of that size). A
-third of the people, with its share of every group and label, trains two logistic regressions without the group's columns: one
-of the label, the score, and one of the group, the proxy. Another third is fitted at epsilon {EPSILON:g}; the last third
-are the new people. The models were trained on neither of the two.
+third of the people, with its share of every group and label, trains two logistic regressions without the group's
+columns: one of the label, the score, and one of the group, the proxy. Another third is fitted at epsilon {EPSILON:g};
+the last third are the new people. The models were trained on neither of the two.
 
 New people, gap / AUC:
 
@@ -236,8 +236,8 @@ def growth_section(rows: Sequence[float], cells: Sequence[int], groups: Sequence
 `python -m fairroc_studies blind --only growth {asked} --groups {" ".join(map(str, groups))}`
 
 CPU seconds on one thread and the memory that the fit takes at its peak beyond the data, one run each in a process of
-its own. People are Adult's drawn with replacement, with noise on the logits of score and guess, so that all scores differ;
-of two attributes one is sex, one a coin.
+its own. People are Adult's drawn with replacement, with noise on the logits of score and guess, so that all scores
+differ; of two attributes one is sex, one a coin.
 
 {table(["rows", "fair score", *head], by_rows)}
 

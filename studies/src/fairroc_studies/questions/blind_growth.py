@@ -21,7 +21,7 @@ import numpy as np
 
 from fairroc.core.constraint import equalized_odds
 from fairroc.core.program import Comparison, solve
-from fairroc.fitting.spread import even_shares, tree_of
+from fairroc.fitting.held_out import even_shares, tree_of
 from fairroc.people.spread import SpreadRows, read_spread
 from fairroc_studies.harness.people import Array
 from fairroc_studies.harness.store import Store, key, package_versions, source_digest
