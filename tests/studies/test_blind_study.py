@@ -97,8 +97,7 @@ def test_all_ways_of_one_split(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_several_attributes_each_and_their_intersections() -> None:
     known = people(1, several=True)
     found = blind_fits._attributes(known, replace(known))
-    assert found["intersection"].new["sex & race"] <= blind_fits.EPSILON + 1e-9  # which binds neither sex nor race:
-    assert found["intersection"].new["race"] > blind_fits.EPSILON  # FPR and TPR may be those of different pairs
+    assert found["intersection"].new["sex & race"] <= blind_fits.EPSILON + 1e-9
     assert max(found["each"].new[name] for name in ("sex", "race")) <= blind_fits.EPSILON + 1e-9
     assert found["each"].new_auc >= found["intersection"].new_auc
     assert found["each"].least > found["intersection"].least
