@@ -44,6 +44,8 @@ DATA = {
 }
 """Data sets and their groups."""
 TITLES = {"original": "original score", "known": "group known", "proxy": "proxy", "score": "score alone"}
+CLASS_ROWS = 738
+"""People whose rates at all thresholds are known to within .05 at 95 % confidence: log(2 / .05) / (2 * .05**2)."""
 SECTIONS = ("people", "honest", "linearpost", "attributes", "growth")
 HEAD = """# Without the group, and by several attributes
 
@@ -193,7 +195,8 @@ def attributes_section(splits: int) -> str:
 
 Adult and COMPAS with four races each (the rarest are "Other"), score without sex and race, thirds as above, epsilon
 {EPSILON:g}, {splits} splits, group known. Gaps by sex, by race, and of the eight intersections, which `combine="each"`
-does not keep close. "Smallest class" is the group and label with the fewest people among those compared.
+does not keep close. "Smallest class" is the group and label with the fewest people among those compared; "rows needed"
+how many rows like these would give it {CLASS_ROWS} people, enough to know its rates to ± .05 at 95 % confidence (DKW).
 
 {attribute_table(found)}"""
 
@@ -211,10 +214,11 @@ def attribute_table(found: dict[str, list[dict[str, Figures]]]) -> str:
                 if whose == "new" and way != "original":
                     gap_said = f"{mean(one.gap_estimate or 0.0 for one in each):.3f}"
                     auc_said = f"{mean(one.auc_estimate or 0.0 for one in each):.4f}"
-                least = f"{min(one.least for one in each)}" if way != "original" else ""
+                few = min(one.least for one in each)
+                least = [str(few), f"{each[0].rows * CLASS_ROWS / few:,.0f}"] if way != "original" else ["", ""]
                 line = [f"{name.capitalize() if name == 'adult' else 'COMPAS'}, {each[0].rows:,} fitted", titles[way]]
-                rows.append([*line, least, whose, *map(shown, gaps), f"{auc:.4f}", gap_said, auc_said])
-    head = ["data", "compared", "smallest class", "people", "sex", "race", "intersections", "AUC"]
+                rows.append([*line, *least, whose, *map(shown, gaps), f"{auc:.4f}", gap_said, auc_said])
+    head = ["data", "compared", "smallest class", "rows needed", "people", "sex", "race", "intersections", "AUC"]
     return table([*head, "gap, stated", "AUC, stated"], rows)
 
 
