@@ -99,7 +99,7 @@ def test_several_attributes_each_and_their_intersections() -> None:
     found = blind_fits._attributes(known, replace(known))
     assert found["intersection"].new["sex & race"] <= blind_fits.EPSILON + 1e-9
     assert max(found["each"].new[name] for name in ("sex", "race")) <= blind_fits.EPSILON + 1e-9
-    assert found["each"].new_auc >= found["intersection"].new_auc
+    assert found["each"].new["sex & race"] > found["intersection"].new["sex & race"]
     assert found["each"].least > found["intersection"].least
     assert blind.attribute_table({"adult": [found]}).count("| new |") == 3
 
@@ -135,7 +135,8 @@ def test_growth_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_section_replaces_itself_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    one = Figures({"sex": 0.1, "race": 0.2, "sex & race": 0.3}, 0.8, {"sex": 0.1, "race": 0.2, "sex & race": 0.3}, 0.7)
+    gaps = {"sex": 0.1, "race": 0.2, "sex & race": 0.3}
+    one = Figures(gaps, 0.8, gaps, 0.7, rows=1000, least=41)
     monkeypatch.setattr(blind, "attributes", lambda *_: dict.fromkeys(blind_fits.COMBINED, one))
     monkeypatch.setattr(blind, "cost_of", lambda *_: {"error": "stopped after 1 s"})
     page = tmp_path / "blind.md"
@@ -143,5 +144,5 @@ def test_a_section_replaces_itself_alone(
     blind.main(["--only", "attributes", "--splits", "2", "--page", str(page)])
     text = page.read_text()
     assert text.startswith(blind.HEAD) and text.index("## Sex and race each") < text.index("## Growth")
-    assert "stopped after 1 s" in text and "0.300 ± 0.000" in text
+    assert "stopped after 1 s" in text and "0.300 ± 0.000" in text and "| 41 | 18,000 |" in text
     assert "## Growth" in capsys.readouterr().out
