@@ -18,7 +18,7 @@ from fairroc_studies.questions.blind_fits import Figures, fitted
 from fairroc_studies.questions.blind_people import Known, looked_at, thirds
 
 
-def people(seed: int, rows: int = 400, *, several: bool = False) -> Known:
+def people(seed: int, rows: int = 240, *, several: bool = False) -> Known:
     """Two groups with other base rates, scores with ties, and a guess of the group; half of all are of each race."""
     rng = np.random.default_rng(seed)
     group = rng.integers(0, 2, rows)
@@ -43,7 +43,7 @@ OPTIONS: list[dict[str, Any]] = [{}, {"use_group": False}, {"combine": "each"}]
 @pytest.mark.parametrize("options", OPTIONS)
 def test_what_a_fair_score_does_to_new_people_by_plain_counting(options: dict[str, Any]) -> None:
     several = options.get("combine") == "each"
-    known, new = people(1, several=several), people(2, 300, several=several)
+    known, new = people(1, several=several), people(2, 200, several=several)
     post = fitted(known, 0.1, **options)
     found = looked_at(post.model_, new)
     told: dict[str, Any] = {"sensitive_features": new.features}
