@@ -34,10 +34,6 @@ L_INF = equalized_odds("inf")
 LIMIT = 300.0
 """Seconds that OxonFair may take for one fit."""
 
-WINDOW = (0.1, 0.3)
-"""Shares of people selected, around that of the decision."""
-
-Window = tuple[float, float] | None
 Decision = tuple[float, float, float, float]
 """Accuracy and gap at the decision, largest gap at any threshold, and AUC: all of test people."""
 
@@ -107,16 +103,18 @@ def plain(name: str, model: str, seed: int) -> Decision:
     return float((chosen == test.labels).mean()), float(np.abs(np.diff(rates, axis=0)).max()), outcome.gap, outcome.auc
 
 
-def ours(name: str, model: str, seed: int, epsilon: float, where: Window = None) -> Decision:
-    """Our score without the group; within epsilon at all thresholds, or where these select some shares of people."""
-    about = ("blind linearpost", name, model, seed, epsilon, where, source_digest(__name__))
-    kept = key(*about, package_versions(("sklearn", "lightgbm")))
-    return tuple(Store().rows(kept, lambda: _ours(name, model, seed, epsilon, where)))
+def ours(name: str, model: str, seed: int, epsilon: float) -> Decision:
+    """Our score without the group."""
+    about = ("blind linearpost", name, model, seed, epsilon, source_digest(__name__))
+    found = Store().rows(
+        key(*about, package_versions(("sklearn", "lightgbm"))), lambda: _ours(name, model, seed, epsilon)
+    )
+    return tuple(found)
 
 
-def _ours(name: str, model: str, seed: int, epsilon: float, where: Window) -> Decision:
+def _ours(name: str, model: str, seed: int, epsilon: float) -> Decision:
     post, test = parts(name, model, seed)
-    fair = fitted(post, epsilon, use_group=False, norm="inf", where=where).model_
+    fair = fitted(post, epsilon, use_group=False, norm="inf").model_
     outcome = looked_at(fair, test, L_INF)
     return *decided(fair, post, test), outcome.gap, outcome.auc
 
