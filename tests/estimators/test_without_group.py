@@ -29,7 +29,7 @@ from sklearn.tree import DecisionTreeClassifier
 from test_saving import Own
 
 import fairroc.fitting.spread as spread
-from fairroc import FairROC, FairROCClassifier, choose_threshold
+from fairroc import FairROC, FairROCClassifier, ScoreCounts, choose_threshold
 from fairroc.errors import DataError, FairrocWarning, ModelFileError
 from fairroc.estimators import (
     SensitiveStratifiedKFold,
@@ -368,6 +368,13 @@ def test_scores_as_a_step_of_a_pipeline_get_probabilities() -> None:
         pipe.fit(scores, Y, sensitive_features=SEX, group_probabilities=proxy)
         fair = pipe.transform(scores, group_probabilities=proxy, ids=IDS)
     assert fair.shape == (N, 1) and len(np.unique(fair)) > 10
+
+
+@pytest.mark.parametrize("how", [{"use_group": False}, {"combine": "each"}, {"epsilon": {"a": 0.1}, "combine": "each"}])
+def test_counts_know_one_group_of_a_person_and_nothing_else(how) -> None:
+    counts = ScoreCounts.from_rows(X["u"], Y, sensitive_features=SEX)
+    with pytest.raises(DataError, match=r"people counted by group cannot be fitted with use_group=False or combine="):
+        FairROC(**how).fit_counts(counts)
 
 
 # ---- figures -----------------------------------------------------------------------------------------------------

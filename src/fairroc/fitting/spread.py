@@ -94,13 +94,20 @@ class SpreadSolution:
 
 @dataclass(frozen=True, eq=False)
 class Grid:
-    """People by cells, and the levels at which they are compared."""
+    """People by cells, and the shares that the levels select at which they are compared; ``first`` are those that all
+    began with."""
 
     mixture: Mixture
     cuts: list[IntArray]
     cells: Cells
     shares: FloatArray
     prices: list[Prices]
+    first: FloatArray
+
+    @cached_property
+    def coarse(self) -> Grid:
+        """The same with few levels, where ways are only compared."""
+        return Grid(self.mixture, self.cuts, self.cells, self.first, [], self.first)
 
     @cached_property
     def thin(self) -> tuple[Mixture, list[IntArray]]:
@@ -239,7 +246,8 @@ def fit_spread_quietly(rows: SpreadRows, options: Options, *, progress: Progress
     comparisons = comparisons_of(rows, options)
     if all(gap <= one.epsilon for gap, one in zip(original_gaps(mixture, comparisons), comparisons, strict=True)):
         cuts = mixture.cuts(BINS[0], CELL_ROWS * mixture.person)
-        grid = Grid(mixture, cuts, mixture.cells(cuts), even_shares(mixture, LEVELS), [])
+        shares = even_shares(mixture, LEVELS)
+        grid = Grid(mixture, cuts, mixture.cells(cuts), shares, [], shares)
         return SpreadFit(rows, options, tree, grid, comparisons, None, merged)
     grid = _grid(mixture, comparisons, step)
     if options.promise == "new":
@@ -297,32 +305,38 @@ def _grid(mixture: Mixture, comparisons: Sequence[Comparison], step: _Steps) -> 
     cells = mixture.cells(cuts)
     found, prices = refined(cells, comparisons, shares, tolerance=LEVEL_TOLERANCE, most=max(MOST_LEVELS, len(shares)))
     step()
-    return Grid(mixture, cuts, cells, found, prices)
+    return Grid(mixture, cuts, cells, found, prices, shares)
 
 
-def _solution(grid: Grid, comparisons: Sequence[Comparison], ties: str, share: float, step: _Steps) -> SpreadSolution:
-    """Kernels that keep all comparisons, with a share of epsilon inside; of those tried the one of most worth."""
+def _solution(
+    grid: Grid, comparisons: Sequence[Comparison], ties: str, share: float, step: _Steps, *, rough: bool = False
+) -> SpreadSolution:
+    """Kernels that keep all comparisons, with a share of epsilon inside. Of internal epsilons the one of most worth is
+    taken, on fewer levels; with ``rough`` these will do."""
     limits = [share * one.epsilon for one in comparisons]
+    few = grid.coarse
 
-    def tried(inner: float, ties: str = "order") -> _Tried:
+    def tried(on: Grid, inner: float, ties: str = "order") -> _Tried:
         inside = [replace(one, epsilon=max(inner * share * one.epsilon - MARGIN, 0.0)) for one in comparisons]
-        selection = solve(grid.cells, inside, grid.shares)
+        chances = solve(on.cells, inside, on.shares).chances
         step()
-        return _Tried(inner, selection.chances, *_judged(grid, selection.chances, ties, comparisons, limits, thin=True))
+        return _Tried(inner, chances, *_judged(on, chances, ties, comparisons, limits, thin=True))
 
-    if ties == "draw" or not any(limits):
-        best = tried(1.0, "draw")
-    else:
-        known = {inner: tried(inner) for inner in INNER}
-        middle = max(known, key=lambda inner: known[inner].solution.worth)
-        for inner in (round(middle - STEP, 9), round(middle + STEP, 9)):
-            if inner <= 1.0:
-                known[inner] = tried(inner)
-        best = max(known.values(), key=lambda one: one.solution.worth)
-    found, _ = best.solution, best.drawn
-    if grid.thin[0] is not grid.mixture:
-        found, _ = _judged(grid, best.chances, "order", comparisons, limits, thin=False, drawn=best.drawn)
-    return replace(found, inner=best.inner * share * max(one.epsilon for one in comparisons))
+    inner, way = 1.0, "draw"
+    if ties == "order" and any(limits):
+        known = {one: tried(few, one) for one in INNER}
+        middle = max(known, key=lambda one: known[one].solution.worth)
+        for one in (round(middle - STEP, 9), round(middle + STEP, 9)):
+            if one <= 1.0:
+                known[one] = tried(few, one)
+        inner, way = max(known, key=lambda one: known[one].solution.worth), "order"
+        if rough:
+            return known[inner].solution
+    best = tried(few if rough else grid, inner, way)
+    found = best.solution
+    if not rough and grid.thin[0] is not grid.mixture:
+        found, _ = _judged(grid, best.chances, way, comparisons, limits, thin=False, drawn=best.drawn)
+    return replace(found, inner=inner * share * max(one.epsilon for one in comparisons))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -438,17 +452,19 @@ def _for_new_people(
     step: _Steps,
 ) -> tuple[SpreadSolution, tuple[FairrocWarning, ...]]:
     """The largest internal epsilon whose expected gap among new people is within epsilon, or the least gap."""
-    tried: list[tuple[float, SpreadSolution]] = []
+    tried: list[tuple[float, float]] = []
     excess = cross_fitted(rows, options, None if tree is None else len(tree.leaves), 1.0).excess
     for share in NEW_INNER:
-        solution = _solution(grid, comparisons, "order" if share > 0 else "draw", share, step)
+        ties = "order" if share > 0 else "draw"
+        solution = _solution(grid, comparisons, ties, share, step, rough=True)
         each = drawn_family_gaps(rows, grid.mixture, solution.kernels, comparisons, DRAWS, excess)
         gap = float(each.max(axis=0).mean())
         own = zip(each.mean(axis=1), comparisons, strict=True) if options.attribute_epsilons else ()  # own limits
         if gap <= options.epsilon and all(expected <= one.epsilon for expected, one in own):
-            return solution, ()
-        tried.append((gap, solution))
-    gap, solution = min(tried, key=lambda one: one[0])
+            return _solution(grid, comparisons, ties, share, step), ()
+        tried.append((gap, share))
+    gap, share = min(tried)
+    solution = _solution(grid, comparisons, "order" if share > 0 else "draw", share, step)
     more = "a larger epsilon" if options.ratio is None else "a smaller ratio"
     note = FairrocWarning(
         f"no score that was tried reaches an expected gap of {options.epsilon:.4g} among new people with these rows: "
