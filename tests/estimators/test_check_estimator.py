@@ -71,8 +71,8 @@ class Classifier(FairROCClassifier):
     def _groups(self, X, sensitive_features):
         return groups_of(X)
 
-    def _how(self, X, sensitive_features, ids):
-        return super()._how(X, sensitive_features, ids_of(X))
+    def _how(self, X, sensitive_features, ids, control_features):
+        return super()._how(X, sensitive_features, ids_of(X), control_features)
 
 
 def classifier(**how) -> Classifier:

@@ -232,7 +232,7 @@ def test_what_is_no_classifier_file_is_refused(tmp_path: Path) -> None:
     refused("its parts are compressed", zipfile.ZIP_DEFLATED)
     refused("must be a classifier file", manifest=b"[]")
     refused("must be a classifier file", model=None)
-    refused("written by a newer fairroc", manifest=json.dumps(manifest | {"version": 2}).encode())
+    refused("written by a newer fairroc", manifest=json.dumps(manifest | {"version": 3}).encode())
     refused("lacks or garbles a field", manifest=json.dumps(manifest | {"classes": {}}).encode())
     wide = manifest["classes"] | {"dtype": "<U99999999"}
     refused("labels too long", manifest=json.dumps(manifest | {"classes": wide}).encode())
