@@ -486,7 +486,7 @@ FRONTIER = (
 REPORT = (
     replace(EPSILON, default=None, help="allowed gap; without it, or a ratio, nothing is fitted. 0.05 means: "
             f"{IN_PEOPLE}"),
-    CONSTRAINT, RATIO, NORM, TIES, DRAWS, WHERE, PROMISE,
+    CONSTRAINT, RATIO, NORM, TIES, DRAWS, WHERE, PROMISE, USE_GROUP, COMBINE,
     replace(THRESHOLD, help="where the page starts (default: the largest gap)"),
     LEVEL, BOOTSTRAP, RANDOM_STATE, MISSING, MIN_CLASS_ROWS, SMALL_GROUPS, POSITIVE_MEANS,
 )  # fmt: skip

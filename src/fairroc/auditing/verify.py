@@ -6,14 +6,20 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from fairroc.docstrings import documented
-from fairroc.errors import ModelFileError
+from fairroc.errors import DataError, ModelFileError
 from fairroc.options import Missing
 from fairroc.people.door import read_people
+from fairroc.people.factorise import group_codes
 from fairroc.people.people import People
+from fairroc.people.rows import read_columns
 from fairroc.people.small import REFUSE, SmallRule
-from fairroc.verifying.check import Verification, verify_texts
+from fairroc.people.spread import named_features, probabilities_of
+from fairroc.verifying.check import Verification, verify_table, verify_texts
 from fairroc.verifying.law import GroupPeople
+from fairroc.verifying.spread import Needs, Person, Table, needs
 
 
 @documented()
@@ -26,6 +32,8 @@ def verify(
     sample_weight: Any = None,
     pos_label: Any = None,
     certificate: Any = None,
+    control_features: Any = None,
+    group_probabilities: Any = None,
 ) -> Verification:
     """Check what a model states on the people it was fitted to, in exact rationals, without trusting the fit.
 
@@ -35,6 +43,9 @@ def verify(
         What was fitted.
     certificate : path, or text such as ``FairROC.proof_``
         With it all stated figures are checked, and the proof of the AUC's bound.
+    control_features, group_probabilities : as at the fit, for models that were fitted with them
+        Of such models, and of ``combine="each"``, the gap of every family of groups is derived; there is no certificate
+        file, and the bound is not checked.
 
     Returns: Verification: every check; ``passed`` says whether nothing is wrong. Printed, it is a table.
     Raises: DataError, ModelFileError
@@ -45,7 +56,25 @@ def verify(
     True
     """
     text = file_text(model.to_json() if hasattr(model, "to_json") else model, "model")
+    proof = None if certificate is None else file_text(certificate, "certificate")
     missing, small = rules(text)
+    if (asked := needs(text)) is not None:
+        table = table_of(
+            asked,
+            scores,
+            y,
+            sensitive_features=sensitive_features,
+            control_features=control_features,
+            group_probabilities=group_probabilities,
+            sample_weight=sample_weight,
+            pos_label=pos_label,
+            missing=missing,
+        )
+        return verify_table(text, proof, table)
+    if control_features is not None or group_probabilities is not None:
+        if not (garbled := verify_texts(text, None, ())).checks[0].passed:
+            return garbled
+        raise DataError("this model uses neither control_features nor group_probabilities, got some. Leave them out.")
     people = read_people(
         scores,
         y,
@@ -55,7 +84,7 @@ def verify(
         missing=missing,
         small=small,
     )
-    return verify_texts(text, None if certificate is None else file_text(certificate, "certificate"), cells_of(people))
+    return verify_texts(text, proof, cells_of(people))
 
 
 def file_text(source: Any, what: str) -> str:
@@ -77,6 +106,55 @@ def rules(text: str) -> tuple[Missing, SmallRule]:
         return "group" if body.get("missing") == "group" else "error", rule
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return "error", REFUSE
+
+
+def table_of(
+    asked: Needs,
+    scores: Any,
+    y: Any,
+    *,
+    sensitive_features: Any,
+    control_features: Any,
+    group_probabilities: Any,
+    sample_weight: Any,
+    pos_label: Any,
+    missing: Missing,
+) -> Table:
+    """People as a plain table: the texts of their strata and groups, and their probabilities."""
+    columns = read_columns(
+        scores,
+        y,
+        sensitive_features=sensitive_features,
+        sample_weight=sample_weight,
+        pos_label=pos_label,
+        missing=missing,
+    )
+    rows = len(columns.scores)
+    given = {} if control_features is None else named_features(control_features, "control_features")
+    if len(given) != asked.controls:
+        raise DataError(f"control_features must have {asked.controls} columns, as in the fit, got {len(given)}.")
+    if not asked.columns and group_probabilities is not None:
+        raise DataError("this model does not use group_probabilities, got some. Leave them out.")
+    known = probabilities_of(group_probabilities, asked.columns) if asked.columns else np.empty((rows, 0))
+    attributes = named_features(sensitive_features, "sensitive_features")
+    strata, groups = (_texts(part, missing, rows) for part in (given, attributes))
+    if len(known) != rows:
+        raise DataError(f"group_probabilities must have one row for each score, got {len(known)} and {rows} scores.")
+    weights = np.ones(rows) if columns.weights is None else columns.weights
+    parts = (columns.scores + 0.0, columns.labels, weights)
+    plain = zip(*(part.tolist() for part in parts), strata, groups, map(tuple, known.tolist()), strict=True)
+    return Table([Person(*row) for row in plain], tuple(attributes))
+
+
+def _texts(columns: dict[str, Any], missing: Missing, rows: int) -> list[tuple[str, ...]]:
+    """The values of columns as texts, row by row."""
+    found = []
+    for name, column in columns.items():
+        codes, names = group_codes({name: column}, missing)
+        if len(codes) != rows:
+            raise DataError(f"{name} must have one row for each score, got {len(codes)} and {rows} scores.")
+        found.append(np.array(names, dtype=object)[codes].tolist())
+    return list(zip(*found, strict=True)) if found else [()] * rows
 
 
 def cells_of(people: People) -> list[GroupPeople]:

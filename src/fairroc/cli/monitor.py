@@ -5,10 +5,12 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from fairroc.cli.arguments import DATA, add_columns, add_format, add_model, add_options, add_streaming, values
+from fairroc.cli.arguments import DATA, add_format, add_model, add_options, add_streaming, values
 from fairroc.cli.data import read_data
 from fairroc.cli.next_step import NEW, columns, flags, suggest
 from fairroc.cli.output import progress_bar, put_result
+from fairroc.cli.told import add_told_columns, read_told, refuse_told, told_flags
+from fairroc.errors import DataError
 from fairroc.options import (
     CONFIDENCE,
     CONSTRAINT,
@@ -24,6 +26,7 @@ from fairroc.options import (
 
 if TYPE_CHECKING:
     from fairroc.fairmodel import FairModel
+    from fairroc.monitoring.check import Watch
     from fairroc.monitoring.drift import Drift
 
 
@@ -37,7 +40,14 @@ def add_parser(commands: Any) -> None:
     )
     parser.add_argument("data", metavar="DATA", help=DATA)
     add_model(parser)
-    add_columns(parser)
+    parser.add_argument("--score", required=True, metavar="P", help="column of scores, higher means positive")
+    parser.add_argument(
+        "--group",
+        action="append",
+        metavar="G",
+        help="column of groups; may repeat; for a model of --use-group never only to measure the gap",
+    )
+    add_told_columns(parser)
     parser.add_argument("--label", metavar="Y", help="column of true labels, where known: any gap is checked then")
     parser.add_argument("--weight", metavar="W", help="column of row weights")
     add_streaming(parser)
@@ -48,17 +58,13 @@ def add_parser(commands: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run it."""
-    from fairroc.fairmodel import FairModel, check_people
+    from fairroc.fairmodel import FairModel
     from fairroc.monitoring.check import Watch
-    from fairroc.people.rows import known_groups
     from fairroc.text.drift import drift_text
 
     word = POSITIVE_MEANS.checked(arguments.positive_means)
     model, watch = FairModel.load(arguments.model), Watch.checked(**values(arguments, MONITOR))
-    known_groups(model.names, watch.on_unknown_group)
-    people = read_data(arguments, missing="group", small=model.small_rule, unlabelled=True, whole=False, exact=True)
-    with progress_bar("comparing"):
-        found = check_people(model, people, watch, labelled=arguments.label is not None)
+    found = _by_cells(arguments, model) if model.compared else _by_groups(arguments, model, watch)
     put_result(
         arguments.format, found.to_dict(), lambda: drift_text(found, positive_means=word, verbose=arguments.verbose)
     )
@@ -66,9 +72,41 @@ def run(arguments: argparse.Namespace) -> int:
     return 1 if found.drifted else 0
 
 
+def _by_groups(arguments: argparse.Namespace, model: FairModel, watch: Watch) -> Drift:
+    """For a model that is told the groups that it compares."""
+    from fairroc.fairmodel import check_people
+    from fairroc.people.rows import known_groups
+
+    refuse_told(arguments)
+    known_groups(model.names, watch.on_unknown_group)
+    people = read_data(arguments, missing="group", small=model.small_rule, unlabelled=True, whole=False, exact=True)
+    with progress_bar("comparing"):
+        return check_people(model, people, watch, labelled=arguments.label is not None)
+
+
+def _by_cells(arguments: argparse.Namespace, model: FairModel) -> Drift:
+    """For a model that is told something else."""
+    if arguments.pos_label is not None and arguments.label is None:
+        raise DataError("--pos-label goes with --label; without labels there is no positive one.")
+    told = read_told(arguments, model, groups=False)
+    with progress_bar("comparing"):
+        return model.check(
+            told.scores,
+            sensitive_features=told.groups,
+            y=told.label,
+            sample_weight=told.weight,
+            pos_label=arguments.pos_label,
+            group_probabilities=told.probabilities,
+            control_features=told.controls,
+            **values(arguments, MONITOR),
+        )
+
+
 def _suggest(arguments: argparse.Namespace, model: FairModel, found: Drift) -> None:
     """Fit again, look at the gap, or wait for the next people."""
     watched = ("--model", arguments.model)
+    if model.compared:
+        return _suggest_by_cells(arguments, model, found)
     if found.drifted:
         allowed = ["--epsilon", f"{model.epsilon:.15g}"] if model.ratio is None else ["--ratio", f"{model.ratio:.15g}"]
         norm = [NORM]
@@ -84,3 +122,15 @@ def _suggest(arguments: argparse.Namespace, model: FairModel, found: Drift) -> N
     else:
         known = columns(arguments, labels=arguments.label is not None)
         suggest(arguments, "watch the next people", "monitor", NEW, *watched, *known)
+    return None
+
+
+def _suggest_by_cells(arguments: argparse.Namespace, model: FairModel, found: Drift) -> None:
+    """The same for models that are told something else than the groups; only the user knows how they were fitted."""
+    groups = [word for name in arguments.group or ["GROUP"] for word in ("--group", str(name))]
+    known = ("--model", arguments.model, "--score", arguments.score, *groups, *told_flags(arguments))
+    if found.gap is None:
+        why = "check the gap too, once true labels and groups are known"
+        suggest(arguments, why, "monitor", arguments.data, *known, "--label", arguments.label or "LABEL")
+    else:
+        suggest(arguments, "watch the next people", "monitor", NEW, *known, "--label", arguments.label or "LABEL")

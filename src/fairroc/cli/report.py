@@ -13,8 +13,21 @@ from fairroc.cli.arguments import add_data, add_options, add_tolerances, asked_f
 from fairroc.cli.data import named_files, read_data, read_pack_rows
 from fairroc.cli.next_step import columns, flags, goal, recommended, suggest
 from fairroc.cli.output import progress_bar, put_result
+from fairroc.cli.told import add_told_columns, read_told, told_flags
 from fairroc.errors import DataError
-from fairroc.options import EPSILON, FIT, LEVEL, MISSING, PACK, RATIO, REPORT, checked
+from fairroc.options import (
+    COMBINE,
+    CONFIDENCE,
+    EPSILON,
+    FIT,
+    LEVEL,
+    MISSING,
+    PACK,
+    POSITIVE_MEANS,
+    RATIO,
+    REPORT,
+    checked,
+)
 
 if TYPE_CHECKING:
     from fairroc.fairmodel import FairModel
@@ -33,6 +46,7 @@ def add_parser(commands: Any) -> None:
     add_data(parser, counts=True)
     add_options(parser, [option for option in REPORT if option is not MISSING])
     add_tolerances(parser)
+    add_told_columns(parser)
     parser.add_argument("--title", metavar="WORDS", help="of the page (default: the name of the file)")
     parser.add_argument("-o", "--output", metavar="PAGE", help="file to write, .html")
     parser.add_argument("--json", metavar="FILE", help="also write everything that the page shows, unrounded, as .json")
@@ -66,6 +80,8 @@ def run(arguments: argparse.Namespace) -> int:
     from fairroc.report.page import JSON_SUFFIXES, SUFFIXES, write_page
     from fairroc.tables.files import check_writable
 
+    if not arguments.use_group or arguments.combine != COMBINE.default or arguments.control or told_flags(arguments):
+        return _families(arguments)
     asked = Asked.checked(**asked_for(arguments, REPORT, required=False))
     _check_places(arguments)
     if arguments.output is not None:
@@ -119,6 +135,63 @@ def run(arguments: argparse.Namespace) -> int:
     )
     if model is None:
         _suggest(arguments, data)
+    return 0
+
+
+def _families(arguments: argparse.Namespace) -> int:
+    """The page of a fit whose score is not told the groups that it compares."""
+    from fairroc.report.data import Source
+    from fairroc.report.families import family_options, gather_families
+    from fairroc.report.page import SUFFIXES, write_family_page
+    from fairroc.tables.files import check_writable
+
+    for flag in ("pack", "json", "threshold", "category", "unknown", "model", "selection_rate"):
+        if getattr(arguments, flag) is not None:
+            raise DataError(
+                f"--{flag.replace('_', '-')} must be left out with --use-group never, --combine each, --control and "
+                "--group-probability: their page is of one fit. fairroc fit --format json has its figures."
+            )
+    if arguments.output is None or arguments.label is None:
+        raise DataError("give -o PAGE, the report to write, and --label, the column of true labels.")
+    check_writable(arguments.output, SUFFIXES, read=named_files(arguments))
+    fits = {option.name for option in FIT} - {CONFIDENCE.name}  # of the page it is that of intervals
+    asked = asked_for(arguments, REPORT, required=False)
+    options = family_options(**{name: value for name, value in asked.items() if name in fits})
+    word = POSITIVE_MEANS.checked(arguments.positive_means)
+    source = Source(
+        data=arguments.data,
+        score=arguments.score,
+        label=arguments.label,
+        groups=tuple(arguments.group),
+        weight=arguments.weight,
+        pos_label=arguments.pos_label,
+    )
+    told = read_told(arguments)
+    with progress_bar("report") as show:
+        data = gather_families(
+            told.scores,
+            told.label,
+            options,
+            title=Path(arguments.data).name if arguments.title is None else arguments.title,
+            source=source,
+            progress=show,
+            positive_means=word,
+            sensitive_features=told.groups,
+            sample_weight=told.weight,
+            pos_label=arguments.pos_label,
+            control_features=told.controls,
+            group_probabilities=told.probabilities,
+        )
+        write_family_page(arguments.output, data)
+    found = data.certificate
+    put_result(
+        arguments.format,
+        {"output": str(arguments.output), "rows": found.rows, "gap_before": found.gap_before, "gap": found.gap},
+        lambda: (
+            f"largest gap {found.gap_before:.3f} on {found.rows:,} rows, {found.gap:.3f} for the fair score, "
+            f"{data.outlook.gap_estimate:.3f} expected of new people's; report written to {arguments.output}"
+        ),
+    )
     return 0
 
 

@@ -110,6 +110,21 @@ class Mixture:
             found.append(np.unique(np.concatenate((ends[ends < len(weight)], [len(weight)]))))
         return found
 
+    def thinned(self, cuts: Sequence[IntArray], most: int) -> tuple[Mixture, list[IntArray]]:
+        """The same people at ``most`` scores of every segment, about, neighbours tied, with the ends of cells among
+        them; and these ends there. The same object where there are no more."""
+        if all(len(own.thresholds) <= most for own in self.segments):
+            return self, list(cuts)
+        segments, found = [], []
+        for own, ends in zip(self.segments, cuts, strict=True):
+            count = len(own.thresholds)
+            upto = np.union1d(np.linspace(0, count, min(most, count) + 1).astype(np.intp)[1:], ends)
+            masses = np.add.reduceat(own.masses, np.concatenate(([0], upto[:-1])), axis=2)
+            thresholds = own.thresholds[upto - 1].copy()
+            segments.append(Segment(thresholds, masses))
+            found.append(np.searchsorted(upto, ends) + 1)
+        return Mixture(tuple(segments), self.priors, self.person), found
+
     def finest(self) -> list[IntArray]:
         """Every score a cell."""
         return [np.arange(1, len(own.thresholds) + 1) for own in self.segments]
@@ -275,6 +290,8 @@ class _Blocks:
             start = starts[one] + (max(low[head], edges[one]) - edges[one]) * scale[one]
             stop = starts[other] + (min(upto[tail], edges[other + 1]) - edges[other]) * scale[other]
             start, stop = min(max(start, 0.0), 1.0), min(max(stop, 0.0), 1.0)
+            if self.rows and self.rows[-1][3] == levels[one]:  # not a last digit before the block above ends
+                start = max(start, self.rows[-1][5])
             if one == other:
                 row, stop = self._unit(int(levels[one])), max(start, stop)
             else:

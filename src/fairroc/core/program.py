@@ -106,10 +106,12 @@ class Selection:
     ----------
     shares : (L,) rising shares of all people, from above 0 to below 1.
     selected : (L, C) share of every cell that a level selects, rising along both axes inside a segment.
+    price : what a larger epsilon of all comparisons would be worth: the derivative of the AUC.
     """
 
     shares: FloatArray
     selected: FloatArray
+    price: float = 0.0
 
     def __post_init__(self) -> None:
         freeze(self.shares, self.selected)
@@ -151,8 +153,9 @@ def solve(cells: Cells, comparisons: Sequence[Comparison], shares: FloatArray, *
     program.nest()
     if monotone:
         program.order()
-    found = program.solved().x[: len(shares) * cells.count].reshape(len(shares), cells.count)
-    return Selection(shares, _in_order(found, cells, monotone))
+    found = program.solved()
+    selected = found.x[: len(shares) * cells.count].reshape(len(shares), cells.count)
+    return Selection(shares, _in_order(selected, cells, monotone), program.price(found) / (1 - cells.prior))
 
 
 def _in_order(selected: FloatArray, cells: Cells, monotone: bool) -> FloatArray:
@@ -188,18 +191,22 @@ class Prices:
         for comparison, lower, upper in self.ends:
             height += comparison.slack * float(upper.sum())
             worth = worth - np.einsum("kp,kpc->c", comparison.factor * upper - lower, comparison.coordinates(cells))
-        if not monotone:
-            return Line(height + float(np.maximum(worth, 0.0).sum()), self.people)
-        best = [max(float(np.cumsum(part).max()), 0.0) for part in np.split(worth, cells.opens[1:])]
-        return Line(height + sum(best), self.people)
+        parts = np.split(worth, cells.opens[1:]) if monotone else worth[:, None]
+        best = sum(max(float(np.cumsum(part).max()), 0.0) for part in parts)
+        ends = [comparison.constraint.where or (0.0, 1.0) for comparison, _, _ in self.ends]
+        low, high = max((end[0] for end in ends), default=0.0), min((end[1] for end in ends), default=1.0)
+        return Line(height + best, self.people, low, high)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Line:
-    """No fair score that selects a share t of people has a larger true positive rate than ``height + slope * t``."""
+    """No fair score that selects a share t of people has a larger true positive rate than ``height + slope * t``, for
+    shares from ``low`` to ``high``: those of a window, if the prices are of a constraint that has one."""
 
     height: float
     slope: float
+    low: float = 0.0
+    high: float = 1.0
 
 
 def prices_at(
@@ -227,23 +234,24 @@ def _prices(cells: Cells, comparisons: Sequence[Comparison], share: float, monot
 
 def bound_of(lines: Sequence[Line], prior: float) -> float:
     """The AUC that no curve below all lines exceeds."""
-    t, height = envelope(lines)
-    area = float(np.diff(t) @ (height[1:] + height[:-1])) / 2
+    ends = np.unique([0.0, 1.0, *(end for line in lines for end in (line.low, line.high))])
+    area = 0.0
+    for low, high in zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True):
+        t, height = envelope([line for line in lines if line.low <= low and line.high >= high], low, high)
+        area += float(np.diff(t) @ (height[1:] + height[:-1])) / 2
     return min(1.0, (area - prior / 2) / (1 - prior))
 
 
-def envelope(lines: Sequence[Line]) -> tuple[FloatArray, FloatArray]:
-    """The lower envelope of lines, and of 1, over shares from 0 to 1: where it bends, and its heights."""
+def envelope(lines: Sequence[Line], low: float = 0.0, high: float = 1.0) -> tuple[FloatArray, FloatArray]:
+    """The lower envelope of lines, and of 1, over some shares: where it bends, and its heights."""
     height = np.array([line.height for line in lines] + [1.0])
     slope = np.array([line.slope for line in lines] + [0.0])
     cut = height[:, None] - height[None, :]
     rise = slope[None, :] - slope[:, None]
     with np.errstate(divide="ignore", invalid="ignore"):
         at = (cut / rise)[np.triu_indices(len(height), 1)]
-    t = np.unique(np.concatenate(([0.0, 1.0], at[(at > 0) & (at < 1)])))
-    found = (height + np.multiply.outer(t, slope)).min(axis=1)
-    found[0] = max(found[0], 0.0)
-    return t, found
+    t = np.unique(np.concatenate(([low, high], at[(at > low) & (at < high)])))
+    return t, (height + np.multiply.outer(t, slope)).min(axis=1)
 
 
 def refined(
@@ -356,6 +364,21 @@ class _Program:
         if found.x is None:  # selecting everybody at the same rate is always allowed
             raise RuntimeError(f"the linear program found no solution ({found.message}): please report it")
         return found
+
+    def price(self, found: Any) -> float:
+        """What the objective would gain by a larger epsilon."""
+        gained, begin = 0.0, 0
+        selected = found.x[: self.levels * self.count].reshape(self.levels, self.count)
+        for comparison in self.comparisons:
+            at = comparison.binds(self.shares)
+            coordinates = comparison.coordinates(self.cells)
+            size = 2 * len(at) * coordinates.shape[0] * coordinates.shape[1]
+            worth = -found.ineqlin.marginals[begin : begin + size].reshape(*coordinates.shape[:2], 2, len(at))[:, :, 1]
+            begin += size
+            if isinstance(comparison.constraint, Ratio):
+                worth = worth * np.einsum("lc,kpc->kpl", selected[at], coordinates)
+            gained += float(worth.sum())
+        return gained
 
     def prices(self) -> tuple[float, list[tuple[FloatArray, FloatArray]]]:
         """Of one level: the price of people, and for every comparison the (corners, members) prices of its windows'

@@ -112,20 +112,9 @@ def realise(curve: RocCurve, kernel: Kernel) -> RealisedRoc:
 
 def summed(parts: Sequence[RealisedRoc]) -> RealisedRoc:
     """The ROC curve of people who come in parts, each with a kernel of its own onto the same levels. O(k log k)."""
-    y = merged(*(part.y for part in parts))
-    own = np.sum([_own_lines(part, y) for part in parts], axis=0)
-    return RealisedRoc(np.repeat(y, 2), own, np.sum([part.even for part in parts], axis=0))
-
-
-def _own_lines(part: RealisedRoc, y: FloatArray) -> FloatArray:
-    """(2 n, 3) the line over the knots alone, at places among which all its knots are, before and after each step."""
-    if not len(part.y):
-        return np.zeros((2 * len(y), 3))
-    found = np.empty((len(y), 2, 3))
-    for side, spot in enumerate(part.both_sides(y)):
-        low, high = part.own[spot.low], part.own[spot.high]
-        found[:, side] = low + spot.share[:, None] * (high - low)
-    return found.reshape(-1, 3)
+    y, all_parts = all_places(parts), np.ones(len(parts))
+    lines = pooled_lines(parts, y, [(all_parts, c) for c in range(3)])
+    return RealisedRoc(np.repeat(y, 2), np.stack(lines, axis=1), np.zeros_like(parts[0].even))
 
 
 def _elsewhere(kernel: Kernel, blocks: FloatArray, own_block: IntArray, own_level: IntArray) -> FloatArray:

@@ -7,24 +7,34 @@ is known differ, so the closed form does not apply; :mod:`fairroc.core.program` 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from fairroc.core.chain import FloatArray, IntArray, area
-from fairroc.core.constraint import Constraint, Rates
+from fairroc.core.chain import BoolArray, FloatArray, IntArray
+from fairroc.core.constraint import Constraint
 from fairroc.core.gap import ROUNDING
 from fairroc.core.kernel import Kernel
 from fairroc.core.mixture import Mixture, drawn_kernels, ordered_kernels
 from fairroc.core.program import Cells, Comparison, Prices, refined, solve
-from fairroc.core.realised import RealisedRoc, all_places, all_points, chances, own_auc
-from fairroc.core.roc import RocCurve, roc_curve
+from fairroc.core.realised import RealisedRoc, all_places, all_points, own_auc
+from fairroc.core.roc import RocCurve
 from fairroc.errors import DataError, FairrocWarning, SmallGroupWarning, warn_all
-from fairroc.model.proxy import ProxyTree, single_leaf
+from fairroc.fitting.held_out import (
+    CELL_ROWS,
+    LEVELS,
+    HeldOut,
+    chosen_tree,
+    comparisons_of,
+    cross_fitted,
+    drawn_family_gaps,
+    drawn_gaps,
+    even_shares,
+)
+from fairroc.model.proxy import ProxyTree
 from fairroc.options import Options
 from fairroc.people.small import SmallRule
 from fairroc.people.spread import Family, SpreadRows, read_spread
@@ -35,34 +45,23 @@ BINS = (16, 32, 64)
 
 MOVED = 1e-4
 
-CELL_ROWS = 10
-"""Rows of a cell, at least, about."""
+MOST_LEVELS, LEVEL_TOLERANCE = 48, 1e-4
+"""Levels to end with; or until more of them would add no more than the tolerance to the AUC."""
 
-LEVELS, MOST_LEVELS, LEVEL_TOLERANCE = 24, 48, 1e-4
-"""Levels to begin with, and to end with; until more of them would add no more than the tolerance to the AUC."""
+INNER, STEP = (1.0, 0.8, 0.6), 0.1
+"""Internal epsilons that are tried for the raw order, as shares of epsilon; then those a step beside the best."""
 
-LEAVES = (1, 2, 3, 4, 6, 8, 12)
-"""Leaves of the tree over probabilities that are tried, while more of them help."""
-
-PATIENCE = 2
-"""Sizes of the tree that may bring nothing before the search ends."""
-
-LEAF_ROWS = 50
-"""Rows of a leaf, at least."""
-
-FOLDS, SEED = 5, 0
-
-INNER = (1.0, 0.9, 0.8, 0.7, 0.6, 0.5)
-"""Internal epsilons that are tried for the raw order, as shares of epsilon."""
-
-WORTH = 0.01
+WORTH = 0.02
 """What it is worth, in AUC, that nobody is drawn rather than everybody."""
 
 NEW_INNER = (1.0, 0.8, 0.6, 0.45, 0.3, 0.15, 0.0)
 """Internal epsilons that are tried for new people, as shares of epsilon."""
 
-DRAWS, PLACES, MICRO = 48, 2, 1024
-"""Populations that are drawn; places looked at in every level; bins of scores of a segment."""
+DRAWS = 48
+"""Populations that are drawn for an expected gap."""
+
+MOST_SCORES = 2048
+"""Scores of a segment, about, at which raw order is kept; what it does is judged at all scores."""
 
 Progress = Callable[[int, int], None]
 
@@ -95,6 +94,11 @@ class Grid:
     shares: FloatArray
     prices: list[Prices]
 
+    @cached_property
+    def thin(self) -> tuple[Mixture, list[IntArray]]:
+        """The people at fewer scores, and the ends of the cells there."""
+        return self.mixture.thinned(self.cuts, MOST_SCORES)
+
 
 @dataclass(frozen=True, eq=False)
 class SpreadFit:
@@ -123,26 +127,32 @@ class SpreadFit:
         return tuple(self.grid.mixture.whole(p) for p in range(len(self.grid.mixture.priors)))
 
     @cached_property
-    def cross_fitted(self) -> tuple[float, float]:
-        """What the fair score loses in AUC among people who were not fitted, and how uncertain that is."""
-        leaves = None if self.tree is None else len(self.tree.leaves)
+    def held_out(self) -> HeldOut:
+        """What a fit like this does to people who were not fitted."""
         inner = 1.0 if self.solution is None else self.solution.inner / max(self.options.epsilon, 1e-300)
-        return _mean(_cross_fitted(self.rows, self.options, leaves, min(inner, 1.0)))
+        return cross_fitted(self.rows, self.options, None if self.tree is None else len(self.tree.leaves), inner)
 
     @cached_property
     def expected(self) -> Expected:
         """What to expect among new people."""
         if self.solution is None:
             return self.expected_before
-        gap, deviation = expected_gap(self.rows, self.grid.mixture, self.solution.kernels, self.comparisons)
-        loss, error = self.cross_fitted
-        return Expected(gap, deviation, self.before[-1].auc - loss, math.hypot(error, self._auc_error))
+        draws = self.drawn_gaps(DRAWS)
+        loss, error = self.held_out.loss
+        auc = self.before[-1].auc - loss
+        return Expected(float(draws.mean()), float(draws.std(ddof=1)), auc, math.hypot(error, self._auc_error))
+
+    def drawn_gaps(self, draws: int) -> FloatArray:
+        """(draws,) gaps of the fair score in populations that these people may come from."""
+        assert self.solution is not None
+        kernels, excess = self.solution.kernels, self.held_out.excess
+        return drawn_gaps(self.rows, self.grid.mixture, kernels, self.comparisons, draws, excess)
 
     @cached_property
     def expected_before(self) -> Expected:
         """The same for the original score."""
-        gap, deviation = expected_gap(self.rows, self.grid.mixture, None, self.comparisons)
-        return Expected(gap, deviation, self.before[-1].auc, self._auc_error)
+        draws = drawn_gaps(self.rows, self.grid.mixture, None, self.comparisons, DRAWS)
+        return Expected(float(draws.mean()), float(draws.std(ddof=1)), self.before[-1].auc, self._auc_error)
 
     @property
     def _auc_error(self) -> float:
@@ -221,7 +231,7 @@ def fit_spread_quietly(rows: SpreadRows, options: Options, *, progress: Progress
         return SpreadFit(rows, options, tree, grid, comparisons, None, merged)
     grid = _grid(mixture, comparisons, step)
     if options.promise == "new":
-        solution, notes = _for_new_people(rows, grid, comparisons, options, step)
+        solution, notes = _for_new_people(rows, tree, grid, comparisons, options, step)
     else:
         solution, notes = _solution(grid, comparisons, options.ties, 1.0, step), ()
     return SpreadFit(rows, options, tree, grid, comparisons, solution, (*merged, *notes))
@@ -237,24 +247,6 @@ class _Steps:
         self.done += 1
         if self.progress is not None:
             self.progress(min(self.done, self.foreseen), self.foreseen)
-
-
-def comparisons_of(rows: SpreadRows, options: Options, share: float = 1.0) -> tuple[Comparison, ...]:
-    """What must be close, at a share of epsilon."""
-    own = dict(options.attribute_epsilons or ())
-    return tuple(
-        Comparison(members, options.fairness, share * own.get(family.name, options.epsilon))
-        for family, members in zip(rows.families, rows.members, strict=True)
-        if family.compared
-    )
-
-
-def even_shares(mixture: Mixture, levels: int) -> FloatArray:
-    """Shares of all people that thresholds of the original score select, evenly spaced in fpr + tpr, and 0 and 1 apart;
-    a window's ends are added where they are needed."""
-    curve = mixture.whole(mixture.everybody)
-    found = np.interp(np.arange(1, levels) * (2.0 / levels), curve.u, curve.share)
-    return np.unique(found[(found > 1e-6) & (found < 1 - 1e-6)])
 
 
 def _grid(mixture: Mixture, comparisons: Sequence[Comparison], step: _Steps) -> Grid:
@@ -279,36 +271,63 @@ def _grid(mixture: Mixture, comparisons: Sequence[Comparison], step: _Steps) -> 
 
 def _solution(grid: Grid, comparisons: Sequence[Comparison], ties: str, share: float, step: _Steps) -> SpreadSolution:
     """Kernels that keep all comparisons, with a share of epsilon inside; of those tried the one of most worth."""
-    if ties == "draw" or all(one.epsilon == 0 for one in comparisons):
-        return _tried(grid, comparisons, share, share, "draw", step)
-    tried = [_tried(grid, comparisons, share, share * inner, "order", step) for inner in INNER]
-    return max(tried, key=lambda one: one.worth)
-
-
-def _tried(
-    grid: Grid, comparisons: Sequence[Comparison], share: float, inner: float, ties: str, step: _Steps
-) -> SpreadSolution:
-    """The program at one internal epsilon. In raw order, levels where groups would be too far apart are drawn."""
-    inside = [replace(one, epsilon=inner * one.epsilon) for one in comparisons]
     limits = [share * one.epsilon for one in comparisons]
-    selection = solve(grid.cells, inside, grid.shares)
-    step()
-    mixture, table = grid.mixture, selection.chances
-    drawn = np.full(table.shape[1], ties == "draw")
+
+    def tried(inner: float, ties: str = "order") -> _Tried:
+        inside = [replace(one, epsilon=inner * share * one.epsilon) for one in comparisons]
+        selection = solve(grid.cells, inside, grid.shares)
+        step()
+        return _Tried(inner, selection.chances, *_judged(grid, selection.chances, ties, comparisons, limits, thin=True))
+
+    if ties == "draw" or not any(limits):
+        best = tried(1.0, "draw")
+    else:
+        known = {inner: tried(inner) for inner in INNER}
+        middle = max(known, key=lambda inner: known[inner].solution.worth)
+        for inner in (round(middle - STEP, 9), round(middle + STEP, 9)):
+            if inner <= 1.0:
+                known[inner] = tried(inner)
+        best = max(known.values(), key=lambda one: one.solution.worth)
+    found, _ = best.solution, best.drawn
+    if grid.thin[0] is not grid.mixture:
+        found, _ = _judged(grid, best.chances, "order", comparisons, limits, thin=False, drawn=best.drawn)
+    return replace(found, inner=best.inner * share * max(one.epsilon for one in comparisons))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Tried:
+    """The program at one internal epsilon, and the levels that are drawn."""
+
+    inner: float
+    chances: FloatArray
+    solution: SpreadSolution
+    drawn: BoolArray
+
+
+def _judged(
+    grid: Grid,
+    table: FloatArray,
+    ties: str,
+    comparisons: Sequence[Comparison],
+    limits: Sequence[float],
+    *,
+    thin: bool,
+    drawn: BoolArray | None = None,
+) -> tuple[SpreadSolution, BoolArray]:
+    """Kernels for chances of levels, and what they do; levels where groups would be too far apart are drawn."""
+    fine, cuts = grid.thin
+    mixture = fine if thin else grid.mixture
+    drawn = np.full(table.shape[1], ties == "draw") if drawn is None else drawn
     while True:
-        if drawn.all():
-            kernels = drawn_kernels(mixture, grid.cuts, table)
-        else:
-            kernels = ordered_kernels(mixture, grid.cuts, table, drawn)
+        kernels = drawn_kernels(fine, cuts, table) if drawn.all() else ordered_kernels(fine, cuts, table, drawn)
         realised = tuple(mixture.realised(kernels, p) for p in range(len(mixture.priors)))
         gaps, far = _gaps(realised, mixture, comparisons, limits, table.shape[1])
-        if not (far & ~drawn).any() or drawn.all():
+        if drawn.all() or not (far & ~drawn).any():
             break
         drawn = drawn | far
     everybody = min(sum(mixture.drawn(kernels, mixture.everybody)), 1.0)
     done = "order" if any(kernel.ordered.any() for kernel in kernels) else "draw"
-    inner_epsilon = max(one.epsilon for one in inside)
-    return SpreadSolution(kernels, realised, inner_epsilon, done, gaps, own_auc(realised[-1]), everybody)
+    return SpreadSolution(kernels, realised, math.nan, done, gaps, own_auc(realised[-1]), everybody), drawn
 
 
 def gap_of_family(found: SpreadFit, members: IntArray, constraint: Constraint) -> tuple[float, float]:
@@ -328,7 +347,7 @@ def _gaps(
     comparisons: Sequence[Comparison],
     limits: Sequence[float],
     levels: int,
-) -> tuple[tuple[float, ...], NDArray[np.bool_]]:
+) -> tuple[tuple[float, ...], BoolArray]:
     """Exact gap of every comparison, over all places; and the levels at which one is above its limit."""
     gaps, far = [], np.zeros(levels, dtype=np.bool_)
     everybody = realised[-1]
@@ -368,8 +387,8 @@ def original_gaps(mixture: Mixture, comparisons: Sequence[Comparison]) -> tuple[
         index = [curve.index_at(thresholds) for curve in curves]
         fpr = np.stack([curve.fpr[at] for curve, at in zip(curves, index, strict=True)], axis=1)
         tpr = np.stack([curve.tpr[at] for curve, at in zip(curves, index, strict=True)], axis=1)
-        rates = Rates(fpr, tpr, mixture.priors[one.members], np.zeros(len(curves)))
-        corners = [one.constraint.corners(fpr[:, g], tpr[:, g], prior) for g, prior in enumerate(rates.priors)]
+        priors = mixture.priors[one.members]
+        corners = [one.constraint.corners(fpr[:, g], tpr[:, g], prior) for g, prior in enumerate(priors)]
         distance = one.constraint.apart(np.min(corners, axis=0), np.max(corners, axis=0)).max(axis=0)
         looks = one.constraint.looks(whole.share_at(thresholds))
         found.append(float(distance[looks].max(initial=0.0)))
@@ -380,20 +399,24 @@ def original_gaps(mixture: Mixture, comparisons: Sequence[Comparison]) -> tuple[
 
 
 def _for_new_people(
-    rows: SpreadRows, grid: Grid, comparisons: Sequence[Comparison], options: Options, step: _Steps
+    rows: SpreadRows,
+    tree: ProxyTree | None,
+    grid: Grid,
+    comparisons: Sequence[Comparison],
+    options: Options,
+    step: _Steps,
 ) -> tuple[SpreadSolution, tuple[FairrocWarning, ...]]:
     """The largest internal epsilon whose expected gap among new people is within epsilon, or the least gap."""
-    tried: list[tuple[float, float, SpreadSolution]] = []
+    tried: list[tuple[float, SpreadSolution]] = []
+    excess = cross_fitted(rows, options, None if tree is None else len(tree.leaves), 1.0).excess
     for share in NEW_INNER:
         solution = _solution(grid, comparisons, "order" if share > 0 else "draw", share, step)
-        gap, deviation = expected_gap(rows, grid.mixture, solution.kernels, comparisons)
-        own = comparisons if options.attribute_epsilons else ()  # then each gap has its own limit
-        if gap <= options.epsilon and all(
-            expected_gap(rows, grid.mixture, solution.kernels, [one])[0] <= one.epsilon for one in own
-        ):
+        gaps = drawn_family_gaps(rows, grid.mixture, solution.kernels, comparisons, DRAWS, excess)
+        gap, own = float(gaps.max(axis=0).mean()), zip(gaps.mean(axis=1).tolist(), comparisons, strict=True)
+        if gap <= options.epsilon and all(each <= one.epsilon for each, one in own):
             return solution, ()
-        tried.append((gap, deviation, solution))
-    gap, _, solution = min(tried, key=lambda one: one[0])
+        tried.append((gap, solution))
+    gap, solution = min(tried, key=lambda one: one[0])
     more = "a larger epsilon" if options.ratio is None else "a smaller ratio"
     note = FairrocWarning(
         f"no score that was tried reaches an expected gap of {options.epsilon:.4g} among new people with these rows: "
@@ -401,202 +424,3 @@ def _for_new_people(
         "More rows of the smallest group and label would help most.",
     )
     return solution, (note,)
-
-
-def expected_gap(
-    rows: SpreadRows, mixture: Mixture, kernels: Sequence[Kernel] | None, comparisons: Sequence[Comparison]
-) -> tuple[float, float]:
-    """Mean and deviation of the gap over populations that these people may come from (the Bayesian bootstrap); without
-    kernels, of the original score."""
-    draws = drawn_gaps(rows, mixture, kernels, comparisons)
-    return float(draws.mean()), float(draws.std(ddof=1))
-
-
-def drawn_gaps(
-    rows: SpreadRows,
-    mixture: Mixture,
-    kernels: Sequence[Kernel] | None,
-    comparisons: Sequence[Comparison],
-    draws: int = DRAWS,
-) -> FloatArray:
-    """(draws,) the largest gap in every population drawn."""
-    return np.asarray(drawn_family_gaps(rows, mixture, kernels, comparisons, draws).max(axis=0))
-
-
-def drawn_family_gaps(
-    rows: SpreadRows,
-    mixture: Mixture,
-    kernels: Sequence[Kernel] | None,
-    comparisons: Sequence[Comparison],
-    draws: int = DRAWS,
-) -> FloatArray:
-    """(comparisons, draws) the gap of every comparison in every population drawn."""
-    rng = np.random.default_rng(SEED)
-    sizes = effective_sizes(rows)
-    everyone = mixture.priors[-1]
-    parts = [_micro(mixture, s) for s in range(len(mixture.segments))]
-    if kernels is None:
-        looks = np.unique(np.concatenate([scores[:: max(1, len(scores) // 128)] for scores, _, _ in parts]))[::-1]
-        taken = [(scores[:, None] >= looks[None, :]).astype(np.float64) for scores, _, _ in parts]
-    else:
-        levels = kernels[0].table.shape[1]
-        places = np.arange(1, PLACES * levels + 1) / PLACES
-        taken = [
-            _averaged(chances(kernel, mixture.segments[s].thresholds, places), parts[s][2], mixture.people(s))
-            for s, kernel in enumerate(kernels)
-        ]
-    counts = np.concatenate([masses for _, masses, _ in parts], axis=2) * sizes[:, :, None]
-    selects = np.concatenate(taken)
-    rates = np.empty((draws, *counts.shape[:2], selects.shape[1]))
-    for p, label in np.ndindex(*counts.shape[:2]):
-        there = np.flatnonzero(counts[p, label])
-        again = rng.standard_gamma(counts[p, label, there], (draws, len(there)))
-        rates[:, p, label] = (again / again.sum(axis=1, keepdims=True)) @ selects[there]
-    found = np.zeros((len(comparisons), draws))
-    for gaps, one in zip(found, comparisons, strict=True):
-        told = one.constraint.told()
-        fpr, tpr = (rates[:, one.members, label].transpose(1, 0, 2) for label in (0, 1))
-        corners = [told.corners(fpr[g], tpr[g], prior) for g, prior in enumerate(mixture.priors[one.members])]
-        distance = told.apart(np.min(corners, axis=0), np.max(corners, axis=0)).max(axis=0)
-        selected = (1 - everyone) * rates[:, -1, 0] + everyone * rates[:, -1, 1]
-        gaps[:] = np.where(told.looks(selected), distance, 0.0).max(axis=-1)
-    return found
-
-
-def effective_sizes(rows: SpreadRows) -> FloatArray:
-    """(groups + 1, 2) effective sample size (Kish) of every group and of everybody, by label."""
-    every = [(family.codes, len(family.groups)) for family in rows.families]
-    found = []
-    for codes, size in [*every, (np.zeros(rows.rows, dtype=np.intp), 1)]:
-        used = np.flatnonzero(codes >= 0)
-        place, mass = 2 * codes[used].astype(np.intp) + rows.labels[used], rows.mass[used]
-        one, two = (np.bincount(place, mass**k, 2 * size) for k in (1, 2))
-        found.append((one**2 / np.where(two > 0, two, 1.0)).reshape(size, 2))
-    return np.concatenate(found)
-
-
-def _micro(mixture: Mixture, segment: int) -> tuple[FloatArray, FloatArray, IntArray]:
-    """A segment's scores, falling, and masses in at most `MICRO` bins; and where these begin."""
-    own = mixture.segments[segment]
-    begins = np.unique(np.linspace(0, len(own.thresholds), min(MICRO, len(own.thresholds)) + 1).astype(np.intp)[:-1])
-    ends = np.append(begins[1:], len(own.thresholds))
-    return own.thresholds[ends - 1], np.add.reduceat(own.masses, begins, axis=2), begins
-
-
-def _averaged(lines: FloatArray, begins: IntArray, people: FloatArray) -> FloatArray:
-    """(bins, places) mean of (scores, places) lines over people."""
-    return np.asarray(
-        np.add.reduceat(lines * people[:, None], begins, axis=0) / np.add.reduceat(people, begins)[:, None]
-    )
-
-
-# ---- which tree ------------------------------------------------------------------------------------------------------
-
-
-def chosen_tree(rows: SpreadRows, options: Options, step: Callable[[], None]) -> ProxyTree:
-    """The tree over probabilities that does best for people who were not fitted: by cross-fitted AUC, at epsilon."""
-    best, waited, leaves = -math.inf, 0, 1
-    for size in LEAVES if rows.columns else ():
-        if size > 1 and rows.rows < size * LEAF_ROWS:
-            break
-        losses = []
-        for loss in _cross_fitted(rows, options, size, 1.0):
-            losses.append(loss)
-            step()
-        if -np.mean(losses) > best:
-            best, leaves, waited = -float(np.mean(losses)), size, 0
-        else:
-            waited += 1
-            if waited >= PATIENCE:
-                break
-    return tree_of(rows, leaves)
-
-
-def tree_of(rows: SpreadRows, leaves: int) -> ProxyTree:
-    """A tree with so many leaves, grown to tell the groups apart; both labels weigh the same."""
-    assert rows.probabilities is not None
-    if leaves == 1:
-        return single_leaf(rows.columns)
-    from sklearn.tree import DecisionTreeClassifier
-
-    target = np.zeros(rows.rows, dtype=np.intp)
-    for family in rows.families:
-        if family.compared and family.stratum in (None, rows.strata_names[0]):
-            target = target * (len(family.groups) + 1) + family.codes + 1
-    label, mass = rows.labels.astype(np.intp), rows.mass
-    weight = mass / np.bincount(label, mass, 2)[label] * len(mass)
-    least = max(LEAF_ROWS // 2, rows.rows // (8 * leaves))
-    grown = DecisionTreeClassifier(
-        criterion="entropy", max_leaf_nodes=leaves, min_samples_leaf=least, random_state=SEED
-    )
-    tree = grown.fit(rows.probabilities, target, sample_weight=weight).tree_
-    inner = tree.feature >= 0
-    return ProxyTree(
-        rows.columns,
-        np.where(inner, tree.feature, -1).astype(np.intp),
-        np.where(inner, tree.threshold, 0.0),
-        np.where(inner, tree.children_left, -1).astype(np.intp),
-        np.where(inner, tree.children_right, -1).astype(np.intp),
-    )
-
-
-def folds_of(rows: SpreadRows) -> IntArray:
-    """(n,) fold of every row: each has its part of every group and label."""
-    rng = np.random.default_rng(SEED)
-    key = rows.labels.astype(np.intp)
-    for family in rows.families:
-        key = key * (len(family.groups) + 1) + family.codes + 1
-    order = np.lexsort((rng.random(rows.rows), key))
-    found = np.empty(rows.rows, dtype=np.intp)
-    found[order] = np.arange(rows.rows) % FOLDS
-    return found
-
-
-def _cross_fitted(rows: SpreadRows, options: Options, leaves: int | None, share: float) -> Iterator[float]:
-    """AUC that the fair score loses on people who were not fitted, fold by fold."""
-    folds = folds_of(rows)
-    for fold in range(FOLDS):
-        own, others = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
-        fitted, held = rows.taken(own), rows.taken(others)
-        if leaves is not None:
-            tree = tree_of(fitted, leaves)
-            assert fitted.probabilities is not None and held.probabilities is not None
-            fitted = replace(fitted, segments=tree.leaf(fitted.probabilities) + len(tree.leaves) * fitted.strata)
-            held = replace(held, segments=tree.leaf(held.probabilities) + len(tree.leaves) * held.strata)
-        there, codes = np.unique(fitted.segments, return_inverse=True)
-        at = np.minimum(np.searchsorted(there, held.segments), len(there) - 1)  # who is in none gets a neighbour's
-        fitted = replace(fitted, segments=codes, names=tuple(map(str, there)))
-        held = replace(held, segments=at, names=fitted.names)
-        yield _held_out_loss(fitted, held, comparisons_of(fitted, options, share))
-
-
-def _held_out_loss(fitted: SpreadRows, held: SpreadRows, comparisons: Sequence[Comparison]) -> float:
-    """AUC lost by those held out, with people drawn inside cells."""
-    mixture = fitted.mixture()
-    cuts = mixture.cuts(BINS[1], CELL_ROWS * mixture.person)
-    cells = mixture.cells(cuts)
-    selection = solve(cells, comparisons, even_shares(mixture, LEVELS))
-    cell = cells_of(mixture, cuts, cells, held)
-    masses = [
-        np.bincount(cell[mine], held.mass[mine], cells.count)
-        for mine in (np.flatnonzero(~held.labels), np.flatnonzero(held.labels))
-    ]
-    fpr, tpr = (np.concatenate(([0.0], selection.selected @ (mass / mass.sum()), [1.0])) for mass in masses)
-    return roc_curve(held.scores, held.labels, held.weights).auc - area(fpr, tpr)
-
-
-def cells_of(mixture: Mixture, cuts: Sequence[IntArray], cells: Cells, rows: SpreadRows) -> IntArray:
-    """(n,) cells of other people: those of their segment that their scores lie in."""
-    found = np.zeros(rows.rows, dtype=np.intp)
-    for s, (own, ends) in enumerate(zip(mixture.segments, cuts, strict=True)):
-        mine = np.flatnonzero(rows.segments == s)
-        lows = own.thresholds[ends - 1][::-1]  # rising
-        at = len(lows) - np.searchsorted(lows, rows.scores[mine], side="right")
-        found[mine] = cells.opens[s] + np.minimum(at, len(lows) - 1)
-    return found
-
-
-def _mean(losses: Iterator[float]) -> tuple[float, float]:
-    """Mean of the folds' losses, and its standard error."""
-    found = np.array(list(losses))
-    return float(found.mean()), float(found.std(ddof=1) / math.sqrt(len(found)))

@@ -17,23 +17,21 @@ from fairroc.core.realised import rate_gaps as realised_gaps
 from fairroc.core.scale import build_scale
 from fairroc.fitting.certificate import CellFigures, Certificate, FamilyCertificate, GroupCertificate, Told
 from fairroc.fitting.fit import record_of
+from fairroc.fitting.held_out import drawn_family_gaps, drawn_gaps, effective_sizes
 from fairroc.fitting.limits import Limit
 from fairroc.fitting.one_draw import DRAWS, SEED, TAIL, OneDraw
 from fairroc.fitting.outlook import FamilyOutlook, Outlook
-from fairroc.fitting.spread import (
-    SpreadFit,
-    drawn_family_gaps,
-    drawn_gaps,
-    effective_sizes,
-    gap_of_family,
-    original_gaps,
-)
+from fairroc.fitting.spread import DRAWS as POPULATIONS
+from fairroc.fitting.spread import SpreadFit, gap_of_family, original_gaps
 from fairroc.model import draw
 from fairroc.model.model import Compared, FitRecord, GroupRecord, ModelData, Reference, reference_of
 from fairroc.options import LEVEL
 from fairroc.people.cells import WeightedRows
 from fairroc.people.rows import ScoreColumns
 from fairroc.stats.bands import dkw_widths
+
+UPPER_DRAWS = 400
+"""Populations drawn for an upper limit."""
 
 NOT_FIXED = "it bounds scores that were not chosen among many by cells of the same people"
 
@@ -225,8 +223,11 @@ def _rates(found: SpreadFit, *, before: bool) -> RateGaps:
 def spread_outlook(found: SpreadFit, confidence: float = LEVEL.default) -> Outlook:
     """Look ahead."""
     new, before, solution = found.expected, found.expected_before, found.solution
-    kernels = None if solution is None else solution.kernels
-    upper = float(np.quantile(drawn_gaps(found.rows, found.grid.mixture, kernels, found.comparisons, 400), confidence))
+    if solution is None:
+        draws = drawn_gaps(found.rows, found.grid.mixture, None, found.comparisons, UPPER_DRAWS)
+    else:
+        draws = found.drawn_gaps(UPPER_DRAWS)
+    upper = float(np.quantile(draws, confidence))
     gaps = original_gaps(found.grid.mixture, found.comparisons) if solution is None else solution.gaps
     return Outlook(
         epsilon=found.options.epsilon,
@@ -255,10 +256,11 @@ def spread_outlook(found: SpreadFit, confidence: float = LEVEL.default) -> Outlo
 
 def _outlooks(found: SpreadFit) -> tuple[FamilyOutlook, ...]:
     """What to expect of every family for itself."""
-    kernels = None if found.solution is None else found.solution.kernels
-    before, after = (
-        drawn_family_gaps(found.rows, found.grid.mixture, way, found.comparisons) for way in (None, kernels)
-    )
+    everybody = (found.rows, found.grid.mixture)
+    after = before = drawn_family_gaps(*everybody, None, found.comparisons, POPULATIONS)
+    if found.solution is not None:
+        kernels, excess = found.solution.kernels, found.held_out.excess
+        after = drawn_family_gaps(*everybody, kernels, found.comparisons, POPULATIONS, excess)
     figures = zip(
         before.mean(axis=1).tolist(), after.mean(axis=1).tolist(), after.std(axis=1, ddof=1).tolist(), strict=True
     )

@@ -214,9 +214,9 @@ def _spread_noises(
     else:
         realised = seen.realised(model)[:-1]
         squared = realised if family.columns.weights is None else seen.realised(model, power=2)[:-1]
-        places, scale, hidden = all_places([*realised, *squared]), 1.0 / family.people.class_sizes(), 0.0
-        if not labelled:
-            scale = np.repeat(1.0 / _whole_sizes(family)[:, None], 2, axis=1)
+        places, hidden = all_places([*realised, *squared]), 0.0
+        sizes = family.people.class_sizes() if labelled else np.repeat(_whole_sizes(family)[:, None], 2, axis=1)
+        scale = 1.0 / sizes
         noises = []
         for g, one in enumerate(realised):
             rates = _rising(one, places)

@@ -144,11 +144,12 @@ class SpreadRows:
             masses[p] = np.bincount(labels[mine] * len(heads) + cell[mine], mass[mine], 2 * len(heads))
         both = masses.reshape(len(masses), 2, len(heads))
         totals = both.sum(axis=2)
-        both /= totals[:, :, None]
+        both /= np.where(totals > 0, totals, 1.0)[:, :, None]  # a group for information may lack people of a label
         ends = np.searchsorted(segment[heads], np.arange(1, len(self.names)))
         parts = zip(np.split(score[heads], ends), np.split(both, ends, axis=2), strict=True)
         segments = tuple(Segment(values.copy(), part.copy()) for values, part in parts)
-        return Mixture(segments, totals[:, 1] / totals.sum(axis=1), float(mass.min() / mass.sum()))
+        whole = np.maximum(totals.sum(axis=1), np.finfo(float).tiny)
+        return Mixture(segments, totals[:, 1] / whole, float(mass.min() / mass.sum()))
 
 
 def read_spread(

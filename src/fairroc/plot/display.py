@@ -153,6 +153,9 @@ class AuditedDisplay(Display):
         confidence: float = 0.95,
         bootstrap: int = 1000,
         random_state: Any = 0,
+        control_features: Any = None,
+        group_probabilities: Any = None,
+        family: str | None = None,
         ax: Any = None,
         **kwargs: Any,
     ) -> Self:
@@ -162,6 +165,8 @@ class AuditedDisplay(Display):
         ----------
         estimator : fitted `FairROC`, `FairROCClassifier` or `FairModel`
         X : rows for a `FairROCClassifier`; for the others the original scores
+        control_features, group_probabilities : for models that were fitted with them
+        family : which groups to show where the model compares several families, such as "sex" or "sex within stratum"
 
         Returns: Display: drawn; its ``figure_`` can be saved.
         >>> from fairroc.plot import GapDisplay
@@ -180,6 +185,9 @@ class AuditedDisplay(Display):
             confidence=confidence,
             bootstrap=bootstrap,
             random_state=random_state,
+            control_features=control_features,
+            group_probabilities=group_probabilities,
+            family=family,
         )
         return cls.from_source(found).plot(ax, **kwargs)
 

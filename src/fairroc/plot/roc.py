@@ -12,6 +12,7 @@ from fairroc.core.chain import FloatArray, area
 from fairroc.core.constraint import Distance, OneRate, Ratio
 from fairroc.core.roc import Population, all_thresholds, pooled_share
 from fairroc.docstrings import FITTED, PEOPLE, documented
+from fairroc.errors import DataError
 from fairroc.fitting.fit import Fitted
 from fairroc.plot.display import (
     CROWD,
@@ -75,7 +76,8 @@ class FairROCDisplay(AuditedDisplay):
     -----
     At every threshold, in all groups and for both rates at once, the true point lies in its band at the level
     ``confidence``: docs/guides/auditing.md. The half widths of the original score hold for the expected curve of any
-    score made from it by a draw in which a higher score never fares worse, and so for the fair score of a model.
+    score made from it by a draw in which a higher score never fares worse, and so for the fair score of a model. Where
+    a group's people are treated by several rules (``use_group=False``, ``combine="each"``) the fair score has no bands.
 
     Examples
     --------
@@ -158,7 +160,9 @@ class FairROCDisplay(AuditedDisplay):
         title = "group (AUC)" + (f", {100 * self.confidence:g}% bands" if self.band_ else "")
         if groups <= CROWD:
             for axes in self.axes_:
-                legend(axes, small=groups > ROOMY or not self._own, loc="lower right", title=title)
+                banded = any(band.axes is axes for band in self.band_)
+                own = title if banded else "group (AUC)"
+                legend(axes, small=groups > ROOMY or not self._own, loc="lower right", title=own)
             return
         names = labels([curve.group for curve in self.before])
         aucs = zip(*([f"{curve.auc:.3f}" for curve in self._curves(score)] for score in scores), strict=True)
@@ -218,6 +222,11 @@ def before_after(fitted: Fitted) -> Figure:
     2
     """
     require_matplotlib()
+    if not isinstance(fitted, Fitted):
+        raise DataError(
+            "before_after draws fits whose model is told the groups that it compares. For use_group=False, "
+            "combine='each' and control_features take FairROCDisplay.from_estimator."
+        )
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(10, 5.9), layout="constrained")

@@ -140,6 +140,9 @@ class ScoreDisplay(Display):
         bins: int = BINS,
         sample_weight: Any = None,
         pos_label: Any = None,
+        control_features: Any = None,
+        group_probabilities: Any = None,
+        family: str | None = None,
         ax: Any = None,
         **kwargs: Any,
     ) -> Self:
@@ -148,6 +151,8 @@ class ScoreDisplay(Display):
         Parameters
         ----------
         X : rows for a `FairROCClassifier`; for the others the original scores
+        control_features, group_probabilities : for models that were fitted with them
+        family : which groups to show where the model compares several families, such as "sex" or "sex within stratum"
 
         >>> from fairroc import FairROC
         >>> post = FairROC(epsilon=0.1, ties="draw").fit(scores, y, sensitive_features=sex)
@@ -165,6 +170,9 @@ class ScoreDisplay(Display):
             confidence=0.95,
             bootstrap=0,
             random_state=0,
+            control_features=control_features,
+            group_probabilities=group_probabilities,
+            family=family,
         )
         return cls._of(found, bins).plot(ax, **kwargs)
 

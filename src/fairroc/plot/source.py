@@ -15,11 +15,12 @@ from fairroc.core.constraint import Distance, OneRate, Rates
 from fairroc.core.realised import RealisedRoc, all_places, all_points, two_sided
 from fairroc.core.roc import Population, RocCurve, all_thresholds, rates_at
 from fairroc.core.scale import Scale
-from fairroc.errors import DataError
+from fairroc.errors import DataError, several
 from fairroc.fitting.fit import Fitted
-from fairroc.model.model import ModelData, expected_rocs
+from fairroc.model.families import family_people
+from fairroc.model.model import ModelData, expected_rocs, row_count
 from fairroc.people.door import read_people, sensitive_rows
-from fairroc.people.people import People
+from fairroc.people.people import People, both_labels
 from fairroc.stats.bands import dkw_reach
 
 Widths = tuple[float, float]
@@ -171,22 +172,34 @@ def from_estimator(
     confidence: Any,
     bootstrap: Any,
     random_state: Any,
+    control_features: Any = None,
+    group_probabilities: Any = None,
+    family: str | None = None,
 ) -> BeforeAfter:
     """The scores a fitted model works on, and its fair score in expectation over the draw."""
     found = opened(estimator, X, sensitive_features)
     model = found.model
+    if family is not None and not model.compared:
+        raise DataError(
+            f"family goes with models that compare several families of groups, got {family!r}. Leave it out."
+        )
     settings = Settings.checked(
         **_asked(model),
         confidence=confidence,
         bootstrap=bootstrap,
         random_state=random_state,
     )
+    pos_label = found.pos_label if pos_label is None else pos_label
+    if model.compared:
+        told = {"control_features": control_features, "group_probabilities": group_probabilities}
+        return _of_family(found, y, settings, family, sample_weight=sample_weight, pos_label=pos_label, **told)
+    model.told(found.groups, group_probabilities, control_features)
     people = read_people(
         found.scores,
         y,
         sensitive_features=found.groups,
         sample_weight=sample_weight,
-        pos_label=found.pos_label if pos_label is None else pos_label,
+        pos_label=pos_label,
         missing=model.missing,
         small=model.small_rule,
     )
@@ -196,6 +209,48 @@ def from_estimator(
         seen, realised = expected_rocs(model, people, on_unknown_group=found.on_unknown_group)
         after = replace(before, rates=FairRates(realised, model.scale), drawn=True, people=seen)
     return BeforeAfter(before, after, model.epsilon, settings.distance, settings.confidence)
+
+
+def _of_family(found: Opened, y: Any, settings: Settings, title: str | None, **how: Any) -> BeforeAfter:
+    """The same for groups that the model compares without being told them; of several families, one."""
+    model, scores = found.model, found.scores
+    one = _chosen(model, title)
+    told = {name: how[name] for name in ("control_features", "group_probabilities")}
+    groups = model.told(found.groups if model.use_group else None, **told, rows=row_count(scores))
+    model.read(scores, groups, found.on_unknown_group)
+    other = found.on_unknown_group
+    each = family_people(model, scores, y, sensitive_features=found.groups, on_unknown_group=other, whole=True, **how)
+    family = each[one]
+    if family.others:
+        raise DataError(
+            f"the model compares the groups {several([group.name for group in family.compared.groups], ', ')}, got "
+            f"{several(list(family.others), ', ')} too. Leave their rows out, or fit again with them."
+        )
+    epsilon = family.compared.epsilon
+    if model.ratio is None and model.tolerances is None:
+        settings = replace(settings, epsilon=epsilon)
+    people = both_labels(family.people)
+    before = _audited(people, settings)
+    after = before
+    if model.scale is not None:
+        rates = FairRates(family.realised(model)[:-1], model.scale)
+        bare = tuple(replace(group, band=None) for group in before.audit.groups)  # bands are of one rule for a group
+        audit = replace(before.audit, groups=bare)
+        after = Shown(rates, audit, drawn=True, people=people.exact, reach=None)
+    return BeforeAfter(before, after, epsilon, settings.distance, settings.confidence)
+
+
+def _chosen(model: ModelData, title: str | None) -> int:
+    """Which family of groups to show."""
+    titles = [one.title for one in model.compared]
+    if title is None and len(titles) == 1:
+        return 0
+    if title not in titles:
+        raise DataError(
+            f"family must name one of the families of groups that the model compares, "
+            f"{several([repr(each) for each in titles], ', ')}, got {title!r}."
+        )
+    return titles.index(title)
 
 
 def _asked(model: ModelData) -> dict[str, Any]:

@@ -44,6 +44,7 @@ from fairroc.people.factorise import named_columns
 from fairroc.people.people import People
 from fairroc.people.rows import checked_scores, checked_weights, same_length
 from fairroc.report.data import Asked, ReportData, Source, gather
+from fairroc.report.families import FAMILIES, refuse_pack
 from fairroc.report.view import words
 from fairroc.summary import Result, Summary, figure, flat
 from fairroc.tables.write import written_together
@@ -312,6 +313,9 @@ def gather_pack(
 
 def check_asked(asked: Asked, model: ModelData | None, selection_rate: float | None, *, labelled: bool) -> Asked:
     """What is asked for, if it goes together: of a model that is given, by its own constraint."""
+    if asked.options.is_spread:
+        raise DataError(f"a pack is about scores that are told the groups compared; leave out {FAMILIES}.")
+    refuse_pack(model)
     if selection_rate is not None and asked.settings.threshold is not None:
         raise DataError("give either threshold or selection_rate, got both. Leave one out.")
     if asked.fits and not labelled:

@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING, Any
 from unicodedata import category
 
 from fairroc.docstrings import PEOPLE, documented
-from fairroc.options import REPORT, Missing, SmallTreatment
+from fairroc.errors import DataError
+from fairroc.options import POSITIVE_MEANS, REPORT, Missing, SmallTreatment
 from fairroc.people.door import read_people
 from fairroc.plot import palette
 from fairroc.report.data import Asked, ReportData, gather
+from fairroc.report.families import FAMILIES, FamilyReport, family_options, gather_families, view_families
 from fairroc.report.figures import Picture, Shape
 from fairroc.report.view import view, words
 from fairroc.tables.files import check_writable
@@ -45,6 +47,8 @@ def write_report(
     draws: str = "ties",
     where: Any = None,
     promise: str = "fitted",
+    use_group: bool = True,
+    combine: str = "intersection",
     threshold: float | None = None,
     sample_weight: Any = None,
     pos_label: Any = None,
@@ -57,8 +61,13 @@ def write_report(
     positive_means: str = "selected",
     title: str = "Scores and groups",
     json: str | os.PathLike[str] | None = None,
-) -> ReportData:
+    control_features: Any = None,
+    group_probabilities: Any = None,
+) -> ReportData | FamilyReport:
     """Write a report of a score to one HTML file, and return what it shows.
+
+    With ``use_group=False``, ``combine="each"``, control features or probabilities of the groups it is a page of the
+    fit alone, which needs epsilon or a ratio and has no sliders; what must be asked about the law comes first.
 
     Parameters
     ----------
@@ -67,8 +76,9 @@ def write_report(
         frontier only.
     title : of the page.
     json : another file to write, .json: everything that the page shows, unrounded.
+    control_features, group_probabilities : as `FairROC.fit` takes them.
 
-    Returns: ReportData: all that the page shows, as data; printed, it is a table.
+    Returns: ReportData or FamilyReport: all that the page shows, as data; printed, it is a table.
     Raises: DataError, FairrocError
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -79,6 +89,38 @@ def write_report(
     check_writable(path, SUFFIXES)
     if json is not None:
         check_writable(json, JSON_SUFFIXES)
+    if not use_group or combine != "intersection" or control_features is not None or group_probabilities is not None:
+        if json is not None or threshold is not None:
+            raise DataError(f"json and threshold must be left out with {FAMILIES}: their page has neither.")
+        options = family_options(
+            epsilon=epsilon,
+            constraint=constraint,
+            ratio=ratio,
+            norm=norm,
+            ties=ties,
+            draws=draws,
+            where=where,
+            promise=promise,
+            use_group=use_group,
+            combine=combine,
+            missing=missing,
+            min_class_rows=min_class_rows,
+            small_groups=small_groups,
+        )
+        found = gather_families(
+            scores,
+            y,
+            options,
+            title=title,
+            positive_means=POSITIVE_MEANS.checked(positive_means),
+            sensitive_features=sensitive_features,
+            sample_weight=sample_weight,
+            pos_label=pos_label,
+            control_features=control_features,
+            group_probabilities=group_probabilities,
+        )
+        write_family_page(path, found)
+        return found
     asked = Asked.checked(
         epsilon=epsilon,
         constraint=constraint,
@@ -122,6 +164,19 @@ def write_page(path: str | os.PathLike[str], data: ReportData, json_path: str | 
             sink.write(content)
 
 
+def write_family_page(path: str | os.PathLike[str], data: FamilyReport) -> None:
+    """Write the page of a fit whose score is not told the groups that it compares: all of it, or nothing."""
+    content = environment().get_template("families.html").render(view_families(data), style=_style()).encode()
+    with written_together() as begin, begin(Path(path)) as sink:
+        sink.write(content)
+
+
+def _style() -> Markup:
+    from markupsafe import Markup
+
+    return Markup(palette.style_variables() + palette.dark_variables()) + static("page.css")
+
+
 def twin(data: ReportData) -> dict[str, Any]:
     """Everything that the page shows, ready for JSON: its numbers, none rounded, and its words."""
     return {**data.to_dict(), "words": words(data)}
@@ -129,14 +184,12 @@ def twin(data: ReportData) -> dict[str, Any]:
 
 def page(data: ReportData) -> str:
     """The whole page: text, tables and pictures as plain HTML, and a script that makes them move."""
-    from markupsafe import Markup
-
     return (
         environment()
         .get_template("page.html")
         .render(
             view(data),
-            style=Markup(palette.style_variables() + palette.dark_variables()) + static("page.css"),
+            style=_style(),
             data=script_json(data.for_script()),
             script=static("page.js"),
         )

@@ -24,6 +24,7 @@ from fairroc.verifying.files import (
     MisreadError,
     Pair,
     checksum,
+    hold,
     hold_certificate,
     hold_model,
     parsed,
@@ -40,6 +41,16 @@ from fairroc.verifying.law import (
     hull,
     original,
     roc_hull,
+)
+from fairroc.verifying.spread import (
+    Family,
+    Table,
+    families,
+    family_gap,
+    hold_spread,
+    other_people,
+    segment_people,
+    told,
 )
 
 LOOSE = Fraction(1, 10**7)
@@ -149,6 +160,38 @@ def seconds(people: Sequence[GroupPeople]) -> float:
     return (cell + rates * len(people)) * sum(len(group.cells) for group in people)
 
 
+def verify_table(model: str, certificate: str | None, table: Table, progress: Progress | None = None) -> Verification:
+    """The same for a model that is not told the groups it compares: people are a table with all that it is told."""
+    try:
+        body = parsed(model, "fairroc-model", VERSION)
+        hold_model(body)
+        hold_spread(body)
+        hold("compared" in body, "it is not of this kind")
+        checks = [_intact("model file", body)]
+        segments = told(body, table)
+        people = segment_people(table, segments)
+        same = _same_people(body, people, len(table.people))
+        found = list(families(body, table, segments))
+        off = other_people(body, table, found)
+        if same.passed and off:
+            same = Check(same.name, False, note=f"the stated figures are of other data: {off[0]}")
+        checks.append(same)
+    except MisreadError as error:
+        return Verification((Check("model file", False, note=str(error)),))
+    except GARBLED as error:
+        return Verification((Check("model file", False, note=f"it lacks or garbles a field ({error!r})"),))
+    if certificate is not None:
+        checks.append(Check("certificate file", False, note="there is none for a model of this kind"))
+    given = {group.name: group for group in people}
+    if all(group["name"] in given for group in body["groups"]) and not off:
+        everybody = Everybody.of([given[group["name"]] for group in body["groups"]])
+        more = list(_derived_by_segments(body, everybody, found, progress))
+        if not same.passed:
+            more = [more[0], *(replace(check, passed=None, note="of other data") for check in more[1:])]
+        checks += more
+    return Verification(tuple(checks))
+
+
 def verify_texts(
     model: str, certificate: str | None, people: Sequence[GroupPeople], progress: Progress | None = None
 ) -> Verification:
@@ -157,6 +200,8 @@ def verify_texts(
     try:
         body = parsed(model, "fairroc-model", VERSION)
         hold_model(body)
+        hold_spread(body)
+        hold("compared" not in body, "it needs a table of people with all that it is told")
         checks.append(_intact("model file", body))
         checks.append(_same_people(body, people))
     except MisreadError as error:
@@ -196,8 +241,8 @@ def _same_fit(stated: Body, body: Body) -> Check:
     return Check(name, not off, note=f"model and certificate differ in {off[0]}" if off else "")
 
 
-def _same_people(body: Body, people: Sequence[GroupPeople]) -> Check:
-    """Whether these are the people that the model was fitted to, as far as its counts tell."""
+def _same_people(body: Body, people: Sequence[GroupPeople], rows: int | None = None) -> Check:
+    """Whether these are the people that the model was fitted to, as far as its counts tell; ``rows`` of all of them."""
     try:
         given, fitted = {group.name: group for group in people}, {group["name"]: group for group in body["groups"]}
         names = [name for name in (*given, *fitted) if (name in given) != (name in fitted)]
@@ -210,8 +255,10 @@ def _same_people(body: Body, people: Sequence[GroupPeople]) -> Check:
                 others.append(f"group {name!r} has {own.rows} rows, {own.positives} of them positive, but {told}")
             elif "reference" in group and not _same_bins(group["reference"], own):
                 others.append(f"the scores of group {name!r} are not those that the model counted")
-        if body["fit"]["rows"] != sum(group["rows"] for group in fitted.values()):
+        if rows is None and body["fit"]["rows"] != sum(group["rows"] for group in fitted.values()):
             others.append("the model's rows are not the sum of its groups'")
+        if rows is not None and body["fit"]["rows"] != rows:
+            others.append(f"{rows} rows, but {body['fit']['rows']} in the model")
     except GARBLED as error:
         raise MisreadError(f"it lacks or garbles a field ({error!r})") from None
     note = f"the stated figures are of other data: {others[0]}" if others else f"{body['fit']['rows']} rows"
@@ -264,6 +311,36 @@ def _derived(body: Body, stated: Body | None, people: Everybody, progress: Progr
         yield Check("bound of the AUC", None, note="the certificate states and proves it; none was given")
     else:
         yield from _bound(stated, measure, hulls, people, now)
+
+
+def _derived_by_segments(
+    body: Body, people: Everybody, found: Sequence[Family], progress: Progress | None
+) -> Iterator[Check]:
+    """The same where groups are spread over segments."""
+    measure, before, kernels = Measure.of(body), original(people), dict[str, Kernel]()
+    lines = before
+    if not body["unchanged"]:
+        kernels = {group["name"]: Kernel(group["kernel"], body["levels"]) for group in body["groups"]}
+        own = zip(*people, strict=True)
+        lines = [kernel.law(*each) for kernel, each in zip(kernels.values(), own, strict=True)]
+    yield replace(_order(body, list(kernels.values())), name="order within segments")
+    was = figures(before, people, measure)
+    now = figures(lines, people, measure) if kernels else was
+    if kernels:
+        yield _scale(body["scale"], now, people)
+    for family in found:
+        gap, epsilon = family_gap(family, kernels, measure, progress), family.stated["epsilon"]
+        name = f"gap within epsilon, by {family.title}"
+        if body.get("promise") == "new":
+            yield Check(name, None, epsilon, float(gap), "promised for new people only")
+            continue
+        over = gap - Fraction(epsilon)
+        note = f"exceeds what is allowed by {float(over):.3g}" * (over > ALLOWANCE)
+        yield Check(name, not note, epsilon, float(gap), note)
+    for name, (stated, derived) in _stated(body, None, was, now).items():
+        yield _equal(name.replace("groups'", "segments'"), stated, derived, _allowance(people))
+    yield Check("AUC", None, None, float(now.auc), "for information: no file states it")
+    yield Check("bound of the AUC", None, note="no file proves one for a model of this kind")
 
 
 def _stated(body: Body, stated: Body | None, was: Figures, now: Figures) -> dict[str, tuple[list[Any], list[Fraction]]]:

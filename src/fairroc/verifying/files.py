@@ -16,7 +16,7 @@ ALLOWANCE = Fraction(1, 10**9)
 EDGE, SAME = Fraction(1, 10**12), Fraction(1, 10**15)
 """Shares of people this near to a window's end are inside; rates this near to each other have the ratio 1."""
 
-VERSION, CERTIFICATE_VERSION = 4, 1
+VERSION, CERTIFICATE_VERSION = 5, 1
 """The latest versions of both files."""
 
 FEW_SELECTED = Fraction(0.05)
@@ -72,8 +72,9 @@ def hold_model(body: Body) -> None:
     """Raise unless the model file is what docs/reference/model-file.md says."""
     try:
         names = [group["name"] for group in body["groups"]]
-        hold(len(names) > 1 and len(set(names)) == len(names), "it needs two groups or more, each once")
-        hold(_numbers([body["epsilon"], body["inner_epsilon"]]), "epsilon is no number")
+        least = 1 if "compared" in body else 2
+        hold(len(names) >= least and len(set(names)) == len(names), "it needs two groups or more, each once")
+        hold(is_numbers([body["epsilon"], body["inner_epsilon"]]), "epsilon is no number")
         hold(
             0 <= body["inner_epsilon"] <= body["epsilon"] <= 2, "epsilon must lie in [0, 2], the internal one below it"
         )
@@ -90,14 +91,18 @@ def hold_model(body: Body) -> None:
         raise MisreadError(f"it lacks or garbles a field ({error!r})") from None
 
 
-def _numbers(values: Any, *kinds: type) -> bool:
+def is_numbers(values: Any, *kinds: type) -> bool:
+    """Whether this is a list of finite numbers, of these kinds."""
     kinds = kinds or (int, float)
     return isinstance(values, list) and all(type(value) in kinds and math.isfinite(value) for value in values)
 
 
 def _hold_scale(scale: Body, levels: int) -> None:
     place, score = scale["place"], scale["score"]
-    hold(_numbers(place) and _numbers(score) and len(place) == len(score) > 1, "the scale must be two lists of numbers")
+    hold(
+        is_numbers(place) and is_numbers(score) and len(place) == len(score) > 1,
+        "the scale must be two lists of numbers",
+    )
     rises = place[0] == 0 and place[-1] == levels and all(a < b for a, b in pairwise(place))
     hold(rises, "the scale's places must rise from 0 to the number of levels")
     hold(all(a >= b for a, b in pairwise(score)), "the scale's scores must fall")
@@ -107,13 +112,13 @@ def _hold_kernel(kernel: Body, levels: int) -> None:
     cuts, table = kernel["thresholds"], kernel["table"]
     floats = [kernel[field] for field in ("thresholds", "start", "stop")]
     wholes = [kernel[field] for field in ("row", "first", "last", "ordered", "transported")]
-    hold(all(map(_numbers, floats)) and all(_numbers(part, int) for part in wholes), "a list holds no numbers")
+    hold(all(map(is_numbers, floats)) and all(is_numbers(part, int) for part in wholes), "a list holds no numbers")
     hold(cuts and all(len(part) == len(cuts) for part in (*floats, *wholes)), "blocks need one entry in every list")
     hold(all(a > b for a, b in pairwise(cuts)), "thresholds must fall")
-    hold(_numbers([kernel["ceiling"]]) and kernel["ceiling"] >= cuts[0], "the ceiling is too low")
+    hold(is_numbers([kernel["ceiling"]]) and kernel["ceiling"] >= cuts[0], "the ceiling is too low")
     for i, *chances in table:
         hold(type(i) is int and 0 <= i < i + len(chances) <= levels, "a row of the table is off the levels")
-        hold(_numbers(chances) and min(chances) >= 0, "chances must be numbers and not negative")
+        hold(is_numbers(chances) and min(chances) >= 0, "chances must be numbers and not negative")
         hold(abs(sum(map(Fraction, chances), ZERO) - 1) <= ALLOWANCE, "chances must sum to one")
     for row, first, last, ordered, moved, start, stop in zip(*wholes, *floats[1:], strict=True):
         hold(0 <= row < len(table) and {ordered, moved} <= {0, 1}, "a block names no row, or a flag is not 0 or 1")
@@ -131,16 +136,16 @@ def hold_certificate(stated: Body, model: Body) -> None:
         figures, proof = stated["figures"], stated["proof"]
         names = ("auc_before", "auc", "auc_bound", "gap_before", "gap", "allowed", "levels", "rows")
         own = ("auc_before", "auc_hull", "auc", "transport_share", "tie_share", "randomised_share")
-        hold(_numbers([figures[name] for name in names]), "a figure is no number")
+        hold(is_numbers([figures[name] for name in names]), "a figure is no number")
         hold(0 <= figures["allowed"] <= 2, "the gap allowed must lie in [0, 2]")
         hold(len(figures["groups"]) == groups, "it has another number of groups")
-        hold(all(_numbers([group[name] for name in own]) for group in figures["groups"]), "a figure is no number")
+        hold(all(is_numbers([group[name] for name in own]) for group in figures["groups"]), "a figure is no number")
         for each in (figures["rates_before"], figures["rates"]):
-            hold(_numbers([each[name] for name in SINGLE]), "a rate is no number")
+            hold(is_numbers([each[name] for name in SINGLE]), "a rate is no number")
         directions, prices = proof["directions"], proof["prices"]
-        hold(_numbers(directions) and all(0 < b < 1 for b in directions), "directions must lie between 0 and 1")
+        hold(is_numbers(directions) and all(0 < b < 1 for b in directions), "directions must lie between 0 and 1")
         hold(len(prices) == len(directions) and all(len(each) == groups for each in prices), "prices are missing")
-        known = all(_numbers(price) and len(price) == 1 + of_both for each in prices for price in each)
+        known = all(is_numbers(price) and len(price) == 1 + of_both for each in prices for price in each)
         hold(known, "prices must be numbers, one for each rate")
     except GARBLED as error:
         raise MisreadError(f"it lacks or garbles a field ({error!r})") from None
@@ -174,7 +179,8 @@ class Measure(NamedTuple):
         if own is None:
             return cls(None, False, known[body["norm"]], None)
         hold(
-            _numbers(own) and len(own) == 2 and min(own) == body["epsilon"] > 0, "epsilon must be the smaller tolerance"
+            is_numbers(own) and len(own) == 2 and min(own) == body["epsilon"] > 0,
+            "epsilon must be the smaller tolerance",
         )
         return cls(None, False, (epsilon / Fraction(own[0]), epsilon / Fraction(own[1])), None)
 

@@ -242,7 +242,7 @@ def figures(lines: Sequence[Line], people: Everybody, measure: Measure, progress
     weights, priors, prior = people.weights, people.priors, people.prior
     gap, rates, pooled, selected = ZERO, [ZERO] * 3, [(ZERO, ZERO)], Line([], [], [])
     last, before = [(ZERO, ZERO)] * len(lines), ZERO
-    for place, *both in _sweep(lines, progress):
+    for place, *both in sweep(lines, progress):
         selected.places.append(place)
         for points, kept in zip(both, (selected.before, selected.after), strict=True):
             x, y = (sum((w[c] * p[c] for w, p in zip(weights, points, strict=True)), ZERO) for c in (0, 1))
@@ -268,7 +268,7 @@ def figures(lines: Sequence[Line], people: Everybody, measure: Measure, progress
     return Figures(gap, area(pooled), [area(line.points) for line in lines], rates, selected)
 
 
-def _sweep(lines: Sequence[Line], progress: Progress | None) -> Iterator[tuple[float, list[Pair], list[Pair]]]:
+def sweep(lines: Sequence[Line], progress: Progress | None) -> Iterator[tuple[float, list[Pair], list[Pair]]]:
     """All groups' points at every place of some group, before and after the steps there."""
     upto, places = [0] * len(lines), sorted({place for line in lines for place in line.places})
     for done, place in enumerate(places):

@@ -1,0 +1,83 @@
+"""What models are told in place of the groups that they compare: flags, and rows of a file in memory."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from fairroc.cli.output import progress_bar
+from fairroc.errors import DataError
+
+if TYPE_CHECKING:
+    from fairroc.model.model import ModelData
+
+SPREAD = "a model of --use-group never, --combine each or --control"
+
+
+class Told(NamedTuple):
+    """Columns of a file: scores, and by name what else the arguments ask for."""
+
+    scores: Any
+    label: Any
+    weight: Any
+    groups: dict[str, Any] | None
+    probabilities: dict[str, Any] | None
+    controls: dict[str, Any] | None
+
+
+def add_told_columns(parser: argparse.ArgumentParser) -> None:
+    """Which columns hold probabilities of the groups, and strata."""
+    parser.add_argument(
+        "--group-probability",
+        action="extend",
+        nargs="+",
+        metavar="COL",
+        help="for a model of --use-group never: columns of the groups' probabilities, by the names of the fit or in "
+        "its order",
+    )
+    parser.add_argument(
+        "--control", action="append", metavar="COL", help="column of strata, as at the fit and in its order; may repeat"
+    )
+
+
+def refuse_told(arguments: argparse.Namespace) -> None:
+    """Raise if there are flags that a model does not need which is told the groups that it compares, or no groups."""
+    for flag in ("group_probability", "control"):
+        if getattr(arguments, flag) is not None:
+            raise DataError(f"--{flag.replace('_', '-')} goes with {SPREAD}; this one needs --group alone.")
+    if arguments.group is None:
+        raise DataError("--group must name the column of groups that the model was fitted with, got none.")
+
+
+def read_told(arguments: argparse.Namespace, model: ModelData | None = None, *, groups: bool = True) -> Told:
+    """All rows that the arguments name, in memory; with ``groups``, or a model that is told them, these must be."""
+    from fairroc.tables.files import find_parts, load_module
+    from fairroc.tables.read import read_table
+
+    for flag in ("stream", "max_distinct", "positives", "negatives"):
+        if getattr(arguments, flag, None):
+            name = flag.replace("_", "-")
+            raise DataError(f"--{name} must be left out with {SPREAD}: it needs one row for each person, in memory.")
+    if arguments.group is None and (groups or (model is not None and model.use_group)):
+        raise DataError("--group must name the columns of groups that the model compares, got none.")
+    named = [tuple(part or ()) for part in (arguments.group, arguments.group_probability, arguments.control)]
+    texts = list(dict.fromkeys((*named[0], *named[2])))
+    numbers = [name for name in (arguments.score, arguments.weight, *named[1]) if name is not None]
+    labels = [] if arguments.label is None else [arguments.label]
+    wanted = list(dict.fromkeys((*numbers, *texts, *labels)))
+    kept = texts if arguments.pos_label is None else [*texts, *labels]  # '1' and 'TRUE' as they stand
+    coded = [name for name in (*texts, *labels) if name not in numbers]
+    parts = find_parts(arguments.data)
+    with progress_bar("reading"):
+        tables = [read_table(part.path, wanted, kept, numbers=numbers, categories=coded) for part in parts]
+        table = tables[0] if len(tables) == 1 else load_module("pyarrow").concat_tables(tables)
+    by_name = [{name: table.column(name) for name in part} or None for part in named]
+    label = None if arguments.label is None else table.column(arguments.label)
+    weight = None if arguments.weight is None else table.column(arguments.weight)
+    return Told(table.column(arguments.score), label, weight, *by_name)
+
+
+def told_flags(arguments: argparse.Namespace) -> list[str]:
+    """The flags of these columns, as the user gave them."""
+    named = {"--group-probability": arguments.group_probability, "--control": arguments.control}
+    return [word for flag, columns in named.items() for name in columns or () for word in (flag, str(name))]

@@ -1,0 +1,250 @@
+"""The page of a fit whose score is not told the groups that it compares: without the group, by several attributes each
+for itself, or within strata. It stands still: no sliders, no script."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+from fairroc._version import __version__
+from fairroc.core.realised import all_points
+from fairroc.errors import DataError
+from fairroc.fitting.certificate import Certificate
+from fairroc.fitting.one_draw import OneDraw
+from fairroc.fitting.outlook import Outlook
+from fairroc.fitting.spread import SpreadFit, fit_spread, spread_rows
+from fairroc.fitting.spread_results import certify_spread, spread_model, spread_one_draw, spread_outlook
+from fairroc.model.model import ModelData
+from fairroc.options import LEVEL, POSITIVE_MEANS, Options
+from fairroc.plot.palette import GROUPS
+from fairroc.report.data import Source
+from fairroc.report.figures import GROUP_DASHES, LEGEND, Line, Picture, axis, picture
+from fairroc.stats.bootstrap import Progress, portion
+from fairroc.summary import Result, Summary, size
+from fairroc.text.family_report import legal_caution, limits, told_words
+from fairroc.text.report import meaning_words
+from fairroc.text.words import figure, percent, short
+
+FAMILIES = "use_group=False, combine='each', control_features and group_probabilities"
+
+GAPS = ("groups of", "allowed", "original score", "fair score", "")
+PEOPLE = ("group", "rows", "positives", "AUC, original score", "AUC, fair score", "people drawn")
+
+Curve = tuple[tuple[float, ...], tuple[float, ...]]
+"""FPR and TPR along a ROC curve."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FamilyCurves:
+    """ROC curves of the groups that are compared with each other: of the original score, and of the fair one in
+    expectation over the draw."""
+
+    title: str
+    groups: tuple[str, ...]
+    before: tuple[Curve, ...]
+    after: tuple[Curve, ...]
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class FamilyReport(Result):
+    """All that the page of a fit shows whose score is not told the groups that it compares.
+
+    Attributes
+    ----------
+    certificate, outlook, one_draw : of the fit.
+    curves : of every family of groups that is kept close.
+    columns, attributes : names of the probabilities that the score is told, and of the attributes compared.
+    model : what was fitted.
+    """
+
+    title: str
+    made: str
+    package: str
+    source: Source | None
+    options: Options
+    certificate: Certificate
+    outlook: Outlook
+    one_draw: OneDraw
+    curves: tuple[FamilyCurves, ...]
+    columns: tuple[str, ...]
+    attributes: tuple[str, ...]
+    positive_means: str
+    model: ModelData
+
+    def _summary(self) -> Summary:
+        c = self.certificate
+        facts = [("gap", f"{c.gap_before:.4f} before, {c.gap:.4f} for the fair score")]
+        facts.append(("AUC", f"{c.auc_before:.4f} before, {c.auc:.4f} for the fair score"))
+        rows = [[name, *cells] for name, *cells in gap_table(c)]
+        return Summary(f"Report '{self.title}': {size(c.rows, len(c.groups))}", facts, list(GAPS), rows)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Every figure of the page, none rounded, ready for JSON.
+
+        Returns: dict: plain data.
+        """
+        return {
+            "title": self.title,
+            "made": self.made,
+            "package": self.package,
+            "source": None if self.source is None else asdict(self.source),
+            "certificate": self.certificate.to_dict(),
+            "new_people": self.outlook.to_dict(),
+            "one_draw": self.one_draw.to_dict(),
+            "curves": [asdict(family) for family in self.curves],
+        }
+
+
+def family_options(**given: Any) -> Options:
+    """How to fit, checked; an epsilon or a ratio must be asked for."""
+    if given.get("epsilon") is None and given.get("ratio") is None:
+        raise DataError(
+            f"epsilon (--epsilon) or a ratio must be given with {FAMILIES}, got neither: their page shows a fit. Try "
+            "0.05."
+        )
+    options = Options.checked(**{name: value for name, value in given.items() if value is not None})
+    options.check_spread()
+    return options
+
+
+def gather_families(
+    scores: Any,
+    y: Any,
+    options: Options,
+    *,
+    title: str,
+    source: Source | None = None,
+    progress: Progress | None = None,
+    positive_means: str = POSITIVE_MEANS.default,
+    **rows: Any,
+) -> FamilyReport:
+    """Fit and measure; ``rows`` are the other columns, as `fairroc.FairROC.fit` takes them."""
+    found = fit_spread(spread_rows(scores, y, options, **rows), options, progress=portion(progress, 0, 60))
+    model, told = spread_model(found), portion(progress, 60, 100)
+    certificate = certify_spread(found, model)
+    told(1, 3)
+    ahead = spread_outlook(found, options.confidence or LEVEL.default)
+    told(2, 3)
+    drawn = spread_one_draw(found, model)
+    return FamilyReport(
+        title=title,
+        made=datetime.now(UTC).strftime("%Y-%m-%d"),
+        package=f"fairroc {__version__}",
+        source=source,
+        options=options,
+        certificate=certificate,
+        outlook=ahead,
+        one_draw=drawn,
+        curves=tuple(_curves(found)),
+        columns=() if model.proxy is None else model.proxy.columns,
+        attributes=tuple(dict.fromkeys(one.attribute for one in model.compared)),
+        positive_means=positive_means,
+        model=model,
+    )
+
+
+def _curves(found: SpreadFit) -> list[FamilyCurves]:
+    """The curves of every family that is kept close."""
+    kept = []
+    for family, members in found.compared:
+        before = [_curve(found.before[p].fpr, found.before[p].tpr) for p in members.tolist()]
+        after = before
+        if found.solution is not None:
+            points = [all_points([found.solution.realised[p]]) for p in members.tolist()]
+            after = [_curve(fpr[:, 0], tpr[:, 0]) for fpr, tpr in points]
+        kept.append(FamilyCurves(family.title, family.groups, tuple(before), tuple(after)))
+    return kept
+
+
+def _curve(fpr: Any, tpr: Any) -> Curve:
+    return tuple(fpr.tolist()), tuple(tpr.tolist())
+
+
+# -- the page ----------------------------------------------------------------------------------------------------------
+
+
+def view_families(data: FamilyReport) -> dict[str, Any]:
+    """What the template shows."""
+    c, ahead, model = data.certificate, data.outlook, data.model
+    drawn = sum(group.rows * group.randomised_share for group in c.groups) / sum(group.rows for group in c.groups)
+    new = f"{ahead.gap_estimate:.3f} ± {ahead.gap_standard_error:.3f}"
+    cells = len(model.names)
+    return {
+        "title": data.title,
+        "source": data.source,
+        "size": f"{c.rows:,} rows",
+        "made": f"{data.made}, {data.package}",
+        "meaning": meaning_words(c.fairness, data.positive_means),
+        "caution": legal_caution(model.use_group, data.columns, data.attributes),
+        "cards": [
+            ("Largest gap, fitted people", f"{c.gap:.3f}", f"{c.gap_before:.3f} with the original score"),
+            ("Largest gap, new people", new, "expected"),
+            ("AUC, fitted people", f"{c.auc:.3f}", f"{c.auc_before:.3f} with the original score"),
+            ("People drawn", percent(drawn), "whose fair score depends on a draw"),
+        ],
+        "told": told_words(model.use_group, data.columns, data.attributes, model.controls, cells),
+        "gaps": Shown("Largest gap at one threshold, fitted people", GAPS, gap_table(c)),
+        "families": [
+            {
+                "title": family.title,
+                "before": roc_picture(family.groups, family.before, f"{family.title}: original score"),
+                "after": roc_picture(family.groups, family.after, f"{family.title}: fair score"),
+            }
+            for family in data.curves
+        ],
+        "groups": Shown("Groups compared, fitted people", PEOPLE, _people(c)),
+        "limits": list(limits(c, ahead, data.one_draw, data.columns)),
+        "bound": None
+        if c.unchanged
+        else "No score that is told no more, never falls as the original score rises and keeps these gaps on these "
+        f"rows has an overall AUC above {figure(c.auc_bound, 3)}.",
+    }
+
+
+class Shown(NamedTuple):
+    """A table of the template: rows begin with a name from the data."""
+
+    caption: str
+    head: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    named: bool = True
+    id: str | None = None
+
+
+def gap_table(c: Certificate) -> list[list[str]]:
+    """Gaps of every family, those for information last."""
+    rows = []
+    for family in sorted(c.families, key=lambda one: not one.compared):
+        title = family.attribute if family.stratum is None else f"{family.attribute} within {family.stratum}"
+        allowed = "" if family.epsilon is None else f"{family.epsilon:.4g}"
+        kind = "kept close" if family.compared else "for information"
+        rows.append([title, allowed, f"{family.gap_before:.3f}", f"{family.gap:.3f}", kind])
+    return rows
+
+
+def _people(c: Certificate) -> list[list[str]]:
+    return [
+        [g.group, f"{g.rows:,}", f"{g.positives:,}", f"{g.auc_before:.3f}", f"{g.auc:.3f}", percent(g.randomised_share)]
+        for g in c.groups
+    ]
+
+
+def roc_picture(names: Sequence[str], curves: Sequence[Curve], title: str) -> Picture:
+    """ROC curves of some groups."""
+    lines = [Line(((0, 0), (1, 1)), "var(--chance)", width=1)]
+    for g, (name, (fpr, tpr)) in enumerate(zip(names, curves, strict=True)):
+        colour, dash = f"var(--g{g % len(GROUPS)})", GROUP_DASHES[g % len(GROUP_DASHES)]
+        lines.append(Line([*zip(fpr, tpr, strict=True)], colour, short(name) if g < LEGEND else "", dash))
+    return picture(lines, axis("false positive rate", 0, 1), axis("true positive rate", 0, 1), title)
+
+
+def refuse_pack(model: ModelData | None) -> None:
+    """Raise for a model that a pack cannot be about: its documents are of a score that is told the groups compared."""
+    if model is not None and model.compared:
+        raise DataError(
+            "a pack is about a model that is told the groups it compares, got one of use_group=False, combine='each' "
+            "or control_features. Take write_report (fairroc report -o PAGE) with the same options, the output of "
+            "fairroc fit, and fairroc verify."
+        )
