@@ -147,6 +147,19 @@ def test_models_without_an_estimator_and_with_several_group_columns(folder: Path
     assert len(mlflow.pyfunc.load_model(str(tmp_path / "n")).predict(PEOPLE[["score", "sex"]])) == 1000
 
 
+@pytest.mark.parametrize(
+    ("kind", "told"), [(int, "long"), (float, "double"), (bool, "boolean"), (str, "string")], ids=str
+)
+def test_groups_have_the_type_of_the_data(kind: type, told: str, tmp_path: Path) -> None:
+    people = PEOPLE.assign(sex=(SEX == "f").astype(kind))
+    post = FairROC(0.1, ties="draw").fit(SCORES, LABELS, sensitive_features=people["sex"])
+    fairroc.mlflow.save_model(post, tmp_path / "m", group="sex", data=people)
+    found = mlflow.pyfunc.load_model(str(tmp_path / "m"))
+    assert f"'sex': {told} (required)" in str(found.metadata.signature.inputs)
+    fair = post.transform(SCORES, sensitive_features=people["sex"], ids=PEOPLE["id"])
+    assert (found.predict(people[["score", "sex", "id"]]) == fair).all()
+
+
 @pytest.mark.filterwarnings("ignore::fairroc.errors.FairrocWarning")
 def test_small_groups_are_audited_as_they_were_fitted(tmp_path: Path) -> None:
     people = PEOPLE.assign(sex=np.where(np.arange(1000) < 24, ["x", "y"] * 500, SEX))

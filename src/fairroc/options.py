@@ -415,7 +415,7 @@ ON_UNKNOWN_GROUP = Option(
 )  # fmt: skip
 ALLOW_OUT_OF_RANGE = Option(
     "allow_out_of_range", False, ("True", "False"),
-    "transform also where most scores lie outside of the fitted ones, as those on another scale do",
+    "take scores also where most lie outside of the fitted ones, as those on another scale do",
     partial(check_flag, "allow_out_of_range"), parse="flag",
 )  # fmt: skip
 POSITIVE_MEANS = Option(
@@ -514,6 +514,7 @@ PACK = (
             "--threshold"),
     Option("exclude_below", 0.02, ("0 to 0.02",), "categories with a smaller share of all people get no impact "
            "ratio; 0 excludes none", check_excluded, metavar="Q", parse="number"),
+    ALLOW_OUT_OF_RANGE,
 )  # fmt: skip
 
 

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
+import io
 import re
+import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
 from test_cli import Run, run
 from test_pipeline import same_bits
 
+from fairroc.backends import sql as module
 from fairroc.backends.sql import duckdb as duckdb_writer
 from fairroc.backends.sql.dbt import seed_properties
 from fairroc.backends.sql.limbs import LONGEST
@@ -19,6 +23,7 @@ from sql_cases import KEY, WILD, Case, case, fitted, hard_ids, rows_for, with_sm
 
 pytest.importorskip("sqlglot")
 pytest.importorskip("duckdb")
+import sqlglot
 from sqlglot import exp
 
 from warehouses import TYPE_OF, in_duckdb_words, parsed
@@ -27,6 +32,7 @@ __all__ = ["run"]  # a fixture
 
 pytestmark = pytest.mark.filterwarnings("ignore::fairroc.errors.FairrocWarning")
 DIALECTS = ("bigquery", "snowflake")
+GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "warehouses.md"
 
 
 @pytest.fixture(scope="module")
@@ -218,6 +224,67 @@ def test_refusals_in_the_engine(duck, dialect):
             duck.execute(queries[kind]).fetchall()
 
 
+# ---- GoogleSQL itself ----------------------------------------------------------------------------------------------
+
+
+def by_googlesql(sql: str, columns: dict[str, list], kinds: dict[str, type]) -> list[list]:
+    """Rows of a query by the analyzer and the reference implementation that BigQuery's language has from Google."""
+    zetasql = pytest.importorskip("zetasql.api")
+    from zetasql import types
+
+    options = types.LanguageOptions.maximum_features()
+    names = {int: types.TypeKind.TYPE_INT64, float: types.TypeKind.TYPE_DOUBLE, str: types.TypeKind.TYPE_STRING}
+    table = zetasql.TableBuilder("people")
+    for name in columns:
+        table = table.add_column(name, names[kinds[name]])
+    known = types.ZetaSQLBuiltinFunctionOptions(language_options=options)
+    catalog = zetasql.CatalogBuilder("all").add_table(table.build()).with_builtin_functions(known).build()
+    rows = zetasql.create_table_content([list(row) for row in zip(*columns.values(), strict=True)])
+    query = zetasql.PreparedQuery.builder().set_sql(sql).set_catalog(catalog)
+    query = query.set_analyzer_options(types.AnalyzerOptions(language_options=options))
+    with query.set_table_content({"people": rows}).prepare() as ready:
+        return [row.cell for row in ready.execute().content.table_data.row]
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("googlesql")
+@pytest.mark.parametrize("name", NAMES)
+def test_googlesql_gives_the_same_bits(name):
+    """Untranslated."""
+    some = short(case(name))
+    columns = {column: np.asarray(values).tolist() for column, values in some.columns.items()}
+    found = by_googlesql(some.sql("bigquery"), columns, {column: type(part[0]) for column, part in columns.items()})
+    fair = {row[0].int64_value: row[-1].double_value for row in found}
+    assert same_bits(np.array([fair[i] for i in range(len(columns["a column"]))]), some.expected)
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("googlesql")
+def test_googlesql_refuses():
+    pytest.importorskip("zetasql")
+    from zetasql.core import ZetaSQLError
+
+    model = fitted(("a", "b"), seed=9, n=300, pool="ties", epsilon=0.05, ties="draw")
+    for kind, row, message in (
+        (int, (None, "a", 1), "scores must be finite"),
+        (int, (np.nan, "a", 1), "scores must be finite"),
+        (int, (0.5, "A", 1), "does not know the group: A"),
+        (int, (0.5, None, 1), "a group is missing"),
+        (int, (0.5, "a", None), "an id is missing"),
+        (int, ("0.5", "a", 1), "No matching signature"),
+        (int, (0.5, 1, 1), "No matching signature"),
+        (int, (0.5, "a", 1.5), "requires two integer"),
+        (int, (0.5, "a", "1"), "requires two integer"),
+        (str, (0.5, "a", 1), "No matching signature"),
+    ):
+        sql = model.to_sql("bigquery", id_type="integer" if kind is int else "text")
+        columns = dict(zip(("score", "group", "id"), ([one] for one in row), strict=True))
+        usual = {"score": float, "group": str, "id": kind}
+        kinds = {name: usual[name] if one is None else type(one) for (name, (one,)) in columns.items()}
+        with pytest.raises(ZetaSQLError, match=message):
+            by_googlesql(sql, columns, kinds)
+
+
 RESERVED = """
     all and any array as asc assert_rows_modified at between by case cast collate contains create cross cube
     current default define desc distinct else end enum escape except exclude exists extract false fetch
@@ -275,6 +342,47 @@ def test_tables_may_lie_beside_the_query(duck, dialect, tmp_path):
     assert same_bits(fair_scores(duck, some, query), some.expected)
 
 
+@pytest.mark.parametrize("form", ["query", "dbt"])
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_a_query_that_is_too_long_says_so(monkeypatch, dialect, form):
+    model = case("order").model
+    whole = len(model.to_sql(dialect, form=form))
+    for most in (whole, whole - 1):
+        monkeypatch.setitem(module.MOST_TEXT, dialect, most)
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("always")
+            model.to_sql(dialect, form=form)
+            model.to_sql(dialect, form=form, tables="fair")
+        assert len(found) == (most < whole)
+    assert re.search(f"has {whole:,} bytes, .* --tables", str(found[0].message))
+
+
+def test_the_guide_loads_the_tables_with_their_types():
+    """Word for word as the page has it, for both warehouses."""
+    text = GUIDE.read_text(encoding="utf-8")
+    wanted = {
+        f"fair_score_{name}": {column: values.dtype.kind for column, values in columns.items()}
+        for name, columns in sql_tables(case("order").model.tables).items()
+    }
+    kinds = {"INT64": "i", "FLOAT64": "f", "DECIMAL(38, 0)": "i", "DOUBLE": "f", "FLOAT": "f"}
+    loaded = re.findall(r"bq load .*? shop\.(\w+) tables/(\w+)\.csv \\\n *(\S+)\n", text)
+    assert all(table == file for table, file, _ in loaded)
+    for dialect, found in (
+        ("bigquery", {table: dict(part.split(":") for part in schema.split(",")) for table, _, schema in loaded}),
+        ("snowflake", snowflake_tables(text)),
+    ):
+        told = {table: {name: kinds[kind] for name, kind in columns.items()} for table, columns in found.items()}
+        assert told == wanted, dialect
+
+
+def snowflake_tables(page: str) -> dict[str, dict[str, str]]:
+    found = {}
+    for text in re.findall(r"CREATE TABLE \w+ \([^;]*;", page):
+        schema = sqlglot.parse_one(text, read="snowflake").this
+        found[schema.this.name] = {part.name: part.kind.sql("snowflake") for part in schema.expressions}
+    return found
+
+
 def test_a_macro_for_dbt(duck, tmp_path):
     """Rendered as dbt does it; braces in names stay what they are."""
     import jinja2
@@ -321,3 +429,27 @@ def test_the_command_writes_tables(tmp_path, run: Run):
     case("unchanged").model.save(tmp_path / "m.json")
     ran = run("sql", *how[:-2], "--tables", tmp_path)
     assert ran.code == 0 and "no tables are needed" in ran.err
+
+
+def test_tables_and_sql_or_neither(tmp_path, run: Run, monkeypatch):
+    """No table is left where the SQL cannot be written or printed, and none takes the place of a file that is read."""
+    some, folder = case("order"), tmp_path / "tables"
+    folder.mkdir()
+    some.model.save(folder / "fair_score_cells.csv")
+    kept = (folder / "fair_score_cells.csv").read_bytes()
+    how = ["--dialect", "duckdb", "--score", "p", "--group", "g", "--id", "i", "--tables", folder]
+    ran = run("sql", "--model", folder / "fair_score_cells.csv", *how, "-o", tmp_path / "m.sql")
+    assert ran.code == 2 and "is one of the files that are read" in ran.err
+    assert (folder / "fair_score_cells.csv").read_bytes() == kept
+    (folder / "fair_score_cells.csv").rename(tmp_path / "m.json")
+    before = sorted(tmp_path.rglob("*"))
+    with monkeypatch.context() as patch:
+        patch.setattr("sys.stdout", io.TextIOWrapper(io.BytesIO(), encoding="ascii"))
+        ran = run("sql", "--model", tmp_path / "m.json", *how, "--column", "fär")
+    assert ran.code == 2 and "letters that the standard output's encoding (ascii) lacks" in ran.err
+    assert sorted(tmp_path.rglob("*")) == before
+    replace = Path.replace
+    monkeypatch.setattr(Path, "replace", lambda file, to: replace(file, to / "no" if to.suffix == ".sql" else to))
+    ran = run("sql", "--model", tmp_path / "m.json", *how, "-o", tmp_path / "m.sql")
+    assert ran.code == 2 and "cannot write" in ran.err
+    assert sorted(tmp_path.rglob("*")) == before

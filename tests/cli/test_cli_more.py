@@ -158,6 +158,16 @@ def test_threshold_that_cannot_be_chosen(tmp_path: Path, run: Run, model: Path, 
     assert ran.err.count("\n") == 1
 
 
+def test_threshold_of_scores_on_another_scale(tmp_path: Path, run: Run, model: Path) -> None:
+    data = write(tmp_path, [{**row, "p": str(100 * float(row["p"]))} for row in PEOPLE])
+    for stream in ((), ("--stream",)):
+        command = ("threshold", data, *ROLES, "--model", model, "--recall", 0.5, *stream)
+        refused = run(*command)
+        assert (refused.code, refused.out) == (2, "") and "--allow-out-of-range" in refused.err
+        allowed = run(*command, "--allow-out-of-range")
+        assert allowed.code == 0 and "lie outside of the range of those fitted" in allowed.err
+
+
 def test_threshold_takes_missing_groups_as_the_model_does(tmp_path: Path, run: Run) -> None:
     data = write(tmp_path, [{**row, "sex": row["sex"] if i % 4 else ""} for i, row in enumerate(PEOPLE)])
     model = model_file(tmp_path, "--missing", "group", data=data)

@@ -201,21 +201,31 @@ def mixture_of(s, y, g, segment) -> Mixture:
     return Mixture(tuple(segments), np.array([y[mine].mean() for mine in groups]), 1 / len(s))
 
 
+@pytest.mark.filterwarnings("ignore::fairroc.errors.FairrocWarning")
 @pytest.mark.parametrize("constraint", CONSTRAINTS[:2], ids=["sum", "max"])
 @given(SEEDS, st.sampled_from([0.0, 0.05, 0.2]), st.integers(2, 3))
-@settings(max_examples=6)
+@settings(max_examples=4)
 def test_equalized_odds_is_that_of_the_closed_form_where_groups_are_known(constraint, seed, epsilon, groups):
     mixture, rows = known_groups(seed, groups)
     cells = mixture.cells(mixture.finest())
     comparison = Comparison(np.arange(groups), constraint, epsilon)
-    shares, prices = refined(cells, [comparison], np.linspace(0.1, 0.9, 5), tolerance=1e-9, most=200)
-    found = solve(cells, [comparison], shares)
-    curves = [mixture.whole(p) for p in range(groups)]
-    bound = pooled_bound([curve.hull for curve in curves], *class_weights(rows), epsilon, constraint).auc
+    _, prices = refined(cells, [comparison], np.linspace(0.05, 0.95, 10), tolerance=1e-8, most=64)
+    hulls = [mixture.whole(p).hull for p in range(groups)]
+    bound = pooled_bound(hulls, *class_weights(rows), epsilon, constraint).auc
     assert bound_of([one.line(cells, True) for one in prices], cells.prior) == pytest.approx(bound, abs=1e-6)
     closed = FairROC(epsilon, norm=constraint.norm, ties="draw").fit(rows[0], rows[1], sensitive_features=rows[2])
+    found = solve(cells, [comparison], closed_shares(closed, rows))
     assert found.gap(cells, comparison) <= epsilon + 1e-12
-    assert closed.certificate_.auc - 1e-6 <= max(found.auc(cells), curve_auc(rows)) <= bound + 1e-6
+    assert closed.certificate_.auc - 1e-6 <= found.auc(cells) <= bound + 1e-6
+
+
+def closed_shares(closed: FairROC, rows) -> np.ndarray:
+    """Shares of people that the closed form's levels select; of an unchanged score, some."""
+    if closed.model_.unchanged:
+        return np.linspace(0.01, 0.99, 99)
+    levels, (w0, w1), prior = closed.fitted_.solution.levels, class_weights(rows), rows[1].mean()
+    shares = (1 - prior) * levels.fpr @ w0 + prior * levels.tpr @ w1
+    return np.unique(shares[(shares > 1e-9) & (shares < 1 - 1e-9)].round(12))
 
 
 def class_weights(rows) -> list[np.ndarray]:
@@ -224,20 +234,14 @@ def class_weights(rows) -> list[np.ndarray]:
     return [np.array([np.mean(g[y == label] == p) for p in np.unique(g)]) for label in (False, True)]
 
 
-def curve_auc(rows) -> float:
-    """AUC of the original score: what the closed form keeps where that is fair already."""
-    s, y, _ = rows
-    return float(np.mean((s[y][:, None] > s[~y]) + 0.5 * (s[y][:, None] == s[~y])))
-
-
 @pytest.mark.parametrize("constraint", [one for one in CONSTRAINTS if not isinstance(one, EqualizedOdds)][:6])
 @given(SEEDS, st.sampled_from([0.02, 0.1, 0.2]))
-@settings(max_examples=6)
+@settings(max_examples=4)
 def test_one_rate_is_that_of_theorem_c_where_groups_are_known(constraint, seed, epsilon):
     mixture, rows = known_groups(seed, 3)
     cells = mixture.cells(mixture.finest())
     comparison = Comparison(np.arange(3), constraint, epsilon)
-    shares, _ = refined(cells, [comparison], np.linspace(0.1, 0.9, 5), tolerance=1e-9, most=200)
+    shares, _ = refined(cells, [comparison], np.linspace(0.05, 0.95, 10), tolerance=1e-8, most=64)
     found = solve(cells, [comparison], shares)
     weights = class_weights(rows)
     hulls, priors = [mixture.whole(p).hull for p in range(3)], mixture.priors[:3]

@@ -215,6 +215,8 @@ def test_what_is_no_classifier_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ModelFileError, match=r"a model file .* is for FairROC.load"):
         FairROCClassifier.load(path)
     clf.save(path)
+    with pytest.raises(ModelFileError, match=r"must be JSON in UTF-8.* is for FairROCClassifier.load"):
+        FairROC.load(path)
     with zipfile.ZipFile(path) as archive:
         parts = {name: archive.read(name) for name in archive.namelist()}
     manifest = json.loads(parts["manifest.json"])

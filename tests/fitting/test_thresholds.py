@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from test_pipeline import EPSILONS, TIES, Rows, acceptance, all_thresholds, fitted, normal_rows, worlds
 from test_proxy import FITS, SCORES, SEX, Y, spread
@@ -148,9 +151,44 @@ def test_models_and_estimators_alike() -> None:
     features = rows.scores[:, None]
     classifier = FairROCClassifier(LogisticRegression(), epsilon=0.1, cv=3, salt=1)
     classifier.fit(features, rows.y, sensitive_features=rows.groups)
-    inner = classifier.postprocessor_.model_
-    assert choose(classifier, rows, recall=0.7) == choose(inner, rows, recall=0.7)
+    inner, own = classifier.postprocessor_.model_, replace(rows, scores=classifier.base_score(features))
+    assert choose(classifier, own, recall=0.7) == choose(inner, own, recall=0.7)
     assert json.loads(json.dumps(choose(post, rows, recall=0.7).to_dict()))["rule"] == "recall"
+
+
+@pytest.mark.parametrize("weights", [None, 0.5 + np.arange(1000) % 3])
+def test_scores_on_another_scale(weights) -> None:
+    """As `transform` judges them: warned of from 1 % of people on, refused beyond half unless that is allowed."""
+    rows = replace(normal_rows(0, n=1000), weights=weights)
+    post = FairROC(epsilon=0.1, salt=1).fit(rows.scores, rows.y, sensitive_features=rows.groups, sample_weight=weights)
+    low, high = post.model_.score_range
+
+    def found(outside: int, model=post, **how) -> Choice:
+        beyond = np.where(np.arange(1000) % 2, high + 10, low - 10)
+        return choose(model, replace(rows, scores=np.where(np.arange(1000) < outside, beyond, rows.scores)), **how)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found(9, recall=0.5)
+    for number in (10, 500):
+        with pytest.warns(FairrocWarning, match=f"^{number} of 1,000 scores .* Is this the score that was fitted"):
+            found(number, recall=0.5)
+    for model in (post, post.model_):
+        with pytest.raises(DataError, match=r"501 of 1,000 scores \(50.1%\) lie outside .* --allow-out-of-range"):
+            found(501, model, recall=0.5)
+    with pytest.warns(FairrocWarning, match="501 of 1,000"):
+        allowed = found(501, recall=0.5, allow_out_of_range=True)
+    with pytest.warns(FairrocWarning, match="501 of 1,000"):
+        assert (
+            found(
+                501,
+                clone(post)
+                .set_params(allow_out_of_range=True)
+                .fit(rows.scores, rows.y, sensitive_features=rows.groups, sample_weight=weights),
+                recall=0.5,
+            )
+            == allowed
+        )
 
 
 @pytest.mark.parametrize("other", [FairROC(), "model.json", None])

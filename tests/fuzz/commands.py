@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator
+from contextlib import chdir
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -31,7 +33,9 @@ NUMBERS = (
     ".2:.1",
 )
 NAMES = ("score", "label", "group", "id", "none", "", "sc ore", "note", "--", "é")
+PLACES = ("DATA", "MODEL", "TABLES", "TABLES/PACK", "PACK", "OUT", "NEW", "PAGE", "nowhere/x.json", "../x.html")
 WORDS = (
+    "dbt",
     "draw",
     "order",
     "auto",
@@ -49,18 +53,23 @@ FLAGS = {
     "fit": "--epsilon --norm --ties --constraint --ratio --where --promise --method --stream --queries --draws "
     "--small-groups --confidence --curve --epsilon-fpr --epsilon-tpr",
     "transform": "--seed --id --column --on-unknown-group --stream --key-file",
-    "threshold": "--cost-fp --cost-fn --selection-rate --precision --recall",
+    "threshold": "--cost-fp --cost-fn --selection-rate --precision --recall --allow-out-of-range",
     "explain": "--threshold --id --score --group",
     "monitor": "--label --confidence --bootstrap --seed --weight",
-    "sql": "--dialect --id-type --form --column --function --table",
+    "sql": "--dialect --id-type --form --column --function --table --tables --id --key-file",
     "onnx": "--ids --threshold --on-unknown-group --score --group",
+    "frontier": "--epsilons --ratios --constraint --norm --method --ties --where --queries --no-bound --stream --curve",
+    "report": "--epsilon --ratio --constraint --threshold --where --pack --category --unknown --model --selection-rate "
+    "--exclude-below --json --title --stream --label --allow-out-of-range",
+    "froc": "--queries --index --upper --epsilon --stream --weight",
+    "verify": "--certificate --weight --pos-label --stream --missing",
 }
-ALONE = {"--stream"}
+ALONE = {"--stream", "--no-bound", "--allow-out-of-range"}
 
 
 @dataclass(frozen=True)
 class Command:
-    """A command line; MODEL, DATA and OUT stand for files."""
+    """A command line; words in capitals (`STANDS`) stand for files and folders."""
 
     family: str
     words: tuple[str, ...]
@@ -75,29 +84,27 @@ class Commands:
         words = [name, *BASES[name]]
         for _ in range(int(rng.choice([0, 1, 1, 2, 3]))):
             flag = str(rng.choice(FLAGS[name].split()))
-            pool = (NUMBERS, NUMBERS, NAMES, WORDS)[rng.integers(4)]
+            pool = (NUMBERS, NUMBERS, NAMES, WORDS, PLACES)[rng.integers(5)]
             words += [flag] if flag in ALONE else [flag, str(rng.choice(pool))]
         if rng.random() < 0.15:
-            words[rng.integers(1, len(words))] = str(rng.choice(NUMBERS + NAMES))
+            words[rng.integers(1, len(words))] = str(rng.choice(NUMBERS + NAMES + PLACES))
         return Command(name, tuple(words))
 
     def check(self, case: Command) -> str | None:
         with tempfile.TemporaryDirectory() as name:
-            folder = Path(name)
+            folder = Path(name) / "here"
+            (folder / STANDS["TABLES"]).mkdir(parents=True)
             for file, content in _inputs().items():
                 (folder / file).write_bytes(content)
-            before = {path.name: path.read_bytes() for path in folder.iterdir()}
-            stands = {"DATA": "data.csv", "MODEL": "model.json"} | {
-                "OUT": "out.csv",
-                "NEW": "new.json",
-                "GRAPH": "new.onnx",
-            }
-            done = call(*(str(folder / stands[word]) if word in stands else word for word in case.words))
-            after = {path.name: path.read_bytes() for path in folder.iterdir()}
+            before = _content(Path(name))
+            with chdir(folder):
+                done = call(*("/".join(STANDS.get(part, part) for part in word.split("/")) for word in case.words))
+            after = _content(Path(name))
         wrong = unexpected(done)
         if wrong:
             return wrong
-        if any(after.get(file) != content for file, content in before.items()):
+        changed = {file for file, content in before.items() if after.get(file, b"") != content}
+        if changed - _asked_for(case.words) or (changed and done.code == 2):
             return "inputs: a file that was read has changed"
         if done.code == 2 and after.keys() != before.keys():
             return f"files: exit 2 left {sorted(after.keys() - before.keys())}"
@@ -109,6 +116,30 @@ class Commands:
                 yield replace(case, words=case.words[:i] + case.words[i + size :])
 
 
+def _asked_for(words: tuple[str, ...]) -> set[str]:
+    """Files that a command shall write, whatever they held, and does not name as anything else."""
+    written = {to for flag, to in pairwise(words) if flag in ("-o", "--json")}
+    return {f"here/{STANDS[to]}" for to in written if to in STANDS and words.count(to) == 1}
+
+
+def _content(folder: Path) -> dict[str, bytes | None]:
+    """All files below a folder, and all folders."""
+    found = {str(path.relative_to(folder)): path for path in folder.rglob("*")}
+    return {name: path.read_bytes() if path.is_file() else None for name, path in found.items()}
+
+
+STANDS = {
+    "DATA": "data.csv",
+    "MODEL": "model.json",
+    "OUT": "out.csv",
+    "NEW": "new.json",
+    "GRAPH": "new.onnx",
+    "PAGE": "new.html",
+    "PICTURE": "new.svg",
+    "SQL": "new.sql",
+    "PACK": "pack",
+    "TABLES": "tables",
+}
 PEOPLE = ("--score", "score", "--group", "group")
 BASES: dict[str, tuple[str, ...]] = {
     "audit": ("DATA", *PEOPLE, "--label", "label", "--bootstrap", "0"),
@@ -117,8 +148,12 @@ BASES: dict[str, tuple[str, ...]] = {
     "threshold": ("DATA", "--model", "MODEL", *PEOPLE, "--label", "label"),
     "explain": ("--model", "MODEL", "--score", "0.4", "--group", "a"),
     "monitor": ("DATA", "--model", "MODEL", *PEOPLE, "--bootstrap", "0"),
-    "sql": ("--dialect", "duckdb", "--model", "MODEL", "--score", "score", "--group", "group"),
+    "sql": ("--dialect", "duckdb", "--model", "MODEL", *PEOPLE, "--id", "id", "-o", "SQL"),
     "onnx": ("--model", "MODEL", *PEOPLE, "-o", "GRAPH"),
+    "frontier": ("DATA", *PEOPLE, "--label", "label", "--epsilons", "0,0.1", "-o", "OUT"),
+    "report": ("DATA", *PEOPLE, "--label", "label", "--bootstrap", "0", "-o", "PAGE"),
+    "froc": ("DATA", *PEOPLE, "--label", "label", "--epsilon", "0.05", "--index", "3", "-o", "PICTURE"),
+    "verify": ("MODEL", "DATA", *PEOPLE, "--label", "label"),
 }
 
 

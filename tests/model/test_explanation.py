@@ -260,6 +260,7 @@ def test_groups_of_several_columns_and_numbers() -> None:
         ({"score": "high"}, "scores must be real numbers"),
         ({"score": float("nan")}, "scores must not be missing"),
         ({"threshold": "x"}, "threshold must be a number"),
+        ({"threshold": np.inf}, "threshold must be a finite number on the score's scale, got inf"),
         ({"id": 1.5}, "ids must be integers or text"),
         ({"group": None}, "the model has no group for missing values"),
     ],

@@ -17,6 +17,8 @@ from fairroc.errors import DataError, FairrocWarning
 from fairroc.model import model as model_module
 from fairroc.model.draw import key_fingerprint
 from fairroc.model.lookup import CHUNK
+from fairroc.people.counts import ScoreCounts
+from fairroc.people.door import read_people
 
 ROWS = normal_rows(21, n=800)
 
@@ -186,6 +188,26 @@ def test_the_range_of_a_model_without_references(model, identity):
     old, nothing = (dataclasses.replace(each, references=()) for each in (model, identity))
     assert old.score_range == model.score_range
     assert nothing.score_range == (-np.inf, np.inf) and nothing.outside(np.array([-1e300, 1e300])) == 0
+
+
+@pytest.mark.parametrize("how", ["rows", "weighted rows", "counts"])
+def test_people_are_judged_as_their_rows_are(model, identity, monkeypatch, how):
+    """Whatever is known of them; at the very ends of the range too."""
+    judged = []
+    monkeypatch.setattr(model_module.ModelData, "judge_range", lambda self, *what: judged.append(what))
+    for one in (model, identity, dataclasses.replace(identity, references=())):
+        low, high = (np.clip(end, -9.0, 9.0) for end in one.wide_range)
+        ends = [low, np.nextafter(low, -np.inf), high, np.nextafter(high, np.inf), -20.0, 20.0]
+        scores = np.append(ROWS.scores, ends)
+        groups, y = np.append(ROWS.groups, [*"ababab"]), np.append(ROWS.y, [0, 1] * 3)
+        if how == "counts":
+            people = ScoreCounts.from_rows(scores, y, sensitive_features=groups).people()
+        else:
+            weights = None if how == "rows" else 0.5 + np.arange(len(y)) % 3
+            people = read_people(scores, y, sensitive_features=groups, sample_weight=weights)
+        one.judge_people(people, True)
+        assert judged.pop() == (one.outside(scores), len(scores), True)
+        assert one.outside(scores) == (4 if one.references else 0)
 
 
 @pytest.mark.parametrize("kind", [np.asarray, list, lambda ids: [f"p{i}" for i in ids], pd.Series])

@@ -531,10 +531,20 @@ def test_what_is_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         assert is_large(one, ["p"]) == is_large(find_parts(plain), ["p"]) == large
     text = "p\n" + "\n".join(map(repr, np.random.default_rng(0).random(40_000)))
     (tmp_path / "b.csv.gz").write_bytes(gzip.compress(text.encode(), 1))
-    monkeypatch.setattr(read, "SAMPLE", len(text) // 3)  # the beginning tells the whole
+    monkeypatch.setattr(read, "SAMPLE", len(text) // 20)
+    monkeypatch.setattr(read, "PACKED", len(text) // 8)  # the beginning tells the whole
     for limit, large in ((len(text) * 3 // 2, False), (len(text) // 2, True)):
         monkeypatch.setattr(read, "LARGE", limit)
         assert is_large(find_parts(tmp_path / "b.csv.gz"), ["p"]) == large
+
+
+def test_a_file_that_is_packed_two_hundredfold_is_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "d.csv.gz").write_bytes(gzip.compress(b"p\n" + b"0.5\n" * 12_000_000, 1))
+    parts = find_parts(tmp_path / "d.csv.gz")
+    assert parts[0].size < 300_000
+    for limit, large in ((50 << 20, False), (40 << 20, True)):
+        monkeypatch.setattr(read, "LARGE", limit)
+        assert is_large(parts, ["p"]) == large
 
 
 def close(one: Any, other: Any) -> None:

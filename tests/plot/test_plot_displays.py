@@ -225,6 +225,14 @@ def test_gap_without_epsilon_has_no_line() -> None:
     assert found.epsilon_line_ is None and found.band_ == [] and len(found.line_) == 1
 
 
+@pytest.mark.parametrize("display", SCORED)
+def test_scores_on_another_scale_are_refused(post: FairROC, display: Any) -> None:
+    scores, y, group = people()
+    for model in (post, post.model_):
+        with pytest.raises(DataError, match="another scale, such as logits"):
+            display.from_estimator(model, 100 + scores, y, sensitive_features=group)
+
+
 def test_after_is_exact_over_the_draw(post: FairROC) -> None:
     """On the people fitted, the certificate's gap and AUCs; the bands keep the original score's widths."""
     scores, y, group = people()

@@ -45,7 +45,6 @@ REASONS = {
     "Spark": "needs a Spark cluster",
     "studies": "takes minutes, and the studies' package",
     "data": "needs a data set that does not come with fairroc",
-    "server": "runs until it is stopped, or needs one that does; tests of its own ask it over HTTP",
     "container": "needs Docker or Podman",
 }
 DEMO: list = []
@@ -114,15 +113,18 @@ def free_port(taken: dict[str, str], number: re.Match[str]) -> str:
 
 
 def run_script(body: str) -> str:
-    """Run a block as one script; what it leaves in the background ends with it."""
+    """Run a block as one script, which stops at an error; what it leaves in the background ends with it."""
     script = re.sub(r"\b80\d\d\b", partial(free_port, {}), body)
-    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-    shell = f"trap 'kill $(jobs -p) 2> /dev/null || true' EXIT; set -eo pipefail\n{script}"
-    done = subprocess.run(
-        ["bash", "-c", shell], capture_output=True, text=True, check=False, env=os.environ | {"PATH": path}, timeout=120
-    )
+    done = bash(f"trap 'kill $(jobs -p) 2> /dev/null || true' EXIT; set -eo pipefail\n{script}")
     assert done.returncode == 0, f"{body}\n{done.stdout}\n{done.stderr}"
     return done.stdout + done.stderr
+
+
+def bash(script: str) -> subprocess.CompletedProcess[str]:
+    """Run a script, which finds the commands of this Python."""
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    env = os.environ | {"PATH": path}
+    return subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False, env=env, timeout=120)
 
 
 def run_page(page: str) -> None:
@@ -181,6 +183,24 @@ def test_blocks_run(page: str, practice: Path, demo: None, tmp_path: Path, monke
     monkeypatch.chdir(tmp_path / "here")
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(sys.path))
     run_page(page)
+
+
+def test_the_nightly_job_says_by_its_exit_code_what_to_do(
+    practice: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The script of the page on deployment, without the help of `run_script`."""
+    script = next(block.body for block in blocks("docs/guides/deploy.md") if block.body.startswith("#!"))
+    shutil.copytree(practice, tmp_path / "here")
+    monkeypatch.chdir(tmp_path / "here")
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(sys.path))
+    Path("fair-2026-01.key").write_text("a secret of more than 16 bytes")
+    columns, key = ["--score", "p", "--label", "y", "--group", "sex"], ["--key-file", "fair-2026-01.key"]
+    assert main(["fit", "people.csv", *columns, "--epsilon", "0.05", *key, "-o", "fair-2026-01.json"]) == 0
+    new = Path("new.csv").read_text()
+    Path("new.csv").write_text(new.replace("Female", "Mars"))
+    assert bash(script).returncode == 2 and not Path("fair.csv").exists()  # a group that was not fitted
+    Path("new.csv").write_text(new.replace("Female", "Male"))
+    assert bash(script).returncode == 1 and Path("fair.csv").exists()  # other people than in the fit
 
 
 def left_out() -> dict[tuple[str, int], str]:

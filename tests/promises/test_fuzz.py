@@ -95,6 +95,22 @@ def test_an_unforeseen_error_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     assert str(commands.Commands().check(case)).startswith("unforeseen")
 
 
+@pytest.mark.parametrize(
+    ("written", "fault"), [("pack/page.html", "files"), ("../x.html", "files"), ("data.csv", "inputs")]
+)
+def test_what_a_refusal_leaves_is_found(monkeypatch: pytest.MonkeyPatch, written: str, fault: str) -> None:
+    """In folders too, and beside the one it was run in."""
+
+    def careless(*_: object) -> int:
+        Path(written).parent.mkdir(exist_ok=True)
+        Path(written).write_text("half of it")
+        raise ModelFileError("no more space")
+
+    monkeypatch.setattr(audit, "run", careless)
+    case = commands.Command("audit", ("audit", *commands.BASES["audit"]))
+    assert str(commands.Commands().check(case)).startswith(fault)
+
+
 def test_a_damaged_file_that_loads_as_another_model_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     target = models.Models()
     damaged = models.Damaged("a field removed", "binary", (1,))

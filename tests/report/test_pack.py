@@ -142,13 +142,15 @@ def test_csv_holds_the_figures_of_json(fitted: tuple[Path, dict[str, Any]]) -> N
             assert (row["by"], row["category"]) == (" & ".join(table["by"]), each["category"])
             assert float(row["threshold"]) == table["threshold"] and int(row["rows"]) == each["rows"]
             assert row["ratio"] == ("" if each["ratio"] is None else repr(each["ratio"]))
+        fields = [[*SCHEMA["$defs"][part]["properties"]] for part in ("table", "category")]
+        assert [*rows[0]] == [name for part in fields for name in part if name != "categories"]
 
 
 def test_documents_show_the_figures_and_say_what_they_are_not(fitted: tuple[Path, dict[str, Any]]) -> None:
     folder, found = fitted
     texts = {path.name: path.read_text(encoding="utf-8") for path in folder.glob("*.md")}
     for text in texts.values():
-        assert "**What this is not.**" in text and "legal advice" in text
+        assert "**What this is, and what it is not.**" in text and "legal advice" in text
         assert "None" not in text.replace("None of it is legal", "") and "\\*\\*" not in text
     assert all("[to be filled in: " in texts[name] for name in ("README.md", "bias-audit.md", "eu-ai-act.md"))
     shown = [cells for part in tables_in(texts["bias-audit.md"]) for cells in part]
@@ -163,10 +165,14 @@ def test_documents_show_the_figures_and_say_what_they_are_not(fitted: tuple[Path
     for section in ("5-300", "5-301(c)", "5-301(d)", "5-303"):
         assert section in texts["bias-audit.md"]
     assert "1607.4 D" in texts["four-fifths.md"] and "430 U.S. 482" in texts["four-fifths.md"]
+    assert "RIN 3046-AB43" in texts["four-fifths.md"] and "Article 4a" in texts["eu-ai-act.md"]
     heads = re.findall(r"^## (\d)\. ", texts["eu-ai-act.md"], re.M)
     assert heads == list("123456789")
     assert all(f"2({letter})" in texts["eu-ai-act.md"] for letter in "abcdefgh")
     assert all(f"1({letter})" in texts["eu-ai-act.md"] for letter in "abcdefg")
+    assert all(f"(Article {number})" in texts["eu-ai-act.md"] for number in (9, "10(3)", 14, "15(4)", "15(5)", 47, 72))
+    for block in (part for text in texts.values() for part in text.split("\n\n")):
+        assert "\n**" not in block, block  # a bold opening begins a paragraph of its own
 
 
 def test_a_model_card_of_hugging_face(fitted: tuple[Path, dict[str, Any]]) -> None:
@@ -298,7 +304,12 @@ def test_command(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> N
     assert second["fair"] == first["fair"] and second["model"]["given"] and second["certificate"] is None
     known = json.loads(Path("second/manifest.json").read_text(encoding="utf-8"))["data"]
     assert [each["name"] for each in known] == ["people.csv", "m.json"]
-    assert "Were the people here among them?" in Path("second/README.md").read_text(encoding="utf-8")
+    card = Path("second/README.md").read_text(encoding="utf-8")
+    assert "Were the people here among them?" in card and "sensitive_features=groups, ids=ids)" in card
+    Path("key").write_text("0123456789abcdef0123456789abcdef\n", encoding="utf-8")
+    assert run("fit", "people.csv", *roles[2:8], "--epsilon", "0.05", "--key-file", "key", "-o", "m.json").code == 0
+    assert run(*roles, *both, "--model", "m.json", "--pack", "second").code == 0
+    assert "sensitive_features=groups, ids=ids, key=key)" in Path("second/README.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(
@@ -383,6 +394,39 @@ def test_page_and_pack_together(tmp_path: Path, run: Run) -> None:
     ran = run("report", tmp_path / "few.csv", *roles, "-o", tmp_path / "r.html", "--pack", tmp_path / "pack")
     assert ran.code == 0 and (tmp_path / "r.html").is_file(), ran.err
     assert read(tmp_path / "pack")["categories"] == ["sex"]
+
+
+@pytest.mark.parametrize("fails", ["inside", "page", "pack"])
+def test_page_and_pack_or_neither(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch, fails: str) -> None:
+    """Whichever of them cannot be written."""
+    PEOPLE[:150].to_csv(tmp_path / "few.csv", index=False)
+    page, pack = tmp_path / "r.html", tmp_path / "pack"
+    if fails == "inside":
+        pack.mkdir()
+        page = pack / "r.html"
+    else:
+        name = "fairroc.report.page.page" if fails == "page" else "fairroc.report.pack.documents"
+
+        def full(data: Any) -> None:
+            raise OSError(28, "No space left on device")
+
+        monkeypatch.setattr(name, full)
+    before = sorted(tmp_path.rglob("*"))
+    roles = ("--score", "p", "--label", "y", "--group", "sex", "--bootstrap", "0")
+    ran = run("report", tmp_path / "few.csv", *roles, "-o", page, "--pack", pack)
+    words = {"inside": "must hold its own files alone", "page": "No space", "pack": "No space"}[fails]
+    assert ran.code == 2 and words in ran.err
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_a_pack_of_scores_on_another_scale(tmp_path: Path, run: Run) -> None:
+    PEOPLE.assign(p=100 * PEOPLE["p"]).to_csv(tmp_path / "d.csv", index=False)
+    post = FairROC(epsilon=0.05).fit(PEOPLE["p"], PEOPLE["y"], sensitive_features=PEOPLE["sex"])
+    post.model_.save(tmp_path / "m.json")
+    command = ("report", tmp_path / "d.csv", "--score", "p", "--group", "sex", "--model", tmp_path / "m.json")
+    refused = run(*command, "--pack", tmp_path / "pack")
+    assert refused.code == 2 and "--allow-out-of-range" in refused.err and not (tmp_path / "pack").exists()
+    assert run(*command, "--pack", tmp_path / "pack", "--allow-out-of-range").code == 0
 
 
 def test_tables_need_no_labels(tmp_path: Path, run: Run, fitted: tuple[Path, dict[str, Any]]) -> None:

@@ -6,13 +6,14 @@ import http.client
 import json
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -41,11 +42,15 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @contextmanager
-def serving(folder: Path, *flags: str, workers: int = 1) -> Iterator[tuple[subprocess.Popen[str], int, Path]]:
-    """A service on a free port, its port, and the file of its log."""
+def serving(
+    folder: Path, *flags: str, workers: int = 1, files: int | None = None
+) -> Iterator[tuple[subprocess.Popen[str], int, Path]]:
+    """A service on a free port, its port, and the file of its log; it may open so many files, if it asks for them."""
     log = folder / "log.txt"
     command = [sys.executable, "-m", "fairroc", "serve", "--model", str(folder / "model.json")]
     command += ["--key-file", str(folder / "key"), "--port", "0", "--workers", str(workers), *flags]
+    if files is not None:
+        command = ["bash", "-c", f'ulimit -Sn 64 && ulimit -Hn {files} && exec "$@"', "bash", *command]
     with log.open("w") as sink, subprocess.Popen(command, stderr=sink, text=True) as process:
         try:
             deadline = time.monotonic() + 60
@@ -138,6 +143,62 @@ def test_slow_clients_are_cut_off_and_others_are_answered(folder: Path) -> None:
         assert process.wait(30) in (0, 1)
         told = log.read_text()
         assert told.count("client too slow") == 3 and told.count(" status=499 ") == 2 and "status=500" not in told
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGKILL")
+def test_a_worker_that_takes_anothers_place_serves_the_same_model(folder: Path, tmp_path: Path) -> None:
+    """Whatever has become of the files: the way back of docs/guides/deploy.md points their names to others."""
+    for name in ("model.json", "key"):
+        shutil.copy(folder / name, tmp_path)
+    body = json.dumps(PEOPLE).encode()
+    with serving(tmp_path, workers=2) as (process, port, log):
+        (tmp_path / "key").unlink()
+        (tmp_path / "model.json").write_text("another")
+        for worker in re.findall(r" ready pid=(\d+)", log.read_text()):
+            os.kill(int(worker), signal.SIGKILL)
+        with socket.create_connection(("127.0.0.1", port), 30) as connection:
+            connection.sendall(head(body) + body)
+            assert answer(connection)[0] == 200
+        process.terminate()
+        assert process.wait(30) == 0
+        assert "a worker died, another is started" in log.read_text() and KEY not in log.read_text()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no limit on open files")
+def test_who_comes_when_there_is_no_room_is_told_so(folder: Path) -> None:
+    """The service never runs out of files, with which it could take nobody and would log that without end."""
+    from fairroc.serving.server import RESERVE
+
+    body = json.dumps(PEOPLE).encode()
+    with serving(folder, files=160) as (process, port, log), ExitStack() as stack:
+
+        def open_() -> socket.socket:
+            return stack.enter_context(socket.create_connection(("127.0.0.1", port), 30))
+
+        many = [open_() for _ in range(300)]
+        found = http.client.HTTPResponse(many[-1])
+        found.begin()
+        assert found.status == 503 and found.headers["retry-after"] == "1" and found.headers["connection"] == "close"
+        assert json.loads(found.read())["detail"].startswith("Nothing was done: too many connections are open")
+        assert log.read_text().count("too many connections") == 300 - (160 - RESERVE)
+        many[0].sendall(head(body) + body)  # who is in stays in
+        assert answer(many[0])[0] == 200
+        for one in many:
+            one.close()
+        deadline = time.monotonic() + 30
+        while (status := _asked(open_(), body)) != 200:
+            assert status == 503 and time.monotonic() < deadline
+        process.terminate()
+        assert process.wait(30) == 0
+        assert " error " not in log.read_text()
+
+
+def _asked(connection: socket.socket, body: bytes) -> int:
+    try:
+        connection.sendall(head(body) + body)
+        return answer(connection)[0]
+    except ConnectionError:  # refused before it was read
+        return 503
 
 
 def test_what_cannot_be_served_is_said_before_anybody_can_ask(

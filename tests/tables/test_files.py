@@ -8,6 +8,8 @@ import itertools
 import os
 import subprocess
 import sys
+import time
+import weakref
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -19,6 +21,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from fairroc.errors import DataError
+from fairroc.tables import read as reading
 from fairroc.tables.columns import as_arrow, as_numpy, codes_of, ids_from_text, numbers_from_text
 from fairroc.tables.files import FORMATS, TABLE_SUFFIXES, check_writable, find_parts, table_suffix
 from fairroc.tables.read import _pick, _quoted_fields, read_batches, read_table
@@ -303,6 +306,54 @@ def test_not_what_the_suffix_says(tmp_path: Path, name: str) -> None:
 def test_ragged_csv(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"cannot read '.*': CSV parse error: .*Expected 2 columns, got 3"):
         read_table(csv_file(tmp_path, "p,y\n1,2\n1,2,3\n"))
+
+
+@pytest.mark.parametrize("ends", ["well", "badly", "early", "torn"])
+def test_no_thread_has_a_csv_file_after_it_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ends: str) -> None:
+    """However that ends: a thread that lets go of an object of Python's while Python shuts down aborts the process."""
+    begun: list[int] = []
+    done: list[int] = []
+
+    class Slow(reading._Lines):
+        def read(self, size: int) -> bytes:
+            begun.append(size)
+            if len(begun) > 2:
+                time.sleep(0.1)  # who reads ahead is still at it when the first rows are refused, or are enough
+            data = super().read(size)
+            done.append(size)
+            return data
+
+    lent: list[list[weakref.ref[object]]] = []  # the file, and all bytes of it
+    make = reading._Source
+
+    def kept_in_mind(lines: Any) -> Any:
+        source = make(lines)
+        lent.append(source.lent)
+        return source
+
+    monkeypatch.setattr(reading, "_Lines", Slow)
+    monkeypatch.setattr(reading, "_Source", kept_in_mind)
+    monkeypatch.setattr(reading, "CSV_BLOCK", 1 << 10)
+    text = "p,q\n" + ("1,2,3\n" if ends == "badly" else "") + "1,2\n" * 2000
+    path = csv_file(tmp_path, text, "d.csv.gz" if ends == "torn" else "d.csv")
+    if ends == "torn":
+        path.write_bytes(path.read_bytes() + b"no gzip")
+        monkeypatch.setattr(reading, "_csv_header", lambda path: (["p", "q"], True))  # it reads to the end
+    batches = read_batches(find_parts(path))
+    if ends == "badly":
+        with pytest.raises(DataError, match="cannot read"):
+            next(batches)
+    elif ends == "early":
+        next(batches)
+        batches.close()  # type: ignore[attr-defined]
+    elif ends == "torn":
+        with pytest.raises(DataError, match=r"cannot read .* check that the file is whole"):
+            list(batches)
+    else:
+        assert sum(batch.rows.num_rows for batch in batches) == 2000
+    assert len(lent) == 1 and len(lent[0]) > 2
+    assert [each() for each in lent[0]] == [None] * len(lent[0])
+    assert len(begun) - len(done) == (ends == "torn")
 
 
 def test_dictionary_columns_become_text_in_csv(tmp_path: Path) -> None:
@@ -662,7 +713,9 @@ def test_numbers_from_text_trims_and_leaves_numbers_alone() -> None:
     assert numbers_from_text(numbers, "y") is numbers
 
 
-@pytest.mark.parametrize("word", ["abc", "0,5", "1_000", "0.5.5", "NA", "٣", "0x10", "50%", " ", "1e", "--1"])
+@pytest.mark.parametrize(
+    "word", ["abc", "0,5", "1_000", "0.5.5", "NA", "٣", "0x10", "50%", " ", "1e", "--1", "0.5\u00a0"]
+)
 @pytest.mark.parametrize("row", [1, 2, 5])
 def test_the_first_text_that_is_no_number_is_named(word: str, row: int) -> None:
     values = ["0.1", None, "3", "4", "5"]

@@ -77,8 +77,9 @@ def run(arguments: argparse.Namespace) -> int:
     from fairroc.fairmodel import FairModel
     from fairroc.report.data import Asked, Source, gather
     from fairroc.report.pack import check_asked, write_folder
-    from fairroc.report.page import JSON_SUFFIXES, SUFFIXES, write_page
+    from fairroc.report.page import JSON_SUFFIXES, SUFFIXES, begin_page
     from fairroc.tables.files import check_writable
+    from fairroc.tables.write import written_together
 
     if not arguments.use_group or arguments.combine != COMBINE.default or arguments.control or told_flags(arguments):
         return _families(arguments)
@@ -110,10 +111,11 @@ def run(arguments: argparse.Namespace) -> int:
     with progress_bar("report") as show:
         data = gather(people, asked, title=title, source=source, progress=show, page=arguments.output is not None)
         pack = None if arguments.pack is None else packing((people, data), source)
-        if arguments.output is not None:
-            write_page(arguments.output, data, arguments.json)
-        if pack is not None:
-            write_folder(arguments.pack, pack)
+        with written_together() as begin:
+            if arguments.output is not None:
+                begin_page(begin, arguments.output, data, arguments.json)
+            if pack is not None:
+                write_folder(arguments.pack, pack)
     ahead = data.outlook
     expected = "" if ahead is None else f", {ahead.gap_estimate:.3f} expected of new people's fair score"
     put_result(
@@ -201,6 +203,11 @@ def _check_places(arguments: argparse.Namespace) -> None:
 
     if arguments.pack is not None:
         check_folder(arguments.pack)
+        for file in filter(None, (arguments.output, arguments.json)):
+            if Path(file).resolve().is_relative_to(Path(arguments.pack).resolve()):
+                raise DataError(
+                    f"the pack '{arguments.pack}' must hold its own files alone, got '{file}'; name another."
+                )
         if arguments.positives is not None or arguments.negatives is not None:
             raise DataError("--pack needs one row for each person; got an aggregated table (--positives, --negatives).")
         if arguments.pos_label is not None and arguments.label is None:

@@ -56,7 +56,6 @@ def run(arguments: argparse.Namespace) -> int:
     """Run it."""
     from fairroc.fairmodel import FairModel
     from fairroc.tables.files import check_writable
-    from fairroc.tables.write import write_text_atomic
 
     if arguments.output is not None:
         check_writable(arguments.output, (".sql",), read=named_files(arguments))
@@ -77,44 +76,58 @@ def run(arguments: argparse.Namespace) -> int:
         key=read_key(arguments),
         on_unknown_group=arguments.on_unknown_group,
     )
-    if arguments.tables is not None:
-        _write_tables(model, arguments)
+    if arguments.output is None and arguments.format == "text":
+        _check_printable(text)
+    _write(arguments, text, {} if arguments.tables is None else _tables(model, arguments))
     if arguments.output is not None:
-        write_text_atomic(arguments.output, text, private=arguments.key is not None)
         if arguments.format == "json":
             put(as_json({"dialect": arguments.dialect, "output": str(arguments.output)}))
         say(f"SQL written to {arguments.output}")
     elif arguments.format == "json":
         put(as_json({"dialect": arguments.dialect, "sql": text}))
     else:
-        _put_exactly(text)
+        put(text, end="")
     watched = ("--model", arguments.model, *known(arguments))
     suggest(arguments, "watch whether people are still like those of the fit", "monitor", NEW, *watched)
     return 0
 
 
-def _write_tables(model: FairModel, arguments: argparse.Namespace) -> None:
-    """The tables as CSV, for dbt with their columns' types."""
+def _tables(model: FairModel, arguments: argparse.Namespace) -> dict[Path, str]:
+    """The tables as CSV files, for dbt with their columns' types; none where the model leaves scores as they are."""
     from fairroc.backends.sql.dbt import seed_properties
     from fairroc.backends.sql.lists import csv_files
-    from fairroc.tables.write import written_together
 
     if model.tables is None:
-        say("the model leaves scores as they are: no tables are needed")
-        return
+        return {}
     name, folder = arguments.function, Path(arguments.tables)
-    texts = {f"{name}_{table}.csv": text for table, text in csv_files(model.tables).items()}
+    texts = {folder / f"{name}_{table}.csv": text for table, text in csv_files(model.tables).items()}
     if arguments.form == "dbt":
-        texts[f"{name}.yml"] = seed_properties(model.tables, name, arguments.dialect)
-    with written_together() as begin:
-        for file, text in texts.items():
-            with begin(folder / file) as sink:
+        texts[folder / f"{name}.yml"] = seed_properties(model.tables, name, arguments.dialect)
+    return texts
+
+
+def _write(arguments: argparse.Namespace, text: str, tables: dict[Path, str]) -> None:
+    """All files that are asked for, or none. The SQL of a model with a key is for its owner alone."""
+    from fairroc.tables.files import check_writable
+    from fairroc.tables.write import written_together
+
+    for file in tables:
+        check_writable(file, None, read=named_files(arguments))
+    with written_together() as begin, written_together(private=arguments.key is not None) as begin_sql:
+        for file, content in tables.items():
+            with begin(file) as sink:
+                sink.write(content.encode())
+        if arguments.output is not None:
+            with begin_sql(Path(arguments.output)) as sink:
                 sink.write(text.encode())
-    say(f"{', '.join(texts)} written to {folder}")
+    if tables:
+        say(f"{', '.join(file.name for file in tables)} written to {arguments.tables}")
+    elif arguments.tables is not None:
+        say("the model leaves scores as they are: no tables are needed")
 
 
-def _put_exactly(text: str) -> None:
-    """Print, or refuse where a letter would have to be replaced."""
+def _check_printable(text: str) -> None:
+    """Raise where a letter would have to be replaced."""
     try:
         text.encode(sys.stdout.encoding or "utf-8")
     except UnicodeEncodeError:
@@ -122,4 +135,3 @@ def _put_exactly(text: str) -> None:
             f"the SQL holds letters that the standard output's encoding ({sys.stdout.encoding}) lacks; write it to a "
             "file with -o, or set PYTHONIOENCODING=utf-8."
         ) from None
-    put(text, end="")

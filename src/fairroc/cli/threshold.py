@@ -9,7 +9,9 @@ from fairroc.cli.arguments import add_control, add_data, add_model, add_options,
 from fairroc.cli.data import read_data, read_in_memory
 from fairroc.cli.next_step import flags, suggest
 from fairroc.cli.output import progress_bar, put_result
-from fairroc.options import AIM, ON_UNKNOWN_GROUP, POSITIVE_MEANS, Missing
+from fairroc.options import AIM, ALLOW_OUT_OF_RANGE, ON_UNKNOWN_GROUP, POSITIVE_MEANS, Missing
+
+USE = (ON_UNKNOWN_GROUP, ALLOW_OUT_OF_RANGE)
 
 if TYPE_CHECKING:
     from fairroc.fairmodel import FairModel
@@ -31,7 +33,7 @@ def add_parser(commands: Any) -> None:
         "its order"
     )  # fmt: skip
     add_control(parser, ", in the order of the fit")
-    add_options(parser, (*AIM, ON_UNKNOWN_GROUP, POSITIVE_MEANS))
+    add_options(parser, (*AIM, *USE, POSITIVE_MEANS))
     parser.set_defaults(run=run)
 
 
@@ -62,7 +64,7 @@ def _among_people(arguments: argparse.Namespace, model: FairModel, aim: Aim) -> 
     missing: Missing | None = "group" if model.missing == "group" else None
     people = read_data(arguments, missing=missing, small=model.small_rule, in_order=True)
     with progress_bar("choosing a threshold"):
-        return choose_threshold_of(model, people, aim, on_unknown_group=arguments.on_unknown_group)
+        return choose_threshold_of(model, people, aim, **values(arguments, USE))
 
 
 def _among_rows(arguments: argparse.Namespace, model: FairModel, aim: Aim) -> Choice:
@@ -78,8 +80,8 @@ def _among_rows(arguments: argparse.Namespace, model: FairModel, aim: Aim) -> Ch
             sensitive_features=taken.group,
             sample_weight=taken.weight,
             pos_label=arguments.pos_label,
-            on_unknown_group=arguments.on_unknown_group,
             control_features=taken.controls,
             group_probabilities=taken.probabilities,
+            **values(arguments, USE),
             **values(arguments, AIM),
         )

@@ -18,7 +18,7 @@ that knows no more than score and segment (`Prices`).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -30,8 +30,14 @@ from fairroc.core.constraint import Constraint, Ratio
 FEASIBLE = 1e-10
 """How far HiGHS may leave a row unmet; the least it takes."""
 
-SPARE = 1e-9
+END = 1e-7
+"""So small a share of people is next to nobody."""
+
+SPARE = 1e-12
 """Shares of a cell below this are rounding: cells are cleared of them before they become probabilities."""
+
+EXCESS = 1e-14
+"""A gap above epsilon by more than this is made smaller by a little of a selection that has none."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,7 +161,22 @@ def solve(cells: Cells, comparisons: Sequence[Comparison], shares: FloatArray, *
         program.order()
     found = program.solved()
     selected = found.x[: len(shares) * cells.count].reshape(len(shares), cells.count)
-    return Selection(shares, _in_order(selected, cells, monotone), program.price(found) / (1 - cells.prior))
+    selection = Selection(shares, _in_order(selected, cells, monotone), program.price(found) / (1 - cells.prior))
+    return _within(selection, cells, comparisons)
+
+
+def _within(selection: Selection, cells: Cells, comparisons: Sequence[Comparison]) -> Selection:
+    """The selection with all gaps within epsilon, where rounding leaves one above: a little of selecting the same share
+    of every cell is mixed in, which has no gap."""
+    flat = np.broadcast_to(selection.shares[:, None], selection.selected.shape)
+    for _ in range(3):
+        gaps = [selection.gap(cells, one) for one in comparisons]
+        excess = [gap - one.epsilon for gap, one in zip(gaps, comparisons, strict=True) if one.epsilon > 0]
+        if max(excess, default=0.0) <= EXCESS:
+            break
+        part = 2 * max((gap - one.epsilon) / gap for gap, one in zip(gaps, comparisons, strict=True) if one.epsilon > 0)
+        selection = replace(selection, selected=(1 - part) * selection.selected + part * flat)
+    return selection
 
 
 def _in_order(selected: FloatArray, cells: Cells, monotone: bool) -> FloatArray:
@@ -258,34 +279,34 @@ def refined(
     cells: Cells, comparisons: Sequence[Comparison], shares: FloatArray, *, tolerance: float, most: int
 ) -> tuple[FloatArray, list[Prices]]:
     """More shares for levels, where the lines that bound the AUC leave most of an area above what is attained there;
-    until that is less than ``tolerance``, or there are ``most``. With the prices at all of them.
+    until that is less than ``tolerance``, or there are ``most``. With the prices at all of them, and where next to
+    nobody and next to everybody is selected.
 
     Where what is attainable bends in corners, the lines to both sides of a corner meet in it.
     """
-    known = {share: _prices(cells, comparisons, share, True) for share in shares.tolist()}
+    ends = (END, 1.0 - END)
+    known = {share: _prices(cells, comparisons, share, True) for share in (*ends, *shares.tolist())}
     while True:
         t = np.array(sorted(known))
         lines = [known[share].line(cells, True) for share in t.tolist()]
         heights = np.array([min(1.0, line.height + line.slope * share) for line, share in zip(lines, t, strict=True)])
         areas, at = _triangles(t, heights, np.array([line.slope for line in lines]))
-        worst = np.argsort(-areas)[: max(most - len(t), 0)]
+        worst = np.argsort(-areas)[: max(most + len(ends) - len(t), 0)]
         worst = worst[areas[worst] * len(areas) > tolerance]
         if areas.sum() <= tolerance or not len(worst):
-            return t, [known[share] for share in t.tolist()]
+            return t[1:-1], [known[share] for share in t.tolist()]
         for share in at[worst].tolist():
             known[share] = _prices(cells, comparisons, share, True)
 
 
 def _triangles(t: FloatArray, heights: FloatArray, slopes: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Between neighbouring shares, and from 0 and to 1: the area between chord and lines, and where the lines meet."""
-    x, y = np.concatenate(([0.0], t, [1.0])), np.concatenate(([0.0], heights, [1.0]))
-    steep, flat = np.concatenate(([np.inf], slopes)), np.concatenate((slopes, [0.0]))
-    width, rise = np.diff(x), np.diff(y)
-    turns = np.isfinite(steep) & (steep > flat)
-    inside = np.clip(ratio(rise - flat * width, np.where(turns, steep - flat, 0.0), 0.0), 0.0, width)
-    above = np.where(turns, steep, 0.0) * inside - rise * inside / width
-    apart = turns & (inside > 1e-9) & (width - inside > 1e-9)
-    return np.where(apart, np.maximum(above, 0.0) * width / 2, 0.0), x[:-1] + inside
+    """Between neighbouring shares: the area between the chord and both lines, and where the lines meet."""
+    width, rise, steep, flat = np.diff(t), np.diff(heights), slopes[:-1], slopes[1:]
+    turns = steep > flat
+    inside = np.clip(ratio(rise - flat * width, steep - flat, 0.0), 0.0, width)
+    above = np.maximum(steep * inside - rise * inside / width, 0.0)
+    apart = turns & (inside > 2 * END) & (width - inside > 2 * END)
+    return np.where(apart, above * width / 2, 0.0), t[:-1] + inside
 
 
 class _Program:

@@ -78,9 +78,7 @@ def drawn_gaps(
     draws: int,
     excess: float = 1.0,
 ) -> FloatArray:
-    """(draws,) the largest gap in populations that these people may come from (the Bayesian bootstrap); without
-    kernels, of the original score. Rates are off by chance, and of a score that was fitted to the same people by more:
-    the variance is that of a fixed score, times ``excess``."""
+    """(draws,) the largest gap in every population of `drawn_family_gaps`."""
     return np.asarray(drawn_family_gaps(rows, mixture, kernels, comparisons, draws, excess).max(axis=0))
 
 
@@ -92,10 +90,11 @@ def drawn_family_gaps(
     draws: int,
     excess: float = 1.0,
 ) -> FloatArray:
-    """(comparisons, draws) the gap of every comparison in those populations."""
+    """(comparisons, draws) gaps in populations that these people may come from (the Bayesian bootstrap); without
+    kernels, of the original score. Rates are off by chance, and of a score that was fitted to the same people by more:
+    the variance is that of a fixed score, times ``excess``."""
     rng = np.random.default_rng(SEED)
-    sizes = effective_sizes(rows)
-    everyone = mixture.priors[-1]
+    sizes, everyone = effective_sizes(rows), mixture.priors[-1]
     parts = [_micro(mixture, s) for s in range(len(mixture.segments))]
     if kernels is None:
         looks = np.unique(np.concatenate([scores[:: max(1, len(scores) // 128)] for scores, _ in parts]))[::-1]
@@ -107,12 +106,11 @@ def drawn_family_gaps(
     masses, lines = np.concatenate([own for _, own in parts], axis=2), np.concatenate(taken)
     rates = np.empty((draws, *masses.shape[:2], lines.shape[1]))
     for p, label in np.ndindex(*masses.shape[:2]):
-        there = np.flatnonzero(masses[p, label])  # most groups have nobody in most bins
-        own = masses[p, label, there]
-        again = rng.standard_gamma(own * sizes[p, label], (draws, len(there)))
-        again /= again.sum(axis=1, keepdims=True)
-        rates[:, p, label] = own @ lines[there] + math.sqrt(excess) * ((again - own) @ lines[there])
-    np.clip(rates, 0.0, 1.0, out=rates)
+        there = np.flatnonzero(masses[p, label])  # of a group there may be nobody in most bins
+        again = rng.standard_gamma(masses[p, label, there] * sizes[p, label], (draws, len(there)))
+        again /= np.maximum(again.sum(axis=1, keepdims=True), 1e-300)
+        fitted = masses[p, label, there] @ lines[there]
+        rates[:, p, label] = np.clip(fitted + math.sqrt(excess) * (again @ lines[there] - fitted), 0.0, 1.0)
     found = np.zeros((len(comparisons), draws))
     for gaps, one in zip(found, comparisons, strict=True):
         told = one.constraint.told()
@@ -146,17 +144,16 @@ def _micro(mixture: Mixture, segment: int) -> tuple[FloatArray, FloatArray]:
 
 def chosen_tree(rows: SpreadRows, options: Options, step: Callable[[], None]) -> ProxyTree:
     """The tree over probabilities that does best for people who were not fitted: by their AUC, at equal gap."""
-    best, waited, leaves = -math.inf, 0, 1
+    known: dict[int, HeldOut] = {}
+    leaves = 1
     for size in LEAVES if rows.columns else ():
         if size > 1 and rows.rows < size * LEAF_ROWS:
             break
-        worth = cross_fitted(rows, options, size, 1.0, step).worth
-        if worth > best:
-            best, leaves, waited = worth, size, 0
-        else:
-            waited += 1
-            if waited >= PATIENCE:
-                break
+        known[size] = cross_fitted(rows, options, size, 1.0, step)
+        price = max(float(one.prices.mean()) for one in known.values())  # the same for all: fine cells pay less
+        leaves = max(known, key=lambda tried: known[tried].worth(price))
+        if len(known) - 1 - list(known).index(leaves) >= PATIENCE:
+            break
     return tree_of(rows, leaves)
 
 
@@ -225,10 +222,9 @@ class HeldOut:
         """Mean loss of AUC, and its standard error."""
         return float(self.losses.mean()), float(self.losses.std(ddof=1) / math.sqrt(len(self.losses)))
 
-    @property
-    def worth(self) -> float:
-        """AUC, had epsilon been such that the gap is none: at the price of epsilon."""
-        return -float(self.losses.mean() + self.prices.mean() * self.gap)
+    def worth(self, price: float) -> float:
+        """AUC kept, had epsilon been so small that there is no gap, at a price of epsilon."""
+        return -float(self.losses.mean() + price * self.gap)
 
 
 def cross_fitted(

@@ -16,7 +16,6 @@ import numpy as np
 
 from fairroc.core.chain import BoolArray, FloatArray, IntArray
 from fairroc.core.constraint import Constraint
-from fairroc.core.gap import ROUNDING
 from fairroc.core.kernel import Kernel
 from fairroc.core.mixture import Mixture, drawn_kernels, ordered_kernels
 from fairroc.core.program import Cells, Comparison, Prices, refined, solve
@@ -59,6 +58,15 @@ NEW_INNER = (1.0, 0.8, 0.6, 0.45, 0.3, 0.15, 0.0)
 
 DRAWS = 48
 """Populations that are drawn for an expected gap."""
+
+FARTHER = 0.01
+"""A gap that grew by less is no news."""
+
+ROUNDING = 1e-10
+"""A gap that exceeds epsilon by no more than this is within epsilon: the rounding of a linear program."""
+
+MARGIN = 1e-11
+"""What sums over millions of people may add to a gap."""
 
 MOST_SCORES = 2048
 """Scores of a segment, about, at which raw order is kept; what it does is judged at all scores."""
@@ -142,11 +150,15 @@ class SpreadFit:
         auc = self.before[-1].auc - loss
         return Expected(float(draws.mean()), float(draws.std(ddof=1)), auc, math.hypot(error, self._auc_error))
 
-    def drawn_gaps(self, draws: int) -> FloatArray:
-        """(draws,) gaps of the fair score in populations that these people may come from."""
+    def drawn_family_gaps(self, draws: int) -> FloatArray:
+        """(comparisons, draws) gaps of the fair score in populations that these people may come from."""
         assert self.solution is not None
         kernels, excess = self.solution.kernels, self.held_out.excess
-        return drawn_gaps(self.rows, self.grid.mixture, kernels, self.comparisons, draws, excess)
+        return drawn_family_gaps(self.rows, self.grid.mixture, kernels, self.comparisons, draws, excess)
+
+    def drawn_gaps(self, draws: int) -> FloatArray:
+        """(draws,) the largest of them."""
+        return np.asarray(self.drawn_family_gaps(draws).max(axis=0))
 
     @cached_property
     def expected_before(self) -> Expected:
@@ -234,7 +246,26 @@ def fit_spread_quietly(rows: SpreadRows, options: Options, *, progress: Progress
         solution, notes = _for_new_people(rows, tree, grid, comparisons, options, step)
     else:
         solution, notes = _solution(grid, comparisons, options.ties, 1.0, step), ()
-    return SpreadFit(rows, options, tree, grid, comparisons, solution, (*merged, *notes))
+    found = SpreadFit(rows, options, tree, grid, comparisons, solution, notes)
+    return replace(found, notes=(*merged, *notes, *_farther_apart(found)))
+
+
+def _farther_apart(found: SpreadFit) -> list[FairrocWarning]:
+    """A note where attributes are close each for itself, and their intersections farther apart than they were."""
+    notes = []
+    for family, members in zip(found.rows.families, found.rows.members, strict=True):
+        if not family.compared and len(members) > 1:
+            before, gap = gap_of_family(found, members, found.options.fairness)
+            if gap > before + FARTHER:
+                notes.append(
+                    FairrocWarning(
+                        f"the intersections of {family.name} are farther apart than with the original score: gap "
+                        f"{gap:.3f}, {before:.3f} before. Look at them, or compare them: combine='intersection' "
+                        "(--combine intersection).",
+                        "Every attribute is close for itself, which small intersections can pay for.",
+                    )
+                )
+    return notes
 
 
 class _Steps:
@@ -274,7 +305,7 @@ def _solution(grid: Grid, comparisons: Sequence[Comparison], ties: str, share: f
     limits = [share * one.epsilon for one in comparisons]
 
     def tried(inner: float, ties: str = "order") -> _Tried:
-        inside = [replace(one, epsilon=inner * share * one.epsilon) for one in comparisons]
+        inside = [replace(one, epsilon=max(inner * share * one.epsilon - MARGIN, 0.0)) for one in comparisons]
         selection = solve(grid.cells, inside, grid.shares)
         step()
         return _Tried(inner, selection.chances, *_judged(grid, selection.chances, ties, comparisons, limits, thin=True))
@@ -411,9 +442,10 @@ def _for_new_people(
     excess = cross_fitted(rows, options, None if tree is None else len(tree.leaves), 1.0).excess
     for share in NEW_INNER:
         solution = _solution(grid, comparisons, "order" if share > 0 else "draw", share, step)
-        gaps = drawn_family_gaps(rows, grid.mixture, solution.kernels, comparisons, DRAWS, excess)
-        gap, own = float(gaps.max(axis=0).mean()), zip(gaps.mean(axis=1).tolist(), comparisons, strict=True)
-        if gap <= options.epsilon and all(each <= one.epsilon for each, one in own):
+        each = drawn_family_gaps(rows, grid.mixture, solution.kernels, comparisons, DRAWS, excess)
+        gap = float(each.max(axis=0).mean())
+        own = zip(each.mean(axis=1), comparisons, strict=True) if options.attribute_epsilons else ()  # own limits
+        if gap <= options.epsilon and all(expected <= one.epsilon for expected, one in own):
             return solution, ()
         tried.append((gap, solution))
     gap, solution = min(tried, key=lambda one: one[0])

@@ -10,7 +10,7 @@ from datetime import datetime
 import numpy as np
 
 from fairroc.core.chain import IntArray
-from fairroc.core.gap import ROUNDING, RateGaps, rate_gaps
+from fairroc.core.gap import RateGaps, rate_gaps
 from fairroc.core.program import bound_of, solve
 from fairroc.core.realised import own_auc, realise
 from fairroc.core.realised import rate_gaps as realised_gaps
@@ -21,8 +21,8 @@ from fairroc.fitting.held_out import drawn_family_gaps, drawn_gaps, effective_si
 from fairroc.fitting.limits import Limit
 from fairroc.fitting.one_draw import DRAWS, SEED, TAIL, OneDraw
 from fairroc.fitting.outlook import FamilyOutlook, Outlook
-from fairroc.fitting.spread import DRAWS as POPULATIONS
-from fairroc.fitting.spread import SpreadFit, gap_of_family, original_gaps
+from fairroc.fitting.spread import DRAWS as EXPECTED_DRAWS
+from fairroc.fitting.spread import ROUNDING, SpreadFit, gap_of_family, original_gaps
 from fairroc.model import draw
 from fairroc.model.model import Compared, FitRecord, GroupRecord, ModelData, Reference, reference_of
 from fairroc.options import LEVEL
@@ -256,11 +256,8 @@ def spread_outlook(found: SpreadFit, confidence: float = LEVEL.default) -> Outlo
 
 def _outlooks(found: SpreadFit) -> tuple[FamilyOutlook, ...]:
     """What to expect of every family for itself."""
-    everybody = (found.rows, found.grid.mixture)
-    after = before = drawn_family_gaps(*everybody, None, found.comparisons, POPULATIONS)
-    if found.solution is not None:
-        kernels, excess = found.solution.kernels, found.held_out.excess
-        after = drawn_family_gaps(*everybody, kernels, found.comparisons, POPULATIONS, excess)
+    before = drawn_family_gaps(found.rows, found.grid.mixture, None, found.comparisons, EXPECTED_DRAWS)
+    after = before if found.solution is None else found.drawn_family_gaps(EXPECTED_DRAWS)
     figures = zip(
         before.mean(axis=1).tolist(), after.mean(axis=1).tolist(), after.std(axis=1, ddof=1).tolist(), strict=True
     )

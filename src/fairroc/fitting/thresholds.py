@@ -306,6 +306,7 @@ def choose_threshold(
     sample_weight: Any = None,
     pos_label: Any = None,
     on_unknown_group: str | None = None,
+    allow_out_of_range: bool | None = None,
     control_features: Any = None,
     group_probabilities: Any = None,
 ) -> Choice:
@@ -359,10 +360,20 @@ def choose_threshold(
         small=model.small_rule,
         in_order=True,
     )
-    return choose_threshold_of(model, people, aim, on_unknown_group=on_unknown_group)
+    if allow_out_of_range is None:
+        allow_out_of_range = getattr(model_or_estimator, "allow_out_of_range", False)
+    how: dict[str, Any] = {"on_unknown_group": on_unknown_group, "allow_out_of_range": allow_out_of_range}
+    return choose_threshold_of(model, people, aim, **how)
 
 
-def choose_threshold_of(model: ModelData, people: People, aim: Aim, *, on_unknown_group: str | None = None) -> Choice:
+def choose_threshold_of(
+    model: ModelData,
+    people: People,
+    aim: Aim,
+    *,
+    on_unknown_group: str | None = None,
+    allow_out_of_range: bool = False,
+) -> Choice:
     """Choose for people."""
     if model.compared:
         raise DataError(
@@ -375,6 +386,7 @@ def choose_threshold_of(model: ModelData, people: People, aim: Aim, *, on_unknow
     if strange and on_unknown_group is None:
         raise unknown_groups(model.names, sum(strange.values()), people.rows, list(strange), model.small_groups)
     warn_unknown(sum(strange.values()), people.rows, on_unknown_group)
+    model.judge_people(people, allow_out_of_range)
     codes = [known[on_unknown_group or ""] if name in strange else known[name] for name in people.names]
     cells = [cells_of(sample) for sample in people.samples]
     scores, labels, weights = (np.concatenate(column) for column in zip(*cells, strict=True))

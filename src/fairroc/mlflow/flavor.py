@@ -7,7 +7,7 @@ import json
 import os
 import shutil
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from importlib import import_module
 from importlib.util import find_spec
@@ -41,6 +41,9 @@ EXAMPLES = 5
 
 KINDS = {"f": "double", "i": "long", "u": "long", "b": "boolean", "M": "datetime"}
 """Types of columns in a signature by numpy's kind; others are text."""
+
+NAMED: dict[str, Callable[[str], Any]] = {"i": int, "u": int, "f": float, "b": "True".__eq__}
+"""Values of groups that are no text, by numpy's kind, from their names."""
 
 SETUP = f"""{FITTED}
 >>> import tempfile
@@ -94,7 +97,8 @@ def save_model(
         A few rows as they will come in. It is stored: use made-up people. A classifier needs it, for the types of its
         features; for scores one is made up.
     signature : mlflow.models.ModelSignature
-        In place of the one that columns and example give: scores double, groups text, ids by their type.
+        In place of the one that columns and example give: scores double, groups as in the example, and else as in
+        ``data`` or text, ids by their type.
     trusted : list of str
         Types of a classifier's base models that skops does not trust by itself. They are stored, and loaded unasked.
     pip_requirements : list of str
@@ -249,7 +253,7 @@ def _ready(
             "of it compares the groups that a model is told. Write a report with fairroc.write_report, and log it."
         )
     scorer = Scorer(_estimator(model), use)
-    example = _example(scorer) if input_example is None else input_example
+    example = _example(scorer, data) if input_example is None else input_example
     columns = _columns(scorer, example)
     _try(scorer, example)
     with TemporaryDirectory() as temporary:
@@ -353,8 +357,8 @@ def _columns_of(fair: FairModel) -> tuple[str, ...]:
     return () if fair.proxy is None else fair.proxy.columns
 
 
-def _example(scorer: Scorer) -> Any:
-    """A few made-up rows of scores in the fitted range; nobody's data."""
+def _example(scorer: Scorer, data: Any) -> Any:
+    """A few made-up rows of scores in the fitted range; nobody's data. Groups have the type that they have there."""
     import pandas as pd
 
     model, use = scorer.estimator.model_, scorer.use
@@ -381,6 +385,12 @@ def _example(scorer: Scorer) -> Any:
             f"{', '.join(use.group)}."
         )
     frame = pd.DataFrame(rows)
+    types = getattr(data, "dtypes", None)
+    for name in use.group:
+        kind = types[name].kind if isinstance(types, pd.Series) and name in types else "O"
+        if kind in NAMED:
+            with suppress(ValueError):  # a name that stands for several groups: text
+                frame[name] = [NAMED[kind](value) for value in frame[name]]
     if use.id is not None:
         numbers = range(1, len(rows) + 1)
         frame[use.id] = list(numbers) if use.id_type == "integer" else [f"person-{number}" for number in numbers]
@@ -395,7 +405,7 @@ def _columns(scorer: Scorer, example: Any) -> dict[str, str]:
     kinds = {name: KINDS.get(np.dtype(kind).kind if isinstance(kind, np.dtype) else "O", "string")
              for name, kind in example.dtypes.items()}  # fmt: skip
     texts = (*use.group, *use.control_features)
-    own = {name: kinds.get(name) if kinds.get(name) in ("long", "boolean") else "string" for name in texts}
+    own = {name: kinds.get(name) if kinds.get(name) in ("long", "double", "boolean") else "string" for name in texts}
     own |= dict.fromkeys(use.group_probabilities, "double")
     ids = {} if use.id is None else {use.id: ID_TYPES[use.id_type]}
     if isinstance(scorer.estimator, FairROC):

@@ -10,7 +10,7 @@ import numpy as np
 
 from fairroc.core.kernel import Kernel
 from fairroc.docstrings import FITTED, documented
-from fairroc.errors import UnknownGroupError
+from fairroc.errors import DataError, UnknownGroupError
 from fairroc.model.model import Compared, GroupRecord, ModelData, check_threshold
 from fairroc.model.tables import ordered_blocks
 from fairroc.options import CONSTRAINT, DRAWS
@@ -187,6 +187,8 @@ def explain(
     name = group_codes(sensitive_columns(features), model.missing)[1][0]
     value, g = float(row.scores[0]), int(row.groups[0])
     limit = None if threshold is None else check_threshold(threshold)
+    if limit is not None and not np.isfinite(limit):  # JSON, in which explanations are handed on, has no such number
+        raise DataError(f"threshold must be a finite number on the score's scale, got {threshold!r}. Try 0.5.")
     block, reason, outcomes = _outcomes(model, row)
     record, hidden = model.groups[g], model.proxy is not None
     return Explanation(

@@ -226,7 +226,12 @@ def load(path: str | Path) -> ModelData:
         text = Path(path).read_text(encoding="utf-8")
     except FileNotFoundError:
         raise ModelFileError(f"no model file '{path}'; check the path, or fit one with 'fairroc fit -o'.") from None
-    except (OSError, UnicodeDecodeError) as error:
+    except UnicodeDecodeError:
+        raise ModelFileError(
+            f"the model file must be JSON in UTF-8, but '{path}' is not. Pass the file that fairroc wrote; a "
+            "classifier's archive (.zip) is for FairROCClassifier.load."
+        ) from None
+    except OSError as error:
         raise ModelFileError(f"cannot read the model file '{path}': {error}.") from None
     try:
         return loads(text)

@@ -256,6 +256,13 @@ class ModelData:
             return 0
         return int(np.count_nonzero(scores < low) + np.count_nonzero(scores > high))
 
+    def judge_people(self, people: People, allowed: bool) -> None:
+        """Warn of what `range_note` says of people's original scores."""
+        low, high = self.wide_range
+        places = np.array([low, np.nextafter(high, np.inf)])
+        outside = sum(int(sample.rows_between(places)[[0, 2]].sum()) for sample in people.samples)
+        self.judge_range(outside, people.rows, allowed)
+
     def judge_range(self, outside: int, rows: int, allowed: bool, many: int = MANY) -> None:
         """Warn of what `range_note` says."""
         if (note := self.range_note(outside, rows, allowed, many)) is not None:

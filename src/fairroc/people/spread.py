@@ -21,8 +21,9 @@ from fairroc.people.factorise import MAKE_A_GROUP, as_column, group_codes, named
 from fairroc.people.rows import checked_numbers, read_columns, same_length
 from fairroc.people.small import MERGED, REFUSE, SmallGroups, SmallRule, too_small
 
-SEGMENT_ROWS = 10
-"""Segments with fewer rows of a label are treated alike: by themselves they would follow chance."""
+SEGMENT_ROWS, FEWEST_ROWS = 30, 10
+"""Segments with fewer rows of a label are treated alike: by themselves they would follow chance, and be used to balance
+large ones. Where that would be all of them, the second number counts."""
 
 WHAT = "group_probabilities"
 PROBABILITIES = (
@@ -305,7 +306,8 @@ def _small_as_one(rows: SpreadRows) -> SpreadRows:
     counts = rows.counts(rows.segments, len(rows.names))
     there = np.flatnonzero(counts.sum(axis=1))
     names, counts = [rows.names[code] for code in there], counts[there]
-    least, small = SEGMENT_ROWS, too_small(counts, SEGMENT_ROWS)
+    least = FEWEST_ROWS if too_small(counts, SEGMENT_ROWS).all() else SEGMENT_ROWS
+    small = too_small(counts, least)
     while small.any() and not small.all() and not counts[small].sum(axis=0).all():  # together they lack a label too
         least = int(counts[~small].min()) + 1
         small = too_small(counts, least)
@@ -318,8 +320,8 @@ def _small_as_one(rows: SpreadRows) -> SpreadRows:
 
 
 def _with_both_labels(rows: SpreadRows, family: Family) -> Family:
-    """Those groups of a family that have people of both labels."""
-    kept = np.flatnonzero(~too_small(rows.counts(family.codes, len(family.groups)), 1))
+    """Those groups of a family that have some people of both labels."""
+    kept = np.flatnonzero(~too_small(rows.counts(family.codes, len(family.groups)), FEWEST_ROWS))
     table = np.full(len(family.groups) + 1, -1, dtype=np.intp)
     table[kept] = np.arange(len(kept))
     return replace(family, groups=tuple(family.groups[code] for code in kept), codes=table[family.codes])

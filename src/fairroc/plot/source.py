@@ -203,6 +203,7 @@ def from_estimator(
         missing=model.missing,
         small=model.small_rule,
     )
+    model.judge_people(people, found.allow_out_of_range)
     before = _audited(people, settings)
     after = before
     if model.scale is not None:
@@ -282,6 +283,7 @@ class Opened:
     groups: Any
     pos_label: Any = None
     on_unknown_group: str | None = None
+    allow_out_of_range: bool = False
 
 
 def opened(estimator: Any, X: Any, sensitive_features: Any) -> Opened:
@@ -294,12 +296,13 @@ def opened(estimator: Any, X: Any, sensitive_features: Any) -> Opened:
     if isinstance(estimator, FairROCClassifier):
         scores = estimator.base_score(X)
         groups = sensitive_rows(X, sensitive_features, estimator.sensitive_features)
-        return Opened(estimator.model_, scores, groups, estimator.pos_label_, estimator.on_unknown_group)
+        return Opened(estimator.model_, scores, groups, estimator.pos_label_, estimator.on_unknown_group, True)
     if sensitive_features is None:
         raise DataError("sensitive_features must be given, one value for each row, got none.")
     if isinstance(estimator, FairROC):
         check_is_fitted(estimator, "model_")
-        return Opened(estimator.model_, X, sensitive_features, estimator.pos_label, estimator.on_unknown_group)
+        how = (estimator.pos_label, estimator.on_unknown_group, estimator.allow_out_of_range)
+        return Opened(estimator.model_, X, sensitive_features, *how)
     if isinstance(estimator, ModelData | Fitted):
         model = estimator if isinstance(estimator, ModelData) else estimator.model
         return Opened(model, X, sensitive_features)

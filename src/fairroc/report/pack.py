@@ -194,6 +194,7 @@ def write_pack(
     model: ModelData | None = None,
     selection_rate: float | None = None,
     exclude_below: float = 0.02,
+    allow_out_of_range: bool = False,
     sample_weight: Any = None,
     pos_label: Any = None,
     title: str = "Scores and groups",
@@ -230,7 +231,8 @@ def write_pack(
     >>> told.tables[0].by, told.tables[0].measure
     (('group',), 'scoring_rate')
     """
-    settings = checked(PACK, {"selection_rate": selection_rate, "exclude_below": exclude_below})
+    given = {"exclude_below": exclude_below, "allow_out_of_range": allow_out_of_range}
+    settings = checked(PACK, {"selection_rate": selection_rate, **given})
     asked = check_asked(Asked.checked(**options), model, settings["selection_rate"], labelled=y is not None)
     check_folder(folder)
     found = named_columns(sensitive_features if categories is None else categories)
@@ -263,6 +265,7 @@ def gather_pack(
     unknown: Collection[str] = (),
     selection_rate: float | None = None,
     exclude_below: float = 0.02,
+    allow_out_of_range: bool = False,
     title: str = "Scores and groups",
     source: Source | None = None,
 ) -> PackData:
@@ -278,7 +281,7 @@ def gather_pack(
                 "a pack needs a fair score for everybody, but small_groups='drop' leaves people out. Take 'merge' (on "
                 "the command line: --small-groups merge), or leave out epsilon and model."
             )
-        taken = used.read(scores, rows.features)
+        taken = used.read(scores, rows.features, allow_out_of_range=allow_out_of_range)
         every.append(Scored("fair", scores, weights, lambda t: used.rates(taken, t)))
     shares = SHARES if selection_rate is None else (selection_rate,)
     cuts = list(dict.fromkeys(map(every[0].selecting, shares))) if threshold is None else [threshold]

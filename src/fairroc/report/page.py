@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 from unicodedata import category
 
 from fairroc.docstrings import PEOPLE, documented
@@ -155,13 +156,23 @@ def write_report(
 
 def write_page(path: str | os.PathLike[str], data: ReportData, json_path: str | os.PathLike[str] | None = None) -> None:
     """Write the page of a report, and its JSON twin where one is wanted: all of both, or nothing."""
-    content = page(data).encode()
     with written_together() as begin:
-        if json_path is not None:
-            with begin(Path(json_path)) as sink:
-                sink.write(f"{json.dumps(twin(data), ensure_ascii=False, allow_nan=False, indent=1)}\n".encode())
-        with begin(Path(path)) as sink:
-            sink.write(content)
+        begin_page(begin, path, data, json_path)
+
+
+def begin_page(
+    begin: Callable[[Path], AbstractContextManager[BinaryIO]],
+    path: str | os.PathLike[str],
+    data: ReportData,
+    json_path: str | os.PathLike[str] | None = None,
+) -> None:
+    """The same among files that are `written_together`."""
+    content = page(data).encode()
+    if json_path is not None:
+        with begin(Path(json_path)) as sink:
+            sink.write(f"{json.dumps(twin(data), ensure_ascii=False, allow_nan=False, indent=1)}\n".encode())
+    with begin(Path(path)) as sink:
+        sink.write(content)
 
 
 def write_family_page(path: str | os.PathLike[str], data: FamilyReport) -> None:

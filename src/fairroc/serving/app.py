@@ -20,14 +20,13 @@ from starlette.routing import Route
 from starlette.types import Message, Receive, Scope, Send
 
 from fairroc._version import __version__
-from fairroc.errors import ModelFileError
 from fairroc.fairmodel import FairModel
 from fairroc.model.draw import Secret, read_key_file
 from fairroc.people.rows import LARGEST, known_groups
 from fairroc.serving.describe import facts, known_people, openapi, page
 from fairroc.serving.log import failure, request_line
 from fairroc.serving.payload import Payload, Rules, explained, fair_scores, parsed, people_of
-from fairroc.serving.problems import Problem
+from fairroc.serving.problems import Problem, busy
 
 SMALL = 1 << 14
 """Bytes of a body up to which the work is done at once; more goes to a thread, and others are answered meanwhile."""
@@ -58,7 +57,6 @@ class Settings:
     timeout: float = 30
     drain: float = 0
     log_format: str = "text"
-    checksum: str | None = None  # that the file must have
 
     @property
     def largest(self) -> int:
@@ -66,13 +64,25 @@ class Settings:
         return int(self.max_body * 1_000_000)
 
 
+@dataclass(frozen=True, slots=True, repr=False)
+class Source:
+    """What the files held when the service started: a worker that takes another's place serves the same."""
+
+    model: str
+    key: bytes | None
+
+
 class Service:
     """One model, ready to answer."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, source: Source | None = None) -> None:
         self.settings, self.stopping, self.held = settings, False, 0
-        model = FairModel.load(settings.model)
-        key = None if settings.key is None else Secret(read_key_file(settings.key))
+        model = FairModel.load(settings.model) if source is None else FairModel.from_json(source.model)
+        if source is None:
+            text = Path(settings.model).read_text(encoding="utf-8")
+            source = Source(text, None if settings.key is None else read_key_file(settings.key))
+        self.source = source
+        key = None if source.key is None else Secret(source.key)
         model.check_key(key)
         known_groups(model.names, settings.on_unknown_group)
         self.rules = Rules(
@@ -83,11 +93,7 @@ class Service:
             settings.id_type,
             settings.max_people,
         )
-        self.checksum: str = json.loads(Path(settings.model).read_text(encoding="utf-8"))["checksum"]
-        if self.settings.checksum not in (None, self.checksum):
-            raise ModelFileError(
-                f"the model file must still be {self.settings.checksum}, got {self.checksum}. Restart."
-            )
+        self.checksum: str = json.loads(source.model)["checksum"]
         self.facts = _json(facts(self.rules, self.checksum))
         described = openapi(self.rules, self.checksum, settings.max_body)
         self.openapi, self.page = _json(described), page(described)
@@ -224,7 +230,7 @@ class Service:
                 async with asyncio.timeout(self.settings.timeout):
                     await self.free.acquire()
             except TimeoutError:
-                raise _busy("no thread was free in time") from None
+                raise busy("no thread was free in time") from None
             try:
                 loop = asyncio.get_running_loop()
                 answer, request.state.people = await loop.run_in_executor(self.threads, work, body)
@@ -248,7 +254,7 @@ class Service:
                     if size > most:
                         raise large
                     if self.held + len(chunk) > HELD * most:
-                        raise _busy("the bodies of other requests fill the memory set aside for them")
+                        raise busy("the bodies of other requests fill the memory set aside for them")
                     self.held += len(chunk)
                     chunks.append(chunk)
         except TimeoutError:
@@ -274,10 +280,6 @@ def _check_type(headers: Mapping[str, str]) -> None:
         got = f"Content-Type {kind or '(none)'}" if coding == "identity" else "a compressed body"
         words = f"Send JSON, not compressed, with the header Content-Type: application/json; got {got[:80]}."
         raise Problem("unsupported-media-type", words)
-
-
-def _busy(why: str) -> Problem:
-    return Problem("busy", f"Nothing was done: {why}. Send the request again.", headers={"retry-after": "1"})
 
 
 def _json(data: dict[str, Any]) -> bytes:

@@ -16,7 +16,7 @@ from fairroc.fairmodel import FairModel
 from fairroc.model.draw import IdCount, Secret
 from fairroc.model.explanation import Explanation
 from fairroc.model.model import unknown_note
-from fairroc.people.rows import ScoreColumns, checked_scores, read_scores
+from fairroc.people.rows import LARGEST, ScoreColumns, checked_scores, read_scores
 from fairroc.people.spread import probabilities_of
 from fairroc.serving.problems import Problem
 
@@ -244,11 +244,14 @@ def _told(people: Payload, rules: Rules, low: int, high: int) -> Any:
 
 def _features(values: list[Any], field: str) -> Any:
     """One column of groups or strata, or several where each person has a list of values."""
-    if type(values[0]) is not list:
+    widths = {len(value) if type(value) is list else None for value in values}
+    if widths == {None}:
         return values
-    width = len(values[0])
-    if not width or any(type(value) is not list or len(value) != width for value in values):
-        raise DataError(f"every {field} must be a list of as many values, in the order of the fit")
+    width = widths.pop()
+    if widths or not width:
+        raise DataError(
+            f"Every {field} must be a name, or a list of as many values for every person, in the order of the fit."
+        )
     return {str(i): [value[i] for value in values] for i in range(width)}
 
 
@@ -366,8 +369,9 @@ def explained(data: dict[str, Any], rules: Rules) -> Explanation:
     """What `FairModel.explain` says about one person."""
     _known(data, (*rules.fields, *MORE), "#")
     people, limit = _one(data, rules, needs_id=False), data.get("threshold")
-    if limit is not None and type(limit) not in (int, float):
-        _refuse("#/threshold", f"must be a number on the score's scale, got {_kind(limit)}")
+    if limit is not None and not (type(limit) in (int, float) and abs(limit) <= LARGEST):
+        words = "must be a finite number within ±1e307, on the score's scale"
+        _refuse("#/threshold", f"{words}, got {_shown(limit)}")
     _check_id_type(people, rules)
     group, control = (None if part is None else part[0] for part in (people.group, people.control))
     try:

@@ -55,3 +55,8 @@ class Problem(Exception):  # noqa: N818 - the word of RFC 9457
         if self.errors:
             found["errors"] = list(self.errors)
         return json.dumps(found).encode()
+
+
+def busy(why: str) -> Problem:
+    """A request that may be sent again."""
+    return Problem("busy", f"Nothing was done: {why}. Send the request again.", headers={"retry-after": "1"})

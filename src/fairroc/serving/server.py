@@ -9,20 +9,19 @@ import signal
 import socket
 import time
 from contextlib import suppress
-from dataclasses import replace
 from functools import partial
+from importlib.util import find_spec
 from multiprocessing.connection import wait
-from pathlib import Path
 from typing import Any
 
 import h11
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from fairroc.errors import DataError, FairrocError
-from fairroc.serving.app import Service, Settings
+from fairroc.errors import DataError
+from fairroc.serving.app import Service, Settings, Source
 from fairroc.serving.log import configure, event
-from fairroc.serving.problems import Problem
+from fairroc.serving.problems import Problem, busy
 
 SLACK = 2.0
 """Seconds after which a connection ends that the application could not end by an answer."""
@@ -33,11 +32,20 @@ LAST = 0.05
 KEPT = 75
 """Seconds that an idle connection is kept: more than proxies and load balancers have, so that they close it first."""
 
+MOST, RESERVE = 4096, 128
+"""Connections of one process at a time, and files that the system must let it open beside them. Who comes when there is
+no room is told so: without files left, asyncio would take nobody and log that thousands of times a second."""
+
+WAITING, AT_ONCE = 2048, 16
+"""Connections that the system holds until they are taken, and those taken in one turn of the event loop: few, for they
+are counted only after it."""
+
 
 class PatientProtocol(H11Protocol):
     """HTTP/1.1 with a clock on each connection: a client that neither sends nor takes what is due is cut off."""
 
     clock: asyncio.TimerHandle | None = None
+    room = MOST
 
     @property
     def patience(self) -> float:
@@ -46,7 +54,11 @@ class PatientProtocol(H11Protocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        self._start()
+        if len(self.connections) > self.room:
+            event("too many connections, one refused")
+            self._refuse(busy("too many connections are open"))
+        else:
+            self._start()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop()
@@ -64,14 +76,20 @@ class PatientProtocol(H11Protocol):
             self._start()
 
     def send_400_response(self, msg: str) -> None:
-        body = Problem("invalid-http", f"{msg.rstrip('.')}.").body()
+        self._refuse(Problem("invalid-http", f"{msg.rstrip('.')}."))
+
+    def _refuse(self, problem: Problem) -> None:
+        """Answer with a problem before there is a request, and hang up."""
+        body = problem.body()
         headers = [
             ("content-type", "application/problem+json"),
             ("content-length", str(len(body))),
             ("connection", "close"),
+            *problem.headers.items(),
         ]
+        head = h11.Response(status_code=problem.status, headers=headers)
         with suppress(h11.LocalProtocolError):  # an answer was given already
-            for part in (h11.Response(status_code=400, headers=headers), h11.Data(data=body), h11.EndOfMessage()):
+            for part in (head, h11.Data(data=body), h11.EndOfMessage()):
                 self.transport.write(self.conn.send(part) or b"")
         self.transport.close()
 
@@ -125,6 +143,11 @@ class _Server(uvicorn.Server):
         self.should_exit = self.should_exit or (self.stop_at is not None and time.monotonic() >= self.stop_at)
         return await super().on_tick(counter)
 
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        for sock in sockets or []:
+            sock.listen(WAITING)  # the server took AT_ONCE for this too
+
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Let in who is at the door, shut it, and answer all who are in."""
         waiting = []
@@ -145,7 +168,7 @@ def listen(host: str, port: int) -> socket.socket:
     """A socket that takes connections, or an error that says why not."""
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
-        made = socket.create_server((host, port), family=family, backlog=2048)
+        made = socket.create_server((host, port), family=family, backlog=WAITING)
     except (OSError, UnicodeError) as error:
         why = getattr(error, "strerror", None) or str(error)
         raise DataError(
@@ -161,22 +184,16 @@ def serve(service: Service, sock: socket.socket, workers: int, url: str) -> int:
     configure(service.settings.log_format)
     event("listening", url=url, model=service.checksum, workers=workers)
     if workers > 1:
-        path = str(Path(service.settings.model).resolve())  # a worker that is replaced serves what the others do
-        _supervise(replace(service.settings, model=path, checksum=service.checksum), sock, workers)
+        _supervise(service, sock, workers)
     else:
         _answer(service, sock)
     return 0
 
 
-def _worker(settings: Settings, sock: socket.socket) -> None:
+def _worker(settings: Settings, source: Source, sock: socket.socket) -> None:
     """One process of several, with a model of its own."""
     configure(settings.log_format)
-    try:
-        service = Service(settings)
-    except FairrocError as error:
-        event(f"cannot start: {error}")
-        raise SystemExit(2) from None
-    _answer(service, sock)
+    _answer(Service(settings, source), sock)
 
 
 def _answer(service: Service, sock: socket.socket) -> None:
@@ -192,16 +209,33 @@ def _answer(service: Service, sock: socket.socket) -> None:
         proxy_headers=False,
         server_header=False,
         timeout_keep_alive=KEPT,
+        backlog=AT_ONCE,
         timeout_graceful_shutdown=max(1, round(service.settings.timeout)),
     )
     service.warm()
+    PatientProtocol.room = _room()
     server = _Server(config, service)
     event("ready", pid=os.getpid())
     server.run(sockets=[sock])
     event("stopped", pid=os.getpid(), requests=server.server_state.total_requests)
 
 
-def _supervise(settings: Settings, sock: socket.socket, workers: int) -> None:
+def _room() -> int:
+    """Connections for which this process may open files; the system's soft limit is raised as far as they need."""
+    if find_spec("resource") is None:  # Windows, which has no such limit
+        return MOST
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    soft, most = (MOST + RESERVE if limit == resource.RLIM_INFINITY else limit for limit in (soft, hard))
+    if soft < (wanted := min(MOST + RESERVE, most)):
+        with suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+            soft = wanted
+    return max(1, min(MOST, soft - RESERVE))
+
+
+def _supervise(service: Service, sock: socket.socket, workers: int) -> None:
     """Start processes that answer, replace one that dies, and stop all when told to."""
     context = multiprocessing.get_context("spawn")
     stop: list[int] = []
@@ -209,7 +243,7 @@ def _supervise(settings: Settings, sock: socket.socket, workers: int) -> None:
         signal.signal(number, lambda number, frame: stop.append(number))
 
     def start() -> Any:
-        process = context.Process(target=_worker, args=(settings, sock))
+        process = context.Process(target=_worker, args=(service.settings, service.source, sock))
         process.start()
         return process
 

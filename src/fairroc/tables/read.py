@@ -12,9 +12,10 @@ import itertools
 import os
 import queue
 import threading
+import weakref
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
@@ -38,11 +39,15 @@ LARGE = 1 << 28
 VALUE = 16
 """Bytes that a value takes at least, as text or while it is read: so all formats become large at about as many rows."""
 
-SAMPLE = 1 << 22
-"""Bytes of a packed file that tell how long all of it is."""
+SAMPLE, PACKED = 1 << 22, 1 << 20
+"""Bytes of a packed file that are unpacked at a time, and packed ones that tell how long all of it is: fewer do not,
+for they are read in pieces of 64 kB, and one may become 64 MB."""
 
 AHEAD = 2
 """Batches that wait while others are worked on."""
+
+GONE = 10.0
+"""Seconds in which a thread of pyarrow's must have let go of what it was lent; far less is needed."""
 
 T = TypeVar("T")
 Places: TypeAlias = NDArray[np.intp]
@@ -150,7 +155,7 @@ def _unpacked(part: Part, columns: Collection[str]) -> int:
     with readable(part.path):
         if part.kind == "csv":
             with _csv_source(part.path) as (source, raw):
-                return part.size if source is raw else len(source.read(SAMPLE)) * part.size // max(1, raw.tell())
+                return part.size if source is raw else _unzipped(source, raw, part.size)
         if part.kind == "parquet":
             file = load_module("pyarrow.parquet").read_metadata(part.path)
             wanted = [i for i in range(file.num_columns) if file.schema.column(i).path.split(".")[0] in columns]
@@ -163,6 +168,16 @@ def _unpacked(part: Part, columns: Collection[str]) -> int:
                 return 0
             size = sum(int(piece.column(i).nbytes) for i, name in enumerate(reader.schema.names) if name in columns)
             return max(size, int(piece.num_rows) * len(columns) * VALUE) * part.size // max(1, done)
+
+
+def _unzipped(source: Any, raw: Any, size: int) -> int:
+    """About how many bytes a packed file of this size is, from its beginning; one that is large may be larger."""
+    length = 0
+    while length <= LARGE and (more := len(source.read(SAMPLE))):
+        length += more
+        if raw.tell() >= PACKED:
+            break
+    return length * size // max(1, int(raw.tell()))
 
 
 def read_batches(
@@ -232,9 +247,10 @@ def _csv_batches(
     with _csv_source(part.path) as (source, raw):
         lines, rows = _Lines(source, _delimiter(part.path)), 0
         try:
-            for batch in arrow_csv.open_csv(pyarrow.PythonFile(lines, "r"), **options):
-                rows += batch.num_rows
-                yield _nulls_for_empty(batch), raw.tell()
+            with closing(_parsed(lines, options)) as batches:  # type: ignore[type-var]
+                for batch in batches:
+                    rows += batch.num_rows
+                    yield _nulls_for_empty(batch), raw.tell()
         except pyarrow.ArrowInvalid as error:
             _check_quotes(part.path)
             if "straddling" in str(error):
@@ -247,6 +263,31 @@ def _csv_batches(
             raise
         if lines.may_hide_rows(rows + 1):
             _check_quotes(part.path)
+
+
+def _parsed(lines: _Lines, options: dict[str, Any]) -> Iterator[Any]:
+    """The batches that pyarrow makes of a CSV file's bytes.
+
+    At the end, whatever ended it, its threads have nothing of Python's any more: one that lets go of an object while
+    Python shuts down aborts the process.
+    """
+    pyarrow, arrow_csv = load_module("pyarrow"), load_module("pyarrow.csv")
+    source = _Source(lines)
+    lent, back = source.lent, source.back
+    file = pyarrow.PythonFile(source, "r")
+    del source
+    try:
+        yield from arrow_csv.open_csv(file, **options)
+    except pyarrow.ArrowException:
+        if lines.failed is None:
+            raise
+    finally:
+        del file
+        with suppress(queue.Empty):
+            for _ in lent:  # it may still grow, but not once the source is back
+                back.get(timeout=GONE)
+    if lines.failed is not None:
+        raise lines.failed
 
 
 def _pick(path: Path, wanted: Sequence[str] | None, present: Sequence[str]) -> list[str]:
@@ -311,6 +352,32 @@ def _nulls_for_empty(batch: Any) -> Any:
 # ---- quotes of a CSV file: one that is not closed makes one field of all rows that follow ---------------------------
 
 
+class _Source:
+    """What pyarrow reads from. It tells when pyarrow has let go of it, and of all bytes that were read: by a function
+    that is not Python's own code, within which another thread could take over."""
+
+    closed = False
+
+    def __init__(self, lines: _Lines) -> None:
+        self.lines, self.back = lines, queue.SimpleQueue[object]()
+        self.lent: list[weakref.ref[object]] = [weakref.ref(self, self.back.put)]
+
+    def read(self, size: int) -> memoryview:
+        """The next bytes; none after an error, which is not lent either."""
+        try:
+            data = memoryview(self.lines.read(size))  # bytes cannot be referred to weakly
+        except Exception as error:
+            self.lines.failed, data = error.with_traceback(None), memoryview(b"")
+        self.lent.append(weakref.ref(data, self.back.put))
+        return data
+
+    def readable(self) -> bool:
+        return True
+
+    def close(self) -> None:
+        self.closed = True
+
+
 class _Lines:
     """The bytes of a CSV file on their way to the parser; its lines are counted if there are quotes.
 
@@ -318,17 +385,10 @@ class _Lines:
     nothing; other files with quotes must be looked at again.
     """
 
-    closed = False
-
     def __init__(self, source: Any, delimiter: str) -> None:
         self.source, self.delimiter, self.begun, self.quoted, self.late = source, delimiter, False, False, False
         self.breaks, self.last, self.line = 0, LF, b""  # so far; the last byte; the last line that has begun
-
-    def readable(self) -> bool:
-        return True
-
-    def close(self) -> None:
-        self.closed = True
+        self.failed: Exception | None = None
 
     def read(self, size: int) -> bytes:
         """The next bytes."""

@@ -11,6 +11,7 @@ from pathlib import Path
 STUDIES = {
     "backends": "speed.backends",
     "bench": "speed.bench",
+    "blind": "questions.blind",
     "commands": "speed.commands",
     "engines": "speed.engines",
     "gpu": "speed.gpu",

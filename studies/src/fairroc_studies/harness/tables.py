@@ -1,4 +1,4 @@
-"""Tables and numbers as text, and docs/results/benchmarks.md: sections between markers, each replaced on its own."""
+"""Tables and numbers as text, and pages of sections between markers, each replaced on its own."""
 
 from __future__ import annotations
 
@@ -69,18 +69,18 @@ of them sets out to do:
 """
 
 
-def updated(text: str, bodies: dict[str, str]) -> str:
+def updated(text: str, bodies: dict[str, str], sections: Sequence[str] = SECTIONS, head: str = HEAD) -> str:
     """The page with new bodies of some sections; the other sections stay as they are."""
-    unknown = set(bodies) - set(SECTIONS)
+    unknown = set(bodies) - set(sections)
     if unknown:
-        raise ValueError(f"sections must be out of {', '.join(SECTIONS)}; got {', '.join(sorted(unknown))}.")
+        raise ValueError(f"sections must be out of {', '.join(sections)}; got {', '.join(sorted(unknown))}.")
     found = re.findall(r"<!-- begin: (\S+) -->\n(.*?)\n<!-- end: \1 -->", text, re.DOTALL)
-    kept = dict.fromkeys(SECTIONS, "") | dict(reversed(found)) | bodies
-    parts = [f"<!-- begin: {name} -->\n{kept[name].strip()}\n<!-- end: {name} -->" for name in SECTIONS if kept[name]]
-    return "\n\n".join([HEAD.strip(), *parts]) + "\n"
+    kept = dict.fromkeys(sections, "") | dict(reversed(found)) | bodies
+    parts = [f"<!-- begin: {name} -->\n{kept[name].strip()}\n<!-- end: {name} -->" for name in sections if kept[name]]
+    return "\n\n".join([head.strip(), *parts]) + "\n"
 
 
-def update(path: Path, bodies: dict[str, str]) -> None:
+def update(path: Path, bodies: dict[str, str], sections: Sequence[str] = SECTIONS, head: str = HEAD) -> None:
     """Rewrite the file with new bodies of some sections."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(updated(path.read_text() if path.exists() else "", bodies))
+    path.write_text(updated(path.read_text() if path.exists() else "", bodies, sections, head))

@@ -153,6 +153,8 @@ processes counts.
 How to get there: [arrays](../guides/python.md), [frames and Spark](../guides/engines.md),
 [tensors](../guides/tensors.md) ([on a GPU](gpu.md)), [ONNX](../guides/onnx.md), [SQL](../guides/sql.md),
 [MLflow](../guides/mlflow.md), [the service](../guides/service.md).
+
+[Where a newcomer stumbled](fresh-machine.md) on the way from a model file to each of them.
 """
 
 

@@ -38,3 +38,31 @@ class Offsets:
         scores = chances[:, 1] - chances[:, 0]
         for threshold in np.unique(scores)[::-1]:
             yield scores >= threshold
+
+
+class Inferred:
+    """The same without the group: offsets for people whose guessed group is likely enough, and for the others.
+
+    `Part.scores` has two columns: the score, and the probability of the second group. The gap is max(|dFPR|, |dTPR|).
+    """
+
+    def __init__(self, bound: float) -> None:
+        self.bound = bound
+
+    def inputs(self, part: Part) -> dict[str, Any]:
+        columns = np.column_stack([one for chance in part.scores.T for one in (1.0 - chance, chance)])
+        return {"data": columns, "target": part.labels.astype(np.int64), "groups": part.groups.astype(np.int64)}
+
+    def fit(self, inputs: dict[str, Any]) -> None:
+        self.post = FairPredictor(lambda data: data[:, :2].copy(), inputs, inferred_groups=lambda data: data[:, 2:])
+        self.post.fit(gm.accuracy, gm.equalized_odds_max, self.bound)
+
+    def rates(self, inputs: dict[str, Any]) -> Array:
+        return np.asarray(self.post.predict(inputs)).astype(np.float64)
+
+    def curve(self, inputs: dict[str, Any]) -> Iterator[Array]:
+        """All thresholds of the score with the offsets added."""
+        chances = np.asarray(self.post.predict_proba(inputs))
+        scores = chances[:, 1] - chances[:, 0]
+        for threshold in np.unique(scores)[::-1]:
+            yield scores >= threshold
