@@ -143,8 +143,8 @@ def run(arguments: argparse.Namespace) -> int:
 def _families(arguments: argparse.Namespace) -> int:
     """The page of a fit whose score is not told the groups that it compares."""
     from fairroc.report.data import Source
-    from fairroc.report.families import family_options, gather_families, write_family_page
-    from fairroc.report.page import SUFFIXES
+    from fairroc.report.families import family_options, gather_families
+    from fairroc.report.page import SUFFIXES, write_family_page
     from fairroc.tables.files import check_writable
 
     for flag in ("pack", "json", "threshold", "category", "unknown", "model", "selection_rate"):

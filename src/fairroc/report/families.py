@@ -3,11 +3,9 @@ for itself, or within strata. It stands still: no sliders, no script."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from fairroc._version import __version__
@@ -25,7 +23,6 @@ from fairroc.report.data import Source
 from fairroc.report.figures import GROUP_DASHES, LEGEND, Line, Picture, axis, picture
 from fairroc.stats.bootstrap import Progress, portion
 from fairroc.summary import Result, Summary, size
-from fairroc.tables.write import written_together
 from fairroc.text.family_report import legal_caution, limits, told_words
 from fairroc.text.report import meaning_words
 from fairroc.text.words import figure, percent, short
@@ -241,19 +238,6 @@ def roc_picture(names: Sequence[str], curves: Sequence[Curve], title: str) -> Pi
         colour, dash = f"var(--g{g % len(GROUPS)})", GROUP_DASHES[g % len(GROUP_DASHES)]
         lines.append(Line([*zip(fpr, tpr, strict=True)], colour, short(name) if g < LEGEND else "", dash))
     return picture(lines, axis("false positive rate", 0, 1), axis("true positive rate", 0, 1), title)
-
-
-def write_family_page(path: str | os.PathLike[str], data: FamilyReport) -> None:
-    """Write the page, all of it or nothing."""
-    from markupsafe import Markup
-
-    from fairroc.plot import palette
-    from fairroc.report.page import environment, static
-
-    style = Markup(palette.style_variables() + palette.dark_variables()) + static("page.css")
-    content = environment().get_template("families.html").render(view_families(data), style=style).encode()
-    with written_together() as begin, begin(Path(path)) as sink:
-        sink.write(content)
 
 
 def refuse_pack(model: ModelData | None) -> None:

@@ -20,7 +20,7 @@ from fairroc.options import POSITIVE_MEANS, REPORT, Missing, SmallTreatment
 from fairroc.people.door import read_people
 from fairroc.plot import palette
 from fairroc.report.data import Asked, ReportData, gather
-from fairroc.report.families import FAMILIES, FamilyReport, family_options, gather_families, write_family_page
+from fairroc.report.families import FAMILIES, FamilyReport, family_options, gather_families, view_families
 from fairroc.report.figures import Picture, Shape
 from fairroc.report.view import view, words
 from fairroc.tables.files import check_writable
@@ -175,6 +175,19 @@ def begin_page(
         sink.write(content)
 
 
+def write_family_page(path: str | os.PathLike[str], data: FamilyReport) -> None:
+    """Write the page of a fit whose score is not told the groups that it compares: all of it, or nothing."""
+    content = environment().get_template("families.html").render(view_families(data), style=_style()).encode()
+    with written_together() as begin, begin(Path(path)) as sink:
+        sink.write(content)
+
+
+def _style() -> Markup:
+    from markupsafe import Markup
+
+    return Markup(palette.style_variables() + palette.dark_variables()) + static("page.css")
+
+
 def twin(data: ReportData) -> dict[str, Any]:
     """Everything that the page shows, ready for JSON: its numbers, none rounded, and its words."""
     return {**data.to_dict(), "words": words(data)}
@@ -182,14 +195,12 @@ def twin(data: ReportData) -> dict[str, Any]:
 
 def page(data: ReportData) -> str:
     """The whole page: text, tables and pictures as plain HTML, and a script that makes them move."""
-    from markupsafe import Markup
-
     return (
         environment()
         .get_template("page.html")
         .render(
             view(data),
-            style=Markup(palette.style_variables() + palette.dark_variables()) + static("page.css"),
+            style=_style(),
             data=script_json(data.for_script()),
             script=static("page.js"),
         )
