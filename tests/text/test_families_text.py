@@ -16,6 +16,8 @@ from fairroc.text.families import PROXY_CAUTION, bound_words, head_lines, told_w
 from fairroc.text.outlook import allowed_by, caution, promise_words, side_by_side
 from looking_ahead import a_draw
 
+pytestmark = pytest.mark.filterwarnings("ignore::fairroc.errors.FairrocWarning")
+
 
 @pytest.fixture(scope="module")
 def each() -> FairROC:
