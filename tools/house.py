@@ -119,7 +119,7 @@ def measures() -> list[Measure]:
     return [
         Measure("modules at the top level", "54", "at most 10", len(list(WHEEL.glob("*.py"))), 10),
         Measure("modules in the wheel", "171", "about 110", len(wheel), 206, goal=120),
-        Measure("lines in the wheel", "29.5k", "about 21k", lines(wheel), 46_500, goal=22_000),
+        Measure("lines in the wheel", "29.5k", "about 21k", lines(wheel), 47_200, goal=22_000),
         Measure(
             "lines of studies (experiments + benchmarks)",
             "11.8k",
