@@ -135,3 +135,11 @@ def test_the_original_curve_of_a_population_is_the_sum_of_its_parts():
             fpr = sum(float(part.fpr[part.index_at(at)][0]) for part in parts)
             assert float(whole.fpr[whole.index_at(at)][0]) == pytest.approx(fpr, abs=1e-12)
         assert (whole.fpr[-1], whole.tpr[-1]) == (1.0, 1.0)
+
+
+def test_few_scores_are_not_thinned_and_everybody_is_the_last_population():
+    mixture = random_mixture(2, 9)
+    cuts = mixture.cuts(4, 1e-9)
+    thin, ends = mixture.thinned(cuts, 9)
+    assert thin is mixture and [end.tolist() for end in ends] == [cut.tolist() for cut in cuts]
+    assert mixture.everybody == GROUPS and mixture.whole(mixture.everybody).prior == mixture.priors[-1]

@@ -252,3 +252,11 @@ def test_one_rate_is_that_of_theorem_c_where_groups_are_known(constraint, seed, 
 
 def path_auc(path, weights) -> float:
     return area(path.fpr @ weights[0], path.tpr @ weights[1])
+
+
+def test_a_program_without_a_solution_is_no_answer(monkeypatch):
+    """Selecting the same share of all cells is always allowed, so that this would be a fault of ours."""
+    nothing = type("Nothing", (), {"x": None, "message": "gave up"})
+    monkeypatch.setattr("scipy.optimize.linprog", lambda *args, **more: nothing)
+    with pytest.raises(RuntimeError, match="gave up"):
+        solve(random_cells(0), [], np.array([0.5]))
