@@ -43,8 +43,8 @@ class People(NamedTuple):
 def people(seed: int, n: int = 500, digits: int = 2) -> People:
     rng = np.random.default_rng([seed, 21])
     sex, race, y = (rng.integers(0, 2, n) for _ in range(3))
-    scores = rng.normal(size=n) * (1 + 0.4 * race) + y * (0.6 + 0.9 * sex) + 0.4 * race
-    r = 1 / (1 + np.exp(-2.5 * (sex - 0.5) - rng.normal(size=n)))
+    scores = rng.normal(size=n) * (1 + 0.4 * race) + 1.5 * y + 1.5 * sex + 0.4 * race
+    r = 1 / (1 + np.exp(-5.0 * (sex - 0.5) - 1.5 * rng.normal(size=n)))
     return People(scores.round(digits), y, np.array(["f", "m"])[sex], np.array(["a", "b"])[race], r.round(3))
 
 
