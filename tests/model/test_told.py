@@ -54,7 +54,7 @@ def test_a_stratum_without_both_labels_is_named():
     codes, ones = np.array([0, 1, 0, 1]), np.ones(4, dtype=bool)
     with pytest.raises(DataError, match=r"within 'a': .* Coarser control features have more people each"):
         people_in(Family("sex", "a", ("f", "m"), codes), np.arange(4.0), ones, None)
-    with pytest.raises(DataError, match="^y must hold both labels"):
+    with pytest.raises(DataError, match=r"^y must hold both labels"):
         people_in(Family("sex", None, ("f", "m"), codes), np.arange(4.0), ones, None)
 
 
