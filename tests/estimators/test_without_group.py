@@ -28,7 +28,7 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 from test_saving import Own
 
-import fairroc.fitting.spread as spread
+import fairroc.fitting.held_out as held_out
 from fairroc import FairROC, FairROCClassifier, ScoreCounts, choose_threshold
 from fairroc.errors import DataError, FairrocWarning, ModelFileError
 from fairroc.estimators import (
@@ -51,11 +51,14 @@ IDS = np.arange(N) + 3
 COLUMNS = ["u", "v", "w", "z"]
 
 
+pytestmark = pytest.mark.filterwarnings("ignore:the intersections of sex & race are farther apart")
+
+
 @pytest.fixture(scope="module", autouse=True)
 def _one_size_of_the_tree():
     """Fits are cheaper where the number of cells is not searched for."""
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(spread, "LEAVES", (3,))
+        patched.setattr(held_out, "LEAVES", (3,))
         yield
 
 

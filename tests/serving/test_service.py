@@ -117,7 +117,7 @@ def test_several_group_columns(folder: Path) -> None:
     for form in ([["f", "old"], ["m", "old"], ["m", "young"]], ["f & old", "m & old", "m & young"]):
         assert ask(service, "/v1/scores", {**asked, "groups": form}).json()["fair_scores"] == fair.tolist()
     mixed = ask(service, "/v1/scores", {**asked, "groups": ["f & old", ["m", "old"], "m & young"]})
-    assert "names, or lists of as many values" in refused(mixed, "invalid-request")["detail"]
+    assert "a name, or a list of as many values" in refused(mixed, "invalid-request")["detail"]
     wrong = ask(service, "/v1/scores", {**asked, "groups": [["f", "old"], ["m"], ["m", "young"]]})
     assert [error["pointer"] for error in refused(wrong, "invalid-request")["errors"]] == ["#/groups/1"]
 
