@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fairroc import DataError
+from fairroc import DataError, FairROC
 from fairroc.model.comparing import people_in
 from fairroc.model.draw import HIDDEN, Secret
+from fairroc.model.families import attribute_columns
 from fairroc.model.told import inside, told_examples
 from fairroc.people.spread import Family
-from family_cases import KINDS, model_of
+from family_cases import KINDS, model_of, people
 from spread_cases import CASES, spread_case
 
 
@@ -65,3 +66,28 @@ def test_a_key_that_was_hidden_is_lost():
 @pytest.mark.parametrize("case", CASES)
 def test_every_case_of_the_back_ends_has_examples(case):
     assert told_examples(spread_case(case).model)
+
+
+def test_columns_of_attributes_are_found_by_name_or_in_order():
+    model, here = model_of("each"), people(4, 40)
+    by_name = attribute_columns(model, {"other": here.r, "race": here.race, "sex": here.sex})
+    in_order = attribute_columns(model, np.stack((here.sex, here.race), axis=1))
+    for name, column in (("sex", here.sex), ("race", here.race)):
+        assert all([*map(str, found)] == [*column] for part in (by_name, in_order) for found in part[name].values())
+    for given, words in ((None, "sensitive_features must be given"), ({"sex": here.sex}, "columns of the fit")):
+        with pytest.raises(DataError, match=words):
+            attribute_columns(model, given)
+
+
+@pytest.mark.filterwarnings("ignore::fairroc.errors.FairrocWarning")
+def test_a_score_that_stays_is_compared_as_it_is_and_every_row_has_a_group():
+    here = people(5, 300)
+    kept = FairROC(2.0, use_group=False).fit(here.scores, here.y, **here.known("cells")).model_
+    assert kept.unchanged
+    found = kept.check(here.scores, y=here.y, **here.known("cells"), bootstrap=100).families[0].gap.gap
+    rates = [[(here.scores[(here.sex == g) & (here.y == y)] >= t).mean() for y in (0, 1)]
+             for g in "fm" for t in np.unique(here.scores)]  # fmt: skip
+    both = np.array(rates).reshape(2, -1, 2)
+    assert found == pytest.approx(np.abs(both[0] - both[1]).sum(axis=1).max(), abs=1e-12)
+    with pytest.raises(DataError, match=r"one row for each score, got 299 and 300|same number of rows"):
+        kept.check(here.scores, y=here.y, group_probabilities=here.r, sensitive_features=here.sex[1:])
