@@ -12,7 +12,7 @@ settings.register_profile(
     "fairroc",
     derandomize=True,
     deadline=None,
-    max_examples=12,
+    max_examples=20,
     print_blob=True,
     suppress_health_check=[HealthCheck.too_slow],
 )

@@ -57,7 +57,7 @@ def apart(one: float, other: float, as_ratio: bool) -> float:
 
 @pytest.mark.parametrize("constraint", RATES)
 @given(populations(max_groups=4, max_rows=30), st.booleans(), WINDOWS)
-@settings(max_examples=24)
+@settings(max_examples=40)
 def test_gaps_equal_brute_force(
     constraint: str, population: list[Sample], as_ratio: bool, where: tuple[float, float] | None
 ) -> None:
@@ -81,7 +81,7 @@ def test_gaps_equal_brute_force(
 
 
 @given(populations(max_groups=4, max_rows=30), st.sampled_from([1.0, 2.0, math.inf]), WINDOWS)
-@settings(max_examples=24)
+@settings(max_examples=40)
 def test_a_window_of_equalized_odds(population: list[Sample], p: float, where: tuple[float, float] | None) -> None:
     found = look(rows_of(population), norm=p, where=where, bootstrap=0)
     gaps = [
@@ -93,7 +93,7 @@ def test_a_window_of_equalized_odds(population: list[Sample], p: float, where: t
 
 
 @given(populations(max_groups=3, max_rows=30))
-@settings(max_examples=24)
+@settings(max_examples=40)
 def test_every_rate_for_itself_and_own_tolerances(population: list[Sample]) -> None:
     rows = rows_of(population)
     found = look(rows, epsilon={"fpr": 0.4, "tpr": 0.1}, bootstrap=0)
@@ -113,7 +113,7 @@ def test_every_rate_for_itself_and_own_tolerances(population: list[Sample]) -> N
 
 @pytest.mark.parametrize("constraint", RATES)
 @given(populations(max_groups=3, max_rows=40, weights=["none"]), st.booleans(), WINDOWS)
-@settings(max_examples=18)
+@settings(max_examples=30)
 def test_safe_limits_are_the_extremes_of_rates_in_their_bands(
     constraint: str, population: list[Sample], as_ratio: bool, where: tuple[float, float] | None
 ) -> None:
@@ -169,7 +169,7 @@ def test_the_ratio_moves_with_its_rates_as_it_says() -> None:
 
 
 @given(populations(max_groups=4, max_rows=40, weights=["none", *MILD]), st.booleans(), WINDOWS)
-@settings(max_examples=24)
+@settings(max_examples=40)
 def test_selection_rates_need_no_labels(
     population: list[Sample], as_ratio: bool, where: tuple[float, float] | None
 ) -> None:

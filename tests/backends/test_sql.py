@@ -145,7 +145,7 @@ def test_duckdb_gives_the_same_bits(duck, name):
     assert same_bits(found["the score"], some.scores)
 
 
-@settings(max_examples=12)
+@settings(max_examples=20)
 @given(
     populations(max_groups=4),
     st.sampled_from([0.0, 0.05, 0.3]),

@@ -134,7 +134,7 @@ def test_postgres_needs_no_ids_where_nobody_is_drawn(server, name):
     assert same_bits(in_postgres(server, case(name), id=None), case(name).expected)
 
 
-@settings(max_examples=12)
+@settings(max_examples=20)
 @given(
     populations(max_groups=4),
     st.sampled_from([0.0, 0.05, 0.3]),

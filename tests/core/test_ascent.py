@@ -25,7 +25,7 @@ def assert_feasible(fair, u):
     assert pair_gap(u, heights(fair.curves, u), fair.constraint.norm) <= 2 * fair.radius + 1e-12
 
 
-@settings(max_examples=24)
+@settings(max_examples=40)
 @given(weighted_families(), EPSILONS, NORMS)
 def test_the_ascent_never_lowers_the_pooled_area(weighted, epsilon, norm):
     """From the spaced closed form the ascent stays feasible and gains, or keeps, pooled area."""
@@ -42,7 +42,7 @@ def test_the_ascent_never_lowers_the_pooled_area(weighted, epsilon, norm):
     assert again <= after + (GAIN if len(hulls) == 2 else 1e-6)  # a sweep over all groups would gain no more
 
 
-@settings(max_examples=24)
+@settings(max_examples=40)
 @given(weighted_families(), EPSILONS, NORMS)
 def test_taking_turns_stays_feasible_and_gains(weighted, epsilon, norm):
     """The added levels are fair and in order; the old ones stay; the pooled area does not fall."""

@@ -30,7 +30,7 @@ def ranked_by_posterior(hulls, weights0, weights1) -> float:
     return trapezia(np.concatenate((np.zeros((1, 2)), np.cumsum(edges[order], axis=0))))
 
 
-@settings(max_examples=15)
+@settings(max_examples=25)
 @given(weighted_families(4), EPSILONS.filter(lambda epsilon: epsilon != 1e-13), NORMS)  # below the oracle's reach
 def test_the_bound_lies_in_an_independent_sandwich(weighted, epsilon, norm):
     """Never below what pairwise programs attain, never above their supporting lines by more than its tolerance."""
@@ -50,7 +50,7 @@ def test_many_epsilons_at_once_are_the_single_ones_to_the_last_digit(weighted, n
         assert (found.auc, found.tuples.tolist()) == (alone.auc, alone.tuples.tolist())
 
 
-@settings(max_examples=12)
+@settings(max_examples=20)
 @given(weighted_families(), NORMS)
 def test_without_fairness_it_ranks_by_posterior(weighted, norm):
     """At epsilon 2 the bound is the area of the Minkowski sum of the scaled hulls."""
@@ -59,7 +59,7 @@ def test_without_fairness_it_ranks_by_posterior(weighted, norm):
     assert best - 1e-9 <= bound.auc <= best + AREA_TOLERANCE + 1e-9
 
 
-@settings(max_examples=15)
+@settings(max_examples=25)
 @given(weighted_families(), EPSILONS, NORMS, SEEDS)
 def test_no_random_fair_coupling_beats_it(weighted, epsilon, norm, seed):
     """Random rising tuples near each other on the hulls, the unfair ones dropped, stay below the bound."""
@@ -78,7 +78,7 @@ def test_no_random_fair_coupling_beats_it(weighted, epsilon, norm, seed):
     assert pooled_area(u, heights(fair_curves.curves, u), weights0, weights1) <= bound + 1e-9
 
 
-@settings(max_examples=15)
+@settings(max_examples=25)
 @given(weighted_families(), EPSILONS, NORMS)
 def test_the_attained_points_are_attained(weighted, epsilon, norm):
     """The tuples are fair, under the hulls, pool to the points, and their polygon falls short by the slack."""
@@ -96,7 +96,7 @@ def test_the_attained_points_are_attained(weighted, epsilon, norm):
     assert 0 <= bound.slack <= 2 * AREA_TOLERANCE
 
 
-@settings(max_examples=12)
+@settings(max_examples=20)
 @given(populations(max_groups=5), EPSILONS, EPSILONS, NORMS)
 def test_more_tolerance_never_lowers_the_bound(population, one, other, norm):
     """For rows of any kind and weight the bound rises with epsilon, up to its tolerance."""
@@ -120,7 +120,7 @@ def test_hand_made_bounds(norm):
     assert best == pytest.approx(0.75, abs=AREA_TOLERANCE)
 
 
-@settings(max_examples=15)
+@settings(max_examples=25)
 @given(weighted_families(), EPSILONS, NORMS)
 def test_the_prices_of_every_line_prove_it(weighted, epsilon, norm):
     """They sum to nothing, and by weak duality the points attained in a direction are the best there."""

@@ -138,7 +138,7 @@ def test_equal_tolerances_are_one():
     assert (own_tolerances(0.1, 0.05).norm, own_tolerances(0.1, 0.05).name) == ("inf", "equalized_odds")
 
 
-@settings(max_examples=9)
+@settings(max_examples=15)
 @given(weighted_families(4), OWN)
 def test_the_bound_of_own_tolerances_lies_in_an_independent_sandwich(weighted, own):
     hulls, weights0, weights1 = weighted
@@ -348,7 +348,7 @@ def test_what_constraints_are_called():
 # ---- couplings -------------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=24)
+@settings(max_examples=40)
 @given(families(), st.sampled_from([0.0, 0.02, 0.1, 0.5]), st.sampled_from([*NORMS.values(), OWN_TWO]))
 def test_even_steps_are_as_fair_as_all_break_points(hulls, epsilon, constraint):
     """With very many groups the closed form takes even steps: fair, in order, and nearly as good."""
@@ -364,7 +364,7 @@ def test_even_steps_are_as_fair_as_all_break_points(hulls, epsilon, constraint):
         assert 0 <= curve.auc - (0.5 + np.sum(np.diff(own) * (height[1:] + height[:-1])) / 4) <= 2e-3
 
 
-@settings(max_examples=36)
+@settings(max_examples=60)
 @given(families(2), st.sampled_from([0.0, 0.02, 0.1, 0.5]), st.sampled_from([*NORMS.values(), OWN_TWO]), SEEDS)
 def test_a_group_may_move_as_far_as_fairness_goes(hulls, epsilon, constraint, seed):
     """Every place between the bounds is within epsilon of the others' box, and places beyond them are not, or just."""

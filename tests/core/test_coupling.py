@@ -67,7 +67,7 @@ def test_the_closed_form_walks_the_fair_curves(weighted, epsilon, norm):
     assert abs(loss(fair, levels)) <= 1e-9
 
 
-@settings(max_examples=30)
+@settings(max_examples=50)
 @given(populations(), EPSILONS, NORMS)
 def test_the_closed_form_holds_for_any_rows(population, epsilon, norm):
     """The same for hulls of rows with ties, extremes, wild weights and three people."""
@@ -141,7 +141,7 @@ def pruned_slowly(levels, weights0, weights1, most) -> list[int]:
         kept = [level for i, level in enumerate(kept) if i not in go]
 
 
-@settings(max_examples=18)
+@settings(max_examples=30)
 @given(weighted_families(), EPSILONS, NORMS, st.sampled_from([-1, 0, 3, 100]))
 def test_pruning_is_that_of_all_levels_looked_at_again(weighted, epsilon, norm, few):
     hulls, weights0, weights1 = weighted
@@ -153,7 +153,7 @@ def test_pruning_is_that_of_all_levels_looked_at_again(weighted, epsilon, norm, 
     assert found.u.tolist() == full.u[pruned_slowly(full, weights0, weights1, 1e-6)].tolist()
 
 
-@settings(max_examples=18)
+@settings(max_examples=30)
 @given(weighted_families(), EPSILONS, NORMS)
 def test_couple_is_between_the_closed_form_and_the_bound(weighted, epsilon, norm):
     """With and without a guide: one score, group AUCs kept, pooled AUC above the closed form's, below the bound."""
@@ -207,7 +207,7 @@ def test_steps_led_through_the_closed_form_are_fair_too(weighted, epsilon, norm)
     assert led.pooled_auc(weights0, weights1) >= floor - PRUNED
 
 
-@settings(max_examples=15)
+@settings(max_examples=25)
 @given(populations(max_groups=8), EPSILONS, NORMS)
 def test_couple_any_rows(population, epsilon, norm):
     """Rows of every kind, up to eight groups, the smallest of two people: one score within the promises."""

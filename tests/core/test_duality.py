@@ -18,7 +18,7 @@ EPSILONS = np.array([0.0, 0.03, 0.2, 0.5, 2.0])
 KINDS = {1: equalized_odds(1), "inf": equalized_odds("inf"), (0.02, 0.1): own_tolerances(0.02, 0.1)}
 
 
-@settings(max_examples=24)
+@settings(max_examples=40)
 @given(weighted_families(6), st.sampled_from(list(KINDS)), SEEDS)
 def test_bounds_and_tuples_are_those_of_linear_programs(family, kind, seed) -> None:
     """Of any prices of the rates, for several epsilons in one call."""
@@ -38,7 +38,7 @@ def test_bounds_and_tuples_are_those_of_linear_programs(family, kind, seed) -> N
     assert (constraint.gap(found.u, found.v) <= epsilons[which] + 1e-11).all()
 
 
-@settings(max_examples=9)
+@settings(max_examples=15)
 @given(weighted_families(5), NORMS)
 def test_several_epsilons_at_once_are_each_by_itself(family, norm) -> None:
     constraint = equalized_odds(norm)

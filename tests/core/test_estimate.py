@@ -52,7 +52,7 @@ def bends(curve: RocCurve) -> int:
 # ---- valid for everybody -----------------------------------------------------------------------------------
 
 
-@settings(max_examples=90)
+@settings(max_examples=150)
 @given(populations(), NAMES)
 def test_an_estimate_is_a_valid_curve(population, name):
     """Ties, extreme scores, wild weights, groups of two or three rows, perfect, useless and inverted scores."""
@@ -60,7 +60,7 @@ def test_an_estimate_is_a_valid_curve(population, name):
         assert_valid(found, sample.curve)
 
 
-@settings(max_examples=12)
+@settings(max_examples=20)
 @given(st.lists(samples(300, ("none",)), min_size=2, max_size=3), NAMES)
 def test_an_estimate_of_more_thresholds_than_points_is_valid(population, name):
     for found, sample in zip(estimated(name, population), population, strict=True):

@@ -64,7 +64,7 @@ def test_is_fair_says_what_the_gap_says(population, p):
         assert not is_fair(population_of(curves), distance_of(p), value - 1e-9)
 
 
-@settings(max_examples=9)
+@settings(max_examples=15)
 @given(st.integers(0, 2**32 - 1))
 def test_is_fair_looks_at_every_threshold(seed):
     """With thousands of scores the first look skips most of them; a gap at a single one is still found."""
@@ -96,7 +96,7 @@ CONSTRAINTS = (
 )
 
 
-@settings(max_examples=24)
+@settings(max_examples=40)
 @given(MILD_POPULATIONS, st.sampled_from(CONSTRAINTS))
 def test_ranges_tell_what_pairs_tell(population, constraint):
     """With many groups no pairs are looked at: the same gap, at a threshold and between two groups that have it."""
@@ -117,7 +117,7 @@ def stairs(rng: np.random.Generator, groups: int, count: int, heights: int) -> n
     return np.sort(rng.integers(0, heights, (2, groups, count)), axis=2) / heights
 
 
-@settings(max_examples=36)
+@settings(max_examples=60)
 @given(SEEDS, st.integers(2, 9), st.integers(1, 400), st.sampled_from([2, 7, 1000]), st.sampled_from([(2, 2), (5, 3)]))
 def test_peaks_are_those_of_all_places(seed, groups, count, heights, steps):
     """The largest ranges of two rates and of their sum over all places, at the first place, and none below a floor."""
@@ -154,7 +154,7 @@ def test_few_places_are_looked_at():
     assert sum(looked) < 10_000
 
 
-@settings(max_examples=24)
+@settings(max_examples=40)
 @given(MILD_POPULATIONS, st.sampled_from([*CONSTRAINTS, distance_of(1.5), Within(distance_of(2.0), (0.1, 0.7))]))
 def test_ties_go_to_the_first_pair_at_its_lowest_threshold(population, distance):
     """All pairs at all thresholds that count, one by one: the same numbers, to the last digit."""
@@ -178,7 +178,7 @@ def test_ties_go_to_the_first_pair_at_its_lowest_threshold(population, distance)
     assert apart[pairs.index(many.pair), i] == pytest.approx(apart.max(), abs=1e-12)
 
 
-@settings(max_examples=24)
+@settings(max_examples=40)
 @given(MILD_POPULATIONS)
 def test_rate_gaps_equal_a_look_at_every_threshold(population):
     curves = [sample.curve for sample in population]

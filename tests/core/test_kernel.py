@@ -41,7 +41,7 @@ def block_mass(curve: RocCurve) -> np.ndarray:
     return np.stack((np.diff(curve.fpr[curve.corners]), np.diff(curve.tpr[curve.corners])), axis=1)
 
 
-@settings(max_examples=18)
+@settings(max_examples=30)
 @given(populations(), EPSILONS, NORMS)
 def test_the_drawn_kernel_walks_the_levels_exactly(population, epsilon, norm):
     """Pushed through the table, both class measures land on the levels' fpr and tpr."""
@@ -53,7 +53,7 @@ def test_the_drawn_kernel_walks_the_levels_exactly(population, epsilon, norm):
         assert np.abs(landed[:, 1] - levels.tpr[1:, g]).max() <= 1e-12
 
 
-@settings(max_examples=18)
+@settings(max_examples=30)
 @given(populations(), EPSILONS, NORMS)
 def test_rows_are_probabilities_in_order(population, epsilon, norm):
     """Rows sum to one and are not negative; a higher block dominates a lower one in every tail."""
@@ -70,7 +70,7 @@ def test_rows_are_probabilities_in_order(population, epsilon, norm):
             assert kernel.thresholds[-1] == curve.thresholds[-1]
 
 
-@settings(max_examples=15)
+@settings(max_examples=25)
 @given(populations(max_groups=4), EPSILONS, NORMS)
 def test_the_ordered_kernel_lands_where_every_person_does(population, epsilon, norm):
     """At every border the blocks' push-forward is the sum over all people, but for those placed right on it."""
@@ -86,7 +86,7 @@ def test_the_ordered_kernel_lands_where_every_person_does(population, epsilon, n
         assert (landed <= upto + 1e-12).all()
 
 
-@settings(max_examples=15)
+@settings(max_examples=25)
 @given(populations(max_groups=4), EPSILONS, NORMS)
 def test_ordered_blocks_fill_the_cells_in_turn(population, epsilon, norm):
     """Outside the levels that transport acts on blocks have parts of their own: one after the other, without overlap,
@@ -119,7 +119,7 @@ def test_nobody_is_transported_to_the_own_hull(sample):
     assert not ordered_kernel(curve, u, v).transported.any()
 
 
-@settings(max_examples=18)
+@settings(max_examples=30)
 @given(populations(max_groups=4), EPSILONS, NORMS)
 def test_blocks_that_are_not_transported_stay_at_home(population, epsilon, norm):
     """A block marked as untouched has exactly the overlap of its own part of the curve."""
@@ -205,7 +205,7 @@ def kernel_of_rate(curve: RocCurve, constraint: Difference, seed: int, drawn: fl
     return rate_kernel(curve.thresholds, curve.u, constraint.line(curve), grid, few, thin), grid
 
 
-@settings(max_examples=24)
+@settings(max_examples=40)
 @given(samples(), LINES, SEEDS, st.sampled_from([0.0, 0.3, 1.0]))
 def test_a_rate_is_what_the_grid_says(sample, constraint, seed, drawn):
     """At every border of two levels: exactly where everybody is drawn, else but for people whose part lies across."""
@@ -218,7 +218,7 @@ def test_a_rate_is_what_the_grid_says(sample, constraint, seed, drawn):
     assert (np.abs(rate - grid[1:]) <= (1e-12 if drawn == 1.0 else np.array(across) + 1e-12)).all()
 
 
-@settings(max_examples=24)
+@settings(max_examples=40)
 @given(samples(), LINES, SEEDS, st.sampled_from([0.0, 0.3, 1.0]))
 def test_one_rate_is_realised_person_by_person(sample, constraint, seed, drawn):
     curve = sample.curve
@@ -230,7 +230,7 @@ def test_one_rate_is_realised_person_by_person(sample, constraint, seed, drawn):
         assert np.abs(path.at(y, closed=closed) - walk_at(curve, kernel, y, closed)).max() <= 1e-11
 
 
-@settings(max_examples=24)
+@settings(max_examples=40)
 @given(samples(), LINES, SEEDS, st.sampled_from([0.0, 0.3, 1.0]))
 def test_one_rate_keeps_the_order(sample, constraint, seed, drawn):
     """Nobody passes a higher score, but inside a narrow piece; who is not drawn has one place."""
@@ -252,7 +252,7 @@ def test_one_rate_keeps_the_order(sample, constraint, seed, drawn):
     assert kernel.transported.dtype == kernel.ordered.dtype == np.bool_
 
 
-@settings(max_examples=18)
+@settings(max_examples=30)
 @given(samples(), SEEDS, st.data())
 def test_between_raw_keeps_the_score_outside(sample, seed, data):
     """Before and after, places are those of the score alone; in between, those of the kernel, shifted."""

@@ -47,7 +47,7 @@ def kernels_of(mixture: Mixture, bins: int, epsilon: float, ordered: bool, const
 
 
 @given(SEEDS, st.sampled_from([2, 5, 40]), st.sampled_from([2, 8]), st.sampled_from([0.0, 0.1]), st.booleans())
-@settings(max_examples=15)
+@settings(max_examples=25)
 def test_what_kernels_do_is_the_sum_over_people(seed, scores, bins, epsilon, ordered):
     mixture = random_mixture(seed, scores)
     kernels, *_ = kernels_of(mixture, bins, epsilon, ordered)
@@ -65,7 +65,7 @@ def test_what_kernels_do_is_the_sum_over_people(seed, scores, bins, epsilon, ord
 
 
 @given(SEEDS, st.sampled_from([2, 7, 40]), st.booleans())
-@settings(max_examples=15)
+@settings(max_examples=25)
 def test_a_higher_score_never_hurts_and_rows_are_probabilities(seed, scores, ordered):
     mixture = random_mixture(seed, scores)
     kernels, *_ = kernels_of(mixture, 6, 0.05, ordered)
@@ -77,7 +77,7 @@ def test_a_higher_score_never_hurts_and_rows_are_probabilities(seed, scores, ord
 
 
 @given(SEEDS, st.sampled_from([3, 20]), st.sampled_from([0.0, 0.05, 0.3]))
-@settings(max_examples=15)
+@settings(max_examples=25)
 def test_drawn_people_have_the_rates_of_the_program(seed, scores, epsilon):
     mixture = random_mixture(seed, scores)
     kernels, found, cells, _ = kernels_of(mixture, 8, epsilon, ordered=False)

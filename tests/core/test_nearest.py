@@ -31,7 +31,7 @@ def best_value(
     return None if found.status == 2 else -float(found.fun)
 
 
-@settings(max_examples=15)
+@settings(max_examples=25)
 @given(families(3), st.sampled_from([0.01, 0.1, 0.4]), st.sampled_from(CONSTRAINTS), SEEDS)
 def test_best_points_near_centres_and_what_they_pay(hulls, radius, constraint, seed):
     """Each is near its centre, under its hull and worth what the program says; its prices hold for all centres."""

@@ -85,7 +85,7 @@ def directions(x: FloatArray, y: FloatArray, most: int) -> FloatArray:
 # ---- the optimum ---------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=36)
+@settings(max_examples=60)
 @given(weighted_hulls(), CASES)
 def test_the_path_is_the_optimum_of_a_linear_program_in_every_direction(weighted, asked) -> None:
     """Along its own edges too: so the area under the pooled line is the largest there is."""
@@ -102,7 +102,7 @@ def test_the_path_is_the_optimum_of_a_linear_program_in_every_direction(weighted
 CROSSING = (smooth_chain(0.3, 9), chain_of_edges([(1, 6), (2, 2), (7, 2)]), chain_of_edges([(3, 8), (7, 2)]))
 
 
-@settings(max_examples=24)
+@settings(max_examples=40)
 @given(weighted_hulls(), CASES)
 def test_the_prices_prove_the_path_in_every_direction(weighted, asked) -> None:
     """By weak duality: no fair rates are better than the path's, whatever the centre they share."""

@@ -43,7 +43,7 @@ def thinned(y: np.ndarray, most: int = 120) -> np.ndarray:
     return y[np.unique(np.linspace(0, len(y) - 1, min(most, len(y))).astype(int))]
 
 
-@settings(max_examples=15)
+@settings(max_examples=25)
 @given(populations(max_groups=4, max_rows=40), EPSILONS, NORMS, BUILDS)
 def test_a_walk_equals_its_people(population, epsilon, norm, build):
     """Accepted shares at any place, from either side of a step, are the sum of all people's chances."""
@@ -56,7 +56,7 @@ def test_a_walk_equals_its_people(population, epsilon, norm, build):
             assert np.abs(path.at(y, closed=closed) - walk_at(curve, kernel, y, closed)).max() <= 1e-11
 
 
-@settings(max_examples=15)
+@settings(max_examples=25)
 @given(populations(max_groups=4), EPSILONS, NORMS, BUILDS)
 def test_a_walk_rises_from_nobody_to_everybody(population, epsilon, norm, build):
     """Shares never fall with the place, the closed side is never below the open one, and the ends are 0 and 1."""
@@ -70,7 +70,7 @@ def test_a_walk_rises_from_nobody_to_everybody(population, epsilon, norm, build)
         assert np.abs(sides[-1] - 1).max() <= 1e-12
 
 
-@settings(max_examples=15)
+@settings(max_examples=25)
 @given(populations(), EPSILONS, NORMS)
 def test_drawn_performance_is_the_levels_performance(population, epsilon, norm):
     """Drawn kernels: gap within epsilon, group and pooled AUC those of the levels."""
@@ -84,7 +84,7 @@ def test_drawn_performance_is_the_levels_performance(population, epsilon, norm):
     assert found.auc == pytest.approx(levels.pooled_auc(weights0, weights1), abs=1e-12)
 
 
-@settings(max_examples=15)
+@settings(max_examples=25)
 @given(populations(max_groups=3, max_rows=25), EPSILONS, NORMS, BUILDS)
 def test_performance_is_the_worst_over_all_places(population, epsilon, norm, build):
     """The gap and AUCs equal brute force over both sides of every step, people counted one by one."""
@@ -106,7 +106,7 @@ def test_performance_is_the_worst_over_all_places(population, epsilon, norm, bui
     assert found.auc == pytest.approx(trapezia(pooled), abs=1e-11)
 
 
-@settings(max_examples=15)
+@settings(max_examples=25)
 @given(populations(max_groups=6), EPSILONS, NORMS, BUILDS)
 def test_many_places_are_judged_as_few_are(population, epsilon, norm, build):
     """Gap, AUCs and single rates, without a look at all groups at all places, are those of such a look."""
@@ -133,7 +133,7 @@ def test_many_places_are_judged_as_few_are(population, epsilon, norm, build):
     assert [found.fpr, found.tpr, found.selection_rate] == pytest.approx(widest, abs=1e-12)
 
 
-@settings(max_examples=15)
+@settings(max_examples=25)
 @given(populations(max_groups=3), EPSILONS, NORMS)
 def test_people_in_raw_order_keep_it(population, epsilon, norm):
     """Inside ordered blocks a higher score never has a later place."""
@@ -146,7 +146,7 @@ def test_people_in_raw_order_keep_it(population, epsilon, norm):
         assert (np.diff(place) >= 0).all()
 
 
-@settings(max_examples=15)
+@settings(max_examples=25)
 @given(populations(max_groups=3, max_rows=40), EPSILONS, NORMS, BUILDS)
 def test_a_higher_score_is_never_placed_later(population, epsilon, norm, build):
     """At every place, not at the levels' borders only, a higher score has at least the chance of a lower one."""
@@ -158,7 +158,7 @@ def test_a_higher_score_is_never_placed_later(population, epsilon, norm, build):
             assert (np.diff(chances) <= 1e-12).all()
 
 
-@settings(max_examples=15)
+@settings(max_examples=25)
 @given(populations(max_groups=2, max_rows=30), EPSILONS, NORMS, BUILDS)
 def test_chances_are_those_of_single_people(population, epsilon, norm, build):
     """Of every score and place at once as of one at a time."""
@@ -171,7 +171,7 @@ def test_chances_are_those_of_single_people(population, epsilon, norm, build):
     assert np.abs(found - single).max() <= 1e-11
 
 
-@settings(max_examples=15)
+@settings(max_examples=25)
 @given(populations(max_groups=4, weights=("none", "mild")))
 def test_original_points_of_many_groups_are_those_of_few(population):
     """All people's rates at every threshold, whichever way they are summed."""
@@ -190,7 +190,7 @@ def test_original_points_of_many_groups_are_those_of_few(population):
         assert np.abs(rate - [0.0, *counted]).max() <= 1e-12
 
 
-@settings(max_examples=15)
+@settings(max_examples=25)
 @given(populations(max_groups=3, max_rows=25), EPSILONS, BUILDS, st.tuples(st.floats(0, 1), st.floats(0, 1)))
 def test_in_a_window_the_gap_is_that_of_all_thresholds_inside(population, epsilon, build, ends):
     """Between two places all rates are straight, and both ends of the window count."""
@@ -212,7 +212,7 @@ def test_in_a_window_the_gap_is_that_of_all_thresholds_inside(population, epsilo
     assert performance(paths, people, Difference("tpr", (-1.0, 2.0))).gap == pytest.approx(np.ptp(tpr, axis=1).max())
 
 
-@settings(max_examples=15)
+@settings(max_examples=25)
 @given(populations(max_groups=3, max_rows=40), EPSILONS, NORMS, BUILDS)
 def test_shares_drawn_are_those_of_single_people(population, epsilon, norm, build):
     assume(all((sample.mass > 0).all() for sample in population))

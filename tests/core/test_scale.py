@@ -48,7 +48,7 @@ def raw_share(population, threshold: float, strictly: bool = False) -> float:
     return float(hit / total)
 
 
-@settings(max_examples=18)
+@settings(max_examples=30)
 @given(FEW, EPSILONS, NORMS, BUILDS)
 def test_every_score_accepts_the_share_it_did(population, epsilon, norm, build):
     """At every raw score but the highest the fair share is the raw share, up to people who share a place."""
@@ -62,7 +62,7 @@ def test_every_score_accepts_the_share_it_did(population, epsilon, norm, build):
         assert abs(fair - raw_share(population, t)) <= atom + 1e-9
 
 
-@settings(max_examples=18)
+@settings(max_examples=30)
 @given(ANY, EPSILONS, NORMS, BUILDS)
 def test_scores_fall_strictly_within_the_raw_range(population, epsilon, norm, build):
     """From the best place to the worst the score falls strictly, from the highest raw score to the lowest."""
@@ -80,7 +80,7 @@ def test_scores_fall_strictly_within_the_raw_range(population, epsilon, norm, bu
     assert (np.diff(scores) <= 0).all()
 
 
-@settings(max_examples=12)
+@settings(max_examples=20)
 @given(FEW, EPSILONS, NORMS, BUILDS)
 def test_place_and_score_are_inverse(population, epsilon, norm, build):
     """A threshold's place has that score; a place's score leads back to the place."""
@@ -93,7 +93,7 @@ def test_place_and_score_are_inverse(population, epsilon, norm, build):
     assert scale.to_score(scale.to_place(score)) == pytest.approx(score, abs=1e-12 * width)
 
 
-@settings(max_examples=12)
+@settings(max_examples=20)
 @given(FEW, EPSILONS, NORMS, BUILDS)
 def test_thresholds_beyond_the_ends(population, epsilon, norm, build):
     """Above the highest score nobody is accepted, below the lowest everybody."""
@@ -148,7 +148,7 @@ def test_an_untouched_score_keeps_its_distribution(build):
         assert fair == pytest.approx(raw_share(population, t), abs=1e-9 if build is drawn_kernel else 1 / 200)
 
 
-@settings(max_examples=9)
+@settings(max_examples=15)
 @given(FEW, EPSILONS, NORMS, BUILDS)
 def test_many_groups_get_the_scale_of_few(population, epsilon, norm, build):
     """Whichever way shares are summed and neighbouring scores found."""
@@ -168,7 +168,7 @@ def test_the_score_just_above(known, asked):
     assert _next_above(falling[::-1], scores).tolist() == expected
 
 
-@settings(max_examples=12)
+@settings(max_examples=20)
 @given(FEW, EPSILONS, NORMS, BUILDS)
 def test_the_scale_of_many_groups_is_that_of_few(population, epsilon, norm, build):
     """Whichever way thresholds are merged and shares are summed, every knot accepts the same share."""

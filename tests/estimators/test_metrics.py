@@ -39,14 +39,14 @@ def how(rows) -> dict:
     return {"sensitive_features": rows.groups, "sample_weight": rows.weights}
 
 
-@settings(max_examples=12)
+@settings(max_examples=20)
 @given(worlds(), NORMS)
 def test_the_gap_is_the_audit_s(rows, norm) -> None:
     found = threshold_gap_score(rows.y, rows.scores, norm=norm, **how(rows))
     assert found == audit(rows.scores, rows.y, norm=norm, **how(rows)).gap
 
 
-@settings(max_examples=9)
+@settings(max_examples=15)
 @given(worlds(max_groups=3), NORMS)
 def test_auc_at_a_gap_is_what_a_fit_keeps(rows, norm) -> None:
     gap, auc = (getattr(audit(rows.scores, rows.y, norm=norm, **how(rows)), name) for name in ("gap", "auc"))

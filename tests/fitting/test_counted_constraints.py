@@ -46,7 +46,7 @@ def text(model: FairModel) -> str:
     return replace(model, record=replace(model.record, date="")).to_json()
 
 
-@settings(max_examples=9)
+@settings(max_examples=15)
 @given(SEEDS, st.sampled_from(HOW), st.booleans(), st.sampled_from(["merge", "drop"]))
 def test_counts_give_the_model_of_the_rows(seed, how, several, small) -> None:
     rows = people(seed, 400)

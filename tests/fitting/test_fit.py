@@ -138,7 +138,7 @@ def test_good_data_is_fitted_without_a_word():
 # ---- query models ------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=12)
+@settings(max_examples=20)
 @given(worlds(), EPSILONS, NORMS, st.sampled_from([2, 3, 7, 40]))
 def test_query_models_are_fair_at_all_thresholds(rows, epsilon, norm, queries):
     """Although they look at a few thresholds only."""
@@ -148,7 +148,7 @@ def test_query_models_are_fair_at_all_thresholds(rows, epsilon, norm, queries):
     assert certify(done).gap <= epsilon + ROUNDING
 
 
-@settings(max_examples=12)
+@settings(max_examples=20)
 @given(worlds(), NORMS, st.sampled_from([2, 3, 7]))
 def test_a_query_model_is_the_identity_only_if_the_raw_score_is_fair(rows, norm, queries):
     """Thresholds between the queries may be far apart although the queries agree."""
@@ -166,7 +166,7 @@ def test_queries_agree_but_the_score_is_not_fair():
     assert not fitted(rows, 0.1, queries=2).model.unchanged
 
 
-@settings(max_examples=12)
+@settings(max_examples=20)
 @given(worlds(weighted=False), st.sampled_from([2, 5, 30]))
 def test_pla_loss_bounds_what_queries_miss(rows, queries):
     """The AUC of the polygon through the queries is within the stated bound of the raw AUC, in every group."""

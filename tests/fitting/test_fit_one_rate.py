@@ -98,7 +98,7 @@ def assert_group_aucs(found: Certificate) -> None:
 # ---- every threshold -----------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=8)
+@settings(max_examples=13)
 @given(WORLDS, PLAIN)
 def test_drawn_ties_reach_the_bound(rows, how) -> None:
     """Within what was asked at every threshold, AUC equal to the bound, every group on its own hull."""
@@ -112,7 +112,7 @@ def test_drawn_ties_reach_the_bound(rows, how) -> None:
     assert [group.auc for group in found.groups] == pytest.approx([group.auc_hull for group in found.groups], abs=1e-6)
 
 
-@settings(max_examples=8)
+@settings(max_examples=13)
 @given(WORLDS, PLAIN)
 def test_raw_order_costs_no_group_anything(rows, how) -> None:
     done = made(rows, how)
@@ -124,7 +124,7 @@ def test_raw_order_costs_no_group_anything(rows, how) -> None:
     assert_group_aucs(found)
 
 
-@settings(max_examples=9)
+@settings(max_examples=15)
 @given(populations(max_groups=5, max_rows=25).map(from_population), PLAIN, st.sampled_from(["order", "draw"]))
 def test_extreme_scores_and_weights(rows, how, ties) -> None:
     """Neighbouring numbers, 1e300, subnormals, weights from 1e-12 to 1e12 and of 0."""
@@ -161,7 +161,7 @@ def reached(error: DataError) -> Asked | None:
     return {"ratio": float(found[2])} if float(found[2]) > 0 else None
 
 
-@settings(max_examples=8)
+@settings(max_examples=13)
 @given(WORLDS, PLAIN, st.one_of(st.none(), WINDOWS))
 def test_without_draws_scores_decide(rows, how, where) -> None:
     """A function of the score that never falls; and what an error offers instead can be had."""
@@ -206,7 +206,7 @@ def raw_parts(done: Fitted, rows: Rows) -> tuple[np.ndarray, np.ndarray]:
     return before, after
 
 
-@settings(max_examples=8)
+@settings(max_examples=13)
 @given(WORLDS, PLAIN, WINDOWS)
 def test_outside_a_window_everybody_keeps_the_original_order(rows, how, where) -> None:
     how = how | {"where": where}
@@ -257,7 +257,7 @@ OWN = st.tuples(*[st.sampled_from([0.01, 0.05, 0.2, 1.0])] * 2)
 TIES = st.sampled_from(["order", "draw"])
 
 
-@settings(max_examples=9)
+@settings(max_examples=15)
 @given(WORLDS, OWN, TIES)
 def test_each_rate_keeps_its_own_tolerance(rows, own, ties) -> None:
     done = made(rows, {"epsilon": {"fpr": own[0], "tpr": own[1]}, "ties": ties})

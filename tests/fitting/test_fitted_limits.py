@@ -33,7 +33,7 @@ def fitted(rows: Rows, **options) -> Fitted:
         return fit(people, Options.checked(**options), salt=1)
 
 
-@settings(max_examples=12)
+@settings(max_examples=20)
 @given(worlds(max_rows=40, max_groups=4), NORMS, st.sampled_from([0.0, 0.1, 0.3]), HOW, SEEDS)
 def test_chances_add_up_to_the_realised_rates(rows, norm, epsilon, how, seed):
     """And rise with the place, and with the score."""

@@ -34,7 +34,7 @@ def post(rows: Rows, **how) -> FairROC:
 # ---- the same as a fit -------------------------------------------------------------------------------------
 
 
-@settings(max_examples=9)
+@settings(max_examples=15)
 @given(worlds(max_groups=4), EPSILONS, NORMS, TIES)
 def test_a_point_is_the_certificate_of_a_fit(rows, epsilon, norm, ties) -> None:
     point = frontier_rows(rows, epsilons=epsilon, norm=norm, ties=ties).points[0]
@@ -53,7 +53,7 @@ def test_a_point_is_the_certificate_of_a_fit(rows, epsilon, norm, ties) -> None:
 
 
 @pytest.mark.parametrize("how", [{}, {"curve": "raw"}, {"curve": "shrunk"}, {"promise": "new"}, {"ties": "draw"}])
-@pytest.mark.parametrize("groups", [2, pytest.param(3, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("groups", [2, 3])
 def test_every_row_is_the_fit_with_the_same_options(how, groups) -> None:
     """However many epsilons are asked for beside it: nothing that was solved for one leaks into another."""
     rows = normal_rows(6, n=400, groups=groups)
@@ -215,7 +215,7 @@ def test_thin_curves_give_way_to_exact_ones_where_they_matter(monkeypatch) -> No
         assert (point.auc, point.gap) == pytest.approx((certificate.auc, certificate.gap), abs=1e-9)
 
 
-@settings(max_examples=9)
+@settings(max_examples=15)
 @given(worlds(max_groups=4), EPSILONS, TIES)
 def test_accuracy_is_the_best_over_all_thresholds(rows, epsilon, ties) -> None:
     """Against acceptance_rate at every threshold there is."""

@@ -61,7 +61,7 @@ def brute_gap(model: FairModel, told: dict, scores, y, groups, weights, constrai
     st.sampled_from(["order", "draw"]),
     st.booleans(),
 )
-@settings(max_examples=8)
+@settings(max_examples=12)
 def test_without_the_group_the_gap_is_within_epsilon_by_everybodys_chances(
     seed, kind, epsilon, constraint, ties, heavy
 ):

@@ -77,7 +77,7 @@ def useless_rows() -> Rows:
 # ---- the best of all thresholds ----------------------------------------------------------------------------
 
 
-@settings(max_examples=8)
+@settings(max_examples=12)
 @given(worlds(max_groups=4), EPSILONS, NORMS, TIES, COSTS)
 def test_no_threshold_costs_less(rows, epsilon, norm, ties, costs) -> None:
     done = fitted(rows, epsilon, norm, ties)
@@ -89,7 +89,7 @@ def test_no_threshold_costs_less(rows, epsilon, norm, ties, costs) -> None:
     check_rates(choice, done.model, rows)
 
 
-@settings(max_examples=9)
+@settings(max_examples=15)
 @given(worlds(max_groups=4), EPSILONS, TIES, TARGETS, st.sampled_from([0.05, 0.3, 0.5, 0.77, 0.95, 1.0]))
 def test_a_target_is_met_and_no_threshold_meets_it_better(rows, epsilon, ties, rule, target) -> None:
     """The fewest people for a recall, the most for a precision and for a selection rate."""

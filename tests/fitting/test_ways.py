@@ -29,7 +29,7 @@ def solver_of(rows: Rows, **how) -> Solver:
 # ---- epsilon is kept ---------------------------------------------------------------------------------------
 
 
-@settings(max_examples=9)
+@settings(max_examples=15)
 @given(worlds(max_groups=4), EPSILONS, NORMS)
 def test_epsilon_is_kept_whatever_is_taken(rows, epsilon, norm) -> None:
     solver = solver_of(rows, norm=norm)

@@ -135,7 +135,7 @@ def printed(up: np.ndarray, down: np.ndarray, epsilon: float, i: int) -> tuple[n
     return (top if by_cross[0] >= by_cross[1] else left), abs(by_cross[0] - by_cross[1]) < 1e-9
 
 
-@settings(max_examples=90)
+@settings(max_examples=150)
 @given(st.data(), st.sampled_from([0.031, 0.0973, 0.2517]))
 def test_all_indices_at_once_are_the_printed_loop(data, epsilon):
     """On curves in general position every unclipped point is the one of the printed loop."""

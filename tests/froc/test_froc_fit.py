@@ -53,7 +53,7 @@ def done_by(method: str, rows: Rows, epsilon: float, queries: int | None = None,
 # ---- promises ----------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=12)
+@settings(max_examples=20)
 @given(worlds(max_groups=6), STEPS, QUERIES, TIES)
 def test_within_epsilon_and_never_above_the_optimum(rows, epsilon, queries, ties):
     """2 to 6 groups, crossing curves, ties and weights: the exact gap over all pairs is within epsilon, and no group's
@@ -157,7 +157,7 @@ def test_a_fair_score_stays_as_it_is():
 # ---- the report --------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=15)
+@settings(max_examples=25)
 @given(worlds(max_groups=4), STEPS, QUERIES)
 def test_the_report_is_whole(rows, epsilon, queries):
     """Every query is counted once, arrays have one value for each query, and all of it is JSON."""

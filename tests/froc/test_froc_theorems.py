@@ -104,7 +104,7 @@ def test_joining_queries_can_gain():
 # ---- Norm Boundary -----------------------------------------------------------------------------------------
 
 
-@settings(max_examples=36)
+@settings(max_examples=60)
 @given(dominated_pairs(), st.sampled_from([0.03, 0.1, 0.25]))
 def test_unfair_queries_are_best_on_the_boundary(pair, epsilon):
     """Holds for queries outside their norm set, neighbours fixed: the program's optimum is on the boundary."""
@@ -188,7 +188,7 @@ def test_a_vertex_can_beat_both_cuts():
 # ---- UpShift and LeftShift ---------------------------------------------------------------------------------
 
 
-@settings(max_examples=36)
+@settings(max_examples=60)
 @given(dominated_pairs(), st.sampled_from([0.01, 0.03, 0.1]))
 def test_the_area_rule_below_the_chord(pair, epsilon):
     """Holds, neighbours fixed, where U and L both lie on or below the line through the neighbours."""

@@ -604,7 +604,7 @@ def counted(batches: Sequence[NDArray[Any]]) -> IdCount:
     return count
 
 
-@settings(max_examples=36)
+@settings(max_examples=60)
 @given(
     ids=st.lists(st.integers(-(2**63), 2**63 - 1) | st.integers(0, 3000), max_size=300),
     times=st.integers(1, 40),

@@ -34,7 +34,7 @@ def accepted(post: FairROC, rows, threshold: float) -> np.ndarray:
     return np.array([[np.average(rate[c], weights=rows.mass[c]) for c in pair] for pair in cells])
 
 
-@settings(max_examples=9)
+@settings(max_examples=15)
 @given(SEEDS, st.sampled_from([2, 3]), st.sampled_from([0, 9]), NORMS, st.sampled_from(["draw", "order"]))
 def test_rates_are_the_acceptance_rates(seed, groups, digits, norm, ties) -> None:
     """At any threshold of the fair score the acceptance rates lie on the curves of the expected rows."""
@@ -49,7 +49,7 @@ def test_rates_are_the_acceptance_rates(seed, groups, digits, norm, ties) -> Non
             assert v == pytest.approx(point[1] - point[0], abs=1e-9)
 
 
-@settings(max_examples=9)
+@settings(max_examples=15)
 @given(SEEDS, NORMS, st.sampled_from(["draw", "order"]), st.booleans())
 def test_on_the_fitted_people_it_is_the_certificate(seed, norm, ties, weighted) -> None:
     rows = normal_rows(seed, n=400)

@@ -38,7 +38,7 @@ def rate(model: FairModel, found: Explanation, threshold: float) -> float:
 # ---- probabilities -----------------------------------------------------------------------------------------
 
 
-@settings(max_examples=24)
+@settings(max_examples=40)
 @given(worlds(max_groups=4), EPSILONS, NORMS, TIES, st.data())
 def test_probabilities_are_those_of_acceptance(rows, epsilon, norm, ties, data) -> None:
     """They sum to one; at the ends of intervals they give the acceptance rate, in between they enclose it."""
@@ -58,7 +58,7 @@ def test_probabilities_are_those_of_acceptance(rows, epsilon, norm, ties, data) 
         assert surely - 1e-9 <= rate(model, found, threshold) <= possibly + 1e-9
 
 
-@settings(max_examples=24)
+@settings(max_examples=40)
 @given(SEEDS, TIES, st.floats(-5, 5), st.floats(-6, 6), st.sampled_from("ab"))
 def test_acceptance_at_any_threshold(seed, ties, score, threshold, group) -> None:
     """For any score, fitted or not; inside an interval the place is spread evenly, and the scale turns it to scores."""
@@ -86,7 +86,7 @@ def _place(model: FairModel, score: float) -> float:
 MODELS = {ties: model_of(ties) for ties in ("draw", "order")}
 
 
-@settings(max_examples=15)
+@settings(max_examples=25)
 @given(st.lists(st.floats(0.001, 1), min_size=1, max_size=60))
 def test_lines_are_few_and_lose_nothing(weights) -> None:
     chances = np.array(weights) / sum(weights)

@@ -55,7 +55,7 @@ def narrow(count: int) -> list[Sample]:
     return [Sample(np.arange(count) / count, labels), Sample(np.arange(count) * 5e-324, labels)]
 
 
-@settings(max_examples=36)
+@settings(max_examples=60)
 @given(populations(max_groups=4), EPSILONS, NORMS, BUILDS, SEEDS)
 @example(narrow(5), 0.0, 1, ordered_kernel, 1)
 @example(narrow(1500), 0.5, 1, ordered_kernel, 1)
@@ -111,7 +111,7 @@ def one_by_one(tables: LookupTables, score: float, group: int, uniform: float) -
 
 
 @pytest.mark.parametrize("fine", [None, 1])
-@settings(max_examples=36)
+@settings(max_examples=60)
 @given(populations(max_groups=4), EPSILONS, NORMS, BUILDS, SEEDS)
 def test_every_bit_is_that_of_the_tables(fine, population, epsilon, norm, build, seed):
     """Also with buckets so coarse that numbers are searched for in them."""
@@ -129,7 +129,7 @@ def test_every_bit_is_that_of_the_tables(fine, population, epsilon, norm, build,
     assert fair.tobytes() == np.array(truth).tobytes()
 
 
-@settings(max_examples=24)
+@settings(max_examples=40)
 @given(populations(max_groups=4), EPSILONS, NORMS, BUILDS, SEEDS)
 def test_chances_are_those_of_kernel_and_scale(population, epsilon, norm, build, seed):
     """Acceptance at a knot, person by person."""
@@ -145,7 +145,7 @@ def test_chances_are_those_of_kernel_and_scale(population, epsilon, norm, build,
         assert np.abs(got - true).max() <= 1e-9
 
 
-@settings(max_examples=24)
+@settings(max_examples=40)
 @given(populations(max_groups=3), EPSILONS, NORMS)
 def test_order_is_kept(population, epsilon, norm):
     """Inside a group, with one uniform number for all, a higher score never gets a lower fair score."""
@@ -196,7 +196,7 @@ def test_chunks_do_not_matter(monkeypatch: pytest.MonkeyPatch):
     assert (table.rates(scores, groups, 0.5) == chance).all()
 
 
-@settings(max_examples=24)
+@settings(max_examples=40)
 @given(populations(max_groups=4), EPSILONS, NORMS, BUILDS)
 def test_the_tables_hold_together(population, epsilon, norm, build):
     """Cells rise group by group, outcomes fill [0, 1), and every cell that is drawn has a row of outcomes."""

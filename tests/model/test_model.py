@@ -99,7 +99,7 @@ def outcome(act):
         return type(error), str(error)
 
 
-@settings(max_examples=180, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data())
 def test_a_few_rows_get_what_many_do(model, identity, data):
     """Also where something is wrong with them: the same errors."""

@@ -63,7 +63,7 @@ def rewritten(text: str, change) -> str:
 # ---- there and back ----------------------------------------------------------------------------------------
 
 
-@settings(max_examples=18)
+@settings(max_examples=30)
 @given(worlds(), EPSILONS, NORMS, TIES)
 def test_round_trip_is_exact(rows, epsilon, norm, ties):
     """Text, fair scores and acceptance rates of the model read back are the same bits; identity models too."""
@@ -183,7 +183,7 @@ def test_load_names_the_path(tmp_path):
 # ---- damage ------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=60)
+@settings(max_examples=100)
 @given(st.integers(0, len(TEXT) - 3))
 def test_truncation_is_refused(cut):
     with pytest.raises(ModelFileError, match="whole JSON"):
@@ -193,7 +193,7 @@ def test_truncation_is_refused(cut):
 DIGITS = [match.start() for match in re.finditer("[0-9]", TEXT)]
 
 
-@settings(max_examples=90)
+@settings(max_examples=150)
 @given(st.sampled_from(DIGITS), st.integers(1, 9))
 def test_one_changed_digit_is_refused(place, by):
     """Unless the number still is the same float: then the model is the same, too."""

@@ -71,7 +71,7 @@ def quick_model(scores, y, groups) -> FairModel:
 # ---- the reference -----------------------------------------------------------------------------------------
 
 
-@settings(max_examples=24)
+@settings(max_examples=40)
 @given(SEEDS, st.integers(3, 3000), st.sampled_from([0, 1, 9]), st.booleans())
 def test_reference_counts_the_fitted_rows(seed, n, digits, weighted) -> None:
     """Counting the fitted rows again gives the reference; its bins are few, and even unless a score is shared."""
@@ -178,7 +178,7 @@ def test_half_a_reference_is_refused() -> None:
 # ---- the tests, one by one -----------------------------------------------------------------------------------
 
 
-@settings(max_examples=24)
+@settings(max_examples=40)
 @given(SEEDS, st.integers(2, 60), st.integers(1, 60), st.integers(2, 12))
 def test_distance_is_kolmogorov_smirnov(seed, n, m, values) -> None:
     """Over the borders of all values it is the two-sample statistic, and the p-value bounds scipy's exact one."""
@@ -408,7 +408,7 @@ def test_too_few_rows_are_not_called_fine() -> None:
 # ---- the gap -------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=8)
+@settings(max_examples=12)
 @given(SEEDS, st.sampled_from([0.05, 0.3]), st.sampled_from([1, "inf"]), st.sampled_from(["draw", "order"]))
 def test_gap_is_the_expected_one(seed, epsilon, norm, ties) -> None:
     """Gap and AUCs are those of the expected rows, weighted or not."""

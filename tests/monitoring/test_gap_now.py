@@ -99,7 +99,7 @@ HOW = st.sampled_from(
 )
 
 
-@settings(max_examples=15)
+@settings(max_examples=25)
 @given(SEEDS, st.sampled_from(sorted(RATES)), HOW, st.sampled_from([1, 9]))
 def test_gap_is_that_of_sums_over_people(seed, constraint, how, digits) -> None:
     """Exactly, at all places inside the window; between two places all rates are straight lines."""
@@ -173,7 +173,7 @@ def test_whole_weights_are_rows(seed, constraint) -> None:
         assert weighted.interval.dkw is None
 
 
-@settings(max_examples=9)
+@settings(max_examples=15)
 @given(SEEDS, st.integers(2, 60), st.sampled_from([0, 9]), st.booleans())
 def test_people_without_labels(seed, n, digits, weighted) -> None:
     """Both rates are the share of people who reach a score, and as uncertain as a share of so many people."""

@@ -55,14 +55,14 @@ def assert_same_people(columns: Columns) -> None:
         assert_same_curve(a, b)
 
 
-@settings(max_examples=48)
+@settings(max_examples=80)
 @given(KINDS, st.integers(4, 800), SEEDS)
 def test_same_as_rows(kind, n, seed):
     with small():
         assert_same_people(some_columns(kind, n, seed))
 
 
-@settings(max_examples=24)
+@settings(max_examples=40)
 @given(st.integers(70, 300), st.integers(1, 40), SEEDS)
 def test_same_as_rows_with_large_ties(distinct, most, seed):
     """Ties of very different size, some across many of the even positions at which rows are looked at."""

@@ -98,7 +98,7 @@ def same(one: ScoreCounts, other: ScoreCounts) -> bool:
 # ---- the same as rows --------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=15)
+@settings(max_examples=25)
 @given(ROWS, OPTIONS, SEEDS)
 def test_same_model_as_from_rows(people, options, seed):
     """Byte for byte: curves, groups, fingerprint; and the same warnings and errors."""
@@ -112,7 +112,7 @@ def test_same_model_as_from_rows(people, options, seed):
     assert counts.rows == len(columns.scores) and counts.bits is None and counts.error == 0.0
 
 
-@settings(max_examples=24)
+@settings(max_examples=40)
 @given(ROWS, st.sampled_from([1, 1.7, "inf"]), st.sampled_from([0, 100]), SEEDS)
 def test_same_audit_as_of_rows(people, norm, draws, seed):
     """Intervals and bootstrap too: a count of five is five rows, not one of weight five."""
@@ -139,7 +139,7 @@ def test_same_frontier_and_certificate_as_of_rows(people, seed):
     assert found[0] == found[1]
 
 
-@settings(max_examples=24)
+@settings(max_examples=40)
 @given(populations(max_groups=4, weights=("mild", "zeros", "wild")), SEEDS)
 def test_weighted_counts(people, seed):
     """The same curves but for the rounding of sums; every cell is one weighted row."""
@@ -204,7 +204,7 @@ def test_estimator_and_function():
 # ---- where counts come from ----------------------------------------------------------------------------------------
 
 
-@settings(max_examples=36)
+@settings(max_examples=60)
 @given(ROWS, SEEDS, st.integers(1, 5))
 def test_parts_add_up_to_the_whole(people, seed, pieces):
     """However rows are dealt into parts, which may lack labels or groups, and in whatever order parts are merged."""
@@ -223,7 +223,7 @@ def test_parts_add_up_to_the_whole(people, seed, pieces):
         assert same(left, whole) and same(right, whole)
 
 
-@settings(max_examples=24)
+@settings(max_examples=40)
 @given(ROWS, SEEDS)
 def test_tables_and_cells(people, seed):
     """An aggregated table, its rows repeated and in any order, and plain cells: the counts of the rows."""
@@ -355,7 +355,7 @@ def spread_people(draw: int, groups: int, most: int = 60) -> Columns:
     return columns_of(people, draw)
 
 
-@settings(max_examples=48)
+@settings(max_examples=80)
 @given(SEEDS, st.integers(2, 4), BITS)
 def test_error_of_bins(seed, groups, bits):
     """Against all thresholds there are: rates are never too high, and too low by no more than is said; so are gaps."""
@@ -381,7 +381,7 @@ def test_error_of_bins(seed, groups, bits):
         assert not found.fair or true <= 0.2 + 1e-9
 
 
-@settings(max_examples=12)
+@settings(max_examples=20)
 @given(SEEDS, st.sampled_from([1, "inf"]), st.sampled_from(["draw", "order"]), st.sampled_from([None, 6]), BITS)
 def test_fair_score_from_bins_on_the_people_themselves(seed, norm, ties, queries, bits):
     """The stated gap and twice the error (once in the largest norm) bound the gap of the rows at any threshold."""
@@ -400,7 +400,7 @@ def test_fair_score_from_bins_on_the_people_themselves(seed, norm, ties, queries
         assert (apart.sum() if norm == 1 else apart.max()) <= stated + 1e-9
 
 
-@settings(max_examples=36)
+@settings(max_examples=60)
 @given(SEEDS, BITS, BITS, st.integers(1, 4))
 def test_cutting_and_merging_in_any_order(seed, bits, other, pieces):
     columns = spread_people(seed, 3)

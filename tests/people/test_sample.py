@@ -41,7 +41,7 @@ def some_columns(kind: str, n: int, seed: int, weighted: bool = False) -> Column
     return Columns(scores, labels, groups, ("a", "b"), rng.integers(1, 4, n).astype(float) if weighted else None)
 
 
-@settings(max_examples=36)
+@settings(max_examples=60)
 @given(KINDS, st.integers(4, 800), SEEDS, st.booleans())
 def test_curves_of_samples(kind, n, seed, weighted):
     columns = some_columns(kind, n, seed, weighted)
@@ -63,7 +63,7 @@ def test_curves_of_samples(kind, n, seed, weighted):
         assert part.totals == (mass[~labels].sum(), mass[labels].sum())
 
 
-@settings(max_examples=36)
+@settings(max_examples=60)
 @given(KINDS, st.integers(4, 800), SEEDS, st.booleans())
 def test_what_thin_curves_hide(kind, n, seed, weighted):
     """Few points; the exact gap differs from that of the thin curves by no more than is said."""

@@ -175,7 +175,7 @@ def drawn(model, rows: Rows, uniforms: np.ndarray) -> np.ndarray:
 # ---- fairness at every threshold ---------------------------------------------------------------------------
 
 
-@settings(max_examples=12)
+@settings(max_examples=20)
 @given(worlds(), EPSILONS, NORMS, TIES)
 def test_groups_are_within_epsilon_at_every_threshold(rows, epsilon, norm, ties):
     """Expected rates of the fitted people, from acceptance_rate, at all thresholds there are."""
@@ -186,7 +186,7 @@ def test_groups_are_within_epsilon_at_every_threshold(rows, epsilon, norm, ties)
     assert accepted.max() <= 1
 
 
-@settings(max_examples=15)
+@settings(max_examples=25)
 @given(populations(max_groups=5, max_rows=25), ALL_EPSILONS, NORMS, TIES)
 def test_groups_are_within_epsilon_on_extreme_scores_and_weights(population, epsilon, norm, ties):
     """Neighbouring floats, subnormals, 1e300 and weights from 1e-12 to 1e12."""
@@ -220,7 +220,7 @@ def assert_push_forward(done: Fitted, rows: Rows, thresholds: np.ndarray) -> Non
         assert (drawn(model, rows, above) < t)[rate < 1 - close].all()
 
 
-@settings(max_examples=8)
+@settings(max_examples=12)
 @given(worlds(weighted=False), EPSILONS, NORMS, TIES)
 def test_acceptance_rate_is_the_push_forward_of_transform(rows, epsilon, norm, ties):
     """Sharp: one billionth below the rate a draw accepts, one billionth above it rejects."""
@@ -282,7 +282,7 @@ def test_one_number_for_all_thresholds(ties):
 # ---- the certificate tells the truth -----------------------------------------------------------------------
 
 
-@settings(max_examples=12)
+@settings(max_examples=20)
 @given(worlds(max_groups=4, weighted=False), EPSILONS, NORMS, TIES)
 def test_certificate_is_what_brute_force_finds(rows, epsilon, norm, ties):
     """Gap and AUCs of the certificate, from acceptance_rate at all thresholds."""
@@ -323,7 +323,7 @@ def test_certificate_where_the_order_can_be_kept(norm, ties):
 # ---- the same share of people ------------------------------------------------------------------------------
 
 
-@settings(max_examples=12)
+@settings(max_examples=20)
 @given(worlds(), EPSILONS, NORMS, TIES)
 def test_every_threshold_accepts_the_share_it_did(rows, epsilon, norm, ties):
     """At a raw score t that more than 1/GRID of a group share: P(fair > t) <= P(raw >= t) <= P(fair >= t).
@@ -385,7 +385,7 @@ def test_a_fair_score_comes_back_bit_for_bit(epsilon, ties):
     assert acceptance(done.model, rows, [0.0])[0].tolist() == (rows.scores >= 0.0).tolist()
 
 
-@settings(max_examples=9)
+@settings(max_examples=15)
 @given(worlds(), NORMS, TIES)
 def test_unchanged_exactly_where_the_raw_gap_is_within_epsilon(rows, norm, ties):
     """Epsilon just at the raw gap: identity; just below it: no identity."""
@@ -418,7 +418,7 @@ def worst_inversion(accepted: np.ndarray, rows: Rows) -> float:
     return worst
 
 
-@settings(max_examples=12)
+@settings(max_examples=20)
 @given(worlds(), EPSILONS, NORMS)
 def test_a_higher_score_is_never_accepted_less(rows, epsilon, norm):
     """First-order dominance within a group, at every threshold, with ties drawn."""
@@ -439,7 +439,7 @@ def test_a_higher_score_is_never_accepted_less_in_order(seed, norm):
 # ---- what must not matter ----------------------------------------------------------------------------------
 
 
-@settings(max_examples=9)
+@settings(max_examples=15)
 @given(worlds(weighted=False), EPSILONS, NORMS, TIES)
 def test_row_order_does_not_matter(rows, epsilon, norm, ties):
     """The same model, to the byte."""
@@ -471,7 +471,7 @@ def test_increasing_maps_change_nothing_at_raw_scores(rows, epsilon, norm):
     assert acceptance(fitted(mapped, epsilon, norm).model, mapped, np.exp(t / 40)) == pytest.approx(expected, abs=1e-9)
 
 
-@settings(max_examples=9)
+@settings(max_examples=15)
 @given(worlds(weighted=False), EPSILONS, NORMS, TIES)
 def test_integer_weights_are_repetitions(rows, epsilon, norm, ties):
     """Weights 1, 2, 3 give bit for bit the kernels of the repeated rows."""

@@ -242,7 +242,7 @@ PERSON = st.fixed_dictionaries({}, optional=dict.fromkeys(("score", "group", "id
         st.fixed_dictionaries({name: st.lists(VALUES, min_size=2, max_size=2) for name in ("scores", "groups", "ids")}),
     )
 )
-@settings(max_examples=90)
+@settings(max_examples=150)
 def test_any_body_is_refused_or_has_the_bits_of_the_library(plain: Service, body: Any) -> None:
     try:
         people = people_of(parsed(json.dumps(body).encode(), plain.rules), plain.rules)

@@ -126,7 +126,7 @@ MEASURES = (
 )
 
 
-@settings(max_examples=90)
+@settings(max_examples=150)
 @given(populations(max_rows=40, weights=MILD), st.sampled_from(MEASURES), SEEDS, st.booleans())
 def test_limits_equal_a_look_at_every_pair(population: list[Sample], measure: Distance, seed: int, many: bool) -> None:
     """By pairs, and as with many groups by ranges; of a ratio's upper limit the ranges say no less."""

@@ -125,7 +125,7 @@ def two_populations(draw):
     return from_population(one), from_population(moved)
 
 
-@settings(max_examples=24)
+@settings(max_examples=40)
 @given(two_populations(), NORMS, st.sampled_from([0.0, 0.02, 0.1, 0.3]), HOW)
 def test_no_fair_score_is_farther_off_than_the_original_rates_are(both, norm, epsilon, how):
     """The theorem: fitted to some people and judged by others, a gap changes by no more than the reach of the two sets'

@@ -33,7 +33,7 @@ def test_massart_bounds_the_exact_law_of_an_error():
         assert (smirnov(n, x) <= np.exp(-2 * n * x**2) + 1e-12).all()
 
 
-@settings(max_examples=9)
+@settings(max_examples=15)
 @given(SIZES, NORMS, st.sampled_from([0.5, 0.9, 0.99]), SEEDS)
 def test_safe_reach_against_drawn_errors(sizes, norm, confidence, seed):
     """Errors of Massart's law, drawn: pairs, corners and their opposites together have the probability they may, or a
@@ -88,7 +88,7 @@ def steps_and_chances(sample, seed: int, places: int = 5) -> Mixture:
     return mixture(noise, ends, chance, np.diff(noise.rates) @ chance)
 
 
-@settings(max_examples=9)
+@settings(max_examples=15)
 @given(populations(max_groups=2, max_rows=30), SEEDS)
 def test_drawn_rates_have_the_moments_of_a_dirichlet_distribution(population, seed):
     group = steps_and_chances(population[0], seed)
@@ -137,7 +137,7 @@ def test_the_noise_is_that_of_multipliers_over_rows(weights):
         assert found[c].mean(axis=0) == pytest.approx(group.rates[c], abs=0.002)
 
 
-@settings(max_examples=12)
+@settings(max_examples=20)
 @given(populations(max_groups=4, max_rows=20), NORMS, SEEDS)
 def test_sharp_limit_is_brute_force_over_its_draws(population, norm, seed):
     groups = [steps_and_chances(sample, seed + i) for i, sample in enumerate(population)]

@@ -49,7 +49,7 @@ def shifted_twins(rows: int, shift: float, seed: int = 0) -> People:
 # ---- bins ----------------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=24)
+@settings(max_examples=40)
 @given(worlds(max_rows=60, max_groups=4))
 def test_bins_hold_everybody_once(rows):
     people = people_of(rows)
@@ -85,7 +85,7 @@ def test_scores_of_probabilities_are_logits_and_others_themselves():
 # ---- estimates -----------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=15)
+@settings(max_examples=25)
 @given(worlds(max_rows=60, max_groups=4))
 def test_estimates_are_distributions(rows):
     bins = bins_for(people_of(rows))
@@ -153,7 +153,7 @@ def test_soft_labels_are_trusted_where_they_fit_and_not_where_they_cannot():
 # ---- populations ---------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=9)
+@settings(max_examples=15)
 @given(worlds(max_rows=40, max_groups=4), NORMS, st.sampled_from([0.05, 0.3]))
 def test_what_is_expected_is_what_the_populations_do(rows, norm, epsilon):
     """Brute force: realise the fair score in each population and measure it."""

@@ -35,7 +35,7 @@ def counted(chances: Any, part: Part) -> list[float]:
     return [abs(chances[cut & first].mean() - chances[cut & second].mean()) for cut in cuts]
 
 
-@settings(deadline=None, max_examples=9)
+@settings(deadline=None, max_examples=15)
 @given(SEEDS, st.sampled_from([3, 20, 10_000]))
 def test_the_original_score_by_plain_counting(seed: int, distinct: int) -> None:
     part = people(seed, 80, distinct)

@@ -67,7 +67,7 @@ def cells(people: Part, g: int, y: int) -> np.ndarray:
 
 
 @given(PEOPLE, st.integers(0, 1000))
-@settings(max_examples=15)
+@settings(max_examples=25)
 def test_figures_of_a_decision(people: Part, seed: int) -> None:
     """All figures of one operating point, person by person."""
     accepted = np.random.default_rng(seed).random(people.rows) < 0.5
@@ -86,7 +86,7 @@ def test_figures_of_a_decision(people: Part, seed: int) -> None:
 
 
 @given(PEOPLE)
-@settings(max_examples=15)
+@settings(max_examples=25)
 def test_figures_of_a_score(people: Part) -> None:
     """The AUC is the share of pairs in order, the gap the largest over thresholds tried one by one."""
     curve = as_it_is(people).whole(people)
@@ -172,7 +172,7 @@ def test_both_sides_of_a_step_are_operating_points(seed: int) -> None:
 
 
 @given(people=PEOPLE, epsilon=st.sampled_from([0.0, 0.01, 0.05, 0.2]))
-@settings(max_examples=12)
+@settings(max_examples=20)
 def test_no_group_is_worse_off_with_the_optimum(people: Part, epsilon: float) -> None:
     """On the fitted people no group's AUC is higher by the paper's algorithm, unless its score stayed as it was."""
     froc, best = (fair_score(people, method, epsilon).whole(people).group_aucs for method in ("froc", "optimal"))
@@ -180,7 +180,7 @@ def test_no_group_is_worse_off_with_the_optimum(people: Part, epsilon: float) ->
 
 
 @given(seed=st.integers(0, 1000), method=st.sampled_from(list(FAIR_SCORES)))
-@settings(max_examples=12)
+@settings(max_examples=20)
 def test_chances_are_those_of_the_model(seed: int, method: str) -> None:
     """A threshold's place has the acceptance rates that the model itself states for the threshold."""
     people = made(seed, rows=80)

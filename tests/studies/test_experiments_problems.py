@@ -285,7 +285,7 @@ def sklearn_matrix(problem: Problem, rows: Any) -> np.ndarray:
 
 
 @pytest.mark.filterwarnings("ignore:Found unknown categories")
-@settings(max_examples=12)
+@settings(max_examples=20)
 @given(st.integers(0, 10**6), st.integers(8, 60))
 def test_matrix_is_that_of_scikit_learns_encoders(seed: int, n: int) -> None:
     """Columns may come in another order, which inner products of rows do not see."""
@@ -323,7 +323,7 @@ def changed_labels(problem: Problem, rows: Any, random: np.random.Generator) -> 
 
 
 @pytest.mark.parametrize("model", MODELS)
-@settings(max_examples=8)
+@settings(max_examples=12)
 @given(seed=st.integers(0, 10**6))
 def test_models_see_labels_of_the_training_rows_only(model: str, seed: int) -> None:
     problem, random = made(SIZES, seed), np.random.default_rng(seed)
@@ -337,7 +337,7 @@ def test_models_see_labels_of_the_training_rows_only(model: str, seed: int) -> N
 
 
 @pytest.mark.parametrize("model", MODELS)
-@settings(max_examples=8)
+@settings(max_examples=12)
 @given(seed=st.integers(0, 10**6))
 def test_models_without_protected_columns_do_not_see_them(model: str, seed: int) -> None:
     problem, random = made(SIZES, seed), np.random.default_rng(seed)

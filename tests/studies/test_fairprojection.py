@@ -64,7 +64,7 @@ def inside(scores: FloatArray) -> FloatArray:
     return 1e-6 + (1 - 2e-6) * scores
 
 
-@settings(max_examples=36, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(PEOPLE, KINDS, TOLERANCES)
 def test_the_constraint_holds_on_the_fitted_people(people: People, kind: Any, tolerance: float) -> None:
     assume(someone_in_every_cell(people))
@@ -75,7 +75,7 @@ def test_the_constraint_holds_on_the_fitted_people(people: People, kind: Any, to
     assert np.all(np.abs(own - everyone[:, None]) <= tolerance * everyone[:, None] + CLOSE)
 
 
-@settings(max_examples=36, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(PEOPLE, KINDS, TOLERANCES)
 def test_optimality_conditions(people: People, kind: Any, tolerance: float) -> None:
     """Prices >= 0, complementary to the slack, and every person's probability is stationary."""
@@ -130,7 +130,7 @@ def test_scipy_finds_the_same(kind: Any, groups: int, tolerance: float) -> None:
     np.testing.assert_allclose(found, truth.x, atol=1e-3)
 
 
-@settings(max_examples=18, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(PEOPLE, KINDS)
 def test_a_large_tolerance_changes_nothing(people: People, kind: Any) -> None:
     post = people.fitted(kind, 1e6)
@@ -138,7 +138,7 @@ def test_a_large_tolerance_changes_nothing(people: People, kind: Any) -> None:
     np.testing.assert_allclose(post.transform(people.scores, people.group), people.scores, rtol=0, atol=1.1e-6)
 
 
-@settings(max_examples=18, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(PEOPLE, KINDS)
 def test_the_distance_falls_with_the_tolerance(people: People, kind: Any) -> None:
     assume(someone_in_every_cell(people))
