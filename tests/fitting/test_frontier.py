@@ -53,7 +53,7 @@ def test_a_point_is_the_certificate_of_a_fit(rows, epsilon, norm, ties) -> None:
 
 
 @pytest.mark.parametrize("how", [{}, {"curve": "raw"}, {"curve": "shrunk"}, {"promise": "new"}, {"ties": "draw"}])
-@pytest.mark.parametrize("groups", [2, 3])
+@pytest.mark.parametrize("groups", [2, pytest.param(3, marks=pytest.mark.slow)])
 def test_every_row_is_the_fit_with_the_same_options(how, groups) -> None:
     """However many epsilons are asked for beside it: nothing that was solved for one leaks into another."""
     rows = normal_rows(6, n=400, groups=groups)
