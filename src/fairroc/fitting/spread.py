@@ -160,7 +160,9 @@ class SpreadFit:
     def drawn_family_gaps(self, draws: int) -> FloatArray:
         """(comparisons, draws) gaps of the fair score in populations that these people may come from."""
         assert self.solution is not None
-        kernels, excess = self.solution.kernels, self.held_out.excess
+        kernels, leaves = self.solution.kernels, None if self.tree is None else len(self.tree.leaves)
+        new = self.options.promise == "new"  # then it was told at epsilon itself
+        excess = cross_fitted(self.rows, self.options, leaves, 1.0).excess if new else self.held_out.excess
         return drawn_family_gaps(self.rows, self.grid.mixture, kernels, self.comparisons, draws, excess)
 
     def drawn_gaps(self, draws: int) -> FloatArray:
@@ -461,7 +463,9 @@ def _for_new_people(
         gap = float(each.max(axis=0).mean())
         own = zip(each.mean(axis=1), comparisons, strict=True) if options.attribute_epsilons else ()  # own limits
         if gap <= options.epsilon and all(expected <= one.epsilon for expected, one in own):
-            return _solution(grid, comparisons, ties, share, step), ()
+            final = _solution(grid, comparisons, ties, share, step)
+            if drawn_gaps(rows, grid.mixture, final.kernels, comparisons, DRAWS, excess).mean() <= options.epsilon:
+                return final, ()
         tried.append((gap, share))
     gap, share = min(tried)
     solution = _solution(grid, comparisons, "order" if share > 0 else "draw", share, step)
