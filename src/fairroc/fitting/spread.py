@@ -145,14 +145,26 @@ class SpreadFit:
     def held_out(self) -> HeldOut:
         """What a fit like this does to people who were not fitted."""
         inner = 1.0 if self.solution is None else self.solution.inner / max(self.options.epsilon, 1e-300)
-        return cross_fitted(self.rows, self.options, None if self.tree is None else len(self.tree.leaves), inner)
+        return cross_fitted(self.rows, self.options, self.leaves, inner)
+
+    @property
+    def leaves(self) -> int | None:
+        """Number of leaves of the tree, if there is one."""
+        return None if self.tree is None else len(self.tree.leaves)
+
+    @cached_property
+    def excess(self) -> float:
+        """How much more the fit follows chance than a fixed score; promise="new" was judged by that at epsilon."""
+        if self.options.promise != "new":
+            return self.held_out.excess
+        return cross_fitted(self.rows, self.options, self.leaves, 1.0).excess
 
     @cached_property
     def expected(self) -> Expected:
         """What to expect among new people."""
         if self.solution is None:
             return self.expected_before
-        draws = self.drawn_gaps(DRAWS)
+        draws = self.expected_gaps.max(axis=0)
         loss, error = self.held_out.loss
         auc = self.before[-1].auc - loss
         return Expected(float(draws.mean()), float(draws.std(ddof=1)), auc, math.hypot(error, self._auc_error))
@@ -160,19 +172,23 @@ class SpreadFit:
     def drawn_family_gaps(self, draws: int) -> FloatArray:
         """(comparisons, draws) gaps of the fair score in populations that these people may come from."""
         assert self.solution is not None
-        kernels, leaves = self.solution.kernels, None if self.tree is None else len(self.tree.leaves)
-        new = self.options.promise == "new"  # then it was told at epsilon itself
-        excess = cross_fitted(self.rows, self.options, leaves, 1.0).excess if new else self.held_out.excess
-        return drawn_family_gaps(self.rows, self.grid.mixture, kernels, self.comparisons, draws, excess)
+        kernels = self.solution.kernels
+        return drawn_family_gaps(self.rows, self.grid.mixture, kernels, self.comparisons, draws, self.excess)
 
-    def drawn_gaps(self, draws: int) -> FloatArray:
-        """(draws,) the largest of them."""
-        return np.asarray(self.drawn_family_gaps(draws).max(axis=0))
+    @cached_property
+    def expected_gaps(self) -> FloatArray:
+        """(comparisons, draws) those that expectations are made of; of the original score where it stays."""
+        return self.expected_gaps_before if self.solution is None else self.drawn_family_gaps(DRAWS)
+
+    @cached_property
+    def expected_gaps_before(self) -> FloatArray:
+        """The same of the original score."""
+        return drawn_family_gaps(self.rows, self.grid.mixture, None, self.comparisons, DRAWS)
 
     @cached_property
     def expected_before(self) -> Expected:
         """The same for the original score."""
-        draws = drawn_gaps(self.rows, self.grid.mixture, None, self.comparisons, DRAWS)
+        draws = self.expected_gaps_before.max(axis=0)
         return Expected(float(draws.mean()), float(draws.std(ddof=1)), self.before[-1].auc, self._auc_error)
 
     @property

@@ -17,11 +17,10 @@ from fairroc.core.realised import rate_gaps as realised_gaps
 from fairroc.core.scale import build_scale
 from fairroc.fitting.certificate import CellFigures, Certificate, FamilyCertificate, GroupCertificate, Told
 from fairroc.fitting.fit import record_of
-from fairroc.fitting.held_out import drawn_family_gaps, drawn_gaps, effective_sizes
+from fairroc.fitting.held_out import drawn_gaps, effective_sizes
 from fairroc.fitting.limits import Limit
 from fairroc.fitting.one_draw import DRAWS, SEED, TAIL, OneDraw
 from fairroc.fitting.outlook import FamilyOutlook, Outlook
-from fairroc.fitting.spread import DRAWS as EXPECTED_DRAWS
 from fairroc.fitting.spread import ROUNDING, SpreadFit, gap_of_family, original_gaps
 from fairroc.model import draw
 from fairroc.model.model import Compared, FitRecord, GroupRecord, ModelData, Reference, reference_of
@@ -226,7 +225,7 @@ def spread_outlook(found: SpreadFit, confidence: float = LEVEL.default) -> Outlo
     if solution is None:
         draws = drawn_gaps(found.rows, found.grid.mixture, None, found.comparisons, UPPER_DRAWS)
     else:
-        draws = found.drawn_gaps(UPPER_DRAWS)
+        draws = found.drawn_family_gaps(UPPER_DRAWS).max(axis=0)
     upper = float(np.quantile(draws, confidence))
     gaps = original_gaps(found.grid.mixture, found.comparisons) if solution is None else solution.gaps
     return Outlook(
@@ -256,8 +255,7 @@ def spread_outlook(found: SpreadFit, confidence: float = LEVEL.default) -> Outlo
 
 def _outlooks(found: SpreadFit) -> tuple[FamilyOutlook, ...]:
     """What to expect of every family for itself."""
-    before = drawn_family_gaps(found.rows, found.grid.mixture, None, found.comparisons, EXPECTED_DRAWS)
-    after = before if found.solution is None else found.drawn_family_gaps(EXPECTED_DRAWS)
+    before, after = found.expected_gaps_before, found.expected_gaps
     figures = zip(
         before.mean(axis=1).tolist(), after.mean(axis=1).tolist(), after.std(axis=1, ddof=1).tolist(), strict=True
     )
