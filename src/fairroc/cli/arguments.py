@@ -199,6 +199,11 @@ def add_told(parser: argparse.ArgumentParser, *, group: str = "") -> None:
     parser.add_argument("--score", required=True, metavar="P", help="column of scores, higher means positive")
     words = group or "column of groups; may repeat; not for a model of --use-group never"
     parser.add_argument("--group", action="append", metavar="G", help=words)
+    add_told_columns(parser)
+
+
+def add_told_columns(parser: argparse.ArgumentParser) -> None:
+    """Which columns hold probabilities of the groups, and strata, for a model that is told them."""
     add_probabilities(
         parser, "for a model of --use-group never: columns of the groups' probabilities, by the names of the fit or in "
         "its order"

@@ -5,11 +5,11 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from fairroc.cli.arguments import DATA, add_format, add_model, add_options, add_streaming, values
+from fairroc.cli.arguments import DATA, add_format, add_model, add_options, add_streaming, add_told_columns, values
 from fairroc.cli.data import read_data
 from fairroc.cli.next_step import NEW, columns, flags, suggest
 from fairroc.cli.output import progress_bar, put_result
-from fairroc.cli.told import add_told_columns, read_told, refuse_told, told_flags
+from fairroc.cli.told import read_told, refuse_told, told_flags
 from fairroc.errors import DataError
 from fairroc.options import (
     CONFIDENCE,

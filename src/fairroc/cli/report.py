@@ -9,11 +9,11 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fairroc.cli.arguments import add_data, add_options, add_tolerances, asked_for, values
+from fairroc.cli.arguments import add_data, add_options, add_told_columns, add_tolerances, asked_for, values
 from fairroc.cli.data import named_files, read_data, read_pack_rows
 from fairroc.cli.next_step import columns, flags, goal, recommended, suggest
 from fairroc.cli.output import progress_bar, put_result
-from fairroc.cli.told import add_told_columns, read_told, told_flags
+from fairroc.cli.told import read_told, told_flags
 from fairroc.errors import DataError
 from fairroc.options import (
     COMBINE,

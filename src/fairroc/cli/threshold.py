@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from fairroc.cli.arguments import add_control, add_data, add_model, add_options, add_probabilities, values
+from fairroc.cli.arguments import add_data, add_model, add_options, add_told_columns, values
 from fairroc.cli.data import read_data, read_in_memory
 from fairroc.cli.next_step import flags, suggest
 from fairroc.cli.output import progress_bar, put_result
@@ -28,11 +28,7 @@ def add_parser(commands: Any) -> None:
     )
     add_data(parser)
     add_model(parser)
-    add_probabilities(
-        parser, "for a model of --use-group never: columns of the groups' probabilities, by the names of the fit or in "
-        "its order"
-    )  # fmt: skip
-    add_control(parser, ", in the order of the fit")
+    add_told_columns(parser)
     add_options(parser, (*AIM, *USE, POSITIVE_MEANS))
     parser.set_defaults(run=run)
 

@@ -1,10 +1,11 @@
-"""What models are told in place of the groups that they compare: flags, and rows of a file in memory."""
+"""What models are told in place of the groups that they compare: rows of a file in memory, and their flags."""
 
 from __future__ import annotations
 
 import argparse
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from fairroc.cli.next_step import named
 from fairroc.cli.output import progress_bar
 from fairroc.errors import DataError
 
@@ -23,21 +24,6 @@ class Told(NamedTuple):
     groups: dict[str, Any] | None
     probabilities: dict[str, Any] | None
     controls: dict[str, Any] | None
-
-
-def add_told_columns(parser: argparse.ArgumentParser) -> None:
-    """Which columns hold probabilities of the groups, and strata."""
-    parser.add_argument(
-        "--group-probability",
-        action="extend",
-        nargs="+",
-        metavar="COL",
-        help="for a model of --use-group never: columns of the groups' probabilities, by the names of the fit or in "
-        "its order",
-    )
-    parser.add_argument(
-        "--control", action="append", metavar="COL", help="column of strata, as at the fit and in its order; may repeat"
-    )
 
 
 def refuse_told(arguments: argparse.Namespace) -> None:
@@ -60,9 +46,9 @@ def read_told(arguments: argparse.Namespace, model: ModelData | None = None, *, 
             raise DataError(f"--{name} must be left out with {SPREAD}: it needs one row for each person, in memory.")
     if arguments.group is None and (groups or (model is not None and model.use_group)):
         raise DataError("--group must name the columns of groups that the model compares, got none.")
-    named = [tuple(part or ()) for part in (arguments.group, arguments.group_probability, arguments.control)]
-    texts = list(dict.fromkeys((*named[0], *named[2])))
-    numbers = [name for name in (arguments.score, arguments.weight, *named[1]) if name is not None]
+    columns = [tuple(part or ()) for part in (arguments.group, arguments.group_probability, arguments.control)]
+    texts = list(dict.fromkeys((*columns[0], *columns[2])))
+    numbers = [name for name in (arguments.score, arguments.weight, *columns[1]) if name is not None]
     labels = [] if arguments.label is None else [arguments.label]
     wanted = list(dict.fromkeys((*numbers, *texts, *labels)))
     kept = texts if arguments.pos_label is None else [*texts, *labels]  # '1' and 'TRUE' as they stand
@@ -71,7 +57,7 @@ def read_told(arguments: argparse.Namespace, model: ModelData | None = None, *, 
     with progress_bar("reading"):
         tables = [read_table(part.path, wanted, kept, numbers=numbers, categories=coded) for part in parts]
         table = tables[0] if len(tables) == 1 else load_module("pyarrow").concat_tables(tables)
-    by_name = [{name: table.column(name) for name in part} or None for part in named]
+    by_name = [{name: table.column(name) for name in part} or None for part in columns]
     label = None if arguments.label is None else table.column(arguments.label)
     weight = None if arguments.weight is None else table.column(arguments.weight)
     return Told(table.column(arguments.score), label, weight, *by_name)
@@ -79,5 +65,4 @@ def read_told(arguments: argparse.Namespace, model: ModelData | None = None, *, 
 
 def told_flags(arguments: argparse.Namespace) -> list[str]:
     """The flags of these columns, as the user gave them."""
-    named = {"--group-probability": arguments.group_probability, "--control": arguments.control}
-    return [word for flag, columns in named.items() for name in columns or () for word in (flag, str(name))]
+    return [*named("--group-probability", arguments.group_probability), *named("--control", arguments.control)]

@@ -5,11 +5,11 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from fairroc.cli.arguments import add_data
+from fairroc.cli.arguments import add_data, add_told_columns
 from fairroc.cli.data import read_data
 from fairroc.cli.next_step import columns, people_file, suggest
 from fairroc.cli.output import progress_bar, put_result, say
-from fairroc.cli.told import SPREAD, add_told_columns, read_told, refuse_told, told_flags
+from fairroc.cli.told import SPREAD, read_told, refuse_told, told_flags
 from fairroc.errors import DataError
 
 if TYPE_CHECKING:
