@@ -15,9 +15,10 @@ from itertools import accumulate
 
 import numpy as np
 
-from fairroc.core.chain import FEW_GROUPS, MANY_GROUPS, BoolArray, Chain, FloatArray, area, concave_hull
+from fairroc.core.chain import FEW_GROUPS, MANY_GROUPS, BoolArray, Chain, FloatArray, area, concave_hull, ratio
 from fairroc.core.constraint import EqualizedOdds
 from fairroc.core.optimal import TIGHT, FairCurves, fair_rows, heights, pooled_area, within
+from fairroc.core.portable import weighted
 
 SPACING = 2.0 / 512
 """No group moves farther than this in u between two levels when the ascent starts: too few levels would leave it no
@@ -111,13 +112,16 @@ def ascend(
 def _pooled_without(g: int, u: FloatArray, v: FloatArray, weights0: FloatArray, weights1: FloatArray) -> FloatArray:
     """(2, levels) part of all groups but one in the pooled rates: of few groups one product is quicker than sums."""
     others = np.arange(u.shape[1]) != g
-    return np.stack(((u - v)[:, others] @ weights0[others], (u + v)[:, others] @ weights1[others])) / 2
+    return (
+        np.stack((weighted((u - v)[:, others], weights0[others]), weighted((u + v)[:, others], weights1[others]))) / 2
+    )
 
 
 def take_turns(fair: FairCurves, u: FloatArray, weights0: FloatArray, weights1: FloatArray) -> FloatArray:
     """Inside each step let the groups move one after the other, the steepest pooled move first, where that is fair."""
     v = heights(fair.curves, u)
-    rise = np.arctan2(np.diff(u + v, axis=0) * weights1, np.diff(u - v, axis=0) * weights0)
+    gain, loss = np.diff(u + v, axis=0) * weights1, np.diff(u - v, axis=0) * weights0
+    rise = ratio(gain, gain + loss, 0.0)
     turn = np.argsort(-rise, axis=1, kind="stable")
     steps = np.arange(len(u) - 1)
     now, found, places = u[:-1].copy(), [u], [np.arange(len(u), dtype=np.float64)]
@@ -150,7 +154,7 @@ def _pull(fpr: FloatArray, tpr: FloatArray) -> tuple[FloatArray, FloatArray]:
     corner = concave_hull(fpr, tpr)
     edge = np.searchsorted(corner, np.arange(len(fpr) - 1), side="right") - 1
     d_fpr, d_tpr = np.diff(fpr[corner])[edge], np.diff(tpr[corner])[edge]
-    size = np.hypot(np.diff(fpr), np.diff(tpr)) / np.hypot(d_fpr, d_tpr)
+    size = np.sqrt((np.diff(fpr) ** 2 + np.diff(tpr) ** 2) / (d_fpr**2 + d_tpr**2))
     padded = [np.concatenate(([0.0], size * d, [0.0])) for d in (d_fpr, d_tpr)]
     return padded[0][1:] + padded[0][:-1], padded[1][1:] + padded[1][:-1]
 

@@ -11,6 +11,7 @@ import numpy as np
 from fairroc.core.chain import BoolArray, Chain, FloatArray, IntArray, area
 from fairroc.core.constraint import EqualizedOdds
 from fairroc.core.duality import FairTuples
+from fairroc.core.portable import weighted
 
 AREA_TOLERANCE, FEW_TOLERANCE = 5e-6, 1e-7
 """The bound may exceed the largest attainable area by this much at most, far below what data can tell apart; with few
@@ -137,20 +138,16 @@ def pooled_bounds(
     constraint: EqualizedOdds,
     tolerance: float | None = None,
     *,
-    alike: bool = True,
     priced: bool = False,
 ) -> list[Bound]:
-    """The bounds of several epsilons, if ``alike`` the same to the last digit as one by one. Every round adds the lines
-    along the chords under the widest triangles between the two polygons, for all epsilons at once."""
+    """The bounds of several epsilons, the same to the last digit as one by one. Every round adds the lines along the
+    chords under the widest triangles between the two polygons, for all epsilons at once."""
     fair = FairTuples(hulls, epsilons, constraint)
     tolerance = min(AREA_TOLERANCE, FEW_TOLERANCE * len(hulls) ** 2) if tolerance is None else tolerance
 
     def solve(which: IntArray, b: FloatArray) -> _Vertices:
         found = fair.best(weights1[:, None] * (1 - b), weights0[:, None] * b, which, priced=priced)
-        cuts = np.flatnonzero(np.diff(which) * alike) + 1  # a product's rounding depends on its rows
-        parts = list(zip(np.split(found.u, cuts), np.split(found.v, cuts), strict=True))
-        fpr = np.concatenate([(u - v) @ weights0 for u, v in parts]) / 2
-        tpr = np.concatenate([(u + v) @ weights1 for u, v in parts]) / 2
+        fpr, tpr = weighted(found.u - found.v, weights0) / 2, weighted(found.u + found.v, weights1) / 2
         open_ = np.zeros(len(b), dtype=np.bool_)
         return _Vertices(which, b, found.bound, fpr, tpr, found.u, found.v, found.prices, open_)
 

@@ -38,6 +38,7 @@ from fairroc.core.chain import (
     vertex_shares,
 )
 from fairroc.core.nearest import BestInBox, BestInRates, BestNear
+from fairroc.core.portable import weighted
 from fairroc.core.roc import RocCurve
 
 Norm: TypeAlias = Literal[1, "inf"]
@@ -84,7 +85,7 @@ class Rates:
     @property
     def selected(self) -> FloatArray:
         """Share of all people selected."""
-        found: FloatArray = self.selection @ self.shares
+        found: FloatArray = weighted(self.selection, self.shares)
         return found
 
 
@@ -230,8 +231,13 @@ class Constraint(Distance):
         if axes:
             ways = np.concatenate((ways, ways * [1.0, 0.0], ways * [0.0, 1.0]))
         up, down = np.maximum(ways, 0.0), np.minimum(ways, 0.0)
-        smallest = np.tensordot(up, low, 1) + np.tensordot(down, high, 1)
-        return smallest, np.tensordot(up, high, 1) + np.tensordot(down, low, 1)
+        low, high = np.moveaxis(low, 0, -1), np.moveaxis(high, 0, -1)
+        sides = ((low, high), (high, low))
+        smallest, largest = (
+            np.stack([weighted(one, a) + weighted(other, b) for a, b in zip(up, down, strict=True)])
+            for one, other in sides
+        )
+        return smallest, largest
 
     def told(self) -> Constraint:
         """The constraint as far as people not seen can be told about."""

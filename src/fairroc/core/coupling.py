@@ -17,6 +17,7 @@ from fairroc.core.ascent import FINE_GROUPS, SPACING, ascend, spaced, take_turns
 from fairroc.core.chain import FloatArray, IntArray, area, freeze, ratio, vertex_shares
 from fairroc.core.constraint import EqualizedOdds
 from fairroc.core.optimal import FairCurves, fair_rows, heights, pooled_area, within
+from fairroc.core.portable import weighted
 
 PRUNE = 1e-10
 """A level goes if no group's AUC nor the pooled AUC loses more than this by it: a few hundred levels stay, and
@@ -224,7 +225,7 @@ def prune(
     """Drop the levels that hardly bend any line (``pooled``: the pooled one), cheapest first, while each costs at most
     so much AUC; what is left stays fair by convexity."""
     u, v = levels.u, levels.v
-    fpr, tpr = (u - v) @ weights0 / 2, (u + v) @ weights1 / 2
+    fpr, tpr = weighted(u - v, weights0) / 2, weighted(u + v, weights1) / 2
     lines = slice(-1 if pooled else 0, None)
     part = np.append(np.full(u.shape[1], 0.25), 0.5)  # a group's area in (u, v) is twice as large
     x, y = (np.column_stack((u, fpr)) * part)[:, lines], np.column_stack((v, tpr))[:, lines]

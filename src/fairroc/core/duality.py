@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fairroc.core.chain import Chain, Chains, FloatArray, IntArray, meet, totals
+from fairroc.core.chain import Chain, Chains, FloatArray, IntArray, meet, ratio, totals
 from fairroc.core.constraint import EqualizedOdds
 
 STEPS = 80
@@ -33,6 +33,9 @@ OUTSIDE = 1e-12
 
 TINY = 1e-12
 """Smaller coefficients of a basis are rounding."""
+
+DIRECTIONS = ((0.96, 0.3), (-0.73, 0.68), (-0.23, -0.98))
+"""Three directions that cancel, none along an axis: what every group pays in the first three planes."""
 
 FARTHEST = 4.0
 """No coordinate of a centre is larger."""
@@ -70,18 +73,18 @@ class _Basis:
 
     def meeting(self, rows: IntArray) -> tuple[FloatArray, FloatArray]:
         """(2, n) centres where the three planes meet, and the value there."""
-        found = np.asarray(np.linalg.solve(self._matrix(rows), self.heights[:, rows].T[..., None])[..., 0], np.float64)
-        return found[:, :2].T, found[:, 2]
+        inverse, heights = self._inverse(rows), self.heights[:, rows]
+        found = np.stack([totals(inverse[:, k] * heights) for k in range(3)])
+        return found[:2], found[2]
 
     def replace(
         self, rows: IntArray, slopes: FloatArray, heights: FloatArray, bounds: FloatArray, prices: FloatArray
     ) -> None:
         """Let a plane in for the one that the ratio test names, so that the shares of all stay positive."""
-        new = np.stack((-slopes[0], -slopes[1], bounds), axis=-1)
-        shares, taken = np.moveaxis(self._shares(rows, new), -1, 0)
-        falls = taken > TINY
-        last = np.where(falls, np.maximum(shares, 0.0) / np.where(falls, taken, 1.0), np.inf)
-        out = np.argmin(last, axis=1)
+        inverse = self._inverse(rows)
+        taken = totals(np.stack((-slopes[0], -slopes[1], bounds))[:, None] * inverse.transpose(1, 0, 2))
+        last = np.where(taken > TINY, ratio(np.maximum(inverse[:, 2], 0.0), taken, np.inf), np.inf)
+        out = np.argmin(last, axis=0)
         self.slopes[out, :, rows] = slopes.T
         self.heights[out, rows], self.bounds[out, rows] = heights, bounds
         self.prices[out, ..., rows] = prices.transpose(2, 0, 1)
@@ -89,7 +92,7 @@ class _Basis:
     def mixed(self) -> FloatArray:
         """(3, n) shares of the planes in the bound."""
         every = np.arange(self.heights.shape[1])
-        shares = np.maximum(self._shares(every, np.zeros((len(every), 3)))[..., 0].T, 0.0)
+        shares = np.maximum(self._inverse(every)[:, 2], 0.0)
         return np.asarray(shares / (shares * self.bounds).sum(axis=0))
 
     def bound(self) -> FloatArray:
@@ -98,14 +101,20 @@ class _Basis:
         left = np.abs((shares[:, None] * self.slopes).sum(axis=0)).sum(axis=0)
         return np.asarray((shares * self.heights).sum(axis=0) + FARTHEST * left)
 
-    def _shares(self, rows: IntArray, new: FloatArray) -> FloatArray:
-        """Of the three planes, such that their slopes cancel, and in a new plane."""
-        whole = np.broadcast_to([0.0, 0.0, 1.0], new.shape)
-        return np.linalg.solve(self._matrix(rows).transpose(0, 2, 1), np.stack((whole, new), axis=-1))
-
-    def _matrix(self, rows: IntArray) -> FloatArray:
-        parts = (-self.slopes[:, 0, rows], -self.slopes[:, 1, rows], self.bounds[:, rows])
-        return np.stack(parts, axis=-1).transpose(1, 0, 2)
+    def _inverse(self, rows: IntArray) -> FloatArray:
+        """(planes, 3, n): what each plane's height adds to the two coordinates of the centre where the three meet, and
+        to the value there. The last are the shares of the planes with which their slopes cancel."""
+        x, y, z = -self.slopes[:, 0, rows], -self.slopes[:, 1, rows], self.bounds[:, rows]
+        second, third = [1, 2, 0], [2, 0, 1]
+        found = np.stack(
+            (
+                y[second] * z[third] - z[second] * y[third],
+                z[second] * x[third] - x[second] * z[third],
+                x[second] * y[third] - y[second] * x[third],
+            ),
+            axis=1,
+        )
+        return np.asarray(found / totals(x * found[:, 0]))
 
 
 class FairTuples:
@@ -149,7 +158,7 @@ class FairTuples:
             if not len(rows):
                 break
             basis.replace(rows, slopes[:, on], heights[on], inside[on].astype(np.float64), paid[..., on])
-        return Support(basis.bound(), u.T, v.T, self._rates(np.einsum("kn,kdgn->dgn", basis.mixed(), basis.prices)))
+        return Support(basis.bound(), u.T, v.T, self._rates(totals(basis.mixed()[:, None, None] * basis.prices)))
 
     def _rates(self, prices: FloatArray) -> FloatArray:
         """(n, groups, 2) prices of fpr and tpr that amount to (2, groups, n) prices on the axes."""
@@ -170,8 +179,8 @@ class FairTuples:
         every, radius, size = np.arange(len(which)), self.radii[which], 2 * (np.abs(x) + np.abs(y))
         slopes, heights = np.empty((3, 2, len(which))), np.empty((3, len(which)))
         paid = np.empty((3, 2, len(x) if priced else 0, len(which)))
-        for k, angle in enumerate(2 * np.pi * np.arange(3) / 3 + 0.3):
-            prices = size * np.cos(angle), size * np.sin(angle)
+        for k in range(3):
+            prices = size * DIRECTIONS[k][0], size * DIRECTIONS[k][1]
             slopes[k], heights[k] = _sums(prices), self._height(x, y, prices, every, radius)
             if priced:
                 paid[k] = prices

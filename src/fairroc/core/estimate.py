@@ -7,14 +7,16 @@ so that people there may keep their order.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 import numpy as np
 
 from fairroc.core import normal
-from fairroc.core.chain import FloatArray, IntArray
+from fairroc.core.chain import FloatArray, IntArray, totals
 from fairroc.core.kernel import FEW, PIECE, one_person
+from fairroc.core.portable import dot, logistic, power, solved, weighted
 from fairroc.core.roc import RocCurve, all_thresholds, pooled_share, rates_at
 
 POINTS = 24
@@ -23,6 +25,9 @@ whose score lies across the border of two, who are drawn."""
 
 WIDTH = 1.0
 """Bandwidth of the smooth estimate in units of Silverman's rule for densities (docs/explanation/unseen.md)."""
+
+RIDGE = 1e-3
+"""A faint ridge, so that a logistic regression always has a solution."""
 
 PRIOR_ROWS = 50.0
 """A class of a group counts as so many rows of the pooled class in the shrunk estimate."""
@@ -43,12 +48,10 @@ def smooth(curves: Sequence[RocCurve], shares: FloatArray, sizes: FloatArray) ->
 
 def binormal(curves: Sequence[RocCurve], shares: FloatArray, sizes: FloatArray) -> tuple[RocCurve, ...]:
     """Every class of every group as one normal distribution of normal scores."""
-    from scipy.special import ndtr
-
     found = []
     for curve, _, z, cuts, at in _prepared(curves, shares, sizes):
         moments = [_moments(z, mass) for mass in _masses(curve)]
-        found.append(_curve(curve, at, [ndtr((mean - cuts[at]) / spread) for mean, spread in moments]))
+        found.append(_curve(curve, at, [normal.share((mean - cuts[at]) / spread) for mean, spread in moments]))
     return tuple(found)
 
 
@@ -60,7 +63,7 @@ def calibrated(curves: Sequence[RocCurve], shares: FloatArray, sizes: FloatArray
         negative, positive = (size * mass for size, mass in zip(pair, _masses(curve), strict=True))
         chance = _logistic(np.vander(z, 3, increasing=True), negative, positive)
         people = negative + positive
-        rates = [np.cumsum(part * people)[at] / np.dot(part, people) for part in (1.0 - chance, chance)]
+        rates = [np.cumsum(part * people)[at] / dot(part, people) for part in (1.0 - chance, chance)]
         found.append(_curve(curve, at, rates))
     return tuple(found)
 
@@ -72,7 +75,7 @@ def shrunk(curves: Sequence[RocCurve], shares: FloatArray, sizes: FloatArray) ->
     for curve, pair in zip(curves, sizes, strict=True):
         at, part = _even(curve), pair / (pair + PRIOR_ROWS)
         each = np.array([rates_at(other, curve.thresholds[at]) for other in curves])
-        pooled, own = np.einsum("gc,gck->ck", mass, each), np.array(rates_at(curve, curve.thresholds[at]))
+        pooled, own = totals(mass[:, :, None] * each), np.array(rates_at(curve, curve.thresholds[at]))
         found.append(_curve(curve, at, [part[c] * own[c] + (1.0 - part[c]) * pooled[c] for c in (0, 1)]))
     return tuple(found)
 
@@ -176,27 +179,28 @@ def _masses(curve: RocCurve) -> tuple[FloatArray, FloatArray]:
 
 def _moments(z: FloatArray, mass: FloatArray) -> tuple[float, float]:
     """Mean and spread of normal scores, the latter above zero."""
-    mean = float(np.dot(mass, z))
-    return mean, max(float(np.sqrt(np.dot(mass, (z - mean) ** 2))), 1e-3)
+    mean = dot(mass, z)
+    return mean, max(math.sqrt(dot(mass, (z - mean) ** 2)), 1e-3)
 
 
 def _kernel_rate(z: FloatArray, mass: FloatArray, size: float, cuts: FloatArray) -> FloatArray:
     """Share of a class above cuts, every person spread by a normal kernel."""
-    width = WIDTH * 1.06 * _moments(z, mass)[1] * size**-0.2
+    width = WIDTH * 1.06 * _moments(z, mass)[1] * float(power(size, -0.2))
     used = np.flatnonzero(mass > 0)
-    return np.asarray(normal.share((z[used][None] - cuts[:, None]) / width) @ mass[used])
+    return weighted(normal.share((z[used][None] - cuts[:, None]) / width), mass[used])
 
 
 def _logistic(features: FloatArray, negative: FloatArray, positive: FloatArray) -> FloatArray:
     """Chances of a logistic regression with a faint ridge, by Newton's method."""
     people, weights = negative + positive, np.zeros(features.shape[1])
-    ridge = 1e-3 * np.eye(len(weights))
+    columns = np.ascontiguousarray(features.T)
     for _ in range(100):
-        chance = 1.0 / (1.0 + np.exp(-np.clip(features @ weights, -30.0, 30.0)))
-        slope = features.T @ (positive - people * chance) - ridge @ weights
-        bend = (features * (people * chance * (1.0 - chance))[:, None]).T @ features + ridge
-        step = np.linalg.solve(bend, slope)
+        chance = logistic(weighted(features, weights))
+        slope = np.array([dot(part, positive - people * chance) for part in columns]) - RIDGE * weights
+        heavy = columns * (people * chance * (1.0 - chance))
+        bend = np.array([[dot(one, other) for other in columns] for one in heavy]) + RIDGE * np.eye(len(weights))
+        step = solved(bend, slope[:, None])[:, 0]
         weights = weights + step * min(1.0, 5.0 / max(float(np.abs(step).max()), 1e-12))
         if np.abs(step).max() < 1e-9:
             break
-    return np.asarray(1.0 / (1.0 + np.exp(-np.clip(features @ weights, -30.0, 30.0))))
+    return logistic(weighted(features, weights))

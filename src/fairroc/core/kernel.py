@@ -122,11 +122,12 @@ def transport(rows: FloatArray, u: FloatArray, steps: list[Pooling]) -> FloatArr
     for i, step in enumerate(steps):
         q[i] = step.q * stays[step.begin]
         stays[step.begin : step.end] *= 1 - step.q
-    cell = np.arange(len(width))
-    inside = ((cell >= begin[:, None]) & (cell < end[:, None])).astype(np.float64)
-    evenly = inside * width
-    evenly *= (q / evenly.sum(axis=1))[:, None]
-    moved = rows * stays + (rows @ inside.T) @ evenly
+    moved = rows * stays
+    ends = np.stack((begin, end), axis=1).ravel()
+    taken = np.add.reduceat(np.pad(rows, ((0, 0), (0, 1))), ends, axis=1)[:, ::2]
+    for i, share in enumerate(q.tolist()):
+        some, own = np.flatnonzero(taken[:, i]), width[begin[i] : end[i]]
+        moved[some, begin[i] : end[i]] += taken[some, i, None] * (own * (share / own.sum()))
     moved /= moved.sum(axis=1, keepdims=True)
     return moved
 

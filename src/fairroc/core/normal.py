@@ -12,6 +12,7 @@ from functools import cache
 import numpy as np
 
 from fairroc.core.chain import FloatArray
+from fairroc.core.portable import exp, log
 
 STEPS, FAR = 1024, 9.0
 """Numbers for each deviation, and where the rest is less than a double can tell from 0 or 1."""
@@ -45,7 +46,7 @@ def _known() -> tuple[FloatArray, FloatArray]:
     """Shares below evenly spaced numbers, and how they rise over one step there."""
     at = np.arange(-STEPS * FAR, STEPS * FAR + 1) / STEPS
     below = np.array([0.5 * math.erfc(-x / math.sqrt(2.0)) for x in at.tolist()])
-    return below, np.exp(-0.5 * at * at) / (math.sqrt(2.0 * math.pi) * STEPS)
+    return below, exp(-0.5 * at * at) / (math.sqrt(2.0 * math.pi) * STEPS)
 
 
 def share(x: FloatArray) -> FloatArray:
@@ -73,7 +74,7 @@ def quantile(p: FloatArray) -> FloatArray:
     r = 0.180625 - q * q
     found = q * np.polyval(CENTRE[0], r) / np.polyval(CENTRE[1], r)
     far = np.flatnonzero(np.abs(q) > 0.425)
-    r = np.sqrt(-np.log(np.minimum(p[far], 1.0 - p[far])))
+    r = np.sqrt(-log(np.minimum(p[far], 1.0 - p[far])))
     near, tail = (np.polyval(top, r - by) / np.polyval(low, r - by) for (top, low), by in ((NEAR, 1.6), (TAIL, 5.0)))
     found[far] = np.copysign(np.where(r <= 5.0, near, tail), q[far])
     return np.asarray(found)

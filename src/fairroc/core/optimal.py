@@ -9,6 +9,7 @@ import numpy as np
 
 from fairroc.core.chain import BoolArray, Chain, FloatArray, area, meet
 from fairroc.core.constraint import EqualizedOdds
+from fairroc.core.portable import weighted
 
 TIGHT = 1e-14
 """How far rounding may carry a tuple over epsilon while levels are made: a hundred times below what is promised."""
@@ -70,5 +71,5 @@ def fair_rows(fair: FairCurves, u: FloatArray) -> FloatArray:
 
 def pooled_area(u: FloatArray, v: FloatArray, weights0: FloatArray, weights1: FloatArray) -> float:
     """AUC of all groups together."""
-    fpr, tpr = (u - v) @ weights0 / 2, (u + v) @ weights1 / 2
+    fpr, tpr = weighted(u - v, weights0) / 2, weighted(u + v, weights1) / 2
     return area(fpr, tpr)

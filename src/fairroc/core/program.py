@@ -24,8 +24,9 @@ from typing import Any
 
 import numpy as np
 
-from fairroc.core.chain import FloatArray, IntArray, freeze, ratio
+from fairroc.core.chain import FloatArray, IntArray, area, freeze, ratio, totals
 from fairroc.core.constraint import Constraint, Ratio
+from fairroc.core.portable import weighted
 
 FEASIBLE = 1e-10
 """How far HiGHS may leave a row unmet; the least it takes."""
@@ -86,7 +87,8 @@ class Comparison:
         """(corners, members, C) what a cell adds to each coordinate that is compared."""
         fpr, tpr = np.eye(2)
         ways = np.stack([self.constraint.corners(fpr, tpr, prior) for prior in cells.priors[self.members]], axis=1)
-        found: FloatArray = np.einsum("kpb,pbc->kpc", ways, cells.rates[self.members])
+        rates = cells.rates[self.members]
+        found: FloatArray = ways[..., :1] * rates[:, 0] + ways[..., 1:] * rates[:, 1]
         return found
 
     def binds(self, shares: FloatArray) -> IntArray:
@@ -131,13 +133,18 @@ class Selection:
 
     def auc(self, cells: Cells) -> float:
         """The AUC with people drawn inside cells and levels."""
-        return auc_of(self.shares, self.selected @ cells.positives, cells.prior)
+        return auc_of(self.shares, weighted(self.selected, cells.positives), cells.prior)
 
     def gap(self, cells: Cells, comparison: Comparison) -> float:
         """The largest distance of two populations of a comparison at any level where it must hold."""
-        points = np.einsum("lc,kpc->lkp", self.selected[comparison.binds(self.shares)], comparison.coordinates(cells))
+        points = rates_of(self.selected[comparison.binds(self.shares)], comparison.coordinates(cells))
         apart = comparison.constraint.apart(points.min(axis=-1), points.max(axis=-1))
         return float(apart.max(initial=0.0))
+
+
+def rates_of(selected: FloatArray, masses: FloatArray) -> FloatArray:
+    """(L, a, b) shares of (a, b, C) people in cells that are selected, by the (L, C) shares of the cells that are."""
+    return np.array([[weighted(selected, own) for own in part] for part in masses]).transpose(2, 0, 1)
 
 
 def auc_of(shares: FloatArray, tpr: FloatArray, prior: float) -> float:
@@ -150,7 +157,7 @@ def auc_of(shares: FloatArray, tpr: FloatArray, prior: float) -> float:
     1.0
     """
     t, rate = np.concatenate(([0.0], shares, [1.0])), np.concatenate(([0.0], tpr, [1.0]))
-    return (float(np.diff(t) @ (rate[1:] + rate[:-1])) / 2 - prior / 2) / (1 - prior)
+    return (area(t, rate) - prior / 2) / (1 - prior)
 
 
 def solve(cells: Cells, comparisons: Sequence[Comparison], shares: FloatArray, *, monotone: bool = True) -> Selection:
@@ -211,7 +218,9 @@ class Prices:
         worth, height = cells.positives - self.people * cells.people, 0.0
         for comparison, lower, upper in self.ends:
             height += comparison.slack * float(upper.sum())
-            worth = worth - np.einsum("kp,kpc->c", comparison.factor * upper - lower, comparison.coordinates(cells))
+            price = comparison.factor * upper - lower
+            for own, part in zip(price, comparison.coordinates(cells), strict=True):
+                worth = worth - totals(own[:, None] * part)
         parts = np.split(worth, cells.opens[1:]) if monotone else worth[:, None]
         best = sum(max(float(np.cumsum(part).max()), 0.0) for part in parts)
         ends = [comparison.constraint.where or (0.0, 1.0) for comparison, _, _ in self.ends]
@@ -256,11 +265,11 @@ def _prices(cells: Cells, comparisons: Sequence[Comparison], share: float, monot
 def bound_of(lines: Sequence[Line], prior: float) -> float:
     """The AUC that no curve below all lines exceeds."""
     ends = np.unique([0.0, 1.0, *(end for line in lines for end in (line.low, line.high))])
-    area = 0.0
+    below = 0.0
     for low, high in zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True):
         t, height = envelope([line for line in lines if line.low <= low and line.high >= high], low, high)
-        area += float(np.diff(t) @ (height[1:] + height[:-1])) / 2
-    return min(1.0, (area - prior / 2) / (1 - prior))
+        below += area(t, height)
+    return min(1.0, (below - prior / 2) / (1 - prior))
 
 
 def envelope(lines: Sequence[Line], low: float = 0.0, high: float = 1.0) -> tuple[FloatArray, FloatArray]:
@@ -291,7 +300,7 @@ def refined(
         lines = [known[share].line(cells, True) for share in t.tolist()]
         heights = np.array([min(1.0, line.height + line.slope * share) for line, share in zip(lines, t, strict=True)])
         areas, at = _triangles(t, heights, np.array([line.slope for line in lines]))
-        worst = np.argsort(-areas)[: max(most + len(ends) - len(t), 0)]
+        worst = np.argsort(-areas, kind="stable")[: max(most + len(ends) - len(t), 0)]
         worst = worst[areas[worst] * len(areas) > tolerance]
         if areas.sum() <= tolerance or not len(worst):
             return t[1:-1], [known[share] for share in t.tolist()]
@@ -397,7 +406,7 @@ class _Program:
             worth = -found.ineqlin.marginals[begin : begin + size].reshape(*coordinates.shape[:2], 2, len(at))[:, :, 1]
             begin += size
             if isinstance(comparison.constraint, Ratio):
-                worth = worth * np.einsum("lc,kpc->kpl", selected[at], coordinates)
+                worth = worth * rates_of(selected[at], coordinates).transpose(1, 2, 0)
             gained += float(worth.sum())
         return gained
 

@@ -16,6 +16,7 @@ from fairroc.core.chain import BoolArray, FloatArray, IntArray, area, freeze, me
 from fairroc.core.constraint import Constraint, Rates
 from fairroc.core.gap import Lines, RateGaps, farthest, pooled_curve, widest_ranges
 from fairroc.core.kernel import Kernel
+from fairroc.core.portable import weighted
 from fairroc.core.roc import Population, RocCurve, rates_at
 
 MOST = 1 << 16
@@ -123,7 +124,7 @@ def _elsewhere(kernel: Kernel, blocks: FloatArray, own_block: IntArray, own_leve
     table, single = kernel.table.copy(), np.bincount(kernel.row, minlength=rows)[kernel.row[own_block]] == 1
     table[kernel.row[own_block[single]], own_level[single]] = 0.0
     per_row = np.stack([np.bincount(kernel.row, mass, rows) for mass in blocks.T], axis=1)
-    found: FloatArray = table.T @ per_row
+    found: FloatArray = np.stack([np.add.reduce(table * mass[:, None], axis=0) for mass in per_row.T], axis=1)
     row, level, mass = kernel.row[own_block[~single]], own_level[~single], blocks[own_block[~single]]
     taken = kernel.table[row, level][:, None] * mass
     for c in range(3):
@@ -270,7 +271,7 @@ def judged(
     if _few(realised, y, constraint):
         fpr, tpr = all_points(realised, y)
         gap, aucs = widest(fpr, tpr, people, constraint), (area(*own) for own in zip(fpr.T, tpr.T, strict=True))
-        pooled = fpr @ people.weights0, tpr @ people.weights1
+        pooled = weighted(fpr, people.weights0), weighted(tpr, people.weights1)
     else:
         gap = gap_of(realised, people, constraint) if gap is None else gap
         pooled, aucs = pooled_points(realised, y, people), (own_auc(roc) for roc in realised)
@@ -281,7 +282,7 @@ def pooled_points(realised: Sequence[RealisedRoc], y: FloatArray, people: Popula
     """fpr and tpr of all people at all places, before and after the step at each."""
     if len(y) * len(realised) <= MOST:
         fpr, tpr = all_points(realised, y)
-        return fpr @ people.weights0, tpr @ people.weights1
+        return weighted(fpr, people.weights0), weighted(tpr, people.weights1)
     fpr, tpr = pooled_lines(realised, y, ((people.weights0, 0), (people.weights1, 1)))
     return fpr, tpr
 
@@ -293,7 +294,7 @@ def original_points(people: Population) -> tuple[FloatArray, FloatArray, FloatAr
         return thresholds, *pooled_curve(people.curves, people.weights0, people.weights1, places)
     every = [rates_at(curve, thresholds[::-1]) for curve in people.curves]
     fpr, tpr = (np.pad(np.stack([own[c] for own in every], axis=1), ((1, 0), (0, 0))) for c in (0, 1))
-    return thresholds, fpr @ people.weights0, tpr @ people.weights1
+    return thresholds, weighted(fpr, people.weights0), weighted(tpr, people.weights1)
 
 
 def own_auc(roc: RealisedRoc) -> float:

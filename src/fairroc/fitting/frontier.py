@@ -14,6 +14,7 @@ from fairroc.core.bound import Bound, pooled_bounds
 from fairroc.core.chain import FloatArray, area
 from fairroc.core.constraint import Constraint, EqualizedOdds, Norm
 from fairroc.core.gap import ROUNDING, threshold_gap
+from fairroc.core.portable import dot, weighted
 from fairroc.core.realised import Performance, drawn_shares, judged, original_points, realise
 from fairroc.core.roc import Population, rates_at
 from fairroc.docstrings import PEOPLE, documented
@@ -456,7 +457,7 @@ def _bounds(
     found = dict(known) if same and all(curve.inner_hull is curve.hull for curve in people.curves) else {}
     left = [epsilon for epsilon in epsilons if epsilon not in found]
     if left:
-        new = pooled_bounds(hulls, *weights, np.array(left), constraint, BOUND_TOLERANCE, alike=False)
+        new = pooled_bounds(hulls, *weights, np.array(left), constraint, BOUND_TOLERANCE)
         found.update(zip(left, new, strict=True))
     return list(accumulate((found[epsilon].auc for epsilon in epsilons), max))
 
@@ -540,12 +541,12 @@ def _figures(
     transport and for ties alone.
     """
     priors = np.array([curve.prior for curve in people.curves])
-    positives = float(people.shares @ priors)
+    positives = dot(people.shares, priors)
     right = positives * tpr + (1 - positives) * (1 - fpr)
     best = int(np.argmax(right))
     own_fpr, own_tpr = rates(best).T
     selected = own_fpr + priors * (own_tpr - own_fpr)
-    transport, tie = (people.shares @ drawn).tolist()
+    transport, tie = weighted(drawn.T, people.shares).tolist()
     groups = tuple(
         FrontierGroup(name, auc, float(own.sum()), float(own[0]))
         for name, auc, own in zip(names, done.group_aucs, drawn, strict=True)
@@ -563,7 +564,7 @@ def _figures(
         gap=done.gap,
         accuracy=float(right[best]),
         balanced_accuracy=float((1 + tpr - fpr).max() / 2),
-        selection_rate=float(people.shares @ selected),
+        selection_rate=dot(people.shares, selected),
         disparate_impact=float(selected.min() / selected.max()) if selected.max() > 0 else None,
         randomised_share=transport + tie,
         transport_share=transport,

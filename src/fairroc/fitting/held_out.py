@@ -12,10 +12,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from fairroc.core.chain import FloatArray, IntArray, area
+from fairroc.core.chain import FloatArray, IntArray, area, totals
 from fairroc.core.kernel import Kernel
 from fairroc.core.mixture import Mixture
-from fairroc.core.program import Cells, Comparison, solve
+from fairroc.core.portable import share_product
+from fairroc.core.program import Cells, Comparison, rates_of, solve
 from fairroc.core.realised import chances
 from fairroc.core.roc import roc_curve
 from fairroc.model.proxy import ProxyTree, single_leaf
@@ -109,8 +110,8 @@ def drawn_family_gaps(
         there = np.flatnonzero(masses[p, label])  # of a group there may be nobody in most bins
         again = rng.standard_gamma(masses[p, label, there] * sizes[p, label], (draws, len(there)))
         again /= np.maximum(again.sum(axis=1, keepdims=True), 1e-300)
-        fitted = masses[p, label, there] @ lines[there]
-        rates[:, p, label] = np.clip(fitted + math.sqrt(excess) * (again @ lines[there] - fitted), 0.0, 1.0)
+        fitted, drawn = (share_product(part, lines[there]) for part in (masses[p, label, None, there], again))
+        rates[:, p, label] = np.clip(fitted + math.sqrt(excess) * (drawn - fitted), 0.0, 1.0)
     found = np.zeros((len(comparisons), draws))
     for gaps, one in zip(found, comparisons, strict=True):
         told = one.constraint.told()
@@ -250,7 +251,7 @@ def cross_fitted(
         if step is not None:
             step()
     weights = np.stack([one.sizes for one in found])
-    pooled = np.einsum("kpy,klpy->lpy", weights, np.stack([one.held for one in found])) / weights.sum(axis=0)
+    pooled = totals(weights[:, None] * np.stack([one.held for one in found])) / totals(weights)
     gaps = [_level_gap(pooled, one, shares, found[0].priors) for one in comparisons_of(rows, options)]
     apart, by_chance, fixed = (sum(getattr(one, name) for one in found) for name in ("apart", "by_chance", "fixed"))
     excess = min(max((apart - by_chance) / max(fixed, 1e-300), 1.0), LARGEST_EXCESS)
@@ -286,19 +287,18 @@ class _Fold:
         cuts = mixture.cuts(BINS, CELL_ROWS * mixture.person)
         cells = mixture.cells(cuts)
         selection = solve(cells, comparisons, shares)
-        masses, totals = _masses_in(cells_of(mixture, cuts, cells, held), held, cells.count)
+        masses, people = _masses_in(cells_of(mixture, cuts, cells, held), held, cells.count)
         sizes, own_sizes = effective_sizes(held), effective_sizes(fitted)
-        rates = np.einsum("lc,pyc->lpy", selection.selected, masses)
-        own = np.einsum("lc,pyc->lpy", selection.selected, cells.rates)
-        spread = np.einsum("lc,pyc->lpy", selection.selected**2, cells.rates) - own**2
-        seen = (totals[:-1] > 0) & (sizes[:-1] > 0)  # groups and labels with people in this fold
+        rates, own = (rates_of(selection.selected, part) for part in (masses, cells.rates))
+        spread = rates_of(selection.selected**2, cells.rates) - own**2
+        seen = (people[:-1] > 0) & (sizes[:-1] > 0)  # groups and labels with people in this fold
         fpr, tpr = (np.concatenate(([0.0], rates[:, -1, label], [1.0])) for label in (0, 1))
         held_part, own_part = (spread / np.maximum(size, 1.0) * seen for size in (sizes[:-1], own_sizes[:-1]))
         return cls(
             loss=roc_curve(held.scores, held.labels, held.weights).auc - area(fpr, tpr),
             price=selection.price,
             held=rates[:, :-1],
-            sizes=totals[:-1] + 1e-300,
+            sizes=people[:-1] + 1e-300,
             priors=mixture.priors[:-1],
             apart=float(((rates[:, :-1] - own) ** 2 * seen).sum()),
             by_chance=float(held_part.sum()),
@@ -314,8 +314,8 @@ def _masses_in(cell: IntArray, rows: SpreadRows, count: int) -> tuple[FloatArray
         for mine in [*each, np.ones(rows.rows, dtype=np.bool_)]
     ]
     masses = np.array(found)
-    totals = masses.sum(axis=2)
-    return masses / np.where(totals > 0, totals, 1.0)[:, :, None], totals
+    people = masses.sum(axis=2)
+    return masses / np.where(people > 0, people, 1.0)[:, :, None], people
 
 
 def cells_of(mixture: Mixture, cuts: Sequence[IntArray], cells: Cells, rows: SpreadRows) -> IntArray:

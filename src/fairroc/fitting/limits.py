@@ -11,6 +11,7 @@ import numpy as np
 from fairroc.core.chain import FloatArray
 from fairroc.core.constraint import Constraint, Rates
 from fairroc.core.kernel import Kernel
+from fairroc.core.portable import log
 from fairroc.core.realised import RealisedRoc, chances
 from fairroc.people.people import People
 from fairroc.stats.bands import Noise, dkw_widths
@@ -114,7 +115,7 @@ def _widest(people: People, constraint: Constraint, confidence: float) -> Limit:
     widths = dkw_widths(sizes, confidence)
     g, at = divmod(int(np.argmin(sizes)), sizes.shape[1])
     known = int(rows[g, at])
-    least = 2 * math.log(2 * sizes.size / (1.0 - confidence))  # widths end at 1: effective size that halves that
+    least = 2 * float(log(2 * sizes.size / (1.0 - confidence)))  # widths end at 1: effective size that halves that
     halved = max(4 * known, math.ceil(least * (known / sizes[g, at])))
     label = int(labels[at]) if constraint.needs_labels else None
     return Limit(people.names[g], label, known, float(widths[g, at]), halved)

@@ -250,7 +250,7 @@ def shifted(known: Population, bins: Bins, moved: Alignment) -> Levels:
     """Levels of the score that is the original one less a group's shift, on the bins' scale."""
     people = bins.counts.sum(axis=1)
     common = ((bins.z - moved.shift[:, None]) / moved.stretch[:, None]).ravel()
-    order = np.argsort(common)
+    order = np.argsort(common, kind="stable")
     weight = np.cumsum(people.ravel()[order])
     cuts = np.interp(np.arange(1, CUTS) / CUTS, weight / weight[-1], common[order])[::-1]
     ends = np.append(bins.thresholds, bins.highest)

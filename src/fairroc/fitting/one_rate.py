@@ -14,6 +14,7 @@ from fairroc.core.coupling import Levels, prune
 from fairroc.core.gap import ROUNDING
 from fairroc.core.kernel import FEW, FINE, Kernel, between_raw, rate_kernel
 from fairroc.core.one_rate import rate_path
+from fairroc.core.portable import dot, weighted
 from fairroc.core.realised import RealisedRoc
 from fairroc.core.roc import Population, RocCurve
 from fairroc.stats.bootstrap import even_steps
@@ -89,10 +90,10 @@ def rate_bound(population: Population, epsilon: float, constraint: OneRate) -> f
     known = population.priors, population.weights0, population.weights1
     allowed = (epsilon,) if constraint.where is None else (epsilon, 1.0)
     paths = [rate_path(hulls, *known, each, constraint) for each in allowed]
-    lines = [(path.fpr @ population.weights0, path.tpr @ population.weights1) for path in paths]
+    lines = [(weighted(path.fpr, population.weights0), weighted(path.tpr, population.weights1)) for path in paths]
     if constraint.where is None:
         return area(*lines[0])
-    prior = float(population.shares @ population.priors)
+    prior = dot(population.shares, population.priors)
     lines = [((1 - prior) * x + prior * y, y - x) for x, y in lines]  # heights over the share of people selected
     share = np.unique(np.concatenate((*(line[0] for line in lines), constraint.where)))
     kept, any_score = (np.interp(share, *line) for line in lines)
@@ -194,7 +195,7 @@ def _tuple_at(
             else:
                 at = np.searchsorted(line, line[np.searchsorted(line, min(rate + FINE, 1.0), "left")], "right") - 1
             parts.append(curve.share[at])
-        return float(seen.shares @ np.array(parts))
+        return dot(seen.shares, np.array(parts))
 
     if share <= 0.0 or share >= 1.0:
         return np.asarray(rates[0 if share <= 0.0 else -1])
@@ -247,7 +248,7 @@ def deviation(judged: Population, realised: Sequence[RealisedRoc], levels: Level
         wanted = np.interp(y, np.arange(len(grid)), grid)
         before, after = roc.both_sides(y)
         off[:, g] = (roc.line(after, column) - wanted).max(), (wanted - roc.line(before, column)).max()
-    high, low = (np.argsort(part)[::-1] for part in off)
+    high, low = (np.argsort(-part, kind="stable") for part in off)
     pairs = [(high[0], low[0])] if high[0] != low[0] else [(high[0], low[1]), (high[1], low[0])]
     return float(max(off[0, g] + off[1, h] for g, h in pairs))
 

@@ -18,6 +18,7 @@ from fairroc.core.gap import ROUNDING
 from fairroc.core.kernel import Kernel, drawn_kernel
 from fairroc.core.one_rate import rate_prices
 from fairroc.core.optimal import optimal
+from fairroc.core.portable import dot
 from fairroc.core.realised import Performance, RealisedRoc, drawn_shares, gap_of, judged, own_auc, realise
 from fairroc.core.roc import Population
 from fairroc.errors import FairrocWarning
@@ -212,4 +213,4 @@ def proof_of(people: Population, epsilon: float, constraint: Constraint) -> Pric
 def drawn_share(judged: Population, kernels: Sequence[Kernel]) -> float:
     """Share of all people whose fair score depends on the draw."""
     drawn = [sum(drawn_shares(curve, kernel)) for curve, kernel in zip(judged.curves, kernels, strict=True)]
-    return float(judged.shares @ drawn)
+    return dot(judged.shares, np.array(drawn))

@@ -14,6 +14,7 @@ import numpy as np
 
 from fairroc.core.chain import BoolArray, FloatArray, IntArray
 from fairroc.core.constraint import Constraint, Norm, Rates
+from fairroc.core.portable import dot
 from fairroc.core.realised import all_places, all_points, original_points, pooled_points
 from fairroc.core.roc import Population, roc_curve
 from fairroc.docstrings import FITTED, documented
@@ -118,7 +119,7 @@ def spread_ladder(treated: Treated) -> Ladder:
 
 def _of_all(people: Population, fpr: FloatArray, tpr: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Shares of all people selected wrongly and rightly."""
-    positives = float(people.shares @ np.array([curve.prior for curve in people.curves]))
+    positives = dot(people.shares, people.priors)
     return (1 - positives) * fpr, positives * tpr
 
 

@@ -24,6 +24,7 @@ from fairroc.core.coupling import Levels
 from fairroc.core.estimate import ESTIMATES, blend, flattened, smooth
 from fairroc.core.gap import ROUNDING, pooled_curve, threshold_gap
 from fairroc.core.kernel import drawn_kernel, one_person, ordered_kernel
+from fairroc.core.portable import dot, log
 from fairroc.core.roc import Population, RocCurve
 from fairroc.errors import FairrocWarning
 from fairroc.fitting.new_people import DIP, Choice, choice, populations
@@ -631,7 +632,7 @@ class Solver:
         every = [one for several in self._tried.values() for one in several if one.way.ties != "draw"]
         spared = 1.0 - min((one.drawn for one in every if one.needs <= goal.epsilon + ROUNDING), default=1.0)
         order = any(one.way.ties != "draw" for one in kept)
-        gain = float(self.people.thin.shares @ self.gains)
+        gain = dot(self.people.thin.shares, np.array(self.gains))
         if gain > HULL_GAIN:
             why = (
                 "the order of scores misleads, as even smooth ROC curves lie below their hulls, by "
@@ -651,7 +652,7 @@ class Solver:
 
 def _widths(steps: Sequence[float], end: float) -> FloatArray:
     """How much the steps up to an end count on the average over epsilon: small epsilons more, being asked for more."""
-    return np.diff(np.log(np.array([*steps, end]) + EVEN))
+    return np.diff(log(np.array([*steps, end]) + EVEN))
 
 
 def _depth(curve: RocCurve) -> float:

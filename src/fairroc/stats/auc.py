@@ -10,6 +10,7 @@ import numpy as np
 
 from fairroc.core.chain import FloatArray, IntArray
 from fairroc.core.gap import pooled_curve
+from fairroc.core.portable import dot
 from fairroc.core.roc import RocCurve, merge_thresholds
 
 CONSTANT = 1e-24
@@ -56,8 +57,8 @@ def auc_interval(
 def _part(mass: FloatArray, other: FloatArray, rows: int) -> float:
     """One class's part of the variance: ``mass`` of the class at each step, ``other`` class's rate."""
     component = (other[1:] + other[:-1]) / 2
-    spread = component - np.dot(mass, component)
-    return float(np.dot(mass, spread * spread)) / (rows - 1)
+    spread = component - dot(mass, component)
+    return dot(mass, spread * spread) / (rows - 1)
 
 
 def _logistic(x: float) -> float:
@@ -120,7 +121,7 @@ def pooled_background(
         if max(weights0[g], weights1[g]) > 0.5:  # the others are a small difference: sum them up
             (fpr, tpr), own = pooled_curve(curves, others[0], others[1], places), np.zeros(2)
         at = len(fpr) - 2 - place[::-1]
-        bnsp = np.dot(np.diff(curve.tpr), fpr[-1] - (fpr[at] + fpr[at + 1]) / 2)
-        bpsn = np.dot(np.diff(curve.fpr), (tpr[at] + tpr[at + 1]) / 2)
+        bnsp = dot(np.diff(curve.tpr), fpr[-1] - (fpr[at] + fpr[at + 1]) / 2)
+        bpsn = dot(np.diff(curve.fpr), (tpr[at] + tpr[at + 1]) / 2)
         found[:, g] = (np.array([bnsp, bpsn]) - own) / others.sum(axis=1)
     return np.clip(found[0], 0.0, 1.0), np.clip(found[1], 0.0, 1.0)

@@ -18,9 +18,10 @@ from statistics import NormalDist
 
 import numpy as np
 
-from fairroc.core.chain import BoolArray, FloatArray, IntArray, freeze
+from fairroc.core.chain import BoolArray, FloatArray, IntArray, freeze, totals
 from fairroc.core.constraint import Constraint, Distance, OneRate, Pair
 from fairroc.core.gap import FEW_PAIRED, ROUNDING, counted, peaks, ranged, side_by_side
+from fairroc.core.portable import log
 from fairroc.core.roc import RocCurve, all_thresholds
 
 PAIRS = 1 << 10
@@ -63,7 +64,7 @@ class Noise:
         if curve is self.curve:
             return self
         part = self.scale * np.array([1.0 - curve.prior, curve.prior]) ** 2
-        squares, scale = part @ self.squares / part.sum(), np.full(2, part.sum())
+        squares, scale = totals(part[:, None] * self.squares) / part.sum(), np.full(2, part.sum())
         return Noise(replace(curve, prior=0.0), np.stack((squares, squares)), scale)
 
 
@@ -108,7 +109,7 @@ def dkw_widths(rows: IntArray | FloatArray, confidence: float) -> FloatArray:
     Dvoretzky, Kiefer and Wolfowitz with Massart's constant (doi:10.1214/aop/1176990746), and Bonferroni over the
     cells: true for any sample size and any distribution.
     """
-    return np.asarray(np.minimum(np.sqrt(np.log(2 * rows.size / (1.0 - confidence)) / (2 * rows)), 1.0))
+    return np.asarray(np.minimum(np.sqrt(log(2 * rows.size / (1.0 - confidence)) / (2 * rows)), 1.0))
 
 
 def dkw_reach(measure: Distance, rows: IntArray | FloatArray, confidence: float) -> FloatArray:

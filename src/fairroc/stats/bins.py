@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fairroc.core.chain import FEW_GROUPS, MANY_GROUPS, FloatArray, freeze
+from fairroc.core.chain import FEW_GROUPS, MANY_GROUPS, FloatArray, freeze, totals
 from fairroc.core.normal import quantile
+from fairroc.core.portable import log
 from fairroc.core.roc import RocCurve, all_thresholds, pooled_share, rates_at
 
 BINS, BINS_MANY = 200, 80
@@ -82,7 +83,8 @@ def bins_of(curves: Sequence[RocCurve], shares: FloatArray, sizes: FloatArray) -
     upto = np.array([rates_at(curve, thresholds) for curve in curves])
     masses = np.maximum(upto - np.concatenate((upto[:, :, 1:], np.zeros((*upto.shape[:2], 1))), axis=2), 0.0)
     counts = sizes[:, :, None] * masses
-    people = np.asarray(shares @ [_all(curve, part) for curve, part in zip(curves, masses, strict=True)])
+    each = np.stack([_all(curve, part) for curve, part in zip(curves, masses, strict=True)])
+    people = totals(shares[:, None] * each)
     z, edges = _scale(thresholds, float(every[-1]), people)
     return Bins(thresholds, float(every[-1]), z, edges, counts, bool(people.max() > TIED))
 
@@ -99,7 +101,7 @@ def _scale(thresholds: FloatArray, highest: float, people: FloatArray) -> tuple[
     if len(low) <= BINS // 2:  # single scores, mostly: a bin is its score
         middle = low
     if low[0] >= 0.0 and highest <= 1.0:
-        low, middle = (np.log(x) - np.log1p(-x) for x in (np.clip(part, EDGE, 1.0 - EDGE) for part in (low, middle)))
+        low, middle = (log(x / (1.0 - x)) for x in (np.clip(part, EDGE, 1.0 - EDGE) for part in (low, middle)))
     z, ends = _standardised(middle, low, people)
     if not np.isfinite(z).all() or np.abs(z).max() > FAR:
         rank = np.cumsum(people)

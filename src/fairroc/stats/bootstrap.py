@@ -18,7 +18,7 @@ from functools import partial
 
 import numpy as np
 
-from fairroc.core.chain import FloatArray, IntArray, freeze, ratio
+from fairroc.core.chain import FloatArray, IntArray, freeze, ratio, totals
 from fairroc.core.constraint import EDGE, Distance
 from fairroc.core.gap import FEW_PAIRED
 from fairroc.stats.bands import Noise, group_pairs, leverages
@@ -158,7 +158,7 @@ def _touched(grid: Grid, noises: Sequence[Noise], window: tuple[float, float], s
     """The grid points at the ends of steps that reach into a window: one at least."""
     assert shares is not None, "a window is one of shares of all people"
     priors = np.array([noise.curve.prior for noise in noises])[:, None]
-    selected = shares @ (grid.rates[:, 0] + priors * (grid.rates[:, 1] - grid.rates[:, 0]))
+    selected = totals(shares[:, None] * (grid.rates[:, 0] + priors * (grid.rates[:, 1] - grid.rates[:, 0])))
     first, last = np.searchsorted(selected, window[0] - EDGE), np.searchsorted(selected, window[1] + EDGE)
     return slice(max(int(first) - 1, 0), int(last) + 1)
 

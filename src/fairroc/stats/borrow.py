@@ -14,11 +14,13 @@ borrowed. Distributions are masses over `Bins`: (..., groups, 2, k).
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from fairroc.core.chain import FloatArray, freeze
+from fairroc.core.portable import dot, exp, log, logistic, orthonormal, power, product, share_product, solved
 from fairroc.stats.bins import Bins, fewer
 
 BENDS = 3
@@ -89,14 +91,14 @@ class Estimator:
     def hard(self, counts: FloatArray) -> FloatArray:
         """Smoothed classes of (..., groups, 2, k) counts."""
         masses = counts / counts.sum(axis=-1, keepdims=True)
-        return np.asarray(np.einsum("gckj,...gcj->...gck", self.each, masses))
+        return _spread(masses, self.each)
 
     def soft(self, counts: FloatArray) -> FloatArray:
         """Classes by P(positive | score), the group's score distribution taken from both classes together."""
         common, own = self.log_odds(counts)
         people = counts.sum(axis=-2)
-        spread = np.einsum("gkj,...gj->...gk", self.everyone, people / people.sum(axis=-1, keepdims=True))
-        chance = _expit(common[..., None, :] + own)
+        spread = _spread(people / people.sum(axis=-1, keepdims=True), self.everyone)
+        chance = logistic(common[..., None, :] + own)
         masses = np.stack((spread * (1.0 - chance), spread * chance), axis=-2)
         return np.asarray(masses / masses.sum(axis=-1, keepdims=True))
 
@@ -108,18 +110,19 @@ class Estimator:
     def log_odds(self, counts: FloatArray) -> tuple[FloatArray, FloatArray]:
         """(..., k) of all people, and (..., groups, k) the groups' differences from it."""
         positives, people = counts[..., 1, :], counts.sum(axis=-2)
-        line = _logistic(self.common, positives.sum(axis=-2), people.sum(axis=-2), 0.0, self._ridge) @ self.common.T
+        whole = _logistic(self.common, positives.sum(axis=-2), people.sum(axis=-2), 0.0, self._ridge)
+        line = _line(self.common, whole)
         base, weak = line[..., None, :], WEAK * np.eye(self.own.shape[1])
         own = _logistic(self.own, positives, people, base, weak)
         if self.floor is not None:
             own = _logistic(self.own, positives, people, base, self._prior(own, base, people), own)
-        return line, own @ self.own.T
+        return line, _line(self.own, own)
 
     def _prior(self, own: FloatArray, base: FloatArray, people: FloatArray) -> FloatArray:
         """(..., 1, p, p) precision of the groups' differences: how much they exceed their noise."""
         groups, one = people.shape[-2], np.eye(self.own.shape[1])
-        bend = _bend(self.own, own @ self.own.T + base, people, WEAK * one)
-        noise = np.diagonal(np.linalg.inv(bend), axis1=-2, axis2=-1)
+        bend = _bend(self.own, _line(self.own, own) + base, people, WEAK * one)
+        noise = np.diagonal(solved(bend, one), axis1=-2, axis2=-1)
         precise = 1.0 / noise
         between = ((own**2 - noise) * precise).sum(axis=-2) / precise.sum(axis=-2) * groups / max(groups - 1, 1)
         between = np.maximum(between, (self.floor or 0.0) * noise.min(axis=-2))
@@ -135,12 +138,12 @@ def estimator(bins: Bins, rng: np.random.Generator, *, floor: float | None = Non
     near = np.clip(z, -4.0, 4.0)
     common = np.vander(near, min(BENDS + 1, len(z)), increasing=True)
     ridge = np.diag(RIDGE[: common.shape[1]])
-    chance = _expit(_logistic(common, counts[:, 1].sum(axis=0), people.sum(axis=0), 0.0, ridge) @ common.T)
+    chance = logistic(_line(common, _logistic(common, counts[:, 1].sum(axis=0), people.sum(axis=0), 0.0, ridge)))
     weight = people.sum(axis=0) * chance * (1.0 - chance) + 1e-9
     weight /= weight.sum()
-    bent = np.vander(near - weight @ near, min(BENDS, len(z)), increasing=True)
-    turned, _ = np.linalg.qr(bent * np.sqrt(weight)[:, None])
-    plain = Estimator(bins, each, everyone, common, turned / np.sqrt(weight)[:, None])
+    bent = np.vander(near - dot(weight, near), min(BENDS, len(z)), increasing=True)
+    root = np.sqrt(weight)[:, None]
+    plain = Estimator(bins, each, everyone, common, orthonormal(bent * root) / root)
     return replace(plain, trust=_trust(plain, rng), floor=floor)
 
 
@@ -177,14 +180,14 @@ def sampled(masses: FloatArray, sizes: FloatArray, draws: int, rng: np.random.Ge
 def alignment(bins: Bins, masses: FloatArray, *, stretched: bool = True) -> Alignment:
     """Shift (and stretch, as far as there are people) that bring the groups' class means together."""
     z, sizes = bins.z, bins.sizes
-    mean = masses @ z
+    mean = (masses * z).sum(axis=-1)
     spread = np.maximum((masses * (z - mean[..., None]) ** 2).sum(axis=-1), 1e-6)
     middle = np.average(mean, axis=0, weights=sizes.sum(axis=1))
     stretch = np.ones(len(mean))
     if stretched and middle[1] > middle[0]:
         known = 1.0 / (1.0 / np.maximum(sizes, 1e-9)).sum(axis=1)
         wide = np.clip((mean[:, 1] - mean[:, 0]) / (middle[1] - middle[0]), 0.2, 5.0)
-        stretch = np.exp(known / (known + STRETCH_ROWS) * np.log(wide))
+        stretch = exp(known / (known + STRETCH_ROWS) * log(wide))
     weight = sizes / spread
     shift = (weight * (mean - stretch[:, None] * middle)).sum(axis=1) / weight.sum(axis=1)
     return Alignment(shift, stretch)
@@ -262,27 +265,35 @@ def _smoother(z: FloatArray, people: FloatArray, tied: bool, width: float = 1.0)
     size = float(people.sum())
     if tied or size <= 0 or len(z) < 3:
         return np.eye(len(z))
-    mean = people @ z / size
-    spread = float(np.sqrt(people @ (z - mean) ** 2 / size))
-    h = width * 1.06 * spread * max(size, 2.0) ** -0.2
+    mean = dot(people, z) / size
+    spread = math.sqrt(dot(people, (z - mean) ** 2) / size)
+    h = width * 1.06 * spread * float(power(max(size, 2.0), -0.2))
     room = np.gradient(z)
-    if h <= 0 or people @ room / size > h:
+    if h <= 0 or dot(people, room) / size > h:
         return np.eye(len(z))
     centre = mean + (z - mean) * np.sqrt(max(1.0 - (h / spread) ** 2, 0.05))
-    found = np.exp(-0.5 * ((z[:, None] - centre[None]) / h) ** 2) * room[:, None]
+    found = exp(-0.5 * ((z[:, None] - centre[None]) / h) ** 2) * room[:, None]
     total = found.sum(axis=0, keepdims=True)
     return np.where(total > 0, found / np.where(total > 0, total, 1.0), np.eye(len(z)))
 
 
-def _expit(x: FloatArray) -> FloatArray:
-    return np.asarray(1.0 / (1.0 + np.exp(-np.clip(x, -30.0, 30.0))))
+def _spread(shares: FloatArray, smoothers: FloatArray) -> FloatArray:
+    """(..., classes, k) shares of a class in bins, spread by its (classes, k, k) smoother."""
+    return share_product(shares[..., None, :], np.swapaxes(smoothers, -1, -2))[..., 0, :]
+
+
+def _line(columns: FloatArray, weights: FloatArray) -> FloatArray:
+    """(..., k) weighted sums of (k, p) columns."""
+    return product(weights[..., None, :], columns.T)[..., 0, :]
 
 
 def _bend(columns: FloatArray, odds: FloatArray, people: FloatArray, prior: FloatArray) -> FloatArray:
     """(..., p, p) second derivatives of a logistic fit."""
-    chance = _expit(odds)
+    chance = logistic(odds)
     weight = people * chance * (1.0 - chance) + 1e-12
-    return np.asarray(np.einsum("kp,...k,kq->...pq", columns, weight, columns, optimize=True) + prior)
+    heavy = [weight * column for column in columns.T]
+    rows = [np.stack([(one * column).sum(axis=-1) for column in columns.T], axis=-1) for one in heavy]
+    return np.asarray(np.stack(rows, axis=-2) + prior)
 
 
 def _logistic(
@@ -296,9 +307,11 @@ def _logistic(
     """(..., p) weights of logistic fits with offset ``base`` and precision ``prior``, by damped Newton steps."""
     weights = np.zeros((*people.shape[:-1], columns.shape[1])) if start is None else start
     for _ in range(STEPS):
-        odds = weights @ columns.T + base
-        slope = (positives - people * _expit(odds)) @ columns - np.einsum("...pq,...q->...p", prior, weights)
-        step = np.linalg.solve(_bend(columns, odds, people, prior), slope[..., None])[..., 0]
+        odds = _line(columns, weights) + base
+        left = positives - people * logistic(odds)
+        slope = np.stack([(left * column).sum(axis=-1) for column in columns.T], axis=-1)
+        slope -= product(prior, weights[..., None])[..., 0]
+        step = solved(_bend(columns, odds, people, prior), slope[..., None])[..., 0]
         largest = np.abs(step).max(axis=-1, keepdims=True)
         weights = weights + step * np.minimum(1.0, 3.0 / np.maximum(largest, 1e-12))
         if largest.max() < 1e-5:

@@ -17,6 +17,7 @@ import numpy as np
 
 from fairroc.core.chain import FloatArray, IntArray, freeze, ratio
 from fairroc.core.constraint import Constraint
+from fairroc.core.portable import dot, exp, product, share_product
 from fairroc.stats.bands import Noise, dkw_widths
 from fairroc.stats.bootstrap import even_steps
 
@@ -91,8 +92,7 @@ def drawn_rates(group: Mixture, draws: int, rng: np.random.Generator) -> FloatAr
         share *= unit
         share /= share.sum(axis=1, keepdims=True)
         share -= mass
-        np.matmul(share, group.chance, out=found[label])
-        found[label] += group.rates[label]
+        found[label] = 2.0 * share_product(share / 2.0, group.chance) + group.rates[label]
     return found
 
 
@@ -140,7 +140,7 @@ def safe_reach(sizes: IntArray | FloatArray, constraint: Constraint, confidence:
     weights, sizes = constraint.samples(
         np.asarray(sizes, dtype=np.float64)
     )  # each corner stands for itself and its opposite
-    both = np.sort(weights @ dkw_widths(sizes, confidence).T, axis=1)[:, -2:].sum(axis=1)
+    both = np.sort(product(weights, dkw_widths(sizes, confidence).T), axis=1)[:, -2:].sum(axis=1)
     most = float(both.max())
     edges = np.linspace(0.0, most, CELLS + 1)[1:]
     parts = [_rounded_sums(weight, sizes, edges) for weight in weights]
@@ -161,9 +161,19 @@ def _rounded_sums(weight: FloatArray, sizes: IntArray | FloatArray, edges: Float
         law = np.ones(1)
         for w, n in zip(weight.tolist(), counts.tolist(), strict=True):
             if w > 0:
-                below = np.where(edges >= w, 1.0, -np.expm1(-2.0 * n * (edges / w) ** 2))
-                law = np.convolve(law, np.concatenate(([0.0], np.diff(below, prepend=0.0))))[: len(edges) + 1]
+                below = np.where(edges >= w, 1.0, 1.0 - exp(-2.0 * n * (edges / w) ** 2))
+                law = _convolved(law, np.concatenate(([0.0], np.diff(below, prepend=0.0))))
         found[g] = law[1:]
+    return found
+
+
+def _convolved(one: FloatArray, other: FloatArray) -> FloatArray:
+    """The law of a sum, for as many cells as the longer of the two has."""
+    size = max(len(one), len(other))
+    found, longer = np.zeros(size), other if len(other) == size else one
+    shorter = one if longer is other else other
+    for i in np.flatnonzero(shorter).tolist():
+        found[i:] += shorter[i] * longer[: size - i]
     return found
 
 
@@ -173,5 +183,5 @@ def _exceeding(law: FloatArray, cells: int) -> float:
     within = np.concatenate((np.zeros((len(law), 1)), np.cumsum(law, axis=1)), axis=1)
     left = np.maximum(cells - np.arange(1, law.shape[1] + 1), 0)  # cells that one group's error leaves to another's
     inside = within[:, left]
-    pairs = law.sum(axis=0) @ inside.sum(axis=0) - (law * inside).sum()  # every two groups, in both orders
+    pairs = dot(law.sum(axis=0), inside.sum(axis=0)) - (law * inside).sum()  # every two groups, in both orders
     return float(max(len(law) * (len(law) - 1) - pairs, 0.0))

@@ -17,6 +17,7 @@ import numpy as np
 from fairroc.core.chain import FloatArray, freeze
 from fairroc.core.constraint import Constraint, Rates
 from fairroc.core.kernel import Kernel
+from fairroc.core.portable import share_product, weighted
 from fairroc.core.roc import Population
 from fairroc.stats.bins import Bins, fewer
 from fairroc.stats.borrow import Estimator, alignment, alike, estimator, own_shares
@@ -100,13 +101,15 @@ def expected(known: Plausible, kernels: Sequence[Kernel], constraint: Constraint
     """What a fair score does in the populations; without kernels, the original score."""
     constraint = constraint.told()
     if kernels:
-        rates = [known.draws[:, g] @ _selected(kernel, known.bins) for g, kernel in enumerate(kernels)]
+        rates = [share_product(known.draws[:, g], _selected(kernel, known.bins)) for g, kernel in enumerate(kernels)]
     else:
         rates = list(np.cumsum(known.draws[..., ::-1], axis=-1).transpose(1, 0, 2, 3))
     fpr, tpr = np.stack(rates, axis=-1).transpose(1, 0, 2, 3)  # (draws, places, groups)
     gap = constraint.measured(Rates(fpr, tpr, known.priors[:, None], known.shares)).max(axis=-1)
     zero = np.zeros((len(fpr), 1))
-    x, y = (np.concatenate((zero, part), axis=1) for part in (fpr @ known.weights0, tpr @ known.weights1))
+    x, y = (
+        np.concatenate((zero, part), axis=1) for part in (weighted(fpr, known.weights0), weighted(tpr, known.weights1))
+    )
     auc = (np.diff(x, axis=1) * (y[:, 1:] + y[:, :-1]) / 2).sum(axis=1)
     return Expected(float(gap.mean()), float(gap.std(ddof=1)), float(auc.mean()), float(auc.std(ddof=1)))
 

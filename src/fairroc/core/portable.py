@@ -1,0 +1,164 @@
+"""Sums and functions that give the same digits on every machine.
+
+Where several answers are equally good, last digits decide which one is taken. A matrix product adds up in an order that
+depends on the processor and on the number of threads, and exponentials and logarithms come from libraries that differ
+in their last digit. What a fit decides by is made here instead: of additions, multiplications, divisions and roots of
+whole arrays, which IEEE 754 fixes to the last digit, in an order that the shapes alone fix.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+FloatArray = NDArray[np.float64]
+
+LN2_HIGH, LN2_LOW = 0.693147180369123816490, 1.90821492927058770002e-10
+"""The logarithm of 2 in two parts: the first has so few digits that whole multiples of it are exact."""
+
+SMALLEST, LARGEST = -708.0, 709.0
+"""Exponents beyond these would not give normal numbers."""
+
+EXP_SERIES = tuple(1.0 / math.factorial(n) for n in range(15))
+"""The power series of exp on [-log(2) / 2, log(2) / 2]: what is left out is below 1e-18."""
+
+LOG_SERIES = tuple(1.0 / (2 * n + 1) for n in range(1, 13))
+"""The same of the logarithm, in the square of (x - 1) / (x + 1), for x between the root of one half and its inverse."""
+
+FEW = 32
+"""So few parts are added up one after the other: quicker than sums of short rows."""
+
+FINE = float(1 << 26)
+"""Shares and parts of estimates are whole multiples of one over this."""
+
+NOTHING = 1e-20
+"""A column that others explain but for so small a share of its square adds rounding alone."""
+
+HALF_ROOT = 0.70710678118654752440
+"""The square root of one half: where a fraction below it is doubled."""
+
+
+def weighted(parts: FloatArray, weights: FloatArray) -> FloatArray:
+    """Weighted sums over the last axis, from the first part on.
+
+    >>> weighted(np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([0.5, 0.25]))
+    array([1. , 2.5])
+    """
+    if parts.shape[-1] > FEW:
+        return np.asarray(np.add.reduce(np.ascontiguousarray(parts * weights), axis=-1))
+    total = parts[..., 0] * weights[0]
+    for i in range(1, parts.shape[-1]):
+        total += parts[..., i] * weights[i]
+    return np.asarray(total)
+
+
+def dot(one: FloatArray, other: FloatArray) -> float:
+    """The sum of products of two lines of numbers."""
+    return float(np.add.reduce(np.ascontiguousarray(one * other)))
+
+
+def product(left: FloatArray, right: FloatArray) -> FloatArray:
+    """The matrix product of (..., n, k) and (..., k, m), one of the k parts after the other.
+
+    >>> product(np.array([[1.0, 2.0]]), np.array([[3.0, 4.0], [5.0, 6.0]]))
+    array([[13., 16.]])
+    """
+    total = left[..., :, :1] * right[..., :1, :]
+    for i in range(1, left.shape[-1]):
+        total += left[..., :, i : i + 1] * right[..., i : i + 1, :]
+    return np.asarray(total)
+
+
+def share_product(shares: FloatArray, parts: FloatArray) -> FloatArray:
+    """The same for estimates, quickly: of (..., n, k) shares whose sizes sum to 1 at most in every row, and (..., k, m)
+    parts from -1 to 1.
+
+    Both are rounded to multiples of 2**-26 first. So every product and every sum of products is a multiple of 2**-52
+    of no more than 1: exact, in whatever order a processor adds them up.
+
+    >>> share_product(np.array([[0.5, 0.25]]), np.array([[1.0], [0.5]]))
+    array([[0.625]])
+    """
+    fine_shares, fine_parts = (np.rint(part * FINE) / FINE for part in (shares, parts))
+    return np.asarray(np.matmul(fine_shares, fine_parts))
+
+
+def orthonormal(columns: FloatArray) -> FloatArray:
+    """Orthonormal columns that span what (n, k) columns do, from the first on; 0 where one adds nothing new."""
+    found = np.zeros_like(columns)
+    for i, column in enumerate(columns.T):
+        left, size = column.copy(), dot(column, column)
+        for known in (*found.T[:i], *found.T[:i]):  # twice, for what rounding leaves
+            left -= dot(known, left) * known
+        if (rest := dot(left, left)) > NOTHING * size:
+            found[:, i] = left / math.sqrt(rest)
+    return found
+
+
+def solved(matrix: FloatArray, right: FloatArray) -> FloatArray:
+    """x with ``matrix x = right`` for positive definite (..., k, k) matrices and (..., k, m) right sides.
+
+    Elimination without exchanges, which such matrices do not need.
+
+    >>> solved(np.array([[4.0, 2.0], [2.0, 3.0]]), np.array([[8.0], [8.0]])).ravel()
+    array([1., 2.])
+    """
+    size = matrix.shape[-1]
+    shape = (*np.broadcast_shapes(matrix.shape[:-2], right.shape[:-2]), size, size + right.shape[-1])
+    rows = np.empty(shape)
+    rows[..., :size], rows[..., size:] = matrix, right
+    for i in range(size - 1):
+        share = rows[..., i + 1 :, i : i + 1] / rows[..., i : i + 1, i : i + 1]
+        rows[..., i + 1 :, i:] -= share * rows[..., i : i + 1, i:]
+    found = rows[..., size:]
+    for i in reversed(range(size)):
+        if i + 1 < size:
+            found[..., i : i + 1, :] -= product(rows[..., i : i + 1, i + 1 : size], found[..., i + 1 :, :])
+        found[..., i : i + 1, :] /= rows[..., i : i + 1, i : i + 1]
+    return found.copy()
+
+
+def exp(x: Any) -> FloatArray:
+    """The exponential function to a few units of the last digit, for exponents from -708 to 709; beyond, as there.
+
+    >>> exp(np.array([0.0, 1.0, -1000.0])).round(12).tolist()
+    [1.0, 2.718281828459, 0.0]
+    """
+    x = np.clip(np.asarray(x, dtype=np.float64), SMALLEST, LARGEST)
+    power = np.rint(x / (LN2_HIGH + LN2_LOW))
+    rest = (x - power * LN2_HIGH) - power * LN2_LOW
+    total = np.full_like(rest, EXP_SERIES[-1])
+    for term in EXP_SERIES[-2::-1]:
+        total *= rest
+        total += term
+    return np.asarray(np.ldexp(total, power.astype(np.int32)))
+
+
+def log(x: Any) -> FloatArray:
+    """The natural logarithm of positive numbers, to a few units of the last digit.
+
+    >>> log(np.array([1.0, 10.0, 1e-300])).round(12).tolist()
+    [0.0, 2.302585092994, -690.775527898214]
+    """
+    part, power = np.frexp(np.asarray(x, dtype=np.float64))
+    low = part < HALF_ROOT
+    part, power = np.where(low, 2.0 * part, part), power - low
+    s = (part - 1.0) / (part + 1.0)
+    square, total = s * s, np.zeros_like(s)
+    for term in LOG_SERIES[::-1]:
+        total += term
+        total *= square
+    return np.asarray(power * LN2_HIGH + (2.0 * (s + s * total) + power * LN2_LOW))
+
+
+def power(x: Any, exponent: float) -> FloatArray:
+    """Positive numbers to any power."""
+    return exp(exponent * log(x))
+
+
+def logistic(x: FloatArray) -> FloatArray:
+    """The share that goes with a logarithm of odds; beyond 30 as there."""
+    return np.asarray(1.0 / (1.0 + exp(-np.clip(x, -30.0, 30.0))))
