@@ -116,18 +116,17 @@ def transport(rows: FloatArray, u: FloatArray, steps: list[Pooling]) -> FloatArr
     """
     if not steps:
         return np.asarray(rows / rows.sum(axis=1, keepdims=True))
-    width, stays = np.diff(u), np.ones(len(u) - 1)
-    begin, end = (np.array([getattr(step, name) for step in steps]) for name in ("begin", "end"))
-    q = np.empty(len(steps))
-    for i, step in enumerate(steps):
-        q[i] = step.q * stays[step.begin]
-        stays[step.begin : step.end] *= 1 - step.q
-    moved = rows * stays
-    ends = np.stack((begin, end), axis=1).ravel()
-    taken = np.add.reduceat(np.pad(rows, ((0, 0), (0, 1))), ends, axis=1)[:, ::2]
-    for i, share in enumerate(q.tolist()):
-        some, own = np.flatnonzero(taken[:, i]), width[begin[i] : end[i]]
-        moved[some, begin[i] : end[i]] += taken[some, i, None] * (own * (share / own.sum()))
+    width, stays, inmost = np.diff(u), np.ones(len(u) - 1), np.zeros(len(u) - 1, dtype=np.intp)
+    ends = np.array([(step.begin, step.end) for step in steps]).ravel()
+    inside = np.add.reduceat(np.pad(rows, ((0, 0), (0, 1))), ends, axis=1)[:, ::2].T
+    density = np.zeros((len(steps) + 1, len(rows)))  # of those taken, by a pooling and all around it
+    for i, (step, taken) in enumerate(zip(steps, inside, strict=True), 1):
+        cells = slice(step.begin, step.end)
+        share = step.q * stays[step.begin] / width[cells].sum()
+        density[i] = density[inmost[step.begin]] + share * taken
+        stays[cells] *= 1 - step.q
+        inmost[cells] = i
+    moved = rows * stays + density.T[:, inmost] * width
     moved /= moved.sum(axis=1, keepdims=True)
     return moved
 

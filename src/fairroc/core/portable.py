@@ -76,14 +76,15 @@ def share_product(shares: FloatArray, parts: FloatArray) -> FloatArray:
     """The same for estimates, quickly: of (..., n, k) shares whose sizes sum to 1 at most in every row, and (..., k, m)
     parts from -1 to 1.
 
-    Both are rounded to multiples of 2**-26 first. So every product and every sum of products is a multiple of 2**-52
-    of no more than 1: exact, in whatever order a processor adds them up.
+    Both are rounded to multiples of 2**-26 first, and counted in these. So every sum of products is a whole number of
+    no more than 2**52: exact, in whatever order a processor adds them up.
 
     >>> share_product(np.array([[0.5, 0.25]]), np.array([[1.0], [0.5]]))
     array([[0.625]])
     """
-    fine_shares, fine_parts = (np.rint(part * FINE) / FINE for part in (shares, parts))
-    return np.asarray(np.matmul(fine_shares, fine_parts))
+    whole_shares, whole_parts = shares * FINE, parts * FINE
+    found = np.matmul(np.rint(whole_shares, out=whole_shares), np.rint(whole_parts, out=whole_parts))
+    return np.asarray(np.divide(found, FINE * FINE, out=found))
 
 
 def orthonormal(columns: FloatArray) -> FloatArray:

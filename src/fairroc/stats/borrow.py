@@ -121,7 +121,7 @@ class Estimator:
     def _prior(self, own: FloatArray, base: FloatArray, people: FloatArray) -> FloatArray:
         """(..., 1, p, p) precision of the groups' differences: how much they exceed their noise."""
         groups, one = people.shape[-2], np.eye(self.own.shape[1])
-        bend = _bend(self.own, _line(self.own, own) + base, people, WEAK * one)
+        bend = _bend(self.own, logistic(_line(self.own, own) + base), people, WEAK * one)
         noise = np.diagonal(solved(bend, one), axis1=-2, axis2=-1)
         precise = 1.0 / noise
         between = ((own**2 - noise) * precise).sum(axis=-2) / precise.sum(axis=-2) * groups / max(groups - 1, 1)
@@ -287,9 +287,8 @@ def _line(columns: FloatArray, weights: FloatArray) -> FloatArray:
     return product(weights[..., None, :], columns.T)[..., 0, :]
 
 
-def _bend(columns: FloatArray, odds: FloatArray, people: FloatArray, prior: FloatArray) -> FloatArray:
+def _bend(columns: FloatArray, chance: FloatArray, people: FloatArray, prior: FloatArray) -> FloatArray:
     """(..., p, p) second derivatives of a logistic fit."""
-    chance = logistic(odds)
     weight = people * chance * (1.0 - chance) + 1e-12
     heavy = [weight * column for column in columns.T]
     rows = [np.stack([(one * column).sum(axis=-1) for column in columns.T], axis=-1) for one in heavy]
@@ -307,11 +306,11 @@ def _logistic(
     """(..., p) weights of logistic fits with offset ``base`` and precision ``prior``, by damped Newton steps."""
     weights = np.zeros((*people.shape[:-1], columns.shape[1])) if start is None else start
     for _ in range(STEPS):
-        odds = _line(columns, weights) + base
-        left = positives - people * logistic(odds)
+        chance = logistic(_line(columns, weights) + base)
+        left = positives - people * chance
         slope = np.stack([(left * column).sum(axis=-1) for column in columns.T], axis=-1)
         slope -= product(prior, weights[..., None])[..., 0]
-        step = solved(_bend(columns, odds, people, prior), slope[..., None])[..., 0]
+        step = solved(_bend(columns, chance, people, prior), slope[..., None])[..., 0]
         largest = np.abs(step).max(axis=-1, keepdims=True)
         weights = weights + step * np.minimum(1.0, 3.0 / np.maximum(largest, 1e-12))
         if largest.max() < 1e-5:
