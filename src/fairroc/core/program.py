@@ -31,6 +31,14 @@ from fairroc.core.portable import weighted
 FEASIBLE = 1e-10
 """How far HiGHS may leave a row unmet; the least it takes."""
 
+PREFERENCE = 1e-7
+"""Where several selections are equally good, that is taken which selects most of some cells at some levels: as if these
+were worth more by up to so small a share of the mean worth. It costs no more AUC than that."""
+
+ROOM = 1e-9
+"""Where several prices prove the same, those are taken that also prove it if every row but the levels' had so little
+more room."""
+
 END = 1e-7
 """So small a share of people is next to nobody."""
 
@@ -318,6 +326,11 @@ def _triangles(t: FloatArray, heights: FloatArray, slopes: FloatArray) -> tuple[
     return np.where(apart, above * width / 2, 0.0), t[:-1] + inside
 
 
+def _uneven(count: int) -> FloatArray:
+    """Numbers between 0 and 1 of which no few add up to the same as others."""
+    return np.asarray(np.modf(1e3 * np.sqrt(np.arange(count) + 0.5))[0])
+
+
 class _Program:
     """The rows and columns of one linear program: a[l, c], then the lower end of every window at every level."""
 
@@ -366,8 +379,11 @@ class _Program:
         above, below = (np.add.outer(self.count * np.arange(self.levels), one).ravel() for one in self.cells.neighbours)
         self._pairs(below, above)
 
-    def solved(self) -> Any:
-        """What HiGHS finds."""
+    def solved(self, room: float = 0.0) -> Any:
+        """What HiGHS finds: one vertex, whatever way it takes.
+
+        Uneven preferences (`PREFERENCE`) leave one best selection, and uneven ``room`` in the rows one set of prices.
+        """
         from scipy.optimize import linprog
         from scipy.sparse import csr_matrix
 
@@ -381,8 +397,10 @@ class _Program:
         if self.entries:
             row, column, value = (np.concatenate(parts) for parts in zip(*self.entries, strict=True))
             rows, limits = csr_matrix((value, (row, column)), (self.height, columns)), np.concatenate(self.limits)
+            limits = limits + room * (1.0 + _uneven(self.height))
+        unit = float(worth.mean())  # next to HiGHS's tolerances, preferences are to be large
         found = linprog(
-            np.concatenate((-worth.ravel(), np.zeros(self.windows))),
+            np.concatenate((-worth.ravel() / unit - PREFERENCE * _uneven(own), np.zeros(self.windows))),
             A_ub=rows,
             b_ub=limits,
             A_eq=people,
@@ -393,6 +411,7 @@ class _Program:
         )
         if found.x is None:  # selecting everybody at the same rate is always allowed
             raise RuntimeError(f"the linear program found no solution ({found.message}): please report it")
+        found.ineqlin.marginals, found.eqlin.marginals = (unit * one.marginals for one in (found.ineqlin, found.eqlin))
         return found
 
     def price(self, found: Any) -> float:
@@ -413,7 +432,7 @@ class _Program:
     def prices(self) -> tuple[float, list[tuple[FloatArray, FloatArray]]]:
         """Of one level: the price of people, and for every comparison the (corners, members) prices of its windows'
         ends, per unit of the true positive rate."""
-        found = self.solved()
+        found = self.solved(ROOM)
         unit = 0.5  # what one level's true positive rate weighs
         rest = -np.minimum(found.ineqlin.marginals if self.entries else np.empty(0), 0.0) / unit
         prices = []
