@@ -17,7 +17,7 @@ from fairroc.core.ascent import FINE_GROUPS, SPACING, ascend, spaced, take_turns
 from fairroc.core.chain import FloatArray, IntArray, area, freeze, ratio, vertex_shares
 from fairroc.core.constraint import EqualizedOdds
 from fairroc.core.optimal import FairCurves, fair_rows, heights, pooled_area, within
-from fairroc.core.portable import weighted
+from fairroc.core.portable import uneven, weighted
 
 PRUNE = 1e-10
 """A level goes if no group's AUC nor the pooled AUC loses more than this by it: a few hundred levels stay, and
@@ -30,6 +30,9 @@ levels near each other as it is."""
 
 PRUNE_MANY = 1e-8
 """The same with more than `FINE_GROUPS` groups."""
+
+STRAIGHT_COST = 1e-16
+"""A level that costs less lies on straight lines up to rounding. Which of these goes first is not left to rounding."""
 
 FEW_GO, FEW_LINES = 6, 16
 """Where so few levels go at once, and so few lines bend, the rest is pruned one by one."""
@@ -86,7 +89,7 @@ def couple(
     The closed form is fair whatever the curves; the ascent then moves the groups against each other, one group at a
     time, each move being the best one while the others stand still (see `fairroc.core.ascent`). With a guide the
     ascent starts a second time from there, and the better result stays unless it costs a group's curve. Of more than
-    `FINE_GROUPS` groups the guided one is taken wherever it does not, being as good or better (measured).
+    `FINE_GROUPS` groups the guided one is taken wherever it does not: it is as good to 2e-5 of AUC, or better (measured).
 
     Parameters
     ----------
@@ -234,10 +237,9 @@ def prune(
         """Largest area that any line changes by when one of the levels that are kept is dropped."""
         before, at, after = kept[which], kept[which + 1], kept[which + 2]
         turn = (x[at] - x[before]) * (y[after] - y[at]) - (y[at] - y[before]) * (x[after] - x[at])
-        found: FloatArray = np.abs(turn).max(axis=1)
-        return found
+        return np.maximum(np.abs(turn).max(axis=1), least[at])
 
-    kept = np.arange(len(u))
+    kept, least = np.arange(len(u)), STRAIGHT_COST * (1.0 + uneven(len(u)))
     cost = costs(kept, kept[:-2])
     while True:
         around = np.concatenate(([np.inf], cost, [np.inf]))
@@ -247,14 +249,15 @@ def prune(
         if len(near):
             cost[near] = costs(kept, near)
         if go.sum() <= FEW_GO and x.shape[1] <= FEW_LINES:
-            kept = kept[_one_by_one(x[kept].tolist(), y[kept].tolist(), cost.tolist(), near.tolist(), most)]
+            lines_there = (x[kept].tolist(), y[kept].tolist())
+            kept = kept[_one_by_one(*lines_there, least[kept].tolist(), cost.tolist(), near.tolist(), most)]
         elif go.any():
             continue
         return Levels(u[kept], v[kept])
 
 
 def _one_by_one(
-    x: list[list[float]], y: list[list[float]], cost: list[float], near: list[int], most: float
+    x: list[list[float]], y: list[list[float]], least: list[float], cost: list[float], near: list[int], most: float
 ) -> list[int]:
     """The levels that stay where few go at once: only beside those that went can others go next."""
     cost = [np.inf, *cost, np.inf]  # the ends stay
@@ -269,9 +272,10 @@ def _one_by_one(
         changed = {j for i in go for j in (before[i], after[i])} - {0, len(cost) - 1}
         for i in changed:
             b, a = before[i], after[i]
-            cost[i] = max(
+            turn = max(
                 abs((x1 - x0) * (y2 - y1) - (y1 - y0) * (x2 - x1))
                 for x0, y0, x1, y1, x2, y2 in zip(x[b], y[b], x[i], y[i], x[a], y[a], strict=True)
             )
+            cost[i] = max(turn, least[i])
         gone.update(go)
     return [i for i in range(len(cost)) if i not in gone]

@@ -55,6 +55,11 @@ def weighted(parts: FloatArray, weights: FloatArray) -> FloatArray:
     return np.asarray(total)
 
 
+def uneven(count: int) -> FloatArray:
+    """Numbers between 0 and 1, always the same, of which no few add up to the same as others: what settles ties."""
+    return np.asarray(np.modf(1e3 * np.sqrt(np.arange(count) + 0.5))[0])
+
+
 def dot(one: FloatArray, other: FloatArray) -> float:
     """The sum of products of two lines of numbers."""
     return float(np.add.reduce(np.ascontiguousarray(one * other)))

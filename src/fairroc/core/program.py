@@ -26,7 +26,7 @@ import numpy as np
 
 from fairroc.core.chain import FloatArray, IntArray, area, freeze, ratio, totals
 from fairroc.core.constraint import Constraint, Ratio
-from fairroc.core.portable import weighted
+from fairroc.core.portable import uneven, weighted
 
 FEASIBLE = 1e-10
 """How far HiGHS may leave a row unmet; the least it takes."""
@@ -326,11 +326,6 @@ def _triangles(t: FloatArray, heights: FloatArray, slopes: FloatArray) -> tuple[
     return np.where(apart, above * width / 2, 0.0), t[:-1] + inside
 
 
-def _uneven(count: int) -> FloatArray:
-    """Numbers between 0 and 1 of which no few add up to the same as others."""
-    return np.asarray(np.modf(1e3 * np.sqrt(np.arange(count) + 0.5))[0])
-
-
 class _Program:
     """The rows and columns of one linear program: a[l, c], then the lower end of every window at every level."""
 
@@ -397,10 +392,10 @@ class _Program:
         if self.entries:
             row, column, value = (np.concatenate(parts) for parts in zip(*self.entries, strict=True))
             rows, limits = csr_matrix((value, (row, column)), (self.height, columns)), np.concatenate(self.limits)
-            limits = limits + room * (1.0 + _uneven(self.height))
+            limits = limits + room * (1.0 + uneven(self.height))
         unit = float(worth.mean())  # next to HiGHS's tolerances, preferences are to be large
         found = linprog(
-            np.concatenate((-worth.ravel() / unit - PREFERENCE * _uneven(own), np.zeros(self.windows))),
+            np.concatenate((-worth.ravel() / unit - PREFERENCE * uneven(own), np.zeros(self.windows))),
             A_ub=rows,
             b_ub=limits,
             A_eq=people,

@@ -110,7 +110,7 @@ def drawn_family_gaps(
         there = np.flatnonzero(masses[p, label])  # of a group there may be nobody in most bins
         again = rng.standard_gamma(masses[p, label, there] * sizes[p, label], (draws, len(there)))
         again /= np.maximum(again.sum(axis=1, keepdims=True), 1e-300)
-        fitted, drawn = (share_product(part, lines[there]) for part in (masses[p, label, None, there], again))
+        fitted, drawn = (share_product(part, lines[there]) for part in (masses[p, label, there][None], again))
         rates[:, p, label] = np.clip(fitted + math.sqrt(excess) * (drawn - fitted), 0.0, 1.0)
     found = np.zeros((len(comparisons), draws))
     for gaps, one in zip(found, comparisons, strict=True):

@@ -24,6 +24,7 @@ from fairroc.verifying.files import (
     MisreadError,
     Pair,
     checksum,
+    decisions,
     hold,
     hold_certificate,
     hold_model,
@@ -66,6 +67,9 @@ ASKED = (
 )
 """What was asked for and done, in both files."""
 
+SAME_FIT = "whoever fits the same people with the same options gets the same digits, on any machine"
+"""What the fingerprint of a fit's decisions is for."""
+
 SECONDS = (3e-4, 4e-5)
 """For one cell of people, and for every group's rates there, about."""
 
@@ -89,6 +93,9 @@ class Verification:
     ----------
     checks : tuple[Check, ...]
         What was looked at, in order.
+    decisions : str or None
+        Sixteen digits for what the fit decided: which scores go to which levels, in order or by a draw. The same people
+        fitted with the same options give the same ones, on any machine and at any time. None if the file is garbled.
 
     Examples
     --------
@@ -101,6 +108,7 @@ class Verification:
     """
 
     checks: tuple[Check, ...]
+    decisions: str | None = None
 
     @property
     def passed(self) -> bool:
@@ -118,15 +126,17 @@ class Verification:
         --------
         >>> from fairroc import Verification
         >>> Verification(()).to_dict()
-        {'passed': True, 'checks': []}
+        {'passed': True, 'decisions': None, 'checks': []}
         """
-        return {"passed": self.passed, "checks": [asdict(check) for check in self.checks]}
+        checks = [asdict(check) for check in self.checks]
+        return {"passed": self.passed, "decisions": self.decisions, "checks": checks}
 
     def __repr__(self) -> str:
         rows = self._rows()
         widths = [max(len(row[i]) for row in rows) for i in range(4)]
         lines = ["  ".join((*map(str.ljust, row[:4], widths), row[4])).rstrip() for row in rows]
-        return "\n".join([*lines, "", self._verdict()])
+        known = [] if self.decisions is None else [f"Decisions {self.decisions} ({SAME_FIT})."]
+        return "\n".join([*lines, "", *known, self._verdict()])
 
     def _repr_html_(self) -> str:
         """What a notebook shows."""
@@ -189,7 +199,7 @@ def verify_table(model: str, certificate: str | None, table: Table, progress: Pr
         if not same.passed:
             more = [more[0], *(replace(check, passed=None, note="of other data") for check in more[1:])]
         checks += more
-    return Verification(tuple(checks))
+    return Verification(tuple(checks), decisions(body))
 
 
 def verify_texts(
@@ -221,7 +231,7 @@ def verify_texts(
         if not of_fit:  # the order alone has nothing to do with people
             found = [found[0], *(replace(check, passed=None, note="of other data") for check in found[1:])]
         checks += found
-    return Verification(tuple(checks))
+    return Verification(tuple(checks), decisions(body))
 
 
 def _intact(name: str, body: Body) -> Check:

@@ -62,6 +62,21 @@ def checksum(body: Body) -> str:
     return hashlib.blake2b(text.encode(errors="replace"), digest_size=16).hexdigest()
 
 
+def decisions(body: Body) -> str:
+    """Sixteen digits for what a fit decided: which scores share a block, which levels its people can get, who keeps the
+    order and who is drawn. Last digits of probabilities and places are no decisions, nor are salt, key and date.
+    """
+    kept = ("thresholds", "ceiling", "row", "first", "last", "ordered", "transported")
+    kernels = []
+    for group in body["groups"] if not body["unchanged"] else []:
+        kernel = group["kernel"]
+        levels = [[row[0], *(chance > 0 for chance in row[1:])] for row in kernel["table"]]
+        kernels.append([*(kernel[field] for field in kept), levels])
+    names = [group["name"] for group in body["groups"]]
+    asked = [body.get(field) for field in ("epsilon", "norm", "constraint", "levels", "unchanged", "proxy", "compared")]
+    return hashlib.blake2b(json.dumps([asked, names, kernels]).encode(), digest_size=8).hexdigest()
+
+
 def hold(condition: Any, rule: str) -> None:
     """Raise unless a rule holds."""
     if not condition:
