@@ -167,7 +167,7 @@ class SpreadFit:
         draws = self.expected_gaps.max(axis=0)
         loss, error = self.held_out.loss
         auc = self.before[-1].auc - loss
-        return Expected(float(draws.mean()), float(draws.std(ddof=1)), auc, math.hypot(error, self._auc_error))
+        return Expected(float(draws.mean()), float(draws.std(ddof=1)), auc, math.sqrt(error**2 + self._auc_error**2))
 
     def drawn_family_gaps(self, draws: int) -> FloatArray:
         """(comparisons, draws) gaps of the fair score in populations that these people may come from."""

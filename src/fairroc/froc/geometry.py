@@ -256,7 +256,7 @@ def triangle_area(a: FloatArray, b: FloatArray, c: FloatArray) -> FloatArray:
     >>> triangle_area(np.array([0.0, 0.0]), np.array([3.0, 0.0]), np.array([3.0, 4.0])).item()
     6.0
     """
-    sides = np.stack([np.hypot(*np.moveaxis(p - q, -1, 0)) for p, q in ((a, b), (b, c), (c, a))])
+    sides = np.stack([np.sqrt(((p - q) ** 2).sum(axis=-1)) for p, q in ((a, b), (b, c), (c, a))])
     z, y, x = np.sort(sides, axis=0)
     return np.asarray(np.sqrt((x + (y + z)) * np.maximum(z - (x - y), 0.0) * (z + (x - y)) * (x + (y - z))) / 4)
 

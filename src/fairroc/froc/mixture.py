@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fairroc.core.chain import BoolArray, FloatArray, IntArray, concave_hull, freeze, ratio
+from fairroc.core.portable import weighted
 from fairroc.docstrings import documented
 from fairroc.froc.geometry import SAME, turned, with_ends
 from fairroc.summary import Result
@@ -61,7 +62,7 @@ class Mixture(Result):
         >>> mixture.acceptance_at(np.array([0.9, 0.1]), 0).round(2).tolist()
         [1.0, 0.0]
         """
-        return np.asarray((scores[:, None] >= self.thresholds[point]) @ self.weights[point])
+        return weighted((scores[:, None] >= self.thresholds[point]).astype(np.float64), self.weights[point])
 
     def decide(self, scores: FloatArray, uniforms: FloatArray, point: int) -> BoolArray:
         """Decisions of one classifier, for one uniform number from [0, 1) a person.
@@ -194,8 +195,9 @@ def _corners(vertices: FloatArray, sign: float) -> IntArray:
 
 
 def _angle(points: FloatArray, sign: float) -> FloatArray:
-    fpr, tpr = points.T
-    return np.asarray(np.arctan2(fpr, tpr) if sign > 0 else np.arctan2(tpr, fpr))
+    """What rises with the angle, up to a right one, from an axis."""
+    off, on = points.T if sign > 0 else points.T[::-1]
+    return ratio(off, np.abs(off) + np.abs(on), 0.0)
 
 
 def _with_ends(thresholds: FloatArray) -> FloatArray:
@@ -208,5 +210,5 @@ def _mixture(
     """Weights made whole: rounding (and what is not attainable) cut off, rows summing to one."""
     weights = np.maximum(weights, 0.0)
     weights /= weights.sum(axis=1, keepdims=True)
-    attained = np.einsum("kc,kcd->kd", weights, vertices[choice])
+    attained = (weights[:, :, None] * vertices[choice]).sum(axis=1)
     return Mixture(levels[choice], weights, np.abs(attained - points).sum(axis=1))

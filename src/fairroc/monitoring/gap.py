@@ -24,10 +24,11 @@ from numpy.typing import NDArray
 
 from fairroc.auditing.audit import NO_THRESHOLD, gap_interval
 from fairroc.auditing.findings import GapInterval, Interval
-from fairroc.core.chain import FloatArray, area
+from fairroc.core.chain import FloatArray, area, totals
 from fairroc.core.constraint import Ratio
 from fairroc.core.gap import ROUNDING, pooled_auc, threshold_gap
 from fairroc.core.kernel import Kernel
+from fairroc.core.portable import weighted
 from fairroc.core.realised import RealisedRoc, all_places, own_auc, realise, two_sided
 from fairroc.core.roc import Population, RocCurve
 from fairroc.model.families import FamilyPeople
@@ -303,7 +304,7 @@ def _with_ends(noises: list[Noise], shares: FloatArray, where: Interval | None) 
     there lines are straight."""
     if where is None:
         return noises
-    selected = shares @ np.stack([noise.curve.share for noise in noises])
+    selected = totals(shares[:, None] * np.stack([noise.curve.share for noise in noises]))
     before, after = selected[1:-1:2], selected[2::2]
     ends = np.array([(i, end) for end in where for i in np.flatnonzero((before < end) & (after > end))]).reshape(-1, 2)
     i = ends[:, 0].astype(np.intp)
@@ -338,7 +339,7 @@ def _interval(curve: RocCurve, people: People, g: int, confidence: float) -> Int
 def _pooled_auc(curves: list[RocCurve], weights0: FloatArray, weights1: FloatArray) -> float:
     """AUC of all groups, whose curves have the same places."""
     fpr, tpr = (np.stack([getattr(curve, rate) for curve in curves], axis=1) for rate in ("fpr", "tpr"))
-    return area(fpr @ weights0, tpr @ weights1)
+    return area(weighted(fpr, weights0), weighted(tpr, weights1))
 
 
 def _method(interval: GapInterval, smallest: int) -> str | None:
