@@ -1,8 +1,9 @@
 """Kept files: what a version wrote and answered, every later version reads and answers with the same bits.
 
 ``tests/kept/VERSION`` holds model files, the fair scores of stored people (by ids, with a key, and by a seed), and
-audits. Nothing is fitted here, so that every digit must be the same on every machine and with all supported versions of
-Python, numpy, pyarrow and scikit-learn (``make versions``). A folder of a released version is never written again:
+audits. Fair scores have the same bits on every machine and with all supported versions of Python, numpy, pyarrow and
+scikit-learn (``make versions``); what audits measure agrees to 1e-9. A folder of a released version is never written
+again:
 
     python tests/promises/test_kept.py --write              # the folder of this version, before it is released
 """
@@ -102,9 +103,11 @@ def test_models_of_every_version_give_the_same_bits(version: str) -> None:
 
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.filterwarnings("ignore::fairroc.errors.FairrocWarning")
-def test_audits_of_every_version_give_the_same_bits(version: str) -> None:
+def test_audits_of_every_version_measure_the_same(version: str) -> None:
+    from test_golden import differences
+
     for name, kept in _read(version, "audits").items():
-        assert audited(kept["people"]) == kept["audit"], name
+        assert not differences(kept["audit"], audited(kept["people"])), name
 
 
 # -- writing ----------------------------------------------------------------------------------------------------------

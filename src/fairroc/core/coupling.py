@@ -89,7 +89,7 @@ def couple(
     The closed form is fair whatever the curves; the ascent then moves the groups against each other, one group at a
     time, each move being the best one while the others stand still (see `fairroc.core.ascent`). With a guide the
     ascent starts a second time from there, and the better result stays unless it costs a group's curve. Of more than
-    `FINE_GROUPS` groups the guided one is taken wherever it does not: it is as good to 2e-5 of AUC, or better (measured).
+    `FINE_GROUPS` groups the guided one is taken wherever it does not: as good to 2e-5 of AUC or better (measured).
 
     Parameters
     ----------
@@ -237,7 +237,7 @@ def prune(
         """Largest area that any line changes by when one of the levels that are kept is dropped."""
         before, at, after = kept[which], kept[which + 1], kept[which + 2]
         turn = (x[at] - x[before]) * (y[after] - y[at]) - (y[at] - y[before]) * (x[after] - x[at])
-        return np.maximum(np.abs(turn).max(axis=1), least[at])
+        return np.asarray(np.maximum(np.abs(turn).max(axis=1), least[at]))
 
     kept, least = np.arange(len(u)), STRAIGHT_COST * (1.0 + uneven(len(u)))
     cost = costs(kept, kept[:-2])

@@ -342,10 +342,14 @@ def _base_rows(
 
 
 def overlap(begin: FloatArray, end: FloatArray, u: FloatArray) -> FloatArray:
-    """Share of each interval [begin, end] that falls into each cell of the grid u: (intervals, cells)."""
+    """Share of each interval [begin, end] that falls into each cell of the grid u: (intervals, cells).
+
+    Slivers are rounding, but of intervals that are hardly wider themselves.
+    """
     low = np.maximum(begin[:, None], u[None, :-1])
     high = np.minimum(end[:, None], u[None, 1:])
     inside: FloatArray = np.maximum(high - low, 0.0)
+    inside[(inside <= TOUCH) & (end - begin > 4 * TOUCH)[:, None]] = 0.0
     inside /= inside.sum(axis=1, keepdims=True)
     return inside
 
