@@ -23,6 +23,7 @@ from fairroc.core.chain import (
     merged,
     running_sums,
 )
+from fairroc.core.portable import dot
 
 FINEST = 256
 """Vertices of a hull that a fit works with, at most. The best 256 of a concave curve from (0, 0) to (1, 1) leave out an
@@ -195,7 +196,7 @@ def pla_loss(curve: RocCurve, queries: int | None = None) -> PlaLoss:
     """
     d_fpr, d_tpr = np.diff(curve.fpr), np.diff(curve.tpr)
     k = max(len(d_fpr), queries or 0)
-    return PlaLoss(float(np.dot(d_fpr, d_tpr) / 2), float(k * d_fpr.max() * d_tpr.max() / 2))
+    return PlaLoss(dot(d_fpr, d_tpr) / 2, float(k * d_fpr.max() * d_tpr.max() / 2))
 
 
 def rates_at(curve: RocCurve, thresholds: FloatArray) -> tuple[FloatArray, FloatArray]:
