@@ -254,6 +254,51 @@ def path_auc(path, weights) -> float:
     return area(path.fpr @ weights[0], path.tpr @ weights[1])
 
 
+def tied_cells(seed: int) -> Cells:
+    """Segments that are all alike, groups that hardly differ, few different numbers of people: many best selections."""
+    rng = np.random.default_rng(seed)
+    groups, bins = 2 + seed % 2, 5 + seed % 4
+    one = rng.integers(1, 3, (groups, 2, bins)).astype(float) if seed % 3 else np.ones((groups, 2, bins))
+    one[:, 1] = one[0, 1]
+    rates = np.tile(one, 3) / (3 * one.sum(axis=2, keepdims=True))
+    positives, negatives = rates[:, 1].mean(axis=0), rates[:, 0].mean(axis=0)
+    return Cells(rates, np.full(groups, 0.5), (positives + negatives) / 2, positives, 0.5, bins * np.arange(3))
+
+
+def shuffled_program(monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
+    """HiGHS gets the same program with rows and columns in another order, and a different simplex method."""
+
+    def shuffled(c, A_ub, b_ub, A_eq, bounds, **how):
+        rng = np.random.default_rng(seed)
+        column, row = rng.permutation(len(c)), rng.permutation(A_ub.shape[0])
+        found = linprog(
+            c[column], A_ub[row][:, column], b_ub[row], A_eq[:, column], bounds=bounds[column],
+            **how | {"method": "highs-ipm" if seed % 2 else "highs-ds"},
+        )  # fmt: skip
+        found.x = found.x[np.argsort(column)]
+        found.ineqlin.marginals = found.ineqlin.marginals[np.argsort(row)]
+        return found
+
+    monkeypatch.setattr("scipy.optimize.linprog", shuffled)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_whatever_way_the_solver_takes_it_ends_at_one_solution(seed, monkeypatch):
+    cells, shares = tied_cells(seed), np.linspace(0.0, 1.0, 12)[1:-1]
+    asked = [Comparison(np.arange(len(cells.priors)), equalized_odds(1), 0.05)]
+    found = solve(cells, asked, shares), *refined(cells, asked, shares, tolerance=1e-6, most=20)
+    shuffled_program(monkeypatch, seed)
+    again = solve(cells, asked, shares), *refined(cells, asked, shares, tolerance=1e-6, most=20)
+    assert np.abs(found[0].selected - again[0].selected).max() < 1e-9
+    assert np.abs(found[1] - again[1]).max() < 1e-9
+    for one, other in zip(found[2], again[2], strict=True):
+        assert one.people == pytest.approx(other.people, abs=1e-9)
+    monkeypatch.undo()
+    monkeypatch.setattr("fairroc.core.program.PREFERENCE", 0.0)
+    plain = solve(cells, asked, shares)
+    assert plain.auc(cells) - 2e-7 <= found[0].auc(cells) <= plain.auc(cells) + 1e-9
+
+
 def test_a_program_without_a_solution_is_no_answer(monkeypatch):
     """Selecting the same share of all cells is always allowed, so that this would be a fault of ours."""
     nothing = type("Nothing", (), {"x": None, "message": "gave up"})

@@ -34,6 +34,9 @@ FEW = 32
 FINE = float(1 << 26)
 """Shares and parts of estimates are whole multiples of one over this."""
 
+MIXER = np.uint64(0x9E3779B97F4A7C15)
+"""An odd number, 2**64 over the golden ratio: its multiples, modulo 2**64, are spread evenly."""
+
 NOTHING = 1e-20
 """A column that others explain but for so small a share of its square adds rounding alone."""
 
@@ -56,8 +59,15 @@ def weighted(parts: FloatArray, weights: FloatArray) -> FloatArray:
 
 
 def uneven(count: int) -> FloatArray:
-    """Numbers between 0 and 1, always the same, of which no few add up to the same as others: what settles ties."""
-    return np.asarray(np.modf(1e3 * np.sqrt(np.arange(count) + 0.5))[0])
+    """Numbers between 0 and 1, always the same, of which no few add up to the same as others: what settles ties.
+
+    Places in a list, multiplied and folded in whole numbers of 64 bits.
+    """
+    mixed = np.arange(1, count + 1, dtype=np.uint64) * MIXER
+    for _ in range(2):
+        mixed ^= mixed >> np.uint64(32)
+        mixed *= MIXER
+    return np.asarray((mixed >> np.uint64(11)) * 2.0**-53)
 
 
 def dot(one: FloatArray, other: FloatArray) -> float:
