@@ -10,6 +10,10 @@ PYTEST := $(BIN)/python -m pytest -n auto --dist loadgroup
 ALL_TESTS := tests src studies/src
 TESTS ?= $(ALL_TESTS)
 ALL := $(if $(filter-out $(ALL_TESTS),$(TESTS)),,all)
+# Where there is no home folder that can be written to, pip keeps here what it has loaded and built.
+ifeq ($(PIP_CACHE_DIR)$(shell [ -d "$${XDG_CACHE_HOME:-$$HOME}" ] && [ -w "$${XDG_CACHE_HOME:-$$HOME}" ] && echo writable),)
+export PIP_CACHE_DIR := $(CURDIR)/.venv/.cache
+endif
 # Waits for another installation, asks no questions.
 APT := DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300
 # The neural models and AutoGluon, which needs an older pandas than the newest, have an environment of their own.
