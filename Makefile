@@ -52,9 +52,9 @@ demo: .venv/.demo ## run the main job on real data; leaves its results in demo/
 	$(BIN)/python -m fairroc demo --full --output demo
 
 test: .venv/.dev .venv/.browser .venv/.java .venv/.postgres $(if $(ALL),$(EXPERIMENTS)/.done) ## all tests but the slow ones
-	$(PYTEST) -m "not slow" $(TESTS) $$([ -z "$(ALL)" ] || [ ! -x $(EXPERIMENTS)/bin/python ] || echo --ignore=tests/studies/test_reproduce.py)
-	@if [ -n "$(ALL)" ] && [ -x $(EXPERIMENTS)/bin/python ]; then \
-		$(EXPERIMENTS)/bin/python -m pytest -n auto -p no:cacheprovider -m "not slow" $(EXPERIMENT_TESTS); fi
+	$(PYTEST) -m "not slow" $(TESTS) $(if $(ALL),$$([ ! -x $(EXPERIMENTS)/bin/python ] || echo --ignore=tests/studies/test_reproduce.py))
+	$(if $(ALL),@if [ -x $(EXPERIMENTS)/bin/python ]; then \
+		$(EXPERIMENTS)/bin/python -m pytest -n auto -p no:cacheprovider -m "not slow" $(EXPERIMENT_TESTS); fi)
 
 test-slow: .venv/.dev .venv/.browser .venv/.java .venv/.postgres ## all tests
 	$(PYTEST) --hypothesis-profile=thorough $(TESTS)
@@ -141,7 +141,7 @@ clean:
 	touch $@
 
 .venv/.dev: .venv/.demo pyproject.toml
-	$(BIN)/python -m pip install --quiet --group test --group lint
+	$(BIN)/python -m pip install --quiet --no-warn-conflicts --group test --group lint
 	touch $@
 
 # The page of a report is tested in a real browser. Where there is none and it cannot be installed, that test is skipped.

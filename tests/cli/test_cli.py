@@ -106,7 +106,7 @@ def fair_by_id(path: Path, name: str = "p_fair", key: str = "id") -> dict[str, f
     if path.name.endswith(".parquet"):
         rows = pyarrow.parquet.read_table(path).to_pylist()
     else:
-        rows = list(csv.DictReader(io.StringIO(path.read_text())))
+        rows = list(csv.DictReader(io.StringIO(path.read_text(encoding="utf-8"))))
     return {str(row[key]): float(row[name]) for row in rows}
 
 

@@ -93,7 +93,7 @@ def strata(data: Path) -> Path:
 
 
 def fair(path: Path) -> list[float]:
-    return [float(row["p_fair"]) for row in csv.DictReader(io.StringIO(path.read_text()))]
+    return [float(row["p_fair"]) for row in csv.DictReader(io.StringIO(path.read_text(encoding="utf-8")))]
 
 
 # ---- fit -------------------------------------------------------------------------------------------------------------

@@ -24,7 +24,10 @@ def look(folder: Path) -> tuple[int, str]:
 
 def put(path: Path, lines: str) -> None:
     """A program that writes to the file after -o."""
-    path.write_text(f"#!{sys.executable}\nimport sys\nout = open(sys.argv[sys.argv.index('-o') + 1], 'w')\n{lines}\n")
+    path.write_text(
+        f"#!{sys.executable}\nimport sys\nout = open(sys.argv[sys.argv.index('-o') + 1], 'w')\n{lines}\n",
+        encoding="utf-8",
+    )
     path.chmod(0o755)
 
 

@@ -193,13 +193,13 @@ def test_the_nightly_job_says_by_its_exit_code_what_to_do(
     shutil.copytree(practice, tmp_path / "here")
     monkeypatch.chdir(tmp_path / "here")
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(sys.path))
-    Path("fair-2026-01.key").write_text("a secret of more than 16 bytes")
+    Path("fair-2026-01.key").write_text("a secret of more than 16 bytes", encoding="utf-8")
     columns, key = ["--score", "p", "--label", "y", "--group", "sex"], ["--key-file", "fair-2026-01.key"]
     assert main(["fit", "people.csv", *columns, "--epsilon", "0.05", *key, "-o", "fair-2026-01.json"]) == 0
-    new = Path("new.csv").read_text()
-    Path("new.csv").write_text(new.replace("Female", "Mars"))
+    new = Path("new.csv").read_text(encoding="utf-8")
+    Path("new.csv").write_text(new.replace("Female", "Mars"), encoding="utf-8")
     assert bash(script).returncode == 2 and not Path("fair.csv").exists()  # a group that was not fitted
-    Path("new.csv").write_text(new.replace("Female", "Male"))
+    Path("new.csv").write_text(new.replace("Female", "Male"), encoding="utf-8")
     assert bash(script).returncode == 1 and Path("fair.csv").exists()  # other people than in the fit
 
 
