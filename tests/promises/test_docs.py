@@ -4,6 +4,7 @@ Blocks of `python` and `bash` run, in a folder that holds what docs/guides/pract
 run here has a comment before it, `<!-- not run: reason -->`; REASONS lists them, and their number is limited. A `text`
 block after `<!-- output -->` is what the block before it prints; "..." stands for anything. A `bash` block with a
 first line `#!`, or that starts something in the background, runs as one script; free ports take the place of 8000, ...
+Where there is no curl, `tests/like_curl.py` asks in its place.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ DOCS = ROOT / "docs"
 GENERATED = {DOCS / "gallery", DOCS / "_build", DOCS / "reference" / "generated"}
 FILES = sorted(path for path in DOCS.rglob("*.md") if not GENERATED & {*path.parents} and path.name != "commands.md")
 PAGES = ["README.md", "CONTRIBUTING.md", *(str(path.relative_to(ROOT)) for path in FILES)]
+CURL = ROOT / "tests" / "like_curl.py"
 PRACTICE = "docs/guides/practice-files.md"
 
 FENCE = re.compile(
@@ -115,6 +117,8 @@ def free_port(taken: dict[str, str], number: re.Match[str]) -> str:
 def run_script(body: str) -> str:
     """Run a block as one script, which stops at an error; what it leaves in the background ends with it."""
     script = re.sub(r"\b80\d\d\b", partial(free_port, {}), body)
+    if shutil.which("curl") is None:
+        script = f'curl() {{ {shlex.join([sys.executable, str(CURL)])} "$@"; }}\n{script}'
     done = bash(f"trap 'kill $(jobs -p) 2> /dev/null || true' EXIT; set -eo pipefail\n{script}")
     assert done.returncode == 0, f"{body}\n{done.stdout}\n{done.stderr}"
     return done.stdout + done.stderr
