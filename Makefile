@@ -14,8 +14,8 @@ ALL := $(if $(filter-out $(ALL_TESTS),$(TESTS)),,all)
 ifeq ($(PIP_CACHE_DIR)$(shell [ -d "$${XDG_CACHE_HOME:-$$HOME}" ] && [ -w "$${XDG_CACHE_HOME:-$$HOME}" ] && echo writable),)
 export PIP_CACHE_DIR := $(CURDIR)/.venv/.cache
 endif
-# Waits for another installation, asks no questions.
-APT := DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300
+# Waits for another installation, asks no questions; scripts of some packages bear no space in TMPDIR.
+APT := env -u TMPDIR DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300
 # The neural models and AutoGluon, which needs an older pandas than the newest, have an environment of their own.
 EXPERIMENTS := .venv-experiments
 TORCH ?= torch==2.13.0
