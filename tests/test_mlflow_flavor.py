@@ -78,14 +78,14 @@ def test_a_logged_model_has_all_that_is_told_of_it_and_no_key(folder: Path, keye
     assert str(logged.signature.inputs) == (
         "['score': double (required), 'sex': string (required), 'id': long (required)]"
     )
-    example = json.loads((local / "input_example.json").read_text())
+    example = json.loads((local / "input_example.json").read_text(encoding="utf-8"))
     assert example["columns"] == ["score", "sex", "id"] and [row[1] for row in example["data"]] == ["f", "m"]
     before = audit(SCORES, LABELS, sensitive_features=SEX, epsilon=0.1).to_dict()
-    assert json.loads((local / "audit.json").read_text()) == json.loads(json.dumps(before))
+    assert json.loads((local / "audit.json").read_text(encoding="utf-8")) == json.loads(json.dumps(before))
     drawn = keyed.transform(SCORES, sensitive_features=SEX, random_state=0)
     after = audit(drawn, LABELS, sensitive_features=SEX, epsilon=0.1).gap
-    assert json.loads((local / "audit_fair.json").read_text())["gap"] == after < before["gap"]
-    assert "<html" in (local / "report.html").read_text()[:200]
+    assert json.loads((local / "audit_fair.json").read_text(encoding="utf-8"))["gap"] == after < before["gap"]
+    assert "<html" in (local / "report.html").read_text(encoding="utf-8")[:200]
     told = mlflow.get_logged_model(logged.model_id)
     assert told.params["epsilon"] == "0.1" and "key" not in told.params and told.source_run_id
 
@@ -168,7 +168,7 @@ def test_small_groups_are_audited_as_they_were_fitted(tmp_path: Path) -> None:
         post.fit(people["score"], people["label"], sensitive_features=people["sex"])
         fairroc.mlflow.save_model(post, tmp_path / treatment, group="sex", data=people)
         for name in ("audit.json", "audit_fair.json"):
-            told = json.loads((tmp_path / treatment / name).read_text())
+            told = json.loads((tmp_path / treatment / name).read_text(encoding="utf-8"))
             assert {group["group"] for group in told["groups"]} == groups
 
 
@@ -258,7 +258,7 @@ def served(folder: Path, logged) -> Iterator[str]:
     address = f"http://127.0.0.1:{port}"
     try:
         for _ in range(600):
-            assert server.poll() is None, (folder / "serve.log").read_text()
+            assert server.poll() is None, (folder / "serve.log").read_text(encoding="utf-8")
             try:
                 urllib.request.urlopen(f"{address}/ping", timeout=5).close()
                 break
@@ -289,7 +289,7 @@ def test_a_served_model_gives_the_same_bits_and_says_what_is_wrong(served: str, 
     assert status == 400 and "UnknownGroupError: the model knows the groups 'f', 'm'" in answer["message"]
     status, answer = asked(served, rows[["score", "sex"]])
     assert status == 400 and "missing inputs ['id']" in answer["message"]
-    assert "secret" not in (folder / "serve.log").read_text()
+    assert "secret" not in (folder / "serve.log").read_text(encoding="utf-8")
 
 
 # -- the evaluator -----------------------------------------------------------------------------------------------------
@@ -298,7 +298,7 @@ def test_a_served_model_gives_the_same_bits_and_says_what_is_wrong(served: str, 
 @pytest.fixture
 def registered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The evaluator as MLflow finds it: by the entry point that the project declares."""
-    project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"]
+    project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     declared = project["entry-points"]["mlflow.model_evaluator"]
     about = tmp_path / "here" / "fairroc-0.dist-info"
     about.mkdir(parents=True)

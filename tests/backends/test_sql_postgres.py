@@ -75,9 +75,9 @@ def connected(folder: Path, process):
             who = {"host": str(folder), "user": "tester", "dbname": "postgres"}
             return psycopg.connect(**who, autocommit=True, prepare_threshold=None)
         except psycopg.OperationalError:
-            assert process.poll() is None, (folder / "log").read_text()
+            assert process.poll() is None, (folder / "log").read_text(encoding="utf-8")
             time.sleep(0.1)
-    raise AssertionError((folder / "log").read_text())
+    raise AssertionError((folder / "log").read_text(encoding="utf-8"))
 
 
 def in_postgres(server, some: Case, **how) -> np.ndarray:

@@ -424,8 +424,8 @@ def test_the_command_writes_tables(tmp_path, run: Run):
     asked = {"form": "dbt", "tables": "fair_score", "score": "p", "group": "g", "id": "i", "key": KEY}
     assert (tmp_path / "m.sql").read_text(encoding="utf-8") == some.model.to_sql("snowflake", **asked)
     for name, text in csv_files(some.model.tables).items():
-        assert (tmp_path / f"fair_score_{name}.csv").read_text() == text
-    assert "fair_score_knots" in (tmp_path / "fair_score.yml").read_text()
+        assert (tmp_path / f"fair_score_{name}.csv").read_text(encoding="utf-8") == text
+    assert "fair_score_knots" in (tmp_path / "fair_score.yml").read_text(encoding="utf-8")
     case("unchanged").model.save(tmp_path / "m.json")
     ran = run("sql", *how[:-2], "--tables", tmp_path)
     assert ran.code == 0 and "no tables are needed" in ran.err

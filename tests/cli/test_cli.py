@@ -106,7 +106,7 @@ def fair_by_id(path: Path, name: str = "p_fair", key: str = "id") -> dict[str, f
     if path.name.endswith(".parquet"):
         rows = pyarrow.parquet.read_table(path).to_pylist()
     else:
-        rows = list(csv.DictReader(io.StringIO(path.read_text())))
+        rows = list(csv.DictReader(io.StringIO(path.read_text(encoding="utf-8"))))
     return {str(row[key]): float(row[name]) for row in rows}
 
 
@@ -456,7 +456,7 @@ def test_froc_keeps_the_old_picture_where_drawing_fails(
     picture = tmp_path / "froc.png"
     picture.write_text("old")
     ran = run("froc", write(tmp_path), *ROLES, "--epsilon", 0.05, "--index", 20, "-o", picture)
-    assert (ran.code, ran.out, picture.read_text()) == (2, "", "old")
+    assert (ran.code, ran.out, picture.read_text(encoding="utf-8")) == (2, "", "old")
     assert "No space left on device; nothing was changed" in ran.err
     assert sorted(path.name for path in tmp_path.iterdir()) == ["d.csv", "froc.png"]
 
@@ -610,7 +610,7 @@ def test_duplicate_ids_share_a_draw(tmp_path: Path, run: Run, model: Path) -> No
     twice, out = [row for row in PEOPLE[:50] for _ in range(2)], tmp_path / "out.csv"
     ran = run("transform", write(tmp_path, twice), *NEW, "--model", model, "--id", "id", "-o", out)
     assert (ran.code, ran.err) == (0, SHARED.format("100", "50"))
-    scores = [row["p_fair"] for row in csv.DictReader(io.StringIO(out.read_text()))]
+    scores = [row["p_fair"] for row in csv.DictReader(io.StringIO(out.read_text(encoding="utf-8")))]
     assert scores[0::2] == scores[1::2]
     assert len(scores) == 100
     same = [{**row, "id": "1"} for row in PEOPLE if row["sex"] == "F"]
@@ -650,7 +650,7 @@ def test_key_file(tmp_path: Path, run: Run) -> None:
     data, key = write(tmp_path), tmp_path / "key"
     key.write_text(f"{KEY}\n")
     fitted = model_file(tmp_path, "--key-file", key)
-    assert KEY not in fitted.read_text()
+    assert KEY not in fitted.read_text(encoding="utf-8")
     secret = fair_by_id(transformed(run, data, fitted, "--id", "id", "--key-file", key))
     key.write_text(KEY)
     assert fair_by_id(transformed(run, data, fitted, "--id", "id", "--key-file", key)) == secret
@@ -737,8 +737,8 @@ def test_types_come_back_in_parquet(tmp_path: Path, run: Run, model: Path) -> No
 def test_index_column_of_pandas_is_kept(tmp_path: Path, run: Run, model: Path) -> None:
     data = tmp_path / "d.csv"
     data.write_text(",p,sex\n0,0.5,F\n1,0.25,M\n")
-    lines = transformed(run, data, model, "--seed", 0).read_text().splitlines()
-    assert [line.rpartition(",")[0] for line in lines] == data.read_text().splitlines()
+    lines = transformed(run, data, model, "--seed", 0).read_text(encoding="utf-8").splitlines()
+    assert [line.rpartition(",")[0] for line in lines] == data.read_text(encoding="utf-8").splitlines()
 
 
 # ---- what cannot run -----------------------------------------------------------------------------------------
@@ -945,7 +945,7 @@ def prepare(folder: Path, bad: Bad, command: str, model: Path) -> list[str]:
     if bad.fit_key is not None:
         (folder / "fit_key").write_text(bad.fit_key)
         source = model_file(folder, "--key-file", folder / "fit_key")
-    (folder / "m.json").write_text(bad.model(source.read_text()))
+    (folder / "m.json").write_text(bad.model(source.read_text(encoding="utf-8")))
     options = {**USUAL[command], **bad.options}
     pairs = [(name, value.format(folder=folder)) for name, value in options.items() if value is not None]
     return [command, str(folder / bad.data), *(word for pair in pairs for word in pair), *bad.more]
@@ -1129,7 +1129,9 @@ def test_a_closed_output(tmp_path: Path, closed: str) -> None:
     runs = closed.startswith("2")
     said = "fairroc fit: the standard output is closed; send it somewhere, such as > /dev/null.\n"
     assert (done.returncode, done.stderr) == ((0, "") if runs else (2, said if closed == ">&-" else ""))
-    assert (tmp_path / "m.json").exists() == runs and (not runs or "AUC" in (tmp_path / "out").read_text())
+    assert (tmp_path / "m.json").exists() == runs and (
+        not runs or "AUC" in (tmp_path / "out").read_text(encoding="utf-8")
+    )
 
 
 @pytest.mark.parametrize("command", ["fit", "transform", "frontier", "sql", "onnx", "report", "froc"])
@@ -1187,7 +1189,7 @@ def test_no_command_writes_over_its_key_or_model(tmp_path: Path, model: Path, ru
     data, key = write(tmp_path), tmp_path / "key.json"
     key.write_text(KEY)
     ran = run("fit", data, *ROLES, "--epsilon", 0.1, "--key-file", key, "-o", key)
-    assert ran.code == 2 and "is one of the files that are read" in ran.err and key.read_text() == KEY
+    assert ran.code == 2 and "is one of the files that are read" in ran.err and key.read_text(encoding="utf-8") == KEY
     copy = tmp_path / "model.csv"
     copy.write_bytes(model.read_bytes())
     ran = run("transform", data, *NEW, "--model", copy, "--id", "id", "-o", copy)

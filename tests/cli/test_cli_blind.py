@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -93,7 +94,7 @@ def strata(data: Path) -> Path:
 
 
 def fair(path: Path) -> list[float]:
-    return [float(row["p_fair"]) for row in csv.DictReader(io.StringIO(path.read_text()))]
+    return [float(row["p_fair"]) for row in csv.DictReader(io.StringIO(path.read_text(encoding="utf-8")))]
 
 
 # ---- fit -------------------------------------------------------------------------------------------------------------
@@ -129,7 +130,8 @@ def test_fit_text_without_the_group(data: Path, tmp_path: Path, run: Any) -> Non
     assert "made from the score, q (probability of 'F') and r (probability of 'M'), without the group" in out
     assert "A proxy of the group may be treated as the group by law: ask before you deploy." in out
     assert "No score that is told no more than this one, never falls as the original one rises" in out
-    step = f"transform {data} --model {tmp_path / 'm.json'} --score p --group-probability q --group-probability r --id"
+    files = shlex.join(["transform", str(data), "--model", str(tmp_path / "m.json")])
+    step = f"{files} --score p --group-probability q --group-probability r --id"
     assert step in err
 
 
@@ -340,7 +342,8 @@ def test_audit_text_by_each_attribute(data: Path, run: Any) -> None:
     first = [line.split("  ")[0] for line in out.splitlines()[1:5]]
     assert first == ["by", "sex", "race", "sex & race *"]
     assert "sex & race *: intersections, for information." in out
-    assert f"fairroc fit {data} --score p --label y --group sex --group race --epsilon EPSILON --combine each" in err
+    fit = f"fairroc fit {shlex.quote(str(data))} --score p --label y"
+    assert f"{fit} --group sex --group race --epsilon EPSILON --combine each" in err
     code, more, _ = run("audit", data, *ROLES, *EACH, "--bootstrap", "0", "--verbose")
     assert "By race:\n400 rows, 2 groups. Overall AUC" in more
 

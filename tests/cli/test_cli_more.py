@@ -42,14 +42,14 @@ def test_frontier_writes_a_table(tmp_path: Path, run: Run) -> None:
     ran = run("frontier", write(tmp_path), *ROLES, "--epsilons", "0.1, 0,0.05", "-o", out)
     assert ran.code == 0
     assert "AUC at best" in ran.out and "raw order" not in ran.out
-    fit = f"fairroc fit {tmp_path}/d.csv --score p --label y --group sex --epsilon"
+    fit = f"fairroc fit {shlex.quote(str(tmp_path / 'd.csv'))} --score p --label y --group sex --epsilon"
     assert ran.err == f"frontier written to {out}\n"
-    assert re.fullmatch(rf"fit at the recommended epsilon:\n  {fit} [\d.]+ -o model.json\n", ran.step)
+    assert re.fullmatch(rf"fit at the recommended epsilon:\n  {re.escape(fit)} [\d.]+ -o model.json\n", ran.step)
     assert (
         "raw order is kept where that is better"
         in run("frontier", write(tmp_path), *ROLES, "--epsilons", 0, "--verbose").out
     )
-    rows = list(csv.DictReader(io.StringIO(out.read_text())))
+    rows = list(csv.DictReader(io.StringIO(out.read_text(encoding="utf-8"))))
     expected = frontier(SCORES, LABELS, sensitive_features=SEX, epsilons=[0, 0.05, 0.1]).to_columns()
     assert list(rows[0]) == [*expected, "recommended", "meaning"]
     assert [row["recommended"] for row in rows].count("true") == 1
@@ -75,7 +75,7 @@ def test_frontier_options(tmp_path: Path, run: Run) -> None:
     assert f"auc[{WILD['F']}]" in table.column_names
     again = run("frontier", wild(tmp_path), *ROLES, "--epsilons", "0.1", "-o", tmp_path / "g.csv")
     assert again.code == 0
-    assert f"auc[{WILD['F']}]" in next(csv.reader(io.StringIO((tmp_path / "g.csv").read_text())))
+    assert f"auc[{WILD['F']}]" in next(csv.reader(io.StringIO((tmp_path / "g.csv").read_text(encoding="utf-8"))))
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_frontier_keeps_the_old_file_where_writing_fails(tmp_path: Path, run: Ru
         "fairroc.tables.write._write_csv_rows", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left"))
     )
     ran = run("frontier", write(tmp_path), *ROLES, "--epsilons", "0.1", "-o", out)
-    assert (ran.code, ran.out, out.read_text()) == (2, "", "old")
+    assert (ran.code, ran.out, out.read_text(encoding="utf-8")) == (2, "", "old")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["d.csv", "f.csv"]
 
 
@@ -203,7 +203,7 @@ def test_explain_draws_as_transform_does(tmp_path: Path, run: Run, model: Path, 
     """The id is read as in a CSV file."""
     data, out = write(tmp_path, [{**PEOPLE[0], "id": one}]), tmp_path / "o.csv"
     assert run("transform", data, "--model", model, "--score", "p", "--group", "sex", "--id", "id", "-o", out).code == 0
-    fair = float(next(csv.DictReader(io.StringIO(out.read_text())))["p_fair"])
+    fair = float(next(csv.DictReader(io.StringIO(out.read_text(encoding="utf-8"))))["p_fair"])
     person = ("--score", PEOPLE[0]["p"], "--group", PEOPLE[0]["sex"], f"--id={one}")
     assert run("explain", "--model", model, *person, "--format", "json").json["draw"]["score"] == fair
 

@@ -161,7 +161,7 @@ def test_a_file_in_the_way_is_found_first(tmp_path: Path, run: Run, asked: Asked
     ran = run("reproduce", "-o", tmp_path / "out")
     assert (ran.code, asked.plans) == (2, [])
     assert "must be a folder" in ran.err
-    assert (tmp_path / "out").read_text() == "mine"
+    assert (tmp_path / "out").read_text(encoding="utf-8") == "mine"
 
 
 def test_a_date_that_is_none(tmp_path: Path, run: Run, asked: Asked, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -58,7 +58,7 @@ def test_the_full_data_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
     def saved(*given: Any, **how: Any) -> None:
         save(*given, **how)
-        seen.append((folder / "roc.png").read_text())
+        seen.append((folder / "roc.png").read_text(encoding="utf-8"))
 
     monkeypatch.setattr(figure, "savefig", saved)
     folder.mkdir(parents=True)

@@ -52,7 +52,7 @@ def fitted(**how) -> FairROC:
 def test_the_same_bits_after_a_round_trip(how, tmp_path: Path) -> None:
     post = fitted(**how)
     post.save(tmp_path / "model.json")
-    assert (tmp_path / "model.json").read_text() == post.model_.to_json()
+    assert (tmp_path / "model.json").read_text(encoding="utf-8") == post.model_.to_json()
     again = FairROC.load(tmp_path / "model.json", key=how.get("key"))
     assert (again.transform(SCORES, **HOW) == post.transform(SCORES, **HOW)).all()
     assert (again.predict(SCORES, threshold=1.0, **HOW) == post.predict(SCORES, threshold=1.0, **HOW)).all()

@@ -103,6 +103,7 @@ def test_ten_leaves_are_named_in_order() -> None:
 # ---- in the model file -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.filterwarnings("ignore:the intersections of sex & race are farther apart")
 @pytest.mark.parametrize("name", FITS)
 def test_a_model_comes_back_bit_for_bit(name, tmp_path) -> None:
     model = spread(name).model_

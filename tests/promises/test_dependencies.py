@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -24,7 +25,10 @@ def look(folder: Path) -> tuple[int, str]:
 
 def put(path: Path, lines: str) -> None:
     """A program that writes to the file after -o."""
-    path.write_text(f"#!{sys.executable}\nimport sys\nout = open(sys.argv[sys.argv.index('-o') + 1], 'w')\n{lines}\n")
+    program = f"import sys\nout = open(sys.argv[sys.argv.index('-o') + 1], 'w')\n{lines}\n"
+    path.with_suffix(".py").write_text(program, encoding="utf-8")
+    words = shlex.join([sys.executable, str(path.with_suffix(".py"))])
+    path.write_text(f'#!/bin/sh\nexec {words} "$@"\n', encoding="utf-8")
     path.chmod(0o755)
 
 
@@ -44,7 +48,7 @@ def test_what_is_known_is_told(tmp_path: Path, found: list[object] | None, code:
     put(tmp_path / "pip-audit", "sys.exit(1)" if found is None else f"out.write({report!r}); sys.exit({code})")
     put(tmp_path / "cyclonedx-py", """out.write('{"components": [1, 2]}')""")
     ended, text = look(tmp_path)
-    listed = (tmp_path / "out" / "requirements.txt").read_text().splitlines()
+    listed = (tmp_path / "out" / "requirements.txt").read_text(encoding="utf-8").splitlines()
     assert ended == code and words.format(n=len(listed)) in text and "sbom.json: 2 components." in text
     assert {"numpy", "pyarrow", "scikit-learn"} <= {line.split("==")[0] for line in listed}
     assert not any(line.startswith(("fairroc", "pytest", "ruff")) for line in listed)

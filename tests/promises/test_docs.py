@@ -4,6 +4,7 @@ Blocks of `python` and `bash` run, in a folder that holds what docs/guides/pract
 run here has a comment before it, `<!-- not run: reason -->`; REASONS lists them, and their number is limited. A `text`
 block after `<!-- output -->` is what the block before it prints; "..." stands for anything. A `bash` block with a
 first line `#!`, or that starts something in the background, runs as one script; free ports take the place of 8000, ...
+Where there is no curl, `tests/like_curl.py` asks in its place.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ DOCS = ROOT / "docs"
 GENERATED = {DOCS / "gallery", DOCS / "_build", DOCS / "reference" / "generated"}
 FILES = sorted(path for path in DOCS.rglob("*.md") if not GENERATED & {*path.parents} and path.name != "commands.md")
 PAGES = ["README.md", "CONTRIBUTING.md", *(str(path.relative_to(ROOT)) for path in FILES)]
+CURL = ROOT / "tests" / "like_curl.py"
 PRACTICE = "docs/guides/practice-files.md"
 
 FENCE = re.compile(
@@ -115,6 +117,8 @@ def free_port(taken: dict[str, str], number: re.Match[str]) -> str:
 def run_script(body: str) -> str:
     """Run a block as one script, which stops at an error; what it leaves in the background ends with it."""
     script = re.sub(r"\b80\d\d\b", partial(free_port, {}), body)
+    if shutil.which("curl") is None:
+        script = f'curl() {{ {shlex.join([sys.executable, str(CURL)])} "$@"; }}\n{script}'
     done = bash(f"trap 'kill $(jobs -p) 2> /dev/null || true' EXIT; set -eo pipefail\n{script}")
     assert done.returncode == 0, f"{body}\n{done.stdout}\n{done.stderr}"
     return done.stdout + done.stderr
@@ -193,13 +197,13 @@ def test_the_nightly_job_says_by_its_exit_code_what_to_do(
     shutil.copytree(practice, tmp_path / "here")
     monkeypatch.chdir(tmp_path / "here")
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(sys.path))
-    Path("fair-2026-01.key").write_text("a secret of more than 16 bytes")
+    Path("fair-2026-01.key").write_text("a secret of more than 16 bytes", encoding="utf-8")
     columns, key = ["--score", "p", "--label", "y", "--group", "sex"], ["--key-file", "fair-2026-01.key"]
     assert main(["fit", "people.csv", *columns, "--epsilon", "0.05", *key, "-o", "fair-2026-01.json"]) == 0
-    new = Path("new.csv").read_text()
-    Path("new.csv").write_text(new.replace("Female", "Mars"))
+    new = Path("new.csv").read_text(encoding="utf-8")
+    Path("new.csv").write_text(new.replace("Female", "Mars"), encoding="utf-8")
     assert bash(script).returncode == 2 and not Path("fair.csv").exists()  # a group that was not fitted
-    Path("new.csv").write_text(new.replace("Female", "Male"))
+    Path("new.csv").write_text(new.replace("Female", "Male"), encoding="utf-8")
     assert bash(script).returncode == 1 and Path("fair.csv").exists()  # other people than in the fit
 
 

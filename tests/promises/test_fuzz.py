@@ -103,7 +103,7 @@ def test_what_a_refusal_leaves_is_found(monkeypatch: pytest.MonkeyPatch, written
 
     def careless(*_: object) -> int:
         Path(written).parent.mkdir(exist_ok=True)
-        Path(written).write_text("half of it")
+        Path(written).write_text("half of it", encoding="utf-8")
         raise ModelFileError("no more space")
 
     monkeypatch.setattr(audit, "run", careless)

@@ -30,7 +30,9 @@ def test_one_version() -> None:
 def test_every_supported_python_is_tested() -> None:
     listed = re.findall(r"Python :: (3\.\d+)", "\n".join(PROJECT["classifiers"]))
     assert PROJECT["requires-python"] == f">={listed[0]}"
-    matrix = re.search(r"^  fresh:.*?python: \[(.*?)\]", (ROOT / ".github/workflows/ci.yml").read_text(), re.M | re.S)
+    matrix = re.search(
+        r"^  fresh:.*?python: \[(.*?)\]", (ROOT / ".github/workflows/ci.yml").read_text(encoding="utf-8"), re.M | re.S
+    )
     assert matrix is not None and re.findall(r"[\d.]+", matrix[1]) == listed
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import subprocess
 import sys
 from dataclasses import replace
@@ -527,7 +528,7 @@ def test_command(tmp_path: Path, run: Run) -> None:
     assert f"report written to {out}" in ran.out
     words = Reader(out.read_text(encoding="utf-8")).text
     assert f"{len(PEOPLE):,} rows" in words
-    for part in (f"fairroc fit {table} \\", "--weight w", "--epsilon 0.1 --ties draw -o model.json"):
+    for part in (f"fairroc fit {shlex.quote(str(table))} \\", "--weight w", "--epsilon 0.1 --ties draw -o model.json"):
         assert part in words, part
     ran = run("report", table, *ROLES, "--norm", "2", "-o", out)
     assert ran.code == 2 and "norm must be 1 or 'inf'" in ran.err

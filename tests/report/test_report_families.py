@@ -98,7 +98,7 @@ def test_the_command_writes_the_page(tmp_path: Path, capsys, monkeypatch) -> Non
     monkeypatch.chdir(tmp_path)
     here = people(0, 300)
     lines = [",".join(map(str, row)) for row in zip(*here, strict=True)]
-    Path("people.csv").write_text("\n".join(["p,y,sex,race,r", *lines, ""]))
+    Path("people.csv").write_text("\n".join(["p,y,sex,race,r", *lines, ""]), encoding="utf-8")
     base = ["report", "people.csv", "--score", "p", "--label", "y", "--group", "sex", "--epsilon", "0.1"]
     each = [*base, "--group", "race", "--combine", "each"]
     assert main([*each, "-o", "page.html"]) == 0

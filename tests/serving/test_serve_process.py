@@ -54,10 +54,10 @@ def serving(
     with log.open("w") as sink, subprocess.Popen(command, stderr=sink, text=True) as process:
         try:
             deadline = time.monotonic() + 60
-            while log.read_text().count(" info ready ") < workers:
-                assert process.poll() is None and time.monotonic() < deadline, log.read_text()
+            while log.read_text(encoding="utf-8").count(" info ready ") < workers:
+                assert process.poll() is None and time.monotonic() < deadline, log.read_text(encoding="utf-8")
                 time.sleep(0.05)
-            found = re.search(r"on http://127\.0\.0\.1:(\d+),", log.read_text())
+            found = re.search(r"on http://127\.0\.0\.1:(\d+),", log.read_text(encoding="utf-8"))
             yield process, int(found[1]) if found else 0, log
         finally:
             if process.poll() is None:
@@ -99,7 +99,7 @@ def test_a_service_answers_what_it_was_asked_before_it_stops(folder: Path, worke
             assert answer(slow) == (200, found)
             assert idle.recv(1) == b""  # kept alive no longer
         assert process.wait(30) == 0
-        told = log.read_text()
+        told = log.read_text(encoding="utf-8")
         assert told.count("path=/v1/scores status=200") == 2 and told.count(" info stopped ") == workers
         for secret in (KEY, "4711", "0.4713", "0.6174", str(fair[0]), "person"):
             assert secret not in told
@@ -141,7 +141,7 @@ def test_slow_clients_are_cut_off_and_others_are_answered(folder: Path) -> None:
                     assert kept.recv(1) == b""
         process.terminate()
         assert process.wait(30) in (0, 1)
-        told = log.read_text()
+        told = log.read_text(encoding="utf-8")
         assert told.count("client too slow") == 3 and told.count(" status=499 ") == 2 and "status=500" not in told
 
 
@@ -154,14 +154,16 @@ def test_a_worker_that_takes_anothers_place_serves_the_same_model(folder: Path, 
     with serving(tmp_path, workers=2) as (process, port, log):
         (tmp_path / "key").unlink()
         (tmp_path / "model.json").write_text("another")
-        for worker in re.findall(r" ready pid=(\d+)", log.read_text()):
+        for worker in re.findall(r" ready pid=(\d+)", log.read_text(encoding="utf-8")):
             os.kill(int(worker), signal.SIGKILL)
         with socket.create_connection(("127.0.0.1", port), 30) as connection:
             connection.sendall(head(body) + body)
             assert answer(connection)[0] == 200
         process.terminate()
         assert process.wait(30) == 0
-        assert "a worker died, another is started" in log.read_text() and KEY not in log.read_text()
+        assert "a worker died, another is started" in log.read_text(encoding="utf-8") and KEY not in log.read_text(
+            encoding="utf-8"
+        )
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no limit on open files")
@@ -180,7 +182,7 @@ def test_who_comes_when_there_is_no_room_is_told_so(folder: Path) -> None:
         found.begin()
         assert found.status == 503 and found.headers["retry-after"] == "1" and found.headers["connection"] == "close"
         assert json.loads(found.read())["detail"].startswith("Nothing was done: too many connections are open")
-        assert log.read_text().count("too many connections") == 300 - (160 - RESERVE)
+        assert log.read_text(encoding="utf-8").count("too many connections") == 300 - (160 - RESERVE)
         many[0].sendall(head(body) + body)  # who is in stays in
         assert answer(many[0])[0] == 200
         for one in many:
@@ -190,7 +192,7 @@ def test_who_comes_when_there_is_no_room_is_told_so(folder: Path) -> None:
             assert status == 503 and time.monotonic() < deadline
         process.terminate()
         assert process.wait(30) == 0
-        assert " error " not in log.read_text()
+        assert " error " not in log.read_text(encoding="utf-8")
 
 
 def _asked(connection: socket.socket, body: bytes) -> int:

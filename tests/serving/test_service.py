@@ -459,7 +459,7 @@ def test_the_log_tells_of_requests_and_nothing_of_people(plain: Service, caplog:
 
 def test_the_container_starts_what_there_is(capsys: pytest.CaptureFixture[str], plain: Service) -> None:
     """As far as can be told without building it: the command parses, paths and port are the service's, no root."""
-    lines = (DOCS.parent / "Containerfile").read_text().splitlines()
+    lines = (DOCS.parent / "Containerfile").read_text(encoding="utf-8").splitlines()
     words = {line.split()[0]: line.partition(" ")[2] for line in lines if line and not line.startswith((" ", "#"))}
     entry, given = json.loads(words["ENTRYPOINT"]), json.loads(words["CMD"])
     assert entry[:2] == ["fairroc", "serve"] and main([*entry[1:], *given]) == 2

@@ -202,7 +202,9 @@ def test_three_groups_are_compared_in_pairs() -> None:
 def test_every_entry_has_a_runner_that_can_do_what_it_says() -> None:
     runners = Path(child.__file__).parent / "runners"
     for entry in PEERS:
-        assert f"class {entry.method}" in (runners / f"{entry.library.replace('-', '_')}.py").read_text()
+        assert f"class {entry.method}" in (runners / f"{entry.library.replace('-', '_')}.py").read_text(
+            encoding="utf-8"
+        )
     assert {entry.library for entry in PEERS} | {"equipy"} == set(children.PINS)
     assert all(hasattr(kind, "predict") for kind in (Post, Loaded, NaiveTransform))
     assert not any(entry.peer for entry in [*of_quality("curve", ()), *of_speed(())])
@@ -283,7 +285,7 @@ def test_a_page_is_rendered_again_from_kept_results(folder: Path) -> None:
     page = folder / "page.md"
     tables.update(page, {"speed": "## Speed\n\nfrom before"})
     main(["--render", "--only", "quality", "--output", str(page)])
-    text = page.read_text()
+    text = page.read_text(encoding="utf-8")
     assert "from before" in text and "## Quality of one decision" in text
     assert Store().get_rows("bench-quality")["meta"]["splits"] == 2
 

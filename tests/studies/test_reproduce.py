@@ -26,7 +26,7 @@ def with_pictures(folder: Path, n: int) -> None:
     place = folder / "img_align_celeba"
     place.mkdir()
     random = np.random.default_rng(0)
-    lines = (folder / "list_attr_celeba.txt").read_text().splitlines()[2:]
+    lines = (folder / "list_attr_celeba.txt").read_text(encoding="utf-8").splitlines()[2:]
     for line in lines:
         name, attractive = line.split()[:2]
         pixels = random.integers(0, 120, (40, 32, 3))

@@ -598,7 +598,7 @@ def test_writing_twice_leaves_the_rest_alone(tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("keep")
     write(SEVERAL, tmp_path, command="a", date="2026-01-01")
     write(STUDY, tmp_path, command="b", date="2026-01-02")
-    assert (tmp_path / "mine.txt").read_text() == "keep"
+    assert (tmp_path / "mine.txt").read_text(encoding="utf-8") == "keep"
     assert "2026-01-02" in (tmp_path / "README.md").read_text(encoding="utf-8")
     assert not list(tmp_path.rglob("*.tmp"))
 

@@ -380,7 +380,7 @@ def test_failed_write_keeps_the_old_file(tmp_path: Path) -> None:
     path = csv_file(tmp_path, "old")
     with pytest.raises(DataError, match=r"cannot write '.*d.csv': .*; nothing was changed"):
         write_table(pa.table({"nested": [[1], [2]]}), path)
-    assert path.read_text() == "old"
+    assert path.read_text(encoding="utf-8") == "old"
     assert names_in(tmp_path) == ["d.csv"]
 
 
@@ -393,7 +393,7 @@ def test_interrupted_write_keeps_the_old_file(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr(os, "fsync", interrupt)
     with pytest.raises(KeyboardInterrupt):
         write_text_atomic(path, "new")
-    assert path.read_text() == "old"
+    assert path.read_text(encoding="utf-8") == "old"
     assert names_in(tmp_path) == ["m.json"]
 
 
@@ -423,7 +423,7 @@ def test_only_the_owner_reads_a_private_file(tmp_path: Path) -> None:
     old.chmod(0o644)
     for path in (old, tmp_path / "new.sql"):
         write_text_atomic(path, "secret", private=True)
-        assert path.read_text() == "secret" and path.stat().st_mode & 0o777 == 0o600
+        assert path.read_text(encoding="utf-8") == "secret" and path.stat().st_mode & 0o777 == 0o600
 
 
 def write_three(folder: Path) -> None:
@@ -563,7 +563,7 @@ def test_quotes_stand_only_where_they_are_needed(tmp_path: Path) -> None:
     large = pa.array(['"', None], pa.large_string())
     table = pa.table({"p": [0.1, 1e-300], "n": [1, None], "b": [True, False], "d": day, "k": kinds, "l": large})
     write_table(table, tmp_path / "t.csv")
-    assert (tmp_path / "t.csv").read_text().splitlines() == [
+    assert (tmp_path / "t.csv").read_text(encoding="utf-8").splitlines() == [
         "p,n,b,d,k,l",
         '0.1,1,true,1970-01-01,"a,b",""""',
         "1e-300,,false,1970-01-02,c,",
@@ -575,7 +575,7 @@ def test_numbers_read_the_same_with_and_without_quotes_beside_them(tmp_path: Pat
     for name, text in (("plain", "x"), ("quoted", "x,y")):
         write_table(pa.table({"p": values, "t": [text] * len(values)}), tmp_path / f"{name}.csv")
     plain, quoted = (
-        [line.partition(",")[0] for line in (tmp_path / f"{name}.csv").read_text().splitlines()]
+        [line.partition(",")[0] for line in (tmp_path / f"{name}.csv").read_text(encoding="utf-8").splitlines()]
         for name in ("plain", "quoted")
     )
     assert plain == quoted

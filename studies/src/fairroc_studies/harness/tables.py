@@ -83,4 +83,6 @@ def updated(text: str, bodies: dict[str, str], sections: Sequence[str] = SECTION
 def update(path: Path, bodies: dict[str, str], sections: Sequence[str] = SECTIONS, head: str = HEAD) -> None:
     """Rewrite the file with new bodies of some sections."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(updated(path.read_text() if path.exists() else "", bodies, sections, head))
+    path.write_text(
+        updated(path.read_text(encoding="utf-8") if path.exists() else "", bodies, sections, head), encoding="utf-8"
+    )

@@ -70,7 +70,7 @@ def _start_of_peak() -> int:
     if trim is not None:
         trim(0)
     try:
-        CLEAR.write_text(RESET_PEAK)
+        CLEAR.write_text(RESET_PEAK, encoding="utf-8")
     except OSError:  # no such file on this system: the peak since the process began has to do
         return _peak()
     return _status("VmRSS")
@@ -84,7 +84,7 @@ def _peak() -> int:
 
 
 def _status(field: str) -> int:
-    for line in STATUS.read_text().splitlines():
+    for line in STATUS.read_text(encoding="utf-8").splitlines():
         if line.startswith(f"{field}:"):
             return int(line.split()[1]) * 1024
     raise OSError(f"{STATUS} has no {field}")
@@ -163,7 +163,7 @@ def main(runner: str, tasks: str, results: str, arrays: str) -> None:
     module = importlib.import_module(f"fairroc_studies.peers.runners.{runner}")
     found: list[dict[str, Any]] = []
     kept: dict[str, Array] = {}
-    for number, task in enumerate(json.loads(Path(tasks).read_text())):
+    for number, task in enumerate(json.loads(Path(tasks).read_text(encoding="utf-8"))):
         try:
             figures, made = perform(module, task)
         except Exception as error:  # whatever a library raises becomes a row of the report
@@ -171,7 +171,7 @@ def main(runner: str, tasks: str, results: str, arrays: str) -> None:
         found.append(figures)
         kept |= {f"{number}/{name}": array for name, array in made.items()}
     np.savez(arrays, **kept)  # type: ignore[arg-type]
-    Path(results).write_text(json.dumps(found))
+    Path(results).write_text(json.dumps(found), encoding="utf-8")
 
 
 if __name__ == "__main__":

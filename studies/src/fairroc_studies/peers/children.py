@@ -197,7 +197,7 @@ def run_tasks(library: str, tasks: list[dict[str, Any]], *, timeout: float) -> l
 
 
 def _read(found: Path, arrays: Path) -> list[Answer]:
-    figures = json.loads(found.read_text())
+    figures = json.loads(found.read_text(encoding="utf-8"))
     kept: list[dict[str, Array]] = [{} for _ in figures]
     with np.load(arrays) as file:
         for key in file.files:

@@ -102,7 +102,7 @@ def _facts(command: str, peers: tuple[str, ...]) -> dict[str, Any]:
 def machine() -> str:
     """Processor, number of cores, memory."""
     info = Path("/proc/cpuinfo")
-    lines = info.read_text().splitlines() if info.exists() else []
+    lines = info.read_text(encoding="utf-8").splitlines() if info.exists() else []
     names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     return f"{(names or [platform.processor() or platform.machine()])[0]}, {os.cpu_count()} cores, {memory:.0f} GB"

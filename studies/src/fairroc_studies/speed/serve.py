@@ -203,9 +203,9 @@ async def stopping(port: int, requests: list[Request], clients: int, pid: int) -
 
 def used(pid: int) -> tuple[float, float]:
     """CPU seconds of a process and its children, and their peak resident memory in MB."""
-    family = [str(pid), *Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-    ticks = [Path(f"/proc/{one}/stat").read_text().rpartition(")")[2].split()[11:13] for one in family]
-    peaks = [re.search(r"VmHWM:\s+(\d+)", Path(f"/proc/{one}/status").read_text()) for one in family]
+    family = [str(pid), *Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="utf-8").split()]
+    ticks = [Path(f"/proc/{one}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[11:13] for one in family]
+    peaks = [re.search(r"VmHWM:\s+(\d+)", Path(f"/proc/{one}/status").read_text(encoding="utf-8")) for one in family]
     seconds = sum(int(tick) for both in ticks for tick in both) / os.sysconf("SC_CLK_TCK")
     return seconds, sum(int(peak[1]) for peak in peaks if peak) / 1024
 
@@ -272,14 +272,17 @@ def main() -> int:
         limits |= {} if asked.id_type is None else {"id-type": asked.id_type}
         command += [word for name, value in limits.items() for word in (f"--{name}", str(value))]
         begin = time.perf_counter()
-        with Path(folder, "log").open("w+") as log, subprocess.Popen(command, stderr=log, text=True) as process:
+        with (
+            Path(folder, "log").open("w+", encoding="utf-8") as log,
+            subprocess.Popen(command, stderr=log, text=True) as process,
+        ):
             try:
                 while (
                     log.seek(0)
                     or (found := re.search(r"http://127.0.0.1:(\d+)[^\n]*\n.*ready", log.read(), re.S)) is None
                 ):
                     if process.poll() is not None:
-                        raise RuntimeError(Path(folder, "log").read_text())
+                        raise RuntimeError(Path(folder, "log").read_text(encoding="utf-8"))
                     time.sleep(0.05)
                 print(f"Ready after {time.perf_counter() - begin:.1f} s.\n")
                 return 1 if asyncio.run(measured(asked, model, process, int(found[1]))) else 0

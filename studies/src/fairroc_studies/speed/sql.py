@@ -59,7 +59,7 @@ def check(model: FairModel, table: pa.Table, numbers: Any, fair: Any) -> None:
 
 def cpu_of(process: int) -> float:
     """Seconds that a process has used."""
-    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    fields = Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
