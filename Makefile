@@ -46,7 +46,7 @@ MUTATE ?= --each 10
 COVERED ?= tests/core tests/model tests/monitoring/test_family_gaps.py tests/promises/test_kept.py tests/promises/test_small_groups.py
 ROOMS ?= core model
 
-.PHONY: demo dist fresh fresh-oldest fresh-newest test test-slow versions coverage free-threaded fuzz mutate lint types house audit-deps format environments docs docs-links bench reproduce clean
+.PHONY: demo dist fresh fresh-oldest fresh-newest test test-slow versions machines coverage free-threaded fuzz mutate lint types house audit-deps format environments docs docs-links bench reproduce clean
 
 demo: .venv/.demo ## run the main job on real data; leaves its results in demo/
 	$(BIN)/python -m fairroc demo --full --output demo
@@ -62,6 +62,10 @@ test-slow: .venv/.dev .venv/.browser .venv/.java .venv/.postgres ## all tests
 versions: $(OLDEST)/.done ## kept files and golden results with the oldest supported versions
 	$(OLDEST)/bin/python -m pytest -q -p no:cacheprovider tests/promises/test_kept.py
 	$(OLDEST)/bin/python -m pytest -q -p no:cacheprovider tests/promises/test_golden.py -k "fit_and_all and (two or ties or five)"
+
+machines: .venv/.dev ## random fits, golden and kept files under settings that stand for other processors
+	$(PYTEST) -q tests/promises/test_machines.py
+	$(BIN)/python tests/promises/test_machines.py
 
 dist: $(DIST)/.done ## sdist and wheel in dist/, checked as PyPI checks them
 	rm -f dist/fairroc-*
