@@ -15,7 +15,7 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-BASE = "3b24b8b"
+BASE = "70c1f43"
 
 WORK = """
 import json, sys, time
@@ -56,6 +56,14 @@ timed(f"fit, weights, {what}", lambda: FairROC(0.05, ties="draw", salt=1).fit(sc
 print(json.dumps(found))
 """
 STARTS = {"import fairroc": ["-c", "import fairroc"], "fairroc --help": ["-m", "fairroc", "--help"]}
+COLUMNS = "--score p --label y --group g"
+COMMANDS = {
+    "fit": f"fit {{data}} {COLUMNS} --epsilon 0.05 --promise fitted -o {{folder}}/model.json",
+    "fit --promise new": f"fit {{data}} {COLUMNS} --epsilon 0.05 --promise new -o {{folder}}/new.json",
+    "transform": "transform {data} --model {folder}/model.json --score p --group g --id id -o {folder}/fair.csv",
+    "audit": f"audit {{data}} {COLUMNS}",
+}
+"""Whole commands, in processes of their own."""
 
 
 def environment(tree: Path) -> dict[str, str]:
@@ -69,12 +77,31 @@ def worked(tree: Path, sizes: list[list[int]]) -> dict[str, float]:
     return dict(json.loads(done.stdout))
 
 
-def started(tree: Path) -> dict[str, float]:
-    """CPU seconds of short commands, with the children's own clock."""
+def people(folder: Path, groups: int, rows: int) -> Path:
+    """A CSV file."""
+    import numpy as np
+    import pyarrow as pa
+    from pyarrow import csv
+
+    rng, path = np.random.default_rng(rows + groups), folder / f"{groups} groups, {rows:,} rows.csv"
+    code, y = rng.integers(0, groups, rows), rng.integers(0, 2, rows)
+    score = 1 / (1 + np.exp(-(y * (1 + 0.3 * code) + rng.normal(size=rows))))
+    names = np.array([f"g{i}" for i in range(groups)])
+    csv.write_csv(pa.table({"id": np.arange(rows), "p": score, "y": y, "g": names[code]}), path)
+    return path
+
+
+def started(tree: Path, files: list[Path]) -> dict[str, float]:
+    """CPU seconds of whole commands, with the children's own clock."""
+    calls = dict(STARTS)
+    for file in files:
+        for name, words in COMMANDS.items():
+            filled = [word.format(data=file, folder=file.parent) for word in words.split()]
+            calls[f"fairroc {name}, {file.stem}"] = ["-m", "fairroc", *filled, "--quiet"]
     found = {}
-    for name, call in STARTS.items():
+    for name, call in calls.items():
         before = os.times()
-        subprocess.run([sys.executable, *call], env=environment(tree), stdout=subprocess.DEVNULL, check=True, cwd=tree)
+        subprocess.run([sys.executable, *call], env=environment(tree), capture_output=True, check=True, cwd=tree)
         after = os.times()
         found[name] = after.children_user + after.children_system - before.children_user - before.children_system
     return found
@@ -88,7 +115,7 @@ def main() -> None:
     asked = parser.parse_args()
     sizes = [[int(part) for part in size.split(":")] for size in asked.sizes.split(",")]
     with tempfile.TemporaryDirectory() as folder:
-        old = Path(folder) / "old"
+        old, files = Path(folder) / "old", [people(Path(folder), *size) for size in sizes]
         subprocess.run(
             ["git", "-C", str(ROOT), "worktree", "add", "--quiet", "--detach", str(old), asked.commit], check=True
         )
@@ -96,7 +123,7 @@ def main() -> None:
             best: dict[str, list[float]] = {}
             for _ in range(asked.turns):
                 for at, tree in enumerate((old, ROOT)):
-                    for name, seconds in {**started(tree), **worked(tree, sizes)}.items():
+                    for name, seconds in {**started(tree, files), **worked(tree, sizes)}.items():
                         both = best.setdefault(name, [float("inf")] * 2)
                         both[at] = min(both[at], seconds)
         finally:

@@ -9,6 +9,7 @@ whole arrays, which IEEE 754 fixes to the last digit, in an order that the shape
 from __future__ import annotations
 
 import math
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -22,8 +23,11 @@ LN2_HIGH, LN2_LOW = 0.693147180369123816490, 1.90821492927058770002e-10
 SMALLEST, LARGEST = -708.0, 709.0
 """Exponents beyond these would not give normal numbers."""
 
-EXP_SERIES = tuple(1.0 / math.factorial(n) for n in range(15))
-"""The power series of exp on [-log(2) / 2, log(2) / 2]: what is left out is below 1e-18."""
+PARTS = 64
+"""Numbers from 1 to 2 whose exponentials are known, so that few terms of a power series are left."""
+
+EXP_SERIES = tuple(1.0 / math.factorial(n) for n in range(7))
+"""The power series of exp on [-log(2) / 128, log(2) / 128]: what is left out is below 1e-19."""
 
 LOG_SERIES = tuple(1.0 / (2 * n + 1) for n in range(1, 13))
 """The same of the logarithm, in the square of (x - 1) / (x + 1), for x between the root of one half and its inverse."""
@@ -137,6 +141,16 @@ def solved(matrix: FloatArray, right: FloatArray) -> FloatArray:
     return found.copy()
 
 
+@cache
+def _roots_of_two() -> FloatArray:
+    """Two to the power of i / PARTS, from square roots of square roots."""
+    found, root, step = np.ones(PARTS), 2.0, PARTS
+    while step > 1:
+        root, step = math.sqrt(root), step // 2
+        found[np.arange(PARTS) // step % 2 == 1] *= root
+    return found
+
+
 def exp(x: Any) -> FloatArray:
     """The exponential function to a few units of the last digit, for exponents from -708 to 709; beyond, as there.
 
@@ -144,13 +158,15 @@ def exp(x: Any) -> FloatArray:
     [1.0, 2.718281828459, 0.0]
     """
     x = np.clip(np.asarray(x, dtype=np.float64), SMALLEST, LARGEST)
-    power = np.rint(x / (LN2_HIGH + LN2_LOW))
-    rest = (x - power * LN2_HIGH) - power * LN2_LOW
+    steps = np.rint(x * (PARTS / (LN2_HIGH + LN2_LOW)))
+    rest = (x - steps * (LN2_HIGH / PARTS)) - steps * (LN2_LOW / PARTS)
+    whole = steps.astype(np.int32)
     total = np.full_like(rest, EXP_SERIES[-1])
     for term in EXP_SERIES[-2::-1]:
         total *= rest
         total += term
-    return np.asarray(np.ldexp(total, power.astype(np.int32)))
+    total *= _roots_of_two()[whole % PARTS]
+    return np.asarray(np.ldexp(total, whole // PARTS))
 
 
 def log(x: Any) -> FloatArray:

@@ -124,7 +124,10 @@ def _elsewhere(kernel: Kernel, blocks: FloatArray, own_block: IntArray, own_leve
     table, single = kernel.table.copy(), np.bincount(kernel.row, minlength=rows)[kernel.row[own_block]] == 1
     table[kernel.row[own_block[single]], own_level[single]] = 0.0
     per_row = np.stack([np.bincount(kernel.row, mass, rows) for mass in blocks.T], axis=1)
-    found: FloatArray = np.stack([np.add.reduce(table * mass[:, None], axis=0) for mass in per_row.T], axis=1)
+    at = np.flatnonzero(table.any(axis=1))  # of people in raw order nothing is left
+    some, found = table[at], np.empty((levels, 3))
+    for c in range(3):
+        found[:, c] = np.add.reduce(some * per_row[at, c, None], axis=0)
     row, level, mass = kernel.row[own_block[~single]], own_level[~single], blocks[own_block[~single]]
     taken = kernel.table[row, level][:, None] * mass
     for c in range(3):

@@ -290,9 +290,12 @@ def _line(columns: FloatArray, weights: FloatArray) -> FloatArray:
 def _bend(columns: FloatArray, chance: FloatArray, people: FloatArray, prior: FloatArray) -> FloatArray:
     """(..., p, p) second derivatives of a logistic fit."""
     weight = people * chance * (1.0 - chance) + 1e-12
-    heavy = [weight * column for column in columns.T]
-    rows = [np.stack([(one * column).sum(axis=-1) for column in columns.T], axis=-1) for one in heavy]
-    return np.asarray(np.stack(rows, axis=-2) + prior)
+    found = np.empty((*weight.shape[:-1], columns.shape[1], columns.shape[1]))
+    for i, column in enumerate(columns.T):
+        heavy = weight * column
+        for j in range(i + 1):
+            found[..., i, j] = found[..., j, i] = (heavy * columns[:, j]).sum(axis=-1)
+    return np.asarray(found + prior)
 
 
 def _logistic(
