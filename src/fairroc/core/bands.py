@@ -3,7 +3,8 @@
 People of a group between two of its stops share one fair score, as in rating grades. Only stops need be within epsilon:
 on the straight lines between fair stops nobody is farther apart. The pooled AUC is the area under the polygon of the
 stops, so the best walk is a longest path over fair cells, each reached from any cell before it. All cells of a coarse
-lattice are looked at, then those near the stops found and between them, four times finer, again and again.
+lattice are looked at, then those near the stops found and between them, four times finer, again and again. Of more
+than two groups one after the other takes its best way beside the rest.
 """
 
 from __future__ import annotations
@@ -14,20 +15,23 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fairroc.core.chain import FloatArray, IntArray, concave_hull, inscribed
+from fairroc.core.chain import BoolArray, FloatArray, IntArray, concave_hull, inscribed
 from fairroc.core.chain import apart as distinct
+from fairroc.core.constraint import EqualizedOdds
 from fairroc.core.lattice import apart
-from fairroc.core.strand import Strand, chosen, exact_line
+from fairroc.core.roc import RocCurve
+from fairroc.core.strand import Line, Strand, at_equal_pace, bend, chosen, through, tightest
+from fairroc.core.walk import GAIN, MAX_TURNS, SUMS, BestWalk, strands_of, walk_through
 
 AREA = float(1 << 46)
-"""Areas are whole numbers of 2**-47: ties are ties."""
+"""Areas are whole numbers of 2**-47: ties are ties in whatever order sums are made."""
 
 STOP = 8
 """What one stop more is worth in these: of walks of equal area that with more scores."""
 
 UNREACHED = -(1 << 60)
 
-COARSE = (256, 192, 128, 96, 64, 48, 32, 16)
+COARSE = (256, 192, 128, 96, 64, 48, 32, 16, 8)
 """Positions on either strand at the coarsest; fewer where the fair cells would be more than `CELLS`."""
 
 CELLS, WINDOW = 6000, 2000
@@ -37,21 +41,33 @@ CORNERS = 32
 """Vertices of a hull that are positions too: where nothing else binds, these are the best stops."""
 
 NEAR, MOST_NEAR = 4, 12000
-"""Cells are looked for so many finer spacings around the stops and on either strand; fewer with more cells."""
+"""Cells are looked for so many finer spacings around the stops on either strand; fewer where that makes more cells."""
 
-FINEST = 2.0 / 4096
-"""The spacing at which refining ends."""
+FINER, FINEST = 4.0, 2.0 / 4096
+"""By how much a spacing is finer than that before it, and the spacing at which refining ends."""
 
+START, REST = 1024, 1024
+"""Of three and more groups: stops at equal pace that they start from, and stops of all but one beside that one."""
+
+NO_CAP = 2.0
+"""A width in fpr + tpr that nobody passes: all people of a group."""
 
 Sums = NDArray[np.int64]
 
 
+# -- the longest path --------------------------------------------------------------------------------------------------
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Cells:
-    """Fair pairs of stops of two strands, in an order in which none comes after one that lies behind it.
+    """Tuples of stops of some strands, in an order in which none comes after one that lies behind it.
 
-    ``level`` (n,) rises; cells of one level are not before each other. ``stops`` (2, n), ``rates`` (2, n) pooled fpr and
-    tpr. ``reached`` (groups, n) every group's vertex and ``width`` (groups, n) its fpr + tpr.
+    Attributes
+    ----------
+    stops : (strands, n).
+    level : (n,) rises; cells of one level are not before each other.
+    rates : (2, n) pooled fpr and tpr.
+    vertex, width : (groups, n) every group's vertex and its fpr + tpr, which caps on ties are about.
     """
 
     stops: IntArray
@@ -62,38 +78,47 @@ class Cells:
 
 
 def longest(cells: Cells, tie: float, window: int) -> IntArray:
-    """Numbers of the cells on the path from the first to the last of them with the largest area. O(n window).
+    """Numbers of the cells on the path from the first to the last of them with the largest area; none if there is no
+    path. O(n window).
 
-    Every cell is reached from one of the ``window`` levels' cells before it that no group is behind, no group passing
-    more than ``tie`` of fpr + tpr in one score unless that is one vertex. Of equally good ones the last.
+    A cell is reached from the ``window`` cells before its level, where no strand goes back and no group passes more
+    than ``tie`` of fpr + tpr in one score, unless that is one vertex. Of equally good ones it is the last.
     """
-    n = cells.stops.shape[1]
-    fpr, tpr = cells.rates
+    n = len(cells.level)
     worth, came = np.full(n, UNREACHED, dtype=np.int64), np.full(n, -1)
     worth[0] = 0
     begins = np.flatnonzero(np.diff(cells.level, prepend=-1))
-    for begin, end in zip(begins.tolist(), [*begins[1:].tolist(), n], strict=True):
-        if begin == 0:
-            continue
+    for begin, end in zip(begins[1:].tolist(), [*begins[2:].tolist(), n], strict=True):
         new, old = slice(begin, end), slice(max(0, begin - window), begin)
-        area = (fpr[new, None] - fpr[old]) * (tpr[new, None] + tpr[old])
-        value = worth[old] + np.rint(area * AREA).astype(np.int64)
-        for stops in cells.stops:
-            value[stops[new, None] < stops[old]] = UNREACHED
-        if tie < 2.0:
-            for vertex, width in zip(cells.vertex, cells.width, strict=True):
-                wide = (width[new, None] - width[old] > tie) & (vertex[new, None] - vertex[old] > 1)
-                value[wide] = UNREACHED
+        value = np.where(_follows(cells, new, old, tie), worth[old] + _areas(cells.rates, new, old), UNREACHED)
         best = value.shape[1] - 1 - np.argmax(value[:, ::-1], axis=1)
         found = value[np.arange(end - begin), best]
-        fine = found > UNREACHED // 2
-        worth[new] = np.where(fine, found + STOP, UNREACHED)
-        came[new] = np.where(fine, old.start + best, -1)
+        reached = found > UNREACHED // 2
+        worth[new] = np.where(reached, found + STOP, UNREACHED)
+        came[new] = np.where(reached, old.start + best, -1)
     return _back(came)
 
 
+def _areas(rates: FloatArray, new: slice, old: slice) -> Sums:
+    """(new, old) area under the straight line from one cell to another."""
+    fpr, tpr = rates
+    twice = (fpr[new, None] - fpr[old]) * (tpr[new, None] + tpr[old])
+    return np.asarray(np.rint(twice * AREA).astype(np.int64))
+
+
+def _follows(cells: Cells, new: slice, old: slice, tie: float) -> BoolArray:
+    """(new, old) whether a cell may follow another."""
+    found = np.ones((new.stop - new.start, old.stop - old.start), dtype=np.bool_)
+    for stops in cells.stops:
+        found &= stops[new, None] >= stops[old]
+    if tie < NO_CAP:
+        for vertex, width in zip(cells.vertex, cells.width, strict=True):
+            found &= (width[new, None] - width[old] <= tie) | (vertex[new, None] - vertex[old] <= 1)
+    return found
+
+
 def _back(came: IntArray) -> IntArray:
-    """Numbers of cells from the first to the last, or none."""
+    """Numbers of the cells from the first to the last."""
     at, found = len(came) - 1, []
     while at > 0:
         found.append(at)
@@ -101,21 +126,23 @@ def _back(came: IntArray) -> IntArray:
     return np.array([0, *found[::-1]] if at == 0 else [], dtype=np.intp)
 
 
+# -- cells of two strands ----------------------------------------------------------------------------------------------
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Side:
-    """A strand, and fpr + tpr at every vertex of its groups' curves."""
+    """A strand whose stops are vertices of its groups, and fpr + tpr at every vertex of these."""
 
     strand: Strand
     widths: tuple[FloatArray, ...]
 
     def positions(self, count: int) -> IntArray:
-        """About ``count`` stops at even pace, and the corners of the hull."""
-        strand = self.strand
-        apart = distinct(strand.pace)
-        fpr, tpr = strand.rates[:, apart]
+        """About ``count`` stops at even pace, and corners of the hull."""
+        apart = distinct(self.strand.pace)
+        fpr, tpr = self.strand.rates[:, apart]
         hull = concave_hull(fpr, tpr)
         hull = hull[inscribed(fpr[hull], tpr[hull], CORNERS)]
-        return np.union1d(chosen(strand, count), apart[hull])
+        return np.union1d(chosen(self.strand, count), apart[hull])
 
     def nearest(self, pace: FloatArray) -> IntArray:
         """The stops nearest to places on the pace."""
@@ -123,43 +150,60 @@ class Side:
         after = np.clip(np.searchsorted(own, pace), 1, len(own) - 1)
         return np.asarray(after - (pace - own[after - 1] < own[after] - pace))
 
-    def passed(self, stops: IntArray) -> tuple[IntArray, FloatArray]:
-        """(groups, n) vertices of all groups at stops, and fpr + tpr there."""
-        vertex = self.strand.stops[stops].T
-        return vertex, np.stack([width[own] for width, own in zip(self.widths, vertex, strict=True)])
-
 
 def cells_of(sides: Sequence[Side], stops: IntArray) -> Cells:
-    """Cells from their (2, n) stops, sorted by level: the sum of both ranks."""
-    level = sum(np.unique(own, return_inverse=True)[1] for own in stops)
+    """Cells from their (strands, n) stops, sorted by level: the sum of all ranks."""
+    level = np.sum([np.unique(own, return_inverse=True)[1] for own in stops], axis=0)
     order = np.argsort(level, kind="stable")
-    stops = stops[:, order]
-    one, other = sides
-    vertex, width = zip(*(side.passed(own) for side, own in zip(sides, stops, strict=True)), strict=True)
-    rates = one.strand.rates[:, stops[0]] + other.strand.rates[:, stops[1]]
-    return Cells(stops, level[order], rates, np.concatenate(vertex), np.concatenate(width))
+    stops, rates, vertex = stops[:, order], np.zeros((2, stops.shape[1])), []
+    for side, own in zip(sides, stops, strict=True):
+        rates += side.strand.rates[:, own]
+        vertex.append(side.strand.stops[own].T)
+    widths, every = [width for side in sides for width in side.widths], np.concatenate(vertex)
+    return Cells(stops, level[order], rates, every, np.stack([w[own] for w, own in zip(widths, every, strict=True)]))
 
 
 def fair(sides: Sequence[Side], stops: IntArray, epsilon: float) -> IntArray:
-    """Those of (2, n) stops that are within epsilon of each other."""
-    one, other = (side.strand.at(own) for side, own in zip(sides, stops, strict=True))
-    far = np.maximum(one.high - other.low, other.high - one.low).max(axis=0)
+    """Those of (2, n) stops at which both sides are within epsilon of each other."""
+    (i, j), (one, other) = stops, (side.strand for side in sides)
+    far = np.maximum(one.high[:, i] - other.low[:, j], other.high[:, j] - one.low[:, i]).max(axis=0)
     return np.asarray(stops[:, far <= epsilon])
 
 
-def coarse(sides: Sequence[Side], epsilon: float) -> tuple[IntArray, int]:
+def best_pair(sides: Sequence[Side], epsilon: float, tie: float, start: IntArray | None = None) -> IntArray:
+    """(2, n) stops of both sides on about the best walk that skips; none where ties allow none.
+
+    With a start, the better of that and of what is found on the coarse lattice is refined.
+    """
+    stops, count = _coarse(sides, epsilon)
+    cells = cells_of(sides, stops)
+    path, spacing = cells.stops[:, longest(cells, tie, len(cells.level))], 2.0 / count
+    if start is not None and (not path.shape[1] or _worth(sides, start) > _worth(sides, path)):
+        path = start
+    while path.shape[1] and spacing > FINEST:
+        spacing /= FINER
+        cells = cells_of(sides, fair(sides, _near(sides, path, spacing), epsilon))
+        path = cells.stops[:, longest(cells, tie, WINDOW)]
+    return path
+
+
+def _worth(sides: Sequence[Side], path: IntArray) -> float:
+    return through([side.strand for side in sides], path.T).auc
+
+
+def _coarse(sides: Sequence[Side], epsilon: float) -> tuple[IntArray, int]:
     """(2, n) fair stops of a lattice that is as fine as the number of its cells allows, and its positions."""
     for count in COARSE:
-        at = [side.positions(count) for side in sides]
-        lines = [exact_line(side.strand.at(own)) for side, own in zip(sides, at, strict=True)]
-        j, i = np.nonzero(apart(lines[0], lines[1], slice(None), slice(None)) <= epsilon)
-        if len(i) <= CELLS:
+        first, second = (side.positions(count) for side in sides)
+        i, j = np.repeat(first, len(second)), np.tile(second, len(first))
+        found = fair(sides, np.stack((i, j)), epsilon)
+        if found.shape[1] <= CELLS:
             break
-    return np.stack((at[0][i], at[1][j])), count
+    return found, count
 
 
-def finer(sides: Sequence[Side], path: IntArray, spacing: float) -> IntArray:
-    """(2, n) stops near those of a path, (2, n), and near the straight ways between them, ``spacing`` apart."""
+def _near(sides: Sequence[Side], path: IntArray, spacing: float) -> IntArray:
+    """(2, n) stops of a path, and stops ``spacing`` apart around these and the straight ways between them."""
     pace = np.stack([side.strand.pace[own] for side, own in zip(sides, path, strict=True)])
     rise = np.diff(pace, axis=1)
     long = (rise > 2.0 * spacing).any(axis=0)
@@ -168,23 +212,131 @@ def finer(sides: Sequence[Side], path: IntArray, spacing: float) -> IntArray:
     near = NEAR
     while near > 1 and anchors.shape[1] * (2 * near + 1) ** 2 > MOST_NEAR:
         near -= 1
-    offsets = spacing * np.arange(-near, near + 1)
+    offsets, shape = spacing * np.arange(-near, near + 1), (anchors.shape[1], 2 * near + 1, 2 * near + 1)
     i, j = (side.nearest(own[:, None] + offsets) for side, own in zip(sides, anchors, strict=True))
-    shape = (len(i), 2 * near + 1, 2 * near + 1)
-    pairs = np.stack((np.broadcast_to(i[:, :, None], shape).ravel(), np.broadcast_to(j[:, None, :], shape).ravel()))
-    width = len(sides[1].strand.pace)
-    key = np.unique(np.concatenate((pairs[0] * width + pairs[1], path[0] * width + path[1])))
-    return np.stack((key // width, key % width))
+    i, j = np.broadcast_to(i[:, :, None], shape).ravel(), np.broadcast_to(j[:, None, :], shape).ravel()
+    size = len(sides[1].strand.pace)
+    key = np.unique(np.concatenate((i * size + j, path[0] * size + path[1])))
+    return np.stack((key // size, key % size))
 
 
-def best_bands(sides: Sequence[Side], epsilon: float, tie: float = 2.0) -> IntArray | None:
-    """(2, n) stops of both strands on about the best walk that skips; None where ties allow none."""
-    stops, count = coarse(sides, epsilon)
-    cells = cells_of(sides, stops)
-    path = cells.stops[:, longest(cells, tie, len(cells.level))]
-    spacing = 2.0 / count
-    while path.shape[1] and spacing > FINEST:
-        spacing /= 4.0
-        cells = cells_of(sides, fair(sides, finer(sides, path, spacing), epsilon))
-        path = cells.stops[:, longest(cells, tie, WINDOW)]
-    return path if path.shape[1] else None
+# -- an upper bound ----------------------------------------------------------------------------------------------------
+
+
+def most_bands(sides: Sequence[Side], epsilon: float) -> float:
+    """What the AUC of no walk of two groups that skips is above, whatever may be tied.
+
+    Were curves straight between positions, every stop could move to an end of its two steps: while all others stay, the
+    area changes in proportion to the moves. So ends of pairs of steps that come within epsilon are cells. What a curve
+    bends between positions, times the whole of the other rate, is added.
+    """
+    for count in COARSE:
+        at = [side.positions(count) for side in sides]
+        lines = [tightest(side.strand, own) for side, own in zip(sides, at, strict=True)]
+        near = np.pad(apart(lines[1], lines[0], slice(None), slice(None)) <= epsilon, 1)
+        i, j = np.nonzero(near[1:, 1:] | near[:-1, 1:] | near[1:, :-1] | near[:-1, :-1])
+        if len(i) <= CELLS:
+            break
+    cells = cells_of(sides, np.stack((at[0][i], at[1][j])))
+    path = cells.stops[:, longest(cells, NO_CAP, len(i))]
+    off = np.sum([bend(side.strand, own) for side, own in zip(sides, at, strict=True)])
+    return _worth(sides, path) + float(off) + SUMS
+
+
+# -- any number of groups ----------------------------------------------------------------------------------------------
+
+
+def best_bands(
+    curves: Sequence[RocCurve],
+    weights0: FloatArray,
+    weights1: FloatArray,
+    constraint: EqualizedOdds,
+    epsilon: float,
+    largest_tie: float | None = None,
+) -> BestWalk | None:
+    """About the best walk within epsilon that may skip vertices: scores between two stops become one.
+
+    ``largest_tie`` caps the share of a group's people, both labels weighing the same, who share one fair score; people
+    whose scores are equal stay together in any case. None where it allows no walk; without it there is one at every
+    epsilon, the score that tells nobody apart if need be. O(n) for n vertices.
+    """
+    tie = NO_CAP if largest_tie is None else 2.0 * largest_tie
+    strands = strands_of(curves, weights0, weights1, constraint)
+    sides = [Side(strand, (curve.u,)) for strand, curve in zip(strands, curves, strict=True)]
+    if len(sides) == 2:
+        stops = best_pair(sides, epsilon, tie).T
+    else:
+        stops = _turns(sides, epsilon, tie)
+    if not len(stops):
+        return None
+    walk = walk_through(strands, stops)
+    return BestWalk(walk, max(walk.auc, most_bands(sides, epsilon)) if len(sides) == 2 else 1.0)
+
+
+def _turns(sides: Sequence[Side], epsilon: float, tie: float) -> IntArray:
+    """(n, groups) stops: from fair stops at equal pace, one group after the other moves beside the rest."""
+    strands = [side.strand for side in sides]
+    stops = _fair_stops(sides, at_equal_pace(strands), epsilon, tie)
+    for _ in range(MAX_TURNS * (len(sides) > 1) * (len(stops) > 0)):
+        before = worth = through(strands, stops).auc
+        for g in range(len(sides)):
+            rest = [h for h in range(len(sides)) if h != g]
+            other = _beside(sides, stops, rest, g, epsilon, tie)
+            new = through(strands, other).auc if len(other) else 0.0
+            if new > worth:
+                stops, worth = other, new
+        if worth - before < GAIN:
+            break
+    return stops
+
+
+def _fair_stops(sides: Sequence[Side], stops: IntArray, epsilon: float, tie: float) -> IntArray:
+    """(n, groups) the best of about `START` stops of a walk of all groups, those at which all are within epsilon."""
+    joint = through([side.strand for side in sides], stops)
+    joint = through([side.strand for side in sides], stops[chosen(joint, START)])
+    kept = joint.stops[(joint.high - joint.low).max(axis=0) <= epsilon]
+    cells = cells_of([_joint(sides, kept)], np.arange(len(kept))[None])
+    return np.asarray(kept[longest(cells, tie, len(kept))])
+
+
+def _joint(sides: Sequence[Side], stops: IntArray) -> Side:
+    """A walk of several sides' groups, each of them one group's curve."""
+    return Side(through([side.strand for side in sides], stops), tuple(side.widths[0] for side in sides))
+
+
+def _beside(
+    sides: Sequence[Side], stops: IntArray, rest: Sequence[int], g: int, epsilon: float, tie: float
+) -> IntArray:
+    """(n, groups) stops with group g on its best way beside the rest, who stay on their ways between their stops."""
+    others = [sides[h] for h in rest]
+    walk = _joint(others, _between(others, stops[:, list(rest)], epsilon))
+    own = stops[:, list(rest)]
+    at = np.searchsorted(_order(walk.strand.stops), _order(own))
+    path = best_pair([walk, sides[g]], epsilon, tie, np.stack((at, stops[:, g])))
+    found = np.zeros((path.shape[1], len(sides)), dtype=np.intp)
+    found[:, list(rest)], found[:, g] = walk.strand.stops[path[0]], path[1]
+    return found
+
+
+def _order(stops: IntArray) -> IntArray:
+    """A number for every stop of a walk that rises with it."""
+    return np.asarray(stops.sum(axis=1))
+
+
+def _between(sides: Sequence[Side], stops: IntArray, epsilon: float) -> IntArray:
+    """Stops of several groups, and fair ones on the straight ways between them, about `REST` in all."""
+    pace = np.stack([side.strand.pace[own] for side, own in zip(sides, stops.T, strict=True)], axis=1)
+    rise = np.diff(pace, axis=0)
+    parts = np.maximum(np.ceil(rise.max(axis=1) * (REST / 2.0)), 1).astype(np.intp)
+    step = np.repeat(np.arange(len(parts)), parts)
+    share = (np.arange(len(step)) - np.repeat(np.cumsum(parts) - parts, parts)) / parts[step]
+    places = pace[step] + share[:, None] * rise[step]
+    found = np.stack([side.nearest(own) for side, own in zip(sides, places.T, strict=True)], axis=1)
+    found = np.maximum.accumulate(np.concatenate((found, stops[-1:])))
+    first = share == 0.0
+    found[:-1][first] = stops[:-1]
+    low, high = stops[:-1][step], stops[1:][step]
+    found[:-1] = np.clip(found[:-1], low, high)
+    found = found[np.concatenate(([True], (np.diff(found, axis=0) > 0).any(axis=1)))]
+    joint = through([side.strand for side in sides], found)
+    return np.asarray(found[(joint.high - joint.low).max(axis=0) <= epsilon])

@@ -170,12 +170,13 @@ def _slack(strand: Strand, at: IntArray) -> FloatArray:
 
 
 def bend(strand: Strand, at: IntArray) -> FloatArray:
-    """(2,) how far from the straight, steady way both rates are at most, over all steps between positions."""
+    """(2,) how far the fpr lies below the straight, steady way and the tpr above it at most, over all steps between
+    positions."""
     share, step = shares(strand, at)
     found = np.zeros(2)
     for k, values in enumerate(strand.rates):
-        straight = values[at[:-1]][step] + share * np.diff(values[at])[step]
-        found[k] = np.abs(values[:-1] - straight).max()
+        above = values[:-1] - (values[at[:-1]][step] + share * np.diff(values[at])[step])
+        found[k] = np.max(above if k else -above, initial=0.0)
     return found
 
 
