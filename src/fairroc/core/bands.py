@@ -15,13 +15,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fairroc.core.chain import BoolArray, FloatArray, IntArray, concave_hull, inscribed
+from fairroc.core.chain import BoolArray, FloatArray, IntArray, concave_hull, inscribed, ranges, running_sums
 from fairroc.core.chain import apart as distinct
-from fairroc.core.constraint import EqualizedOdds
 from fairroc.core.lattice import apart
-from fairroc.core.roc import RocCurve
-from fairroc.core.strand import Line, Strand, at_equal_pace, bend, chosen, through, tightest
-from fairroc.core.walk import GAIN, MAX_TURNS, SUMS, BestWalk, strands_of, walk_through
+from fairroc.core.strand import Strand, at_equal_pace, bend, chosen, through, tightest, under
+from fairroc.core.walk import MAX_TURNS, SUMS, BestWalk, walk_through
 
 AREA = float(1 << 46)
 """Areas are whole numbers of 2**-47: ties are ties in whatever order sums are made."""
@@ -48,6 +46,12 @@ FINER, FINEST = 4.0, 2.0 / 4096
 
 START, REST = 1024, 1024
 """Of three and more groups: stops at equal pace that they start from, and stops of all but one beside that one."""
+
+NEARBY = 2.0 / 128
+"""After the first turn a group looks for better ways so near its own, and finer."""
+
+TURN = 1e-5
+"""More than two groups go on taking turns while a turn of all of them gains more AUC than this."""
 
 NO_CAP = 2.0
 """A width in fpr + tpr that nobody passes: all people of a group."""
@@ -136,13 +140,17 @@ class Side:
     strand: Strand
     widths: tuple[FloatArray, ...]
 
+    @property
+    def corners(self) -> IntArray:
+        """Stops at the vertices of the hull."""
+        apart = distinct(self.strand.pace)
+        return apart[concave_hull(*self.strand.rates[:, apart])]
+
     def positions(self, count: int) -> IntArray:
         """About ``count`` stops at even pace, and corners of the hull."""
-        apart = distinct(self.strand.pace)
-        fpr, tpr = self.strand.rates[:, apart]
-        hull = concave_hull(fpr, tpr)
-        hull = hull[inscribed(fpr[hull], tpr[hull], CORNERS)]
-        return np.union1d(chosen(self.strand, count), apart[hull])
+        corners = self.corners
+        few = inscribed(*self.strand.rates[:, corners], CORNERS)
+        return np.union1d(chosen(self.strand, count), corners[few])
 
     def nearest(self, pace: FloatArray) -> IntArray:
         """The stops nearest to places on the pace."""
@@ -170,16 +178,19 @@ def fair(sides: Sequence[Side], stops: IntArray, epsilon: float) -> IntArray:
     return np.asarray(stops[:, far <= epsilon])
 
 
-def best_pair(sides: Sequence[Side], epsilon: float, tie: float, start: IntArray | None = None) -> IntArray:
-    """(2, n) stops of both sides on about the best walk that skips; none where ties allow none.
-
-    With a start, the better of that and of what is found on the coarse lattice is refined.
-    """
+def best_pair(sides: Sequence[Side], epsilon: float, tie: float) -> tuple[IntArray, bool]:
+    """(2, n) stops of both sides on about the best walk that skips, none where ties allow none; and whether all pairs
+    of vertices were looked at."""
     stops, count = _coarse(sides, epsilon)
     cells = cells_of(sides, stops)
-    path, spacing = cells.stops[:, longest(cells, tie, len(cells.level))], 2.0 / count
-    if start is not None and (not path.shape[1] or _worth(sides, start) > _worth(sides, path)):
-        path = start
+    path = cells.stops[:, longest(cells, tie, len(cells.level))]
+    if all(len(side.strand.pace) <= count for side in sides):
+        return path, True
+    return refined(sides, path, epsilon, tie, 2.0 / count), False
+
+
+def refined(sides: Sequence[Side], path: IntArray, epsilon: float, tie: float, spacing: float) -> IntArray:
+    """A path's stops moved, and more of them put between, from a spacing down to the finest."""
     while path.shape[1] and spacing > FINEST:
         spacing /= FINER
         cells = cells_of(sides, fair(sides, _near(sides, path, spacing), epsilon))
@@ -246,46 +257,52 @@ def most_bands(sides: Sequence[Side], epsilon: float) -> float:
 # -- any number of groups ----------------------------------------------------------------------------------------------
 
 
-def best_bands(
-    curves: Sequence[RocCurve],
-    weights0: FloatArray,
-    weights1: FloatArray,
-    constraint: EqualizedOdds,
-    epsilon: float,
-    largest_tie: float | None = None,
-) -> BestWalk | None:
+def best_bands(strands: Sequence[Strand], epsilon: float, largest_tie: float | None = None) -> BestWalk | None:
     """About the best walk within epsilon that may skip vertices: scores between two stops become one.
 
     ``largest_tie`` caps the share of a group's people, both labels weighing the same, who share one fair score; people
     whose scores are equal stay together in any case. None where it allows no walk; without it there is one at every
-    epsilon, the score that tells nobody apart if need be. O(n) for n vertices.
+    epsilon, the score that tells nobody apart if need be. Exact for two groups of few vertices. O(n) for n vertices.
     """
     tie = NO_CAP if largest_tie is None else 2.0 * largest_tie
-    strands = strands_of(curves, weights0, weights1, constraint)
-    sides = [Side(strand, (curve.u,)) for strand, curve in zip(strands, curves, strict=True)]
+    sides, exact = [Side(strand, (strand.pace,)) for strand in strands], False
     if len(sides) == 2:
-        stops = best_pair(sides, epsilon, tie).T
+        path, exact = best_pair(sides, epsilon, tie)
+        stops = path.T
     else:
         stops = _turns(sides, epsilon, tie)
     if not len(stops):
         return None
     walk = walk_through(strands, stops)
-    return BestWalk(walk, max(walk.auc, most_bands(sides, epsilon)) if len(sides) == 2 else 1.0)
+    return BestWalk(walk, walk.auc if exact else max(walk.auc, _at_most(sides, epsilon)))
+
+
+def _at_most(sides: Sequence[Side], epsilon: float) -> float:
+    """What no walk's AUC is above: of three and more groups, what it would be were they not compared at all."""
+    if len(sides) == 2:
+        return most_bands(sides, epsilon)
+    steps = [np.diff(side.strand.rates[:, side.corners], axis=1) for side in sides]
+    fpr, tpr = np.concatenate(steps, axis=1)
+    order = np.argsort(-tpr / (fpr + tpr), kind="stable")
+    rates = np.stack([running_sums(rise[order]) for rise in (fpr, tpr)])
+    return under(rates) + SUMS
 
 
 def _turns(sides: Sequence[Side], epsilon: float, tie: float) -> IntArray:
     """(n, groups) stops: from fair stops at equal pace, one group after the other moves beside the rest."""
     strands = [side.strand for side in sides]
     stops = _fair_stops(sides, at_equal_pace(strands), epsilon, tie)
-    for _ in range(MAX_TURNS * (len(sides) > 1) * (len(stops) > 0)):
+    if len(sides) < 2 or not len(stops):
+        return stops
+    for turn in range(MAX_TURNS):
         before = worth = through(strands, stops).auc
         for g in range(len(sides)):
             rest = [h for h in range(len(sides)) if h != g]
-            other = _beside(sides, stops, rest, g, epsilon, tie)
-            new = through(strands, other).auc if len(other) else 0.0
+            other = _beside(sides, stops, rest, g, epsilon, tie, anew=turn == 0)
+            new = through(strands, other).auc
             if new > worth:
                 stops, worth = other, new
-        if worth - before < GAIN:
+        if worth - before < TURN:
             break
     return stops
 
@@ -305,17 +322,22 @@ def _joint(sides: Sequence[Side], stops: IntArray) -> Side:
 
 
 def _beside(
-    sides: Sequence[Side], stops: IntArray, rest: Sequence[int], g: int, epsilon: float, tie: float
+    sides: Sequence[Side], stops: IntArray, rest: list[int], g: int, epsilon: float, tie: float, *, anew: bool
 ) -> IntArray:
-    """(n, groups) stops with group g on its best way beside the rest, who stay on their ways between their stops."""
+    """(n, groups) stops with group g on about its best way beside the rest, who stay on their ways between their stops;
+    near its way so far, or ``anew`` wherever it may be."""
     others = [sides[h] for h in rest]
-    walk = _joint(others, _between(others, stops[:, list(rest)], epsilon))
-    own = stops[:, list(rest)]
-    at = np.searchsorted(_order(walk.strand.stops), _order(own))
-    path = best_pair([walk, sides[g]], epsilon, tie, np.stack((at, stops[:, g])))
-    found = np.zeros((path.shape[1], len(sides)), dtype=np.intp)
-    found[:, list(rest)], found[:, g] = walk.strand.stops[path[0]], path[1]
-    return found
+    walk = _joint(others, _between(others, stops[:, rest], epsilon))
+    at = np.searchsorted(_order(walk.strand.stops), _order(stops[:, rest]))
+    pair, path = (walk, sides[g]), np.stack((at, stops[:, g]))
+    if anew:
+        found, _ = best_pair(pair, epsilon, tie)
+        path = found if found.shape[1] and _worth(pair, found) > _worth(pair, path) else path
+    else:
+        path = refined(pair, path, epsilon, tie, NEARBY)
+    every = np.zeros((path.shape[1], len(sides)), dtype=np.intp)
+    every[:, rest], every[:, g] = walk.strand.stops[path[0]], path[1]
+    return every
 
 
 def _order(stops: IntArray) -> IntArray:
@@ -328,15 +350,11 @@ def _between(sides: Sequence[Side], stops: IntArray, epsilon: float) -> IntArray
     pace = np.stack([side.strand.pace[own] for side, own in zip(sides, stops.T, strict=True)], axis=1)
     rise = np.diff(pace, axis=0)
     parts = np.maximum(np.ceil(rise.max(axis=1) * (REST / 2.0)), 1).astype(np.intp)
-    step = np.repeat(np.arange(len(parts)), parts)
-    share = (np.arange(len(step)) - np.repeat(np.cumsum(parts) - parts, parts)) / parts[step]
-    places = pace[step] + share[:, None] * rise[step]
+    step, part = ranges(np.zeros_like(parts), parts)
+    places = pace[step] + (part / parts[step])[:, None] * rise[step]
     found = np.stack([side.nearest(own) for side, own in zip(sides, places.T, strict=True)], axis=1)
-    found = np.maximum.accumulate(np.concatenate((found, stops[-1:])))
-    first = share == 0.0
-    found[:-1][first] = stops[:-1]
-    low, high = stops[:-1][step], stops[1:][step]
-    found[:-1] = np.clip(found[:-1], low, high)
+    found[part == 0] = stops[:-1]
+    found = np.concatenate((np.clip(found, stops[:-1][step], stops[1:][step]), stops[-1:]))
     found = found[np.concatenate(([True], (np.diff(found, axis=0) > 0).any(axis=1)))]
     joint = through([side.strand for side in sides], found)
     return np.asarray(found[(joint.high - joint.low).max(axis=0) <= epsilon])

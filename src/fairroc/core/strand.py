@@ -19,6 +19,9 @@ from fairroc.core.roc import RocCurve
 ROUNDING = 1e-15
 """Positions are widened by this too: what is added to a box and taken from epsilon is rounded a few times."""
 
+PART = 1 << 15
+"""Stops that are looked at together: they stay in the processor's cache."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Line:
@@ -61,6 +64,33 @@ def under(rates: FloatArray) -> float:
     """Area under (2, n) points, the same to the last digit everywhere."""
     fpr, tpr = rates
     return float(running_sums(np.diff(fpr) * (tpr[1:] + tpr[:-1]))[-1] / 2)
+
+
+def measured(strands: Sequence[Strand], stops: IntArray) -> tuple[float, float]:
+    """Gap and area of the walk of several strands, from (n, strands) their stops, part by part: a million stops need
+    little memory."""
+    gap, parts = 0.0, []
+    for begin in range(0, len(stops), PART):
+        columns = stops[begin : begin + PART + 1].T
+        low = high = rates = None
+        for strand, at in zip(strands, columns, strict=True):
+            own = strand.low[:, at]
+            upper = own if strand.high is strand.low else strand.high[:, at]
+            low = own if low is None else np.minimum(low, own)
+            high = upper if high is None else np.maximum(high, upper)
+            rates = strand.rates[:, at] if rates is None else rates + strand.rates[:, at]
+        assert low is not None and high is not None and rates is not None  # there are groups
+        gap = max(gap, float((high - low).max()))
+        parts.append(under(rates))
+    return gap, float(running_sums(np.array(parts))[-1])
+
+
+def strands_of(
+    curves: Sequence[RocCurve], weights0: FloatArray, weights1: FloatArray, constraint: EqualizedOdds
+) -> list[Strand]:
+    """Every group's curve as a strand, from the groups' shares of all negatives and of all positives."""
+    weights = zip(curves, weights0.tolist(), weights1.tolist(), strict=True)
+    return [strand_of(curve, weight0, weight1, constraint) for curve, weight0, weight1 in weights]
 
 
 def strand_of(curve: RocCurve, weight0: float, weight1: float, constraint: EqualizedOdds) -> Strand:

@@ -16,18 +16,16 @@ from itertools import combinations
 
 import numpy as np
 
-from fairroc.core.chain import FloatArray, IntArray, freeze
-from fairroc.core.constraint import EqualizedOdds
+from fairroc.core.chain import IntArray, freeze
 from fairroc.core.lattice import best_path, least_path, most_area
-from fairroc.core.roc import RocCurve
 from fairroc.core.strand import (
     Line,
     Strand,
     at_equal_pace,
     bend,
     chosen,
+    measured,
     on_the_way,
-    strand_of,
     thinned,
     through,
     tightest,
@@ -120,32 +118,20 @@ class Sketch:
         return through([self.strands[g] for g in groups], own[moves])
 
 
-def walk_through(curves: Sequence[Strand], stops: IntArray) -> Walk:
+def walk_through(strands: Sequence[Strand], stops: IntArray) -> Walk:
     """The walk of all groups with these stops."""
-    found = through(curves, stops)
-    return Walk(stops, found.gap, found.auc)
-
-
-def strands_of(
-    curves: Sequence[RocCurve], weights0: FloatArray, weights1: FloatArray, constraint: EqualizedOdds
-) -> list[Strand]:
-    """Every group's curve as a strand."""
-    weights = zip(curves, weights0.tolist(), weights1.tolist(), strict=True)
-    return [strand_of(curve, weight0, weight1, constraint) for curve, weight0, weight1 in weights]
+    return Walk(stops, *measured(strands, stops))
 
 
 # -- the least gap -----------------------------------------------------------------------------------------------------
 
 
-def least_walk(
-    curves: Sequence[RocCurve], weights0: FloatArray, weights1: FloatArray, constraint: EqualizedOdds
-) -> LeastGap:
+def least_walk(strands: Sequence[Strand]) -> LeastGap:
     """The least gap of a score that draws nobody and keeps all scores apart, and a walk that has it.
 
     Exact for two groups of at most `FEW_VERTICES`; else between ``lower`` and the walk's gap.
     O(n + positions**2) for n vertices.
     """
-    strands = strands_of(curves, weights0, weights1, constraint)
     sketch = Sketch(strands, _count(strands, LEAST_POSITIONS))
     path = _least_path(sketch)
     walk = sketch.walk(path)
@@ -252,14 +238,7 @@ def _at_least(sketch: Sketch, gap: float) -> float:
 # -- the best walk within epsilon --------------------------------------------------------------------------------------
 
 
-def best_walk(
-    curves: Sequence[RocCurve],
-    weights0: FloatArray,
-    weights1: FloatArray,
-    constraint: EqualizedOdds,
-    epsilon: float,
-    least: LeastGap | None = None,
-) -> BestWalk | None:
+def best_walk(strands: Sequence[Strand], epsilon: float, least: LeastGap | None = None) -> BestWalk | None:
     """The walk with the largest pooled AUC among those within epsilon that keep all scores apart; None where epsilon is
     below the least gap found.
 
@@ -267,17 +246,16 @@ def best_walk(
     beside the rest, from the walk of least gap on. ``least`` is what `least_walk` found, if that is known.
     O(n + positions**2) for n vertices.
     """
-    strands = strands_of(curves, weights0, weights1, constraint)
     sketch = Sketch(strands, _count(strands, BEST_POSITIONS))
     path = _best_path(sketch, epsilon)
     if path is not None:
         walk = sketch.walk(path)
     else:
-        least = least_walk(curves, weights0, weights1, constraint) if least is None else least
+        least = least_walk(strands) if least is None else least
         if least.walk.gap > epsilon:
             return None
         walk = least.walk
-    exact = sketch.exact and len(curves) <= 2
+    exact = sketch.exact and len(strands) <= 2
     return BestWalk(walk, walk.auc if exact else max(walk.auc, _at_most(sketch, epsilon)))
 
 
