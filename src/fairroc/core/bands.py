@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from fairroc.core.chain import BoolArray, FloatArray, IntArray, concave_hull, inscribed, ranges, running_sums
 from fairroc.core.chain import apart as distinct
 from fairroc.core.lattice import apart
-from fairroc.core.strand import Strand, at_equal_pace, bend, chosen, through, tightest, under
-from fairroc.core.walk import MAX_TURNS, SUMS, BestWalk, walk_through
+from fairroc.core.strand import Strand, bend, chosen, through, tightest, under
+from fairroc.core.walk import SUMS, BestWalk, least_walk, walk_through
 
 AREA = float(1 << 46)
 """Areas are whole numbers of 2**-47: ties are ties in whatever order sums are made."""
@@ -45,13 +45,14 @@ FINER, FINEST = 4.0, 2.0 / 4096
 """By how much a spacing is finer than that before it, and the spacing at which refining ends."""
 
 START, REST = 1024, 1024
-"""Of three and more groups: stops at equal pace that they start from, and stops of all but one beside that one."""
+"""Of three and more groups: stops that a start is chosen from, and stops of all but one beside that one."""
 
-NEARBY = 2.0 / 128
-"""After the first turn a group looks for better ways so near its own, and finer."""
+NEARBY, FINE = 2.0 / 64, 2.0 / 1024
+"""Of three and more groups, one after the first turn looks for better ways so near its own, and down to that spacing."""
 
-TURN = 1e-5
-"""More than two groups go on taking turns while a turn of all of them gains more AUC than this."""
+TURNS, TURN = 4, 1e-4
+"""More than two groups take so many turns at most, and go on while a turn of all of them gains more AUC than this
+(measured: what is left to gain is less than where else they start from makes)."""
 
 NO_CAP = 2.0
 """A width in fpr + tpr that nobody passes: all people of a group."""
@@ -143,14 +144,15 @@ class Side:
     @property
     def corners(self) -> IntArray:
         """Stops at the vertices of the hull."""
-        apart = distinct(self.strand.pace)
-        return apart[concave_hull(*self.strand.rates[:, apart])]
+        own = distinct(self.strand.pace)
+        fpr, tpr = self.strand.rates[:, own]
+        return np.asarray(own[concave_hull(fpr, tpr)])
 
     def positions(self, count: int) -> IntArray:
         """About ``count`` stops at even pace, and corners of the hull."""
         corners = self.corners
-        few = inscribed(*self.strand.rates[:, corners], CORNERS)
-        return np.union1d(chosen(self.strand, count), corners[few])
+        fpr, tpr = self.strand.rates[:, corners]
+        return np.union1d(chosen(self.strand, count), corners[inscribed(fpr, tpr, CORNERS)])
 
     def nearest(self, pace: FloatArray) -> IntArray:
         """The stops nearest to places on the pace."""
@@ -178,7 +180,7 @@ def fair(sides: Sequence[Side], stops: IntArray, epsilon: float) -> IntArray:
     return np.asarray(stops[:, far <= epsilon])
 
 
-def best_pair(sides: Sequence[Side], epsilon: float, tie: float) -> tuple[IntArray, bool]:
+def best_pair(sides: Sequence[Side], epsilon: float, tie: float, finest: float = FINEST) -> tuple[IntArray, bool]:
     """(2, n) stops of both sides on about the best walk that skips, none where ties allow none; and whether all pairs
     of vertices were looked at."""
     stops, count = _coarse(sides, epsilon)
@@ -186,12 +188,15 @@ def best_pair(sides: Sequence[Side], epsilon: float, tie: float) -> tuple[IntArr
     path = cells.stops[:, longest(cells, tie, len(cells.level))]
     if all(len(side.strand.pace) <= count for side in sides):
         return path, True
-    return refined(sides, path, epsilon, tie, 2.0 / count), False
+    return refined(sides, path, epsilon, tie, (2.0 / count, finest)), False
 
 
-def refined(sides: Sequence[Side], path: IntArray, epsilon: float, tie: float, spacing: float) -> IntArray:
+def refined(
+    sides: Sequence[Side], path: IntArray, epsilon: float, tie: float, spacings: tuple[float, float]
+) -> IntArray:
     """A path's stops moved, and more of them put between, from a spacing down to the finest."""
-    while path.shape[1] and spacing > FINEST:
+    spacing, finest = spacings
+    while path.shape[1] and spacing > finest:
         spacing /= FINER
         cells = cells_of(sides, fair(sides, _near(sides, path, spacing), epsilon))
         path = cells.stops[:, longest(cells, tie, WINDOW)]
@@ -289,12 +294,12 @@ def _at_most(sides: Sequence[Side], epsilon: float) -> float:
 
 
 def _turns(sides: Sequence[Side], epsilon: float, tie: float) -> IntArray:
-    """(n, groups) stops: from fair stops at equal pace, one group after the other moves beside the rest."""
+    """(n, groups) stops: from fair stops of the walk of least gap, one group after the other moves beside the rest."""
     strands = [side.strand for side in sides]
-    stops = _fair_stops(sides, at_equal_pace(strands), epsilon, tie)
+    stops = _fair_stops(sides, least_walk(strands).walk.stops, epsilon, tie)
     if len(sides) < 2 or not len(stops):
         return stops
-    for turn in range(MAX_TURNS):
+    for turn in range(TURNS):
         before = worth = through(strands, stops).auc
         for g in range(len(sides)):
             rest = [h for h in range(len(sides)) if h != g]
@@ -331,10 +336,10 @@ def _beside(
     at = np.searchsorted(_order(walk.strand.stops), _order(stops[:, rest]))
     pair, path = (walk, sides[g]), np.stack((at, stops[:, g]))
     if anew:
-        found, _ = best_pair(pair, epsilon, tie)
+        found, _ = best_pair(pair, epsilon, tie, FINE)
         path = found if found.shape[1] and _worth(pair, found) > _worth(pair, path) else path
     else:
-        path = refined(pair, path, epsilon, tie, NEARBY)
+        path = refined(pair, path, epsilon, tie, (NEARBY, FINE))
     every = np.zeros((path.shape[1], len(sides)), dtype=np.intp)
     every[:, rest], every[:, g] = walk.strand.stops[path[0]], path[1]
     return every

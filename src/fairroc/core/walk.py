@@ -149,8 +149,10 @@ def _count(strands: Sequence[Strand], positions: int) -> int:
 def _least_path(sketch: Sketch) -> IntArray:
     """(n, groups) positions of a walk with about the least gap."""
     groups = range(len(sketch.strands))
-    if len(groups) < 3:
-        return _merged(sketch, None, groups[:1], groups[1:]) if len(groups) == 2 else np.arange(len(sketch.at[0]))[:, None]
+    if len(groups) == 1:
+        return np.arange(len(sketch.at[0]))[:, None]
+    if len(groups) == 2:
+        return _merged(sketch, None, [0], [1])
     found = [at_equal_pace(sketch.strands)] if sketch.exact else []
     for order in (list(groups), list(groups)[::-1]):
         path = None
@@ -262,8 +264,8 @@ def best_walk(strands: Sequence[Strand], epsilon: float, least: LeastGap | None 
 def _best_path(sketch: Sketch, epsilon: float) -> IntArray | None:
     """(n, groups) positions of about the best walk within epsilon."""
     groups = range(len(sketch.strands))
-    if len(groups) < 3:
-        return best_path(sketch.strands[0], sketch.strands[1], epsilon) if len(groups) == 2 else _least_path(sketch)
+    if len(groups) == 2:
+        return best_path(sketch.strands[0], sketch.strands[1], epsilon)
     path = _least_path(sketch)
     found = sketch.part(path, groups)
     if found.gap > epsilon:
