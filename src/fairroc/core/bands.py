@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from fairroc.core.chain import BoolArray, FloatArray, IntArray, concave_hull, inscribed, ranges, running_sums
 from fairroc.core.chain import apart as distinct
 from fairroc.core.lattice import apart
+from fairroc.core.optimal import TIGHT
 from fairroc.core.strand import Strand, bend, chosen, through, tightest, under
 from fairroc.core.walk import SUMS, BestWalk, least_walk, walk_through
 
@@ -48,7 +49,7 @@ START, REST = 1024, 1024
 """Of three and more groups: stops that a start is chosen from, and stops of all but one beside that one."""
 
 NEARBY, FINE = 2.0 / 64, 2.0 / 1024
-"""Of three and more groups, one after the first turn looks for better ways so near its own, and down to that spacing."""
+"""Of three and more groups, one after the first turn looks for better ways so near its own, down to that spacing."""
 
 TURNS, TURN = 4, 1e-4
 """More than two groups take so many turns at most, and go on while a turn of all of them gains more AUC than this
@@ -226,7 +227,7 @@ def _near(sides: Sequence[Side], path: IntArray, spacing: float) -> IntArray:
     between = [pace[:, :-1][:, long] + share * rise[:, long] for share in (0.25, 0.5, 0.75)]
     anchors = np.concatenate([pace, *between], axis=1)
     near = NEAR
-    while near > 1 and anchors.shape[1] * (2 * near + 1) ** 2 > MOST_NEAR:
+    while near > 1 and anchors.shape[1] * (2 * near + 1) * (2 * near + 1) > MOST_NEAR:
         near -= 1
     offsets, shape = spacing * np.arange(-near, near + 1), (anchors.shape[1], 2 * near + 1, 2 * near + 1)
     i, j = (side.nearest(own[:, None] + offsets) for side, own in zip(sides, anchors, strict=True))
@@ -269,7 +270,7 @@ def best_bands(strands: Sequence[Strand], epsilon: float, largest_tie: float | N
     whose scores are equal stay together in any case. None where it allows no walk; without it there is one at every
     epsilon, the score that tells nobody apart if need be. Exact for two groups of few vertices. O(n) for n vertices.
     """
-    tie = NO_CAP if largest_tie is None else 2.0 * largest_tie
+    epsilon, tie = epsilon + TIGHT, NO_CAP if largest_tie is None else 2.0 * largest_tie + TIGHT
     sides, exact = [Side(strand, (strand.pace,)) for strand in strands], False
     if len(sides) == 2:
         path, exact = best_pair(sides, epsilon, tie)
@@ -297,9 +298,7 @@ def _turns(sides: Sequence[Side], epsilon: float, tie: float) -> IntArray:
     """(n, groups) stops: from fair stops of the walk of least gap, one group after the other moves beside the rest."""
     strands = [side.strand for side in sides]
     stops = _fair_stops(sides, least_walk(strands).walk.stops, epsilon, tie)
-    if len(sides) < 2 or not len(stops):
-        return stops
-    for turn in range(TURNS):
+    for turn in range(TURNS if len(stops) else 0):
         before = worth = through(strands, stops).auc
         for g in range(len(sides)):
             rest = [h for h in range(len(sides)) if h != g]

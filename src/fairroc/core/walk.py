@@ -18,6 +18,7 @@ import numpy as np
 
 from fairroc.core.chain import IntArray, freeze
 from fairroc.core.lattice import best_path, least_path, most_area
+from fairroc.core.optimal import TIGHT
 from fairroc.core.strand import (
     Line,
     Strand,
@@ -149,8 +150,6 @@ def _count(strands: Sequence[Strand], positions: int) -> int:
 def _least_path(sketch: Sketch) -> IntArray:
     """(n, groups) positions of a walk with about the least gap."""
     groups = range(len(sketch.strands))
-    if len(groups) == 1:
-        return np.arange(len(sketch.at[0]))[:, None]
     if len(groups) == 2:
         return _merged(sketch, None, [0], [1])
     found = [at_equal_pace(sketch.strands)] if sketch.exact else []
@@ -249,6 +248,7 @@ def best_walk(strands: Sequence[Strand], epsilon: float, least: LeastGap | None 
     O(n + positions**2) for n vertices.
     """
     sketch = Sketch(strands, _count(strands, BEST_POSITIONS))
+    epsilon += TIGHT
     path = _best_path(sketch, epsilon)
     if path is not None:
         walk = sketch.walk(path)
