@@ -303,8 +303,8 @@ def judged_walks(
     weights: tuple[FloatArray, FloatArray],
     scale: tuple[float, float] | None,
 ) -> tuple[FloatArray, FloatArray]:
-    """Gap and pooled AUC of (..., length, groups) walks. ``scale``: what dFPR and dTPR are multiplied by before the larger
-    one counts; None: their sum counts."""
+    """Gap and pooled AUC of (..., length, groups) walks. ``scale``: what dFPR and dTPR are multiplied by before
+    the larger one counts; None: their sum counts."""
     rates = [
         np.stack([getattr(curve, name)[walks[..., g]] for g, curve in enumerate(curves)], axis=-1)
         for name in ("fpr", "tpr")

