@@ -46,7 +46,7 @@ def assert_capped(walk, curves, cap):
 def capped(stops, curves, cap):
     """Which of (walks, length, groups) keep the cap."""
     u = np.stack([curve.u[stops[..., g]] for g, curve in enumerate(curves)], axis=-1)
-    return ((np.diff(u, axis=1) / 2 <= cap) | (np.diff(stops, axis=1) <= 1)).all(axis=(1, 2))
+    return ((np.diff(u, axis=1) / 2 <= cap + ROUNDING) | (np.diff(stops, axis=1) <= 1)).all(axis=(1, 2))
 
 
 @settings(max_examples=100, deadline=None)
