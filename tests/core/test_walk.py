@@ -172,8 +172,9 @@ def test_more_groups_keep_their_bounds(seed, constraint, groups):
         assert least.walk.auc - TOLD <= best.walk.auc <= best.upper
 
 
-def test_many_vertices_of_more_groups_are_passed_at_a_steady_pace():
+def test_many_vertices_of_more_groups_are_passed_at_a_steady_pace(monkeypatch):
     """Three groups with more vertices than positions: the walk is whole, fair and within its bounds."""
+    monkeypatch.setattr(walks, "FEW_VERTICES", 0)
     curves, weights = random_curves(4, (3000, 1500, 2500))
     own = strands(curves, weights, equalized_odds(1))
     least = least_walk(own)
