@@ -38,7 +38,7 @@ steady pace. Measured on a million people in each of two groups: a gap within 2e
 the best; on 20,000 in each, an AUC within 2e-4."""
 
 FEW_VERTICES = 8192
-"""Where the groups have no more vertices than this together, all of them are positions; of two groups the answer is exact."""
+"""Where the groups have no more vertices than this together, all are positions; of two groups the answer is exact."""
 
 ALL_POSITIONS, FEWEST_POSITIONS = 4096, 128
 """Positions on the curves of three and more groups, all together and on each of them."""
