@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from itertools import combinations, pairwise, product
 from typing import Any, TypeAlias
 
@@ -278,3 +279,63 @@ def delong_variance(scores: FloatArray, labels: np.ndarray) -> float:
     """DeLong's variance of the AUC from the table of all pairs. O(n^2)."""
     wins = above(scores[labels], scores[~labels])
     return float(np.var(wins.mean(axis=1), ddof=1) / len(wins) + np.var(wins.mean(axis=0), ddof=1) / wins.shape[1])
+
+
+@cache
+def all_walks(steps: tuple[int, ...], skipping: bool) -> np.ndarray:
+    """(walks, length, groups) every rising sequence of stops from all 0 to ``steps``: a step of every group is 0 or 1,
+    or skips any number. The end is repeated."""
+
+    def onwards(at: tuple[int, ...]) -> list[list[tuple[int, ...]]]:
+        if at == steps:
+            return [[at]]
+        ways = [range(a, b + 1) if skipping else range(a, min(a + 1, b) + 1) for a, b in zip(at, steps, strict=True)]
+        return [[at, *rest] for to in product(*ways) if to != at for rest in onwards(to)]
+
+    found = onwards((0,) * len(steps))
+    longest = max(map(len, found))
+    return np.array([[*walk, *[steps] * (longest - len(walk))] for walk in found])
+
+
+def judged_walks(
+    walks: np.ndarray,
+    curves: Sequence[RocCurve],
+    weights: tuple[FloatArray, FloatArray],
+    scale: tuple[float, float] | None,
+) -> tuple[FloatArray, FloatArray]:
+    """Gap and pooled AUC of (..., length, groups) walks. ``scale``: what dFPR and dTPR are multiplied by before
+    the larger one counts; None: their sum counts."""
+    rates = [
+        np.stack([getattr(curve, name)[walks[..., g]] for g, curve in enumerate(curves)], axis=-1)
+        for name in ("fpr", "tpr")
+    ]
+    gap = np.zeros(walks.shape[:-2])
+    for g, h in combinations(range(len(curves)), 2):
+        fpr, tpr = (np.abs(rate[..., g] - rate[..., h]) for rate in rates)
+        far = fpr + tpr if scale is None else np.maximum(scale[0] * fpr, scale[1] * tpr)
+        gap = np.maximum(gap, far.max(axis=-1))
+    x, y = (sum(w * rate[..., g] for g, w in enumerate(own)) for own, rate in zip(weights, rates, strict=True))
+    return gap, (np.diff(x) * (y[..., 1:] + y[..., :-1])).sum(axis=-1) / 2
+
+
+def best_on_lattice(
+    one: RocCurve,
+    other: RocCurve,
+    weights: tuple[FloatArray, FloatArray],
+    far: FloatArray,
+    epsilon: float,
+    skipping: bool,
+) -> tuple[float, float]:
+    """Least gap and largest AUC of two groups' walks, cell by cell: ``far`` (n, m) has all distances."""
+    (a, b), (c, d) = weights
+    x, y = (p[:, None] + q[None] for p, q in ((a * one.fpr, b * other.fpr), (c * one.tpr, d * other.tpr)))
+    gap, area = np.full(far.shape, np.inf), np.full(far.shape, -np.inf)
+    gap[0, 0], area[0, 0] = far[0, 0], 0.0
+    for i, j in product(*map(range, far.shape)):
+        first, second = (0, 0) if skipping else (max(i - 1, 0), max(j - 1, 0))
+        for k, m in product(range(first, i + 1), range(second, j + 1)):
+            if (k, m) != (i, j):
+                gap[i, j] = min(gap[i, j], max(far[i, j], gap[k, m]))
+                if far[i, j] <= epsilon:
+                    area[i, j] = max(area[i, j], area[k, m] + (x[i, j] - x[k, m]) * (y[i, j] + y[k, m]) / 2)
+    return float(gap[-1, -1]), float(area[-1, -1])
