@@ -250,6 +250,30 @@ def rate_kernel(
     )
 
 
+def walk_kernel(thresholds: FloatArray, stops: IntArray, per_level: int, *, tied: bool) -> Kernel:
+    """Kernel of a group on a walk, which draws nobody: people between two of the group's ``stops``, one after the other
+    points of its curve, get the place of the later one, or (unless they are to be ``tied``) places up to it from the
+    walk's stop before it, straight in the score.
+
+    Every level has so many of the walk's steps, a power of two: places are exact, and groups that step together get the
+    same fair score to the last bit.
+    """
+    moved = np.flatnonzero(np.diff(stops) > 0)
+    level, inside = moved // per_level, moved % per_level
+    return Kernel(
+        thresholds=thresholds[stops[moved + 1] - 1],
+        ceiling=float(thresholds[0]),
+        row=level,
+        table=np.eye(-(-(len(stops) - 1) // per_level)),
+        first=level,
+        last=level.copy(),
+        start=(inside + tied) / per_level,
+        stop=(inside + 1) / per_level,
+        ordered=np.ones(len(moved), dtype=np.bool_),
+        transported=np.zeros(len(moved), dtype=np.bool_),
+    )
+
+
 def between_raw(
     kernel: Kernel | None, before: FloatArray, after: FloatArray, cells: tuple[int, int, int], top: float
 ) -> Kernel:
