@@ -63,9 +63,10 @@ versions: $(OLDEST)/.done ## kept files and golden results with the oldest suppo
 	$(OLDEST)/bin/python -m pytest -q -p no:cacheprovider tests/promises/test_kept.py
 	$(OLDEST)/bin/python -m pytest -q -p no:cacheprovider tests/promises/test_golden.py -k "fit_and_all and (two or ties or five)"
 
+# MACHINES=every, or the names of some settings in quotes: golden and kept files alone
 machines: .venv/.dev ## random fits, golden and kept files under settings that stand for other processors
-	$(PYTEST) -q tests/promises/test_machines.py
-	$(BIN)/python tests/promises/test_machines.py
+	$(if $(MACHINES),,$(PYTEST) -q tests/promises/test_machines.py)
+	$(BIN)/python tests/promises/test_machines.py $(MACHINES)
 
 dist: $(DIST)/.done ## sdist and wheel in dist/, checked as PyPI checks them
 	rm -f dist/fairroc-*
@@ -149,9 +150,12 @@ clean:
 	touch $@
 
 # The page of a report is tested in a real browser. Where there is none and it cannot be installed, that test is skipped.
+# What drives the browser needs libatomic on Linux.
 .venv/.browser: .venv/.pip
-	@command -v chromium || command -v google-chrome || { [ "$$(id -u)" = 0 ] && command -v apt-get \
-		&& $(APT) update && $(APT) install -y --no-install-recommends chromium; } > .venv/browser.log 2>&1 \
+	@{ { command -v chromium || command -v google-chrome; } \
+		&& $(BIN)/python -c 'import ctypes, sys; sys.platform == "linux" and ctypes.CDLL("libatomic.so.1")'; } > /dev/null 2>&1 \
+		|| { [ "$$(id -u)" = 0 ] && command -v apt-get && $(APT) update \
+		&& $(APT) install -y --no-install-recommends chromium libatomic1; } > .venv/browser.log 2>&1 \
 		|| echo "no browser: the tests of the report's page will be skipped"
 	touch $@
 

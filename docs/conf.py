@@ -39,7 +39,7 @@ exclude_patterns = ["_build", "examples", "gallery/*.py", "sg_execution_times.rs
 myst_enable_extensions = ["attrs_block", "attrs_inline", "colon_fence", "dollarmath"]
 myst_heading_anchors = 4
 myst_links_external_new_tab = False
-suppress_warnings = ["config.cache"]
+suppress_warnings = ["config.cache", "sphinx_gallery.space_in_filename"]  # the path of the clone may have one
 
 html_theme = "pydata_sphinx_theme"
 html_title = "fairroc"

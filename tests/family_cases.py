@@ -49,12 +49,12 @@ def people(seed: int, n: int = 500, digits: int = 2) -> People:
 
 
 @cache
-def fitted(kind: str, ties: str = "order", constraint: str = "equalized_odds", epsilon: float = 0.1) -> FairROC:
+def fitted(kind: str, draw: str = "few", constraint: str = "equalized_odds", epsilon: float = 0.1) -> FairROC:
     """A fit to ``people(0)``."""
     here = people(0)
     asked: Any = {"sex": epsilon, "race": epsilon / 2} if kind == "each" else epsilon
     how = {"combine": "each"} if kind == "each" else {"use_group": kind == "strata"}
-    post = FairROC(asked, salt=1, ties=ties, constraint=constraint, **how)
+    post = FairROC(asked, salt=1, draw=draw, constraint=constraint, **how)
     return post.fit(here.scores, here.y, **here.known(kind))
 
 

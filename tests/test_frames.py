@@ -116,7 +116,7 @@ class Spec(NamedTuple):
 
     @property
     def params(self) -> dict:
-        known = {"epsilon": self.epsilon, "ties": "draw", "key": self.key, "salt": 3}
+        known = {"epsilon": self.epsilon, "draw": "all", "key": self.key, "salt": 3}
         return known | {"pos_label": self.pos_label}
 
 
@@ -209,7 +209,7 @@ class TestEngines:
         table = people(1, "fine", 32, 2, "plain")
         table = table.slice(0, 40).append_column("key", pa.array(ids))
         scores, y, features = arrays(table, {"group": "sex"})
-        model = FairROC(0.0, ties="draw", salt=5).fit(scores, y, sensitive_features=features).model_
+        model = FairROC(0.0, draw="all", salt=5).fit(scores, y, sensitive_features=features).model_
         fair = frames.transform(ENGINES[engine](table), model, score="p", group="sex", id="key", column="new")
         expected = model.transform(scores, sensitive_features=features, ids=table.column("key").to_pylist())
         assert by_id(fair, "new").tobytes() == expected[np.argsort(table.column("id").to_numpy())].tobytes()
@@ -249,7 +249,7 @@ class TestEngines:
         table = people(3, "fine", 60, 3, "plain")
         race = [None if text == "group 0" else text for text in table.column("race").to_pylist()]
         table = table.set_column(table.column_names.index("race"), "race", pa.array(race))
-        how = {"epsilon": 0.0, "missing": "group", "salt": 1, "ties": "draw"}
+        how = {"epsilon": 0.0, "missing": "group", "salt": 1, "draw": "all"}
         names = {"score": "p", "label": "y", "group": ["sex", "race"]}
         sensitive = {"sex": table.column("sex"), "race": table.column("race")}
         truth = FairROC(**how).fit(table.column("p"), table.column("y"), sensitive_features=sensitive)
@@ -263,7 +263,7 @@ class TestEngines:
     def test_transform_refuses_at_once(self, engine) -> None:
         table = people(4, "fine", 60, 2, "plain")
         frame = ENGINES[engine](table)
-        post = frames.fit(frame, score="p", label="y", group="sex", epsilon=0.0, key=KEY, ties="draw")
+        post = frames.fit(frame, score="p", label="y", group="sex", epsilon=0.0, key=KEY, draw="all")
         how = {"score": "p", "group": "sex", "id": "id"}
         with pytest.raises(DataError, match="already has a column 'w'"):
             frames.transform(frame, post, **how, column="w")
@@ -277,7 +277,7 @@ class TestEngines:
     def test_unknown_groups_and_missing_ids(self, engine) -> None:
         table = people(5, "fine", 60, 3, "plain")
         known = table.filter(pa.compute.not_equal(table.column("race"), "group 2"))
-        post = frames.fit(known, score="p", label="y", group="race", epsilon=0.0, salt=2, ties="draw")
+        post = frames.fit(known, score="p", label="y", group="race", epsilon=0.0, salt=2, draw="all")
         names = {"score": "p", "group": "race", "id": "id"}
         with pytest.raises(UnknownGroupError, match="'group 2'"):
             collected(frames.transform(ENGINES[engine](table), post, **names))
@@ -359,8 +359,8 @@ def test_categories_that_nobody_is_in(engine) -> None:
     frame["race"] = pd.Categorical(frame["race"], categories=texts)
     small = pl.from_arrow(table).with_columns(pl.col("race").cast(pl.Enum(texts)))
     kinds = {"pandas": frame, "polars": small, "lazy": small.lazy(), "dask": dd.from_pandas(frame, npartitions=2)}
-    post = frames.fit(kinds[engine], score="p", label="y", group=["race", "sex"], epsilon=0.0, salt=1, ties="draw")
-    truth = frames.fit(table, score="p", label="y", group=["race", "sex"], epsilon=0.0, salt=1, ties="draw")
+    post = frames.fit(kinds[engine], score="p", label="y", group=["race", "sex"], epsilon=0.0, salt=1, draw="all")
+    truth = frames.fit(table, score="p", label="y", group=["race", "sex"], epsilon=0.0, salt=1, draw="all")
     assert undated(post.model_) == undated(truth.model_)
     fair = frames.transform(kinds[engine], post, score="p", group=["race", "sex"], id="id")
     expected = frames.transform(table, truth, score="p", group=["race", "sex"], id="id")

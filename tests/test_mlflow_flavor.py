@@ -56,7 +56,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture(scope="module")
 def keyed() -> FairROC:
-    return FairROC(0.1, ties="draw", key=KEY).fit(SCORES, LABELS, sensitive_features=SEX)
+    return FairROC(0.1, draw="all", key=KEY).fit(SCORES, LABELS, sensitive_features=SEX)
 
 
 @pytest.fixture(scope="module")
@@ -114,7 +114,7 @@ def test_the_key_is_given_where_a_model_is_loaded(
 
 
 def test_what_is_wrong_with_rows_is_said(folder: Path, tmp_path: Path) -> None:
-    post = FairROC(0.1, ties="draw").fit(SCORES, LABELS, sensitive_features=SEX)
+    post = FairROC(0.1, draw="all").fit(SCORES, LABELS, sensitive_features=SEX)
     fairroc.mlflow.save_model(post, tmp_path / "m", group="sex", id_type="text")
     found, rows = mlflow.pyfunc.load_model(str(tmp_path / "m")), PEOPLE.assign(id=PEOPLE["id"].astype(str))[:3]
     told = post.transform(SCORES[:3], sensitive_features=SEX[:3], ids=list(rows["id"]))
@@ -134,7 +134,7 @@ def test_what_is_wrong_with_rows_is_said(folder: Path, tmp_path: Path) -> None:
 
 def test_models_without_an_estimator_and_with_several_group_columns(folder: Path, tmp_path: Path) -> None:
     groups = PEOPLE.assign(old=np.where(np.arange(1000) % 3 == 0, 1, 0))[["sex", "old"]]
-    post = FairROC(0.1, ties="draw").fit(SCORES, LABELS, sensitive_features=groups)
+    post = FairROC(0.1, draw="all").fit(SCORES, LABELS, sensitive_features=groups)
     fairroc.mlflow.save_model(post.model_, tmp_path / "m", score="p", group=["sex", "old"], id="person")
     again = fairroc.mlflow.load_model(tmp_path / "m")
     assert type(again) is FairModel and again.names == post.model_.names
@@ -152,7 +152,7 @@ def test_models_without_an_estimator_and_with_several_group_columns(folder: Path
 )
 def test_groups_have_the_type_of_the_data(kind: type, told: str, tmp_path: Path) -> None:
     people = PEOPLE.assign(sex=(SEX == "f").astype(kind))
-    post = FairROC(0.1, ties="draw").fit(SCORES, LABELS, sensitive_features=people["sex"])
+    post = FairROC(0.1, draw="all").fit(SCORES, LABELS, sensitive_features=people["sex"])
     fairroc.mlflow.save_model(post, tmp_path / "m", group="sex", data=people)
     found = mlflow.pyfunc.load_model(str(tmp_path / "m"))
     assert f"'sex': {told} (required)" in str(found.metadata.signature.inputs)
@@ -164,7 +164,7 @@ def test_groups_have_the_type_of_the_data(kind: type, told: str, tmp_path: Path)
 def test_small_groups_are_audited_as_they_were_fitted(tmp_path: Path) -> None:
     people = PEOPLE.assign(sex=np.where(np.arange(1000) < 24, ["x", "y"] * 500, SEX))
     for treatment, groups in (("merge", {"f", "m", "other (merged)"}), ("drop", {"f", "m"})):
-        post = FairROC(0.3, ties="draw", small_groups=treatment, min_class_rows=8)
+        post = FairROC(0.3, draw="all", small_groups=treatment, min_class_rows=8)
         post.fit(people["score"], people["label"], sensitive_features=people["sex"])
         fairroc.mlflow.save_model(post, tmp_path / treatment, group="sex", data=people)
         for name in ("audit.json", "audit_fair.json"):
@@ -173,7 +173,7 @@ def test_small_groups_are_audited_as_they_were_fitted(tmp_path: Path) -> None:
 
 
 def test_a_logged_classifier_takes_its_features(folder: Path, tmp_path: Path) -> None:
-    clf = FairROCClassifier(LogisticRegression(), 0.1, cv=2, ties="draw")
+    clf = FairROCClassifier(LogisticRegression(), 0.1, cv=2, draw="all")
     clf.fit(WORK[["a", "b"]], LABELS, sensitive_features=SEX)
     example = WORK.drop(columns="label")[:2]
     info = fairroc.mlflow.log_model(clf, "clf", group="sex", input_example=example, data=WORK, tags={"stage": "trial"})
@@ -184,7 +184,7 @@ def test_a_logged_classifier_takes_its_features(folder: Path, tmp_path: Path) ->
     assert (mlflow.pyfunc.load_model(info.model_uri).predict(WORK[example.columns]) == fair).all()
     again = fairroc.mlflow.load_model(info.model_uri)
     assert (again.fair_score(WORK[["a", "b"]], sensitive_features=SEX, ids=WORK["id"]) == fair).all()
-    own = FairROCClassifier(Own(), 0.1, cv=2, ties="draw", key=KEY, sensitive_features=0).fit(
+    own = FairROCClassifier(Own(), 0.1, cv=2, draw="all", key=KEY, sensitive_features=0).fit(
         np.column_stack((SEX == "f", WORK["a"])).astype(float), LABELS
     )  # a matrix, with the groups in it
     rows = pd.DataFrame({"0": (SEX == "f").astype(float), "1": WORK["a"], "id": WORK["id"]})
@@ -340,7 +340,7 @@ def test_the_evaluator_tells_the_figures_of_the_audit(
 
 
 def test_the_evaluator_takes_a_model_and_says_what_it_lacks(folder: Path, registered: None, tmp_path: Path) -> None:
-    post = FairROC(0.1, ties="draw").fit(SCORES, LABELS, sensitive_features=SEX)
+    post = FairROC(0.1, draw="all").fit(SCORES, LABELS, sensitive_features=SEX)
     fairroc.mlflow.save_model(post, tmp_path / "m", group="sex")
     found = evaluated(PEOPLE, model=str(tmp_path / "m"), config={"bootstrap": 0})
     fair = post.transform(SCORES, **HOW)
@@ -380,7 +380,7 @@ def test_names_of_groups_become_names_of_metrics() -> None:
 
 
 def test_the_folder_of_a_model_can_be_moved(tmp_path: Path) -> None:
-    post = FairROC(0.1, ties="draw").fit(SCORES, LABELS, sensitive_features=SEX)
+    post = FairROC(0.1, draw="all").fit(SCORES, LABELS, sensitive_features=SEX)
     fairroc.mlflow.save_model(post, tmp_path / "m", group="sex")
     shutil.move(tmp_path / "m", tmp_path / "elsewhere")
     fair = mlflow.pyfunc.load_model(str(tmp_path / "elsewhere")).predict(PEOPLE[["score", "sex", "id"]])

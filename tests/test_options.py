@@ -131,11 +131,14 @@ ONE = {"constraint": "equal_opportunity"}
     [
         ({"constraint": "parity"}, "constraint must be 'equalized_odds', 'equal_opportunity', .*, got 'parity'"),
         ({"ratio": 0.8}, "ratio must be None with constraint='equalized_odds': a ratio of two rates .* Got 0.8"),
-        ({"draws": "never"}, "draws must be 'ties' with constraint='equalized_odds': where curves differ"),
+        ({"draw": "never", "queries": 20}, "draw must be 'few' or 'all' with queries, got 'never'. Leave out queries"),
+        ({"draw": "never", "method": "froc"}, "draw must be 'few' or 'all' with method='froc', got 'never'"),
+        ({"draw": "never", "promise": "new"}, "draw must be 'few' with promise='new' and constraint='equalized_odds'"),
+        ({"draw": "never", "curve": "smooth"}, "curve must be 'auto' or 'raw' with draw='never'"),
         ({"where": (0, 0.2)}, "where must be None with constraint='equalized_odds': inside a window"),
         ({"epsilon": {"fpr": 0.1, "tpr": 0.2}, "method": "froc"}, "epsilon must be one number for method='froc'"),
-        ({**ONE, "draws": "never", "ties": "draw"}, "ties must be 'order' with draws='never', which keeps the order"),
-        ({**ONE, "where": (0, 0.2), "ties": "draw"}, r"ties must be 'order' with where=\(0\.0, 0\.2\)"),
+        ({"draw": "all", "promise": "new"}, "draw must be 'few' with promise='new', which chooses whom to draw itself"),
+        ({**ONE, "where": (0, 0.2), "draw": "all"}, r"draw must be 'few' or 'never' with where=\(0\.0, 0\.2\)"),
         ({**ONE, "epsilon": 0.1, "ratio": 0.8}, "give either epsilon or ratio, got epsilon 0.1 and ratio 0.8"),
         ({**ONE, "epsilon": {"fpr": 0.1, "tpr": 0.1}}, "epsilon must be one number for a constraint on one rate"),
         ({"epsilon": {"fpr": 0.1, "tpr": 0.1}, "ratio": 0.8}, "epsilon must be one number for a constraint on one"),
@@ -156,14 +159,18 @@ ONE = {"constraint": "equal_opportunity"}
             ({**ONE, "where": where}, "where must be two rising shares of people from 0 to 1")
             for where in ((0.2, 0.1), (0.2, 0.2), (0, 1.5), (-0.1, 1), (0,), 0.5, "0:0.2", (0, math.nan), {0, 1})
         ),
-        ({**ONE, "draws": "always"}, "draws must be 'ties' or 'never', got 'always'"),
-        ({**ONE, "draws": None}, "draws must be 'ties' or 'never', got None"),
-        ({**ONE, "curve": "smooth", "ties": "draw"}, "curve must be 'auto' or 'raw' with ties='draw'"),
+        ({**ONE, "draw": "always"}, "draw must be 'few', 'never' or 'all', got 'always'"),
+        ({**ONE, "draw": None}, "draw must be 'few', 'never' or 'all', got None"),
+        ({**ONE, "curve": "smooth", "draw": "all"}, "curve must be 'auto' or 'raw' with draw='all'"),
     ],
 )  # fmt: skip
 def test_what_does_not_go_together(wrong: dict[str, Any], words: str) -> None:
     with pytest.raises(DataError, match=words):
         Options.checked(**wrong)
+
+
+def test_draws_for_nobody_go_with_estimated_curves_of_one_rate() -> None:
+    assert Options.checked(**ONE, draw="never", curve="smooth").curve == "smooth"
 
 
 def test_tolerances_become_one_epsilon() -> None:

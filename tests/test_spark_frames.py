@@ -84,7 +84,7 @@ HARD = [
 @pytest.mark.parametrize(("table", "group", "epsilon", "key"), HARD)
 def test_the_model_and_the_fair_scores_are_those_of_arrays(session, table, group, epsilon, key) -> None:
     frame, (scores, y, features) = cluster_frame(session, table), arrays(table, {"group": group})
-    known = {"epsilon": epsilon, "salt": 3, "key": key, "ties": "draw", "pos_label": "yes" if "yes" in y else None}
+    known = {"epsilon": epsilon, "salt": 3, "key": key, "draw": "all", "pos_label": "yes" if "yes" in y else None}
     truth = FairROC(**known).fit(scores, y, sensitive_features=features)
     post = frames.fit(frame, score="p", label="y", group=group, **known)
     assert undated(post.model_) == undated(truth.model_)
@@ -138,7 +138,7 @@ def test_ids_of_all_types_and_sparks_own_hash(session) -> None:
     for name, ids in kinds.items():
         table = table.append_column(name, ids)
     scores, y, features = arrays(table, {"group": "sex"})
-    model = FairROC(0.0, ties="draw", salt=5, key=KEY).fit(scores, y, sensitive_features=features).model_
+    model = FairROC(0.0, draw="all", salt=5, key=KEY).fit(scores, y, sensitive_features=features).model_
     frame = cluster_frame(session, table)
     names = {"score": "p", "group": "sex", "key": KEY}
     for name in kinds:

@@ -52,7 +52,7 @@ for groups, rows in sizes:
     timed(f"audit without bootstrap, {what}", lambda: audit(score, y, sensitive_features=group, bootstrap=0))
 weight = rng.uniform(0.5, 1.5, rows)
 weighted = dict(sensitive_features=group, sample_weight=weight)
-timed(f"fit, weights, {what}", lambda: FairROC(0.05, ties="draw", salt=1).fit(score, y, **weighted))
+timed(f"fit, weights, {what}", lambda: FairROC(0.05, draw="all", salt=1).fit(score, y, **weighted))
 print(json.dumps(found))
 """
 STARTS = {"import fairroc": ["-c", "import fairroc"], "fairroc --help": ["-m", "fairroc", "--help"]}

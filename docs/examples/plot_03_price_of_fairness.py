@@ -23,7 +23,7 @@ score, held = model.predict_proba(X[~train])[:, 1], people[~train]
 
 # %%
 found = frontier(
-    score, held["label"], sensitive_features=held["sex"], epsilons=[0, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3], ties="draw"
+    score, held["label"], sensitive_features=held["sex"], epsilons=[0, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3], draw="all"
 )
 for point in found.points:
     print(f"epsilon {point.epsilon:.2f}: AUC {point.auc:.4f}, bound {point.auc_bound:.4f}")

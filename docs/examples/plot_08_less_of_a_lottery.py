@@ -2,8 +2,8 @@
 How many people depend on a draw
 ================================
 
-Fairness has to move some people, and leaves to chance whom. By default (``ties="order"``) fairroc keeps the order of
-scores wherever it can, so that few depend on a draw; ``ties="draw"`` buys the last bit of AUC on the fitted people
+Fairness has to move some people, and leaves to chance whom. By default (``draw="few"``) fairroc keeps the order of
+scores wherever it can, so that few depend on a draw; ``draw="all"`` buys the last bit of AUC on the fitted people
 with a lottery for everybody.
 """
 

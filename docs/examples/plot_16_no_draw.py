@@ -2,7 +2,7 @@
 A fair score without any draw
 =============================
 
-For one rate alone nobody has to be drawn: ``draws="never"`` gives one curve per group that turns the original score
+For one rate alone nobody has to be drawn: ``draw="never"`` gives one curve per group that turns the original score
 into the fair one. A higher score never gets a lower one, and nobody needs an id.
 """
 
@@ -19,7 +19,7 @@ score = 1 / (1 + np.exp(-rng.normal(1.6 * y - 0.9 + 0.5 * (group == "A"))))
 
 figure, panels = plt.subplots(1, 3, figsize=(11, 4), sharey=True, layout="constrained")
 for axes, name in zip(panels, ("equal_opportunity", "predictive_equality", "demographic_parity"), strict=True):
-    post = FairROC(epsilon=0.02, constraint=name, draws="never", salt=1).fit(score, y, sensitive_features=group)
+    post = FairROC(epsilon=0.02, constraint=name, draw="never", salt=1).fit(score, y, sensitive_features=group)
     axes.plot([0, 1], [0, 1], color="0.8", linewidth=1)
     for each, colour, style in (("A", "#0072B2", "-"), ("B", "#E69F00", "--")):
         raw = np.sort(score[group == each])

@@ -80,7 +80,7 @@ class FairModel(Result, ModelData):
         """Fair scores on the original scale, one draw for each row. O(n).
 
         Give ``ids`` (the same id, model and key always give the same fair score) or ``random_state`` (simulation); a
-        model that draws nobody (``draws="never"``) needs neither. More than half of the scores outside of the range of
+        model that draws nobody (``draw="never"``) needs neither. More than half of the scores outside of the range of
         the fitted ones are an error, lest they be on another scale, unless ``allow_out_of_range``.
         A torch tensor of scores gives a tensor on its device, see ``docs/guides/tensors.md``. Models that were fitted
         with ``use_group=False`` take ``group_probabilities`` in place of the groups, those with control features take
@@ -386,7 +386,7 @@ class FairModel(Result, ModelData):
         """The transform as an ONNX graph: the same fair scores, bit for bit, in ONNX Runtime on a CPU.
 
         Inputs are columns of n rows: the score (double), the group (text) or what else the model is told, and, unless
-        the model has ``draws="never"``, a uniform number (double, ``uniform``) or an id (int64, ``id``). The output is
+        the model has ``draw="never"``, a uniform number (double, ``uniform``) or an id (int64, ``id``). The output is
         ``fair_score``. Whatever `transform` would refuse stops the run.
 
         Parameters

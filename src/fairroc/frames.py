@@ -100,7 +100,7 @@ def fit(
     control_features : names of the columns of strata, within which groups are compared.
 
     Raises: DataError
-    >>> fit(frame, score="p", label="y", group="sex", epsilon=0.1, ties="draw").model_.names
+    >>> fit(frame, score="p", label="y", group="sex", epsilon=0.1, draw="all").model_.names
     ('f', 'm')
     """
     post = FairROC(epsilon, **params)
@@ -190,7 +190,7 @@ def transform(
     Returns: data frame: of the same kind, with one more column.
     Raises: DataError, UnknownGroupError
     >>> from fairroc.frames import fit
-    >>> post = fit(frame, score="p", label="y", group="sex", epsilon=0.1, ties="draw")
+    >>> post = fit(frame, score="p", label="y", group="sex", epsilon=0.1, draw="all")
     >>> transform(frame, post, score="p", group="sex", id="person").column_names[-1]
     'p_fair'
     """

@@ -353,11 +353,11 @@ RATIO = Option(
     "for one rate, instead of epsilon: smallest over largest rate at any threshold, at least (four-fifths rule: 0.8)",
     check_ratio, metavar="R", parse="number",
 )  # fmt: skip
-DRAWS = Option(
-    "draws",
-    "ties",
-    ("ties", "never"),
-    "for one rate: draw where people share a score, or never (the same score always gets the same fair score)",
+DRAW = Option(
+    "draw",
+    "few",
+    ("few", "never", "all"),
+    "decide people by a draw: few (where epsilon cannot be kept without), never (scores are tied instead), or all",
 )
 WHERE = Option(
     "where", None, ("LO:HI, shares from 0 to 1",),
@@ -372,7 +372,6 @@ QUERIES = Option(
     check_queries, metavar="K", parse="whole",
 )  # fmt: skip
 # "order": on held-out data gap and AUC are as good or better, and far fewer people are drawn (docs/results/ties.md).
-TIES = Option("ties", "order", ("order", "draw"), "inside a block of the hull: keep the raw order, or draw")
 CURVE = Option(
     "curve", "auto", ("auto", "raw", "smooth", "binormal", "calibrated", "shrunk"),
     "ROC curves to work on: the sample's, or an estimate; auto is smooth for small samples, else raw",
@@ -451,12 +450,12 @@ MAX_DISTINCT = Option(
 )  # fmt: skip
 
 FIT = (
-    EPSILON, CONSTRAINT, RATIO, METHOD, NORM, QUERIES, TIES, DRAWS, CURVE, WHERE, PROMISE, CONFIDENCE, USE_GROUP,
+    EPSILON, CONSTRAINT, RATIO, METHOD, NORM, QUERIES, DRAW, CURVE, WHERE, PROMISE, CONFIDENCE, USE_GROUP,
     COMBINE, HASH, MISSING, MIN_CLASS_ROWS, SMALL_GROUPS,
 )  # fmt: skip
 """What `Options` holds."""
 
-ESTIMATOR = (*FIT[:14], KEY, HASH, POS_LABEL, MISSING, MIN_CLASS_ROWS, SMALL_GROUPS, ON_UNKNOWN_GROUP,
+ESTIMATOR = (*FIT[:13], KEY, HASH, POS_LABEL, MISSING, MIN_CLASS_ROWS, SMALL_GROUPS, ON_UNKNOWN_GROUP,
              ALLOW_OUT_OF_RANGE, SALT)  # fmt: skip
 """Parameters of `FairROC`, in the order of its signature."""
 
@@ -480,13 +479,13 @@ FRONTIER = (
     Option("ratios", None, ("numbers above 0, at most 1",),
            "for one rate, instead of epsilons: smallest over largest rate at any threshold, at least", check_ratios,
            metavar="R,R,...", parse="numbers"),
-    CONSTRAINT, NORM, METHOD, TIES, DRAWS, CURVE, WHERE, replace(PROMISE, values=("fitted", "new"), check=_any),
+    CONSTRAINT, NORM, METHOD, DRAW, CURVE, WHERE, replace(PROMISE, values=("fitted", "new"), check=_any),
     QUERIES, MISSING, MIN_CLASS_ROWS, SMALL_GROUPS,
 )  # fmt: skip
 REPORT = (
     replace(EPSILON, default=None, help="allowed gap; without it, or a ratio, nothing is fitted. 0.05 means: "
             f"{IN_PEOPLE}"),
-    CONSTRAINT, RATIO, NORM, TIES, DRAWS, WHERE, PROMISE, USE_GROUP, COMBINE,
+    CONSTRAINT, RATIO, NORM, DRAW, WHERE, PROMISE, USE_GROUP, COMBINE,
     replace(THRESHOLD, help="where the page starts (default: the largest gap)"),
     LEVEL, BOOTSTRAP, RANDOM_STATE, MISSING, MIN_CLASS_ROWS, SMALL_GROUPS, POSITIVE_MEANS,
 )  # fmt: skip
@@ -613,7 +612,6 @@ def refuse_for_both_rates(asked: Any, options: Iterable[Option]) -> None:
     """Raise where an option makes sense for one rate only."""
     why = {
         "ratio": "a ratio of two rates at once means nothing at thresholds that select few people",
-        "draws": "where curves differ, FPR and TPR can both be close by a draw only",
         "where": "inside a window the groups would have to leave their ROC curves and to find back",
     }
     for option in options:
@@ -652,10 +650,9 @@ class Options:
     norm: Norm = 1
     method: str = METHOD.default
     queries: int | None = None
-    ties: str = TIES.default
     constraint: str = CONSTRAINT.default
     ratio: float | None = None
-    draws: str = DRAWS.default
+    draw: str = DRAW.default
     where: tuple[float, float] | None = None
     tolerances: tuple[float, float] | None = None
     hash: str = HASH.default
@@ -675,6 +672,11 @@ class Options:
         return fairness_of(self)
 
     @property
+    def ties(self) -> str:
+        """Inside a block of a curve's hull: "draw" for everybody, or the "order" of the scores where it can be kept."""
+        return "draw" if self.draw == "all" else "order"
+
+    @property
     def is_spread(self) -> bool:
         """Whether what the fair score is told of a person is not the groups that are compared."""
         return not self.use_group or self.combine != COMBINE.default
@@ -682,9 +684,14 @@ class Options:
     def check_spread(self) -> None:
         """Raise where an option makes no sense for groups that are spread over segments."""
         why = "use_group=False, combine='each' and control_features"
-        for option in (METHOD, QUERIES, DRAWS, CURVE):
+        for option in (METHOD, QUERIES, CURVE):
             if (value := getattr(self, option.name)) != option.default:
                 raise DataError(f"{option.name} must be {option.default!r} with {why}, got {value!r}. Leave it out.")
+        if self.draw == "never":
+            raise DataError(
+                f"draw must be 'few' or 'all' with {why}, got 'never': cells of people are partly selected there. Take "
+                "'few', which says how many people are drawn."
+            )
         if self.promise == "population":
             raise DataError(
                 f"promise must be 'fitted' or 'new' with {why}: nothing is known yet that holds for everybody at some "
@@ -711,7 +718,7 @@ class Options:
         if options.one_rate:
             options._check_one_rate()
         else:
-            refuse_for_both_rates(options, (RATIO, DRAWS, WHERE))
+            refuse_for_both_rates(options, (RATIO, WHERE))
         if options.method == "froc":
             if options.tolerances is not None:
                 raise DataError(
@@ -724,22 +731,34 @@ class Options:
                     f"{options.norm!r}. Take norm=1, or method='optimal', which knows both norms."
                 )
             options = replace(options, queries=options.queries or FROC_QUERIES)
-        if options.curve not in ("auto", "raw") and (options.ties == "draw" or options.queries is not None):
-            why = "ties='draw', which attains the raw curve's hull" if options.ties == "draw" else "queries"
-            raise DataError(
-                f"curve must be 'auto' or 'raw' with {why}, got {options.curve!r}. Take ties='order' and no queries."
-            )
+        options._check_draw()
         return options._promised()
+
+    def _check_draw(self) -> None:
+        """Raise where what is asked for of curves or queries does not go with a draw for all, or for nobody."""
+        raw = self.draw == "all" or (self.draw == "never" and not self.one_rate)
+        if self.curve not in ("auto", "raw") and (raw or self.queries is not None):
+            why = f"draw={self.draw!r}, which follows the raw curves" if raw else "queries"
+            raise DataError(
+                f"curve must be 'auto' or 'raw' with {why}, got {self.curve!r}. Take draw='few' and no queries."
+            )
+        if self.draw == "never" and self.queries is not None:
+            why = "method='froc'" if self.method == "froc" else "queries"
+            raise DataError(f"draw must be 'few' or 'all' with {why}, got 'never'. Leave out {why}, or draw.")
+        if self.draw == "never" and self.promise == "new" and not self.one_rate:
+            raise DataError(
+                "draw must be 'few' with promise='new' and constraint='equalized_odds', got 'never'. Take "
+                "promise='fitted', or a constraint on one rate, such as 'equal_opportunity'."
+            )
 
     def _check_one_rate(self) -> None:
         """Raise where an option makes no sense for one rate."""
         refuse_for_one_rate(self, (METHOD, NORM, QUERIES))
-        for option in (DRAWS, WHERE):
-            if (value := getattr(self, option.name)) != option.default and self.ties != TIES.default:
-                raise DataError(
-                    f"ties must be {TIES.default!r} with {option.name}={value!r}, which keeps the order of scores, got "
-                    f"{self.ties!r}. Leave it out."
-                )
+        if self.where is not None and self.draw == "all":
+            raise DataError(
+                f"draw must be 'few' or 'never' with where={self.where!r}, which keeps the order of scores, got 'all'. "
+                "Leave it out."
+            )
 
     def _promised(self) -> Options:
         """The promise with its confidence; a confidence alone asks for a promise for the population."""
@@ -753,12 +772,17 @@ class Options:
                     f"confidence must be left out with promise='new', which is an estimate, got {self.confidence:g}. "
                     "Take promise='population' for a promise at some confidence."
                 )
-            for option in (METHOD, QUERIES, TIES, CURVE):
+            for option in (METHOD, QUERIES, CURVE):
                 if (value := getattr(self, option.name)) != option.default:
                     raise DataError(
-                        f"{option.name} must be {option.default!r} with promise='new', which chooses curves and ties "
-                        f"itself, got {value!r}. Leave it out, or take promise='fitted'."
+                        f"{option.name} must be {option.default!r} with promise='new', which chooses curves itself, "
+                        f"got {value!r}. Leave it out, or take promise='fitted'."
                     )
+            if self.draw == "all":
+                raise DataError(
+                    "draw must be 'few' with promise='new', which chooses whom to draw itself, got 'all'. Leave it "
+                    "out, or take promise='fitted'."
+                )
         return self
 
 

@@ -133,7 +133,7 @@ def test_the_estimator_needs_no_ids_either():
     rng = np.random.default_rng(0)
     sex, y = rng.choice(["f", "m"], 900), rng.integers(0, 2, 900)
     scores = y + rng.normal(size=900) * np.where(sex == "f", 1.0, 2.0)
-    how = {"constraint": "equal_opportunity", "draws": "never", "key": "sixteen bytes or more"}
+    how = {"constraint": "equal_opportunity", "draw": "never", "key": "sixteen bytes or more"}
     post = FairROC(0.1, **how).fit(scores, y, sensitive_features=sex)
     fair = post.transform(scores, sensitive_features=sex)
     assert same_bits(fair, post.transform(scores, sensitive_features=sex, ids=np.arange(900)))

@@ -44,7 +44,7 @@ def texts(values: Any) -> np.ndarray:
 
 
 def feed(some: Case) -> dict[str, np.ndarray]:
-    draws = {} if some.model.draws == "never" else {"uniform": some.model.uniforms(400, ids=some.ids, key=some.key)}
+    draws = {} if some.model.draw == "never" else {"uniform": some.model.uniforms(400, ids=some.ids, key=some.key)}
     return {"score": some.scores, **{name: texts(part) for name, part in some.groups.items()}, **draws}
 
 
@@ -79,7 +79,7 @@ def test_edges_of_the_draw(seed):
     groups, y = rng.integers(0, 2 + 9 * (seed % 2), 1500), rng.integers(0, 2, 1500)
     scores = (y + rng.normal(size=1500) * (1 + groups)) * [1.0, 1e-300, 1e300, 5e-324][seed]
     how = {"sensitive_features": groups, "sample_weight": rng.integers(1, 4, 1500)}
-    model = FairROC(0.1, salt=1, ties=["draw", "order"][seed // 2]).fit(scores, y, **how).model_
+    model = FairROC(0.1, salt=1, draw=["all", "few"][seed // 2]).fit(scores, y, **how).model_
     tables = model.tables
     ends = np.unique(np.append(tables.outcomes.lower, [0.0, 5e-324, np.nextafter(1.0, 0.0)]))
     near = np.concatenate((ends, np.nextafter(ends, 1.0), np.nextafter(ends[ends > 0], 0.0)))
@@ -112,7 +112,7 @@ WRONG = {
 
 def rows_of(model: FairModel, n: int = 50) -> dict[str, np.ndarray]:
     rng = np.random.default_rng(0)
-    draws = {} if model.draws == "never" else {"uniform": rng.random(n)}
+    draws = {} if model.draw == "never" else {"uniform": rng.random(n)}
     return {"score": rng.normal(size=n), "group": texts(rng.choice([*model.names], n)), **draws}
 
 

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from test_pipeline import TIES, from_population, same_bits
+from test_pipeline import DRAW, from_population, same_bits
 from test_pipeline import fitted as fitted_rows
 from test_sql import unknown_rows
 
@@ -139,14 +139,14 @@ def test_postgres_needs_no_ids_where_nobody_is_drawn(server, name):
     populations(max_groups=4),
     st.sampled_from([0.0, 0.05, 0.3]),
     NORMS,
-    TIES,
+    DRAW,
     SEEDS,
     st.sampled_from(["integer", "text"]),
 )
-def test_postgres_gives_the_same_bits_on_any_model(server, population, epsilon, norm, ties, seed, kind):
+def test_postgres_gives_the_same_bits_on_any_model(server, population, epsilon, norm, draw, seed, kind):
     rows = from_population(population)
     assume(len(np.unique(rows.scores)) > 1)
-    some = rows_for(fitted_rows(rows, epsilon, norm, ties).model, kind, seed=seed, n=150)
+    some = rows_for(fitted_rows(rows, epsilon, norm, draw).model, kind, seed=seed, n=150)
     assert same_bits(in_postgres(server, some), some.expected)
 
 

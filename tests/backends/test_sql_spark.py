@@ -124,7 +124,7 @@ def test_spark_refuses(session):
     from pyspark.errors import PySparkException
 
     same = with_small(fitted(("a", "b"), seed=8, n=300, epsilon=2.0), "drop", "x")
-    few = with_small(fitted(("a", "b"), seed=9, n=300, pool="ties", epsilon=0.05, ties="draw"), "drop", "x")
+    few = with_small(fitted(("a", "b"), seed=9, n=300, pool="ties", epsilon=0.05, draw="all"), "drop", "x")
     tried = [(same, row, "integer", message) for row, message in BAD.items()]
     tried += [(few, row, "integer", BAD[row]) for row in list(BAD)[3:6]]
     tried += [(same, f"0.5D AS score, 'a' AS g, {id} AS id", "text", BAD_TEXT[id]) for id in BAD_TEXT]

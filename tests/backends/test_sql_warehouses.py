@@ -80,7 +80,7 @@ def test_the_same_bits(duck, dialect, name):
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_the_same_draws_of_thousands_of_ids(duck, dialect, kind):
     """Of every length that is hashed."""
-    small = fitted(("a", "b"), seed=9, n=300, pool="ties", epsilon=0.05, ties="draw")
+    small = fitted(("a", "b"), seed=9, n=300, pool="ties", epsilon=0.05, draw="all")
     assert (small.tables.cells.row >= 0).all()
     rng = np.random.default_rng(4)
     ids = hard_ids(kind, rng, 3000)
@@ -212,7 +212,7 @@ def test_refusals_in_the_engine(duck, dialect):
     """BigQuery refuses other types before a query runs, which DuckDB cannot show."""
     import duckdb
 
-    model = with_small(fitted(("a", "b"), seed=9, n=300, pool="ties", epsilon=0.05, ties="draw"), "drop", "x")
+    model = with_small(fitted(("a", "b"), seed=9, n=300, pool="ties", epsilon=0.05, draw="all"), "drop", "x")
     queries = {
         kind: in_duckdb_words(model.to_sql(dialect, table="bad", id_type=kind), dialect) for kind in ("integer", "text")
     }
@@ -264,7 +264,7 @@ def test_googlesql_refuses():
     pytest.importorskip("zetasql")
     from zetasql.core import ZetaSQLError
 
-    model = fitted(("a", "b"), seed=9, n=300, pool="ties", epsilon=0.05, ties="draw")
+    model = fitted(("a", "b"), seed=9, n=300, pool="ties", epsilon=0.05, draw="all")
     for kind, row, message in (
         (int, (None, "a", 1), "scores must be finite"),
         (int, (np.nan, "a", 1), "scores must be finite"),

@@ -46,12 +46,12 @@ POOLS = {
     "extreme": np.array([-1e300, -1.0, -1e-300, 0.0, 1e-300, 1.0, 1e300]),
 }
 CASES = [
-    *((pool, ties, 2, 1, None) for pool in POOLS for ties in ("draw", "order")),
-    ("continuous", "order", 5, 1, None),
-    ("continuous", "draw", 8, "inf", None),
-    ("ties", "draw", 4, "inf", None),
-    ("continuous", "order", 3, "inf", 40),
-    ("continuous", "order", 2, 1, 7),
+    *((pool, draw, 2, 1, None) for pool in POOLS for draw in ("all", "few", "never")),
+    ("continuous", "few", 5, 1, None),
+    ("continuous", "all", 8, "inf", None),
+    ("ties", "all", 4, "inf", None),
+    ("continuous", "few", 3, "inf", 40),
+    ("continuous", "few", 2, 1, 7),
 ]
 
 
@@ -68,11 +68,11 @@ def people(seed, pool="continuous", groups=2, n=1500):
 
 @cache
 def model_of(case, epsilon=0.15, key=None, hash="xxh64"):
-    pool, ties, groups, norm, queries = case
+    pool, draw, groups, norm, queries = case
     scores, y, g = people(3, pool, groups)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FairrocWarning)
-        options = Options.checked(epsilon=epsilon, norm=norm, ties=ties, queries=queries, hash=hash)
+        options = Options.checked(epsilon=epsilon, norm=norm, draw=draw, queries=queries, hash=hash)
         return FairModel.of(fit(read_people(scores, y, sensitive_features=g), options, salt=7, key=key).model)
 
 
@@ -195,9 +195,9 @@ def test_the_cases_draw_and_keep_order():
 
 ONE_RATE = [
     {"constraint": "equal_opportunity", "epsilon": 0.05},
-    {"constraint": "predictive_equality", "epsilon": 0.05, "ties": "draw"},
+    {"constraint": "predictive_equality", "epsilon": 0.05, "draw": "all"},
     {"constraint": "demographic_parity", "ratio": 0.8},
-    {"constraint": "demographic_parity", "epsilon": 0.1, "draws": "never", "where": (0.0, 0.4)},
+    {"constraint": "demographic_parity", "epsilon": 0.1, "draw": "never", "where": (0.0, 0.4)},
     {"epsilon": {"fpr": 0.2, "tpr": 0.05}},
 ]
 
@@ -207,9 +207,9 @@ ONE_RATE = [
 @pytest.mark.parametrize("device", DEVICES)
 def test_every_constraint(device, how, pool):
     """The same bits, and without ids where nobody is drawn."""
-    if pool == "ties" and how.get("draws") == "never":
+    if pool == "ties" and how.get("draw") == "never":
         how = {**how, "epsilon": 0.4}
-    case = (pool, "order", 3, 1, None)
+    case = (pool, "few", 3, 1, None)
     scores, y, g = people(3, pool, 3)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FairrocWarning)
@@ -222,7 +222,7 @@ def test_every_constraint(device, how, pool):
         assert same_bits(transformed(model, *tensors, way, ids=put(ids, device)), fair, device)
         if model.draws_nobody:
             assert same_bits(transformed(model, *tensors, way), fair, device)
-    assert model.draws_nobody or how.get("draws") != "never"
+    assert model.draws_nobody or how.get("draw") != "never"
     rate = model.acceptance_rate(scores, sensitive_features=groups, threshold=0.5)
     assert same_bits(model.acceptance_rate(tensors[0], sensitive_features=tensors[1], threshold=0.5), rate, device)
 

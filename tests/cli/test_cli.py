@@ -346,7 +346,7 @@ def test_missing_group_as_a_group_all_the_way(tmp_path: Path, run: Run) -> None:
 
 def test_fit_json_holds_the_promised_keys(tmp_path: Path, run: Run) -> None:
     target = tmp_path / "m.json"
-    ran = run("fit", write(tmp_path), *ROLES, "--epsilon", 0.05, "--ties", "draw", "--format", "json", "-o", target)
+    ran = run("fit", write(tmp_path), *ROLES, "--epsilon", 0.05, "--draw", "all", "--format", "json", "-o", target)
     assert ran.code == 0
     assert ran.err == f"model written to {target}\n"
     found = ran.json
@@ -391,18 +391,20 @@ def test_fit_queries(tmp_path: Path, run: Run) -> None:
     assert len(thresholds) <= 15
 
 
-@pytest.mark.parametrize("ties", ["draw", "order"])
-def test_fit_ties(tmp_path: Path, run: Run, ties: str) -> None:
+@pytest.mark.parametrize(("draw", "ties"), [("all", "draw"), ("few", "order"), ("never", "order")])
+def test_fit_draw(tmp_path: Path, run: Run, draw: str, ties: str) -> None:
     target = tmp_path / "m.json"
-    ran = run("fit", write(tmp_path), *ROLES, "--epsilon", 0.2, "--ties", ties, "--format", "json", "-o", target)
+    ran = run("fit", write(tmp_path), *ROLES, "--epsilon", 0.2, "--draw", draw, "--format", "json", "-o", target)
     assert ran.json["ties"] == FairModel.load(target).ties == ties
+    assert ran.json["draw"] == FairModel.load(target).draw == draw
+    assert ran.json["drawn"] == (draw == "all") and FairModel.load(target).draws_nobody == (draw != "all")
     assert ran.json["gap"] <= 0.2 + 1e-12
 
 
 def test_fit_by_the_papers_method(tmp_path: Path, run: Run) -> None:
     """A default number of queries, a report of the algorithm in JSON and text, and a model that transforms."""
     target, data = tmp_path / "m.json", write(tmp_path)
-    options = ("fit", data, *ROLES, "--epsilon", 0.05, "--method", "froc", "--ties", "draw", "-o", target)
+    options = ("fit", data, *ROLES, "--epsilon", 0.05, "--method", "froc", "--draw", "all", "-o", target)
     found = run(*options, "--format", "json").json
     assert (found["method"], FairModel.load(target).method, FairModel.load(target).queries) == ("froc", "froc", 100)
     assert found["gap"] <= 0.05 + 1e-12
@@ -765,7 +767,7 @@ def digit_changed(text: str) -> str:
 
 
 def of_version(number: int) -> Callable[[str], str]:
-    return lambda text: text.replace('"version": 4', f'"version": {number}', 1)
+    return lambda text: text.replace('"version": 6', f'"version": {number}', 1)
 
 
 @dataclass(frozen=True)
@@ -850,7 +852,7 @@ BAD = [
     Bad("bootstrap 1.5", r"--bootstrap: must be a whole number, got '1\.5'", "audit", options={"--bootstrap": "1.5"}),
     Bad("seed -1 of the bootstrap", r"random_state must be an integer of 0 or more.*-1", "audit",
         options={"--seed": "-1"}),
-    Bad("ties x", r"ties must be 'order' or 'draw', got 'x'", "fit", options={"--ties": "x"}),
+    Bad("draw x", r"draw must be 'few', 'never' or 'all', got 'x'", "fit", options={"--draw": "x"}),
     Bad("queries 1", r"queries must be a whole number from 2 .*got 1", "fit", options={"--queries": "1"}),
     Bad("queries 2.5", r"--queries: must be a whole number, got '2\.5'", "fit", options={"--queries": "2.5"}),
     Bad("hash x", r"hash must be 'xxh64' or 'blake2b', got 'x'", "fit", options={"--hash": "x"}),
@@ -890,8 +892,8 @@ BAD = [
     Bad("truncated model", r"model file must be whole JSON.*truncated", "transform",
         model=lambda text: text[: len(text) // 2]),
     Bad("edited model", r"checksum does not match", "transform", model=digit_changed),
-    Bad("model of a later version", r"version 6.*newer fairroc|newer fairroc.*version 6", "transform",
-        model=of_version(6)),
+    Bad("model of a later version", r"version 7.*newer fairroc|newer fairroc.*version 7", "transform",
+        model=of_version(7)),
     Bad("other JSON", r"must carry \"format\": \"fairroc-model\"", "transform", model=lambda text: '{"a": [1, 2]}'),
     Bad("JSON list", r"must carry \"format\": \"fairroc-model\"", "transform", model=lambda text: "[1, 2]"),
     Bad("empty model", r"model file must be whole JSON", "transform", model=lambda text: ""),

@@ -30,8 +30,8 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("--constraint equal_opportunity --epsilon 0.05", {"constraint": "equal_opportunity", "epsilon": 0.05}),
         ("--constraint predictive_equality --ratio 0.8", {"constraint": "predictive_equality", "ratio": 0.8}),
         (
-            "--constraint demographic_parity --epsilon 0.1 --draws never",
-            {"constraint": "demographic_parity", "epsilon": 0.1, "draws": "never"},
+            "--constraint demographic_parity --epsilon 0.1 --draw never",
+            {"constraint": "demographic_parity", "epsilon": 0.1, "draw": "never"},
         ),
         (
             "--constraint demographic_parity --epsilon 0.02 --where 0:0.2",
@@ -50,7 +50,7 @@ def test_fit_is_what_python_fits(table, capsys, tmp_path, flags, asked):
     assert told["gap"] == pytest.approx(found.gap, abs=1e-12)
     assert told["auc"] == pytest.approx(found.auc, abs=1e-12)
     assert told["auc_bound"] == pytest.approx(found.auc_bound, abs=1e-12)
-    for name in ("constraint", "ratio", "draws", "epsilon"):
+    for name in ("constraint", "ratio", "draw", "epsilon"):
         assert told[name] == getattr(found, name)
     assert told["where"] == (None if found.where is None else list(found.where))
     assert told["tolerances"] == (None if found.tolerances is None else list(found.tolerances))
@@ -86,8 +86,10 @@ def test_the_text_names_what_is_kept(table, capsys, tmp_path, flags):
         ("--ratio 0.8", "ratio must be None with constraint='equalized_odds'"),
         ("--constraint equal_opportunity --ratio 2", "ratio must be above 0 and at most 1, got 2"),
         ("--constraint equal_opportunity --epsilon 0.1 --where 0.2:0.1", "where must be two rising shares of people"),
-        ("--constraint equal_opportunity --epsilon 0 --draws never", "cannot be kept without draws on these people"),
-        ("--epsilon 0.1 --draws never", "draws must be 'ties' with constraint='equalized_odds'"),
+        ("--constraint equal_opportunity --epsilon 0 --draw never", "cannot be kept without draws on these people"),
+        ("--epsilon 0.1 --draw never --queries 9", "draw must be 'few' or 'all' with queries, got 'never'"),
+        ("--epsilon 0.1 --draw never --method froc", "draw must be 'few' or 'all' with method='froc', got 'never'"),
+        ("--epsilon 0.1 --draw never --promise new", "draw must be 'few' with promise='new' and constraint='eq"),
     ],
 )
 def test_refusals_are_one_line(table, capsys, tmp_path, flags, said):
@@ -136,7 +138,7 @@ def test_an_offer_without_draws_can_be_taken(table, capsys, tmp_path):
         *COLUMNS,
         "--constraint",
         "demographic_parity",
-        "--draws",
+        "--draw",
         "never",
         "-o",
         str(tmp_path / "m.json"),

@@ -52,7 +52,7 @@ def test_fit(files, capsys, tmp_path, more):
     found = []
     for file, how in zip(files, (ROWS, SUMS), strict=True):
         model = tmp_path / f"{file.stem}.json"
-        told = output(capsys, "fit", file, *how, "--epsilon", "0.1", "--ties", "draw", *more, "-o", model)
+        told = output(capsys, "fit", file, *how, "--epsilon", "0.1", "--draw", "all", *more, "-o", model)
         body = json.loads(model.read_text(encoding="utf-8"))
         found.append((told, {name: body[name] for name in ("scale", "groups", "levels")}, body["fit"]["data"]))
         assert FairModel.load(model).record.rows == 1500
@@ -61,7 +61,7 @@ def test_fit(files, capsys, tmp_path, more):
 
 def test_counts_are_nobody_to_give_a_fair_score(files, capsys, tmp_path):
     model = str(tmp_path / "m.json")
-    assert main(["fit", str(files[1]), *SUMS, "--epsilon", "0.1", "--ties", "draw", "-o", model]) == 0
+    assert main(["fit", str(files[1]), *SUMS, "--epsilon", "0.1", "--draw", "all", "-o", model]) == 0
     assert "\n  fairroc transform NEW.csv --model " in capsys.readouterr().err
 
 
@@ -91,7 +91,7 @@ def test_bins_are_kept(files, capsys, tmp_path):
     counts.save(path)
     how = ["--score", "score", "--positives", "positives", "--negatives", "negatives", "--group", "group"]
     assert output(capsys, "audit", path, *how, "--bootstrap", "0")["count_error"] == counts.error > 0
-    told = output(capsys, "fit", path, *how, "--epsilon", "0.1", "--ties", "draw", "-o", tmp_path / "model.json")
+    told = output(capsys, "fit", path, *how, "--epsilon", "0.1", "--draw", "all", "-o", tmp_path / "model.json")
     assert told["count_error"] == counts.error
 
 

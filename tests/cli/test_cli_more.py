@@ -67,7 +67,7 @@ def test_frontier_json_needs_no_file(tmp_path: Path, run: Run) -> None:
 
 def test_frontier_options(tmp_path: Path, run: Run) -> None:
     out = tmp_path / "f.parquet"
-    ran = run("frontier", wild(tmp_path), *ROLES, "--no-bound", "--ties", "order", "--weight", "w", "-o", out)
+    ran = run("frontier", wild(tmp_path), *ROLES, "--no-bound", "--draw", "few", "--weight", "w", "-o", out)
     assert ran.code == 0
     table = pyarrow.parquet.read_table(out)
     assert table.num_rows == 21
@@ -84,7 +84,7 @@ def test_frontier_options(tmp_path: Path, run: Run) -> None:
         (("--epsilons", "0,3"), "epsilon must be between 0 and 2"),
         (("--epsilons", "0,x"), "must be a number, got 'x'"),
         (("--norm", "2"), "norm must be 1 or 'inf'"),
-        (("--ties", "toss"), "ties must be"),
+        (("--draw", "toss"), "draw must be"),
         (("--group", "nowhere"), "no column 'nowhere'"),
         (("--label", "sex"), "y"),
     ],
@@ -318,7 +318,7 @@ def test_every_next_step_can_be_pasted(tmp_path: Path, run: Run, monkeypatch: py
 
 def test_next_steps_ask_for_the_same(tmp_path: Path, run: Run) -> None:
     data, path = write(tmp_path), tmp_path / "m.json"
-    asked = ["--constraint", "equal_opportunity", "--draws", "never", "--where", "0:0.5", "--promise", "new"]
+    asked = ["--constraint", "equal_opportunity", "--draw", "never", "--where", "0:0.5", "--promise", "new"]
     assert run("fit", data, *ROLES, "--epsilon", 0.5, *asked, "-o", path).code == 0
     moved = write(tmp_path, [{**row, "p": float(row["p"]) ** 3} for row in PEOPLE], "moved.csv")
     ran = run("monitor", moved, *ROLES, "--model", path)
@@ -383,7 +383,7 @@ def test_a_frontier_recommends_no_row_that_widens_the_gap_of_new_people() -> Non
     y, group = rng.integers(0, 2, 150), rng.integers(0, 2, 150)
     score = y + 1.5 * rng.normal(size=150)
     with pytest.warns(SmallGroupWarning):
-        many = frontier(score, y, sensitive_features=group, ties="draw", epsilons=[0, 0.05, 0.1, 0.2, 0.25, 0.3])
+        many = frontier(score, y, sensitive_features=group, draw="all", epsilons=[0, 0.05, 0.1, 0.2, 0.25, 0.3])
     assert many.recommended.reason == "cheapest" and many.points[-1].unchanged  # the cheapest of all, and no help
     assert many.points[many.recommended.index].gap_estimate < many.before.gap_estimate
     assert "Every row that narrows the gap costs new people more than 0.01 of AUC" in recommended_words(many)
@@ -403,14 +403,14 @@ def test_a_frontier_recommends_no_row_that_widens_the_gap_of_new_people() -> Non
 
 
 def test_a_frontier_for_new_people_says_whose_auc_at_best_is() -> None:
-    found = frontier(SCORES, LABELS, sensitive_features=SEX, epsilons=[0.2], ties="draw")
+    found = frontier(SCORES, LABELS, sensitive_features=SEX, epsilons=[0.2], draw="all")
     note, new = "AUC at best is that of scores that keep to epsilon on these rows", replace(found, promise="new")
     above = replace(found.points[0], auc=found.points[0].auc + 0.1)
     assert note not in frontier_text(new) and note in frontier_text(replace(new, points=(above,)))
 
 
 def test_a_long_frontier_shows_both_ends() -> None:
-    found = frontier(SCORES, LABELS, sensitive_features=SEX, epsilons=[0, 2], ties="draw", bound=False)
+    found = frontier(SCORES, LABELS, sensitive_features=SEX, epsilons=[0, 2], draw="all", bound=False)
     for count in (1, 2, 15, 16, 30, 45):
         points = tuple(replace(found.before, epsilon=i / 100) for i in range(count))
         lines = str(replace(found, points=points)).splitlines()

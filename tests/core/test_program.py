@@ -213,7 +213,7 @@ def test_equalized_odds_is_that_of_the_closed_form_where_groups_are_known(constr
     hulls = [mixture.whole(p).hull for p in range(groups)]
     bound = pooled_bound(hulls, *class_weights(rows), epsilon, constraint).auc
     assert bound_of([one.line(cells, True) for one in prices], cells.prior) == pytest.approx(bound, abs=1e-6)
-    closed = FairROC(epsilon, norm=constraint.norm, ties="draw").fit(rows[0], rows[1], sensitive_features=rows[2])
+    closed = FairROC(epsilon, norm=constraint.norm, draw="all").fit(rows[0], rows[1], sensitive_features=rows[2])
     found = solve(cells, [comparison], closed_shares(closed, rows))
     assert found.gap(cells, comparison) <= epsilon + 1e-12
     assert closed.certificate_.auc - 1e-6 <= found.auc(cells) <= bound + 1e-6

@@ -77,7 +77,7 @@ class Classifier(FairROCClassifier):
 
 def classifier(**how) -> Classifier:
     """Two folds by label: some tables of the checks are too small for folds by group and label."""
-    return Classifier(LogisticRegression(), 0.5, cv=StratifiedKFold(2), ties="draw", salt=1, **how)
+    return Classifier(LogisticRegression(), 0.5, cv=StratifiedKFold(2), draw="all", salt=1, **how)
 
 
 class Postprocessor(FairROC):

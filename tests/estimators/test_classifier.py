@@ -53,7 +53,7 @@ IDS = np.arange(len(NEW))
 
 
 def classifier(estimator=None, epsilon=0.1, **how) -> FairROCClassifier:
-    how = {"cv": 3, "ties": "draw", "salt": 1, **how}
+    how = {"cv": 3, "draw": "all", "salt": 1, **how}
     return FairROCClassifier(LogisticRegression() if estimator is None else estimator, epsilon, **how)
 
 
@@ -81,7 +81,7 @@ def test_the_post_processor_is_fitted_to_out_of_fold_scores(seed, folds, weighte
         method="predict_proba",
         params={} if weights is None else {"sample_weight": weights},
     )[:, 1]
-    post = FairROC(0.1, ties="draw", salt=1).fit(scores, y, sensitive_features=sex, sample_weight=weights)
+    post = FairROC(0.1, draw="all", salt=1).fit(scores, y, sensitive_features=sex, sample_weight=weights)
     assert clf.model_.record.data == post.model_.record.data
     assert clf.certificate_.gap == post.certificate_.gap
 
@@ -123,7 +123,7 @@ def test_prefit() -> None:
     base = LogisticRegression().fit(FRAME, Y)
     clf = classifier(base, cv="prefit").fit(NEW, NEW_Y, sensitive_features=NEW_SEX)
     assert clf.estimator_ is base
-    post = FairROC(0.1, ties="draw", salt=1)
+    post = FairROC(0.1, draw="all", salt=1)
     post.fit(base.predict_proba(NEW)[:, 1], NEW_Y, sensitive_features=NEW_SEX)
     assert clf.model_.record.data == post.model_.record.data
     frozen = classifier(FrozenEstimator(base), cv=3).fit(NEW, NEW_Y, sensitive_features=NEW_SEX)
@@ -315,7 +315,7 @@ class Unfit(ClassifierMixin, BaseEstimator):
         ({"epsilon": 3}, "epsilon must be between 0 and 2"),
         ({"norm": 3}, "norm must be"),
         ({"queries": 0}, "queries must be"),
-        ({"ties": None}, "ties must be"),
+        ({"draw": None}, "draw must be"),
         ({"missing": "drop"}, "missing must be"),
         ({"pos_label": 7}, "pos_label must be one of the labels"),
         ({"key": ""}, "key must be at least 16 random bytes, got 0"),

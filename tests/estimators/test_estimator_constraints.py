@@ -20,7 +20,7 @@ ASKED = [
     {"constraint": "equal_opportunity", "epsilon": 0.05},
     {"constraint": "predictive_equality", "epsilon": 0.05, "where": (0, 0.3)},
     {"constraint": "demographic_parity", "ratio": 0.8},
-    {"constraint": "demographic_parity", "epsilon": 0.1, "draws": "never"},
+    {"constraint": "demographic_parity", "epsilon": 0.1, "draw": "never"},
     {"epsilon": {"fpr": 0.1, "tpr": 0.05}},
 ]
 
@@ -42,7 +42,7 @@ def test_model_and_certificate_say_what_was_asked_for(asked, tmp_path):
     for told in (post.model_, post.certificate_, FairModel.load(tmp_path / "model.json")):
         assert told.constraint == asked.get("constraint", "equalized_odds")
         assert told.ratio == asked.get("ratio")
-        assert told.draws == asked.get("draws", "ties")
+        assert told.draw == asked.get("draw", "few")
         assert told.where == asked.get("where")
         assert told.tolerances == ((0.1, 0.05) if isinstance(asked.get("epsilon"), dict) else None)
         assert told.fairness == post.model_.fairness
@@ -51,7 +51,7 @@ def test_model_and_certificate_say_what_was_asked_for(asked, tmp_path):
 
 
 def test_without_draws_no_seed_matters():
-    post = FairROC(salt=1, constraint="demographic_parity", epsilon=0.1, draws="never")
+    post = FairROC(salt=1, constraint="demographic_parity", epsilon=0.1, draw="never")
     post.fit(ROWS.scores, ROWS.y, sensitive_features=ROWS.groups)
     one, other = (post.transform(ROWS.scores, sensitive_features=ROWS.groups, random_state=s) for s in (0, 1))
     assert np.array_equal(one, other)
@@ -60,7 +60,7 @@ def test_without_draws_no_seed_matters():
 
 
 def test_what_cannot_be_had_is_refused_by_fit():
-    post = FairROC(constraint="equal_opportunity", epsilon=0.0, draws="never")
+    post = FairROC(constraint="equal_opportunity", epsilon=0.0, draw="never")
     with pytest.raises(DataError, match=r"epsilon 0 cannot be kept without draws .* leave a gap of 0\.\d+"):
         post.fit(ROWS.scores, ROWS.y, sensitive_features=ROWS.groups)
     with pytest.raises(DataError, match="give either epsilon or ratio"):

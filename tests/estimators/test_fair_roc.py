@@ -30,7 +30,7 @@ def fit(post: FairROC) -> FairROC:
 
 def test_parameters_are_stored_as_they_came():
     """scikit-learn's rule: the constructor checks nothing and changes nothing."""
-    strange = {"epsilon": "x", "norm": "1", "queries": 2.0, "ties": "order", "key": b"k", "salt": 5, "pos_label": "yes"}
+    strange = {"epsilon": "x", "norm": "1", "queries": 2.0, "draw": "few", "key": b"k", "salt": 5, "pos_label": "yes"}
     post = FairROC(**strange)
     assert strange.items() <= post.get_params().items()
     copy = clone(post)
@@ -46,7 +46,7 @@ def test_parameters_are_stored_as_they_came():
         ({"epsilon": 3}, "epsilon must be between 0 and 2"),
         ({"norm": 3}, "norm must be"),
         ({"queries": 0}, "queries must be"),
-        ({"ties": None}, "ties must be 'order' or 'draw', got None"),
+        ({"draw": None}, "draw must be 'few', 'never' or 'all', got None"),
         ({"salt": 2**70}, "salt must be a signed 64-bit integer"),
         ({"key": "x"}, "key must be at least 16 random bytes, got 1"),
         ({"missing": "drop"}, "missing must be 'error' or 'group'"),
@@ -55,11 +55,11 @@ def test_parameters_are_stored_as_they_came():
 )
 def test_parameters_are_checked_by_fit(wrong, words):
     with pytest.raises(DataError, match=words):
-        fit(FairROC(**{"ties": "draw", **wrong}))
+        fit(FairROC(**{"draw": "all", **wrong}))
 
 
 def test_not_fitted_yet():
-    post = FairROC(ties="draw")
+    post = FairROC(draw="all")
     how = {"sensitive_features": ["a"]}
     for use in (
         lambda: post.transform([0.5], random_state=0, **how),
@@ -80,7 +80,7 @@ def test_certificate_is_computed_on_first_access_and_reset_by_a_refit(monkeypatc
         return certify(fitted)
 
     monkeypatch.setattr(fairroc.estimators.fair_roc, "certify", counting)
-    post = fit(FairROC(epsilon=0.1, ties="draw", salt=1))
+    post = fit(FairROC(epsilon=0.1, draw="all", salt=1))
     assert calls == []
     first = post.certificate_
     assert post.certificate_ is first
@@ -93,7 +93,7 @@ def test_certificate_is_computed_on_first_access_and_reset_by_a_refit(monkeypatc
 
 def test_a_failed_refit_leaves_no_stale_certificate():
     """The certificate always belongs to the model beside it."""
-    post = fit(FairROC(epsilon=0.1, ties="draw", salt=1))
+    post = fit(FairROC(epsilon=0.1, draw="all", salt=1))
     before = post.certificate_.epsilon
     with pytest.raises(DataError):
         fit(post.set_params(epsilon=9))
@@ -101,7 +101,7 @@ def test_a_failed_refit_leaves_no_stale_certificate():
 
 
 def test_doors_agree_with_the_model():
-    post = fit(FairROC(epsilon=0.1, ties="draw", salt=1, key="0123456789abcdef"))
+    post = fit(FairROC(epsilon=0.1, draw="all", salt=1, key="0123456789abcdef"))
     how = {"sensitive_features": ROWS.groups, "ids": np.arange(len(ROWS.y))}
     fair = post.transform(ROWS.scores, **how)
     assert same_bits(fair, post.model_.transform(ROWS.scores, key="0123456789abcdef", **how))
@@ -112,13 +112,13 @@ def test_doors_agree_with_the_model():
 
 
 def test_random_state_needs_no_key():
-    keyed, plain = (fit(FairROC(epsilon=0.1, ties="draw", salt=1, key=key)) for key in ("0123456789abcdef", None))
+    keyed, plain = (fit(FairROC(epsilon=0.1, draw="all", salt=1, key=key)) for key in ("0123456789abcdef", None))
     how = {"sensitive_features": ROWS.groups, "random_state": 4}
     assert same_bits(keyed.transform(ROWS.scores, **how), plain.transform(ROWS.scores, **how))
 
 
 def test_unknown_groups_as_a_parameter():
-    post = fit(FairROC(epsilon=0.1, ties="draw", salt=1, on_unknown_group="a"))
+    post = fit(FairROC(epsilon=0.1, draw="all", salt=1, on_unknown_group="a"))
     with pytest.warns(FairrocWarning, match="1 of 2 rows"):
         rate = post.acceptance_rate([0.4, 0.4], sensitive_features=["new", "a"])
     assert rate[0] == rate[1]
@@ -126,9 +126,9 @@ def test_unknown_groups_as_a_parameter():
 
 def test_labels_of_any_two_values():
     words = np.where(ROWS.y == 1, "yes", "no")
-    post = FairROC(epsilon=0.1, ties="draw", salt=1, pos_label="yes")
+    post = FairROC(epsilon=0.1, draw="all", salt=1, pos_label="yes")
     post.fit(ROWS.scores, words, sensitive_features=ROWS.groups)
-    same = fit(FairROC(epsilon=0.1, ties="draw", salt=1))
+    same = fit(FairROC(epsilon=0.1, draw="all", salt=1))
     assert post.certificate_.auc == same.certificate_.auc
     assert [k.table.tolist() for k in post.model_.kernels] == [k.table.tolist() for k in same.model_.kernels]
 
@@ -136,13 +136,13 @@ def test_labels_of_any_two_values():
 def test_several_columns_are_crossed():
     second = np.where(np.arange(len(ROWS.y)) % 2 == 0, "x", "y")
     groups = {"one": ROWS.groups, "two": second}
-    post = FairROC(epsilon=0.3, ties="draw", salt=1).fit(ROWS.scores, ROWS.y, sensitive_features=pd.DataFrame(groups))
+    post = FairROC(epsilon=0.3, draw="all", salt=1).fit(ROWS.scores, ROWS.y, sensitive_features=pd.DataFrame(groups))
     assert len(post.model_.names) == 4
     assert post.certificate_.gap <= 0.3 + 1e-12
 
 
 def test_pickled_estimators_work():
-    post = fit(FairROC(epsilon=0.1, ties="draw", salt=1))
+    post = fit(FairROC(epsilon=0.1, draw="all", salt=1))
     back = pickle.loads(pickle.dumps(post))
     how = {"sensitive_features": ROWS.groups, "ids": np.arange(len(ROWS.y))}
     assert same_bits(back.transform(ROWS.scores, **how), post.transform(ROWS.scores, **how))
@@ -162,7 +162,7 @@ def test_pickles_carry_the_model_but_no_training_scores() -> None:
     rng = np.random.default_rng(3)
     groups, labels = rng.choice(["a", "b"], 4000), rng.random(4000) < 0.4
     scores = labels * np.where(groups == "a", 1.8, 1.0) + rng.normal(size=4000)
-    post = FairROC(0.1, ties="draw").fit(scores, labels, sensitive_features=groups)
+    post = FairROC(0.1, draw="all").fit(scores, labels, sensitive_features=groups)
     again = pickle.loads(pickle.dumps(post))
     how = {"sensitive_features": groups, "ids": np.arange(4000)}
     assert np.array_equal(again.transform(scores, **how), post.transform(scores, **how))
@@ -184,20 +184,20 @@ HOW = {"sensitive_features": ROWS.groups, "ids": np.arange(len(ROWS.y))}
 
 
 def test_the_shape_follows_the_scores() -> None:
-    post = fit(FairROC(epsilon=0.1, ties="draw", salt=1))
+    post = fit(FairROC(epsilon=0.1, draw="all", salt=1))
     fair = post.transform(ROWS.scores, **HOW)
     assert fair.shape == ROWS.scores.shape and post.n_features_in_ == 1
     for table in (ROWS.scores[:, None], pd.DataFrame({"p": ROWS.scores}), pl.DataFrame({"p": ROWS.scores})):
         assert same_bits(post.transform(table, **HOW), fair[:, None])
     for column in (pd.Series(ROWS.scores), pl.Series(ROWS.scores), ROWS.scores.tolist()):
         assert same_bits(post.transform(column, **HOW), fair)
-    again = FairROC(epsilon=0.1, ties="draw", salt=1).fit_transform(ROWS.scores, ROWS.y, **HOW)
+    again = FairROC(epsilon=0.1, draw="all", salt=1).fit_transform(ROWS.scores, ROWS.y, **HOW)
     assert same_bits(again, fair)
 
 
 def test_names_of_the_column() -> None:
     frame = pd.DataFrame({"p": ROWS.scores})
-    post = FairROC(epsilon=0.1, ties="draw", salt=1).fit(frame, ROWS.y, sensitive_features=ROWS.groups)
+    post = FairROC(epsilon=0.1, draw="all", salt=1).fit(frame, ROWS.y, sensitive_features=ROWS.groups)
     assert post.feature_names_in_.tolist() == ["p"] and post.get_feature_names_out().tolist() == ["p_fair"]
     with pytest.raises(ValueError, match="feature names should match"):
         post.transform(frame.rename(columns={"p": "q"}), **HOW)
@@ -209,10 +209,10 @@ def test_names_of_the_column() -> None:
 
 @pytest.mark.parametrize(("container", "kind"), [("pandas", pd.DataFrame), ("polars", pl.DataFrame)])
 def test_set_output(container, kind) -> None:
-    fair = fit(FairROC(epsilon=0.1, ties="draw", salt=1)).transform(ROWS.scores, **HOW)
+    fair = fit(FairROC(epsilon=0.1, draw="all", salt=1)).transform(ROWS.scores, **HOW)
     frame = pd.DataFrame({"p": ROWS.scores}, index=np.arange(len(ROWS.y)) + 7)
     for scores, name in ((ROWS.scores, "fair_score"), (frame, "p_fair")):
-        post = FairROC(epsilon=0.1, ties="draw", salt=1).set_output(transform=container)
+        post = FairROC(epsilon=0.1, draw="all", salt=1).set_output(transform=container)
         out = post.fit(scores, ROWS.y, sensitive_features=ROWS.groups).transform(scores, **HOW)
         assert isinstance(out, kind) and list(out.columns) == [name]
         assert same_bits(out[name].to_numpy(), fair)
@@ -224,8 +224,8 @@ def test_set_output(container, kind) -> None:
 def test_in_pipelines_and_column_transformers() -> None:
     """Groups and ids are requested without asking; with weights the usual request has to be set."""
     table = pd.DataFrame({"age": np.arange(len(ROWS.y)), "p": ROWS.scores})
-    fair = fit(FairROC(epsilon=0.1, ties="draw", salt=1)).transform(ROWS.scores, **HOW)
-    make = FairROC(epsilon=0.1, ties="draw", salt=1)
+    fair = fit(FairROC(epsilon=0.1, draw="all", salt=1)).transform(ROWS.scores, **HOW)
+    make = FairROC(epsilon=0.1, draw="all", salt=1)
     with config_context(enable_metadata_routing=True):
         pipe = make_pipeline(FunctionTransformer(lambda X: X[["p"]]), clone(make))
         pipe.fit(table, ROWS.y, sensitive_features=ROWS.groups)

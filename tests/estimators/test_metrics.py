@@ -52,7 +52,7 @@ def test_auc_at_a_gap_is_what_a_fit_keeps(rows, norm) -> None:
     gap, auc = (getattr(audit(rows.scores, rows.y, norm=norm, **how(rows)), name) for name in ("gap", "auc"))
     assert auc_at_gap_score(rows.y, rows.scores, norm=norm, max_gap=2, **how(rows)) == auc
     assert auc_at_gap_score(rows.y, rows.scores, norm=norm, max_gap=min(gap, 2.0), **how(rows)) == auc
-    post = FairROC(gap / 2, norm=norm, ties="draw", salt=1).fit(rows.scores, rows.y, **how(rows))
+    post = FairROC(gap / 2, norm=norm, draw="all", salt=1).fit(rows.scores, rows.y, **how(rows))
     kept = auc_at_gap_score(rows.y, rows.scores, norm=norm, max_gap=gap / 2, **how(rows))
     assert kept == pytest.approx(post.fitted_.performance.auc, abs=1e-12)
 
@@ -109,7 +109,7 @@ def test_make_scorer_in_a_search() -> None:
         how = {"refit": False, "cv": 2, "error_score": "raise"}
         plain = GridSearchCV(LogisticRegression(), {"C": [1e-6, 1.0]}, scoring=made | ready, **how)
         plain.fit(X, y, sensitive_features=sex)
-        clf = FairROCClassifier(LogisticRegression(), cv=2, ties="draw", random_state=0, sensitive_features="f")
+        clf = FairROCClassifier(LogisticRegression(), cv=2, draw="all", random_state=0, sensitive_features="f")
         fair = GridSearchCV(clf, {"epsilon": [0.02, 2.0]}, scoring=made, **how)
         fair.fit(X, y, sensitive_features=X["f"])
     for name in made:
@@ -133,7 +133,7 @@ def test_any_classifier_and_any_labels(model) -> None:
 def test_of_a_fair_classifier_the_expectation_is_measured() -> None:
     """Two calls agree, whatever is drawn, and the mean of many draws is near."""
     X, y, sex = people(1, n=2000)
-    clf = FairROCClassifier(LogisticRegression(), 0.1, cv=3, ties="draw").fit(X, y, sensitive_features=sex)
+    clf = FairROCClassifier(LogisticRegression(), 0.1, cv=3, draw="all").fit(X, y, sensitive_features=sex)
     score = auc_at_gap_scorer(max_gap=2)
     exact = score(clf, X, y, sensitive_features=sex)
     assert exact == score(clf, X, y, sensitive_features=sex)
@@ -148,7 +148,7 @@ def test_of_a_fair_classifier_the_expectation_is_measured() -> None:
 def test_grid_over_epsilon_and_over_the_inner_model() -> None:
     """A larger epsilon has a larger gap and a larger AUC; the search finds both by the ready-made scorers."""
     X, y, sex = people(2, n=900)
-    clf = FairROCClassifier(LogisticRegression(), cv=3, ties="draw")
+    clf = FairROCClassifier(LogisticRegression(), cv=3, draw="all")
     grid = {"epsilon": [0.0, 0.4], "estimator__C": [1e-6, 1.0]}
     both = {"gap": threshold_gap_scorer(), "auc": auc_at_gap_scorer(max_gap=2)}
     with config_context(enable_metadata_routing=True):
@@ -178,7 +178,7 @@ def test_groups_named_in_the_scorer_need_no_routing() -> None:
 def test_with_ids_their_draws_are_measured() -> None:
     X, y, sex = people(3)
     ids = np.arange(len(y))
-    clf = FairROCClassifier(LogisticRegression(), 0.1, cv=2, ties="draw").fit(X, y, sensitive_features=sex)
+    clf = FairROCClassifier(LogisticRegression(), 0.1, cv=2, draw="all").fit(X, y, sensitive_features=sex)
     fair = clf.fair_score(X, sensitive_features=sex, ids=ids)
     score = threshold_gap_scorer()
     drawn = score(clf, X, y, sensitive_features=sex, ids=ids)
@@ -195,7 +195,7 @@ def test_columns_that_the_last_step_names() -> None:
     X, y, _ = people(3)
     pipe = make_pipeline(
         FunctionTransformer(lambda table: table.rename(columns={"f": "woman"})),
-        FairROCClassifier(LogisticRegression(), 0.1, cv=2, ties="draw", sensitive_features="woman"),
+        FairROCClassifier(LogisticRegression(), 0.1, cv=2, draw="all", sensitive_features="woman"),
     ).fit(X, y)
     score = threshold_gap_scorer()
     assert score(pipe, X, y) == pytest.approx(score(pipe, X, y, sensitive_features=X["f"]))

@@ -32,7 +32,7 @@ HOW = {"sensitive_features": GROUPS, "ids": IDS}
 
 
 def fitted(**how) -> FairROC:
-    return FairROC(**{"epsilon": 0.1, "ties": "draw", **how}).fit(SCORES, LABELS, sensitive_features=GROUPS)
+    return FairROC(**{"epsilon": 0.1, "draw": "all", **how}).fit(SCORES, LABELS, sensitive_features=GROUPS)
 
 
 @pytest.mark.parametrize(
@@ -42,10 +42,10 @@ def fitted(**how) -> FairROC:
         {"epsilon": {"fpr": 0.1, "tpr": 0.2}},
         {"norm": "inf", "hash": "blake2b", "curve": "raw"},
         {"method": "froc", "queries": 50},
-        {"constraint": "equal_opportunity", "ties": "order"},
-        {"constraint": "demographic_parity", "epsilon": 0.05, "ratio": 0.8, "where": (0.1, 0.5), "ties": "order"},
+        {"constraint": "equal_opportunity", "draw": "few"},
+        {"constraint": "demographic_parity", "epsilon": 0.05, "ratio": 0.8, "where": (0.1, 0.5), "draw": "few"},
         {"epsilon": 2.0, "missing": "group"},
-        {"key": KEY, "curve": "smooth", "ties": "order"},
+        {"key": KEY, "curve": "smooth", "draw": "few"},
     ],
     ids=str,
 )
@@ -119,7 +119,7 @@ class Own(LogisticRegression):
 def classifier(estimator=None, **how) -> FairROCClassifier:
     base = LogisticRegression() if estimator is None else estimator
     y = how.pop("y", NAMES)
-    given = {"epsilon": 0.1, "ties": "draw", "cv": 2, "random_state": 3, **how}
+    given = {"epsilon": 0.1, "draw": "all", "cv": 2, "random_state": 3, **how}
     return FairROCClassifier(base, **given).fit(X, y, sensitive_features=GROUPS)
 
 
@@ -131,7 +131,7 @@ def frozen() -> FrozenEstimator:
     ("estimator", "how"),
     [
         (make_pipeline(StandardScaler(), LogisticRegression(C=0.5)), {"pos_label": "no"}),
-        (LinearSVC(), {"ensemble": False, "constraint": "equal_opportunity", "where": (0, 0.5), "ties": "order"}),
+        (LinearSVC(), {"ensemble": False, "constraint": "equal_opportunity", "where": (0, 0.5), "draw": "few"}),
         (frozen(), {"cv": "prefit", "on_unknown_group": "a", "min_class_rows": 3, "small_groups": "merge"}),
         (LogisticRegression(), {"cv": KFold(2), "epsilon": {"fpr": 0.1, "tpr": 0.2}, "salt": 5, "key": KEY}),
     ],

@@ -9,7 +9,7 @@ import json
 import pytest
 from hypothesis import given, settings
 from test_cli import FIT_GROUP_KEYS, FIT_KEYS
-from test_pipeline import EPSILONS, ROUNDING, TIES, fitted, normal_rows, worlds
+from test_pipeline import DRAW, EPSILONS, ROUNDING, fitted, normal_rows, worlds
 
 from fairroc.fitting.certificate import certify
 from strategies import NORMS
@@ -18,10 +18,10 @@ ROWS = normal_rows(51, n=700)
 
 
 @settings(max_examples=10)
-@given(worlds(max_groups=5), EPSILONS, NORMS, TIES)
-def test_figures_are_in_order(rows, epsilon, norm, ties):
+@given(worlds(max_groups=5), EPSILONS, NORMS, DRAW)
+def test_figures_are_in_order(rows, epsilon, norm, draw):
     """raw <= hull, fair <= hull, realised <= fair, pooled <= bound; gap within epsilon; shares are shares."""
-    stated = certify(fitted(rows, epsilon, norm, ties))
+    stated = certify(fitted(rows, epsilon, norm, draw))
     assert stated.gap <= epsilon + ROUNDING
     assert stated.auc <= stated.auc_bound + 1e-7
     assert 0 <= stated.auc_bound <= 1

@@ -24,9 +24,9 @@ pytestmark = pytest.mark.filterwarnings("ignore::fairroc.errors.FairrocWarning")
 
 HOW = [
     {"constraint": "equal_opportunity", "epsilon": 0.05},
-    {"constraint": "predictive_equality", "epsilon": 0.1, "ties": "draw"},
+    {"constraint": "predictive_equality", "epsilon": 0.1, "draw": "all"},
     {"constraint": "demographic_parity", "ratio": 0.8},
-    {"constraint": "demographic_parity", "epsilon": 0.4, "draws": "never"},
+    {"constraint": "demographic_parity", "epsilon": 0.4, "draw": "never"},
     {"constraint": "equal_opportunity", "epsilon": 0.05, "where": (0.1, 0.6)},
     {"epsilon": {"fpr": 0.3, "tpr": 0.05}},
 ]
@@ -76,7 +76,7 @@ def test_whole_weights_are_rows(how) -> None:
 FLAGS = [
     ("--constraint", "equal_opportunity", "--epsilon", "0.05"),
     ("--constraint", "demographic_parity", "--ratio", "0.8"),
-    ("--constraint", "demographic_parity", "--epsilon", "0.4", "--draws", "never"),
+    ("--constraint", "demographic_parity", "--epsilon", "0.4", "--draw", "never"),
     ("--constraint", "predictive_equality", "--epsilon", "0.05", "--where", "0.1:0.6"),
     ("--epsilon-fpr", "0.3", "--epsilon-tpr", "0.05"),
 ]
@@ -113,7 +113,7 @@ def test_streams_give_the_model_of_the_rows(tmp_path: Path, run: Run, flags) -> 
     one, other = models
     assert text(replace(one, salt=0)) == text(replace(other, salt=0))
     counts = fairroc.count_files(tmp_path / "parts", score="p", label="y", group=["sex", "age"])
-    asked = {name: getattr(one, name) for name in ("constraint", "draws", "where")}
+    asked = {name: getattr(one, name) for name in ("constraint", "draw", "where")}
     tolerances = None if one.tolerances is None else dict(zip(("fpr", "tpr"), one.tolerances, strict=True))
     asked |= {"ratio": one.ratio} if one.ratio is not None else {"epsilon": tolerances or one.epsilon}
     third = fairroc.fit_counts(

@@ -23,17 +23,26 @@ from test_pipeline import (
 )
 
 from fairroc import FairModel, FairROC, ScoreCounts, fit_counts
+from fairroc.core.realised import performance, realise
 from fairroc.core.roc import query_thresholds, roc_curve
 from fairroc.errors import DataError, FairrocWarning, SmallGroupWarning
 from fairroc.fitting import ways
 from fairroc.fitting.certificate import certify
-from fairroc.fitting.fit import fit
+from fairroc.fitting.fit import Fitted, fit
+from fairroc.fitting.solving import Solution
+from fairroc.fitting.ways import Solver
 from fairroc.options import Options
 from fairroc.people import sample
 from fairroc.people.door import read_people
 from strategies import NORMS
 
 ROWS = normal_rows(41, n=600)
+
+
+def raw_order(done: Fitted) -> Solution:
+    """What the same fit takes where no score that draws nobody is looked for."""
+    solver = Solver(done.people, done.options)
+    return solver._fewest(solver._goal(done.options.epsilon))
 
 
 def columns_of(rows: Rows):
@@ -54,7 +63,7 @@ def columns_of(rows: Rows):
         ({"norm": 2}, "norm must be 1 or 'inf' to fit, got 2"),
         ({"norm": True}, "norm must be 1 or 'inf' to fit, got True"),
         ({"method": "best"}, "method must be 'optimal' or 'froc', got 'best'"),
-        ({"ties": "coin"}, "ties must be 'order' or 'draw', got 'coin'"),
+        ({"draw": "coin"}, "draw must be 'few', 'never' or 'all', got 'coin'"),
         ({"hash": "md5"}, "hash must be 'xxh64' or 'blake2b', got 'md5'"),
         ({"queries": 1}, r"queries must be a whole number from 2 to 10,000,000 \(or None for all scores\), got 1"),
         ({"queries": 2.5}, "queries must be a whole number.*got 2.5"),
@@ -68,25 +77,25 @@ def columns_of(rows: Rows):
 )
 def test_wrong_parameters(wrong, words):
     with pytest.raises(DataError, match=words):
-        Options.checked(**{"epsilon": 0.1, "ties": "draw", **wrong})
+        Options.checked(**{"epsilon": 0.1, "draw": "all", **wrong})
 
 
 @pytest.mark.parametrize(("came", "kept"), [(np.int64(7), 7), (7.0, 7), (None, None)])
 def test_queries_of_any_whole_kind(came, kept):
-    got = Options.checked(epsilon=0.1, ties="draw", queries=came).queries
+    got = Options.checked(epsilon=0.1, draw="all", queries=came).queries
     assert got == kept
     assert type(got) is type(kept)
 
 
 @pytest.mark.parametrize(("came", "kept"), [("inf", "inf"), (float("inf"), "inf"), ("1", 1), (1.0, 1)])
 def test_norms_of_any_spelling(came, kept):
-    assert Options.checked(epsilon=0.1, ties="draw", norm=came).norm == kept
+    assert Options.checked(epsilon=0.1, draw="all", norm=came).norm == kept
 
 
 @pytest.mark.parametrize("salt", [2**63, -(2**63) - 1, 1.5, "7"])
 def test_salt_is_checked_when_fitting(salt):
     with pytest.raises(DataError, match=re.escape(f"salt must be a signed 64-bit integer, got {salt!r}")):
-        fit(columns_of(ROWS), Options.checked(epsilon=0.1, ties="draw"), salt=salt)
+        fit(columns_of(ROWS), Options.checked(epsilon=0.1, draw="all"), salt=salt)
 
 
 def test_options_and_results_are_frozen():
@@ -113,9 +122,9 @@ def test_small_groups_are_warned_of_with_numbers():
     )
     width = np.sqrt(np.log(40) / 10)
     with pytest.warns(SmallGroupWarning, match=rf"group 'tiny' has 5 rows with label 0.*±{width:.2f} only"):
-        fit(columns_of(small), Options.checked(epsilon=0.1, ties="draw"), salt=1)
+        fit(columns_of(small), Options.checked(epsilon=0.1, draw="all"), salt=1)
     with pytest.raises(DataError, match=r"group 'tiny' has 5 rows with label 0.*at least 6 of each label"):
-        fit(columns_of(small), Options.checked(epsilon=0.1, ties="draw", min_class_rows=6), salt=1)
+        fit(columns_of(small), Options.checked(epsilon=0.1, draw="all", min_class_rows=6), salt=1)
 
 
 def test_inverted_groups_are_warned_of_with_their_auc():
@@ -124,14 +133,14 @@ def test_inverted_groups_are_warned_of_with_their_auc():
     auc = roc_curve(flipped.scores[mine], flipped.y[mine] == 1).auc
     assert auc < 0.4
     with pytest.warns(FairrocWarning, match=rf"AUC below 0\.5 in group 'b' \({auc:.3f}\)") as said:
-        fit(columns_of(flipped), Options.checked(epsilon=0.1, ties="draw"), salt=1)
+        fit(columns_of(flipped), Options.checked(epsilon=0.1, draw="all"), salt=1)
     assert "Nothing is flipped" in said[0].message.detail
 
 
 def test_good_data_is_fitted_without_a_word():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        done = fit(columns_of(ROWS), Options.checked(epsilon=0.1, ties="draw"), salt=1)
+        done = fit(columns_of(ROWS), Options.checked(epsilon=0.1, draw="all"), salt=1)
     assert not done.model.unchanged
 
 
@@ -142,7 +151,7 @@ def test_good_data_is_fitted_without_a_word():
 @given(worlds(), EPSILONS, NORMS, st.sampled_from([2, 3, 7, 40]))
 def test_query_models_are_fair_at_all_thresholds(rows, epsilon, norm, queries):
     """Although they look at a few thresholds only."""
-    done = fitted(rows, epsilon, norm, "draw", queries)
+    done = fitted(rows, epsilon, norm, "all", queries)
     accepted = acceptance(done.model, rows, all_thresholds(done, rows))
     assert largest_gap(accepted, rows, norm) <= epsilon + ROUNDING
     assert certify(done).gap <= epsilon + ROUNDING
@@ -154,8 +163,8 @@ def test_a_query_model_is_the_identity_only_if_the_raw_score_is_fair(rows, norm,
     """Thresholds between the queries may be far apart although the queries agree."""
     gap = certify(fitted(rows, 2.0, norm)).gap_before
     assume(gap > 1e-9)
-    assert fitted(rows, min(gap, 2.0), norm, "draw", queries).model.unchanged == fitted(rows, gap, norm).model.unchanged
-    assert not fitted(rows, gap * (1 - 1e-9), norm, "draw", queries).model.unchanged
+    assert fitted(rows, min(gap, 2.0), norm, "all", queries).model.unchanged == fitted(rows, gap, norm).model.unchanged
+    assert not fitted(rows, gap * (1 - 1e-9), norm, "all", queries).model.unchanged
 
 
 def test_queries_agree_but_the_score_is_not_fair():
@@ -207,14 +216,18 @@ def test_a_class_of_tiny_weight_is_not_lost():
     assert np.isfinite(certify(fitted(rows, 0.1)).auc_bound)
 
 
-@pytest.mark.parametrize("ties", ["draw", "order"])
-def test_inner_epsilon(ties):
+@pytest.mark.parametrize("draw", ["all", "few"])
+def test_inner_epsilon(draw):
     """Drawn ties need no reserve; the raw order may."""
-    done = fitted(normal_rows(42, n=2000), 0.2, ties=ties)
-    assert done.model.ties == ties
+    done = fitted(normal_rows(42, n=2000), 0.2, draw=draw)
+    assert done.model.ties == done.options.ties
     assert done.model.inner_epsilon == done.solution.inner_epsilon
-    assert (done.model.inner_epsilon == 0.2) if ties == "draw" else (done.model.inner_epsilon <= 0.2)
+    assert (done.model.inner_epsilon == 0.2) if draw == "all" else (done.model.inner_epsilon <= 0.2)
     assert done.solution.performance.gap <= 0.2 + ROUNDING
+    if draw == "few":
+        assert done.model.draws_nobody
+        kept = raw_order(done)
+        assert kept.ties == "order" and kept.inner_epsilon <= 0.2 and kept.performance.gap <= 0.2 + ROUNDING
 
 
 @pytest.mark.parametrize("norm", [1, "inf"])
@@ -226,7 +239,7 @@ def test_queries_with_raw_order_are_judged_at_all_scores(norm: int | str, monkey
     labels = rng.random(6000) < 0.4
     scores = labels * np.where(groups == "a", 1.8, 1.0) + rng.normal(size=6000)
     columns = read_people(scores, labels, sensitive_features=groups)
-    fitted = fit(columns, Options.checked(epsilon=0.1, norm=norm, queries=2000, ties="order"), salt=1)
+    fitted = fit(columns, Options.checked(epsilon=0.1, norm=norm, queries=2000, draw="few"), salt=1)
     assert fitted.model.ties == "order"
     gaps = []
     for threshold in np.quantile(scores, np.linspace(0, 1, 301)):
@@ -247,11 +260,15 @@ def test_thinned_curves_keep_the_promise(monkeypatch: pytest.MonkeyPatch) -> Non
     groups = rng.choice(["a", "b"], 8000)
     labels = rng.random(8000) < 0.4
     scores = labels * np.where(groups == "a", 1.8, 1.0) + rng.normal(size=8000)
-    fitted = fit(read_people(scores, labels, sensitive_features=groups), Options.checked(epsilon=0.1, ties="order"))
+    fitted = fit(read_people(scores, labels, sensitive_features=groups), Options.checked(epsilon=0.1, draw="few"))
     assert fitted.model.ties == "order"
     assert fitted.solution is not None
     assert fitted.solution.realised is not fitted.realised
     assert 0.05 < fitted.performance.gap <= 0.1 + 1e-12
+    kept = raw_order(fitted)
+    exact = [realise(c, k) for c, k in zip(fitted.people.exact.curves, kept.kernels, strict=True)]
+    assert kept.ties == "order"
+    assert 0.05 < performance(exact, fitted.people.exact, fitted.options.fairness).gap <= 0.1 + 1e-12
 
 
 def test_shares_are_matched_beside_large_ties_of_another_group() -> None:
@@ -261,7 +278,7 @@ def test_shares_are_matched_beside_large_ties_of_another_group() -> None:
     labels = rng.random(11000) < np.where(groups == "a", 0.3, 0.5)
     scores = labels * 0.2 + rng.random(11000) * 0.8
     scores[:1000] = 0.5
-    fitted = fit(read_people(scores, labels, sensitive_features=groups), Options.checked(epsilon=0.02, ties="draw"))
+    fitted = fit(read_people(scores, labels, sensitive_features=groups), Options.checked(epsilon=0.02, draw="all"))
     above = np.sort(scores[scores > 0.5])[:5]
     for threshold in (0.5, *above):
         rate = FairModel.of(fitted.model).acceptance_rate(scores, sensitive_features=groups, threshold=threshold)
@@ -276,7 +293,7 @@ def test_scores_of_few_points_are_drawn_and_it_is_said() -> None:
     scores = np.round(3 * (labels * np.where(groups == "a", 1.8, 1.0) + rng.normal(size=3000)))
     columns = read_people(scores, labels, sensitive_features=groups)
     with pytest.warns(FairrocWarning, match="ties are drawn") as said:
-        fitted = fit(columns, Options.checked(epsilon=0.1, ties="order"))
+        fitted = fit(columns, Options.checked(epsilon=0.1, draw="few"))
     assert fitted.model.ties == "draw" and re.search(r"spare only \d+% of people a draw", said[0].message.detail)
 
 
@@ -289,14 +306,14 @@ def continuous(rows: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray
 
 
 @pytest.mark.parametrize("queries", [3, 30])
-@pytest.mark.parametrize("ties", ["draw", "order"])
-def test_a_query_model_keeps_the_shares_too(queries: int, ties: str) -> None:
+@pytest.mark.parametrize("draw", ["all", "few"])
+def test_a_query_model_keeps_the_shares_too(queries: int, draw: str) -> None:
     """The fair scale is matched at all scores, however few thresholds the geometry looked at."""
     scores, labels, groups = continuous(3000, 9)
     columns = read_people(scores, labels, sensitive_features=groups)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FairrocWarning)
-        model = FairModel.of(fit(columns, Options.checked(epsilon=0.1, queries=queries, ties=ties), salt=1).model)
+        model = FairModel.of(fit(columns, Options.checked(epsilon=0.1, queries=queries, draw=draw), salt=1).model)
     for threshold in np.sort(scores)[::97]:
         rate = model.acceptance_rate(scores, sensitive_features=groups, threshold=threshold)
         assert abs(rate.mean() - (scores >= threshold).mean()) <= 1 / 2048 + 2 / 3000
@@ -309,21 +326,23 @@ def test_large_ties_hide_nothing_in_thinned_curves(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(sample, "FINE", 1600)
     monkeypatch.setattr(sample, "LEAST", 1)
     scores, labels, groups = continuous(8000, 10)
-    inner = []
+    inner, ordered = [], []
     for tied in (0, 80, 400):
         scores[:tied] = -0.5
         columns = read_people(scores, labels, sensitive_features=groups)
-        fitted = fit(columns, Options.checked(epsilon=0.1, ties="order"), salt=1)
+        fitted = fit(columns, Options.checked(epsilon=0.1, draw="few"), salt=1)
         assert fitted.performance.gap <= 0.1 + 1e-12
         inner.append(fitted.model.inner_epsilon)
-    assert min(inner) > 0.8 * max(inner)
+        ordered.append(raw_order(fitted).inner_epsilon)
+    for each in (inner, ordered):
+        assert min(each) > 0.8 * max(each)
 
 
 def test_warnings_point_at_the_line_that_called() -> None:
     """Not into the package, however deep the reason was found."""
     scores, labels, groups = continuous(120, 11)
     with pytest.warns(FairrocWarning) as seen:
-        FairROC(epsilon=0.02, ties="order").fit(-scores, labels, sensitive_features=groups)
+        FairROC(epsilon=0.02, draw="few").fit(-scores, labels, sensitive_features=groups)
     assert len(seen) >= 2
     assert {warning.filename for warning in seen} == {__file__}
 
@@ -345,7 +364,7 @@ def test_the_model_does_not_grow_with_the_square_of_scores_on_concave_curves(nor
     a gap of epsilon and no more, and a bound of the hull in full."""
     sizes = []
     for scores in (1000, 4000):
-        found = fit_counts(concave_counts(scores, bends), 0.05, norm=norm, ties="draw")
+        found = fit_counts(concave_counts(scores, bends), 0.05, norm=norm, draw="all")
         model, told = found.model_, found.certificate_
         assert told.gap <= 0.05 + ROUNDING and told.auc <= told.auc_bound
         assert min(len(curve.hull.u) for curve in found.fitted_.raw.curves) == scores + 1

@@ -102,7 +102,7 @@ def assert_group_aucs(found: Certificate) -> None:
 @given(WORLDS, PLAIN)
 def test_drawn_ties_reach_the_bound(rows, how) -> None:
     """Within what was asked at every threshold, AUC equal to the bound, every group on its own hull."""
-    done = made(rows, how | {"ties": "draw"})
+    done = made(rows, how | {"draw": "all"})
     found = certify(done)
     if done.solution is None:
         assert found.auc == found.auc_before
@@ -125,10 +125,10 @@ def test_raw_order_costs_no_group_anything(rows, how) -> None:
 
 
 @settings(max_examples=15)
-@given(populations(max_groups=5, max_rows=25).map(from_population), PLAIN, st.sampled_from(["order", "draw"]))
-def test_extreme_scores_and_weights(rows, how, ties) -> None:
+@given(populations(max_groups=5, max_rows=25).map(from_population), PLAIN, st.sampled_from(["few", "all"]))
+def test_extreme_scores_and_weights(rows, how, draw) -> None:
     """Neighbouring numbers, 1e300, subnormals, weights from 1e-12 to 1e12 and of 0."""
-    done = made(rows, how | {"ties": ties})
+    done = made(rows, how | {"draw": draw})
     if done.solution is not None:
         found = certify(done)
         assert largest_gap(done, rows, how) <= found.gap + ROUNDING <= allowed(how) + 2 * ROUNDING
@@ -165,7 +165,7 @@ def reached(error: DataError) -> Asked | None:
 @given(WORLDS, PLAIN, st.one_of(st.none(), WINDOWS))
 def test_without_draws_scores_decide(rows, how, where) -> None:
     """A function of the score that never falls; and what an error offers instead can be had."""
-    how = {**how, "draws": "never"} | ({} if where is None else {"where": where})
+    how = {**how, "draw": "never"} | ({} if where is None else {"where": where})
     try:
         done = made(rows, how)
     except DataError as error:
@@ -254,13 +254,13 @@ def test_a_wider_window_leaves_less_room() -> None:
 
 
 OWN = st.tuples(*[st.sampled_from([0.01, 0.05, 0.2, 1.0])] * 2)
-TIES = st.sampled_from(["order", "draw"])
+DRAW = st.sampled_from(["few", "all"])
 
 
 @settings(max_examples=15)
-@given(WORLDS, OWN, TIES)
-def test_each_rate_keeps_its_own_tolerance(rows, own, ties) -> None:
-    done = made(rows, {"epsilon": {"fpr": own[0], "tpr": own[1]}, "ties": ties})
+@given(WORLDS, OWN, DRAW)
+def test_each_rate_keeps_its_own_tolerance(rows, own, draw) -> None:
+    done = made(rows, {"epsilon": {"fpr": own[0], "tpr": own[1]}, "draw": draw})
     rates = group_rates(acceptance(done.model, rows, all_thresholds(done, rows)), rows)
     for rate, most in zip(rates, own, strict=True):
         assert np.ptp(rate, axis=1).max() <= most + ROUNDING
@@ -271,10 +271,10 @@ def test_each_rate_keeps_its_own_tolerance(rows, own, ties) -> None:
 
 
 @settings(max_examples=8)
-@given(worlds(max_groups=4, weighted=False), st.sampled_from([0.01, 0.1, 1.0]), TIES)
-def test_equal_tolerances_are_the_larger_of_both_rates(rows, epsilon, ties) -> None:
-    own = made(rows, {"epsilon": {"fpr": epsilon, "tpr": epsilon}, "ties": ties})
-    one = made(rows, {"epsilon": epsilon, "norm": "inf", "ties": ties})
+@given(worlds(max_groups=4, weighted=False), st.sampled_from([0.01, 0.1, 1.0]), DRAW)
+def test_equal_tolerances_are_the_larger_of_both_rates(rows, epsilon, draw) -> None:
+    own = made(rows, {"epsilon": {"fpr": epsilon, "tpr": epsilon}, "draw": draw})
+    one = made(rows, {"epsilon": epsilon, "norm": "inf", "draw": draw})
     assert own.performance.gap == one.performance.gap
     assert own.performance.auc == one.performance.auc
     uniforms = np.random.default_rng(0).random(len(rows.y))
@@ -287,8 +287,8 @@ def test_equal_tolerances_are_the_larger_of_both_rates(rows, epsilon, ties) -> N
 def test_one_rate_left_free_is_a_constraint_on_the_other(rows, epsilon, positives) -> None:
     """A tolerance of 1 asks for nothing: the bound is that of the path, and the coupling falls hardly short of it."""
     own = {"fpr": 1.0, "tpr": epsilon} if positives else {"fpr": epsilon, "tpr": 1.0}
-    both = certify(made(rows, {"epsilon": own, "ties": "draw"}))
-    one = certify(made(rows, asked({"epsilon": epsilon}, ONE_RATE[0 if positives else 1], ties="draw")))
+    both = certify(made(rows, {"epsilon": own, "draw": "all"}))
+    one = certify(made(rows, asked({"epsilon": epsilon}, ONE_RATE[0 if positives else 1], draw="all")))
     assert both.auc_bound == pytest.approx(one.auc_bound, abs=1e-5)
     assert one.auc - 1e-3 <= both.auc <= one.auc + 1e-6
 
@@ -296,7 +296,7 @@ def test_one_rate_left_free_is_a_constraint_on_the_other(rows, epsilon, positive
 @settings(max_examples=8)
 @given(worlds(max_groups=4, weighted=False), OWN)
 def test_the_bound_of_own_tolerances_lies_between_independent_polygons(rows, own) -> None:
-    done = made(rows, {"epsilon": {"fpr": own[0], "tpr": own[1]}, "ties": "draw"})
+    done = made(rows, {"epsilon": {"fpr": own[0], "tpr": own[1]}, "draw": "all"})
     people = done.raw
     support = partial(fair_support, [curve.hull for curve in people.curves], own, "inf")
     inner, outer = pooled_sandwich(support, people.weights0, people.weights1, directions=40)
@@ -373,7 +373,7 @@ def uneven_rows() -> Rows:
 @pytest.mark.parametrize(
     "tolerance", [{"epsilon": 0.0}, {"epsilon": 0.03}, {"epsilon": 1.0}, {"ratio": 0.8}, {"ratio": 1.0}], ids=str
 )
-@pytest.mark.parametrize("more", [{}, {"ties": "draw"}, {"where": (0.2, 0.2002)}, {"where": (0, 0.3)}], ids=str)
+@pytest.mark.parametrize("more", [{}, {"draw": "all"}, {"where": (0.2, 0.2002)}, {"where": (0, 0.3)}], ids=str)
 def test_uneven_groups(constraint, tolerance, more) -> None:
     rows, how = uneven_rows(), asked(tolerance, constraint, **more)
     done = made(rows, how)
@@ -414,7 +414,7 @@ def test_a_refused_ratio_names_a_window_that_helps() -> None:
     groups, y = np.repeat(["a", "b"], 60), rng.random(120) < 0.5
     people = read_people(rng.normal(size=120) + y + (groups == "a"), y, sensitive_features=groups)
     for where, helps in ((None, "where=(0.05, 1)"), ((0, 0.5), "where=(0.05, 0.5)"), ((0.1, 0.9), None)):
-        asked = Options.checked(constraint="demographic_parity", ratio=0.999, draws="never", where=where)
+        asked = Options.checked(constraint="demographic_parity", ratio=0.999, draw="never", where=where)
         with pytest.raises(DataError, match="cannot be kept without draws") as error:
             fit_quietly(people, asked)
         assert ("window" in str(error.value)) == (helps is not None)

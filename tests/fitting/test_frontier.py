@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from test_pipeline import EPSILONS, TIES, Rows, acceptance, all_thresholds, fitted, group_rates, normal_rows, worlds
+from test_pipeline import DRAW, EPSILONS, Rows, acceptance, all_thresholds, fitted, group_rates, normal_rows, worlds
 
 from fairroc import FairROC, Frontier, frontier
 from fairroc.errors import DataError, FairrocWarning
@@ -35,10 +35,10 @@ def post(rows: Rows, **how) -> FairROC:
 
 
 @settings(max_examples=15)
-@given(worlds(max_groups=4), EPSILONS, NORMS, TIES)
-def test_a_point_is_the_certificate_of_a_fit(rows, epsilon, norm, ties) -> None:
-    point = frontier_rows(rows, epsilons=epsilon, norm=norm, ties=ties).points[0]
-    certificate = post(rows, epsilon=epsilon, norm=norm, ties=ties).certificate_
+@given(worlds(max_groups=4), EPSILONS, NORMS, DRAW)
+def test_a_point_is_the_certificate_of_a_fit(rows, epsilon, norm, draw) -> None:
+    point = frontier_rows(rows, epsilons=epsilon, norm=norm, draw=draw).points[0]
+    certificate = post(rows, epsilon=epsilon, norm=norm, draw=draw).certificate_
     for name in ("epsilon", "ties", "inner_epsilon", "unchanged", "levels"):
         assert getattr(point, name) == getattr(certificate, name)
     assert point.auc == pytest.approx(certificate.auc, abs=1e-9)
@@ -52,7 +52,9 @@ def test_a_point_is_the_certificate_of_a_fit(rows, epsilon, norm, ties) -> None:
         assert found.transport_share == pytest.approx(group.transport_share, abs=1e-12)
 
 
-@pytest.mark.parametrize("how", [{}, {"curve": "raw"}, {"curve": "shrunk"}, {"promise": "new"}, {"ties": "draw"}])
+@pytest.mark.parametrize(
+    "how", [{}, {"curve": "raw"}, {"curve": "shrunk"}, {"promise": "new"}, {"draw": "all"}, {"draw": "never"}]
+)
 @pytest.mark.parametrize("groups", [2, pytest.param(3, marks=pytest.mark.slow)])
 def test_every_row_is_the_fit_with_the_same_options(how, groups) -> None:
     """However many epsilons are asked for beside it: nothing that was solved for one leaks into another."""
@@ -68,17 +70,17 @@ def test_every_row_is_the_fit_with_the_same_options(how, groups) -> None:
         assert (point.gap_estimate, point.auc_estimate) == (ahead.gap_estimate, ahead.auc_estimate)
 
 
-@pytest.mark.parametrize("ties", ["order", "draw"])
-def test_every_row_of_many_groups_is_the_fit_with_the_same_options(ties) -> None:
+@pytest.mark.parametrize("draw", ["few", "all"])
+def test_every_row_of_many_groups_is_the_fit_with_the_same_options(draw) -> None:
     """Guides and bounds of all epsilons are found together; solutions of some epsilons are those of others."""
     rng = np.random.default_rng(3)
     groups, y = rng.integers(0, 7, 2100), rng.integers(0, 2, 2100)
     scores = y * (1 + 0.1 * groups) + (1 + 0.2 * groups) * rng.normal(size=2100)
     rows = Rows(scores, y, np.array(list("abcdefg"))[groups])
-    found = frontier_rows(rows, epsilons=[0.05, 0.2, 0.21, 0.3], ties=ties)
+    found = frontier_rows(rows, epsilons=[0.05, 0.2, 0.21, 0.3], draw=draw)
     assert not found.points[-1].unchanged
     for point in found.points:
-        certificate = post(rows, epsilon=point.epsilon, ties=ties).certificate_
+        certificate = post(rows, epsilon=point.epsilon, draw=draw).certificate_
         assert (point.auc, point.gap) == pytest.approx((certificate.auc, certificate.gap), abs=1e-12)
         assert (point.ties, point.levels, point.inner_epsilon) == (
             certificate.ties,
@@ -92,7 +94,7 @@ def test_solutions_are_not_kept() -> None:
     """Those of fifty epsilons would need gigabytes."""
     rows, seen = normal_rows(0, n=400), []
     people = read_people(rows.scores, rows.y, sensitive_features=rows.groups)
-    options = Options.checked(epsilon=0, ties="draw")
+    options = Options.checked(epsilon=0, draw="all")
 
     def keep(epsilon, solution) -> float:
         seen.append(weakref.ref(solution))
@@ -106,9 +108,9 @@ def test_solutions_are_not_kept() -> None:
 ONE_RATE = [
     {"constraint": "equal_opportunity"},
     {"constraint": "predictive_equality", "where": (0.1, 0.6)},
-    {"constraint": "demographic_parity", "draws": "never"},
+    {"constraint": "demographic_parity", "draw": "never"},
     {"constraint": "demographic_parity", "promise": "new"},
-    {"constraint": "equal_opportunity", "ties": "draw"},
+    {"constraint": "equal_opportunity", "draw": "all"},
 ]
 
 
@@ -129,7 +131,7 @@ def same_as_fits(found: Frontier, rows: Rows, how) -> None:
         assert (point.auc, point.gap) == pytest.approx((certificate.auc, certificate.gap), abs=1e-9)
         assert found.before.gap == pytest.approx(certificate.gap_before, abs=1e-12)
         assert (point.gap_estimate, point.auc_estimate) == (ahead.gap_estimate, ahead.auc_estimate)
-        assert point.randomised_share == 0 or how.get("draws") != "never"
+        assert point.randomised_share == 0 or how.get("draw") != "never"
         if how.get("promise") != "new":
             assert point.auc_bound == pytest.approx(certificate.auc_bound, abs=1e-9)
 
@@ -148,7 +150,7 @@ def test_ratios_are_those_of_the_fit(how) -> None:
 
 def test_epsilons_that_need_draws_are_left_out() -> None:
     """They are those that a fit refuses; a warning and the text say what can be reached."""
-    rows, how = normal_rows(6, n=400), {"constraint": "equal_opportunity", "draws": "never"}
+    rows, how = normal_rows(6, n=400), {"constraint": "equal_opportunity", "draw": "never"}
     with pytest.warns(FairrocWarning, match=r"2 epsilons \(0 to 0.001\) cannot be kept without draws"):
         found = frontier_rows(rows, epsilons=[0, 0.001, 0.1], **how)
     assert found.left_out == (0.0, 0.001) and [point.epsilon for point in found.points] == [0.1]
@@ -193,12 +195,12 @@ def test_epsilons_at_which_ties_are_drawn_are_told() -> None:
     assert "Ties of all groups are drawn at 1 of 2 epsilons" in frontier_text(found, verbose=True)
 
 
-@pytest.mark.parametrize("ties", ["draw", "order"])
+@pytest.mark.parametrize("draw", ["all", "few"])
 @pytest.mark.parametrize("how", [{}, {"queries": 40}, {"method": "froc"}, {"method": "froc", "queries": 30}])
-def test_every_method_is_that_of_the_fit(how, ties) -> None:
+def test_every_method_is_that_of_the_fit(how, draw) -> None:
     rows = normal_rows(3, n=3000)
-    for point in frontier_rows(rows, epsilons=[0.05, 0.15], ties=ties, bound=False, **how).points:
-        certificate = post(rows, epsilon=point.epsilon, ties=ties, **how).certificate_
+    for point in frontier_rows(rows, epsilons=[0.05, 0.15], draw=draw, bound=False, **how).points:
+        certificate = post(rows, epsilon=point.epsilon, draw=draw, **how).certificate_
         assert (point.ties, point.levels, point.auc_bound) == (certificate.ties, certificate.levels, None)
         assert (point.auc, point.gap) == pytest.approx((certificate.auc, certificate.gap), abs=1e-9)
 
@@ -208,19 +210,19 @@ def test_thin_curves_give_way_to_exact_ones_where_they_matter(monkeypatch) -> No
     monkeypatch.setattr("fairroc.people.sample.WHOLE", 1 << 12)
     monkeypatch.setattr("fairroc.people.sample.FINE", 1 << 11)
     rows = normal_rows(1, n=20_000)
-    for ties in ("draw", "order"):
-        point = frontier_rows(rows, epsilons=0.2, ties=ties).points[0]
-        certificate = post(rows, epsilon=0.2, ties=ties).certificate_
+    for draw, ties in (("all", "draw"), ("few", "order")):
+        point = frontier_rows(rows, epsilons=0.2, draw=draw).points[0]
+        certificate = post(rows, epsilon=0.2, draw=draw).certificate_
         assert point.ties == certificate.ties == ties
         assert (point.auc, point.gap) == pytest.approx((certificate.auc, certificate.gap), abs=1e-9)
 
 
 @settings(max_examples=15)
-@given(worlds(max_groups=4), EPSILONS, TIES)
-def test_accuracy_is_the_best_over_all_thresholds(rows, epsilon, ties) -> None:
+@given(worlds(max_groups=4), EPSILONS, DRAW)
+def test_accuracy_is_the_best_over_all_thresholds(rows, epsilon, draw) -> None:
     """Against acceptance_rate at every threshold there is."""
-    point = frontier_rows(rows, epsilons=epsilon, ties=ties, bound=False).points[0]
-    done = fitted(rows, epsilon, ties=ties)
+    point = frontier_rows(rows, epsilons=epsilon, draw=draw, bound=False).points[0]
+    done = fitted(rows, epsilon, draw=draw)
     accepted = acceptance(done.model, rows, all_thresholds(done, rows))
     accepted = np.vstack((np.zeros(len(rows.y)), accepted))
     mass = rows.mass / rows.mass.sum()
@@ -232,7 +234,7 @@ def test_accuracy_is_the_best_over_all_thresholds(rows, epsilon, ties) -> None:
 
 def test_disparate_impact_is_that_of_the_most_accurate_threshold() -> None:
     rows = normal_rows(5, n=2000)
-    point = frontier_rows(rows, epsilons=0.1, ties="draw").points[0]
+    point = frontier_rows(rows, epsilons=0.1, draw="all").points[0]
     done = fitted(rows, 0.1)
     accepted = acceptance(done.model, rows, all_thresholds(done, rows))
     right = accepted @ (rows.y == 1) + (1 - accepted) @ (rows.y == 0)
@@ -248,7 +250,7 @@ def test_disparate_impact_is_that_of_the_most_accurate_threshold() -> None:
 @pytest.mark.parametrize("groups", [2, 3])
 def test_more_room_never_costs(groups, norm) -> None:
     """The groups' fair curves and the bound rise with epsilon; the pooled AUC too, up to what the coupling loses."""
-    found = frontier_rows(normal_rows(2, n=3000, groups=groups), norm=norm, ties="draw")
+    found = frontier_rows(normal_rows(2, n=3000, groups=groups), norm=norm, draw="all")
     changed = [point for point in found.points if not point.unchanged]
     for g in range(groups):
         assert (np.diff([point.groups[g].auc for point in changed]) >= -2e-4).all()
@@ -263,7 +265,7 @@ def test_more_room_never_costs(groups, norm) -> None:
 def test_the_default_epsilons_end_with_the_score_as_it_is() -> None:
     rows = normal_rows(0, n=800)
     found = frontier_rows(rows)
-    assert (len(found.points), found.ties, found.norm, found.rows) == (DEFAULT_EPSILONS, "order", 1, 800)
+    assert (len(found.points), found.draw, found.norm, found.rows) == (DEFAULT_EPSILONS, "few", 1, 800)
     assert (found.points[0].epsilon, found.points[-1].epsilon) == (0.0, found.before.gap)
     assert found.points[-1].unchanged
     assert (found.points[-1].auc, found.points[-1].randomised_share) == (found.before.auc, 0.0)
@@ -293,7 +295,7 @@ def test_epsilons_are_sorted_and_counted_once() -> None:
         ({"ratios": [0.8], "epsilons": 0.1, "constraint": "equal_opportunity"}, "give either epsilons or ratios"),
         ({"ratios": [], "constraint": "equal_opportunity"}, "ratios must hold at least one number"),
         ({"ratios": [0.8, 2], "constraint": "equal_opportunity"}, "ratio must be above 0 and at most 1, got 2"),
-        ({"ties": "toss"}, "ties must be 'order' or 'draw'"),
+        ({"draw": "toss"}, "draw must be 'few', 'never' or 'all'"),
         ({"method": "froc", "norm": "inf"}, "norm must be 1 for method='froc'"),
     ],
 )
@@ -336,7 +338,7 @@ def test_rates_within_epsilon_at_the_threshold_of_best_accuracy() -> None:
     done = fitted(rows, 0.1)
     fpr, tpr = group_rates(acceptance(done.model, rows, all_thresholds(done, rows)), rows)
     gap = (np.abs(fpr[:, 0] - fpr[:, 1]) + np.abs(tpr[:, 0] - tpr[:, 1])).max()
-    assert frontier_rows(rows, epsilons=0.1, ties="draw").points[0].gap == pytest.approx(gap, abs=1e-9)
+    assert frontier_rows(rows, epsilons=0.1, draw="all").points[0].gap == pytest.approx(gap, abs=1e-9)
 
 
 def test_words_of_ratios_and_of_no_draws() -> None:
@@ -348,24 +350,33 @@ def test_words_of_ratios_and_of_no_draws() -> None:
     new = frontier_text(frontier(scores, y, ratios=[0.999], promise="new", **asked))
     assert "the ratio is meant for new people" in new and "at 1 of 1 ratios" in new and "epsilon" not in new
     assert "All are measured where 5% of people" in new
-    never = frontier_text(frontier(scores, y, ratios=[0.6], draws="never", where=(0.1, 1), **asked))
+    never = frontier_text(frontier(scores, y, ratios=[0.6], draw="never", where=(0.1, 1), **asked))
     assert "over the draw" not in never and "5% of people" not in never
     points = frontier(scores, y, ratios=[0.5, 0.1], **asked).points
     assert [point.ratio for point in points] == [0.5, 0.1]
 
 
 @settings(max_examples=10)
-@given(worlds(max_groups=4), EPSILONS, TIES)
-def test_many_points_are_figured_as_few_are(rows, epsilon, ties) -> None:
+@given(worlds(max_groups=4), EPSILONS, DRAW)
+def test_many_points_are_figured_as_few_are(rows, epsilon, draw) -> None:
     """Sums over all groups tell what a look at all groups at all thresholds does."""
     rng = np.random.default_rng(0)
     rows = replace(rows, weights=rng.uniform(0.5, 2.0, len(rows.y)))  # no two thresholds are as accurate
-    few = frontier_rows(rows, epsilons=epsilon, ties=ties, bound=False)
+    few = frontier_rows(rows, epsilons=epsilon, draw=draw, bound=False)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("fairroc.core.realised.MOST", 0)
-        many = frontier_rows(rows, epsilons=epsilon, ties=ties, bound=False)
+        many = frontier_rows(rows, epsilons=epsilon, draw=draw, bound=False)
     for one, other in ((few.before, many.before), (few.points[0], many.points[0])):
         for name in ("gap", "auc", "accuracy", "balanced_accuracy", "selection_rate"):
             assert getattr(one, name) == pytest.approx(getattr(other, name), abs=1e-12)
         assert (one.disparate_impact or 0.0) == pytest.approx(other.disparate_impact or 0.0, abs=1e-9)
         assert [g.auc for g in one.groups] == pytest.approx([g.auc for g in other.groups], abs=1e-12)
+
+
+def test_tied_people_count_one_half_in_groups_of_many_scores(monkeypatch) -> None:
+    """All share one fair score: nobody stands above anybody, however the figures are made."""
+    monkeypatch.setattr("fairroc.core.realised.MOST", 0)
+    found = frontier([0.7, 0.2, 0.7, 0.2, 0.2, 0.7], [1, 0, 0, 1, 0, 1], sensitive_features=[*"aaabbb"],
+                     epsilons=0.0, draw="never", bound=False)  # fmt: skip
+    point = found.points[0]
+    assert (point.auc, point.gap, [group.auc for group in point.groups]) == (0.5, 0.0, [0.5, 0.5])

@@ -155,7 +155,7 @@ def _gap(model: FairModel, rows) -> float:
     ("how", "message"),
     [
         ({"confidence": 0.9}, "confidence must be left out with promise='new'"),
-        ({"ties": "draw"}, "ties must be 'order' with promise='new'"),
+        ({"draw": "all"}, "draw must be 'few' with promise='new'"),
         ({"curve": "raw"}, "curve must be 'auto' with promise='new'"),
         ({"queries": 20}, "queries must be None with promise='new'"),
         ({"method": "froc"}, "method must be 'optimal' with promise='new'"),

@@ -63,7 +63,7 @@ def same_mean(found: OneDraw, gaps: np.ndarray, bias: float = 0.0) -> bool:
     ("rows", "weighted", "name", "options"),
     [
         (400, False, "income", {"epsilon": 0.05}),
-        (400, False, "crossing", {"epsilon": 0.02, "ties": "draw", "norm": "inf"}),
+        (400, False, "crossing", {"epsilon": 0.02, "draw": "all", "norm": "inf"}),
         (600, True, "income", {"epsilon": 0.05}),
         (600, False, "tenths", {"epsilon": 0.05}),
         (900, False, "three", {"epsilon": 0.1}),
@@ -82,7 +82,7 @@ def test_few_people_are_all_drawn_for(rows, weighted, name, options):
 
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize(
-    ("name", "options"), [("income", {"epsilon": 0.05}), ("tenths", {"epsilon": 0.02, "ties": "draw"})]
+    ("name", "options"), [("income", {"epsilon": 0.05}), ("tenths", {"epsilon": 0.02, "draw": "all"})]
 )
 def test_some_stand_for_many(monkeypatch, name, options, weighted):
     """A tenth of the people scatter more than all do, and that is taken off."""
@@ -125,6 +125,10 @@ def test_nobody_drawn_nothing_simulated():
     done = fitted(people_of(rows.scores, rows.y, rows.groups), epsilon=2.0)
     assert one_draw(done) == OneDraw(300, done.before.gap, done.before.gap, 0.0, done.before.gap, 0)
     assert one_draw_words(one_draw(done)) == ""
+    kept = fitted(people_of(rows.scores, rows.y, rows.groups), epsilon=0.3, draw="never")
+    gap = kept.performance.gap
+    assert not kept.model.unchanged and gap <= 0.3
+    assert one_draw(kept) == OneDraw(300, gap, gap, 0.0, gap, 0)
 
 
 def test_rows_in_any_order_and_counts_give_the_same():
@@ -148,7 +152,7 @@ def test_a_billion_people_scatter_little():
             for sample in few.samples
         ),
     )
-    found = one_draw(fitted(many, epsilon=0.05, curve="raw", ties="draw"))
+    found = one_draw(fitted(many, epsilon=0.05, curve="raw", draw="all"))
     assert found.rows == 2000 * million and found.draws
     assert found.expected <= found.gap < found.expected + 1e-4
 

@@ -124,7 +124,9 @@ def test_an_unchanged_score_has_an_outlook():
     assert abs(found.gap_estimate - found.gap) < 0.15
 
 
-@pytest.mark.parametrize("how", [{"method": "froc"}, {"queries": 20}, {"ties": "draw"}, {"norm": "inf"}])
+@pytest.mark.parametrize(
+    "how", [{"method": "froc"}, {"queries": 20}, {"draw": "all"}, {"draw": "never"}, {"norm": "inf"}]
+)
 def test_every_kind_of_fit_has_an_outlook(how):
     found = outlook(fitted(SMALL, epsilon=0.1, **how))
     assert 0.0 < found.gap_estimate < 1.0

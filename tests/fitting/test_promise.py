@@ -126,7 +126,7 @@ def test_auto_is_smooth_for_small_samples_and_raw_for_large_ones():
         assert set(Solver(columns_of(rows), Options.checked(epsilon=0.15)).estimated) == {curve}
     auto, raw = (fitted(large, epsilon=0.15, curve=name).model for name in ("auto", "raw"))
     assert all(same_bits(a.table, b.table) for a, b in zip(auto.kernels, raw.kernels, strict=True))
-    for how in ({"ties": "draw"}, {"queries": 30}, {"method": "froc"}):
+    for how in ({"draw": "all"}, {"queries": 30}, {"method": "froc"}):
         assert fitted(small, epsilon=0.15, **how).model.curve == "raw"
 
 
@@ -144,7 +144,7 @@ def test_counts_and_rows_give_the_same_estimated_model():
 
 @pytest.mark.parametrize("curve", ESTIMATED)
 @pytest.mark.parametrize(
-    ("how", "words"), [({"ties": "draw"}, "ties='draw'"), ({"queries": 9}, "queries"), ({"method": "froc"}, "queries")]
+    ("how", "words"), [({"draw": "all"}, "draw='all'"), ({"queries": 9}, "queries"), ({"method": "froc"}, "queries")]
 )
 def test_estimates_go_with_the_raw_order_only(curve, how, words):
     with pytest.raises(DataError, match=rf"curve must be 'auto' or 'raw' with {words}.*got {curve!r}"):
@@ -169,7 +169,7 @@ def test_wrong_parameters(wrong, words):
 
 
 @pytest.mark.parametrize("norm", [1, "inf"])
-@pytest.mark.parametrize("how", [{}, {"curve": "raw"}, {"ties": "draw"}, {"queries": 40}])
+@pytest.mark.parametrize("how", [{}, {"curve": "raw"}, {"draw": "all"}, {"queries": 40}])
 def test_the_limit_of_what_is_returned_is_within_epsilon(norm, how):
     """And near it: hardly more could have been allowed."""
     rows = normal_rows(1, n=3000)
@@ -305,10 +305,10 @@ def rewritten(change) -> str:
 def test_older_files_have_neither():
     def older(body) -> None:
         body["version"] = 1
-        del body["curve"], body["confidence"]
+        del body["curve"], body["confidence"], body["draw"]
 
     back = FairModel.from_json(rewritten(older))
-    assert (back.curve, back.confidence) == ("raw", None)
+    assert (back.curve, back.confidence, back.draw) == ("raw", None, "few")
     assert all(same_bits(a.table, b.table) for a, b in zip(back.kernels, MODEL.kernels, strict=True))
 
 
@@ -372,8 +372,8 @@ def test_the_command_line_promises_new_people(table, capsys):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (("--epsilon", 0.1, "--promise", "new", "--ties", "draw"), "ties must be 'order' with promise='new'"),
-        (("--epsilon", 0.1, "--curve", "smooth", "--ties", "draw"), "curve must be 'auto' or 'raw' with ties='draw'"),
+        (("--epsilon", 0.1, "--promise", "new", "--draw", "all"), "draw must be 'few' with promise='new'"),
+        (("--epsilon", 0.1, "--curve", "smooth", "--draw", "all"), "curve must be 'auto' or 'raw' with draw='all'"),
         (("--epsilon", 0.01, "--confidence", 0.95), "epsilon 0.01 cannot be promised at confidence 0.95"),
     ],
 )

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
-from test_pipeline import EPSILONS, TIES, Rows, acceptance, all_thresholds, fitted, normal_rows, worlds
+from test_pipeline import DRAW, EPSILONS, Rows, acceptance, all_thresholds, fitted, normal_rows, worlds
 from test_proxy import FITS, SCORES, SEX, Y, spread
 
 from fairroc import Choice, FairROC, FairROCClassifier, choose_threshold
@@ -78,9 +78,9 @@ def useless_rows() -> Rows:
 
 
 @settings(max_examples=12)
-@given(worlds(max_groups=4), EPSILONS, NORMS, TIES, COSTS)
-def test_no_threshold_costs_less(rows, epsilon, norm, ties, costs) -> None:
-    done = fitted(rows, epsilon, norm, ties)
+@given(worlds(max_groups=4), EPSILONS, NORMS, DRAW, COSTS)
+def test_no_threshold_costs_less(rows, epsilon, norm, draw, costs) -> None:
+    done = fitted(rows, epsilon, norm, draw)
     choice = choose(done.model, rows, cost_fp=costs[0], cost_fn=costs[1])
     false, true, positives = tried(done, rows)
     least = (costs[0] * false + costs[1] * (positives - true)).min()
@@ -90,10 +90,10 @@ def test_no_threshold_costs_less(rows, epsilon, norm, ties, costs) -> None:
 
 
 @settings(max_examples=15)
-@given(worlds(max_groups=4), EPSILONS, TIES, TARGETS, st.sampled_from([0.05, 0.3, 0.5, 0.77, 0.95, 1.0]))
-def test_a_target_is_met_and_no_threshold_meets_it_better(rows, epsilon, ties, rule, target) -> None:
+@given(worlds(max_groups=4), EPSILONS, DRAW, TARGETS, st.sampled_from([0.05, 0.3, 0.5, 0.77, 0.95, 1.0]))
+def test_a_target_is_met_and_no_threshold_meets_it_better(rows, epsilon, draw, rule, target) -> None:
     """The fewest people for a recall, the most for a precision and for a selection rate."""
-    done = fitted(rows, epsilon, ties=ties)
+    done = fitted(rows, epsilon, draw=draw)
     false, true, positives = tried(done, rows)
     accepted = false + true
     some = accepted > 1e-9  # a threshold can cut off the tiniest part of a draw
@@ -119,18 +119,18 @@ def test_a_target_is_met_and_no_threshold_meets_it_better(rows, epsilon, ties, r
     check_rates(choice, done.model, rows)
 
 
-@pytest.mark.parametrize("ties", ["draw", "order"])
-def test_where_people_are_drawn_a_target_is_met_exactly(ties) -> None:
+@pytest.mark.parametrize("draw", ["all", "few"])
+def test_where_people_are_drawn_a_target_is_met_exactly(draw) -> None:
     rows = normal_rows(0, n=4000)
-    model = fitted(rows, 0.1, ties=ties).model
-    assert choose(model, rows, recall=0.8).overall.tpr == pytest.approx(0.8, abs=1e-3 if ties == "order" else 1e-9)
+    model = fitted(rows, 0.1, draw=draw).model
+    assert choose(model, rows, recall=0.8).overall.tpr == pytest.approx(0.8, abs=1e-3 if draw == "few" else 1e-9)
     assert choose(model, rows, selection_rate=0.3).overall.selection_rate == pytest.approx(0.3, abs=1e-3)
     assert choose(model, rows, precision=0.8).overall.precision == pytest.approx(0.8, abs=1e-3)
 
 
 def test_people_not_in_the_fit() -> None:
     """Scores above and below all fitted ones, other weights and other groups' sizes."""
-    done = fitted(normal_rows(0, n=900), 0.2, ties="order")
+    done = fitted(normal_rows(0, n=900), 0.2, draw="few")
     new = normal_rows(9, n=200)
     new.scores[:9] -= 100.0
     new.scores[9:20] += 100.0
@@ -353,7 +353,7 @@ def test_models_say_what_they_must_be_told() -> None:
         choose_threshold(spread("blind"), SCORES, Y, sensitive_features=SEX, recall=0.5)
     with pytest.raises(DataError, match="control_features must be given"):
         choose_threshold(spread("strata"), SCORES, Y, sensitive_features=SEX, recall=0.5)
-    plain = FairROC(0.1, ties="draw", salt=1).fit(SCORES, Y, sensitive_features=SEX)
+    plain = FairROC(0.1, draw="all", salt=1).fit(SCORES, Y, sensitive_features=SEX)
     with pytest.raises(DataError, match="this model does not use control_features, got some"):
         choose_threshold(plain, SCORES, Y, sensitive_features=SEX, control_features=SEX, recall=0.5)
     people = read_people(SCORES, Y, sensitive_features=SEX)

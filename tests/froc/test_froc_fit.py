@@ -37,15 +37,15 @@ from real_scores import NAMES
 
 STEPS = st.sampled_from([0.0, 0.01, 0.05, 0.3, 1.0])
 QUERIES = st.sampled_from([2, 5, 20, None])
-TIES = st.sampled_from(["draw", "order"])
+DRAW = st.sampled_from(["all", "few"])
 ROWS = normal_rows(5, n=1500)
 
 
-def done_by(method: str, rows: Rows, epsilon: float, queries: int | None = None, ties: str = "draw") -> Fitted:
+def done_by(method: str, rows: Rows, epsilon: float, queries: int | None = None, draw: str = "all") -> Fitted:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FairrocWarning)
         columns = read_people(rows.scores, rows.y, sensitive_features=rows.groups, sample_weight=rows.weights)
-        options = Options.checked(epsilon=epsilon, method=method, queries=queries, ties=ties)
+        options = Options.checked(epsilon=epsilon, method=method, queries=queries, draw=draw)
         done = fit(columns, options, salt=7)
         return replace(done, model=FairModel.of(done.model))
 
@@ -54,11 +54,11 @@ def done_by(method: str, rows: Rows, epsilon: float, queries: int | None = None,
 
 
 @settings(max_examples=20)
-@given(worlds(max_groups=6), STEPS, QUERIES, TIES)
-def test_within_epsilon_and_never_above_the_optimum(rows, epsilon, queries, ties):
+@given(worlds(max_groups=6), STEPS, QUERIES, DRAW)
+def test_within_epsilon_and_never_above_the_optimum(rows, epsilon, queries, draw):
     """2 to 6 groups, crossing curves, ties and weights: the exact gap over all pairs is within epsilon, and no group's
     AUC exceeds its highest fair curve at that very gap, nor the exact method's fit there."""
-    done = done_by("froc", rows, epsilon, queries, ties)
+    done = done_by("froc", rows, epsilon, queries, draw)
     assume(done.solution is not None)
     gap, aucs = done.performance.gap, np.array(done.performance.group_aucs)
     assert gap <= epsilon + ROUNDING
@@ -111,7 +111,7 @@ def test_the_auc_of_all_people_can_exceed_that_of_the_optimum():
 
 
 def test_a_default_number_of_queries_is_kept_in_the_model(tmp_path):
-    post = FairROC(0.05, method="froc", ties="draw", salt=3).fit(ROWS.scores, ROWS.y, sensitive_features=ROWS.groups)
+    post = FairROC(0.05, method="froc", draw="all", salt=3).fit(ROWS.scores, ROWS.y, sensitive_features=ROWS.groups)
     assert post.queries is None
     assert (post.model_.method, post.model_.queries) == ("froc", FROC_QUERIES) == ("froc", 100)
     post.model_.save(tmp_path / "m.json")
@@ -122,7 +122,7 @@ def test_a_default_number_of_queries_is_kept_in_the_model(tmp_path):
 
 
 def test_raw_order_where_epsilon_leaves_room():
-    done = done_by("froc", ROWS, 0.3, ties="order")
+    done = done_by("froc", ROWS, 0.3, draw="few")
     stated = certify(done)
     assert (stated.ties, done.model.ties) == ("order", "order")
     assert stated.gap <= 0.3 + ROUNDING
@@ -131,7 +131,7 @@ def test_raw_order_where_epsilon_leaves_room():
 
 def test_classifier():
     x = np.stack((ROWS.scores, ROWS.groups == "b"), axis=1)
-    classifier = FairROCClassifier(LogisticRegression(), 0.1, method="froc", ties="draw", cv=3)
+    classifier = FairROCClassifier(LogisticRegression(), 0.1, method="froc", draw="all", cv=3)
     classifier.fit(x, ROWS.y, sensitive_features=ROWS.groups)
     assert (classifier.model_.method, classifier.model_.queries) == ("froc", 100)
     assert classifier.certificate_.gap <= 0.1 + ROUNDING

@@ -36,8 +36,9 @@ NAMES = ("score", "label", "group", "id", "none", "", "sc ore", "note", "--", "Ã
 PLACES = ("DATA", "MODEL", "TABLES", "TABLES/PACK", "PACK", "OUT", "NEW", "PAGE", "nowhere/x.json", "../x.html")
 WORDS = (
     "dbt",
-    "draw",
-    "order",
+    "few",
+    "never",
+    "all",
     "auto",
     "inf",
     "equal_opportunity",
@@ -50,7 +51,7 @@ WORDS = (
 FLAGS = {
     "audit": "--epsilon --norm --threshold --bootstrap --confidence --constraint --ratio --where --stream --weight "
     "--pos-label --min-class-rows --small-groups --max-distinct --missing",
-    "fit": "--epsilon --norm --ties --constraint --ratio --where --promise --method --stream --queries --draws "
+    "fit": "--epsilon --norm --draw --constraint --ratio --where --promise --method --stream --queries "
     "--small-groups --confidence --curve --epsilon-fpr --epsilon-tpr",
     "transform": "--seed --id --column --on-unknown-group --stream --key-file",
     "threshold": "--cost-fp --cost-fn --selection-rate --precision --recall --allow-out-of-range",
@@ -58,7 +59,7 @@ FLAGS = {
     "monitor": "--label --confidence --bootstrap --seed --weight",
     "sql": "--dialect --id-type --form --column --function --table --tables --id --key-file",
     "onnx": "--ids --threshold --on-unknown-group --score --group",
-    "frontier": "--epsilons --ratios --constraint --norm --method --ties --where --queries --no-bound --stream --curve",
+    "frontier": "--epsilons --ratios --constraint --norm --method --draw --where --queries --no-bound --stream --curve",
     "report": "--epsilon --ratio --constraint --threshold --where --pack --category --unknown --model --selection-rate "
     "--exclude-below --json --title --stream --label --allow-out-of-range",
     "froc": "--queries --index --upper --epsilon --stream --weight",
@@ -176,8 +177,8 @@ def _inputs() -> dict[str, bytes]:
             "label",
             "--epsilon",
             "0.05",
-            "--ties",
-            "draw",
+            "--draw",
+            "all",
             "-o",
             f"{name}/model.json",
         )

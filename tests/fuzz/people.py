@@ -149,16 +149,17 @@ def _weights(rng: np.random.Generator, labels: np.ndarray) -> tuple[float, ...] 
 def _options(rng: np.random.Generator, slow: bool) -> dict[str, Any]:
     epsilon = float(rng.choice(EPSILONS))
     if slow:
-        more: list[dict[str, Any]] = [{}, {}, {"ties": "order"}, {"ties": "draw"}, {"promise": "new"}, {"norm": "inf"}]
+        ways = ({"draw": draw} for draw in ("few", "all", "never"))
+        more: list[dict[str, Any]] = [{}, {}, *ways, {"promise": "new"}, {"norm": "inf"}]
         return {"epsilon": epsilon} | more[rng.integers(len(more))]
     if rng.random() < 0.3:
         rates = ("equal_opportunity", "predictive_equality", "demographic_parity")
         return {
             "epsilon": min(epsilon, 1.0),
             "constraint": str(rng.choice(rates)),
-            "ties": str(rng.choice(["draw", "order"])),
+            "draw": str(rng.choice(["all", "few"])),
         }
-    return {"epsilon": epsilon, "ties": "draw", "curve": "raw", "norm": [1, "inf"][rng.integers(2)]}
+    return {"epsilon": epsilon, "draw": "all", "curve": "raw", "norm": [1, "inf"][rng.integers(2)]}
 
 
 def _both_labels(people: People) -> bool:

@@ -66,7 +66,7 @@ def test_new_people_with_weights_one_threshold_after_the_other(name) -> None:
 def test_groups_that_the_fit_made_one_are_one() -> None:
     few = SEX.astype(object)
     few[[1, 2, 3]], few[[4, 5, 6]] = "x", "z"
-    how = {"combine": "each", "small_groups": "merge", "min_class_rows": 9, "ties": "draw", "salt": 1}
+    how = {"combine": "each", "small_groups": "merge", "min_class_rows": 9, "draw": "all", "salt": 1}
     with pytest.warns(UserWarning, match=r"sex: 2 small groups, 6 rows, merged into 'other \(merged\)': 'x' \(3 rows"):
         post = FairROC(0.5, **how).fit(SCORES, Y, sensitive_features={"sex": few, "race": RACE})
     assert [group.name for group in post.model_.compared[0].groups] == ["f", "m", "other (merged)"]
@@ -97,6 +97,6 @@ def test_a_group_without_a_label_in_a_stratum_is_named() -> None:
 
 def test_a_plain_model_is_told_the_groups_it_compares() -> None:
     both = {"sex": SEX, "race": RACE}
-    post = FairROC(0.1, ties="draw", salt=1).fit(SCORES, Y, sensitive_features=both)
+    post = FairROC(0.1, draw="all", salt=1).fit(SCORES, Y, sensitive_features=both)
     treated = treated_rows(post.model_, SCORES, Y, sensitive_features=both)
     assert gaps(treated.expected()) == pytest.approx([post.certificate_.gap], abs=1e-9)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_pipeline import EPSILONS, TIES, fitted, normal_rows, worlds
+from test_pipeline import DRAW, EPSILONS, fitted, normal_rows, worlds
 
 from fairroc import Explanation, FairModel, FairROC
 from fairroc.errors import DataError, FairrocWarning, UnknownGroupError
@@ -21,10 +21,10 @@ pytestmark = pytest.mark.filterwarnings("ignore::fairroc.errors.FairrocWarning")
 KEY = "a secret of sixteen bytes or more"
 
 
-def model_of(ties: str = "draw", epsilon: float = 0.1, **how) -> FairModel:
+def model_of(draw: str = "all", epsilon: float = 0.1, **how) -> FairModel:
     rows = normal_rows(0, n=2400)
     return (
-        FairROC(epsilon=epsilon, ties=ties, salt=1, **how)
+        FairROC(epsilon=epsilon, draw=draw, salt=1, **how)
         .fit(rows.scores, rows.y, sensitive_features=rows.groups)
         .model_
     )
@@ -39,10 +39,10 @@ def rate(model: FairModel, found: Explanation, threshold: float) -> float:
 
 
 @settings(max_examples=40)
-@given(worlds(max_groups=4), EPSILONS, NORMS, TIES, st.data())
-def test_probabilities_are_those_of_acceptance(rows, epsilon, norm, ties, data) -> None:
+@given(worlds(max_groups=4), EPSILONS, NORMS, DRAW, st.data())
+def test_probabilities_are_those_of_acceptance(rows, epsilon, norm, draw, data) -> None:
     """They sum to one; at the ends of intervals they give the acceptance rate, in between they enclose it."""
-    model = fitted(rows, epsilon, norm, ties).model
+    model = fitted(rows, epsilon, norm, draw).model
     row = data.draw(st.integers(0, len(rows.y) - 1))
     found = model.explain(rows.scores[row], str(rows.groups[row]))
     assert sum(outcome.probability for outcome in found.outcomes) == pytest.approx(1, abs=1e-12)
@@ -59,10 +59,12 @@ def test_probabilities_are_those_of_acceptance(rows, epsilon, norm, ties, data) 
 
 
 @settings(max_examples=40)
-@given(SEEDS, TIES, st.floats(-5, 5), st.floats(-6, 6), st.sampled_from("ab"))
-def test_acceptance_at_any_threshold(seed, ties, score, threshold, group) -> None:
+@given(
+    SEEDS, st.sampled_from(["all", "some", "apart", "tied"]), st.floats(-5, 5), st.floats(-6, 6), st.sampled_from("ab")
+)
+def test_acceptance_at_any_threshold(seed, which, score, threshold, group) -> None:
     """For any score, fitted or not; inside an interval the place is spread evenly, and the scale turns it to scores."""
-    model = MODELS[ties]
+    model = MODELS[which]
     found = model.explain(score, group, threshold=threshold, id=seed)
     assert found.acceptance == rate(model, found, threshold)
     assert found.accepted_before == (score >= threshold)
@@ -83,7 +85,13 @@ def _place(model: FairModel, score: float) -> float:
     return float(np.interp(-score, -model.scale.score, model.scale.y))
 
 
-MODELS = {ties: model_of(ties) for ties in ("draw", "order")}
+MODELS = {
+    "all": model_of("all"),
+    "some": model_of("few", 0.05),
+    "apart": model_of("few", 0.2),
+    "tied": model_of("never"),
+}
+"""Everybody drawn, some, and nobody: with all scores apart, and with neighbouring ones tied."""
 
 
 @settings(max_examples=25)
@@ -102,13 +110,13 @@ def test_lines_are_few_and_lose_nothing(weights) -> None:
 # ---- the draw ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("ties", ["draw", "order"])
+@pytest.mark.parametrize("draw", ["all", "few", "never"])
 @pytest.mark.parametrize("key", [None, KEY])
 @pytest.mark.parametrize("hash", ["xxh64", "blake2b"])
-def test_the_draw_is_that_of_transform(ties, key, hash) -> None:
+def test_the_draw_is_that_of_transform(draw, key, hash) -> None:
     """Bit for bit, for ids of both types, alone and among others."""
     rows = normal_rows(0, n=2400)
-    model = model_of(ties, hash=hash, key=key)
+    model = model_of(draw, hash=hash, key=key)
     for ids in (np.arange(40), [f"n{i} 'é'" for i in range(40)]):
         fair = model.transform(rows.scores[:40], sensitive_features=rows.groups[:40], ids=ids, key=key)
         for i in range(40):
@@ -130,8 +138,8 @@ def test_a_model_with_a_key_needs_it() -> None:
 def test_reasons_are_those_of_the_certificate() -> None:
     """The shares of fitted people by reason are the certificate's."""
     rows = normal_rows(0, n=600)
-    for ties in ("draw", "order"):
-        post = FairROC(epsilon=0.2, ties=ties, salt=1).fit(rows.scores, rows.y, sensitive_features=rows.groups)
+    for draw, epsilon in (("all", 0.2), ("few", 0.2), ("few", 0.05), ("never", 0.05)):
+        post = FairROC(epsilon=epsilon, draw=draw, salt=1).fit(rows.scores, rows.y, sensitive_features=rows.groups)
         for group in post.certificate_.groups:
             scores = rows.scores[rows.groups == group.group]
             reasons = [post.model_.explain(score, group.group).reason for score in scores]
@@ -139,8 +147,19 @@ def test_reasons_are_those_of_the_certificate() -> None:
             assert reasons.count("ties") / len(reasons) == pytest.approx(group.tie_share)
 
 
+def test_the_models_draw_whom_their_names_say() -> None:
+    rows = normal_rows(0, n=2400)
+    pairs = list(zip(rows.scores, rows.groups, strict=True))
+    found = {name: {model.explain(s, g).reason for s, g in pairs} for name, model in MODELS.items()}
+    assert found["all"] == {"transport", "ties"}
+    assert found["some"] == {"transport", "ties", "order"}
+    assert found["apart"] == {"order"}
+    assert found["tied"] == {"shared"}
+    assert [name for name, model in MODELS.items() if model.draws_nobody] == ["apart", "tied"]
+
+
 def test_people_of_one_block_have_one_explanation() -> None:
-    model, rows = MODELS["draw"], normal_rows(0, n=2400)
+    model, rows = MODELS["all"], normal_rows(0, n=2400)
     for score in rows.scores[rows.groups == "a"][:60]:
         found = model.explain(score, "a")
         assert found.block.low <= score
@@ -149,16 +168,19 @@ def test_people_of_one_block_have_one_explanation() -> None:
 
 
 @pytest.mark.parametrize(
-    ("ties", "epsilon", "reason", "words"),
+    ("draw", "epsilon", "reason", "words"),
     [
-        ("draw", 0.1, "transport", "because fairness moves people here"),
-        ("draw", 0.1, "ties", "moves nobody further within the group"),
-        ("order", 0.1, "order", "Nothing is drawn for this person"),
-        ("order", 2.0, "unchanged", "Nothing is changed: on the people the model was fitted to"),
+        ("all", 0.1, "transport", "because fairness moves people here"),
+        ("all", 0.1, "ties", "moves nobody further within the group"),
+        ("few", 0.05, "order", "Nothing is drawn for this person"),
+        ("few", 0.2, "order", "The score decides alone: nothing is drawn"),
+        ("never", 0.1, "shared", "The score decides alone: nothing is drawn"),
+        ("few", 0.1, "shared", "share one fair score"),
+        ("few", 2.0, "unchanged", "Nothing is changed: on the people the model was fitted to"),
     ],
 )
-def test_words_name_the_reason_and_the_condition(ties, epsilon, reason, words) -> None:
-    rows, model = normal_rows(0, n=2400), model_of(ties, epsilon)
+def test_words_name_the_reason_and_the_condition(draw, epsilon, reason, words) -> None:
+    rows, model = normal_rows(0, n=2400), model_of(draw, epsilon)
     every = (model.explain(s, g, threshold=0.7, id="x") for s, g in zip(rows.scores, rows.groups, strict=True))
     found = next(one for one in every if one.reason == reason)
     assert words in found.text
@@ -174,7 +196,7 @@ def test_words_name_the_reason_and_the_condition(ties, epsilon, reason, words) -
 
 @pytest.mark.parametrize("epsilon", [0.1, 2.0])
 def test_a_promise_for_new_people_says_nothing_of_the_fitted_ones(epsilon) -> None:
-    text = model_of("order", epsilon, promise="new").explain(0.5, "a").text
+    text = model_of("few", epsilon, promise="new").explain(0.5, "a").text
     assert "should lie within" in text and "among new people like the 2,400 people the model was fitted to" in text
     assert " on the 2,400" not in text and "on the people the model was fitted to" not in text
 
@@ -184,7 +206,7 @@ def test_a_promise_for_new_people_says_nothing_of_the_fitted_ones(epsilon) -> No
     [
         ({"epsilon": 0.05}, "order", "the groups' true positive rates come within epsilon 0.05 of each other at every"),
         ({"epsilon": 0.05}, "ties", "so that the groups' true positive rates come within epsilon 0.05"),
-        ({"epsilon": 0.05, "draws": "never"}, "order", "The score decides alone: nothing is drawn"),
+        ({"epsilon": 0.05, "draw": "never"}, "order", "The score decides alone: nothing is drawn"),
         ({"ratio": 0.8}, "ties", "the smallest is at least 0.8 of the largest at every threshold"),
         (
             {"epsilon": 0.05, "where": (0.1, 0.3)},
@@ -202,11 +224,12 @@ def test_words_for_one_rate(how, reason, words) -> None:
         rows.scores, rows.y, sensitive_features=rows.groups
     )
     every = [post.model_.explain(s, g) for s, g in zip(rows.scores, rows.groups, strict=True)]
-    assert {one.reason for one in every} <= {"order", "ties", "unchanged"}
+    assert {one.reason for one in every} <= {"order", "shared", "ties", "unchanged"}
     found = next(one for one in every if one.reason == reason)
     assert words in found.text
     assert "false positive" not in found.text
-    assert ("over the draw" in found.text) == (how.get("draws") != "never")
+    assert ("over the draw" in found.text) != post.model_.draws_nobody
+    assert post.model_.draws_nobody == (how.get("draw") == "never" or reason == "unchanged")
     assert "Who does is left to chance" not in found.text
 
 
@@ -215,7 +238,7 @@ def test_words_do_not_deny_a_shift_of_scale() -> None:
     rng = np.random.default_rng(0)
     groups, y = np.repeat(["a", "b"], 1000), rng.integers(0, 2, 2000)
     scores = y + rng.normal(size=2000) + 2.0 * (groups == "b")
-    model = FairROC(epsilon=0.05, ties="draw", salt=1).fit(scores, y, sensitive_features=groups).model_
+    model = FairROC(epsilon=0.05, draw="all", salt=1).fit(scores, y, sensitive_features=groups).model_
     every = [model.explain(score, "b") for score in scores[groups == "b"]]
     shifted = [one for one in every if one.reason == "ties" and max(part.high for part in one.outcomes) < one.score]
     assert shifted
@@ -223,7 +246,7 @@ def test_words_do_not_deny_a_shift_of_scale() -> None:
 
 
 def test_scores_outside_the_fitted_range() -> None:
-    model = MODELS["order"]
+    model = MODELS["some"]
     above, below = model.explain(1e6, "a"), model.explain(-1e6, "a")
     assert (above.outside, below.outside, model.explain(0.5, "a").outside) == ("above", "below", None)
     assert "above all scores the model was fitted to" in above.text
@@ -234,12 +257,12 @@ def test_scores_outside_the_fitted_range() -> None:
 
 def test_unknown_groups_are_said() -> None:
     with pytest.raises(UnknownGroupError, match="knows the groups 'a', 'b', but 1 of 1 rows are of 'q'"):
-        MODELS["draw"].explain(0.5, "q")
+        MODELS["all"].explain(0.5, "q")
     with pytest.warns(FairrocWarning, match="treated as group 'b'"):
-        found = MODELS["draw"].explain(0.5, "q", on_unknown_group="b")
+        found = MODELS["all"].explain(0.5, "q", on_unknown_group="b")
     assert (found.group, found.treated_as) == ("q", "b")
     assert "was not fitted to this group; the person is treated as group 'b'" in found.text
-    assert found.outcomes == MODELS["draw"].explain(0.5, "b").outcomes
+    assert found.outcomes == MODELS["all"].explain(0.5, "b").outcomes
 
 
 def test_groups_of_several_columns_and_numbers() -> None:
@@ -267,14 +290,14 @@ def test_groups_of_several_columns_and_numbers() -> None:
 )
 def test_what_cannot_be_explained(how, words) -> None:
     with pytest.raises(DataError, match=words):
-        MODELS["draw"].explain(**{"score": 0.5, "group": "a", **how})
+        MODELS["all"].explain(**{"score": 0.5, "group": "a", **how})
 
 
 def test_a_loaded_model_explains_the_same(tmp_path) -> None:
-    MODELS["order"].save(tmp_path / "m.json")
+    MODELS["some"].save(tmp_path / "m.json")
     loaded = FairModel.load(tmp_path / "m.json")
     for score in (-1.0, 0.3, 1.2):
-        assert loaded.explain(score, "b", threshold=0.4, id=3) == MODELS["order"].explain(
+        assert loaded.explain(score, "b", threshold=0.4, id=3) == MODELS["some"].explain(
             score, "b", threshold=0.4, id=3
         )
 

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_pipeline import DATE, EPSILONS, TIES, Rows, fitted, normal_rows, same_bits, worlds
+from test_pipeline import DATE, DRAW, EPSILONS, Rows, fitted, normal_rows, same_bits, worlds
 
 import sql_cases
 from fairroc import FairModel, FairROC, __version__
@@ -28,7 +28,6 @@ from fairroc.fitting.fit import fit
 from fairroc.model.file import (
     ADDED,
     FORMAT,
-    OF_GROUPS,
     VERSION,
     _checksum,
     _disorder,
@@ -46,8 +45,8 @@ from sql_cases import ONE_RATE
 from strategies import NORMS, SEEDS
 
 ROWS = normal_rows(31, n=300, digits=1)
-MODEL = fitted(ROWS, 0.1, ties="draw").model
-ORDERED = fitted(normal_rows(32, n=1500), 0.3, ties="order").model
+MODEL = fitted(ROWS, 0.1, draw="all").model
+ORDERED = fitted(normal_rows(32, n=1500), 0.3, draw="few").model
 TEXT = MODEL.to_json()
 
 
@@ -64,10 +63,10 @@ def rewritten(text: str, change) -> str:
 
 
 @settings(max_examples=30)
-@given(worlds(), EPSILONS, NORMS, TIES)
-def test_round_trip_is_exact(rows, epsilon, norm, ties):
+@given(worlds(), EPSILONS, NORMS, DRAW)
+def test_round_trip_is_exact(rows, epsilon, norm, draw):
     """Text, fair scores and acceptance rates of the model read back are the same bits; identity models too."""
-    model = fitted(rows, epsilon, norm, ties).model
+    model = fitted(rows, epsilon, norm, draw).model
     back = FairModel.from_json(model.to_json())
     assert back.to_json() == model.to_json()
     how = {"sensitive_features": rows.groups}
@@ -97,14 +96,14 @@ def test_names_of_any_text(name, tmp_path):
 
 def test_file_is_plain_and_says_where_it_comes_from():
     body = json.loads(TEXT)
-    assert (body["format"], body["version"]) == (FORMAT, OF_GROUPS)
+    assert (body["format"], body["version"]) == (FORMAT, VERSION)
     assert body["fit"]["package"] == f"fairroc {__version__}"
     assert body["fit"]["date"] == "2024-01-02T00:00:00Z"
     assert body["fit"]["rows"] == len(ROWS.y)
     assert re.fullmatch(r"[0-9a-f]{16}", body["fit"]["data"])
     assert TEXT.endswith("}\n")
     first = [line.strip() for line in TEXT.splitlines()[:3]]
-    assert first == ["{", f'"format": "{FORMAT}",', f'"version": {OF_GROUPS},']
+    assert first == ["{", f'"format": "{FORMAT}",', f'"version": {VERSION},']
 
 
 def test_the_checksum_is_found_without_parsing():
@@ -114,14 +113,14 @@ def test_the_checksum_is_found_without_parsing():
 def test_salt_is_text_because_json_numbers_lose_64_bits():
     columns = read_people(ROWS.scores, ROWS.y, sensitive_features=ROWS.groups)
     for salt in (2**63 - 1, -(2**63), 0):
-        model = FairModel.of(fit(columns, Options.checked(epsilon=0.1, ties="draw"), salt=salt, date=DATE).model)
+        model = FairModel.of(fit(columns, Options.checked(epsilon=0.1, draw="all"), salt=salt, date=DATE).model)
         assert json.loads(model.to_json())["salt"] == str(salt)
         assert FairModel.from_json(model.to_json()).salt == salt
 
 
 def test_two_fits_differ_in_salt_alone():
     columns = read_people(ROWS.scores, ROWS.y, sensitive_features=ROWS.groups)
-    options = Options.checked(epsilon=0.1, ties="draw")
+    options = Options.checked(epsilon=0.1, draw="all")
     one, two = (json.loads(dumps(fit(columns, options, date=DATE).model)) for _ in range(2))
     assert {key for key in one if one[key] != two[key]} == {"salt", "checksum"}
     fixed = [dumps(fit(columns, options, salt=5, date=DATE).model) for _ in range(2)]
@@ -142,7 +141,7 @@ def test_fingerprint_changes_with_the_data():
 
 
 def test_key_is_not_in_the_file():
-    post = FairROC(epsilon=0.1, ties="draw", key="a very secret key", salt=1)
+    post = FairROC(epsilon=0.1, draw="all", key="a very secret key", salt=1)
     text = post.fit(ROWS.scores, ROWS.y, sensitive_features=ROWS.groups).model_.to_json()
     assert "secret" not in text
     assert FairModel.from_json(text).key_fingerprint == post.model_.key_fingerprint
@@ -248,7 +247,7 @@ def test_files_of_a_newer_fairroc_ask_for_an_update(change, what):
 def test_files_of_version_1_are_read():
     def older(body):
         body["version"] = 1
-        del body["curve"], body["confidence"]
+        del body["curve"], body["confidence"], body["draw"]
 
     back = FairModel.from_json(rewritten(TEXT, older))
     assert (back.curve, back.confidence) == ("raw", None)
@@ -491,12 +490,12 @@ def test_every_constraint_comes_back(name):
     """Options, text and fair scores, bit for bit; what was asked for is in the file."""
     model, rows = asked(name), sql_cases.rows_for(asked(name))
     back = FairModel.from_json(model.to_json())
-    fields = ("constraint", "ratio", "draws", "where", "tolerances", "epsilon", "norm")
+    fields = ("constraint", "ratio", "draw", "where", "tolerances", "epsilon", "norm")
     assert [getattr(back, field) for field in fields] == [getattr(model, field) for field in fields]
     assert back.fairness == model.fairness and back.to_json() == model.to_json()
     assert same_bits(replace(rows, model=back).expected, rows.expected)
     how, body = ASKED[name], json.loads(model.to_json())
-    wanted = {option: how[option] for option in ("constraint", "ratio", "draws", "where") if option in how}
+    wanted = {option: how[option] for option in ("constraint", "ratio", "draw", "where") if option in how}
     assert {option: body[option] for option in wanted} == json.loads(json.dumps(wanted))
     assert body["tolerances"] == ([0.2, 0.05] if name == "tolerances" else None)
 
@@ -506,8 +505,11 @@ BROKEN_ASKED = {
     "constraint": (PARITY, put("constraint", "equal_outcomes"), "constraint must be 'equalized_odds'"),
     "constraint a number": (PARITY, put("constraint", 1), "'constraint' must be str, not 1"),
     "no constraint": (PARITY, lambda b: b.pop("constraint"), "lacks or garbles a field"),
-    "never draws both rates": (PARITY, put("constraint", "equalized_odds"), "draws must be 'ties' with"),
-    "draws": (PARITY, put("draws", "always"), "draws must be 'ties' or 'never'"),
+    "draw": (PARITY, put("draw", "always"), "draw must be 'few', 'never' or 'all', got 'always'"),
+    "draw a flag": (PARITY, put("draw", False), "'draw' must be str, not False"),
+    "no draw": (PARITY, lambda b: b.pop("draw"), "lacks or garbles a field"),
+    "draws of older versions": (PARITY, put("draws", "never"), "'draws' is a field of older versions"),
+    "a window drawn for all": ("ratio, where", put("draw", "all"), "draw must be 'few' or 'never' with where"),
     "one rate by froc": (PARITY, put("method", "froc"), "method must be 'optimal' with"),
     "one rate in norm inf": (PARITY, put("norm", "inf"), "norm must be 1 with"),
     "ratio 0": (RATIO, put("ratio", 0), "ratio must be above 0 and at most 1, got 0"),
@@ -547,12 +549,67 @@ def test_older_files_are_of_equalized_odds(version):
             del body[field]
 
     back = FairModel.from_json(rewritten(TEXT, older))
-    asked_for = (back.constraint, back.ratio, back.draws, back.where, back.tolerances)
-    assert asked_for == ("equalized_odds", None, "ties", None, None)
+    asked_for = (back.constraint, back.ratio, back.draw, back.where, back.tolerances)
+    assert asked_for == ("equalized_odds", None, "all", None, None)
     how = {"sensitive_features": ROWS.groups, "ids": np.arange(len(ROWS.y))}
     assert same_bits(back.transform(ROWS.scores, **how), MODEL.transform(ROWS.scores, **how))
     with pytest.raises(ModelFileError, match="lacks or garbles a field"):
         FairModel.from_json(rewritten(TEXT, lambda body: body.pop("where")))
+
+
+def with_draws(version: int, ties: str, draws: str):
+    """A change to what older versions said of draws."""
+
+    def change(body):
+        body["version"], body["ties"], body["draws"] = version, ties, draws
+        del body["draw"]
+
+    return change
+
+
+@pytest.mark.parametrize("version", [4, 5])
+@pytest.mark.parametrize("name", [PARITY, "opportunity", "opportunity, draw", BOXES])
+def test_files_that_told_of_ties_and_draws_are_read(name, version):
+    """draws="never" is draw="never"; else ties="draw" is "all", and "order" is "few". Scores are the same bits."""
+    model = asked(name)
+    draws = "never" if model.draw == "never" else "ties"
+    text = rewritten(model.to_json(), with_draws(version, model.ties, draws))
+    back = FairModel.from_json(text)
+    assert (back.draw, back.ties) == (model.draw, model.ties)
+    assert back.to_json() == model.to_json()
+    assert same_bits(replace(sql_cases.rows_for(model), model=back).expected, sql_cases.rows_for(model).expected)
+
+
+@pytest.mark.parametrize("version", [4, 5])
+@pytest.mark.parametrize(
+    ("ties", "draws", "draw"),
+    [("order", "ties", "few"), ("draw", "ties", "all"), ("order", "never", "never"), ("draw", "never", "never")],
+)
+def test_ties_and_draws_of_older_versions_become_draw(version, ties, draws, draw):
+    back = FairModel.from_json(rewritten(asked(PARITY).to_json(), with_draws(version, ties, draws)))
+    assert (back.draw, back.ties) == (draw, ties)
+    body = json.loads(back.to_json())
+    assert (body["version"], body["draw"], body["ties"]) == (VERSION, draw, ties) and "draws" not in body
+
+
+@pytest.mark.parametrize("version", [4, 5])
+def test_older_files_that_do_not_tell_of_draws_are_refused(version):
+    text = asked(PARITY).to_json()
+    for draws, words in (("always", "draws must be 'ties' or 'never'"), (None, "draws must be 'ties' or 'never'")):
+        with pytest.raises(ModelFileError, match=words):
+            FairModel.from_json(rewritten(text, with_draws(version, "order", draws)))
+    with pytest.raises(ModelFileError, match="'draw' is a field of later versions"):
+        FairModel.from_json(rewritten(text, put("version", version)))
+    with pytest.raises(ModelFileError, match=r"lacks or garbles a field .*draws"):
+        FairModel.from_json(rewritten(text, lambda body: (body.pop("draw"), body.update(version=version))))
+
+
+@pytest.mark.parametrize("draws", ["ties", "never"])
+def test_a_file_of_this_version_with_draws_is_refused(draws):
+    with pytest.raises(ModelFileError, match="'draws' is a field of older versions"):
+        FairModel.from_json(rewritten(asked(PARITY).to_json(), put("draws", draws)))
+    with pytest.raises(ModelFileError, match="'draws' is a field of older versions"):
+        FairModel.from_json(rewritten(TEXT, put("draws", draws)))
 
 
 def test_a_place_that_ends_before_it_begins_is_refused():
@@ -609,7 +666,7 @@ SMALL_GROUPS = np.array(["a", "b", "c"])[[0, 1] * 58 + [2] * 4]
 SMALL = {"scores": SMALL["scores"] + (SMALL["y"] > 0) * (1 + (SMALL_GROUPS == "b")), "y": (SMALL["y"] > 0).astype(int)}
 SMALL["scores"] = np.rint(2 * SMALL["scores"]) / 2
 KINDS = {
-    "draw": {"ties": "draw", "epsilon": 0.1, "key": "a key of sixteen bytes"},
+    "draw": {"draw": "all", "epsilon": 0.1, "key": "a key of sixteen bytes"},
     "order": {"epsilon": 0.25, "curve": "raw"},
     "parity": {"constraint": "demographic_parity", "ratio": 0.9},
     "same": {"epsilon": 2.0},

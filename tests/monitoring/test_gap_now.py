@@ -92,8 +92,8 @@ def test_many_groups_have_the_same_gap_and_limits_no_closer(how, monkeypatch: py
 HOW = st.sampled_from(
     [
         {"epsilon": 0.1},
-        {"epsilon": 0.02, "ties": "draw"},
-        {"epsilon": 0.3, "draws": "never"},
+        {"epsilon": 0.02, "draw": "all"},
+        {"epsilon": 0.3, "draw": "never"},
         {"epsilon": 0.05, "where": (0.1, 0.5)},
     ]
 )

@@ -40,8 +40,8 @@ ROWS = populations(max_groups=5, max_rows=60, weights=("none",))
 OPTIONS = st.sampled_from(
     [
         {"epsilon": 0.05},
-        {"epsilon": 0.1, "ties": "draw"},
-        {"epsilon": 0.0, "ties": "draw", "norm": "inf"},
+        {"epsilon": 0.1, "draw": "all"},
+        {"epsilon": 0.0, "draw": "all", "norm": "inf"},
         {"epsilon": 0.2, "norm": "inf"},
         {"epsilon": 0.1, "queries": 5},
         {"epsilon": 0.1, "method": "froc"},
@@ -130,7 +130,7 @@ def test_same_audit_as_of_rows(people, norm, draws, seed):
 @given(ROWS, SEEDS)
 def test_same_frontier_and_certificate_as_of_rows(people, seed):
     columns = columns_of(people, seed)
-    plain = Options.checked(epsilon=0.05, ties="draw")
+    plain = Options.checked(epsilon=0.05, draw="all")
     found = []
     for data in (people_of(columns), ScoreCounts.from_columns(columns).people()):
         points, _ = outcome(lambda d=data: frontier_of(d, plain, epsilons=[0, 0.1], bound=False).to_dict())
@@ -181,7 +181,7 @@ def test_counts_are_no_weights():
         found = outcome(lambda c=counts: audit_counts(c, bootstrap=0))[0]
         widths.append(found.groups[0].band.dkw[0])
         gaps.append(found.gap)
-        fitted = outcome(lambda c=counts: fit_counts(c, 0.05, ties="draw"))[0]
+        fitted = outcome(lambda c=counts: fit_counts(c, 0.05, draw="all"))[0]
         assert fitted.certificate_.gap <= 0.05 and fitted.certificate_.rows == 420 * times
     assert gaps[0] == gaps[1] == gaps[2]
     assert widths[0] == pytest.approx(10 * widths[1]) == pytest.approx(1e5 * widths[2])
@@ -192,7 +192,7 @@ def test_estimator_and_function():
     sex, y = rng.choice(["f", "m"], n), rng.integers(0, 2, n)
     scores = np.round(y + rng.normal(size=n) * np.where(sex == "f", 1, 2), 1)
     counts = ScoreCounts.from_rows(scores, y, sensitive_features=sex)
-    params = {"epsilon": 0.1, "salt": 3, "ties": "draw"}
+    params = {"epsilon": 0.1, "salt": 3, "draw": "all"}
     rows = FairROC(**params).fit(scores, y, sensitive_features=sex)
     for post in (FairROC(**params).fit_counts(counts), fit_counts(counts, **params)):
         mine, other = (p.transform(scores, sensitive_features=sex, random_state=0) for p in (post, rows))
@@ -382,12 +382,12 @@ def test_error_of_bins(seed, groups, bits):
 
 
 @settings(max_examples=20)
-@given(SEEDS, st.sampled_from([1, "inf"]), st.sampled_from(["draw", "order"]), st.sampled_from([None, 6]), BITS)
-def test_fair_score_from_bins_on_the_people_themselves(seed, norm, ties, queries, bits):
+@given(SEEDS, st.sampled_from([1, "inf"]), st.sampled_from(["few", "all"]), st.sampled_from([None, 6]), BITS)
+def test_fair_score_from_bins_on_the_people_themselves(seed, norm, draw, queries, bits):
     """The stated gap and twice the error (once in the largest norm) bound the gap of the rows at any threshold."""
     columns = spread_people(seed, 2, 200)
     cut = ScoreCounts.from_columns(columns).binned(bits)
-    asked = Options.checked(epsilon=0.1, norm=norm, ties=ties, queries=queries)
+    asked = Options.checked(epsilon=0.1, norm=norm, draw=draw, queries=queries)
     fitted = outcome(lambda: fit(cut.people(), asked, salt=1))[0]
     groups = np.array(columns.names)[columns.groups]
     places = np.quantile(columns.scores, np.linspace(0, 1, 40))
@@ -443,11 +443,11 @@ def test_bins_are_stated():
     cut = exact.binned(17)
     assert 0 < cut.error < 0.1
     for norm, times in ((1, 2), ("inf", 1)):
-        found = fit_counts(cut, 0.1, norm=norm, ties="draw").certificate_
+        found = fit_counts(cut, 0.1, norm=norm, draw="all").certificate_
         assert found.count_error == cut.error and found.to_dict()["count_error"] == cut.error
         said = f"rates can be too low by up to {cut.error:.2g}, so gaps can exceed those stated by up to"
         assert f"{said} {times * cut.error:.2g}" in certificate_text(found)
-    assert "bins" not in certificate_text(fit_counts(exact, 0.1, ties="draw").certificate_)
+    assert "bins" not in certificate_text(fit_counts(exact, 0.1, draw="all").certificate_)
     gap = audit_counts(cut, bootstrap=0).gap
     open_, sure = (audit_counts(cut, bootstrap=0, epsilon=gap + x * cut.error) for x in (1, 3))
     assert (open_.fair, sure.fair) == (False, True)
@@ -518,7 +518,7 @@ def test_counts_do_not_share_the_callers_arrays() -> None:
     cells = np.array([[1.0, 2.0], [1.0, 2.0]]), np.array([[9, 3], [5, 4]]), np.array([[2, 8], [3, 9]])
     cells = cells[0], 40 * cells[1], 40 * cells[2]
     counts = ScoreCounts(("a", "b"), *(tuple(part) for part in cells))
-    post, other = (FairROC(0.05, salt=1, ties="draw").fit_counts(counts) for _ in range(2))
+    post, other = (FairROC(0.05, salt=1, draw="all").fit_counts(counts) for _ in range(2))
     known = post.outlook_, post.one_draw_
     for part in cells:
         part[:] = 7
@@ -540,10 +540,10 @@ def test_minus_zero_is_zero() -> None:
             zero = float(np.copysign(0.0, signed[signed == 0][0]))
             by_hand = replace(counts, scores=tuple(np.where(part == 0, zero, part) for part in counts.scores))
             for kind, fitted in {
-                "even": FairROC(0.1, salt=1, ties="draw").fit(*rows, **how),
-                "even ": fit_counts(counts, 0.1, salt=1, ties="draw"),
-                "even  ": fit_counts(by_hand, 0.1, salt=1, ties="draw"),
-                "weighted": FairROC(0.1, salt=1, ties="draw").fit(*rows, **how, sample_weight=weights),
+                "even": FairROC(0.1, salt=1, draw="all").fit(*rows, **how),
+                "even ": fit_counts(counts, 0.1, salt=1, draw="all"),
+                "even  ": fit_counts(by_hand, 0.1, salt=1, draw="all"),
+                "weighted": FairROC(0.1, salt=1, draw="all").fit(*rows, **how, sample_weight=weights),
             }.items():
                 model = replace(fitted.model_, record=replace(fitted.model_.record, date=""))
                 found[kind.strip()].add(model.to_json())

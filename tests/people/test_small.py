@@ -21,7 +21,7 @@ from fairroc.people.small import MERGED, REFUSE, Regrouped, SmallGroup, SmallGro
 from strategies import POOLS, SEEDS
 
 DATE = datetime(2024, 1, 1, tzinfo=UTC)
-EXACT = Options.checked(epsilon=0.1, ties="draw")
+EXACT = Options.checked(epsilon=0.1, draw="all")
 BITS = [12, 20, 63]
 
 

@@ -119,7 +119,7 @@ def bare(path: Path) -> str:
         (".parquet", ["--group", "race"]),
         (".parquet", ["--queries", 20]),
         (".parquet", ["--method", "froc"]),
-        (".parquet", ["--norm", "inf", "--ties", "draw", "--epsilon", "0.01"]),
+        (".parquet", ["--norm", "inf", "--draw", "all", "--epsilon", "0.01"]),
     ],
 )
 def test_the_model_is_the_same(

@@ -29,11 +29,11 @@ def fitted(groups: int, epsilon: float, **how: object) -> Fitted:
     return fit(columns, Options.checked(epsilon=epsilon, **how), salt=1)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("ties", ["draw", "order"])
+@pytest.mark.parametrize("draw", ["all", "few", "never"])
 @pytest.mark.parametrize(("groups", "norm"), [(2, 1), (3, "inf")])
-def test_both_panels_show_every_group_and_the_widest_gap(groups: int, norm: object, ties: str) -> None:
+def test_both_panels_show_every_group_and_the_widest_gap(groups: int, norm: object, draw: str) -> None:
     """Curves end in the corners, legends name AUCs, the annotation is the gap rounded."""
-    found = fitted(groups, 0.2, norm=norm, ties=ties)
+    found = fitted(groups, 0.2, norm=norm, draw=draw)
     figure = before_after(found)
     assert len(figure.axes) == 2
     aucs = [[c.auc for c in found.raw.curves], found.performance.group_aucs]

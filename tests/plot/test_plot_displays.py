@@ -262,7 +262,7 @@ def test_the_gap_after_is_that_of_the_acceptance_rates(post: FairROC) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:ties are drawn")
-@pytest.mark.parametrize("how", [{}, {"ties": "draw"}, {"method": "froc"}], ids=str)
+@pytest.mark.parametrize("how", [{}, {"draw": "all"}, {"method": "froc"}], ids=str)
 def test_a_higher_score_is_never_less_likely_accepted(how: dict[str, Any]) -> None:
     """What the bands of the fair score rest on."""
     scores, y, group = people()

@@ -26,7 +26,7 @@ GROUPS, LABELS = np.tile(["a", "b"], N // 2), RNG.integers(0, 2, N)
 SCORES = np.round(LABELS + np.where(GROUPS == "a", 1.0, 3.0) * RNG.normal(size=N), 2)
 IDS = RNG.permutation(N)
 KEY = "a key of sixteen bytes"
-WAYS = ({"ties": "draw", "key": KEY}, {"curve": "raw", "epsilon": 0.3}, {"constraint": "demographic_parity"})
+WAYS = ({"draw": "all", "key": KEY}, {"curve": "raw", "epsilon": 0.3}, {"constraint": "demographic_parity"})
 
 
 def fitted(way: int) -> str:
@@ -87,7 +87,7 @@ def test_threads_ask_an_estimator_for_what_is_computed_late() -> None:
         return post.outlook_, post.one_draw_, replace(post.certificate_, seconds=0.0)
 
     posts = [
-        FairROC(0.1, ties="draw", salt=1).fit(SCORES[:FITTED], LABELS[:FITTED], sensitive_features=GROUPS[:FITTED])
+        FairROC(0.1, draw="all", salt=1).fit(SCORES[:FITTED], LABELS[:FITTED], sensitive_features=GROUPS[:FITTED])
         for _ in range(2)
     ]
     truth = late(posts[0])
@@ -98,7 +98,7 @@ def test_threads_ask_an_estimator_for_what_is_computed_late() -> None:
 @pytest.mark.parametrize("start", ["fork", "spawn"])
 def test_processes_give_the_same_bits(start: str) -> None:
     """They fit, read the model and look up; an estimator travels there and back with its key."""
-    post = FairROC(0.1, ties="draw", key=KEY).fit(SCORES[:FITTED], LABELS[:FITTED], sensitive_features=GROUPS[:FITTED])
+    post = FairROC(0.1, draw="all", key=KEY).fit(SCORES[:FITTED], LABELS[:FITTED], sensitive_features=GROUPS[:FITTED])
     how = {"sensitive_features": GROUPS, "ids": IDS}
     with ProcessPoolExecutor(1, mp_context=get_context(start)) as pool:
         fits = [pool.submit(both, way) for way in range(len(WAYS))]

@@ -223,30 +223,32 @@ class Case:
 
 CASES: dict[str, Case] = {
     "two": Case("two", {"epsilon": 0.05}, True),
-    "two-zero-draw": Case("two", {"epsilon": 0.0, "ties": "draw"}),
-    "two-zero-order": Case("two", {"epsilon": 0.0, "ties": "order"}),
+    "two-zero-draw": Case("two", {"epsilon": 0.0, "draw": "all"}),
+    "two-never": Case("two", {"epsilon": 0.05, "draw": "never"}),
+    "two-zero-order": Case("two", {"epsilon": 0.0, "draw": "few"}),
     "two-key": Case("two", {"epsilon": 0.2, "key": "a secret key of some length"}, key="a secret key of some length"),
-    "two-blake2b": Case("two", {"epsilon": 0.05, "ties": "draw", "hash": "blake2b"}),
+    "two-blake2b": Case("two", {"epsilon": 0.05, "draw": "all", "hash": "blake2b"}),
     "two-froc": Case("two", {"epsilon": 0.05, "method": "froc", "queries": 40}),
-    "two-froc-draw": Case("two", {"epsilon": 0.01, "method": "froc", "ties": "draw"}),
+    "two-froc-draw": Case("two", {"epsilon": 0.01, "method": "froc", "draw": "all"}),
     "two-queries": Case("two", {"epsilon": 0.05, "queries": 20}),
     "two-raw": Case("two", {"epsilon": 0.05, "curve": "raw"}),
     "two-binormal": Case("two", {"epsilon": 0.05, "curve": "binormal"}),
     "two-calibrated": Case("two", {"epsilon": 0.05, "curve": "calibrated"}),
     "two-shrunk": Case("two", {"epsilon": 0.05, "curve": "shrunk"}),
     "three": Case("three", {"epsilon": 0.05}, True),
-    "three-inf-draw": Case("three", {"epsilon": 0.01, "norm": "inf", "ties": "draw"}),
+    "three-inf-draw": Case("three", {"epsilon": 0.01, "norm": "inf", "draw": "all"}),
+    "three-never": Case("three", {"epsilon": 0.1, "norm": "inf", "draw": "never"}),
     "three-froc": Case("three", {"epsilon": 0.2, "method": "froc", "queries": 25}),
     "five": Case("five", {"epsilon": 0.05, "norm": "inf"}, True),
-    "five-draw-raw": Case("five", {"epsilon": 0.05, "ties": "draw", "curve": "raw"}),
+    "five-draw-raw": Case("five", {"epsilon": 0.05, "draw": "all", "curve": "raw"}),
     "ties": Case("ties", {"epsilon": 0.05}, True),
-    "ties-draw": Case("ties", {"epsilon": 0.01, "ties": "draw", "curve": "raw"}),
+    "ties-draw": Case("ties", {"epsilon": 0.01, "draw": "all", "curve": "raw"}),
     "binary": Case("binary", {"epsilon": 0.05}, True),
     "perfect": Case("perfect", {"epsilon": 0.05}, True),
     "useless": Case("useless", {"epsilon": 0.01}, True),
     "crossing": Case("crossing", {"epsilon": 0.05}, True),
-    "crossing-raw-draw": Case("crossing", {"epsilon": 0.01, "curve": "raw", "ties": "draw"}),
-    "crossing-froc": Case("crossing", {"epsilon": 0.05, "method": "froc", "queries": 30, "ties": "draw"}),
+    "crossing-raw-draw": Case("crossing", {"epsilon": 0.01, "curve": "raw", "draw": "all"}),
+    "crossing-froc": Case("crossing", {"epsilon": 0.05, "method": "froc", "queries": 30, "draw": "all"}),
     "fractional": Case("fractional", {"epsilon": 0.05}, True),
     "fractional-smooth-inf": Case("fractional", {"epsilon": 0.2, "curve": "smooth", "norm": "inf"}),
     "whole": Case("whole", {"epsilon": 0.05}, True),
@@ -511,7 +513,7 @@ def _observe_frontier(found: Found, case: Case, data: Data) -> None:
     asked = {name: case.options[name] for name in ("norm", "method", "queries") if name in case.options}
     with found.warned("frontier"):
         drawn = frontier(data.scores, data.y, epsilons=[0, 0.01, 0.2], **asked, **data.how)
-        order = frontier(data.scores, data.y, epsilons=[0.1], ties="order", bound=False, **asked, **data.how)
+        order = frontier(data.scores, data.y, epsilons=[0.1], draw="few", bound=False, **asked, **data.how)
     found.add("frontier", _known(drawn.to_dict()))
     found.add("frontier, order", order.to_columns())
 
@@ -678,7 +680,7 @@ COMMANDS: dict[str, str] = {
     "monitor text": f"monitor later.parquet {_MODEL}",
     "monitor quiet": f"monitor people.csv {_NAMES} --model model.json --bootstrap 0",
     "frontier json": f"frontier people.csv {_NAMES} --epsilons 0,0.05,0.3 -o out.csv {_JSON}",
-    "frontier text": f"frontier people.parquet {_NAMES} --group race --epsilons 0.05,0.2 --ties order --no-bound",
+    "frontier text": f"frontier people.parquet {_NAMES} --group race --epsilons 0.05,0.2 --draw few --no-bound",
     "sql duckdb": f"sql {_MODEL} --dialect duckdb --id id",
     "sql spark": f"sql {_MODEL} --dialect spark --id name --id-type text -o out.sql {_JSON}",
     "error usage": f"fit people.csv {_NAMES} -o m.json",

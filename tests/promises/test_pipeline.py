@@ -41,7 +41,7 @@ ROUNDING = 1e-12
 """How far the gap may exceed epsilon; measured on thousands of hard inputs: 6e-13."""
 
 EPSILONS = st.sampled_from([0.0, 0.05, 1.0, 2.0])
-TIES = st.sampled_from(["draw", "order"])
+DRAW = st.sampled_from(["all", "few", "never"])
 
 # ---- rows of all groups ------------------------------------------------------------------------------------
 
@@ -114,12 +114,12 @@ def normal_rows(seed: int = 0, n: int = 2400, groups: int = 2, digits: int = 9) 
     return Rows(scores.round(digits), y, np.array(["a", "b", "c", "d"])[g])
 
 
-def fitted(rows: Rows, epsilon: float, norm=1, ties: str = "draw", queries: int | None = None) -> Fitted:
+def fitted(rows: Rows, epsilon: float, norm=1, draw: str = "all", queries: int | None = None) -> Fitted:
     """A fit with fixed salt and date; what it warns of is tested elsewhere."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FairrocWarning)
         columns = read_people(rows.scores, rows.y, sensitive_features=rows.groups, sample_weight=rows.weights)
-        options = Options.checked(epsilon=epsilon, norm=norm, ties=ties, queries=queries)
+        options = Options.checked(epsilon=epsilon, norm=norm, draw=draw, queries=queries)
         done = fit(columns, options, salt=7, date=DATE)
         return replace(done, model=FairModel.of(done.model))
 
@@ -176,10 +176,10 @@ def drawn(model, rows: Rows, uniforms: np.ndarray) -> np.ndarray:
 
 
 @settings(max_examples=20)
-@given(worlds(), EPSILONS, NORMS, TIES)
-def test_groups_are_within_epsilon_at_every_threshold(rows, epsilon, norm, ties):
+@given(worlds(), EPSILONS, NORMS, DRAW)
+def test_groups_are_within_epsilon_at_every_threshold(rows, epsilon, norm, draw):
     """Expected rates of the fitted people, from acceptance_rate, at all thresholds there are."""
-    done = fitted(rows, epsilon, norm, ties)
+    done = fitted(rows, epsilon, norm, draw)
     accepted = acceptance(done.model, rows, all_thresholds(done, rows))
     assert largest_gap(accepted, rows, norm) <= epsilon + ROUNDING
     assert accepted.min() >= 0
@@ -187,22 +187,22 @@ def test_groups_are_within_epsilon_at_every_threshold(rows, epsilon, norm, ties)
 
 
 @settings(max_examples=25)
-@given(populations(max_groups=5, max_rows=25), ALL_EPSILONS, NORMS, TIES)
-def test_groups_are_within_epsilon_on_extreme_scores_and_weights(population, epsilon, norm, ties):
+@given(populations(max_groups=5, max_rows=25), ALL_EPSILONS, NORMS, DRAW)
+def test_groups_are_within_epsilon_on_extreme_scores_and_weights(population, epsilon, norm, draw):
     """Neighbouring floats, subnormals, 1e300 and weights from 1e-12 to 1e12."""
     rows = from_population(population)
-    done = fitted(rows, epsilon, norm, ties)
+    done = fitted(rows, epsilon, norm, draw)
     assert largest_gap(acceptance(done.model, rows, all_thresholds(done, rows)), rows, norm) <= epsilon + ROUNDING
 
 
-@pytest.mark.parametrize("ties", ["draw", "order"])
+@pytest.mark.parametrize("draw", ["all", "few"])
 @pytest.mark.parametrize("norm", [1, "inf"])
 @pytest.mark.parametrize("groups", [2, 4])
-def test_groups_are_within_epsilon_where_the_order_can_be_kept(groups, norm, ties):
-    """Enough rows for ties='order' to find room."""
+def test_groups_are_within_epsilon_where_the_order_can_be_kept(groups, norm, draw):
+    """Enough rows for draw='few' to find room."""
     rows = normal_rows(groups, groups=groups, digits=2)
-    done = fitted(rows, 0.2, norm, ties)
-    assert done.model.ties == ties
+    done = fitted(rows, 0.2, norm, draw)
+    assert done.model.ties == Options.checked(draw=draw).ties
     accepted = acceptance(done.model, rows, all_thresholds(done, rows)[::7])
     assert largest_gap(accepted, rows, norm) <= 0.2 + ROUNDING
 
@@ -221,10 +221,10 @@ def assert_push_forward(done: Fitted, rows: Rows, thresholds: np.ndarray) -> Non
 
 
 @settings(max_examples=12)
-@given(worlds(weighted=False), EPSILONS, NORMS, TIES)
-def test_acceptance_rate_is_the_push_forward_of_transform(rows, epsilon, norm, ties):
+@given(worlds(weighted=False), EPSILONS, NORMS, DRAW)
+def test_acceptance_rate_is_the_push_forward_of_transform(rows, epsilon, norm, draw):
     """Sharp: one billionth below the rate a draw accepts, one billionth above it rejects."""
-    done = fitted(rows, epsilon, norm, ties)
+    done = fitted(rows, epsilon, norm, draw)
     thresholds = all_thresholds(done, rows)
     assert_push_forward(done, rows, thresholds[:: max(1, len(thresholds) // 60)])
 
@@ -249,10 +249,10 @@ def test_acceptance_rate_is_the_push_forward_in_narrow_places(name, epsilon):
 
 
 @settings(max_examples=10)
-@given(worlds(), EPSILONS, NORMS, TIES)
-def test_even_uniforms_accept_the_stated_share(rows, epsilon, norm, ties):
+@given(worlds(), EPSILONS, NORMS, DRAW)
+def test_even_uniforms_accept_the_stated_share(rows, epsilon, norm, draw):
     """256 even uniforms for each person: the share that reaches a threshold is the rate, to within the grid."""
-    done = fitted(rows, epsilon, norm, ties)
+    done = fitted(rows, epsilon, norm, draw)
     count = 256
     each = rows.take(np.repeat(np.arange(len(rows.y)), count))
     fair = drawn(done.model, each, np.tile((np.arange(count) + 0.5) / count, len(rows.y))).reshape(-1, count)
@@ -263,11 +263,11 @@ def test_even_uniforms_accept_the_stated_share(rows, epsilon, norm, ties):
     assert fair.max() <= rows.scores.max()
 
 
-@pytest.mark.parametrize("ties", ["draw", "order"])
-def test_one_number_for_all_thresholds(ties):
+@pytest.mark.parametrize("draw", ["all", "few"])
+def test_one_number_for_all_thresholds(draw):
     """predict is transform cut at the threshold, so a lower threshold never turns an accept into a reject."""
     rows = normal_rows()
-    model = fitted(rows, 0.1, ties=ties).model
+    model = fitted(rows, 0.1, draw=draw).model
     how = {"sensitive_features": rows.groups, "ids": np.arange(len(rows.y))}
     fair = model.transform(rows.scores, **how)
     before = np.zeros(len(fair), dtype=np.int64)
@@ -283,11 +283,11 @@ def test_one_number_for_all_thresholds(ties):
 
 
 @settings(max_examples=20)
-@given(worlds(max_groups=4, weighted=False), EPSILONS, NORMS, TIES)
-def test_certificate_is_what_brute_force_finds(rows, epsilon, norm, ties):
+@given(worlds(max_groups=4, weighted=False), EPSILONS, NORMS, DRAW)
+def test_certificate_is_what_brute_force_finds(rows, epsilon, norm, draw):
     """Gap and AUCs of the certificate, from acceptance_rate at all thresholds."""
     assume(len(np.unique(rows.scores)) > 1)
-    done = fitted(rows, epsilon, norm, ties)
+    done = fitted(rows, epsilon, norm, draw)
     stated = certify(done)
     accepted = acceptance(done.model, rows, all_thresholds(done, rows))
     assert stated.gap == pytest.approx(largest_gap(accepted, rows, norm), abs=1e-9)
@@ -307,13 +307,13 @@ def _of(rows: Rows, group: str) -> tuple[np.ndarray, np.ndarray]:
     return rows.y[mine], rows.scores[mine]
 
 
-@pytest.mark.parametrize("ties", ["draw", "order"])
+@pytest.mark.parametrize("draw", ["all", "few"])
 @pytest.mark.parametrize("norm", [1, "inf"])
-def test_certificate_where_the_order_can_be_kept(norm, ties):
-    """The same with enough rows for ties='order'."""
+def test_certificate_where_the_order_can_be_kept(norm, draw):
+    """The same with enough rows for draw='few'."""
     rows = normal_rows(3, n=900, groups=3, digits=1)
-    done = fitted(rows, 0.3, norm, ties)
-    assert done.model.ties == ties
+    done = fitted(rows, 0.3, norm, draw)
+    assert done.model.ties == Options.checked(draw=draw).ties
     stated = certify(done)
     accepted = acceptance(done.model, rows, all_thresholds(done, rows))
     assert stated.gap == pytest.approx(largest_gap(accepted, rows, norm), abs=1e-9)
@@ -324,14 +324,15 @@ def test_certificate_where_the_order_can_be_kept(norm, ties):
 
 
 @settings(max_examples=20)
-@given(worlds(), EPSILONS, NORMS, TIES)
-def test_every_threshold_accepts_the_share_it_did(rows, epsilon, norm, ties):
+@given(worlds(), EPSILONS, NORMS, DRAW)
+def test_every_threshold_accepts_the_share_it_did(rows, epsilon, norm, draw):
     """At a raw score t that more than 1/GRID of a group share: P(fair > t) <= P(raw >= t) <= P(fair >= t).
 
-    The two sides are apart by the people whose fair score is exactly t, nobody with ties='draw'. At the highest score
-    the promise is empty: its people are spread from there to the next.
+    The two sides are apart by the people whose fair score is exactly t, nobody with draw='all'. At the highest score
+    the promise is empty: its people are spread from there to the next. Where scores are tied, its right side holds but
+    for the people of the lowest fair score above t.
     """
-    done = fitted(rows, epsilon, norm, ties)
+    done = fitted(rows, epsilon, norm, draw)
     assume(not done.model.unchanged)
     heavy = [t for t in np.unique(rows.scores)[:-1] if _group_share(rows, t) > 1 / GRID]
     assume(heavy)
@@ -339,6 +340,11 @@ def test_every_threshold_accepts_the_share_it_did(rows, epsilon, norm, ties):
     raw = np.array([rows.mass[rows.scores >= t].sum() for t in heavy]) / total
     reached = acceptance(done.model, rows, heavy) @ rows.mass / total
     passed = acceptance(done.model, rows, np.nextafter(heavy, np.inf)) @ rows.mass / total
+    if done.model.ties == "order" and done.model.draws_nobody:
+        fair = np.unique(done.model.transform(rows.scores, sensitive_features=rows.groups))
+        if done.solution.reason is not None:
+            above = fair[np.minimum(np.searchsorted(fair, heavy, side="right"), len(fair) - 1)]
+            passed = acceptance(done.model, rows, np.nextafter(above, np.inf)) @ rows.mass / total
     assert (reached >= raw - 1e-9).all()
     assert (passed <= raw + 1e-9).all()
     if done.model.ties == "draw":
@@ -351,12 +357,14 @@ def _group_share(rows: Rows, score: float) -> float:
     return max(rows.mass[cell & (rows.scores == score)].sum() / rows.mass[cell].sum() for cell in cells)
 
 
-@pytest.mark.parametrize("ties", ["draw", "order"])
-def test_share_between_the_grid(ties):
+@pytest.mark.parametrize(("draw", "epsilon", "drawn"), [("all", 0.1, 2), ("few", 0.03, 1), ("few", 0.2, 0)])
+def test_share_between_the_grid(draw, epsilon, drawn):
     """With more distinct scores than the grid has, shares are matched to within two steps of the grid."""
     rows = normal_rows(5, n=9000)
-    model = fitted(rows, 0.1, ties=ties).model
-    assert model.ties == ties
+    done = fitted(rows, epsilon, draw=draw)
+    model = done.model
+    assert model.ties == Options.checked(draw=draw).ties
+    assert {0.0: 0, 1.0: 2}.get(certify(done).drawn, 1) == drawn and (done.solution.reason is None)
     for t in np.quantile(rows.scores, np.linspace(0.01, 0.99, 60)):
         assert abs((rows.scores >= t).mean() - acceptance(model, rows, [t]).mean()) <= 2 / GRID
 
@@ -368,14 +376,14 @@ def same_bits(a: np.ndarray, b: np.ndarray) -> bool:
     return a.dtype == b.dtype == np.float64 and a.tobytes() == b.tobytes()
 
 
-@pytest.mark.parametrize("ties", ["draw", "order"])
+@pytest.mark.parametrize("draw", ["all", "few"])
 @pytest.mark.parametrize("epsilon", [0.0, 0.3])
-def test_a_fair_score_comes_back_bit_for_bit(epsilon, ties):
+def test_a_fair_score_comes_back_bit_for_bit(epsilon, draw):
     """Two groups with the same people: -0.0, subnormals and neighbours included."""
     scores = np.array([-0.0, 0.0, 5e-324, -5e-324, 1e-323, 0.5, np.nextafter(0.5, 1), 1e300, -1e300, 0.1])
     y = np.array([0, 1, 0, 1, 1, 0, 1, 1, 0, 0])
     rows = Rows(np.tile(scores, 2), np.tile(y, 2), np.repeat(["a", "b"], 10))
-    done = fitted(rows, epsilon, ties=ties)
+    done = fitted(rows, epsilon, draw=draw)
     fair = done.model.transform(rows.scores, sensitive_features=rows.groups, random_state=0)
     assert same_bits(fair, rows.scores)
     stated = certify(done)
@@ -386,13 +394,13 @@ def test_a_fair_score_comes_back_bit_for_bit(epsilon, ties):
 
 
 @settings(max_examples=15)
-@given(worlds(), NORMS, TIES)
-def test_unchanged_exactly_where_the_raw_gap_is_within_epsilon(rows, norm, ties):
+@given(worlds(), NORMS, DRAW)
+def test_unchanged_exactly_where_the_raw_gap_is_within_epsilon(rows, norm, draw):
     """Epsilon just at the raw gap: identity; just below it: no identity."""
-    gap = certify(fitted(rows, 2.0, norm, ties)).gap_before
-    assert fitted(rows, gap, norm, ties).model.unchanged
+    gap = certify(fitted(rows, 2.0, norm, draw)).gap_before
+    assert fitted(rows, gap, norm, draw).model.unchanged
     if gap > 1e-9:
-        assert not fitted(rows, gap * (1 - 1e-9), norm, ties).model.unchanged
+        assert not fitted(rows, gap * (1 - 1e-9), norm, draw).model.unchanged
 
 
 @pytest.mark.parametrize("score", [0.0, 0.5, 1e300])
@@ -422,7 +430,7 @@ def worst_inversion(accepted: np.ndarray, rows: Rows) -> float:
 @given(worlds(), EPSILONS, NORMS)
 def test_a_higher_score_is_never_accepted_less(rows, epsilon, norm):
     """First-order dominance within a group, at every threshold, with ties drawn."""
-    done = fitted(rows, epsilon, norm, "draw")
+    done = fitted(rows, epsilon, norm, "all")
     assert worst_inversion(acceptance(done.model, rows, all_thresholds(done, rows)), rows) <= ROUNDING
 
 
@@ -431,7 +439,7 @@ def test_a_higher_score_is_never_accepted_less(rows, epsilon, norm):
 def test_a_higher_score_is_never_accepted_less_in_order(seed, norm):
     """The same with the raw order kept."""
     rows = normal_rows(seed, n=1500, groups=3, digits=2)
-    done = fitted(rows, 0.2, norm, "order")
+    done = fitted(rows, 0.2, norm, "few")
     assert done.model.ties == "order"
     assert worst_inversion(acceptance(done.model, rows, all_thresholds(done, rows)[::3]), rows) <= 1e-9
 
@@ -440,21 +448,21 @@ def test_a_higher_score_is_never_accepted_less_in_order(seed, norm):
 
 
 @settings(max_examples=15)
-@given(worlds(weighted=False), EPSILONS, NORMS, TIES)
-def test_row_order_does_not_matter(rows, epsilon, norm, ties):
+@given(worlds(weighted=False), EPSILONS, NORMS, DRAW)
+def test_row_order_does_not_matter(rows, epsilon, norm, draw):
     """The same model, to the byte."""
     shuffled = rows.take(np.random.default_rng(1).permutation(len(rows.y)))
-    assert fitted(shuffled, epsilon, norm, ties).model.to_json() == fitted(rows, epsilon, norm, ties).model.to_json()
+    assert fitted(shuffled, epsilon, norm, draw).model.to_json() == fitted(rows, epsilon, norm, draw).model.to_json()
 
 
-@pytest.mark.parametrize("ties", ["draw", "order"])
+@pytest.mark.parametrize("draw", ["all", "few"])
 @pytest.mark.parametrize(("factor", "shift"), [(4.0, 0.0), (0.5, 3.0), (1e-3, -7.0)])
-def test_affine_maps_change_nothing(factor, shift, ties):
+def test_affine_maps_change_nothing(factor, shift, draw):
     """The same acceptance at mapped thresholds, raw scores and values between them."""
     rows = normal_rows(4, n=800, digits=2)
     mapped = Rows(rows.scores * factor + shift, rows.y, rows.groups)
-    model, other = (fitted(r, 0.3, ties=ties).model for r in (rows, mapped))
-    assert model.ties == ties
+    model, other = (fitted(r, 0.3, draw=draw).model for r in (rows, mapped))
+    assert model.ties == Options.checked(draw=draw).ties
     t = np.unique(rows.scores)[5:-5:9]
     expected, got = acceptance(model, rows, t + 0.003), acceptance(other, mapped, (t + 0.003) * factor + shift)
     assert got == pytest.approx(expected, abs=1e-7)
@@ -472,13 +480,13 @@ def test_increasing_maps_change_nothing_at_raw_scores(rows, epsilon, norm):
 
 
 @settings(max_examples=15)
-@given(worlds(weighted=False), EPSILONS, NORMS, TIES)
-def test_integer_weights_are_repetitions(rows, epsilon, norm, ties):
+@given(worlds(weighted=False), EPSILONS, NORMS, DRAW)
+def test_integer_weights_are_repetitions(rows, epsilon, norm, draw):
     """Weights 1, 2, 3 give bit for bit the kernels of the repeated rows."""
     counts = np.random.default_rng(2).integers(1, 4, len(rows.y))
     once = Rows(rows.scores, rows.y, rows.groups, counts.astype(float))
-    a = fitted(once, epsilon, norm, ties).model
-    b = fitted(rows.take(np.repeat(np.arange(len(counts)), counts)), epsilon, norm, ties).model
+    a = fitted(once, epsilon, norm, draw).model
+    b = fitted(rows.take(np.repeat(np.arange(len(counts)), counts)), epsilon, norm, draw).model
     assert [k.thresholds.tolist() for k in a.kernels] == [k.thresholds.tolist() for k in b.kernels]
     assert [k.table.tolist() for k in a.kernels] == [k.table.tolist() for k in b.kernels]
     assert (a.scale is None) == (b.scale is None)
@@ -487,17 +495,17 @@ def test_integer_weights_are_repetitions(rows, epsilon, norm, ties):
         assert a.scale.score.tolist() == b.scale.score.tolist()
 
 
-@pytest.mark.parametrize("ties", ["draw", "order"])
+@pytest.mark.parametrize("draw", ["all", "few"])
 @pytest.mark.parametrize("norm", [1, "inf"])
-def test_names_of_groups_do_not_matter(norm, ties):
+def test_names_of_groups_do_not_matter(norm, draw):
     """Other names in the same order: the same bits. Names in another order: the same curves."""
     rows = normal_rows(6, n=1200, groups=3, digits=2)
-    base = fitted(rows, 0.25, norm, ties)
-    assert base.model.ties == ties
+    base = fitted(rows, 0.25, norm, draw)
+    assert base.model.ties == Options.checked(draw=draw).ties
     accepted = acceptance(base.model, rows, np.unique(rows.scores)[::20])
     for names in ({"a": "x", "b": "y", "c": "z"}, {"a": "z", "b": "x", "c": "y"}):
         renamed = Rows(rows.scores, rows.y, np.array([names[g] for g in rows.groups]))
-        other = fitted(renamed, 0.25, norm, ties)
+        other = fitted(renamed, 0.25, norm, draw)
         if names["a"] == "x":
             assert (acceptance(other.model, renamed, np.unique(rows.scores)[::20]) == accepted).all()
         one, two = certify(base), certify(other)
@@ -517,7 +525,7 @@ IDS = np.arange(10_000, 10_600)
 
 @cache
 def shared(key: str | None = None) -> FairROC:
-    post = FairROC(epsilon=0.05, ties="draw", salt=3, key=key)
+    post = FairROC(epsilon=0.05, draw="all", salt=3, key=key)
     return post.fit(ROWS.scores, ROWS.y, sensitive_features=ROWS.groups)
 
 
@@ -639,28 +647,52 @@ def test_unknown_group_can_be_treated_as_another():
     assert rate == model.acceptance_rate([0.1], sensitive_features=["a"], threshold=0.5)
 
 
-# ---- ties="order" ------------------------------------------------------------------------------------------
+# ---- draw="few" ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("norm", [1, "inf"])
-def test_order_draws_fewer_people(norm):
-    """Within epsilon like ties='draw', at some AUC, with far fewer people drawn."""
-    rows = normal_rows(9, n=6000)
-    kept, drawn_ = (certify(fitted(rows, 0.1, norm, ties)) for ties in ("order", "draw"))
+@pytest.mark.parametrize(
+    ("seed", "epsilon", "norm", "nobody"),
+    [(2, 0.05, 1, False), (2, 0.03, "inf", False), *((9, e, norm, True) for e in (0.1, 0.2) for norm in (1, "inf"))],
+)
+def test_few_draws_fewer_people(seed, epsilon, norm, nobody):
+    """Within epsilon like draw='all', at some AUC, with far fewer people drawn, or nobody."""
+    rows = normal_rows(seed, n=6000)
+    kept, drawn_ = (certify(fitted(rows, epsilon, norm, draw)) for draw in ("few", "all"))
     assert (kept.ties, drawn_.ties) == ("order", "draw")
-    assert max(kept.gap, drawn_.gap) <= 0.1 + ROUNDING
-    assert kept.inner_epsilon <= 0.1
+    assert max(kept.gap, drawn_.gap) <= epsilon + ROUNDING
+    assert kept.inner_epsilon <= epsilon
+    assert (kept.drawn == 0) == nobody and drawn_.drawn == 1
     for few, many in zip(kept.groups, drawn_.groups, strict=True):
         assert few.randomised_share == pytest.approx(few.transport_share + few.tie_share)
         assert few.randomised_share < many.randomised_share
     assert kept.auc <= drawn_.auc + 1e-4
 
 
+@pytest.mark.parametrize("norm", [1, "inf"])
+@pytest.mark.parametrize("groups", [2, 3])
+def test_never_draws_nobody(groups, norm):
+    """At any epsilon: a gap within it, everybody accepted or not, and from the least gap on scores stay apart."""
+    rows = normal_rows(9, n=3000, groups=groups)
+    for epsilon in (1.0, 0.2, 0.05, 0.0):
+        done = fitted(rows, epsilon, norm, "never")
+        stated, raw = certify(done), len(np.unique(rows.scores))
+        accepted = acceptance(done.model, rows, all_thresholds(done, rows)[::29])
+        assert np.isin(accepted, (0.0, 1.0)).all()
+        assert largest_gap(accepted, rows, norm) <= stated.gap + ROUNDING <= epsilon + 2 * ROUNDING
+        assert done.model.draws_nobody and stated.drawn == 0 and stated.ties == "order"
+        assert worst_inversion(accepted, rows) == 0
+        assert stated.auc <= stated.auc_bound + 1e-9
+        different = len(np.unique(done.model.transform(rows.scores, sensitive_features=rows.groups)))
+        if not stated.unchanged:
+            assert (stated.ties_reason is None) == (epsilon >= stated.least_gap_without_draw)
+            assert (different > raw / 4) == (stated.ties_reason is None)
+
+
 def test_order_falls_back_to_the_draw_and_says_so():
     """At epsilon 0 raw steps of different height leave no room."""
     rows = normal_rows(10, n=400)
-    post = FairROC(epsilon=0.0, ties="order", salt=1)
-    with pytest.warns(FairrocWarning, match=r"ties are drawn: .* \(--ties draw\)\.$") as told:
+    post = FairROC(epsilon=0.0, draw="few", salt=1)
+    with pytest.warns(FairrocWarning, match=r"ties are drawn: .* \(--draw all\)\.$") as told:
         post.fit(rows.scores, rows.y, sensitive_features=rows.groups)
     assert "above epsilon 0" in told[-1].message.detail
     assert post.model_.ties == post.certificate_.ties == "draw"
@@ -690,7 +722,7 @@ def adult_by_race() -> Rows:
 
 def assert_near_the_optimum(rows: Rows, epsilon: float, norm) -> None:
     """Pooled AUC at the bound, group AUCs on the closed form, gap within epsilon."""
-    done = fitted(rows, epsilon, norm, "draw")
+    done = fitted(rows, epsilon, norm, "all")
     stated = certify(done)
     assert stated.auc_bound - 0.002 <= stated.auc <= stated.auc_bound + 1e-9
     assert stated.gap <= epsilon + ROUNDING
@@ -724,7 +756,7 @@ def test_adult_by_race_is_near_the_optimum(epsilon, norm):
 
 def test_the_lower_group_of_adult_is_left_alone():
     """Male has the lower curve: it keeps its hull and nobody of it is transported."""
-    stated = certify(fitted(real_rows("adult_lr"), 0.05, 1, "draw"))
+    stated = certify(fitted(real_rows("adult_lr"), 0.05, 1, "all"))
     male = next(group for group in stated.groups if group.group == "Male")
     assert male.auc == pytest.approx(male.auc_hull, abs=1e-9)
     assert male.transport_share == 0.0
@@ -734,12 +766,13 @@ def test_the_lower_group_of_adult_is_left_alone():
 
 @pytest.mark.parametrize("epsilon", [0.05, 0.1, 0.3])
 def test_real_scores_in_order(epsilon):
-    """Adult leaves room for the raw order: within epsilon, few people drawn, close to the bound."""
-    stated = certify(fitted(real_rows("adult_lr"), epsilon, 1, "order"))
+    """Adult leaves room for the raw order: within epsilon, nobody drawn from its least gap on, close to the bound."""
+    stated = certify(fitted(real_rows("adult_lr"), epsilon, 1, "few"))
     assert stated.ties == "order"
     assert stated.gap <= epsilon + ROUNDING
     assert stated.auc_bound - 0.01 <= stated.auc <= stated.auc_bound + 1e-9
     assert all(group.randomised_share < 0.6 for group in stated.groups)
+    assert stated.drawn == 0 or epsilon < stated.least_gap_without_draw
 
 
 def test_missing_groups_of_several_columns_can_be_scored_again(tmp_path):
@@ -747,7 +780,7 @@ def test_missing_groups_of_several_columns_can_be_scored_again(tmp_path):
     rows = normal_rows(12, n=1500)
     frame = pd.DataFrame({"sex": rows.groups, "region": np.where(np.arange(1500) % 3 == 0, "x", None)})
     frame = frame.astype(object).where(frame.notna(), None)
-    post = FairROC(0.3, missing="group", ties="draw").fit(rows.scores, rows.y, sensitive_features=frame)
+    post = FairROC(0.3, missing="group", draw="all").fit(rows.scores, rows.y, sensitive_features=frame)
     assert post.model_.names == ("a & (missing)", "a & x", "b & (missing)", "b & x")
     fair = post.transform(rows.scores, sensitive_features=frame, ids=np.arange(1500))
     post.model_.save(tmp_path / "m.json")

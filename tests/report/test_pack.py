@@ -72,7 +72,7 @@ def read(folder: Path, without: Collection[str] = ()) -> dict[str, Any]:
 @pytest.fixture(scope="module")
 def fitted(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
     folder = tmp_path_factory.mktemp("packs") / "pack"
-    _, found = made(folder, epsilon=0.05, ties="draw", threshold=0.6)
+    _, found = made(folder, epsilon=0.05, draw="all", threshold=0.6)
     return folder, found
 
 
@@ -95,7 +95,7 @@ def tables_in(text: str) -> list[list[list[str]]]:
 
 def test_tables_are_those_of_counts_and_of_the_fair_score(fitted: tuple[Path, dict[str, Any]]) -> None:
     found = fitted[1]
-    post = FairROC(epsilon=0.05, ties="draw").fit(PEOPLE["p"], PEOPLE["y"], sensitive_features=PEOPLE["sex"])
+    post = FairROC(epsilon=0.05, draw="all").fit(PEOPLE["p"], PEOPLE["y"], sensitive_features=PEOPLE["sex"])
 
     def fair(threshold: float) -> Any:
         return post.acceptance_rate(PEOPLE["p"], sensitive_features=PEOPLE["sex"], threshold=threshold)
@@ -255,7 +255,7 @@ def test_unknown_people_weights_and_several_thresholds(tmp_path: Path) -> None:
     "how",
     [
         {"constraint": "demographic_parity", "ratio": 0.8, "promise": "new"},
-        {"constraint": "equal_opportunity", "epsilon": 0.1, "draws": "never", "selection_rate": 0.3},
+        {"constraint": "equal_opportunity", "epsilon": 0.1, "draw": "never", "selection_rate": 0.3},
         {"epsilon": {"fpr": 0.2, "tpr": 0.1}, "norm": "inf"},
         {"epsilon": 2.0},
     ],
@@ -282,7 +282,7 @@ def test_command(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> N
     PEOPLE.assign(race=PEOPLE["race"].replace("z", "")).to_csv("people.csv", index=False)
     roles = ("report", "people.csv", "--score", "p", "--label", "y", "--group", "sex", "--bootstrap", "0")
     both = ("--category", "sex", "--category", "ethnicity=race", "--selection-rate", "0.2")
-    ran = run(*roles, *both, "--epsilon", "0.05", "--pack", "first", "--format", "json")
+    ran = run(*roles, *both, "--epsilon", "0.05", "--draw", "all", "--pack", "first", "--format", "json")
     assert ran.code == 0, ran.err
     assert json.loads(ran.out)["pack"] == "first" and "output" not in json.loads(ran.out)
     first = read(tmp_path / "first")
@@ -296,7 +296,7 @@ def test_command(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> N
     for each in manifest["files"]:
         assert hashlib.sha256(Path("first", each["name"]).read_bytes()).hexdigest() == each["sha256"]
     assert {each["name"] for each in manifest["files"]} == FILES - {"manifest.json"}
-    assert run("fit", "people.csv", *roles[2:8], "--epsilon", "0.05", "-o", "m.json").code == 0
+    assert run("fit", "people.csv", *roles[2:8], "--epsilon", "0.05", "--draw", "all", "-o", "m.json").code == 0
     ran = run(*roles, *both, "--model", "m.json", "--pack", "second")
     assert ran.code == 0 and ran.out.endswith("; pack written to second\n")
     second = read(tmp_path / "second")
@@ -307,7 +307,12 @@ def test_command(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> N
     card = Path("second/README.md").read_text(encoding="utf-8")
     assert "Were the people here among them?" in card and "sensitive_features=groups, ids=ids)" in card
     Path("key").write_text("0123456789abcdef0123456789abcdef\n", encoding="utf-8")
-    assert run("fit", "people.csv", *roles[2:8], "--epsilon", "0.05", "--key-file", "key", "-o", "m.json").code == 0
+    assert (
+        run(
+            "fit", "people.csv", *roles[2:8], "--epsilon", "0.05", "--draw", "all", "--key-file", "key", "-o", "m.json"
+        ).code
+        == 0
+    )
     assert run(*roles, *both, "--model", "m.json", "--pack", "second").code == 0
     assert "sensitive_features=groups, ids=ids, key=key)" in Path("second/README.md").read_text(encoding="utf-8")
 
@@ -433,7 +438,7 @@ def test_tables_need_no_labels(tmp_path: Path, run: Run, fitted: tuple[Path, dic
     """As an employer's own data has none."""
     data, cards = PEOPLE.drop(columns="y"), {"README.md", "eu-ai-act.md"}
     data.to_csv(tmp_path / "people.csv", index=False)
-    post = FairROC(epsilon=0.05, ties="draw").fit(PEOPLE["p"], PEOPLE["y"], sensitive_features=PEOPLE["sex"])
+    post = FairROC(epsilon=0.05, draw="all").fit(PEOPLE["p"], PEOPLE["y"], sensitive_features=PEOPLE["sex"])
     post.model_.save(tmp_path / "m.json")
     roles = (
         "report",

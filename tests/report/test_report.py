@@ -79,7 +79,7 @@ def made(
 @pytest.fixture(scope="module")
 def data() -> ReportData:
     scores, y, groups = people()
-    return made(scores, y, groups, epsilon=0.05, threshold=0.5, ties="draw")
+    return made(scores, y, groups, epsilon=0.05, threshold=0.5, draw="all")
 
 
 class Reader(HTMLParser):
@@ -121,19 +121,19 @@ def test_data_are_those_of_audit_and_certificate(data: ReportData) -> None:
     shown = json.loads(json.dumps(twin(data)))
     expected = audit(scores, y, sensitive_features=groups, epsilon=0.05, threshold=0.5, bootstrap=100)
     assert shown["audit"] == json.loads(json.dumps(expected.to_dict()))
-    post = FairROC(epsilon=0.05, ties="draw").fit(scores, y, sensitive_features=groups)
+    post = FairROC(epsilon=0.05, draw="all").fit(scores, y, sensitive_features=groups)
     certificate = post.certificate_
     assert shown["one_draw"] == post.one_draw_.to_dict()
     assert {**shown["certificate"], "seconds": 0} == json.loads(json.dumps({**certificate.to_dict(), "seconds": 0}))
     epsilons = [point["epsilon"] for point in shown["frontier"]["points"]]
-    found = frontier(scores, y, sensitive_features=groups, epsilons=epsilons, ties="draw")
+    found = frontier(scores, y, sensitive_features=groups, epsilons=epsilons, draw="all")
     assert shown["frontier"] == json.loads(json.dumps(found.to_dict()))
     assert epsilons[shown["chosen"]] == 0.05
 
 
 def test_lines_are_exact(data: ReportData) -> None:
     scores, y, groups = people()
-    post = FairROC(epsilon=0.05, ties="draw").fit(scores, y, sensitive_features=groups)
+    post = FairROC(epsilon=0.05, draw="all").fit(scores, y, sensitive_features=groups)
     assert len(data.thresholds) <= MOST_POINTS and len(data.fair) <= 23
     assert data.thresholds[data.start] == 0.5 and data.audit.gap_threshold in data.thresholds
     for i in (0, 40, data.start, len(data.thresholds) - 1):
@@ -161,7 +161,7 @@ def test_fit_with_raw_order_is_shown_at_its_epsilon() -> None:
 
 def test_scores_of_few_points_have_thresholds_between() -> None:
     scores, y, groups = people()
-    found = made(np.round(scores * 4), y, groups, epsilon=0.1, ties="draw")
+    found = made(np.round(scores * 4), y, groups, epsilon=0.1, draw="all")
     assert 100 < len(found.thresholds) <= MOST_POINTS
     assert {0.0, 1.0, 2.0, 3.0, 4.0} <= set(found.thresholds)
 
@@ -204,7 +204,7 @@ def test_warnings_are_given_and_shown() -> None:
 
 def test_weights_leave_out_what_they_do_not_cover() -> None:
     scores, y, groups = people()
-    found = made(scores, y, groups, weight=np.linspace(1, 2, len(scores)), epsilon=0.1, ties="draw")
+    found = made(scores, y, groups, weight=np.linspace(1, 2, len(scores)), epsilon=0.1, draw="all")
     words = Reader(page(found)).text
     drawn = sum(g.rows * g.randomised_share for g in found.certificate.groups) / len(scores)  # type: ignore[union-attr]
     assert drawn > 0.5 and f"Many draws: for {drawn:.1%} of people" in words
@@ -459,7 +459,7 @@ def test_a_score_that_a_fit_keeps_is_drawn_as_it_is() -> None:
     """Whatever the frontier found at that epsilon: promise="new" may keep a score that the fitted people would not."""
     scores, y, groups = people(300)
     counted = read_people(scores, y, sensitive_features=groups)
-    kept, other = (fit_quietly(counted, Options.checked(epsilon=e, ties="draw")) for e in (2.0, 0.1))
+    kept, other = (fit_quietly(counted, Options.checked(epsilon=e, draw="all")) for e in (2.0, 0.1))
     assert kept.model.unchanged and other.solution is not None
     grid = threshold_grid(counted, 2, [])
     before = original_lines(counted, grid, equalized_odds(1))
@@ -471,7 +471,7 @@ def test_a_score_that_a_fit_keeps_is_drawn_as_it_is() -> None:
 
 def test_one_bar_runs_over_all_parts() -> None:
     told: list[tuple[int, int]] = []
-    asked = Asked.checked(bootstrap=100, epsilon=0.05, ties="draw")
+    asked = Asked.checked(bootstrap=100, epsilon=0.05, draw="all")
     scores, y, groups = people()
     gather(read_people(scores, y, sensitive_features=groups), asked, progress=lambda *at: told.append(at))
     done = [at for at, _ in told]
@@ -492,9 +492,9 @@ def test_commands_have_the_epsilon_asked_for() -> None:
 def test_write_report(tmp_path: Path) -> None:
     scores, y, groups = people()
     out = tmp_path / "r.html"
-    found = write_report(out, scores, y, sensitive_features=groups, epsilon=0.1, norm="inf", ties="draw", bootstrap=100)
+    found = write_report(out, scores, y, sensitive_features=groups, epsilon=0.1, norm="inf", draw="all", bootstrap=100)
     assert found.options.norm == "inf"
-    assert 'FairROC(epsilon=0.1, norm="inf", ties="draw")' in Reader(out.read_text(encoding="utf-8")).text
+    assert 'FairROC(epsilon=0.1, norm="inf", draw="all")' in Reader(out.read_text(encoding="utf-8")).text
 
 
 @pytest.mark.parametrize(
@@ -504,7 +504,7 @@ def test_write_report(tmp_path: Path) -> None:
         ("no/r.html", {}, "there is no folder"),
         ("r.html", {"epsilon": 3}, "epsilon must be between 0 and 2"),
         ("r.html", {"norm": 2}, "norm must be 1 or 'inf'"),
-        ("r.html", {"ties": "x"}, "ties must be"),
+        ("r.html", {"draw": "x"}, "draw must be"),
     ],
 )
 def test_errors_leave_no_file(tmp_path: Path, name: str, options: dict[str, Any], words: str) -> None:
@@ -523,12 +523,12 @@ def test_the_way_in_is_light() -> None:
 
 def test_command(tmp_path: Path, run: Run) -> None:
     out, table = tmp_path / "r.html", write(tmp_path)
-    ran = run("report", table, *ROLES, "--epsilon", "0.1", "--ties", "draw", "--weight", "w", "-o", out)
+    ran = run("report", table, *ROLES, "--epsilon", "0.1", "--draw", "all", "--weight", "w", "-o", out)
     assert ran.code == 0, ran.err
     assert f"report written to {out}" in ran.out
     words = Reader(out.read_text(encoding="utf-8")).text
     assert f"{len(PEOPLE):,} rows" in words
-    for part in (f"fairroc fit {shlex.quote(str(table))} \\", "--weight w", "--epsilon 0.1 --ties draw -o model.json"):
+    for part in (f"fairroc fit {shlex.quote(str(table))} \\", "--weight w", "--epsilon 0.1 --draw all -o model.json"):
         assert part in words, part
     ran = run("report", table, *ROLES, "--norm", "2", "-o", out)
     assert ran.code == 2 and "norm must be 1 or 'inf'" in ran.err
@@ -560,7 +560,7 @@ CONSTRAINTS: list[dict[str, Any]] = [
     {"epsilon": {"fpr": 0.2, "tpr": 0.1}},
     {"constraint": "equal_opportunity", "epsilon": 0.1},
     {"constraint": "predictive_equality", "ratio": 0.8},
-    {"constraint": "demographic_parity", "epsilon": 0.1, "draws": "never"},
+    {"constraint": "demographic_parity", "epsilon": 0.1, "draw": "never"},
     {"constraint": "demographic_parity", "ratio": 0.8, "where": (0.1, 0.4)},
 ]
 
@@ -621,7 +621,7 @@ def test_all_of_the_page_is_of_the_constraint(how: dict[str, Any]) -> None:
 @pytest.mark.filterwarnings("ignore::fairroc.errors.FairrocWarning")
 def test_the_page_names_the_constraint_and_its_commands_ask_for_it() -> None:
     scores, y, groups = people(600)
-    how = {"constraint": "demographic_parity", "ratio": 0.8, "where": (0.1, 0.4), "draws": "ties"}
+    how = {"constraint": "demographic_parity", "ratio": 0.8, "where": (0.1, 0.4), "draw": "few"}
     shown = made(scores, y, groups, **how)
     words = Reader(page(shown)).text
     for part in (
@@ -653,7 +653,7 @@ def test_the_page_names_the_constraint_and_its_commands_ask_for_it() -> None:
 def test_epsilons_that_need_draws_are_left_out_of_the_page() -> None:
     scores, y, groups = people(600)
     with pytest.warns(FairrocWarning, match="cannot be kept without draws"):
-        shown = made(scores, y, groups, constraint="equal_opportunity", draws="never")
+        shown = made(scores, y, groups, constraint="equal_opportunity", draw="never")
     assert shown.frontier.left_out[0] == 0 and len(shown.fair) == len(shown.frontier.points)
     words = Reader(page(shown)).text
     assert "cannot be kept without draws on these people" in words

@@ -75,7 +75,10 @@ def test_what_has_no_page_is_refused(tmp_path: Path) -> None:
     for more, words in (
         ({}, "epsilon .* or a ratio must be given"),
         ({"epsilon": 0.1, "json": tmp_path / "a.json"}, "json and threshold must be left out"),
-        ({"epsilon": 0.1, "draws": "never", "constraint": "demographic_parity"}, "draws must be 'ties'"),
+        (
+            {"epsilon": 0.1, "draw": "never", "constraint": "demographic_parity"},
+            "draw must be 'few' or 'all' with use_group=False",
+        ),
     ):
         with pytest.raises(DataError, match=words):
             write_report(tmp_path / "p.html", here.scores, here.y, sensitive_features=here.sex, use_group=False, **more)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,15 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from browser import require_browser
 from fairroc import audit
 from fairroc.report import write_report
 
 sync_api = pytest.importorskip(
     "playwright.sync_api", reason="the page is tested with playwright, which is not installed"
-)
-BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-pytestmark = pytest.mark.skipif(
-    BROWSER is None, reason="no chromium on this machine, and `make test` could install none"
 )
 
 ARGUMENTS = (
@@ -85,16 +81,16 @@ class Opened:
 def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("report") / "report.html"
     scores, y, groups = people()
-    write_report(path, scores, y, sensitive_features=groups, epsilon=0.1, ties="draw", bootstrap=100)
+    write_report(path, scores, y, sensitive_features=groups, epsilon=0.1, draw="all", bootstrap=100)
     return path
 
 
 @pytest.fixture(scope="module", params=[True, False], ids=["script", "no-script"])
 def contexts(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Any, bool]]:
-    profile = tmp_path_factory.mktemp("profile")
+    program, profile = require_browser(), tmp_path_factory.mktemp("profile")
     with sync_api.sync_playwright() as driver:
         context = driver.chromium.launch_persistent_context(
-            str(profile), executable_path=BROWSER, args=ARGUMENTS, java_script_enabled=request.param, offline=True
+            str(profile), executable_path=program, args=ARGUMENTS, java_script_enabled=request.param, offline=True
         )
         yield context, request.param
         context.close()
@@ -320,7 +316,7 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path, rng = tmp_path_factory.mktemp("many") / "many.html", np.random.default_rng(1)
     group, y = rng.integers(0, 13, 2600), rng.random(2600) < 0.5
     scores, names = rng.normal(size=2600) + y * (1 + 0.1 * group), np.array([f"Group {k:02}" for k in range(13)])
-    write_report(path, scores, y, sensitive_features=names[group], epsilon=0.2, ties="draw", bootstrap=100)
+    write_report(path, scores, y, sensitive_features=names[group], epsilon=0.2, draw="all", bootstrap=100)
     return path
 
 

@@ -39,17 +39,18 @@ def people(n: int, seed: int = 0) -> tuple[Any, Any, Any]:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Models: plain, with a key, of two columns, one that draws nobody, and one for the cryptographic hash."""
+    """Models: plain, with a key, of two columns, two that draw nobody, and one for the cryptographic hash."""
     path = tmp_path_factory.mktemp("models")
     score, y, sex = people(900)
     both = {"sex": sex, "age": np.where(np.arange(len(y)) % 2, "old", "young")}
-    one_rate: Any = {"constraint": "equal_opportunity", "draws": "never"}
+    one_rate: Any = {"constraint": "equal_opportunity", "draw": "never"}
     for name, groups, more in (
-        ("plain", sex, {}),
-        ("keyed", sex, {"key": KEY}),
-        ("both", both, {}),
+        ("plain", sex, {"draw": "all"}),
+        ("keyed", sex, {"constraint": "equal_opportunity", "key": KEY}),
+        ("both", both, {"draw": "all"}),
         ("sure", sex, one_rate),
-        ("slow", sex, {"hash": "blake2b", "key": KEY}),
+        ("tied", sex, {"draw": "never"}),
+        ("slow", sex, {"draw": "all", "hash": "blake2b", "key": KEY}),
     ):
         FairROC(epsilon=0.1, salt=7, **more).fit(score, y, sensitive_features=groups).model_.save(path / f"{name}.json")
     (path / "key").write_bytes(KEY + b"\n")
@@ -90,7 +91,7 @@ def refused(answer: Any, kind: str) -> dict[str, Any]:
 # ---- scores --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["plain", "keyed", "slow", "sure"])
+@pytest.mark.parametrize("name", ["plain", "keyed", "slow", "sure", "tied"])
 @pytest.mark.parametrize("n", [1, 3, 700])
 def test_answers_have_the_bits_of_the_library_in_every_form(folder: Path, name: str, n: int) -> None:
     keyed = name in ("keyed", "slow")
@@ -281,7 +282,7 @@ def test_explanations(plain: Service, folder: Path) -> None:
     refused(ask(plain, "/v1/explanations", asked | {"group": "x"}), "unknown-group")
 
 
-@pytest.mark.parametrize("name", ["plain", "keyed", "slow", "both", "sure"])
+@pytest.mark.parametrize("name", ["plain", "keyed", "slow", "both", "sure", "tied"])
 def test_the_description_is_true_and_holds_no_secret(folder: Path, name: str) -> None:
     keyed = name in ("keyed", "slow")
     service = Service(Settings(str(folder / f"{name}.json"), key=str(folder / "key") if keyed else None))
@@ -312,7 +313,7 @@ def test_the_description_is_true_and_holds_no_secret(folder: Path, name: str) ->
     assert examples >= (1 if keyed else 4)
     assert set(api["paths"]) | {"/openapi.json", "/docs"} == set(service.paths)
     facts = ask(service, "/v1/model").json()
-    assert facts["keyed"] is keyed and facts["needs_ids"] is (name != "sure") and facts["epsilon"] == 0.1
+    assert facts["keyed"] is keyed and facts["needs_ids"] is (name not in ("sure", "tied")) and facts["epsilon"] == 0.1
     model = FairModel.load(folder / f"{name}.json")
     shown = repr([service.rules, service.settings, service.source])
     for text in (described.text, ask(service, "/docs").text, shown):

@@ -99,12 +99,12 @@ def columns_of(rows: Rows):
 
 HOW = st.sampled_from(
     [
-        {"ties": "draw"},
+        {"draw": "all"},
         {"curve": "raw"},
         {"curve": "smooth"},
         {"curve": "shrunk"},
         {"queries": 5},
-        {"queries": 5, "ties": "draw"},
+        {"queries": 5, "draw": "all"},
     ]
 )
 

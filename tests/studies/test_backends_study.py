@@ -14,7 +14,7 @@ from fairroc_studies.speed import backends, ways
 from sql_cases import fitted
 
 pytestmark = pytest.mark.filterwarnings("ignore::fairroc.errors.FairrocWarning")
-MODEL = fitted(("a", "b"), seed=1, n=600, epsilon=0.05, ties="draw")
+MODEL = fitted(("a", "b"), seed=1, n=600, epsilon=0.05, draw="all")
 
 
 @pytest.mark.parametrize("name", ["numpy arrays", "Arrow table", "ONNX Runtime", "DuckDB, macro"])
@@ -33,7 +33,7 @@ def test_a_way_gives_the_bits_and_the_times(tmp_path: Path, monkeypatch, capsys,
 
 
 def test_what_is_not_there_is_said_to_be_missing(tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setattr(backends, "fitted", lambda groups, ties: MODEL)
+    monkeypatch.setattr(backends, "fitted", lambda groups, draw: MODEL)
     monkeypatch.setattr(backends, "people", lambda count, groups: ways.people(count, 2))
     monkeypatch.setattr(backends, "has", lambda python, modules: not modules or modules == ("duckdb",))
     same = {"DuckDB, query": True, "DuckDB, macro": False, "numpy arrays": True}

@@ -49,7 +49,7 @@ def test_the_original_score_by_plain_counting(seed: int, distinct: int) -> None:
 @pytest.mark.parametrize("constraint", constraints.FAIRLEARN)
 def test_a_fair_score_at_its_own_thresholds(constraint: str) -> None:
     part = people(5)
-    post = constraints.fitted(part, EPSILON, constraint=constraint, draws="never")
+    post = constraints.fitted(part, EPSILON, constraint=constraint, draw="never")
     found = looked_at(post, part)
     fair = post.transform(part.scores, sensitive_features=part.group_names, random_state=0)
     truth = np.max([counted(fair >= t, part) for t in np.unique(fair)], axis=0)

@@ -40,7 +40,7 @@ def test_everything_in_small(tmp_path: Path, run: Run, monkeypatch: pytest.Monke
     faces.mkdir()
     with_pictures(faces, 150)
     ran = run(
-        *("reproduce", "--full", "--no-peers", "--rows", "300", "--splits", "1", "--draws", "2"),
+        *("reproduce", "--full", "--no-peers", "--rows", "300", "--splits", "1", "--draw", "2"),
         *("--epsilons", EPSILONS, "--celeba", faces, "--jobs", "2", "--no-cache", "-o", tmp_path / "out"),
     )
     assert ran.code == 0, ran.err

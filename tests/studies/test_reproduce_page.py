@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import math
 import re
-import shutil
 import statistics
 import xml.etree.ElementTree as ET
 from collections.abc import Callable, Iterator
@@ -21,6 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from made_up import SKIPPED, WILD, study
 
+from browser import require_browser
 from fairroc.errors import DataError
 from fairroc.report.figures import path as _path
 from fairroc.report.figures import thinned
@@ -650,16 +650,13 @@ def test_text_and_json() -> None:
 
 # ---- in a browser --------------------------------------------------------------------------------------------
 
-BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
     sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    if BROWSER is None:
-        pytest.skip("no chromium on this machine, and `make test` could install none")
+    program = require_browser()
     with sync_api.sync_playwright() as driver:
-        found = driver.chromium.launch(executable_path=BROWSER, args=["--headless", "--no-sandbox", "--disable-gpu"])
+        found = driver.chromium.launch(executable_path=program, args=["--headless", "--no-sandbox", "--disable-gpu"])
         yield found
         found.close()
 

@@ -71,6 +71,7 @@ def a_certificate(names: Sequence[str] = ("a", "b"), loss: PlaLoss | None = None
         "norm": 1,
         "method": "optimal",
         "ties": "draw",
+        "draw": "all",
         "inner_epsilon": 0.04,
         "unchanged": False,
         "rows": 6913,
@@ -188,7 +189,7 @@ def test_certificate_of_a_real_fit() -> None:
     scores, groups = rng.random(800), rng.choice(["left", "right"], 800)
     labels = rng.random(800) < np.where(groups == "left", scores, 0.5)
     fitted = fit(
-        read_people(scores, labels, sensitive_features=groups), Options.checked(epsilon=0.02, ties="draw"), salt=1
+        read_people(scores, labels, sensitive_features=groups), Options.checked(epsilon=0.02, draw="all"), salt=1
     )
     c = certify(fitted)
     o = outlook(fitted)
@@ -206,7 +207,12 @@ PRIVATE = ("level", "internal", "raw order", "Ties", "DKW", "bootstrap", "curve"
 
 
 def test_words_of_our_own_are_for_who_asks() -> None:
-    for changes in ({}, {"ties": "order"}, {"promise": "new", "curve": "smooth"}, {"loss": PlaLoss(0.25, 0.5)}):
+    for changes in (
+        {},
+        {"ties": "order", "draw": "few"},
+        {"promise": "new", "curve": "smooth"},
+        {"loss": PlaLoss(0.25, 0.5)},
+    ):
         brief = text_of(a_certificate(**changes), verbose=False)
         assert not [word for word in PRIVATE if word in brief]
         assert any(word in text_of(a_certificate(**changes)) for word in PRIVATE)
@@ -223,7 +229,7 @@ def test_unchanged_score_is_told() -> None:
 
 def test_tie_words() -> None:
     assert tie_words(a_certificate()) == "drawn."
-    assert tie_words(a_certificate(ties="order")) == "raw order kept (internal epsilon 0.04)."
+    assert tie_words(a_certificate(ties="order", draw="few")) == "raw order kept (internal epsilon 0.04)."
 
 
 def test_query_model_tells_the_loss_of_each_group() -> None:

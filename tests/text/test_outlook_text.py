@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from test_certificate_text import a_certificate, cells
@@ -77,12 +79,22 @@ def test_a_ratio_and_tolerances_are_called_so():
 
 def test_nobody_drawn_has_no_draw_in_words():
     changes = {"ties": "order", "constraint": "equal_opportunity"}
-    drawn, never = (
-        fit_text(a_certificate(draws=d, **changes), an_outlook(), a_draw(), verbose=True) for d in ("ties", "never")
+    nobody = tuple(
+        replace(group, randomised_share=0.0, transport_share=0.0, tie_share=0.0) for group in a_certificate().groups
     )
-    assert "--ties draw would" in drawn and "expectations over the draw" in drawn
-    assert "--ties draw" not in never and "expectations over the draw" not in never
-    assert "--ties draw" not in fit_text(a_certificate(where=(0, 0.2), **changes), an_outlook(), a_draw(), verbose=True)
+    drawn, none, never = (
+        fit_text(a_certificate(**changes, **how), an_outlook(), a_draw(), verbose=True)
+        for how in ({"draw": "few"}, {"draw": "few", "groups": nobody}, {"draw": "never", "groups": nobody})
+    )
+    assert "--draw all would" in drawn and "expectations over the draw" in drawn
+    assert "holds for them on average over the draw" in drawn
+    assert "--draw all would" in none and "--draw all" not in never
+    for text in (none, never):
+        assert "Figures of the fitted people are exact." in text and "epsilon holds for them;" in text
+        assert "expectations over the draw" not in text and "on average over the draw" not in text
+    assert "--draw all" not in fit_text(
+        a_certificate(where=(0, 0.2), draw="few", **changes), an_outlook(), a_draw(), verbose=True
+    )
 
 
 def test_above_epsilon_reads_as_more_than_epsilon():
@@ -203,6 +215,9 @@ def test_why_a_score_stays_as_it_is(promise, outlook, words):
 
 def test_new_people_are_not_told_that_epsilon_was_kept_on_these_rows():
     text = fit_text(
-        a_certificate(promise="new", curve="smooth", ties="order"), an_outlook(promise="new"), a_draw(), verbose=True
+        a_certificate(promise="new", curve="smooth", ties="order", draw="few"),
+        an_outlook(promise="new"),
+        a_draw(),
+        verbose=True,
     )
-    assert "is kept on these rows" not in text and "--ties draw" not in text
+    assert "is kept on these rows" not in text and "--draw all" not in text

@@ -31,11 +31,11 @@ def shown() -> dict[str, object]:
     group = np.array([ODD, *(f"g{i:02d}" for i in range(1, GROUPS))])[np.arange(GROUPS * 40) % GROUPS]
     y = rng.integers(0, 2, len(group))
     score = y + rng.normal(size=len(group)) * np.where(group == ODD, 3.0, 1.0)
-    post = FairROC(epsilon=0.3, ties="draw", salt=1).fit(score, y, sensitive_features=group)
+    post = FairROC(epsilon=0.3, draw="all", salt=1).fit(score, y, sensitive_features=group)
     audit = fairroc.audit(score, y, sensitive_features=group, epsilon=0.1, threshold=0.5, bootstrap=0)
     two = np.isin(group, ["g01", "g02"])
     some = {"sensitive_features": group[two]}
-    asked = Asked.checked(epsilon=0.3, ties="draw", bootstrap=0)
+    asked = Asked.checked(epsilon=0.3, draw="all", bootstrap=0)
     return {
         "Audit": audit,
         "Certificate": post.certificate_,
@@ -43,7 +43,7 @@ def shown() -> dict[str, object]:
         "Drift": post.model_.check(score + 3 * (group == "g05"), y=y, sensitive_features=group, bootstrap=0),
         "Explanation": post.model_.explain(0.1, ODD, threshold=0.5, id=7),
         "FairModel": post.model_,
-        "Frontier": frontier(score[two], y[two], ties="draw", bound=False, **some),
+        "Frontier": frontier(score[two], y[two], draw="all", bound=False, **some),
         "GroupCodes": GroupCodes(np.arange(99), [*"abc"]),
         "OneDraw": post.one_draw_,
         "Outlook": post.outlook_,
@@ -145,10 +145,10 @@ def test_estimators_show_what_was_fitted_below_their_parameters() -> None:
     rng = np.random.default_rng(0)
     sex, y = np.repeat(["<f>", "m"], 100), rng.integers(0, 2, 200)
     score = y + rng.normal(size=200)
-    post = FairROC(epsilon=0.3, ties="draw")
+    post = FairROC(epsilon=0.3, draw="all")
     assert str(post) == repr(post)
     post.fit(score, y, sensitive_features=sex)
-    assert repr(post) == "FairROC(epsilon=0.3, ties='draw')"
+    assert repr(post) == "FairROC(draw='all', epsilon=0.3)"
     assert str(post).splitlines()[1] == "Fitted to 200 rows, 2 groups" and "AUC before" not in str(post)
     bundle = post._repr_mimebundle_()
     assert bundle["text/plain"] == str(post) and "AUC before" not in str(post), "looking computes nothing"
@@ -158,7 +158,7 @@ def test_estimators_show_what_was_fitted_below_their_parameters() -> None:
     again = pickle.loads(pickle.dumps(post))
     assert str(again) == str(post) and "Fitted to" in again._repr_html_()
     assert post.certificate_.auc and "AUC before" in str(post)
-    clf = FairROCClassifier(LogisticRegression(), epsilon=0.3, ties="draw", cv=2)
+    clf = FairROCClassifier(LogisticRegression(), epsilon=0.3, draw="all", cv=2)
     assert str(clf) == repr(clf)
     clf.fit(score[:, None], y, sensitive_features=sex)
     assert "Fitted to 200 rows" in str(clf)
@@ -195,7 +195,7 @@ def test_a_window_is_told_with_the_gap_that_was_measured_in_it() -> None:
 def test_a_certificate_says_for_which_scores_its_bound_is() -> None:
     rng = np.random.default_rng(1)
     sex, y = np.repeat(["f", "m"], 300), rng.integers(0, 2, 600)
-    post = FairROC(0.3, ties="draw").fit(y + rng.normal(size=600), y, sensitive_features=sex)
+    post = FairROC(0.3, draw="all").fit(y + rng.normal(size=600), y, sensitive_features=sex)
     assert "for any score with a gap of 0.3 or less on these rows" in repr(post.certificate_)
     kept = replace(post.certificate_, confidence=0.95, allowed=0.2, promise="population")
     assert "for any score with a gap of 0.2 or less on these rows" in repr(kept)

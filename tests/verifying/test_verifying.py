@@ -100,7 +100,7 @@ def test_counts_in_bins_are_checked_by_the_same_counts() -> None:
 def test_files_of_older_versions_are_read() -> None:
     scores, y, groups = people(4)
     body = json.loads(fitted(scores, y, groups, epsilon=0.1).model)
-    for name in ("constraint", "ratio", "tolerances", "where", "draws", "promise", "confidence", "curve"):
+    for name in ("constraint", "ratio", "tolerances", "where", "draw", "promise", "confidence", "curve"):
         del body[name]
     for group in body["groups"]:
         del group["reference"]
@@ -118,7 +118,7 @@ def test_both_readers_know_the_same_versions() -> None:
 
 CASES = {
     "order": {"epsilon": 0.1, "curve": "raw"},
-    "draw": {"epsilon": 0.05, "ties": "draw", "curve": "raw"},
+    "draw": {"epsilon": 0.05, "draw": "all", "curve": "raw"},
     "one rate": {"epsilon": 0.05, "constraint": "equal_opportunity"},
     "ratio": {"ratio": 0.8, "constraint": "demographic_parity"},
 }
@@ -232,7 +232,7 @@ def test_the_original_score_is_counted_by_hand() -> None:
     assert found.gap == Fraction(3, 2)
 
 
-@pytest.mark.parametrize("options", OPTIONS[:-1:2], ids=str)
+@pytest.mark.parametrize("options", [one for one in OPTIONS[::2] if one.get("promise") != "population"], ids=str)
 def test_any_prices_prove_a_bound_that_holds(options: dict) -> None:
     """Weak duality: prices of a liar prove less, never something false."""
     asked = {"epsilon": 0.1} | options

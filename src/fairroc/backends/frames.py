@@ -47,7 +47,7 @@ class Use:
         if self.seed is None and not self.model.draws_nobody:
             raise DataError(
                 "id must name a column of ids, got none: the fair score is drawn at random for each row, and the same "
-                "id always gets the same draw. Pass id=; only a model that draws nobody (draws='never') needs none."
+                "id always gets the same draw. Pass id=; only a model that draws nobody (draw='never') needs none."
             )
 
     def taken(self, columns: Mapping[str, Any]) -> TakenColumns:

@@ -70,7 +70,7 @@ def to_onnx(
     """Write a model's transform as an ONNX model; `FairModel.to_onnx` documents it."""
     onnx = load_onnx()
     own, chances, controls = names_of(group), names_of(group_probabilities), names_of(control_features)
-    source = None if model.draws == "never" else UNIFORM if ids is None else ID  # a refit has the same inputs
+    source = None if model.draw == "never" else UNIFORM if ids is None else ID  # a refit has the same inputs
     groups, chances = check(model, ids, score, (own, chances, controls), source, after)
     known_groups(model.names, on_unknown_group)
     graph = Graph(onnx, after)

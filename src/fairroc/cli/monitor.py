@@ -14,7 +14,7 @@ from fairroc.errors import DataError
 from fairroc.options import (
     CONFIDENCE,
     CONSTRAINT,
-    DRAWS,
+    DRAW,
     METHOD,
     MONITOR,
     NORM,
@@ -113,7 +113,7 @@ def _suggest(arguments: argparse.Namespace, model: FairModel, found: Drift) -> N
         if model.tolerances is not None:
             fpr, tpr = (f"{each:.15g}" for each in model.tolerances)
             allowed, norm = ["--epsilon-fpr", fpr, "--epsilon-tpr", tpr], []
-        same = flags(model, (CONSTRAINT, *norm, DRAWS, METHOD, WHERE, PROMISE, CONFIDENCE))
+        same = flags(model, (CONSTRAINT, *norm, DRAW, METHOD, WHERE, PROMISE, CONFIDENCE))
         goal = (*allowed, *same, "-o", "model.json")
         suggest(arguments, "fit again to people like these", "fit", arguments.data, *columns(arguments), *goal)
     elif arguments.label is None and model.fairness.needs_labels:

@@ -256,7 +256,7 @@ def walk_kernel(thresholds: FloatArray, stops: IntArray, per_level: int, *, tied
     walk's stop before it, straight in the score.
 
     Every level has so many of the walk's steps, a power of two: places are exact, and groups that step together get the
-    same fair score to the last bit.
+    same fair score to the last bit. Nobody is at the end of the last level, which is the end of the scale.
     """
     moved = np.flatnonzero(np.diff(stops) > 0)
     level, inside = moved // per_level, moved % per_level
@@ -264,7 +264,7 @@ def walk_kernel(thresholds: FloatArray, stops: IntArray, per_level: int, *, tied
         thresholds=thresholds[stops[moved + 1] - 1],
         ceiling=float(thresholds[0]),
         row=level,
-        table=np.eye(-(-(len(stops) - 1) // per_level)),
+        table=np.eye((len(stops) - 1) // per_level + 1),
         first=level,
         last=level.copy(),
         start=(inside + tied) / per_level,

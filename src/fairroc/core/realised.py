@@ -306,8 +306,11 @@ def own_auc(roc: RealisedRoc) -> float:
         fpr, tpr = all_points([roc])
         return area(fpr[:, 0], tpr[:, 0])
     ends = np.arange(len(roc.even), dtype=np.float64)  # beside these, all points are knots
-    at, extra = np.searchsorted(roc.y, ends), roc.lines(ends, np.zeros(len(ends), dtype=np.bool_), (0, 1))
-    fpr, tpr = (np.insert(roc.own[:, c] + np.interp(roc.y, ends, roc.even[:, c]), at, extra[c]) for c in (0, 1))
+    last = np.append(roc.y[1:] != roc.y[:-1], True)
+    outer = last | np.append(True, last[:-1])  # people who share a place have no order: its first and last knot count
+    y, own = roc.y[outer], roc.own[outer]
+    at, extra = np.searchsorted(y, ends), roc.lines(ends, np.zeros(len(ends), dtype=np.bool_), (0, 1))
+    fpr, tpr = (np.insert(own[:, c] + np.interp(y, ends, roc.even[:, c]), at, extra[c]) for c in (0, 1))
     return area(fpr, tpr)
 
 

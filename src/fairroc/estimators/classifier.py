@@ -75,7 +75,7 @@ def _scores_are(name: str) -> Any:
 EXAMPLE = f"""{PEOPLE}
 >>> X = scores[:, None]
 >>> from sklearn.linear_model import LogisticRegression
->>> clf = FairROCClassifier(LogisticRegression(), epsilon=0.1, ties="draw", cv=3).fit(X, y, sensitive_features=sex)"""
+>>> clf = FairROCClassifier(LogisticRegression(), epsilon=0.1, draw="all", cv=3).fit(X, y, sensitive_features=sex)"""
 
 
 @documented(setup=EXAMPLE, raises="NotFittedError, DataError, UnknownGroupError")
@@ -126,7 +126,7 @@ class FairROCClassifier(ShowsFit, ClassifierMixin, MetaEstimatorMixin, BaseEstim
         Draws of rows without ``ids``. An integer: the same call gives the same draws. None: new draws in each call.
     n_jobs : int or None
         Folds that are fitted at the same time.
-    constraint, ratio, method, norm, queries, ties, draws, curve, where, promise, confidence, key, hash, missing, salt
+    constraint, ratio, method, norm, queries, draw, curve, where, promise, confidence, key, hash, missing, salt
         As for `FairROC`. A promise for the population (``promise="population"``, ``confidence``) needs
         ``cv="prefit"``: it is about scores of the model that will score new people. ``promise="new"`` takes out-of-fold
         scores too: it is an estimate, and fold models scatter like the final one.
@@ -184,8 +184,7 @@ class FairROCClassifier(ShowsFit, ClassifierMixin, MetaEstimatorMixin, BaseEstim
         method: str = "optimal",
         norm: Any = 1,
         queries: int | None = None,
-        ties: str = "order",
-        draws: str = "ties",
+        draw: str = "few",
         curve: str = "auto",
         where: tuple[float, float] | None = None,
         promise: str = "fitted",
@@ -216,8 +215,7 @@ class FairROCClassifier(ShowsFit, ClassifierMixin, MetaEstimatorMixin, BaseEstim
         self.method = method
         self.norm = norm
         self.queries = queries
-        self.ties = ties
-        self.draws = draws
+        self.draw = draw
         self.curve = curve
         self.where = where
         self.promise = promise
@@ -474,7 +472,7 @@ class FairROCClassifier(ShowsFit, ClassifierMixin, MetaEstimatorMixin, BaseEstim
         """(n,) one draw of the fair score for each row; high for the second of ``classes_``.
 
         >>> from sklearn.svm import LinearSVC
-        >>> svm = FairROCClassifier(LinearSVC(), ties="draw", cv=2).fit(X, y, sensitive_features=sex)
+        >>> svm = FairROCClassifier(LinearSVC(), draw="all", cv=2).fit(X, y, sensitive_features=sex)
         >>> svm.decision_function(X[:3], sensitive_features=sex[:3], ids=[11, 12, 13]).shape
         (3,)
         """

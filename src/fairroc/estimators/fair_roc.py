@@ -138,15 +138,12 @@ class FairROC(ShowsFit, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     method : "optimal" or "froc"
         The exact optimum, or the algorithm of the paper that fairroc starts from, made a score: within epsilon too, for
         all pairs of groups, never with a higher group AUC (docs/explanation/froc.md). ``"froc"`` takes ``norm=1`` only.
-    ties : "order" or "draw"
-        Inside a block of neighbouring scores that the concave hull merges: keep the raw order (few people depend on the
-        draw; epsilon is still met exactly, by an internal epsilon that is a little smaller), or draw the order (attains
-        the hull, the largest AUC on the fitted people). Where epsilon leaves no room for the raw order, ties are drawn,
-        with a warning.
-    draws : "ties" or "never"
-        For one rate: "ties" draws where people share a score, and single people only where epsilon is too small for
-        them. "never": a person's fair score depends on the score and group alone; raises, and says what can be
-        reached, where ties leave a gap above epsilon.
+    draw : "few", "never" or "all"
+        Who is decided by a draw. "few": nobody where epsilon can be kept without, with all scores kept apart; else as
+        few as it takes, or scores that are tied, whichever has more AUC at a price for each person drawn. "never": a
+        person's fair score depends on score and group alone; for both rates neighbouring scores are tied where epsilon
+        asks for it, for one rate it raises where ties leave a gap above epsilon. "all": everybody inside a block of
+        neighbouring scores that the concave hull merges, which has the largest AUC on the fitted people.
     curve : "auto", "raw", "smooth", "binormal", "calibrated" or "shrunk"
         The groups' ROC curves to work on: the sample's own, or an estimate of the population's. Epsilon is kept on the
         fitted people with any of them: where an estimate cannot, its mean with the raw curve is tried, then the raw
@@ -223,8 +220,7 @@ class FairROC(ShowsFit, TransformerMixin, BaseEstimator):  # type: ignore[misc]
         method: str = "optimal",
         norm: Any = 1,
         queries: int | None = None,
-        ties: str = "order",
-        draws: str = "ties",
+        draw: str = "few",
         curve: str = "auto",
         where: tuple[float, float] | None = None,
         promise: str = "fitted",
@@ -247,8 +243,7 @@ class FairROC(ShowsFit, TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.method = method
         self.norm = norm
         self.queries = queries
-        self.ties = ties
-        self.draws = draws
+        self.draw = draw
         self.curve = curve
         self.where = where
         self.promise = promise
@@ -287,7 +282,7 @@ class FairROC(ShowsFit, TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
         Returns: FairROC: the object itself, fitted.
         Raises: DataError
-        >>> FairROC(epsilon=0.1, ties="draw").fit(scores, y, sensitive_features=sex).model_.names
+        >>> FairROC(epsilon=0.1, draw="all").fit(scores, y, sensitive_features=sex).model_.names
         ('f', 'm')
 
         Without the group, once it is fitted; ``p`` stands for what a model of the group gives:
@@ -347,7 +342,7 @@ class FairROC(ShowsFit, TransformerMixin, BaseEstimator):  # type: ignore[misc]
         Raises: DataError
         >>> from fairroc import ScoreCounts
         >>> counts = ScoreCounts.from_table([1, 2] * 2, [60, 90] * 2, [90, 60, 75, 75], sensitive_features=[*"aabb"])
-        >>> FairROC(epsilon=0.05, ties="draw").fit_counts(counts).certificate_.gap
+        >>> FairROC(epsilon=0.05, draw="all").fit_counts(counts).certificate_.gap
         0.05
         """
         if not isinstance(counts, ScoreCounts):
@@ -476,7 +471,7 @@ class FairROC(ShowsFit, TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
         Returns: ndarray of shape (n,): the fair scores; of shape (n, 1) where the scores came as a table.
         Raises: DataError
-        >>> FairROC(epsilon=0.1, ties="draw").fit_transform(scores, y, sensitive_features=sex, random_state=0).shape
+        >>> FairROC(epsilon=0.1, draw="all").fit_transform(scores, y, sensitive_features=sex, random_state=0).shape
         (1000,)
         """
         more = {"control_features": control_features, "group_probabilities": group_probabilities}
@@ -635,7 +630,7 @@ def fit_counts(counts: ScoreCounts, epsilon: float = 0.05, **params: Any) -> Fai
 
     Raises: DataError
     >>> from fairroc import ScoreCounts
-    >>> fit_counts(ScoreCounts.from_rows(scores, y, sensitive_features=sex), ties="draw").model_.names
+    >>> fit_counts(ScoreCounts.from_rows(scores, y, sensitive_features=sex), draw="all").model_.names
     ('f', 'm')
     """
     return FairROC(epsilon, **params).fit_counts(counts)

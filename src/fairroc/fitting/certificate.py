@@ -14,10 +14,10 @@ from fairroc.core.realised import rate_gaps as realised_gaps
 from fairroc.core.roc import PlaLoss, pla_loss
 from fairroc.docstrings import FITTED, documented
 from fairroc.fitting.fit import Fitted
-from fairroc.fitting.solving import bound_of, proof_of
+from fairroc.fitting.solving import bound_of, drawn_share, proof_of
 from fairroc.froc.diagnostics import FrocReport, froc_report
 from fairroc.model.file import checksum_in, dumps, sealed
-from fairroc.options import COMBINE, CONSTRAINT, DRAWS, fairness_of
+from fairroc.options import COMBINE, CONSTRAINT, DRAW, fairness_of
 from fairroc.people.small import SmallGroups, plain_data
 from fairroc.summary import Part, Result, Summary, figure, percent, short, size, window
 
@@ -114,7 +114,9 @@ class Certificate(Result):
     ``allowed`` is the gap allowed on the fitted people: epsilon, or less where epsilon shall hold in the population at
     some ``confidence``. ``auc_bound`` is for scores within it. ``small_groups``: who was merged or left out, if any
     group was. ``ties_reason``: why people are drawn who were to keep their order. ``constraint``, ``ratio``,
-    ``tolerances`` (of FPR and of TPR), ``draws`` and ``where`` are what was asked for; of a ratio, gaps are what the
+    ``tolerances`` (of FPR and of TPR), ``draw`` and ``where`` are what was asked for; ``drawn`` is the share of people
+    whose fair score depends on a draw, and ``least_gap_without_draw`` (for equalized odds, about) the least gap of a
+    score that draws nobody and keeps all different scores of a group apart; of a ratio, gaps are what the
     smallest ratio lacks of 1, with promise="new" at thresholds that select 5 % of people or more. ``rates_before`` and
     ``rates`` look at every rate, constrained or not. Without ``use_group``, with ``combine="each"`` and within strata,
     ``families`` has the gaps of each attribute, ``groups`` those of all, ``cells`` what was worked with, ``told`` the
@@ -152,10 +154,12 @@ class Certificate(Result):
     constraint: str = CONSTRAINT.default
     ratio: float | None = None
     tolerances: tuple[float, float] | None = None
-    draws: str = DRAWS.default
+    draw: str = DRAW.default
     where: tuple[float, float] | None = None
     rates_before: RateGaps | None = None
     rates: RateGaps | None = None
+    drawn: float = 0.0
+    least_gap_without_draw: float | None = None
     use_group: bool = True
     combine: str = COMBINE.default
     families: tuple[FamilyCertificate, ...] = ()
@@ -245,7 +249,9 @@ def certify(fitted: Fitted) -> Certificate:
         constraint=model.constraint,
         ratio=model.ratio,
         tolerances=model.tolerances,
-        draws=model.draws,
+        draw=model.draw,
+        drawn=0.0 if model.unchanged else drawn_share(raw, model.kernels),
+        least_gap_without_draw=fitted.solver.least_gap_without_draw,
         where=model.where,
         rates_before=before,
         rates=realised_gaps(fitted.realised) if fitted.realised else before,

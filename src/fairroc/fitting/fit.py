@@ -199,7 +199,7 @@ def _model(
         small_groups=None if people.small is None else people.small.known,
         constraint=options.constraint,
         ratio=options.ratio,
-        draws=options.draws,
+        draw=options.draw,
         where=options.where,
         tolerances=options.tolerances,
     )

@@ -24,7 +24,7 @@ from fairroc.fitting.solving import BOUND_TOLERANCE, Solution, bound_of, judged_
 from fairroc.fitting.ways import Solver
 from fairroc.options import (
     CONSTRAINT,
-    DRAWS,
+    DRAW,
     FRONTIER,
     PROMISE,
     Missing,
@@ -132,7 +132,7 @@ class Recommended(Part):
 @documented(
     setup=f"""{PEOPLE}
 >>> from fairroc import frontier
->>> found = frontier(scores, y, sensitive_features=sex, epsilons=[0, 0.1, 0.5], ties="draw")"""
+>>> found = frontier(scores, y, sensitive_features=sex, epsilons=[0, 0.1, 0.5], draw="all")"""
 )
 @dataclass(frozen=True, slots=True, repr=False)
 class Frontier(Result):
@@ -154,7 +154,7 @@ class Frontier(Result):
     small_groups: SmallGroups | None = None
     promise: str = PROMISE.default
     constraint: str = CONSTRAINT.default
-    draws: str = DRAWS.default
+    draw: str = DRAW.default
     where: tuple[float, float] | None = None
     left_out: tuple[float, ...] = ()
     reached: float | None = None
@@ -267,8 +267,7 @@ def frontier(
     constraint: str = "equalized_odds",
     norm: Any = 1,
     method: str = "optimal",
-    ties: str = "order",
-    draws: str = "ties",
+    draw: str = "few",
     curve: str = "auto",
     where: Any = None,
     promise: str = "fitted",
@@ -291,16 +290,15 @@ def frontier(
     ratios : numbers above 0 and at most 1, optional
         For a constraint on one rate, instead of epsilons: the smallest ratio of two groups' rates that is allowed. A
         point's epsilon is then what its ratio lacks of 1.
-    draws : "ties" or "never"
-        As in `FairROC`; epsilons that cannot be kept without draws are left out, and a warning says what can.
-    ties : "order" or "draw"
-        As in `FairROC`; ``"draw"`` shows what is possible on these rows at each epsilon, and is fast.
+    draw : "few", "never" or "all"
+        As in `FairROC`; "all" shows what is possible on these rows at each epsilon, and is fast. With "never" and one
+        rate, epsilons that cannot be kept are left out, and a warning says what can.
     promise : "fitted" or "new"
         As in `FairROC`; a promise for the population cannot be kept at small epsilons, and is refused.
 
     Returns: Frontier: one point for each epsilon; printed, it is a table.
     Raises: DataError
-    >>> found = frontier(scores, y, sensitive_features=sex, epsilons=[0, 0.1, 0.5], ties="draw")
+    >>> found = frontier(scores, y, sensitive_features=sex, epsilons=[0, 0.1, 0.5], draw="all")
     >>> [round(point.auc, 2) for point in found.points], found.points[-1].unchanged
     ([0.68, 0.73, 0.7], True)
     """
@@ -310,8 +308,7 @@ def frontier(
         constraint=constraint,
         norm=norm,
         method=method,
-        ties=ties,
-        draws=draws,
+        draw=draw,
         curve=curve,
         where=where,
         promise=promise,
@@ -420,7 +417,7 @@ def traced(
         small_groups=people.small,
         promise=options.promise,
         constraint=options.constraint,
-        draws=options.draws,
+        draw=options.draw,
         where=options.where,
         left_out=tuple(refused),
         reached=min((error.reached for error in refused.values()), default=None),
@@ -441,7 +438,7 @@ def left_out_words(found: Frontier) -> str:
     return (
         f"{count} {noun}{'' if count == 1 else 's'} ({span}) cannot be kept without draws on these people and "
         f"{'is' if count == 1 else 'are'} left out: single people and people who share a score leave {least}. "
-        "draws='ties' (--draws ties) keeps every one."
+        "draw='few' (--draw few) keeps every one."
     )
 
 

@@ -62,7 +62,7 @@ def solve_rate(people: People, path: Population, goal: Goal) -> Solution:
     The curves of the ``path`` may be estimates: they say how to trade the groups off, and the people's own rates are
     kept close with any.
     """
-    ratio, never, least = isinstance(goal.constraint, Ratio), goal.draws == "never", np.inf
+    ratio, never, least = isinstance(goal.constraint, Ratio), goal.never, np.inf
     for window in widened(goal.constraint.where):
         for care in cares(never, ratio):
             found, gap = _with_care(people, path, goal, care, window)
@@ -94,7 +94,7 @@ def _with_care(
     their part hide nothing.
     """
     found, least = _foretold(people, path, goal, care), np.inf
-    low, high = 0.0 if goal.draws == "never" or care == EXACT else LEAST_INNER * goal.epsilon, goal.epsilon
+    low, high = 0.0 if goal.never or care == EXACT else LEAST_INNER * goal.epsilon, goal.epsilon
     inner, hidden = high, 0.0 if care == EXACT else people.hidden
     for _ in range(TRIES if found is None else 0):
         tried = _at(people, path, goal, inner, care, window)
@@ -146,7 +146,7 @@ def _at(people: People, path: Population, goal: Goal, inner: float, care: int, w
     """The fair score at an internal epsilon, kept close inside a window."""
     assert isinstance(goal.constraint, Difference | Ratio)
     judged, constraint = people.thin, replace(goal.constraint, window=window)
-    levels, never = levels_of_rate(path, inner, constraint, judged), goal.draws == "never"
+    levels, never = levels_of_rate(path, inner, constraint, judged), goal.never
     kernels = rate_kernels(
         judged.curves, judged.curves, levels, constraint, epsilon=goal.epsilon, care=care, never=never
     )
@@ -169,9 +169,9 @@ def _refuses_draws(goal: Goal, reached: float) -> NeedsDrawsError:
         where = ""
         if low < FEW_SELECTED < high:
             where = f", a window (where=({FEW_SELECTED:g}, {high:g}): at the top a few people make any ratio)"
-        words = f"ratio {1 - goal.epsilon:g} {why} {left}{where}, or draws='ties'."
+        words = f"ratio {1 - goal.epsilon:g} {why} {left}{where}, or draw='few'."
     else:
-        words = f"epsilon {goal.epsilon:g} {why} a gap of {reached:.4f}. Take a larger epsilon, or draws='ties'."
+        words = f"epsilon {goal.epsilon:g} {why} a gap of {reached:.4f}. Take a larger epsilon, or draw='few'."
     found = NeedsDrawsError(words)
     found.reached = reached
     return found

@@ -107,7 +107,7 @@ class Goal:
     constraint: Constraint
     ties: str
     method: str = "optimal"
-    draws: str = "ties"
+    never: bool = False
 
 
 def judged_exactly(solution: Solution, people: People, queries: int | None) -> bool:

@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from fairroc.core.bands import best_bands
+from fairroc.core.chain import IntArray
 from fairroc.core.constraint import EqualizedOdds
 from fairroc.core.coupling import Levels
 from fairroc.core.gap import ROUNDING
@@ -16,7 +17,7 @@ from fairroc.core.kernel import walk_kernel
 from fairroc.core.roc import RocCurve, thinned
 from fairroc.core.strand import Strand, strands_of
 from fairroc.core.walk import BestWalk, LeastGap, best_walk, least_walk
-from fairroc.fitting.solving import Goal, Solution, solution_of
+from fairroc.fitting.solving import Goal, Solution, drawn_share, solution_of
 from fairroc.people.people import People
 
 POINTS, FEWEST_POINTS = 4096, 256
@@ -59,6 +60,29 @@ class Undrawn:
         """The least gap of a score that draws nobody and keeps all different scores of a group apart."""
         return least_walk(self.strands)
 
+    def at(self, goal: Goal, drawn: Callable[[], Solution]) -> Solution:
+        """The score that is taken at an epsilon: nobody is drawn where that keeps all scores apart, or is never to be.
+        Else bands that tie few people, or what is ``drawn``, whichever has the larger AUC less the price of its draws.
+        """
+        found = self.apart(goal)
+        if found is not None:
+            return found
+        if goal.never:
+            ends = np.array([[len(curve.thresholds) for curve in self.curves]])
+            return self.banded(goal) or self._solution(np.concatenate((0 * ends, ends)), goal, 0.0, tied=True)
+        other = drawn()
+        found = self.banded(goal, LARGEST_TIE) if len(self.people.names) == 2 else None
+        price = DRAW_PRICE * drawn_share(self.people.thin, other.kernels)
+        return other if found is None or found.performance.auc < other.performance.auc - price else found
+
+    def _words(self, scores: int) -> str:
+        """What is told of bands."""
+        least = self.least.walk.gap
+        return (
+            f"neighbouring scores share one fair score, so that nobody is drawn: {scores:,} different fair scores are "
+            f"left (nobody is drawn and all scores stay apart from an epsilon of {least:.3f} on)"
+        )
+
     def apart(self, goal: Goal) -> Solution | None:
         """The score with about the largest AUC that draws nobody and keeps all scores apart; None where there is none
         within epsilon."""
@@ -75,21 +99,22 @@ class Undrawn:
             found = find(inner) if inner >= 0 else None
             if found is None:
                 return None
-            solution = self._solution(found, goal, inner, tied=tied)
+            solution = self._solution(found.walk.stops, goal, inner, tied=tied)
             excess = solution.gap + self.people.hidden - goal.epsilon
             if excess <= ROUNDING:
                 return solution
             inner -= 1.2 * excess
         return None
 
-    def _solution(self, found: BestWalk, goal: Goal, inner: float, *, tied: bool) -> Solution:
-        stops = found.walk.stops
+    def _solution(self, stops: IntArray, goal: Goal, inner: float, *, tied: bool) -> Solution:
+        """What a walk with these stops does to the people."""
         per_level = max(1, (1 << (len(stops) - 2).bit_length()) // LEVELS)
         kernels = tuple(
             walk_kernel(curve.thresholds, own, per_level, tied=tied)
             for curve, own in zip(self.curves, stops.T, strict=True)
         )
-        at = np.concatenate((stops[:-1:per_level], stops[-1:]))
+        at = np.concatenate((stops[::per_level], stops[-1:]))
         u = np.stack([curve.u[own] for curve, own in zip(self.curves, at.T, strict=True)], axis=1)
         v = np.stack([(c.tpr - c.fpr)[own] for c, own in zip(self.curves, at.T, strict=True)], axis=1)
-        return solution_of(self.people.thin, Levels(u, v), kernels, goal, inner)
+        found = solution_of(self.people.thin, Levels(u, v), kernels, goal, inner)
+        return found.changed(reason=self._words(len(stops) - 1)) if tied else found

@@ -19,7 +19,7 @@ import numpy as np
 from fairroc.core.ascent import FINE_GROUPS
 from fairroc.core.bound import Bound
 from fairroc.core.chain import MANY_GROUPS, FloatArray, area
-from fairroc.core.constraint import Constraint
+from fairroc.core.constraint import Constraint, EqualizedOdds
 from fairroc.core.coupling import Levels
 from fairroc.core.estimate import ESTIMATES, blend, flattened, smooth
 from fairroc.core.gap import ROUNDING, pooled_curve, threshold_gap
@@ -38,6 +38,7 @@ from fairroc.fitting.solving import (
     solution_of,
     solve_drawn,
 )
+from fairroc.fitting.undrawn import Undrawn
 from fairroc.options import Options
 from fairroc.people.people import People, thinned_population
 from fairroc.stats.plausible import Expected, Plausible, expected
@@ -215,6 +216,27 @@ class Solver:
             return self._solve_drawn(goal)
         if self.options.method == "froc":
             return self._simply(goal, goal.epsilon)
+        return self.undrawn.at(goal, lambda: self._fewest(goal)) if self._walks else self._fewest(goal)
+
+    @property
+    def least_gap_without_draw(self) -> float | None:
+        """About the least gap of a score that draws nobody and keeps all different scores of a group apart."""
+        return self.undrawn.least.walk.gap if isinstance(self.constraint, EqualizedOdds) else None
+
+    @property
+    def _walks(self) -> bool:
+        """Whether scores that draw nobody are looked for: of the curves as they are."""
+        both = isinstance(self.constraint, EqualizedOdds)
+        return both and self.options.queries is None and self.options.curve in ("auto", "raw")
+
+    @cached_property
+    def undrawn(self) -> Undrawn:
+        """What scores that draw nobody attain."""
+        assert isinstance(self.constraint, EqualizedOdds)
+        return Undrawn(self.people, self.constraint)
+
+    def _fewest(self, goal: Goal) -> Solution:
+        """A draw where raw order does not do."""
         return self._plain(goal) or self._chosen(goal)
 
     def _chosen(self, goal: Goal) -> Solution:
@@ -242,7 +264,7 @@ class Solver:
     @cached_property
     def choice(self) -> Choice:
         """All candidates of promise="new"."""
-        never = self.options.draws == "never"
+        never = self.options.draw == "never"
         return choice(self.people, self.constraint, self.known, self.progress, never=never)
 
     @cached_property
@@ -281,7 +303,7 @@ class Solver:
         return self.options.fairness
 
     def _goal(self, epsilon: float) -> Goal:
-        return Goal(epsilon, self.constraint, self.options.ties, self.options.method, self.options.draws)
+        return Goal(epsilon, self.constraint, self.options.ties, self.options.method, self.options.draw == "never")
 
     def _new(self, epsilon: float) -> Solution | None:
         """The candidate of promise="new" that is best at epsilon."""
@@ -527,7 +549,7 @@ class Solver:
         each = len(self.people.names)
         told = FairrocWarning(
             "ties are drawn: the order of people with equal or close scores is left to chance. If that is fine, say so "
-            "with ties='draw' (--ties draw).",
+            "with draw='all' (--draw all).",
             f"The reason: {why}.",
         )
         found = solution.changed(group_curves=("raw",) * each, group_ties=("draw",) * each, reason=why)

@@ -481,7 +481,7 @@ def _tell(scorer: Scorer, data: Any, label: str, folder: Path) -> None:
         (folder / name).write_text(f"{json.dumps(found.to_dict(), indent=1)}\n", encoding="utf-8")
     if hasattr(post, "fitted_"):
         (folder / "certificate.json").write_text(post.proof_, encoding="utf-8")
-    how |= {name: asked[name] for name in ("ties", "draws", "promise")}
+    how |= {name: asked[name] for name in ("draw", "promise")}
     write_report(folder / "report.html", people.scores, people.y, sensitive_features=people.groups, **how)
 
 

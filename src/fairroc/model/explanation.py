@@ -13,7 +13,7 @@ from fairroc.docstrings import FITTED, documented
 from fairroc.errors import DataError, UnknownGroupError
 from fairroc.model.model import Compared, GroupRecord, ModelData, check_threshold
 from fairroc.model.tables import ordered_blocks
-from fairroc.options import CONSTRAINT, DRAWS
+from fairroc.options import CONSTRAINT
 from fairroc.people.factorise import as_column, group_codes, sensitive_columns
 from fairroc.people.rows import ScoreColumns
 from fairroc.people.spread import named_features, probabilities_of
@@ -83,14 +83,14 @@ class Explanation(Result):
     outside : "above" or "below" where the score lies outside what was fitted in the group, else None (as in a model
         that leaves the score unchanged, which keeps no record of the range).
     reason : "unchanged" (the model returns every score as it is), "order" (the fair score is fixed: people here keep
-        their order), "transport" (drawn: fairness moves people here) or "ties" (drawn only among people with equal or
-        neighbouring scores).
+        their order), "shared" (fixed too: people here share one fair score), "transport" (drawn: fairness moves people
+        here) or "ties" (drawn only among people with equal or neighbouring scores).
     outcomes : every possible level of the fair score as an interval, from the highest down; probabilities sum to one.
     lines : the same with neighbouring intervals merged, for reading.
     threshold, accepted_before, acceptance : the threshold, whether the original score reaches it, and the probability
         that the fair score does; None without a threshold.
     draw : what the draw of an id gave, if one was given.
-    constraint, ratio, tolerances, draws, where : what the model keeps close, and how.
+    constraint, ratio, tolerances, draws_nobody, where : what the model keeps close, and how.
     attributes : name and value of each attribute, where the model keeps several close, each for itself.
     stratum : of the person, where there are control features.
     compared : the families of groups that the model keeps close and that are about this person's stratum.
@@ -121,7 +121,7 @@ class Explanation(Result):
     constraint: str = CONSTRAINT.default
     ratio: float | None = None
     tolerances: tuple[float, float] | None = None
-    draws: str = DRAWS.default
+    draws_nobody: bool = False
     where: tuple[float, float] | None = None
     attributes: tuple[tuple[str, str], ...] = ()
     stratum: str | None = None
@@ -212,7 +212,7 @@ def explain(
         constraint=model.constraint,
         ratio=model.ratio,
         tolerances=model.tolerances,
-        draws=model.draws,
+        draws_nobody=model.draws_nobody,
         where=model.where,
         attributes=_attributes(model, groups),
         stratum=stratum,
@@ -298,7 +298,8 @@ def _outcomes(model: ModelData, row: ScoreColumns) -> tuple[Block | None, str, t
     block = Block(float(kernel.thresholds[b]), high, b == 0, b == last)
     if ordered_blocks(kernel)[b]:
         fair = float(model.fair_scores(row, np.zeros(1))[0])  # whatever the number: nobody is drawn here
-        return block, "order", (Outcome(fair, fair, 1.0),)
+        reason = "order" if kernel.start[b] < kernel.stop[b] else "shared"
+        return block, reason, (Outcome(fair, fair, 1.0),)
     table = kernel.table[kernel.row[b]]
     level = np.flatnonzero(table > 0)
     begin = level + np.where(level == kernel.first[b], kernel.start[b], 0.0)

@@ -23,7 +23,7 @@ from fairroc.model.proxy import ProxyTree
 from fairroc.options import (
     COMBINE,
     CONSTRAINT,
-    DRAWS,
+    DRAW,
     HASH,
     METHOD,
     MISSING,
@@ -32,7 +32,6 @@ from fairroc.options import (
     QUERIES,
     RATIO,
     SMALL_GROUPS,
-    TIES,
     WHERE,
     Options,
 )
@@ -42,15 +41,18 @@ from fairroc.tables.write import write_text_atomic
 
 FORMAT = "fairroc-model"
 OTHER = "this is another kind of file. Pass the file that 'fairroc fit -o' or FairModel.save wrote."
-VERSION, OF_GROUPS = 5, 4
-"""The first is raised whenever a field is added or changes its meaning. A model that is told the very groups it
-compares is written as a file of the second, which older fairrocs read."""
+VERSION, WITH_CONSTRAINT = 6, 4
+"""The first is raised whenever a field is added or changes its meaning; from the second on no field of `ADDED` may
+lack."""
 
-ADDED = ("curve", "confidence", "promise", "constraint", "ratio", "draws", "where", "tolerances")
+DONE = ("order", "draw")
+"""What a file says of ties."""
+
+ADDED = ("curve", "confidence", "promise", "constraint", "ratio", "draw", "where", "tolerances")
 """Fields of later versions that older files may lack."""
 
 PLAIN = (
-    *("epsilon", "constraint", "ratio", "tolerances", "where", "norm", "method", "queries", "ties", "draws"),
+    *("epsilon", "constraint", "ratio", "tolerances", "where", "norm", "method", "queries", "draw", "ties"),
     "inner_epsilon",
     *("curve", "promise", "confidence", "levels", "missing", "hash"),
 )
@@ -67,7 +69,7 @@ def dumps(model: ModelData) -> str:
     """JSON text of a model. Floats are written so that they come back bit for bit."""
     body: dict[str, Any] = {
         "format": FORMAT,
-        "version": VERSION if model.compared else OF_GROUPS,
+        "version": VERSION,
         "fit": asdict(model.record),
         **{name: getattr(model, name) for name in PLAIN},
         "salt": str(model.salt),
@@ -132,7 +134,7 @@ def loads(text: str) -> ModelData:
     try:
         _check_known(body)
         _check_size(body, len(text))
-        return _model_from_data(body)
+        return _model_from_data(_renamed(body))
     except ModelFileError:
         raise
     except (KeyError, TypeError, ValueError, IndexError, OverflowError, AttributeError, MemoryError) as error:
@@ -148,6 +150,18 @@ def _check_version(body: dict[str, Any]) -> None:
         )
     if version > VERSION:
         raise _newer(body, f"version {version}")
+
+
+def _renamed(body: dict[str, Any]) -> dict[str, Any]:
+    """The fields of this version: older ones told with "draws" whether somebody may be drawn."""
+    if body["version"] == VERSION:
+        _hold("draws" not in body, "'draws' is a field of older versions")
+        return body
+    _hold("draw" not in body, "'draw' is a field of later versions")
+    draws = body["draws"] if body["version"] >= WITH_CONSTRAINT else body.get("draws", "ties")
+    _hold(draws in ("ties", "never"), "draws must be 'ties' or 'never'")
+    asked = "never" if draws == "never" else "all" if body["ties"] == "draw" else "few"
+    return {name: value for name, value in body.items() if name != "draws"} | {"draw": asked}
 
 
 def _check_known(body: dict[str, Any]) -> None:
@@ -372,7 +386,8 @@ def _model_from_data(body: dict[str, Any]) -> ModelData:
     _hold(len(names) >= least and len(set(names)) == len(names), "groups must be two or more with different names")
     _hold(all(0 < group.positives < group.rows for group in groups), "groups must hold people of both labels")
     _hold(body["norm"] in NORMS, "norm must be 1 or 'inf'")
-    for option in (METHOD, TIES, HASH, MISSING):
+    _hold(body["ties"] in DONE, f"ties must be {' or '.join(map(repr, DONE))}")
+    for option in (METHOD, HASH, MISSING):
         _hold(body[option.name] in option.values, f"{option.name} must be {' or '.join(map(repr, option.values))}")
     _hold(0.0 <= body["inner_epsilon"] <= body["epsilon"] <= 2.0, "epsilon must lie in [0, 2]")
     asked, salt = _asked_from_data(body), body["salt"]
@@ -454,7 +469,7 @@ def _proxy_from_data(data: dict[str, Any]) -> ProxyTree:
 
 def _asked_from_data(body: dict[str, Any]) -> dict[str, Any]:
     """What must be close and how, held to the rules of a fit; older files know equalized odds only."""
-    given = {option.name: body.get(option.name, option.default) for option in (CONSTRAINT, RATIO, DRAWS, WHERE)}
+    given = {option.name: body.get(option.name, option.default) for option in (CONSTRAINT, RATIO, DRAW, WHERE)}
     tolerances = body.get("tolerances")
     if tolerances is not None:
         given["epsilon"] = dict(zip(("fpr", "tpr"), tolerances, strict=True))
@@ -468,7 +483,7 @@ def _asked_from_data(body: dict[str, Any]) -> dict[str, Any]:
     except DataError as error:
         raise ModelFileError(f"the model file breaks a rule: {error} Use the original file or refit.") from None
     _hold(asked.epsilon == body["epsilon"], "epsilon must be what the ratio or the tolerances say")
-    return {name: getattr(asked, name) for name in ("constraint", "ratio", "draws", "where", "tolerances")}
+    return {name: getattr(asked, name) for name in ("constraint", "ratio", "draw", "where", "tolerances")}
 
 
 _TYPES: dict[str, tuple[type, ...]] = {
@@ -487,12 +502,15 @@ _TYPES: dict[str, tuple[type, ...]] = {
     "promise": (str,),
     "constraint": (str,),
     "ratio": (int, float, type(None)),
-    "draws": (str,),
+    "draw": (str,),
     "where": (list, type(None)),
     "tolerances": (list, type(None)),
 }
 SPREAD_FIELDS = {"use_group", "combine", "controls", "compared", "proxy"}
-FIELDS = {*_TYPES, *SPREAD_FIELDS, "format", "version", "ties", "missing", "hash", "unchanged", "small_groups", "scale"}
+FIELDS = {
+    *(*_TYPES, *SPREAD_FIELDS, "format", "version", "ties", "draws", "missing", "hash", "unchanged", "small_groups"),
+    "scale",
+}
 PROXY_LISTS = ("column", "threshold", "left", "right")
 COMPARED_FIELDS = {"attribute", "stratum", "epsilon", "groups"}
 _FIT_TYPES: dict[str, tuple[type, ...]] = {"package": (str,), "date": (str,), "rows": (int,), "data": (str,)}
@@ -510,7 +528,7 @@ REFERENCE_FIELDS = {"edges", "highest", "negatives", "positives", "sizes", "auc"
 
 
 def _check_types(body: dict[str, Any]) -> None:
-    old = body["version"] < OF_GROUPS
+    old = body["version"] < WITH_CONSTRAINT
     types = {field: kinds for field, kinds in _TYPES.items() if not (old and field in ADDED and field not in body)}
     groups = ((group, _GROUP_TYPES) for group in body["groups"])
     small = [(body["small_groups"], _SMALL_TYPES)] if "small_groups" in body else []

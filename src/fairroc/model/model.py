@@ -21,7 +21,7 @@ from fairroc.model import draw
 from fairroc.model.lookup import Lookup, OneRow
 from fairroc.model.proxy import ProxyTree
 from fairroc.model.tables import LookupTables, lookup_tables
-from fairroc.options import COMBINE, CONSTRAINT, DRAWS, Missing, fairness_of
+from fairroc.options import COMBINE, CONSTRAINT, DRAW, Missing, fairness_of
 from fairroc.people.cells import WeightedRows
 from fairroc.people.people import People, Sample
 from fairroc.people.rows import LARGEST, ScoreColumns, known_groups, read_scores
@@ -117,7 +117,7 @@ class ModelData:
     small_groups: Regrouped | None = None
     constraint: str = CONSTRAINT.default
     ratio: float | None = None
-    draws: str = DRAWS.default
+    draw: str = DRAW.default
     where: tuple[float, float] | None = None
     tolerances: tuple[float, float] | None = None
     use_group: bool = True

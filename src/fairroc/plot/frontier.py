@@ -57,7 +57,7 @@ class FrontierDisplay(Display):
         """Draw a frontier that there is already.
 
         >>> from fairroc import frontier
-        >>> found = frontier(scores, y, sensitive_features=sex, epsilons=[0, 0.1], ties="draw", bound=False)
+        >>> found = frontier(scores, y, sensitive_features=sex, epsilons=[0, 0.1], draw="all", bound=False)
         >>> len(FrontierDisplay.from_frontier(found).line_)
         3
         """
@@ -75,8 +75,7 @@ class FrontierDisplay(Display):
         constraint: str = "equalized_odds",
         norm: Any = 1,
         method: str = "optimal",
-        ties: str = "order",
-        draws: str = "ties",
+        draw: str = "few",
         curve: str = "auto",
         where: Any = None,
         promise: str = "fitted",
@@ -90,7 +89,7 @@ class FrontierDisplay(Display):
     ) -> Self:
         """Compute the frontier and draw it.
 
-        >>> how = {"epsilons": [0, 0.1], "ties": "draw", "bound": False}
+        >>> how = {"epsilons": [0, 0.1], "draw": "all", "bound": False}
         >>> FrontierDisplay.from_predictions(scores, y, sensitive_features=sex, **how).bound_line_ is None
         True
         """
@@ -104,8 +103,7 @@ class FrontierDisplay(Display):
             constraint=constraint,
             norm=norm,
             method=method,
-            ties=ties,
-            draws=draws,
+            draw=draw,
             curve=curve,
             where=where,
             promise=promise,
@@ -127,7 +125,7 @@ class FrontierDisplay(Display):
         groups, bound : whether to draw the groups' AUCs, and the bound.
         **kwargs : for all lines of AUCs, as in ``Axes.plot``.
 
-        >>> how = {"epsilons": [0, 0.1], "ties": "draw", "bound": False}
+        >>> how = {"epsilons": [0, 0.1], "draw": "all", "bound": False}
         >>> display = FrontierDisplay.from_predictions(scores, y, sensitive_features=sex, **how)
         >>> len(display.plot(groups=False).line_)
         1

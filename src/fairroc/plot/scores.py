@@ -155,7 +155,7 @@ class ScoreDisplay(Display):
         family : which groups to show where the model compares several families, such as "sex" or "sex within stratum"
 
         >>> from fairroc import FairROC
-        >>> post = FairROC(epsilon=0.1, ties="draw").fit(scores, y, sensitive_features=sex)
+        >>> post = FairROC(epsilon=0.1, draw="all").fit(scores, y, sensitive_features=sex)
         >>> ScoreDisplay.from_estimator(post, scores, y, sensitive_features=sex).epsilon
         0.1
         """
@@ -251,4 +251,5 @@ def _shares(rates: RateLines, edges: FloatArray) -> FloatArray:
     reached = rates.at(edges[1:-1])
     ends = (*reached.shape[:2], 1)
     line = np.concatenate((np.ones(ends), reached, np.zeros(ends)), axis=2)
+    line = np.minimum.accumulate(line, axis=2)  # rates of steps differ in their last digits
     return np.asarray(line[:, :, :-1] - line[:, :, 1:])

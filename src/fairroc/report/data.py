@@ -163,7 +163,7 @@ FORMAT, VERSION = "fairroc report", 1
 """Of the JSON twin of a page; the version rises when a field changes its meaning or goes."""
 
 ASKED = (
-    *("constraint", "norm", "epsilon", "ratio", "tolerances", "where", "ties", "draws", "promise", "confidence"),
+    *("constraint", "norm", "epsilon", "ratio", "tolerances", "where", "draw", "promise", "confidence"),
     "missing",
 )
 """Options of the fits that the JSON twin tells."""

@@ -173,7 +173,7 @@ def _model_facts(model: ModelData, given: bool) -> dict[str, Any]:
     """What a pack tells of a model: nothing that draws depend on."""
     names = ("epsilon", "ratio", "tolerances", "constraint", "norm", "where", "promise", "confidence", "method", "ties")
     return {
-        **{name: getattr(model, name) for name in (*names, "draws", "curve", "levels", "unchanged", "hash")},
+        **{name: getattr(model, name) for name in (*names, "draw", "curve", "levels", "unchanged", "hash")},
         "draws_nobody": model.draws_nobody,
         "secret_key": model.key_fingerprint is not None,
         "given": given,

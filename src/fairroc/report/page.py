@@ -44,8 +44,7 @@ def write_report(
     constraint: str = "equalized_odds",
     ratio: float | None = None,
     norm: Any = 1,
-    ties: str = "order",
-    draws: str = "ties",
+    draw: str = "few",
     where: Any = None,
     promise: str = "fitted",
     use_group: bool = True,
@@ -83,7 +82,7 @@ def write_report(
     Raises: DataError, FairrocError
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     told = write_report(f"{folder}/report.html", scores, y, sensitive_features=sex, epsilon=0.1, ties="draw")
+    ...     told = write_report(f"{folder}/report.html", scores, y, sensitive_features=sex, epsilon=0.1, draw="all")
     >>> told.audit.gap > told.certificate.gap
     True
     """
@@ -98,8 +97,7 @@ def write_report(
             constraint=constraint,
             ratio=ratio,
             norm=norm,
-            ties=ties,
-            draws=draws,
+            draw=draw,
             where=where,
             promise=promise,
             use_group=use_group,
@@ -127,8 +125,7 @@ def write_report(
         constraint=constraint,
         ratio=ratio,
         norm=norm,
-        ties=ties,
-        draws=draws,
+        draw=draw,
         where=where,
         promise=promise,
         threshold=threshold,

@@ -17,19 +17,18 @@ from fairroc.fitting.outlook import Outlook
 from fairroc.options import (
     CONFIDENCE,
     CONSTRAINT,
-    DRAWS,
+    DRAW,
     MIN_CLASS_ROWS,
     MISSING,
     NORM,
     PROMISE,
     SMALL_GROUPS,
-    TIES,
     WHERE,
     Option,
 )
 from fairroc.report.data import Lines, ReportData, Source
 from fairroc.report.figures import frontier_figure, gap_figure, roc_figures
-from fairroc.text.outlook import Caution, about, allowed_by, caution
+from fairroc.text.outlook import Caution, about, allowed_by, caution, nobody_drawn
 from fairroc.text.people import epsilon_words
 from fairroc.text.report import (
     asked_words,
@@ -184,7 +183,7 @@ def cards(data: ReportData) -> list[Card]:
     elif found.tolerances is not None:
         kept, missed = f"within {allowed_by(found).whole}", f"above {allowed_by(found).limit}"
     few = f", from {ahead.told_from:.0%} {data.positive_means} on" if ahead.told_from else ""
-    average = "" if found.draws == "never" or found.unchanged else ", on average over the draw"
+    average = "" if nobody_drawn(found) else ", on average over the draw"
     most = f"{'at least' if ratio else 'at most'} {max(told(ahead.upper), 0):.3f} at {confidence(ahead.level)}"
     old = f"original score {told(ahead.gap_before_estimate):.3f}"
     return [
@@ -396,7 +395,7 @@ def _span(interval: Interval | None) -> str:
 
 # -- how to deploy: the exact commands, or the same in Python ----------------------------------------------------------
 
-HOW = (CONSTRAINT, NORM, TIES, DRAWS, WHERE, PROMISE, CONFIDENCE)
+HOW = (CONSTRAINT, NORM, DRAW, WHERE, PROMISE, CONFIDENCE)
 """Options of a fit that a report takes, beside what is allowed."""
 
 LATER = "Apply it to new rows. The same id always gets the same draw:"
@@ -435,7 +434,7 @@ def _shell(data: ReportData, source: Source) -> list[Step]:
     more = [*groups, *known, *(["--missing", "group"] if data.options.missing == "group" else []), *small]
     goal = "--ratio" if data.options.ratio is not None else "--epsilon"
     goal = goal if data.options.tolerances is None else "--epsilon-fpr"
-    undrawn = data.options.draws == "never"
+    undrawn = data.options.draw == "never"
     fit = [["fairroc", "fit", source.data], [*roles, *counted], more]
     transform = [["fairroc", "transform", "NEW.csv"], ["--model", "model.json"], [*roles, *groups]]
     watch = [["fairroc", "monitor", "NEW.csv"], ["--model", "model.json"], [*roles, *groups], known]
@@ -500,7 +499,7 @@ def _python(data: ReportData) -> list[Step]:
     asked = _asked(data, *HOW, MISSING)
     how = "".join(f", {o.name}={value if o is WHERE else json.dumps(value)}" for o, value in asked)
     goal = "epsilon" if data.options.ratio is None else "ratio"
-    undrawn = data.options.draws == "never"
+    undrawn = data.options.draw == "never"
     weight = ", sample_weight=weight" if data.weighted else ""
     small = "".join(f", {option.name}={json.dumps(value)}" for option, value in _small(data))
     return [

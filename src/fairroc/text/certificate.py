@@ -18,6 +18,7 @@ from fairroc.text.outlook import (
     caution,
     least_certain_words,
     new_people_lines,
+    nobody_drawn,
     promise_words,
     side_by_side,
     unchanged_words,
@@ -89,6 +90,9 @@ def _head(c: Certificate, word: str = SELECTED) -> list[str]:
 
 DRAWN = "Drawn: share of people whose fair score depends on a random draw."
 
+MANY_DRAWN = 0.05
+"""From this share of a group on it is said how nobody would be drawn."""
+
 
 def _details(c: Certificate, verbose: bool) -> list[list[str]]:
     """The groups, notes, and what the paper's method did."""
@@ -104,12 +108,26 @@ def _details(c: Certificate, verbose: bool) -> list[list[str]]:
         [*head, *(["to be fair", "ties only"] if verbose else [])],
         [_group_row(g, verbose, best=bool(best)) for g in c.groups],
     )
-    drawn = [DRAWN] if any(g.randomised_share for g in c.groups) else []
     return [
-        [*groups, *drawn],
+        [*groups, *_drawn_lines(c)],
         [*bound, *(_notes(c) if verbose else []), *_rate_lines(c), *_caveats(c)],
         [] if c.froc is None else froc_lines(c.froc),
     ]
+
+
+def _drawn_lines(c: Certificate) -> list[str]:
+    """Who is drawn; of many, what would be without."""
+    if nobody_drawn(c):
+        return [] if c.unchanged or c.ties_reason is None else [f"{c.ties_reason[0].upper()}{c.ties_reason[1:]}."]
+    most = max(c.groups, key=lambda g: g.randomised_share)
+    least = c.least_gap_without_draw
+    if most.randomised_share <= MANY_DRAWN or least is None:
+        return [DRAWN]
+    whom = f"{percent(most.randomised_share)} of group '{short(most.group)}'"
+    ways = "--draw never (neighbouring scores then share one fair score)"
+    if least > c.epsilon:
+        ways = f"an epsilon of {least:.3f} or more, or {ways}"
+    return [DRAWN, f"For {whom} a draw decides. Nobody is drawn with {ways}."]
 
 
 def _group_row(g: GroupCertificate, verbose: bool, *, best: bool) -> list[str]:
@@ -120,9 +138,9 @@ def _group_row(g: GroupCertificate, verbose: bool, *, best: bool) -> list[str]:
 
 def _notes(c: Certificate) -> list[str]:
     lines = [f"Ties: {tie_words(c)} {c.levels} levels."]
-    if c.ties == "order" and not c.unchanged and c.promise != "new" and c.draws != "never" and c.where is None:
-        lines.append("--ties draw would come closer to the bound on these rows, but draws for everyone.")
-    if c.ties == "order" and c.ties_reason is not None:
+    if c.ties == "order" and not c.unchanged and c.promise != "new" and c.draw != "never" and c.where is None:
+        lines.append("--draw all would come closer to the bound on these rows, but draws for everyone.")
+    if c.ties == "order" and c.ties_reason is not None and not nobody_drawn(c):
         lines.append(f"{c.ties_reason[0].upper()}{c.ties_reason[1:]}.")
     return [
         *lines,
@@ -194,7 +212,7 @@ def _for_whom(groups: list[GroupCertificate], c: Certificate, others: str = "") 
 
 def exact_words(certificate: Certificate) -> str:
     """What the figures of the fitted people are."""
-    draw = "" if certificate.draws == "never" else " expectations over the draw"
+    draw = "" if nobody_drawn(certificate) else " expectations over the draw"
     return f"Figures of the fitted people are exact{draw}."
 
 
@@ -202,6 +220,8 @@ def tie_words(certificate: Certificate) -> str:
     """How ties were treated, as a sentence."""
     if certificate.unchanged:
         return "as in the original score."
+    if nobody_drawn(certificate):
+        return "nobody is drawn."
     if certificate.ties == "order":
         return f"raw order kept (internal epsilon {certificate.inner_epsilon:.4g})."
     return "drawn." if certificate.ties_reason is None else f"drawn, since {certificate.ties_reason}."

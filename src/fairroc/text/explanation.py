@@ -75,7 +75,7 @@ def _where(found: Explanation) -> str:
         people = f"a score below {high}"
     else:
         people = f"a score from {low} up to (but not including) {high}"
-    alike = "keep their order" if found.reason == "order" else "are all treated alike"
+    alike = {"order": "keep their order", "shared": "share one fair score"}.get(found.reason, "are all treated alike")
     words = f"People of {_their(found)} with {people} {alike}."
     if found.outside is not None:
         end = {"above": "highest", "below": "lowest"}[found.outside]
@@ -97,9 +97,8 @@ def _why(found: Explanation, word: str, new: bool) -> str:
             else f"on the people the model was fitted to, {rates} were {within} already"
         )
         return f"Nothing is changed: {why}. The fair score is the score itself, and nothing is drawn."
-    if found.reason == "order":
-        never = found.draws == "never"
-        whom = "The score decides alone: nothing is drawn" if never else "Nothing is drawn for this person"
+    if found.reason in ("order", "shared"):
+        whom = "The score decides alone: nothing is drawn" if found.draws_nobody else "Nothing is drawn for this person"
         follows = f"{whom}, and the fair score follows from the score and the {unit}."
         return f"{follows} It can differ from the score, {_moved(found, word)}."
     if found.reason == "transport":
@@ -170,7 +169,7 @@ def _drawn(found: Explanation, word: str) -> str:
     draw = found.draw
     if draw is None:
         return ""
-    chance = "" if found.reason in ("order", "unchanged") else ", by the draw that belongs to it"
+    chance = "" if found.reason in ("order", "shared", "unchanged") else ", by the draw that belongs to it"
     words = f"For the id {quoted(str(draw.id))} the fair score is {_figure(draw.score)}{chance}"
     if draw.accepted is not None:
         words += f": it {'reaches' if draw.accepted else 'does not reach'} the threshold, so the person is "
@@ -180,7 +179,7 @@ def _drawn(found: Explanation, word: str) -> str:
 
 
 def _closing(found: Explanation, word: str, new: bool) -> str:
-    draw = "" if found.draws == "never" else "on average over the draw, "
+    draw = "" if found.draws_nobody else "on average over the draw, "
     within = f"{_close(found)} {threshold_words(found.where, word)}"
     what, whom = ("should lie", "among new people like the") if new else ("lie", "on the")
     own = "" if found.group_rows is None else f" ({found.group_rows:,} of them in {_their(found)})"

@@ -38,7 +38,7 @@ def frontier_text(found: Frontier, *, positive_means: str = SELECTED, verbose: b
             *_frontier_notes(found, verbose),
             "Accuracy is the largest over all thresholds; disparate impact is taken at the most accurate threshold.",
             *([DRAWN] if drawn else []),
-            *(EXACT_UNDRAWN if found.draws == "never" else EXACT_DRAWN),
+            *(EXACT_DRAWN if drawn else EXACT_UNDRAWN),
         ]
     )
 
@@ -77,7 +77,7 @@ def _tie_words(found: Frontier, verbose: bool) -> str:
     """For whom epsilon is meant, and how people with equal or close scores are treated."""
     if found.promise == "new":
         return f"; {'epsilon' if found.before.ratio is None else 'the ratio'} is meant for new people"
-    if found.draws == "never":
+    if found.draw == "never":
         return "; nothing is drawn"
     if not verbose:
         return ""

@@ -80,6 +80,11 @@ def side_by_side(outlook: Outlook, certificate: Certificate, word: str = SELECTE
     return [head, *lines, f"±: standard error of the estimate.{few}", *information_lines(c)]
 
 
+def nobody_drawn(certificate: Certificate) -> bool:
+    """Whether no fitted person's fair score depends on a draw."""
+    return certificate.unchanged or not any(group.randomised_share for group in certificate.groups)
+
+
 def promise_words(certificate: Certificate, outlook: Outlook, *, verbose: bool = True) -> str:
     """For whom epsilon holds."""
     c, o = certificate, outlook
@@ -96,7 +101,7 @@ def promise_words(certificate: Certificate, outlook: Outlook, *, verbose: bool =
         left = "" if c.allowed is None or c.unchanged else f", so only {c.allowed:.4g} is allowed on the fitted people"
         sure = f"at {confidence(c.confidence)} the gap among all people is within {allowed.whole}"
         return f"Promise for the population: {sure}{left}."
-    draw = "" if c.draws == "never" or c.unchanged else " on average over the draw"
+    draw = "" if nobody_drawn(c) else " on average over the draw"
     return f"Promise for the fitted people: {allowed.holds} for them{draw}; what new people get is an estimate."
 
 

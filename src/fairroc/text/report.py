@@ -131,7 +131,7 @@ def cost_words(
     drawn = drawn_share(c, shares)
     allowed = c.epsilon if c.allowed is None else c.allowed
     draws = f"For {percent(drawn)} of people the fair score depends on a random draw."
-    if c.draws == "never" or drawn == 0:
+    if c.draw == "never" or drawn == 0:
         draws = "Nobody is drawn: the score decides alone."
     elif drawn < 0.0005:
         draws = "For hardly anyone the fair score depends on a random draw."

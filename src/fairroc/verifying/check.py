@@ -63,7 +63,7 @@ part of people, and the groups' AUCs in the model file by less. The certificate'
 
 ASKED = (
     *("epsilon", "norm", "method", "ties", "inner_epsilon", "unchanged", "levels", "curve", "promise", "confidence"),
-    *("constraint", "ratio", "tolerances", "draws", "where"),
+    *("constraint", "ratio", "tolerances", "draw", "where"),
 )
 """What was asked for and done, in both files."""
 
@@ -102,7 +102,7 @@ class Verification:
     >>> from fairroc import FairROC, verify
     >>> from fairroc.datasets import make_scores
     >>> scores, y, sex = make_scores(400)
-    >>> post = FairROC(epsilon=0.1, ties="draw").fit(scores, y, sensitive_features=sex)
+    >>> post = FairROC(epsilon=0.1, draw="all").fit(scores, y, sensitive_features=sex)
     >>> verify(post.model_, scores, y, sensitive_features=sex).passed
     True
     """

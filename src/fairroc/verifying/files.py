@@ -16,7 +16,7 @@ ALLOWANCE = Fraction(1, 10**9)
 EDGE, SAME = Fraction(1, 10**12), Fraction(1, 10**15)
 """Shares of people this near to a window's end are inside; rates this near to each other have the ratio 1."""
 
-VERSION, CERTIFICATE_VERSION = 5, 1
+VERSION, CERTIFICATE_VERSION = 6, 1
 """The latest versions of both files."""
 
 FEW_SELECTED = Fraction(0.05)

@@ -71,8 +71,8 @@ def hold_spread(body: Body) -> None:
 
 
 def _hold_spread(body: Body) -> None:
-    if body["version"] < 5:
-        hold(not any(name in body for name in FIELDS), "a file of this version says nothing of groups compared")
+    if body["version"] < 5 or "compared" not in body:
+        hold(not any(name in body for name in FIELDS), "it says nothing of groups compared")
         return
     hold(type(body["use_group"]) is bool and body["combine"] in ("each", "intersection"), "what is told is garbled")
     hold(type(body["controls"]) is int and body["controls"] >= 0, "'controls' is no number of columns")

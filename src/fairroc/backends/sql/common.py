@@ -222,7 +222,7 @@ class Ask:
         """Comment lines that say what the SQL is."""
         model = self.model
         what = [
-            f"Fair score, {_asked(model)}, method {model.method}, ties {model.ties}, draws {model.draws};",
+            f"Fair score, {_asked(model)}, method {model.method}, draw {model.draw};",
             f"written by {_plain(model.record.package)}, fitted {_plain(model.record.date)}.",
             *lines,
         ]

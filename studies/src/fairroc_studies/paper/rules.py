@@ -37,9 +37,9 @@ QUERIES = 100
 """Thresholds of the paper's classifiers, t_i = i / 100, and of its score, over the range of scores."""
 
 FAIR_SCORES: dict[str, dict[str, Any]] = {
-    "froc": {"method": "froc", "ties": "draw"},
-    "optimal": {"ties": "draw", "curve": "raw"},
-    "optimal-100": {"ties": "draw", "curve": "raw", "queries": QUERIES},
+    "froc": {"method": "froc", "draw": "all"},
+    "optimal": {"draw": "all", "curve": "raw"},
+    "optimal-100": {"draw": "all", "curve": "raw", "queries": QUERIES},
     "default": {},
 }
 """Options of `FairROC` for each method that gives a fair score. The paper's classifiers randomise between thresholds,

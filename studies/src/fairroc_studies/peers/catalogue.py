@@ -36,10 +36,10 @@ ROC_CURVE = Entry("scikit-learn roc_curve, once per group", "reference", "RocCur
 SEARCH = Entry("np.searchsorted, 1,000 thresholds", "reference", "SearchSorted", ("predict",))
 NAIVE = Entry("naive numpy, model of 1,000 blocks", "reference", "NaiveTransform", ("predict",))
 THOUSAND = Entry("fairroc, model of 1,000 blocks", "fairroc", "Loaded", ("predict",))
-ORDER = Entry("fairroc, default", "fairroc", "Post", ("fit", "predict"), {"epsilon": 0.05, "ties": "order"})
-DRAW = Entry('fairroc, ties="draw"', "fairroc", "Post", ("fit", "predict"), {"epsilon": 0.05, "ties": "draw"})
+ORDER = Entry("fairroc, default", "fairroc", "Post", ("fit", "predict"), {"epsilon": 0.05, "draw": "few"})
+DRAW = Entry('fairroc, draw="all"', "fairroc", "Post", ("fit", "predict"), {"epsilon": 0.05, "draw": "all"})
 BINNED = tuple(
-    Entry(f'fairroc, counted in bins of {bits} bits, ties="draw"', "fairroc", "Binned", ("fit",), {"bits": bits})
+    Entry(f'fairroc, counted in bins of {bits} bits, draw="all"', "fairroc", "Binned", ("fit",), {"bits": bits})
     for bits in (20, 24)
 )
 
@@ -47,10 +47,10 @@ REFERENCES = (ROC_CURVE, SEARCH, NAIVE)
 OWN = (THOUSAND, ORDER, DRAW, *BINNED)
 
 
-def _fair(epsilon: float, ties: str, *asks: str, **options: Any) -> Entry:
+def _fair(epsilon: float, draw: str, *asks: str, **options: Any) -> Entry:
     where = " at .5" if "threshold" in options else ""
-    title = f"fairroc ε = {epsilon:g}, {ties}{where}"
-    return Entry(title, "fairroc", "Post", asks, {"epsilon": epsilon, "ties": ties, **options})
+    title = f"fairroc ε = {epsilon:g}, {draw}{where}"
+    return Entry(title, "fairroc", "Post", asks, {"epsilon": epsilon, "draw": draw, **options})
 
 
 def _relaxed(tolerance: float) -> Entry:
@@ -84,9 +84,9 @@ PEERS = (
 )
 LIBRARIES = tuple(dict.fromkeys(entry.library for entry in PEERS))
 FAIR = (
-    *(_fair(epsilon, ties, "curve") for epsilon in (0.0, 0.01, 0.05, 0.1) for ties in ("draw", "order")),
-    *(_fair(epsilon, ties, "decision") for epsilon in (0.0, 0.05, 0.1) for ties in ("draw", "order")),
-    _fair(0.05, "order", "decision", threshold=0.5),
+    *(_fair(epsilon, draw, "curve") for epsilon in (0.0, 0.01, 0.05, 0.1) for draw in ("all", "few")),
+    *(_fair(epsilon, draw, "decision") for epsilon in (0.0, 0.05, 0.1) for draw in ("all", "few")),
+    _fair(0.05, "few", "decision", threshold=0.5),
 )
 CATALOGUE = (*REFERENCES, *OWN, BASE, *PEERS, *FAIR)
 

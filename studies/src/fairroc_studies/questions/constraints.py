@@ -254,10 +254,10 @@ def rivals(cases: dict[str, Case]) -> dict[tuple[str, str, str], Both | str]:
 def own(cases: dict[str, Case]) -> dict[tuple[str, str, str], Both | str]:
     """The same of fairroc; epsilon may be refused without draws."""
     ways: dict[str, tuple[float, dict[str, Any]]] = {
-        "fairroc ε = 0": (0.0, {"ties": "draw"}),
-        f"fairroc ε = {EPSILON:g}, ties drawn": (EPSILON, {"ties": "draw"}),
+        "fairroc ε = 0": (0.0, {"draw": "all"}),
+        f"fairroc ε = {EPSILON:g}, ties drawn": (EPSILON, {"draw": "all"}),
         f"fairroc ε = {EPSILON:g}": (EPSILON, {}),
-        f"fairroc ε = {EPSILON:g}, no draws": (EPSILON, {"draws": "never"}),
+        f"fairroc ε = {EPSILON:g}, no draws": (EPSILON, {"draw": "never"}),
         f'fairroc ε = {EPSILON:g}, promise="new"': (EPSILON, {"promise": "new"}),
     }
     found: dict[tuple[str, str, str], Both | str] = {}

@@ -134,7 +134,7 @@ def fit_row(some: Part, epsilon: float) -> str:
 
 
 def fitted(people: Part, method: str, epsilon: float, queries: int | None = QUERIES) -> Fitted:
-    return fit(counted(people), Options.checked(epsilon=epsilon, method=method, queries=queries, ties="draw"), salt=0)
+    return fit(counted(people), Options.checked(epsilon=epsilon, method=method, queries=queries, draw="all"), salt=0)
 
 
 def best_coupling(fair: FairCurves, people: Population, steps: int = 4000) -> float:

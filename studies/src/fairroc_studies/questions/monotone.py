@@ -48,12 +48,12 @@ class Fit(NamedTuple):
     drawn: float
 
 
-def one(name: str, rows: int, seed: int, ties: str) -> tuple[list[Fit], float]:
+def one(name: str, rows: int, seed: int, draw: str) -> tuple[list[Fit], float]:
     """What fits at rising epsilons do to one sample, and the original score's AUC."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         people, truth = _drawn(name, rows, np.random.default_rng([seed, rows]))
-        options = Options.checked(epsilon=0.0, ties=ties)
+        options = Options.checked(epsilon=0.0, draw=draw)
         found = traced(people, options, epsilons=EPSILONS, bound=False, keep=lambda _, solution: solution.kernels)
     fits = []
     for point in found.frontier.points:
@@ -97,7 +97,7 @@ def main() -> None:
     parser.add_argument("--rows", type=int, nargs="+", default=list(ROWS))
     parser.add_argument("--seeds", type=int, default=2)
     parser.add_argument("--first", type=int, default=0, help="the first seed; prices were chosen on 0 and 1")
-    parser.add_argument("--ties", choices=("order", "draw"), default="order")
+    parser.add_argument("--draw", choices=("few", "all"), default="few")
     parser.add_argument("--workers", type=int, default=os.cpu_count())
     chosen = parser.parse_args()
     sizes = {name: len(part.scores) for name, part in score_files().items()}
@@ -109,7 +109,7 @@ def main() -> None:
             name for name in chosen.families if rows > TOO_FEW.get(name, 0) and 2 * rows <= sizes.get(name, np.inf)
         ]
         tasks = [
-            (name, rows, seed, chosen.ties)
+            (name, rows, seed, chosen.draw)
             for name in names
             for seed in range(chosen.first, chosen.first + chosen.seeds)
         ]

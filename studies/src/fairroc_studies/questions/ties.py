@@ -1,4 +1,4 @@
-"""Which default is better on people the post-processor has not seen: ``ties="draw"`` or ``ties="order"``?
+"""Which default is better on people the post-processor has not seen: ``draw="all"`` or ``draw="few"``?
 
     python -m fairroc_studies ties --seeds 10      # about six minutes on two idle cores
     python -m fairroc_studies ties --quick         # under a minute
@@ -36,7 +36,7 @@ from fairroc_studies.harness.store import Store, key, package_versions, source_d
 from fairroc_studies.harness.tables import mean_se, shown, table
 from fairroc_studies.problems.scores import forest, logistic, three_parts, two_groups
 
-MODES = ("draw", "order")
+MODES = ("all", "few")
 MAIN = (0.02, 0.05, 0.1)
 SWEEP = (0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.15, 0.2)
 TARGETS = (0.02, 0.03, 0.04, 0.05, 0.06, 0.08, 0.1, 0.125, 0.15, 0.175, 0.2, 0.25)
@@ -73,7 +73,7 @@ class Outcome:
     name: tuple[str, str, str]
     seed: int
     epsilon: float
-    ties: str
+    draw: str
     values: dict[str, float]
 
 
@@ -186,18 +186,18 @@ def measured(post: FairROC, test: Part, *, thresholds: int, draws: int) -> dict[
     }
 
 
-def outcome(case: Case, seed: int, epsilon: float, ties: str, thresholds: int) -> Outcome:
+def outcome(case: Case, seed: int, epsilon: float, draw: str, thresholds: int) -> Outcome:
     main = epsilon in MAIN
     fit = case.calibration
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        post = FairROC(epsilon, ties=ties, curve="raw", salt=1)
+        post = FairROC(epsilon, draw=draw, curve="raw", salt=1)
         post.fit(fit.scores, fit.labels, sensitive_features=fit.groups)
     values = measured(post, case.test, thresholds=thresholds if main else thresholds // 2, draws=10 if main else 4)
-    values["fallback"] = float(not post.model_.unchanged and post.model_.ties != ties)
+    values["fallback"] = float(not post.model_.unchanged and draw == "few" and post.model_.ties == "draw")
     if main:
         values["fit_gap"], values["fit_auc"] = post.certificate_.gap, post.certificate_.auc
-    return Outcome(case.name, seed, epsilon, ties, values)
+    return Outcome(case.name, seed, epsilon, draw, values)
 
 
 def job(source: str, seed: int, thresholds: int) -> Result:
@@ -211,7 +211,7 @@ def job(source: str, seed: int, thresholds: int) -> Result:
 def _job(source: str, seed: int, thresholds: int) -> Result:
     done, raw = [], []
     for case in synthetic_cases(seed) if source == "synthetic" else real_cases(source, seed):
-        done += [outcome(case, seed, eps, ties, thresholds) for eps, ties in product(SWEEP, MODES)]
+        done += [outcome(case, seed, eps, draw, thresholds) for eps, draw in product(SWEEP, MODES)]
         if case.name[2] in ("15 %", f"{SYNTHETIC_ROWS} rows"):
             curve = reached(case.test.scores, case.test)
             distinct = len(np.unique(case.test.scores)) / case.test.rows
@@ -229,7 +229,7 @@ Cells = dict[tuple[Key, float, str], dict[int, dict[str, float]]]  # cell -> see
 def gathered(outcomes: Sequence[Outcome]) -> Cells:
     cells: Cells = defaultdict(dict)
     for one in outcomes:
-        cells[one.name, one.epsilon, one.ties][one.seed] = one.values
+        cells[one.name, one.epsilon, one.draw][one.seed] = one.values
     return dict(cells)
 
 
@@ -251,26 +251,26 @@ def raw_table(raw: Sequence[Outcome]) -> str:
 
 
 def main_table(cells: Cells) -> str:
-    head = ["data", "model", "calibration", "epsilon", "ties", "fallback", "fit gap", "fit AUC", *MEASURES.values()]
+    head = ["data", "model", "calibration", "epsilon", "draw", "fallback", "fit gap", "fit AUC", *MEASURES.values()]
     rows = []
-    for name, eps, ties in product(names_in(cells), MAIN, MODES):
-        seeds = list(cells[name, eps, ties].values())
+    for name, eps, draw in product(names_in(cells), MAIN, MODES):
+        seeds = list(cells[name, eps, draw].values())
         fallback = f"{np.mean([v['fallback'] for v in seeds]):.0%}"
         fit = [shown([v["fit_gap"] for v in seeds]), shown([v["fit_auc"] for v in seeds], 4)]
         tested = [shown([v[m] for v in seeds], digits_of(m)) for m in MEASURES]
-        rows.append([*name, f"{eps:g}", ties, fallback, *fit, *tested])
+        rows.append([*name, f"{eps:g}", draw, fallback, *fit, *tested])
     return table(head, rows)
 
 
 def differences(cells: Cells, name: Key, eps: float, measure: str) -> list[float]:
-    draw, order = cells[name, eps, "draw"], cells[name, eps, "order"]
-    return [order[seed][measure] - draw[seed][measure] for seed in draw]
+    every, few = cells[name, eps, "all"], cells[name, eps, "few"]
+    return [few[seed][measure] - every[seed][measure] for seed in every]
 
 
 def verdict_table(cells: Cells) -> str:
     rows = []
     for name, eps in product(names_in(cells), MAIN):
-        fallback = np.mean([v["fallback"] for v in cells[name, eps, "order"].values()])
+        fallback = np.mean([v["fallback"] for v in cells[name, eps, "few"].values()])
         shifts = [shown(differences(cells, name, eps, m), digits_of(m), sign=True) for m in MEASURES]
         rows.append([*name, f"{eps:g}", f"{fallback:.0%}", *shifts])
     return table(["data", "model", "calibration", "epsilon", "fallback", *MEASURES.values()], rows)
@@ -291,18 +291,18 @@ def count_table(cells: Cells) -> str:
     return table(["measure", "median difference", "order clearly lower", "not clear", "order clearly higher"], rows)
 
 
-def mean_frontier(cells: Cells, name: Key, ties: str, gap: str, seeds: Sequence[int]) -> Array:
+def mean_frontier(cells: Cells, name: Key, draw: str, gap: str, seeds: Sequence[int]) -> Array:
     """Mean test gap, test AUC and share of fallbacks over splits: a row for each epsilon, in order of the gap."""
     points = []
     for eps in SWEEP:
-        chosen = [cells[name, eps, ties][seed] for seed in seeds]
+        chosen = [cells[name, eps, draw][seed] for seed in seeds]
         points.append([np.mean([v[measure] for v in chosen]) for measure in (gap, "auc", "fallback")])
     return np.array(sorted(points))
 
 
 def at_gap(cells: Cells, name: Key, gap: str, target: float, seeds: Sequence[int]) -> Array:
     """AUC of draw, AUC of order, fallbacks of order where the mean frontiers pass a test gap; NaN out of range."""
-    draw, order = (mean_frontier(cells, name, ties, gap, seeds) for ties in MODES)
+    draw, order = (mean_frontier(cells, name, mode, gap, seeds) for mode in MODES)
     pairs = ((draw, 1), (order, 1), (order, 2))
     return np.array([np.interp(target, line[:, 0], line[:, c], left=np.nan, right=np.nan) for line, c in pairs])
 
@@ -358,13 +358,13 @@ def floor_table(cells: Cells) -> str:
     rows = []
     for name in names_in(cells):
         line = list(name)
-        for gap, ties in product(("gap", "drawn_gap"), MODES):
-            means = {eps: np.mean([v[gap] for v in cells[name, eps, ties].values()]) for eps in SWEEP}
+        for gap, draw in product(("gap", "drawn_gap"), MODES):
+            means = {eps: np.mean([v[gap] for v in cells[name, eps, draw].values()]) for eps in SWEEP}
             best = min(means, key=lambda eps: means[eps])
             line.append(f"{means[best]:.3f} ({best:g})")
-        fallbacks = [np.mean([v["fallback"] for v in cells[name, eps, "order"].values()]) for eps in SWEEP]
+        fallbacks = [np.mean([v["fallback"] for v in cells[name, eps, "few"].values()]) for eps in SWEEP]
         rows.append([*line, " ".join(f"{f:.0%}" for f in fallbacks)])
-    columns = [f"{word}, {ties}" for word, ties in product(("gap", "one draw"), MODES)]
+    columns = [f"{word}, {draw}" for word, draw in product(("gap", "one draw"), MODES)]
     epsilons = " ".join(f"{eps:g}" for eps in SWEEP)
     return table(["data", "model", "calibration", *columns, f"fallbacks at epsilon {epsilons}"], rows)
 

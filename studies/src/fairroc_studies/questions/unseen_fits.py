@@ -33,7 +33,7 @@ EPSILONS = (0.0, 0.05, 0.1, 0.2, 0.3)
 
 FITTED: dict[str, dict[str, Any]] = {
     "fitted": {},
-    "ties drawn": {"ties": "draw", "curve": "raw"},
+    "ties drawn": {"draw": "all", "curve": "raw"},
     "raw": {"curve": "raw"},
     "50 queries": {"queries": 50},
     "smooth": {"curve": "smooth"},

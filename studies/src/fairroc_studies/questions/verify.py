@@ -28,22 +28,23 @@ from fairroc.verifying.files import checksum
 
 EPSILONS = (0.0, 0.01, 0.05, 0.1, 0.2, 0.5)
 OPTIONS: tuple[dict[str, Any], ...] = (
-    *({"norm": norm, "ties": ties, "curve": "raw"} for norm in (1, "inf") for ties in ("order", "draw")),
+    *({"norm": norm, "draw": draw, "curve": "raw"} for norm in (1, "inf") for draw in ("few", "all")),
     *({"norm": norm} for norm in (1, "inf")),
-    {"epsilon": {"fpr": 0.1, "tpr": 0.03}, "norm": "inf", "ties": "draw"},
+    {"epsilon": {"fpr": 0.1, "tpr": 0.03}, "norm": "inf", "draw": "all"},
     {"epsilon": {"fpr": 0.02, "tpr": 0.2}, "norm": "inf"},
     {"method": "froc", "queries": 20},
     {"queries": 15},
     *({"constraint": name} for name in ("equal_opportunity", "predictive_equality", "demographic_parity")),
-    *({"constraint": name, "ties": "draw"} for name in ("equal_opportunity", "predictive_equality")),
+    *({"constraint": name, "draw": "all"} for name in ("equal_opportunity", "predictive_equality")),
     {"constraint": "demographic_parity", "ratio": 0.8},
-    {"constraint": "equal_opportunity", "ratio": 0.9, "ties": "draw"},
+    {"constraint": "equal_opportunity", "ratio": 0.9, "draw": "all"},
     {"constraint": "demographic_parity", "where": (0.1, 0.6)},
     {"constraint": "equal_opportunity", "where": (0.0, 0.3)},
-    {"constraint": "predictive_equality", "epsilon": 0.3, "draws": "never"},
+    {"constraint": "predictive_equality", "epsilon": 0.3, "draw": "never"},
     {"promise": "new"},
     {"constraint": "demographic_parity", "ratio": 0.8, "promise": "new"},
     {"promise": "population", "epsilon": 0.6},
+    *({"norm": norm, "draw": "never"} for norm in (1, "inf")),
 )
 
 

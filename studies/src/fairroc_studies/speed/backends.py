@@ -37,14 +37,14 @@ from fairroc_studies.harness.tables import seconds, table
 from fairroc_studies.speed.bench import machine
 from fairroc_studies.speed.ways import NAMES, USE, WAYS, people
 
-MODELS = {"2 groups, order": (2, "order"), "8 groups, drawn": (8, "draw")}
+MODELS = {"2 groups, order": (2, "few"), "8 groups, drawn": (8, "all")}
 
 
-def fitted(groups: int, ties: str) -> FairModel:
+def fitted(groups: int, draw: str) -> FairModel:
     rng = np.random.default_rng(0)
     g, y = rng.integers(0, groups, 40_000), rng.integers(0, 2, 40_000)
     score = 1 / (1 + np.exp(-(1.2 * y + np.linspace(1.0, 1.6, groups)[g] * rng.normal(size=40_000))))
-    return FairROC(epsilon=0.05, ties=ties, salt=7).fit(score, y, sensitive_features=NAMES[g]).model_
+    return FairROC(epsilon=0.05, draw=draw, salt=7).fit(score, y, sensitive_features=NAMES[g]).model_
 
 
 def exported(model: FairModel, folder: Path, server: str | None) -> None:
@@ -108,8 +108,8 @@ def server() -> Iterator[str | None]:
 def all_lines(folder: Path, pythons: list[str], rows: int, repeats: int, where: str | None) -> list[list[str]]:
     """A line of the table for every way."""
     folders = []
-    for number, (groups, ties) in enumerate(MODELS.values()):
-        model, place = fitted(groups, ties), folder / str(number)
+    for number, (groups, draw) in enumerate(MODELS.values()):
+        model, place = fitted(groups, draw), folder / str(number)
         exported(model, place, where)
         (place / "groups").write_text(str(groups))
         for count in {min(rows, way.most) for way in WAYS.values()}:
@@ -145,7 +145,7 @@ The same model and the same rows in every way to serve them: `{command}`, {machi
 Rows per second of one core, by CPU time of all processes, the client's included: from arrays, a frame or a table to
 fair scores (only Spark reads a file). {rows} rows; PostgreSQL and the services got fewer. Both models were fitted on
 40,000 rows: of two groups in raw order few people are drawn, but the tables are longer; of eight groups with
-`ties="draw"` everybody is drawn. Ids are integers and hashed on the way. Start-up is from the start of a process to
+`draw="all"` everybody is drawn. Ids are integers and hashed on the way. Start-up is from the start of a process to
 its first fair score: wall time, on a busy machine that can easily double it, and CPU time in brackets; database
 servers were up before. Equal bits: every fair score is compared with `FairModel.transform`. The best of {repeats}
 processes counts.

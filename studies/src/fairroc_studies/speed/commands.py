@@ -112,11 +112,11 @@ def command(name: str, path: Path, folder: Path) -> list[str]:
         return [sys.executable, "-m", "fairroc", "--help"]
     more = {
         "fit": ["--epsilon", "0.05", "-o", str(folder / "model.json")],
-        "fit, draw": ["--epsilon", "0.05", "--ties", "draw", "-o", str(folder / "model.json")],
+        "fit, draw": ["--epsilon", "0.05", "--draw", "all", "-o", str(folder / "model.json")],
         "audit": [],
         "report": ["--epsilon", "0.05", "-o", str(folder / "report.html")],
         "frontier": ["--epsilons", EPSILONS],
-        "frontier, draw": ["--ties", "draw", "--epsilons", EPSILONS],
+        "frontier, draw": ["--draw", "all", "--epsilons", EPSILONS],
     }[name]
     return [sys.executable, "-m", "fairroc", name.partition(",")[0], str(path), *NAMES, *more]
 

@@ -72,9 +72,9 @@ def people(n: int, seed: int, groups: int, device: str) -> People:
 
 
 @cache
-def model(groups: int, ties: str) -> FairModel:
+def model(groups: int, draw: str) -> FairModel:
     if groups > MOST_FITTED:
-        small = model(8, ties)
+        small = model(8, draw)
         times, records = -(-groups // 8), small.groups[0]
         names = tuple(replace(records, name=str(i)) for i in range(groups))
         return replace(small, groups=names, kernels=(small.kernels * times)[:groups])
@@ -82,7 +82,7 @@ def model(groups: int, ties: str) -> FairModel:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FairrocWarning)
         counted = read_people(known.scores, known.labels, sensitive_features=known.groups)
-        return FairModel.of(fit(counted, Options.checked(epsilon=0.05, ties=ties), salt=1).model)
+        return FairModel.of(fit(counted, Options.checked(epsilon=0.05, draw=draw), salt=1).model)
 
 
 def best(call: Callable[[Any], Any], given: Any, device: str, budget: float = 2.0) -> tuple[float, Any]:
@@ -137,8 +137,8 @@ def count(bits: int | None) -> Task:
 
 def tasks(groups: int) -> dict[str, Task]:
     return {
-        "transform, raw order": transform(model(groups, "order")),
-        "transform, ties drawn": transform(model(groups, "draw")),
+        "transform, raw order": transform(model(groups, "few")),
+        "transform, ties drawn": transform(model(groups, "all")),
         f"count, bins of {BITS} bits": count(BITS),
         "count, exact": count(None),
     }
@@ -245,12 +245,12 @@ def tune(rows: int, groups: Sequence[int], rate: float) -> None:
         fused.fused_lookup.cache_clear()
         return f"{value} {row_bytes('transform', p) * rows / seconds / rate:.1%}"
 
-    for number, (ties, kind) in product(groups, (("draw", "drawn"), ("order", "ordered"))):
-        p, call = people(rows, 1, number, "cuda"), transform(model(number, ties))
-        for what in (kind, "PER_START" if ties == "draw" else "PER_CELL", "PER_KNOT", "FINER"):
+    for number, (draw, kind) in product(groups, (("all", "drawn"), ("few", "ordered"))):
+        p, call = people(rows, 1, number, "cuda"), transform(model(number, draw))
+        for what in (kind, "PER_START" if draw == "all" else "PER_CELL", "PER_KNOT", "FINER"):
             where = fused.SHAPES if what == kind else vars(fused)
             line = [share(call, p, where, what, value) for value in TUNED[what]]
-            print(f"{number:5,} groups, {ties:5}, {what:9}: {', '.join(line)}", flush=True)
+            print(f"{number:5,} groups, {draw:5}, {what:9}: {', '.join(line)}", flush=True)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

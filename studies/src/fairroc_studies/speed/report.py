@@ -40,7 +40,7 @@ def goals(records: Records, rows: int) -> list[Goal]:
     found = {record["title"]: record for record in records if record["rows"] == rows}
     return [
         _speedup("exact fit, default, against roc_curve per group", found, ROC_CURVE, ORDER, "fit", 2.5),
-        _speedup('exact fit, ties="draw", against roc_curve per group', found, ROC_CURVE, DRAW, "fit", 2.5),
+        _speedup('exact fit, draw="all", against roc_curve per group', found, ROC_CURVE, DRAW, "fit", 2.5),
         _speedup("transform, default, against one np.searchsorted", found, SEARCH, ORDER, "predict", 2.0),
         _speedup("transform, 1,000 blocks, against one np.searchsorted", found, SEARCH, THOUSAND, "predict", 2.0),
         _speedup("transform, 1,000 blocks, against naive numpy, same model", found, NAIVE, THOUSAND, "predict", 8.0),
@@ -205,10 +205,10 @@ ALL = 10**6
 """Where scores that are all different stand on the axis of different scores."""
 LINES: tuple[tuple[str, str, Entry], ...] = (
     ("fit, default", "fit", ORDER),
-    ('fit, ties="draw"', "fit", DRAW),
+    ('fit, draw="all"', "fit", DRAW),
     ("roc_curve per group", "fit", ROC_CURVE),
     ("transform, default", "predict", ORDER),
-    ('transform, ties="draw"', "predict", DRAW),
+    ('transform, draw="all"', "predict", DRAW),
     ("np.searchsorted", "predict", SEARCH),
 )
 
@@ -291,7 +291,7 @@ is refitted for 39 ratios of the two costs, its EO is the largest of its 39 poin
 lines through them. fairroc's EO is taken at {grid}, that of the other scores at every score. fairroc works on raw
 curves here; [its default for small samples](../explanation/unseen.md) is compared elsewhere.
 oxonfair's score is the base score plus the offsets that were fitted for one decision, aif360's is mixed for equal cost:
-neither sets out to bound the EO at other thresholds. Where ε leaves no room for the raw order, "order" draws as well,
+neither sets out to bound the EO at other thresholds. Where ε leaves no room for the raw order, "few" draws as well,
 and the two rows agree."""
 
 DECISION = """\

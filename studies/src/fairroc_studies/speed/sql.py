@@ -35,11 +35,11 @@ from fairroc.backends.sql.lists import csv_files
 GROUPS = np.array(["f", "m", "x"])
 
 
-def fitted(ties: str) -> FairModel:
+def fitted(draw: str) -> FairModel:
     rng = np.random.default_rng(0)
     g, y = rng.integers(0, 3, 40_000), rng.integers(0, 2, 40_000)
     score = 1 / (1 + np.exp(-(1.2 * y + np.array([1.0, 1.6, 1.6])[g] * rng.normal(size=40_000))))
-    return FairROC(epsilon=0.05, ties=ties, salt=7).fit(score, y, sensitive_features=GROUPS[g]).model_
+    return FairROC(epsilon=0.05, draw=draw, salt=7).fit(score, y, sensitive_features=GROUPS[g]).model_
 
 
 def people(rows: int, id_type: str) -> pa.Table:
@@ -160,11 +160,11 @@ def sizes(path: str) -> None:
     rows = read_csv(path)
     columns = {name: rows[name].to_numpy(zero_copy_only=False) for name in ("score", "label", "group")}
     heading = "| dialect | ids | SQL, kB | SQL beside tables, kB | tables as CSV, kB |\n|---|---|---|---|---|"
-    for ties in ("order", "draw"):
-        post = FairROC(epsilon=0.05, ties=ties, salt=7)
+    for draw in ("few", "all"):
+        post = FairROC(epsilon=0.05, draw=draw, salt=7)
         model = post.fit(columns["score"], columns["label"], sensitive_features=columns["group"]).model_
         assert model.tables is not None
-        print(f"ties={ties!r}: {len(model.tables.cells.row)} cells, {len(model.tables.knots.y)} knots\n{heading}")
+        print(f"draw={draw!r}: {len(model.tables.cells.row)} cells, {len(model.tables.knots.y)} knots\n{heading}")
         files = sum(map(len, csv_files(model.tables).values())) / 1e3
         for dialect in WRITERS:
             for id_type in ("integer", "text"):
@@ -184,12 +184,12 @@ def main() -> None:
     if arguments.sizes is not None:
         sizes(arguments.sizes)
         return
-    models = {ties: fitted(ties) for ties in ("draw", "order")}
-    print("| engine | ties | ids | SQL, MB | CPU seconds | rows per CPU second |\n|---|---|---|---|---|---|")
+    models = {draw: fitted(draw) for draw in ("all", "few")}
+    print("| engine | draw | ids | SQL, MB | CPU seconds | rows per CPU second |\n|---|---|---|---|---|---|")
     for engine in engines(arguments.postgres):
-        for ties, model in models.items():
+        for draw, model in models.items():
             for id_type in ("integer", "text"):
                 size = len(model.to_sql(engine.dialect, id_type=id_type)) / 1e6
                 taken = engine.run(model, people(arguments.rows, id_type), id_type)
                 speed = f"{arguments.rows / taken:,.0f}"
-                print(f"| {engine.name} | {ties} | {id_type} | {size:.1f} | {taken:.1f} | {speed} |", flush=True)
+                print(f"| {engine.name} | {draw} | {id_type} | {size:.1f} | {taken:.1f} | {speed} |", flush=True)

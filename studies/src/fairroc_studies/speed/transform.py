@@ -49,16 +49,16 @@ class Family:
     """A kind of model: ``fitted`` rows of groups that are alike, or not; 0 for a model of 1,000 blocks."""
 
     groups: int
-    ties: str
+    draw: str
     alike: bool = True
     epsilon: float = 0.05
     fitted: int = 10**6
 
     def __str__(self) -> str:
         if not self.fitted:
-            return "draw, 2 groups, 1,000 blocks each"
+            return "all, 2 groups, 1,000 blocks each"
         small = "" if self.fitted == 10**6 else f", fitted to {self.fitted:,} rows"
-        return f"{self.ties}, {self.groups:,} {'' if self.alike else 'unlike '}groups, ε = {self.epsilon:g}{small}"
+        return f"{self.draw}, {self.groups:,} {'' if self.alike else 'unlike '}groups, ε = {self.epsilon:g}{small}"
 
     def people(self, rows: int, seed: int) -> Part:
         return synthetic(rows, groups=self.groups, seed=seed) if self.alike else unlike(rows, self.groups, seed)
@@ -69,18 +69,18 @@ class Family:
         part = self.people(self.fitted, 0)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", FairrocWarning)
-            post = FairROC(self.epsilon, ties=self.ties, curve="raw", salt=1)
+            post = FairROC(self.epsilon, draw=self.draw, curve="raw", salt=1)
             return post.fit(part.scores, part.labels, sensitive_features=part.groups).model_
 
 
 FAMILIES = (
-    *(Family(groups, "order") for groups in (2, 8, 32)),
-    *(Family(groups, "order", alike=False) for groups in (2, 8, 200, 1000)),
-    Family(8, "order", alike=False, epsilon=0.01),
-    *(Family(groups, "draw") for groups in (2, 8, 16, 32)),
-    *(Family(groups, "draw", alike=False) for groups in (8, 200)),
-    *(Family(groups, "draw", alike=False, fitted=4000) for groups in (8, 200)),
-    Family(2, "draw", fitted=0),
+    *(Family(groups, "few") for groups in (2, 8, 32)),
+    *(Family(groups, "few", alike=False) for groups in (2, 8, 200, 1000)),
+    Family(8, "few", alike=False, epsilon=0.01),
+    *(Family(groups, "all") for groups in (2, 8, 16, 32)),
+    *(Family(groups, "all", alike=False) for groups in (8, 200)),
+    *(Family(groups, "all", alike=False, fitted=4000) for groups in (8, 200)),
+    Family(2, "all", fitted=0),
 )
 
 
