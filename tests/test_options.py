@@ -29,13 +29,11 @@ from fairroc import (
 )
 from fairroc.cli.main import main
 from fairroc.core.constraint import ONE_RATE, Difference, Ratio
-from fairroc.core.estimate import ESTIMATES
 from fairroc.errors import DataError
 from fairroc.options import (
     AIM,
     AUDIT,
     CLASSIFIER,
-    CURVE,
     ESTIMATOR,
     FILES,
     FIT,
@@ -134,7 +132,6 @@ ONE = {"constraint": "equal_opportunity"}
         ({"draw": "never", "queries": 20}, "draw must be 'few' or 'all' with queries, got 'never'. Leave out queries"),
         ({"draw": "never", "method": "froc"}, "draw must be 'few' or 'all' with method='froc', got 'never'"),
         ({"draw": "never", "promise": "new"}, "draw must be 'few' with promise='new' and constraint='equalized_odds'"),
-        ({"draw": "never", "curve": "smooth"}, "curve must be 'auto' or 'raw' with draw='never'"),
         ({"where": (0, 0.2)}, "where must be None with constraint='equalized_odds': inside a window"),
         ({"epsilon": {"fpr": 0.1, "tpr": 0.2}, "method": "froc"}, "epsilon must be one number for method='froc'"),
         ({"draw": "all", "promise": "new"}, "draw must be 'few' with promise='new', which chooses whom to draw itself"),
@@ -161,16 +158,11 @@ ONE = {"constraint": "equal_opportunity"}
         ),
         ({**ONE, "draw": "always"}, "draw must be 'few', 'never' or 'all', got 'always'"),
         ({**ONE, "draw": None}, "draw must be 'few', 'never' or 'all', got None"),
-        ({**ONE, "curve": "smooth", "draw": "all"}, "curve must be 'auto' or 'raw' with draw='all'"),
     ],
 )  # fmt: skip
 def test_what_does_not_go_together(wrong: dict[str, Any], words: str) -> None:
     with pytest.raises(DataError, match=words):
         Options.checked(**wrong)
-
-
-def test_draws_for_nobody_go_with_estimated_curves_of_one_rate() -> None:
-    assert Options.checked(**ONE, draw="never", curve="smooth").curve == "smooth"
 
 
 def test_tolerances_become_one_epsilon() -> None:
@@ -246,10 +238,6 @@ def test_options_of_a_fit() -> None:
 def test_the_model_file_keeps_the_options_of_its_fit() -> None:
     kept = {field.name for field in dataclasses.fields(FairModel)}
     assert {option.name for option in FIT} - kept == {"min_class_rows"}  # it refuses data, and changes no fit
-
-
-def test_curves_are_those_of_the_core() -> None:
-    assert CURVE.values == ("auto", "raw", *ESTIMATES)
 
 
 @pytest.mark.parametrize(

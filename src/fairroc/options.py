@@ -371,12 +371,6 @@ QUERIES = Option(
     f"look at so many equidistant thresholds only; froc does, at {FROC_QUERIES} by default",
     check_queries, metavar="K", parse="whole",
 )  # fmt: skip
-# "order": on held-out data gap and AUC are as good or better, and far fewer people are drawn (docs/results/ties.md).
-CURVE = Option(
-    "curve", "auto", ("auto", "raw", "smooth", "binormal", "calibrated", "shrunk"),
-    "ROC curves to work on: the sample's, or an estimate; auto is smooth for small samples, else raw",
-    metavar="NAME",
-)  # fmt: skip
 CONFIDENCE = Option(
     "confidence", None, ("above 0, below 1",),
     "level of the promise for the population (default there: 0.95); given alone, it asks for that promise",
@@ -450,12 +444,12 @@ MAX_DISTINCT = Option(
 )  # fmt: skip
 
 FIT = (
-    EPSILON, CONSTRAINT, RATIO, METHOD, NORM, QUERIES, DRAW, CURVE, WHERE, PROMISE, CONFIDENCE, USE_GROUP,
+    EPSILON, CONSTRAINT, RATIO, METHOD, NORM, QUERIES, DRAW, WHERE, PROMISE, CONFIDENCE, USE_GROUP,
     COMBINE, HASH, MISSING, MIN_CLASS_ROWS, SMALL_GROUPS,
 )  # fmt: skip
 """What `Options` holds."""
 
-ESTIMATOR = (*FIT[:13], KEY, HASH, POS_LABEL, MISSING, MIN_CLASS_ROWS, SMALL_GROUPS, ON_UNKNOWN_GROUP,
+ESTIMATOR = (*FIT[:12], KEY, HASH, POS_LABEL, MISSING, MIN_CLASS_ROWS, SMALL_GROUPS, ON_UNKNOWN_GROUP,
              ALLOW_OUT_OF_RANGE, SALT)  # fmt: skip
 """Parameters of `FairROC`, in the order of its signature."""
 
@@ -479,7 +473,7 @@ FRONTIER = (
     Option("ratios", None, ("numbers above 0, at most 1",),
            "for one rate, instead of epsilons: smallest over largest rate at any threshold, at least", check_ratios,
            metavar="R,R,...", parse="numbers"),
-    CONSTRAINT, NORM, METHOD, DRAW, CURVE, WHERE, replace(PROMISE, values=("fitted", "new"), check=_any),
+    CONSTRAINT, NORM, METHOD, DRAW, WHERE, replace(PROMISE, values=("fitted", "new"), check=_any),
     QUERIES, MISSING, MIN_CLASS_ROWS, SMALL_GROUPS,
 )  # fmt: skip
 REPORT = (
@@ -659,7 +653,6 @@ class Options:
     min_class_rows: int = 1
     small_groups: SmallTreatment = "error"
     missing: Missing = "error"
-    curve: str = CURVE.default
     promise: str = PROMISE.default
     confidence: float | None = None
     use_group: bool = True
@@ -684,7 +677,7 @@ class Options:
     def check_spread(self) -> None:
         """Raise where an option makes no sense for groups that are spread over segments."""
         why = "use_group=False, combine='each' and control_features"
-        for option in (METHOD, QUERIES, CURVE):
+        for option in (METHOD, QUERIES):
             if (value := getattr(self, option.name)) != option.default:
                 raise DataError(f"{option.name} must be {option.default!r} with {why}, got {value!r}. Leave it out.")
         if self.draw == "never":
@@ -735,13 +728,7 @@ class Options:
         return options._promised()
 
     def _check_draw(self) -> None:
-        """Raise where what is asked for of curves or queries does not go with a draw for all, or for nobody."""
-        raw = self.draw == "all" or (self.draw == "never" and not self.one_rate)
-        if self.curve not in ("auto", "raw") and (raw or self.queries is not None):
-            why = f"draw={self.draw!r}, which follows the raw curves" if raw else "queries"
-            raise DataError(
-                f"curve must be 'auto' or 'raw' with {why}, got {self.curve!r}. Take draw='few' and no queries."
-            )
+        """Raise where nobody is to be drawn and the rest does not allow it."""
         if self.draw == "never" and self.queries is not None:
             why = "method='froc'" if self.method == "froc" else "queries"
             raise DataError(f"draw must be 'few' or 'all' with {why}, got 'never'. Leave out {why}, or draw.")
@@ -772,10 +759,10 @@ class Options:
                     f"confidence must be left out with promise='new', which is an estimate, got {self.confidence:g}. "
                     "Take promise='population' for a promise at some confidence."
                 )
-            for option in (METHOD, QUERIES, CURVE):
+            for option in (METHOD, QUERIES):
                 if (value := getattr(self, option.name)) != option.default:
                     raise DataError(
-                        f"{option.name} must be {option.default!r} with promise='new', which chooses curves itself, "
+                        f"{option.name} must be {option.default!r} with promise='new', which takes all scores, "
                         f"got {value!r}. Leave it out, or take promise='fitted'."
                     )
             if self.draw == "all":

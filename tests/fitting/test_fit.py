@@ -26,11 +26,10 @@ from fairroc import FairModel, FairROC, ScoreCounts, fit_counts
 from fairroc.core.realised import performance, realise
 from fairroc.core.roc import query_thresholds, roc_curve
 from fairroc.errors import DataError, FairrocWarning, SmallGroupWarning
-from fairroc.fitting import ways
 from fairroc.fitting.certificate import certify
 from fairroc.fitting.fit import Fitted, fit
+from fairroc.fitting.solver import Solver
 from fairroc.fitting.solving import Solution
-from fairroc.fitting.ways import Solver
 from fairroc.options import Options
 from fairroc.people import sample
 from fairroc.people.door import read_people
@@ -40,9 +39,9 @@ ROWS = normal_rows(41, n=600)
 
 
 def raw_order(done: Fitted) -> Solution:
-    """What the same fit takes where no score that draws nobody is looked for."""
+    """What the same fit takes where no walk is looked for."""
     solver = Solver(done.people, done.options)
-    return solver._fewest(solver._goal(done.options.epsilon))
+    return next(solver._with_draws(solver._goal(done.options.epsilon)))
 
 
 def columns_of(rows: Rows):
@@ -231,9 +230,8 @@ def test_inner_epsilon(draw):
 
 
 @pytest.mark.parametrize("norm", [1, "inf"])
-def test_queries_with_raw_order_are_judged_at_all_scores(norm: int | str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_queries_with_raw_order_are_judged_at_all_scores(norm: int | str) -> None:
     """The certificate of a query fit in raw order is exact although people inside a bin keep their own order."""
-    monkeypatch.setattr(ways, "DRAW_PRICE", 1.0)  # the order is kept if it can be
     rng = np.random.default_rng(5)
     groups = rng.choice(["a", "b"], 6000)
     labels = rng.random(6000) < 0.4
@@ -285,18 +283,6 @@ def test_shares_are_matched_beside_large_ties_of_another_group() -> None:
         assert abs(rate.mean() - (scores >= threshold).mean()) < 1 / 2048 + 1e-9
 
 
-def test_scores_of_few_points_are_drawn_and_it_is_said() -> None:
-    """Where nearly everyone shares a score, keeping the raw order would cost AUC and spare nobody a draw."""
-    rng = np.random.default_rng(8)
-    groups = rng.choice(["a", "b"], 3000)
-    labels = rng.random(3000) < 0.4
-    scores = np.round(3 * (labels * np.where(groups == "a", 1.8, 1.0) + rng.normal(size=3000)))
-    columns = read_people(scores, labels, sensitive_features=groups)
-    with pytest.warns(FairrocWarning, match="ties are drawn") as said:
-        fitted = fit(columns, Options.checked(epsilon=0.1, draw="few"))
-    assert fitted.model.ties == "draw" and re.search(r"spare only \d+% of people a draw", said[0].message.detail)
-
-
 def continuous(rows: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Scores of two groups that a classifier serves differently well."""
     rng = np.random.default_rng(seed)
@@ -321,7 +307,6 @@ def test_a_query_model_keeps_the_shares_too(queries: int, draw: str) -> None:
 
 def test_large_ties_hide_nothing_in_thinned_curves(monkeypatch: pytest.MonkeyPatch) -> None:
     """A score that many share is one step of the exact curve too: it costs no internal epsilon."""
-    monkeypatch.setattr(ways, "DRAW_PRICE", 1.0)  # the order is kept if it can be
     monkeypatch.setattr(sample, "WHOLE", 1)
     monkeypatch.setattr(sample, "FINE", 1600)
     monkeypatch.setattr(sample, "LEAST", 1)

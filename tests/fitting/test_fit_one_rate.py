@@ -411,7 +411,7 @@ def test_counts_are_people(constraint) -> None:
 
 def test_a_refused_ratio_names_a_window_that_helps() -> None:
     rng = np.random.default_rng(3)
-    groups, y = np.repeat(["a", "b"], 60), rng.random(120) < 0.5
+    groups, y = np.repeat(["a", "b"], [67, 53]), rng.random(120) < 0.5
     people = read_people(rng.normal(size=120) + y + (groups == "a"), y, sensitive_features=groups)
     for where, helps in ((None, "where=(0.05, 1)"), ((0, 0.5), "where=(0.05, 0.5)"), ((0.1, 0.9), None)):
         asked = Options.checked(constraint="demographic_parity", ratio=0.999, draw="never", where=where)

@@ -156,7 +156,6 @@ def _gap(model: FairModel, rows) -> float:
     [
         ({"confidence": 0.9}, "confidence must be left out with promise='new'"),
         ({"draw": "all"}, "draw must be 'few' with promise='new'"),
-        ({"curve": "raw"}, "curve must be 'auto' with promise='new'"),
         ({"queries": 20}, "queries must be None with promise='new'"),
         ({"method": "froc"}, "method must be 'optimal' with promise='new'"),
     ],

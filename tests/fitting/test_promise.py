@@ -1,4 +1,4 @@
-"""Fits to estimated curves, and fits that promise epsilon for the population: kept exactly, or refused with reasons."""
+"""Fits that promise epsilon for the population: kept exactly, or refused with reasons."""
 
 from __future__ import annotations
 
@@ -12,30 +12,25 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_pipeline import Rows, acceptance, all_thresholds, largest_gap, normal_rows, same_bits, worlds
+from test_pipeline import Rows, normal_rows, same_bits, worlds
 
 from fairroc import FairModel, FairROC
 from fairroc.core.constraint import distance_of, equalized_odds
-from fairroc.core.estimate import ESTIMATES
 from fairroc.core.gap import threshold_gap
-from fairroc.core.kernel import one_person, ordered_kernel
-from fairroc.core.realised import drawn_shares, performance
+from fairroc.core.realised import performance
 from fairroc.errors import DataError, FairrocWarning, ModelFileError
 from fairroc.fitting.certificate import certify
 from fairroc.fitting.fit import NEAR, Fitted, fit, fit_quietly, limits_of
-from fairroc.fitting.ways import SMALL_SAMPLE, Solver
+from fairroc.fitting.solver import Solver
 from fairroc.model.file import _checksum
 from fairroc.model.model import expected_rocs
-from fairroc.options import CURVE, Options
-from fairroc.people.counts import ScoreCounts
+from fairroc.options import Options
 from fairroc.people.door import read_people
 from fairroc.text.certificate import certificate_text
 from fairroc_studies.problems.synthetic import FAMILIES
 from strategies import NORMS
 
 ROUNDING = 1e-12
-ESTIMATED = [name for name in CURVE.values if name not in ("auto", "raw")]
-NAMES = ESTIMATED + [f"{name}, half" for name in ESTIMATED]
 
 
 def columns_of(rows: Rows):
@@ -49,112 +44,9 @@ def fitted(rows: Rows, **options) -> Fitted:
         return replace(done, model=FairModel.of(done.model))
 
 
-# ---- estimated curves --------------------------------------------------------------------------------------
-
-
-@settings(max_examples=10)
-@given(
-    worlds(max_rows=40, max_groups=5), st.sampled_from([0.0, 0.02, 0.1, 0.3, 0.8]), NORMS, st.sampled_from(CURVE.values)
-)
-def test_epsilon_is_kept_with_every_curve(rows, epsilon, norm, curve):
-    """Against acceptance rates at every threshold there is: ties, tiny groups, weights, 2 to 5 groups."""
-    done = fitted(rows, epsilon=epsilon, norm=norm, curve=curve)
-    gap = largest_gap(acceptance(done.model, rows, all_thresholds(done, rows)), rows, norm)
-    assert gap <= epsilon + ROUNDING or done.model.unchanged
-    assert done.performance.gap <= epsilon + ROUNDING
-    assert done.model.curve in ("raw", *NAMES)
-    if curve not in ("auto", "raw"):
-        assert done.model.curve == "raw" or done.model.curve.startswith(curve)
-    if done.model.curve != "raw":
-        assert done.model.ties == "order"
-
-
-@pytest.mark.parametrize("norm", [1, "inf"])
-@pytest.mark.parametrize("curve", ESTIMATED)
-def test_estimates_are_used_where_they_keep_epsilon(curve, norm):
-    rows = normal_rows(5, n=1200)
-    done = fitted(rows, epsilon=0.15, norm=norm, curve=curve)
-    assert done.model.curve.startswith(curve)
-    assert done.performance.gap <= 0.15 + ROUNDING
-    words = "halfway between raw and " + curve if "half" in done.model.curve else curve
-    assert f"Curves: {words}, an estimate of the population's" in certificate_text(certify(done))
-
-
-@pytest.mark.parametrize("curve", ["raw", *ESTIMATED])
-def test_nobody_is_drawn_for_the_smallness_of_a_step(curve):
-    """People whose scores nobody shares keep their order, all but the one across the border of two levels, though an
-    estimated curve has steps smaller than a person."""
-    raw = columns_of(normal_rows(6, n=700)).exact
-    sizes = np.array([[one.fpr.size, one.tpr.size] for one in raw.curves], dtype=float) / 2
-    curves = raw.curves if curve == "raw" else ESTIMATES[curve](raw.curves, raw.shares, sizes)
-    for seen, one in zip(raw.curves, curves, strict=True):
-        u = np.array([0.0, 1.0, 2.0])
-        kernel = ordered_kernel(one, u, np.interp(u, one.u, one.tpr - one.fpr), one_person(seen))
-        transport, ties = drawn_shares(seen, kernel)
-        assert transport == 0.0
-        assert ties <= 1.0 / len(seen.thresholds) + 1e-12
-
-
-@pytest.mark.parametrize("curve", ESTIMATED)
-def test_a_fit_to_estimates_tells_how_small_a_person_is(curve, monkeypatch):
-    """Drawn are no more people than levels have borders: nobody has a score of another."""
-    monkeypatch.setattr("fairroc.fitting.ways.DIP", 100.0)  # no block is drawn on purpose
-    done = fitted(normal_rows(6, n=700), epsilon=0.3, curve=curve)
-    assert done.model.curve.startswith(curve)
-    for seen, kernel in zip(done.raw.curves, done.model.kernels, strict=True):
-        assert drawn_shares(seen, kernel)[1] <= done.model.levels / len(seen.thresholds)
-
-
-@pytest.mark.parametrize("norm", [1, "inf"])
-def test_estimates_of_thin_curves_keep_epsilon_at_all_scores(norm, monkeypatch):
-    """With very many scores a fit works on a part of them, and is judged at all."""
-    monkeypatch.setattr("fairroc.people.sample.WHOLE", 1)
-    for points in ("FINE", "LEAST"):
-        monkeypatch.setattr(f"fairroc.people.sample.{points}", 1 << 10)
-    rows = normal_rows(1, n=8000)
-    for epsilon in (0.15, 0.25):
-        done = fitted(rows, epsilon=epsilon, norm=norm, curve="smooth")
-        assert done.people.thin is not done.people.exact
-        assert done.model.curve.startswith("smooth")
-        assert done.performance.gap <= epsilon + ROUNDING
-
-
-def test_auto_is_smooth_for_small_samples_and_raw_for_large_ones():
-    small, large = normal_rows(0, n=1200), normal_rows(0, n=4 * SMALL_SAMPLE + 300)
-    assert columns_of(large).class_rows().min() >= SMALL_SAMPLE
-    for rows, curve in ((small, "smooth"), (large, "raw")):
-        assert set(Solver(columns_of(rows), Options.checked(epsilon=0.15)).estimated) == {curve}
-    auto, raw = (fitted(large, epsilon=0.15, curve=name).model for name in ("auto", "raw"))
-    assert all(same_bits(a.table, b.table) for a, b in zip(auto.kernels, raw.kernels, strict=True))
-    for how in ({"draw": "all"}, {"queries": 30}, {"method": "froc"}):
-        assert fitted(small, epsilon=0.15, **how).model.curve == "raw"
-
-
-def test_counts_and_rows_give_the_same_estimated_model():
-    rows = normal_rows(2, n=900, digits=2)
-    columns = columns_of(rows)
-    counts = ScoreCounts.from_rows(rows.scores, rows.y, sensitive_features=rows.groups, sample_weight=rows.weights)
-    options = Options.checked(epsilon=0.2, curve="smooth")
-    one, other = (fit(people, options, salt=1).model for people in (columns, counts.people()))
-    assert one.curve.startswith("smooth")
-    assert one.curve == other.curve
-    for a, b in zip(one.kernels, other.kernels, strict=True):
-        assert np.allclose(a.table, b.table, rtol=0, atol=1e-9)
-
-
-@pytest.mark.parametrize("curve", ESTIMATED)
-@pytest.mark.parametrize(
-    ("how", "words"), [({"draw": "all"}, "draw='all'"), ({"queries": 9}, "queries"), ({"method": "froc"}, "queries")]
-)
-def test_estimates_go_with_the_raw_order_only(curve, how, words):
-    with pytest.raises(DataError, match=rf"curve must be 'auto' or 'raw' with {words}.*got {curve!r}"):
-        Options.checked(epsilon=0.1, curve=curve, **how)
-
-
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [
-        ({"curve": "soft"}, "curve must be 'auto', 'raw', .* or 'shrunk', got 'soft'"),
         ({"confidence": 1.0}, "confidence must lie between 0 and 1.*1.0"),
         ({"confidence": 0}, "confidence must lie between 0 and 1"),
         ({"confidence": "high"}, "confidence must lie between 0 and 1.*'high'"),
@@ -169,7 +61,7 @@ def test_wrong_parameters(wrong, words):
 
 
 @pytest.mark.parametrize("norm", [1, "inf"])
-@pytest.mark.parametrize("how", [{}, {"curve": "raw"}, {"draw": "all"}, {"queries": 40}])
+@pytest.mark.parametrize("how", [{}, {"draw": "never"}, {"draw": "all"}, {"queries": 40}])
 def test_the_limit_of_what_is_returned_is_within_epsilon(norm, how):
     """And near it: hardly more could have been allowed."""
     rows = normal_rows(1, n=3000)
@@ -178,7 +70,7 @@ def test_the_limit_of_what_is_returned_is_within_epsilon(norm, how):
     assert done.performance.gap < far.bootstrap < far.dkw
     assert far.value == far.bootstrap
     assert far.value <= 0.25
-    assert far.value >= (1 - 5 * NEAR) * 0.25 or done.target == 0.25
+    assert far.value >= (1 - 10 * NEAR) * 0.25 or done.target == 0.25
     assert done.performance.gap <= done.target + ROUNDING
     assert (done.model.epsilon, done.model.confidence) == (0.25, 0.9)
     certificate = certify(done)
@@ -283,11 +175,10 @@ def test_the_population_keeps_what_was_promised(name):
 
 # ---- files -------------------------------------------------------------------------------------------------
 
-MODEL = fitted(normal_rows(5, n=1200), epsilon=0.4, curve="smooth", confidence=0.5).model
+MODEL = fitted(normal_rows(5, n=1200), epsilon=0.4, confidence=0.5).model
 
 
 def test_curve_and_confidence_come_back():
-    assert MODEL.curve.startswith("smooth")
     assert not MODEL.unchanged
     back = FairModel.from_json(MODEL.to_json())
     assert (back.curve, back.confidence) == (MODEL.curve, 0.5)
@@ -341,11 +232,10 @@ def command(table, *options: object) -> int:
 
 
 def test_the_command_line_looks_ahead(table, capsys):
-    asked = ("--curve", "binormal", "--confidence", 0.5)
+    asked = ("--confidence", 0.5)
     assert command(table, "--epsilon", 0.4, *asked, "--format", "json") == 0
     found = json.loads(capsys.readouterr().out)
     ahead = found["new_people"]
-    assert found["curve"].startswith("binormal")
     assert (found["confidence"], ahead["level"], ahead["promise"]) == (0.5, 0.5, "population")
     assert found["gap"] <= found["allowed"] + ROUNDING
     assert ahead["gap"] <= ahead["upper"] <= 0.4 + 1e-9
@@ -373,7 +263,6 @@ def test_the_command_line_promises_new_people(table, capsys):
     ("options", "words"),
     [
         (("--epsilon", 0.1, "--promise", "new", "--draw", "all"), "draw must be 'few' with promise='new'"),
-        (("--epsilon", 0.1, "--curve", "smooth", "--draw", "all"), "curve must be 'auto' or 'raw' with draw='all'"),
         (("--epsilon", 0.01, "--confidence", 0.95), "epsilon 0.01 cannot be promised at confidence 0.95"),
     ],
 )

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from fairroc.core.chain import BoolArray, FloatArray, IntArray, freeze, ratio
-from fairroc.core.roc import RocCurve
+from fairroc.core.roc import Parts, RocCurve
 
 TOUCH = 1e-13
 """Two lines nearer than this are equal: they come from sums of about 1 in different order. What is left of the distance
@@ -250,27 +250,48 @@ def rate_kernel(
     )
 
 
-def walk_kernel(thresholds: FloatArray, stops: IntArray, per_level: int, *, tied: bool) -> Kernel:
-    """Kernel of a group on a walk, which draws nobody: people between two of the group's ``stops``, one after the other
-    points of its curve, get the place of the later one, or (unless they are to be ``tied``) places up to it from the
-    walk's stop before it, straight in the score.
+def walk_kernel(thresholds: FloatArray, parts: Parts, stops: IntArray, ends: IntArray, v: FloatArray) -> Kernel:
+    """Kernel of a group on a walk with these ``stops``, points of its curve in ``parts``: people up to the next point
+    get places up to it from the walk's stop before it, straight in the score; those of points that are skipped share
+    its place. People with one score whose parts are passed at several steps are spread evenly over these.
 
-    Every level has so many of the walk's steps, a power of two: places are exact, and groups that step together get the
-    same fair score to the last bit. Nobody is at the end of the last level, which is the end of the scale.
+    Levels begin and end at the numbers ``ends`` of the stops. Places part them evenly for so many steps as are in them,
+    or for the next power of two: they are exact, and groups that step together get the same fair score to the last bit.
+    Where ``v``, at the ends of the levels, is below the curve, transport lowers the curve to that: people there are
+    drawn, and nobody else is but whose score is in several parts.
     """
-    moved = np.flatnonzero(np.diff(stops) > 0)
-    level, inside = moved // per_level, moved % per_level
+    curve = parts.curve
+    u, line = curve.u[stops[ends]], (curve.tpr - curve.fpr)[stops[ends]]
+    steps = poolings(line, u, v)
+    pooled = pooled_cells(len(u) - 1, steps)
+    level = np.repeat(np.arange(len(pooled)), np.diff(ends))
+    room = np.ldexp(1.0, np.frexp(np.diff(ends) - 1.0)[1])  # the next power of two
+    passed = np.repeat(np.arange(len(level)), np.diff(stops))  # the walk's step of every part
+    begin, end = passed[parts.begins[:-1]], passed[parts.begins[1:] - 1]
+    together = (level[end] == level[begin]) & pooled[level[begin]]
+    begin, end = (np.where(together, ends[level[at]], at) for at in (begin, end))
+    head = np.flatnonzero((np.diff(begin, prepend=-1) != 0) | (np.diff(end, prepend=-1) != 0))
+    tail = np.append(head[1:], len(begin)) - 1
+    begin, end, together = begin[head], end[tail], together[head]
+    first, last, alone = level[begin], level[end], end > begin
+    edges = curve.u[parts.begins]
+    base, row = _base_rows(first, last, edges[head], edges[tail + 1], u)
+    own_first, own_last = _untouched(first, last, pooled)
+    own = (own_first <= own_last) | together
+    wait = ~alone & (np.diff(stops)[begin] > 1)
+    start = np.where(together | (own_first > first), 0.0, (begin - ends[first] + wait) / room[first])
+    stop = np.where(together | (own_last < last), 1.0, (end - ends[last] + 1) / room[last])
     return Kernel(
-        thresholds=thresholds[stops[moved + 1] - 1],
+        thresholds=thresholds[tail],
         ceiling=float(thresholds[0]),
-        row=level,
-        table=np.eye((len(stops) - 1) // per_level + 1),
-        first=level,
-        last=level.copy(),
-        start=(inside + tied) / per_level,
-        stop=(inside + 1) / per_level,
-        ordered=np.ones(len(moved), dtype=np.bool_),
-        transported=np.zeros(len(moved), dtype=np.bool_),
+        row=row,
+        table=transport(base, u, steps),
+        first=np.where(together, first, np.where(own, own_first, -1)),
+        last=np.where(together, last, np.where(own, own_last, -1)),
+        start=np.where(own, start, 0.0),
+        stop=np.where(own, stop, 1.0),
+        ordered=~(alone | together),
+        transported=together | pooled[first] | pooled[last],
     )
 
 

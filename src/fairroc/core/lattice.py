@@ -131,7 +131,7 @@ def best_path(one: Line, other: Line, epsilon: float) -> IntArray | None:
         worth = before
     if len(moves) < other.low.shape[1] or begin + len(worth) < one.low.shape[1] or worth[-1] < NEVER // 2:
         return None
-    return _traced(moves, one.low.shape[1] - 1)
+    return traced(moves, one.low.shape[1] - 1)
 
 
 def most_area(one: Line, other: Line, epsilon: float) -> float:
@@ -167,7 +167,7 @@ def moved(values: Wholes, by: int, size: int) -> Wholes:
     return found
 
 
-def _traced(moves: list[tuple[int, NDArray[np.uint8]]], i: int) -> IntArray:
+def traced(moves: list[tuple[int, NDArray[np.uint8]]], i: int) -> IntArray:
     """The path from the first cell to row i of the last column."""
     j, found = len(moves) - 1, []
     while i or j:

@@ -267,6 +267,31 @@ def thinned(curve: RocCurve, count: int) -> RocCurve:
     return RocCurve(curve.thresholds[index[1:] - 1], curve.fpr[index], curve.tpr[index], curve.prior)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Parts:
+    """A curve in which people with one score may stand in several points: those of step j of the curve that was cut
+    are the steps from ``begins[j]`` to ``begins[j + 1]`` of ``curve``, whose thresholds are numbers alone."""
+
+    curve: RocCurve
+    begins: IntArray
+
+
+def in_parts(curve: RocCurve, widest: float = 2.0) -> Parts:
+    """The curve with steps cut into equal parts that are no wider than ``widest`` in u, if there are wider ones."""
+    width = np.diff(curve.u)
+    count = np.maximum(np.ceil(width / widest), 1.0).astype(np.intp)
+    begins = np.concatenate(([0], np.cumsum(count)))
+    if begins[-1] == len(width):
+        return Parts(curve, begins)
+    step = np.repeat(np.arange(len(width)), count)
+    share = (np.arange(len(step)) - begins[step] + 1) / count[step]
+    fpr, tpr = (
+        np.concatenate(([0.0], np.where(share == 1.0, rate[1:][step], rate[step] + share * np.diff(rate)[step])))
+        for rate in (curve.fpr, curve.tpr)
+    )
+    return Parts(RocCurve(-np.arange(len(step), dtype=np.float64), fpr, tpr, curve.prior), begins)
+
+
 def _by_class(labels: BoolArray, weights: FloatArray | None) -> tuple[FloatArray, FloatArray]:
     """Weight of every row as a negative and as a positive; one of the two is 0."""
     mass = np.ones(len(labels)) if weights is None else weights

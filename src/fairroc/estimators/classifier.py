@@ -126,7 +126,7 @@ class FairROCClassifier(ShowsFit, ClassifierMixin, MetaEstimatorMixin, BaseEstim
         Draws of rows without ``ids``. An integer: the same call gives the same draws. None: new draws in each call.
     n_jobs : int or None
         Folds that are fitted at the same time.
-    constraint, ratio, method, norm, queries, draw, curve, where, promise, confidence, key, hash, missing, salt
+    constraint, ratio, method, norm, queries, draw, where, promise, confidence, key, hash, missing, salt
         As for `FairROC`. A promise for the population (``promise="population"``, ``confidence``) needs
         ``cv="prefit"``: it is about scores of the model that will score new people. ``promise="new"`` takes out-of-fold
         scores too: it is an estimate, and fold models scatter like the final one.
@@ -185,7 +185,6 @@ class FairROCClassifier(ShowsFit, ClassifierMixin, MetaEstimatorMixin, BaseEstim
         norm: Any = 1,
         queries: int | None = None,
         draw: str = "few",
-        curve: str = "auto",
         where: tuple[float, float] | None = None,
         promise: str = "fitted",
         confidence: float | None = None,
@@ -216,7 +215,6 @@ class FairROCClassifier(ShowsFit, ClassifierMixin, MetaEstimatorMixin, BaseEstim
         self.norm = norm
         self.queries = queries
         self.draw = draw
-        self.curve = curve
         self.where = where
         self.promise = promise
         self.confidence = confidence

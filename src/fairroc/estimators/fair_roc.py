@@ -144,10 +144,6 @@ class FairROC(ShowsFit, TransformerMixin, BaseEstimator):  # type: ignore[misc]
         person's fair score depends on score and group alone; for both rates neighbouring scores are tied where epsilon
         asks for it, for one rate it raises where ties leave a gap above epsilon. "all": everybody inside a block of
         neighbouring scores that the concave hull merges, which has the largest AUC on the fitted people.
-    curve : "auto", "raw", "smooth", "binormal", "calibrated" or "shrunk"
-        The groups' ROC curves to work on: the sample's own, or an estimate of the population's. Epsilon is kept on the
-        fitted people with any of them: where an estimate cannot, its mean with the raw curve is tried, then the raw
-        curve. "auto": "smooth" where a class of a group has under 1,000 rows, else "raw" (docs/explanation/unseen.md).
     where : (low, high) or None
         For one rate: it must be close only at thresholds that select this share of all people; before and after, the
         original order of people is kept.
@@ -221,7 +217,6 @@ class FairROC(ShowsFit, TransformerMixin, BaseEstimator):  # type: ignore[misc]
         norm: Any = 1,
         queries: int | None = None,
         draw: str = "few",
-        curve: str = "auto",
         where: tuple[float, float] | None = None,
         promise: str = "fitted",
         confidence: float | None = None,
@@ -244,7 +239,6 @@ class FairROC(ShowsFit, TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.norm = norm
         self.queries = queries
         self.draw = draw
-        self.curve = curve
         self.where = where
         self.promise = promise
         self.confidence = confidence

@@ -27,7 +27,7 @@ from fairroc.estimators.groups import GroupModel
 from fairroc.fairmodel import FairModel
 from fairroc.model.draw import Secret
 from fairroc.model.model import ModelData
-from fairroc.options import CURVE, EPSILON, FIT, MIN_CLASS_ROWS, SMALL_GROUPS
+from fairroc.options import EPSILON, FIT, MIN_CLASS_ROWS, SMALL_GROUPS
 from fairroc.people.small import MERGED
 from fairroc.tables.files import check_writable, one_line
 from fairroc.tables.write import written_together
@@ -59,7 +59,6 @@ def asked_of(model: ModelData) -> dict[str, Any]:
         asked["epsilon"] = dict(zip(("fpr", "tpr"), model.tolerances, strict=True))
     elif len({one.epsilon for one in model.compared}) > 1:
         asked["epsilon"] = {one.attribute: one.epsilon for one in model.compared}
-    asked["curve"] = CURVE.default  # the model tells which estimate came of it
     small = model.small_groups
     asked[SMALL_GROUPS.name] = SMALL_GROUPS.default if small is None else small.treatment
     asked[MIN_CLASS_ROWS.name] = MIN_CLASS_ROWS.default if small is None else small.min_class_rows

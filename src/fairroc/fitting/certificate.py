@@ -29,9 +29,7 @@ class GroupCertificate(Part):
     ``auc_before`` is the original score's, ``auc_hull`` the best that randomising between its thresholds attains,
     ``auc_fair`` that of the highest fair curve (Theorem A; an unchanged score's own), ``auc`` the fair score's. Shares
     of people: ``randomised_share`` have a fair score that depends on the draw at all, ``transport_share`` because
-    fairness moves them, ``tie_share`` only because of a draw among people with neighbouring or equal scores. ``curve``
-    is the ROC curve that was worked on; ``ties`` is "order", "draw", or "dips" if drawn only where the curve dips far
-    below its hull; ``misled``: drawn because the order of scores misleads in this group.
+    fairness moves them, ``tie_share`` only because of a draw among people with neighbouring or equal scores.
     """
 
     group: str
@@ -45,9 +43,6 @@ class GroupCertificate(Part):
     transport_share: float
     tie_share: float
     pla_loss: PlaLoss | None
-    curve: str = "raw"
-    ties: str = "order"
-    misled: bool = False
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -113,7 +108,7 @@ class Certificate(Result):
     bins: there the gaps of the people counted may exceed those stated by twice as much (once for norm "inf").
     ``allowed`` is the gap allowed on the fitted people: epsilon, or less where epsilon shall hold in the population at
     some ``confidence``. ``auc_bound`` is for scores within it. ``small_groups``: who was merged or left out, if any
-    group was. ``ties_reason``: why people are drawn who were to keep their order. ``constraint``, ``ratio``,
+    group was. ``ties_reason``: what was taken below that, and why. ``constraint``, ``ratio``,
     ``tolerances`` (of FPR and of TPR), ``draw`` and ``where`` are what was asked for; ``drawn`` is the share of people
     whose fair score depends on a draw, and ``least_gap_without_draw`` (for equalized odds, about) the least gap of a
     score that draws nobody and keeps all different scores of a group apart; of a ratio, gaps are what the
@@ -285,9 +280,8 @@ def _fair_aucs(fitted: Fitted) -> list[float]:
 
 def _group(fitted: Fitted, g: int, fair: float, report: FrocReport | None) -> GroupCertificate:
     model, raw = fitted.model, fitted.raw.curves[g]
-    record, found = model.groups[g], fitted.solution
+    record = model.groups[g]
     transport, tie = (0.0, 0.0) if model.unchanged else drawn_shares(raw, model.kernels[g])
-    curve, ties = (model.curve, model.ties) if found is None else found.treatment(g)
     return GroupCertificate(
         group=record.name,
         rows=record.rows,
@@ -300,9 +294,6 @@ def _group(fitted: Fitted, g: int, fair: float, report: FrocReport | None) -> Gr
         transport_share=transport,
         tie_share=tie,
         pla_loss=_pla_loss(fitted, g, report),
-        curve=curve,
-        ties=ties,
-        misled=ties == "draw" and fitted.options.ties == "order" and fitted.solver.misled(g),
     )
 
 

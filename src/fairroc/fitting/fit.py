@@ -20,8 +20,8 @@ from fairroc.core.scale import Scale, build_scale
 from fairroc.errors import DataError, FairrocWarning, several, warn_all
 from fairroc.fitting.limits import Limits, limits
 from fairroc.fitting.new_people import Candidate
+from fairroc.fitting.solver import Solver
 from fairroc.fitting.solving import Solution, judged_exactly
-from fairroc.fitting.ways import Solver
 from fairroc.model import draw
 from fairroc.model.model import FitRecord, GroupRecord, ModelData, Reference, reference_of
 from fairroc.options import Options

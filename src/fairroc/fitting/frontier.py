@@ -20,8 +20,8 @@ from fairroc.core.roc import Population, rates_at
 from fairroc.docstrings import PEOPLE, documented
 from fairroc.errors import DataError, FairrocWarning, warn_all
 from fairroc.fitting.raw_order import NeedsDrawsError
+from fairroc.fitting.solver import Solver
 from fairroc.fitting.solving import BOUND_TOLERANCE, Solution, bound_of, judged_exactly
-from fairroc.fitting.ways import Solver
 from fairroc.options import (
     CONSTRAINT,
     DRAW,
@@ -268,7 +268,6 @@ def frontier(
     norm: Any = 1,
     method: str = "optimal",
     draw: str = "few",
-    curve: str = "auto",
     where: Any = None,
     promise: str = "fitted",
     queries: Any = None,
@@ -309,7 +308,6 @@ def frontier(
         norm=norm,
         method=method,
         draw=draw,
-        curve=curve,
         where=where,
         promise=promise,
         queries=queries,
@@ -373,7 +371,7 @@ def traced(
     solver: Solver | None = None,
     keep: Callable[[float, Solution], Any] | None = None,
 ) -> Traced:
-    """Frontier of people; ``progress(done, all)`` is told in per cent: of bounds, ways tried, then every epsilon.
+    """Frontier of people; ``progress(done, all)`` is told in per cent: of bounds, candidates, then every epsilon.
 
     The options' epsilon is not used. ``solver`` may be given where a fit has made it, of the same people and options
     but for epsilon. ``keep`` makes what is kept of an epsilon's solution.

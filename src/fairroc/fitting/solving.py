@@ -35,18 +35,17 @@ groups guides are known as exactly, and are the same."""
 
 NONE: Mapping[float, Bound] = {}
 
-SPACING_MANY, SPACING_ROUGH, VERY_MANY, SPACING_ORDERED = 2.0 / 128, 2.0 / 64, 256, 2.0 / 32
-"""With many groups, levels are made this far apart; with very many, or where ways are only compared; and in raw order,
-where a group has outcomes for every pair of levels: a fifth of them costs 5e-5 of AUC."""
+SPACING_MANY, SPACING_VERY_MANY, VERY_MANY, SPACING_ORDERED = 2.0 / 128, 2.0 / 64, 256, 2.0 / 32
+"""With many groups, levels are made this far apart; with very many; and in raw order, where a group has outcomes for
+every pair of levels: a fifth of them costs 5e-5 of AUC."""
 
 
 @dataclass(frozen=True, eq=False)
 class Solution:
     """Levels, kernels and what they do to the judged people, for one internal epsilon.
 
-    ``ties`` is "draw" if all groups' ties are drawn, else "order"; ``group_curves`` and ``group_ties`` say of every
-    group what was taken (empty: the same of all). ``reason``: why ties are drawn that were to keep their order;
-    ``note`` says so where that was no choice.
+    ``ties`` is "draw" if all ties are drawn, else "order". ``reason``: what was taken where the order of all scores
+    could not be kept, and why; ``note`` is for users to see.
     """
 
     levels: Levels
@@ -57,8 +56,6 @@ class Solution:
     inner_epsilon: float
     ties: str
     curve: str = "raw"
-    group_curves: tuple[str, ...] = ()
-    group_ties: tuple[str, ...] = ()
     reason: str | None = None
     note: FairrocWarning | None = None
 
@@ -92,11 +89,6 @@ class Solution:
         if "judgement" in vars(self):
             vars(found)["judgement"] = self.judgement
         return found
-
-    def treatment(self, group: int) -> tuple[str, str]:
-        """The curve and the ties of one group."""
-        own = self.group_curves[group] if self.group_curves else self.curve
-        return own, self.group_ties[group] if self.group_ties else self.ties
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,12 +151,10 @@ def levels_of(
     *,
     guides: Mapping[float, Bound] | None = None,
     ordered: Population | None = None,
-    rough: bool = False,
 ) -> Levels:
     """Levels of the fair curves at an internal epsilon; of one rate, for the raw order of people ``ordered``.
 
-    ``guides``: that the coupling is to be guided, and the guides known already. ``rough``: to be compared with others,
-    not to be kept.
+    ``guides``: that the coupling is to be guided, and the guides known already.
     """
     if isinstance(goal.constraint, OneRate):
         return levels_of_rate(population, inner, goal.constraint, ordered)
@@ -179,8 +169,8 @@ def levels_of(
         guides = guides_of(population, hulls, [inner], goal.constraint)
     guide = guides[inner].tuples if guides else None
     spacing = SPACING if len(hulls) <= FINE_GROUPS else SPACING_MORE if len(hulls) <= MANY_GROUPS else SPACING_MANY
-    if (rough and len(hulls) > FINE_GROUPS) or len(hulls) > VERY_MANY:
-        spacing = SPACING_ROUGH
+    if len(hulls) > VERY_MANY:
+        spacing = SPACING_VERY_MANY
     if guides is None and len(hulls) > MANY_GROUPS:  # raw order
         spacing = SPACING_ORDERED
     return couple(fair, population.weights0, population.weights1, guide, spacing)

@@ -203,7 +203,6 @@ def _groups(found: SpreadFit) -> tuple[GroupCertificate, ...]:
                     transport_share=min(transport, 1.0),
                     tie_share=tie,
                     pla_loss=None,
-                    ties="order" if solution is None else solution.ties,
                 )
             )
     return tuple(kept)

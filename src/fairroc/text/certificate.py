@@ -144,7 +144,6 @@ def _notes(c: Certificate) -> list[str]:
         lines.append(f"{c.ties_reason[0].upper()}{c.ties_reason[1:]}.")
     return [
         *lines,
-        *_choice_lines(c),
         *cell_words(c),
         exact_words(c),
         *(
@@ -171,43 +170,6 @@ def _rate_lines(c: Certificate) -> list[str]:
     names = {"tpr": "TPR", "fpr": "FPR", "selection_rate": "selection rate"}
     parts = [f"{word} {getattr(c.rates_before, n):.3f} -> {getattr(c.rates, n):.3f}" for n, word in names.items()]
     return [f"Each rate for itself, largest difference at one threshold, before -> after: {', '.join(parts)}."]
-
-
-def _choice_lines(c: Certificate) -> list[str]:
-    """Which curves were worked on and whose ties are drawn, and why; nothing where there was nothing to choose."""
-    if c.unchanged or c.promise == "new":
-        return []
-    parts = []
-    estimated = [g for g in c.groups if g.curve != "raw"]
-    if estimated:
-        name, _, half = estimated[0].curve.partition(", ")
-        name = f"halfway between raw and {name}" if half else name
-        whom = _for_whom(estimated, c, ", raw for the others")
-        parts.append(f"Curves: {name}{whom}, an estimate of the population's")
-    if c.ties == "order":
-        dips = [g for g in c.groups if g.ties == "dips"]
-        if dips:
-            parts.append(f"ties drawn where a curve dips far below its hull{_for_whom(dips, c)}")
-        misled = [g for g in c.groups if g.ties == "draw" and g.misled]
-        if misled:
-            parts.append(f"ties drawn{_for_whom(misled, c)}, whose order misleads")
-        drawn = [g for g in c.groups if g.ties == "draw" and not g.misled]
-        if drawn:
-            parts.append(f"ties drawn{_for_whom(drawn, c)}, whose order would cost the others AUC")
-    if not parts:
-        return []
-    parts.append(f"{allowed_by(c).kept} on these rows")
-    words = "; ".join(parts)
-    return [f"{words[0].upper()}{words[1:]}."]
-
-
-def _for_whom(groups: list[GroupCertificate], c: Certificate, others: str = "") -> str:
-    """For which groups, unless for all."""
-    if len(groups) == len(c.groups):
-        return ""
-    names = [f"'{short(g.group)}'" for g in groups]
-    shown = ", ".join(names) if len(names) <= 4 else f"{len(names)} of {len(c.groups)} groups"
-    return f" for {shown}{others}"
 
 
 def exact_words(certificate: Certificate) -> str:

@@ -111,7 +111,7 @@ def job(name: str, title: str, seed: int) -> list[Outcome]:
         for arm, people, fit_scores, test_scores in scored(models(seed)[title], fit, test, seed):
             others = Part.named(test_scores, test.y, test.groups)
             for epsilon in EPSILONS:
-                post = FairROC(epsilon, curve="raw", salt=1).fit(fit_scores, people.y, sensitive_features=people.groups)
+                post = FairROC(epsilon, salt=1).fit(fit_scores, people.y, sensitive_features=people.groups)
                 found = expected(post.model_, others)
                 done.append(Outcome(name, title, epsilon, arm, seed, found.gap, found.auc))
     return done

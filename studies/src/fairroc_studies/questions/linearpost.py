@@ -25,7 +25,7 @@ import numpy as np
 from fairroc.core.kernel import Kernel
 from fairroc.core.realised import all_places, realise
 from fairroc.core.roc import rates_at
-from fairroc.fitting.ways import Solver
+from fairroc.fitting.solver import Solver
 from fairroc.options import Options
 from fairroc.people.door import read_people
 from fairroc.people.people import People

@@ -191,7 +191,7 @@ def outcome(case: Case, seed: int, epsilon: float, draw: str, thresholds: int) -
     fit = case.calibration
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        post = FairROC(epsilon, draw=draw, curve="raw", salt=1)
+        post = FairROC(epsilon, draw=draw, salt=1)
         post.fit(fit.scores, fit.labels, sensitive_features=fit.groups)
     values = measured(post, case.test, thresholds=thresholds if main else thresholds // 2, draws=10 if main else 4)
     values["fallback"] = float(not post.model_.unchanged and draw == "few" and post.model_.ties == "draw")

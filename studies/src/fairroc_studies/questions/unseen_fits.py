@@ -14,7 +14,7 @@ from typing import Any
 
 from fairroc.core.kernel import Kernel
 from fairroc.fitting.new_people import Candidate
-from fairroc.fitting.ways import Solver
+from fairroc.fitting.solver import Solver
 from fairroc.options import Options
 from fairroc.people.door import read_people
 from fairroc.people.people import People

@@ -27,7 +27,7 @@ class Post:
     def __init__(
         self, epsilon: float, draw: str = "few", *, threshold: float | None = None, points: int | None = None
     ) -> None:
-        self.post = FairROC(epsilon, draw=draw, curve="raw", salt=1)
+        self.post = FairROC(epsilon, draw=draw, salt=1)
         self.threshold, self.points = threshold, points
 
     def inputs(self, part: Part) -> tuple[Part, Array]:
