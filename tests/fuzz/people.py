@@ -159,7 +159,7 @@ def _options(rng: np.random.Generator, slow: bool) -> dict[str, Any]:
             "constraint": str(rng.choice(rates)),
             "draw": str(rng.choice(["all", "few"])),
         }
-    return {"epsilon": epsilon, "draw": "all", "curve": "raw", "norm": [1, "inf"][rng.integers(2)]}
+    return {"epsilon": epsilon, "draw": "all", "norm": [1, "inf"][rng.integers(2)]}
 
 
 def _both_labels(people: People) -> bool:

@@ -667,7 +667,7 @@ SMALL = {"scores": SMALL["scores"] + (SMALL["y"] > 0) * (1 + (SMALL_GROUPS == "b
 SMALL["scores"] = np.rint(2 * SMALL["scores"]) / 2
 KINDS = {
     "draw": {"draw": "all", "epsilon": 0.1, "key": "a key of sixteen bytes"},
-    "order": {"epsilon": 0.25, "curve": "raw"},
+    "order": {"epsilon": 0.25},
     "parity": {"constraint": "demographic_parity", "ratio": 0.9},
     "same": {"epsilon": 2.0},
 }

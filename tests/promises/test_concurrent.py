@@ -26,7 +26,7 @@ GROUPS, LABELS = np.tile(["a", "b"], N // 2), RNG.integers(0, 2, N)
 SCORES = np.round(LABELS + np.where(GROUPS == "a", 1.0, 3.0) * RNG.normal(size=N), 2)
 IDS = RNG.permutation(N)
 KEY = "a key of sixteen bytes"
-WAYS = ({"draw": "all", "key": KEY}, {"curve": "raw", "epsilon": 0.3}, {"constraint": "demographic_parity"})
+WAYS = ({"draw": "all", "key": KEY}, {"epsilon": 0.3}, {"constraint": "demographic_parity"})
 
 
 def fitted(way: int) -> str:

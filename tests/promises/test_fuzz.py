@@ -60,7 +60,7 @@ class Boastful(FairROC):
 def test_a_false_gap_is_found_and_shrunk(monkeypatch: pytest.MonkeyPatch, stated: float, fault: str) -> None:
     """And fewer rows are left."""
     target = people.Fits()
-    case = replace(target.make(1), options=(("curve", "raw"), ("draw", "all"), ("epsilon", 0.3)))
+    case = replace(target.make(1), options=(("draw", "all"), ("epsilon", 0.3)))
     assert target.check(case) is None
     monkeypatch.setattr(driving, "MOST_STEPS", 60)
     monkeypatch.setattr(people, "FairROC", Boastful)

@@ -231,26 +231,22 @@ CASES: dict[str, Case] = {
     "two-froc": Case("two", {"epsilon": 0.05, "method": "froc", "queries": 40}),
     "two-froc-draw": Case("two", {"epsilon": 0.01, "method": "froc", "draw": "all"}),
     "two-queries": Case("two", {"epsilon": 0.05, "queries": 20}),
-    "two-raw": Case("two", {"epsilon": 0.05, "curve": "raw"}),
-    "two-binormal": Case("two", {"epsilon": 0.05, "curve": "binormal"}),
-    "two-calibrated": Case("two", {"epsilon": 0.05, "curve": "calibrated"}),
-    "two-shrunk": Case("two", {"epsilon": 0.05, "curve": "shrunk"}),
     "three": Case("three", {"epsilon": 0.05}, True),
     "three-inf-draw": Case("three", {"epsilon": 0.01, "norm": "inf", "draw": "all"}),
     "three-never": Case("three", {"epsilon": 0.1, "norm": "inf", "draw": "never"}),
     "three-froc": Case("three", {"epsilon": 0.2, "method": "froc", "queries": 25}),
     "five": Case("five", {"epsilon": 0.05, "norm": "inf"}, True),
-    "five-draw-raw": Case("five", {"epsilon": 0.05, "draw": "all", "curve": "raw"}),
+    "five-draw": Case("five", {"epsilon": 0.05, "draw": "all"}),
     "ties": Case("ties", {"epsilon": 0.05}, True),
-    "ties-draw": Case("ties", {"epsilon": 0.01, "draw": "all", "curve": "raw"}),
+    "ties-draw": Case("ties", {"epsilon": 0.01, "draw": "all"}),
     "binary": Case("binary", {"epsilon": 0.05}, True),
     "perfect": Case("perfect", {"epsilon": 0.05}, True),
     "useless": Case("useless", {"epsilon": 0.01}, True),
     "crossing": Case("crossing", {"epsilon": 0.05}, True),
-    "crossing-raw-draw": Case("crossing", {"epsilon": 0.01, "curve": "raw", "draw": "all"}),
+    "crossing-draw": Case("crossing", {"epsilon": 0.01, "draw": "all"}),
     "crossing-froc": Case("crossing", {"epsilon": 0.05, "method": "froc", "queries": 30, "draw": "all"}),
     "fractional": Case("fractional", {"epsilon": 0.05}, True),
-    "fractional-smooth-inf": Case("fractional", {"epsilon": 0.2, "curve": "smooth", "norm": "inf"}),
+    "fractional-inf": Case("fractional", {"epsilon": 0.2, "norm": "inf"}),
     "whole": Case("whole", {"epsilon": 0.05}, True),
     "intersection": Case("intersection", {"epsilon": 0.05}, True),
     "fair": Case("fair", {"epsilon": 0.2}, True),
@@ -259,7 +255,6 @@ CASES: dict[str, Case] = {
     "sizes": Case("sizes", {"epsilon": 0.05}, True),
     "labels": Case("labels", {"epsilon": 0.05, "pos_label": "yes"}, True),
     "large": Case("large", {"epsilon": 0.2, "confidence": 0.9}),
-    "large-raw": Case("large", {"epsilon": 0.05, "curve": "raw"}, True),
 }
 
 SPELLED = {"two", "two-key", "intersection", "fair", "missing"}
@@ -909,7 +904,7 @@ def test_counts_give_the_model_of_the_rows(name: str) -> None:
 
 
 @pytest.mark.filterwarnings("ignore::fairroc.FairrocWarning")
-@pytest.mark.parametrize("name", [*COUNTED, "two-froc", "two-queries", "crossing-raw-draw"])
+@pytest.mark.parametrize("name", [*COUNTED, "two-froc", "two-queries", "crossing-draw"])
 def test_the_order_of_rows_plays_no_part(name: str) -> None:
     case, data = CASES[name], DATA[CASES[name].data]()
     order = np.argsort(_rng(99).random(len(data.scores)), kind="stable")

@@ -117,8 +117,8 @@ def test_both_readers_know_the_same_versions() -> None:
 
 
 CASES = {
-    "order": {"epsilon": 0.1, "curve": "raw"},
-    "draw": {"epsilon": 0.05, "draw": "all", "curve": "raw"},
+    "order": {"epsilon": 0.1},
+    "draw": {"epsilon": 0.05, "draw": "all"},
     "one rate": {"epsilon": 0.05, "constraint": "equal_opportunity"},
     "ratio": {"ratio": 0.8, "constraint": "demographic_parity"},
 }

@@ -38,8 +38,8 @@ QUERIES = 100
 
 FAIR_SCORES: dict[str, dict[str, Any]] = {
     "froc": {"method": "froc", "draw": "all"},
-    "optimal": {"draw": "all", "curve": "raw"},
-    "optimal-100": {"draw": "all", "curve": "raw", "queries": QUERIES},
+    "optimal": {"draw": "all"},
+    "optimal-100": {"draw": "all", "queries": QUERIES},
     "default": {},
 }
 """Options of `FairROC` for each method that gives a fair score. The paper's classifiers randomise between thresholds,

@@ -2,7 +2,7 @@
 
     python -m fairroc_studies unseen                          # everything: hours on two cores; what is done is kept
     python -m fairroc_studies unseen --sets compas/logistic income --rows 1000 --seeds 5
-    python -m fairroc_studies unseen --base fitted --methods fitted raw smooth binormal      # which curve to work on
+    python -m fairroc_studies unseen --base fitted --methods fitted "nobody drawn" "ties drawn"   # whom to draw
     python -m fairroc_studies unseen --report                 # only the tables of what is done
 
 Every job draws people of one set (real: `problems.held_out`, synthetic: `problems.synthetic`), fits every method at

@@ -33,13 +33,9 @@ EPSILONS = (0.0, 0.05, 0.1, 0.2, 0.3)
 
 FITTED: dict[str, dict[str, Any]] = {
     "fitted": {},
-    "ties drawn": {"draw": "all", "curve": "raw"},
-    "raw": {"curve": "raw"},
+    "nobody drawn": {"draw": "never"},
+    "ties drawn": {"draw": "all"},
     "50 queries": {"queries": 50},
-    "smooth": {"curve": "smooth"},
-    "binormal": {"curve": "binormal"},
-    "calibrated": {"curve": "calibrated"},
-    "shrunk": {"curve": "shrunk"},
 }
 """Methods that keep epsilon on the fitted people, and their options."""
 

@@ -28,7 +28,7 @@ from fairroc.verifying.files import checksum
 
 EPSILONS = (0.0, 0.01, 0.05, 0.1, 0.2, 0.5)
 OPTIONS: tuple[dict[str, Any], ...] = (
-    *({"norm": norm, "draw": draw, "curve": "raw"} for norm in (1, "inf") for draw in ("few", "all")),
+    *({"norm": norm, "draw": draw} for norm in (1, "inf") for draw in ("few", "all")),
     *({"norm": norm} for norm in (1, "inf")),
     {"epsilon": {"fpr": 0.1, "tpr": 0.03}, "norm": "inf", "draw": "all"},
     {"epsilon": {"fpr": 0.02, "tpr": 0.2}, "norm": "inf"},
