@@ -250,10 +250,12 @@ def rate_kernel(
     )
 
 
-def walk_kernel(thresholds: FloatArray, parts: Parts, stops: IntArray, ends: IntArray, v: FloatArray) -> Kernel:
+def walk_kernel(
+    thresholds: FloatArray, parts: Parts, stops: IntArray, ends: IntArray, v: FloatArray, *, tied: bool = False
+) -> Kernel:
     """Kernel of a group on a walk with these ``stops``, points of its curve in ``parts``: people up to the next point
-    get places up to it from the walk's stop before it, straight in the score; those of points that are skipped share
-    its place. People with one score whose parts are passed at several steps are spread evenly over these.
+    get places up to it from the walk's stop before it, straight in the score, or all its own place where they are
+    ``tied``. People with one score whose parts are passed at several steps are spread evenly over these.
 
     Levels begin and end at the numbers ``ends`` of the stops. Places part them evenly for so many steps as are in them,
     or for the next power of two: they are exact, and groups that step together get the same fair score to the last bit.
@@ -278,7 +280,7 @@ def walk_kernel(thresholds: FloatArray, parts: Parts, stops: IntArray, ends: Int
     base, row = _base_rows(first, last, edges[head], edges[tail + 1], u)
     own_first, own_last = _untouched(first, last, pooled)
     own = (own_first <= own_last) | together
-    wait = ~alone & (np.diff(stops)[begin] > 1)
+    wait = ~alone if tied else 0
     start = np.where(together | (own_first > first), 0.0, (begin - ends[first] + wait) / room[first])
     stop = np.where(together | (own_last < last), 1.0, (end - ends[last] + 1) / room[last])
     return Kernel(

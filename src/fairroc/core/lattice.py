@@ -169,14 +169,13 @@ def moved(values: Wholes, by: int, size: int) -> Wholes:
 
 def traced(moves: list[tuple[int, NDArray[np.uint8]]], i: int) -> IntArray:
     """The path from the first cell to row i of the last column."""
-    j, found = len(moves) - 1, []
-    while i or j:
-        found.append((i, j))
+    found = []
+    for j in reversed(range(len(moves))):
         begin, kinds = moves[j]
-        kind = kinds[i - begin] if j else FIRST
-        i, j = i - (kind != SECOND), j - (kind != FIRST)
-    found.append((0, 0))
-    return np.array(found[::-1])
+        came = begin + int(np.flatnonzero(kinds[: i - begin + 1] != FIRST)[-1]) if j else 0
+        found.append(np.stack((np.arange(i, came - 1, -1), np.full(i - came + 1, j)), axis=1))
+        i = came - int(kinds[came - begin] == BOTH) if j else came
+    return np.concatenate(found)[::-1]
 
 
 def least_path(one: Line, other: Line, most: float = np.inf) -> tuple[float, IntArray]:

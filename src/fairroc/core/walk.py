@@ -9,7 +9,7 @@ lattice. More groups are split in two, each side's walk being a sequence of boxe
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -46,10 +46,11 @@ ALL_POSITIONS, FEWEST_POSITIONS = 4096, 128
 SUMS = 1e-9
 """Sums of areas are whole numbers of parts that small, all together."""
 
-GAIN = 1e-6
+GAIN = 1e-5
 """More than two groups go on taking turns while a turn of all of them gains more AUC than this."""
 
-MAX_TURNS = 20
+MOST_MOVES = 64
+"""So often, at most, some group takes its best way beside the rest, but each of them once."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -85,12 +86,17 @@ class LeastGap:
     lower: float
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class BestWalk:
-    """A walk within epsilon that has about the largest pooled AUC; no such walk's AUC is above ``upper``."""
+    """A walk within epsilon that has about the largest pooled AUC; ``most`` finds what no such walk's AUC is above."""
 
     walk: Walk
-    upper: float
+    most: Callable[[], float]
+
+    @cached_property
+    def upper(self) -> float:
+        """No such walk's AUC is above this."""
+        return max(self.walk.auc, self.most())
 
 
 class Sketch:
@@ -239,39 +245,42 @@ def _at_least(sketch: Sketch, gap: float) -> float:
 # -- the best walk within epsilon --------------------------------------------------------------------------------------
 
 
-def best_walk(strands: Sequence[Strand], epsilon: float, least: LeastGap | None = None) -> BestWalk | None:
+def best_walk(
+    strands: Sequence[Strand], epsilon: float, least: LeastGap | None = None, start: Walk | None = None
+) -> BestWalk | None:
     """The walk with the largest pooled AUC among those within epsilon that keep all scores apart; None where epsilon is
     below the least gap found.
 
-    Exact for two groups of at most `FEW_VERTICES`. Of more groups one after the other takes its best way
-    beside the rest, from the walk of least gap on. ``least`` is what `least_walk` found, if that is known.
-    O(n + positions**2) for n vertices.
+    Exact for two groups of at most `FEW_VERTICES`. Of more groups one after the other takes its best way beside the
+    rest: from the walk ``start`` on where that keeps epsilon, else from equal pace or from the walk of least gap.
+    ``least`` is what `least_walk` found, if that is known. O(n + positions**2) for n vertices.
     """
     sketch = Sketch(strands, _count(strands, BEST_POSITIONS))
     epsilon += TIGHT
-    path = _best_path(sketch, epsilon)
+    path = _best_path(sketch, epsilon, start)
     if path is not None:
         walk = sketch.walk(path)
+    elif sketch.exact:
+        return None
     else:
         least = least_walk(strands) if least is None else least
         if least.walk.gap > epsilon:
             return None
         walk = least.walk
     exact = sketch.exact and len(strands) <= 2
-    return BestWalk(walk, walk.auc if exact else max(walk.auc, _at_most(sketch, epsilon)))
+    return BestWalk(walk, lambda: walk.auc if exact else _at_most(sketch, epsilon))
 
 
-def _best_path(sketch: Sketch, epsilon: float) -> IntArray | None:
+def _best_path(sketch: Sketch, epsilon: float, start: Walk | None) -> IntArray | None:
     """(n, groups) positions of about the best walk within epsilon."""
     groups = range(len(sketch.strands))
     if len(groups) == 2:
         return best_path(sketch.strands[0], sketch.strands[1], epsilon)
-    path = _least_path(sketch)
-    found = sketch.part(path, groups)
-    if found.gap > epsilon:
+    path = _first_path(sketch, epsilon, start)
+    if path is None:
         return None
-    worth = found.auc
-    for _ in range(MAX_TURNS):
+    worth = sketch.part(path, groups).auc
+    for _ in range(max(MOST_MOVES // len(groups), 1)):
         before = worth
         for g in groups:
             rest = [h for h in groups if h != g]
@@ -286,6 +295,17 @@ def _best_path(sketch: Sketch, epsilon: float) -> IntArray | None:
         if worth - before < GAIN:
             break
     return path
+
+
+def _first_path(sketch: Sketch, epsilon: float, start: Walk | None) -> IntArray | None:
+    """(n, groups) positions of a walk within epsilon, of the first that is one."""
+    groups = range(len(sketch.strands))
+    if sketch.exact:
+        for path in (*([] if start is None else [start.stops]), at_equal_pace(sketch.strands)):
+            if sketch.part(path, groups).gap <= epsilon:
+                return path
+    path = _least_path(sketch)
+    return path if sketch.part(path, groups).gap <= epsilon else None
 
 
 def _at_most(sketch: Sketch, epsilon: float) -> float:

@@ -17,7 +17,7 @@ from fairroc.core.kernel import TOUCH, walk_kernel
 from fairroc.core.lowered import lowered
 from fairroc.core.roc import Parts, RocCurve, in_parts, thinned
 from fairroc.core.strand import Strand, at_equal_pace, strands_of
-from fairroc.core.walk import BestWalk, LeastGap, best_walk, least_walk
+from fairroc.core.walk import LeastGap, Walk, best_walk, least_walk
 from fairroc.fitting.solving import Goal, Solution, bound_of, drawn_share, solution_of
 from fairroc.people.people import People
 
@@ -95,7 +95,7 @@ class Walks:
     def never(self, goal: Goal) -> Solution:
         """Nobody is drawn: neighbouring scores are tied where epsilon asks for it, all of them if need be."""
         ends = np.array([len(curve.thresholds) for curve in self.curves])
-        return self.undrawn(goal) or self._solution(np.stack((0 * ends, ends)), goal, 0.0)
+        return self.undrawn(goal) or self._tied(np.stack((0 * ends, ends)), goal)
 
     def undrawn(self, goal: Goal, largest_tie: float | None = None) -> Solution | None:
         """All scores apart, or bands where that is out of reach or costs more than `MERGE_PRICE`; None where a cap on
@@ -113,39 +113,65 @@ class Walks:
     def apart(self, goal: Goal) -> Solution | None:
         """The score with about the largest AUC that draws nobody and keeps all scores apart; None where there is none
         within epsilon."""
-        return self._within(goal, lambda inner: self._walk(best_walk(self.strands, inner), goal, inner))
+        last: Walk | None = None
+
+        def at(inner: float) -> Solution | None:
+            nonlocal last
+            found = best_walk(self.strands, inner, start=last)
+            last = None if found is None else found.walk
+            return None if last is None else self._solution(last.stops, goal, inner)
+
+        return self._within(goal, at)
 
     def banded(self, goal: Goal, largest_tie: float | None = None) -> Solution | None:
-        """The same where neighbouring scores may become one; None where a cap on ties allows none."""
-        return self._within(goal, lambda inner: self._walk(best_bands(self.strands, inner, largest_tie), goal, inner))
+        """The same where neighbouring scores may become one, and all do between two points that are looked at: so
+        nothing is hidden. None where a cap on ties allows none."""
+        found = best_bands(self.strands, goal.epsilon, largest_tie)
+        return None if found is None else self._tied(found.walk.stops, goal)
+
+    def _tied(self, stops: IntArray, goal: Goal) -> Solution:
+        """What a walk does to the people whose steps each give one fair score."""
+        least = self.least.walk.gap
+        words = (
+            f"neighbouring scores share one fair score, so that nobody is drawn: {len(stops) - 1:,} different fair "
+            f"scores are left (nobody is drawn and all scores stay apart from an epsilon of {least:.3f} on)"
+        )
+        return self._solution(stops, goal, goal.epsilon, tied=True).changed(reason=words)
 
     def lowered(self, goal: Goal, widest: float = 2.0) -> Solution | None:
         """The best walk on curves that are lowered where groups at equal pace are too far apart: nobody else is drawn,
         but people who share a score with more than ``widest`` of the group's; None where none was found."""
-        thin, finest = self.people.thin, 2.0 / FEWEST_POINTS / len(self.curves)
-        parts = self.parts if widest == 2.0 else [in_parts(curve, max(widest, finest)) for curve in self.curves]
+        thin, finest = self.people.thin, max(widest, 2.0 / FEWEST_POINTS / len(self.curves))
+        parts = self.parts if widest == 2.0 else [in_parts(curve, finest) for curve in self.curves]
+        curves = [each.curve for each in parts]
+        if widest < 2.0 and all(part is whole for part, whole in zip(curves, self.curves, strict=True)):
+            return None
+        pace = at_equal_pace(self._strands(parts))
+        last: Walk | None = None
 
         def at(inner: float) -> Solution | None:
-            curves, pace = [each.curve for each in parts], at_equal_pace(self._strands(parts))
+            nonlocal last
             found = lowered(curves, pace, self.constraint, inner, DRAW_PRICE * thin.shares)
             if found is None:
                 return None
-            best = best_walk(strands_of(found, thin.weights0, thin.weights1, self.constraint), inner)
-            return self._solution(pace if best is None else best.walk.stops, goal, inner, found, parts)
+            best = best_walk(strands_of(found, thin.weights0, thin.weights1, self.constraint), inner, start=last)
+            last = None if best is None else best.walk
+            return self._solution(pace if last is None else last.stops, goal, inner, found, parts)
 
         return self._within(goal, at)
 
     def _within(self, goal: Goal, find: Callable[[float], Solution | None]) -> Solution | None:
         """The solution whose gap among the people is within epsilon, whatever the points leave out; where much of
         epsilon is left, one more is tried."""
-        inner, best = goal.epsilon - self.people.hidden, None
+        inner, best, lower = goal.epsilon - self.people.hidden, None, 0.0
         for _ in range(TRIES):
             found = find(inner) if inner >= 0 else None
             if found is None:
                 return best
             excess = found.gap + self.people.hidden - goal.epsilon
             if excess > ROUNDING and best is None:
-                inner -= 1.2 * excess
+                lower = max(1.2 * excess, 2.0 * lower)
+                inner -= lower
                 continue
             if excess <= ROUNDING and (best is None or found.performance.auc > best.performance.auc):
                 first, best = best is None, found
@@ -155,10 +181,6 @@ class Walks:
             return best
         return best
 
-    def _walk(self, found: BestWalk | None, goal: Goal, inner: float) -> Solution | None:
-        """A walk that draws nobody, on the people."""
-        return None if found is None else self._solution(found.walk.stops, goal, inner)
-
     def _solution(
         self,
         stops: IntArray,
@@ -166,9 +188,11 @@ class Walks:
         inner: float,
         lines: Sequence[RocCurve] | None = None,
         parts: Sequence[Parts] | None = None,
+        *,
+        tied: bool = False,
     ) -> Solution:
         """What a walk with these stops does to the people, who are drawn where ``lines`` are below their own and where
-        one score is in several ``parts``."""
+        one score is in several ``parts``, and ``tied`` where one step is to give one fair score."""
         parts = self.parts if parts is None else parts
         at = stops.T
         own = np.stack([(each.curve.tpr - each.curve.fpr)[i] for each, i in zip(parts, at, strict=True)], axis=1)
@@ -176,17 +200,8 @@ class Walks:
         ends = _level_ends(np.any(v < own - TOUCH, axis=1))
         u = np.stack([each.curve.u[i] for each, i in zip(parts, at[:, ends], strict=True)], axis=1)
         every = zip(self.curves, parts, at, v[ends].T, strict=True)
-        kernels = tuple(walk_kernel(curve.thresholds, each, i, ends, line) for curve, each, i, line in every)
-        found = solution_of(self.people.thin, Levels(u, v[ends]), kernels, goal, inner)
-        return found.changed(reason=self._words(len(stops) - 1)) if (np.diff(stops, axis=0) > 1).any() else found
-
-    def _words(self, scores: int) -> str:
-        """What is told of bands."""
-        least = self.least.walk.gap
-        return (
-            f"neighbouring scores share one fair score, so that nobody is drawn: {scores:,} different fair scores are "
-            f"left (nobody is drawn and all scores stay apart from an epsilon of {least:.3f} on)"
-        )
+        kernels = tuple(walk_kernel(curve.thresholds, each, i, ends, line, tied=tied) for curve, each, i, line in every)
+        return solution_of(self.people.thin, Levels(u, v[ends]), kernels, goal, inner)
 
 
 def _level_ends(lowered: BoolArray) -> IntArray:
