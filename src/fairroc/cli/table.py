@@ -7,7 +7,7 @@ from typing import Any
 
 from fairroc.cli.arguments import add_data, whole
 from fairroc.cli.data import named_files, read_data
-from fairroc.cli.next_step import suggest
+from fairroc.cli.next_step import NEW, suggest
 from fairroc.cli.output import put_result, say
 from fairroc.errors import DataError
 
@@ -74,8 +74,16 @@ def _suggest(arguments: argparse.Namespace) -> None:
     if arguments.points is None:
         suggest(arguments, "round it to few rows", "table", arguments.model, "--points", "20", "-o", "points.csv")
     elif arguments.data is None:
-        people = ("DATA", "--score", "SCORE", "--label", "LABEL", "--group", "GROUP")
-        suggest(arguments, "measure what that costs", "table", arguments.model, *people, "--points", arguments.points)
+        people = (NEW, "--score", "SCORE", "--label", "LABEL", "--group", "GROUP")
+        suggest(
+            arguments,
+            "measure what that costs among people",
+            "table",
+            arguments.model,
+            *people,
+            "--points",
+            arguments.points,
+        )
     else:
         person = ("--score", "SCORE", *(word for _ in arguments.group for word in ("--group", "GROUP")))
         suggest(arguments, "explain a score to one person", "explain", "--model", arguments.model, *person)
