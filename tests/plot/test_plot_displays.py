@@ -379,9 +379,7 @@ def test_a_model_that_draws_nobody_shows_its_maps(epsilon: float) -> None:
     for name, line in zip(("g0", "g1", "g2"), found.line_[-3:], strict=True):
         x, y_line = line.get_data()
         own = group == name
-        assert (np.diff(x) >= 0).all() and (x[0], x[-1]) == (
-            (found.before.edges[[0, -1]]) if epsilon == 2 else (scores[own].min(), scores[own].max())
-        )
+        assert (np.diff(x) >= 0).all() and x[0] <= scores[own].min() and scores[own].max() <= x[-1]
         assert np.interp(scores[own], x, y_line) == pytest.approx(fair[own], abs=1e-9)
     alone = found.plot(which="map")
     assert len(alone.axes_) == 1 and len(alone.line_) == 3 and not alone.fill_
