@@ -248,8 +248,8 @@ class PointsTable:
     def to_dict(self) -> dict[str, Any]:
         """Plain data, ready for JSON."""
         columns = self.to_columns()
-        found = {"rows": [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]}
-        found |= {"most": self.most, "crossing": self.crossing, "people": self.people}
+        rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+        found: dict[str, Any] = {"rows": rows, "most": self.most, "crossing": self.crossing, "people": self.people}
         for name, one in (("", self.rounded), ("_exact", self.exact)):
             found |= {f"gap{name}": None if one is None else one.gap, f"auc{name}": None if one is None else one.auc}
         return found
@@ -288,15 +288,12 @@ def _most_moved(exact: ScoreMap, step: ScoreMap) -> float:
 
 def _performance(model: ModelData, maps: Sequence[ScoreMap], people: People) -> Performance:
     """Gap and AUCs of a table's fair scores among people."""
-    levels = merged(*(one.fair for one in maps))[::-1]
-    fpr, tpr = [], []
+    levels, lines = merged(*(one.fair for one in maps))[::-1], []
     for name, curve in zip(people.names, people.exact.curves, strict=True):
         one = maps[treated_as(model, name, None)]
         cut = np.append(one.score, np.inf)[np.searchsorted(one.fair, levels)]
-        found = rates_at(curve, np.where(cut == one.lowest, -np.inf, cut))
-        for line, rates in zip((fpr, tpr), found, strict=True):
-            line.append(np.repeat(np.append(0.0, rates), 2)[1:-1])  # before and after every step
-    x, y, exact = np.stack(fpr, axis=1), np.stack(tpr, axis=1), people.exact
-    auc = area(weighted(x, exact.weights0), weighted(y, exact.weights1))
-    own = tuple(area(*line) for line in zip(fpr, tpr, strict=True))
-    return Performance(widest(x, y, exact, model.fairness), auc, own)
+        rates = np.stack(rates_at(curve, np.where(cut == one.lowest, -np.inf, cut)))
+        lines.append(np.repeat(np.pad(rates, ((0, 0), (1, 0))), 2, axis=1)[:, 1:-1])  # before and after every step
+    (fpr, tpr), exact = np.stack(lines, axis=2), people.exact
+    auc = area(weighted(fpr, exact.weights0), weighted(tpr, exact.weights1))
+    return Performance(widest(fpr, tpr, exact, model.fairness), auc, tuple(area(*line) for line in lines))
