@@ -2,9 +2,9 @@
 A fair score that is a function
 ===============================
 
-With ``draw="never"`` the fair score is one rising line per group from the old score to the new one: a higher score never
-gets a lower one, nobody needs an id, and ``fairroc table`` writes the lines as points to add. Each constraint bends them
-in its own way.
+With ``draw="never"`` the fair score is one rising line per group from the old score to the new one: a higher score
+never gets a lower one, nobody needs an id, and ``fairroc table`` writes the lines as points to add. Each constraint
+bends them in its own way.
 """
 
 import matplotlib.pyplot as plt

@@ -36,7 +36,7 @@ def test_the_table_gives_the_fair_scores_of_transform(tmp_path: Path, run: Run, 
     ran = run("table", never, "-o", out)
     assert (ran.code, ran.err) == (0, f"table written to {out}\n")
     assert "rounded  no: the fair score is (score - from score) * slope + fair score" in ran.out
-    assert words_of(ran.step) == ["table", str(never), "--points", "20", "-o", "points.csv"]
+    assert words_of(ran.step)[-2:] == ["--points", "20"]
     rows = list(csv.DictReader(io.StringIO(out.read_text(encoding="utf-8"))))
     assert list(rows[0]) == HEAD and {row["group"] for row in rows} == {"F", "M"}
     for row in rows:
@@ -59,7 +59,7 @@ def test_few_points_with_and_without_people(tmp_path: Path, run: Run, never: Pat
     assert (ran.json["gap"], ran.json["auc"]) == pytest.approx((wanted.gap, wanted.auc), abs=1e-12)
     assert ran.json["people"] == len(PEOPLE) and ran.json["gap_exact"] <= 0.05 + 1e-9
     bare = run("table", never, "--points", 6)
-    assert "short cut-offs lift about" in bare.out and bare.step.startswith("measure what that costs among people")
+    assert "short cut-offs lift about" in bare.out and bare.step.startswith("measure what few rows cost")
     assert words_of(bare.step, NEW=str(data))[:3] == ["table", str(never), str(data)]
     told = run("table", never, data, *ROLES, "--points", 6)
     assert f"{wanted.gap:.4f} among these 800 people" in told.out

@@ -70,20 +70,10 @@ def _check_people(arguments: argparse.Namespace) -> None:
 
 
 def _suggest(arguments: argparse.Namespace) -> None:
-    """Few rows, what they cost, or people to come."""
-    if arguments.points is None:
-        suggest(arguments, "round it to few rows", "table", arguments.model, "--points", "20", "-o", "points.csv")
-    elif arguments.data is None:
-        people = (NEW, "--score", "SCORE", "--label", "LABEL", "--group", "GROUP")
-        suggest(
-            arguments,
-            "measure what that costs among people",
-            "table",
-            arguments.model,
-            *people,
-            "--points",
-            arguments.points,
-        )
+    """What few rows cost, or one person."""
+    if arguments.data is None:
+        few = ("--label", "LABEL", "--group", "GROUP", "--points", arguments.points or 20)
+        suggest(arguments, "measure what few rows cost", "table", arguments.model, NEW, "--score", "SCORE", *few)
     else:
         person = ("--score", "SCORE", *(word for _ in arguments.group for word in ("--group", "GROUP")))
         suggest(arguments, "explain a score to one person", "explain", "--model", arguments.model, *person)
