@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from fairroc.fitting.outlook import Outlook
     from fairroc.fitting.thresholds import Choice, choose_threshold
     from fairroc.model.explanation import Explanation
+    from fairroc.model.maps import ScoreMap
     from fairroc.monitoring.drift import Drift
     from fairroc.people.counts import ScoreCounts
     from fairroc.people.streaming import count_files
@@ -64,6 +65,7 @@ _HOME = {
     "Outlook": "fitting.outlook",
     "ScoreCounts": "people.counts",
     "ScoreDisplay": "plot.scores",
+    "ScoreMap": "model.maps",
     "SmallGroupWarning": "errors",
     "UnknownGroupError": "errors",
     "Verification": "verifying.check",
@@ -101,6 +103,7 @@ __all__ = [
     "Outlook",
     "ScoreCounts",
     "ScoreDisplay",
+    "ScoreMap",
     "SmallGroupWarning",
     "UnknownGroupError",
     "Verification",

@@ -27,6 +27,7 @@ from fairroc.text.explanation import explanation_text
 from fairroc.text.words import asked_words
 
 if TYPE_CHECKING:
+    from fairroc.model.maps import ScoreMap
     from fairroc.monitoring.check import Watch
     from fairroc.monitoring.drift import Drift
 
@@ -219,6 +220,29 @@ class FairModel(Result, ModelData):
             verbose=verbose,
         )
         return replace(found, text=explanation_text(found, promise=self.promise, positive_means=word))
+
+    def map(self, group: Any = None, *, points: int | None = None) -> ScoreMap:
+        """How the score of one group's people becomes the fair one, for a model that draws nobody.
+
+        Parameters
+        ----------
+        group : value of the group column, or a tuple of the values of several columns in the order of the fit, strata
+            first
+        points : int, optional
+            Round the fair scores down to at most so many, the same ones in all groups, and cut-offs to few digits: a
+            table that can be typed in. The gap stays what it is, but for people who cross a cut-off in few digits;
+            people inside a step are tied. By default every piece of the map, exactly.
+
+        Returns: ScoreMap: a row for each straight piece; called with scores, fair scores.
+        Raises: DataError, UnknownGroupError
+        >>> from fairroc import FairROC
+        >>> exact = FairROC(epsilon=0.1, draw="never").fit(scores, y, sensitive_features=sex).model_
+        >>> bool(exact.map("f")(0.3) == exact.transform([0.3], sensitive_features=["f"])[0])
+        True
+        """
+        from fairroc.model.maps import score_map
+
+        return score_map(self, group, points)
 
     def check(
         self,

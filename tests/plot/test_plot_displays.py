@@ -330,7 +330,7 @@ def test_which_score_on_which_axes(display: Any, post: FairROC) -> None:
     assert before is not after and len(found.axes_) == 1
     with pytest.raises(DataError, match="ax must be 1 matplotlib Axes, or None"):
         found.plot(pair, which="before")
-    with pytest.raises(DataError, match="which must be 'before', 'after' or None, got 'both'"):
+    with pytest.raises(DataError, match=r"which must be 'before', 'after'.* or None, got 'both'"):
         found.plot(which="both")
     with pytest.raises(DataError, match="which='after' needs a fair score"):
         draw(display, which="after")
@@ -364,6 +364,31 @@ def test_score_shares_after_are_those_of_many_draws(post: FairROC) -> None:
             part = (group == name) & (y == c)
             counts, _ = np.histogram(np.concatenate([fair[part] for fair in draws]), found.edges)
             assert np.abs(found.shares[g, c] - counts / counts.sum()).max() < 0.02
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 2.0])
+def test_a_model_that_draws_nobody_shows_its_maps(epsilon: float) -> None:
+    """Beside the scores: lines through what transform gives, with a legend; by name, or on three Axes."""
+    scores, y, group = people(3)
+    never = FairROC(epsilon=epsilon, draw="never", salt=1).fit(scores, y, sensitive_features=group)
+    found = ScoreDisplay.from_estimator(never, scores, y, sensitive_features=group)
+    assert [len(axes.lines) for axes in found.axes_] == [9, 9, 4] and len(found.line_) == 15
+    *_, axes = found.axes_
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["as it was", "g0", "g1", "g2"]
+    fair = never.transform(scores, sensitive_features=group)
+    for name, line in zip(("g0", "g1", "g2"), found.line_[-3:], strict=True):
+        x, y_line = line.get_data()
+        own = group == name
+        assert (np.diff(x) >= 0).all() and x[0] <= scores[own].min() and scores[own].max() <= x[-1]
+        assert np.interp(scores[own], x, y_line) == pytest.approx(fair[own], abs=1e-9)
+    alone = found.plot(which="map")
+    assert len(alone.axes_) == 1 and len(alone.line_) == 3 and not alone.fill_
+    assert len(found.plot(Figure().subplots(1, 2)).line_) == 12 and len(found.plot(Figure().subplots(1, 3)).line_) == 15
+
+
+def test_maps_need_a_model_that_draws_nobody() -> None:
+    with pytest.raises(DataError, match="which='map' needs a model that draws nobody, and there is none"):
+        draw(ScoreDisplay, which="map")
 
 
 def test_few_scores_have_bins_of_their_own() -> None:

@@ -172,10 +172,10 @@ def _of_attributes(arguments: argparse.Namespace, each: list[tuple[str, float]])
 DATA = "CSV (also .gz), Parquet or Arrow file, a folder of such files, or a pattern in quotes"
 
 
-def add_data(parser: argparse.ArgumentParser, *, counts: bool = False) -> None:
+def add_data(parser: argparse.ArgumentParser, *, counts: bool = False, required: bool = True) -> None:
     """Where the labelled rows are; with ``counts`` they may be aggregated."""
-    parser.add_argument("data", metavar="DATA", help=DATA)
-    add_columns(parser)
+    parser.add_argument("data", metavar="DATA", nargs=None if required else "?", help=DATA)
+    add_columns(parser, required=required)
     parser.add_argument(
         "--label", required=not counts, metavar="Y", help="column of true labels: 0/1, or see --pos-label"
     )
@@ -188,10 +188,10 @@ def add_data(parser: argparse.ArgumentParser, *, counts: bool = False) -> None:
     add_format(parser)
 
 
-def add_columns(parser: argparse.ArgumentParser) -> None:
+def add_columns(parser: argparse.ArgumentParser, *, required: bool = True) -> None:
     """Which columns hold scores and groups."""
-    parser.add_argument("--score", required=True, metavar="P", help="column of scores, higher means positive")
-    parser.add_argument("--group", required=True, action="append", metavar="G", help="column of groups; may repeat")
+    parser.add_argument("--score", required=required, metavar="P", help="column of scores, higher means positive")
+    parser.add_argument("--group", required=required, action="append", metavar="G", help="column of groups; may repeat")
 
 
 def add_told(parser: argparse.ArgumentParser, *, group: str = "") -> None:

@@ -90,14 +90,26 @@ def _read_rows(arguments: argparse.Namespace) -> TakenColumns:
         return take_columns(read_table(arguments.data, names.all, texts, **how), names)
 
 
+def read_whole(
+    parts: Sequence[Part], columns: Sequence[str], texts: Sequence[str], numbers: Sequence[str], coded: Sequence[str]
+) -> Any:
+    """Columns of all files as one table in memory; ``texts`` stay as they stand, ``coded`` ones become categories."""
+    from fairroc.tables.files import load_module
+    from fairroc.tables.read import read_table
+
+    with progress_bar("reading"):
+        tables = [read_table(part.path, columns, texts, numbers=numbers, categories=coded) for part in parts]
+        return tables[0] if len(tables) == 1 else load_module("pyarrow").concat_tables(tables)
+
+
 def read_pack_rows(arguments: argparse.Namespace) -> PackRows:
     """Scores, groups, weights and categories of all rows, in memory, for a pack."""
     from fairroc.auditing.impact import classify
     from fairroc.people.rows import take_columns
     from fairroc.report.pack import PackRows
     from fairroc.tables.columns import ColumnNames
-    from fairroc.tables.files import find_parts, load_module, require_columns
-    from fairroc.tables.read import part_schema, read_table
+    from fairroc.tables.files import find_parts, require_columns
+    from fairroc.tables.read import part_schema
 
     parts = find_parts(arguments.data)
     known = part_schema(parts[0]).names
@@ -111,9 +123,7 @@ def read_pack_rows(arguments: argparse.Namespace) -> PackRows:
     names = ColumnNames(arguments.score, tuple(arguments.group), None, arguments.weight)
     texts = list(dict.fromkeys((*arguments.group, *named.values())))
     wanted = list(dict.fromkeys((*names.all, *texts)))
-    with progress_bar("reading"):
-        tables = [read_table(part.path, wanted, texts, numbers=names.numbers, categories=texts) for part in parts]
-        table = tables[0] if len(tables) == 1 else load_module("pyarrow").concat_tables(tables)
+    table = read_whole(parts, wanted, texts, names.numbers, texts)
     taken = take_columns(table, names)
     categories = {name: table.column(column) for name, column in named.items()}
     return PackRows(taken.score, taken.group, classify(categories, arguments.unknown or ()), taken.weight)
@@ -132,8 +142,7 @@ def read_in_memory(arguments: argparse.Namespace, why: str) -> TakenColumns:
     ``why`` says what needs them in memory.
     """
     from fairroc.people.rows import taken_columns
-    from fairroc.tables.files import find_parts, load_module
-    from fairroc.tables.read import read_table
+    from fairroc.tables.files import find_parts
 
     if arguments.stream or arguments.max_distinct is not None:
         raise DataError(f"--stream and --max-distinct must be left out with {why}, which needs all rows in memory.")
@@ -147,10 +156,7 @@ def read_in_memory(arguments: argparse.Namespace, why: str) -> TakenColumns:
     names, texts = _names(arguments), [*arguments.group, *(arguments.control or ())]
     coded = [name for name in (*texts, arguments.label) if name not in names.numbers]
     kept = texts if arguments.pos_label is None else [*texts, arguments.label]  # '1' and 'TRUE' as they stand
-    parts = find_parts(arguments.data)
-    with progress_bar("reading"):
-        tables = [read_table(part.path, names.all, kept, numbers=names.numbers, categories=coded) for part in parts]
-        table = tables[0] if len(tables) == 1 else load_module("pyarrow").concat_tables(tables)
+    table = read_whole(find_parts(arguments.data), names.all, kept, names.numbers, coded)
     columns = {name: table.column(name) for name in names.all}
     taken = taken_columns(columns, names)
     return taken._replace(group={name: columns[name] for name in names.groups})

@@ -31,7 +31,7 @@ def run(arguments: argparse.Namespace) -> int:
     from fairroc.fitting.frontier import frontier_of, frontier_options
     from fairroc.people.small import SmallRule
     from fairroc.tables.files import check_writable
-    from fairroc.tables.write import write_table
+    from fairroc.tables.write import write_columns
     from fairroc.text.frontier import frontier_text, meanings
 
     word = POSITIVE_MEANS.checked(arguments.positive_means)
@@ -44,7 +44,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.output is not None:
         chosen = [i == found.recommended.index for i in range(len(found.points))]
         told = found.to_columns() | {"recommended": chosen, "meaning": meanings(found, word)}
-        write_table(_arrow_table(told), arguments.output)
+        write_columns(told, arguments.output)
     put_result(
         arguments.format,
         found.to_dict(),
@@ -57,13 +57,3 @@ def run(arguments: argparse.Namespace) -> int:
     goal = (*allowed, *how, "-o", "model.json")
     suggest(arguments, f"fit at the recommended {allowed[0][2:]}", "fit", arguments.data, *columns(arguments), *goal)
     return 0
-
-
-def _arrow_table(columns: dict[str, list[Any]]) -> Any:
-    """A pyarrow table; columns that are empty throughout count as numbers."""
-    import pyarrow as pa
-
-    arrays = {name: pa.array(values) for name, values in columns.items()}
-    return pa.table(
-        {name: array.cast(pa.float64()) if pa.types.is_null(array.type) else array for name, array in arrays.items()}
-    )

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from fairroc.cli.data import read_whole
 from fairroc.cli.next_step import named
-from fairroc.cli.output import progress_bar
 from fairroc.errors import DataError
 
 if TYPE_CHECKING:
@@ -37,8 +37,7 @@ def refuse_told(arguments: argparse.Namespace) -> None:
 
 def read_told(arguments: argparse.Namespace, model: ModelData | None = None, *, groups: bool = True) -> Told:
     """All rows that the arguments name, in memory; with ``groups``, or a model that is told them, these must be."""
-    from fairroc.tables.files import find_parts, load_module
-    from fairroc.tables.read import read_table
+    from fairroc.tables.files import find_parts
 
     for flag in ("stream", "max_distinct", "positives", "negatives"):
         if getattr(arguments, flag, None):
@@ -53,10 +52,7 @@ def read_told(arguments: argparse.Namespace, model: ModelData | None = None, *, 
     wanted = list(dict.fromkeys((*numbers, *texts, *labels)))
     kept = texts if arguments.pos_label is None else [*texts, *labels]  # '1' and 'TRUE' as they stand
     coded = [name for name in (*texts, *labels) if name not in numbers]
-    parts = find_parts(arguments.data)
-    with progress_bar("reading"):
-        tables = [read_table(part.path, wanted, kept, numbers=numbers, categories=coded) for part in parts]
-        table = tables[0] if len(tables) == 1 else load_module("pyarrow").concat_tables(tables)
+    table = read_whole(find_parts(arguments.data), wanted, kept, numbers, coded)
     by_name = [{name: table.column(name) for name in part} or None for part in columns]
     label = None if arguments.label is None else table.column(arguments.label)
     weight = None if arguments.weight is None else table.column(arguments.weight)

@@ -41,6 +41,7 @@ from fairroc.people.small import SmallGroups, SmallRule, plain_data
 from fairroc.stats.bootstrap import Progress, portion
 from fairroc.stats.plausible import Expected
 from fairroc.summary import MOST_ROWS, Part, Result, Summary, figure, percent, size, window
+from fairroc.tables.columns import data_frame
 
 DEFAULT_EPSILONS = 21
 """Epsilons from 0 to the original score's gap where none are named."""
@@ -247,13 +248,7 @@ class Frontier(Result):
         >>> found.to_frame()["unchanged"].tolist()
         [False, False, True]
         """
-        try:
-            import pandas as pd
-        except ImportError:
-            raise DataError(
-                "to_frame needs pandas, which is not installed; install it, or take to_columns(), which needs nothing."
-            ) from None
-        return pd.DataFrame(self.to_columns())
+        return data_frame(self.to_columns())
 
 
 @documented(options=FRONTIER, setup=PEOPLE)

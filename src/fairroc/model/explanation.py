@@ -177,8 +177,8 @@ def explain(
     verbose: bool = False,
 ) -> Explanation:
     """Explain what a model does to one person, as data; `FairModel.explain` documents it and adds the words."""
-    controls, probabilities = _one_row(control_features), _one_row(group_probabilities)
-    groups = [None] if group is None and model.use_group else _one_row(group, named=True)
+    controls, probabilities = one_row(control_features), one_row(group_probabilities)
+    groups = [None] if group is None and model.use_group else one_row(group, named=True)
     features = model.told(groups, probabilities, controls, 1)
     stratum = None
     if controls is not None:
@@ -222,7 +222,7 @@ def explain(
     )
 
 
-def _one_row(value: Any, *, named: bool = False) -> Any:
+def one_row(value: Any, *, named: bool = False) -> Any:
     """What is known of one person as columns of one row: a value, several in order, or several by name."""
     if value is None:
         return None

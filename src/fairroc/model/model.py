@@ -608,11 +608,11 @@ def treated(
 
     Scores below all fitted ones of their group are treated like the lowest.
     """
-    kernels = tuple(model.kernels[_treated_as(model, name, on_unknown_group)] for name in people.names)
+    kernels = tuple(model.kernels[treated_as(model, name, on_unknown_group)] for name in people.names)
     return people.not_below([float(kernel.thresholds[-1]) for kernel in kernels]), kernels
 
 
-def _treated_as(model: ModelData, name: str, on_unknown_group: str | None) -> int:
+def treated_as(model: ModelData, name: str, on_unknown_group: str | None) -> int:
     """Number of the fitted group whose kernel a group gets."""
     codes = model.codes
     for known in (name, on_unknown_group):

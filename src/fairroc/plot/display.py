@@ -57,10 +57,10 @@ class Display:
     line_: list[Line2D]
     _own: bool
 
-    def _begin(self, ax: Any, count: int, size: tuple[float, float]) -> tuple[Axes, ...]:
-        """Axes to draw on: those given, or those of a new figure."""
+    def _begin(self, ax: Any, count: int, size: tuple[float, float], *, same: bool = True) -> tuple[Axes, ...]:
+        """Axes to draw on: those given, or those of a new figure, with the ``same`` scale upwards or their own."""
         self._own = ax is None
-        self.axes_ = panels(ax, count, size)
+        self.axes_ = panels(ax, count, size, same=same)
         self.ax_ = self.axes_[0]
         self.figure_ = self.ax_.figure  # type: ignore[assignment]
         self.line_ = []
@@ -192,7 +192,7 @@ class AuditedDisplay(Display):
         return cls.from_source(found).plot(ax, **kwargs)
 
 
-def panels(ax: Any, count: int, size: tuple[float, float]) -> tuple[Axes, ...]:
+def panels(ax: Any, count: int, size: tuple[float, float], *, same: bool = True) -> tuple[Axes, ...]:
     """``count`` Axes side by side: those given, or those of a new figure that pyplot knows nothing of."""
     require_matplotlib()
     from matplotlib.axes import Axes
@@ -200,17 +200,19 @@ def panels(ax: Any, count: int, size: tuple[float, float]) -> tuple[Axes, ...]:
 
     if ax is None:
         figure = Figure(figsize=(size[0] * count, size[1]), layout="constrained")
-        return tuple(figure.subplots(1, count, squeeze=False, sharex=True, sharey=True)[0])
+        return tuple(figure.subplots(1, count, squeeze=False, sharex=True, sharey=same)[0])
     found = (ax,) if isinstance(ax, Axes) else tuple(np.ravel(np.asarray(ax, dtype=object)))
     if len(found) != count or not all(isinstance(one, Axes) for one in found):
         raise DataError(f"ax must be {count} matplotlib Axes, or None for a new figure, got {ax!r}.")
     return found
 
 
-def which_scores(ax: Any, which: str | None, *, after: bool) -> tuple[str, ...]:
-    """The scores to draw, each on Axes of its own: on one given Axes the last one there is, else all."""
-    if which not in (None, "before", "after"):
-        raise DataError(f"which must be 'before', 'after' or None, got {which!r}.")
+def which_scores(ax: Any, which: str | None, *, after: bool, more: tuple[str, ...] = ()) -> tuple[str, ...]:
+    """The scores to draw, each on Axes of its own: on one given Axes the last one there is, else all; or ``more`` that
+    is asked for by name."""
+    if which not in (None, "before", "after", *more):
+        names = ", ".join(map(repr, ("before", "after", *more)))
+        raise DataError(f"which must be {names} or None, got {which!r}.")
     if which == "after" and not after:
         raise DataError(
             "which='after' needs a fair score, and there is none: pass fair_scores=, or use from_estimator."

@@ -1,4 +1,4 @@
-"""How scores are distributed in every group and label, before and after: `ScoreDisplay`."""
+"""How scores are distributed in every group and label, before and after, and who maps to what: `ScoreDisplay`."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from fairroc.core.chain import FloatArray, freeze
 from fairroc.core.constraint import Distance
 from fairroc.docstrings import PEOPLE, documented
 from fairroc.errors import DataError
+from fairroc.model.maps import ScoreMap, corners, score_maps
 from fairroc.options import Missing
 from fairroc.plot import source
-from fairroc.plot.display import Display, labels, legend, tidy, title_of, which_scores
+from fairroc.plot.display import ROOMY, Display, labels, legend, look, thin_path, tidy, title_of, which_scores
 from fairroc.plot.palette import GROUPS, require_matplotlib
 from fairroc.plot.source import BeforeAfter, RateLines
 
@@ -56,7 +57,8 @@ class Histogram:
 
 @documented(setup=PEOPLE, raises="DataError, FairrocError")
 class ScoreDisplay(Display):
-    """Distribution of the score in every group: positives upwards, negatives downwards; before and after.
+    """Distribution of the score in every group: positives upwards, negatives downwards; before and after. For a model
+    that draws nobody also the map from the one to the other, a line for each group.
 
     Make it with `from_predictions` or `from_estimator`; both compute, draw, and return the Display.
 
@@ -65,11 +67,12 @@ class ScoreDisplay(Display):
     names : of the groups.
     before, after : histograms of the original score and of the fair score (None: there is none).
     epsilon, distance : what the fair score was fitted with, for the title.
+    maps : of the groups, where nobody is drawn.
 
     Attributes
     ----------
     ax_, figure_, axes_ : the Axes drawn on (``axes_`` all, ``ax_`` the first) and their figure.
-    line_ : list of outlines: for each score and group that of the negatives, then that of the positives.
+    line_ : list of outlines: for each score and group that of the negatives, then that of the positives; then the maps.
     fill_ : list of filled areas, in the same order.
 
     Notes
@@ -94,12 +97,14 @@ class ScoreDisplay(Display):
         after: Histogram | None = None,
         epsilon: float | None = None,
         distance: Distance | None = None,
+        maps: tuple[ScoreMap, ...] = (),
     ) -> None:
         self.names = names
         self.before = before
         self.after = after
         self.epsilon = epsilon
         self.distance = distance
+        self.maps = maps
 
     @classmethod
     def from_predictions(
@@ -181,43 +186,66 @@ class ScoreDisplay(Display):
         edges = _edges(found, bins)
         after = None if found.after is None else Histogram(edges, _shares(found.after.rates, edges))
         before = Histogram(edges, _shares(found.before.rates, edges))
-        names, asked = found.before.names, found.distance
-        return cls(names=names, before=before, after=after, epsilon=found.epsilon, distance=asked)
+        model, names, asked = found.model, found.before.names, found.distance
+        maps = score_maps(model) if model is not None and model.draws_nobody and model.use_group else ()
+        return cls(names=names, before=before, after=after, epsilon=found.epsilon, distance=asked, maps=maps)
 
     def plot(self, ax: Any = None, *, which: str | None = None, **kwargs: Any) -> Self:
         """Draw; nothing is computed.
 
         Parameters
         ----------
-        ax : Axes, two of them, or None
-            None makes a new figure with one panel for each score. On a single Axes the fair score is drawn, if there
-            is one, unless ``which`` says otherwise.
-        which : "before", "after" or None
-        **kwargs : for all outlines, as in ``Axes.plot``.
+        ax : Axes, two or three of them, or None
+            None makes a new figure with one panel for each score, and one for the maps of a model that draws nobody. On
+            a single Axes the fair score is drawn, if there is one, unless ``which`` says otherwise.
+        which : "before", "after", "map" or None
+        **kwargs : for all lines, as in ``Axes.plot``.
 
         >>> len(ScoreDisplay.from_predictions(scores, y, sensitive_features=sex).plot().line_)
         4
         """
-        scores = which_scores(ax, which, after=self.after is not None)
+        shown = which_scores(ax, which, after=self.after is not None, more=("map",))
+        if which == "map" and not self.maps:
+            raise DataError(
+                "which='map' needs a model that draws nobody, and there is none: fit with draw=\"never\" and use "
+                "from_estimator."
+            )
+        if which is None and self.maps and (ax is None or np.size(ax) == 3):
+            shown = (*shown, "map")
         self.fill_ = []
-        size = 5.0, 1.2 + 1.0 * max(len(self.names), 2)
-        for axes, score in zip(self._begin(ax, len(scores), size), scores, strict=True):
+        size = 5.0, 1.2 + 1.0 * max(len(self.names), 3 if "map" in shown else 2)
+        for axes, score in zip(self._begin(ax, len(shown), size, same=False), shown, strict=True):
+            tidy(axes)
+            if score == "map":
+                self._draw_maps(axes, kwargs)
+                continue
             found = self.before if score == "before" or self.after is None else self.after
             self._draw(axes, found, kwargs)
-            axes.set_title(
-                title_of(score, self.epsilon, self.distance), loc="left", fontsize="medium", fontweight="bold"
-            )
+            self._title(axes, title_of(score, self.epsilon, self.distance))
             axes.set(xlabel="score", ylim=(len(self.names) - 0.45, -0.55))
-            axes.set_yticks(range(len(self.names)), labels(self.names))
+            named = axes is self.ax_ or not self._own
+            axes.set_yticks(range(len(self.names)), labels(self.names) if named else [""] * len(self.names))
             axes.tick_params(axis="y", length=0)
-            tidy(axes)
             axes.spines["left"].set_visible(False)
-        handles = self.line_[:2][::-1]
-        where: Any = (
-            {"loc": "outside lower center"} if self._own else {"loc": "upper center", "bbox_to_anchor": (0.5, -0.15)}
-        )
-        legend(self.figure_ if self._own else self.ax_, small=True, handles=handles, ncols=2, **where)
+        if self.fill_:
+            where: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.15)}
+            home, how = (self.figure_, {"loc": "outside lower center"}) if self._own else (self.ax_, where)
+            legend(home, small=True, handles=self.line_[:2][::-1], ncols=2, **how)
         return self
+
+    def _title(self, axes: Axes, words: str) -> None:
+        axes.set_title(words, loc="left", fontsize="medium", fontweight="bold")
+
+    def _draw_maps(self, axes: Axes, kwargs: dict[str, Any]) -> None:
+        low, high = self.before.edges[[0, -1]].tolist()
+        axes.plot([low, high], [low, high], color="0.8", linewidth=1, label="as it was")
+        for g, (one, name) in enumerate(zip(self.maps, labels([one.group for one in self.maps]), strict=True)):
+            x, y = corners(one, max(low, one.lowest), high if one.lowest == -np.inf else min(high, one.score[-1]))
+            some = thin_path(x, y)
+            self.line_ += axes.plot(x[some], y[some], **{**look(g), "linewidth": 1.8, "label": name, **kwargs})
+        self._title(axes, "The map: nobody is drawn")
+        axes.set(xlabel="original score", ylabel="fair score")
+        legend(axes, small=len(self.maps) > ROOMY, loc="upper left")
 
     def _draw(self, axes: Axes, found: Histogram, kwargs: dict[str, Any]) -> None:
         x = np.repeat(found.edges, 2)

@@ -136,13 +136,14 @@ def selected_at(rates: FloatArray, people: Population) -> FloatArray:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BeforeAfter:
-    """A score before and, where there is a fair one, after."""
+    """A score before and, where there is a fair one, after; ``model`` makes the one of the other by these groups."""
 
     before: Shown
     after: Shown | None
     epsilon: float | None
     distance: Distance
     confidence: float
+    model: ModelData | None = None
 
 
 def from_predictions(
@@ -209,7 +210,7 @@ def from_estimator(
     if model.scale is not None:
         seen, realised = expected_rocs(model, people, on_unknown_group=found.on_unknown_group)
         after = replace(before, rates=FairRates(realised, model.scale), drawn=True, people=seen)
-    return BeforeAfter(before, after, model.epsilon, settings.distance, settings.confidence)
+    return BeforeAfter(before, after, model.epsilon, settings.distance, settings.confidence, model)
 
 
 def _of_family(found: Opened, y: Any, settings: Settings, title: str | None, **how: Any) -> BeforeAfter:

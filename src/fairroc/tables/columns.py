@@ -242,3 +242,14 @@ def is_text(column: Any) -> bool:
     """Whether an Arrow column holds text."""
     types = load_module("pyarrow").types
     return bool(types.is_string(column.type) or types.is_large_string(column.type))
+
+
+def data_frame(columns: dict[str, list[Any]]) -> Any:
+    """A pandas data frame."""
+    try:
+        import pandas as pd
+    except ImportError:
+        raise DataError(
+            "to_frame needs pandas, which is not installed; install it, or take to_columns(), which needs nothing."
+        ) from None
+    return pd.DataFrame(columns)

@@ -39,6 +39,15 @@ def write_table(table: Any, path: str | os.PathLike[str]) -> None:
         write(table)
 
 
+def write_columns(columns: dict[str, list[Any]], path: str | os.PathLike[str]) -> None:
+    """The same for columns of values; those that are empty throughout count as numbers."""
+    pyarrow = load_module("pyarrow")
+    arrays = {name: pyarrow.array(values) for name, values in columns.items()}
+    is_null = pyarrow.types.is_null
+    found = {name: one.cast(pyarrow.float64()) if is_null(one.type) else one for name, one in arrays.items()}
+    write_table(pyarrow.table(found), path)
+
+
 def write_text_atomic(path: str | os.PathLike[str], text: str, *, private: bool = False) -> None:
     """Write text as UTF-8; all of it or, on failure, nothing. Only its owner can read a private file."""
     with written_together(private=private) as begin, begin(Path(path)) as sink:
