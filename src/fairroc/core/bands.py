@@ -56,8 +56,8 @@ NEARBY, FINE = 2.0 / 64, 2.0 / 1024
 """Of three and more groups, one after the first turn looks for better ways so near its own, down to that spacing."""
 
 MOST_MOVES, TURN = 16, 1e-4
-"""So often, at most, some of more than two groups takes its best way beside the rest, but each of them once; and they go
-on while a turn of all of them gains more AUC than this (measured: what is left to gain is less than where else they
+"""So often, at most, some of more than two groups takes its best way beside the rest, but each of them once; and they
+go on while a turn of all of them gains more AUC than this (measured: what is left to gain is less than where else they
 start from makes)."""
 
 NO_CAP = 2.0

@@ -41,7 +41,7 @@ MERGE_PRICE = 0.002
 """AUC that bands have to bring where nobody need be drawn and all scores can stay apart."""
 
 PARTS = 1.0, 1.0 / 2, 1.0 / 4, 1.0 / 8
-"""Of epsilon: so wide are parts of scores that many people share, where they have to be parted; the first that serve."""
+"""Of epsilon: so wide are parts of scores that many people share, where these have to be parted; the first to serve."""
 
 DRAW_PRICE = 0.05
 """AUC that a draw for everybody has to bring, and a draw for some in proportion."""
