@@ -52,7 +52,7 @@ better place."""
 START, REST = 1024, 1024
 """Of three and more groups: stops that a start is chosen from, and stops of all but one beside that one."""
 
-NEARBY, FINE = 2.0 / 64, 2.0 / 1024
+NEARBY, FINE = 2.0 / 256, 2.0 / 1024
 """Of three and more groups, one after the first turn looks for better ways so near its own, down to that spacing."""
 
 MOST_MOVES, TURN = 16, 1e-4
@@ -95,6 +95,13 @@ def longest(cells: Cells, tie: float, window: int) -> IntArray:
     A cell is reached from the ``window`` cells before its level, where no strand goes back and no group passes more
     than ``tie`` of fpr + tpr in one score, unless that is one vertex. Of equally good ones it is the last.
     """
+    found = _longest(cells, NO_CAP, window)  # mostly it keeps to the cap, which is dear to look at
+    wide, steps = np.diff(cells.width[:, found], axis=1) > tie, np.diff(cells.vertex[:, found], axis=1)
+    return _longest(cells, tie, window) if (wide & (steps > 1)).any() else found
+
+
+def _longest(cells: Cells, tie: float, window: int) -> IntArray:
+    """The same, by the cap alone."""
     n = len(cells.level)
     worth, came = np.full(n, UNREACHED, dtype=np.int64), np.full(n, -1)
     worth[0] = 0
@@ -119,13 +126,16 @@ def _areas(rates: FloatArray, new: slice, old: slice) -> Sums:
 
 def _follows(cells: Cells, new: slice, old: slice, tie: float) -> BoolArray:
     """(new, old) whether a cell may follow another."""
-    found = np.ones((new.stop - new.start, old.stop - old.start), dtype=np.bool_)
-    for stops in cells.stops:
+    first, *others = cells.stops
+    found = first[new, None] >= first[old]
+    for stops in others:
         found &= stops[new, None] >= stops[old]
     if tie < NO_CAP:
-        for vertex, width in zip(cells.vertex, cells.width, strict=True):
+        widest = cells.width[:, new].max(axis=1) - cells.width[:, old].min(axis=1)
+        for g in np.flatnonzero(widest > tie).tolist():
+            vertex, width = cells.vertex[g], cells.width[g]
             found &= (width[new, None] - width[old] <= tie) | (vertex[new, None] - vertex[old] <= 1)
-    return found
+    return np.asarray(found)
 
 
 def _back(came: IntArray) -> IntArray:

@@ -25,6 +25,9 @@ POINTS, FEWEST_POINTS = 4096, 256
 """Points of all groups' curves together, and of each at least, that walks are found on: between them people keep their
 order."""
 
+WIDER = 4.0
+"""Wider than this, divided by their points, are only steps of one score in thin curves."""
+
 LEVELS, FINE_LEVELS = 128, 512
 """Levels of a walk, at most, were nobody drawn and were everybody; powers of two."""
 
@@ -54,11 +57,15 @@ class Walks:
     people: People
     constraint: EqualizedOdds
 
+    @property
+    def points(self) -> int:
+        """Points of each curve, about, that walks are found on."""
+        return max(POINTS // len(self.people.names), FEWEST_POINTS)
+
     @cached_property
     def curves(self) -> tuple[RocCurve, ...]:
         """The people's curves at few points."""
-        points = max(POINTS // len(self.people.names), FEWEST_POINTS)
-        return tuple(thinned(curve, points) for curve in self.people.thin.curves)
+        return tuple(thinned(curve, self.points) for curve in self.people.thin.curves)
 
     @cached_property
     def parts(self) -> list[Parts]:
@@ -141,7 +148,7 @@ class Walks:
     def lowered(self, goal: Goal, widest: float = 2.0) -> Solution | None:
         """The best walk on curves that are lowered where groups at equal pace are too far apart: nobody else is drawn,
         but people who share a score with more than ``widest`` of the group's; None where none was found."""
-        thin, finest = self.people.thin, max(widest, 2.0 / FEWEST_POINTS / len(self.curves))
+        thin, finest = self.people.thin, max(widest, WIDER / self.points)
         parts = self.parts if widest == 2.0 else [in_parts(curve, finest) for curve in self.curves]
         curves = [each.curve for each in parts]
         if widest < 2.0 and all(part is whole for part, whole in zip(curves, self.curves, strict=True)):
