@@ -52,7 +52,7 @@ class FairModel(Result, ModelData):
             ("asked for", asked_words(self.fairness, self.epsilon, self.ratio, self.tolerances)),
             ("promise", f"'{self.promise}'{sure}"),
             ("fair score", score),
-            ("drawn", "nobody" if self.draws_nobody else drawn),
+            ("drawn", drawn if self.needs_ids else "nobody"),
             ("fitted", f"{self.record.date[:10]} by {self.record.package}"),
         ]
         rows = [[g.name, f"{g.rows:,}", f"{g.positives:,}"] for g in self.groups]
@@ -352,8 +352,7 @@ class FairModel(Result, ModelData):
         """
         from fairroc.backends.sql import to_sql
 
-        if id is not None:
-            self.check_key(key)
+        self.check_key(key)
         return to_sql(
             self,
             dialect,
