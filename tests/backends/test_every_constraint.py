@@ -95,7 +95,7 @@ def test_frames_without_ids(engine):
 def test_order_of_a_group_is_kept(name):
     """Where nobody is drawn the fair score never falls with the score, inside the fitted range and beyond."""
     some = case(name)
-    if not some.model.draws_nobody:
+    if some.model.needs_ids:
         assert name not in NOBODY
         return
     groups, fair = np.array(some.groups["a group"]), expected(name)

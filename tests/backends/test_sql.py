@@ -61,7 +61,7 @@ def test_the_cases_are_what_they_are_called():
         "tied",
         "unchanged",
     ):
-        assert case(name).model.draws_nobody, name
+        assert not case(name).model.needs_ids, name
     assert case("unchanged").model.unchanged
     assert sum(CASES[name]().model.unchanged for name in CASES) == 1
 

@@ -397,7 +397,7 @@ def test_fit_draw(tmp_path: Path, run: Run, draw: str, ties: str) -> None:
     ran = run("fit", write(tmp_path), *ROLES, "--epsilon", 0.2, "--draw", draw, "--format", "json", "-o", target)
     assert ran.json["ties"] == FairModel.load(target).ties == ties
     assert ran.json["draw"] == FairModel.load(target).draw == draw
-    assert ran.json["drawn"] == (draw == "all") and FairModel.load(target).draws_nobody == (draw != "all")
+    assert ran.json["drawn"] == (draw == "all") and FairModel.load(target).needs_ids == (draw == "all")
     assert ran.json["gap"] <= 0.2 + 1e-12
 
 
