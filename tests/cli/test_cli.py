@@ -401,6 +401,19 @@ def test_fit_draw(tmp_path: Path, run: Run, draw: str, ties: str) -> None:
     assert ran.json["gap"] <= 0.2 + 1e-12
 
 
+def test_fit_says_when_ids_are_needed_or_no_more(tmp_path: Path, run: Run) -> None:
+    target, data = tmp_path / "m.json", write(tmp_path)
+    target.write_text("no model")
+    for draw, words in (
+        ("never", None),
+        ("never", None),
+        ("all", f"The model that was in {target} needed no ids; this one needs ids: pass --id ID to transform.\n"),
+        ("never", f"The model that was in {target} needed ids; this one needs none: calls may go on passing them.\n"),
+    ):
+        ran = run("fit", data, *ROLES, "--epsilon", 0.2, "--draw", draw, "-o", target)
+        assert ran.code == 0 and (words in ran.err if words else "ids" not in ran.err)
+
+
 def test_fit_by_the_papers_method(tmp_path: Path, run: Run) -> None:
     """A default number of queries, a report of the algorithm in JSON and text, and a model that transforms."""
     target, data = tmp_path / "m.json", write(tmp_path)

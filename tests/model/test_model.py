@@ -139,7 +139,13 @@ def test_a_few_rows_get_what_many_do(model, identity, data):
 
 
 def test_ids_and_keys_that_a_few_rows_must_not_have(model):
-    """Half a character, numbers beyond 64 bits, and another key than that of the fit."""
+    """Half a character, numbers beyond 64 bits, and another key than that of the fit; where somebody is drawn."""
+    if not model.needs_ids:
+        fair = model.transform([0.1, 0.2], sensitive_features=["a", "b"])
+        for ids in (["x", "\ud800"], [1, 2**64], [1]):
+            how = {"sensitive_features": ["a", "b"], "ids": ids, "key": "k" * 16}
+            assert same_bits(model.transform([0.1, 0.2], **how), fair)
+        return
     act = partial(model.transform, [0.1, 0.2], sensitive_features=["a", "b"])
     with pytest.raises(DataError, match="UTF-8"):
         act(ids=["x", "\ud800"])
