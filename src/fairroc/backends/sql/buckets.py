@@ -171,7 +171,7 @@ FROM {source} AS t"""
 
 def _drawn(engine: Engine, ask: Ask, knot_bucket: _Buckets) -> str:
     """The last SELECT where people are drawn."""
-    hidden = [f"fairroc_{name}" for name in (*DOOR, "id", "u", "b", *CELL, "kept", "place")]
+    hidden = [f"fairroc_{name}" for name in ("s", "name", "id", "g", "u", "b", *CELL, "kept", "place")]
     own = engine.own([*hidden, *engine.scratch])
     return f"""SELECT {engine.broadcast.format("k")}{own}, CASE
     WHEN t.fairroc_draw < 0 THEN t.fairroc_kept
