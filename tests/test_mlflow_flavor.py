@@ -147,6 +147,18 @@ def test_models_without_an_estimator_and_with_several_group_columns(folder: Path
     assert len(mlflow.pyfunc.load_model(str(tmp_path / "n")).predict(PEOPLE[["score", "sex"]])) == 1000
 
 
+def test_who_draws_nobody_takes_ids_or_leaves_them(folder: Path, tmp_path: Path) -> None:
+    """A model logged as one that draws is called as that one was, without the key, or without ids."""
+    post = FairROC(0.1, draw="never", key=KEY).fit(SCORES, LABELS, sensitive_features=SEX)
+    fairroc.mlflow.save_model(post, tmp_path / "m", group="sex")
+    found = mlflow.pyfunc.load_model(str(tmp_path / "m"))
+    assert str(found.metadata.signature.inputs) == (
+        "['score': double (required), 'sex': string (required), 'id': long (optional)]"
+    )
+    for rows in (PEOPLE[["score", "sex", "id"]], PEOPLE[["score", "sex"]]):
+        assert (found.predict(rows) == post.transform(SCORES, sensitive_features=SEX)).all()
+
+
 @pytest.mark.parametrize(
     ("kind", "told"), [(int, "long"), (float, "double"), (bool, "boolean"), (str, "string")], ids=str
 )

@@ -53,7 +53,7 @@ class FairModel(Result, ModelData):
             ("asked for", asked_words(self.fairness, self.epsilon, self.ratio, self.tolerances)),
             ("promise", f"'{self.promise}'{sure}"),
             ("fair score", score),
-            ("drawn", "nobody" if self.draws_nobody else drawn),
+            ("drawn", drawn if self.needs_ids else "nobody"),
             ("fitted", f"{self.record.date[:10]} by {self.record.package}"),
         ]
         rows = [[g.name, f"{g.rows:,}", f"{g.positives:,}"] for g in self.groups]
@@ -81,8 +81,8 @@ class FairModel(Result, ModelData):
         """Fair scores on the original scale, one draw for each row. O(n).
 
         Give ``ids`` (the same id, model and key always give the same fair score) or ``random_state`` (simulation); a
-        model that draws nobody (``draw="never"``) needs neither. More than half of the scores outside of the range of
-        the fitted ones are an error, lest they be on another scale, unless ``allow_out_of_range``.
+        model that draws nobody (not ``needs_ids``) ignores both, and the key. More than half of the scores outside of
+        the range of the fitted ones are an error, lest they be on another scale, unless ``allow_out_of_range``.
         A torch tensor of scores gives a tensor on its device, see ``docs/guides/tensors.md``. Models that were fitted
         with ``use_group=False`` take ``group_probabilities`` in place of the groups, those with control features take
         these too.
@@ -347,8 +347,8 @@ class FairModel(Result, ModelData):
             What a query reads, written into it as it is: a table, a qualified name, a subquery in brackets.
         score, group, id : str
             Names of columns; several group columns, in the order of the fit, mean their intersection. By default
-            "group", and none for a model that was fitted with ``use_group=False``. ``id=None`` where the model draws
-            nobody.
+            "group", and none for a model that was fitted with ``use_group=False``. The id is ignored, and the SQL much
+            shorter, unless the model ``needs_ids``; functions and macros keep it as an argument that may be left out.
         id_type : {"integer", "text"}
             How ids are hashed: integers as 64-bit integers, everything else as its UTF-8 text.
         column : str, optional
@@ -357,7 +357,8 @@ class FairModel(Result, ModelData):
             Name of the macro or function.
         tables : str, optional
             The query reads the model's numbers from the tables ``..._cells``, ``..._outcomes`` and ``..._knots``, which
-            begin with this name (`sql_tables`), instead of holding them. Not for PostgreSQL.
+            begin with this name (`sql_tables`), instead of holding them; of a model that draws nobody from the first
+            alone. Not for PostgreSQL.
         key : bytes or str, optional
             The model's key, if it has one. The SQL then holds a secret.
         on_unknown_group : str, optional
@@ -376,8 +377,7 @@ class FairModel(Result, ModelData):
         """
         from fairroc.backends.sql import to_sql
 
-        if id is not None:
-            self.check_key(key)
+        self.check_key(key)
         return to_sql(
             self,
             dialect,
@@ -409,9 +409,9 @@ class FairModel(Result, ModelData):
     ) -> Any:
         """The transform as an ONNX graph: the same fair scores, bit for bit, in ONNX Runtime on a CPU.
 
-        Inputs are columns of n rows: the score (double), the group (text) or what else the model is told, and, unless
-        the model has ``draw="never"``, a uniform number (double, ``uniform``) or an id (int64, ``id``). The output is
-        ``fair_score``. Whatever `transform` would refuse stops the run.
+        Inputs are columns of n rows: the score (double), the group (text) or what else the model is told, and a uniform
+        number (double, ``uniform``) or an id (int64, ``id``), which may be left out and is ignored where the model
+        ``needs_ids`` no more. The output is ``fair_score``. Whatever `transform` would refuse stops the run.
 
         Parameters
         ----------
@@ -465,7 +465,7 @@ class FairModel(Result, ModelData):
     def sql_tables(self) -> dict[str, dict[str, NDArray[Any]]]:
         """The tables that `to_sql` reads if it is given their name, "cells", "outcomes" and "knots", by their columns.
 
-        They hold no key. A model that leaves scores unchanged needs none.
+        They hold no key. A model that draws nobody has "cells" alone; one that leaves scores unchanged needs none.
 
         >>> {name: list(columns)[:2] for name, columns in model.sql_tables().items()}
         {'cells': ['g', 'low'], 'outcomes': ['draw', 'lower'], 'knots': ['y', 'high']}

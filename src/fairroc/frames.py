@@ -182,7 +182,7 @@ def transform(
     Parameters
     ----------
     group : names of the columns of groups; not for a model that was fitted with ``use_group=False``.
-    id : name of the column of ids; a model that draws nobody needs none.
+    id : name of the column of ids; a model that draws nobody needs none, and ignores it.
     group_probabilities : names of the columns of the groups' probabilities that such a model was fitted with, found by
         name or else in the order of the fit.
     control_features : names of the columns of strata, for a model that was fitted with them, in the order of the fit.
@@ -202,7 +202,11 @@ def transform(
     if isinstance(key, Secret) and not key.is_lost:
         key = key.reveal()  # engines send it to their workers
     names = ColumnNames.of(
-        score=score, group=group, id=id, group_probabilities=group_probabilities, control_features=control_features
+        score=score,
+        group=group,
+        id=id if model.needs_ids else None,
+        group_probabilities=group_probabilities,
+        control_features=control_features,
     )
     allowed = bool(allow_out_of_range)
     use = Use(model, names, column or f"{score}_fair", key, on_unknown_group, allow_out_of_range=allowed)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
+import itertools
 from functools import cache
 from pathlib import Path
 
@@ -84,9 +86,10 @@ def test_frames(engine, name):
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_frames_without_ids(engine):
-    frame = ENGINES[engine](table(NOBODY[0]))
-    fair = frames.transform(frame, case(NOBODY[0]).model, score="p", group="g")
-    assert same_bits(by_id(fair, "p_fair"), expected(NOBODY[0]))
+    for how in ({}, {"id": "no such column", "key": "sixteen bytes or more"}):
+        frame = ENGINES[engine](table(NOBODY[0]))
+        fair = frames.transform(frame, case(NOBODY[0]).model, score="p", group="g", **how)
+        assert same_bits(by_id(fair, "p_fair"), expected(NOBODY[0]))
     with pytest.raises(DataError, match="id must name a column of ids, got none"):
         frames.transform(ENGINES[engine](table("ratio")), case("ratio").model, score="p", group="g")
 
@@ -95,7 +98,7 @@ def test_frames_without_ids(engine):
 def test_order_of_a_group_is_kept(name):
     """Where nobody is drawn the fair score never falls with the score, inside the fitted range and beyond."""
     some = case(name)
-    if not some.model.draws_nobody:
+    if some.model.needs_ids:
         assert name not in NOBODY
         return
     groups, fair = np.array(some.groups["a group"]), expected(name)
@@ -116,17 +119,21 @@ def test_nobody_is_drawn(name):
         {"random_state": 1},
         {"ids": np.arange(len(scores)) + 7},
         {"ids": [f"x{i}" for i in range(len(scores))]},
+        {"ids": [np.nan, None, {}], "random_state": "no seed", "key": "short"},
     )
-    for given in draws:
-        assert same_bits(some.model.transform(scores, **how, **given), expected(name))
+    keyed = dataclasses.replace(some.model, key_fingerprint="0" * 16)
+    for given, model, n in itertools.product(draws, (some.model, keyed), (len(scores), 3)):
+        fair = model.transform(scores[:n], sensitive_features=how["sensitive_features"][:n], **given)
+        assert same_bits(fair, expected(name)[:n])
+    assert not some.model.uniforms(3, ids=[1, 1]).any()
     chosen = some.model.predict(scores, threshold=0.5, **how)
     assert chosen.tolist() == (expected(name) >= 0.5).astype(int).tolist()
     rates = some.model.acceptance_rate(scores, threshold=0.5, **how)
     assert rates.tolist() == chosen.tolist()
-    with pytest.raises(DataError, match="give either ids or random_state, got both"):
-        some.model.transform(scores, **how, ids=np.arange(len(scores)), random_state=0)
-    with pytest.raises(DataError, match="give either ids or random_state, got neither"):
-        case("ratio").model.transform(scores[:1], sensitive_features=rows["g"].to_pylist()[:1])
+    one = {"sensitive_features": how["sensitive_features"][:1]}
+    for given, got in (({}, "neither"), ({"ids": [1], "random_state": 0}, "both")):
+        with pytest.raises(DataError, match=f"give either ids or random_state, got {got}"):
+            case("ratio").model.transform(scores[:1], **one, **given)
 
 
 def test_the_estimator_needs_no_ids_either():
@@ -161,7 +168,11 @@ def test_files(tmp_path: Path, run: Run, name: str, suffix: str) -> None:
         assert bare.code == 0 and same_bits(column(tmp_path / "bare.csv"), expected(name))
     else:
         assert bare.code == 2 and "give either --id" in bare.err and not (tmp_path / "bare.csv").exists()
-    assert run(*how, "--id", "id", "--seed", "1", "-o", tmp_path / "both.csv").code == 2
+    (tmp_path / "key").write_text("sixteen bytes or more")
+    for given in (("--id", "id", "--seed", "1"), ("--seed", "1", "--key-file", tmp_path / "key")):
+        both = run(*how, *given, "-o", tmp_path / "both.csv")
+        assert both.code == (0 if name in NOBODY else 2)
+        assert name not in NOBODY or same_bits(column(tmp_path / "both.csv"), expected(name))
 
 
 def column(path: Path) -> np.ndarray:

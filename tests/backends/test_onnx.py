@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import itertools
 import json
 import sys
 from pathlib import Path
@@ -44,7 +46,7 @@ def texts(values: Any) -> np.ndarray:
 
 
 def feed(some: Case) -> dict[str, np.ndarray]:
-    draws = {} if some.model.draw == "never" else {"uniform": some.model.uniforms(400, ids=some.ids, key=some.key)}
+    draws = {"uniform": some.model.uniforms(400, ids=some.ids, key=some.key)}
     return {"score": some.scores, **{name: texts(part) for name, part in some.groups.items()}, **draws}
 
 
@@ -65,11 +67,24 @@ def test_the_bits_of_numpy(name):
 def test_ids_are_hashed_in_the_graph(name):
     some = case(name)
     graph = some.model.to_onnx(ids="int64", group="a group")
-    given = feed(some)
-    if given.pop("uniform", None) is not None:
-        given["id"] = np.array(some.ids)
+    given = feed(some) | {"id": np.array(some.ids)}
+    del given["uniform"]
     assert [one.name for one in graph.graph.input] == [*given]
     assert same_bits(session(graph).run(None, given)[0], some.expected)
+
+
+@pytest.mark.parametrize("ids", [None, "int64"])
+@pytest.mark.parametrize("name", ["apart", "never, where", "unchanged"])
+def test_who_draws_nobody_takes_ids_or_leaves_them(name, ids):
+    """The input is there and may be left out, of any value and number of rows; no node looks at it, none hashes."""
+    some = case(name)
+    graph = dataclasses.replace(some.model, key_fingerprint="0" * 16).to_onnx(ids=ids, group="a group")
+    assert not [node for node in graph.graph.node if "Bit" in node.op_type or {"id", "uniform"} & {*node.input}]
+    given = feed(some)
+    del given["uniform"]
+    odd = {"id": np.array([7, 7, -1])} if ids else {"uniform": np.array([np.nan, 2.0])}
+    for level, draws in itertools.product(LEVELS, ({}, odd)):
+        assert same_bits(session(graph, level).run(None, given | draws)[0], some.expected)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -112,7 +127,7 @@ WRONG = {
 
 def rows_of(model: FairModel, n: int = 50) -> dict[str, np.ndarray]:
     rng = np.random.default_rng(0)
-    draws = {} if model.draw == "never" else {"uniform": rng.random(n)}
+    draws = {"uniform": rng.random(n)} if model.needs_ids else {}
     return {"score": rng.normal(size=n), "group": texts(rng.choice([*model.names], n)), **draws}
 
 
@@ -174,7 +189,7 @@ def test_no_secret_in_a_graph():
         assert secret not in content
     with pytest.raises(DataError, match="ids must be None for a model with a key: whoever holds the graph"):
         some.model.to_onnx(ids="int64")
-    slow = fitted(("a", "b"), seed=1, n=300, epsilon=0.1, hash="blake2b")
+    slow = fitted(("a", "b"), seed=1, n=300, epsilon=0.1, hash="blake2b", draw="all")
     with pytest.raises(DataError, match="hash='blake2b', which no graph can compute"):
         slow.to_onnx(ids="int64")
     slow.to_onnx()

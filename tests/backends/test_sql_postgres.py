@@ -94,7 +94,7 @@ def in_postgres(server, some: Case, **how) -> np.ndarray:
     with server.cursor() as cursor, cursor.copy("COPY people FROM STDIN") as copy:
         for row in zip(*some.columns.values(), strict=True):
             copy.write_row(row)
-    text = some.sql("postgres", **how)
+    text = some.sql("postgres", function=f"fair_{some.id_type}_{len(some.groups)}", **how)
     server.execute(text)
     call = next(line for line in text.splitlines() if " SELECT *" in line).partition("newer. ")[2]
     cursor = server.execute(f'SELECT * FROM ({call}) AS t ORDER BY "a column"', binary=True)
@@ -129,9 +129,20 @@ def test_postgres_is_told_of_cells_strata_and_attributes(server, name):
                 server.execute(wrong)
 
 
-@pytest.mark.parametrize("name", ["never, where", "unchanged"])
-def test_postgres_needs_no_ids_where_nobody_is_drawn(server, name):
-    assert same_bits(in_postgres(server, case(name), id=None), case(name).expected)
+def test_a_refit_replaces_the_function_whether_it_draws_or_not(server):
+    """The same arguments: calls with an id go on, calls without one stop as soon as it is needed."""
+    for name in ("apart", "order", "apart", "unchanged"):
+        model = case(name).model if name != "unchanged" else fitted(("a", "b"), seed=8, n=300, epsilon=2.0)
+        server.execute(model.to_sql("postgres", function="refit", id="i" if name == "order" else None))
+        fair = model.transform([0.5], sensitive_features=["a"], ids=[7]).tolist()
+        assert server.execute("SELECT refit(0.5, 'a', 7)").fetchone() == (*fair,)
+        if model.needs_ids:
+            with pytest.raises(psycopg.Error, match="an id is missing; every row needs one"):
+                server.execute("SELECT refit(0.5, 'a')")
+        else:
+            for rest in ("", ", NULL", ", id => -1"):
+                assert server.execute(f"SELECT refit(0.5, 'a'{rest})").fetchone() == (*fair,)
+    assert server.execute("SELECT count(*) FROM pg_proc WHERE proname = 'refit'").fetchone() == (1,)
 
 
 @settings(max_examples=20)
@@ -174,14 +185,18 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("name", ["order", "unchanged"])
+@pytest.mark.parametrize("name", ["order", "apart", "unchanged"])
 def test_postgres_refuses(server, name):
-    model = case("order").model if name == "order" else fitted(("a", "b"), seed=8, n=300, epsilon=2.0)
+    model = fitted(("a", "b"), seed=8, n=300, epsilon=2.0) if name == "unchanged" else case(name).model
     model = with_small(model, "drop", "x")
     server.execute(model.to_sql("postgres", function=f"bad_{name}"))
     for arguments, message in BAD.items():
+        if "id" in message and not model.needs_ids:
+            continue
         with pytest.raises(psycopg.Error, match=message):
             server.execute(f"SELECT bad_{name}({arguments})").fetchall()
+    if not model.needs_ids:
+        return
     server.execute(model.to_sql("postgres", function=f"bad_{name}", id_type="text"))
     with pytest.raises(psycopg.Error, match="an id is missing"):
         server.execute(f"SELECT bad_{name}(0.5, 'a', ''::text)").fetchall()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import io
+import itertools
 import re
 import warnings
 from pathlib import Path
@@ -66,7 +67,7 @@ def fair_scores(duck, some: Case, query: str) -> np.ndarray:
 
 # ---- the same bits -------------------------------------------------------------------------------------------------
 
-NAMES = ("order", "columns", "key", "unchanged", "subnormal", "extreme", "merged", "nobody drawn")
+NAMES = ("order", "columns", "key", "unchanged", "subnormal", "extreme", "merged", "nobody drawn", "tied")
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -332,8 +333,9 @@ def stored(duck, model, folder) -> None:
 
 
 @pytest.mark.parametrize("dialect", ["duckdb", *DIALECTS])
-def test_tables_may_lie_beside_the_query(duck, dialect, tmp_path):
-    some = short(case("columns"))
+@pytest.mark.parametrize("name", ["columns", "apart"])
+def test_tables_may_lie_beside_the_query(duck, dialect, name, tmp_path):
+    some = short(case(name))
     stored(duck, some.model, tmp_path)
     query = some.sql(dialect, tables="fair")
     assert len(query) < 70_000 and len(case("order").sql(dialect, tables="fair")) < 10_000
@@ -388,14 +390,15 @@ def test_a_macro_for_dbt(duck, tmp_path):
     import jinja2
 
     names = ("{{ a }}", "{% b %}", "{# c")
-    some = rows_for(fitted(names, seed=3, n=900, epsilon=0.05))
-    stored(duck, some.model, tmp_path)
-    for tables in (None, "fair"):
-        text = some.sql("duckdb", form="dbt", function="fair", id="person", tables=tables)
-        call = "{{ fair('people', id='i\"\"d') }}"
-        given = {"ref": lambda name: f'"{name}"'}
-        query = jinja2.Environment().from_string(text + call, globals=given).render()
-        assert same_bits(fair_scores(duck, some, f"SELECT * FROM {query} AS t"), some.expected)
+    for draw in ("all", "never"):  # the same arguments, of which the id may be left out where nobody is drawn
+        some = rows_for(fitted(names, seed=3, n=900, epsilon=0.05, draw=draw))
+        stored(duck, some.model, tmp_path)
+        calls = ["{{ fair('people', id='i\"\"d') }}", *(["{{ fair('people') }}"] if draw == "never" else [])]
+        for tables, call in itertools.product((None, "fair"), calls):
+            text = some.sql("duckdb", form="dbt", function="fair", id="person", tables=tables)
+            given = {"ref": lambda name: f'"{name}"'}
+            query = jinja2.Environment().from_string(text + call, globals=given).render()
+            assert same_bits(fair_scores(duck, some, f"SELECT * FROM {query} AS t"), some.expected)
 
 
 def test_what_a_macro_cannot_be():

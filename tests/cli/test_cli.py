@@ -397,8 +397,21 @@ def test_fit_draw(tmp_path: Path, run: Run, draw: str, ties: str) -> None:
     ran = run("fit", write(tmp_path), *ROLES, "--epsilon", 0.2, "--draw", draw, "--format", "json", "-o", target)
     assert ran.json["ties"] == FairModel.load(target).ties == ties
     assert ran.json["draw"] == FairModel.load(target).draw == draw
-    assert ran.json["drawn"] == (draw == "all") and FairModel.load(target).draws_nobody == (draw != "all")
+    assert ran.json["drawn"] == (draw == "all") and FairModel.load(target).needs_ids == (draw == "all")
     assert ran.json["gap"] <= 0.2 + 1e-12
+
+
+def test_fit_says_when_ids_are_needed_or_no_more(tmp_path: Path, run: Run) -> None:
+    target, data = tmp_path / "m.json", write(tmp_path)
+    target.write_text("no model")
+    for draw, words in (
+        ("never", None),
+        ("never", None),
+        ("all", f"The model that was in {target} needed no ids; this one needs ids: pass --id ID to transform.\n"),
+        ("never", f"The model that was in {target} needed ids; this one needs none: calls may go on passing them.\n"),
+    ):
+        ran = run("fit", data, *ROLES, "--epsilon", 0.2, "--draw", draw, "-o", target)
+        assert ran.code == 0 and (words in ran.err if words else "that was in" not in ran.err)
 
 
 def test_fit_by_the_papers_method(tmp_path: Path, run: Run) -> None:

@@ -91,6 +91,6 @@ def test_what_cannot_run_leaves_no_file(
 
 def test_a_model_that_draws_people_has_no_table(tmp_path: Path, run: Run) -> None:
     drawn = model_file(tmp_path, "--draw", "all")
-    assert not FairModel.load(drawn).draws_nobody
+    assert FairModel.load(drawn).needs_ids
     ran = run("table", drawn)
     assert (ran.code, ran.out) == (2, "") and 'Fit again with draw="never" (--draw never)' in ran.err

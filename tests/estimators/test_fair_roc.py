@@ -91,6 +91,17 @@ def test_certificate_is_computed_on_first_access_and_reset_by_a_refit(monkeypatc
     assert len(calls) == 2
 
 
+def test_a_refit_that_needs_ids_anew_says_so(recwarn):
+    post = fit(FairROC(0.2, draw="all"))
+    for draw in ("all", "never", "never"):  # none of these breaks a call
+        fit(post.set_params(draw=draw))
+    assert not post.model_.needs_ids and not recwarn.list
+    with pytest.warns(
+        FairrocWarning, match=r"need ids= \(or random_state=\)\. Pass them, or refit with draw=\"never\""
+    ):
+        fit(post.set_params(draw="all"))
+
+
 def test_a_failed_refit_leaves_no_stale_certificate():
     """The certificate always belongs to the model beside it."""
     post = fit(FairROC(epsilon=0.1, draw="all", salt=1))

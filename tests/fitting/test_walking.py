@@ -44,7 +44,7 @@ def check_that_scores_decide(done, rows: Rows, norm) -> None:
 @given(worlds(max_groups=4), EPSILONS | st.sampled_from([0.2, 0.5]), NORMS)
 def test_never_draws_nobody_at_any_epsilon(rows, epsilon, norm) -> None:
     done = fitted(rows, epsilon, norm, "never")
-    assert done.model.draws_nobody
+    assert not done.model.needs_ids
     check_that_scores_decide(done, rows, norm)
     stated = certify(done)
     assert stated.gap <= epsilon + ROUNDING and stated.auc <= stated.auc_bound + 1e-7
@@ -57,7 +57,7 @@ def test_few_draws_nobody_where_that_can_be(rows, epsilon, norm) -> None:
     """Whoever is drawn, it is below the least gap that scores without a draw have where all are kept apart."""
     done = fitted(rows, epsilon, norm, "few")
     stated = certify(done)
-    if done.model.draws_nobody:
+    if not done.model.needs_ids:
         check_that_scores_decide(done, rows, norm)
     else:
         assert stated.least_gap_without_draw > epsilon and stated.drawn > 0
@@ -85,7 +85,7 @@ def test_from_the_least_gap_on_nobody_is_drawn(groups, norm) -> None:
         assert done.solution.performance.auc == walks.banded(goal, LARGEST_TIE).performance.auc
     assert walks.apart(done.solver._goal(least - 0.005)) is None
     below = fitted(rows, least - 0.005, norm, "few").model
-    if below.draws_nobody:
+    if not below.needs_ids:
         fair = below.transform(rows.scores, sensitive_features=rows.groups)
         assert len(np.unique(fair)) < len(np.unique(rows.scores))
 
@@ -162,7 +162,7 @@ def holds(post: Any, found: Any, epsilon: float) -> None:
     scores, y, names, weights = found
     fair = post.transform(scores, sensitive_features=names)  # neither ids nor a seed
     told = post.certificate_
-    assert post.model_.draws_nobody and told.drawn == 0.0 and all(g.randomised_share == 0.0 for g in told.groups)
+    assert not post.model_.needs_ids and told.drawn == 0.0 and all(g.randomised_share == 0.0 for g in told.groups)
     assert told.gap <= epsilon + 1e-12
     for name in np.unique(names):
         own = names == name

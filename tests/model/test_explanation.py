@@ -155,7 +155,7 @@ def test_the_models_draw_whom_their_names_say() -> None:
     assert found["some"] == {"transport", "ties", "order"}
     assert found["apart"] == {"order"}
     assert found["tied"] == {"shared"}
-    assert [name for name, model in MODELS.items() if model.draws_nobody] == ["apart", "tied"]
+    assert [name for name, model in MODELS.items() if not model.needs_ids] == ["apart", "tied"]
 
 
 def test_people_of_one_block_have_one_explanation() -> None:
@@ -228,8 +228,8 @@ def test_words_for_one_rate(how, reason, words) -> None:
     found = next(one for one in every if one.reason == reason)
     assert words in found.text
     assert "false positive" not in found.text
-    assert ("over the draw" in found.text) != post.model_.draws_nobody
-    assert post.model_.draws_nobody == (how.get("draw") == "never" or reason == "unchanged")
+    assert ("over the draw" in found.text) == post.model_.needs_ids
+    assert post.model_.needs_ids != (how.get("draw") == "never" or reason == "unchanged")
     assert "Who does is left to chance" not in found.text
 
 

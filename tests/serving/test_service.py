@@ -130,8 +130,19 @@ def test_who_draws_nobody_needs_no_ids(folder: Path) -> None:
     assert ask(service, "/v1/scores", {"scores": [0.2], "groups": ["f"]}).json()["fair_scores"] == [fair]
     rows = [{"score": 0.2, "group": "f"}] * 2
     assert [row["fair_score"] for row in ask(service, "/v1/scores", {"people": rows}).json()["people"]] == [fair] * 2
-    mixed = ask(service, "/v1/scores", {"people": [rows[0], rows[0] | {"id": 3}]})
-    assert refused(mixed, "invalid-request")["errors"][0]["pointer"] == "#/people/1/id"
+    odd: list[Any] = [3, "x", None, True, 1.5, {"a": [1]}, 10**30]
+    mixed = ask(service, "/v1/scores", {"people": [rows[0], *(rows[0] | {"id": id} for id in odd)]}).json()["people"]
+    assert mixed == [{"id": id, "fair_score": fair} for id in (None, 3, "x", None, None, None, None, 10**30)]
+    for ids in ([[]], [None], "none", [1, 2]):
+        columns = {"scores": [0.2], "groups": ["f"], "ids": ids}
+        assert ask(service, "/v1/scores", columns).json()["fair_scores"] == [fair]
+    told = ask(service, "/v1/explanations", rows[0] | {"id": [[1]], "threshold": 0.5}).json()
+    assert told["draw"] is None and told["acceptance"] == float(fair >= 0.5)
+    typed = Service(Settings(str(folder / "sure.json"), key=str(folder / "key"), id_type="integer"))
+    assert ask(typed, "/v1/scores", rows[0] | {"id": "x"}).json()["fair_score"] == fair
+    api = ask(service, "/openapi.json").json()
+    assert "Ids may be left out, and are ignored" in api["paths"]["/v1/scores"]["post"]["description"]
+    assert "type" not in api["components"]["schemas"]["Person"]["properties"]["id"]
 
 
 GOOD = {"score": 0.2, "group": "f", "id": 1}

@@ -178,7 +178,7 @@ class _Work:
             raise batch.located(error, lambda rows: self._read(rows, converted)) from None
         if uniforms is None:
             uniforms = self.generator.random(len(columns.scores))
-        elif not self.use.model.draws_nobody:
+        elif self.use.model.needs_ids:
             self.ids.add(uniforms)
         self.rows += len(columns.scores)
         self.unknown += columns.unknown

@@ -44,7 +44,7 @@ class Use:
             self.fair(self.taken({name: [] for name in names.all}))
             return
         known_groups(self.model.names, self.on_unknown_group)
-        if self.seed is None and not self.model.draws_nobody:
+        if self.seed is None and self.model.needs_ids:
             raise DataError(
                 "id must name a column of ids, got none: the fair score is drawn at random for each row, and the same "
                 "id always gets the same draw. Pass id=; only a model that draws nobody (draw='never') needs none."

@@ -70,27 +70,26 @@ def to_onnx(
     """Write a model's transform as an ONNX model; `FairModel.to_onnx` documents it."""
     onnx = load_onnx()
     own, chances, controls = names_of(group), names_of(group_probabilities), names_of(control_features)
-    source = None if model.draw == "never" else UNIFORM if ids is None else ID  # a refit has the same inputs
+    source = UNIFORM if ids is None else ID
     groups, chances = check(model, ids, score, (own, chances, controls), source, after)
     known_groups(model.names, on_unknown_group)
     graph = Graph(onnx, after)
     value = graph.input(score, DOUBLE) if after is None else graph.score(score, column)
     names = [graph.input(name, STRING) for name in groups]
     told = [graph.input(name, DOUBLE) for name in chances]
-    draw = None if source is None else graph.input(source, DOUBLE if ids is None else INT64)
-    for other in (*names, *told, *([] if draw is None else [draw])):
+    draw = graph.input(source, DOUBLE if ids is None else INT64, needed=model.needs_ids)
+    for other in (*names, *told, *([draw] if model.needs_ids else [])):
         graph.require(graph.op("Equal", graph.op("Shape", value), graph.op("Shape", other)), LENGTH)
     graph.require(graph.op("LessOrEqual", graph.op("Abs", value), graph.constant(LARGEST)), SCORE)
     if model.proxy is not None:
         names.append(graph.cell(model.proxy, told, value))
     code = graph.group(model, names, on_unknown_group)
-    if draw is not None:
+    if model.needs_ids:
         draw = graph.checked_uniform(draw) if ids is None else graph.hashed(draw, derive_seed(model.salt))
     if model.tables is None:
         fair, rate = value, None if threshold is None else graph.reached(value, threshold)
     else:
-        drawn = None if model.draws_nobody else draw
-        fair, rate = graph.looked_up(model.tables, value, code, drawn, threshold)
+        fair, rate = graph.looked_up(model.tables, value, code, draw if model.needs_ids else None, threshold)
     graph.output(FAIR, fair)
     if rate is not None:
         graph.output(RATE, rate)
@@ -100,13 +99,13 @@ def to_onnx(
 
 
 def check(
-    model: ModelData, ids: Any, score: Any, named: tuple[tuple[Any, ...], ...], source: str | None, after: Any
+    model: ModelData, ids: Any, score: Any, named: tuple[tuple[Any, ...], ...], source: str, after: Any
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Check what comes from a caller: ``named`` are inputs of groups, probabilities and strata. Those of texts come
     back in the order in which they make a group's name, and those of probabilities in the order of the fit."""
     if ids not in (None, "int64"):
         raise DataError(f"ids must be 'int64' or None for an input of uniform numbers (--ids), got {ids!r}.")
-    own = [FAIR, RATE, *([] if source is None else [source]), *([] if after is None else ["score"])]
+    own = [FAIR, RATE, source, *([] if after is None else ["score"])]
     groups, *others = named
     inputs = [*(groups if groups or not model.use_group else ("",)), *(name for part in others for name in part)]
     for name in (*inputs, *([score] if after is None else [])):
@@ -120,7 +119,7 @@ def check(
     require_distinct((*texts, *chances), "input's")
     if score in inputs:
         raise DataError(f"score and group must be different inputs, got {score!r} for both; rename one.")
-    if ids is not None and source is not None:
+    if ids is not None and model.needs_ids:
         if model.key_fingerprint is not None:
             raise DataError(
                 "ids must be None for a model with a key: whoever holds the graph could read the draws' secret out of "
@@ -170,11 +169,14 @@ class Graph:
         kind = np.int32 if table.dtype.kind == "i" else table.dtype
         return self.op("GatherElements", self.constant(table, kind), index)
 
-    def input(self, name: str, kind: int) -> Value:
-        """Add an input of one value for each row, or share a text input of the classifier."""
+    def input(self, name: str, kind: int, *, needed: bool = True) -> Value:
+        """Add an input of one value for each row, or share a text input of the classifier. What is not ``needed`` may
+        be left out of a run: a constant that no node looks at takes its place."""
         if name not in self.taken:
             self.taken.add(name)
             self.inputs.append(self.onnx.helper.make_tensor_value_info(name, kind, [f"{name}_rows"]))
+            if not needed:
+                self.constants.append(self.onnx.helper.make_tensor(name, kind, [1], [0]))
             return name
         theirs = {one.name: one.type.tensor_type.elem_type for one in self.after.graph.input}
         if kind != STRING or theirs.get(name) != STRING:

@@ -17,7 +17,7 @@ from fairroc.cli.arguments import (
 from fairroc.cli.data import named_files, read_data, read_in_memory, read_key
 from fairroc.cli.next_step import flags, people_file, suggest, told
 from fairroc.cli.output import as_json, progress_bar, put, say
-from fairroc.errors import DataError
+from fairroc.errors import DataError, ModelFileError
 from fairroc.options import EPSILON, FIT, KEY, LEVEL, MISSING, POSITIVE_MEANS, Options
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         put(fit_text(certificate, ahead, drawn, positive_means=word, verbose=arguments.verbose))
     new = (people_file(arguments), "--model", arguments.output, *told(arguments))
-    draws = [] if model.draws_nobody else ["--id", "ID", *flags(arguments, (KEY,))]
+    draws = ["--id", "ID", *flags(arguments, (KEY,))] if model.needs_ids else []
     why = "give people their fair scores" + (" (ID: the column that names people)" if draws else "")
     suggest(arguments, why, "transform", *new, *draws, "-o", "fair.csv")
     return 0
@@ -137,8 +137,16 @@ def _fit_by_cells(arguments: argparse.Namespace, options: Options, key: bytes | 
 
 def _write(model: ModelData, arguments: argparse.Namespace) -> None:
     """Write the model: what follows only describes it, and who stops that keeps the model."""
-    from fairroc.model.file import save
+    from fairroc.model.file import load, save
 
+    try:
+        before = load(arguments.output).needs_ids
+    except ModelFileError:  # no model was there
+        before = model.needs_ids
     with progress_bar("writing the model"):
         save(model, arguments.output)
     say(f"model written to {arguments.output}")
+    if model.needs_ids and not before:
+        say(f"The model that was in {arguments.output} needed no ids; this one needs ids: pass --id ID to transform.")
+    elif before and not model.needs_ids:
+        say(f"The model that was in {arguments.output} needed ids; this one needs none: calls may go on passing them.")

@@ -42,22 +42,21 @@ def run(arguments: argparse.Namespace) -> int:
     from fairroc.fairmodel import FairModel
     from fairroc.tables.columns import ColumnNames
 
-    given = (arguments.id is not None) + (arguments.seed is not None)
-    model = FairModel.load(arguments.model) if given == 0 else None
-    if given == 2 or (model is not None and not model.draws_nobody):
+    model = FairModel.load(arguments.model)
+    if model.needs_ids and (arguments.id is None) == (arguments.seed is None):
         raise DataError(
             "give either --id (a column: the same person gets the same fair score every time) or --seed N (one "
             "simulated draw); the fair score is drawn at random."
         )
-    if arguments.key is not None and arguments.id is None:
+    if model.needs_ids and arguments.key is not None and arguments.id is None:
         raise DataError("--key-file goes with --id; a seeded simulation uses no key.")
     check_output(arguments.output, named_files(arguments))
     use = Use(
-        model or FairModel.load(arguments.model),
+        model,
         ColumnNames.of(
             score=arguments.score,
             group=arguments.group,
-            id=arguments.id,
+            id=arguments.id if model.needs_ids else None,
             group_probabilities=arguments.group_probability,
             control_features=arguments.control,
         ),

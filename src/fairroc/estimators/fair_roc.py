@@ -19,7 +19,7 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, v
 
 from fairroc.core.chain import FloatArray
 from fairroc.docstrings import FITTED, PEOPLE, documented
-from fairroc.errors import DataError
+from fairroc.errors import DataError, warn_user
 from fairroc.estimators.saving import asked_of, key_for
 from fairroc.fairmodel import FairModel
 from fairroc.fitting.certificate import Certificate, certificate_text, certify
@@ -354,7 +354,7 @@ class FairROC(ShowsFit, TransformerMixin, BaseEstimator):  # type: ignore[misc]
         for of_last_fit in ("certificate_", "proof_", "one_draw_", "outlook_"):
             self.__dict__.pop(of_last_fit, None)
         fitted = fit(people, options, key=self.key, salt=self.salt)
-        self.model_ = FairModel.of(fitted.model)
+        self._keep(FairModel.of(fitted.model))
         self.fitted_: Fitted | SpreadFit = replace(fitted, model=self.model_)
         return self
 
@@ -365,9 +365,19 @@ class FairROC(ShowsFit, TransformerMixin, BaseEstimator):  # type: ignore[misc]
             self.__dict__.pop(of_last_fit, None)
         found = fit_spread(rows, options)
         self._check_unknown(found.rows.names)
-        self.model_ = FairModel.of(spread_model(found, key=self.key, salt=self.salt))
+        self._keep(FairModel.of(spread_model(found, key=self.key, salt=self.salt)))
         self.fitted_ = found
         return self
+
+    def _keep(self, model: FairModel) -> None:
+        """Take the model of a fit. Only a refit that asks for ids anew breaks calls, so it alone is warned of."""
+        before = getattr(self, "model_", None)
+        self.model_ = model
+        if before is not None and model.needs_ids and not before.needs_ids:
+            warn_user(
+                "the fit before drew nobody, this one draws some people: transform and predict now need ids= (or "
+                'random_state=). Pass them, or refit with draw="never".'
+            )
 
     def _check_unknown(self, names: Sequence[str]) -> None:
         if self.on_unknown_group is not None and not self.use_group:

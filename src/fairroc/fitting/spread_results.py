@@ -287,7 +287,7 @@ def spread_one_draw(found: SpreadFit, model: ModelData, draws: int = DRAWS) -> O
     expected = max(
         original_gaps(found.grid.mixture, found.comparisons) if found.solution is None else found.solution.gaps
     )
-    if model.tables is None or model.draws_nobody:
+    if not model.needs_ids:
         return OneDraw(rows.rows, expected, expected, 0.0, expected, 0)
     rng = np.random.default_rng(SEED)
     columns = ScoreColumns(rows.scores, rows.segments, 0)

@@ -84,7 +84,8 @@ def save_model(
         Column or columns of the groups; None for a classifier that has ``sensitive_features`` of its own. A model with
         ``use_group=False`` takes none.
     id : str or None
-        Column of the ids; None only where the model draws nobody.
+        Column of the ids; None only where the model draws nobody. There the column may be left out of a call, and is
+        ignored.
     id_type : {"integer", "text"}
         How ids are hashed; other ids are refused.
     data : pandas frame
@@ -277,7 +278,7 @@ def _ready(
                 loader_module="fairroc.mlflow",
                 data_path=str(folder),
                 mlflow_model=found,
-                signature=_signature(columns) if signature is None else signature,
+                signature=_signature(columns, scorer) if signature is None else signature,
                 input_example=example,
                 pip_requirements=_requirements(use) if pip_requirements is None else pip_requirements,
                 model_config={"key_file": ""} if _fair_part(model).key_fingerprint else None,  # it may be given later
@@ -322,7 +323,7 @@ def _use(
     fair, is_classifier = _fair_part(model), isinstance(model, FairROCClassifier)
     if id_type not in ID_TYPES:
         raise DataError(f"id_type must be 'integer' or 'text', got {id_type!r}.")
-    if id is None and not fair.draws_nobody:
+    if id is None and fair.needs_ids:
         raise DataError(
             "id must name the column of ids, got None: the fair score is drawn, and without ids the same person would "
             "get another draw in every call."
@@ -391,7 +392,7 @@ def _example(scorer: Scorer, data: Any) -> Any:
         if kind in NAMED:
             with suppress(ValueError):  # a name that stands for several groups: text
                 frame[name] = [NAMED[kind](value) for value in frame[name]]
-    if use.id is not None:
+    if use.id is not None and model.needs_ids:
         numbers = range(1, len(rows) + 1)
         frame[use.id] = list(numbers) if use.id_type == "integer" else [f"person-{number}" for number in numbers]
     return frame
@@ -416,9 +417,10 @@ def _columns(scorer: Scorer, example: Any) -> dict[str, str]:
     return {**{str(name): kinds[name] for name in names}, **{name: str(kind) for name, kind in own.items()}, **ids}
 
 
-def _signature(columns: dict[str, str]) -> Any:
+def _signature(columns: dict[str, str], scorer: Scorer) -> Any:
     models, types = _mlflow("mlflow.models"), _mlflow("mlflow.types")
-    inputs = types.Schema([types.ColSpec(kind, name) for name, kind in columns.items()])
+    optional = None if scorer.needs_ids else scorer.use.id
+    inputs = types.Schema([types.ColSpec(kind, name, name != optional) for name, kind in columns.items()])
     return models.ModelSignature(inputs, types.Schema([types.TensorSpec(np.dtype("float64"), (-1,))]))
 
 

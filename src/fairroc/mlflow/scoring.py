@@ -104,6 +104,10 @@ class Scorer:
     estimator: Scored
     use: Use
 
+    @property
+    def needs_ids(self) -> bool:
+        return self.estimator.model_.needs_ids
+
     def predict(self, model_input: Any, params: Any = None) -> FloatArray:
         """Fair scores of a frame's rows. An error of ours keeps its words in MLflow's, and in its server's answer."""
         from mlflow.exceptions import MlflowException
@@ -118,11 +122,12 @@ class Scorer:
     def fair_scores(self, frame: Any) -> FloatArray:
         """One fair score for each row."""
         use, model = self.use, self.estimator
-        named = [*([] if use.score is None else [use.score]), *use.told, *([] if use.id is None else [use.id])]
+        id = use.id if self.needs_ids else None
+        named = [*([] if use.score is None else [use.score]), *use.told, *([] if id is None else [id])]
         if lacking := [name for name in named if name not in getattr(frame, "columns", ())]:
             raise DataError(f"the rows must have the columns {', '.join(named)}, got none called {', '.join(lacking)}.")
         groups = frame[use.group[0]] if len(use.group) == 1 else frame[list(use.group)] if use.group else None
-        ids = None if use.id is None else checked_ids(frame[use.id], use.id_type)
+        ids = None if id is None else checked_ids(frame[id], use.id_type)
         more: dict[str, Any] = {
             name: frame[list(columns)]
             for name in ("group_probabilities", "control_features")
@@ -153,7 +158,7 @@ def features(model: FairROCClassifier, frame: Any, use: Use) -> Any:
     """The columns that the classifier's estimator was fitted to."""
     names = getattr(model, "feature_names_in_", None)
     if names is None:  # fitted to a matrix
-        return frame.drop(columns=[*use.told, *([] if use.id is None else [use.id])]).to_numpy()
+        return frame.drop(columns=[*use.told, *([] if use.id is None else [use.id])], errors="ignore").to_numpy()
     if lacking := [name for name in names if name not in frame.columns]:
         raise DataError(f"the rows must have the features of the fit, got none called {', '.join(lacking)}.")
     return frame[list(names)]
@@ -172,7 +177,7 @@ def load_scorer(path: str, model_config: Mapping[str, Any] | None = None) -> Sco
     use = Use.read(folder)
     found = restore(folder, use, key_file=key_file)
     model = found.model_
-    if model.key_fingerprint is not None and found.key.is_lost:
+    if model.needs_ids and model.key_fingerprint is not None and found.key.is_lost:
         raise DataError(
             f"this model was fitted with a key (fingerprint {model.key_fingerprint}), which MLflow does not store. "
             f"Name the file that holds it in the environment variable {KEY_FILE}, or in model_config as 'key_file'."

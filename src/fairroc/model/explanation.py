@@ -212,7 +212,7 @@ def explain(
         constraint=model.constraint,
         ratio=model.ratio,
         tolerances=model.tolerances,
-        draws_nobody=model.draws_nobody,
+        draws_nobody=not model.needs_ids,
         where=model.where,
         attributes=_attributes(model, groups),
         stratum=stratum,

@@ -139,7 +139,7 @@ def score_maps(model: ModelData, points: Any = None) -> tuple[ScoreMap, ...]:
             "a map needs a model that is told the group, got one fitted with use_group=False, which is told "
             "probabilities of the groups. Use transform, to_sql or to_onnx."
         )
-    if not model.draws_nobody:
+    if model.needs_ids:
         raise DataError(
             "a map needs a model that draws nobody, got one that draws people: their fair score is no function of "
             'score and group. Fit again with draw="never" (--draw never).'

@@ -209,9 +209,10 @@ class ModelData:
         return not self.kernels
 
     @property
-    def draws_nobody(self) -> bool:
-        """Whether the fair score follows from score and group alone, so that it needs neither ids nor a seed."""
-        return self.tables is None or not len(self.tables.outcomes.row)
+    def needs_ids(self) -> bool:
+        """Whether somebody is drawn: then the fair score takes ids (with the model's key, if it has one) or a seed.
+        Else it follows from score and group alone, and ids, key and seed are ignored wherever they are given."""
+        return self.tables is not None and self.tables.draws
 
     @property
     def levels(self) -> int:
@@ -307,6 +308,8 @@ class ModelData:
 
     def drawn(self, columns: ScoreColumns, ids: Any, random_state: Any, key: bytes | str | None) -> FloatArray:
         """Fair scores of checked columns, drawn by ids or from a random state."""
+        if not self.needs_ids:
+            return self.fair_scores(columns, np.zeros(len(columns.scores)))
         if isinstance(ids, np.ndarray) and ids.dtype.kind in "iu" and ids.ndim == 1 and self.hash == "xxh64":
             self.check_draw(len(columns.scores), ids, random_state, key)
             draws = draw.IntegerDraws.of(ids, salt=self.salt, key=key)  # only those who are drawn need a number
@@ -319,7 +322,7 @@ class ModelData:
 
     def _warn_repeated(self, marks: NDArray[Any]) -> None:
         """Warn where many rows share ids, which integers or their draws tell."""
-        if len(marks) >= MANY and not self.draws_nobody and not (marks[1:] > marks[:-1]).all():
+        if len(marks) >= MANY and not (marks[1:] > marks[:-1]).all():
             draw.IdCount().add(marks).warn()
 
     def few(
@@ -327,7 +330,7 @@ class ModelData:
     ) -> FloatArray | None:
         """Fair scores of a few rows of plain numbers, groups and ids, one after the other: the bits of `read` and
         `drawn`. None where anything is not plain or not right: these tell what."""
-        plain = self._plain_rows(scores, groups, ids, other)
+        plain = self._plain_rows(scores, groups, ids if self.needs_ids else None, other)
         if plain is None:
             return None
         values, rows, marks = plain
@@ -366,10 +369,10 @@ class ModelData:
     def uniforms(
         self, n: int, *, ids: Any = None, random_state: Any = None, key: bytes | str | None = None
     ) -> FloatArray:
-        """One uniform number for each row, from ids or from a random state; any, where nobody is drawn."""
-        self.check_draw(n, ids, random_state, key)
-        if ids is None and random_state is None:
+        """One uniform number for each row, from ids or from a random state; zeros, where nobody is drawn."""
+        if not self.needs_ids:
             return np.zeros(n)
+        self.check_draw(n, ids, random_state, key)
         if ids is None:
             return draw.uniforms_from_state(random_state, n)
         uniforms = draw.uniforms_from_ids(ids, salt=self.salt, key=key, hash=self.hash)
@@ -387,7 +390,7 @@ class ModelData:
 
     def check_draw(self, n: int, ids: Any, random_state: Any, key: bytes | str | None) -> None:
         """Raise unless there is one source of draws, or no need of any, and the key it needs."""
-        if ids is None and random_state is None and self.draws_nobody:
+        if not self.needs_ids:
             return
         if (ids is None) == (random_state is None):
             given = "neither" if ids is None else "both"
@@ -401,7 +404,10 @@ class ModelData:
             _same_number(len(ids), n)
 
     def check_key(self, key: bytes | str | None) -> None:
-        """Raise unless this is the key the model was fitted with, or none if it was fitted without."""
+        """Raise unless this is the key the model was fitted with, or none if it was fitted without; where nobody is
+        drawn, any will do."""
+        if not self.needs_ids:
+            return
         if self.key_fingerprint is None:
             if key is None:
                 return

@@ -92,6 +92,11 @@ class LookupTables:
     chances: tuple[FloatArray, ...]
     drawn: IntArray
 
+    @property
+    def draws(self) -> bool:
+        """Whether anybody is drawn; else cells are all that is looked up in."""
+        return len(self.outcomes.row) > 0
+
     def rates(self, threshold: float) -> FloatArray:
         """(C,) for every cell with draws, the probability that the fair score reaches a threshold; O(rows * levels)."""
         cells, levels = self.cells, self.chances[0].shape[1]

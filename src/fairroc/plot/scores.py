@@ -187,7 +187,7 @@ class ScoreDisplay(Display):
         after = None if found.after is None else Histogram(edges, _shares(found.after.rates, edges))
         before = Histogram(edges, _shares(found.before.rates, edges))
         model, names, asked = found.model, found.before.names, found.distance
-        maps = score_maps(model) if model is not None and model.draws_nobody and model.use_group else ()
+        maps = score_maps(model) if model is not None and not model.needs_ids and model.use_group else ()
         return cls(names=names, before=before, after=after, epsilon=found.epsilon, distance=asked, maps=maps)
 
     def plot(self, ax: Any = None, *, which: str | None = None, **kwargs: Any) -> Self:

@@ -174,7 +174,7 @@ def _model_facts(model: ModelData, given: bool) -> dict[str, Any]:
     names = ("epsilon", "ratio", "tolerances", "constraint", "norm", "where", "promise", "confidence", "method", "ties")
     return {
         **{name: getattr(model, name) for name in (*names, "draw", "curve", "levels", "unchanged", "hash")},
-        "draws_nobody": model.draws_nobody,
+        "draws_nobody": not model.needs_ids,
         "secret_key": model.key_fingerprint is not None,
         "given": given,
         "fitted": asdict(model.record),
@@ -534,7 +534,7 @@ def _rendered(name: str, data: PackData) -> str:
             asked=asked,
             rates=None if model is None else RATES[model.constraint],
             words=None if report is None else words(report),
-            drawn=model is not None and not model.draws_nobody,
+            drawn=model is not None and model.needs_ids,
         )
     )
     return re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"

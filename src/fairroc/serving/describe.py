@@ -20,6 +20,7 @@ FORMS = {
     "rows": "Several people, one object for each.",
     "columns": "Several people as columns, which is shorter and faster.",
 }
+UNUSED = "Ids may be left out, and are ignored: the model draws nobody."
 NUMBER: dict[str, Any] = {"type": "number"}
 TEXTS: dict[str, Any] = {"type": "array", "items": {"type": "string"}}
 
@@ -39,7 +40,7 @@ def facts(rules: Rules, checksum: str) -> dict[str, Any]:
         "groups": [group.name for group in model.groups],
         **_told_facts(rules),
         "levels": model.levels,
-        "needs_ids": not model.draws_nobody,
+        "needs_ids": model.needs_ids,
         "keyed": model.key_fingerprint is not None,
         "id_type": rules.id_type,
         "on_unknown_group": rules.on_unknown_group,
@@ -75,9 +76,11 @@ def openapi(rules: Rules, checksum: str, max_body: float) -> dict[str, Any]:
     found = explained(person, rules)
     explanation = {**found.to_dict(), "text": found.text, "model": checksum}
     limits = f"A body has {max_body:g} MB at most, and {rules.max_people:,} people."
-    title = "Fair scores of people. The same id, score and group always get the same fair score."
+    same = "id, score and group" if rules.model.needs_ids else "score and group"
+    more = limits if rules.model.needs_ids else f"{limits} {UNUSED}"
+    title = f"Fair scores of people. The same {same} always get the same fair score."
     paths = {
-        "/v1/scores": _post(title, limits, "Scores", _named(asked), _named(answered)),
+        "/v1/scores": _post(title, more, "Scores", _named(asked), _named(answered)),
         "/v1/explanations": _post(
             "What can happen to one person, and why.",
             "Without an id nothing is drawn.",
@@ -131,7 +134,9 @@ def _people(rules: Rules) -> tuple[Payload, bool]:
         fixed = fixed and bool(sure)
     ids: list[Any] = [101, 102] if rules.id_type != "text" else ["a-101", "a-102"]
     columns = {field: [one[field] for one in told] for field in told[0]}
-    people = Payload.of({"score": chosen, **columns, "id": ids[: len(told)]}, "rows")
+    if model.needs_ids:
+        columns["id"] = ids[: len(told)]
+    people = Payload.of({"score": chosen, **columns}, "rows")
     return people, fixed or model.key_fingerprint is None
 
 
@@ -151,18 +156,15 @@ def known_people(rules: Rules) -> list[dict[str, Any]]:
 def _examples(people: Payload, rules: Rules, checksum: str) -> tuple[dict[str, Any], dict[str, Any]]:
     """Requests in every form, and their answers."""
     fair, notes = fair_scores(people, rules)
-    ids = people.id or []
-    told = {field: getattr(people, field) for field in rules.fields if field not in ("score", "id")}
-    rows = [
-        {"id": one, "score": score, **{field: values[i] for field, values in told.items()}}
-        for i, (one, score) in enumerate(zip(ids, people.score, strict=True))
-    ]
-    done = [{"id": one, "fair_score": score} for one, score in zip(ids, fair.tolist(), strict=True)]
+    first = ["id"] if rules.model.needs_ids else []
+    told = {field: getattr(people, field) for field in (*first, *rules.fields[:-1])}
+    rows = [dict(zip(told, row, strict=True)) for row in zip(*told.values(), strict=True)]
+    done = [{"id": row.get("id"), "fair_score": score} for row, score in zip(rows, fair.tolist(), strict=True)]
     end = {"warnings": notes, "model": checksum}
     asked = {
         "one": rows[0],
         "rows": {"people": rows},
-        "columns": {"ids": ids, "scores": people.score, **{COLUMNS[field]: column for field, column in told.items()}},
+        "columns": {COLUMNS[field]: column for field, column in told.items()},
     }
     return asked, {
         "one": done[0] | {"warnings": [], "model": checksum},
@@ -215,11 +217,12 @@ def _schemas(rules: Rules) -> dict[str, Any]:
         "group": group,
         CONTROL: several | {"description": "The stratum; a list of several columns' values, in the order of the fit."},
         CHANCES: _chances(rules.chances),
-        "id": ids | {"description": '17 and "17" are two ids, with two draws.'},
+        "id": ids | {"description": '17 and "17" are two ids, with two draws.'}
+        if model.needs_ids
+        else {"description": UNUSED},
     }
     one = {field: every[field] for field in rules.fields}
-    told = list(rules.fields[:-1])
-    needed = told if model.draws_nobody else [*told, "id"]
+    told, needed = list(rules.fields[:-1]), list(rules.needed)
     columns = {COLUMNS[name]: _array(part, rules.max_people) for name, part in one.items()}
     fair = {"fair_score": NUMBER, "id": {"type": ["integer", "string", "null"]}}
     end = {"warnings": TEXTS, "model": {"type": "string"}}

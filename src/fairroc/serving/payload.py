@@ -44,10 +44,15 @@ class Rules:
 
     @property
     def fields(self) -> tuple[str, ...]:
-        """What is told of a person; the id last, which may be left out where nobody is drawn."""
+        """What is told of a person; the id last, which may be left out, and is ignored, where nobody is drawn."""
         model = self.model
         used = {"group": model.use_group, CONTROL: model.controls > 0, CHANCES: len(self.chances) > 0}
         return tuple(field for field in COLUMNS if used.get(field, True))
+
+    @property
+    def needed(self) -> tuple[str, ...]:
+        """What must be told of a person."""
+        return self.fields if self.model.needs_ids else self.fields[:-1]
 
     @property
     def chances(self) -> tuple[str, ...]:
@@ -119,44 +124,49 @@ def people_of(data: dict[str, Any], rules: Rules) -> Payload:
     if "scores" in data:
         names = {field: COLUMNS[field] for field in rules.fields}
         _known(data, tuple(names.values()), "#")
-        columns = {field: _list(data, name, rules) if name in data else None for field, name in names.items()}
+        read = {field: name for field, name in names.items() if field in rules.needed}
+        columns = {field: _list(data, name, rules) if name in data else None for field, name in read.items()}
         lengths = {names[field]: len(column) for field, column in columns.items() if column is not None}
         if len(set(lengths.values())) > 1:
             listed = ", ".join(f"{name} {length}" for name, length in lengths.items())
             raise Problem("invalid-request", f"All columns must have one value for each person, got {listed}.")
         for field, column in columns.items():
-            if column is None and not (field == "id" and rules.model.draws_nobody):
+            if column is None:
                 _refuse(f"#/{names[field]}", f"is missing{WHY.get(field, '')}")
         return Payload.of(columns, "columns")
     _known(data, rules.fields, "#")
-    return _one(data, rules)
+    return _one(data, rules, rules.needed)
 
 
 WHY = {"id": ": the same id always gets the same draw"}
 
 
-def _one(data: Mapping[str, Any], rules: Rules, needs_id: bool = True) -> Payload:
-    _has(data, rules, needs_id and not rules.model.draws_nobody, "#")
-    return Payload.of({field: [data[field]] for field in rules.fields if field in data}, "one")
+def _one(data: Mapping[str, Any], rules: Rules, needed: Sequence[str]) -> Payload:
+    _has(data, needed, "#")
+    return _payload({field: [data[field]] for field in rules.fields if field in data}, "one", rules)
+
+
+def _payload(columns: dict[str, list[Any]], form: Literal["one", "rows"], rules: Rules) -> Payload:
+    """People; ids that nobody looks at are only sent back, and anything but whole numbers and texts not even that."""
+    if "id" in columns and not rules.model.needs_ids:
+        columns["id"] = [one if type(one) in (int, str) else None for one in columns["id"]]
+    return Payload.of(columns, form)
 
 
 def _rows(rows: list[Any], rules: Rules) -> Payload:
-    named = type(rows[0]) is dict and "id" in rows[0]
-    fields = rules.fields
-    wanted = {*fields} if named or not rules.model.draws_nobody else {*fields[:-1]}
+    fields, needed = rules.fields, rules.needed
     for number, row in enumerate(rows):
-        if type(row) is not dict or row.keys() != wanted:
+        if type(row) is not dict or row.keys() != {*fields}:
             at = f"#/people/{number}"
             if type(row) is not dict:
                 _refuse(at, f"must be an object with {_listed(fields)}, got {_kind(row)}")
             _known(row, fields, at)
-            _has(row, rules, "id" in wanted, at)
-            _refuse(f"{at}/id", "must be left out, as the first person has none")
-    return Payload.of({field: [row[field] for row in rows] for field in fields if field in wanted}, "rows")
+            _has(row, needed, at)
+    return _payload({field: [row.get(field) for row in rows] for field in fields}, "rows", rules)
 
 
-def _has(data: Mapping[str, Any], rules: Rules, needs_id: bool, at: str) -> None:
-    for field in rules.fields if needs_id else rules.fields[:-1]:
+def _has(data: Mapping[str, Any], needed: Sequence[str], at: str) -> None:
+    for field in needed:
         if field not in data:
             _refuse(f"{at}/{field}", f"is missing{WHY.get(field, '')}")
 
@@ -284,14 +294,14 @@ def _notes(people: Payload, rules: Rules, columns: ScoreColumns) -> list[str]:
         notes.append(outside)
     if columns.unknown:
         notes.append(unknown_note(columns.unknown, n, rules.on_unknown_group))
-    if people.id is not None and not model.draws_nobody and len(set(people.id)) < n:
+    if people.id is not None and model.needs_ids and len(set(people.id)) < n:
         notes.append(IdCount().add(model.uniforms(n, ids=people.id, key=rules.key)).note)
     return notes
 
 
 def _check_id_type(people: Payload, rules: Rules) -> None:
     """Raise if ids are not of the type that the service was started for."""
-    wanted = {"integer": int, "text": str, None: None}[rules.id_type]
+    wanted = {"integer": int, "text": str, None: None}[rules.id_type] if rules.model.needs_ids else None
     if wanted is not None and people.id is not None and not set(map(type, people.id)) <= {wanted}:
         rows = [row for row, one in enumerate(people.id) if type(one) is not wanted]
         words = f"must be {'an integer' if wanted is int else 'text'} here (--id-type {rules.id_type})"
@@ -368,7 +378,7 @@ def _shown(value: Any) -> str:
 def explained(data: dict[str, Any], rules: Rules) -> Explanation:
     """What `FairModel.explain` says about one person."""
     _known(data, (*rules.fields, *MORE), "#")
-    people, limit = _one(data, rules, needs_id=False), data.get("threshold")
+    people, limit = _one(data, rules, rules.fields[:-1]), data.get("threshold")
     if limit is not None and not (type(limit) in (int, float) and abs(limit) <= LARGEST):
         words = "must be a finite number within ±1e307, on the score's scale"
         _refuse("#/threshold", f"{words}, got {_shown(limit)}")
@@ -382,7 +392,7 @@ def explained(data: dict[str, Any], rules: Rules) -> Explanation:
             control_features=tuple(control) if isinstance(control, list) else control,
             group_probabilities=None if chances is None else {name: values[0] for name, values in chances.items()},
             threshold=limit,
-            id=data.get("id"),
+            id=None if people.id is None else people.id[0],
             key=rules.key if "id" in data else None,
             on_unknown_group=rules.on_unknown_group,
             **({"positive_means": data["positive_means"]} if "positive_means" in data else {}),

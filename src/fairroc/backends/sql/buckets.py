@@ -22,7 +22,7 @@ from fairroc.backends.sql.common import (
     cell_text,
     place_text,
 )
-from fairroc.backends.sql.lists import CELL, Column, definitions
+from fairroc.backends.sql.lists import CELL, LINE, Column, definitions
 from fairroc.model.proxy import ProxyTree
 from fairroc.model.tables import LookupTables
 
@@ -113,64 +113,73 @@ class Engine(ABC):
 
 def write(engine: Engine, ask: Ask) -> str:
     """One SELECT of all columns and the fair score."""
-    tables = ask.model.tables
-    body = _unchanged(engine, ask) if tables is None else _looked_up(engine, ask, tables)
-    return ask.heading(engine.needs) + body + "\n"
+    parts, chosen = _looked_up(engine, ask, ask.model.tables)
+    return ask.heading(engine.needs) + "WITH\n" + ",\n".join(parts) + f"\n{chosen}\n"
 
 
-DOOR = ("s", "name", "id", "g")
+DOOR = ("s", "name", "g")
 
 
-def _unchanged(engine: Engine, ask: Ask) -> str:
-    """All rows with the checked score itself."""
-    lost = engine.fail(common.LOST)
-    fair = f"CASE WHEN t.fairroc_g IS NOT NULL AND t.fairroc_id IS NOT NULL THEN t.fairroc_s ELSE {lost} END"
-    own = engine.own([f"fairroc_{name}" for name in DOOR])
-    return f"WITH\n{_door(engine, ask)}\nSELECT {own}, {fair} AS {engine.quoted(ask.column)}\nFROM fairroc_door AS t"
-
-
-def _looked_up(engine: Engine, ask: Ask, tables: LookupTables) -> str:
-    """Door, draw, cell, outcome, knot: each a SELECT from the one before."""
+def _looked_up(engine: Engine, ask: Ask, tables: LookupTables | None) -> tuple[list[str], str]:
+    """Door, and if scores are changed cell, and if people are drawn draw, outcome, knot: each a SELECT from the one
+    before; and the last one."""
+    if tables is None:
+        return [_door(engine, ask)], _fixed(engine, ask, "fairroc_door", (), "t.fairroc_g", "t.fairroc_s")
     cells, knots = tables.cells, tables.knots
     longest = int(np.bincount(cells.group).max())
     cell_bucket = _Buckets(engine, float(cells.origin.min()), float(cells.origin.max()), longest)
     knot_bucket = _Buckets(engine, 0.0, float(knots.y[-1]), len(knots.y))
+    parts = [*_table_texts(engine, ask, tables, cell_bucket, knot_bucket), _door(engine, ask)]
+    if not tables.draws:
+        celled = _celled(engine, "fairroc_door", LINE, cell_bucket("t.fairroc_s"))
+        return [*parts, celled], _fixed(engine, ask, "fairroc_celled", LINE, "t.fairroc_origin", IN_ORDER)
     steps, uniform = engine.uniform(ask)
-    chain = [f"fairroc_hash{i}" for i in range(len(steps))]
-    hidden = [f"fairroc_{name}" for name in (*DOOR, "u", "b", *CELL, "kept", "place")]
-    hidden += engine.scratch
-    hint = {name: engine.broadcast.format(name) for name in "cok"}
-    return "\n".join(
-        [
-            "WITH",
-            *_table_texts(engine, ask, tables, cell_bucket, knot_bucket),
-            _door(engine, ask) + ",",
-            *(
-                f"{name} AS (SELECT {step} FROM {before}),"
-                for name, step, before in zip(chain, steps, ["fairroc_door", *chain], strict=False)
-            ),
-            "fairroc_drawn AS (",
-            f"  SELECT t.*, {uniform} AS fairroc_u,",
-            f"    {cell_bucket('t.fairroc_s')} AS fairroc_b FROM {['fairroc_door', *chain][-1]} AS t),",
-            "fairroc_celled AS (",
-            f"  SELECT {hint['c']}t.*, {', '.join(f'c.{name} AS fairroc_{name}' for name in CELL)}",
-            "  FROM fairroc_drawn AS t LEFT JOIN fairroc_cells_listed AS c",
-            "  ON t.fairroc_g = c.g AND t.fairroc_b = c.b AND t.fairroc_s >= c.low AND t.fairroc_s < c.high),",
-            "fairroc_placed AS (",
-            f"  SELECT {hint['o']}t.*, {IN_ORDER} AS fairroc_kept,",
-            f"    {place_text('o.level', engine.suffix)} AS fairroc_place",
-            "  FROM fairroc_celled AS t LEFT JOIN fairroc_outcomes_listed AS o",
-            f"  ON t.fairroc_draw = o.draw AND {engine.floor('t.fairroc_u * t.fairroc_parts')} = o.b",
-            "    AND t.fairroc_u >= o.lower AND t.fairroc_u < o.upper)",
-            f"SELECT {hint['k']}{engine.own(hidden)}, CASE",
-            "    WHEN t.fairroc_draw < 0 THEN t.fairroc_kept",
-            f"    WHEN t.fairroc_place > k.y THEN CASE WHEN {AFTER_KNOT} < k.below THEN {AFTER_KNOT} ELSE k.below END",
-            "    WHEN k.score IS NOT NULL THEN k.score",
-            f"    ELSE {engine.fail(common.LOST)} END AS {engine.quoted(ask.column)}",
-            "FROM fairroc_placed AS t LEFT JOIN fairroc_knots_listed AS k",
-            f"ON {knot_bucket('t.fairroc_place')} = k.b AND t.fairroc_place >= k.y AND t.fairroc_place < k.high",
-        ]
-    )
+    chain = ["fairroc_door", *(f"fairroc_hash{i}" for i in range(len(steps)))]
+    parts += [
+        f"{name} AS (SELECT {step} FROM {before})" for name, step, before in zip(chain[1:], steps, chain, strict=False)
+    ]
+    parts += [
+        f"""fairroc_drawn AS (
+  SELECT t.*, {uniform} AS fairroc_u,
+    {cell_bucket("t.fairroc_s")} AS fairroc_b FROM {chain[-1]} AS t)""",
+        _celled(engine, "fairroc_drawn", CELL, "t.fairroc_b"),
+        f"""fairroc_placed AS (
+  SELECT {engine.broadcast.format("o")}t.*, {IN_ORDER} AS fairroc_kept,
+    {place_text("o.level", engine.suffix)} AS fairroc_place
+  FROM fairroc_celled AS t LEFT JOIN fairroc_outcomes_listed AS o
+  ON t.fairroc_draw = o.draw AND {engine.floor("t.fairroc_u * t.fairroc_parts")} = o.b
+    AND t.fairroc_u >= o.lower AND t.fairroc_u < o.upper)""",
+    ]
+    return parts, _drawn(engine, ask, knot_bucket)
+
+
+def _celled(engine: Engine, before: str, found: Sequence[str], bucket: str) -> str:
+    """All rows with what is found of their cells."""
+    return f"""fairroc_celled AS (
+  SELECT {engine.broadcast.format("c")}t.*, {", ".join(f"c.{name} AS fairroc_{name}" for name in found)}
+  FROM {before} AS t LEFT JOIN fairroc_cells_listed AS c
+  ON t.fairroc_g = c.g AND {bucket} = c.b AND t.fairroc_s >= c.low AND t.fairroc_s < c.high)"""
+
+
+def _fixed(engine: Engine, ask: Ask, source: str, found: Sequence[str], known: str, fair: str) -> str:
+    """The last SELECT where nobody is drawn."""
+    own = engine.own([f"fairroc_{name}" for name in (*DOOR, *found)])
+    return f"""SELECT {own}, CASE WHEN {known} IS NOT NULL THEN {fair}
+    ELSE {engine.fail(common.LOST)} END AS {engine.quoted(ask.column)}
+FROM {source} AS t"""
+
+
+def _drawn(engine: Engine, ask: Ask, knot_bucket: _Buckets) -> str:
+    """The last SELECT where people are drawn."""
+    hidden = [f"fairroc_{name}" for name in ("s", "name", "id", "g", "u", "b", *CELL, "kept", "place")]
+    own = engine.own([*hidden, *engine.scratch])
+    return f"""SELECT {engine.broadcast.format("k")}{own}, CASE
+    WHEN t.fairroc_draw < 0 THEN t.fairroc_kept
+    WHEN t.fairroc_place > k.y THEN CASE WHEN {AFTER_KNOT} < k.below THEN {AFTER_KNOT} ELSE k.below END
+    WHEN k.score IS NOT NULL THEN k.score
+    ELSE {engine.fail(common.LOST)} END AS {engine.quoted(ask.column)}
+FROM fairroc_placed AS t LEFT JOIN fairroc_knots_listed AS k
+ON {knot_bucket("t.fairroc_place")} = k.b AND t.fairroc_place >= k.y AND t.fairroc_place < k.high"""
 
 
 class _Buckets:
@@ -189,19 +198,17 @@ class _Buckets:
 
 
 def _table_texts(engine: Engine, ask: Ask, tables: LookupTables, cell: _Buckets, knot: _Buckets) -> Iterator[str]:
-    for text in definitions(engine, tables, ask.stored):
-        yield text + ","
-    ends = {
-        "cells": (cell("c.low"), cell("c.high")),
-        "outcomes": (engine.floor("c.lower * c.parts"), engine.floor("c.upper * c.parts")),
-        "knots": (knot("c.y"), knot("c.high")),
-    }
+    yield from definitions(engine, tables, ask.stored)
+    ends = {"cells": (cell("c.low"), cell("c.high"))}
+    if tables.draws:
+        ends["outcomes"] = (engine.floor("c.lower * c.parts"), engine.floor("c.upper * c.parts"))
+        ends["knots"] = (knot("c.y"), knot("c.high"))
     for name, (low, high) in ends.items():
-        yield f"fairroc_{name}_listed AS ({engine.listed(f'fairroc_{name}', low, high)}),"
+        yield f"fairroc_{name}_listed AS ({engine.listed(f'fairroc_{name}', low, high)})"
 
 
 def _door(engine: Engine, ask: Ask) -> str:
-    """All columns with the checked score, number of the group, and id as it is hashed."""
+    """All columns with the checked score, number of the group, and, if one is needed, id as it is hashed."""
     names = [engine.group(engine.quoted(name), ask) for name in ask.groups]
     if ask.model.proxy is not None:
         names.append(engine.cell(ask.model.proxy, [engine.quoted(name) for name in ask.probabilities]))
@@ -212,13 +219,12 @@ def _door(engine: Engine, ask: Ask) -> str:
         for name, code in {**ask.model.codes, **dict.fromkeys(ask.left_out, left)}.items()
     )
     other = unknown if ask.unknown_code is None else ask.unknown_code
-    id = "0" if ask.id is None else engine.id(engine.quoted(ask.id), ask)
+    id = "" if ask.id is None else f",\n    {engine.id(engine.quoted(ask.id), ask)} AS fairroc_id"
     return f"""fairroc_door AS (SELECT *, CASE
     WHEN fairroc_name IS NULL THEN {engine.fail(common.GROUP, "integer")}
 {known}
     ELSE {other} END AS fairroc_g
   FROM (SELECT {engine.kept},
     {engine.score(engine.quoted(ask.score))} AS fairroc_s,
-    {group} AS fairroc_name,
-    {id} AS fairroc_id
+    {group} AS fairroc_name{id}
   FROM {ask.table}))"""

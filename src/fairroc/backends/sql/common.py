@@ -92,7 +92,8 @@ ID_TYPES = ("integer", "text")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ask:
-    """A request to write a model as SQL; everything in it holds together. ``id`` is None only if nobody is drawn.
+    """A request to write a model as SQL; everything in it holds together. ``id`` is None just where nobody is drawn:
+    then no id is looked at, and there is no secret.
 
     The texts of ``groups``, strata first, are joined to the name of a group; without the use of groups the name of the
     cell that ``probabilities``, in the order of the fit, lead to comes last.
@@ -145,11 +146,12 @@ class Ask:
             for part in (group, group_probabilities, control_features)
         )
         column = f"{score}_fair" if column is None else column
-        ids = () if id is None and model.draws_nobody else (id,)
+        if not model.needs_ids:
+            id = key = None
         named = {
             **{"score": (score,), "group": own if own or not model.use_group else ("",)},
             **{"group-probability": probabilities, "control": controls},
-            **{"id": ids, "column": (column,), "function": (function,)},
+            **{"id": (id,) if model.needs_ids else (), "column": (column,), "function": (function,)},
         }
         for what, names in named.items():
             for name in names:
@@ -184,7 +186,7 @@ class Ask:
             groups=groups,
             probabilities=probabilities,
             id=id,
-            id_type=ID_TYPES[0] if id is None else id_type,
+            id_type=id_type,
             column=column,
             function=function,
             on_unknown_group=on_unknown_group,

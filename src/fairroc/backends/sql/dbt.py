@@ -29,8 +29,7 @@ def macro(ask: Ask, write: Callable[[Ask], str]) -> str:
     chances = _numbered("probability", len(ask.probabilities))
     named = zip([*groups, *chances], [*ask.groups, *ask.probabilities], strict=True)
     usual = {"score": ask.score, **dict(named)}
-    usual |= {} if ask.id is None else {"id": ask.id}
-    usual["column"] = ask.column
+    usual |= {"id": ask.id or "", "column": ask.column}
     if not re.fullmatch(r"[A-Za-z_]\w*", ask.function, re.ASCII):
         raise DataError(f"a macro's name must be letters, digits and _ (--function), got {ask.function!r}.")
     for what, name in usual.items():
@@ -55,7 +54,8 @@ def macro(ask: Ask, write: Callable[[Ask], str]) -> str:
         text = text.replace(mark, f"{{{{ {name} }}}}")
     for name in ("cells", "outcomes", "knots"):
         text = text.replace(f"fairroc-table-{name}-", f"{{{{ ref('{ask.function}_{name}') }}}}")
-    arguments = ", ".join(("relation", *(f"{name}='{value}'" for name, value in usual.items())))
+    defaults = (f"{name}='{value}'" if value else f"{name}=none" for name, value in usual.items())
+    arguments = ", ".join(("relation", *defaults))
     return f"{{% macro {ask.function}({arguments}) %}}\n(\n{text})\n{{% endmacro %}}\n"
 
 

@@ -25,7 +25,7 @@ from fairroc.backends.sql.common import (
     place_text,
     single_quoted,
 )
-from fairroc.backends.sql.lists import CELL, Column, definitions, read_rows
+from fairroc.backends.sql.lists import CELL, LINE, Column, definitions, read_rows
 from fairroc.model.proxy import ProxyTree
 from fairroc.model.tables import LookupTables
 from fairroc.model.xxh64 import MASK
@@ -36,8 +36,7 @@ INTEGERS = "'TINYINT','SMALLINT','INTEGER','BIGINT','HUGEINT','UTINYINT','USMALL
 def write(ask: Ask) -> str:
     """The query, or a table macro around it."""
     source = "query_table(fairroc_source)" if ask.form == "function" else ask.table
-    tables = ask.model.tables
-    body = _unchanged(ask, source) if tables is None else _query(ask, source, tables)
+    body = _query(ask, source, ask.model.tables)
     if ask.form != "function":
         return ask.heading("DuckDB 1.3 or newer.") + body + "\n"
     use = f"DuckDB 1.3 or newer. SELECT * FROM {ask.function}('name of a table or view')"
@@ -46,47 +45,51 @@ def write(ask: Ask) -> str:
     )
 
 
-def _unchanged(ask: Ask, source: str) -> str:
-    """All rows with the checked score itself."""
-    parts = ["WITH", _door(ask, source)]
-    hidden = "fairroc_s, fairroc_g, fairroc_id"
-    lost = f"ELSE error({single_quoted(common.LOST)})"
-    used = f"CASE WHEN fairroc_g IS NOT NULL AND fairroc_id IS NOT NULL THEN fairroc_s {lost} END"
-    parts.append(f"SELECT * EXCLUDE ({hidden}), {used} AS {double_quoted(ask.column)} FROM fairroc_door")
-    return "\n".join(parts)
-
-
-def _query(ask: Ask, source: str, tables: LookupTables) -> str:
-    """Door, cell, draw, outcome, knot: each a SELECT from the one before."""
-    hidden = [f"fairroc_{name}" for name in ("s", "g", "id", *CELL, "u", "place")]
+def _query(ask: Ask, source: str, tables: LookupTables | None) -> str:
+    """Door, cell, and if anybody is drawn draw, outcome, knot: each a SELECT from the one before."""
+    if tables is None:
+        return _with([_door(ask, source)], _fixed(ask, "fairroc_door", (), "t.fairroc_g", "t.fairroc_s"))
+    found = CELL if tables.draws else LINE
+    celled = f"""fairroc_celled AS (
+  SELECT t.*, {", ".join(f"c.{name} AS fairroc_{name}" for name in found)}
+  FROM fairroc_door AS t ASOF LEFT JOIN fairroc_cells AS c
+    ON t.fairroc_g = c.g AND t.fairroc_s >= c.low)"""
+    parts = [*definitions(Reader(), tables, ask.stored), _door(ask, source), celled]
+    if not tables.draws:
+        return _with(parts, _fixed(ask, "fairroc_celled", LINE, "t.fairroc_origin", IN_ORDER))
     steps = list(_integer_steps(ask.seed) if ask.id_type == "integer" else _text_steps(ask.seed))
-    names = [f"fairroc_hash{i}" for i in range(len(steps))]
-    chain = [
-        f"{name} AS (SELECT {step} FROM {before}),"
-        for name, step, before in zip(names, steps, ["fairroc_celled", *names], strict=False)
+    names = ["fairroc_celled", *(f"fairroc_hash{i}" for i in range(len(steps)))]
+    parts += [
+        f"{name} AS (SELECT {step} FROM {before})" for name, step, before in zip(names[1:], steps, names, strict=False)
     ]
-    return "\n".join(
-        [
-            "WITH",
-            *(f"{text}," for text in definitions(Reader(), tables, ask.stored)),
-            _door(ask, source) + ",",
-            "fairroc_celled AS (",
-            f"  SELECT t.*, {', '.join(f'c.{name} AS fairroc_{name}' for name in CELL)}",
-            "  FROM fairroc_door AS t ASOF LEFT JOIN fairroc_cells AS c",
-            "    ON t.fairroc_g = c.g AND t.fairroc_s >= c.low),",
-            *chain,
-            "fairroc_placed AS (",
-            f"  SELECT t.*, {place_text('o.level', '::DOUBLE')} AS fairroc_place",
-            f"  FROM {names[-1]} AS t ASOF LEFT JOIN fairroc_outcomes AS o",
-            "    ON t.fairroc_draw = o.draw AND t.fairroc_u >= o.lower)",
-            f"SELECT t.* EXCLUDE ({', '.join(hidden)}), CASE",
-            f"    WHEN t.fairroc_draw < 0 THEN {IN_ORDER}",
-            f"    WHEN t.fairroc_place > k.y THEN CASE WHEN {AFTER_KNOT} < k.below THEN {AFTER_KNOT} ELSE k.below END",
-            "    WHEN k.score IS NOT NULL THEN k.score",
-            f"    ELSE error({single_quoted(common.LOST)}) END AS {double_quoted(ask.column)}",
-            "FROM fairroc_placed AS t ASOF LEFT JOIN fairroc_knots AS k ON t.fairroc_place >= k.y",
-        ]
-    )
+    parts.append(f"""fairroc_placed AS (
+  SELECT t.*, {place_text("o.level", "::DOUBLE")} AS fairroc_place
+  FROM {names[-1]} AS t ASOF LEFT JOIN fairroc_outcomes AS o
+    ON t.fairroc_draw = o.draw AND t.fairroc_u >= o.lower)""")
+    return _with(parts, _drawn(ask))
+
+
+def _with(parts: Sequence[str], chosen: str) -> str:
+    return "WITH\n" + ",\n".join(parts) + "\n" + chosen
+
+
+def _fixed(ask: Ask, source: str, found: Sequence[str], known: str, fair: str) -> str:
+    """The last SELECT where nobody is drawn."""
+    hidden = ", ".join(f"fairroc_{name}" for name in ("s", "g", *found))
+    return f"""SELECT t.* EXCLUDE ({hidden}), CASE WHEN {known} IS NOT NULL THEN {fair}
+    ELSE error({single_quoted(common.LOST)}) END AS {double_quoted(ask.column)}
+FROM {source} AS t"""
+
+
+def _drawn(ask: Ask) -> str:
+    """The last SELECT where people are drawn."""
+    hidden = ", ".join(f"fairroc_{name}" for name in ("s", "g", "id", *CELL, "u", "place"))
+    return f"""SELECT t.* EXCLUDE ({hidden}), CASE
+    WHEN t.fairroc_draw < 0 THEN {IN_ORDER}
+    WHEN t.fairroc_place > k.y THEN CASE WHEN {AFTER_KNOT} < k.below THEN {AFTER_KNOT} ELSE k.below END
+    WHEN k.score IS NOT NULL THEN k.score
+    ELSE error({single_quoted(common.LOST)}) END AS {double_quoted(ask.column)}
+FROM fairroc_placed AS t ASOF LEFT JOIN fairroc_knots AS k ON t.fairroc_place >= k.y"""
 
 
 class Reader:
@@ -107,8 +110,9 @@ class Reader:
 
 
 def _door(ask: Ask, source: str) -> str:
-    """All columns with the checked score, number of the group, and id."""
-    score, id = double_quoted(ask.score), "0" if ask.id is None else double_quoted(ask.id)
+    """All columns with the checked score, number of the group, and id if one is needed."""
+    score = double_quoted(ask.score)
+    id = "" if ask.id is None else f",\n    {_id(double_quoted(ask.id), ask)} AS fairroc_id"
     names = [_group_text(double_quoted(name), ask) for name in ask.groups]
     if ask.model.proxy is not None:
         names.append(_cell(ask.model.proxy, [double_quoted(name) for name in ask.probabilities]))
@@ -126,8 +130,7 @@ def _door(ask: Ask, source: str) -> str:
   FROM (SELECT *,
     CASE {_wrong(score, SCORES)}
       ELSE {_double(score)} END AS fairroc_s,
-    {group} AS fairroc_g,
-    {_integer_id(id) if ask.id_type == "integer" else _text_id(id)} AS fairroc_id
+    {group} AS fairroc_g{id}
   FROM {source}))"""
 
 
@@ -161,7 +164,9 @@ def _group_text(column: str, ask: Ask) -> str:
     return named if ask.missing_name is None else f"coalesce({named}, {single_quoted(ask.missing_name)})"
 
 
-def _integer_id(id: str) -> str:
+def _id(id: str, ask: Ask) -> str:
+    if ask.id_type == "text":
+        return _text_id(id)
     wide = f"CAST({id} AS HUGEINT)"
     return f"""CASE WHEN typeof({id}) NOT IN ({INTEGERS}) THEN error({single_quoted(common.INTEGER)})
       WHEN {id} IS NULL THEN error({single_quoted(common.ID)})

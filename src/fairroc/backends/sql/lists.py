@@ -25,25 +25,32 @@ LARGEST = 1.7976931348623157e308
 SMALL = 1e-290
 """Products and quotients nearer to zero are not left to the engine, which might take them for zero."""
 
-CELL = ("origin", "fair", "slope", "draw", "first_level", "last_level", "first_share", "last_share", "parts")
-"""Columns of a row's cell, which get the prefix ``fairroc_``."""
+LINE = ("origin", "fair", "slope")
+CELL = (*LINE, "draw", "first_level", "last_level", "first_share", "last_share", "parts")
+"""Columns of a row's cell, which get the prefix ``fairroc_``; of a model that draws nobody the first ones alone."""
 
 BELOW = 1.1102230246251568e-16
 """A little more than half of the distance between 1 and the next number: x less this part of x is the number before."""
 
 
 def sql_tables(tables: LookupTables) -> dict[str, dict[str, NDArray[Any]]]:
-    """Cells, outcomes and knots by their columns. ``parts``: into how many equal parts [0, 1) is cut for a row of
-    outcomes, a power of two, to find one by a hash join."""
+    """Cells and, if anybody is drawn, outcomes and knots, by their columns. ``parts``: into how many equal parts [0, 1)
+    is cut for a row of outcomes, a power of two, to find one by a hash join."""
     cells, outcomes, knots = tables.cells, tables.outcomes, tables.knots
-    by_row = _powers(outcomes.sizes())
     starts = cells.starts()
+    lines = {
+        "g": cells.group,
+        "low": np.maximum(np.concatenate(starts), -LARGEST),
+        "high": np.concatenate([np.append(part[1:], LARGEST) for part in starts]),
+        **{"origin": cells.origin, "fair": cells.value, "slope": cells.slope},
+    }
+    if not tables.draws:
+        return {"cells": lines}
+    by_row = _powers(outcomes.sizes())
     return {
         "cells": {
-            "g": cells.group,
-            "low": np.maximum(np.concatenate(starts), -LARGEST),
-            "high": np.concatenate([np.append(part[1:], LARGEST) for part in starts]),
-            **{"origin": cells.origin, "fair": cells.value, "slope": cells.slope, "draw": cells.row},
+            **lines,
+            "draw": cells.row,
             **{"first_level": cells.first, "last_level": cells.last},
             **{"first_share": cells.begin, "last_share": cells.end},
             "parts": np.where(cells.row < 0, 1, np.append(by_row, 1)[cells.row]),
@@ -112,13 +119,15 @@ class Column:
 
 
 def definitions(reader: Reader, tables: LookupTables, stored: Callable[[str], str] | None) -> Iterator[str]:
-    """The three tables as ``fairroc_...`` of a WITH clause, each without a comma; ``stored`` names those of files."""
+    """The tables as ``fairroc_...`` of a WITH clause, each without a comma; ``stored`` names those of files."""
+    whole = sql_tables(tables)
     if stored is not None:
-        yield from (f"fairroc_{name} AS (SELECT * FROM {stored(name)})" for name in ("cells", "outcomes", "knots"))
+        yield from (f"fairroc_{name} AS (SELECT * FROM {stored(name)})" for name in whole)
         return
-    outcomes = sql_tables(tables)["outcomes"]
-    del outcomes["upper"]
-    columns = {name: Column(values) for name, values in outcomes.items()}
+    if not tables.draws:
+        yield _cells(reader, tables)
+        return
+    columns = {name: Column(values) for name, values in whole["outcomes"].items() if name != "upper"}
     yield f"""fairroc_outcomes AS (
   SELECT *, CASE WHEN next_draw = draw THEN next_lower ELSE {reader.number("'1.0'", True)} END AS upper
   FROM {reader.rows(columns, ("draw", "lower"))})"""
@@ -172,11 +181,12 @@ def below_differs(knots: Scale) -> BoolArray:
 
 
 def _cells(reader: Reader, tables: LookupTables) -> str:
-    """Cells; ``knot`` less the cell's number is that of the knot with its fair score, up to where it is said anew."""
+    """Cells; ``knot`` less the cell's number is that of the knot with its fair score, up to where it is said anew.
+    Without windows, or where nobody is drawn and so no knot is needed, each says its fair score itself."""
     cells, opens = tables.cells, tables.cells.opens
     knot, none = _knot_numbers(cells, tables.knots)
-    usual = dict(zip(CELL[3:], (-1, -1, -1, 0.0, 1.0, 1), strict=True))
-    whole, latest = sql_tables(tables)["cells"], reader.latest("knot")
+    usual = dict(zip(CELL[len(LINE) :], (-1, -1, -1, 0.0, 1.0, 1), strict=True))
+    whole, latest = sql_tables(tables)["cells"], reader.latest("knot") if tables.draws else None
     if latest is None:
         fair, join = {"fair": Column(cells.value, default=0.0)}, ""
     else:
@@ -184,7 +194,7 @@ def _cells(reader: Reader, tables: LookupTables) -> str:
         join = " LEFT JOIN fairroc_knots AS k ON c.knot_n = k.n"
     columns = {
         **{"origin": Column(cells.origin), "slope": Column(cells.slope, default=0.0), **fair},
-        **{name: Column(whole[name], default=default) for name, default in usual.items()},
+        **{name: Column(whole[name], default=default) for name, default in usual.items() if name in whole},
     }
     group = "".join(f"WHEN n < {end} THEN {g} " for g, end in enumerate(opens[1:]))
     group = f"CASE {group}ELSE {len(opens) - 1} END" if group else "0"

@@ -25,8 +25,8 @@ BEGIN, END = "$fairroc$", "$fairroc$"
 
 
 def write(ask: Ask) -> str:
-    """CREATE FUNCTION of (score, group, ..., probability, ..., id); of ids only where somebody is drawn or one is
-    named."""
+    """CREATE FUNCTION of (score, group, ..., probability, ..., id). The id is there also where nobody is drawn, and may
+    be left out, so that a refit replaces the function whether it draws or not."""
     tables = ask.model.tables
     id_type = "bigint" if ask.id_type == "integer" else "text"
     groups = [f"g{i + 1}" for i in range(len(ask.groups))] if len(ask.groups) != 1 else ["g"]
@@ -35,13 +35,12 @@ def write(ask: Ask) -> str:
     arguments += [f"{name} double precision" for name in chances]
     columns = [double_quoted(ask.score), *(f"{double_quoted(name)}::text" for name in ask.groups)]
     columns += map(double_quoted, ask.probabilities)
-    if ask.id is not None:
-        arguments.append(f"id {id_type}")
-        columns.append(double_quoted(ask.id))
+    arguments.append(f"id {id_type} DEFAULT NULL")
+    columns += [] if ask.id is None else [double_quoted(ask.id)]
     name = double_quoted(ask.function)
     call = f"{name}({', '.join(columns)}) AS {double_quoted(ask.column)}"
     use = f"PostgreSQL 13 or newer. SELECT *, {call} FROM {ask.table}"
-    body = "\n".join(["DECLARE", *_declared(), "BEGIN", *_door(ask, groups, chances), *_body(ask, tables), "END"])
+    body = "\n".join(["DECLARE", *_declared(ask), "BEGIN", *_door(ask, groups, chances), *_body(ask, tables), "END"])
     if BEGIN in body:
         raise DataError(f"a group's name holds {BEGIN!r}, with which PostgreSQL's SQL is quoted; rename it and refit.")
     return (
@@ -52,15 +51,16 @@ def write(ask: Ask) -> str:
     )
 
 
-def _declared() -> Iterator[str]:
-    kinds = {
+def _declared(ask: Ask) -> Iterator[str]:
+    line = {"integer": "c", "text": "name", "double precision": "x y"}
+    drawn = {
         "bigint": "h w l a0 a1 a2 a3",
         "integer": "n at c r o k",
         "bytea": "b",
         "text": "name",
         "double precision": "u place lower x y",
     }
-    for kind, names in kinds.items():
+    for kind, names in (line if ask.id is None else drawn).items():
         yield from (f"  {name} {kind};" for name in names.split())
 
 
@@ -102,13 +102,16 @@ def _body(ask: Ask, tables: LookupTables | None) -> Iterator[str]:
         yield "  RETURN score;"
         return
     cells, knots = tables.cells, tables.knots
+    line = [
+        *_product(f"score - {_at(cells.origin, 'c')}", _at(cells.slope, "c")),
+        f"  RETURN x + {_at(cells.value, 'c')};",
+    ]
+    if not tables.draws:
+        yield from line
+        return
     yield f"  r := {_at(cells.row, 'c')};"
     if (cells.row < 0).any():
-        yield "  IF r < 0 THEN"
-        yield from _product(f"score - {_at(cells.origin, 'c')}", _at(cells.slope, "c"))
-        yield f"    RETURN x + {_at(cells.value, 'c')};\n  END IF;"
-    if not len(tables.outcomes.row):
-        return
+        yield from ("  IF r < 0 THEN", *line, "  END IF;")
     yield from _integer_hash(ask.seed) if ask.id_type == "integer" else _text_hash(ask.seed)
     yield "  u := ((h >> 11) & 9007199254740991)::double precision * 1.1102230246251565e-16::double precision;"
     yield from _place(tables)

@@ -74,7 +74,7 @@ def transform(
     """Fair scores. Those on the host are looked up by numpy in the same memory."""
     if scores.device.type != "cpu":
         return _on_device(model, scores, features, (ids, random_state, key), on_unknown_group, allow_out_of_range)
-    ids = host_array(ids, "ids") if is_tensor(ids) else ids
+    ids = host_array(ids, "ids") if is_tensor(ids) and model.needs_ids else ids
     columns = _read_host(model, scores, features, on_unknown_group, allow_out_of_range)
     fair = model.drawn(columns, ids, random_state, key)
     return load_torch().from_numpy(fair)
@@ -181,6 +181,8 @@ def draws_on_device(
 ) -> TensorDraws | Tensor:
     """Ids on the device, to be hashed there, or uniform numbers drawn on the host."""
     device, rows = scores.device, len(scores)
+    if not model.needs_ids:
+        return load_torch().zeros(rows, dtype=load_torch().float64, device=device)
     if is_tensor(ids) and model.hash != "xxh64":
         if ids.device.type != "cpu":
             raise DataError(
@@ -188,8 +190,6 @@ def draws_on_device(
                 f"'{ids.device}'; pass ids.cpu()."
             )
         ids = ids.numpy()
-    if ids is None and random_state is None and model.draws_nobody:
-        return load_torch().zeros(rows, dtype=load_torch().float64, device=device)
     if not is_tensor(ids):
         host = model.uniforms(rows, ids=ids, random_state=random_state, key=key)
         return load_torch().from_numpy(host).to(device)
