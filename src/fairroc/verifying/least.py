@@ -40,8 +40,8 @@ class Curve(NamedTuple):
 
 
 class Least(NamedTuple):
-    """The least gap is not below ``lower`` and not above ``upper``; the fit's may be off by ``passed``, which is how far
-    two groups move between its points."""
+    """The least gap is not below ``lower`` and not above ``upper``. The fit's may be off by ``passed``: so far two groups
+    move between its points."""
 
     lower: Fraction
     upper: Fraction
