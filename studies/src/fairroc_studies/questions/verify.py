@@ -285,17 +285,19 @@ def _names(model: Files, certificate: Files, _: np.random.Generator) -> bool:
     return names != names[::-1]
 
 
-def _no_prices(_: Files, certificate: Files, __: np.random.Generator) -> bool:
+def _no_prices(model: Files, certificate: Files, _: np.random.Generator) -> bool:
     proof = certificate["proof"]
+    if model.get("where"):  # what is outside a window may bound it without a price
+        return False
     if max((abs(p) for each in proof["prices"] for price in each for p in price), default=0.0) < 1e-6:
         return False
     proof["prices"] = [[[0.0] * len(price) for price in each] for each in proof["prices"]]
     return True
 
 
-def _fewer_lines(_: Files, certificate: Files, __: np.random.Generator) -> bool:
+def _fewer_lines(model: Files, certificate: Files, _: np.random.Generator) -> bool:
     proof = certificate["proof"]
-    if len(proof["directions"]) < 6:
+    if len(proof["directions"]) < 6 or model.get("where"):
         return False
     proof["directions"], proof["prices"] = proof["directions"][:2], proof["prices"][:2]
     return True
