@@ -326,8 +326,9 @@ def _drawn(kernels: Mapping[str, Kernel], people: Everybody) -> list[Fraction]:
     cells, sizes = zip(people.scores, people.masses, strict=True), [sum(total) for total in people.totals]
     shares = [kernel.drawn(*own) for kernel, own in zip(kernels.values(), cells, strict=False)]
     shares = shares or [(ZERO, ZERO)] * len(sizes)
-    everybody = sum((sum(own) * size for own, size in zip(shares, sizes, strict=True)), ZERO) / sum(sizes)
-    return [*(part for own in shares for part in (*own, sum(own))), everybody]
+    drawn = [moved + tied for moved, tied in shares]
+    everybody = sum((share * size for share, size in zip(drawn, sizes, strict=True)), ZERO) / sum(sizes)
+    return [*(part for own, both in zip(shares, drawn, strict=True) for part in (*own, both)), everybody]
 
 
 def _stated(

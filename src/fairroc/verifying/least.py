@@ -40,8 +40,8 @@ class Curve(NamedTuple):
 
 
 class Least(NamedTuple):
-    """The least gap is not below ``lower`` and not above ``upper``. The fit's may be off by ``passed``: so far two groups
-    move between its points."""
+    """The least gap is not below ``lower`` and not above ``upper``; the fit's may be off by ``passed``, as it looks
+    at fewer points."""
 
     lower: Fraction
     upper: Fraction
@@ -113,7 +113,7 @@ def by_hand(one: Curve, other: Curve) -> int:
     longer the longest step of one group is."""
     far = max(abs(_height(one, pace) - _height(other, pace)) for pace in {*one.pace, *other.pace})
     steps = [max(b - a for a, b in pairwise(curve.x)) for curve in (one, other)]
-    return ceil(Fraction(max(far, abs(steps[0] - steps[1])), 2))
+    return ceil(max(far, Fraction(abs(steps[0] - steps[1]))) / 2)
 
 
 def _height(curve: Curve, pace: int) -> Fraction:
