@@ -8,7 +8,7 @@ from itertools import combinations, pairwise, product
 from typing import Any, TypeAlias
 
 import numpy as np
-from scipy.optimize import linprog
+from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 
 from fairroc.core.chain import Chain, FloatArray
 from fairroc.core.kernel import Kernel
@@ -339,3 +339,53 @@ def best_on_lattice(
                 if far[i, j] <= epsilon:
                     area[i, j] = max(area[i, j], area[k, m] + (x[i, j] - x[k, m]) * (y[i, j] + y[k, m]) / 2)
     return float(gap[-1, -1]), float(area[-1, -1])
+
+
+def fewest_lowered(curves: Sequence[RocCurve], people: Sequence[FloatArray], epsilon: float) -> float | None:
+    """The smallest share of people in intervals of two curves that must be lowered, for a walk that keeps
+    |du| and |dv| within epsilon: a mixed-integer program. None where no lowering serves.
+
+    ``people`` is the share of all people at every step. Inside an interval a curve is any concave line below itself.
+    """
+    u, v = [curve.u for curve in curves], [curve.tpr - curve.fpr for curve in curves]
+    cells = {at for at in product(*(range(len(own)) for own in u)) if abs(u[0][at[0]] - u[1][at[1]]) <= epsilon + 1e-12}
+    ahead = {at: [(at[0] + 1, at[1]), (at[0], at[1] + 1), (at[0] + 1, at[1] + 1)] for at in cells}
+    edges = [(at, to) for at in sorted(cells) for to in ahead[at] if to in cells]
+    first, last = (0, 0), (len(u[0]) - 1, len(u[1]) - 1)
+    points = [(g, i) for g in (0, 1) for i in range(len(u[g]))]
+    kinds: list[tuple[str, Any]] = [("edge", e) for e in edges]
+    kinds += [(name, point) for name in ("height", "inside", "drawn") for point in points]
+    number = {kind: k for k, kind in enumerate(kinds)}
+    rows: list[dict[int, float]] = []
+    limits: list[tuple[float, float]] = []
+
+    def rule(low: float, high: float, *terms: tuple[float, str, Any]) -> None:
+        rows.append({number[name, at]: factor for factor, name, at in terms})
+        limits.append((low, high))
+
+    for at in cells:
+        out = [(1.0, "edge", e) for e in edges if e[0] == at]
+        into = [(-1.0, "edge", e) for e in edges if e[1] == at]
+        rule(*[float((at == first) - (at == last))] * 2, *out, *into)
+        for sign in (1.0, -1.0):  # where a walk comes to, heights are within epsilon
+            met = [(2.0, name, e) for _, name, e in into]
+            rule(-np.inf, epsilon + 2.0, (sign, "height", (0, at[0])), (-sign, "height", (1, at[1])), *met)
+    lower, upper = np.zeros(len(kinds)), np.ones(len(kinds))
+    for g, i in points:
+        lower[number["height", (g, i)]], upper[number["height", (g, i)]] = -1.0, v[g][i]
+        rule(v[g][i], np.inf, (1.0, "height", (g, i)), (2.0, "inside", (g, i)))
+        if i in (0, last[g]):
+            upper[number["inside", (g, i)]] = 0.0
+            continue
+        a, b = np.diff(u[g][i - 1 : i + 2])
+        sides = (-b, "height", (g, i - 1)), (-a, "height", (g, i + 1))
+        rule(-4.0, np.inf, (a + b, "height", (g, i)), *sides, (-4.0, "inside", (g, i)))
+        for k in (i - 1, i):
+            rule(0.0, np.inf, (1.0, "drawn", (g, k)), (-1.0, "inside", (g, i)))
+    cost, whole = np.zeros(len(kinds)), np.array([float(name in ("edge", "inside")) for name, _ in kinds])
+    for g in (0, 1):
+        cost[[number["drawn", (g, k)] for k in range(len(people[g]))]] = people[g]
+    matrix = np.array([[row.get(k, 0.0) for k in range(len(kinds))] for row in rows])
+    both = LinearConstraint(matrix, *np.array(limits).T)
+    found = milp(cost, constraints=both, integrality=whole, bounds=Bounds(lower, upper), options={"mip_rel_gap": 1e-9})
+    return None if found.x is None else float(found.fun)

@@ -38,6 +38,17 @@ def small_curves(most: int) -> st.SearchStrategy[RocCurve]:
     return both.map(stepped)
 
 
+def even_steps(seed: int, scores: int, people: int = 60) -> list[list[tuple[int, int]]]:
+    """Two groups, one served much better, with ``people`` of both labels at equally many for each score: steps that
+    are all of one length."""
+    rng, found, size = np.random.default_rng(seed), [], 2 * people // scores
+    for quality in (rng.uniform(0.6, 0.95), rng.uniform(0.05, 0.5)):
+        lift = quality * np.cos(np.pi * (np.arange(scores) + 0.5) / scores)
+        positives = np.diff(np.rint(np.append(0.0, np.cumsum((1.0 + lift) / scores)) * people)).astype(int)
+        found.append([(int(size - p), int(p)) for p in positives])
+    return found
+
+
 @st.composite
 def weights_of(draw: st.DrawFn, groups: int) -> Weights:
     """Shares of the groups among negatives and positives."""

@@ -79,6 +79,17 @@ def test_a_model_alone_is_checked_too() -> None:
     }
 
 
+@pytest.mark.parametrize("how", [{"draw": "never"}, {"draw": "never", "constraint": "equal_opportunity"}, {}])
+def test_who_draws_nobody_is_said(how: dict) -> None:
+    rows = fitted(*people(1), epsilon=0.2, **how)
+    checks = {one.name: one for one in rows.verified().checks}
+    assert checks["gap within epsilon"].note == "nobody is drawn: the gap of every use"
+    assert ("nobody is drawn" in checks) == ("draw" in how)
+    body = json.loads(rows.model)
+    body["groups"][0]["kernel"]["ordered"][-1] = 0
+    assert ("nobody is drawn" in wrong(rows._replace(model=sealed(body)))) == ("draw" in how)
+
+
 def test_small_groups_are_treated_as_by_the_fit() -> None:
     scores, y, groups = people(2)
     groups = np.where(np.arange(len(y)) < 6, np.where(np.arange(len(y)) < 3, "c", "d"), groups)
@@ -135,6 +146,10 @@ NAMED = {
     "certificate: of another model": "certificate of this model",
     "certificate: a smaller gap": "gap",
     "certificate: a larger AUC": "AUC",
+    "certificate: fewer people drawn, all together": "shares drawn",
+    "certificate: a smaller least gap without a draw": "least gap without a draw",
+    "certificate: a larger least gap without a draw": "least gap without a draw",
+    "model: nobody to be drawn": "nobody is drawn",
     "certificate: a lower bound": "bound of the AUC",
     "certificate: a higher bound": "bound of the AUC",
     "certificate: prices of nothing": "bound of the AUC",

@@ -17,7 +17,7 @@ from fairroc.people.people import People
 from fairroc.people.rows import read_columns
 from fairroc.people.small import REFUSE, SmallRule
 from fairroc.people.spread import named_features, probabilities_of
-from fairroc.verifying.check import Verification, verify_table, verify_texts
+from fairroc.verifying.check import Verification, verify_texts
 from fairroc.verifying.law import GroupPeople
 from fairroc.verifying.spread import Needs, Person, Table, needs
 
@@ -70,7 +70,7 @@ def verify(
             pos_label=pos_label,
             missing=missing,
         )
-        return verify_table(text, proof, table)
+        return verify_texts(text, proof, table)
     if control_features is not None or group_probabilities is not None:
         if not (garbled := verify_texts(text, None, ())).checks[0].passed:
             return garbled

@@ -73,7 +73,7 @@ def _groups(arguments: argparse.Namespace, model: str, certificate: str | None) 
 def _cells(arguments: argparse.Namespace, model: str, certificate: str | None, asked: Needs) -> Verification:
     """A model that is told something else."""
     from fairroc.auditing.verify import rules, table_of
-    from fairroc.verifying.check import verify_table
+    from fairroc.verifying.check import verify_texts
 
     if arguments.label is None:
         raise DataError(f"--label must name the column of true labels with {SPREAD}, got none.")
@@ -90,4 +90,4 @@ def _cells(arguments: argparse.Namespace, model: str, certificate: str | None, a
         missing=rules(model)[0],
     )
     with progress_bar("verifying") as show:
-        return verify_table(model, certificate, table, show)
+        return verify_texts(model, certificate, table, show)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from html import escape
@@ -14,7 +14,6 @@ from typing import Any
 from fairroc.verifying.files import (
     ALLOWANCE,
     CERTIFICATE_VERSION,
-    GARBLED,
     ONE,
     SINGLE,
     VERSION,
@@ -29,6 +28,7 @@ from fairroc.verifying.files import (
     hold_certificate,
     hold_model,
     parsed,
+    reading,
 )
 from fairroc.verifying.law import (
     Everybody,
@@ -43,6 +43,7 @@ from fairroc.verifying.law import (
     original,
     roc_hull,
 )
+from fairroc.verifying.least import Least, least_gap
 from fairroc.verifying.spread import (
     Family,
     Table,
@@ -170,68 +171,52 @@ def seconds(people: Sequence[GroupPeople]) -> float:
     return (cell + rates * len(people)) * sum(len(group.cells) for group in people)
 
 
-def verify_table(model: str, certificate: str | None, table: Table, progress: Progress | None = None) -> Verification:
-    """The same for a model that is not told the groups it compares: people are a table with all that it is told."""
-    try:
-        body = parsed(model, "fairroc-model", VERSION)
-        hold_model(body)
-        hold_spread(body)
-        hold("compared" in body, "it is not of this kind")
-        checks = [_intact("model file", body)]
-        segments = told(body, table)
-        people = segment_people(table, segments)
-        same = _same_people(body, people, len(table.people))
-        found = list(families(body, table, segments))
-        off = other_people(body, table, found)
-        if same.passed and off:
-            same = Check(same.name, False, note=f"the stated figures are of other data: {off[0]}")
-        checks.append(same)
-    except MisreadError as error:
-        return Verification((Check("model file", False, note=str(error)),))
-    except GARBLED as error:
-        return Verification((Check("model file", False, note=f"it lacks or garbles a field ({error!r})"),))
-    if certificate is not None:
-        checks.append(Check("certificate file", False, note="there is none for a model of this kind"))
-    given = {group.name: group for group in people}
-    if all(group["name"] in given for group in body["groups"]) and not off:
-        everybody = Everybody.of([given[group["name"]] for group in body["groups"]])
-        more = list(_derived_by_segments(body, everybody, found, progress))
-        if not same.passed:
-            more = [more[0], *(replace(check, passed=None, note="of other data") for check in more[1:])]
-        checks += more
-    return Verification(tuple(checks), decisions(body))
-
-
 def verify_texts(
-    model: str, certificate: str | None, people: Sequence[GroupPeople], progress: Progress | None = None
+    model: str, certificate: str | None, given: Sequence[GroupPeople] | Table, progress: Progress | None = None
 ) -> Verification:
-    """Check the text of a model file, and of its certificate if there is one, against the people it was fitted to."""
-    checks, stated = [], None
+    """Check the text of a model file, and of its certificate if there is one, against the people it was fitted to. Of a
+    model that is not told the groups it compares they are a table with all that it is told."""
+    stated = None
     try:
         body = parsed(model, "fairroc-model", VERSION)
         hold_model(body)
         hold_spread(body)
-        hold("compared" not in body, "it needs a table of people with all that it is told")
-        checks.append(_intact("model file", body))
-        checks.append(_same_people(body, people))
+        people, compared, others = _people(body, given)
+        same = _same_people(body, people, others, len(given.people) if isinstance(given, Table) else None)
     except MisreadError as error:
         return Verification((Check("model file", False, note=str(error)),))
-    of_fit = checks[-1].passed is True
+    checks = [_intact("model file", body), same]
     if certificate is not None:
         try:
+            hold(not compared, "there is none for a model of this kind")
             stated = parsed(certificate, "fairroc-certificate", CERTIFICATE_VERSION)
             hold_certificate(stated, body)
             checks += [_intact("certificate file", stated), _same_fit(stated, body)]
         except MisreadError as error:
             checks, stated = [*checks, Check("certificate file", False, note=str(error))], None
-    given = {group.name: group for group in people}
-    if all(group["name"] in given for group in body["groups"]):
-        everybody = Everybody.of([given[group["name"]] for group in body["groups"]])
-        found = list(_derived(body, stated, everybody, progress))
-        if not of_fit:  # the order alone has nothing to do with people
+    known = {group.name: group for group in people}
+    if all(group["name"] in known for group in body["groups"]) and not others:
+        everybody = Everybody.of([known[group["name"]] for group in body["groups"]])
+        found = list(_derived(body, stated, everybody, compared, progress))
+        if not same.passed:  # the order alone has nothing to do with people
             found = [found[0], *(replace(check, passed=None, note="of other data") for check in found[1:])]
         checks += found
     return Verification(tuple(checks), decisions(body))
+
+
+@reading()
+def _people(
+    body: Body, given: Sequence[GroupPeople] | Table
+) -> tuple[Sequence[GroupPeople], Sequence[Family], Sequence[str]]:
+    """People by groups or segments; the families that are compared, where groups are spread over segments; and in what
+    these are other people."""
+    if not isinstance(given, Table):
+        hold("compared" not in body, "it needs a table of people with all that it is told")
+        return given, (), ()
+    hold("compared" in body, "it is not of this kind")
+    segments = told(body, given)
+    found = list(families(body, given, segments))
+    return segment_people(given, segments), found, other_people(body, given, found)
 
 
 def _intact(name: str, body: Body) -> Check:
@@ -251,28 +236,28 @@ def _same_fit(stated: Body, body: Body) -> Check:
     return Check(name, not off, note=f"model and certificate differ in {off[0]}" if off else "")
 
 
-def _same_people(body: Body, people: Sequence[GroupPeople], rows: int | None = None) -> Check:
-    """Whether these are the people that the model was fitted to, as far as its counts tell; ``rows`` of all of them."""
-    try:
-        given, fitted = {group.name: group for group in people}, {group["name"]: group for group in body["groups"]}
-        names = [name for name in (*given, *fitted) if (name in given) != (name in fitted)]
-        others = [f"group {name!r} is in the {'data' if name in given else 'model'} alone" for name in names]
-        for name, group in fitted.items():
-            if (own := given.get(name)) is None:
-                continue
-            if (own.rows, own.positives) != (group["rows"], group["positives"]):
-                told = f"{group['rows']} and {group['positives']} in the model"
-                others.append(f"group {name!r} has {own.rows} rows, {own.positives} of them positive, but {told}")
-            elif "reference" in group and not _same_bins(group["reference"], own):
-                others.append(f"the scores of group {name!r} are not those that the model counted")
-        if rows is None and body["fit"]["rows"] != sum(group["rows"] for group in fitted.values()):
-            others.append("the model's rows are not the sum of its groups'")
-        if rows is not None and body["fit"]["rows"] != rows:
-            others.append(f"{rows} rows, but {body['fit']['rows']} in the model")
-    except GARBLED as error:
-        raise MisreadError(f"it lacks or garbles a field ({error!r})") from None
-    note = f"the stated figures are of other data: {others[0]}" if others else f"{body['fit']['rows']} rows"
-    return Check("people of the fit", not others, note=note)
+@reading()
+def _same_people(body: Body, people: Sequence[GroupPeople], others: Sequence[str], rows: int | None) -> Check:
+    """Whether these are the people that the model was fitted to, as far as its counts tell, and ``others`` says no
+    more; ``rows`` of all of them, where that is not what the groups have."""
+    given, fitted = {group.name: group for group in people}, {group["name"]: group for group in body["groups"]}
+    names = [name for name in (*given, *fitted) if (name in given) != (name in fitted)]
+    off = [f"group {name!r} is in the {'data' if name in given else 'model'} alone" for name in names]
+    for name, group in fitted.items():
+        if (own := given.get(name)) is None:
+            continue
+        if (own.rows, own.positives) != (group["rows"], group["positives"]):
+            told = f"{group['rows']} and {group['positives']} in the model"
+            off.append(f"group {name!r} has {own.rows} rows, {own.positives} of them positive, but {told}")
+        elif "reference" in group and not _same_bins(group["reference"], own):
+            off.append(f"the scores of group {name!r} are not those that the model counted")
+    if rows is None and body["fit"]["rows"] != sum(group["rows"] for group in fitted.values()):
+        off.append("the model's rows are not the sum of its groups'")
+    if rows is not None and body["fit"]["rows"] != rows:
+        off.append(f"{rows} rows, but {body['fit']['rows']} in the model")
+    off += others
+    note = f"the stated figures are of other data: {off[0]}" if off else f"{body['fit']['rows']} rows"
+    return Check("people of the fit", not off, note=note)
 
 
 def _same_bins(reference: Body, own: GroupPeople) -> bool:
@@ -292,68 +277,68 @@ def _same_bins(reference: Body, own: GroupPeople) -> bool:
 # ---- what follows ----------------------------------------------------------------------------------------------------
 
 
-def _derived(body: Body, stated: Body | None, people: Everybody, progress: Progress | None) -> Iterator[Check]:
-    """Everything that the model file and the people tell, beside what is stated."""
-    measure, before, kernels = Measure.of(body), original(people), list[Kernel]()
-    lines = before
-    if not body["unchanged"]:
-        kernels = [Kernel(group["kernel"], body["levels"]) for group in body["groups"]]
-        lines = [kernel.law(*own) for kernel, own in zip(kernels, zip(*people, strict=True), strict=True)]
-    yield _order(body, kernels)
-    was = figures(before, people, measure, None if kernels else progress)
-    now = figures(lines, people, measure, progress) if kernels else was
-    if kernels:
-        yield _scale(body["scale"], now, people)
-    yield _promise(body, stated, now)
-    claims = _stated(body, stated, was, now)
-    if stated is not None:
-        hulls = [roc_hull(line) for line in before]
-        own = stated["figures"]["groups"]
-        cells = zip(people.scores, people.masses, strict=True)
-        shares = [kernel.drawn(*both) for kernel, both in zip(kernels, cells, strict=False)]
-        drawn = [part for both in shares or [(ZERO, ZERO)] * len(own) for part in (*both, both[0] + both[1])]
-        told = [group[f"{kind}_share"] for group in own for kind in ("transport", "tie", "randomised")]
-        claims["AUC of the hulls"] = [group["auc_hull"] for group in own], [area(corners) for corners in hulls]
-        claims["shares drawn"] = told, drawn
-    for name, (told, found) in claims.items():
-        yield _equal(name, told, found, _allowance(people) if "in the model" in name else ALLOWANCE)
-    if stated is None:
-        yield Check("bound of the AUC", None, note="the certificate states and proves it; none was given")
-    else:
-        yield from _bound(stated, measure, hulls, people, now)
-
-
-def _derived_by_segments(
-    body: Body, people: Everybody, found: Sequence[Family], progress: Progress | None
+def _derived(
+    body: Body, stated: Body | None, people: Everybody, compared: Sequence[Family], progress: Progress | None
 ) -> Iterator[Check]:
-    """The same where groups are spread over segments."""
+    """Everything that the model file and the people tell, beside what is stated. People come by groups; by segments,
+    where families are ``compared``."""
     measure, before, kernels = Measure.of(body), original(people), dict[str, Kernel]()
-    lines = before
+    lines, shown = before, None if compared else progress
     if not body["unchanged"]:
         kernels = {group["name"]: Kernel(group["kernel"], body["levels"]) for group in body["groups"]}
         own = zip(*people, strict=True)
         lines = [kernel.law(*each) for kernel, each in zip(kernels.values(), own, strict=True)]
-    yield replace(_order(body, list(kernels.values())), name="order within segments")
-    was = figures(before, people, measure)
-    now = figures(lines, people, measure) if kernels else was
+    yield _order("order within segments" if compared else "order within groups", kernels)
+    was = figures(before, people, measure, None if kernels else shown)
+    now = figures(lines, people, measure, shown) if kernels else was
     if kernels:
         yield _scale(body["scale"], now, people)
-    for family in found:
-        gap, epsilon = family_gap(family, kernels, measure, progress), family.stated["epsilon"]
-        name = f"gap within epsilon, by {family.title}"
-        if body.get("promise") == "new":
-            yield Check(name, None, epsilon, float(gap), "promised for new people only")
-            continue
-        over = gap - Fraction(epsilon)
-        note = f"exceeds what is allowed by {float(over):.3g}" * (over > ALLOWANCE)
-        yield Check(name, not note, epsilon, float(gap), note)
-    for name, (stated, derived) in _stated(body, None, was, now).items():
-        yield _equal(name.replace("groups'", "segments'"), stated, derived, _allowance(people))
-    yield Check("AUC", None, None, float(now.auc), "for information: no file states it")
-    yield Check("bound of the AUC", None, note="no file proves one for a model of this kind")
+    shares = _drawn(kernels, people)
+    nobody = not shares[-1]
+    if "never" in (body.get("draw"), body.get("draws")):
+        good = all(all(kernel.ordered) for kernel in kernels.values())
+        yield Check("nobody is drawn", good, 0.0, float(shares[-1]), "" if good else "some scores' places are drawn")
+    for family in compared:
+        gap, name = family_gap(family, kernels, measure, progress), f"gap within epsilon, by {family.title}"
+        yield _promise(name, body, family.stated["epsilon"], None, gap, nobody)
+    if not compared:
+        yield _promise("gap within epsilon", body, body["epsilon"], stated, now.gap, nobody)
+    hulls = [roc_hull(line) for line in before if stated is not None]
+    for name, figures_of in _stated(body, stated, was, now, hulls, shares).items():
+        title = name.replace("groups'", "segments'") if compared else name
+        yield _equal(title, *figures_of, _allowance(people) if "in the model" in name else ALLOWANCE)
+    if stated is None:
+        if compared:
+            yield Check("AUC", None, None, float(now.auc), "for information: no file states it")
+        note = "no file proves one for a model of this kind"
+        note = note if compared else "the certificate states and proves it; none was given"
+        yield Check("bound of the AUC", None, note=note)
+        return
+    if measure.rate is None:
+        walked = nobody and all(line.steps == len(own) for line, own in zip(lines, people.scores, strict=True))
+        yield _least(stated, least_gap(before, measure), now.gap if walked else None)
+    yield from _bound(stated, measure, hulls, people, now)
 
 
-def _stated(body: Body, stated: Body | None, was: Figures, now: Figures) -> dict[str, tuple[list[Any], list[Fraction]]]:
+def _drawn(kernels: Mapping[str, Kernel], people: Everybody) -> list[Fraction]:
+    """Shares of every group's people whom fairness can move, who are drawn for ties alone, and both; and of all people
+    both."""
+    cells, sizes = zip(people.scores, people.masses, strict=True), [sum(total) for total in people.totals]
+    shares = [kernel.drawn(*own) for kernel, own in zip(kernels.values(), cells, strict=False)]
+    shares = shares or [(ZERO, ZERO)] * len(sizes)
+    drawn = [moved + tied for moved, tied in shares]
+    everybody = sum((share * size for share, size in zip(drawn, sizes, strict=True)), ZERO) / sum(sizes)
+    return [*(part for own, both in zip(shares, drawn, strict=True) for part in (*own, both)), everybody]
+
+
+def _stated(
+    body: Body,
+    stated: Body | None,
+    was: Figures,
+    now: Figures,
+    hulls: Sequence[Sequence[Pair]],
+    shares: Sequence[Fraction],
+) -> dict[str, tuple[list[Any], list[Fraction]]]:
     """Stated figures and those found, by what they are."""
     claims: dict[str, tuple[list[Any], list[Fraction]]] = {}
     if all("reference" in group for group in body["groups"]):
@@ -368,7 +353,25 @@ def _stated(body: Body, stated: Body | None, was: Figures, now: Figures) -> dict
             claims[f"AUC{after}"] = [own[f"auc{when}"]], [found.auc]
             claims[f"groups' AUC{after}"] = [group[f"auc{when}"] for group in own["groups"]], found.group_aucs
             claims[f"gaps of single rates{after}"] = [own[f"rates{when}"][rate] for rate in SINGLE], found.rates
+        claims["AUC of the hulls"] = [group["auc_hull"] for group in own["groups"]], [area(line) for line in hulls]
+        drawn = [group[f"{kind}_share"] for group in own["groups"] for kind in ("transport", "tie", "randomised")]
+        claims["shares drawn"] = [*drawn, own.get("drawn", float(shares[-1]))], list(shares)
     return claims
+
+
+def _least(stated: Body, found: Least, walked: Fraction | None) -> Check:
+    """Whether the stated least gap without a draw lies where it must. ``walked``: the gap of the model itself, where
+    it draws nobody and keeps all scores apart."""
+    name, least = "least gap without a draw", stated["figures"].get("least_gap_without_draw")
+    if least is None:
+        return Check(name, None, note="the certificate states none")
+    lower, upper = found.lower, found.upper if walked is None else min(found.upper, walked)
+    shown = min(max(Fraction(least), lower), upper)
+    off = abs(Fraction(least) - shown)
+    good = off <= ALLOWANCE + found.passed
+    note = f"no walk keeps less than {float(lower):.6f}, and one keeps {float(upper):.6f}"
+    note += f" (at fewer points than scores: off by {float(found.passed):.2g} at most)" * (found.passed > 0)
+    return Check(name, good, least, float(shown), note if good else f"off by {float(off):.3g}: {note}")
 
 
 def _allowance(people: Everybody) -> Fraction:
@@ -385,14 +388,11 @@ def _equal(name: str, told: Sequence[Any], found: Sequence[Fraction], allowance:
     return Check(name, good, float(told[i]), float(found[i]), "" if good else f"off by {float(off):.3g}")
 
 
-def _order(body: Body, kernels: Sequence[Kernel]) -> Check:
+def _order(name: str, kernels: Mapping[str, Kernel]) -> Check:
     """Whether within every group a higher score never gets a stochastically lower law."""
-    name = "order within groups"
     if not kernels:
         return Check(name, True, note="the original score")
-    (worst, threshold), group = max(
-        (kernel.disorder(), g["name"]) for kernel, g in zip(kernels, body["groups"], strict=True)
-    )
+    (worst, threshold), group = max((kernel.disorder(), group) for group, kernel in kernels.items())
     good = worst <= ALLOWANCE
     more = f"group {group!r}: scores below {float(threshold):g} get a better law than above, by {float(worst):.3g}"
     return Check(name, good, note="" if good else more)
@@ -420,18 +420,17 @@ def _scale(scale: Body, now: Figures, people: Everybody) -> Check:
     return Check("scale", good, note=note)
 
 
-def _promise(body: Body, stated: Body | None, now: Figures) -> Check:
-    """Whether the gap is within what was asked for, or within what the certificate allows."""
-    name, epsilon = "gap within epsilon", Fraction(body["epsilon"])
-    if stated is not None:
-        epsilon = Fraction(stated["figures"]["allowed"])
-        if body.get("promise") != "new" and epsilon > Fraction(body["epsilon"]):
-            return Check(name, False, body["epsilon"], float(epsilon), "the certificate allows more than epsilon")
-    elif body.get("promise") == "new":
-        return Check(name, None, body["epsilon"], float(now.gap), "promised for new people only")
-    good = now.gap <= epsilon + ALLOWANCE
-    note = f"exceeds what is allowed by {float(now.gap - epsilon):.3g}" * (not good)
-    return Check(name, good, float(epsilon), float(now.gap), note)
+def _promise(name: str, body: Body, epsilon: float, stated: Body | None, gap: Fraction, nobody: bool) -> Check:
+    """Whether the gap is within what was asked for, or within what the certificate allows; ``nobody`` is drawn."""
+    if body.get("promise") == "new" and stated is None:
+        return Check(name, None, epsilon, float(gap), "promised for new people only")
+    allowed = epsilon if stated is None else stated["figures"]["allowed"]
+    if body.get("promise") != "new" and allowed > epsilon:
+        return Check(name, False, epsilon, float(allowed), "the certificate allows more than epsilon")
+    over = gap - Fraction(allowed)
+    good = over <= ALLOWANCE
+    note = "nobody is drawn: the gap of every use" * nobody if good else f"exceeds what is allowed by {float(over):.3g}"
+    return Check(name, good, float(allowed), float(gap), note)
 
 
 # ---- the bound -------------------------------------------------------------------------------------------------------

@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any, NamedTuple, TypeAlias
@@ -33,6 +34,15 @@ Body: TypeAlias = Mapping[str, Any]
 
 class MisreadError(Exception):
     """A file is not what it must be; the text says why."""
+
+
+@contextmanager
+def reading() -> Iterator[None]:
+    """Where a field is missing or of another kind than it must be, the file is misread."""
+    try:
+        yield
+    except GARBLED as error:
+        raise MisreadError(f"it lacks or garbles a field ({error!r})") from None
 
 
 def parsed(text: str, form: str, version: int) -> dict[str, Any]:
@@ -83,27 +93,23 @@ def hold(condition: Any, rule: str) -> None:
         raise MisreadError(rule)
 
 
+@reading()
 def hold_model(body: Body) -> None:
     """Raise unless the model file is what docs/reference/model-file.md says."""
-    try:
-        names = [group["name"] for group in body["groups"]]
-        least = 1 if "compared" in body else 2
-        hold(len(names) >= least and len(set(names)) == len(names), "it needs two groups or more, each once")
-        hold(is_numbers([body["epsilon"], body["inner_epsilon"]]), "epsilon is no number")
-        hold(
-            0 <= body["inner_epsilon"] <= body["epsilon"] <= 2, "epsilon must lie in [0, 2], the internal one below it"
-        )
-        Measure.of(body)
-        hold(type(body["levels"]) is int and type(body["unchanged"]) is bool, "'levels' or 'unchanged' is garbled")
-        if not body["unchanged"]:
-            _hold_scale(body["scale"], body["levels"])
-            for group in body["groups"]:
-                try:
-                    _hold_kernel(group["kernel"], body["levels"])
-                except MisreadError as error:
-                    raise MisreadError(f"group {group['name']!r}: {error}") from None
-    except GARBLED as error:
-        raise MisreadError(f"it lacks or garbles a field ({error!r})") from None
+    names = [group["name"] for group in body["groups"]]
+    least = 1 if "compared" in body else 2
+    hold(len(names) >= least and len(set(names)) == len(names), "it needs two groups or more, each once")
+    hold(is_numbers([body["epsilon"], body["inner_epsilon"]]), "epsilon is no number")
+    hold(0 <= body["inner_epsilon"] <= body["epsilon"] <= 2, "epsilon must lie in [0, 2], the internal one below it")
+    Measure.of(body)
+    hold(type(body["levels"]) is int and type(body["unchanged"]) is bool, "'levels' or 'unchanged' is garbled")
+    if not body["unchanged"]:
+        _hold_scale(body["scale"], body["levels"])
+        for group in body["groups"]:
+            try:
+                _hold_kernel(group["kernel"], body["levels"])
+            except MisreadError as error:
+                raise MisreadError(f"group {group['name']!r}: {error}") from None
 
 
 def is_numbers(values: Any, *kinds: type) -> bool:
@@ -144,26 +150,26 @@ def _hold_kernel(kernel: Body, levels: int) -> None:
         hold(not ordered or alone, "a block that keeps its order must lie in one level")
 
 
+@reading()
 def hold_certificate(stated: Body, model: Body) -> None:
     """Raise unless the certificate is what docs/guides/verify.md says."""
     groups, of_both = len(model["groups"]), model.get("constraint", "equalized_odds") not in RATES
-    try:
-        figures, proof = stated["figures"], stated["proof"]
-        names = ("auc_before", "auc", "auc_bound", "gap_before", "gap", "allowed", "levels", "rows")
-        own = ("auc_before", "auc_hull", "auc", "transport_share", "tie_share", "randomised_share")
-        hold(is_numbers([figures[name] for name in names]), "a figure is no number")
-        hold(0 <= figures["allowed"] <= 2, "the gap allowed must lie in [0, 2]")
-        hold(len(figures["groups"]) == groups, "it has another number of groups")
-        hold(all(is_numbers([group[name] for name in own]) for group in figures["groups"]), "a figure is no number")
-        for each in (figures["rates_before"], figures["rates"]):
-            hold(is_numbers([each[name] for name in SINGLE]), "a rate is no number")
-        directions, prices = proof["directions"], proof["prices"]
-        hold(is_numbers(directions) and all(0 < b < 1 for b in directions), "directions must lie between 0 and 1")
-        hold(len(prices) == len(directions) and all(len(each) == groups for each in prices), "prices are missing")
-        known = all(is_numbers(price) and len(price) == 1 + of_both for each in prices for price in each)
-        hold(known, "prices must be numbers, one for each rate")
-    except GARBLED as error:
-        raise MisreadError(f"it lacks or garbles a field ({error!r})") from None
+    figures, proof = stated["figures"], stated["proof"]
+    names = ("auc_before", "auc", "auc_bound", "gap_before", "gap", "allowed", "levels", "rows")
+    own = ("auc_before", "auc_hull", "auc", "transport_share", "tie_share", "randomised_share")
+    hold(is_numbers([figures[name] for name in names]), "a figure is no number")
+    hold(0 <= figures["allowed"] <= 2, "the gap allowed must lie in [0, 2]")
+    hold(len(figures["groups"]) == groups, "it has another number of groups")
+    hold(all(is_numbers([group[name] for name in own]) for group in figures["groups"]), "a figure is no number")
+    for each in (figures["rates_before"], figures["rates"]):
+        hold(is_numbers([each[name] for name in SINGLE]), "a rate is no number")
+    least = figures.get("least_gap_without_draw")
+    hold(least is None or is_numbers([least]), "the least gap without a draw is no number")
+    directions, prices = proof["directions"], proof["prices"]
+    hold(is_numbers(directions) and all(0 < b < 1 for b in directions), "directions must lie between 0 and 1")
+    hold(len(prices) == len(directions) and all(len(each) == groups for each in prices), "prices are missing")
+    known = all(is_numbers(price) and len(price) == 1 + of_both for each in prices for price in each)
+    hold(known, "prices must be numbers, one for each rate")
 
 
 class Measure(NamedTuple):

@@ -93,6 +93,11 @@ class Line(NamedTuple):
         """All points in their order."""
         return [point for pair in zip(self.before, self.after, strict=True) for point in pair]
 
+    @property
+    def steps(self) -> int:
+        """At how many places there is a step."""
+        return sum(before != after for before, after in zip(self.before, self.after, strict=True))
+
 
 def original(people: Everybody) -> list[Line]:
     """The original score: a step at every score; places are ranks."""

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
-from fairroc.verifying.files import GARBLED, ZERO, Body, Measure, MisreadError, hold, is_numbers
+from fairroc.verifying.files import GARBLED, ZERO, Body, Measure, MisreadError, hold, is_numbers, reading
 from fairroc.verifying.law import Everybody, GroupPeople, Kernel, Line, Progress, figures, original, sweep
 
 FIELDS = ("use_group", "combine", "controls", "compared", "proxy")
@@ -62,15 +62,9 @@ def needs(text: str) -> Needs | None:
         return None
 
 
+@reading()
 def hold_spread(body: Body) -> None:
     """Raise unless what is told and what is compared is as docs/reference/model-file.md says."""
-    try:
-        _hold_spread(body)
-    except GARBLED as error:
-        raise MisreadError(f"it lacks or garbles a field ({error!r})") from None
-
-
-def _hold_spread(body: Body) -> None:
     if body["version"] < 5 or "compared" not in body:
         hold(not any(name in body for name in FIELDS), "it says nothing of groups compared")
         return

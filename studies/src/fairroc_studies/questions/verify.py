@@ -285,17 +285,19 @@ def _names(model: Files, certificate: Files, _: np.random.Generator) -> bool:
     return names != names[::-1]
 
 
-def _no_prices(_: Files, certificate: Files, __: np.random.Generator) -> bool:
+def _no_prices(model: Files, certificate: Files, _: np.random.Generator) -> bool:
     proof = certificate["proof"]
+    if model.get("where"):  # what is outside a window may bound it without a price
+        return False
     if max((abs(p) for each in proof["prices"] for price in each for p in price), default=0.0) < 1e-6:
         return False
     proof["prices"] = [[[0.0] * len(price) for price in each] for each in proof["prices"]]
     return True
 
 
-def _fewer_lines(_: Files, certificate: Files, __: np.random.Generator) -> bool:
+def _fewer_lines(model: Files, certificate: Files, _: np.random.Generator) -> bool:
     proof = certificate["proof"]
-    if len(proof["directions"]) < 6:
+    if len(proof["directions"]) < 6 or model.get("where"):
         return False
     proof["directions"], proof["prices"] = proof["directions"][:2], proof["prices"][:2]
     return True
@@ -306,6 +308,26 @@ def _allowed(model: Files, certificate: Files, _: np.random.Generator) -> bool:
         return False
     certificate["figures"]["allowed"] = model["epsilon"] + 0.01
     return True
+
+
+def _least_gap(larger: bool) -> Tamper:
+    """Of two groups the least gap without a draw is told exactly; of more, by bounds within a factor of two."""
+
+    def change(model: Files, certificate: Files, _: np.random.Generator) -> bool:
+        figures = certificate["figures"]
+        if (least := figures["least_gap_without_draw"]) is None or (least < 1e-3 and not larger):
+            return False
+        two = len(model["groups"]) == 2
+        by = (1e-6 if two else 1.0) if larger else (-1e-6 if two else -0.6 * least)
+        figures["least_gap_without_draw"] = least + by
+        return True
+
+    return change
+
+
+def _never(model: Files, certificate: Files, _: np.random.Generator) -> bool:
+    model["draw"] = certificate["figures"]["draw"] = "never"
+    return certificate["figures"]["drawn"] > 0
 
 
 TAMPERS: dict[str, Tamper] = {
@@ -336,6 +358,10 @@ TAMPERS: dict[str, Tamper] = {
     "certificate: a group's AUC before": _figure("figures", "groups", 1, "auc_before", by=1e-6),
     "certificate: a hull's AUC": _figure("figures", "groups", 0, "auc_hull", by=-1e-6),
     "certificate: fewer people drawn": _figure("figures", "groups", 0, "randomised_share", by=-1e-3),
+    "certificate: fewer people drawn, all together": _figure("figures", "drawn", by=-1e-6),
+    "certificate: a smaller least gap without a draw": _least_gap(False),
+    "certificate: a larger least gap without a draw": _least_gap(True),
+    "model: nobody to be drawn": _never,
     "certificate: a smaller gap of one rate": _figure("figures", "rates", "tpr", by=-1e-6),
     "certificate: a lower bound": _figure("figures", "auc_bound", by=-1e-6),
     "certificate: a higher bound": _figure("figures", "auc_bound", by=1e-4),
