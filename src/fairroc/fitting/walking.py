@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -161,7 +161,8 @@ class Walks:
             found = lowered(curves, pace, self.constraint, inner, DRAW_PRICE * thin.shares)
             if found is None:
                 return None
-            best = best_walk(strands_of(found, thin.weights0, thin.weights1, self.constraint), inner, start=last)
+            strands = strands_of(found, thin.weights0, thin.weights1, self.constraint)
+            best = best_walk(list(map(_gradual, strands, found, parts)), inner, start=last)
             last = None if best is None else best.walk
             return self._solution(pace if last is None else last.stops, goal, inner, found, parts)
 
@@ -209,6 +210,14 @@ class Walks:
         every = zip(self.curves, parts, at, v[ends].T, strict=True)
         kernels = tuple(walk_kernel(curve.thresholds, each, i, ends, line, tied=tied) for curve, each, i, line in every)
         return solution_of(self.people.thin, Levels(u, v[ends]), kernels, goal, inner)
+
+
+def _gradual(strand: Strand, line: RocCurve, parts: Parts) -> Strand:
+    """The strand of a lowered ``line``: people who are drawn, and those of one score in several parts, are passed at a
+    steady pace, not at once."""
+    curve, counts = parts.curve, np.diff(parts.begins)
+    low = line.tpr - line.fpr < curve.tpr - curve.fpr - TOUCH
+    return replace(strand, whole=~np.append(False, low[1:] | low[:-1] | np.repeat(counts > 1, counts)))
 
 
 def _level_ends(lowered: BoolArray) -> IntArray:
