@@ -115,8 +115,8 @@ def test_more_epsilon_costs_no_auc_at_an_equal_share_drawn(seed, draw) -> None:
 
 
 def test_no_fewer_people_are_drawn_than_a_program_needs() -> None:
-    """Two groups of eight and ten scores, all of one size, below their least gap. Drawn are twice as many at most; with
-    steps so large, lowered curves often serve no walk."""
+    """Two groups of eight and ten scores, all of one size, below their least gap. Mostly the fewest are drawn; with steps
+    so large, lowered curves often serve no walk."""
     ratios = []
     for seed in range(16):
         groups = even_steps(seed, 8 if seed % 2 else 10)
@@ -129,7 +129,8 @@ def test_no_fewer_people_are_drawn_than_a_program_needs() -> None:
         if found is not None:
             shares = [np.diff(curve.share) * own for curve, own in zip(thin.curves, thin.shares, strict=True)]
             ratios.append(drawn_share(thin, found.kernels) / fewest_lowered(thin.curves, shares, epsilon))
-    assert len(ratios) >= 6 and min(ratios) >= 1.0 - 1e-9 and max(ratios) <= 2.0 + 1e-9
+    assert len(ratios) >= 8 and min(ratios) >= 1.0 - 1e-9 and max(ratios) <= 1.5 + 1e-9
+    assert np.mean(np.array(ratios) <= 1.0 + 1e-9) >= 0.6
 
 
 @pytest.mark.parametrize("draw", ["few", "never"])
