@@ -11,10 +11,10 @@ import gzip
 import itertools
 import os
 import queue
-import threading
 import weakref
-from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -199,7 +199,7 @@ def read_batches(
 
 def _batches(
     parts: Sequence[Part], wanted: Sequence[str] | None, numbers: Sequence[str], categories: Sequence[str]
-) -> Iterator[Batch]:
+) -> Generator[Batch]:
     before = 0
     for part in parts:
         rows = 0
@@ -532,49 +532,15 @@ class _arrow_reader:  # noqa: N801 - used like a function
                 yield batch, self.source.tell()
 
 
-def _ahead(source: Iterator[T]) -> Iterator[T]:
+def _ahead(source: Generator[T]) -> Iterator[T]:
     """The same items, made by a thread of its own while those before are worked on; an error comes in its turn."""
-    reader = _Reader(source)
-    reader.start()
+    end: Any = object()
+    pool = ThreadPoolExecutor(1)
     try:
-        while True:
-            going_on, item = reader.items.get()
-            if not going_on and item is None:
-                return
-            if not going_on:
-                raise item
+        waiting = deque(pool.submit(next, source, end) for _ in range(AHEAD + 1))
+        while (item := waiting.popleft().result()) is not end:
+            waiting.append(pool.submit(next, source, end))
             yield item
     finally:
-        reader.stopped.set()
-        reader.join()
-
-
-class _Reader(threading.Thread):
-    """Puts (True, item) for every item of a source, then (False, None or an error), until it is stopped."""
-
-    def __init__(self, source: Iterator[Any]) -> None:
-        super().__init__(daemon=True)
-        self.source = source
-        self.items: queue.Queue[tuple[bool, Any]] = queue.Queue(AHEAD)
-        self.stopped = threading.Event()
-
-    def run(self) -> None:
-        try:
-            for item in self.source:
-                if not self._put((True, item)):
-                    return
-            self._put((False, None))
-        except BaseException as error:
-            self._put((False, error))
-        finally:
-            self.source.close()  # type: ignore[attr-defined]
-
-    def _put(self, item: tuple[bool, Any]) -> bool:
-        """Whether there was room for it before the reader was stopped."""
-        while not self.stopped.is_set():
-            try:
-                self.items.put(item, timeout=0.1)
-                return True
-            except queue.Full:
-                continue
-        return False
+        pool.shutdown(cancel_futures=True)
+        source.close()
