@@ -5,11 +5,10 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from fairroc.cli.arguments import DATA, add_format, add_model, add_options, add_streaming, add_told_columns, values
-from fairroc.cli.data import read_data
-from fairroc.cli.next_step import NEW, columns, flags, suggest
+from fairroc.cli.arguments import DATA, add_format, add_model, add_options, add_streaming, add_told, values
+from fairroc.cli.data import read_data, read_told, refuse_told
+from fairroc.cli.next_step import NEW, columns, flags, suggest, told_flags
 from fairroc.cli.output import progress_bar, put_result
-from fairroc.cli.told import read_told, refuse_told, told_flags
 from fairroc.errors import DataError
 from fairroc.options import (
     CONFIDENCE,
@@ -40,14 +39,7 @@ def add_parser(commands: Any) -> None:
     )
     parser.add_argument("data", metavar="DATA", help=DATA)
     add_model(parser)
-    parser.add_argument("--score", required=True, metavar="P", help="column of scores, higher means positive")
-    parser.add_argument(
-        "--group",
-        action="append",
-        metavar="G",
-        help="column of groups; may repeat; for a model of --use-group never only to measure the gap",
-    )
-    add_told_columns(parser)
+    add_told(parser, group="column of groups; may repeat; for a model of --use-group never only to measure the gap")
     parser.add_argument("--label", metavar="Y", help="column of true labels, where known: any gap is checked then")
     parser.add_argument("--weight", metavar="W", help="column of row weights")
     add_streaming(parser)
@@ -88,18 +80,9 @@ def _by_cells(arguments: argparse.Namespace, model: FairModel) -> Drift:
     """For a model that is told something else."""
     if arguments.pos_label is not None and arguments.label is None:
         raise DataError("--pos-label goes with --label; without labels there is no positive one.")
-    told = read_told(arguments, model, groups=False)
+    scores, y, how = read_told(arguments, groups=model.use_group)
     with progress_bar("comparing"):
-        return model.check(
-            told.scores,
-            sensitive_features=told.groups,
-            y=told.label,
-            sample_weight=told.weight,
-            pos_label=arguments.pos_label,
-            group_probabilities=told.probabilities,
-            control_features=told.controls,
-            **values(arguments, MONITOR),
-        )
+        return model.check(scores, y=y, **how, **values(arguments, MONITOR))
 
 
 def _suggest(arguments: argparse.Namespace, model: FairModel, found: Drift) -> None:
