@@ -203,16 +203,12 @@ def _schemas(rules: Rules) -> dict[str, Any]:
     whole: dict[str, Any] = {"type": "integer", "minimum": -(2**63), "maximum": 2**64 - 1}
     text: dict[str, Any] = {"type": "string"}
     value = {"type": ["string", "number", "boolean", "null"]}
-    group = {
-        "description": f"One of {', '.join(model.names)}; or a list of the values of several columns, in the order of "
-        "the fit.",
-        "anyOf": [value, {"type": "array", "items": value, "minItems": 1}],
-    }
     ids: dict[str, Any] = {"integer": whole, "text": text}.get(rules.id_type or "", {"anyOf": [whole, text]})
     several = {"anyOf": [value, {"type": "array", "items": value, "minItems": 1}]}
+    listed = f"One of {', '.join(model.names)}; or a list of the values of several columns, in the order of the fit."
     every = {
         "score": NUMBER,
-        "group": group,
+        "group": {"description": listed, **several},
         CONTROL: several | {"description": "The stratum; a list of several columns' values, in the order of the fit."},
         CHANCES: _chances(rules.chances),
         "id": ids | {"description": '17 and "17" are two ids, with two draws.'},

@@ -83,6 +83,9 @@ def parsed(body: bytes, rules: Rules) -> dict[str, Any]:
     objects = count(-1)  # the body itself is one
     each = 2 if rules.chances else 1  # a person, and the person's probabilities
 
+    def no_number(word: str) -> NoReturn:
+        raise ValueError(f"{word} is no JSON number")
+
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         if len(fields := dict(pairs)) < len(pairs):
             raise ValueError("an object has a field twice")
@@ -91,7 +94,7 @@ def parsed(body: bytes, rules: Rules) -> dict[str, Any]:
         return fields
 
     try:
-        data = json.loads(body.decode(), parse_constant=_no_number, object_pairs_hook=once)
+        data = json.loads(body.decode(), parse_constant=no_number, object_pairs_hook=once)
     except json.JSONDecodeError as error:
         why = f"{error.msg} at line {error.lineno}, column {error.colno}"
     except UnicodeDecodeError as error:
@@ -105,10 +108,6 @@ def parsed(body: bytes, rules: Rules) -> dict[str, Any]:
             return data
         why = f"it is {_kind(data)}"
     raise Problem("invalid-json", f"The body must be one JSON object in UTF-8, but {why}.")
-
-
-def _no_number(word: str) -> NoReturn:
-    raise ValueError(f"{word} is no JSON number")
 
 
 def people_of(data: dict[str, Any], rules: Rules) -> Payload:
@@ -163,7 +162,8 @@ def _has(data: Mapping[str, Any], rules: Rules, needs_id: bool, at: str) -> None
 
 def _known(data: Mapping[str, Any], fields: Sequence[str], at: str) -> None:
     for field in data.keys() - set(fields):
-        _refuse(f"{at}/{_escaped(field)}", f"is not known here; there are {_listed(fields)}")
+        escaped = field[:40].replace("~", "~0").replace("/", "~1")
+        _refuse(f"{at}/{escaped}", f"is not known here; there are {_listed(fields)}")
 
 
 def _list(data: Mapping[str, Any], field: str, rules: Rules) -> list[Any]:
@@ -193,10 +193,6 @@ def _kind(value: Any) -> str:
 
 def _listed(fields: Sequence[str]) -> str:
     return ", ".join(fields[:-1]) + (" and " if len(fields) > 1 else "") + fields[-1]
-
-
-def _escaped(field: str) -> str:
-    return field[:40].replace("~", "~0").replace("/", "~1")
 
 
 # ---- fair scores -----------------------------------------------------------------------------------------------------
@@ -313,7 +309,8 @@ def _located(people: Payload, rules: Rules, error: DataError) -> Problem:
         sure = not _refused(checks[CHANCES], 0, len(people.score), 1)
     named = [field for field in ("group", CONTROL) if getattr(people, field) is not None]
     if named and sure:  # whose group is known
-        checks[named[0]] = lambda low, high: _columns(_unscored(people), rules, low, high)
+        unscored = replace(people, score=[0.0] * len(people.score))
+        checks[named[0]] = lambda low, high: _columns(unscored, rules, low, high)
     if people.id is not None:
         ids = people.id
         checks["id"] = lambda low, high: model.uniforms(high - low, ids=ids[low:high], key=rules.key)
@@ -332,10 +329,6 @@ def _located(people: Payload, rules: Rules, error: DataError) -> Problem:
             found.append((people.pointer(field, row), f"{must[field]}, got {_shown(value)}"))
     kind = "unknown-group" if isinstance(error, UnknownGroupError) else "invalid-request"
     return _problem(kind, found[:NAMED], len(found)) if found else Problem(kind, str(error))
-
-
-def _unscored(people: Payload) -> Payload:
-    return replace(people, score=[0.0] * len(people.score))
 
 
 def _refused(check: Callable[[int, int], object], low: int, high: int, most: int) -> list[int]:
