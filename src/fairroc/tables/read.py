@@ -209,24 +209,12 @@ def _batches(
             source = _parquet_batches(part, wanted, categories)
         else:
             source = _arrow_batches(part, wanted)
-        with closing(source) as pieces:  # type: ignore[type-var]
-            for piece, done in _guarded(pieces, part):
+        with closing(source) as pieces, readable(part.path):  # type: ignore[type-var]
+            for piece, done in pieces:
                 if piece.num_rows:
                     yield Batch(piece, part, rows, before + min(done, part.size))
                 rows += piece.num_rows
         before += part.size
-
-
-def _guarded(pieces: Iterable[T], part: Part) -> Iterator[T]:
-    """The same pieces; whatever goes wrong in reading is said in one line that names the file."""
-    iterator = iter(pieces)
-    while True:
-        with readable(part.path):
-            try:
-                piece = next(iterator)
-            except StopIteration:
-                return
-        yield piece
 
 
 def _csv_batches(
