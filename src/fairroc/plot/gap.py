@@ -165,18 +165,16 @@ class GapDisplay(AuditedDisplay):
         kept = thin_peaks(drawn)[::-1]
         style = {"color": GROUPS[colour], "linestyle": STYLES[colour], "linewidth": 1.8}
         steps = {"drawstyle": "steps-pre"} if curve.steps else {}
-        how = {**style, **steps, "label": _label(score, curve), **kwargs}
+        label = f"{score}: largest gap {curve.largest:.3f}"
+        if curve.interval is not None:
+            label += " ({:.3f} to {:.3f})".format(*curve.interval)
+        how = {**style, **steps, "label": label, **kwargs}
         (line,) = axes.plot(curve.thresholds[kept], curve.gap[kept], **how)
         self.line_.append(line)
         if band and curve.low is not None and curve.high is not None:
             fill: dict[str, Any] = {"alpha": 0.15, "linewidth": 0, "zorder": 1, "step": "pre" if curve.steps else None}
             x, low, high = curve.thresholds[kept], curve.low[kept], curve.high[kept]
             self.band_.append(axes.fill_between(x, low, high, color=line.get_color(), **fill))
-
-
-def _label(score: str, curve: GapCurve) -> str:
-    words = f"{score}: largest gap {curve.largest:.3f}"
-    return words if curve.interval is None else words + " ({:.3f} to {:.3f})".format(*curve.interval)
 
 
 def _gap_curve(shown: Shown, distance: Distance) -> GapCurve:
