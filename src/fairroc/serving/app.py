@@ -124,7 +124,7 @@ class Service:
         for kind in kinds[rules.id_type]:
             ids = [kind(i) for i in range(n)]
             told = {field: [value] * n for field, value in known_people(rules)[0].items()}
-            fair_scores(Payload.of({"score": [score] * n, **told, "id": ids}, "columns"), rules)
+            fair_scores(Payload("columns", [score] * n, **told, id=ids), rules)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":

@@ -131,7 +131,7 @@ def _people(rules: Rules) -> tuple[Payload, bool]:
         fixed = fixed and bool(sure)
     ids: list[Any] = [101, 102] if rules.id_type != "text" else ["a-101", "a-102"]
     columns = {field: [one[field] for one in told] for field in told[0]}
-    people = Payload.of({"score": chosen, **columns, "id": ids[: len(told)]}, "rows")
+    people = Payload("rows", chosen, **columns, id=ids[: len(told)])
     return people, fixed or model.key_fingerprint is None
 
 

@@ -59,18 +59,12 @@ class Rules:
 class Payload:
     """Columns of a request, one value for each person, as JSON has them; None of what the model does not use."""
 
-    score: list[Any]
-    group: list[Any] | None
-    id: list[Any] | None
     form: Literal["one", "rows", "columns"]
+    score: list[Any]
+    group: list[Any] | None = None
     control: list[Any] | None = None
     group_probabilities: list[Any] | None = None
-
-    @classmethod
-    def of(cls, columns: Mapping[str, list[Any] | None], form: Literal["one", "rows", "columns"]) -> Payload:
-        """From columns by field."""
-        group, id, control, chances = (columns.get(field) for field in ("group", "id", CONTROL, CHANCES))
-        return cls(columns["score"] or [], group, id, form, control, chances)
+    id: list[Any] | None = None
 
     def pointer(self, field: str, row: int) -> str:
         """Where in the body a value stands (RFC 6901)."""
@@ -118,7 +112,7 @@ def people_of(data: dict[str, Any], rules: Rules) -> Payload:
     if "scores" in data:
         names = {field: COLUMNS[field] for field in rules.fields}
         _known(data, tuple(names.values()), "#")
-        columns = {field: _list(data, name, rules) if name in data else None for field, name in names.items()}
+        columns: dict[str, Any] = {f: _list(data, name, rules) if name in data else None for f, name in names.items()}
         lengths = {names[field]: len(column) for field, column in columns.items() if column is not None}
         if len(set(lengths.values())) > 1:
             listed = ", ".join(f"{name} {length}" for name, length in lengths.items())
@@ -126,7 +120,7 @@ def people_of(data: dict[str, Any], rules: Rules) -> Payload:
         for field, column in columns.items():
             if column is None and not (field == "id" and rules.model.draws_nobody):
                 _refuse(f"#/{names[field]}", f"is missing{WHY.get(field, '')}")
-        return Payload.of(columns, "columns")
+        return Payload("columns", **columns)
     _known(data, rules.fields, "#")
     return _one(data, rules)
 
@@ -136,7 +130,7 @@ WHY = {"id": ": the same id always gets the same draw"}
 
 def _one(data: Mapping[str, Any], rules: Rules, needs_id: bool = True) -> Payload:
     _has(data, rules, needs_id and not rules.model.draws_nobody, "#")
-    return Payload.of({field: [data[field]] for field in rules.fields if field in data}, "one")
+    return Payload("one", **{field: [data[field]] for field in rules.fields if field in data})
 
 
 def _rows(rows: list[Any], rules: Rules) -> Payload:
@@ -151,7 +145,7 @@ def _rows(rows: list[Any], rules: Rules) -> Payload:
             _known(row, fields, at)
             _has(row, rules, "id" in wanted, at)
             _refuse(f"{at}/id", "must be left out, as the first person has none")
-    return Payload.of({field: [row[field] for row in rows] for field in fields if field in wanted}, "rows")
+    return Payload("rows", **{field: [row[field] for row in rows] for field in fields if field in wanted})
 
 
 def _has(data: Mapping[str, Any], rules: Rules, needs_id: bool, at: str) -> None:
