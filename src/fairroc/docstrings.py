@@ -199,8 +199,9 @@ def _pasted(thing: Any, code: str) -> str:
 
 
 def _given(thing: Any) -> dict[str, tuple[str, Any]]:
-    """Type and default of every parameter; a dataclass is made by others."""
-    if isinstance(thing, type) and (is_dataclass(thing) or "__init__" not in vars(thing)):
+    """Type and default of every parameter; a dataclass is made by others, unless it says how."""
+    made = is_dataclass(thing) and "Parameters\n" not in (thing.__doc__ or "")
+    if isinstance(thing, type) and (made or "__init__" not in vars(thing)):
         return {}
     known = inspect.signature(thing).parameters
     stars: dict[Any, str] = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}

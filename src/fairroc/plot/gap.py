@@ -63,6 +63,7 @@ class GapCurve:
 
 
 @documented(setup=PEOPLE, raises="DataError, FairrocError")
+@dataclass(eq=False, repr=False, kw_only=True)
 class GapDisplay(AuditedDisplay):
     """How far apart the groups are at every threshold, before and after, with the allowed epsilon.
 
@@ -95,23 +96,11 @@ class GapDisplay(AuditedDisplay):
     (0.382, 0.1)
     """
 
-    band_: list[PolyCollection]
-    epsilon_line_: Line2D | None
-
-    def __init__(
-        self,
-        *,
-        before: GapCurve,
-        after: GapCurve | None = None,
-        epsilon: float | None = None,
-        distance: Distance | None = None,
-        confidence: float = 0.95,
-    ) -> None:
-        self.before = before
-        self.after = after
-        self.epsilon = epsilon
-        self.distance = distance
-        self.confidence = confidence
+    before: GapCurve
+    after: GapCurve | None = None
+    epsilon: float | None = None
+    distance: Distance | None = None
+    confidence: float = 0.95
 
     @classmethod
     def from_source(cls, found: BeforeAfter) -> Self:
@@ -138,7 +127,8 @@ class GapDisplay(AuditedDisplay):
         []
         """
         (axes,) = self._begin(ax, 1, (7, 4.4))
-        self.band_, self.epsilon_line_ = [], None
+        self.band_: list[PolyCollection] = []
+        self.epsilon_line_: Line2D | None = None
         self._draw(axes, "before", self.before, 1, band, kwargs)
         if self.after is not None:
             self._draw(axes, "after", self.after, 0, band, kwargs)
