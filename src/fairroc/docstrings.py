@@ -227,7 +227,8 @@ def _entries(section: str, given: Mapping[str, tuple[str, Any]], made: Callable[
             names, _, text = entry.partition(" : ")
             kinds = dict.fromkeys(_kind(n, *given[n]) for n in names.split(", ") if n in given)
             head = f"{names} : {' and '.join(kinds)}" if kinds else names
-            yield entry if _has_body(entry) else _entry(head, text)
+            body = entry.partition("\n")[2].strip()  # the meaning, below a type; else it begins in the first line
+            yield entry if body and (body[0].isupper() or body[0] == '"') else _entry(head, text)
 
 
 def _parameter(options: Mapping[str, Option], name: str, annotation: str, default: Any) -> str:
@@ -243,12 +244,6 @@ def _parameter(options: Mapping[str, Option], name: str, annotation: str, defaul
 
 def _field(name: str, annotation: str, default: Any) -> str:
     return f"{name} : {_kind(name, annotation, default)}{' or None' if annotation.endswith('| None') else ''}"
-
-
-def _has_body(entry: str) -> bool:
-    """Whether the first line has a type, and the meaning follows; else the first line begins the meaning."""
-    body = entry.partition("\n")[2].strip()
-    return bool(body) and (body[0].isupper() or body[0] == '"')
 
 
 def _kind(name: str, annotation: str, default: Any) -> str:

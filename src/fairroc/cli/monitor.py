@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from fairroc.cli.arguments import DATA, add_format, add_model, add_options, add_streaming, add_told, values
 from fairroc.cli.data import read_data, read_told, refuse_told
-from fairroc.cli.next_step import NEW, columns, flags, suggest, told_flags
+from fairroc.cli.next_step import NEW, columns, flags, named, suggest, told_flags
 from fairroc.cli.output import progress_bar, put_result
 from fairroc.errors import DataError
 from fairroc.options import (
@@ -60,7 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
     put_result(
         arguments.format, found.to_dict(), lambda: drift_text(found, positive_means=word, verbose=arguments.verbose)
     )
-    _suggest(arguments, model, found)
+    (_suggest_by_cells if model.compared else _suggest)(arguments, model, found)
     return 1 if found.drifted else 0
 
 
@@ -88,8 +88,6 @@ def _by_cells(arguments: argparse.Namespace, model: FairModel) -> Drift:
 def _suggest(arguments: argparse.Namespace, model: FairModel, found: Drift) -> None:
     """Fit again, look at the gap, or wait for the next people."""
     watched = ("--model", arguments.model)
-    if model.compared:
-        return _suggest_by_cells(arguments, model, found)
     if found.drifted:
         allowed = ["--epsilon", f"{model.epsilon:.15g}"] if model.ratio is None else ["--ratio", f"{model.ratio:.15g}"]
         norm = [NORM]
@@ -105,15 +103,13 @@ def _suggest(arguments: argparse.Namespace, model: FairModel, found: Drift) -> N
     else:
         known = columns(arguments, labels=arguments.label is not None)
         suggest(arguments, "watch the next people", "monitor", NEW, *watched, *known)
-    return None
 
 
 def _suggest_by_cells(arguments: argparse.Namespace, model: FairModel, found: Drift) -> None:
     """The same for models that are told something else than the groups; only the user knows how they were fitted."""
-    groups = [word for name in arguments.group or ["GROUP"] for word in ("--group", str(name))]
+    groups = named("--group", arguments.group or ["GROUP"])
     known = ("--model", arguments.model, "--score", arguments.score, *groups, *told_flags(arguments))
+    why, people = "watch the next people", NEW
     if found.gap is None:
-        why = "check the gap too, once true labels and groups are known"
-        suggest(arguments, why, "monitor", arguments.data, *known, "--label", arguments.label or "LABEL")
-    else:
-        suggest(arguments, "watch the next people", "monitor", NEW, *known, "--label", arguments.label or "LABEL")
+        why, people = "check the gap too, once true labels and groups are known", arguments.data
+    suggest(arguments, why, "monitor", people, *known, "--label", arguments.label or "LABEL")
