@@ -157,7 +157,7 @@ def from_estimator(
     family: str | None,
     **asked: Any,
 ) -> BeforeAfter:
-    """The scores a fitted model works on, and its fair score in expectation over the draw, ``asked`` for as an audit."""
+    """The scores a fitted model works on, and its fair score in expectation over the draw, ``asked`` for as audits."""
     found = opened(estimator, X, sensitive_features)
     model = found.model
     if family is not None and not model.compared:

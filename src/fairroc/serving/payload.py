@@ -77,9 +77,6 @@ def parsed(body: bytes, rules: Rules) -> dict[str, Any]:
     objects = count(-1)  # the body itself is one
     each = 2 if rules.chances else 1  # a person, and the person's probabilities
 
-    def no_number(word: str) -> NoReturn:
-        raise ValueError(f"{word} is no JSON number")
-
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         if len(fields := dict(pairs)) < len(pairs):
             raise ValueError("an object has a field twice")
@@ -88,7 +85,7 @@ def parsed(body: bytes, rules: Rules) -> dict[str, Any]:
         return fields
 
     try:
-        data = json.loads(body.decode(), parse_constant=no_number, object_pairs_hook=once)
+        data = json.loads(body.decode(), parse_constant=_no_number, object_pairs_hook=once)
     except json.JSONDecodeError as error:
         why = f"{error.msg} at line {error.lineno}, column {error.colno}"
     except UnicodeDecodeError as error:
@@ -102,6 +99,10 @@ def parsed(body: bytes, rules: Rules) -> dict[str, Any]:
             return data
         why = f"it is {_kind(data)}"
     raise Problem("invalid-json", f"The body must be one JSON object in UTF-8, but {why}.")
+
+
+def _no_number(word: str) -> NoReturn:
+    raise ValueError(f"{word} is no JSON number")
 
 
 def people_of(data: dict[str, Any], rules: Rules) -> Payload:
