@@ -104,7 +104,8 @@ def undeclared() -> list[str]:
     for path, tree in trees(WHEEL):
         package = ".".join(path.relative_to(WHEEL).with_suffix("").parts).removesuffix("__init__").strip(".")
         for node in tree.body:
-            if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "__all__":
+            literal = isinstance(node, ast.Assign) and isinstance(node.value, ast.List | ast.Dict)
+            if literal and getattr(node.targets[0], "id", "") in ("__all__", "_HOME"):
                 declared |= {f"{package}.{name}".strip(".") for name in ast.literal_eval(node.value)}
     return sorted(documented - declared)
 

@@ -37,14 +37,11 @@ SHARED = {
     "sample_weight": (f"{ROWS} of numbers", "Weights of the rows; None: every row counts once."),
     "fair_scores": (f"{ROWS} of numbers", 'Other scores of the same rows, one draw say, to be shown as "after".'),
     "ids": (f"{ROWS} of integers or text", "Ids of the rows: the same id always gets the same draw."),
-    "id": ("int or str", "The person's id, to add the fair score that its draw gives."),
     "random_state": ("int, Generator or RandomState", "Seed of draws that need not be the same again."),
     "key": ("bytes or str", "The model's secret key, if it was fitted with one."),
     "on_unknown_group": ("str", "Fitted group that unknown groups are treated as; else they are an error."),
     "allow_out_of_range": ("bool", "Whether most scores may lie outside the range of the fitted ones."),
     "threshold": ("float", "Select ``fair score >= threshold``."),
-    "confidence": ("float above 0 and below 1", "Level of all intervals and bands."),
-    "bootstrap": ("int", "Number of bootstrap draws, at least 100; 0 for none."),
     "estimator": ("fitted FairROC or FairROCClassifier", "Whose score is shown, before and after."),
     "model": ("FairModel, or a fitted FairROC", "Whose fair score is meant."),
     "model_or_estimator": ("FairModel, or a fitted FairROC or FairROCClassifier", "Whose fair score is meant."),
@@ -64,10 +61,7 @@ SHARED = {
     "found": ("Frontier", "What `fairroc.frontier` returned."),
     "max_gap": ("float in [0, 2]", "The gap that is allowed."),
     "groups": ("object", "Ignored."),
-    "cells": (
-        "int",
-        "Of Spark frames: most cells that come to the driver; more are counted in bins.",
-    ),
+    "cells": ("int", "Of Spark frames: most cells that come to the driver; more are counted in bins."),
     "column": ("str", "Name of the new column."),
     "point": ("int", "Number of the point, from 0."),
     "uniforms": (ROWS, "A number from [0, 1) for each person."),
@@ -119,14 +113,11 @@ WORDS = {
     "Any": "object",
     "FloatArray": "ndarray of float64",
     "BoolArray": "ndarray of bool",
-    "NDArray[np.int64]": "ndarray of int64",
     "NDArray[Any]": "ndarray",
-    "Rows": "ndarray of integers",
     "str | os.PathLike[str]": "str or path-like",
     "str | Path": "str or path-like",
     "pa.Table": "pyarrow.Table",
     "Missing": "str",
-    "SmallTreatment": "str",
 }
 TYPES = {"where": "(low, high), shares from 0 to 1", "epsilons": "numbers from 0 to 2", "missing": "{'error', 'group'}"}
 """Of options that the command line takes in another form."""
@@ -208,8 +199,9 @@ def _pasted(thing: Any, code: str) -> str:
 
 
 def _given(thing: Any) -> dict[str, tuple[str, Any]]:
-    """Type and default of every parameter; a dataclass is made by others."""
-    if isinstance(thing, type) and (is_dataclass(thing) or "__init__" not in vars(thing)):
+    """Type and default of every parameter; a dataclass is made by others, unless it says how."""
+    made = is_dataclass(thing) and "Parameters\n" not in (thing.__doc__ or "")
+    if isinstance(thing, type) and (made or "__init__" not in vars(thing)):
         return {}
     known = inspect.signature(thing).parameters
     stars: dict[Any, str] = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}
@@ -235,7 +227,8 @@ def _entries(section: str, given: Mapping[str, tuple[str, Any]], made: Callable[
             names, _, text = entry.partition(" : ")
             kinds = dict.fromkeys(_kind(n, *given[n]) for n in names.split(", ") if n in given)
             head = f"{names} : {' and '.join(kinds)}" if kinds else names
-            yield entry if _has_body(entry) else _entry(head, text)
+            body = entry.partition("\n")[2].strip()  # the meaning, below a type; else it begins in the first line
+            yield entry if body and (body[0].isupper() or body[0] == '"') else _entry(head, text)
 
 
 def _parameter(options: Mapping[str, Option], name: str, annotation: str, default: Any) -> str:
@@ -251,12 +244,6 @@ def _parameter(options: Mapping[str, Option], name: str, annotation: str, defaul
 
 def _field(name: str, annotation: str, default: Any) -> str:
     return f"{name} : {_kind(name, annotation, default)}{' or None' if annotation.endswith('| None') else ''}"
-
-
-def _has_body(entry: str) -> bool:
-    """Whether the first line has a type, and the meaning follows; else the first line begins the meaning."""
-    body = entry.partition("\n")[2].strip()
-    return bool(body) and (body[0].isupper() or body[0] == '"')
 
 
 def _kind(name: str, annotation: str, default: Any) -> str:

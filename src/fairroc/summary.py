@@ -190,17 +190,13 @@ def worded(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.2g}" if 0 < abs(value) < 5e-5 else f"{round(value, 4):.10g}"
     if is_dataclass(value) and not isinstance(value, type):
-        return type(value).__name__ if _is_large(value) else brief(value)
+        values = (getattr(value, f.name) for f in fields(value))
+        large = any(hasattr(v, "shape") or (isinstance(v, tuple | list | dict) and len(v) > 3) for v in values)
+        return type(value).__name__ if large else brief(value)
     if isinstance(value, tuple | list | dict):
         plain = not isinstance(value, dict) and all(isinstance(v, float | int | str) for v in value)
         return f"({', '.join(map(worded, value))})" if plain and len(value) <= 3 else f"{len(value):,} values"
     return f"array of shape {tuple(value.shape)}" if hasattr(value, "shape") else cut(repr(value), NAME_WIDTH)
-
-
-def _is_large(thing: Any) -> bool:
-    """Whether a dataclass has a field of many values."""
-    values = (getattr(thing, f.name) for f in fields(thing))
-    return any(hasattr(v, "shape") or (isinstance(v, tuple | list | dict) and len(v) > 3) for v in values)
 
 
 def brief(thing: Any) -> str:
@@ -210,12 +206,9 @@ def brief(thing: Any) -> str:
     "Summary(title='Counts', total=3, noun='people')"
     """
     known = [(f.name, getattr(thing, f.name)) for f in fields(thing) if f.repr]
-    told = [f"{name}={worded(value)}" for name, value in known if value is not None and _holds(value)]
+    empty: tuple[Any, ...] = (None, "", (), [], {})
+    told = [f"{name}={worded(value)}" for name, value in known if hasattr(value, "shape") or value not in empty]
     return f"{type(thing).__name__}({', '.join(told)})"
-
-
-def _holds(value: Any) -> bool:
-    return not isinstance(value, tuple | list | str | dict) or len(value) > 0
 
 
 class Result:

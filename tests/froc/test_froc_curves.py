@@ -13,13 +13,17 @@ from fairroc.core.kernel import drawn_kernel
 from fairroc.core.optimal import optimal
 from fairroc.core.realised import performance, realise
 from fairroc.core.roc import all_thresholds
-from fairroc.froc.algorithm import coherent_curves, froc, froc_curves, query
+from fairroc.froc.algorithm import coherent_curves, froc, query
 from fairroc.froc.geometry import turned, upper_hull
 from oracles import population_of
 from strategies import MILD, class_shares, populations
 
 STEPS = st.sampled_from([0.0, 0.01, 0.05, 0.2, 1.0])
 PAIRS = st.sampled_from(["neighbours", "all"])
+
+
+def froc_curves(curves, *how, **more):
+    return coherent_curves(froc(curves, *how, **more), [curve.hull for curve in curves])
 
 
 def thresholds_of(curves, queries):

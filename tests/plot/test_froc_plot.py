@@ -7,9 +7,8 @@ import pytest
 
 from fairroc.core.roc import roc_curve
 from fairroc.froc.algorithm import Shift, froc
-from fairroc.froc.mixture import triangle_mixture
 from fairroc.froc.run import WORDS
-from fairroc.plot.froc import acceptance_figure, geometry_figure
+from fairroc.plot.froc import geometry_figure
 
 pytest.importorskip("matplotlib")
 
@@ -40,14 +39,3 @@ def test_geometry_shows_curves_boundary_cuts_and_shift(index):
 
 def test_every_shift_has_words():
     assert set(WORDS) == set(Shift)
-
-
-def test_acceptance_marks_falls():
-    """One line a person, and a black piece for each fall."""
-    done = two_groups()
-    mixture = triangle_mixture(done.points[0], done.queries[0], done.thresholds)
-    scores = np.array([0.9, 0.5])
-    axes = acceptance_figure(mixture, scores, done.thresholds).axes[0]
-    falls = int((np.diff(mixture.acceptance(scores), axis=1) < -1e-9).sum())
-    assert falls > 0
-    assert len(axes.get_lines()) == 2 + falls + 1

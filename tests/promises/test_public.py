@@ -55,7 +55,7 @@ def test_documents_import_public_names_alone(page: str) -> None:
 
 INTERNAL = {
     "FairModel.of",
-    *(f"ScoreCounts.{name}" for name in ("from_columns", "from_counted", "from_cells", "people")),
+    *(f"ScoreCounts.{name}" for name in ("from_columns", "from_cells", "people")),
     *(f"{name}.from_source" for name in ("FairROCDisplay", "GapDisplay")),
 }
 """Methods of public classes that other rooms call, with types that are not public."""

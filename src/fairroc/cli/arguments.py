@@ -175,7 +175,8 @@ DATA = "CSV (also .gz), Parquet or Arrow file, a folder of such files, or a patt
 def add_data(parser: argparse.ArgumentParser, *, counts: bool = False, required: bool = True) -> None:
     """Where the labelled rows are; with ``counts`` they may be aggregated."""
     parser.add_argument("data", metavar="DATA", nargs=None if required else "?", help=DATA)
-    add_columns(parser, required=required)
+    parser.add_argument("--score", required=required, metavar="P", help="column of scores, higher means positive")
+    parser.add_argument("--group", required=required, action="append", metavar="G", help="column of groups; may repeat")
     parser.add_argument(
         "--label", required=not counts, metavar="Y", help="column of true labels: 0/1, or see --pos-label"
     )
@@ -186,12 +187,6 @@ def add_data(parser: argparse.ArgumentParser, *, counts: bool = False, required:
     add_options(parser, (POS_LABEL, MISSING))
     add_streaming(parser)
     add_format(parser)
-
-
-def add_columns(parser: argparse.ArgumentParser, *, required: bool = True) -> None:
-    """Which columns hold scores and groups."""
-    parser.add_argument("--score", required=required, metavar="P", help="column of scores, higher means positive")
-    parser.add_argument("--group", required=required, action="append", metavar="G", help="column of groups; may repeat")
 
 
 def add_told(parser: argparse.ArgumentParser, *, group: str = "") -> None:

@@ -80,19 +80,9 @@ def _each(arguments: argparse.Namespace) -> Audits:
         limit: Any = asked.get("epsilon") if own is None else check_epsilon(own.get(family.name, 0.0))
         return Settings.checked(**asked | {"epsilon": limit if family.compared else None})
 
-    taken = read_in_memory(arguments, why)
+    scores, y, how = read_in_memory(arguments, why)
     with progress_bar("checking"):
-        rows = read_spread(
-            taken.score,
-            taken.label,
-            sensitive_features=taken.group,
-            each=arguments.combine == "each",
-            control_features=taken.controls,
-            sample_weight=taken.weight,
-            pos_label=arguments.pos_label,
-            missing=arguments.missing,
-            small=rule,
-        )
+        rows = read_spread(scores, y, each=arguments.combine == "each", missing=arguments.missing, small=rule, **how)
     with progress_bar("auditing"):
         return audit_each(rows, settings)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from fairroc.cli.output import progress_bar
 from fairroc.errors import DataError, warn_user
@@ -20,6 +20,11 @@ if TYPE_CHECKING:
     from fairroc.report.pack import PackRows
     from fairroc.tables.columns import ColumnNames
     from fairroc.tables.files import Part
+
+Rows: TypeAlias = "tuple[Any, Any, dict[str, Any]]"
+"""Scores, labels, and what else the arguments say of people, by the names that Python's functions have for it."""
+
+SPREAD = "a model of --use-group never, --combine each or --control"
 
 MOST_EXACT = 1 << 26
 """Distinct (group, label, score) where only exact counts will do, unless another number is asked for."""
@@ -90,18 +95,6 @@ def _read_rows(arguments: argparse.Namespace) -> TakenColumns:
         return take_columns(read_table(arguments.data, names.all, texts, **how), names)
 
 
-def read_whole(
-    parts: Sequence[Part], columns: Sequence[str], texts: Sequence[str], numbers: Sequence[str], coded: Sequence[str]
-) -> Any:
-    """Columns of all files as one table in memory; ``texts`` stay as they stand, ``coded`` ones become categories."""
-    from fairroc.tables.files import load_module
-    from fairroc.tables.read import read_table
-
-    with progress_bar("reading"):
-        tables = [read_table(part.path, columns, texts, numbers=numbers, categories=coded) for part in parts]
-        return tables[0] if len(tables) == 1 else load_module("pyarrow").concat_tables(tables)
-
-
 def read_pack_rows(arguments: argparse.Namespace) -> PackRows:
     """Scores, groups, weights and categories of all rows, in memory, for a pack."""
     from fairroc.auditing.impact import classify
@@ -111,8 +104,7 @@ def read_pack_rows(arguments: argparse.Namespace) -> PackRows:
     from fairroc.tables.files import find_parts, require_columns
     from fairroc.tables.read import part_schema
 
-    parts = find_parts(arguments.data)
-    known = part_schema(parts[0]).names
+    known = part_schema(find_parts(arguments.data)[0]).names
     named = {}
     for text in arguments.category or arguments.group:
         name, _, column = (text, "", text) if text in known else text.partition("=")
@@ -123,7 +115,7 @@ def read_pack_rows(arguments: argparse.Namespace) -> PackRows:
     names = ColumnNames(arguments.score, tuple(arguments.group), None, arguments.weight)
     texts = list(dict.fromkeys((*arguments.group, *named.values())))
     wanted = list(dict.fromkeys((*names.all, *texts)))
-    table = read_whole(parts, wanted, texts, names.numbers, texts)
+    table = _whole_table(arguments, wanted, texts, names.numbers, texts)
     taken = take_columns(table, names)
     categories = {name: table.column(column) for name, column in named.items()}
     return PackRows(taken.score, taken.group, classify(categories, arguments.unknown or ()), taken.weight)
@@ -136,14 +128,8 @@ def _names(arguments: argparse.Namespace) -> ColumnNames:
     return ColumnNames(arguments.score, tuple(arguments.group), arguments.label, arguments.weight, None, *more)
 
 
-def read_in_memory(arguments: argparse.Namespace, why: str) -> TakenColumns:
-    """All rows that the arguments name, of one file or several, with a row for each person; groups by name.
-
-    ``why`` says what needs them in memory.
-    """
-    from fairroc.people.rows import taken_columns
-    from fairroc.tables.files import find_parts
-
+def read_in_memory(arguments: argparse.Namespace, why: str) -> Rows:
+    """All labelled rows that the arguments name; ``why`` says what needs them in memory."""
     if arguments.stream or arguments.max_distinct is not None:
         raise DataError(f"--stream and --max-distinct must be left out with {why}, which needs all rows in memory.")
     if getattr(arguments, "positives", None) is not None or getattr(arguments, "negatives", None) is not None:
@@ -153,13 +139,70 @@ def read_in_memory(arguments: argparse.Namespace, why: str) -> TakenColumns:
         )
     if arguments.label is None:
         raise DataError(f"--label must name the column of true labels with {why}, got none.")
-    names, texts = _names(arguments), [*arguments.group, *(arguments.control or ())]
-    coded = [name for name in (*texts, arguments.label) if name not in names.numbers]
-    kept = texts if arguments.pos_label is None else [*texts, arguments.label]  # '1' and 'TRUE' as they stand
-    table = read_whole(find_parts(arguments.data), names.all, kept, names.numbers, coded)
-    columns = {name: table.column(name) for name in names.all}
-    taken = taken_columns(columns, names)
-    return taken._replace(group={name: columns[name] for name in names.groups})
+    _names(arguments)  # each once
+    return _all_rows(arguments)
+
+
+def read_told(arguments: argparse.Namespace, *, groups: bool = True) -> Rows:
+    """All rows that the arguments name, for a model that is told something in place of the groups that it compares;
+    whether ``groups`` must be named."""
+    for flag in ("stream", "max_distinct", "positives", "negatives"):
+        if getattr(arguments, flag, None):
+            name = flag.replace("_", "-")
+            raise DataError(f"--{name} must be left out with {SPREAD}: it needs one row for each person, in memory.")
+    if groups and arguments.group is None:
+        raise DataError("--group must name the columns of groups that the model compares, got none.")
+    return _all_rows(arguments)
+
+
+def refuse_told(arguments: argparse.Namespace) -> None:
+    """Raise if there are flags that a model does not need which is told the groups that it compares, or no groups."""
+    for flag in ("group_probability", "control"):
+        if getattr(arguments, flag) is not None:
+            raise DataError(f"--{flag.replace('_', '-')} goes with {SPREAD}; this one needs --group alone.")
+    if arguments.group is None:
+        raise DataError("--group must name the column of groups that the model was fitted with, got none.")
+
+
+def _all_rows(arguments: argparse.Namespace) -> Rows:
+    """All rows, of one file or several, with a row for each person; several columns of a kind by name."""
+    given = (getattr(arguments, name, None) or () for name in ("group", "control", "group_probability"))
+    groups, controls, probabilities = given
+    labels = [] if arguments.label is None else [arguments.label]
+    numbers = [arguments.score, *([] if arguments.weight is None else [arguments.weight]), *probabilities]
+    texts = [*groups, *controls]
+    kept = texts if arguments.pos_label is None else [*texts, *labels]  # '1' and 'TRUE' as they stand
+    coded = [name for name in (*texts, *labels) if name not in numbers]
+    table = _whole_table(arguments, [*numbers, *labels, *texts], kept, numbers, coded)
+
+    def by_name(columns: Sequence[str]) -> dict[str, Any] | None:
+        return {name: table.column(name) for name in columns} or None
+
+    how = {
+        "sensitive_features": by_name(groups),
+        "sample_weight": None if arguments.weight is None else table.column(arguments.weight),
+        "pos_label": arguments.pos_label,
+        "control_features": by_name(controls),
+        "group_probabilities": by_name(probabilities),
+    }
+    return table.column(arguments.score), None if arguments.label is None else table.column(arguments.label), how
+
+
+def _whole_table(
+    arguments: argparse.Namespace,
+    wanted: Sequence[str],
+    texts: Sequence[str],
+    numbers: Sequence[str],
+    categories: Sequence[str],
+) -> Any:
+    """The columns of all files that the arguments name; the ``texts`` as they stand."""
+    from fairroc.tables.files import find_parts, load_module
+    from fairroc.tables.read import read_table
+
+    how: dict[str, Any] = {"numbers": numbers, "categories": categories}
+    with progress_bar("reading"):
+        tables = [read_table(part.path, wanted, texts, **how) for part in find_parts(arguments.data)]
+        return tables[0] if len(tables) == 1 else load_module("pyarrow").concat_tables(tables)
 
 
 def _streamed_counts(

@@ -110,18 +110,9 @@ def _fit_by_cells(arguments: argparse.Namespace, options: Options, key: bytes | 
             "the figures."
         )
     options.check_spread()
-    taken = read_in_memory(arguments, why)
+    scores, y, how = read_in_memory(arguments, why)
     with progress_bar("checking"):
-        rows = spread_rows(
-            taken.score,
-            taken.label,
-            options,
-            sensitive_features=taken.group,
-            sample_weight=taken.weight,
-            pos_label=arguments.pos_label,
-            control_features=taken.controls,
-            group_probabilities=taken.probabilities,
-        )
+        rows = spread_rows(scores, y, options, **how)
     with progress_bar("fitting") as show:
         found = fit_spread(rows, options, progress=show)
         model = spread_model(found, key=key)

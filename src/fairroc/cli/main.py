@@ -14,48 +14,20 @@ import sys
 import warnings
 from collections.abc import Callable, Sequence
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn
 
 from fairroc._version import __version__
-from fairroc.cli import (
-    audit,
-    demo,
-    explain,
-    fit,
-    froc,
-    frontier,
-    monitor,
-    onnx,
-    report,
-    reproduce,
-    serve,
-    sql,
-    table,
-    threshold,
-    transform,
-    verify,
-)
 from fairroc.cli.output import one_command, say
 from fairroc.errors import FairrocError
 
-COMMANDS = (
-    audit,
-    fit,
-    transform,
-    froc,
-    frontier,
-    report,
-    threshold,
-    explain,
-    monitor,
-    verify,
-    serve,
-    table,
-    sql,
-    onnx,
-    reproduce,
-    demo,
+COMMANDS = tuple(
+    import_module(f"fairroc.cli.{name}")
+    for name in (
+        *("audit", "fit", "transform", "froc", "frontier", "report", "threshold", "explain", "monitor", "verify"),
+        *("serve", "table", "sql", "onnx", "reproduce", "demo"),
+    )
 )
 """In the order in which help lists them."""
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from fairroc.cli.arguments import DATA, add_format, add_model, add_options, add_streaming, add_told_columns, values
-from fairroc.cli.data import read_data
-from fairroc.cli.next_step import NEW, columns, flags, suggest
+from fairroc.cli.arguments import DATA, add_format, add_model, add_options, add_streaming, add_told, values
+from fairroc.cli.data import read_data, read_told, refuse_told
+from fairroc.cli.next_step import NEW, columns, flags, named, suggest, told_flags
 from fairroc.cli.output import progress_bar, put_result
-from fairroc.cli.told import read_told, refuse_told, told_flags
 from fairroc.errors import DataError
 from fairroc.options import (
     CONFIDENCE,
@@ -40,14 +39,7 @@ def add_parser(commands: Any) -> None:
     )
     parser.add_argument("data", metavar="DATA", help=DATA)
     add_model(parser)
-    parser.add_argument("--score", required=True, metavar="P", help="column of scores, higher means positive")
-    parser.add_argument(
-        "--group",
-        action="append",
-        metavar="G",
-        help="column of groups; may repeat; for a model of --use-group never only to measure the gap",
-    )
-    add_told_columns(parser)
+    add_told(parser, group="column of groups; may repeat; for a model of --use-group never only to measure the gap")
     parser.add_argument("--label", metavar="Y", help="column of true labels, where known: any gap is checked then")
     parser.add_argument("--weight", metavar="W", help="column of row weights")
     add_streaming(parser)
@@ -68,7 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
     put_result(
         arguments.format, found.to_dict(), lambda: drift_text(found, positive_means=word, verbose=arguments.verbose)
     )
-    _suggest(arguments, model, found)
+    (_suggest_by_cells if model.compared else _suggest)(arguments, model, found)
     return 1 if found.drifted else 0
 
 
@@ -88,25 +80,14 @@ def _by_cells(arguments: argparse.Namespace, model: FairModel) -> Drift:
     """For a model that is told something else."""
     if arguments.pos_label is not None and arguments.label is None:
         raise DataError("--pos-label goes with --label; without labels there is no positive one.")
-    told = read_told(arguments, model, groups=False)
+    scores, y, how = read_told(arguments, groups=model.use_group)
     with progress_bar("comparing"):
-        return model.check(
-            told.scores,
-            sensitive_features=told.groups,
-            y=told.label,
-            sample_weight=told.weight,
-            pos_label=arguments.pos_label,
-            group_probabilities=told.probabilities,
-            control_features=told.controls,
-            **values(arguments, MONITOR),
-        )
+        return model.check(scores, y=y, **how, **values(arguments, MONITOR))
 
 
 def _suggest(arguments: argparse.Namespace, model: FairModel, found: Drift) -> None:
     """Fit again, look at the gap, or wait for the next people."""
     watched = ("--model", arguments.model)
-    if model.compared:
-        return _suggest_by_cells(arguments, model, found)
     if found.drifted:
         allowed = ["--epsilon", f"{model.epsilon:.15g}"] if model.ratio is None else ["--ratio", f"{model.ratio:.15g}"]
         norm = [NORM]
@@ -122,15 +103,13 @@ def _suggest(arguments: argparse.Namespace, model: FairModel, found: Drift) -> N
     else:
         known = columns(arguments, labels=arguments.label is not None)
         suggest(arguments, "watch the next people", "monitor", NEW, *watched, *known)
-    return None
 
 
 def _suggest_by_cells(arguments: argparse.Namespace, model: FairModel, found: Drift) -> None:
     """The same for models that are told something else than the groups; only the user knows how they were fitted."""
-    groups = [word for name in arguments.group or ["GROUP"] for word in ("--group", str(name))]
+    groups = named("--group", arguments.group or ["GROUP"])
     known = ("--model", arguments.model, "--score", arguments.score, *groups, *told_flags(arguments))
+    why, people = "watch the next people", NEW
     if found.gap is None:
-        why = "check the gap too, once true labels and groups are known"
-        suggest(arguments, why, "monitor", arguments.data, *known, "--label", arguments.label or "LABEL")
-    else:
-        suggest(arguments, "watch the next people", "monitor", NEW, *known, "--label", arguments.label or "LABEL")
+        why, people = "check the gap too, once true labels and groups are known", arguments.data
+    suggest(arguments, why, "monitor", people, *known, "--label", arguments.label or "LABEL")

@@ -39,9 +39,12 @@ def told(arguments: argparse.Namespace) -> list[str]:
 
 def known(arguments: argparse.Namespace) -> list[str]:
     """The flags that name the columns of what a model is told of people, as the user gave them to apply it."""
-    flags = {"--group": arguments.group, "--group-probability": arguments.group_probability}
-    found = [word for flag, columns in flags.items() for word in named(flag, columns)]
-    return ["--score", str(arguments.score), *found, *named("--control", arguments.control)]
+    return ["--score", str(arguments.score), *named("--group", arguments.group), *told_flags(arguments)]
+
+
+def told_flags(arguments: argparse.Namespace) -> list[str]:
+    """The flags of columns that take the place of groups, or stand beside them, as the user gave them."""
+    return [*named("--group-probability", arguments.group_probability), *named("--control", arguments.control)]
 
 
 def named(flag: str, columns: Iterable[str] | None) -> list[str]:

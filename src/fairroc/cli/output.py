@@ -9,7 +9,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any, ClassVar, TextIO
 
 WIDTH = 24
@@ -18,22 +17,17 @@ PATIENCE, TICK = 2.0, 1.0
 """Seconds of work before a line about it appears, and from then on between two looks at the clock."""
 
 
-@dataclass(slots=True)
-class _Command:
-    begin: float | None = None
-
-
-_command = _Command()
+_begun: list[float] = []
 
 
 @contextmanager
 def one_command() -> Iterator[None]:
     """For as long as a command runs: its patience counts from here."""
-    _command.begin = time.monotonic()
+    _begun.append(time.monotonic())
     try:
         yield
     finally:
-        _command.begin = None
+        _begun.clear()
 
 
 LONGEST = 4000
@@ -125,7 +119,7 @@ def progress_bar(title: str, *, patience: float | None = None) -> Iterator[Calla
     """On a terminal, say what is being done, once that has gone on for ``patience`` seconds (None: once the command has
     for PATIENCE seconds), with a bar as far as the function ``(done, all)`` that it gives is told. Elsewhere nothing is
     written; all is wiped out at the end."""
-    since = 0.0 if _command.begin is None else time.monotonic() - _command.begin
+    since = time.monotonic() - _begun[-1] if _begun else 0.0
     line = _Line(title, PATIENCE - since if patience is None else patience)
     watch = threading.Thread(target=line.watch, daemon=True)
     if line.terminal:

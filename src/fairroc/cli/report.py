@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fairroc.cli.arguments import add_data, add_options, add_told_columns, add_tolerances, asked_for, values
-from fairroc.cli.data import named_files, read_data, read_pack_rows
-from fairroc.cli.next_step import columns, flags, goal, recommended, suggest
+from fairroc.cli.data import named_files, read_data, read_pack_rows, read_told
+from fairroc.cli.next_step import columns, flags, goal, recommended, suggest, told_flags
 from fairroc.cli.output import progress_bar, put_result
-from fairroc.cli.told import read_told, told_flags
 from fairroc.errors import DataError
 from fairroc.options import (
     COMBINE,
@@ -75,7 +74,7 @@ def add_parser(commands: Any) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run it."""
     from fairroc.fairmodel import FairModel
-    from fairroc.report.data import Asked, Source, gather
+    from fairroc.report.data import Asked, gather
     from fairroc.report.pack import check_asked, write_folder
     from fairroc.report.page import JSON_SUFFIXES, SUFFIXES, begin_page
     from fairroc.tables.files import check_writable
@@ -89,15 +88,7 @@ def run(arguments: argparse.Namespace) -> int:
         check_writable(arguments.output, SUFFIXES, read=named_files(arguments))
     if arguments.json is not None:
         check_writable(arguments.json, JSON_SUFFIXES, read=named_files(arguments))
-    source = Source(
-        data=arguments.data,
-        score=arguments.score,
-        label=arguments.label,
-        groups=tuple(arguments.group),
-        weight=arguments.weight,
-        pos_label=arguments.pos_label,
-        counts=None if arguments.positives is None else (arguments.positives, arguments.negatives),
-    )
+    source = _source(arguments)
     title = Path(arguments.data).name if arguments.title is None else arguments.title
     model = None if arguments.model is None else FairModel.load(arguments.model)
     settings = checked(PACK, values(arguments, PACK))
@@ -142,7 +133,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _families(arguments: argparse.Namespace) -> int:
     """The page of a fit whose score is not told the groups that it compares."""
-    from fairroc.report.data import Source
     from fairroc.report.families import family_options, gather_families
     from fairroc.report.page import SUFFIXES, write_family_page
     from fairroc.tables.files import check_writable
@@ -160,29 +150,17 @@ def _families(arguments: argparse.Namespace) -> int:
     asked = asked_for(arguments, REPORT, required=False)
     options = family_options(**{name: value for name, value in asked.items() if name in fits})
     word = POSITIVE_MEANS.checked(arguments.positive_means)
-    source = Source(
-        data=arguments.data,
-        score=arguments.score,
-        label=arguments.label,
-        groups=tuple(arguments.group),
-        weight=arguments.weight,
-        pos_label=arguments.pos_label,
-    )
-    told = read_told(arguments)
+    scores, y, how = read_told(arguments)
     with progress_bar("report") as show:
         data = gather_families(
-            told.scores,
-            told.label,
+            scores,
+            y,
             options,
             title=Path(arguments.data).name if arguments.title is None else arguments.title,
-            source=source,
+            source=_source(arguments),
             progress=show,
             positive_means=word,
-            sensitive_features=told.groups,
-            sample_weight=told.weight,
-            pos_label=arguments.pos_label,
-            control_features=told.controls,
-            group_probabilities=told.probabilities,
+            **how,
         )
         write_family_page(arguments.output, data)
     found = data.certificate
@@ -195,6 +173,21 @@ def _families(arguments: argparse.Namespace) -> int:
         ),
     )
     return 0
+
+
+def _source(arguments: argparse.Namespace) -> Source:
+    """Where the rows are."""
+    from fairroc.report.data import Source
+
+    return Source(
+        data=arguments.data,
+        score=arguments.score,
+        label=arguments.label,
+        groups=tuple(arguments.group),
+        weight=arguments.weight,
+        pos_label=arguments.pos_label,
+        counts=None if arguments.positives is None else (arguments.positives, arguments.negatives),
+    )
 
 
 def _check_places(arguments: argparse.Namespace) -> None:

@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from fairroc.cli.arguments import add_data, add_model, add_options, add_told_columns, values
-from fairroc.cli.data import read_data, read_in_memory
+from fairroc.cli.data import SPREAD, read_data, read_in_memory
 from fairroc.cli.next_step import flags, suggest
 from fairroc.cli.output import progress_bar, put_result
 from fairroc.options import AIM, ALLOW_OUT_OF_RANGE, ON_UNKNOWN_GROUP, POSITIVE_MEANS, Missing
@@ -67,17 +67,6 @@ def _among_rows(arguments: argparse.Namespace, model: FairModel, aim: Aim) -> Ch
     """For a model that is told something else."""
     from fairroc.fitting.thresholds import choose_threshold
 
-    taken = read_in_memory(arguments, "a model of --use-group never, --combine each or --control")
+    scores, y, how = read_in_memory(arguments, SPREAD)
     with progress_bar("choosing a threshold"):
-        return choose_threshold(
-            model,
-            taken.score,
-            taken.label,
-            sensitive_features=taken.group,
-            sample_weight=taken.weight,
-            pos_label=arguments.pos_label,
-            control_features=taken.controls,
-            group_probabilities=taken.probabilities,
-            **values(arguments, USE),
-            **values(arguments, AIM),
-        )
+        return choose_threshold(model, scores, y, **how, **values(arguments, USE), **values(arguments, AIM))

@@ -6,10 +6,9 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from fairroc.cli.arguments import add_data, add_told_columns
-from fairroc.cli.data import read_data
-from fairroc.cli.next_step import columns, people_file, suggest
+from fairroc.cli.data import SPREAD, read_data, read_told, refuse_told
+from fairroc.cli.next_step import columns, people_file, suggest, told_flags
 from fairroc.cli.output import progress_bar, put_result, say
-from fairroc.cli.told import SPREAD, read_told, refuse_told, told_flags
 from fairroc.errors import DataError
 
 if TYPE_CHECKING:
@@ -77,17 +76,7 @@ def _cells(arguments: argparse.Namespace, model: str, certificate: str | None, a
 
     if arguments.label is None:
         raise DataError(f"--label must name the column of true labels with {SPREAD}, got none.")
-    told = read_told(arguments)
-    table = table_of(
-        asked,
-        told.scores,
-        told.label,
-        sensitive_features=told.groups,
-        control_features=told.controls,
-        group_probabilities=told.probabilities,
-        sample_weight=told.weight,
-        pos_label=arguments.pos_label,
-        missing=rules(model)[0],
-    )
+    scores, y, how = read_told(arguments)
+    table = table_of(asked, scores, y, missing=rules(model)[0], **how)
     with progress_bar("verifying") as show:
         return verify_texts(model, certificate, table, show)

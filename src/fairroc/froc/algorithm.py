@@ -322,29 +322,14 @@ def curve_order(queries: FloatArray, crossing: Crossing) -> IntArray:
     return np.asarray(by_area[np.argsort(heights, axis=1, kind="stable")])
 
 
-def froc_curves(
-    curves: Sequence[RocCurve],
-    thresholds: FloatArray,
-    epsilon: float,
-    *,
-    pairs: Pairs = "neighbours",
-    crossing: Crossing = "segments",
-) -> FairCurves:
-    """Fair curves by the paper's method: what `optimal` is to the exact one. L1 only.
-
-    Every curve lies under its group's hull and under `optimal`'s curve at the same epsilon. ``thresholds`` fall.
-    """
-    done = froc(curves, thresholds, epsilon, pairs=pairs, crossing=crossing)
-    return coherent_curves(done, [curve.hull for curve in curves])
-
-
 def coherent_curves(done: Froc, hulls: Sequence[Chain]) -> FairCurves:
-    """Fair curves from moved points, under the groups' own hulls. O(m k log k).
+    """Fair curves from moved points, under the groups' own hulls: what `optimal` is to the exact method. O(m k log k).
 
     The moved points need be neither monotone nor concave, so they are no score's ROC. Their concave hull is attainable,
     and where every query is fair the hulls of two groups are within epsilon of each other: each vertex of one is within
     epsilon of a point under the other, and such regions are convex. `optimal` keeps these hulls then as they are, and
     lowers them where some query is not fair. So a score with these curves is fair at every threshold, for all pairs.
+    None lies above `optimal`'s curve at the same epsilon.
     """
     lowered = [meet((upper_hull(points), hull)) for points, hull in zip(done.points, hulls, strict=True)]
     return optimal(lowered, done.epsilon, FROC_CONSTRAINT)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fairroc.core.chain import BoolArray, Chain, FloatArray, IntArray, area, chain_through, freeze
+from fairroc.core.chain import BoolArray, Chain, FloatArray, IntArray, area, chain_through
 from fairroc.core.constraint import equalized_odds
 
 FROC_CONSTRAINT = equalized_odds(1)
@@ -23,27 +23,13 @@ SAME = 1e-12
 coordinates near 1, which must not turn a curve that touches a boundary into one that crosses it."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Path:
+class Path(Chain):
     """Queries joined by straight lines from (0, 0) to (1, 1): the paper's piece-wise linear approximation.
 
-    ``u`` never falls; where it stands still the points are the same.
+    Unlike a chain it need not be concave; ``u`` never falls, and where it stands still the points are the same.
     """
 
-    u: FloatArray
-    v: FloatArray
-
-    def __post_init__(self) -> None:
-        freeze(self.u, self.v)
-
-    def at(self, u: FloatArray) -> FloatArray:
-        """V(u)."""
-        return np.interp(u, self.u, self.v)
-
-    @property
-    def auc(self) -> float:
-        """Area under the line in (fpr, tpr)."""
-        return 0.5 + 0.5 * area(self.u, self.v)
+    __slots__ = ()
 
 
 def turned(points: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -28,7 +28,7 @@ from fairroc.people.cells import TallySample, WeightedCells
 from fairroc.people.counting import MOST_CELLS, RankBins, edge_counts, grid_counts
 from fairroc.people.factorise import rows_by_group
 from fairroc.people.people import People, both_labels
-from fairroc.people.rows import Columns, TableColumns, read_columns, read_counts
+from fairroc.people.rows import Columns, read_columns, read_counts
 from fairroc.people.sample import thin_points
 from fairroc.people.small import REFUSE, SmallRule
 from fairroc.people.sorting import packing, sorted_rows
@@ -180,13 +180,7 @@ class ScoreCounts(Result):
         >>> table.scores[0].tolist(), table.negatives[0].tolist(), table.positives[0].tolist(), table.rows
         ([1.0, 2.0], [7, 2], [0, 6], 15)
         """
-        return cls.from_counted(
-            read_counts(scores, positives, negatives, sensitive_features=sensitive_features, missing=missing)
-        )
-
-    @classmethod
-    def from_counted(cls, table: TableColumns) -> ScoreCounts:
-        """Counts from the checked columns of an aggregated table."""
+        table = read_counts(scores, positives, negatives, sensitive_features=sensitive_features, missing=missing)
         weighted = table.negatives.dtype.kind == "f"
         parts = [
             _cells(table.scores[rows], table.negatives[rows], table.positives[rows])

@@ -71,8 +71,11 @@ def _read(
 ) -> Columns:
     """The checked cells; where something is wrong, the error counts rows."""
     weighted = names.weight is not None
-    if weighted:
-        _check_weights(table, rows)
+    if weighted and (wrong := int(rows.sum() - _whole_numbers(table, "sound").sum())):
+        raise DataError(
+            f"sample_weight (on the command line: --weight) must be finite, >= 0 and not missing, but {wrong} of "
+            f"{rows.sum()} are not; drop or fill these rows. A weight of 0 leaves a row out."
+        )
     groups = {name: table.column(f"group{i}") for i, name in enumerate(names.groups)}
 
     def read(pick: Any) -> Columns:
@@ -94,15 +97,6 @@ def _read(
         if rows.sum() <= EXPANDED:
             read(np.repeat(cells, rows))
         raise
-
-
-def _check_weights(table: Any, rows: NDArray[np.int64]) -> None:
-    wrong = int(rows.sum() - _whole_numbers(table, "sound").sum())
-    if wrong:
-        raise DataError(
-            f"sample_weight (on the command line: --weight) must be finite, >= 0 and not missing, but {wrong} of "
-            f"{rows.sum()} are not; drop or fill these rows. A weight of 0 leaves a row out."
-        )
 
 
 def _whole_numbers(table: Any, name: str) -> NDArray[np.int64]:

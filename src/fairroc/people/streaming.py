@@ -173,8 +173,10 @@ class _Counting:
             small: type = np.int8 if size * len(texts) < 1 << 7 else np.intp
             codes = codes.astype(small, copy=False) + own.astype(small) * small(size)
             groups = [(*group, text) for text in texts for group in groups]
-        codes, kept = _present(codes, len(groups) * len(labels))
-        pairs = [divmod(pair, len(labels)) for pair in kept]
+        kept = np.flatnonzero(count_codes(codes, len(groups) * len(labels)))
+        table = np.zeros(len(groups) * len(labels), dtype=codes.dtype)
+        table[kept] = np.arange(len(kept))  # the pairs numbered anew, without those that do not occur
+        codes, pairs = recode(codes, table), [divmod(pair, len(labels)) for pair in kept.tolist()]
         weight = self.names.weight
         return _Rows(
             codes,
@@ -258,14 +260,6 @@ def _group_texts(column: Any, what: str, missing: Missing) -> tuple[NDArray[Any]
         if not dictionary.null_count:
             return codes_of(column), [as_text(text) for text in dictionary.to_pylist()]
     return group_codes({what: as_column(column, what)}, missing)
-
-
-def _present(codes: NDArray[Any], size: int) -> tuple[NDArray[Any], list[int]]:
-    """The codes, numbered anew without those that do not occur, and which do."""
-    kept = np.flatnonzero(count_codes(codes, size))
-    table = np.zeros(size, dtype=codes.dtype)
-    table[kept] = np.arange(len(kept))
-    return recode(codes, table), kept.tolist()
 
 
 def _joined(cells: Sequence[tuple[bool, CellCounts]], weighted: bool) -> tuple[NDArray[Any], ...]:

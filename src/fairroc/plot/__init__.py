@@ -9,10 +9,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from fairroc.plot.frontier import FrontierDisplay
-    from fairroc.plot.gap import GapDisplay
-    from fairroc.plot.roc import FairROCDisplay, before_after
-    from fairroc.plot.scores import ScoreDisplay
+    from fairroc.plot.frontier import FrontierDisplay as FrontierDisplay
+    from fairroc.plot.gap import GapDisplay as GapDisplay
+    from fairroc.plot.roc import FairROCDisplay as FairROCDisplay
+    from fairroc.plot.roc import before_after as before_after
+    from fairroc.plot.scores import ScoreDisplay as ScoreDisplay
 
 _HOME = {
     "FairROCDisplay": "roc",
@@ -22,13 +23,7 @@ _HOME = {
     "before_after": "roc",
 }
 
-__all__ = [
-    "FairROCDisplay",
-    "FrontierDisplay",
-    "GapDisplay",
-    "ScoreDisplay",
-    "before_after",
-]
+__all__ = sorted(_HOME)
 
 
 def __getattr__(name: str) -> Any:

@@ -58,10 +58,21 @@ class Display:
     _own: bool
 
     def _begin(self, ax: Any, count: int, size: tuple[float, float], *, same: bool = True) -> tuple[Axes, ...]:
-        """Axes to draw on: those given, or those of a new figure, with the ``same`` scale upwards or their own."""
+        """``count`` Axes side by side: those given, or those of a new figure that pyplot knows nothing of, with the
+        ``same`` scale upwards or their own."""
+        require_matplotlib()
+        from matplotlib.axes import Axes
+        from matplotlib.figure import Figure
+
         self._own = ax is None
-        self.axes_ = panels(ax, count, size, same=same)
-        self.ax_ = self.axes_[0]
+        if self._own:
+            figure = Figure(figsize=(size[0] * count, size[1]), layout="constrained")
+            found = tuple(figure.subplots(1, count, squeeze=False, sharex=True, sharey=same)[0])
+        else:
+            found = (ax,) if isinstance(ax, Axes) else tuple(np.ravel(np.asarray(ax, dtype=object)))
+            if len(found) != count or not all(isinstance(one, Axes) for one in found):
+                raise DataError(f"ax must be {count} matplotlib Axes, or None for a new figure, got {ax!r}.")
+        self.axes_, self.ax_ = found, found[0]
         self.figure_ = self.ax_.figure  # type: ignore[assignment]
         self.line_ = []
         return self.axes_
@@ -190,21 +201,6 @@ class AuditedDisplay(Display):
             family=family,
         )
         return cls.from_source(found).plot(ax, **kwargs)
-
-
-def panels(ax: Any, count: int, size: tuple[float, float], *, same: bool = True) -> tuple[Axes, ...]:
-    """``count`` Axes side by side: those given, or those of a new figure that pyplot knows nothing of."""
-    require_matplotlib()
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-    if ax is None:
-        figure = Figure(figsize=(size[0] * count, size[1]), layout="constrained")
-        return tuple(figure.subplots(1, count, squeeze=False, sharex=True, sharey=same)[0])
-    found = (ax,) if isinstance(ax, Axes) else tuple(np.ravel(np.asarray(ax, dtype=object)))
-    if len(found) != count or not all(isinstance(one, Axes) for one in found):
-        raise DataError(f"ax must be {count} matplotlib Axes, or None for a new figure, got {ax!r}.")
-    return found
 
 
 def which_scores(ax: Any, which: str | None, *, after: bool, more: tuple[str, ...] = ()) -> tuple[str, ...]:

@@ -63,6 +63,7 @@ class GapCurve:
 
 
 @documented(setup=PEOPLE, raises="DataError, FairrocError")
+@dataclass(eq=False, repr=False, kw_only=True)
 class GapDisplay(AuditedDisplay):
     """How far apart the groups are at every threshold, before and after, with the allowed epsilon.
 
@@ -95,23 +96,11 @@ class GapDisplay(AuditedDisplay):
     (0.382, 0.1)
     """
 
-    band_: list[PolyCollection]
-    epsilon_line_: Line2D | None
-
-    def __init__(
-        self,
-        *,
-        before: GapCurve,
-        after: GapCurve | None = None,
-        epsilon: float | None = None,
-        distance: Distance | None = None,
-        confidence: float = 0.95,
-    ) -> None:
-        self.before = before
-        self.after = after
-        self.epsilon = epsilon
-        self.distance = distance
-        self.confidence = confidence
+    before: GapCurve
+    after: GapCurve | None = None
+    epsilon: float | None = None
+    distance: Distance | None = None
+    confidence: float = 0.95
 
     @classmethod
     def from_source(cls, found: BeforeAfter) -> Self:
@@ -138,7 +127,8 @@ class GapDisplay(AuditedDisplay):
         []
         """
         (axes,) = self._begin(ax, 1, (7, 4.4))
-        self.band_, self.epsilon_line_ = [], None
+        self.band_: list[PolyCollection] = []
+        self.epsilon_line_: Line2D | None = None
         self._draw(axes, "before", self.before, 1, band, kwargs)
         if self.after is not None:
             self._draw(axes, "after", self.after, 0, band, kwargs)
@@ -165,18 +155,16 @@ class GapDisplay(AuditedDisplay):
         kept = thin_peaks(drawn)[::-1]
         style = {"color": GROUPS[colour], "linestyle": STYLES[colour], "linewidth": 1.8}
         steps = {"drawstyle": "steps-pre"} if curve.steps else {}
-        how = {**style, **steps, "label": _label(score, curve), **kwargs}
+        label = f"{score}: largest gap {curve.largest:.3f}"
+        if curve.interval is not None:
+            label += " ({:.3f} to {:.3f})".format(*curve.interval)
+        how = {**style, **steps, "label": label, **kwargs}
         (line,) = axes.plot(curve.thresholds[kept], curve.gap[kept], **how)
         self.line_.append(line)
         if band and curve.low is not None and curve.high is not None:
             fill: dict[str, Any] = {"alpha": 0.15, "linewidth": 0, "zorder": 1, "step": "pre" if curve.steps else None}
             x, low, high = curve.thresholds[kept], curve.low[kept], curve.high[kept]
             self.band_.append(axes.fill_between(x, low, high, color=line.get_color(), **fill))
-
-
-def _label(score: str, curve: GapCurve) -> str:
-    words = f"{score}: largest gap {curve.largest:.3f}"
-    return words if curve.interval is None else words + " ({:.3f} to {:.3f})".format(*curve.interval)
 
 
 def _gap_curve(shown: Shown, distance: Distance) -> GapCurve:

@@ -15,52 +15,31 @@ FAIR, FIT, ORIGINAL, LIMIT = GROUPS[0], GROUPS[1], "#555555", "#B00020"
 CHANCE, GRID = "#cccccc", "#e5e5e5"
 """Lines that guide the eye: the diagonal, the grid."""
 
-STYLE = {
-    "paper": "#ffffff",
-    "ink": "#1d1d1f",
-    "soft": "#54545b",
-    "line": "#d9d9de",
-    "rule": "#8a8a93",
-    "blue": "#005a8f",
-    "focus": "#c05a00",
-    "ground": "#f4f6f8",
-    "good": "#00704f",
-    "bad": "#b00020",
-    "caution": "#fff4ee",
-    "original": ORIGINAL,
-    "fair": FAIR,
-    "fit": FIT,
-    "limit": LIMIT,
-    "threshold": "#77777f",
-    "chance": CHANCE,
-    "grid": GRID,
-    **{f"g{number}": colour for number, colour in enumerate(GROUPS)},
-}
-"""Variables of a page: its style sheet, and the lines of its figures."""
-
 DARK_GROUPS = ("#56B4E9", "#FF9248", "#2FC79B", "#E08FCB", "#E0B040", "#9AD8F7", "#D0D0D0", "#C2C25A")
-DARK = {
-    "paper": "#15171b",
-    "ink": "#eceef1",
-    "soft": "#b4b8c0",
-    "line": "#3a3e46",
-    "rule": "#7f858f",
-    "blue": "#7cc4f5",
-    "focus": "#ffb454",
-    "ground": "#1e2127",
-    "good": "#4cd3a2",
-    "bad": "#ff8a8a",
-    "caution": "#33211f",
-    "original": "#b8bcc4",
-    "fair": DARK_GROUPS[0],
-    "fit": DARK_GROUPS[1],
-    "limit": "#ff8a8a",
-    "threshold": "#9298a2",
-    "chance": "#565b64",
-    "grid": "#2f333a",
-    **{f"g{number}": colour for number, colour in enumerate(DARK_GROUPS)},
+COLOURS = {
+    "paper": ("#ffffff", "#15171b"),
+    "ink": ("#1d1d1f", "#eceef1"),
+    "soft": ("#54545b", "#b4b8c0"),
+    "line": ("#d9d9de", "#3a3e46"),
+    "rule": ("#8a8a93", "#7f858f"),
+    "blue": ("#005a8f", "#7cc4f5"),
+    "focus": ("#c05a00", "#ffb454"),
+    "ground": ("#f4f6f8", "#1e2127"),
+    "good": ("#00704f", "#4cd3a2"),
+    "bad": ("#b00020", "#ff8a8a"),
+    "caution": ("#fff4ee", "#33211f"),
+    "original": (ORIGINAL, "#b8bcc4"),
+    "fair": (FAIR, DARK_GROUPS[0]),
+    "fit": (FIT, DARK_GROUPS[1]),
+    "limit": (LIMIT, "#ff8a8a"),
+    "threshold": ("#77777f", "#9298a2"),
+    "chance": (CHANCE, "#565b64"),
+    "grid": (GRID, "#2f333a"),
+    **{f"g{number}": pair for number, pair in enumerate(zip(GROUPS, DARK_GROUPS, strict=True))},
 }
-"""The same on a dark screen."""
+"""Variables of a page, its style sheet and the lines of its figures: on white, and on a dark screen."""
+
+STYLE, DARK = ({name: pair[i] for name, pair in COLOURS.items()} for i in (0, 1))
 
 
 def style_variables() -> str:

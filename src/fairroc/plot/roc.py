@@ -55,6 +55,7 @@ class GroupCurve:
 
 
 @documented(setup=PEOPLE, raises="DataError, FairrocError")
+@dataclass(eq=False, repr=False, kw_only=True)
 class FairROCDisplay(AuditedDisplay):
     """ROC curves of all groups, before and after, with simultaneous confidence bands.
 
@@ -86,22 +87,15 @@ class FairROCDisplay(AuditedDisplay):
     ['f (0.667)', 'm (0.768)']
     """
 
-    band_: list[Polygon]
+    before: Sequence[GroupCurve]
+    after: Sequence[GroupCurve] | None = None
+    epsilon: float | None = None
+    distance: Distance | None = None
+    confidence: float = 0.95
 
-    def __init__(
-        self,
-        *,
-        before: Sequence[GroupCurve],
-        after: Sequence[GroupCurve] | None = None,
-        epsilon: float | None = None,
-        distance: Distance | None = None,
-        confidence: float = 0.95,
-    ) -> None:
-        self.before = tuple(before)
-        self.after = None if after is None else tuple(after)
-        self.epsilon = epsilon
-        self.distance = distance
-        self.confidence = confidence
+    def __post_init__(self) -> None:
+        self.before = tuple(self.before)
+        self.after = None if self.after is None else tuple(self.after)
 
     @classmethod
     def from_source(cls, found: BeforeAfter) -> Self:
@@ -133,7 +127,7 @@ class FairROCDisplay(AuditedDisplay):
         []
         """
         scores = which_scores(ax, which, after=self.after is not None)
-        self.band_ = []
+        self.band_: list[Polygon] = []
         groups = len(self.before)
         banded = groups <= BANDED if band is None else band
         size = (5.0, 5.4) if groups <= CROWD else (5.0 + 2.9 / len(scores), 5.4)
@@ -151,7 +145,7 @@ class FairROCDisplay(AuditedDisplay):
         self._explain(scores)
         return self
 
-    def _curves(self, score: str) -> tuple[GroupCurve, ...]:
+    def _curves(self, score: str) -> Sequence[GroupCurve]:
         return self.before if score == "before" or self.after is None else self.after
 
     def _explain(self, scores: Sequence[str]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from copy import deepcopy
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -26,22 +26,6 @@ from fairroc.stats.bands import dkw_reach
 Widths = tuple[float, float]
 
 
-class RateLines(Protocol):
-    """A score's (fpr, tpr) in every group."""
-
-    def curve(self, g: int) -> tuple[FloatArray, FloatArray]:
-        """fpr and tpr along the ROC curve of group number ``g``."""
-
-    def at(self, thresholds: FloatArray) -> FloatArray:
-        """(groups, 2, k) rates of ``score >= t``."""
-
-    def everywhere(self) -> tuple[FloatArray, FloatArray]:
-        """(k,) falling thresholds between which nothing happens, and (groups, 2, k) rates there."""
-
-    def span(self) -> tuple[float, float]:
-        """Lowest and highest score."""
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class ScoreRates:
     """Rates of scores as they are."""
@@ -49,23 +33,26 @@ class ScoreRates:
     curves: tuple[RocCurve, ...]
 
     def curve(self, g: int) -> tuple[FloatArray, FloatArray]:
+        """fpr and tpr along the ROC curve of group number ``g``."""
         return self.curves[g].fpr, self.curves[g].tpr
 
     def at(self, thresholds: FloatArray) -> FloatArray:
+        """(groups, 2, k) rates of ``score >= t``."""
         return np.stack([np.stack(rates_at(curve, thresholds)) for curve in self.curves])
 
     def everywhere(self) -> tuple[FloatArray, FloatArray]:
-        """Between two thresholds the rates are those of the higher one."""
+        """(k,) falling thresholds, and (groups, 2, k) rates there; between two thresholds those of the higher one."""
         thresholds = all_thresholds(self.curves)[::-1]
         return thresholds, self.at(thresholds)
 
     def span(self) -> tuple[float, float]:
+        """Lowest and highest score."""
         return min(c.thresholds[-1] for c in self.curves).item(), max(c.thresholds[0] for c in self.curves).item()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FairRates:
-    """Rates of a fair score, exact expectations over the draw."""
+    """The same of a fair score, exact expectations over the draw."""
 
     realised: tuple[RealisedRoc, ...]
     scale: Scale
@@ -88,6 +75,10 @@ class FairRates:
 
     def span(self) -> tuple[float, float]:
         return float(self.scale.score[-1]), float(self.scale.score[0])
+
+
+RateLines: TypeAlias = ScoreRates | FairRates
+"""A score's (fpr, tpr) in every group."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -146,19 +137,11 @@ class BeforeAfter:
     model: ModelData | None = None
 
 
-def from_predictions(
-    scores: Any,
-    y: Any,
-    *,
-    sensitive_features: Any,
-    fair_scores: Any,
-    settings: Settings,
-    **how: Any,
-) -> BeforeAfter:
+def from_predictions(scores: Any, y: Any, *, fair_scores: Any, settings: Settings, **how: Any) -> BeforeAfter:
     """Scores and, if given, other scores of the same people."""
-    before, after = _audited(read_people(scores, y, sensitive_features=sensitive_features, **how), settings), None
+    before, after = _audited(read_people(scores, y, **how), settings), None
     if fair_scores is not None:
-        after = _audited(read_people(fair_scores, y, sensitive_features=sensitive_features, **how), settings)
+        after = _audited(read_people(fair_scores, y, **how), settings)
     return BeforeAfter(before, after, settings.epsilon, settings.distance, settings.confidence)
 
 
@@ -170,26 +153,19 @@ def from_estimator(
     sensitive_features: Any,
     sample_weight: Any,
     pos_label: Any,
-    confidence: Any,
-    bootstrap: Any,
-    random_state: Any,
-    control_features: Any = None,
-    group_probabilities: Any = None,
-    family: str | None = None,
+    control_features: Any,
+    group_probabilities: Any,
+    family: str | None,
+    **asked: Any,
 ) -> BeforeAfter:
-    """The scores a fitted model works on, and its fair score in expectation over the draw."""
+    """The scores a fitted model works on, and its fair score in expectation over the draw, ``asked`` for as audits."""
     found = opened(estimator, X, sensitive_features)
     model = found.model
     if family is not None and not model.compared:
         raise DataError(
             f"family goes with models that compare several families of groups, got {family!r}. Leave it out."
         )
-    settings = Settings.checked(
-        **_asked(model),
-        confidence=confidence,
-        bootstrap=bootstrap,
-        random_state=random_state,
-    )
+    settings = Settings.checked(**_asked(model), **asked)
     pos_label = found.pos_label if pos_label is None else pos_label
     if model.compared:
         told = {"control_features": control_features, "group_probabilities": group_probabilities}

@@ -24,7 +24,7 @@ from fairroc.fairmodel import FairModel
 from fairroc.model.draw import Secret, read_key_file
 from fairroc.people.rows import LARGEST, known_groups
 from fairroc.serving.describe import facts, known_people, openapi, page
-from fairroc.serving.log import failure, request_line
+from fairroc.serving.log import event, failure
 from fairroc.serving.payload import Payload, Rules, explained, fair_scores, parsed, people_of
 from fairroc.serving.problems import Problem, busy
 
@@ -124,7 +124,7 @@ class Service:
         for kind in kinds[rules.id_type]:
             ids = [kind(i) for i in range(n)]
             told = {field: [value] * n for field, value in known_people(rules)[0].items()}
-            fair_scores(Payload.of({"score": [score] * n, **told, "id": ids}, "columns"), rules)
+            fair_scores(Payload("columns", [score] * n, **told, id=ids), rules)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -149,10 +149,18 @@ class Service:
         try:
             await self.routes(scope, receive, watched)
         finally:
-            state, seconds = scope.get("state", {}), time.perf_counter() - begin
-            method = scope["method"] if scope["method"] in METHODS else "(other)"
-            path = scope["path"] if scope["path"] in self.paths else "(other)"  # others could hold anything
-            request_line(method, path, mark, status, seconds, state.get("people"), state.get("read"), sent)
+            state = scope.get("state", {})
+            event(
+                "request",
+                method=scope["method"] if scope["method"] in METHODS else "(other)",
+                path=scope["path"] if scope["path"] in self.paths else "(other)",  # others could hold anything
+                status=status,
+                people=state.get("people"),
+                bytes_in=state.get("read"),
+                bytes_out=sent,
+                ms=round(1000 * (time.perf_counter() - begin), 2),
+                request=mark,
+            )
 
     def _endpoint(self, answer: Callable[[Request], Awaitable[Response]]) -> Callable[[Request], Awaitable[Response]]:
         async def endpoint(request: Request) -> Response:

@@ -136,7 +136,7 @@ def _people(rules: Rules) -> tuple[Payload, bool]:
     columns = {field: [one[field] for one in told] for field in told[0]}
     if model.needs_ids:
         columns["id"] = ids[: len(told)]
-    people = Payload.of({"score": chosen, **columns}, "rows")
+    people = Payload("rows", chosen, **columns)
     return people, fixed or model.key_fingerprint is None
 
 
@@ -205,16 +205,12 @@ def _schemas(rules: Rules) -> dict[str, Any]:
     whole: dict[str, Any] = {"type": "integer", "minimum": -(2**63), "maximum": 2**64 - 1}
     text: dict[str, Any] = {"type": "string"}
     value = {"type": ["string", "number", "boolean", "null"]}
-    group = {
-        "description": f"One of {', '.join(model.names)}; or a list of the values of several columns, in the order of "
-        "the fit.",
-        "anyOf": [value, {"type": "array", "items": value, "minItems": 1}],
-    }
     ids: dict[str, Any] = {"integer": whole, "text": text}.get(rules.id_type or "", {"anyOf": [whole, text]})
     several = {"anyOf": [value, {"type": "array", "items": value, "minItems": 1}]}
+    listed = f"One of {', '.join(model.names)}; or a list of the values of several columns, in the order of the fit."
     every = {
         "score": NUMBER,
-        "group": group,
+        "group": {"description": listed, **several},
         CONTROL: several | {"description": "The stratum; a list of several columns' values, in the order of the fit."},
         CHANCES: _chances(rules.chances),
         "id": ids | {"description": '17 and "17" are two ids, with two draws.'}

@@ -46,25 +46,8 @@ def configure(form: str) -> None:
 
 
 def event(words: str, **fields: Any) -> None:
-    """Something that happened to the service."""
-    LOG.info(words, extra={"fields": fields})
-
-
-def request_line(
-    method: str, path: str, mark: str, status: int, seconds: float, people: int | None, read: int | None, sent: int
-) -> None:
-    """A request that is over."""
-    fields = {
-        "method": method,
-        "path": path,
-        "status": status,
-        "people": people,
-        "bytes_in": read,
-        "bytes_out": sent,
-        "ms": round(1000 * seconds, 2),
-        "request": mark,
-    }
-    LOG.info("request", extra={"fields": {name: value for name, value in fields.items() if value is not None}})
+    """Something that happened to the service, such as a request that is over; what is None is left out."""
+    LOG.info(words, extra={"fields": {name: value for name, value in fields.items() if value is not None}})
 
 
 def failure(error: BaseException) -> None:

@@ -64,18 +64,12 @@ class Rules:
 class Payload:
     """Columns of a request, one value for each person, as JSON has them; None of what the model does not use."""
 
-    score: list[Any]
-    group: list[Any] | None
-    id: list[Any] | None
     form: Literal["one", "rows", "columns"]
+    score: list[Any]
+    group: list[Any] | None = None
     control: list[Any] | None = None
     group_probabilities: list[Any] | None = None
-
-    @classmethod
-    def of(cls, columns: Mapping[str, list[Any] | None], form: Literal["one", "rows", "columns"]) -> Payload:
-        """From columns by field."""
-        group, id, control, chances = (columns.get(field) for field in ("group", "id", CONTROL, CHANCES))
-        return cls(columns["score"] or [], group, id, form, control, chances)
+    id: list[Any] | None = None
 
     def pointer(self, field: str, row: int) -> str:
         """Where in the body a value stands (RFC 6901)."""
@@ -125,7 +119,7 @@ def people_of(data: dict[str, Any], rules: Rules) -> Payload:
         names = {field: COLUMNS[field] for field in rules.fields}
         _known(data, tuple(names.values()), "#")
         read = {field: name for field, name in names.items() if field in rules.needed}
-        columns = {field: _list(data, name, rules) if name in data else None for field, name in read.items()}
+        columns: dict[str, Any] = {f: _list(data, name, rules) if name in data else None for f, name in read.items()}
         lengths = {names[field]: len(column) for field, column in columns.items() if column is not None}
         if len(set(lengths.values())) > 1:
             listed = ", ".join(f"{name} {length}" for name, length in lengths.items())
@@ -133,7 +127,7 @@ def people_of(data: dict[str, Any], rules: Rules) -> Payload:
         for field, column in columns.items():
             if column is None:
                 _refuse(f"#/{names[field]}", f"is missing{WHY.get(field, '')}")
-        return Payload.of(columns, "columns")
+        return Payload("columns", **columns)
     _known(data, rules.fields, "#")
     return _one(data, rules, rules.needed)
 
@@ -150,7 +144,7 @@ def _payload(columns: dict[str, list[Any]], form: Literal["one", "rows"], rules:
     """People; ids that nobody looks at are only sent back, and anything but whole numbers and texts not even that."""
     if "id" in columns and not rules.model.needs_ids:
         columns["id"] = [one if type(one) in (int, str) else None for one in columns["id"]]
-    return Payload.of(columns, form)
+    return Payload(form, **columns)
 
 
 def _rows(rows: list[Any], rules: Rules) -> Payload:
@@ -173,7 +167,8 @@ def _has(data: Mapping[str, Any], needed: Sequence[str], at: str) -> None:
 
 def _known(data: Mapping[str, Any], fields: Sequence[str], at: str) -> None:
     for field in data.keys() - set(fields):
-        _refuse(f"{at}/{_escaped(field)}", f"is not known here; there are {_listed(fields)}")
+        escaped = field[:40].replace("~", "~0").replace("/", "~1")
+        _refuse(f"{at}/{escaped}", f"is not known here; there are {_listed(fields)}")
 
 
 def _list(data: Mapping[str, Any], field: str, rules: Rules) -> list[Any]:
@@ -203,10 +198,6 @@ def _kind(value: Any) -> str:
 
 def _listed(fields: Sequence[str]) -> str:
     return ", ".join(fields[:-1]) + (" and " if len(fields) > 1 else "") + fields[-1]
-
-
-def _escaped(field: str) -> str:
-    return field[:40].replace("~", "~0").replace("/", "~1")
 
 
 # ---- fair scores -----------------------------------------------------------------------------------------------------
@@ -323,7 +314,8 @@ def _located(people: Payload, rules: Rules, error: DataError) -> Problem:
         sure = not _refused(checks[CHANCES], 0, len(people.score), 1)
     named = [field for field in ("group", CONTROL) if getattr(people, field) is not None]
     if named and sure:  # whose group is known
-        checks[named[0]] = lambda low, high: _columns(_unscored(people), rules, low, high)
+        unscored = replace(people, score=[0.0] * len(people.score))
+        checks[named[0]] = lambda low, high: _columns(unscored, rules, low, high)
     if people.id is not None:
         ids = people.id
         checks["id"] = lambda low, high: model.uniforms(high - low, ids=ids[low:high], key=rules.key)
@@ -342,10 +334,6 @@ def _located(people: Payload, rules: Rules, error: DataError) -> Problem:
             found.append((people.pointer(field, row), f"{must[field]}, got {_shown(value)}"))
     kind = "unknown-group" if isinstance(error, UnknownGroupError) else "invalid-request"
     return _problem(kind, found[:NAMED], len(found)) if found else Problem(kind, str(error))
-
-
-def _unscored(people: Payload) -> Payload:
-    return replace(people, score=[0.0] * len(people.score))
 
 
 def _refused(check: Callable[[int, int], object], low: int, high: int, most: int) -> list[int]:

@@ -11,10 +11,10 @@ import gzip
 import itertools
 import os
 import queue
-import threading
 import weakref
-from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -122,14 +122,12 @@ def part_schema(part: Part) -> Any:
         if part.kind == "csv":
             names, _ = _csv_header(part.path)
             return pyarrow.schema([(name, pyarrow.string()) for name in _pick(part.path, None, names)])
-        if part.kind == "parquet":
-            with load_module("pyarrow.parquet").ParquetFile(part.path) as file:
-                schema = file.schema_arrow
-        else:
-            with _arrow_reader(part.path, None) as reader:
-                schema = reader.schema
-    _pick(part.path, None, schema.names)
-    return schema
+        if part.kind == "arrow":
+            with _arrow_file(part.path) as (schema, _, _):
+                return schema
+        with load_module("pyarrow.parquet").ParquetFile(part.path) as file:
+            _pick(part.path, None, file.schema_arrow.names)
+            return file.schema_arrow
 
 
 def has_one_dictionary(parts: Sequence[Part]) -> bool:
@@ -139,8 +137,8 @@ def has_one_dictionary(parts: Sequence[Part]) -> bool:
     path = parts[0].path
     with readable(path):
         if parts[0].kind == "arrow":
-            with _arrow_reader(path, None) as reader:
-                return bool(reader.is_file)
+            with _arrow_file(path) as (_, is_file, _):
+                return is_file
         with load_module("pyarrow.parquet").ParquetFile(path) as file:
             return bool(file.num_row_groups == 1 and file.metadata.num_rows <= ROWS)
 
@@ -162,11 +160,11 @@ def _unpacked(part: Part, columns: Collection[str]) -> int:
             groups = [file.row_group(g) for g in range(file.num_row_groups)]
             size: int = sum(group.column(i).total_uncompressed_size for group in groups for i in wanted)
             return max(size, int(file.num_rows) * len(columns) * VALUE)
-        with _arrow_reader(part.path, None) as reader:
-            piece, done = next(reader.pieces(), (None, 1))
+        with _arrow_file(part.path) as (schema, _, pieces):
+            piece, done = next(pieces, (None, 1))
             if piece is None:
                 return 0
-            size = sum(int(piece.column(i).nbytes) for i, name in enumerate(reader.schema.names) if name in columns)
+            size = sum(int(piece.column(i).nbytes) for i, name in enumerate(schema.names) if name in columns)
             return max(size, int(piece.num_rows) * len(columns) * VALUE) * part.size // max(1, done)
 
 
@@ -199,7 +197,7 @@ def read_batches(
 
 def _batches(
     parts: Sequence[Part], wanted: Sequence[str] | None, numbers: Sequence[str], categories: Sequence[str]
-) -> Iterator[Batch]:
+) -> Generator[Batch]:
     before = 0
     for part in parts:
         rows = 0
@@ -209,24 +207,12 @@ def _batches(
             source = _parquet_batches(part, wanted, categories)
         else:
             source = _arrow_batches(part, wanted)
-        with closing(source) as pieces:  # type: ignore[type-var]
-            for piece, done in _guarded(pieces, part):
+        with closing(source) as pieces, readable(part.path):  # type: ignore[type-var]
+            for piece, done in pieces:
                 if piece.num_rows:
                     yield Batch(piece, part, rows, before + min(done, part.size))
                 rows += piece.num_rows
         before += part.size
-
-
-def _guarded(pieces: Iterable[T], part: Part) -> Iterator[T]:
-    """The same pieces; whatever goes wrong in reading is said in one line that names the file."""
-    iterator = iter(pieces)
-    while True:
-        with readable(part.path):
-            try:
-                piece = next(iterator)
-            except StopIteration:
-                return
-        yield piece
 
 
 def _csv_batches(
@@ -489,92 +475,48 @@ def _parquet_batches(part: Part, wanted: Sequence[str] | None, categories: Seque
 
 
 def _arrow_batches(part: Part, wanted: Sequence[str] | None) -> Iterator[tuple[Any, int]]:
-    with _arrow_reader(part.path, wanted) as reader:
-        for piece, done in reader.pieces():
+    with _arrow_file(part.path, wanted) as (_, _, pieces):
+        for piece, done in pieces:
             for begin in range(0, piece.num_rows, ROWS):
-                yield piece.slice(begin, ROWS).select(reader.names), done
+                yield piece.slice(begin, ROWS), done
 
 
-class _arrow_reader:  # noqa: N801 - used like a function
-    """An Arrow file (Feather version 2) or stream, whichever the first bytes announce."""
+@contextmanager
+def _arrow_file(
+    path: Path, wanted: Sequence[str] | None = None
+) -> Iterator[tuple[Any, bool, Iterator[tuple[Any, int]]]]:
+    """The schema of an Arrow file (Feather version 2) or stream, and whether it is a file, which the first bytes
+    announce; record batches of the wanted columns, and the bytes of the file read with each."""
+    pyarrow, ipc = load_module("pyarrow"), load_module("pyarrow.ipc")
+    with pyarrow.OSFile(str(path)) as source:
+        is_file = source.read(6) == b"ARROW1"
+        source.seek(0)
+        opener = ipc.open_file if is_file else ipc.open_stream
+        reader = opener(source)
+        schema, names = reader.schema, _pick(path, wanted, reader.schema.names)
+        if is_file and wanted is not None:
+            chosen = sorted(schema.names.index(name) for name in names)
+            reader = opener(source, options=ipc.IpcReadOptions(included_fields=chosen))
 
-    def __init__(self, path: Path, wanted: Sequence[str] | None) -> None:
-        pyarrow, ipc = load_module("pyarrow"), load_module("pyarrow.ipc")
-        self.source = pyarrow.OSFile(str(path))
-        try:
-            self.is_file = self.source.read(6) == b"ARROW1"
-            self.source.seek(0)
-            opener = ipc.open_file if self.is_file else ipc.open_stream
-            self.reader = opener(self.source)
-            self.schema = self.reader.schema
-            self.names = _pick(path, wanted, self.schema.names)
-            if self.is_file and wanted is not None:
-                chosen = sorted(self.schema.names.index(name) for name in self.names)
-                self.reader = opener(self.source, options=ipc.IpcReadOptions(included_fields=chosen))
-        except BaseException:
-            self.source.close()
-            raise
-
-    def __enter__(self) -> _arrow_reader:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.source.close()
-
-    def pieces(self) -> Iterator[tuple[Any, int]]:
-        """Record batches, and the bytes of the file read with each."""
-        if self.is_file:
-            size, count = self.source.size(), self.reader.num_record_batches
+        def pieces() -> Iterator[tuple[Any, int]]:
+            count = reader.num_record_batches if is_file else 0
             for i in range(count):
-                yield self.reader.get_batch(i), size * (i + 1) // count
-        else:
-            for batch in self.reader:
-                yield batch, self.source.tell()
+                yield reader.get_batch(i).select(names), source.size() * (i + 1) // count
+            for batch in () if is_file else reader:
+                yield batch.select(names), source.tell()
+
+        yield schema, is_file, pieces()
 
 
-def _ahead(source: Iterator[T]) -> Iterator[T]:
+def _ahead(source: Generator[T]) -> Iterator[T]:
     """The same items, made by a thread of its own while those before are worked on; an error comes in its turn."""
-    reader = _Reader(source)
-    reader.start()
+    end: Any = object()
+    pool = ThreadPoolExecutor(1)
     try:
-        while True:
-            going_on, item = reader.items.get()
-            if not going_on and item is None:
-                return
-            if not going_on:
-                raise item
+        waiting = deque(pool.submit(next, source, end) for _ in range(AHEAD + 1))
+        while (item := waiting.popleft().result()) is not end:
+            waiting.append(pool.submit(next, source, end))
             yield item
     finally:
-        reader.stopped.set()
-        reader.join()
-
-
-class _Reader(threading.Thread):
-    """Puts (True, item) for every item of a source, then (False, None or an error), until it is stopped."""
-
-    def __init__(self, source: Iterator[Any]) -> None:
-        super().__init__(daemon=True)
-        self.source = source
-        self.items: queue.Queue[tuple[bool, Any]] = queue.Queue(AHEAD)
-        self.stopped = threading.Event()
-
-    def run(self) -> None:
-        try:
-            for item in self.source:
-                if not self._put((True, item)):
-                    return
-            self._put((False, None))
-        except BaseException as error:
-            self._put((False, error))
-        finally:
-            self.source.close()  # type: ignore[attr-defined]
-
-    def _put(self, item: tuple[bool, Any]) -> bool:
-        """Whether there was room for it before the reader was stopped."""
-        while not self.stopped.is_set():
-            try:
-                self.items.put(item, timeout=0.1)
-                return True
-            except queue.Full:
-                continue
-        return False
+        pool.shutdown(cancel_futures=True)
+        source.close()

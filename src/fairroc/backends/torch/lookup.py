@@ -177,7 +177,9 @@ def hash_constants(seed: int) -> tuple[int, int, int, int, int]:
 
 def xxh64_tensor(values: Tensor, seed: int) -> Tensor:
     """XXH64 of the 8 little-endian bytes of each integer; the 64 bits as a signed number."""
-    h = _wide(values) * _signed(P2)
+    torch = load_torch()
+    unsigned = values.dtype == getattr(torch, "uint64", None)
+    h = (values.view(torch.int64) if unsigned else values.to(torch.int64)) * _signed(P2)
     h = _spin(h, 31, P1)
     h ^= hash_constants(seed)[0]
     h = _spin(h, 27, P1)
@@ -187,11 +189,6 @@ def xxh64_tensor(values: Tensor, seed: int) -> Tensor:
         if factor is not None:
             h *= _signed(factor)
     return h
-
-
-def _wide(values: Tensor) -> Tensor:
-    torch = load_torch()
-    return values.view(torch.int64) if values.dtype == getattr(torch, "uint64", None) else values.to(torch.int64)
 
 
 def _spin(h: Tensor, left: int, factor: Any) -> Tensor:
