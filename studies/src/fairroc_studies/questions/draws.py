@@ -53,25 +53,26 @@ class Pair(NamedTuple):
         """Whether epsilon is below the least gap without a draw."""
         return self.epsilon < self.people.least
 
-    @property
-    def kept(self) -> bool:
-        """Whether the original score is within epsilon."""
-        return self.epsilon >= self.few["gap_before"]
-
     def more(self, figure: str, other: Fit | None) -> float:
         """Of a figure, what few has more than another fit, if there is that."""
         return 0.0 if other is None else float(self.few[figure] - other[figure])
 
+    def worth_more(self, other: Fit | None) -> float:
+        """The same of AUC less the price of draws."""
+        return self.more("auc", other) - DRAW_PRICE * self.more("share", other)
+
 
 def pairs_of(one: People) -> list[Pair]:
-    return [Pair(one, e, *(one.at(way, e) for way in Pair._fields[2:])) for e in EPSILONS]  # type: ignore[arg-type]
+    """Those at epsilons below the gap of the original score."""
+    below = [e for e in EPSILONS if e < one.first["gap_before"]]
+    return [Pair(one, e, *(one.at(way, e) for way in Pair._fields[2:])) for e in below]  # type: ignore[arg-type]
 
 
 def summary(every: Sequence[Pair]) -> str:
     """How many are drawn and what it costs: by epsilon, and at or above the least gap and below it."""
     kinds = {f"ε = {e:g}": [one for one in every if one.epsilon == e] for e in EPSILONS}
-    kinds |= {"ε at or above the least gap": [one for one in every if not one.below]}
-    kinds |= {"ε below the least gap": [one for one in every if one.below]}
+    for title, below in (("ε at or above the least gap", False), ("ε below the least gap", True)):
+        kinds[title] = [one for one in every if one.below == below]
     rows = []
     for title, chosen in kinds.items():
         row = [title, str(len(chosen))]
@@ -96,8 +97,9 @@ WRONG: dict[str, Callable[[Pair], bool]] = {
     "all gaps are within ε": lambda one: max(one.few["gap"], one.never["gap"], one.all["gap"]) > one.epsilon + 1e-9,
     "few has no less AUC than never": lambda one: one.more("auc", one.never) < -SAME,
     f"few draws no more people than {BEFORE}": lambda one: one.more("share", one.before) > FEW_PEOPLE,
-    f"few draws fewer than {BEFORE}, or has no less AUC": lambda one: (
-        one.more("auc", one.before) < -SAME and one.more("share", one.before) > -FEW_PEOPLE
+    f"few is worth no less than {BEFORE}, at its own price": lambda one: one.worth_more(one.before) < -SAME,
+    "few is worth no less than what other prices choose, at its own": lambda one: any(
+        one.worth_more(one.people.at(f"price {price:g}", one.epsilon)) < -SAME for price in PRICES
     ),
     "never has at least the prototype's AUC": lambda one: (
         one.never["auc"] < PROTOTYPE.get(one.people.name, {}).get(one.epsilon, 0.0) - SAME
@@ -127,26 +129,15 @@ def files_table(every: Sequence[Pair]) -> str:
     return table([*head, "fair scores", "never: AUC", "fair scores", "all: AUC", "prototype: AUC"], rows)
 
 
-def wide(sets: Sequence[People], show: Callable[[Pair], str]) -> str:
-    """One row for each set."""
+def wide(sets: Sequence[People], ways: str, show: Callable[[Fit], str]) -> str:
+    """One row for each set, with some of its fits in each cell."""
     rows = []
     for one in sets:
-        known = [
-            f"{one.rows:,}",
-            f"{one.first['gap_before']:.3f}",
-            f"{one.least:.3f}",
-            f"{one.first['auc_before']:.4f}",
-        ]
-        rows.append([one.name, *known, *("=" if each.kept else show(each) for each in pairs_of(one))])
+        first, fits = one.first, [[getattr(each, way) for way in ways.split()] for each in pairs_of(one)]
+        known = [f"{one.rows:,}", f"{first['gap_before']:.3f}", f"{one.least:.3f}", f"{first['auc_before']:.4f}"]
+        shown = [" / ".join(show(fit) for fit in each if fit) for each in fits]
+        rows.append([one.name, *known, *shown, *["="] * (len(EPSILONS) - len(shown))])
     return table(["set", "people", "gap now", "least gap", "AUC now", *(f"ε = {e:g}" for e in EPSILONS)], rows)
-
-
-def drawn_cell(one: Pair) -> str:
-    return " / ".join(f"{percent(fit['share'])} ({fit['scores']:,})" for fit in (one.few, one.before) if fit)
-
-
-def auc_cell(one: Pair) -> str:
-    return " / ".join(f"{fit['auc']:.4f}"[1:] for fit in (one.few, one.never, one.all, one.before) if fit)
 
 
 def largest_fall(fits: Sequence[Fit]) -> tuple[float, float, float]:
@@ -199,7 +190,7 @@ def bounds_table(rows: Sequence[Sequence[Any]]) -> str:
 def bodies(sets: Sequence[People], why: str | None) -> dict[str, str]:
     """The tables of fits to two groups, by section."""
     files, others = ([one for one in sets if (one.name in FILES) is there] for there in (True, False))
-    every = [each for one in sets for each in pairs_of(one) if not each.kept]
+    every = [each for one in sets for each in pairs_of(one)]
     left_out = f"**The fits of {BEFORE} are left out: {why}.**\n\n" if why else ""
     return {
         "summary": f"{left_out}{summary(every)}",
@@ -207,8 +198,8 @@ def bodies(sets: Sequence[People], why: str | None) -> dict[str, str]:
         "files": files_table([one for one in every if one.people in files]),
         "falls": falls_table(files),
         "prices": prices_table(every),
-        "drawn": wide(others, drawn_cell),
-        "auc": wide(others, auc_cell),
+        "drawn": wide(others, "few before", lambda fit: f"{percent(fit['share'])} ({fit['scores']:,})"),
+        "auc": wide(others, "few never all before", lambda fit: f"{fit['auc']:.4f}"[1:]),
     }
 
 
@@ -221,7 +212,7 @@ def main() -> None:
     sets, why = gathered(pairs(), asked.workers)
     made = bodies(sets, why)
     made["groups"] = bounds_table(in_order(least, [(name, by) for name in MANY for by in MANY[name]], asked.workers))
-    rows = [row for one in sets if one.name in FILES for row in table_rows(one.name, pair(one.name))]
-    made["beside"] = table(HEAD, rows)
+    files = [one.name for one in sets if one.name in FILES]
+    made["beside"] = table(HEAD, [row for name in files for row in table_rows(name, pair(name))])
     update(asked.output, made, "draws.md")
     print(f"{asked.output} is written; {time.perf_counter() - begin:.0f} s on {asked.workers} processes")
