@@ -84,8 +84,8 @@ def test_exceptions_are_found() -> None:
 
 
 def test_a_fall_counts_where_no_fewer_are_drawn() -> None:
-    fits = [fit(0.1, 0.80, 0.2), fit(0.2, 0.79, 0.2), fit(0.3, 0.70, 0.1), fit(0.4, 0.75, 0.1)]
-    assert largest_fall(fits) == (pytest.approx(0.01), 0.1, 0.2)
+    fits = [fit(0.01, 0.80, 0.2), fit(0.02, 0.79, 0.2), fit(0.03, 0.70, 0.1), fit(0.04, 0.75, 0.1), fit(0.2, 0.5, 0.3)]
+    assert largest_fall(fits) == (pytest.approx(0.01), 0.01, 0.02)  # at 0.2 the original score is kept
     assert largest_fall(fits[2:])[0] < 0 and largest_fall([]) == (0.0, 0.0, 0.0)
 
 

@@ -141,20 +141,21 @@ def wide(sets: Sequence[People], ways: str, show: Callable[[Fit], str]) -> str:
 
 
 def largest_fall(fits: Sequence[Fit]) -> tuple[float, float, float]:
-    """The largest fall of AUC from an epsilon to a larger one at which no fewer people are drawn, and both epsilons."""
-    ordered = sorted(fits, key=lambda fit: fit["epsilon"])
+    """The largest fall of AUC from an epsilon to a larger one at which no fewer people are drawn, and both epsilons;
+    where the original score is kept does not count."""
+    ordered = sorted((fit for fit in fits if fit["epsilon"] < fit["gap_before"]), key=lambda fit: fit["epsilon"])
     both = [(low, high) for low, high in combinations(ordered, 2) if high["share"] >= low["share"] - FEW_PEOPLE]
     falls = [(low["auc"] - high["auc"], low["epsilon"], high["epsilon"]) for low, high in both]
     return max(falls, default=(0.0, 0.0, 0.0))
 
 
-def falls_table(sets: Sequence[People]) -> str:
+def falls_table(files: Sequence[People], others: Sequence[People]) -> str:
     rows = []
-    for one in sets:
-        for draw in ("few", "never"):
-            by, low, high = largest_fall(list(one.fits[draw].values()))
+    for name, sets in [*((one.name, [one]) for one in files), (f"{len(others)} other sets", others)]:
+        for draw in ("few", "never") if sets else ():
+            by, low, high = max(largest_fall(list(one.fits[draw].values())) for one in sets)
             fell = [f"{by:.4f}", f"{low:g} to {high:g}"] if by > 0 else ["none", ""]
-            rows.append([one.name, draw, *fell, "**no**" if by > FELL else "yes"])
+            rows.append([name, draw, *fell, "**no**" if by > FELL else "yes"])
     return table(["scores", "draw", "largest fall", "from ε to ε", f"within {FELL:g}"], rows)
 
 
@@ -196,7 +197,7 @@ def bodies(sets: Sequence[People], why: str | None) -> dict[str, str]:
         "summary": f"{left_out}{summary(every)}",
         "exceptions": exceptions(every),
         "files": files_table([one for one in every if one.people in files]),
-        "falls": falls_table(files),
+        "falls": falls_table(files, others),
         "prices": prices_table(every),
         "drawn": wide(others, "few before", lambda fit: f"{percent(fit['share'])} ({fit['scores']:,})"),
         "auc": wide(others, "few never all before", lambda fit: f"{fit['auc']:.4f}"[1:]),

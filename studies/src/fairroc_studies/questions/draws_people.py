@@ -26,7 +26,6 @@ MANY: dict[str, tuple[tuple[str, ...], ...]] = {
     "census": (("race",), ("sex", "race"), ("age",), ("education",)),
     "compas": (("race",), ("race", "sex"), ("age",)),
     "insurance": ((),),
-    "labsup": ((),),
     "twoyear": ((),),
 }
 """Columns whose words, crossed, make three groups and more; none: the groups of the set itself."""
