@@ -35,6 +35,6 @@ def fitted(scores: Any, labels: Any, groups: Any, epsilon: float, **options: Any
 
 if __name__ == "__main__":
     with np.load(sys.argv[1]) as file:
-        columns = [file[name] for name in ("scores", "labels", "groups")]
-    fits = [fitted(*columns, epsilon=epsilon) for epsilon in json.loads(sys.argv[2])]
+        columns: dict[str, Any] = {name: file[name] for name in ("scores", "labels", "groups")}
+    fits = [fitted(**columns, epsilon=epsilon) for epsilon in json.loads(sys.argv[2])]
     print(json.dumps({"home": fairroc.__file__, "fits": fits}))
