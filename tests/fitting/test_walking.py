@@ -115,8 +115,8 @@ def test_more_epsilon_costs_no_auc_at_an_equal_share_drawn(seed, draw) -> None:
 
 
 def test_no_fewer_people_are_drawn_than_a_program_needs() -> None:
-    """Two groups of eight and ten scores, all of one size, below their least gap. Mostly the fewest are drawn; with steps
-    so large, lowered curves often serve no walk."""
+    """Two groups of eight and ten scores, all of one size, below their least gap. Mostly the fewest are drawn; with
+    steps so large, lowered curves often serve no walk."""
     ratios = []
     for seed in range(16):
         groups = even_steps(seed, 8 if seed % 2 else 10)

@@ -270,20 +270,23 @@ def test_quality_tables_show_means_and_standard_errors() -> None:
 
 
 def test_a_new_section_leaves_the_others_as_they_are() -> None:
-    first = tables.updated("", {"speed": "## Speed\n\nfirst run", "growth": "## Growth\n\nkept \\1 as it is"})
+    page = "# Page\n\n" + "\n\n".join(f"<!-- begin: {x} -->\n\n<!-- end: {x} -->\n\nwords" for x in ("speed", "growth"))
+    first = tables.updated(page, {"speed": "## Speed\n\nfirst run", "growth": "## Growth\n\nkept \\1 as it is"})
     second = tables.updated(first, {"speed": "## Speed\n\nsecond run"})
     assert "second run" in second and "first run" not in second
     assert "kept \\1 as it is" in second
-    assert second.count("<!-- begin: speed -->") == 1
+    assert second.count("<!-- begin: speed -->") == 1 and second.count("words") == 2
     assert tables.updated(second, {}) == second
-    with pytest.raises(ValueError, match=r"sections must be out of .*; got nonsense"):
+    assert tables.updated(second, {"speed": "", "growth": ""}) == page
+    with pytest.raises(ValueError, match=r"must have the lines <!-- begin: nonsense --> and <!-- end: nonsense -->"):
         tables.updated(second, {"nonsense": ""})
 
 
 def test_a_page_is_rendered_again_from_kept_results(folder: Path) -> None:
     bench.keep("quality", quality_results())
     page = folder / "page.md"
-    tables.update(page, {"speed": "## Speed\n\nfrom before"})
+    tables.update(page, {"speed": "## Speed\n\nfrom before"}, "benchmarks.md")
+    assert page.read_text(encoding="utf-8").startswith("# Benchmarks") and "## Growth" not in page.read_text("utf-8")
     main(["--render", "--only", "quality", "--output", str(page)])
     text = page.read_text(encoding="utf-8")
     assert "from before" in text and "## Quality of one decision" in text

@@ -38,7 +38,8 @@ LEFT = 0.01
 """A gap that is so much of epsilon below it leaves room for another try."""
 
 LARGEST_TIE = 1.0 / 3
-"""Of a group's people (both labels weigh the same) no more are to share one fair score where a draw could be had."""
+"""Of a group's people (both labels weigh the same) no more are to share one fair score, unless so many of all would be
+drawn instead."""
 
 MERGE_PRICE = 0.002
 """AUC that bands have to bring where nobody need be drawn and all scores can stay apart."""
@@ -48,6 +49,9 @@ PARTS = 1.0, 1.0 / 2, 1.0 / 4, 1.0 / 8
 
 DRAW_PRICE = 0.05
 """AUC that a draw for everybody has to bring, and a draw for some in proportion."""
+
+PRICES = 1, 4
+"""Times that price at which curves are lowered: what is lost is known only once a walk is found on them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,14 +90,23 @@ class Walks:
         return least_walk(self.strands)
 
     def few(self, goal: Goal, drawn: Callable[[], Iterator[Solution]]) -> Solution:
-        """Nobody is drawn where that keeps all scores apart. Else of bands that tie few people, a walk on lowered
-        curves, and other scores with draws, what is `worth` most."""
+        """Nobody is drawn where that keeps all scores apart. Else of bands that tie few people, walks on lowered
+        curves, and other scores with draws, what is `worth` most; and of larger ties too, where that draws many."""
         found = self.undrawn(goal, LARGEST_TIE)
         if found is not None and self.least.walk.gap <= goal.epsilon:
             return found
-        lowered = (self.lowered(goal, widest) for widest in (2.0, *(part * goal.epsilon for part in PARTS)))
-        every = [found, next((one for one in lowered if one is not None), None), *drawn()]
-        return max((one for one in every if one is not None), key=self.worth)
+        best = max((one for one in (found, *self._lowered(goal), *drawn()) if one is not None), key=self.worth)
+        if drawn_share(self.people.thin, best.kernels) <= LARGEST_TIE:
+            return best
+        return max((best, self.never(goal)), key=self.worth)
+
+    def _lowered(self, goal: Goal) -> Iterator[Solution]:
+        """Walks on lowered curves by several prices, in the widest parts of scores that serve."""
+        for widest in (2.0, *(part * goal.epsilon for part in PARTS)):
+            every = [self.lowered(goal, widest, times * DRAW_PRICE) for times in PRICES]
+            if any(one is not None for one in every):
+                yield from (one for one in every if one is not None)
+                return
 
     def worth(self, solution: Solution) -> float:
         """AUC less the price of those who are drawn."""
@@ -145,7 +158,7 @@ class Walks:
         )
         return self._solution(stops, goal, goal.epsilon, tied=True).changed(reason=words)
 
-    def lowered(self, goal: Goal, widest: float = 2.0) -> Solution | None:
+    def lowered(self, goal: Goal, widest: float = 2.0, price: float = DRAW_PRICE) -> Solution | None:
         """The best walk on curves that are lowered where groups at equal pace are too far apart: nobody else is drawn,
         but people who share a score with more than ``widest`` of the group's; None where none was found."""
         thin, finest = self.people.thin, max(widest, WIDER / self.points)
@@ -158,7 +171,7 @@ class Walks:
 
         def at(inner: float) -> Solution | None:
             nonlocal last
-            found = lowered(curves, pace, self.constraint, inner, DRAW_PRICE * thin.shares)
+            found = lowered(curves, pace, self.constraint, inner, price * thin.shares)
             if found is None:
                 return None
             strands = strands_of(found, thin.weights0, thin.weights1, self.constraint)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -46,43 +46,28 @@ def rows_name(count: float) -> str:
 DOCS = Path(__file__).resolve().parents[4] / "docs"
 """The documents of the checkout that these studies were installed from."""
 
-SECTIONS = ("speed", "goals", "growth", "every-threshold", "one-decision")
-
-HEAD = """# Benchmarks
-
-`make bench` measures the small version in a few minutes; `python -m fairroc_studies bench --full` the large one. Both
-write this page, section by section; each section names its own command, date, machine and versions. Everything that is
-compared was measured in the same run. Speed is CPU time on one thread. EO is |ΔFPR| + |ΔTPR| of two groups.
-
-Every library gets the same three columns (score, label, group) and nothing else: no features, no retraining. What each
-of them sets out to do:
-
-| | returns | fair in the sense of | groups |
-| --- | --- | --- | --- |
-| fairlearn ThresholdOptimizer | a randomised decision | equal FPR and TPR | any |
-| error-parity RelaxedThresholdOptimizer | a randomised decision for given costs | FPR, TPR within a tolerance | any |
-| oxonfair | a decision from one offset per group | a bound on one of many measures, here EO | a few |
-| aif360 EqOdds, holisticai EqualizedOdds | decisions taken at 0.5, some flipped at random | equal FPR and TPR | two |
-| aif360 CalibratedEqOdds | a randomised score | equal weighted cost, calibration kept | two |
-| aif360 RejectOption | a decision with a band in which the group decides | average odds difference | two |
-| fairroc | a randomised score | EO ≤ ε at every threshold | any |
-"""
+MARKS = "<!-- begin: {0} -->\n", "\n<!-- end: {0} -->"
 
 
-def updated(text: str, bodies: dict[str, str], sections: Sequence[str] = SECTIONS, head: str = HEAD) -> str:
-    """The page with new bodies of some sections; the other sections stay as they are."""
-    unknown = set(bodies) - set(sections)
-    if unknown:
-        raise ValueError(f"sections must be out of {', '.join(sections)}; got {', '.join(sorted(unknown))}.")
-    found = re.findall(r"<!-- begin: (\S+) -->\n(.*?)\n<!-- end: \1 -->", text, re.DOTALL)
-    kept = dict.fromkeys(sections, "") | dict(reversed(found)) | bodies
-    parts = [f"<!-- begin: {name} -->\n{kept[name].strip()}\n<!-- end: {name} -->" for name in sections if kept[name]]
-    return "\n\n".join([head.strip(), *parts]) + "\n"
+def updated(text: str, bodies: Mapping[str, str]) -> str:
+    """A page with new bodies of some sections; words around them, and other sections, stay as they are."""
+    for name, body in bodies.items():
+        begin, end = (mark.format(name) for mark in MARKS)
+        before, begun, rest = text.partition(begin)
+        _, ended, after = rest.partition(end)
+        if not (begun and ended):
+            raise ValueError(f"the page must have the lines {begin.strip()} and {end.strip()}; add both.")
+        text = "".join((before, begin, body.strip(), end, after))
+    return text
 
 
-def update(path: Path, bodies: dict[str, str], sections: Sequence[str] = SECTIONS, head: str = HEAD) -> None:
-    """Rewrite the file with new bodies of some sections."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(
-        updated(path.read_text(encoding="utf-8") if path.exists() else "", bodies, sections, head), encoding="utf-8"
-    )
+def update(path: Path, bodies: Mapping[str, str], page: str) -> None:
+    """Rewrite a file with new bodies of some sections. One that is not there begins as the document ``page`` of that
+    name under results, without its sections' bodies."""
+    if path.exists():
+        text = path.read_text(encoding="utf-8")
+    else:
+        text = (DOCS / "results" / page).read_text(encoding="utf-8")
+        text = updated(text, dict.fromkeys(re.findall(r"<!-- begin: (\S+) -->", text), ""))
+        path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(updated(text, bodies), encoding="utf-8")

@@ -5,9 +5,10 @@
 TASKS.json is a list of ``{"method", "options", "data", "ask", ...}``; ``data`` is a file of `harness.people`.
 What ``ask`` can be: "cost" (CPU seconds and memory of fit and predict), "decision" (chance of acceptance of every
 person of the test part), "curve" (the same summed over each group and label, for many decisions), "both" (such sums on
-the calibration part and on the test part, for one decision or with ``many`` for many, from one fit). A task that fails
-leaves ``{"error": why}`` and the others go on. RESULTS.json is a list of the same length; arrays go to ARRAYS.npz under
-the task's number and name. Only numpy and the standard library are needed here.
+the calibration part and on the test part, for one decision or with ``many`` for many, from one fit), "again" (share of
+the test people whose answer changes in a second call, and with their rows shuffled). A task that fails leaves
+``{"error": why}`` and the others go on. RESULTS.json is a list of the same length; arrays go to ARRAYS.npz under the
+task's number and name. Only numpy and the standard library are needed here.
 """
 
 from __future__ import annotations
@@ -109,6 +110,8 @@ def perform(runner: Any, task: dict[str, Any]) -> tuple[dict[str, Any], dict[str
     if task["ask"] == "both":
         arrays = both(method, case, many=task.get("many", False))
         return {"cpu": time.process_time() - begin}, arrays
+    if task["ask"] == "again":
+        return answers(method.predict, lambda rows: method.inputs(case.test.take(rows)), case.test.rows), {}
     if task["ask"] == "decision":
         rates = np.asarray(method.rates(method.inputs(case.test)), dtype=np.float64)
         arrays = {"rates": rates, "accepted": case.test.summed(rates)[None, :]}
@@ -127,6 +130,13 @@ def both(method: Any, case: Case, *, many: bool) -> dict[str, Array]:
     sums = [(case.calibration.summed(rates[:cut]), case.test.summed(rates[cut:])) for rates in decisions]
     fitted, test = (np.array(side) for side in zip(*sums, strict=True))
     return {"fitted": fitted, "test": test}
+
+
+def answers(predict: Callable[[Any], Array], inputs: Callable[[Array], Any], count: int) -> dict[str, Any]:
+    """Shares of people whose answer changes in the same call made again, and when their rows are shuffled."""
+    rows, order = np.arange(count), np.random.default_rng(0).permutation(count)
+    first, second, shuffled = (np.asarray(predict(inputs(some))) for some in (rows, rows, order))
+    return {"again": float((first != second).mean()), "shuffled": float((first[order] != shuffled).mean())}
 
 
 def cost(make: Any, options: dict[str, Any], case: Case, timed: list[str], budget: float) -> dict[str, Any]:

@@ -39,8 +39,8 @@ COMPAS = (
 def held_out(name: str, seed: int) -> dict[str, Array]:
     """Scores of two models for people they were not trained on: "logistic", "boosting", "label", "group".
 
-    A third of the people, at most `TRAIN_ROWS`, train; the other two thirds come back, in a seeded order. "people" is
-    the number of people in the whole set.
+    A third of the people, at most `TRAIN_ROWS`, train; the other two thirds come back, in a seeded order. "row" is
+    their place in the whole set, "people" the number of people there.
     """
     kept = key("held out", name, seed, source_digest(__name__), package_versions(("sklearn",)))
     return dict(Store().arrays(kept, lambda: _held_out(*matrix(name), seed)))
@@ -61,7 +61,7 @@ def _held_out(features: Array, y: Array, group: Array, seed: int) -> dict[str, A
         "logistic": make_pipeline(fill, StandardScaler(), LogisticRegression(C=0.1, max_iter=1000)),
         "boosting": HistGradientBoostingClassifier(random_state=seed, early_stopping=True, learning_rate=0.06),
     }
-    found = {"label": y[rest], "group": group[rest], "people": np.array(len(y))}
+    found = {"label": y[rest], "group": group[rest], "row": rest, "people": np.array(len(y))}
     for name in MODELS:
         classifier = models[name].fit(features[train], y[train])
         found[name] = classifier.predict_proba(features[rest])[:, 1].astype(np.float64)

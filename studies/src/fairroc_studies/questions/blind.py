@@ -47,13 +47,6 @@ TITLES = {"original": "original score", "known": "group known", "proxy": "proxy"
 CLASS_ROWS = 738
 """People whose rates at all thresholds are known to within .05 at 95 % confidence: log(2 / .05) / (2 * .05**2)."""
 SECTIONS = ("people", "honest", "linearpost", "attributes", "growth")
-HEAD = """# Without the group, and by several attributes
-
-What `use_group=False` and `combine="each"` cost and keep. `python -m fairroc_studies blind` prints all tables and
-writes this page, section by section (`--only NAME`); each section names its own command. Gaps are |ΔFPR| + |ΔTPR| of
-two groups, the largest at any threshold, unless a section says otherwise; gaps, AUCs and accuracies are exact
-expectations over the draw. ± is the standard error over splits.
-"""
 
 
 def mean(values: Iterable[float]) -> float:
@@ -309,4 +302,4 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if name in chosen.only:
             text = made[name]()
             print(f"{text}\n", flush=True)
-            update(chosen.page, {name: text}, SECTIONS, HEAD)
+            update(chosen.page, {name: text}, "blind.md")

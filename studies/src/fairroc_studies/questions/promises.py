@@ -50,12 +50,14 @@ class Told:
 
 def sets() -> dict[str, Any]:
     """Scores, labels and groups."""
+    return {"Adult by sex": _arrays(adult_scores()), "COMPAS deciles, two groups": deciles()}
+
+
+def deciles() -> tuple[Any, Any, Any]:
+    """The scores that COMPAS published, labels, and African-Americans beside all others."""
     compas = load_compas(filtered=True)
     race = np.where(np.array(compas["race"].to_pylist()) == "African-American", "African-American", "other")
-    return {
-        "Adult by sex": _arrays(adult_scores()),
-        "COMPAS deciles, two groups": (compas["decile_score"].to_numpy(), compas["label"].to_numpy(), race),
-    }
+    return compas["decile_score"].to_numpy(), compas["label"].to_numpy(), race
 
 
 def _arrays(people: Any) -> tuple[Any, Any, Any]:

@@ -38,7 +38,7 @@ def main(arguments: list[str] | None = None) -> None:
     bodies = _bodies(options.only, options.output)
     if not bodies:
         raise SystemExit("nothing to render: no results are kept yet. Run python -m fairroc_studies bench first.")
-    tables.update(options.output, bodies)
+    tables.update(options.output, bodies, "benchmarks.md")
 
 
 def _command(given: list[str]) -> str:
