@@ -67,6 +67,7 @@ _HOME = {
     "Outlook": "fitting.outlook",
     "ScoreCounts": "people.counts",
     "ScoreDisplay": "plot.scores",
+    "ScoreMap": "model.maps",
     "SmallGroupWarning": "errors",
     "UnknownGroupError": "errors",
     "Verification": "verifying.check",
