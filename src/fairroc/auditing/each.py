@@ -6,14 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-
 from fairroc.auditing.audit import Settings, audit_quietly
 from fairroc.auditing.findings import Audit
 from fairroc.errors import warn_all
-from fairroc.people.door import people_of
-from fairroc.people.people import People
-from fairroc.people.rows import Columns
+from fairroc.people.door import people_of_family
 from fairroc.people.spread import Family, SpreadRows
 
 
@@ -78,18 +74,10 @@ def audit_each(rows: SpreadRows, settings: Callable[[Family], Settings]) -> Audi
     for family in rows.families:
         if len(family.groups) < 2:  # intersections of which all but one lack a label
             continue
-        people = _people(rows, family)
+        people = people_of_family(family, rows.scores, rows.labels, rows.weights)
         audit = audit_quietly(people, settings(family))
         audit = audit if family.compared else replace(audit, fair=None)
         found.append(FamilyAudit(family.name, family.stratum, family.compared, audit))
         notes += people.small_groups() if family.compared else []
     warn_all(notes)
     return Audits(rows.rows, tuple(found))
-
-
-def _people(rows: SpreadRows, family: Family) -> People:
-    """Those of a family."""
-    mine = np.flatnonzero(family.codes >= 0)
-    weights = None if rows.weights is None else rows.weights[mine]
-    columns = Columns(rows.scores[mine], rows.labels[mine], family.codes[mine], family.groups, weights)
-    return replace(people_of(columns), small=family.small)
