@@ -9,7 +9,8 @@ from fairroc.core.roc import roc_curve
 from fairroc.froc.algorithm import Shift, froc
 from fairroc.froc.mixture import triangle_mixture
 from fairroc.froc.run import WORDS
-from fairroc.plot.froc import acceptance_figure, geometry_figure
+from fairroc.plot.froc import geometry_figure
+from fairroc_studies.questions.froc import acceptance_figure
 
 pytest.importorskip("matplotlib")
 

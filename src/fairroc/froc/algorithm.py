@@ -322,22 +322,6 @@ def curve_order(queries: FloatArray, crossing: Crossing) -> IntArray:
     return np.asarray(by_area[np.argsort(heights, axis=1, kind="stable")])
 
 
-def froc_curves(
-    curves: Sequence[RocCurve],
-    thresholds: FloatArray,
-    epsilon: float,
-    *,
-    pairs: Pairs = "neighbours",
-    crossing: Crossing = "segments",
-) -> FairCurves:
-    """Fair curves by the paper's method: what `optimal` is to the exact one. L1 only.
-
-    Every curve lies under its group's hull and under `optimal`'s curve at the same epsilon. ``thresholds`` fall.
-    """
-    done = froc(curves, thresholds, epsilon, pairs=pairs, crossing=crossing)
-    return coherent_curves(done, [curve.hull for curve in curves])
-
-
 def coherent_curves(done: Froc, hulls: Sequence[Chain]) -> FairCurves:
     """Fair curves from moved points, under the groups' own hulls. O(m k log k).
 

@@ -7,10 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fairroc.core.chain import FloatArray
 from fairroc.froc.algorithm import Froc, Shift
 from fairroc.froc.geometry import NormBoundary, cut_shift, join, norm_boundary, with_ends
-from fairroc.froc.mixture import Mixture
 from fairroc.froc.run import WORDS
 from fairroc.plot.palette import GROUPS, require_matplotlib
 from fairroc.text.words import short
@@ -83,24 +81,3 @@ def _geometry(
         corners = boundary.up, boundary.right, boundary.down, boundary.left
         for name, corner, offset in zip("URDL", corners, ((0, 11), (16, -4), (0, -20), (-16, -4)), strict=True):
             axes.annotate(name, corner[0].tolist(), offset, textcoords="offset points", ha="center", fontweight="bold")
-
-
-def acceptance_figure(mixture: Mixture, scores: FloatArray, thresholds: FloatArray) -> Figure:
-    """Chance of a few people to be selected under every threshold's own classifier; where it falls it is no score."""
-    require_matplotlib()
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(8, 4.2), layout="constrained")
-    axes = figure.subplots()
-    for i, (row, score) in enumerate(zip(mixture.acceptance(scores), scores, strict=True)):
-        axes.plot(thresholds, row, color=GROUPS[i], linewidth=1.8, label=f"score {score:.2f}")
-        falls = np.flatnonzero(np.diff(row) < -1e-9)
-        for at in falls:
-            axes.plot(thresholds[at : at + 2], row[at : at + 2], color="black", linewidth=2.6, zorder=4)
-    axes.plot([], [], color="black", linewidth=2.6, label="falls, though the threshold is milder")
-    axes.set(xlabel="threshold, from strict to mild", ylabel="probability of being selected")
-    axes.set_xlim(thresholds.max(), thresholds.min())
-    axes.set_ylim(-0.02, 1.02)
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.legend(loc="best", frameon=False)
-    return figure

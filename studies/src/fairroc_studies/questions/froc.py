@@ -26,10 +26,10 @@ from fairroc.core.optimal import FairCurves, optimal
 from fairroc.core.roc import Population, RocCurve, roc_curve
 from fairroc.fitting.certificate import certify
 from fairroc.fitting.fit import Fitted, fit
-from fairroc.froc.algorithm import Froc, algorithm_1, coherent_curves, froc, froc_curves
+from fairroc.froc.algorithm import Froc, algorithm_1, coherent_curves, froc
 from fairroc.froc.diagnostics import diagnose
 from fairroc.froc.geometry import upper_hull
-from fairroc.froc.mixture import triangle_mixture
+from fairroc.froc.mixture import Mixture, triangle_mixture
 from fairroc.options import Options
 from fairroc_studies.harness.people import Part
 from fairroc_studies.paper.rules import counted
@@ -218,7 +218,8 @@ def choices_table() -> None:
         cells = []
         ways: tuple[tuple[Any, Any], ...] = tuple(product(("neighbours", "all"), ("segments", "area")))
         for pairs, crossing in ways:
-            made = froc_curves(curves, thresholds(), epsilon, pairs=pairs, crossing=crossing).curves
+            moved = froc(curves, thresholds(), epsilon, pairs=pairs, crossing=crossing)
+            made = coherent_curves(moved, [curve.hull for curve in curves]).curves
             short = [high.auc - low.auc for high, low in zip(best, made, strict=True)]
             cells.append(f"{np.mean(short):.4f}, {max(short):.4f}")
         print(f"| {epsilon:g} | {' | '.join(cells)} |")
@@ -234,9 +235,29 @@ def run_for_pictures(epsilon: float) -> tuple[Froc, int]:
     return froc(curves, thresholds(), epsilon), int(np.argmax([curve.auc for curve in curves]))
 
 
-def draw(arguments: Any) -> None:
-    from fairroc.plot.froc import acceptance_figure
+def acceptance_figure(mixture: Mixture, scores: NDArray[Any], shown: NDArray[Any]) -> Any:
+    """Chance of a few people to be selected under every threshold's own classifier; where it falls it is no score."""
+    from matplotlib.figure import Figure
 
+    from fairroc.plot.palette import GROUPS
+
+    figure = Figure(figsize=(8, 4.2), layout="constrained")
+    axes = figure.subplots()
+    for i, (row, score) in enumerate(zip(mixture.acceptance(scores), scores, strict=True)):
+        axes.plot(shown, row, color=GROUPS[i], linewidth=1.8, label=f"score {score:.2f}")
+        falls = np.flatnonzero(np.diff(row) < -1e-9)
+        for at in falls:
+            axes.plot(shown[at : at + 2], row[at : at + 2], color="black", linewidth=2.6, zorder=4)
+    axes.plot([], [], color="black", linewidth=2.6, label="falls, though the threshold is milder")
+    axes.set(xlabel="threshold, from strict to mild", ylabel="probability of being selected")
+    axes.set_xlim(shown.max(), shown.min())
+    axes.set_ylim(-0.02, 1.02)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(loc="best", frameon=False)
+    return figure
+
+
+def draw(arguments: Any) -> None:
     done, group = run_for_pictures(arguments.epsilon)
     mixture = triangle_mixture(done.points[group], done.queries[group], done.thresholds)
     acceptance_figure(mixture, np.array([0.8, 0.5, 0.2]), done.thresholds).savefig(arguments.output, dpi=120)
