@@ -11,10 +11,11 @@ from fairroc.auditing.findings import Audit
 from fairroc.errors import warn_all
 from fairroc.people.door import people_of_family
 from fairroc.people.spread import Family, SpreadRows
+from fairroc.summary import Titled
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class FamilyAudit:
+class FamilyAudit(Titled):
     """The audit of one attribute, or of one attribute inside a stratum.
 
     Groups that are not ``compared`` are the intersections of attributes that are looked at each for itself: for
@@ -25,11 +26,6 @@ class FamilyAudit:
     stratum: str | None
     compared: bool
     audit: Audit
-
-    @property
-    def title(self) -> str:
-        """The attribute, and the stratum it is looked at in."""
-        return self.attribute if self.stratum is None else f"{self.attribute} within {self.stratum}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -79,6 +79,13 @@ with suppress(ImportError):  # of joblib, if it still has it there: else workers
     import_module("joblib.externals.loky.backend.reduction").register(Secret, _between_processes)
 
 
+def keep_parameters(estimator: Any, given: Mapping[str, Any]) -> None:
+    """Set the parameters of a constructor, by name as ``locals()`` has them there, as scikit-learn wants it."""
+    for name, value in given.items():
+        if name not in ("self", "__class__"):
+            setattr(estimator, name, value)
+
+
 class ShowsFit:
     """Mixin of the estimators: below scikit-learn's parameters, a printed or displayed one shows what was fitted.
 
@@ -232,27 +239,7 @@ class FairROC(ShowsFit, TransformerMixin, BaseEstimator):  # type: ignore[misc]
         allow_out_of_range: bool = False,
         salt: int | None = None,
     ) -> None:
-        self.epsilon = epsilon
-        self.constraint = constraint
-        self.ratio = ratio
-        self.method = method
-        self.norm = norm
-        self.queries = queries
-        self.draw = draw
-        self.where = where
-        self.promise = promise
-        self.confidence = confidence
-        self.use_group = use_group
-        self.combine = combine
-        self.key = key
-        self.hash = hash
-        self.pos_label = pos_label
-        self.missing = missing
-        self.min_class_rows = min_class_rows
-        self.small_groups = small_groups
-        self.on_unknown_group = on_unknown_group
-        self.allow_out_of_range = allow_out_of_range
-        self.salt = salt
+        keep_parameters(self, locals())
 
     def fit(
         self,

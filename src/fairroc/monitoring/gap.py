@@ -103,7 +103,7 @@ def gap_now(
 def _enough(model: ModelData, people: People) -> BoolArray:
     """(groups,) whether groups have people, of both labels where the constraint is about these."""
     rows = people.class_rows()
-    return rows.min(axis=1) > 0 if model.fairness.needs_labels else rows.sum(axis=1) > 0
+    return np.asarray((rows.min(axis=1) if model.fairness.needs_labels else rows.sum(axis=1)) > 0)
 
 
 def _too_few(model: ModelData) -> str:
