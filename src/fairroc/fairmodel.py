@@ -27,8 +27,8 @@ from fairroc.text.explanation import explanation_text
 from fairroc.text.words import asked_words
 
 if TYPE_CHECKING:
-    from fairroc.monitoring.check import Watch
     from fairroc.monitoring.drift import Drift
+    from fairroc.monitoring.gap import Watch
 
 __all__ = ["FairModel"]
 
@@ -257,7 +257,7 @@ class FairModel(Result, ModelData):
         >>> model.check(scores**2, sensitive_features=sex).reasons[0][:29]
         "the scores of group 'f' moved"
         """
-        from fairroc.monitoring.check import Watch
+        from fairroc.monitoring.gap import Watch
 
         watch = Watch.checked(
             confidence=confidence, bootstrap=bootstrap, random_state=random_state, on_unknown_group=on_unknown_group

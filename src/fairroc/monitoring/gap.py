@@ -19,6 +19,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -34,6 +35,7 @@ from fairroc.core.roc import Population, RocCurve
 from fairroc.model.families import FamilyPeople
 from fairroc.model.model import ModelData, treated
 from fairroc.monitoring.drift import Answer, FamilyGap, GapCheck
+from fairroc.options import MONITOR, checked
 from fairroc.people.people import SMALL_CLASS, People
 from fairroc.stats.auc import auc_interval
 from fairroc.stats.bands import Noise, dkw_reach, gap_limits
@@ -72,18 +74,26 @@ class GapNow:
     aucs: dict[str, GroupAucs]
 
 
-def gap_now(
-    model: ModelData,
-    people: People,
-    *,
-    labelled: bool,
-    confidence: float,
-    draws: int,
-    rng: np.random.Generator,
-    treated_as: str | None,
-) -> GapNow:
-    """Measure new people; ``treated_as`` is the fitted group that unknown groups are treated as, if any."""
-    constraint, by_label, enough = model.fairness.told(), model.fairness.needs_labels, _enough(model, people)
+@dataclass(frozen=True, slots=True, eq=False)
+class Watch:
+    """How to check, checked; a bootstrap draws from ``rng``."""
+
+    confidence: float
+    bootstrap: int
+    rng: np.random.Generator
+    on_unknown_group: str | None
+
+    @classmethod
+    def checked(cls, **given: Any) -> Watch:
+        """From what a user passed: the parameters of `fairroc.options.MONITOR`."""
+        values = checked(MONITOR, given)
+        return cls(rng=values.pop("random_state"), **values)
+
+
+def gap_now(model: ModelData, people: People, watch: Watch, labelled: bool) -> GapNow:
+    """Measure new people."""
+    constraint, by_label, treated_as = model.fairness.told(), model.fairness.needs_labels, watch.on_unknown_group
+    enough = _enough(model, people)
     kept = [g for g, name in enumerate(people.names) if enough[g] and (name in model.names or treated_as is not None)]
     if len(kept) < 2:
         return GapNow(None, _too_few(model), {})
@@ -94,10 +104,10 @@ def gap_now(
     aucs = _Aucs({}, None, None)
     if len(both) > 1:
         some = people.only(both)
-        aucs = _aucs(model, some, noises if by_label else _measured(model, some, treated_as)[0], confidence)
-    widths = None if people.weighted else dkw_reach(constraint, rows, confidence) + hidden
+        aucs = _aucs(model, some, noises if by_label else _measured(model, some, treated_as)[0], watch.confidence)
+    widths = None if people.weighted else dkw_reach(constraint, rows, watch.confidence) + hidden
     found = _Measured(people, seen.thin, noises, hidden, widths, model.epsilon)
-    return _judged(model, found, aucs, confidence=confidence, draws=draws, rng=rng)
+    return _judged(model, found, aucs, watch)
 
 
 def _enough(model: ModelData, people: People) -> BoolArray:
@@ -124,22 +134,21 @@ class _Measured:
     unbanded: str = "weighted rows need a bootstrap for an interval, and none was asked for"
 
 
-def _judged(
-    model: ModelData, one: _Measured, aucs: _Aucs, *, confidence: float, draws: int, rng: np.random.Generator
-) -> GapNow:
+def _judged(model: ModelData, one: _Measured, aucs: _Aucs, watch: Watch) -> GapNow:
     """Gap, interval and answer."""
     constraint, shares, hidden = model.fairness.told(), one.curves.shares, one.hidden
     noises = one.noises if model.unchanged else _with_ends(one.noises, shares, constraint.where)
-    errors = bootstrap(noises, constraint, draws=draws, rng=rng, shares=shares) if draws else None
-    reach = None if errors is None else errors.reach((1 + confidence) / 2)
+    draws, level = watch.bootstrap, watch.confidence
+    errors = bootstrap(noises, constraint, draws=draws, rng=watch.rng, shares=shares) if draws else None
+    reach = None if errors is None else errors.reach((1 + level) / 2)
     now = replace(one.curves, curves=tuple(noise.curve for noise in noises))
     places = now.thresholds if model.unchanged else now.curves[0].thresholds[::-1]  # of a changed score all share them
-    limits = gap_limits(noises, one.widths, constraint, confidence, shares, reach, places)
+    limits = gap_limits(noises, one.widths, constraint, level, shares, reach, places)
     if not limits.seen:
         return GapNow(None, NO_THRESHOLD, aucs.groups)
     if isinstance(constraint, Ratio) and constraint.where is not None:
         hidden = min(hidden / constraint.where[0], 1.0)  # the largest rate is about the share selected, or more
-    interval = gap_interval(limits, errors, confidence, hidden)
+    interval = gap_interval(limits, errors, level, hidden)
     method = _method(interval, int(constraint.samples(one.people.class_rows().astype(np.float64))[1].min()))
     if method is None:
         return GapNow(None, one.unbanded, aucs.groups)
@@ -172,11 +181,9 @@ def _judged(
 # ---- groups that are spread over segments ----------------------------------------------------------------------------
 
 
-def family_gap(
-    model: ModelData, family: FamilyPeople, *, labelled: bool, confidence: float, draws: int, rng: np.random.Generator
-) -> FamilyGap:
+def family_gap(model: ModelData, family: FamilyPeople, watch: Watch, labelled: bool) -> FamilyGap:
     """The gap of one family of groups among new people."""
-    one, needs, enough = family.compared, model.fairness.needs_labels, _enough(model, family.people)
+    one, constraint, enough = family.compared, model.fairness.told(), _enough(model, family.people)
     kept = np.flatnonzero(enough).tolist()
     absent = tuple(group.name for group in one.groups if group.name not in family.names)
     half = tuple(name for g, name in enumerate(family.names) if not enough[g])
@@ -184,8 +191,8 @@ def family_gap(
     if len(kept) < 2:
         return replace(found, reason=_too_few(model))
     family = family.only(kept)
-    seen, rows = (family if needs else family.unlabelled()), family.people.class_rows()
-    noises, hidden = _spread_noises(model, seen, family, needs)
+    seen, rows = (family if constraint.needs_labels else family.unlabelled()), family.people.class_rows()
+    noises, hidden = _spread_noises(model, seen, family, constraint.needs_labels)
     aucs = _Aucs({}, None, None)
     if labelled and rows.min(axis=1).min() > 0:
         aucs = _spread_aucs(model, family)
@@ -195,11 +202,11 @@ def family_gap(
         known.thin,
         noises,
         hidden,
-        dkw_reach(model.fairness.told(), rows, confidence) + hidden if model.unchanged and not known.weighted else None,
+        dkw_reach(constraint, rows, watch.confidence) + hidden if model.unchanged and not known.weighted else None,
         one.epsilon,
         f"{SPREAD_BAND}, and no bootstrap was asked for",
     )
-    now = _judged(model, measured, aucs, confidence=confidence, draws=draws, rng=rng)
+    now = _judged(model, measured, aucs, watch)
     if now.check is None:
         return replace(found, reason=now.reason)
     check = now.check
@@ -238,7 +245,7 @@ def _spread_aucs(model: ModelData, family: FamilyPeople) -> _Aucs:
     return _Aucs({}, before if model.unchanged else own_auc(family.realised()[-1]), before)
 
 
-def segment_aucs(model: ModelData, people: People, confidence: float, treated_as: str | None) -> dict[str, GroupAucs]:
+def segment_aucs(model: ModelData, people: People, watch: Watch) -> dict[str, GroupAucs]:
     """AUCs of the people of segments that have both labels."""
     both = [
         g
@@ -248,7 +255,7 @@ def segment_aucs(model: ModelData, people: People, confidence: float, treated_as
     if not both:
         return {}
     some = people.only(both)
-    return _aucs(model, some, _measured(model, some, treated_as)[0], confidence).groups
+    return _aucs(model, some, _measured(model, some, watch.on_unknown_group)[0], watch.confidence).groups
 
 
 def _unlabelled(model: ModelData, people: People, treated_as: str | None) -> tuple[list[Noise], float]:
