@@ -337,9 +337,7 @@ class FairROC(ShowsFit, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def _fit(self, people: People, options: Options, scores: Any) -> Self:
         """Fit to people; ``scores`` as they came, for their name."""
         self._check_unknown(people.names)
-        self._note_features(scores, reset=True)
-        for of_last_fit in ("certificate_", "proof_", "one_draw_", "outlook_"):
-            self.__dict__.pop(of_last_fit, None)
+        self._begin(scores)
         fitted = fit(people, options, key=self.key, salt=self.salt)
         self.model_ = FairModel.of(fitted.model)
         self.fitted_: Fitted | SpreadFit = replace(fitted, model=self.model_)
@@ -347,14 +345,18 @@ class FairROC(ShowsFit, TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def _fit_spread(self, rows: SpreadRows, options: Options, scores: Any) -> Self:
         """Fit where the groups are not what the model is told."""
-        self._note_features(scores, reset=True)
-        for of_last_fit in ("certificate_", "proof_", "one_draw_", "outlook_"):
-            self.__dict__.pop(of_last_fit, None)
+        self._begin(scores)
         found = fit_spread(rows, options)
         self._check_unknown(found.rows.names)
         self.model_ = FairModel.of(spread_model(found, key=self.key, salt=self.salt))
         self.fitted_ = found
         return self
+
+    def _begin(self, scores: Any) -> None:
+        """Note the scores' name, and forget what was computed of the last fit."""
+        self._note_features(scores, reset=True)
+        for of_last_fit in ("certificate_", "proof_", "one_draw_", "outlook_"):
+            self.__dict__.pop(of_last_fit, None)
 
     def _check_unknown(self, names: Sequence[str]) -> None:
         if self.on_unknown_group is not None and not self.use_group:
