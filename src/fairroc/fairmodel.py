@@ -267,29 +267,18 @@ class FairModel(Result, ModelData):
             raise DataError("sensitive_features must be given, one row for each score, got none.")
         groups = sensitive_features if self.use_group else None
         told = self.told(groups, group_probabilities, control_features, row_count(scores))
-        people = read_people(
-            scores,
-            y,
-            sensitive_features=told,
-            sample_weight=sample_weight,
-            pos_label=pos_label,
-            missing="group",  # no group: an unknown one
-            small=self.small_rule,
-            whole=False,
-        )
+        how: dict[str, Any] = {"sample_weight": sample_weight, "pos_label": pos_label}
+        door: dict[str, Any] = {
+            "missing": "group",
+            "small": self.small_rule,
+            "whole": False,
+        }  # no group: an unknown one
+        people = read_people(scores, y, sensitive_features=told, **how, **door)
         families = None
         if self.compared and sensitive_features is not None:
-            families = family_people(
-                self,
-                scores,
-                y,
-                sensitive_features=sensitive_features,
-                group_probabilities=group_probabilities,
-                control_features=control_features,
-                sample_weight=sample_weight,
-                pos_label=pos_label,
-                on_unknown_group=on_unknown_group,
-            )
+            how |= {"group_probabilities": group_probabilities, "control_features": control_features}
+            how |= {"on_unknown_group": on_unknown_group}
+            families = family_people(self, scores, y, sensitive_features=sensitive_features, **how)
         return check_people(self, people, watch, labelled=y is not None, families=families)
 
     def to_sql(

@@ -290,27 +290,15 @@ class FairROC(ShowsFit, TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if y is None:
             raise DataError("fit requires y to be passed, but the target y is None; pass the labels.")
         options = self.checked_options()
+        how = {
+            "sensitive_features": sensitive_features,
+            "sample_weight": sample_weight,
+            "pos_label": self.pos_label,
+        }
         if control_features is not None or group_probabilities is not None or options.is_spread:
-            rows = spread_rows(
-                scores,
-                y,
-                options,
-                sensitive_features=sensitive_features,
-                sample_weight=sample_weight,
-                pos_label=self.pos_label,
-                control_features=control_features,
-                group_probabilities=group_probabilities,
-            )
-            return self._fit_spread(rows, options, scores)
-        people = read_people(
-            scores,
-            y,
-            sensitive_features=sensitive_features,
-            sample_weight=sample_weight,
-            pos_label=self.pos_label,
-            missing=self.missing,
-            small=SmallRule.of(options),
-        )
+            more = {"control_features": control_features, "group_probabilities": group_probabilities}
+            return self._fit_spread(spread_rows(scores, y, options, **how, **more), options, scores)
+        people = read_people(scores, y, **how, missing=self.missing, small=SmallRule.of(options))
         return self._fit(people, options, None if is_tensor(scores) else scores)
 
     def fit_counts(self, counts: ScoreCounts) -> Self:

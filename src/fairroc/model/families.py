@@ -205,11 +205,11 @@ def treated_rows(
     sensitive_features: Any,
     control_features: Any = None,
     group_probabilities: Any = None,
-    sample_weight: Any = None,
-    pos_label: Any = None,
     on_unknown_group: str | None = None,
+    **how: Any,
 ) -> Treated:
-    """Check people whose groups are known, to be compared as the model's fit compared them."""
+    """Check people whose groups are known, to be compared as the model's fit compared them; weights and positive label
+    as `read_columns` takes them."""
     families = families_of(
         sensitive_features,
         control_features,
@@ -217,14 +217,7 @@ def treated_rows(
         missing=model.missing,
         compared=model.compared,
     )
-    columns = read_columns(
-        scores,
-        y,
-        sensitive_features=sensitive_features,
-        sample_weight=sample_weight,
-        pos_label=pos_label,
-        missing=model.missing,
-    )
+    columns = read_columns(scores, y, sensitive_features=sensitive_features, missing=model.missing, **how)
     told = model.told(
         sensitive_features if model.use_group else None,
         group_probabilities,
@@ -256,15 +249,8 @@ def family_people(
     rows = len(as_column(scores, "scores"))
     told = model.told(sensitive_features if model.use_group else None, group_probabilities, control_features, rows)
     y, pos_label = (np.zeros(rows, dtype=np.int8), None) if y is None else (y, pos_label)
-    columns = read_columns(
-        scores,
-        y,
-        sensitive_features=told,
-        sample_weight=sample_weight,
-        pos_label=pos_label,
-        missing="group",
-        whole=whole,
-    )
+    how = {"sample_weight": sample_weight, "pos_label": pos_label, "missing": "group", "whole": whole}
+    columns = read_columns(scores, y, sensitive_features=told, **how)
     known, other = model.codes, None if on_unknown_group is None else model.codes[on_unknown_group]
     table = [known.get(name, -1 if other is None else other) for name in columns.names]
     segments = np.array(table, dtype=np.intp)[columns.groups]
