@@ -268,11 +268,8 @@ class FairModel(Result, ModelData):
         groups = sensitive_features if self.use_group else None
         told = self.told(groups, group_probabilities, control_features, row_count(scores))
         how: dict[str, Any] = {"sample_weight": sample_weight, "pos_label": pos_label}
-        door: dict[str, Any] = {
-            "missing": "group",
-            "small": self.small_rule,
-            "whole": False,
-        }  # no group: an unknown one
+        # no group: an unknown one
+        door: dict[str, Any] = {"missing": "group", "small": self.small_rule, "whole": False}
         people = read_people(scores, y, sensitive_features=told, **how, **door)
         families = None
         if self.compared and sensitive_features is not None:
