@@ -50,6 +50,11 @@ class Strand(Line):
     pace: FloatArray
 
     @property
+    def gap(self) -> float:
+        """Largest distance between two of its groups at one stop."""
+        return float((self.high - self.low).max())
+
+    @property
     def auc(self) -> float:
         """Area under its part of the pooled points."""
         return under(self.rates)
