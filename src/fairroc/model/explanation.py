@@ -329,7 +329,7 @@ def readable(outcomes: tuple[Outcome, ...]) -> tuple[Outcome, ...]:
     return tuple(Outcome(line[-1].low, line[0].high, sum(part.probability for part in line)) for line in lines)
 
 
-# ---- made-up people ---------------------------------------------------------------------------------------------------
+# ---- made-up people --------------------------------------------------------------------------------------------------
 
 
 class Told(NamedTuple):
@@ -341,8 +341,8 @@ class Told(NamedTuple):
 
 
 def told_examples(model: ModelData) -> list[Told]:
-    """What a model would be told of one person of each group that has a name of its own; without columns to split it at,
-    a name is the one value."""
+    """What a model would be told of one person of each group that has a name of its own; without columns to split it
+    at, a name is the one value."""
     tree = model.proxy
     small = () if model.small_groups is None or model.small_groups.merged_into is None else model.small_groups.groups
     found = []
