@@ -12,7 +12,7 @@ from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 
 from fairroc.core.chain import Chain, FloatArray
 from fairroc.core.kernel import Kernel
-from fairroc.core.roc import Population, RocCurve
+from fairroc.core.roc import Population, RocCurve, curve_from_counts
 
 
 def population_of(curves: Sequence[RocCurve], samples: Sequence[Any] | None = None) -> Population:
@@ -26,6 +26,15 @@ def population_of(curves: Sequence[RocCurve], samples: Sequence[Any] | None = No
 
 
 # ---- plane geometry ----------------------------------------------------------------------------------------
+
+
+def query_curve(scores: FloatArray, labels: np.ndarray, weights: FloatArray | None, thresholds: FloatArray) -> RocCurve:
+    """ROC curve at given rising thresholds, the first of which is the lowest score; people between two thresholds count
+    as tied."""
+    bins = np.searchsorted(thresholds, scores, side="right") - 1
+    mass = np.ones(len(labels)) if weights is None else weights
+    both = (np.bincount(bins, mass * mine, len(thresholds)) for mine in (~labels, labels))
+    return curve_from_counts(thresholds, *both)
 
 
 def hull_height(x: FloatArray, y: FloatArray, at: FloatArray) -> FloatArray:

@@ -11,6 +11,7 @@ from fairroc.core.chain import FloatArray
 from fairroc.core.constraint import EqualizedOdds, EqualizedOddsMax, equalized_odds, own_tolerances
 from fairroc.core.roc import RocCurve, roc_curve
 from fairroc.core.strand import Strand, strands_of
+from fairroc.core.walk import Walk
 from oracles import judged_walks
 from strategies import SEEDS
 
@@ -27,6 +28,11 @@ def stepped(steps: Sequence[tuple[int, int]]) -> RocCurve:
     negative, positive = np.array(steps).T
     fpr, tpr = (np.concatenate(([0.0], np.cumsum(part) / part.sum())) for part in (negative, positive))
     return RocCurve(np.arange(len(steps), 0.0, -1.0), fpr, tpr, float(positive.sum() / (negative + positive).sum()))
+
+
+def keeps_apart(walk: Walk) -> bool:
+    """Whether every vertex of every curve is visited: no scores are tied that differ."""
+    return bool((np.diff(walk.stops, axis=0) <= 1).all())
 
 
 STEP = st.tuples(st.integers(0, 3), st.integers(0, 3)).filter(any)

@@ -28,8 +28,8 @@ from fairroc.text.words import asked_words
 
 if TYPE_CHECKING:
     from fairroc.model.maps import ScoreMap
-    from fairroc.monitoring.check import Watch
     from fairroc.monitoring.drift import Drift
+    from fairroc.monitoring.gap import Watch
 
 __all__ = ["FairModel"]
 
@@ -281,7 +281,7 @@ class FairModel(Result, ModelData):
         >>> model.check(scores**2, sensitive_features=sex).reasons[0][:29]
         "the scores of group 'f' moved"
         """
-        from fairroc.monitoring.check import Watch
+        from fairroc.monitoring.gap import Watch
 
         watch = Watch.checked(
             confidence=confidence, bootstrap=bootstrap, random_state=random_state, on_unknown_group=on_unknown_group
@@ -291,29 +291,15 @@ class FairModel(Result, ModelData):
             raise DataError("sensitive_features must be given, one row for each score, got none.")
         groups = sensitive_features if self.use_group else None
         told = self.told(groups, group_probabilities, control_features, row_count(scores))
-        people = read_people(
-            scores,
-            y,
-            sensitive_features=told,
-            sample_weight=sample_weight,
-            pos_label=pos_label,
-            missing="group",  # no group: an unknown one
-            small=self.small_rule,
-            whole=False,
-        )
+        how: dict[str, Any] = {"sample_weight": sample_weight, "pos_label": pos_label}
+        # no group: an unknown one
+        door: dict[str, Any] = {"missing": "group", "small": self.small_rule, "whole": False}
+        people = read_people(scores, y, sensitive_features=told, **how, **door)
         families = None
         if self.compared and sensitive_features is not None:
-            families = family_people(
-                self,
-                scores,
-                y,
-                sensitive_features=sensitive_features,
-                group_probabilities=group_probabilities,
-                control_features=control_features,
-                sample_weight=sample_weight,
-                pos_label=pos_label,
-                on_unknown_group=on_unknown_group,
-            )
+            how |= {"group_probabilities": group_probabilities, "control_features": control_features}
+            how |= {"on_unknown_group": on_unknown_group}
+            families = family_people(self, scores, y, sensitive_features=sensitive_features, **how)
         return check_people(self, people, watch, labelled=y is not None, families=families)
 
     def to_sql(

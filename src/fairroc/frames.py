@@ -72,9 +72,7 @@ def counts(
         names.require(table.collect_schema().names())
         return lazy_counts(table, names, **how)
     taken = take_columns(frame, names)
-    return ScoreCounts.from_rows(
-        taken.score, taken.label, sensitive_features=taken.group, sample_weight=taken.weight, **how
-    )
+    return ScoreCounts.from_rows(taken.score, taken.label, **taken.beside, **how)
 
 
 @documented(setup=EXAMPLE)
@@ -116,14 +114,8 @@ def fit(
         how = {"pos_label": post.pos_label, "missing": post.missing, "cells": cells, "bits": bits}
         return post.fit_counts(counts(frame, **named, **how))
     taken = take_columns(frame, names)
-    return post.fit(
-        taken.score,
-        taken.label,
-        sensitive_features=taken.group,
-        sample_weight=taken.weight,
-        control_features=taken.controls,
-        group_probabilities=taken.probabilities,
-    )
+    told = {"control_features": taken.controls, "group_probabilities": taken.probabilities}
+    return post.fit(taken.score, taken.label, **taken.beside, **told)
 
 
 @documented(setup=EXAMPLE)
@@ -151,9 +143,7 @@ def audit(
     if _is_counted(frame, cells, bits):
         return audit_counts(counts(frame, **named, **how, cells=cells, bits=bits), **settings)
     taken = take_columns(frame, ColumnNames.of(**named))
-    return audit_rows(
-        taken.score, taken.label, sensitive_features=taken.group, sample_weight=taken.weight, **how, **settings
-    )
+    return audit_rows(taken.score, taken.label, **taken.beside, **how, **settings)
 
 
 @documented(setup=EXAMPLE)

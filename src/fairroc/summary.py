@@ -48,6 +48,19 @@ class Summary:
         return [*([f"and {more:,} more {self.noun}"] if more > 0 else []), *(cut(note) for note in self.notes)]
 
 
+class Titled:
+    """What is about groups of one attribute, or of one attribute inside a stratum."""
+
+    __slots__ = ()
+    attribute: str
+    stratum: str | None
+
+    @property
+    def title(self) -> str:
+        """The attribute, and the stratum it is looked at in."""
+        return self.attribute if self.stratum is None else f"{self.attribute} within {self.stratum}"
+
+
 TURNS = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
 """Characters that turn the direction of all that follows on a line."""
 

@@ -131,7 +131,8 @@ def test_no_selection_exceeds_the_bound_whatever_its_levels(constraint, seed, ep
     cells = random_cells(seed, 3)
     comparison = Comparison(np.arange(3), constraint, epsilon)
     shares = np.linspace(0.05, 0.95, 13)
-    lines = [one.line(cells, monotone) for one in prices_at(cells, [comparison], shares[::3], monotone=monotone)]
+    prices = [prices_at(cells, [comparison], share, monotone) for share in shares[::3].tolist()]
+    lines = [one.line(cells, monotone) for one in prices]
     for levels in (shares, shares[1::2]):
         found = solve(cells, [comparison], levels, monotone=monotone)
         assert found.auc(cells) <= bound_of(lines, cells.prior) + 1e-9
@@ -156,7 +157,7 @@ def test_prices_bound_finer_cells_too():
     )
     comparison = Comparison(np.arange(2), equalized_odds(1), 0.05)
     shares = np.linspace(0.1, 0.9, 9)
-    prices = prices_at(coarse, [comparison], shares)
+    prices = [prices_at(coarse, [comparison], share, True) for share in shares.tolist()]
     bound = bound_of([one.line(fine, True) for one in prices], fine.prior)
     assert solve(coarse, [comparison], shares).auc(coarse) < solve(fine, [comparison], shares).auc(fine) <= bound + 1e-9
 

@@ -12,8 +12,8 @@ from sklearn import metrics
 
 from fairroc.core import chain
 from fairroc.core.chain import area, inscribed
-from fairroc.core.roc import FINEST, RocCurve, pla_loss, query_curve, query_thresholds, rates_at, roc_curve, thinned
-from oracles import hull_height, rates
+from fairroc.core.roc import FINEST, RocCurve, pla_loss, query_thresholds, rates_at, roc_curve, thinned
+from oracles import hull_height, query_curve, rates
 from strategies import MILD, WEIGHTS, Sample, samples
 
 MILD_SAMPLES = samples(weights=MILD)

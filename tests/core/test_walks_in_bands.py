@@ -19,6 +19,7 @@ from walk_cases import (
     ROUNDING,
     assert_walk,
     distances,
+    keeps_apart,
     random_curves,
     scale_of,
     small_curves,
@@ -157,7 +158,7 @@ def test_without_a_gap_different_curves_tell_nobody_apart():
     own = strands([good, poor], (np.full(2, 0.5), np.full(2, 0.5)), equalized_odds("inf"))
     best = best_bands(own, 0.0)
     assert best.walk.stops.tolist() == [[0, 0], [2, 2], [3, 3]]
-    assert not best.walk.keeps_apart
+    assert not keeps_apart(best.walk)
     assert best_bands(own, 0.0, 0.2) is None
 
 

@@ -18,7 +18,7 @@ from test_proxy import FITS, SCORES, SEX, Y, spread
 from fairroc import Choice, FairROC, FairROCClassifier, choose_threshold
 from fairroc.errors import DataError, FairrocWarning, UnknownGroupError
 from fairroc.fitting.thresholds import Aim, choose_threshold_of
-from fairroc.model.comparing import families_of
+from fairroc.model.families import families_of
 from fairroc.people.door import read_people
 from fairroc.text.certificate import choice_text
 from strategies import NORMS

@@ -31,13 +31,18 @@ def thresholds_of(curves, queries):
     return every if queries is None else every[:: max(1, len(every) // queries)].copy()
 
 
+def made(curves, thresholds, epsilon, **how):
+    """Fair curves by the paper's method: what `optimal` is to the exact one."""
+    return coherent_curves(froc(curves, thresholds, epsilon, **how), [curve.hull for curve in curves])
+
+
 @given(populations(max_groups=5, max_rows=40, weights=MILD), STEPS, st.sampled_from([None, 5]), PAIRS)
 def test_fair_for_all_pairs_and_never_above_the_optimum(population, epsilon, queries, pairs):
     """The levels' gap is within epsilon, and no group's AUC exceeds the optimum's at that gap, on the same queries."""
     curves = [sample.curve for sample in population]
     grid = thresholds_of(curves, queries)
     hulls = [upper_hull(group) for group in query(curves, grid)]
-    fair = froc_curves(curves, grid, epsilon, pairs=pairs)
+    fair = made(curves, grid, epsilon, pairs=pairs)
     weights0, weights1, _ = class_shares(population)
     levels = couple(fair, weights0, weights1)
     reached = levels.gap(equalized_odds(1))
@@ -51,7 +56,7 @@ def test_kernels_realise_the_curves(population, epsilon):
     """The exact method's kernel turns the scores into a score with these curves: gap and AUCs on the people."""
     curves = [sample.curve for sample in population]
     weights0, weights1, _ = class_shares(population)
-    levels = couple(froc_curves(curves, thresholds_of(curves, 9), epsilon), weights0, weights1)
+    levels = couple(made(curves, thresholds_of(curves, 9), epsilon), weights0, weights1)
     kernels = [drawn_kernel(curve, levels.u[:, g], levels.v[:, g]) for g, curve in enumerate(curves)]
     done = performance(
         [realise(c, k) for c, k in zip(curves, kernels, strict=True)],

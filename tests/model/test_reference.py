@@ -7,7 +7,8 @@ import pytest
 
 from fairroc.core.constraint import equalized_odds
 from fairroc.core.optimal import optimal
-from fairroc.core.roc import RocCurve, query_curve, roc_curve
+from fairroc.core.roc import RocCurve, roc_curve
+from oracles import query_curve
 from real_scores import by_group
 
 EPSILONS = (0.001, 0.01, 0.02, 0.05, 0.1)

@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 from fairroc import DataError, FairROC
-from fairroc.model.comparing import people_in
 from fairroc.model.draw import HIDDEN, Secret
-from fairroc.model.families import attribute_columns
-from fairroc.model.told import inside, told_examples
+from fairroc.model.explanation import inside, told_examples
+from fairroc.model.families import attribute_columns, people_in
 from fairroc.people.spread import Family
 from family_cases import KINDS, model_of, people
 from spread_cases import CASES, spread_case

@@ -11,11 +11,13 @@ import numpy as np
 
 from fairroc.auditing.findings import (
     Audit,
+    Audits,
     Band,
     Calibration,
     CalibrationBin,
     CrossAuc,
     Decision,
+    FamilyAudit,
     GapInterval,
     GroupAudit,
     GroupDecision,
@@ -43,9 +45,10 @@ from fairroc.options import (
 )
 from fairroc.people.cells import WeightedSample
 from fairroc.people.counts import ScoreCounts
-from fairroc.people.door import read_people
+from fairroc.people.door import people_of_family, read_people
 from fairroc.people.people import People, refuse_tiny_groups, several_groups
 from fairroc.people.small import SmallRule
+from fairroc.people.spread import Family, SpreadRows
 from fairroc.stats.auc import auc_interval, background_aucs, cross_aucs, pooled_background
 from fairroc.stats.bands import GapLimits, Noise, dkw_reach, dkw_widths, gap_limits, unlabelled_noise
 from fairroc.stats.bootstrap import Draws
@@ -271,6 +274,21 @@ def audit_quietly(people: People, settings: Settings, *, progress: Progress | No
     if limit is not None:
         found = replace(found, fair=found.gap_limit <= limit + ROUNDING)
     return _with_labels(found, people, _bands(people, noises, draws, settings)) if people.labelled else found
+
+
+def audit_each(rows: SpreadRows, settings: Callable[[Family], Settings]) -> Audits:
+    """Audit every family of rows, with its own settings, and warn of small groups."""
+    found, notes = [], []
+    for family in rows.families:
+        if len(family.groups) < 2:  # intersections of which all but one lack a label
+            continue
+        people = people_of_family(family, rows.scores, rows.labels, rows.weights)
+        audit = audit_quietly(people, settings(family))
+        audit = audit if family.compared else replace(audit, fair=None)
+        found.append(FamilyAudit(family.name, family.stratum, family.compared, audit))
+        notes += people.small_groups() if family.compared else []
+    warn_all(notes)
+    return Audits(rows.rows, tuple(found))
 
 
 def _measured(people: People) -> tuple[Population, list[Noise]]:

@@ -12,7 +12,7 @@ from fairroc.core.gap import RateGaps
 from fairroc.docstrings import PEOPLE, documented
 from fairroc.options import CONSTRAINT, fairness
 from fairroc.people.small import SmallGroups, plain_data
-from fairroc.summary import Part, Result, Summary, figure, short, size, span, window
+from fairroc.summary import Part, Result, Summary, Titled, figure, short, size, span, window
 
 Interval: TypeAlias = tuple[float, float]
 
@@ -325,3 +325,53 @@ def _group_row(group: GroupAudit, at: GroupDecision | None) -> dict[str, Any]:
         fpr, tpr = (None if group.band is None else getattr(group.band, kind)) or (None, None)
         row |= {f"fpr_width_{kind}": fpr, f"tpr_width_{kind}": tpr}
     return row if at is None else row | {name: value for name, value in asdict(at).items() if name != "group"}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FamilyAudit(Titled):
+    """The audit of one attribute, or of one attribute inside a stratum.
+
+    Groups that are not ``compared`` are the intersections of attributes that are looked at each for itself: for
+    information, without a verdict.
+    """
+
+    attribute: str
+    stratum: str | None
+    compared: bool
+    audit: Audit
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Audits:
+    """Audits of the same rows by several attributes and strata."""
+
+    rows: int
+    families: tuple[FamilyAudit, ...]
+
+    @property
+    def compared(self) -> list[FamilyAudit]:
+        """Those that count."""
+        return [family for family in self.families if family.compared]
+
+    @property
+    def gap(self) -> float:
+        """The largest gap of those that count."""
+        return max(family.audit.gap for family in self.compared)
+
+    @property
+    def fair(self) -> bool | None:
+        """Whether every gap is within its epsilon; None where none was given."""
+        found = [family.audit.fair for family in self.compared]
+        return None if None in found else all(found)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, ready for JSON: audits by attribute, with strata by attribute and stratum."""
+        attributes: dict[str, Any] = {}
+        for family in self.compared:
+            if family.stratum is None:
+                attributes[family.attribute] = family.audit.to_dict()
+            else:
+                attributes.setdefault(family.attribute, {})[family.stratum] = family.audit.to_dict()
+        loose = [family.audit.to_dict() for family in self.families if not family.compared]
+        whole = {"rows": self.rows, "gap": self.gap, "fair": self.fair, "attributes": attributes}
+        return whole | {"intersections": loose[0] if loose else None}

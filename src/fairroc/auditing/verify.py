@@ -58,33 +58,19 @@ def verify(
     text = file_text(model.to_json() if hasattr(model, "to_json") else model, "model")
     proof = None if certificate is None else file_text(certificate, "certificate")
     missing, small = rules(text)
+    how: dict[str, Any] = {
+        "sensitive_features": sensitive_features,
+        "sample_weight": sample_weight,
+        "pos_label": pos_label,
+        "missing": missing,
+    }
     if (asked := needs(text)) is not None:
-        table = table_of(
-            asked,
-            scores,
-            y,
-            sensitive_features=sensitive_features,
-            control_features=control_features,
-            group_probabilities=group_probabilities,
-            sample_weight=sample_weight,
-            pos_label=pos_label,
-            missing=missing,
-        )
-        return verify_texts(text, proof, table)
+        return verify_texts(text, proof, table_of(asked, scores, y, control_features, group_probabilities, **how))
     if control_features is not None or group_probabilities is not None:
         if not (garbled := verify_texts(text, None, ())).checks[0].passed:
             return garbled
         raise DataError("this model uses neither control_features nor group_probabilities, got some. Leave them out.")
-    people = read_people(
-        scores,
-        y,
-        sensitive_features=sensitive_features,
-        sample_weight=sample_weight,
-        pos_label=pos_label,
-        missing=missing,
-        small=small,
-    )
-    return verify_texts(text, proof, cells_of(people))
+    return verify_texts(text, proof, cells_of(read_people(scores, y, **how, small=small)))
 
 
 def file_text(source: Any, what: str) -> str:
@@ -112,23 +98,15 @@ def table_of(
     asked: Needs,
     scores: Any,
     y: Any,
-    *,
-    sensitive_features: Any,
     control_features: Any,
     group_probabilities: Any,
-    sample_weight: Any,
-    pos_label: Any,
+    *,
+    sensitive_features: Any,
     missing: Missing,
+    **how: Any,
 ) -> Table:
     """People as a plain table: the texts of their strata and groups, and their probabilities."""
-    columns = read_columns(
-        scores,
-        y,
-        sensitive_features=sensitive_features,
-        sample_weight=sample_weight,
-        pos_label=pos_label,
-        missing=missing,
-    )
+    columns = read_columns(scores, y, sensitive_features=sensitive_features, missing=missing, **how)
     rows = len(columns.scores)
     given = {} if control_features is None else named_features(control_features, "control_features")
     if len(given) != asked.controls:

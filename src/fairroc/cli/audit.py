@@ -23,7 +23,7 @@ from fairroc.options import (
 )
 
 if TYPE_CHECKING:
-    from fairroc.auditing.each import Audits
+    from fairroc.auditing.findings import Audits
 
 
 def add_parser(commands: Any) -> None:
@@ -65,8 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _each(arguments: argparse.Namespace) -> Audits:
     """Every attribute for itself, or groups within strata."""
-    from fairroc.auditing.audit import Settings
-    from fairroc.auditing.each import audit_each
+    from fairroc.auditing.audit import Settings, audit_each
     from fairroc.people.spread import Family, read_spread
 
     asked = asked_for(arguments, AUDIT, required=False)

@@ -25,8 +25,8 @@ from fairroc.options import (
 
 if TYPE_CHECKING:
     from fairroc.fairmodel import FairModel
-    from fairroc.monitoring.check import Watch
     from fairroc.monitoring.drift import Drift
+    from fairroc.monitoring.gap import Watch
 
 
 def add_parser(commands: Any) -> None:
@@ -51,7 +51,7 @@ def add_parser(commands: Any) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run it."""
     from fairroc.fairmodel import FairModel
-    from fairroc.monitoring.check import Watch
+    from fairroc.monitoring.gap import Watch
     from fairroc.text.drift import drift_text
 
     word = POSITIVE_MEANS.checked(arguments.positive_means)

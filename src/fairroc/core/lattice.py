@@ -36,12 +36,6 @@ FIRST, SECOND, BOTH = 1, 2, 3
 Wholes = NDArray[np.int64]
 
 
-def straight(path: IntArray) -> IntArray:
-    """A path without steps that lead nowhere."""
-    moves = np.concatenate(([True], (np.diff(path, axis=0) > 0).any(axis=1)))
-    return path[moves]
-
-
 def apart(one: Line, other: Line, rows: slice, columns: slice) -> FloatArray:
     """(columns, rows) distances of positions."""
     found = None

@@ -247,14 +247,8 @@ class Line:
     high: float = 1.0
 
 
-def prices_at(
-    cells: Cells, comparisons: Sequence[Comparison], shares: FloatArray, *, monotone: bool = True
-) -> list[Prices]:
-    """Prices at every share for itself, where nothing but the comparisons (and the order of scores) binds."""
-    return [_prices(cells, comparisons, share, monotone) for share in shares.tolist()]
-
-
-def _prices(cells: Cells, comparisons: Sequence[Comparison], share: float, monotone: bool) -> Prices:
+def prices_at(cells: Cells, comparisons: Sequence[Comparison], share: float, monotone: bool) -> Prices:
+    """Prices at a share, where nothing but the comparisons (and the order of scores) binds."""
     active = [comparison for comparison in comparisons if len(comparison.binds(np.array([share])))]
     program = _Program(cells, active, np.array([share]))
     if monotone:
@@ -302,7 +296,7 @@ def refined(
     Where what is attainable bends in corners, the lines to both sides of a corner meet in it.
     """
     ends = (END, 1.0 - END)
-    known = {share: _prices(cells, comparisons, share, True) for share in (*ends, *shares.tolist())}
+    known = {share: prices_at(cells, comparisons, share, True) for share in (*ends, *shares.tolist())}
     while True:
         t = np.array(sorted(known))
         lines = [known[share].line(cells, True) for share in t.tolist()]
@@ -313,7 +307,7 @@ def refined(
         if areas.sum() <= tolerance or not len(worst):
             return t[1:-1], [known[share] for share in t.tolist()]
         for share in at[worst].tolist():
-            known[share] = _prices(cells, comparisons, share, True)
+            known[share] = prices_at(cells, comparisons, share, True)
 
 
 def _triangles(t: FloatArray, heights: FloatArray, slopes: FloatArray) -> tuple[FloatArray, FloatArray]:

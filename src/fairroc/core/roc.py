@@ -158,19 +158,6 @@ def _counted(scores: FloatArray, labels: BoolArray) -> RocCurve:
     return RocCurve(values[::-1].copy(), fpr, tpr, len(positives) / len(scores))
 
 
-def query_curve(scores: FloatArray, labels: BoolArray, weights: FloatArray | None, thresholds: FloatArray) -> RocCurve:
-    """ROC curve at given rising thresholds, the first of which is the lowest score; people between two
-    thresholds count as tied. O(n log k)."""
-    return query_counts(scores, *_by_class(labels, weights), thresholds)
-
-
-def query_counts(scores: FloatArray, negatives: FloatArray, positives: FloatArray, thresholds: FloatArray) -> RocCurve:
-    """The same from scores with the weight of negatives and of positives at each. O(n log k)."""
-    bins = np.searchsorted(thresholds, scores, side="right") - 1
-    both = (np.bincount(bins, part, len(thresholds)).astype(np.float64) for part in (negatives, positives))
-    return curve_from_counts(thresholds, *both)
-
-
 def query_thresholds(low: float, high: float, queries: int) -> FloatArray:
     """``queries`` equidistant thresholds over the score range, as in the paper's query model."""
     return np.unique(np.linspace(low, high, queries))

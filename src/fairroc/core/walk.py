@@ -72,11 +72,6 @@ class Walk:
     def __post_init__(self) -> None:
         freeze(self.stops)
 
-    @property
-    def keeps_apart(self) -> bool:
-        """Whether every vertex of every curve is visited: no scores are tied that differ."""
-        return bool((np.diff(self.stops, axis=0) <= 1).all())
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LeastGap:

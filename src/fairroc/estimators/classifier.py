@@ -31,7 +31,7 @@ from fairroc.estimators.crossfit import (
     response_name,
     splitter,
 )
-from fairroc.estimators.fair_roc import FairROC, SecretParameter, ShowsFit
+from fairroc.estimators.fair_roc import FairROC, SecretParameter, ShowsFit, keep_parameters
 from fairroc.estimators.groups import (
     GroupModel,
     crossfit_groups,
@@ -204,35 +204,7 @@ class FairROCClassifier(ShowsFit, ClassifierMixin, MetaEstimatorMixin, BaseEstim
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
-        self.estimator = estimator
-        self.epsilon = epsilon
-        self.cv = cv
-        self.ensemble = ensemble
-        self.response_method = response_method
-        self.constraint = constraint
-        self.ratio = ratio
-        self.method = method
-        self.norm = norm
-        self.queries = queries
-        self.draw = draw
-        self.where = where
-        self.promise = promise
-        self.confidence = confidence
-        self.use_group = use_group
-        self.group_estimator = group_estimator
-        self.combine = combine
-        self.key = key
-        self.hash = hash
-        self.pos_label = pos_label
-        self.missing = missing
-        self.min_class_rows = min_class_rows
-        self.small_groups = small_groups
-        self.on_unknown_group = on_unknown_group
-        self.salt = salt
-        self.sensitive_features = sensitive_features
-        self.control_features = control_features
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+        keep_parameters(self, locals())
 
     # -- fit -----------------------------------------------------------------------------------------------------
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -452,14 +453,19 @@ def crossfit(
     """
     parts = list(splits)
     rows = _tested_once(parts, _num_samples(X))
-    done = Parallel(n_jobs=n_jobs)(
-        delayed(_fit_and_score)(clone(estimator), X, y, split, positive, response, dict(fit_params or {}))
-        for split in parts
-    )
-    scores = np.empty(_num_samples(X))
-    for (_, test), (_, part) in zip(parts, done, strict=True):
-        scores[test] = part
-    return Crossfit(tuple(model for model, _ in done), rows, scores[rows])
+    work = partial(_fit_and_score, estimator, X, y, positive, response, dict(fit_params or {}))
+    models, scores = out_of_fold(work, parts, np.empty(_num_samples(X)), n_jobs)
+    return Crossfit(models, rows, scores[rows])
+
+
+def out_of_fold(
+    work: Callable[[Split], tuple[Any, FloatArray]], splits: Sequence[Split], found: FloatArray, n_jobs: int | None
+) -> tuple[tuple[Any, ...], FloatArray]:
+    """The model that each split's work gives, and what it says of the split's test rows, put in their places."""
+    done = Parallel(n_jobs=n_jobs)(delayed(work)(split) for split in splits)
+    for (_, test), (_, part) in zip(splits, done, strict=True):
+        found[test] = part
+    return tuple(model for model, _ in done), found
 
 
 def taken_params(X: Any, params: Mapping[str, Any], rows: NDArray[np.intp]) -> dict[str, Any]:
@@ -475,9 +481,9 @@ def _by_row(value: Any, n: int) -> bool:
 
 
 def _fit_and_score(
-    estimator: Any, X: Any, y: NDArray[Any], split: Split, positive: Any, response: str, params: dict[str, Any]
+    estimator: Any, X: Any, y: NDArray[Any], positive: Any, response: str, params: dict[str, Any], split: Split
 ) -> tuple[Any, FloatArray]:
-    train, test = split
+    estimator, (train, test) = clone(estimator), split
     X_train, y_train = _safe_split(estimator, X, y, train)
     X_test, _ = _safe_split(estimator, X, y, test, train)
     estimator.fit(X_train, y_train, **taken_params(X, params, train))

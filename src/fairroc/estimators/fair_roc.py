@@ -79,6 +79,13 @@ with suppress(ImportError):  # of joblib, if it still has it there: else workers
     import_module("joblib.externals.loky.backend.reduction").register(Secret, _between_processes)
 
 
+def keep_parameters(estimator: Any, given: Mapping[str, Any]) -> None:
+    """Set the parameters of a constructor, by name as ``locals()`` has them there, as scikit-learn wants it."""
+    for name, value in given.items():
+        if name not in ("self", "__class__"):
+            setattr(estimator, name, value)
+
+
 class ShowsFit:
     """Mixin of the estimators: below scikit-learn's parameters, a printed or displayed one shows what was fitted.
 
@@ -232,27 +239,7 @@ class FairROC(ShowsFit, TransformerMixin, BaseEstimator):  # type: ignore[misc]
         allow_out_of_range: bool = False,
         salt: int | None = None,
     ) -> None:
-        self.epsilon = epsilon
-        self.constraint = constraint
-        self.ratio = ratio
-        self.method = method
-        self.norm = norm
-        self.queries = queries
-        self.draw = draw
-        self.where = where
-        self.promise = promise
-        self.confidence = confidence
-        self.use_group = use_group
-        self.combine = combine
-        self.key = key
-        self.hash = hash
-        self.pos_label = pos_label
-        self.missing = missing
-        self.min_class_rows = min_class_rows
-        self.small_groups = small_groups
-        self.on_unknown_group = on_unknown_group
-        self.allow_out_of_range = allow_out_of_range
-        self.salt = salt
+        keep_parameters(self, locals())
 
     def fit(
         self,
@@ -303,27 +290,15 @@ class FairROC(ShowsFit, TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if y is None:
             raise DataError("fit requires y to be passed, but the target y is None; pass the labels.")
         options = self.checked_options()
+        how = {
+            "sensitive_features": sensitive_features,
+            "sample_weight": sample_weight,
+            "pos_label": self.pos_label,
+        }
         if control_features is not None or group_probabilities is not None or options.is_spread:
-            rows = spread_rows(
-                scores,
-                y,
-                options,
-                sensitive_features=sensitive_features,
-                sample_weight=sample_weight,
-                pos_label=self.pos_label,
-                control_features=control_features,
-                group_probabilities=group_probabilities,
-            )
-            return self._fit_spread(rows, options, scores)
-        people = read_people(
-            scores,
-            y,
-            sensitive_features=sensitive_features,
-            sample_weight=sample_weight,
-            pos_label=self.pos_label,
-            missing=self.missing,
-            small=SmallRule.of(options),
-        )
+            more = {"control_features": control_features, "group_probabilities": group_probabilities}
+            return self._fit_spread(spread_rows(scores, y, options, **how, **more), options, scores)
+        people = read_people(scores, y, **how, missing=self.missing, small=SmallRule.of(options))
         return self._fit(people, options, None if is_tensor(scores) else scores)
 
     def fit_counts(self, counts: ScoreCounts) -> Self:
@@ -350,9 +325,7 @@ class FairROC(ShowsFit, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def _fit(self, people: People, options: Options, scores: Any) -> Self:
         """Fit to people; ``scores`` as they came, for their name."""
         self._check_unknown(people.names)
-        self._note_features(scores, reset=True)
-        for of_last_fit in ("certificate_", "proof_", "one_draw_", "outlook_"):
-            self.__dict__.pop(of_last_fit, None)
+        self._begin(scores)
         fitted = fit(people, options, key=self.key, salt=self.salt)
         self._keep(FairModel.of(fitted.model))
         self.fitted_: Fitted | SpreadFit = replace(fitted, model=self.model_)
@@ -360,9 +333,7 @@ class FairROC(ShowsFit, TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def _fit_spread(self, rows: SpreadRows, options: Options, scores: Any) -> Self:
         """Fit where the groups are not what the model is told."""
-        self._note_features(scores, reset=True)
-        for of_last_fit in ("certificate_", "proof_", "one_draw_", "outlook_"):
-            self.__dict__.pop(of_last_fit, None)
+        self._begin(scores)
         found = fit_spread(rows, options)
         self._check_unknown(found.rows.names)
         self._keep(FairModel.of(spread_model(found, key=self.key, salt=self.salt)))
@@ -378,6 +349,12 @@ class FairROC(ShowsFit, TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 "the fit before drew nobody, this one draws some people: transform and predict now need ids= (or "
                 'random_state=). Pass them, or refit with draw="never".'
             )
+
+    def _begin(self, scores: Any) -> None:
+        """Note the scores' name, and forget what was computed of the last fit."""
+        self._note_features(scores, reset=True)
+        for of_last_fit in ("certificate_", "proof_", "one_draw_", "outlook_"):
+            self.__dict__.pop(of_last_fit, None)
 
     def _check_unknown(self, names: Sequence[str]) -> None:
         if self.on_unknown_group is not None and not self.use_group:

@@ -7,18 +7,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils import _safe_indexing, get_tags
-from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _num_samples
 
 from fairroc.core.chain import FloatArray
 from fairroc.errors import DataError, several, warn_user
-from fairroc.estimators.crossfit import Split, Target, base_score, check_prefit, response_name, taken_params
+from fairroc.estimators.crossfit import (
+    Split,
+    Target,
+    base_score,
+    check_prefit,
+    out_of_fold,
+    response_name,
+    taken_params,
+)
 from fairroc.people.factorise import as_text, named_columns
 from fairroc.tables.files import one_line
 
@@ -138,32 +145,20 @@ def crossfit_groups(
     columns. The models kept are those of the folds, or one that is fitted again."""
     seen, rows, models, each = without(X, hidden), _num_samples(X), [], []
     for target in targets:
-        estimator = estimators[target.name]
-        done = Parallel(n_jobs=n_jobs)(
-            delayed(_fit)(estimator, seen, target, train, test, dict(params), tuple(hidden)) for train, test in splits
-        )
-        found = np.zeros((rows, len(target.groups)))
-        for (_, test), (_, part) in zip(splits, done, strict=True):
-            found[test] = part
-        kept = tuple(model for model, _ in done)
+        work = partial(_fit, estimators[target.name], seen, target, dict(params), tuple(hidden))
+        kept, found = out_of_fold(work, splits, np.zeros((rows, len(target.groups))), n_jobs)
         if not ensemble:
             everybody = np.arange(rows)
-            kept = (_fit(estimator, seen, target, everybody, everybody[:1], dict(params), tuple(hidden))[0],)
+            kept = (work((everybody, everybody[:1]))[0],)
         models.append(GroupModel(target.name, target.groups, True, kept))
         each.append(np.clip(found, 0.0, 1.0))
     return tuple(models), probability_columns(models, each)
 
 
 def _fit(
-    estimator: Any,
-    X: Any,
-    target: Target,
-    train: NDArray[np.intp],
-    test: NDArray[np.intp],
-    params: dict[str, Any],
-    hidden: tuple[Any, ...],
+    estimator: Any, X: Any, target: Target, params: dict[str, Any], hidden: tuple[Any, ...], split: Split
 ) -> tuple[Any, FloatArray]:
-    model = clone(estimator)
+    model, (train, test) = clone(estimator), split
     try:
         model.fit(_safe_indexing(X, train), target.codes[train], **taken_params(X, params, train))
     except Exception as error:

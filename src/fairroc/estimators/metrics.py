@@ -23,7 +23,7 @@ from fairroc.errors import DataError, warn_user
 from fairroc.estimators.classifier import FairROCClassifier
 from fairroc.estimators.crossfit import base_score, positives, response_name
 from fairroc.fitting.solving import Goal, solve_drawn
-from fairroc.model.comparing import families_of, people_in, treated_rows
+from fairroc.model.families import families_of, people_in, treated_rows
 from fairroc.model.model import ModelData, expected_people
 from fairroc.options import AUDIT, COMBINE, Missing, check_audit_norm, check_epsilon, check_norm
 from fairroc.people.door import read_people, sensitive_rows

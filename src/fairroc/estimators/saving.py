@@ -161,7 +161,7 @@ def read_classifier(
         post, inside = dict(manifest["post"]), bool(told["saved"])
         sound = kind.kind in KINDS and classes.shape == (2,) and positive in (0, 1) and inside == (BASE in parts)
         sound = sound and set(post) == POST and bool(described)
-        others = _told_of_groups(manifest)
+        others, each_described, hidden, learner = _told_of_groups(manifest)
     except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise ModelFileError(f"'{path}' lacks or garbles a field ({error!r}); use the original file.") from None
     if not sound:
@@ -174,12 +174,12 @@ def read_classifier(
         if base is not None:
             raise DataError(f"base must be left out: '{path}' holds the base estimator, and another one came with it.")
         bundle = _loaded(parts[BASE], path, trusted)
-        wanted = {"models", "params"} | ({"groups"} if others.models else set())
+        wanted = {"models", "params"} | ({"groups"} if others else set())
         if (
             not isinstance(bundle, dict)
             or set(bundle) != wanted
             or len(bundle["models"]) != len(described)
-            or [len(each) for each in bundle.get("groups", [])] != [len(each) for each in others.described]
+            or [len(each) for each in bundle.get("groups", [])] != [len(each) for each in each_described]
         ):
             raise ModelFileError(
                 f"'{path}', {BASE}: other base models than {MANIFEST} tells of; use the original file."
@@ -188,42 +188,33 @@ def read_classifier(
         learned = [tuple(each) for each in bundle.get("groups", [])]
     else:
         models = _given(base, path, described)
-        learned = _groups_given(groups, path, others)
+        learned = _groups_given(
+            groups, path, {one.name: len(told) for one, told in zip(others, each_described, strict=True)}
+        )
     _check_models(models, described, classes, path)
-    known = tuple(replace(one, models=found) for one, found in zip(others.models, learned, strict=True))
-    for one, told in zip(known, others.described, strict=True):
+    known = tuple(replace(one, models=found) for one, found in zip(others, learned, strict=True))
+    for one, told in zip(known, each_described, strict=True):
         _check_group_models(one, told, path)
-    return SavedClassifier(
-        model, params, classes, positive, ensemble, models, post, known, others.hidden, others.learner
-    )
+    return SavedClassifier(model, params, classes, positive, ensemble, models, post, known, hidden, learner)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _ToldOfGroups:
-    """What a manifest tells of models of the group, which are not there yet."""
-
-    models: tuple[GroupModel, ...] = ()
-    described: tuple[list[Any], ...] = ()
-    hidden: tuple[Any, ...] = ()
-    learner: str = "default"
-
-
-def _told_of_groups(manifest: Mapping[str, Any]) -> _ToldOfGroups:
+def _told_of_groups(manifest: Mapping[str, Any]) -> tuple[list[GroupModel], list[list[Any]], tuple[Any, ...], str]:
+    """What a manifest tells of models of the group, which are not there yet: all but these, what each is, the columns
+    that they do not see, and what their estimator was."""
     if "groups" not in manifest:
-        return _ToldOfGroups()
+        return [], [], (), "default"
     told = manifest["groups"]
-    models = tuple(
+    models = [
         GroupModel(str(one["name"]), tuple(map(str, one["groups"])), bool(one["coded"]), ()) for one in told["models"]
-    )
-    described = tuple(list(one["models"]) for one in told["models"])
+    ]
+    described = [list(one["models"]) for one in told["models"]]
     if not models or told["learner"] not in LEARNERS or not all(described):
         raise ValueError("models of the group")
-    return _ToldOfGroups(models, described, tuple(told["hidden"]), told["learner"])
+    return models, described, tuple(told["hidden"]), told["learner"]
 
 
-def _groups_given(groups: Any, path: str | Path, told: _ToldOfGroups) -> list[tuple[Any, ...]]:
-    """The fitted models of the group that the user kept."""
-    names = {model.name: len(described) for model, described in zip(told.models, told.described, strict=True)}
+def _groups_given(groups: Any, path: str | Path, names: dict[str, int]) -> list[tuple[Any, ...]]:
+    """The fitted models of the group that the user kept: so many by attribute."""
     found = groups if isinstance(groups, Mapping) else {}
     if {name: len(models) for name, models in found.items()} != names:
         wanted = ", ".join(f"{number} for {name!r}" for name, number in names.items()) or "none"

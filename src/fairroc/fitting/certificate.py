@@ -19,7 +19,7 @@ from fairroc.froc.diagnostics import FrocReport, froc_report
 from fairroc.model.file import checksum_in, dumps, sealed
 from fairroc.options import COMBINE, CONSTRAINT, DRAW, fairness_of
 from fairroc.people.small import SmallGroups, plain_data
-from fairroc.summary import Part, Result, Summary, figure, percent, short, size, window
+from fairroc.summary import Part, Result, Summary, Titled, figure, percent, short, size, window
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -46,7 +46,7 @@ class GroupCertificate(Part):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class FamilyCertificate(Part):
+class FamilyCertificate(Part, Titled):
     """Gaps of the groups of one attribute, or of one attribute inside a stratum: before and after.
 
     Groups that are not ``compared`` (intersections of attributes that are kept close each for itself) are looked at for
@@ -59,11 +59,6 @@ class FamilyCertificate(Part):
     epsilon: float | None
     gap_before: float
     gap: float
-
-    @property
-    def title(self) -> str:
-        """The attribute, and the stratum it is looked at in."""
-        return self.attribute if self.stratum is None else f"{self.attribute} within {self.stratum}"
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -10,13 +10,13 @@ from fairroc.docstrings import FITTED, documented
 from fairroc.fitting.fit import Fitted, limits_of
 from fairroc.fitting.limits import Limit
 from fairroc.options import LEVEL
-from fairroc.summary import Part, Result, Summary, figure, short
+from fairroc.summary import Part, Result, Summary, Titled, figure, short
 
 NO_RATIO = "it bounds differences of a fitted score's rates, and a ratio was asked for"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class FamilyOutlook(Part):
+class FamilyOutlook(Part, Titled):
     """What to expect of the groups of one attribute, or of one attribute inside a stratum, among new people."""
 
     attribute: str
@@ -25,11 +25,6 @@ class FamilyOutlook(Part):
     gap_before_estimate: float
     gap_estimate: float
     gap_standard_error: float
-
-    @property
-    def title(self) -> str:
-        """The attribute, and the stratum it is looked at in."""
-        return self.attribute if self.stratum is None else f"{self.attribute} within {self.stratum}"
 
     @property
     def exceeds(self) -> bool:

@@ -19,7 +19,7 @@ from fairroc.core.realised import all_places, all_points, original_points, poole
 from fairroc.core.roc import Population, roc_curve
 from fairroc.docstrings import FITTED, documented
 from fairroc.errors import DataError
-from fairroc.model.comparing import Treated, treated_rows
+from fairroc.model.families import Treated, treated_rows
 from fairroc.model.model import ModelData, expected_rocs, warn_unknown
 from fairroc.options import AIM, CONSTRAINT, checked, fairness_of
 from fairroc.people.cells import cells_of

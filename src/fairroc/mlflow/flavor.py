@@ -29,7 +29,7 @@ from fairroc.estimators.fair_roc import FairROC
 from fairroc.estimators.saving import asked_of
 from fairroc.fairmodel import FairModel
 from fairroc.mlflow.scoring import CLASSIFIER, ID_TYPES, MODEL, Scored, Scorer, Use, features, restore
-from fairroc.model.told import told_examples
+from fairroc.model.explanation import told_examples
 from fairroc.options import Missing
 from fairroc.people.factorise import group_codes, sensitive_columns
 from fairroc.report.page import write_report
@@ -151,7 +151,8 @@ def log_model(model: Any, name: str = "model", *, registered_model_name: str | N
     ...     print(log_model(post, group="sex").model_uri)
     """
     log = _mlflow("mlflow.models").Model.log
-    mine, its = set(inspect.signature(_ready).parameters), set(inspect.signature(log).parameters)
+    mine = set(inspect.signature(save_model).parameters) - {"model", "path", "mlflow_model"}
+    its = set(inspect.signature(log).parameters)
     if unknown := sorted(set(how) - mine - (its - {"artifact_path", "flavor", "kwargs"})):
         raise TypeError(f"log_model() got an unexpected keyword argument '{unknown[0]}'")
     shared = {key: value for key, value in how.items() if key not in mine}
@@ -222,32 +223,17 @@ def load_model(
 def _ready(
     model: Any,
     *,
-    score: str = "score",
-    group: Any = "group",
-    id: str | None = "id",
-    id_type: str = "integer",
-    trusted: Sequence[str] | None = None,
     data: Any = None,
     label: str = "label",
     input_example: Any = None,
     signature: Any = None,
     pip_requirements: Any = None,
-    group_probabilities: Any = None,
-    control_features: Any = None,
+    **how: Any,
 ) -> Iterator[Callable[[Path, Any], None]]:
     """All that is stored, in a folder that goes away: what is wrong is said before MLflow hears of the model. What is
     given writes it to the folder of an MLflow model."""
     pyfunc, entities = _mlflow("mlflow.pyfunc"), _mlflow("mlflow.models")
-    use = _use(
-        model,
-        score=score,
-        group=group,
-        id=id,
-        id_type=id_type,
-        trusted=tuple(trusted or ()),
-        chances=group_probabilities,
-        controls=control_features,
-    )
+    use = _use(model, **how)
     if data is not None and _fair_part(model).compared:
         raise DataError(
             "data must be left out for models with use_group=False, combine='each' or control_features: what is stored "
@@ -311,13 +297,13 @@ def _estimator(model: Any) -> Scored:
 def _use(
     model: Any,
     *,
-    score: str,
-    group: Any,
-    id: str | None,
-    id_type: str,
-    trusted: tuple[str, ...],
-    chances: Any,
-    controls: Any,
+    score: str = "score",
+    group: Any = "group",
+    id: str | None = "id",
+    id_type: str = "integer",
+    trusted: Sequence[str] | None = None,
+    group_probabilities: Any = None,
+    control_features: Any = None,
 ) -> Use:
     """How the model will be used, checked."""
     fair, is_classifier = _fair_part(model), isinstance(model, FairROCClassifier)
@@ -331,31 +317,27 @@ def _use(
     names = names_of(None if group == "group" and not fair.use_group else group)
     if fair.use_group and not names and not (is_classifier and model.sensitive_features is not None):
         raise DataError("group must name the column of the groups, or several, got none.")
-    own = () if fair.proxy is None or is_classifier else fair.proxy.columns
-    told, strata = own if chances is None else names_of(chances), names_of(controls)
+    own = () if fair.proxy is None else fair.proxy.columns
+    told, strata = names_of(group_probabilities), names_of(control_features)
     if is_classifier:
         if told:
             raise DataError("group_probabilities must be None for a classifier, which finds them from its features.")
-        fair.told_columns(names or (("group",) if fair.use_group else ()), _columns_of(fair), strata)
+        fair.told_columns(names or (("group",) if fair.use_group else ()), own, strata)
     else:
-        told = fair.told_columns(names, told, strata)[1]
+        told = fair.told_columns(names, own if group_probabilities is None else told, strata)[1]
     used = Use(
         type(model).__name__,
         None if is_classifier else score,
         names,
         id,
         id_type,
-        trusted=trusted,
+        trusted=tuple(trusted or ()),
         group_probabilities=told,
         control_features=strata,
     )
     if not isinstance(model, FairROC):
         return used
     return replace(used, on_unknown_group=model.on_unknown_group, allow_out_of_range=bool(model.allow_out_of_range))
-
-
-def _columns_of(fair: FairModel) -> tuple[str, ...]:
-    return () if fair.proxy is None else fair.proxy.columns
 
 
 def _example(scorer: Scorer, data: Any) -> Any:

@@ -258,16 +258,13 @@ class IntegerDraws:
         """For the ids of rows, a model's salt and its key."""
         return cls(ids, derive_seed(salt, key))
 
-    def at(self, rows: NDArray[np.intp] | slice) -> NDArray[np.float64]:
-        """The draws of some rows, as :func:`uniforms_from_ids` gives them.
+    def block(self, rows: NDArray[np.intp] | slice) -> NDArray[np.float64]:
+        """The draws of up to BLOCK rows, as :func:`uniforms_from_ids` gives them, in memory that the next call uses
+        again.
 
-        >>> IntegerDraws.of(np.array([101, 102]), salt=7).at(np.array([1])).round(4)
+        >>> IntegerDraws.of(np.array([101, 102]), salt=7).block(np.array([1])).round(4)
         array([0.8216])
         """
-        return _to_uniforms(xxh64_ints(self.ids[rows], self.seed))
-
-    def block(self, rows: NDArray[np.intp] | slice) -> NDArray[np.float64]:
-        """The same of up to BLOCK rows, in memory that the next call uses again."""
         h = xxh64_ints(self.ids[rows], self.seed, self.room)
         h >>= np.uint64(11)
         return np.multiply(h.view(np.int64), 2.0**-53, out=self.room[1, : h.size].view(np.float64))

@@ -30,6 +30,7 @@ from fairroc.people.small import Regrouped, SmallRule
 from fairroc.people.spread import named_features, order_of, probabilities_of
 from fairroc.people.tensors import is_tensor
 from fairroc.stats.bootstrap import even_steps
+from fairroc.summary import Titled
 from fairroc.tables.columns import require_distinct
 
 FEW = 8
@@ -53,7 +54,7 @@ class GroupRecord:
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class Compared(Titled):
     """Groups that a fit kept close to each other, where these are not what a model is told of a person: those of one
     attribute, or of one attribute inside a stratum. ``epsilon`` is how close."""
 
@@ -61,11 +62,6 @@ class Compared:
     stratum: str | None
     epsilon: float
     groups: tuple[GroupRecord, ...]
-
-    @property
-    def title(self) -> str:
-        """The attribute, and the stratum it is looked at in."""
-        return self.attribute if self.stratum is None else f"{self.attribute} within {self.stratum}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
@@ -21,8 +21,7 @@ from fairroc.monitoring.drift import (
     UnknownGroup,
     psi_level,
 )
-from fairroc.monitoring.gap import GapNow, GroupAucs, family_gap, gap_now, segment_aucs
-from fairroc.options import MONITOR, checked
+from fairroc.monitoring.gap import GapNow, GroupAucs, Watch, family_gap, gap_now, segment_aucs
 from fairroc.people.people import People
 from fairroc.stats.two_sample import (
     absent_p_value,
@@ -52,22 +51,6 @@ CLASSES = {"scores": None, "negatives": 0, "positives": 1}
 
 Tested: TypeAlias = tuple[str, str | None, float]
 """What a test looked at, the group, its p-value."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Watch:
-    """How to check, checked; a bootstrap draws from ``rng``."""
-
-    confidence: float
-    bootstrap: int
-    rng: np.random.Generator
-    on_unknown_group: str | None
-
-    @classmethod
-    def checked(cls, **given: Any) -> Watch:
-        """From what a user passed: the parameters of `fairroc.options.MONITOR`."""
-        values = checked(MONITOR, given)
-        return cls(rng=values.pop("random_state"), **values)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -125,7 +108,6 @@ def check(
     Where the model is not told the groups that it compares, ``people`` are by segments and ``families`` by groups; None
     where the groups are not known.
     """
-    other = watch.on_unknown_group
     people = people.used()
     seen = _seen(model, people)
     whole = _fitted_groups(model), _new_groups(model, people)
@@ -135,18 +117,10 @@ def check(
         tests += _group_share_tests(model, families or ())
         gaps = _family_gaps(model, families, watch, labelled)
         worst = max(gaps, key=_severity)
-        aucs = segment_aucs(model, people, watch.confidence, other) if labelled else {}
+        aucs = segment_aucs(model, people, watch) if labelled else {}
         now = GapNow(worst.gap, worst.reason, aucs)
     elif labelled or not model.fairness.needs_labels:
-        now = gap_now(
-            model,
-            people,
-            labelled=labelled,
-            confidence=watch.confidence,
-            draws=watch.bootstrap,
-            rng=watch.rng,
-            treated_as=other,
-        )
+        now = gap_now(model, people, watch, labelled)
     adjusted = zip(tests, holm([p for *_, p in tests]), strict=True)
     done = tuple(DriftTest(*test, adjusted=p, found=p < 1.0 - watch.confidence) for test, p in adjusted)
     rows = dict(zip(people.names, people.group_counts()[0].tolist(), strict=True))
@@ -177,11 +151,8 @@ def _family_gaps(
     reason = NO_GROUPS if families is None else NO_LABELS
     if families is None or (model.fairness.needs_labels and not labelled):
         return tuple(FamilyGap(one.attribute, one.stratum, one.epsilon, None, reason) for one in model.compared)
-    level = 1.0 - (1.0 - watch.confidence) / len(families)
-    return tuple(
-        family_gap(model, one, labelled=labelled, confidence=level, draws=watch.bootstrap, rng=watch.rng)
-        for one in families
-    )
+    each = replace(watch, confidence=1.0 - (1.0 - watch.confidence) / len(families))
+    return tuple(family_gap(model, one, each, labelled) for one in families)
 
 
 def _severity(family: FamilyGap) -> tuple[bool, float, float]:

@@ -10,7 +10,7 @@ from fairroc.core.constraint import Constraint, Norm
 from fairroc.docstrings import FITTED, documented
 from fairroc.options import CONSTRAINT, fairness_of
 from fairroc.people.small import SmallGroups, plain_data
-from fairroc.summary import Part, Result, Summary, figure, size, span
+from fairroc.summary import Part, Result, Summary, Titled, figure, size, span
 
 Status: TypeAlias = Literal["moved", "steady", "too few rows", "missing", "not checked"]
 Answer: TypeAlias = Literal["within", "unclear", "outside"]
@@ -159,7 +159,7 @@ class GapCheck(Part):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class FamilyGap(Part):
+class FamilyGap(Part, Titled):
     """One family of groups that the model keeps close, among new people: those of an attribute, or of an attribute
     within a stratum.
 
@@ -178,11 +178,6 @@ class FamilyGap(Part):
     absent: tuple[str, ...] = ()
     one_label: tuple[str, ...] = ()
     unknown: dict[str, int] = field(default_factory=dict)
-
-    @property
-    def title(self) -> str:
-        """The attribute, and the stratum it is looked at in."""
-        return self.attribute if self.stratum is None else f"{self.attribute} within {self.stratum}"
 
 
 @documented(setup=f"{FITTED}\n>>> found = post.model_.check(scores, sensitive_features=sex)")

@@ -17,14 +17,15 @@ The people are the sample, not the draws: every figure is an expectation over th
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fairroc.auditing.audit import NO_THRESHOLD, gap_interval
 from fairroc.auditing.findings import GapInterval, Interval
-from fairroc.core.chain import FloatArray, area, totals
+from fairroc.core.chain import BoolArray, FloatArray, area, totals
 from fairroc.core.constraint import Ratio
 from fairroc.core.gap import ROUNDING, pooled_auc, threshold_gap
 from fairroc.core.kernel import Kernel
@@ -34,6 +35,7 @@ from fairroc.core.roc import Population, RocCurve
 from fairroc.model.families import FamilyPeople
 from fairroc.model.model import ModelData, treated
 from fairroc.monitoring.drift import Answer, FamilyGap, GapCheck
+from fairroc.options import MONITOR, checked
 from fairroc.people.people import SMALL_CLASS, People
 from fairroc.stats.auc import auc_interval
 from fairroc.stats.bands import Noise, dkw_reach, gap_limits
@@ -72,23 +74,29 @@ class GapNow:
     aucs: dict[str, GroupAucs]
 
 
-def gap_now(
-    model: ModelData,
-    people: People,
-    *,
-    labelled: bool,
-    confidence: float,
-    draws: int,
-    rng: np.random.Generator,
-    treated_as: str | None,
-) -> GapNow:
-    """Measure new people; ``treated_as`` is the fitted group that unknown groups are treated as, if any."""
-    constraint, rows = model.fairness.told(), people.class_rows()
-    by_label = constraint.needs_labels
-    enough = rows.min(axis=1) > 0 if by_label else rows.sum(axis=1) > 0
+@dataclass(frozen=True, slots=True, eq=False)
+class Watch:
+    """How to check, checked; a bootstrap draws from ``rng``."""
+
+    confidence: float
+    bootstrap: int
+    rng: np.random.Generator
+    on_unknown_group: str | None
+
+    @classmethod
+    def checked(cls, **given: Any) -> Watch:
+        """From what a user passed: the parameters of `fairroc.options.MONITOR`."""
+        values = checked(MONITOR, given)
+        return cls(rng=values.pop("random_state"), **values)
+
+
+def gap_now(model: ModelData, people: People, watch: Watch, labelled: bool) -> GapNow:
+    """Measure new people."""
+    constraint, by_label, treated_as = model.fairness.told(), model.fairness.needs_labels, watch.on_unknown_group
+    enough = _enough(model, people)
     kept = [g for g, name in enumerate(people.names) if enough[g] and (name in model.names or treated_as is not None)]
     if len(kept) < 2:
-        return GapNow(None, f"fewer than two groups have people{' of both labels' if by_label else ''}", {})
+        return GapNow(None, _too_few(model), {})
     people = people.only(kept)
     rows, seen = people.class_rows(), people if by_label else people.without_labels()
     noises, hidden = _measured(model, seen, treated_as) if by_label else _unlabelled(model, seen, treated_as)
@@ -96,20 +104,29 @@ def gap_now(
     aucs = _Aucs({}, None, None)
     if len(both) > 1:
         some = people.only(both)
-        aucs = _aucs(model, some, noises if by_label else _measured(model, some, treated_as)[0], confidence)
-    widths = None if people.weighted else dkw_reach(constraint, rows, confidence) + hidden
-    found = _Measured(people.names, rows, people.rows, seen.thin, noises, hidden, widths, model.epsilon)
-    return _judged(model, found, aucs, confidence=confidence, draws=draws, rng=rng)
+        aucs = _aucs(model, some, noises if by_label else _measured(model, some, treated_as)[0], watch.confidence)
+    widths = None if people.weighted else dkw_reach(constraint, rows, watch.confidence) + hidden
+    found = _Measured(people, seen.thin, noises, hidden, widths, model.epsilon)
+    return _judged(model, found, aucs, watch)
+
+
+def _enough(model: ModelData, people: People) -> BoolArray:
+    """(groups,) whether groups have people, of both labels where the constraint is about these."""
+    rows = people.class_rows()
+    return np.asarray((rows.min(axis=1) if model.fairness.needs_labels else rows.sum(axis=1)) > 0)
+
+
+def _too_few(model: ModelData) -> str:
+    """Why no gap can be measured where fewer than two groups have enough people."""
+    return f"fewer than two groups have people{' of both labels' if model.fairness.needs_labels else ''}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Measured:
-    """Groups' rates of the fair score with their noise; ``rows`` by group and label, ``people`` tell weights."""
+    """Groups' rates of the fair score with their noise; ``curves`` of the people tell weights."""
 
-    names: tuple[str, ...]
-    rows: NDArray[np.intp]
-    count: int
-    people: Population
+    people: People
+    curves: Population
     noises: list[Noise]
     hidden: float
     widths: FloatArray | None
@@ -117,40 +134,39 @@ class _Measured:
     unbanded: str = "weighted rows need a bootstrap for an interval, and none was asked for"
 
 
-def _judged(
-    model: ModelData, one: _Measured, aucs: _Aucs, *, confidence: float, draws: int, rng: np.random.Generator
-) -> GapNow:
+def _judged(model: ModelData, one: _Measured, aucs: _Aucs, watch: Watch) -> GapNow:
     """Gap, interval and answer."""
-    constraint, shares, hidden = model.fairness.told(), one.people.shares, one.hidden
+    constraint, shares, hidden = model.fairness.told(), one.curves.shares, one.hidden
     noises = one.noises if model.unchanged else _with_ends(one.noises, shares, constraint.where)
-    errors = bootstrap(noises, constraint, draws=draws, rng=rng, shares=shares) if draws else None
-    reach = None if errors is None else errors.reach((1 + confidence) / 2)
-    now = replace(one.people, curves=tuple(noise.curve for noise in noises))
+    draws, level = watch.bootstrap, watch.confidence
+    errors = bootstrap(noises, constraint, draws=draws, rng=watch.rng, shares=shares) if draws else None
+    reach = None if errors is None else errors.reach((1 + level) / 2)
+    now = replace(one.curves, curves=tuple(noise.curve for noise in noises))
     places = now.thresholds if model.unchanged else now.curves[0].thresholds[::-1]  # of a changed score all share them
-    limits = gap_limits(noises, one.widths, constraint, confidence, shares, reach, places)
+    limits = gap_limits(noises, one.widths, constraint, level, shares, reach, places)
     if not limits.seen:
         return GapNow(None, NO_THRESHOLD, aucs.groups)
     if isinstance(constraint, Ratio) and constraint.where is not None:
         hidden = min(hidden / constraint.where[0], 1.0)  # the largest rate is about the share selected, or more
-    interval = gap_interval(limits, errors, confidence, hidden)
-    method = _method(interval, int(constraint.samples(one.rows.astype(np.float64))[1].min()))
+    interval = gap_interval(limits, errors, level, hidden)
+    method = _method(interval, int(constraint.samples(one.people.class_rows().astype(np.float64))[1].min()))
     if method is None:
         return GapNow(None, one.unbanded, aucs.groups)
     worst = threshold_gap(now, constraint, places)
-    gap, (low, high) = worst.value, getattr(interval, method)
+    gap, (low, high), names = worst.value, getattr(interval, method), one.people.names
     answer = _answer(one.epsilon, low, high)
     check = GapCheck(
         gap=gap,
-        pair=(one.names[worst.pair[0]], one.names[worst.pair[1]]),
+        pair=(names[worst.pair[0]], names[worst.pair[1]]),
         epsilon=one.epsilon,
         norm=model.norm,
         answer=answer,
         method=method,
         interval=interval,
         resolution=hidden,
-        rows=one.count,
-        rows_needed=_rows_needed(one.count, one.epsilon, gap, high) if answer == "unclear" else None,
-        groups=one.names,
+        rows=one.people.rows,
+        rows_needed=_rows_needed(one.people.rows, one.epsilon, gap, high) if answer == "unclear" else None,
+        groups=names,
         auc=aucs.fair,
         auc_before=aucs.before,
         constraint=model.constraint,
@@ -165,38 +181,32 @@ def _judged(
 # ---- groups that are spread over segments ----------------------------------------------------------------------------
 
 
-def family_gap(
-    model: ModelData, family: FamilyPeople, *, labelled: bool, confidence: float, draws: int, rng: np.random.Generator
-) -> FamilyGap:
+def family_gap(model: ModelData, family: FamilyPeople, watch: Watch, labelled: bool) -> FamilyGap:
     """The gap of one family of groups among new people."""
-    one, needs = family.compared, model.fairness.needs_labels
-    rows = family.people.class_rows()
-    enough = rows.min(axis=1) > 0 if needs else rows.sum(axis=1) > 0
+    one, constraint, enough = family.compared, model.fairness.told(), _enough(model, family.people)
     kept = np.flatnonzero(enough).tolist()
     absent = tuple(group.name for group in one.groups if group.name not in family.names)
     half = tuple(name for g, name in enumerate(family.names) if not enough[g])
     found = FamilyGap(one.attribute, one.stratum, one.epsilon, None, None, absent, half, dict(family.others))
     if len(kept) < 2:
-        return replace(found, reason=f"fewer than two groups have people{' of both labels' if needs else ''}")
+        return replace(found, reason=_too_few(model))
     family = family.only(kept)
-    seen, rows = (family if needs else family.unlabelled()), family.people.class_rows()
-    noises, hidden = _spread_noises(model, seen, family, needs)
+    seen, rows = (family if constraint.needs_labels else family.unlabelled()), family.people.class_rows()
+    noises, hidden = _spread_noises(model, seen, family, constraint.needs_labels)
     aucs = _Aucs({}, None, None)
     if labelled and rows.min(axis=1).min() > 0:
         aucs = _spread_aucs(model, family)
     known = seen.people
     measured = _Measured(
-        family.names,
-        rows,
-        family.people.rows,
+        family.people,
         known.thin,
         noises,
         hidden,
-        dkw_reach(model.fairness.told(), rows, confidence) + hidden if model.unchanged and not known.weighted else None,
+        dkw_reach(constraint, rows, watch.confidence) + hidden if model.unchanged and not known.weighted else None,
         one.epsilon,
         f"{SPREAD_BAND}, and no bootstrap was asked for",
     )
-    now = _judged(model, measured, aucs, confidence=confidence, draws=draws, rng=rng)
+    now = _judged(model, measured, aucs, watch)
     if now.check is None:
         return replace(found, reason=now.reason)
     check = now.check
@@ -213,16 +223,10 @@ def _spread_noises(
     if model.unchanged:
         noises, hidden = seen.people.noises(thin=True), 0.0 if seen.people.weighted else seen.people.hidden
     else:
-        realised = seen.realised(model)[:-1]
-        squared = realised if family.columns.weights is None else seen.realised(model, power=2)[:-1]
-        places, hidden = all_places([*realised, *squared]), 0.0
+        realised = seen.realised()[:-1]
+        squared = realised if family.weights is None else seen.realised(power=2)[:-1]
         sizes = family.people.class_sizes() if labelled else np.repeat(_whole_sizes(family)[:, None], 2, axis=1)
-        scale = 1.0 / sizes
-        noises = []
-        for g, one in enumerate(realised):
-            rates = _rising(one, places)
-            squares = rates if squared[g] is one else _rising(squared[g], places)
-            noises.append(Noise(_curve(rates, seen.people.exact.curves[g].prior), squares, scale[g]))
+        noises, hidden = _drawn_noises(realised, squared, seen.people.exact.curves, sizes), 0.0
     if not labelled:
         noises = [replace(noise, curve=replace(noise.curve, prior=0.0)) for noise in noises]
     return noises, hidden
@@ -238,10 +242,10 @@ def _spread_aucs(model: ModelData, family: FamilyPeople) -> _Aucs:
     """AUCs of all of a family's people."""
     old = family.people.thin
     before = pooled_auc(old.curves, old.weights0, old.weights1)
-    return _Aucs({}, before if model.unchanged else own_auc(family.realised(model)[-1]), before)
+    return _Aucs({}, before if model.unchanged else own_auc(family.realised()[-1]), before)
 
 
-def segment_aucs(model: ModelData, people: People, confidence: float, treated_as: str | None) -> dict[str, GroupAucs]:
+def segment_aucs(model: ModelData, people: People, watch: Watch) -> dict[str, GroupAucs]:
     """AUCs of the people of segments that have both labels."""
     both = [
         g
@@ -251,7 +255,7 @@ def segment_aucs(model: ModelData, people: People, confidence: float, treated_as
     if not both:
         return {}
     some = people.only(both)
-    return _aucs(model, some, _measured(model, some, treated_as)[0], confidence).groups
+    return _aucs(model, some, _measured(model, some, watch.on_unknown_group)[0], watch.confidence).groups
 
 
 def _unlabelled(model: ModelData, people: People, treated_as: str | None) -> tuple[list[Noise], float]:
@@ -290,12 +294,19 @@ def _fair_noises(model: ModelData, people: People, kernels: tuple[Kernel, ...], 
     if people.weighted:
         curves = treated(model, people.squared(), on_unknown_group=treated_as)[0].thin.curves
         squared = [realise(curve, kernel) for curve, kernel in zip(curves, kernels, strict=True)]
-    places, scale = all_places([*realised, *squared]), 1.0 / people.class_sizes()
+    return _drawn_noises(realised, squared, people.thin.curves, people.class_sizes())
+
+
+def _drawn_noises(
+    realised: Sequence[RealisedRoc], squared: Sequence[RealisedRoc], before: Sequence[RocCurve], sizes: FloatArray
+) -> list[Noise]:
+    """The same from rates of people and of their squared weights, curves of the original score and class sizes."""
+    places, scale = all_places([*realised, *squared]), 1.0 / sizes
     found = []
     for g, one in enumerate(realised):
         rates = _rising(one, places)
         squares = rates if squared[g] is one else _rising(squared[g], places)
-        found.append(Noise(_curve(rates, people.thin.curves[g].prior), squares, scale[g]))
+        found.append(Noise(_curve(rates, before[g].prior), squares, scale[g]))
     return found
 
 

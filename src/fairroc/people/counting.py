@@ -5,7 +5,6 @@ Tensors are counted on their device; only distinct scores or bins come to the ho
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,38 +21,28 @@ BLOCK = 1 << 15
 MOST_CELLS = 1 << 21
 """Cells of all groups, labels and bins together for which counting is faster than sorting."""
 
-Bins = Callable[[FloatArray], IntArray]
-
 
 def grid_counts(
-    scores: FloatArray, labels: BoolArray, groups: NDArray[np.integer[Any]], count: int, bins: Bins, size: int
-) -> IntArray:
-    """(count, 2, size) number of rows of each of ``count`` groups, label and bin from 0 to ``size - 1``. O(n)."""
+    scores: FloatArray, labels: BoolArray, groups: NDArray[np.integer[Any]], count: int, bins: RankBins
+) -> tuple[IntArray, IntArray]:
+    """(count, 2, bins) number of rows of each of ``count`` groups, label and bin, and (count, bins) of those at the
+    lower edge of their bin. O(n)."""
     kinds, small = 2 * count, np.dtype(np.int16 if 2 * count < 1 << 15 else np.intp)
-    total = np.zeros(kinds * size, dtype=np.intp)
+    total, edges = np.zeros(kinds * bins.size, dtype=np.intp), np.zeros(count * bins.size, dtype=np.intp)
     step = max(BLOCK, min(len(total), 1 << 18))
     for begin in range(0, len(scores), step):
         part = slice(begin, begin + step)
-        cell = bins(scores[part])
+        cell, at_edge = bins(scores[part])
+        rows = np.flatnonzero(at_edge)
+        np.add.at(edges, cell[rows] * count + groups[begin + rows], 1)
         kind: NDArray[np.integer[Any]] = groups[part].astype(small)
         kind += kind
         kind += labels[part]
         cell *= kinds
         cell += kind
         total += np.bincount(cell, minlength=len(total))
-    return np.ascontiguousarray(total.reshape(size, count, 2).transpose(1, 2, 0))
-
-
-def edge_counts(scores: FloatArray, groups: NDArray[np.integer[Any]], count: int, bins: RankBins) -> IntArray:
-    """(count, bins) number of rows of each group whose score is the lower edge of its bin. O(n)."""
-    total = np.zeros(count * bins.size, dtype=np.intp)
-    for begin in range(0, len(scores), BLOCK):
-        part = scores[begin : begin + BLOCK]
-        rows = np.flatnonzero(bins.at_edge(part))
-        if len(rows):
-            cell = bins(part[rows]) + groups[begin + rows].astype(np.intp) * bins.size
-            np.add.at(total, cell, 1)
-    return total.reshape(count, bins.size)
+    both = total.reshape(bins.size, count, 2).transpose(1, 2, 0)
+    return np.ascontiguousarray(both), np.ascontiguousarray(edges.reshape(bins.size, count).T)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,22 +60,18 @@ class RankBins:
         first, last = (int(rank) >> (64 - bits) for rank in ranks(np.array([low, high])))
         return cls(bits, first, last - first + 1, low <= 0)
 
-    def __call__(self, scores: FloatArray) -> IntArray:
-        """Numbers of the scores' bins."""
-        found: IntArray = (ranks(scores) if self.signed else positive_ranks(scores)) >> (64 - self.bits)
+    def __call__(self, scores: FloatArray) -> tuple[IntArray, BoolArray]:
+        """Numbers of the scores' bins, and whether scores are their lower edges."""
+        rank = ranks(scores) if self.signed else positive_ranks(scores)
+        at_edge: BoolArray = (rank & ((1 << (64 - self.bits)) - 1)) == 0
+        found: IntArray = rank >> (64 - self.bits)
         found -= self.first
-        return found
+        return found, at_edge
 
     def edges(self) -> FloatArray:
         """Lower edge of every bin."""
         rank = (np.arange(self.size, dtype=np.int64) + self.first) << (64 - self.bits)
         return with_ranks(rank)
-
-    def at_edge(self, scores: FloatArray) -> BoolArray:
-        """Whether scores are the lower edges of their bins."""
-        rank = ranks(scores) if self.signed else positive_ranks(scores)
-        found: BoolArray = (rank & ((1 << (64 - self.bits)) - 1)) == 0
-        return found
 
 
 # ---- tensors --------------------------------------------------------------------------------------------------------

@@ -25,7 +25,7 @@ from fairroc.options import Missing
 from fairroc.people import counting
 from fairroc.people import tensors as door
 from fairroc.people.cells import TallySample, WeightedCells
-from fairroc.people.counting import MOST_CELLS, RankBins, edge_counts, grid_counts
+from fairroc.people.counting import MOST_CELLS, RankBins, grid_counts
 from fairroc.people.factorise import rows_by_group
 from fairroc.people.people import People, both_labels
 from fairroc.people.rows import Columns, read_columns, read_counts
@@ -420,8 +420,8 @@ def _counted_in_bins(columns: Columns, bits: int) -> ScoreCounts | None:
     bins, count = RankBins.over(low, high, bits), len(columns.names)
     if columns.weights is not None or 2 * count * bins.size > MOST_CELLS:
         return None
-    both = grid_counts(columns.scores, columns.labels, columns.groups, count, bins, bins.size)
-    spread = both.sum(axis=1) > edge_counts(columns.scores, columns.groups, count, bins)
+    both, at_edge = grid_counts(columns.scores, columns.labels, columns.groups, count, bins)
+    spread = both.sum(axis=1) > at_edge
     edges, parts = bins.edges(), []
     for (negatives, positives), wide in zip(both, spread, strict=True):
         used = np.flatnonzero(negatives + positives)

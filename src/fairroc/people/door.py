@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from fairroc.core.chain import BoolArray, FloatArray
 from fairroc.errors import DataError
 from fairroc.options import Missing
 from fairroc.people.cells import WeightedRows, tally_rows
@@ -19,6 +20,7 @@ from fairroc.people.rows import Columns, read_columns
 from fairroc.people.sample import CountedSample, thin_points
 from fairroc.people.small import REFUSE, SmallGroups, SmallRule
 from fairroc.people.sorting import packing, sorted_rows
+from fairroc.people.spread import Family
 from fairroc.people.tensors import are_on_host, host_rows, is_tensor
 from fairroc.tables.files import require_columns
 
@@ -95,6 +97,14 @@ def people_of(columns: Columns, *, in_order: bool = False) -> People:
     parts = [(columns.scores[rows] + 0.0, columns.labels[rows], weights[rows]) for rows in each]  # -0.0 is 0.0
     kept = tuple(WeightedRows(*part, points=points) for part in parts)
     return People(columns.names, kept, weighted=columns.weights is not None)
+
+
+def people_of_family(family: Family, scores: FloatArray, labels: BoolArray, weights: FloatArray | None) -> People:
+    """Those of checked rows whom a family compares."""
+    mine = np.flatnonzero(family.codes >= 0)
+    part = None if weights is None else weights[mine]
+    columns = Columns(scores[mine], labels[mine], family.codes[mine], family.groups, part)
+    return replace(people_of(columns), small=family.small)
 
 
 def sensitive_rows(X: Any, given: Any, columns: Any = None, what: str = "sensitive_features") -> Any:

@@ -68,9 +68,9 @@ def as_column(values: Any, what: str) -> Column:
     return array
 
 
-def sensitive_columns(features: Any) -> dict[str, Column]:
+def sensitive_columns(features: Any, what: str = "sensitive_features") -> dict[str, Column]:
     """The sensitive columns by the name that messages give them; several columns mean their intersection."""
-    what, parts = "sensitive_features", named_columns(features)
+    parts = named_columns(features)
     if parts is None:
         return {what: as_column(features, what)}
     if not parts:

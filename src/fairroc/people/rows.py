@@ -89,6 +89,11 @@ class TakenColumns(NamedTuple):
     probabilities: dict[str, Any] | None = None
     controls: dict[str, Any] | None = None
 
+    @property
+    def beside(self) -> dict[str, Any]:
+        """What is known of people beside score and label, as fits, audits and counts take it."""
+        return {"sensitive_features": self.group, "sample_weight": self.weight}
+
 
 def read_columns(
     scores: Any,

@@ -17,7 +17,7 @@ from fairroc.core.chain import BoolArray, FloatArray, IntArray
 from fairroc.core.mixture import Mixture, Segment
 from fairroc.errors import DataError, number_of_rows, several
 from fairroc.options import Missing
-from fairroc.people.factorise import MAKE_A_GROUP, as_column, group_codes, named_columns
+from fairroc.people.factorise import MAKE_A_GROUP, group_codes, sensitive_columns
 from fairroc.people.rows import checked_numbers, read_columns, same_length
 from fairroc.people.small import MERGED, REFUSE, SmallGroups, SmallRule, too_small
 
@@ -227,15 +227,10 @@ def read_spread(
 
 
 def feature_columns(features: Any, what: str) -> dict[str, Any]:
-    """Columns by the name that messages give them."""
+    """Columns by the name that messages give them; rows of a list may be lists."""
     if isinstance(features, list | tuple) and features and isinstance(features[0], list | tuple | np.ndarray):
         features = np.array(features, dtype=object)
-    parts = named_columns(features)
-    if parts is None:
-        return {what: as_column(features, what)}
-    if not parts:
-        raise DataError(f"{what} must hold at least one column, got none.")
-    return {f"{what}[{name!r}]": as_column(part, f"{what}[{name!r}]") for name, part in parts.items()}
+    return sensitive_columns(features, what)
 
 
 def feature_name(what: str) -> str:

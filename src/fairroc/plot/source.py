@@ -211,7 +211,7 @@ def _of_family(found: Opened, y: Any, settings: Settings, title: str | None, **h
     before = _audited(people, settings)
     after = before
     if model.scale is not None:
-        rates = FairRates(family.realised(model)[:-1], model.scale)
+        rates = FairRates(family.realised()[:-1], model.scale)
         bare = tuple(replace(group, band=None) for group in before.audit.groups)  # bands are of one rule for a group
         audit = replace(before.audit, groups=bare)
         after = Shown(rates, audit, drawn=True, people=people.exact, reach=None)

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from fairroc._version import __version__
+from fairroc.model.explanation import told_examples
 from fairroc.model.file import pretty
-from fairroc.model.told import told_examples
 from fairroc.serving.payload import CHANCES, COLUMNS, CONTROL, Payload, Rules, explained, fair_scores
 from fairroc.serving.problems import TITLES
 

@@ -5,8 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from operator import attrgetter
 
-from fairroc.auditing.each import Audits, FamilyAudit
-from fairroc.auditing.findings import Audit, Decision, GapInterval, GroupAudit, GroupDecision, Interval
+from fairroc.auditing.findings import (
+    Audit,
+    Audits,
+    Decision,
+    FamilyAudit,
+    GapInterval,
+    GroupAudit,
+    GroupDecision,
+    Interval,
+)
 from fairroc.core.constraint import OneRate
 from fairroc.core.gap import RateGaps
 from fairroc.options import fairness

@@ -10,7 +10,7 @@ from fairroc import FairROC
 from fairroc.core.constraint import distance_of
 from fairroc.core.gap import pooled_auc, threshold_gap
 from fairroc.errors import DataError
-from fairroc.model.comparing import families_of, treated_rows
+from fairroc.model.families import families_of, treated_rows
 
 pytestmark = pytest.mark.filterwarnings("ignore::fairroc.errors.FairrocWarning")
 
