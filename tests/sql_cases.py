@@ -181,7 +181,7 @@ CASES = {
     },
     "tolerances": lambda: rows_for(fitted(AB, seed=14, n=1500, epsilon={"fpr": 0.2, "tpr": 0.05}), "text"),
     "order": lambda: rows_for(fitted(AB, seed=1, n=3000, epsilon=0.05, draw="few")),
-    "order, text": lambda: rows_for(fitted(WILD[:3], seed=2, n=3000, epsilon=0.05, draw="few"), "text"),
+    "order, text": lambda: rows_for(fitted(WILD[:3], seed=2, n=3000, epsilon=0.03, draw="few"), "text"),
     "apart": lambda: rows_for(fitted(AB, seed=1, n=3000, epsilon=0.2, draw="few")),
     "tied": lambda: rows_for(fitted(AB, seed=1, n=3000, epsilon=0.05, draw="never"), "text"),
     "draw": lambda: rows_for(fitted(WILD, seed=3, n=3000, epsilon=0.05, draw="all")),
