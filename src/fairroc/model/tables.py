@@ -23,6 +23,7 @@ from fairroc.core.chain import BoolArray, FloatArray, IntArray, freeze, inner_sl
 from fairroc.core.doubles import first_true
 from fairroc.core.kernel import Kernel
 from fairroc.core.realised import ordered_place
+from fairroc.core.roc import RocCurve
 from fairroc.core.scale import Scale
 
 
@@ -93,7 +94,8 @@ class LookupTables:
     drawn: IntArray
 
     def rates(self, threshold: float) -> FloatArray:
-        """(C,) for every cell with draws, the probability that the fair score reaches a threshold; O(rows * levels)."""
+        """(C,) for every cell with draws, the probability that the fair score reaches a threshold: none and one where
+        nothing is left to the draw. O(rows * levels)."""
         cells, levels = self.cells, self.chances[0].shape[1]
         place = float(self.knots.to_place(np.array(threshold)))
         if place < 0 or place >= levels:
@@ -110,8 +112,30 @@ class LookupTables:
                 [table[:, level] for table in self.chances],
             )
         )
-        rate: FloatArray = np.minimum(before + share * there, 1.0)
-        return rate
+        highest, lowest = spans(self.outcomes, cells.row, cells.first, cells.last, cells.begin, cells.end)
+        rate: FloatArray = np.where(place > highest, np.minimum(before + share * there, 1.0), 0.0)
+        return np.where(place >= lowest, 1.0, rate)
+
+
+def spans(
+    outcomes: OutcomeTable, row: IntArray, first: IntArray, last: IntArray, begin: FloatArray, end: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Between which places people of cells with these rows of outcomes are drawn: the first one and the last."""
+    sizes = outcomes.sizes()
+    ends = np.cumsum(sizes)
+    high, low = (np.append(outcomes.level[at], 0)[row] for at in (ends - sizes, ends - 1))  # row -1: nobody is drawn
+    return high + np.where(high == first, begin, 0.0), low + np.where(low == last, end, 1.0)
+
+
+def hanging_shares(curve: RocCurve, kernel: Kernel, places: FloatArray) -> FloatArray:
+    """(k,) share of the group's people whose acceptance up to each place hangs on the draw."""
+    drawn = np.flatnonzero(~ordered_blocks(kernel))
+    used, row = np.unique(kernel.row[drawn], return_inverse=True)
+    parts = (getattr(kernel, name)[drawn] for name in ("first", "last", "start", "stop"))
+    highest, lowest = spans(outcome_table([kernel.table], used), row, *parts)
+    people = np.diff(curve.share[curve.index_at(kernel.thresholds)], prepend=0.0)[drawn]
+    hang = (highest < places[:, None]) & (places[:, None] < lowest)
+    return np.asarray(np.where(hang, people, 0.0).sum(axis=1))
 
 
 def lookup_tables(kernels: Sequence[Kernel], scale: Scale) -> LookupTables:

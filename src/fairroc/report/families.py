@@ -23,9 +23,10 @@ from fairroc.report.data import Source
 from fairroc.report.figures import GROUP_DASHES, LEGEND, Line, Picture, axis, picture
 from fairroc.stats.bootstrap import Progress, portion
 from fairroc.summary import Result, Summary, size
-from fairroc.text.family_report import legal_caution, limits, told_words
+from fairroc.text.families import bound_words, cell_words, told_words
+from fairroc.text.family_report import legal_caution, limits
 from fairroc.text.report import meaning_words
-from fairroc.text.words import figure, percent, short
+from fairroc.text.words import percent, short
 
 FAMILIES = "use_group=False, combine='each', control_features and group_probabilities"
 
@@ -168,9 +169,7 @@ def _curve(fpr: Any, tpr: Any) -> Curve:
 def view_families(data: FamilyReport) -> dict[str, Any]:
     """What the template shows."""
     c, ahead, model = data.certificate, data.outlook, data.model
-    drawn = sum(group.rows * group.randomised_share for group in c.groups) / sum(group.rows for group in c.groups)
     new = f"{ahead.gap_estimate:.3f} ± {ahead.gap_standard_error:.3f}"
-    cells = len(model.names)
     return {
         "title": data.title,
         "source": data.source,
@@ -182,9 +181,9 @@ def view_families(data: FamilyReport) -> dict[str, Any]:
             ("Largest gap, fitted people", f"{c.gap:.3f}", f"{c.gap_before:.3f} with the original score"),
             ("Largest gap, new people", new, "expected"),
             ("AUC, fitted people", f"{c.auc:.3f}", f"{c.auc_before:.3f} with the original score"),
-            ("People drawn", percent(drawn), "whose fair score depends on a draw"),
+            ("People drawn", percent(c.drawn), "whose fair score depends on a draw"),
         ],
-        "told": told_words(model.use_group, data.columns, data.attributes, model.controls, cells),
+        "told": " ".join([told_words(c), *cell_words(c), *bound_words(c)]),
         "gaps": Shown("Largest gap at one threshold, fitted people", GAPS, gap_table(c)),
         "families": [
             {
@@ -196,10 +195,6 @@ def view_families(data: FamilyReport) -> dict[str, Any]:
         ],
         "groups": Shown("Groups compared, fitted people", PEOPLE, _people(c)),
         "limits": list(limits(c, ahead, data.one_draw, data.columns)),
-        "bound": None
-        if c.unchanged
-        else "No score that is told no more, never falls as the original score rises and keeps these gaps on these "
-        f"rows has an overall AUC above {figure(c.auc_bound, 3)}.",
     }
 
 

@@ -307,3 +307,15 @@ def frontier_figure(data: ReportData) -> Picture:
     names = gap_names(data.options.fairness)
     x = axis(names["axis"], 0.0, points[-1].epsilon)
     return picture(lines, x, axis("overall AUC", low - room, high + room), f"AUC at every {names['allowed']}")
+
+
+def drawn_figure(data: ReportData) -> Picture:
+    """Share of all people, and of every group, whose fair score depends on the draw, at every epsilon."""
+    points, names, lines = data.frontier.points, gap_names(data.options.fairness), []
+    for g, name in enumerate(data.names):
+        shares = [(point.epsilon, point.groups[g].randomised_share) for point in points]
+        look = f"var(--g{g % len(GROUPS)})", short(name) if g < LEGEND else "", GROUP_DASHES[g % len(GROUP_DASHES)]
+        lines.append(Line(shares, *look, width=1.5))
+    lines.append(Line([(point.epsilon, point.randomised_share) for point in points], "var(--fair)", "all people"))
+    x = axis(names["axis"], 0.0, points[-1].epsilon)
+    return picture(lines, x, axis("share of people drawn", 0.0, 1.0), f"Share drawn at every {names['allowed']}")

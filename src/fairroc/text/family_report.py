@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from fairroc.fitting.certificate import Certificate
 from fairroc.fitting.one_draw import OneDraw
 from fairroc.fitting.outlook import Outlook
-from fairroc.text.words import flat, plural, quoted
+from fairroc.text.words import flat
 
 PROXY = (
     "This score is not told anybody's group. It is told probabilities of the groups instead, a proxy. The law may "
@@ -30,22 +30,6 @@ def legal_caution(use_group: bool, columns: Sequence[str], attributes: Sequence[
     if use_group:
         return TOLD.format(", ".join(map(flat, attributes)))
     return PROXY if columns else ALONE
-
-
-def told_words(use_group: bool, columns: Sequence[str], attributes: Sequence[str], controls: int, cells: int) -> str:
-    """What the fair score is made from."""
-    parts = ["the original score"]
-    parts += [plural(controls, "control feature")] * bool(controls)
-    if use_group:
-        parts.append(f"the person's {' and '.join(map(flat, attributes))}")
-    elif columns:
-        names = ", ".join(map(quoted, columns))
-        parts.append(
-            f"{plural(len(columns), 'probability').replace('probabilitys', 'probabilities')} of groups ({names})"
-        )
-    made = parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
-    split = "" if cells == 1 else f" People are treated in {cells} segments; within each, more score is never worse."
-    return f"The fair score is made from {made}.{split}"
 
 
 def limits(certificate: Certificate, ahead: Outlook, drawn: OneDraw, columns: Sequence[str]) -> Iterator[str]:
