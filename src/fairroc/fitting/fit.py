@@ -325,9 +325,14 @@ def drawn_words(whole: float, group: str, most: float, ways: str | None) -> str:
 class Drawing(Protocol):
     """What was asked for, as far as draws depend on it."""
 
-    epsilon: float
-    promise: str
-    draw: str
+    @property
+    def epsilon(self) -> float: ...
+
+    @property
+    def promise(self) -> str: ...
+
+    @property
+    def draw(self) -> str: ...
 
 
 def ways_without_draw(asked: Drawing, least: float | None, *, queried: bool) -> str:

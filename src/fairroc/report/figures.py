@@ -316,6 +316,6 @@ def drawn_figure(data: ReportData) -> Picture:
         shares = [(point.epsilon, point.groups[g].randomised_share) for point in points]
         look = f"var(--g{g % len(GROUPS)})", short(name) if g < LEGEND else "", GROUP_DASHES[g % len(GROUP_DASHES)]
         lines.append(Line(shares, *look, width=1.5))
-    lines.append(Line([(point.epsilon, point.randomised_share) for point in points], "var(--fair)", "all people"))
+    lines.append(Line([(point.epsilon, point.randomised_share) for point in points], "var(--ink)", "all people"))
     x = axis(names["axis"], 0.0, points[-1].epsilon)
     return picture(lines, x, axis("share of people drawn", 0.0, 1.0), f"Share drawn at every {names['allowed']}")

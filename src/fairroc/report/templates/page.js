@@ -362,8 +362,8 @@
       return [
         drawn([[here, frame[1]], [here, frame[3]]], "var(--threshold)", 1.2),
         ...lines.map((line, g) => drawn(line, colour(g), 1.6, dash(g), { opacity: state.group === null || state.group === g ? 1 : 0.3 })),
-        drawn(whole, "var(--fair)", 2.8),
-        svg("circle", { cx: here.toFixed(1), cy: whole[state.epsilon][1].toFixed(1), r: 6.5, fill: "var(--fair)" }),
+        drawn(whole, "var(--ink)", 2.8),
+        svg("circle", { cx: here.toFixed(1), cy: whole[state.epsilon][1].toFixed(1), r: 6.5, fill: "var(--ink)" }),
         ...labelled("all people", whole, obstacles, taken, frame),
         ...told.flatMap((g) => labelled(labels[g], lines[g], obstacles, taken, frame, g)),
       ];
