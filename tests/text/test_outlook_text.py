@@ -213,7 +213,7 @@ def test_every_candidate_has_words():
 )
 def test_why_a_score_stays_as_it_is(promise, outlook, words):
     told = unchanged_words(a_certificate(promise=promise, unchanged=True), an_outlook(**outlook))
-    assert told == f"{words}: it stays as it is, and nothing is drawn."
+    assert told == f"{words}: it stays as it is."
 
 
 def test_new_people_are_not_told_that_epsilon_was_kept_on_these_rows():

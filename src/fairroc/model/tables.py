@@ -26,6 +26,9 @@ from fairroc.core.realised import ordered_place
 from fairroc.core.roc import RocCurve
 from fairroc.core.scale import Scale
 
+NOTHING = 1e-12
+"""An outcome that is no more probable is what rounding left of none."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CellTable:
@@ -113,7 +116,8 @@ class LookupTables:
             )
         )
         highest, lowest = spans(self.outcomes, cells.row, cells.first, cells.last, cells.begin, cells.end)
-        rate: FloatArray = np.where(place > highest, np.minimum(before + share * there, 1.0), 0.0)
+        inside = np.clip(before + share * there, np.nextafter(0.0, 1.0), np.nextafter(1.0, 0.0))
+        rate: FloatArray = np.where(place > highest, inside, 0.0)
         return np.where(place >= lowest, 1.0, rate)
 
 
@@ -121,9 +125,11 @@ def spans(
     outcomes: OutcomeTable, row: IntArray, first: IntArray, last: IntArray, begin: FloatArray, end: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """Between which places people of cells with these rows of outcomes are drawn: the first one and the last."""
-    sizes = outcomes.sizes()
-    ends = np.cumsum(sizes)
-    high, low = (np.append(outcomes.level[at], 0)[row] for at in (ends - sizes, ends - 1))  # row -1: nobody is drawn
+    sizes, some = outcomes.sizes(), outcomes.width > NOTHING
+    begins = np.cumsum(sizes) - sizes
+    first_ones = np.minimum.reduceat(np.where(some, outcomes.level, outcomes.level.max(initial=0)), begins)
+    last_ones = np.maximum.reduceat(np.where(some, outcomes.level, 0), begins)
+    high, low = (np.append(ends, 0)[row] for ends in (first_ones, last_ones))  # row -1: nobody is drawn
     return high + np.where(high == first, begin, 0.0), low + np.where(low == last, end, 1.0)
 
 

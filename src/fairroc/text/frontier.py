@@ -28,11 +28,11 @@ def frontier_text(found: Frontier, *, positive_means: str = SELECTED, verbose: b
     ratio, plain = before.ratio is not None, found.constraint == CONSTRAINT.default
     size = f"{found.rows:,} rows, {len(before.groups)} groups"
     how = f", method {found.method}" if plain else where_words(asked.where, positive_means)
-    head = ["ratio" if ratio else "epsilon", "new people: gap", "AUC", "fitted people: gap", "AUC", "drawn"]
-    head += ["AUC at best", "accuracy", *(["balanced"] if verbose else []), "disparate impact"]
-    lines = table(head, [_point_row(point, verbose) for point in found.points])
-    marks = [" ", *("*" if i == chosen.index else " " for i in range(len(found.points)))]
     drawn = any(point.randomised_share for point in found.points)
+    head = ["ratio" if ratio else "epsilon", "new people: gap", "AUC", "fitted people: gap", "AUC", *["drawn"] * drawn]
+    head += ["AUC at best", "accuracy", *(["balanced"] if verbose else []), "disparate impact"]
+    lines = table(head, [_point_row(point, verbose, drawn) for point in found.points])
+    marks = [" ", *("*" if i == chosen.index else " " for i in range(len(found.points)))]
     return "\n".join(
         [
             f"{size}, {asked.formula}{how}{_tie_words(found, verbose)}.",
@@ -123,7 +123,7 @@ def _tie_words(found: Frontier, verbose: bool) -> str:
     if found.promise == "new":
         return f"; {'epsilon' if found.before.ratio is None else 'the ratio'} is meant for new people"
     if found.draw == "never":
-        return "; nothing is drawn"
+        return "; nobody is drawn"
     if not verbose:
         return ""
     better = " where that is better" if found.constraint == CONSTRAINT.default else ""
@@ -171,8 +171,9 @@ def _frontier_notes(found: Frontier, verbose: bool) -> list[str]:
     return [*left, *([f"Ties of all groups are drawn at {len(drawn)} of {count} epsilons: {why}."] if drawn else [])]
 
 
-def _point_row(point: FrontierPoint, verbose: bool) -> list[str]:
+def _point_row(point: FrontierPoint, verbose: bool, drawn: bool) -> list[str]:
     figures = [point.gap_estimate, point.auc_estimate, point.gap, point.auc]
     more = [point.auc_bound, point.accuracy, *([point.balanced_accuracy] if verbose else []), point.disparate_impact]
-    shown = [*map(rounded, figures), percent(point.randomised_share), *(rounded(x, none="–") for x in more)]
+    shares = [percent(point.randomised_share)] if drawn else []
+    shown = [*map(rounded, figures), *shares, *(rounded(x, none="–") for x in more)]
     return [f"{point.epsilon if point.ratio is None else point.ratio:.4g}", *shown]

@@ -146,7 +146,7 @@ def unchanged_words(certificate: Certificate, outlook: Outlook) -> str:
         why = "No score is expected to have a smaller gap among new people"
     else:
         why = f"The original score's gap among new people is expected to be within {allowed.whole}"
-    return f"{why}: it stays as it is, and nothing is drawn."
+    return f"{why}: it stays as it is."
 
 
 def caution(outlook: Outlook, asked: Allowed | None = None) -> Caution | None:
