@@ -400,7 +400,7 @@ def test_an_auc_above_the_original_one_is_marked(data: ReportData) -> None:
     found = data.certificate
     assert found is not None
     high = replace(data, certificate=replace(found, auc_before=found.auc - 0.01))
-    assert cards(high)[3].note == "above the original: so only in this sample"
+    assert cards(high)[3].note == "above the original, in this sample only"
     low = replace(found, auc_before=found.auc + 0.01, auc_bound=0.9, auc_bound_without_draw=None)
     assert cards(replace(data, certificate=low))[3].note == "no fair score exceeds 0.900"
     low = replace(low, auc_bound_without_draw=0.8)

@@ -212,7 +212,7 @@ def cards(data: ReportData) -> list[Card]:
         Card(
             "Fitted people: AUC",
             f"{found.auc_before:.3f} → {found.auc:.3f}",
-            "above the original: so only in this sample"
+            "above the original, in this sample only"
             if found.auc > max(found.auc_before, ahead.auc_estimate)
             else f"no fair score exceeds {_possible(found)}",
         ),
