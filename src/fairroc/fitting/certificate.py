@@ -224,7 +224,8 @@ def certify(fitted: Fitted) -> Certificate:
         report = froc_report(model.names, queried, raw.curves, model.inner_epsilon, model.queries)
     before = rate_gaps(raw.curves, labelled=True, thresholds=raw.thresholds)
     bound = bound_of(raw, fitted.target, fitted.measure)
-    without = fitted.solver.bound_without_draw(fitted.target)
+    least = fitted.solver.least_gap_without_draw
+    without = None if least is None else fitted.solver.walks.most_auc(fitted.target)
     return Certificate(
         epsilon=model.epsilon,
         norm=model.norm,
@@ -253,7 +254,7 @@ def certify(fitted: Fitted) -> Certificate:
         tolerances=model.tolerances,
         draw=model.draw,
         drawn=0.0 if model.unchanged else drawn_share(raw, model.kernels),
-        least_gap_without_draw=fitted.solver.least_gap_without_draw,
+        least_gap_without_draw=least,
         auc_bound_without_draw=None if without is None else min(without, bound),
         where=model.where,
         rates_before=before,

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
-from typing import Protocol
 
 import numpy as np
 
@@ -306,12 +305,12 @@ def _many_drawn(solution: Solution, names: Sequence[str], solver: Solver) -> Fai
     most = int(np.argmax(shares))
     if shares[most] <= MANY_DRAWN:
         return None
-    whole = drawn_share(judged, solution.kernels)
     plain = options.promise == "fitted" and options.queries is None and options.tolerances is None
     least = solver.least_gap_without_draw if plain else None
-    ways = ways_without_draw(options, least, queried=options.queries is not None)
+    least = None if least is None or least <= options.epsilon else least
+    ways = ways_without_draw(options.promise, least, queried=options.queries is not None)
     return FairrocWarning(
-        drawn_words(whole, names[most], shares[most], ways),
+        drawn_words(drawn_share(judged, solution.kernels), names[most], shares[most], ways),
         "Without a draw neighbouring scores share one fair score where epsilon asks for it.",
     )
 
@@ -322,30 +321,14 @@ def drawn_words(whole: float, group: str, most: float, ways: str | None) -> str:
     return whom if ways is None else f"{whom} Nobody is drawn with {ways}."
 
 
-class Drawing(Protocol):
-    """What was asked for, as far as draws depend on it."""
-
-    @property
-    def epsilon(self) -> float: ...
-
-    @property
-    def promise(self) -> str: ...
-
-    @property
-    def draw(self) -> str: ...
-
-
-def ways_without_draw(asked: Drawing, least: float | None, *, queried: bool) -> str:
+def ways_without_draw(promise: str, least: float | None, *, queried: bool, more: str = "") -> str:
     """What to ask for so that nobody is drawn; ``least``: the epsilon from which draw='few' does, if that is known."""
     ways = "draw='never' (--draw never)"
     if queried:
         ways = "method='optimal', no queries and draw='never' (--method optimal --draw never)"
-    elif asked.promise == "new":
+    elif promise == "new":
         ways = "promise='fitted' and draw='never' (--promise fitted --draw never)"
-    if least is None or (asked.draw == "few" and least <= asked.epsilon):
-        return ways
-    few = " with draw='few'" if asked.draw == "all" else ""
-    return f"{ways} or from an epsilon of {math.ceil(1000 * least) / 1000:g} on{few}"
+    return ways if least is None else f"{ways} or from an epsilon of {math.ceil(1000 * least) / 1000:g} on{more}"
 
 
 def _references(people: People, solution: Solution | None) -> tuple[Reference, ...]:

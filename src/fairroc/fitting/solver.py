@@ -138,10 +138,6 @@ class Solver:
         """About the least gap of a score that draws nobody and keeps all different scores of a group apart."""
         return self.walks.least.walk.gap if isinstance(self.constraint, EqualizedOdds) else None
 
-    def bound_without_draw(self, epsilon: float) -> float | None:
-        """What the AUC of no such score exceeds whose gap is within epsilon; None where there is none."""
-        return self.walks.most_auc(epsilon) if isinstance(self.constraint, EqualizedOdds) else None
-
     @cached_property
     def population(self) -> Population:
         """The curves to work on: the people's, or queries."""

@@ -510,18 +510,9 @@ def _chosen(
     return Choice(aim.rule, aim.target, aim.cost_fp, aim.cost_fn, threshold, gap, overall, tuple(groups), **kept)
 
 
-def _rates(
-    aim: Aim,
-    group: str,
-    rows: int,
-    positives: int,
-    weighted: bool,
-    accepted: FloatArray,
-    everyone: FloatArray,
-    hang: FloatArray,
-) -> ThresholdRates:
+def _rates(aim: Aim, group: str, rows: int, positives: int, weighted: bool, *masses: FloatArray) -> ThresholdRates:
     """From the weight of negatives and positives: of those selected, of all, and of those who hang on the draw."""
-    (false, true), (negative, positive) = accepted.tolist(), everyone.tolist()
+    (false, true), (negative, positive), hang = (mass.tolist() for mass in masses)
     total, missed = negative + positive, positive - true
     cost = None
     if aim.cost_fp is not None and aim.cost_fn is not None:
@@ -536,6 +527,6 @@ def _rates(
         precision=true / (false + true) if false + true > 0 else None,
         accuracy=(true + negative - false) / total,
         expected_cost=cost,
-        drawn_share=float(hang.sum()) / total,
-        drawn_rows=None if weighted else round(float(hang.sum())),
+        drawn_share=sum(hang) / total,
+        drawn_rows=None if weighted else round(sum(hang)),
     )

@@ -3,10 +3,9 @@ for itself, or within strata. It stands still: no sliders, no script."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from typing import Any, NamedTuple
+from typing import Any
 
 from fairroc._version import __version__
 from fairroc.core.realised import all_points
@@ -18,15 +17,15 @@ from fairroc.fitting.spread import SpreadFit, fit_spread, spread_rows
 from fairroc.fitting.spread_results import certify_spread, spread_model, spread_one_draw, spread_outlook
 from fairroc.model.model import ModelData
 from fairroc.options import LEVEL, POSITIVE_MEANS, Options
-from fairroc.plot.palette import GROUPS
 from fairroc.report.data import Source
-from fairroc.report.figures import GROUP_DASHES, LEGEND, Line, Picture, axis, picture
+from fairroc.report.figures import roc_picture
+from fairroc.report.view import Table
 from fairroc.stats.bootstrap import Progress, portion
 from fairroc.summary import Result, Summary, size
 from fairroc.text.families import bound_words, cell_words, told_words
 from fairroc.text.family_report import legal_caution, limits
 from fairroc.text.report import meaning_words
-from fairroc.text.words import percent, short
+from fairroc.text.words import percent
 
 FAMILIES = "use_group=False, combine='each', control_features and group_probabilities"
 
@@ -184,7 +183,7 @@ def view_families(data: FamilyReport) -> dict[str, Any]:
             ("People drawn", percent(c.drawn), "whose fair score depends on a draw"),
         ],
         "told": " ".join([told_words(c), *cell_words(c), *bound_words(c)]),
-        "gaps": Shown("Largest gap at one threshold, fitted people", GAPS, gap_table(c)),
+        "gaps": Table("Largest gap at one threshold, fitted people", GAPS, gap_table(c), named=True),
         "families": [
             {
                 "title": family.title,
@@ -193,29 +192,18 @@ def view_families(data: FamilyReport) -> dict[str, Any]:
             }
             for family in data.curves
         ],
-        "groups": Shown("Groups compared, fitted people", PEOPLE, _people(c)),
+        "groups": Table("Groups compared, fitted people", PEOPLE, _people(c), named=True),
         "limits": list(limits(c, ahead, data.one_draw, data.columns)),
     }
-
-
-class Shown(NamedTuple):
-    """A table of the template: rows begin with a name from the data."""
-
-    caption: str
-    head: Sequence[str]
-    rows: Sequence[Sequence[str]]
-    named: bool = True
-    id: str | None = None
 
 
 def gap_table(c: Certificate) -> list[list[str]]:
     """Gaps of every family, those for information last."""
     rows = []
     for family in sorted(c.families, key=lambda one: not one.compared):
-        title = family.attribute if family.stratum is None else f"{family.attribute} within {family.stratum}"
         allowed = "" if family.epsilon is None else f"{family.epsilon:.4g}"
         kind = "kept close" if family.compared else "for information"
-        rows.append([title, allowed, f"{family.gap_before:.3f}", f"{family.gap:.3f}", kind])
+        rows.append([family.title, allowed, f"{family.gap_before:.3f}", f"{family.gap:.3f}", kind])
     return rows
 
 
@@ -224,15 +212,6 @@ def _people(c: Certificate) -> list[list[str]]:
         [g.group, f"{g.rows:,}", f"{g.positives:,}", f"{g.auc_before:.3f}", f"{g.auc:.3f}", percent(g.randomised_share)]
         for g in c.groups
     ]
-
-
-def roc_picture(names: Sequence[str], curves: Sequence[Curve], title: str) -> Picture:
-    """ROC curves of some groups."""
-    lines = [Line(((0, 0), (1, 1)), "var(--chance)", width=1)]
-    for g, (name, (fpr, tpr)) in enumerate(zip(names, curves, strict=True)):
-        colour, dash = f"var(--g{g % len(GROUPS)})", GROUP_DASHES[g % len(GROUP_DASHES)]
-        lines.append(Line([*zip(fpr, tpr, strict=True)], colour, short(name) if g < LEGEND else "", dash))
-    return picture(lines, axis("false positive rate", 0, 1), axis("true positive rate", 0, 1), title)
 
 
 def refuse_pack(model: ModelData | None) -> None:

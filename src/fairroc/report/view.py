@@ -28,6 +28,7 @@ from fairroc.options import (
 )
 from fairroc.report.data import Lines, ReportData, Source
 from fairroc.report.figures import drawn_figure, frontier_figure, gap_figure, roc_figures
+from fairroc.text.certificate import each_rate
 from fairroc.text.frontier import recommended_meaning, recommended_words
 from fairroc.text.outlook import Caution, about, allowed_by, caution, most_drawn, nobody_drawn
 from fairroc.text.people import epsilon_words
@@ -93,7 +94,7 @@ def words(data: ReportData) -> dict[str, Any]:
         "sure": gap_words(data.audit, means),
         "asked": asked_words(data.audit, means),
         "verdict": _verdict(data),
-        "costs": " ".join([cost_words(data.certificate, data.outlook, data.frontier, means), *_decided(data)]),
+        "costs": " ".join([cost_words(data.certificate, data.outlook, data.frontier, means), *_decided_words(data)]),
         "recommended": [recommended_words(data.frontier), *recommended_meaning(data.frontier, means)],
         "unknown": list(unknowns(data.audit, data.outlook)),
         "left_out": left_out_words(data.frontier),
@@ -231,26 +232,26 @@ def _drawn(data: ReportData, found: Certificate) -> tuple[str, str]:
     without."""
     if nobody_drawn(found):
         return "nobody", "the score decides alone"
-    most, least = most_drawn(found.groups), found.least_gap_without_draw
+    (group, share), least, (at, whole, _, _) = most_drawn(found.groups), found.least_gap_without_draw, _decided(data)
+    note = f"{percent(share)} of '{short(group)}'; {percent(whole)} of decisions at score ≥ {at:.4g}"
+    note += "" if least is None else f"; least gap without a draw: about {least:.3f}"
+    return percent(found.drawn), note
+
+
+def _decided(data: ReportData) -> tuple[float, float, float, str]:
+    """The threshold that the page starts with; how many decisions of the fit hang on a draw there: of all people, and
+    of the group of which most do."""
     shares = [group.drawn[data.start] for group in data.fair[data.chosen].groups]
-    parts = [
-        f"{percent(most.randomised_share)} of '{short(most.group)}'",
-        f"{percent(_of_all(data, shares))} of decisions at score ≥ {data.thresholds[data.start]:.4g}",
-        *([] if least is None else [f"least gap without a draw: about {least:.3f}"]),
-    ]
-    return percent(found.drawn), "; ".join(parts)
+    return data.thresholds[data.start], _of_all(data, shares), *max(zip(shares, data.names, strict=True))
 
 
-def _decided(data: ReportData) -> list[str]:
-    """How many decisions of the fit hang on a draw at the threshold that the page starts with."""
+def _decided_words(data: ReportData) -> list[str]:
+    """The same as a sentence; nothing where nobody is drawn."""
     if data.certificate is None or nobody_drawn(data.certificate):
         return []
-    shares = [group.drawn[data.start] for group in data.fair[data.chosen].groups]
-    most = max(range(len(shares)), key=shares.__getitem__)
-    return [
-        f"At score ≥ {data.thresholds[data.start]:.4g} a draw decides for {percent(_of_all(data, shares))} of people, "
-        f"for {percent(shares[most])} of group '{short(data.names[most])}'."
-    ]
+    at, whole, most, group = _decided(data)
+    words = f"At score ≥ {at:.4g} a draw decides for {percent(whole)} of people, for {percent(most)} of group"
+    return [f"{words} '{short(group)}'."]
 
 
 def _of_all(data: ReportData, shares: Sequence[float]) -> float:
@@ -411,31 +412,17 @@ def certificate_tables(found: Certificate | None, ahead: Outlook | None) -> list
             *(figure(x, 3) for x in (found.auc_before, found.auc)),
             f"at most {_possible(found)}",
         ],
-        *_rate_rows(found),
+        *(
+            [f"largest difference of the {word}", "–", "–", figure(before, 3), figure(after, 3), ""]
+            for word, before, after in each_rate(found)
+        ),
     ]
-    groups = [
-        [
-            *(g.group, figure(g.auc_before, 3), figure(g.auc, 3), figure(g.auc_fair, 3)),
-            *([] if nobody_drawn(found) else [percent(g.randomised_share)]),
-        ]
-        for g in found.groups
-    ]
-    columns = ["group", "AUC, original", "AUC, fair", "best fair AUC", *[PEOPLE_DRAWN] * (not nobody_drawn(found))]
+    head = ["group", "AUC, original", "AUC, fair", "best fair AUC", PEOPLE_DRAWN][: 4 if nobody_drawn(found) else 5]
+    rows = [(g.group, g.auc_before, g.auc, g.auc_fair, g.randomised_share) for g in found.groups]
+    groups = [[name, *(figure(auc, 3) for auc in aucs), percent(drawn)][: len(head)] for name, *aucs, drawn in rows]
     return [
         Table("New people (expected ± standard error) and fitted people (exact)", BOTH, whole, "certificate"),
-        Table("Certificate by group", columns, groups, named=True),
-    ]
-
-
-def _rate_rows(found: Certificate) -> list[list[str]]:
-    """Every rate for itself, among the fitted people: the one that is kept close, and those that are not."""
-    if found.rates is None or found.rates_before is None:
-        return []
-    names = {"tpr": "TPR", "fpr": "FPR", "selection_rate": "selection rate"}
-    both = found.rates_before, found.rates
-    return [
-        [f"largest difference of the {word}", "–", "–", *(figure(getattr(each, name), 3) for each in both), ""]
-        for name, word in names.items()
+        Table("Certificate by group", head, groups, named=True),
     ]
 
 

@@ -118,12 +118,13 @@ def drawn_lines(c: Certificate) -> list[str]:
 
 def many_drawn_words(c: Certificate) -> list[str]:
     """For whom a draw decides, if many, and what would be without; nothing where the fit has warned of it."""
-    most, least = most_drawn(c.groups), c.least_gap_without_draw
-    if most.randomised_share <= MANY_DRAWN or (c.draw == "few" and least is not None):
+    (group, share), least = most_drawn(c.groups), c.least_gap_without_draw
+    if share <= MANY_DRAWN or (c.draw == "few" and least is not None):
         return []
-    queried = c.method == "froc" or most.pla_loss is not None
-    ways = ways_without_draw(c, None if queried or c.tolerances else least, queried=queried)
-    return [drawn_words(c.drawn, most.group, most.randomised_share, ways if least is not None else None)]
+    queried = c.method == "froc" or c.groups[0].pla_loss is not None
+    known = None if queried or c.tolerances else least
+    ways = ways_without_draw(c.promise, known, queried=queried, more=" with draw='few'")
+    return [drawn_words(c.drawn, group, share, None if least is None else ways)]
 
 
 def _group_row(g: GroupCertificate, shares: int, *, best: bool) -> list[str]:
@@ -161,11 +162,18 @@ def _caveats(c: Certificate) -> list[str]:
 
 def _rate_lines(c: Certificate) -> list[str]:
     """Every rate's largest difference, where a constraint does not hold all of them."""
-    if c.rates is None or c.rates_before is None or (c.constraint == CONSTRAINT.default and c.tolerances is None):
+    parts = [f"{word} {before:.3f} -> {after:.3f}" for word, before, after in each_rate(c)]
+    if not parts or (c.constraint == CONSTRAINT.default and c.tolerances is None):
+        return []
+    return [f"Each rate for itself, largest difference at one threshold, before -> after: {', '.join(parts)}."]
+
+
+def each_rate(c: Certificate) -> list[tuple[str, float, float]]:
+    """Every rate's name, and its largest difference before and after; nothing where that is not known."""
+    if c.rates is None or c.rates_before is None:
         return []
     names = {"tpr": "TPR", "fpr": "FPR", "selection_rate": "selection rate"}
-    parts = [f"{word} {getattr(c.rates_before, n):.3f} -> {getattr(c.rates, n):.3f}" for n, word in names.items()]
-    return [f"Each rate for itself, largest difference at one threshold, before -> after: {', '.join(parts)}."]
+    return [(word, getattr(c.rates_before, name), getattr(c.rates, name)) for name, word in names.items()]
 
 
 def exact_words(certificate: Certificate) -> str:

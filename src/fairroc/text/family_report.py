@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from fairroc.fitting.certificate import Certificate
 from fairroc.fitting.one_draw import OneDraw
 from fairroc.fitting.outlook import Outlook
+from fairroc.text.outlook import one_draw_words
 from fairroc.text.words import flat
 
 PROXY = (
@@ -38,11 +39,7 @@ def limits(certificate: Certificate, ahead: Outlook, drawn: OneDraw, columns: Se
         f"Among new people the largest gap is expected to be about {ahead.gap_estimate:.3f} (± "
         f"{ahead.gap_standard_error:.3f}), not {certificate.gap:.3f}: that is on average over the draw, on these rows."
     )
-    if drawn.draws:
-        yield (
-            f"Of a single draw for these very people the largest gap is {drawn.gap:.3f} on average, and above "
-            f"{drawn.upper:.3f} in one of twenty."
-        )
+    yield from filter(None, [one_draw_words(drawn)])
     if any(not family.compared for family in certificate.families):
         yield "Every attribute is kept close for itself. Their intersections are not, and are shown for information."
     if columns:

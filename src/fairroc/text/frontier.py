@@ -110,9 +110,9 @@ def _drawn_there(found: Frontier) -> str:
         return ""
     words = " Nobody is drawn there"
     if point.randomised_share:
-        most = most_drawn(point.groups)
-        words = f" {percent(point.randomised_share)} of people are drawn there ({percent(most.randomised_share)} of "
-        words += f"group '{short(most.group)}')"
+        group, share = most_drawn(point.groups)
+        whom = f"{percent(share)} of group '{short(group)}'"
+        words = f" {percent(point.randomised_share)} of people are drawn there ({whom})"
     if least is not None:
         words += f"; the least gap without a draw, different scores of a group kept apart, is about {least:.3f}"
     return f"{words}."

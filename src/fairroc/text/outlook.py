@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeVar
 
 from fairroc.fitting.certificate import Certificate, GroupCertificate
 from fairroc.fitting.frontier import FrontierGroup
@@ -88,12 +87,10 @@ def nobody_drawn(certificate: Certificate) -> bool:
     return certificate.unchanged or not any(group.randomised_share for group in certificate.groups)
 
 
-D = TypeVar("D", GroupCertificate, FrontierGroup)
-
-
-def most_drawn(groups: Sequence[D]) -> D:
-    """The group of which the largest share is drawn."""
-    return max(groups, key=lambda group: group.randomised_share)
+def most_drawn(groups: Sequence[GroupCertificate | FrontierGroup]) -> tuple[str, float]:
+    """The group of which the largest share is drawn, and that share."""
+    most = max(groups, key=lambda group: group.randomised_share)
+    return most.group, most.randomised_share
 
 
 def promise_words(certificate: Certificate, outlook: Outlook, *, verbose: bool = True) -> str:

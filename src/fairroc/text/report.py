@@ -135,9 +135,9 @@ def cost_words(
         return "Nothing: the score stays as it is."
     draws = "Nobody is drawn: the score decides alone."
     if not nobody_drawn(c):
-        most, few = most_drawn(c.groups), c.drawn < 0.0005
-        draws = f"For {'hardly anyone' if few else f'{percent(c.drawn)} of people'} the fair score depends on a random "
-        draws += f"draw, for {percent(most.randomised_share)} of group '{short(most.group)}'."
+        group, share = most_drawn(c.groups)
+        whom = "hardly anyone" if c.drawn < 0.0005 else f"{percent(c.drawn)} of people"
+        draws = f"For {whom} the fair score depends on a random draw, for {percent(share)} of group '{short(group)}'."
     return (
         f"New people can expect an overall AUC of {about(o.auc_estimate, o.auc_standard_error)} where the original "
         f"score has {o.auc_before:.3f}. On the fitted people it goes from {c.auc_before:.3f} to {c.auc:.3f}. "
