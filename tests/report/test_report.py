@@ -261,7 +261,7 @@ def test_essentials_are_there_without_a_script(data: ReportData) -> None:
         "What is not known",
         f"a gap of {data.audit.gap:.3f}",
         f"from {found.auc_before:.3f} to {found.auc:.3f}",
-        f"there can have more than {found.auc_bound:.3f}.",
+        f"has an overall AUC above {found.auc_bound:.3f}; none that draws nobody and keeps different scores of a group",
         f"among these {found.rows:,} a single draw has a gap of about",
         f"{data.audit.groups[0].rows:,}",
         f"{data.audit.groups[1].auc:.3f}",
@@ -359,6 +359,7 @@ def test_new_people_come_first(data: ReportData) -> None:
     assert [card.value for card in fitted] == [
         f"{found.gap_before:.3f} → {found.gap:.3f}",
         f"{found.auc_before:.3f} → {found.auc:.3f}",
+        f"{found.drawn:.1%}",
     ]
     assert gap.note.startswith("above epsilon 0.05; at most" if ahead.exceeds else "within epsilon 0.05; at most")
     assert f"{ahead.upper:.3f} at 95% confidence" in gap.note
@@ -638,6 +639,7 @@ def test_the_page_names_the_constraint_and_its_commands_ask_for_it() -> None:
     assert [card.title for card in cards(shown)][::2] == [
         "New people: selection rate ratio expected",
         "Fitted people: selection rate ratio",
+        "Fitted people: drawn",
     ]
     assert cards(shown)[2].value.endswith(f"{1 - shown.certificate.gap:.3f}")  # type: ignore[union-attr]
     source = Source("people.csv", "p", "y", ("sex",))

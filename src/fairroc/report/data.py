@@ -371,8 +371,8 @@ class ReportData(Result):
             "chosen": self.chosen,
             "units": UNITS,
             "draws": self.draws,
-            "before": self._in_units(self.before),
-            "fair": [self._in_units(lines) for lines in self.fair],
+            "before": self._in_units(self.before, drawn=False),
+            "fair": [self._in_units(lines, drawn=self.draws) for lines in self.fair],
             "auc": self.audit.auc,
             "frontier": {name: columns[name] for name in DRAWN}
             | {"drawn": [columns[f"drawn[{name}]"] for name in self.names]},
@@ -381,15 +381,15 @@ class ReportData(Result):
             "new": None if new is None else {"auc": new.auc_estimate, "error": new.auc_standard_error},
         }
 
-    def _in_units(self, lines: Lines) -> list[list[list[float]]]:
-        """FPR and TPR of every group, and who hangs on a draw where anybody does, in units: whole ones, or as many
+    def _in_units(self, lines: Lines, *, drawn: bool) -> list[list[list[float]]]:
+        """FPR and TPR of every group, and who hangs on a draw where that is asked for, in units: whole ones, or as many
         parts of one as five digits tell."""
 
         def told(rate: float) -> float:
             value = round(rate * UNITS) if self.options.ratio is None else float(f"{rate * UNITS:.5g}")
             return int(value) if value == int(value) else value
 
-        shown = [(g.fpr, g.tpr, g.drawn) if self.draws else (g.fpr, g.tpr) for g in lines.groups]
+        shown = [(g.fpr, g.tpr, g.drawn) if drawn else (g.fpr, g.tpr) for g in lines.groups]
         return [[[told(rate) for rate in rates] for rates in group] for group in shown]
 
 

@@ -352,7 +352,7 @@
     if (!place) return;
     const { drawn: groups, randomised_share: all } = data.frontier;
     const x = { low: 0, high: epsilons[epsilons.length - 1], title: words.axis };
-    chart(place, clamp(place.host.clientWidth * 0.3, 220, 260), x, { low: 0, high: 1, title: "share of people drawn" }, (at, frame) => {
+    chart(place, clamp(place.host.clientWidth * 0.3, 260, 300), x, { low: 0, high: 1, title: "share of people drawn" }, (at, frame) => {
       const lines = [...groups, all].map((shares) => shares.map((share, i) => at([epsilons[i], share])));
       const whole = lines.pop();
       const here = at([epsilons[state.epsilon], 0])[0];
