@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from fairroc.cli.main import _parser
 DOCS = Path(__file__).parent
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ["COLUMNS"] = "90"  # of usages
+warnings.filterwarnings("ignore", "A draw decides for")  # the gallery's fits show what they draw
 
 project = "fairroc"
 author = "The fairroc developers"

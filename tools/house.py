@@ -166,12 +166,12 @@ def measures() -> list[Measure]:
     lookups = [name for name in ("model/lookup.py", "backends/torch", "backends/sql") if (WHEEL / name).exists()]
     return [
         Measure("modules at the top level", "54", "at most 10", len(list(WHEEL.glob("*.py"))), 10),
-        Measure("modules in src", "198", "130", len(wheel), 206, goal=130),
-        Measure("code lines in src", "32,570", "20,000", code(WHEEL), 33_300, goal=20_000),
-        Measure("non-empty lines of templates and scripts", "1,037", "", template_lines(), 1_100),
-        Measure("code lines in tests", "33,000", "20,000", code(ROOT / "tests"), 34_800, goal=20_000),
+        Measure("modules in src", "198", "130", len(wheel), 205, goal=130),
+        Measure("code lines in src", "32,570", "20,000", code(WHEEL), 33_340, goal=20_000),
+        Measure("non-empty lines of templates and scripts", "1,037", "", template_lines(), 1_037),
+        Measure("code lines in tests", "33,000", "20,000", code(ROOT / "tests"), 34_900, goal=20_000),
         Measure("code lines in studies", "11,000", "7,000", code(STUDIES), 11_000, goal=7_000),
-        Measure("lines that branch on the kind of fit", "202", "0", kinds_of_fits(), 202, goal=0),
+        Measure("lines that branch on the kind of fit", "202", "0", kinds_of_fits(), 200, goal=0),
         Measure("functions: code lines, 90 % have at most", "20", "20", sizes[len(sizes) * 9 // 10], 20),
         Measure("functions: code lines of the longest", "96", "50", sizes[-1], 96, goal=50),
         Measure("hand-listed layers in the layout test", "21", "one line per room", room_lines(), 0),

@@ -444,8 +444,8 @@ class FairModel(Result, ModelData):
     def _columns(self, group: Any, group_probabilities: Any, control_features: Any) -> dict[str, Any]:
         """Names of columns, with those that none need name."""
         group = "group" if group is None and self.use_group else group
-        if group_probabilities is None and self.proxy is not None:
-            group_probabilities = self.proxy.columns
+        if group_probabilities is None:
+            group_probabilities = self.probability_columns
         return {"group": group, "group_probabilities": group_probabilities, "control_features": control_features}
 
     def sql_tables(self) -> dict[str, dict[str, NDArray[Any]]]:

@@ -337,11 +337,11 @@ def test_quiet_and_json_propose_nothing(tmp_path: Path, run: Run) -> None:
 def test_a_warning_is_one_line_and_says_more_to_who_asks(tmp_path: Path, run: Run) -> None:
     fit = ("fit", write(tmp_path), *ROLES, "--epsilon", 0, "-o", tmp_path / "m.json")
     first, second = run(*fit).err.splitlines()
-    assert first.startswith("warning: ties are drawn: ") and first.endswith(" (--verbose says more)")
+    assert first.startswith("warning: A draw decides for ") and first.endswith(" (--verbose says more)")
     assert second.startswith("model written")
     first, detail, _ = run(*fit, "--verbose").err.splitlines()
-    assert first.startswith("warning: ties are drawn: ") and "--verbose" not in first
-    assert detail.startswith("  The reason: with the raw order kept the gap would stay above epsilon 0")
+    assert first.startswith("warning: A draw decides for ") and "--verbose" not in first
+    assert detail == "  Without a draw neighbouring scores share one fair score where epsilon asks for it."
 
 
 @pytest.mark.parametrize("command", ["audit", "frontier", "fit"])
@@ -361,9 +361,8 @@ def test_a_frontier_recommends_a_row() -> None:
     point, text = found.points[chosen.index], frontier_text(found)
     assert found.to_dict()["recommended"]["epsilon"] == point.epsilon == chosen.epsilon
     assert next(line for line in text.splitlines() if line.startswith("*")).split()[1] == f"{point.epsilon:g}"
-    assert (
-        f"Recommended (*): epsilon {point.epsilon:g}. " in text and epsilon_words(found.fairness, point.epsilon) in text
-    )
+    meaning = epsilon_words(found.fairness, point.epsilon).replace(":", ", for these people alone:", 1)
+    assert f"Recommended (*): epsilon {point.epsilon:g}. " in text and meaning in text and not chosen.holds
     narrower = [p for p in found.points if p.gap_estimate < before.gap_estimate]
     for cost in (0.0, 0.005, 0.02, 0.5):
         chosen = found.recommend(cost)
@@ -397,7 +396,7 @@ def test_a_frontier_recommends_no_row_that_widens_the_gap_of_new_people() -> Non
     assert [recommended(replace(many, points=(end,)))[1] for end in ends] == ["0.123449999", "0.1234"]
     kept = replace(wide, points=wide.points[2:])
     assert (kept.recommended.reason, kept.recommended.holds) == ("unchanged", True)
-    assert "Recommended (*): epsilon 0. Every row costs " in recommended_words(replace(many, points=many.points[:1]))
+    assert "Recommended: epsilon 0. Every row costs " in recommended_words(replace(many, points=many.points[:1]))
     low = (replace(kept.points[0], epsilon=0.01),)  # what promise="new" does where nothing does better
     assert replace(kept, points=low, promise="new").recommended.reason == "smallest"
 

@@ -14,7 +14,7 @@ from fairroc.core import walk as walks
 from fairroc.core.constraint import equalized_odds
 from fairroc.core.roc import roc_curve
 from fairroc.core.strand import at_equal_pace, together
-from fairroc.core.walk import best_walk, least_walk, walk_through
+from fairroc.core.walk import best_walk, least_walk, most_auc, walk_through
 from oracles import all_walks, best_on_lattice, judged_walks
 from strategies import SEEDS
 from walk_cases import (
@@ -54,12 +54,12 @@ def test_two_groups_get_the_best_of_all_walks(curves, weights, constraint, epsil
     assert abs(least.walk.gap - gaps.min()) <= ROUNDING
     assert abs(least.lower - gaps.min()) <= ROUNDING
     best, fair = best_walk(own, epsilon + ROUNDING), aucs[gaps <= epsilon + 2 * ROUNDING]
-    assert (best is None) == (len(fair) == 0)
+    assert (best is None) == (len(fair) == 0) == (most_auc(own, epsilon + ROUNDING) is None)
     if best is not None:
         assert_walk(best.walk, curves, weights, constraint, epsilon + ROUNDING)
         assert keeps_apart(best.walk)
         assert abs(best.walk.auc - fair.max()) <= TOLD
-        assert best.upper == best.walk.auc
+        assert best.upper == best.walk.auc <= most_auc(own, epsilon + ROUNDING) <= best.upper + TOLD
 
 
 @settings(max_examples=60, deadline=None)
@@ -79,6 +79,7 @@ def test_three_groups_lie_between_their_bounds(curves, weights, constraint, epsi
     assert keeps_apart(best.walk)
     most = aucs[gaps <= epsilon + ROUNDING].max()
     assert best.walk.auc - TOLD <= most <= best.upper + TOLD
+    assert most <= most_auc(own, epsilon)
 
 
 def test_three_groups_nearly_always_get_the_least_gap():
@@ -121,17 +122,19 @@ def test_few_positions_keep_their_bounds(seed, constraint, factor, count):
         for name, value in (("FEW_VERTICES", 0), ("LEAST_POSITIONS", count), ("BEST_POSITIONS", count)):
             patch.setattr(walks, name, value)
         least = least_walk(own)
-        best = best_walk(own, epsilon)
+        best, bound = best_walk(own, epsilon), most_auc(own, epsilon)
     assert_walk(least.walk, curves, weights, constraint)
     assert keeps_apart(least.walk)
     assert least.lower - ROUNDING <= exact.walk.gap <= least.walk.gap + ROUNDING
     assert least.walk.gap - least.lower <= 12 / count + 0.02
+    assert most.walk.auc <= bound
     if best is None:
         assert least.walk.gap > epsilon
         return
     assert_walk(best.walk, curves, weights, constraint, epsilon)
     assert keeps_apart(best.walk)
     assert best.walk.auc - TOLD <= most.walk.auc <= best.upper + TOLD
+    assert bound <= best.upper
 
 
 def test_what_is_lost_falls_with_the_positions(monkeypatch):

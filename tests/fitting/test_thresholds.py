@@ -51,6 +51,9 @@ def check_rates(choice: Choice, model, rows: Rows) -> None:
     parts += [(found, rows.groups == found.group) for found in choice.groups]
     for found, part in parts:
         y, accepted, mass = rows.y[part], rate[part], rows.mass[part]
+        hang = (accepted > 0) & (accepted < 1)
+        assert found.drawn_share == pytest.approx(np.average(hang, weights=mass), abs=1e-12)
+        assert found.drawn_rows == (hang.sum() if rows.weights is None else None)
         assert (found.rows, found.positives) == (part.sum(), y.sum())
         assert found.tpr == pytest.approx(np.average(accepted[y == 1], weights=mass[y == 1]), abs=1e-9)
         assert found.fpr == pytest.approx(np.average(accepted[y == 0], weights=mass[y == 0]), abs=1e-9)

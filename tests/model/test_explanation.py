@@ -173,8 +173,8 @@ def test_people_of_one_block_have_one_explanation() -> None:
         ("all", 0.1, "transport", "because fairness moves people here"),
         ("all", 0.1, "ties", "moves nobody further within the group"),
         ("few", 0.05, "order", "Nothing is drawn for this person"),
-        ("few", 0.2, "order", "The score decides alone: nothing is drawn"),
-        ("never", 0.1, "shared", "The score decides alone: nothing is drawn"),
+        ("few", 0.2, "order", "The score decides alone: the fair score follows"),
+        ("never", 0.1, "shared", "The score decides alone: the fair score follows"),
         ("few", 0.1, "shared", "share one fair score"),
         ("few", 2.0, "unchanged", "Nothing is changed: on the people the model was fitted to"),
     ],
@@ -206,7 +206,7 @@ def test_a_promise_for_new_people_says_nothing_of_the_fitted_ones(epsilon) -> No
     [
         ({"epsilon": 0.05}, "order", "the groups' true positive rates come within epsilon 0.05 of each other at every"),
         ({"epsilon": 0.05}, "ties", "so that the groups' true positive rates come within epsilon 0.05"),
-        ({"epsilon": 0.05, "draw": "never"}, "order", "The score decides alone: nothing is drawn"),
+        ({"epsilon": 0.05, "draw": "never"}, "order", "The score decides alone: the fair score follows"),
         ({"ratio": 0.8}, "ties", "the smallest is at least 0.8 of the largest at every threshold"),
         (
             {"epsilon": 0.05, "where": (0.1, 0.3)},
@@ -305,7 +305,8 @@ def test_a_loaded_model_explains_the_same(tmp_path) -> None:
 def test_it_prints_as_a_short_table() -> None:
     model = model_of()
     group = "a"
-    found = model.explain(0.3, group, threshold=0.4, id=7)
+    assert "now selected\n" in str(model.explain(0.3, group, threshold=0.4))
+    found = model.explain(0.3, group, threshold=0.53, id=7)
     assert found.draw is not None and found.acceptance is not None
     said = str(found)
     assert f"now with chance {found.acceptance:.3f}" in said and f"{found.draw.score:.4g}" in said

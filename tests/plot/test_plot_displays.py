@@ -217,7 +217,7 @@ def test_frontier_of_ratios() -> None:
     found = FrontierDisplay.from_predictions(scores, y, **how)
     assert found.line_[0].get_xdata().tolist() == [0.9, 0.7]
     assert found.before_.get_xdata()[0] == 1 - frontier(scores, y, bound=False, **how).before.gap
-    assert "smallest over largest TPR" in found.ax_.get_xlabel()
+    assert "smallest over largest TPR" in found.axes_[-1].get_xlabel()
 
 
 def test_gap_without_epsilon_has_no_line() -> None:
@@ -419,9 +419,25 @@ def test_frontier_lines_are_the_frontiers(groups: int) -> None:
     assert shown.bound_line_.get_ydata().tolist() == table["auc_bound"]
     assert shown.before_.get_xydata().tolist() == [[found.before.gap, found.before.auc]]
     assert shown.line_[1].get_label() == "g0"
+    drawn = [table["randomised_share"], *(table[f"drawn[g{g}]"] for g in range(groups))]
+    assert shown.axes_[1].get_ylabel() == "share of people drawn" and len(shown.axes_) == 2
+    assert [line.get_ydata().tolist() for line in shown.drawn_line_] == drawn
+    assert all(line.get_xdata().tolist() == table["epsilon"] for line in shown.drawn_line_)
     again = FrontierDisplay.from_predictions(scores, y, sensitive_features=group, epsilons=[0, 0.1, 0.3])
     assert again.found == found
     assert len(again.plot(groups=False, bound=False).line_) == 1 and again.bound_line_ is None
+
+
+def test_the_share_drawn_has_axes_where_there_are_some_for_it() -> None:
+    """One Axes that is given shows the AUC alone; where nobody is drawn there is nothing to show."""
+    scores, y, group = people()
+    found = frontier(scores, y, sensitive_features=group, epsilons=[0, 0.1])
+    for given, lines in ((Figure().subplots(), 0), (Figure().subplots(2), 3)):
+        shown = FrontierDisplay.from_frontier(found, ax=given)
+        assert (len(shown.line_), len(shown.drawn_line_)) == (3, lines)
+        assert shown._repr_png_() is None
+    never = FrontierDisplay.from_predictions(scores, y, sensitive_features=group, epsilons=[0, 0.1], draw="never")
+    assert len(never.axes_) == 1 and never.drawn_line_ == [] and never._repr_png_() is not None
 
 
 def test_a_frontier_without_bound_and_with_one_epsilon() -> None:

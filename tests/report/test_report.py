@@ -177,7 +177,7 @@ def test_one_epsilon_where_the_score_is_fair() -> None:
     scores, y, _ = people(400)
     found = made(np.tile(scores, 2), np.tile(y, 2), np.repeat([0, 1], 400), epsilon=0.1)
     assert found.certificate is not None and found.certificate.unchanged
-    assert "Many draws" not in Reader(page(found)).text
+    assert "A draw decides" not in Reader(page(found)).text
     assert "the score stays as it is" in Reader(page(found)).text
 
 
@@ -207,7 +207,7 @@ def test_weights_leave_out_what_they_do_not_cover() -> None:
     found = made(scores, y, groups, weight=np.linspace(1, 2, len(scores)), epsilon=0.1, draw="all")
     words = Reader(page(found)).text
     drawn = sum(g.rows * g.randomised_share for g in found.certificate.groups) / len(scores)  # type: ignore[union-attr]
-    assert drawn > 0.5 and f"Many draws: for {drawn:.1%} of people" in words
+    assert drawn > 0.5 and f"A draw decides for {drawn:.1%} of people" in words
     assert "rows are weighted" in words and "sample_weight=weight" in words
 
 
@@ -261,7 +261,7 @@ def test_essentials_are_there_without_a_script(data: ReportData) -> None:
         "What is not known",
         f"a gap of {data.audit.gap:.3f}",
         f"from {found.auc_before:.3f} to {found.auc:.3f}",
-        f"there can have more than {found.auc_bound:.3f}.",
+        f"has an overall AUC above {found.auc_bound:.3f}; none that draws nobody and keeps different scores of a group",
         f"among these {found.rows:,} a single draw has a gap of about",
         f"{data.audit.groups[0].rows:,}",
         f"{data.audit.groups[1].auc:.3f}",
@@ -272,7 +272,7 @@ def test_essentials_are_there_without_a_script(data: ReportData) -> None:
     ):
         assert words in read.text, words
     pictures = [given for name, given in read.tags if name == "svg"]
-    assert len(pictures) == 4 and all(given["role"] == "img" for given in pictures)
+    assert len(pictures) == 5 and all(given["role"] == "img" for given in pictures)
     assert [name for name, _ in read.tags].count("caption") == [name for name, _ in read.tags].count("table")
 
 
@@ -359,6 +359,7 @@ def test_new_people_come_first(data: ReportData) -> None:
     assert [card.value for card in fitted] == [
         f"{found.gap_before:.3f} → {found.gap:.3f}",
         f"{found.auc_before:.3f} → {found.auc:.3f}",
+        f"{found.drawn:.1%}",
     ]
     assert gap.note.startswith("above epsilon 0.05; at most" if ahead.exceeds else "within epsilon 0.05; at most")
     assert f"{ahead.upper:.3f} at 95% confidence" in gap.note
@@ -385,7 +386,7 @@ def test_only_whom_it_meets_is_told_so(
     """The fitted people are within epsilon in all of these."""
     ahead = replace(data.outlook, **changes)  # type: ignore[type-var]
     shown = replace(data, outlook=ahead)
-    first, _, fitted, _ = cards(shown)
+    first, _, fitted, _, _ = cards(shown)
     assert (first.tone, fitted.tone) == (tone, "") and note in first.note and "within epsilon" in fitted.note
     read = Reader(page(shown))
     side = "within" if tone == "good" else "above"
@@ -400,11 +401,11 @@ def test_an_auc_above_the_original_one_is_marked(data: ReportData) -> None:
     found = data.certificate
     assert found is not None
     high = replace(data, certificate=replace(found, auc_before=found.auc - 0.01))
-    assert cards(high)[-1].note == "above the original: the sample's chance"
-    assert (
-        "no fair score exceeds"
-        in cards(replace(data, certificate=replace(found, auc_before=found.auc + 0.01)))[-1].note
-    )
+    assert cards(high)[3].note == "above the original, in this sample only"
+    low = replace(found, auc_before=found.auc + 0.01, auc_bound=0.9, auc_bound_without_draw=None)
+    assert cards(replace(data, certificate=low))[3].note == "no fair score exceeds 0.900"
+    low = replace(low, auc_bound_without_draw=0.8)
+    assert cards(replace(data, certificate=low))[3].note == "no fair score exceeds 0.900, none without a draw 0.800"
 
 
 @pytest.mark.filterwarnings("ignore::fairroc.errors.FairrocWarning")
@@ -412,8 +413,9 @@ def test_people_drawn_are_weighted_people() -> None:
     scores, y, groups = people(600, groups=3)
     how = {"constraint": "equal_opportunity", "epsilon": 0.05, "weight": 1.0 + 9 * (groups == 2)}
     shown = made(np.where(groups == 2, 0.5, scores), y, groups, **how)
-    told = "90.9% of people the fair score depends on a random draw."  # of rows: 60.7%
-    assert f"Many draws: for {told}" in shown.warnings and f"For {told}" in Reader(page(shown)).text
+    told = "90.9% of people"  # of rows: 60.7%
+    assert any(words.startswith(f"A draw decides for {told} (100.0% of group ") for words in shown.warnings)
+    assert f"For {told} the fair score depends on a random draw, for 100.0% of group " in Reader(page(shown)).text
 
 
 @pytest.mark.filterwarnings("ignore::fairroc.errors.FairrocWarning")
@@ -637,6 +639,7 @@ def test_the_page_names_the_constraint_and_its_commands_ask_for_it() -> None:
     assert [card.title for card in cards(shown)][::2] == [
         "New people: selection rate ratio expected",
         "Fitted people: selection rate ratio",
+        "Fitted people: drawn",
     ]
     assert cards(shown)[2].value.endswith(f"{1 - shown.certificate.gap:.3f}")  # type: ignore[union-attr]
     source = Source("people.csv", "p", "y", ("sex",))
@@ -646,7 +649,7 @@ def test_the_page_names_the_constraint_and_its_commands_ask_for_it() -> None:
     assert "selected" not in Reader(page(replace(shown, positive_means="let in"))).text
     own = made(scores, y, groups, epsilon={"fpr": 0.2, "tpr": 0.1}, source=source)
     assert "--epsilon-fpr 0.2 --epsilon-tpr 0.1 -o model.json" in Reader(page(own)).text
-    assert cards(own)[2].note == "within both tolerances, on average over the draw"
+    assert cards(own)[2].note == "within both tolerances"
     assert 'FairROC(epsilon={"fpr": 0.2, "tpr": 0.1})' in Reader(page(replace(own, source=None))).text
 
 

@@ -136,6 +136,13 @@ def _moves(found: Opened) -> None:
             assert [float(row[shown]) for row in rows[:3]] == pytest.approx(real, abs=6e-4)
         assert float(rows[3][2]) == pytest.approx(at.equalized_odds_l1, abs=6e-4)
         assert float(rows[3][3]) <= 0.1 + 1e-3
+        drawn = [group[2][place] / data["units"] for group in data["fair"][data["chosen"]]]
+        assert [float(row[6].rstrip("%")) for row in rows[:3]] == pytest.approx(
+            [100 * share for share in drawn], abs=0.051
+        )
+        whole = 100 * sum(share * of_all for share, of_all in zip(drawn, data["shares"], strict=True))
+        told = found.page.text_content("#said").split(" There a draw decides for ")[1]
+        assert float(told.split("% of people. ")[0]) == pytest.approx(whole, abs=0.051)
         real = [rate for g in at.groups for rate in (g.fpr, g.tpr)]
         assert [x for place_ in found.dots("roc-before") for x in place_] == pytest.approx(real, abs=1e-3)
         assert found.page.text_content("output.threshold-now") == f"{float(f'{threshold:.4g}'):g}"
@@ -262,7 +269,7 @@ def _prints(found: Opened) -> None:
 
 def _still(found: Opened) -> None:
     page = found.page
-    assert page.locator("svg.static:visible").count() == 4
+    assert page.locator("svg.static:visible").count() == 5
     assert page.locator("input:visible, button:visible, .plot:visible").count() == 0
     for part in ("#summary", "#rates", "#groups", "#certificate", "#deploy"):
         assert page.locator(part).first.is_visible()
@@ -292,7 +299,7 @@ def _moves_for_one_rate(found: Opened, data: dict[str, Any]) -> None:
         chosen = scores >= data["thresholds"][place]
         shares = [chosen[groups == name].mean() for name in sorted(NAMES)]
         rows = found.rates()
-        assert float(rows[3][0]) == pytest.approx(1 - min(shares) / max(shares), abs=2e-3) and rows[3][2:] == [""] * 4
+        assert float(rows[3][0]) == pytest.approx(1 - min(shares) / max(shares), abs=2e-3) and not any(rows[3][2:])
         assert float(rows[4][0]) == pytest.approx(max(shares) - min(shares), abs=6e-4)
         tpr = [chosen[(groups == name) & y].mean() for name in sorted(NAMES)]
         assert float(rows[4][2]) == pytest.approx(max(tpr) - min(tpr), abs=6e-4)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from unicodedata import category
 
 import numpy as np
@@ -180,8 +181,36 @@ def test_every_number_of_a_certificate_is_the_results() -> None:
     assert rows["b"] == ["3,457", "0.810", "0.830", "0.840", "72.0%", "62.5%", "9.5%"]
     assert "47 levels" in text_of(a_certificate())
     ahead = 3 + 4 + 5  # limits, one draw, who is least certain
-    counted = 3 + 5 + 5 + 7 + 7 + 2 + 1 + ahead  # head, all people, two groups, bound, levels: and no number besides
+    counted = 3 + 5 + 5 + 7 + 7 + 2 + 2 + 1 + ahead  # head, all people, groups, drawn, bound, levels: none besides
     assert len(numbers("\n".join(lines))) == counted
+
+
+@pytest.mark.parametrize(
+    ("least", "bound", "words"),
+    [
+        (None, None, "."),
+        (0.03, 0.8612, "; none that draws nobody and keeps different scores of a group apart has one above 0.861."),
+        (0.19, None, "; none that draws nobody and keeps different scores of a group apart has so small a gap (the "
+         "least is about 0.190)."),
+    ],
+)  # fmt: skip
+def test_both_bounds_are_told(least, bound, words) -> None:
+    stated = a_certificate(least_gap_without_draw=least, auc_bound_without_draw=bound)
+    assert f"No score with a gap of at most 0.05 on these rows has an overall AUC above 0.865{words}" in text_of(stated)
+    told = f"{bound} where nobody is drawn" if bound else f"without a draw the least gap is about {least or 0:.4f}"
+    assert (told in str(stated)) == (least is not None)
+
+
+def test_many_drawn_are_told_once() -> None:
+    """By the certificate where a draw was asked for, else by the fit's warning."""
+    way = "Nobody is drawn with draw='never' (--draw never) or from an epsilon of 0.19 on with draw='few'."
+    asked = a_certificate(drawn=0.72, least_gap_without_draw=0.19)
+    assert f"A draw decides for 72.0% of people (72.0% of group 'a'). {way}" in text_of(asked)
+    assert "A draw decides" not in text_of(replace(asked, draw="few"))
+    few = tuple(replace(group, randomised_share=0.05) for group in asked.groups)
+    assert "A draw decides" not in text_of(replace(asked, groups=few))
+    one = text_of(a_certificate(drawn=0.72, draw="few", constraint="equal_opportunity"))
+    assert "A draw decides for 72.0% of people (72.0% of group 'a').\n" in one
 
 
 def test_certificate_of_a_real_fit() -> None:

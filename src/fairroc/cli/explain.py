@@ -78,7 +78,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _check_told(arguments: argparse.Namespace, model: FairModel) -> None:
     """Raise unless the model's own flags are there, and no others."""
-    columns = () if model.proxy is None else model.proxy.columns
+    columns = model.probability_columns
     for flag, given, wanted in (
         ("--group", arguments.group, model.use_group),
         ("--group-probability", arguments.group_probability, len(columns) > 0),

@@ -266,6 +266,20 @@ def best_walk(
     return BestWalk(walk, lambda: walk.auc if exact else _at_most(sketch, epsilon))
 
 
+def most_auc(strands: Sequence[Strand], epsilon: float) -> float | None:
+    """What the pooled AUC of no walk exceeds that is within epsilon and keeps all scores apart; None where it is seen
+    that there is none.
+
+    To `SUMS` the largest there is, for two groups of at most `FEW_VERTICES`. O(n + positions**2) for n vertices.
+    """
+    sketch = Sketch(strands, _count(strands, BEST_POSITIONS))
+    if sketch.exact and len(strands) == 2:
+        path = _best_path(sketch, epsilon + TIGHT, None)
+        return None if path is None else sketch.walk(path).auc + SUMS
+    most = _at_most(sketch, epsilon + TIGHT)
+    return most if np.isfinite(most) else None
+
+
 def _best_path(sketch: Sketch, epsilon: float, start: Walk | None) -> IntArray | None:
     """(n, groups) positions of about the best walk within epsilon."""
     groups = range(len(sketch.strands))

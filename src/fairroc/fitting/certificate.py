@@ -106,12 +106,13 @@ class Certificate(Result):
     group was. ``ties_reason``: what was taken below that, and why. ``constraint``, ``ratio``,
     ``tolerances`` (of FPR and of TPR), ``draw`` and ``where`` are what was asked for; ``drawn`` is the share of people
     whose fair score depends on a draw, and ``least_gap_without_draw`` (for equalized odds, about) the least gap of a
-    score that draws nobody and keeps all different scores of a group apart; of a ratio, gaps are what the
-    smallest ratio lacks of 1, with promise="new" at thresholds that select 5 % of people or more. ``rates_before`` and
-    ``rates`` look at every rate, constrained or not. Without ``use_group``, with ``combine="each"`` and within strata,
-    ``families`` has the gaps of each attribute, ``groups`` those of all, ``cells`` what was worked with, ``told`` the
-    columns that the score is told, and ``auc_bound`` is for scores that never fall as the original one rises, and that
-    are told no more than this one.
+    score that draws nobody and keeps all different scores of a group apart; ``auc_bound_without_draw`` bounds the AUC
+    of such scores as ``auc_bound`` does that of all (None where none of them is within the gap allowed). Of a ratio,
+    gaps are what the smallest ratio lacks of 1, with promise="new" at thresholds that select 5 % of people or more.
+    ``rates_before`` and ``rates`` look at every rate, constrained or not. Without ``use_group``, with
+    ``combine="each"`` and within strata, ``families`` has the gaps of each attribute, ``groups`` those of all,
+    ``cells`` what was worked with, ``told`` the columns that the score is told, and ``auc_bound`` is for scores that
+    never fall as the original one rises, and that are told no more than this one.
 
     >>> found = post.certificate_
     >>> round(found.gap_before, 3), round(found.gap, 3), found.auc <= found.auc_bound
@@ -150,6 +151,7 @@ class Certificate(Result):
     rates: RateGaps | None = None
     drawn: float = 0.0
     least_gap_without_draw: float | None = None
+    auc_bound_without_draw: float | None = None
     use_group: bool = True
     combine: str = COMBINE.default
     families: tuple[FamilyCertificate, ...] = ()
@@ -167,6 +169,10 @@ class Certificate(Result):
             ("overall AUC", f"{self.auc_before:.4f} before, {self.auc:.4f} after"),
             ("  at most", f"{self.auc_bound:.4f} for {scores} with a gap of {allowed:.4g} or less on these rows"),
         ]
+        if self.auc_bound_without_draw is not None:
+            facts.append(("", f"{self.auc_bound_without_draw:.4f} where nobody is drawn and all scores stay apart"))
+        elif self.least_gap_without_draw is not None:
+            facts.append(("", f"without a draw the least gap is about {self.least_gap_without_draw:.4f}"))
         if self.families:
             made = ", ".join(["the score", *(short(told.column) for told in self.told)])
             facts.append(("made from", made if self.use_group else f"{made}; not the group"))
@@ -213,6 +219,8 @@ def certify(fitted: Fitted) -> Certificate:
         report = froc_report(model.names, queried, raw.curves, model.inner_epsilon, model.queries)
     before = rate_gaps(raw.curves, labelled=True, thresholds=raw.thresholds)
     bound = bound_of(raw, fitted.target, fitted.measure)
+    least = fitted.solver.least_gap_without_draw
+    without = None if least is None else fitted.solver.walks.most_auc(fitted.target)
     return Certificate(
         epsilon=model.epsilon,
         norm=model.norm,
@@ -241,7 +249,8 @@ def certify(fitted: Fitted) -> Certificate:
         tolerances=model.tolerances,
         draw=model.draw,
         drawn=0.0 if model.unchanged else drawn_share(raw, model.kernels),
-        least_gap_without_draw=fitted.solver.least_gap_without_draw,
+        least_gap_without_draw=least,
+        auc_bound_without_draw=None if without is None else min(without, bound),
         where=model.where,
         rates_before=before,
         rates=realised_gaps(fitted.realised) if fitted.realised else before,

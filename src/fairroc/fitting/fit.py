@@ -14,22 +14,26 @@ import numpy as np
 from fairroc._version import __version__
 from fairroc.core.constraint import Constraint
 from fairroc.core.gap import threshold_gap
-from fairroc.core.realised import Performance, RealisedRoc, performance, realise
+from fairroc.core.realised import Performance, RealisedRoc, drawn_shares, performance, realise
 from fairroc.core.roc import Population, RocCurve
 from fairroc.core.scale import Scale, build_scale
 from fairroc.errors import DataError, FairrocWarning, several, warn_all
 from fairroc.fitting.limits import Limits, limits
 from fairroc.fitting.new_people import Candidate
 from fairroc.fitting.solver import Solver
-from fairroc.fitting.solving import Solution, judged_exactly
+from fairroc.fitting.solving import Solution, drawn_share, judged_exactly
 from fairroc.model import draw
 from fairroc.model.model import FitRecord, GroupRecord, ModelData, Reference, reference_of
 from fairroc.options import Options
 from fairroc.people.people import People, refuse_tiny_groups
 from fairroc.stats.plausible import Expected
+from fairroc.summary import percent, short
 
 TRIES = 5
 """Fits, at most, beside the last resort, in search of the largest gap that keeps a promise for the population."""
+
+MANY_DRAWN = 0.05
+"""From this share of a group on it is said how nobody would be drawn."""
 
 NEAR = 0.01
 """Stop looking when the limit is short of epsilon by no more than this share."""
@@ -139,7 +143,8 @@ def fit_quietly(
 
     def made(target: float, solution: Solution | None, *notes: FairrocWarning | None) -> Fitted:
         model = _model(people, options, target, solution, salt=salt, fingerprint=fingerprint, record=record)
-        told = (*people.small_groups(), *_inverted(people), *(note for note in notes if note is not None))
+        drawn = None if solution is None else _many_drawn(solution, people.names, solver)
+        told = (*people.small_groups(), *_inverted(people), *(note for note in (*notes, drawn) if note is not None))
         return Fitted(model, options, people, population, solution, target, solver, told)
 
     def at(target: float) -> Fitted:
@@ -289,6 +294,41 @@ def _inverted(people: People) -> list[FairrocWarning]:
         "Nothing is flipped; at small epsilon such a group drags all others down.",
     )
     return [note] if low else []
+
+
+def _many_drawn(solution: Solution, names: Sequence[str], solver: Solver) -> FairrocWarning | None:
+    """A note where many people of a group are drawn who need not be: nobody asked for that."""
+    options, judged = solver.options, solution.judged
+    if options.draw != "few" or options.one_rate:
+        return None
+    shares = [sum(drawn_shares(*each)) for each in zip(judged.curves, solution.kernels, strict=True)]
+    most = int(np.argmax(shares))
+    if shares[most] <= MANY_DRAWN:
+        return None
+    plain = options.promise == "fitted" and options.queries is None and options.tolerances is None
+    least = solver.least_gap_without_draw if plain else None
+    least = None if least is None or least <= options.epsilon else least
+    ways = ways_without_draw(options.promise, least, queried=options.queries is not None)
+    return FairrocWarning(
+        drawn_words(drawn_share(judged, solution.kernels), names[most], shares[most], ways),
+        "Without a draw neighbouring scores share one fair score where epsilon asks for it.",
+    )
+
+
+def drawn_words(whole: float, group: str, most: float, ways: str | None) -> str:
+    """For whom a draw decides, and how nobody would be drawn, if that is known."""
+    whom = f"A draw decides for {percent(whole)} of people ({percent(most)} of group '{short(group)}')."
+    return whom if ways is None else f"{whom} Nobody is drawn with {ways}."
+
+
+def ways_without_draw(promise: str, least: float | None, *, queried: bool, more: str = "") -> str:
+    """What to ask for so that nobody is drawn; ``least``: the epsilon from which draw='few' does, if that is known."""
+    ways = "draw='never' (--draw never)"
+    if queried:
+        ways = "method='optimal', no queries and draw='never' (--method optimal --draw never)"
+    elif promise == "new":
+        ways = "promise='fitted' and draw='never' (--promise fitted --draw never)"
+    return ways if least is None else f"{ways} or from an epsilon of {math.ceil(1000 * least) / 1000:g} on{more}"
 
 
 def _references(people: People, solution: Solution | None) -> tuple[Reference, ...]:

@@ -139,8 +139,9 @@ class Recommended(Part):
 class Frontier(Result):
     """Fair scores at several epsilons, by rising epsilon, beside the original score (``before``, drawn by nobody).
 
-    ``constraint``, ``draws`` and ``where`` are what was asked for, as in a fit. ``left_out`` are epsilons that cannot
+    ``constraint``, ``draw`` and ``where`` are what was asked for, as in a fit. ``left_out`` are epsilons that cannot
     be kept without draws, where none are wanted; ``reached`` is the least gap that was seen there.
+    ``least_gap_without_draw`` is that of the certificate: from such an epsilon on draw="few" draws nobody.
 
     >>> [round(point.auc, 2) for point in found.points], found.points[-1].unchanged
     ([0.68, 0.73, 0.7], True)
@@ -159,6 +160,7 @@ class Frontier(Result):
     where: tuple[float, float] | None = None
     left_out: tuple[float, ...] = ()
     reached: float | None = None
+    least_gap_without_draw: float | None = None
 
     def _summary(self) -> Summary:
         before, count, ratio = self.before, len(self.points), self.before.ratio is not None
@@ -166,13 +168,12 @@ class Frontier(Result):
         facts += window(self.where)
         step = max(1, -((1 - count) // (MOST_ROWS - 1)))
         some = [point for i, point in enumerate(self.points) if i % step == 0 or i == count - 1]
-        head = ["ratio" if ratio else "epsilon", "gap", "AUC", "bound", "new: gap", "AUC", "accuracy", "people drawn"]
+        head = ["ratio" if ratio else "epsilon", "gap", "AUC", "people drawn", "bound", "new: gap", "AUC", "accuracy"]
         rows = [
             [
                 f"{(p.ratio if ratio else p.epsilon):.4g}",
-                *(figure(x, none="–") for x in (p.gap, p.auc, p.auc_bound)),
+                *(figure(p.gap), figure(p.auc), percent(p.randomised_share), figure(p.auc_bound, none="–")),
                 *(figure(x, 3) for x in (p.gap_estimate, p.auc_estimate, p.accuracy)),
-                percent(p.randomised_share),
             ]
             for p in some
         ]
@@ -223,7 +224,8 @@ class Frontier(Result):
         return plain_data(self) | {"recommended": asdict(self.recommended)}
 
     def to_columns(self) -> dict[str, list[Any]]:
-        """One row for each epsilon; the groups' AUCs in columns ``auc[GROUP]``.
+        """One row for each epsilon; the groups' AUCs and shares of people drawn in columns ``auc[GROUP]`` and
+        ``drawn[GROUP]``.
 
         >>> found.to_columns()["epsilon"]
         [0.0, 0.1, 0.5]
@@ -233,6 +235,7 @@ class Frontier(Result):
         columns = {name: [getattr(point, name) for point in self.points] for name in plain}
         for g, group in enumerate(self.before.groups):
             columns[f"auc[{group.group}]"] = [point.groups[g].auc for point in self.points]
+            columns[f"drawn[{group.group}]"] = [point.groups[g].randomised_share for point in self.points]
         return columns
 
     def to_frame(self) -> Any:
@@ -414,6 +417,7 @@ def traced(
         where=options.where,
         left_out=tuple(refused),
         reached=min((error.reached for error in refused.values()), default=None),
+        least_gap_without_draw=solver.least_gap_without_draw,
     )
     notes = [] if done.reached is None else [FairrocWarning(left_out_words(done))]
     return Traced(done, kept, (*people.small_groups(), *notes))

@@ -26,7 +26,7 @@ from fairroc.people.cells import cells_of
 from fairroc.people.door import read_people
 from fairroc.people.people import People
 from fairroc.people.rows import ScoreColumns, known_groups, unknown_groups
-from fairroc.summary import Part, Result, Summary, figure, window
+from fairroc.summary import Part, Result, Summary, figure, percent, window
 
 SAME = 1e-12
 """Shares of people nearer than this are equal: sums of about 1 in different order."""
@@ -215,6 +215,8 @@ class ThresholdRates(Part):
     """What a threshold means for one group, or for all people: exact expectations over the draw.
 
     ``precision`` is None where nobody is selected, ``expected_cost`` (for one person) where no costs are given.
+    ``drawn_share`` of the people, ``drawn_rows`` of the rows (None with weights) may be selected or not: their decision
+    at this threshold hangs on the draw.
     """
 
     group: str
@@ -226,6 +228,8 @@ class ThresholdRates(Part):
     precision: float | None
     accuracy: float
     expected_cost: float | None
+    drawn_share: float
+    drawn_rows: int | None
 
     def rates(self) -> tuple[float | None, ...]:
         """All rates and the cost, in order."""
@@ -244,8 +248,8 @@ class Choice(Result):
     ``gap`` is the largest distance of two groups at this threshold, in what the model keeps close: its norm of (fpr,
     tpr), the difference of one rate, or what the ratio of two groups' rates lacks of 1. Outside the model's window it
     is 0. Of a model that keeps the groups of several attributes close, or of strata, ``groups`` are all of them, and
-    the gap is the largest inside one attribute and stratum. ``constraint``, ``norm``, ``ratio``, ``tolerances`` and
-    ``where`` are the model's.
+    the gap is the largest inside one attribute and stratum. ``constraint``, ``norm``, ``ratio``, ``tolerances``,
+    ``where`` and ``draws_nobody`` are the model's.
 
     >>> best.rule, best.target, best.overall.tpr >= 0.8 - 1e-9
     ('recall', 0.8, True)
@@ -264,6 +268,7 @@ class Choice(Result):
     ratio: float | None = None
     tolerances: tuple[float, float] | None = None
     where: tuple[float, float] | None = None
+    draws_nobody: bool = False
 
     def _summary(self) -> Summary:
         costs = self.rule == "cost"
@@ -271,6 +276,8 @@ class Choice(Result):
         looks = self.where is None or self.fairness.looks(np.array([self.overall.selection_rate]))[0]
         gap = f"{self.gap:.4f} ({self.fairness.formula})" if looks else "not measured at this threshold"
         facts = [(self.rule.replace("_", " "), aim), ("gap there", gap), *window(self.where)]
+        if not self.draws_nobody:
+            facts.append(("decided by a draw", f"{percent(self.overall.drawn_share)} of people"))
         head = ["group", "rows", "selected", "TPR", "FPR", "precision", "accuracy", *["cost per person"] * costs]
         rows = [
             [r.group, f"{r.rows:,}", *(figure(x, none="–") for x in r.rates()[: len(head) - 2])]
@@ -395,14 +402,27 @@ def choose_threshold_of(
     rows = ScoreColumns(scores, np.repeat(codes, sizes), 0)
     cell = 2 * np.repeat(np.arange(len(cells)), sizes) + labels
 
-    def rates(threshold: float) -> FloatArray:
-        """(groups, 2) weight of selected negatives and positives of each group."""
-        chance = model.rates(rows, threshold)
-        return np.bincount(cell, chance * weights, 2 * len(cells)).astype(np.float64).reshape(-1, 2)
+    def by_group(mass: FloatArray) -> FloatArray:
+        """(groups, 2) weight of negatives and positives of each group."""
+        return np.bincount(cell, mass, 2 * len(cells)).astype(np.float64).reshape(-1, 2)
 
-    everyone = np.bincount(cell, weights, 2 * len(cells)).astype(np.float64).reshape(-1, 2)
+    def rates(threshold: float) -> FloatArray:
+        return by_group(model.rates(rows, threshold) * weights)
+
+    everyone = by_group(weights)
     threshold, accepted = _best(ladder(model, people, on_unknown_group), aim, rates, everyone)
-    return _choice(model, people, aim, threshold, accepted, everyone)
+    masses = accepted, everyone, by_group(hanging(model.rates(rows, threshold)) * weights)
+    counts = zip(people.names, *people.group_counts(), *masses, strict=True)
+    weighted = people.weighted
+    groups = tuple(_rates(aim, name, int(n), int(p), weighted, *own) for name, n, p, *own in counts)
+    size, positives = (int(part.sum()) for part in people.group_counts())
+    overall = _rates(aim, "all people", size, positives, weighted, *(mass.sum(axis=0) for mass in masses))
+    return _chosen(model, aim, threshold, _gap_there(model, accepted, everyone), overall, groups)
+
+
+def hanging(chance: FloatArray) -> BoolArray:
+    """Whose decision hangs on the draw, from the probabilities to be selected."""
+    return (chance > 0) & (chance < 1)
 
 
 def choose_spread_threshold(treated: Treated, aim: Aim) -> Choice:
@@ -422,16 +442,18 @@ def choose_spread_threshold(treated: Treated, aim: Aim) -> Choice:
     def rates(threshold: float) -> FloatArray:
         return by_label(model.rates(treated.columns, threshold) * mass, everybody, 1)
 
-    threshold, accepted = _best(spread_ladder(treated), aim, rates, everyone)
-    chance, ones, gap, groups = model.rates(treated.columns, threshold) * mass, np.ones(len(labels)), 0.0, []
+    threshold = _best(spread_ladder(treated), aim, rates, everyone)[0]
+    chance, ones, gap, groups = model.rates(treated.columns, threshold), np.ones(len(labels)), 0.0, []
+    masses, weighted = (chance * mass, mass, hanging(chance) * mass), treated.weights is not None
     for family in families:
         size = len(family.groups)
-        taken, all_of_it, rows = (by_label(part, family.codes, size) for part in (chance, mass, ones))
+        taken, all_of_it, hang, rows = (by_label(part, family.codes, size) for part in (*masses, ones))
         gap = max(gap, _gap_there(model, taken, all_of_it))
         called = [f"{family.title}: {name}" if len(families) > 1 else name for name in family.groups]
-        counts = zip(called, rows.sum(axis=1).tolist(), rows[:, 1].tolist(), taken, all_of_it, strict=True)
-        groups += [_rates(aim, name, int(n), int(p), *masses) for name, n, p, *masses in counts]
-    overall = _rates(aim, "all people", len(labels), int(labels.sum()), accepted[0], everyone[0])
+        counts = zip(called, rows.sum(axis=1).tolist(), rows[:, 1].tolist(), taken, all_of_it, hang, strict=True)
+        groups += [_rates(aim, name, int(n), int(p), weighted, *own) for name, n, p, *own in counts]
+    whole = (by_label(part, everybody, 1)[0] for part in masses)
+    overall = _rates(aim, "all people", len(labels), int(labels.sum()), weighted, *whole)
     return _chosen(model, aim, threshold, gap, overall, groups)
 
 
@@ -468,16 +490,6 @@ def _best(
     return threshold, accepted
 
 
-def _choice(
-    model: ModelData, people: People, aim: Aim, threshold: float, accepted: FloatArray, everyone: FloatArray
-) -> Choice:
-    counts = zip(people.names, *people.group_counts(), accepted, everyone, strict=True)
-    groups = tuple(_rates(aim, name, int(n), int(p), *masses) for name, n, p, *masses in counts)
-    rows, positives = (int(part.sum()) for part in people.group_counts())
-    overall = _rates(aim, "all people", rows, positives, accepted.sum(axis=0), everyone.sum(axis=0))
-    return _chosen(model, aim, threshold, _gap_there(model, accepted, everyone), overall, groups)
-
-
 def _gap_there(model: ModelData, accepted: FloatArray, everyone: FloatArray) -> float:
     """The gap of groups, given the weight of negatives and positives selected, and of all."""
     fpr, tpr = (accepted / everyone).T
@@ -493,14 +505,14 @@ def _chosen(
     overall: ThresholdRates,
     groups: Iterable[ThresholdRates],
 ) -> Choice:
-    kept = {name: getattr(model, name) for name in ("constraint", "norm", "ratio", "tolerances", "where")}
+    names = ("constraint", "norm", "ratio", "tolerances", "where", "draws_nobody")
+    kept = {name: getattr(model, name) for name in names}
     return Choice(aim.rule, aim.target, aim.cost_fp, aim.cost_fn, threshold, gap, overall, tuple(groups), **kept)
 
 
-def _rates(
-    aim: Aim, group: str, rows: int, positives: int, accepted: FloatArray, everyone: FloatArray
-) -> ThresholdRates:
-    (false, true), (negative, positive) = accepted.tolist(), everyone.tolist()
+def _rates(aim: Aim, group: str, rows: int, positives: int, weighted: bool, *masses: FloatArray) -> ThresholdRates:
+    """From the weight of negatives and positives: of those selected, of all, and of those who hang on the draw."""
+    (false, true), (negative, positive), hang = (mass.tolist() for mass in masses)
     total, missed = negative + positive, positive - true
     cost = None
     if aim.cost_fp is not None and aim.cost_fn is not None:
@@ -515,4 +527,6 @@ def _rates(
         precision=true / (false + true) if false + true > 0 else None,
         accuracy=(true + negative - false) / total,
         expected_cost=cost,
+        drawn_share=sum(hang) / total,
+        drawn_rows=None if weighted else round(sum(hang)),
     )

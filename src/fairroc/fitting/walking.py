@@ -17,7 +17,7 @@ from fairroc.core.kernel import TOUCH, walk_kernel
 from fairroc.core.lowered import lowered
 from fairroc.core.roc import Parts, RocCurve, in_parts, thinned
 from fairroc.core.strand import Strand, at_equal_pace, strands_of
-from fairroc.core.walk import LeastGap, Walk, best_walk, least_walk
+from fairroc.core.walk import LeastGap, Walk, best_walk, least_walk, most_auc
 from fairroc.fitting.solving import Goal, Solution, bound_of, drawn_share, solution_of
 from fairroc.people.people import People
 
@@ -88,6 +88,14 @@ class Walks:
     def least(self) -> LeastGap:
         """The least gap of a score that draws nobody and keeps all different scores of a group apart."""
         return least_walk(self.strands)
+
+    def most_auc(self, epsilon: float) -> float | None:
+        """What the AUC of no such score exceeds, at all distinct scores; None where epsilon is below the least gap."""
+        if self.least.walk.gap > epsilon + ROUNDING:
+            return None
+        exact = self.people.exact
+        strands = strands_of(exact.curves, exact.weights0, exact.weights1, self.constraint)
+        return most_auc(strands, epsilon + ROUNDING)
 
     def few(self, goal: Goal, drawn: Callable[[], Iterator[Solution]]) -> Solution:
         """Nobody is drawn where that keeps all scores apart. Else of bands that tie few people, walks on lowered

@@ -317,7 +317,7 @@ def _use(
     names = names_of(None if group == "group" and not fair.use_group else group)
     if fair.use_group and not names and not (is_classifier and model.sensitive_features is not None):
         raise DataError("group must name the column of the groups, or several, got none.")
-    own = () if fair.proxy is None else fair.proxy.columns
+    own = fair.probability_columns
     told, strata = names_of(group_probabilities), names_of(control_features)
     if is_classifier:
         if told:

@@ -89,7 +89,8 @@ class Explanation(Result):
     outcomes : every possible level of the fair score as an interval, from the highest down; probabilities sum to one.
     lines : the same with neighbouring intervals merged, for reading.
     threshold, accepted_before, acceptance : the threshold, whether the original score reaches it, and the probability
-        that the fair score does; None without a threshold.
+        that the fair score does; ``hangs_on_draw`` whether that is neither none nor one, so that the draw decides. None
+        without a threshold.
     draw : what the draw of an id gave, if one was given.
     constraint, ratio, tolerances, draws_nobody, where : what the model keeps close, and how.
     attributes : name and value of each attribute, where the model keeps several close, each for itself.
@@ -117,6 +118,7 @@ class Explanation(Result):
     threshold: float | None
     accepted_before: bool | None
     acceptance: float | None
+    hangs_on_draw: bool | None
     draw: Draw | None
     merged: bool = False
     constraint: str = CONSTRAINT.default
@@ -135,6 +137,7 @@ class Explanation(Result):
         why = {
             "unchanged": "the model returns every score as it is",
             "order": "fixed: people here keep their order",
+            "shared": "fixed: people here share one fair score",
             "transport": "drawn: fairness moves people here",
             "ties": "drawn among people with equal or neighbouring scores",
         }
@@ -142,8 +145,10 @@ class Explanation(Result):
         facts += [] if self.treated_as in (None, self.group) else [("treated as", str(self.treated_as))]
         if self.acceptance is not None:
             before = "selected before" if self.accepted_before else "not selected before"
-            facts.append((f"at threshold {self.threshold:.4g}", f"{before}, now with chance {self.acceptance:.3f}"))
-        facts += [] if self.draw is None else [("draw of this id", f"{self.draw.score:.4g}")]
+            now = "selected" if self.acceptance else "not selected"
+            now = f"with chance {self.acceptance:.3f}" if self.hangs_on_draw else now
+            facts.append((f"at threshold {self.threshold:.4g}", f"{before}, now {now}"))
+        facts += [] if self.draw is None else [("score of this id", f"{self.draw.score:.4g}")]
         rows = [[_range(line), f"{line.probability:.3f}"] for line in self.lines]
         title = f"Explanation: score {self.score:.4g}"
         title += "" if self.group is None else f", group '{short(self.group)}'"
@@ -191,6 +196,7 @@ def explain(
     if limit is not None and not np.isfinite(limit):  # JSON, in which explanations are handed on, has no such number
         raise DataError(f"threshold must be a finite number on the score's scale, got {threshold!r}. Try 0.5.")
     block, reason, outcomes = _outcomes(model, row)
+    acceptance = None if limit is None else float(model.rates(row, limit)[0])
     record, hidden = model.groups[g], model.proxy is not None
     return Explanation(
         score=value,
@@ -207,7 +213,8 @@ def explain(
         lines=readable(outcomes),
         threshold=limit,
         accepted_before=None if limit is None else value >= limit,
-        acceptance=None if limit is None else float(model.rates(row, limit)[0]),
+        acceptance=acceptance,
+        hangs_on_draw=None if acceptance is None else 0 < acceptance < 1,
         draw=None if id is None else _draw(model, row, limit, id, key),
         merged=name != record.name and not row.unknown and not hidden,
         constraint=model.constraint,

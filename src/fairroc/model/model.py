@@ -122,6 +122,11 @@ class ModelData:
     compared: tuple[Compared, ...] = ()
     proxy: ProxyTree | None = None
 
+    @property
+    def probability_columns(self) -> tuple[str, ...]:
+        """Names of the groups' probabilities that the model is told, in the order of the fit."""
+        return () if self.proxy is None else tuple(self.proxy.columns)
+
     def told(
         self, sensitive_features: Any, group_probabilities: Any = None, control_features: Any = None, rows: int = 0
     ) -> Any:
@@ -136,15 +141,15 @@ class ModelData:
             parts += named_features(sensitive_features, "sensitive_features").values()
         else:
             assert self.proxy is not None
-            wanted = len(self.proxy.columns) > 0
-            known = probabilities_of(group_probabilities, self.proxy.columns) if wanted else np.empty((rows, 0))
+            columns = self.probability_columns
+            known = probabilities_of(group_probabilities, columns) if columns else np.empty((rows, 0))
             parts.append(self.proxy.label(known))
         return parts[0] if len(parts) == 1 else dict(enumerate(parts))
 
     def check_told(self, sensitive_features: Any, group_probabilities: Any, control_features: Any) -> None:
         """Raise unless just that is given which the model uses; of probabilities `probabilities_of` says what lacks."""
         for name, given, wanted in (
-            ("group_probabilities", group_probabilities, self.proxy is not None and len(self.proxy.columns) > 0),
+            ("group_probabilities", group_probabilities, len(self.probability_columns) > 0),
             ("control_features", control_features, self.controls > 0),
             ("sensitive_features", sensitive_features, self.use_group),
         ):
@@ -166,7 +171,7 @@ class ModelData:
         """Names of the columns that hold what `told` takes, checked: those whose texts are joined to the name of a
         group, in order, and those of probabilities, in the order of the fit. Without the use of groups the name of the
         cell comes last."""
-        columns = () if self.proxy is None else self.proxy.columns
+        columns = self.probability_columns
         for name, named, wanted in (
             ("group (--group)", groups, self.use_group),
             ("group_probabilities (--group-probability)", probabilities, len(columns) > 0),

@@ -23,7 +23,11 @@ from fairroc.core.chain import BoolArray, FloatArray, IntArray, freeze, inner_sl
 from fairroc.core.doubles import first_true
 from fairroc.core.kernel import Kernel
 from fairroc.core.realised import ordered_place
+from fairroc.core.roc import RocCurve
 from fairroc.core.scale import Scale
+
+NOTHING = 1e-12
+"""An outcome that is no more probable is what rounding left of none."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -98,7 +102,8 @@ class LookupTables:
         return len(self.outcomes.row) > 0
 
     def rates(self, threshold: float) -> FloatArray:
-        """(C,) for every cell with draws, the probability that the fair score reaches a threshold; O(rows * levels)."""
+        """(C,) for every cell with draws, the probability that the fair score reaches a threshold: none and one where
+        nothing is left to the draw. O(rows * levels)."""
         cells, levels = self.cells, self.chances[0].shape[1]
         place = float(self.knots.to_place(np.array(threshold)))
         if place < 0 or place >= levels:
@@ -115,8 +120,33 @@ class LookupTables:
                 [table[:, level] for table in self.chances],
             )
         )
-        rate: FloatArray = np.minimum(before + share * there, 1.0)
-        return rate
+        highest, lowest = spans(self.outcomes, cells.row, cells.first, cells.last, cells.begin, cells.end)
+        inside = np.clip(before + share * there, np.nextafter(0.0, 1.0), np.nextafter(1.0, 0.0))
+        rate: FloatArray = np.where(place > highest, inside, 0.0)
+        return np.where(place >= lowest, 1.0, rate)
+
+
+def spans(
+    outcomes: OutcomeTable, row: IntArray, first: IntArray, last: IntArray, begin: FloatArray, end: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Between which places people of cells with these rows of outcomes are drawn: the first one and the last."""
+    sizes, some = outcomes.sizes(), outcomes.width > NOTHING
+    begins = np.cumsum(sizes) - sizes
+    first_ones = np.minimum.reduceat(np.where(some, outcomes.level, outcomes.level.max(initial=0)), begins)
+    last_ones = np.maximum.reduceat(np.where(some, outcomes.level, 0), begins)
+    high, low = (np.append(ends, 0)[row] for ends in (first_ones, last_ones))  # row -1: nobody is drawn
+    return high + np.where(high == first, begin, 0.0), low + np.where(low == last, end, 1.0)
+
+
+def hanging_shares(curve: RocCurve, kernel: Kernel, places: FloatArray) -> FloatArray:
+    """(k,) share of the group's people whose acceptance up to each place hangs on the draw."""
+    drawn = np.flatnonzero(~ordered_blocks(kernel))
+    used, row = np.unique(kernel.row[drawn], return_inverse=True)
+    parts = (getattr(kernel, name)[drawn] for name in ("first", "last", "start", "stop"))
+    highest, lowest = spans(outcome_table([kernel.table], used), row, *parts)
+    people = np.diff(curve.share[curve.index_at(kernel.thresholds)], prepend=0.0)[drawn]
+    hang = (highest < places[:, None]) & (places[:, None] < lowest)
+    return np.asarray(np.where(hang, people, 0.0).sum(axis=1))
 
 
 def lookup_tables(kernels: Sequence[Kernel], scale: Scale) -> LookupTables:

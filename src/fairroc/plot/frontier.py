@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Self
 
+import numpy as np
+
 from fairroc.docstrings import PEOPLE, documented
 from fairroc.fitting.frontier import Frontier, FrontierPoint, frontier
 from fairroc.options import FRONTIER, Missing
@@ -26,7 +28,8 @@ _AXIS = ("epsilon: the largest gap allowed", "the smallest ratio allowed")
 
 @documented(options=FRONTIER, setup=PEOPLE, raises="DataError, FairrocError")
 class FrontierDisplay(Display):
-    """AUC against epsilon or ratio: of all people together, of every group, and the bound that no fair score exceeds.
+    """AUC against epsilon or ratio: of all people together, of every group, and the bound that no fair score exceeds;
+    below it, where anybody is drawn, the share of people whose fair score depends on the draw.
 
     Parameters
     ----------
@@ -34,8 +37,9 @@ class FrontierDisplay(Display):
 
     Attributes
     ----------
-    ax_, figure_ : the Axes drawn on, and its figure.
+    ax_, figure_ : the Axes of the AUC, and its figure; ``axes_`` has those of the share drawn too, if they are drawn.
     line_ : list of lines: all people together, then every group.
+    drawn_line_ : the same lines of the share drawn; empty without its Axes.
     bound_line_ : the bound, or None where there is none.
     before_ : the point of the original score, at its own gap.
 
@@ -48,6 +52,7 @@ class FrontierDisplay(Display):
 
     bound_line_: Line2D | None
     before_: Line2D
+    drawn_line_: list[Line2D]
 
     def __init__(self, found: Frontier) -> None:
         self.found = found
@@ -118,37 +123,61 @@ class FrontierDisplay(Display):
 
         Parameters
         ----------
-        ax : Axes or None
-            None makes a new figure.
-        groups, bound : whether to draw the groups' AUCs, and the bound.
-        **kwargs : for all lines of AUCs, as in ``Axes.plot``.
+        ax : Axes, two of them, or None
+            One is for the AUC alone, two are for the AUC and the share drawn; None makes a new figure.
+        groups, bound : whether to draw the groups' lines, and the bound.
+        **kwargs : for all lines of AUCs and shares, as in ``Axes.plot``.
 
         >>> how = {"epsilons": [0, 0.1], "draw": "all", "bound": False}
         >>> display = FrontierDisplay.from_predictions(scores, y, sensitive_features=sex, **how)
         >>> len(display.plot(groups=False).line_)
         1
         """
-        (axes,) = self._begin(ax, 1, (7.8, 4.4))
-        points, before = self.found.points, self.found.before
-        allowed = [_allowed(point) for point in points]
-        how = {"color": "black", "linewidth": 2.4, "label": "all people", "zorder": 3, **self._dots(), **kwargs}
-        self.line_ += axes.plot(allowed, [point.auc for point in points], **how)
-        if groups:
-            for g, name in enumerate(labels([group.group for group in before.groups])):
-                how = {"label": name, "linewidth": 1.6, **look(g), **self._dots(), **kwargs}
-                self.line_ += axes.plot(allowed, [point.groups[g].auc for point in points], **how)
+        axes, *below = self._panels(ax)
+        before = self.found.before
+        self.line_, self.drawn_line_ = self._lines(axes, "auc", groups, kwargs), []
         self.bound_line_ = self._draw_bound(axes) if bound else None
         style: dict[str, Any] = {"marker": "*", "markersize": 11, "color": "black", "linestyle": "none", "zorder": 5}
         ratio, asked = before.ratio is not None, self.found.fairness
         own = [1 - before.gap if ratio else before.gap]
         (self.before_,) = axes.plot(own, [before.auc], label=f"original score, at its own {_GAP[ratio]}", **style)
+        for share in below:
+            self.drawn_line_ = self._lines(share, "randomised_share", groups, kwargs)
+            share.set(ylabel="share of people drawn", ylim=(-0.03, 1.03))
+            share.yaxis.set_major_formatter("{x:.0%}")
+            share.margins(x=0.03)
+            tidy(share)
         what = asked.formula.replace("1 - ratio of the", "smallest over largest") if ratio else asked.formula
-        axes.set(xlabel=f"{_AXIS[ratio]}\n({what}{where_words(asked.where)})", ylabel="AUC")
+        self.axes_[-1].set_xlabel(f"{_AXIS[ratio]}\n({what}{where_words(asked.where)})")
+        axes.set_ylabel("AUC")
         axes.margins(x=0.03)
         tidy(axes)
         where: Any = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)} if self._own else {}
         legend(axes, small=True, **where)
         return self
+
+    def _panels(self, ax: Any) -> tuple[Axes, ...]:
+        """Axes of the AUC, and of the share drawn where there is room for it and anybody is."""
+        if ax is not None or not any(point.randomised_share for point in self.found.points):
+            return self._begin(ax, 1 if ax is None else np.size(ax), (7.8, 4.4))
+        require_matplotlib()
+        from matplotlib.figure import Figure
+
+        figure = Figure(figsize=(7.8, 6.6), layout="constrained")
+        axes = self._begin(figure.subplots(2, 1, sharex=True, height_ratios=(3, 2)), 2, (7.8, 6.6))
+        self._own = True
+        return axes
+
+    def _lines(self, axes: Axes, name: str, groups: bool, given: dict[str, Any]) -> list[Line2D]:
+        """One figure of all people and of every group, at every epsilon."""
+        points = self.found.points
+        allowed = [_allowed(point) for point in points]
+        how = {"color": "black", "linewidth": 2.4, "label": "all people", "zorder": 3, **self._dots(), **given}
+        lines = axes.plot(allowed, [getattr(point, name) for point in points], **how)
+        for g, label in enumerate(labels([group.group for group in self.found.before.groups]) if groups else []):
+            how = {"label": label, "linewidth": 1.6, **look(g), **self._dots(), **given}
+            lines += axes.plot(allowed, [getattr(point.groups[g], name) for point in points], **how)
+        return lines
 
     def _dots(self) -> dict[str, Any]:
         """A single epsilon makes no line."""

@@ -26,6 +26,7 @@ from fairroc.fitting.one_draw import OneDraw, one_draw
 from fairroc.fitting.outlook import Outlook, outlook
 from fairroc.fitting.solving import Solution
 from fairroc.model.model import ModelData
+from fairroc.model.tables import hanging_shares
 from fairroc.options import AUDIT, FIT, POSITIVE_MEANS, REPORT, Options, checked
 from fairroc.people.people import People
 from fairroc.people.small import SmallRule
@@ -59,10 +60,12 @@ Line = tuple[float, ...]
 
 @dataclass(frozen=True, slots=True)
 class GroupLine:
-    """One group's rates at the thresholds of the report."""
+    """One group's rates at the thresholds of the report, and the share of its people whose decision there hangs on the
+    draw."""
 
     fpr: Line
     tpr: Line
+    drawn: Line
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +77,8 @@ class Lines:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, ready for JSON."""
-        return {"groups": [{"fpr": list(g.fpr), "tpr": list(g.tpr)} for g in self.groups], "gap": list(self.gap)}
+        groups = [{name: list(line) for name, line in asdict(group).items()} for group in self.groups]
+        return {"groups": groups, "gap": list(self.gap)}
 
 
 def round_epsilons(gap: float, asked: float | None, groups: int = 2) -> tuple[float, ...]:
@@ -118,21 +122,28 @@ def threshold_grid(people: People, epsilons: int, extra: Sequence[float]) -> Flo
 
 def original_lines(people: People, thresholds: FloatArray, constraint: Constraint) -> Lines:
     """Exact rates of ``score >= t``."""
-    return _lines(ScoreRates(people.exact.curves).at(thresholds), people, constraint)
+    rates = ScoreRates(people.exact.curves).at(thresholds)
+    return _lines(rates, np.zeros_like(rates[:, 0]), people, constraint)
 
 
 def fair_lines(
     people: People, thresholds: FloatArray, constraint: Constraint, found: Solution | Fitted, before: Lines
 ) -> Lines:
     """Exact rates over the draw of ``fair score >= t``; a fit may have kept the original score with its lines."""
+    model = found if isinstance(found, Solution) else found.model
     scale = scale_of(people, found) if isinstance(found, Solution) else found.model.scale
-    return before if scale is None else _lines(FairRates(found.realised, scale).at(thresholds), people, constraint)
+    if scale is None:
+        return before
+    places, both = scale.to_place(thresholds), zip(people.exact.curves, model.kernels, strict=True)
+    drawn = np.stack([hanging_shares(curve, kernel, places) for curve, kernel in both])
+    return _lines(FairRates(found.realised, scale).at(thresholds), drawn, people, constraint)
 
 
-def _lines(rates: FloatArray, people: People, constraint: Constraint) -> Lines:
-    """From (groups, 2, k) rates; the gap is measured outside a window too."""
-    fpr, tpr = np.clip(rates, 0.0, 1.0).transpose(1, 2, 0)
-    groups = tuple(GroupLine(tuple(fpr[:, g].tolist()), tuple(tpr[:, g].tolist())) for g in range(len(rates)))
+def _lines(rates: FloatArray, drawn: FloatArray, people: People, constraint: Constraint) -> Lines:
+    """From (groups, 2, k) rates and (groups, k) shares; the gap is measured outside a window too."""
+    every = np.clip(np.concatenate((rates, drawn[:, None]), axis=1), 0.0, 1.0)
+    groups = tuple(GroupLine(*map(tuple, lines)) for lines in every.tolist())
+    fpr, tpr = every[:, :2].transpose(1, 2, 0)
     everywhere = replace(constraint, window=None) if isinstance(constraint, Difference | Ratio) else constraint
     gap = everywhere.measured(Rates(fpr, tpr, people.exact.priors, people.exact.shares))
     return Lines(groups, tuple(gap.tolist()))
@@ -168,7 +179,7 @@ ASKED = (
 )
 """Options of the fits that the JSON twin tells."""
 
-DRAWN = ("epsilon", "auc", "auc_bound", "gap_estimate", "auc_estimate")
+DRAWN = ("epsilon", "auc", "auc_bound", "gap_estimate", "auc_estimate", "randomised_share")
 """Columns of the frontier that the script draws or says."""
 
 ROWS = 10
@@ -294,6 +305,13 @@ class ReportData(Result):
         last = len(self.thresholds) - 1
         return sorted({round(i * last / ROWS) for i in range(ROWS + 1)} | {self.start})
 
+    @property
+    def draws(self) -> bool:
+        """Whether anybody is drawn at any epsilon that the page shows."""
+        return any(any(group.drawn) for lines in self.fair for group in lines.groups) or any(
+            point.randomised_share for point in self.frontier.points
+        )
+
     def _corners(self) -> list[list[list[float]]]:
         """For each corner and group what to multiply both rates by, so that the widest range over groups is the gap (of
         a ratio: what smallest over largest lacks of 1), as the page's script does."""
@@ -352,14 +370,27 @@ class ReportData(Result):
             "start": self.start,
             "chosen": self.chosen,
             "units": UNITS,
-            "before": _in_units(self.before, self.options.ratio is not None),
-            "fair": [_in_units(lines, self.options.ratio is not None) for lines in self.fair],
+            "draws": self.draws,
+            "before": self._in_units(self.before, drawn=False),
+            "fair": [self._in_units(lines, drawn=self.draws) for lines in self.fair],
             "auc": self.audit.auc,
-            "frontier": {name: columns[name] for name in DRAWN},
+            "frontier": {name: columns[name] for name in DRAWN}
+            | {"drawn": [columns[f"drawn[{name}]"] for name in self.names]},
             "meant": [epsilon_words(asked, point.epsilon, self.positive_means) for point in self.frontier.points],
             "fit": None if fit is None else {"epsilon": fit.epsilon, "auc": fit.auc},
             "new": None if new is None else {"auc": new.auc_estimate, "error": new.auc_standard_error},
         }
+
+    def _in_units(self, lines: Lines, *, drawn: bool) -> list[list[list[float]]]:
+        """FPR and TPR of every group, and who hangs on a draw where that is asked for, in units: whole ones, or as many
+        parts of one as five digits tell."""
+
+        def told(rate: float) -> float:
+            value = round(rate * UNITS) if self.options.ratio is None else float(f"{rate * UNITS:.5g}")
+            return int(value) if value == int(value) else value
+
+        shown = [(g.fpr, g.tpr, g.drawn) if drawn else (g.fpr, g.tpr) for g in lines.groups]
+        return [[[told(rate) for rate in rates] for rates in group] for group in shown]
 
 
 def gather(
@@ -426,17 +457,7 @@ def gather(
         outlook=ahead,
         frontier=found.frontier,
         chosen=len(epsilons) // 4 if goal is None else epsilons.index(goal),
-        warnings=(*kept, *cautions(audit, crossing_pairs(people.thin.curves), certificate, shares)),
+        warnings=(*kept, *cautions(audit, crossing_pairs(people.thin.curves), certificate)),
         positive_means=asked.positive_means,
         model=None if fitted is None else fitted.model,
     )
-
-
-def _in_units(lines: Lines, as_ratio: bool) -> list[list[list[float]]]:
-    """FPR and TPR of every group in units: whole ones, or as many parts of one as five digits tell."""
-
-    def told(rate: float) -> float:
-        value = float(f"{rate * UNITS:.5g}") if as_ratio else round(rate * UNITS)
-        return int(value) if value == int(value) else value
-
-    return [[[told(rate) for rate in rates] for rates in (group.fpr, group.tpr)] for group in lines.groups]

@@ -3,10 +3,9 @@ for itself, or within strata. It stands still: no sliders, no script."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from typing import Any, NamedTuple
+from typing import Any
 
 from fairroc._version import __version__
 from fairroc.core.realised import all_points
@@ -18,14 +17,15 @@ from fairroc.fitting.spread import SpreadFit, fit_spread, spread_rows
 from fairroc.fitting.spread_results import certify_spread, spread_model, spread_one_draw, spread_outlook
 from fairroc.model.model import ModelData
 from fairroc.options import LEVEL, POSITIVE_MEANS, Options
-from fairroc.plot.palette import GROUPS
 from fairroc.report.data import Source
-from fairroc.report.figures import GROUP_DASHES, LEGEND, Line, Picture, axis, picture
+from fairroc.report.figures import roc_picture
+from fairroc.report.view import Table
 from fairroc.stats.bootstrap import Progress, portion
 from fairroc.summary import Result, Summary, size
-from fairroc.text.family_report import legal_caution, limits, told_words
+from fairroc.text.families import bound_words, cell_words, told_words
+from fairroc.text.family_report import legal_caution, limits
 from fairroc.text.report import meaning_words
-from fairroc.text.words import figure, percent, short
+from fairroc.text.words import percent
 
 FAMILIES = "use_group=False, combine='each', control_features and group_probabilities"
 
@@ -138,7 +138,7 @@ def gather_families(
         outlook=ahead,
         one_draw=drawn,
         curves=tuple(_curves(found)),
-        columns=() if model.proxy is None else model.proxy.columns,
+        columns=model.probability_columns,
         attributes=tuple(dict.fromkeys(one.attribute for one in model.compared)),
         positive_means=positive_means,
         model=model,
@@ -168,9 +168,7 @@ def _curve(fpr: Any, tpr: Any) -> Curve:
 def view_families(data: FamilyReport) -> dict[str, Any]:
     """What the template shows."""
     c, ahead, model = data.certificate, data.outlook, data.model
-    drawn = sum(group.rows * group.randomised_share for group in c.groups) / sum(group.rows for group in c.groups)
     new = f"{ahead.gap_estimate:.3f} ± {ahead.gap_standard_error:.3f}"
-    cells = len(model.names)
     return {
         "title": data.title,
         "source": data.source,
@@ -182,10 +180,10 @@ def view_families(data: FamilyReport) -> dict[str, Any]:
             ("Largest gap, fitted people", f"{c.gap:.3f}", f"{c.gap_before:.3f} with the original score"),
             ("Largest gap, new people", new, "expected"),
             ("AUC, fitted people", f"{c.auc:.3f}", f"{c.auc_before:.3f} with the original score"),
-            ("People drawn", percent(drawn), "whose fair score depends on a draw"),
+            ("People drawn", percent(c.drawn), "whose fair score depends on a draw"),
         ],
-        "told": told_words(model.use_group, data.columns, data.attributes, model.controls, cells),
-        "gaps": Shown("Largest gap at one threshold, fitted people", GAPS, gap_table(c)),
+        "told": " ".join([told_words(c), *cell_words(c), *bound_words(c)]),
+        "gaps": Table("Largest gap at one threshold, fitted people", GAPS, gap_table(c), named=True),
         "families": [
             {
                 "title": family.title,
@@ -194,33 +192,18 @@ def view_families(data: FamilyReport) -> dict[str, Any]:
             }
             for family in data.curves
         ],
-        "groups": Shown("Groups compared, fitted people", PEOPLE, _people(c)),
+        "groups": Table("Groups compared, fitted people", PEOPLE, _people(c), named=True),
         "limits": list(limits(c, ahead, data.one_draw, data.columns)),
-        "bound": None
-        if c.unchanged
-        else "No score that is told no more, never falls as the original score rises and keeps these gaps on these "
-        f"rows has an overall AUC above {figure(c.auc_bound, 3)}.",
     }
-
-
-class Shown(NamedTuple):
-    """A table of the template: rows begin with a name from the data."""
-
-    caption: str
-    head: Sequence[str]
-    rows: Sequence[Sequence[str]]
-    named: bool = True
-    id: str | None = None
 
 
 def gap_table(c: Certificate) -> list[list[str]]:
     """Gaps of every family, those for information last."""
     rows = []
     for family in sorted(c.families, key=lambda one: not one.compared):
-        title = family.attribute if family.stratum is None else f"{family.attribute} within {family.stratum}"
         allowed = "" if family.epsilon is None else f"{family.epsilon:.4g}"
         kind = "kept close" if family.compared else "for information"
-        rows.append([title, allowed, f"{family.gap_before:.3f}", f"{family.gap:.3f}", kind])
+        rows.append([family.title, allowed, f"{family.gap_before:.3f}", f"{family.gap:.3f}", kind])
     return rows
 
 
@@ -229,15 +212,6 @@ def _people(c: Certificate) -> list[list[str]]:
         [g.group, f"{g.rows:,}", f"{g.positives:,}", f"{g.auc_before:.3f}", f"{g.auc:.3f}", percent(g.randomised_share)]
         for g in c.groups
     ]
-
-
-def roc_picture(names: Sequence[str], curves: Sequence[Curve], title: str) -> Picture:
-    """ROC curves of some groups."""
-    lines = [Line(((0, 0), (1, 1)), "var(--chance)", width=1)]
-    for g, (name, (fpr, tpr)) in enumerate(zip(names, curves, strict=True)):
-        colour, dash = f"var(--g{g % len(GROUPS)})", GROUP_DASHES[g % len(GROUP_DASHES)]
-        lines.append(Line([*zip(fpr, tpr, strict=True)], colour, short(name) if g < LEGEND else "", dash))
-    return picture(lines, axis("false positive rate", 0, 1), axis("true positive rate", 0, 1), title)
 
 
 def refuse_pack(model: ModelData | None) -> None:

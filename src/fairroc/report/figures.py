@@ -239,14 +239,27 @@ def roc_figures(data: ReportData) -> tuple[Picture, Picture]:
 
 
 def _roc_figure(data: ReportData, drawn: Lines, score: str) -> Picture:
-    lines, dots = [Line(((0, 0), (1, 1)), "var(--chance)", width=1)], []
-    for g, (name, group) in enumerate(zip(data.names, drawn.groups, strict=True)):
-        colour, dash = f"var(--g{g % len(GROUPS)})", GROUP_DASHES[g % len(GROUP_DASHES)]
-        places = [*zip(group.fpr, group.tpr, strict=True), (0.0, 0.0)]
-        lines.append(Line(places, colour, short(name) if g < LEGEND else "", dash))
-        dots.append(Line([places[data.start]], colour, dots=True, mark=[*MARKS][g % len(MARKS)]))
     title = f"ROC curves of {len(data.names)} groups, {score}; dots at score ≥ {data.thresholds[data.start]:.4g}"
+    curves = [((*group.fpr, 0.0), (*group.tpr, 0.0)) for group in drawn.groups]
+    return roc_picture(data.names, curves, title, dot=data.start)
+
+
+def roc_picture(
+    names: Sequence[str], curves: Sequence[tuple[Sequence[float], ...]], title: str, dot: int | None = None
+) -> Picture:
+    """ROC curves of some groups, each with a mark at one of its points."""
+    lines, dots = [Line(((0, 0), (1, 1)), "var(--chance)", width=1)], []
+    for g, (name, (fpr, tpr)) in enumerate(zip(names, curves, strict=True)):
+        places, look = [*zip(fpr, tpr, strict=True)], _look(g, name)
+        lines.append(Line(places, *look))
+        if dot is not None:
+            dots.append(Line([places[dot]], look[0], dots=True, mark=[*MARKS][g % len(MARKS)]))
     return picture([*lines, *dots], axis("false positive rate", 0, 1), axis("true positive rate", 0, 1), title)
+
+
+def _look(g: int, name: str) -> tuple[str, str, str | None]:
+    """Colour, name in the legend and dashes of a group's line."""
+    return f"var(--g{g % len(GROUPS)})", short(name) if g < LEGEND else "", GROUP_DASHES[g % len(GROUP_DASHES)]
 
 
 def gap_figure(data: ReportData) -> Picture:
@@ -307,3 +320,14 @@ def frontier_figure(data: ReportData) -> Picture:
     names = gap_names(data.options.fairness)
     x = axis(names["axis"], 0.0, points[-1].epsilon)
     return picture(lines, x, axis("overall AUC", low - room, high + room), f"AUC at every {names['allowed']}")
+
+
+def drawn_figure(data: ReportData) -> Picture:
+    """Share of all people, and of every group, whose fair score depends on the draw, at every epsilon."""
+    points, names, lines = data.frontier.points, gap_names(data.options.fairness), []
+    for g, name in enumerate(data.names):
+        shares = [(point.epsilon, point.groups[g].randomised_share) for point in points]
+        lines.append(Line(shares, *_look(g, name), width=1.5))
+    lines.append(Line([(point.epsilon, point.randomised_share) for point in points], "var(--ink)", "all people"))
+    x = axis(names["axis"], 0.0, points[-1].epsilon)
+    return picture(lines, x, axis("share of people drawn", 0.0, 1.0), f"Share drawn at every {names['allowed']}")

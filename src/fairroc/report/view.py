@@ -27,8 +27,10 @@ from fairroc.options import (
     Option,
 )
 from fairroc.report.data import Lines, ReportData, Source
-from fairroc.report.figures import frontier_figure, gap_figure, roc_figures
-from fairroc.text.outlook import Caution, about, allowed_by, caution, nobody_drawn
+from fairroc.report.figures import drawn_figure, frontier_figure, gap_figure, roc_figures
+from fairroc.text.certificate import each_rate
+from fairroc.text.frontier import recommended_meaning, recommended_words
+from fairroc.text.outlook import Caution, about, allowed_by, caution, most_drawn, nobody_drawn
 from fairroc.text.people import epsilon_words
 from fairroc.text.report import (
     asked_words,
@@ -52,9 +54,10 @@ BOTH = (
     "fitted: fair",
     "limit, fitted people",
 )
+PEOPLE_DRAWN = "people drawn"
 FRONTIER_HEAD = (
-    *("new people: gap", "new people: AUC", "fitted: gap", "fitted: AUC", "no fair score exceeds", "best accuracy"),
-    *("disparate impact", "people drawn"),
+    *("new people: gap", "new people: AUC", "fitted: gap", "fitted: AUC", PEOPLE_DRAWN, "no fair score exceeds"),
+    *("best accuracy", "disparate impact"),
 )
 SHOWN_WARNINGS = 4
 """Of more warnings the rest is folded away."""
@@ -91,7 +94,8 @@ def words(data: ReportData) -> dict[str, Any]:
         "sure": gap_words(data.audit, means),
         "asked": asked_words(data.audit, means),
         "verdict": _verdict(data),
-        "costs": cost_words(data.certificate, data.outlook, data.frontier, data.shares, means),
+        "costs": " ".join([cost_words(data.certificate, data.outlook, data.frontier, means), *_decided_words(data)]),
+        "recommended": [recommended_words(data.frontier), *recommended_meaning(data.frontier, means)],
         "unknown": list(unknowns(data.audit, data.outlook)),
         "left_out": left_out_words(data.frontier),
         "certificate": certificate_notes(data.certificate, data.one_draw, data.outlook),
@@ -145,6 +149,8 @@ def view(data: ReportData) -> dict[str, Any]:
         "roc": roc_figures(data),
         "gap": gap_figure(data),
         "frontier": frontier_figure(data),
+        "drawn": drawn_figure(data) if data.draws else None,
+        "draws": data.draws,
         "rates": [rates_row(data, g) for g in range(len(data.names))],
         "gaps": gap_row(data),
         "apart": apart_row(data),
@@ -207,11 +213,50 @@ def cards(data: ReportData) -> list[Card]:
         Card(
             "Fitted people: AUC",
             f"{found.auc_before:.3f} → {found.auc:.3f}",
-            "above the original: the sample's chance"
+            "above the original, in this sample only"
             if found.auc > max(found.auc_before, ahead.auc_estimate)
-            else f"no fair score exceeds {found.auc_bound:.3f}",
+            else f"no fair score exceeds {_possible(found)}",
         ),
+        Card("Fitted people: drawn", *_drawn(data, found)),
     ]
+
+
+def _possible(found: Certificate) -> str:
+    """Both bounds of the AUC, the second one where a score without a draw can have so small a gap."""
+    without = found.auc_bound_without_draw
+    return f"{found.auc_bound:.3f}{'' if without is None else f', none without a draw {without:.3f}'}"
+
+
+def _drawn(data: ReportData, found: Certificate) -> tuple[str, str]:
+    """Who is drawn, how many decisions hang on it at the threshold that the page starts with, and what would be
+    without."""
+    if nobody_drawn(found):
+        return "nobody", "the score decides alone"
+    (group, share), least, (at, whole, _, _) = most_drawn(found.groups), found.least_gap_without_draw, _decided(data)
+    note = f"{percent(share)} of '{short(group)}'; {percent(whole)} of decisions at score ≥ {at:.4g}"
+    note += "" if least is None else f"; least gap without a draw: about {least:.3f}"
+    return percent(found.drawn), note
+
+
+def _decided(data: ReportData) -> tuple[float, float, float, str]:
+    """The threshold that the page starts with; how many decisions of the fit hang on a draw there: of all people, and
+    of the group of which most do."""
+    shares = [group.drawn[data.start] for group in data.fair[data.chosen].groups]
+    return data.thresholds[data.start], _of_all(data, shares), *max(zip(shares, data.names, strict=True))
+
+
+def _decided_words(data: ReportData) -> list[str]:
+    """The same as a sentence; nothing where nobody is drawn."""
+    if data.certificate is None or nobody_drawn(data.certificate):
+        return []
+    at, whole, most, group = _decided(data)
+    words = f"At score ≥ {at:.4g} a draw decides for {percent(whole)} of people, for {percent(most)} of group"
+    return [f"{words} '{short(group)}'."]
+
+
+def _of_all(data: ReportData, shares: Sequence[float]) -> float:
+    """Share of all people, from the groups'."""
+    return sum(whole * share for whole, share in zip(data.shares, shares, strict=True))
 
 
 def _between(ends: Sequence[float] | None, level: str) -> str:
@@ -256,7 +301,9 @@ def rates_row(data: ReportData, g: int) -> list[str]:
     """What the threshold does to a group, before and after; the script keeps it up to date."""
     at, both = data.start, [lines.groups[g] for lines in _both(data)]
     selected = [percent(_selected(data, g, lines, at)) for lines in _both(data)]
-    return [data.names[g], *selected, *(figure(x.tpr[at], 3) for x in both), *(figure(x.fpr[at], 3) for x in both)]
+    drawn = [percent(both[1].drawn[at])] if data.draws else []
+    rates = (figure(getattr(x, rate)[at], 3) for rate in ("tpr", "fpr") for x in both)
+    return [data.names[g], *selected, *rates, *drawn]
 
 
 def _selected(data: ReportData, g: int, lines: Lines, at: int) -> float:
@@ -267,7 +314,7 @@ def _selected(data: ReportData, g: int, lines: Lines, at: int) -> float:
 
 def gap_row(data: ReportData) -> list[str]:
     """The gap at the threshold, below the rate that it is measured in."""
-    asked, at, cells = data.options.fairness, data.column, [""] * 6
+    asked, at, cells = data.options.fairness, data.column, [""] * (6 + data.draws)
     cells[at : at + 2] = [figure(lines.gap[data.start], 3) for lines in _both(data)]
     return [f"gap ({asked.formula if isinstance(asked, OneRate) else 'both rates'})", *cells]
 
@@ -280,7 +327,7 @@ def apart_row(data: ReportData) -> list[str]:
             shares = [_selected(data, g, lines, at) for g in range(len(data.names))]
             rates = shares if rate == "selection" else [getattr(group, rate)[at] for group in lines.groups]
             cells.append(figure(max(rates) - min(rates), 3))
-    return ["largest difference of each rate", *cells]
+    return ["largest difference of each rate", *cells, *([""] if data.draws else [])]
 
 
 def group_table(data: ReportData) -> Table:
@@ -316,7 +363,7 @@ def curve_table(data: ReportData) -> Table:
 
 def _overall(data: ReportData, lines: Lines, at: int) -> float:
     """Share of all people selected."""
-    return sum(share * _selected(data, g, lines, at) for g, share in enumerate(data.shares))
+    return _of_all(data, [_selected(data, g, lines, at) for g in range(len(data.names))])
 
 
 def _ends(rates: Sequence[float]) -> str:
@@ -328,15 +375,16 @@ def price_table(data: ReportData) -> Table:
     rows = [
         [
             f"{allowed_at(p):.4g}",
-            *(figure(x, 3) for x in (p.gap_estimate, p.auc_estimate)),
-            *(figure(x, 3, none="–") for x in (p.gap, p.auc, p.auc_bound, p.accuracy, p.disparate_impact)),
-            percent(p.randomised_share),
+            *(figure(x, 3) for x in (p.gap_estimate, p.auc_estimate, p.gap, p.auc)),
+            *([percent(p.randomised_share)] if data.draws else []),
+            *(figure(x, 3, none="–") for x in (p.auc_bound, p.accuracy, p.disparate_impact)),
         ]
         for p in data.frontier.points
     ]
     allowed = gap_names(data.options.fairness)["allowed"]
     caption = f"Fair scores at every {allowed}: expected of new people, exact for the fitted ones"
-    return Table(caption, (allowed, *FRONTIER_HEAD), rows, "frontier")
+    head = [title for title in FRONTIER_HEAD if data.draws or title != PEOPLE_DRAWN]
+    return Table(caption, (allowed, *head), rows, "frontier")
 
 
 def allowed_at(point: FrontierPoint) -> float:
@@ -362,30 +410,19 @@ def certificate_tables(found: Certificate | None, ahead: Outlook | None) -> list
             figure(ahead.auc_before, 3),
             about(ahead.auc_estimate, ahead.auc_standard_error),
             *(figure(x, 3) for x in (found.auc_before, found.auc)),
-            f"{found.auc_bound:.3f} possible",
+            f"at most {_possible(found)}",
         ],
-        *_rate_rows(found),
+        *(
+            [f"largest difference of the {word}", "–", "–", figure(before, 3), figure(after, 3), ""]
+            for word, before, after in each_rate(found)
+        ),
     ]
-    groups = [
-        [g.group, *(figure(x, 3) for x in (g.auc_before, g.auc, g.auc_fair)), percent(g.randomised_share)]
-        for g in found.groups
-    ]
-    columns = ["group", "AUC, original", "AUC, fair", "best fair AUC", "people drawn"]
+    head = ["group", "AUC, original", "AUC, fair", "best fair AUC", PEOPLE_DRAWN][: 4 if nobody_drawn(found) else 5]
+    rows = [(g.group, g.auc_before, g.auc, g.auc_fair, g.randomised_share) for g in found.groups]
+    groups = [[name, *(figure(auc, 3) for auc in aucs), percent(drawn)][: len(head)] for name, *aucs, drawn in rows]
     return [
         Table("New people (expected ± standard error) and fitted people (exact)", BOTH, whole, "certificate"),
-        Table("Certificate by group", columns, groups, named=True),
-    ]
-
-
-def _rate_rows(found: Certificate) -> list[list[str]]:
-    """Every rate for itself, among the fitted people: the one that is kept close, and those that are not."""
-    if found.rates is None or found.rates_before is None:
-        return []
-    names = {"tpr": "TPR", "fpr": "FPR", "selection_rate": "selection rate"}
-    both = found.rates_before, found.rates
-    return [
-        [f"largest difference of the {word}", "–", "–", *(figure(getattr(each, name), 3) for each in both), ""]
-        for name, word in names.items()
+        Table("Certificate by group", head, groups, named=True),
     ]
 
 
@@ -424,6 +461,11 @@ def deploy_steps(data: ReportData) -> list[Step]:
     return _python(data) if data.source is None else _shell(data, data.source)
 
 
+def _undrawn(data: ReportData) -> bool:
+    """Whether no fit that the steps make draws anybody."""
+    return data.options.draw == "never" or (data.model is not None and not data.model.needs_ids)
+
+
 def _shell(data: ReportData, source: Source) -> list[Step]:
     roles, label = ["--score", source.score], ["--label", source.label or "LABEL"]
     counted = label if source.counts is None else ["--positives", source.counts[0], "--negatives", source.counts[1]]
@@ -434,7 +476,7 @@ def _shell(data: ReportData, source: Source) -> list[Step]:
     more = [*groups, *known, *(["--missing", "group"] if data.options.missing == "group" else []), *small]
     goal = "--ratio" if data.options.ratio is not None else "--epsilon"
     goal = goal if data.options.tolerances is None else "--epsilon-fpr"
-    undrawn = data.options.draw == "never"
+    undrawn = _undrawn(data)
     fit = [["fairroc", "fit", source.data], [*roles, *counted], more]
     transform = [["fairroc", "transform", "NEW.csv"], ["--model", "model.json"], [*roles, *groups]]
     watch = [["fairroc", "monitor", "NEW.csv"], ["--model", "model.json"], [*roles, *groups], known]
@@ -499,7 +541,7 @@ def _python(data: ReportData) -> list[Step]:
     asked = _asked(data, *HOW, MISSING)
     how = "".join(f", {o.name}={value if o is WHERE else json.dumps(value)}" for o, value in asked)
     goal = "epsilon" if data.options.ratio is None else "ratio"
-    undrawn = data.options.draw == "never"
+    undrawn = _undrawn(data)
     weight = ", sample_weight=weight" if data.weighted else ""
     small = "".join(f", {option.name}={json.dumps(value)}" for option, value in _small(data))
     return [

@@ -57,7 +57,7 @@ class Rules:
     @property
     def chances(self) -> tuple[str, ...]:
         """Names of the groups' probabilities that the model is told."""
-        return () if self.model.proxy is None else self.model.proxy.columns
+        return self.model.probability_columns
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ import numpy as np
 
 from fairroc.core.constraint import OneRate
 from fairroc.fitting.certificate import Certificate, GroupCertificate
+from fairroc.fitting.fit import MANY_DRAWN, drawn_words, ways_without_draw
 from fairroc.fitting.one_draw import OneDraw
 from fairroc.fitting.outlook import Outlook
 from fairroc.fitting.thresholds import Choice, ThresholdRates
@@ -17,6 +18,7 @@ from fairroc.text.outlook import (
     allowed_by,
     caution,
     least_certain_words,
+    most_drawn,
     new_people_lines,
     nobody_drawn,
     promise_words,
@@ -90,55 +92,50 @@ def _head(c: Certificate, word: str = SELECTED) -> list[str]:
 
 DRAWN = "Drawn: share of people whose fair score depends on a random draw."
 
-MANY_DRAWN = 0.05
-"""From this share of a group on it is said how nobody would be drawn."""
-
 
 def _details(c: Certificate, verbose: bool) -> list[list[str]]:
     """The groups, notes, and what the paper's method did."""
     best = [] if c.families else ["at best"]  # by cells it is not known group by group
-    head = ["group", "rows", "AUC before", "after", *best, "drawn"]
-    allowed = c.epsilon if c.allowed is None else c.allowed
-    bound = [
-        f"No score with a gap of at most {allowed:.4g} on these rows has an overall AUC above {rounded(c.auc_bound)}."
-    ]
-    if c.families:
-        bound = bound_words(c)
-    groups = table(
-        [*head, *(["to be fair", "ties only"] if verbose else [])],
-        [_group_row(g, verbose, best=bool(best)) for g in c.groups],
-    )
+    shares = [] if nobody_drawn(c) else ["drawn", *(["to be fair", "ties only"] if verbose else [])]
+    head = ["group", "rows", "AUC before", "after", *best, *shares]
+    groups = table(head, [_group_row(g, len(shares), best=bool(best)) for g in c.groups])
     return [
-        [*groups, *_drawn_lines(c)],
-        [*bound, *(_notes(c) if verbose else []), *_rate_lines(c), *_caveats(c)],
+        [*groups, *drawn_lines(c)],
+        [*bound_words(c), *(_notes(c) if verbose else []), *_rate_lines(c), *_caveats(c)],
         [] if c.froc is None else froc_lines(c.froc),
     ]
 
 
-def _drawn_lines(c: Certificate) -> list[str]:
-    """Who is drawn; of many, what would be without."""
+def drawn_lines(c: Certificate) -> list[str]:
+    """Who is drawn, or what was done instead."""
+    if c.unchanged:
+        return []
     if nobody_drawn(c):
-        return [] if c.unchanged or c.ties_reason is None else [f"{c.ties_reason[0].upper()}{c.ties_reason[1:]}."]
-    most = max(c.groups, key=lambda g: g.randomised_share)
-    least = c.least_gap_without_draw
-    if most.randomised_share <= MANY_DRAWN or least is None:
-        return [DRAWN]
-    whom = f"{percent(most.randomised_share)} of group '{short(most.group)}'"
-    ways = "--draw never (neighbouring scores then share one fair score)"
-    if least > c.epsilon:
-        ways = f"an epsilon of {least:.3f} or more, or {ways}"
-    return [DRAWN, f"For {whom} a draw decides. Nobody is drawn with {ways}."]
+        why = "nobody is drawn: the score decides alone" if c.ties_reason is None else c.ties_reason
+        return [f"{why[0].upper()}{why[1:]}."]
+    return [DRAWN, *many_drawn_words(c)]
 
 
-def _group_row(g: GroupCertificate, verbose: bool, *, best: bool) -> list[str]:
+def many_drawn_words(c: Certificate) -> list[str]:
+    """For whom a draw decides, if many, and what would be without; nothing where the fit has warned of it."""
+    (group, share), least = most_drawn(c.groups), c.least_gap_without_draw
+    if share <= MANY_DRAWN or (c.draw == "few" and least is not None):
+        return []
+    queried = c.method == "froc" or c.groups[0].pla_loss is not None
+    known = None if queried or c.tolerances else least
+    ways = ways_without_draw(c.promise, known, queried=queried, more=" with draw='few'")
+    return [drawn_words(c.drawn, group, share, None if least is None else ways)]
+
+
+def _group_row(g: GroupCertificate, shares: int, *, best: bool) -> list[str]:
     aucs = [rounded(auc) for auc in (g.auc_before, g.auc, *([g.auc_fair] if best else []))]
-    shares = [g.randomised_share, *((g.transport_share, g.tie_share) if verbose else ())]
-    return [g.group, f"{g.rows:,}", *aucs, *map(percent, shares)]
+    drawn = (g.randomised_share, g.transport_share, g.tie_share)
+    return [g.group, f"{g.rows:,}", *aucs, *map(percent, drawn[:shares])]
 
 
 def _notes(c: Certificate) -> list[str]:
     lines = [f"Ties: {tie_words(c)} {c.levels} levels."]
-    if c.ties == "order" and not c.unchanged and c.promise != "new" and c.draw != "never" and c.where is None:
+    if c.ties == "order" and not nobody_drawn(c) and c.promise != "new" and c.where is None:
         lines.append("--draw all would come closer to the bound on these rows, but draws for everyone.")
     if c.ties == "order" and c.ties_reason is not None and not nobody_drawn(c):
         lines.append(f"{c.ties_reason[0].upper()}{c.ties_reason[1:]}.")
@@ -165,11 +162,18 @@ def _caveats(c: Certificate) -> list[str]:
 
 def _rate_lines(c: Certificate) -> list[str]:
     """Every rate's largest difference, where a constraint does not hold all of them."""
-    if c.rates is None or c.rates_before is None or (c.constraint == CONSTRAINT.default and c.tolerances is None):
+    parts = [f"{word} {before:.3f} -> {after:.3f}" for word, before, after in each_rate(c)]
+    if not parts or (c.constraint == CONSTRAINT.default and c.tolerances is None):
+        return []
+    return [f"Each rate for itself, largest difference at one threshold, before -> after: {', '.join(parts)}."]
+
+
+def each_rate(c: Certificate) -> list[tuple[str, float, float]]:
+    """Every rate's name, and its largest difference before and after; nothing where that is not known."""
+    if c.rates is None or c.rates_before is None:
         return []
     names = {"tpr": "TPR", "fpr": "FPR", "selection_rate": "selection rate"}
-    parts = [f"{word} {getattr(c.rates_before, n):.3f} -> {getattr(c.rates, n):.3f}" for n, word in names.items()]
-    return [f"Each rate for itself, largest difference at one threshold, before -> after: {', '.join(parts)}."]
+    return [(word, getattr(c.rates_before, name), getattr(c.rates, name)) for name, word in names.items()]
 
 
 def exact_words(certificate: Certificate) -> str:
@@ -237,14 +241,11 @@ def _point(point: tuple[float, float]) -> str:
     return f"({rounded(point[0])}, {rounded(point[1])})"
 
 
-SCATTER = (
-    "Figures are exact expectations over the draw on these rows; a single draw scatters around them, and new people"
-)
-
-
 def choice_text(choice: Choice, *, positive_means: str = SELECTED) -> str:
     """A chosen threshold and what it means for each group."""
     head, costs = ["group", "rows", positive_means, "TPR", "FPR", "precision", "accuracy"], choice.rule == "cost"
+    drawn = choice.overall.drawn_share > 0
+    head += [*(["cost per person"] if costs else []), *(["by a draw"] if drawn else [])]
     exact = f"{choice.threshold:.6g}"
     exact = exact if float(exact) == choice.threshold else f"{choice.threshold:.4g} (exactly: {choice.threshold!r})"
     return "\n".join(
@@ -252,15 +253,31 @@ def choice_text(choice: Choice, *, positive_means: str = SELECTED) -> str:
             f"Threshold of the fair score: {exact}. Whoever reaches it is {positive_means}.",
             f"This is {_aim(choice, positive_means)}.",
             "",
-            *table(
-                [*head, *(["cost per person"] if costs else [])],
-                [_rates_row(rates, costs) for rates in (*choice.groups, choice.overall)],
-            ),
+            *table(head, [_rates_row(rates, costs, drawn) for rates in (*choice.groups, choice.overall)]),
             "",
+            *_decided_words(choice),
             _gap_words(choice, positive_means),
-            f"{SCATTER} can differ.",
+            "Figures are exact expectations over the draw on these rows; a single draw scatters around them, and new "
+            "people can differ."
+            if drawn
+            else "Figures are exact on these rows; new people can differ.",
         ]
     )
+
+
+def _decided_words(choice: Choice) -> list[str]:
+    """How many decisions hang on a draw; nothing of a model that draws nobody."""
+    found = choice.overall
+    if choice.draws_nobody:
+        return []
+    if not found.drawn_share:
+        return ["At this threshold nobody's decision hangs on a draw."]
+    most = max(choice.groups, key=lambda rates: rates.drawn_share)
+    people = "" if found.drawn_rows is None else f" ({found.drawn_rows:,} of {found.rows:,})"
+    return [
+        f"At this threshold a draw decides for {percent(found.drawn_share)} of people{people}, for "
+        f"{percent(most.drawn_share)} of group '{short(most.group)}'."
+    ]
 
 
 def _gap_words(choice: Choice, word: str) -> str:
@@ -289,7 +306,7 @@ def _aim(choice: Choice, word: str) -> str:
     }[choice.rule]
 
 
-def _rates_row(rates: ThresholdRates, costs: bool) -> list[str]:
+def _rates_row(rates: ThresholdRates, costs: bool, drawn: bool) -> list[str]:
     figures = (rates.selection_rate, rates.tpr, rates.fpr, rates.precision, rates.accuracy)
-    cost = [f"{rates.expected_cost:.4g}"] if costs else []
-    return [rates.group, f"{rates.rows:,}", *(rounded(x, none="–") for x in figures), *cost]
+    more = [*([f"{rates.expected_cost:.4g}"] if costs else []), *([percent(rates.drawn_share)] if drawn else [])]
+    return [rates.group, f"{rates.rows:,}", *(rounded(x, none="–") for x in figures), *more]

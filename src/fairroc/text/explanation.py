@@ -96,10 +96,10 @@ def _why(found: Explanation, word: str, new: bool) -> str:
             if new
             else f"on the people the model was fitted to, {rates} were {within} already"
         )
-        return f"Nothing is changed: {why}. The fair score is the score itself, and nothing is drawn."
+        return f"Nothing is changed: {why}. The fair score is the score itself."
     if found.reason in ("order", "shared"):
-        whom = "The score decides alone: nothing is drawn" if found.draws_nobody else "Nothing is drawn for this person"
-        follows = f"{whom}, and the fair score follows from the score and the {unit}."
+        whom = "The score decides alone:" if found.draws_nobody else "Nothing is drawn for this person, and"
+        follows = f"{whom} the fair score follows from the score and the {unit}."
         return f"{follows} It can differ from the score, {_moved(found, word)}."
     if found.reason == "transport":
         return (
@@ -159,8 +159,9 @@ def _decision(found: Explanation, word: str) -> str:
     if found.threshold is None or found.acceptance is None:
         return ""
     before = word if found.accepted_before else f"not {word}"
-    chance = f"{word} with probability {_percent(found.acceptance)}"
-    after = {0.0: f"not {word}, for certain", 1.0: f"{word} for certain"}.get(found.acceptance, chance)
+    after = f"not {word}, for certain" if found.acceptance == 0 else f"{word} for certain"
+    if found.hangs_on_draw:
+        after = f"{word} with probability {_percent(found.acceptance)}, and the decision hangs on the draw"
     at = f"At the threshold {_figure(found.threshold)}"
     return f"{at}: by the original score the person is {before}; by the fair score, {after}."
 
@@ -169,13 +170,15 @@ def _drawn(found: Explanation, word: str) -> str:
     draw = found.draw
     if draw is None:
         return ""
-    chance = "" if found.reason in ("order", "shared", "unchanged") else ", by the draw that belongs to it"
-    words = f"For the id {quoted(str(draw.id))} the fair score is {_figure(draw.score)}{chance}"
+    drawn = "" if found.reason in ("order", "shared", "unchanged") else ", by the draw that belongs to it"
+    words = f"For the id {quoted(str(draw.id))} the fair score is {_figure(draw.score)}{drawn}"
     if draw.accepted is not None:
         words += f": it {'reaches' if draw.accepted else 'does not reach'} the threshold, so the person is "
         words += word if draw.accepted else f"not {word}"
+        words += ", whatever the draw" if drawn and not found.hangs_on_draw else ""
     same = "group" if found.cells is None else "estimates"
-    return f"{words}. The same id, score, {same}, model and key always give the same result."
+    same = f"score, {same} and model" if found.draws_nobody else f"id, score, {same}, model and key"
+    return f"{words}. The same {same} always give the same result."
 
 
 def _closing(found: Explanation, word: str, new: bool) -> str:

@@ -118,7 +118,11 @@ def information_lines(c: Certificate) -> list[str]:
 
 
 def bound_words(c: Certificate) -> list[str]:
-    """What no other score exceeds, and which scores are meant; nothing where the original score is kept."""
+    """What no other score exceeds, and which scores are meant; by cells nothing where the original score is kept."""
+    if not c.families:
+        allowed = c.epsilon if c.allowed is None else c.allowed
+        most = f"No score with a gap of at most {allowed:.4g} on these rows has an overall AUC above"
+        return [f"{most} {rounded(c.auc_bound)}{_without_draw(c)}."]
     if c.unchanged:
         return []
     gap = "each gap within its epsilon" if own_epsilons(c.families) else f"a gap of at most {c.epsilon:.4g}"
@@ -126,6 +130,16 @@ def bound_words(c: Certificate) -> list[str]:
         f"No score that is told no more than this one, never falls as the original one rises and has {gap} on these "
         f"rows has an overall AUC above {rounded(c.auc_bound)}."
     ]
+
+
+def _without_draw(c: Certificate) -> str:
+    """What no score exceeds that does without a draw, as the end of a sentence."""
+    if c.least_gap_without_draw is None:
+        return ""
+    which = "; none that draws nobody and keeps different scores of a group apart has"
+    if c.auc_bound_without_draw is None:
+        return f"{which} so small a gap (the least is about {c.least_gap_without_draw:.3f})"
+    return f"{which} one above {rounded(c.auc_bound_without_draw)}"
 
 
 def cell_words(c: Certificate) -> list[str]:

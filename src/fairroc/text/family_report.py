@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from fairroc.fitting.certificate import Certificate
 from fairroc.fitting.one_draw import OneDraw
 from fairroc.fitting.outlook import Outlook
-from fairroc.text.words import flat, plural, quoted
+from fairroc.text.outlook import one_draw_words
+from fairroc.text.words import flat
 
 PROXY = (
     "This score is not told anybody's group. It is told probabilities of the groups instead, a proxy. The law may "
@@ -32,33 +33,13 @@ def legal_caution(use_group: bool, columns: Sequence[str], attributes: Sequence[
     return PROXY if columns else ALONE
 
 
-def told_words(use_group: bool, columns: Sequence[str], attributes: Sequence[str], controls: int, cells: int) -> str:
-    """What the fair score is made from."""
-    parts = ["the original score"]
-    parts += [plural(controls, "control feature")] * bool(controls)
-    if use_group:
-        parts.append(f"the person's {' and '.join(map(flat, attributes))}")
-    elif columns:
-        names = ", ".join(map(quoted, columns))
-        parts.append(
-            f"{plural(len(columns), 'probability').replace('probabilitys', 'probabilities')} of groups ({names})"
-        )
-    made = parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
-    split = "" if cells == 1 else f" People are treated in {cells} segments; within each, more score is never worse."
-    return f"The fair score is made from {made}.{split}"
-
-
 def limits(certificate: Certificate, ahead: Outlook, drawn: OneDraw, columns: Sequence[str]) -> Iterator[str]:
     """What this page does not show."""
     yield (
         f"Among new people the largest gap is expected to be about {ahead.gap_estimate:.3f} (± "
         f"{ahead.gap_standard_error:.3f}), not {certificate.gap:.3f}: that is on average over the draw, on these rows."
     )
-    if drawn.draws:
-        yield (
-            f"Of a single draw for these very people the largest gap is {drawn.gap:.3f} on average, and above "
-            f"{drawn.upper:.3f} in one of twenty."
-        )
+    yield from filter(None, [one_draw_words(drawn)])
     if any(not family.compared for family in certificate.families):
         yield "Every attribute is kept close for itself. Their intersections are not, and are shown for information."
     if columns:

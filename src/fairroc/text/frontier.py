@@ -6,8 +6,20 @@ from fairroc.core.constraint import FEW_SELECTED
 from fairroc.fitting.frontier import Frontier, FrontierPoint, left_out_words
 from fairroc.options import CONSTRAINT
 from fairroc.text.certificate import DRAWN
+from fairroc.text.outlook import most_drawn
 from fairroc.text.people import epsilon_words
-from fairroc.text.words import RATIO_GAPS, SELECTED, meaning, percent, rounded, small_lines, table, where_words
+from fairroc.text.words import (
+    RATIO_GAPS,
+    SELECTED,
+    Allowed,
+    meaning,
+    percent,
+    rounded,
+    short,
+    small_lines,
+    table,
+    where_words,
+)
 
 
 def frontier_text(found: Frontier, *, positive_means: str = SELECTED, verbose: bool = False) -> str:
@@ -16,11 +28,11 @@ def frontier_text(found: Frontier, *, positive_means: str = SELECTED, verbose: b
     ratio, plain = before.ratio is not None, found.constraint == CONSTRAINT.default
     size = f"{found.rows:,} rows, {len(before.groups)} groups"
     how = f", method {found.method}" if plain else where_words(asked.where, positive_means)
-    head = ["ratio" if ratio else "epsilon", "new people: gap", "AUC", "fitted people: gap", "AUC", "AUC at best"]
-    head += ["accuracy", *(["balanced"] if verbose else []), "disparate impact", "drawn"]
-    lines = table(head, [_point_row(point, verbose) for point in found.points])
-    marks = [" ", *("*" if i == chosen.index else " " for i in range(len(found.points)))]
     drawn = any(point.randomised_share for point in found.points)
+    head = ["ratio" if ratio else "epsilon", "new people: gap", "AUC", "fitted people: gap", "AUC", *["drawn"] * drawn]
+    head += ["AUC at best", "accuracy", *(["balanced"] if verbose else []), "disparate impact"]
+    lines = table(head, [_point_row(point, verbose, drawn) for point in found.points])
+    marks = [" ", *("*" if i == chosen.index else " " for i in range(len(found.points)))]
     return "\n".join(
         [
             f"{size}, {asked.formula}{how}{_tie_words(found, verbose)}.",
@@ -32,8 +44,8 @@ def frontier_text(found: Frontier, *, positive_means: str = SELECTED, verbose: b
             "",
             *(f"{mark} {line}" for mark, line in zip(marks, lines, strict=True)),
             "",
-            recommended_words(found),
-            epsilon_words(asked, found.points[chosen.index].epsilon, positive_means),
+            recommended_words(found, mark=" (*)"),
+            *recommended_meaning(found, positive_means),
             "",
             *_frontier_notes(found, verbose),
             "Accuracy is the largest over all thresholds; disparate impact is taken at the most accurate threshold.",
@@ -48,11 +60,22 @@ def meanings(found: Frontier, positive_means: str = SELECTED) -> list[str]:
     return [epsilon_words(found.fairness, point.epsilon, positive_means) for point in found.points]
 
 
-def recommended_words(found: Frontier) -> str:
-    """Which row of a frontier is recommended, and why."""
+def recommended_meaning(found: Frontier, positive_means: str = SELECTED) -> list[str]:
+    """What the recommended epsilon means in people, and whether for the fitted ones alone; nothing where it is not
+    kept."""
+    chosen = found.recommended
+    words = epsilon_words(found.fairness, chosen.epsilon, positive_means)
+    if chosen.holds:
+        return [words]
+    return [] if found.promise == "new" else [words.replace(":", ", for these people alone:", 1)]
+
+
+def recommended_words(found: Frontier, *, mark: str = "") -> str:
+    """Which row of a frontier is recommended, why, whether new people are expected to be within it, and who is drawn
+    there."""
     chosen, ratio = found.recommended, found.before.ratio is not None
     point = found.points[chosen.index]
-    name = f"Recommended (*): {f'ratio {1 - point.epsilon:.4g}' if ratio else f'epsilon {point.epsilon:.4g}'}"
+    name = f"Recommended{mark}: {f'ratio {1 - point.epsilon:.4g}' if ratio else f'epsilon {point.epsilon:.4g}'}"
     auc = f"AUC {rounded(found.before.auc_estimate)} before, {rounded(point.auc_estimate)} after"
     if chosen.reason == "unchanged":
         return f"{name}. The original score meets it already."
@@ -67,10 +90,32 @@ def recommended_words(found: Frontier) -> str:
     else:
         kept = "the original score stays as it is" if point.unchanged else f"this one leaves the smallest: {gap}"
         return f"{name}. No row is expected to narrow the gap among new people; {kept}."
-    if chosen.holds or found.promise == "new":
-        return f"{name}. {why}"
-    limit = "the ratio holds" if ratio else "epsilon holds"
-    return f"{name}. {why} On these rows {limit}; --promise new aims at new people instead."
+    return f"{name}. {why}{_not_kept(found)}{_drawn_there(found)}"
+
+
+def _not_kept(found: Frontier) -> str:
+    """That new people's gap is expected to be above the recommended epsilon."""
+    chosen, allowed = found.recommended, Allowed(found.recommended.epsilon, found.recommended.ratio)
+    if chosen.holds:
+        return ""
+    if found.promise == "new":
+        return f" That is above {allowed.limit}, which no score that was tried reaches."
+    return f" That is above {allowed.limit}, which these people alone keep; --promise new aims at new people instead."
+
+
+def _drawn_there(found: Frontier) -> str:
+    """How many people are drawn at the recommended epsilon, beside what would be without."""
+    point, least = found.points[found.recommended.index], found.least_gap_without_draw
+    if not any(each.randomised_share for each in found.points):
+        return ""
+    words = " Nobody is drawn there"
+    if point.randomised_share:
+        group, share = most_drawn(point.groups)
+        whom = f"{percent(share)} of group '{short(group)}'"
+        words = f" {percent(point.randomised_share)} of people are drawn there ({whom})"
+    if least is not None:
+        words += f"; the least gap without a draw, different scores of a group kept apart, is about {least:.3f}"
+    return f"{words}."
 
 
 def _tie_words(found: Frontier, verbose: bool) -> str:
@@ -78,7 +123,7 @@ def _tie_words(found: Frontier, verbose: bool) -> str:
     if found.promise == "new":
         return f"; {'epsilon' if found.before.ratio is None else 'the ratio'} is meant for new people"
     if found.draw == "never":
-        return "; nothing is drawn"
+        return "; nobody is drawn"
     if not verbose:
         return ""
     better = " where that is better" if found.constraint == CONSTRAINT.default else ""
@@ -126,8 +171,9 @@ def _frontier_notes(found: Frontier, verbose: bool) -> list[str]:
     return [*left, *([f"Ties of all groups are drawn at {len(drawn)} of {count} epsilons: {why}."] if drawn else [])]
 
 
-def _point_row(point: FrontierPoint, verbose: bool) -> list[str]:
-    figures = [point.gap_estimate, point.auc_estimate, point.gap, point.auc, point.auc_bound, point.accuracy]
-    figures += [*([point.balanced_accuracy] if verbose else []), point.disparate_impact]
-    allowed = point.epsilon if point.ratio is None else point.ratio
-    return [f"{allowed:.4g}", *(rounded(x, none="–") for x in figures), percent(point.randomised_share)]
+def _point_row(point: FrontierPoint, verbose: bool, drawn: bool) -> list[str]:
+    figures = [point.gap_estimate, point.auc_estimate, point.gap, point.auc]
+    more = [point.auc_bound, point.accuracy, *([point.balanced_accuracy] if verbose else []), point.disparate_impact]
+    shares = [percent(point.randomised_share)] if drawn else []
+    shown = [*map(rounded, figures), *shares, *(rounded(x, none="–") for x in more)]
+    return [f"{point.epsilon if point.ratio is None else point.ratio:.4g}", *shown]

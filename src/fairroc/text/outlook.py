@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from fairroc.fitting.certificate import Certificate
+from fairroc.fitting.certificate import Certificate, GroupCertificate
+from fairroc.fitting.frontier import FrontierGroup
 from fairroc.fitting.limits import FEWEST_ROWS
 from fairroc.fitting.one_draw import OneDraw
 from fairroc.fitting.outlook import Outlook
@@ -85,6 +87,12 @@ def nobody_drawn(certificate: Certificate) -> bool:
     return certificate.unchanged or not any(group.randomised_share for group in certificate.groups)
 
 
+def most_drawn(groups: Sequence[GroupCertificate | FrontierGroup]) -> tuple[str, float]:
+    """The group of which the largest share is drawn, and that share."""
+    most = max(groups, key=lambda group: group.randomised_share)
+    return most.group, most.randomised_share
+
+
 def promise_words(certificate: Certificate, outlook: Outlook, *, verbose: bool = True) -> str:
     """For whom epsilon holds."""
     c, o = certificate, outlook
@@ -135,7 +143,7 @@ def unchanged_words(certificate: Certificate, outlook: Outlook) -> str:
         why = "No score is expected to have a smaller gap among new people"
     else:
         why = f"The original score's gap among new people is expected to be within {allowed.whole}"
-    return f"{why}: it stays as it is, and nothing is drawn."
+    return f"{why}: it stays as it is."
 
 
 def caution(outlook: Outlook, asked: Allowed | None = None) -> Caution | None:
@@ -144,12 +152,12 @@ def caution(outlook: Outlook, asked: Allowed | None = None) -> Caution | None:
     if o.harms:
         words = (
             f"Among new people the fair score is expected to have a gap of {o.gap_estimate:.3f}, no smaller than the "
-            f"original score's {o.gap_before_estimate:.3f}: it follows the chance in these rows and helps nobody else. "
-            "What would help:"
+            f"original score's {o.gap_before_estimate:.3f}: it follows what is peculiar to these rows and helps nobody "
+            "else. What would help:"
         )
         least = 'promise="new" (--promise new): keeps the original score where nothing is expected to do better'
         follows = "follow" if allowed.tolerances is not None else "follows"
-        return Caution(words, (_more_rows(o, allowed), least, f"{allowed.more()}, which {follows} chance less"))
+        return Caution(words, (_more_rows(o, allowed), least, f"{allowed.more()}, which {follows} them less closely"))
     if not o.exceeds:
         return None
     one, more = worst(o), allowed.more
@@ -224,8 +232,8 @@ def auc_words(outlook: Outlook) -> str:
     fair, told = next((pair for pair in pairs if pair[0] != pair[1]), pairs[-1])
     seen = f"On the fitted people the fair score's AUC, {fair}, is above the original one's"
     if o.auc_estimate > o.auc_before:
-        return f"{seen}, {told}. Part of that is the sample's chance: expect {o.auc_estimate:.3f} of new people."
-    return f"{seen}, {told}. That is the sample's chance: expect {o.auc_estimate:.3f} of new people."
+        return f"{seen}, {told}. Part of that is peculiar to the sample: expect {o.auc_estimate:.3f} of new people."
+    return f"{seen}, {told}. That is peculiar to the sample: expect {o.auc_estimate:.3f} of new people."
 
 
 def one_draw_words(one_draw: OneDraw) -> str:

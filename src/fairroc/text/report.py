@@ -12,8 +12,17 @@ from fairroc.fitting.frontier import Frontier
 from fairroc.fitting.one_draw import OneDraw
 from fairroc.fitting.outlook import Outlook
 from fairroc.options import CONSTRAINT
-from fairroc.text.certificate import exact_words
-from fairroc.text.outlook import about, allowed_by, least_certain_words, new_people_lines, promise_words
+from fairroc.text.certificate import exact_words, many_drawn_words
+from fairroc.text.families import bound_words
+from fairroc.text.outlook import (
+    about,
+    allowed_by,
+    least_certain_words,
+    most_drawn,
+    new_people_lines,
+    nobody_drawn,
+    promise_words,
+)
 from fairroc.text.people import epsilon_words
 from fairroc.text.words import (
     RATES,
@@ -33,9 +42,6 @@ from fairroc.text.words import (
 
 WIDE = 0.1
 """A rate known to within this or less tells groups apart that differ by more than a tenth or two."""
-
-MANY = 0.5
-"""A larger share of people whose fair score depends on a draw is worth a word on top."""
 
 SHOWN = 3
 """Names or pairs that a caution lists."""
@@ -84,7 +90,7 @@ def asked_words(audit: Audit, positive_means: str = SELECTED) -> str:
     interval = audit.gap_interval
     best = None if interval is None else interval.best
     if best is not None and best[0] > epsilon:
-        chance = ", and chance does not explain it"
+        chance = ", and sampling error does not explain it"
     elif best is not None and best[1] <= epsilon and interval is not None and interval.gap is not None:
         chance = (
             ""
@@ -113,10 +119,9 @@ def cost_words(
     certificate: Certificate | None,
     outlook: Outlook | None,
     frontier: Frontier,
-    shares: Sequence[float],
     positive_means: str = SELECTED,
 ) -> str:
-    """What the fit costs, or what epsilon 0 would; ``shares`` are the groups' of all people."""
+    """What the fit costs, or what epsilon 0 would."""
     c, o = certificate, outlook
     if c is None or o is None:
         first = frontier.points[0]
@@ -128,17 +133,15 @@ def cost_words(
         )
     if c.unchanged:
         return "Nothing: the score stays as it is."
-    drawn = drawn_share(c, shares)
-    allowed = c.epsilon if c.allowed is None else c.allowed
-    draws = f"For {percent(drawn)} of people the fair score depends on a random draw."
-    if c.draw == "never" or drawn == 0:
-        draws = "Nobody is drawn: the score decides alone."
-    elif drawn < 0.0005:
-        draws = "For hardly anyone the fair score depends on a random draw."
+    draws = "Nobody is drawn: the score decides alone."
+    if not nobody_drawn(c):
+        group, share = most_drawn(c.groups)
+        whom = "hardly anyone" if c.drawn < 0.0005 else f"{percent(c.drawn)} of people"
+        draws = f"For {whom} the fair score depends on a random draw, for {percent(share)} of group '{short(group)}'."
     return (
         f"New people can expect an overall AUC of {about(o.auc_estimate, o.auc_standard_error)} where the original "
-        f"score has {o.auc_before:.3f}. On the fitted people it goes from {c.auc_before:.3f} to {c.auc:.3f}; no score "
-        f"with a gap of {allowed:.4g} there can have more than {c.auc_bound:.3f}. {draws}"
+        f"score has {o.auc_before:.3f}. On the fitted people it goes from {c.auc_before:.3f} to {c.auc:.3f}. "
+        f"{' '.join(bound_words(c))} {draws}"
     )
 
 
@@ -164,18 +167,10 @@ def unknowns(audit: Audit, outlook: Outlook | None) -> Iterator[str]:
         yield f"The rates themselves, exactly: in the least certain group they may be off by {widest:.3f}."
 
 
-def drawn_share(certificate: Certificate, shares: Sequence[float]) -> float:
-    """Share of people whose fair score depends on a draw; ``shares`` are the groups' of all people."""
-    return sum(share * group.randomised_share for share, group in zip(shares, certificate.groups, strict=True))
-
-
-def cautions(
-    audit: Audit, crossing: Sequence[tuple[int, int]], certificate: Certificate | None, shares: Sequence[float]
-) -> Iterator[str]:
-    """What a reader should know beside the warnings: many draws, wide bands, crossing curves."""
-    drawn = 0.0 if certificate is None else drawn_share(certificate, shares)
-    if drawn > MANY:
-        yield f"Many draws: for {percent(drawn)} of people the fair score depends on a random draw."
+def cautions(audit: Audit, crossing: Sequence[tuple[int, int]], certificate: Certificate | None) -> Iterator[str]:
+    """What a reader should know beside the warnings: draws that were asked for, wide bands, crossing curves."""
+    if certificate is not None:
+        yield from many_drawn_words(certificate)
     wide = [(group.group, width) for group in audit.groups if (width := band_width(group)) > WIDE]
     if wide:
         known = listed([f"'{short(name)}' (±{width:.2f})" for name, width in wide], SHOWN)

@@ -283,12 +283,15 @@ def _derived(
     """Everything that the model file and the people tell, beside what is stated. People come by groups; by segments,
     where families are ``compared``."""
     measure, before, kernels = Measure.of(body), original(people), dict[str, Kernel]()
-    lines, shown = before, None if compared else progress
+    lines, shown, kind = before, progress, "groups"
+    note = "the certificate states and proves it; none was given"
+    if compared:
+        shown, kind, note = None, "segments", "no file proves one for a model of this kind"
     if not body["unchanged"]:
         kernels = {group["name"]: Kernel(group["kernel"], body["levels"]) for group in body["groups"]}
         own = zip(*people, strict=True)
         lines = [kernel.law(*each) for kernel, each in zip(kernels.values(), own, strict=True)]
-    yield _order("order within segments" if compared else "order within groups", kernels)
+    yield _order(f"order within {kind}", kernels)
     was = figures(before, people, measure, None if kernels else shown)
     now = figures(lines, people, measure, shown) if kernels else was
     if kernels:
@@ -305,13 +308,14 @@ def _derived(
         yield _promise("gap within epsilon", body, body["epsilon"], stated, now.gap, nobody)
     hulls = [roc_hull(line) for line in before if stated is not None]
     for name, figures_of in _stated(body, stated, was, now, hulls, shares).items():
-        title = name.replace("groups'", "segments'") if compared else name
-        yield _equal(title, *figures_of, _allowance(people) if "in the model" in name else ALLOWANCE)
+        yield _equal(
+            name.replace("groups'", f"{kind}'"),
+            *figures_of,
+            _allowance(people) if "in the model" in name else ALLOWANCE,
+        )
     if stated is None:
         if compared:
             yield Check("AUC", None, None, float(now.auc), "for information: no file states it")
-        note = "no file proves one for a model of this kind"
-        note = note if compared else "the certificate states and proves it; none was given"
         yield Check("bound of the AUC", None, note=note)
         return
     if measure.rate is None:

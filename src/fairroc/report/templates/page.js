@@ -5,8 +5,8 @@
   const data = JSON.parse(document.getElementById("data").textContent);
   const byId = (id) => document.getElementById(id);
   const unpacked = (groups) => groups.map((rates) => {
-    const [fpr, tpr] = rates.map((line) => line.map((x) => x / data.units));
-    return { fpr, tpr };
+    const [fpr, tpr, drawn] = rates.map((line) => line.map((x) => x / data.units));
+    return { fpr, tpr, drawn };
   });
   const before = unpacked(data.before);
   const fair = data.fair.map(unpacked);
@@ -36,6 +36,7 @@
   const gapBefore = gapLine(before);
   const shareAt = (x, g, i) => data.priors[g] * x.tpr[i] + (1 - data.priors[g]) * x.fpr[i];
   const after = () => fair[state.epsilon];
+  const drawnAt = (i) => after().reduce((sum, line, g) => sum + data.shares[g] * line.drawn[i], 0);
 
   // All people together, for small multiples.
   const pooled = ["fpr", "tpr"].map((name) => {
@@ -346,6 +347,37 @@
     });
   }
 
+  function drawShares() {
+    const place = places["drawn-plot"];
+    if (!place) return;
+    const { drawn: groups, randomised_share: all } = data.frontier;
+    const x = { low: 0, high: epsilons[epsilons.length - 1], title: words.axis };
+    chart(place, clamp(place.host.clientWidth * 0.3, 260, 300), x, { low: 0, high: 1, title: "share of people drawn" }, (at, frame) => {
+      const lines = [...groups, all].map((shares) => shares.map((share, i) => at([epsilons[i], share])));
+      const whole = lines.pop();
+      const here = at([epsilons[state.epsilon], 0])[0];
+      const obstacles = [...lines, whole, [[here, frame[1]], [here, frame[3]]]].flatMap(dense);
+      const taken = [];
+      const told = shownGroups().filter((g) => state.group === g || labels.length <= SEVERAL);
+      return [
+        drawn([[here, frame[1]], [here, frame[3]]], "var(--threshold)", 1.2),
+        ...lines.map((line, g) => drawn(line, colour(g), 1.6, dash(g), { opacity: state.group === null || state.group === g ? 1 : 0.3 })),
+        drawn(whole, "var(--ink)", 2.8),
+        svg("circle", { cx: here.toFixed(1), cy: whole[state.epsilon][1].toFixed(1), r: 6.5, fill: "var(--ink)" }),
+        ...labelled("all people", whole, obstacles, taken, frame),
+        ...told.flatMap((g) => labelled(labels[g], lines[g], obstacles, taken, frame, g)),
+      ];
+    });
+  }
+
+  function nearShares(place, point) {
+    const found = nearEpsilon(place, point);
+    const i = found.epsilon;
+    const groups = shownGroups().slice(0, SEVERAL).map((g) => `${labels[g]}: ${percent(data.frontier.drawn[g][i])}`);
+    return { ...found, rings: [place.at([epsilons[i], data.frontier.randomised_share[i]])],
+      lines: [found.lines[0], `${percent(data.frontier.randomised_share[i])} of people drawn`, ...groups] };
+  }
+
   function nearEpsilon(place, point) {
     const i = point ? closest(epsilons.length, (k) => Math.abs(place.at([epsilons[k], 0])[0] - point[0]))[1] : state.epsilon;
     const column = data.frontier;
@@ -401,6 +433,7 @@
     }));
     both.forEach((groups, j) => { rows[labels.length].cells[data.column + j + 1].textContent = rate(gapAt(groups, i)); });
     labels.forEach((_, g) => rows[g].classList.toggle("on", state.group === g));
+    if (data.draws) after().forEach((line, g) => { rows[g].cells[7].textContent = percent(line.drawn[i]); });
   }
 
   function showCurves() {
@@ -430,6 +463,7 @@
       `${rate(told(gapOf(before, state.group, i)))}; fair score, ${rate(told(gapOf(after(), state.group, i)))}.`;
     byId("said").textContent = `At score ≥ ${at} the ${words.gap} is ${rate(told(gapBefore[i]))} with the original score; ` +
       `with ${words.allowed} ${epsilon}, ${rate(told(gapAt(after(), i)))} with the fair score.` +
+      `${data.draws ? ` There a draw decides for ${percent(drawnAt(i))} of people.` : ""}` +
       `${outside ? " This threshold does not count." : ""}${own} Overall AUC ${rate(data.auc)} → ${rate(column.auc[e])}${bound}. ` +
       `New people: expect a ${words.gap} of ${rate(told(column.gap_estimate[e]))} and an AUC of ${rate(column.auc_estimate[e])}.`;
     byId("meant").textContent = data.meant[e];
@@ -480,6 +514,7 @@
     drawMinis();
     drawGap();
     drawFrontier();
+    drawShares();
   };
   let waiting = false;
   function show() {
@@ -500,6 +535,10 @@
       (found) => set("threshold", found.threshold), "threshold");
     addPlace("frontier-plot", `Overall AUC at every ${words.allowed}; the numbers are in the table below`, nearEpsilon,
       (found) => set("epsilon", found.epsilon), "epsilon");
+    if (data.draws) {
+      addPlace("drawn-plot", `Share of people drawn at every ${words.allowed}; the numbers are in the table below`, nearShares,
+        (found) => set("epsilon", found.epsilon), "epsilon");
+    }
     addChips();
     addMinis();
     const rows = byId("rates").tBodies[0].rows;
