@@ -46,7 +46,7 @@ from strategies import NORMS, SEEDS
 
 ROWS = normal_rows(31, n=300, digits=1)
 MODEL = fitted(ROWS, 0.1, draw="all").model
-ORDERED = fitted(normal_rows(32, n=1500), 0.3, draw="few").model
+ORDERED = fitted(normal_rows(34, n=1500), 0.3, draw="few").model
 TEXT = MODEL.to_json()
 
 

@@ -505,8 +505,10 @@ def _chosen(
     overall: ThresholdRates,
     groups: Iterable[ThresholdRates],
 ) -> Choice:
-    names = ("constraint", "norm", "ratio", "tolerances", "where", "draws_nobody")
-    kept = {name: getattr(model, name) for name in names}
+    kept: dict[str, Any] = {
+        name: getattr(model, name) for name in ("constraint", "norm", "ratio", "tolerances", "where")
+    }
+    kept["draws_nobody"] = not model.needs_ids
     return Choice(aim.rule, aim.target, aim.cost_fp, aim.cost_fn, threshold, gap, overall, tuple(groups), **kept)
 
 

@@ -298,9 +298,7 @@ def _derived(
         yield _scale(body["scale"], now, people)
     shares = _drawn(kernels, people)
     nobody = not shares[-1]
-    if "never" in (body.get("draw"), body.get("draws")):
-        good = all(all(kernel.ordered) for kernel in kernels.values())
-        yield Check("nobody is drawn", good, 0.0, float(shares[-1]), "" if good else "some scores' places are drawn")
+    yield from _undrawn(body, kernels, shares[-1])
     for family in compared:
         gap, name = family_gap(family, kernels, measure, progress), f"gap within epsilon, by {family.title}"
         yield _promise(name, body, family.stated["epsilon"], None, gap, nobody)
@@ -322,6 +320,13 @@ def _derived(
         walked = nobody and all(line.steps == len(own) for line, own in zip(lines, people.scores, strict=True))
         yield _least(stated, least_gap(before, measure), now.gap if walked else None)
     yield from _bound(stated, measure, hulls, people, now)
+
+
+def _undrawn(body: Body, kernels: Mapping[str, Kernel], share: Fraction) -> Iterator[Check]:
+    """That nobody is drawn, where that was asked for."""
+    if "never" in (body.get("draw"), body.get("draws")):
+        good = all(all(kernel.ordered) for kernel in kernels.values())
+        yield Check("nobody is drawn", good, 0.0, float(share), "" if good else "some scores' places are drawn")
 
 
 def _drawn(kernels: Mapping[str, Kernel], people: Everybody) -> list[Fraction]:
