@@ -186,7 +186,7 @@ CASES = {
     "tied": lambda: rows_for(fitted(AB, seed=1, n=3000, epsilon=0.05, draw="never"), "text"),
     "draw": lambda: rows_for(fitted(WILD, seed=3, n=3000, epsilon=0.05, draw="all")),
     "draw, text": lambda: rows_for(fitted(AB, seed=4, n=900, epsilon=0.0, draw="all"), "text"),
-    "inf": lambda: rows_for(fitted(AB, seed=5, n=3000, epsilon=0.02, draw="few", norm="inf")),
+    "inf": lambda: rows_for(fitted(AB, seed=1, n=3000, epsilon=0.02, draw="few", norm="inf")),
     "froc": lambda: rows_for(fitted(AB, seed=6, n=900, epsilon=0.1, method="froc", draw="all", queries=20)),
     "key": lambda: rows_for(fitted(AB, seed=7, n=600, epsilon=0.1, draw="all", key=KEY), "text", key=KEY),
     "unchanged": lambda: rows_for(fitted(WILD[:4], seed=8, n=300, epsilon=2.0), "text"),

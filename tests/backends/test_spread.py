@@ -267,5 +267,5 @@ def test_sql_for_postgres_is_a_function_of_probabilities() -> None:
     """`test_sql_postgres.py` runs it where there is a server, `test_sql_spark.py` Spark's."""
     case = spread_case("proxy in strata")
     made = case.model.to_sql("postgres", **case.roles)
-    assert "(score double precision, g1 text, g2 text, p1 double precision, id bigint)" in made
+    assert "(score double precision, g1 text, g2 text, p1 double precision, id bigint DEFAULT NULL)" in made
     assert 'fair_score"("p", "town"::text, "job"::text, "r", "id")' in made

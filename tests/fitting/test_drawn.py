@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_pipeline import EPSILONS, Rows, acceptance, all_thresholds, fitted, normal_rows, worlds
+from test_pipeline import EPSILONS, Rows, acceptance, all_thresholds, even_rows, fitted, normal_rows, worlds
 
 from fairroc import FairROC, FairrocWarning, choose_threshold, frontier
 from fairroc.cli.main import main
@@ -32,7 +32,7 @@ from fairroc.text.frontier import frontier_text, recommended_words
 from strategies import NORMS
 
 SENTENCE = re.compile(r"A draw decides for (\S+)% of people \((\S+)% of group '(.+)'\)\. Nobody is drawn with (.*)\.")
-ROWS = normal_rows(7, n=600)
+ROWS = even_rows(1200)
 
 
 def warned(rows: Rows = ROWS, **how) -> tuple[FairROC, list[str]]:
@@ -95,7 +95,7 @@ def test_other_constraints_have_no_such_bound() -> None:
     ("how", "way"),
     [
         ({}, r"draw='never' \(--draw never\) or from an epsilon of 0\.\d+ on"),
-        ({"epsilon": {"fpr": 0.02, "tpr": 0.03}}, r"draw='never' \(--draw never\)"),
+        ({"epsilon": {"fpr": 0.03, "tpr": 0.03}}, r"draw='never' \(--draw never\)"),
         ({"queries": 20}, r"method='optimal', no queries and draw='never' \(--method optimal --draw never\)"),
         ({"method": "froc"}, r"method='optimal', no queries and draw='never' \(--method optimal --draw never\)"),
     ],
@@ -188,7 +188,8 @@ def test_an_explanation_says_whether_the_decision_hangs_on_the_draw(draw) -> Non
     words = choice_text(choice)
     most = max(choice.groups, key=lambda rates: rates.drawn_share)
     assert (
-        f"a draw decides for {choice.overall.drawn_share:.1%} of people ({choice.overall.drawn_rows:,} of 600)" in words
+        f"a draw decides for {choice.overall.drawn_share:.1%} of people ({choice.overall.drawn_rows:,} of 1,200)"
+        in words
     )
     assert f"for {most.drawn_share:.1%} of group '{most.group}'." in words
     assert f"{choice.overall.drawn_share:.1%} of people" in str(choice)

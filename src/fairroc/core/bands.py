@@ -55,10 +55,10 @@ START, REST = 1024, 1024
 NEARBY, FINE = 2.0 / 256, 2.0 / 1024
 """Of three and more groups, one after the first turn looks for better ways so near its own, down to that spacing."""
 
-MOST_MOVES, TURN = 16, 1e-4
-"""So often, at most, some of more than two groups takes its best way beside the rest, but each of them once; and they
-go on while a turn of all of them gains more AUC than this (measured: what is left to gain is less than where else they
-start from makes)."""
+TURNS, MOST_MOVES, TURN = 2, 32, 1e-4
+"""More than two groups take so many turns at most, in which each goes its best way beside the rest, and so many of
+these ways; they go on while a turn of all of them gains more AUC than this (measured: what is left to gain is less than
+where else they start from makes)."""
 
 NO_CAP = 2.0
 """A width in fpr + tpr that nobody passes: all people of a group."""
@@ -322,7 +322,7 @@ def _turns(sides: Sequence[Side], epsilon: float, tie: float) -> IntArray:
     """(n, groups) stops: from fair stops of the walk of least gap, one group after the other moves beside the rest."""
     strands = [side.strand for side in sides]
     stops = _fair_stops(sides, least_walk(strands).walk.stops, epsilon, tie)
-    for turn in range(max(MOST_MOVES // len(sides), 1) if len(stops) else 0):
+    for turn in range(min(MOST_MOVES // len(sides), TURNS) if len(stops) else 0):
         before = worth = through(strands, stops).auc
         for g in range(len(sides)):
             rest = [h for h in range(len(sides)) if h != g]

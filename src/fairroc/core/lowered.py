@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from fairroc.core.chain import BoolArray, Chain, FloatArray, IntArray, chain_through, ratio, running_sums
+from fairroc.core.chain import BoolArray, Chain, FloatArray, IntArray, chain_through, running_sums
 from fairroc.core.constraint import EqualizedOdds
 from fairroc.core.kernel import TOUCH
 from fairroc.core.roc import RocCurve
@@ -81,7 +81,7 @@ def _lines(
 ) -> list[Chain] | None:
     """A group's lines inside the intervals that are lowered; ``people``: what it costs to draw those between cuts."""
     x, line = u[cuts], v[cuts]
-    most, least = _at_cuts(u, cap, cuts, np.minimum), _at_cuts(u, floor, cuts, np.maximum)
+    most, least = _at_cuts(cap, cuts, np.minimum), _at_cuts(floor, cuts, np.maximum)
     needed = np.logical_or.reduceat(v > cap + TOUCH, cuts[:-1]) | (v[cuts[1:]] > cap[cuts[1:]] + TOUCH)
     ends = _intervals(_costs(x, line, least, most, people), needed)
     if ends is None:
@@ -90,10 +90,10 @@ def _lines(
     return [_inside(x[own], line[own], most[own]) for own in parts]
 
 
-def _at_cuts(u: FloatArray, limit: FloatArray, cuts: IntArray, worse: np.ufunc) -> FloatArray:
+def _at_cuts(limit: FloatArray, cuts: IntArray, worse: np.ufunc) -> FloatArray:
     """A limit at the cuts, so much stricter that straight lines between them keep it at all stops."""
     part = np.repeat(np.arange(len(cuts) - 1), np.diff(cuts))
-    share = ratio(u[:-1] - u[cuts][part], np.diff(u[cuts])[part], 0.0)
+    share = (np.arange(len(part)) - cuts[part]) / np.diff(cuts)[part]
     at = limit[cuts]
     off = worse.reduceat(limit[:-1] - (at[part] + share * np.diff(at)[part]), cuts[:-1])
     return np.asarray(at + worse(np.append(off, 0.0), np.append(0.0, off)))

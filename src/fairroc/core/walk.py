@@ -50,7 +50,10 @@ GAIN = 1e-5
 """More than two groups go on taking turns while a turn of all of them gains more AUC than this."""
 
 MOST_MOVES = 64
-"""So often, at most, some group takes its best way beside the rest, but each of them once."""
+"""So often, at most, some of more than two groups takes its best way beside the rest."""
+
+MANY_GROUPS = 32
+"""More groups than this go at equal pace; then only the pairs that are farthest apart there bound the least gap."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,12 +76,17 @@ class Walk:
         freeze(self.stops)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class LeastGap:
-    """A walk that keeps all scores apart and has about the least gap; no such walk's gap is below ``lower``."""
+    """A walk that keeps all scores apart and has about the least gap; ``least`` finds what no such gap is below."""
 
     walk: Walk
-    lower: float
+    least: Callable[[], float]
+
+    @cached_property
+    def lower(self) -> float:
+        """No such walk's gap is below this."""
+        return self.least()
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,7 +145,7 @@ def least_walk(strands: Sequence[Strand]) -> LeastGap:
     sketch = Sketch(strands, _count(strands, LEAST_POSITIONS))
     path = _least_path(sketch)
     walk = sketch.walk(path)
-    return LeastGap(walk, _at_least(sketch, walk.gap))
+    return LeastGap(walk, lambda: _at_least(sketch, walk.gap))
 
 
 def _count(strands: Sequence[Strand], positions: int) -> int:
@@ -153,6 +161,8 @@ def _least_path(sketch: Sketch) -> IntArray:
     groups = range(len(sketch.strands))
     if len(groups) == 2:
         return _merged(sketch, None, [0], [1])
+    if len(groups) > MANY_GROUPS:
+        return at_equal_pace(sketch.strands)
     found = [at_equal_pace(sketch.strands)] if sketch.exact else []
     for order in (list(groups), list(groups)[::-1]):
         path = None
@@ -223,13 +233,14 @@ def _at_least(sketch: Sketch, gap: float) -> float:
     """What no walk's gap is below: the largest least gap of two groups, farthest pairs first. ``gap`` is attained."""
     if sketch.exact and len(sketch.strands) == 2 and np.isfinite(gap):
         return gap
-    pairs = list(combinations(range(len(sketch.strands)), 2))
-    far = []
-    for pair in pairs:
-        sides = [sketch.strands[g] for g in pair]
-        far.append(_far(sides, at_equal_pace(sides)))
+    both = zip(sketch.strands, at_equal_pace(sketch.strands).T, strict=True)
+    boxes = [(strand.low[:, at], strand.high[:, at]) for strand, at in both]
+    far = {
+        (g, h): float(np.maximum(boxes[g][1] - boxes[h][0], boxes[h][1] - boxes[g][0]).max())
+        for g, h in combinations(range(len(boxes)), 2)
+    }
     lower = 0.0
-    for most, pair in sorted(zip(far, pairs, strict=True), key=lambda found: (-found[0], found[1])):
+    for pair, most in sorted(far.items(), key=lambda found: (-found[1], found[0]))[: MANY_GROUPS**2 // 2]:
         if most <= lower:
             break
         lines = sketch.strands if sketch.exact else sketch.steps
@@ -289,7 +300,7 @@ def _best_path(sketch: Sketch, epsilon: float, start: Walk | None) -> IntArray |
     if path is None:
         return None
     worth = sketch.part(path, groups).auc
-    for _ in range(max(MOST_MOVES // len(groups), 1)):
+    for _ in range(MOST_MOVES // len(groups)):
         before = worth
         for g in groups:
             rest = [h for h in groups if h != g]

@@ -50,8 +50,8 @@ PARTS = 1.0, 1.0 / 2, 1.0 / 4, 1.0 / 8
 DRAW_PRICE = 0.05
 """AUC that a draw for everybody has to bring, and a draw for some in proportion."""
 
-PRICES = 1, 4
-"""Times that price at which curves are lowered: what is lost is known only once a walk is found on them."""
+DEARER = 4
+"""Curves are lowered also as if a draw had so many times that price: what is lost is known only with a walk on them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,11 +109,12 @@ class Walks:
         return max((best, self.never(goal)), key=self.worth)
 
     def _lowered(self, goal: Goal) -> Iterator[Solution]:
-        """Walks on lowered curves by several prices, in the widest parts of scores that serve."""
+        """Walks on lowered curves by two prices, in the widest parts of scores that serve."""
         for widest in (2.0, *(part * goal.epsilon for part in PARTS)):
-            every = [self.lowered(goal, widest, times * DRAW_PRICE) for times in PRICES]
-            if any(one is not None for one in every):
-                yield from (one for one in every if one is not None)
+            found = self.lowered(goal, widest)
+            if found is not None:
+                dearer = self.lowered(goal, widest, DEARER * DRAW_PRICE)
+                yield from (one for one in (found, dearer) if one is not None)
                 return
 
     def worth(self, solution: Solution) -> float:
