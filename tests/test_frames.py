@@ -384,7 +384,7 @@ def test_scores_on_another_scale_and_ids_that_repeat(engine) -> None:
     rng = np.random.default_rng(0)
     sex, y = np.repeat(["f", "m"], 200).tolist(), rng.integers(0, 2, 400)
     p = y + np.where(np.array(sex) == "f", 1.0, 2.0) * rng.normal(size=400)
-    post = FairROC(0.1, salt=1).fit(p, y, sensitive_features=sex)
+    post = FairROC(0.1, salt=1, draw="all").fit(p, y, sensitive_features=sex)
     names = {"score": "p", "group": "g", "id": "id"}
 
     def act(scores, ids, model, **how):

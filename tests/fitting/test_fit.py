@@ -315,8 +315,8 @@ def test_large_ties_hide_nothing_in_thinned_curves(monkeypatch: pytest.MonkeyPat
     for tied in (0, 80, 400):
         scores[:tied] = -0.5
         columns = read_people(scores, labels, sensitive_features=groups)
-        fitted = fit(columns, Options.checked(epsilon=0.1, draw="few"), salt=1)
-        assert fitted.performance.gap <= 0.1 + 1e-12
+        fitted = fit(columns, Options.checked(epsilon=0.15, draw="few"), salt=1)
+        assert fitted.performance.gap <= 0.15 + 1e-12
         inner.append(fitted.model.inner_epsilon)
         ordered.append(raw_order(fitted).inner_epsilon)
     for each in (inner, ordered):

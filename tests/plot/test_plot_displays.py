@@ -321,7 +321,7 @@ def test_other_scores_as_after(post: FairROC) -> None:
 def test_which_score_on_which_axes(display: Any, post: FairROC) -> None:
     scores, y, group = people()
     found = display.from_estimator(post, scores, y, sensitive_features=group)
-    before, after = found.axes_
+    before, after, *_ = found.axes_
     titles = [axes.get_title("left") for axes in found.axes_]
     pair = Figure().subplots(1, 2)
     assert found.plot(pair).axes_ == tuple(pair)

@@ -9,7 +9,6 @@ import warnings
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cache
-
 from statistics import NormalDist
 
 import numpy as np

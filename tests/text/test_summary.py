@@ -47,6 +47,7 @@ def shown() -> dict[str, object]:
         "GroupCodes": GroupCodes(np.arange(99), [*"abc"]),
         "OneDraw": post.one_draw_,
         "Outlook": post.outlook_,
+        "ScoreMap": FairROC(2.0).fit(score[two], y[two], **some).model_.map("g01"),
         "ScoreCounts": ScoreCounts.from_rows(score, y, sensitive_features=group, bits=13),
         "Verification": verify(post.model_, score[two], y[two], **some),
         "report": gather(read_people(score[two], y[two], **some), asked),
@@ -82,7 +83,7 @@ def test_every_public_result_is_among_them(shown) -> None:
         name for name in fairroc.__all__ if isinstance(t := getattr(fairroc, name), type) and issubclass(t, Result)
     }
     assert results <= set(shown)
-    assert len(results) == 11
+    assert len(results) == 12
 
 
 def test_results_are_short_tables(shown) -> None:
