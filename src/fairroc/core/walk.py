@@ -240,7 +240,7 @@ def _at_least(sketch: Sketch, gap: float) -> float:
         for g, h in combinations(range(len(boxes)), 2)
     }
     lower = 0.0
-    for pair, most in sorted(far.items(), key=lambda found: (-found[1], found[0]))[: MANY_GROUPS**2 // 2]:
+    for pair, most in sorted(far.items(), key=lambda found: (-found[1], found[0]))[: MANY_GROUPS * MANY_GROUPS // 2]:
         if most <= lower:
             break
         lines = sketch.strands if sketch.exact else sketch.steps
