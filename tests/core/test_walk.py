@@ -14,7 +14,7 @@ from fairroc.core import walk as walks
 from fairroc.core.constraint import equalized_odds
 from fairroc.core.roc import roc_curve
 from fairroc.core.strand import at_equal_pace, together
-from fairroc.core.walk import best_walk, least_walk, most_auc, walk_through
+from fairroc.core.walk import MANY_GROUPS, best_walk, least_walk, most_auc, walk_through
 from oracles import all_walks, best_on_lattice, judged_walks
 from strategies import SEEDS
 from walk_cases import (
@@ -80,6 +80,22 @@ def test_three_groups_lie_between_their_bounds(curves, weights, constraint, epsi
     most = aucs[gaps <= epsilon + ROUNDING].max()
     assert best.walk.auc - TOLD <= most <= best.upper + TOLD
     assert most <= most_auc(own, epsilon)
+
+
+@pytest.mark.parametrize("constraint", CONSTRAINTS)
+def test_very_many_groups_go_at_equal_pace(constraint):
+    """Their walks keep all scores apart, and what is stated of them holds: of the gap, and of the best within it."""
+    curves, weights = random_curves(5, (7,) * (MANY_GROUPS + 2))
+    own = strands(curves, weights, constraint)
+    least = least_walk(own)
+    assert_walk(least.walk, curves, weights, constraint)
+    assert keeps_apart(least.walk) and 0 < least.lower <= least.walk.gap
+    pairs = ([own[0], other] for other in own[1:])
+    assert least.walk.gap >= max(least_walk(pair).lower for pair in pairs) - ROUNDING
+    best = best_walk(own, least.walk.gap, start=least.walk)
+    assert_walk(best.walk, curves, weights, constraint, least.walk.gap)
+    assert keeps_apart(best.walk) and best.walk.auc >= least.walk.auc - TOLD
+    assert best_walk(own, 0.5 * least.lower) is None
 
 
 def test_three_groups_nearly_always_get_the_least_gap():
