@@ -95,7 +95,19 @@ def test_very_many_groups_go_at_equal_pace(constraint):
     best = best_walk(own, least.walk.gap, start=least.walk)
     assert_walk(best.walk, curves, weights, constraint, least.walk.gap)
     assert keeps_apart(best.walk) and best.walk.auc >= least.walk.auc - TOLD
-    assert best_walk(own, 0.5 * least.lower) is None
+    assert best_walk(own, 0.5 * least.lower) is None and most_auc(own, 0.0) is None
+
+
+def test_groups_that_find_no_better_way_stay(monkeypatch):
+    """Where no path is found beside the rest, and where nobody may move."""
+    curves, weights = random_curves(3, (6, 7, 8))
+    own = strands(curves, weights, CONSTRAINTS[0])
+    monkeypatch.setattr(walks, "best_path", lambda *_: None)
+    stays = best_walk(own, 2.0).walk
+    assert_walk(stays, curves, weights, CONSTRAINTS[0], 2.0)
+    assert np.array_equal(stays.stops, at_equal_pace(own))
+    monkeypatch.setattr(walks, "MOST_MOVES", 0)
+    assert np.array_equal(best_walk(own, 2.0).walk.stops, stays.stops)
 
 
 def test_three_groups_nearly_always_get_the_least_gap():

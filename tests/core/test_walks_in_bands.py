@@ -167,3 +167,13 @@ def test_of_equal_walks_it_is_that_with_more_scores():
     straight = stepped([(1, 1)] * 5)
     own = strands([straight] * 2, (np.full(2, 0.5), np.full(2, 0.5)), equalized_odds(1))
     assert len(best_bands(own, 0.0).walk.stops) == 6
+
+
+def test_a_lattice_may_have_more_cells_than_are_wanted(monkeypatch):
+    """Then the coarsest serves."""
+    curves, weights = random_curves(4, (40, 60))
+    own = strands(curves, weights, equalized_odds(1))
+    monkeypatch.setattr(bands, "CELLS", 0)
+    found = best_bands(own, 0.3)
+    assert_walk(found.walk, curves, weights, equalized_odds(1), 0.3)
+    assert found.upper >= found.walk.auc
