@@ -26,9 +26,7 @@ MODULES = (
     "model/xxh64.py",
 )
 _GOLDEN = "tests/promises/test_golden.py::test_a_fit_and_all_that_follows_is_as_it_was"
-FITS = tuple(
-    f"{_GOLDEN}[{name}]" for name in ("ties-draw", "five-draw", "two-queries", "two-zero-order", "two-froc")
-)
+FITS = tuple(f"{_GOLDEN}[{name}]" for name in ("ties-draw", "five-draw", "two-queries", "two-zero-order", "two-froc"))
 KEPT = "tests/promises/test_kept.py::test_models_of_every_version_give_the_same_bits"
 _SMALL = tuple(
     f"tests/promises/test_small_groups.py::{name}"

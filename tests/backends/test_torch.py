@@ -278,8 +278,8 @@ def test_scores_on_another_scale(device, codes):
 
 @pytest.mark.parametrize("device", DEVICES)
 def test_draws(device):
-    model = model_of(CASES[1], key=KEY)
-    scores, groups, ids = new_people(model, CASES[1])
+    model = model_of(CASES[0], key=KEY)
+    scores, groups, ids = new_people(model, CASES[0])
     tensors = put(scores, device), put(groups, device)
     words = [f"person {i}" for i in ids]
     for way in ways():
