@@ -26,7 +26,7 @@ from fairroc.model import draw
 from fairroc.model.model import FitRecord, GroupRecord, ModelData, Reference, reference_of
 from fairroc.options import Options
 from fairroc.people.people import People, refuse_tiny_groups
-from fairroc.stats.plausible import Expected
+from fairroc.stats.expected import Expected
 from fairroc.summary import percent, short
 
 TRIES = 5

@@ -39,7 +39,7 @@ from fairroc.people.door import read_people
 from fairroc.people.people import People, refuse_tiny_groups
 from fairroc.people.small import SmallGroups, SmallRule, plain_data
 from fairroc.stats.bootstrap import Progress, portion
-from fairroc.stats.plausible import Expected
+from fairroc.stats.expected import Expected
 from fairroc.summary import MOST_ROWS, Part, Result, Summary, figure, percent, size, window
 from fairroc.tables.columns import data_frame
 

@@ -1,151 +1,148 @@
-"""promise="new": the fair score whose expected gap among new people is within epsilon, and whose expected AUC is best.
+"""promise="new": the fair score that is expected to be best for the people who come next, or the original one.
 
-Candidates run from the original score over one shift for each group to the exact method on the groups' own curves.
-None is forced onto the sample. All are judged in the same plausible populations (`fairroc.stats.plausible`), so that a
-larger epsilon only adds candidates: the expected AUC never falls, up to where the original score itself is kept.
+Candidates run from the original score over equal pace (all groups stand at equal fpr + tpr), part of the way or all of
+it, and walks that draw nobody, to the exact method, all on estimated curves. None is forced onto the sample. They are
+judged in the same populations that the people may come from (`fairroc.stats.posterior`), and what is chosen is judged
+again in others. A candidate costs the AUC it loses, the price of its draws, and the price of a gap above epsilon; the
+cheapest is taken. So what a larger epsilon costs is never more. The original score is one of them: it stays where it
+is expected to be within epsilon, and unless another's gap is smaller by more than the estimate can tell.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
 
-from fairroc.core.chain import FEW_GROUPS, MANY_GROUPS, FloatArray
-from fairroc.core.constraint import Constraint, OneRate, Ratio
+from fairroc.core.bands import best_bands
+from fairroc.core.chain import FEW_GROUPS, MANY_GROUPS, FloatArray, IntArray
+from fairroc.core.constraint import Constraint, EqualizedOdds, OneRate, Ratio
 from fairroc.core.coupling import Levels
-from fairroc.core.estimate import flattened, straightened
-from fairroc.core.kernel import Kernel, drawn_kernel, one_person, ordered_kernel
-from fairroc.core.roc import Population, RocCurve, all_thresholds, pooled_share
+from fairroc.core.estimate import straightened
+from fairroc.core.kernel import Kernel, one_person, ordered_kernel
+from fairroc.core.portable import weighted
+from fairroc.core.roc import Population, RocCurve, all_thresholds, in_parts, pooled_share, thinned
+from fairroc.core.strand import strands_of, together
+from fairroc.core.walk import best_walk, least_walk
 from fairroc.fitting.one_rate import CAREFUL, ORDERED, rate_kernels
-from fairroc.fitting.solving import Goal, levels_of
-from fairroc.people.people import People, thinned_population
+from fairroc.fitting.solving import Goal, drawn_share, levels_of
+from fairroc.fitting.walking import DRAW_PRICE, LARGEST_TIE, walked
+from fairroc.people.people import People
 from fairroc.stats.bins import Bins, bins_of
-from fairroc.stats.borrow import Alignment, alignment, alike
-from fairroc.stats.plausible import Expected, Plausible, expected, plausible
+from fairroc.stats.expected import Expected, Figures, figures
+from fairroc.stats.posterior import Posterior, posterior
 
 SEED = 0
 """Populations are the same for the same people."""
 
-INNER = (0.0, 0.01, 0.02, 0.035, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3)
-"""Epsilons of the exact method on an estimate, as shares of half the largest distance possible."""
+INNER, BANDED = (0.0, 0.02, 0.05, 0.1, 0.2), (0.02, 0.1)
+"""Epsilons on an estimate, as shares of half the largest distance possible; and those of bands of many groups."""
 
-WAYS = (1.0, 0.85, 0.7, 0.55, 0.4, 0.25, 0.1)
-"""How far the groups are shifted towards each other."""
+WAYS = (0.5, 0.75, 1.0)
+"""How far the groups are brought to equal pace."""
 
-CUTS = 64
-"""Levels of a shifted score."""
+FINE, CORNERS = 2048, 32
+"""Thresholds of an estimated curve, and its corners: straight lines between them keep the order of scores."""
 
-POINTS = 32
-"""Corners of an estimated curve."""
+WALK_POINTS, LEAST_POINTS = 400, 40
+"""Points of all estimated curves together that walks look at, and of each at least."""
 
-DIP = 0.4
-"""Blocks of scores that dip farther below the hull, in deviations of the raw curve, are drawn."""
+BARELY = 1.001
+"""A walk is looked for at so many times the least gap that one can have."""
 
-ENOUGH, FINE = 500, 2048
-"""With so many people of every class the sample's own curves, at so many points, are a candidate too."""
+GAP_PRICE = 1.0
+"""A point of the gap above epsilon weighs as much as a point of AUC."""
 
-PLAIN, DRAWN, SHARED = (
-    "soft labels",
-    "raw, ties drawn",
-    ("partly shared, shift and stretch", "shared, shift and stretch"),
-)
-"""Names of candidates; with very many groups the first and the last are the only estimates."""
-
-NEAR = 0.5
-"""Where no candidate is within epsilon, those so many deviations from the least expected gap are as good, and the best
-AUC among them is taken."""
-
+SURE, LEAST_HELP = 0.5, 0.01
+"""Deviations by which a candidate's gap is to be below the original score's, and by how much it is at least."""
 
 NARROW = 0.05
 """Ratios are kept for single people too, as if 1 less so much were asked for, where few people are selected."""
 
-SURE = 0.5
-"""A gap above epsilon that is not so many deviations below the original score's is no reason to change the score."""
+Made = tuple[str, float, Levels, Callable[[], tuple[Kernel, ...]]]
+"""Name, internal epsilon, levels, and what makes the kernels."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Candidate:
     """A way to make scores fair, and what to expect of it; without levels the original score.
 
-    Kernels are made when they are asked for: all candidates' together may be more than fits into memory.
+    Kernels are made when they are asked for: all candidates' together may be more than fits into memory. ``drawn`` is
+    the share of the fitted people who are drawn.
     """
 
     name: str
     inner_epsilon: float
     levels: Levels | None
     make: Callable[[], tuple[Kernel, ...]]
-    expected: Expected
+    figures: Figures
+    drawn: float
 
     @property
     def kernels(self) -> tuple[Kernel, ...]:
         return self.make()
 
     @property
-    def drawn(self) -> bool:
-        """Whether all ties are drawn."""
-        return self.name == DRAWN
+    def expected(self) -> Expected:
+        return self.figures.expected
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Choice:
-    """All candidates, and the plausible populations they were judged in."""
+    """All candidates, the original score first, and the price of a draw for everybody."""
 
-    known: Plausible
     candidates: tuple[Candidate, ...]
-
-    @property
-    def original(self) -> Candidate:
-        """The original score."""
-        return self.candidates[0]
+    price: float
 
     def best(self, epsilon: float) -> Candidate:
-        """The original score if it is within epsilon; else the best expected AUC that is; where none is within it,
-        about the least expected gap.
+        """The cheapest candidate of those that clearly help, and the original score."""
+        original = self.candidates[0]
+        if original.expected.gap <= epsilon:
+            return original
+        helpful = [one for one in self.candidates[1:] if helps(original.figures, one.figures)]
+        return min((original, *helpful), key=lambda one: self.cost(one, epsilon))
 
-        The original score stays where nothing has a clearly smaller gap.
-        """
-        if self.original.expected.gap <= epsilon:
-            return self.original
-        least = min((candidate.expected for candidate in self.candidates), key=lambda e: e.gap)
-        if least.gap > max(epsilon, self.original.expected.gap - SURE * least.gap_deviation):
-            return self.original
-        limit = max(epsilon, least.gap + NEAR * least.gap_deviation)
-        return max((c for c in self.candidates if c.expected.gap <= limit), key=lambda c: c.expected.auc)
+    def cost(self, candidate: Candidate, epsilon: float) -> float:
+        """The price of a gap above epsilon and of draws, less AUC."""
+        new = candidate.expected
+        return GAP_PRICE * max(new.gap - epsilon, 0.0) + self.price * candidate.drawn - new.auc
 
 
-def populations(people: People) -> Plausible:
+def helps(before: Figures, after: Figures) -> bool:
+    """Whether a gap is expected to be smaller by more than the estimate can tell."""
+    smaller = before.gaps - after.gaps
+    return float(smaller.mean()) >= max(LEAST_HELP, SURE * float(smaller.std(ddof=1)))
+
+
+def populations(people: People) -> Posterior:
     """Populations that these people may come from."""
     thin = people.thin
     bins = bins_of(thin.curves, thin.shares, people.class_sizes())
-    return plausible(bins, thin, np.random.default_rng(SEED))
+    return posterior(bins, thin, np.random.default_rng(SEED))
 
 
 def choice(
     people: People,
     constraint: Constraint,
-    known: Plausible | None = None,
+    draw: str,
+    known: Posterior,
     progress: Callable[[int, int], None] | None = None,
-    *,
-    never: bool = False,
 ) -> Choice:
-    """Make and judge all candidates (``never``: that draw nobody); ``progress(done, all)`` is called after each."""
-    known = populations(people) if known is None else known
-    found = [Candidate("original", 0.0, None, tuple, expected(known, (), constraint))]
-    made = list(_estimates(people, known))
-    ways = list(_alignments(known))
-    few = _less_often(len(people.names))
-    todo = (len(made) + (not never)) * len(INNER[::few]) + len(ways) * len(WAYS[::few])
-    for name, levels, make, inner in _all(people, known.bins, made, ways, constraint, never):
-        found.append(Candidate(name, inner, levels, make, expected(known, make(), constraint)))
+    """Make and judge all candidates that ``draw`` allows; ``progress(done, all)`` is called after each."""
+    judge = partial(figures, known, known.populations, constraint=constraint)
+    candidates = [Candidate("original", 0.0, None, tuple, judge(()), 0.0)]
+    estimates = Estimates(people.thin, known, constraint, draw == "never")
+    every = list(estimates.one_rate() if isinstance(constraint, OneRate) else estimates.both_rates())
+    for done, (name, inner, levels, make) in enumerate(every, 1):
+        kernels = make()
+        drawn = drawn_share(people.thin, kernels)
+        if draw != "never" or drawn == 0:
+            candidates.append(Candidate(name, inner, levels, make, judge(kernels), drawn))
         if progress is not None:
-            progress(len(found) - 1, todo)
-    return Choice(known, tuple(found))
-
-
-Made = tuple[str, Levels, Callable[[], tuple[Kernel, ...]], float]
+            progress(done, len(every))
+    return Choice(tuple(candidates), DRAW_PRICE if draw == "few" else 0.0)
 
 
 def _less_often(groups: int) -> int:
@@ -153,111 +150,111 @@ def _less_often(groups: int) -> int:
     return 1 if groups <= FEW_GROUPS else 2 if groups <= MANY_GROUPS else 4
 
 
-def _all(
-    people: People,
-    bins: Bins,
-    made: Sequence[tuple[str, Population]],
-    ways: Sequence[tuple[str, Alignment]],
-    constraint: Constraint,
-    never: bool,
-) -> Iterator[Made]:
-    seen = people.thin
-    soft = next(estimate for name, estimate in made if name == PLAIN)
-    for name, estimate in made:
-        for inner, levels in _ladder(estimate, constraint, estimate):
-            yield name, levels, partial(_kernels, estimate, seen, levels, constraint, never), inner
-    drawn = thinned_population(seen, FINE)
-    for inner, levels in () if never else _ladder(drawn, constraint):
-        yield DRAWN, levels, partial(_drawn, drawn, levels), inner
-    for name, moved in ways:
-        for way in WAYS[:: _less_often(len(seen.curves))]:
-            levels = shifted(soft, bins, Alignment(way * moved.shift, moved.stretch**way))
-            yield f"{name}, {way:.0%} of the way", levels, partial(_kernels, soft, seen, levels, constraint, never), 0.0
+@dataclass(frozen=True, eq=False)
+class Estimates:
+    """Curves as they are expected to be in the population, and scores that would be fair there.
+
+    ``seen`` are the people's own curves; ``never``: nobody is to be drawn.
+    """
+
+    seen: Population
+    known: Posterior
+    constraint: Constraint
+    never: bool
+
+    def both_rates(self) -> Iterator[Made]:
+        """Equal pace, by the groups' shifts alone or by all that is known; walks without draws; the exact method."""
+        assert isinstance(self.constraint, EqualizedOdds)
+        for name, masses in (("shift", self.known.shifted), ("equal pace", self.known.mean)):
+            curves = self._binned(masses)
+            for way in WAYS[:: -_less_often(len(self.seen.curves))]:
+                yield self._walk(f"{name}, {way:.0%} of the way", 0.0, curves, _paced(curves, way))
+        if len(self.seen.curves) == 2 or self.never:
+            yield from self._walks(self.constraint)
+        if not self.never:
+            yield from self._ladder(self.known.mean)
+
+    def one_rate(self) -> Iterator[Made]:
+        """The exact method by the groups' shifts alone, and by all that is known."""
+        yield from self._ladder(self.known.shifted)
+        yield from self._ladder(self.known.mean)
+
+    def _walks(self, constraint: EqualizedOdds) -> Iterator[Made]:
+        """Walks that keep all scores apart, and bands where no walk can have so small a gap."""
+        curves = self._binned(self.known.mean)
+        points = max(WALK_POINTS // len(curves.curves), LEAST_POINTS)
+        curves = replace(curves, curves=tuple(thinned(curve, points) for curve in curves.curves))
+        strands = strands_of(curves.curves, curves.weights0, curves.weights1, constraint)
+        two = len(strands) == 2
+        least = least_walk(strands) if two else None
+        lowest = BARELY * least.walk.gap if least is not None else np.inf
+        for inner in sorted({max(inner, lowest) for inner in INNER}) if two else ():
+            walk = best_walk(strands, inner, least)
+            if walk is not None:
+                yield self._walk("walk", inner, curves, walk.walk.stops)
+        for inner in INNER if two else BANDED[:: 1 if len(strands) <= FEW_GROUPS else 2]:
+            bands = best_bands(strands, inner, LARGEST_TIE) if inner < lowest else None
+            if bands is not None:
+                yield self._walk("bands", inner, curves, bands.walk.stops, tied=True)
+
+    def _walk(self, name: str, inner: float, curves: Population, stops: IntArray, *, tied: bool = False) -> Made:
+        parts = [in_parts(curve) for curve in curves.curves]
+        return name, inner, *walked(curves.curves, parts, stops, tied=tied)
+
+    def _ladder(self, masses: FloatArray) -> Iterator[Made]:
+        """The exact method's levels at every internal epsilon; of one rate, for the raw order of people."""
+        fine = zip(self.seen.curves, masses, strict=True)
+        estimate = replace(self.seen, curves=tuple(self._corners(curve, own) for curve, own in fine))
+        unit = self.constraint.largest if isinstance(self.constraint, OneRate) else self.constraint.largest / 2
+        for share in INNER[:: _less_often(len(estimate.curves))]:
+            inner = share * unit
+            levels = levels_of(estimate, inner, Goal(inner, self.constraint, "order"), ordered=estimate)
+            yield "estimate", inner, levels, partial(self._kernels, estimate, levels)
+
+    def _kernels(self, estimate: Population, levels: Levels) -> tuple[Kernel, ...]:
+        constraint, seen = self.constraint, self.seen.curves
+        if isinstance(constraint, OneRate):
+            care = CAREFUL if isinstance(constraint, Ratio) else ORDERED
+            curves, never = estimate.curves, self.never
+            return rate_kernels(curves, seen, levels, constraint, epsilon=NARROW, care=care, never=never)
+        every = zip(estimate.curves, levels.u.T, levels.v.T, seen, strict=True)
+        return tuple(ordered_kernel(curve, u, v, one_person(own)) for curve, u, v, own in every)
+
+    def _corners(self, curve: RocCurve, masses: FloatArray) -> RocCurve:
+        """The curve of estimated masses at fine thresholds, straight between some of them."""
+        fpr, tpr = (np.concatenate(([0.0], line)) for line in self.known.bins.rates(masses, self.thresholds))
+        return straightened(RocCurve(self.thresholds, fpr, tpr, curve.prior), CORNERS)
+
+    @cached_property
+    def thresholds(self) -> FloatArray:
+        """Falling thresholds, all or about FINE of them (of many groups less), that part all people evenly."""
+        curves, count = self.seen.curves, FINE // _less_often(len(self.seen.curves))
+        every = all_thresholds(curves)
+        if len(every) > count:
+            below = 1.0 - pooled_share(curves, self.seen.shares, every)
+            even = np.searchsorted(below, np.arange(count) / count).clip(0, len(every) - 1)
+            every = every[np.unique(np.append(0, even))]
+        return np.asarray(every[::-1])
+
+    def _binned(self, masses: FloatArray) -> Population:
+        """The curves of estimated masses at the ends of bins."""
+        every = zip(self.seen.curves, masses, strict=True)
+        return replace(self.seen, curves=tuple(_at_bins(curve, self.known.bins, own) for curve, own in every))
 
 
-def _drawn(drawn: Population, levels: Levels) -> tuple[Kernel, ...]:
-    return tuple(drawn_kernel(c, levels.u[:, g], levels.v[:, g]) for g, c in enumerate(drawn.curves))
+def _at_bins(curve: RocCurve, bins: Bins, masses: FloatArray) -> RocCurve:
+    """One group's curve at the ends of the bins in which anybody is expected."""
+    upto = np.cumsum(masses[:, ::-1], axis=1)
+    upto /= upto[:, -1:]
+    used = np.append(np.diff(upto.sum(axis=0)) > 0, True)
+    fpr, tpr = np.concatenate((np.zeros((2, 1)), upto[:, used]), axis=1)
+    return RocCurve(bins.thresholds[::-1][used], fpr, tpr, curve.prior)
 
 
-def _ladder(
-    population: Population, constraint: Constraint, ordered: Population | None = None
-) -> Iterator[tuple[float, Levels]]:
-    """The exact method's levels at every internal epsilon; of one rate, for the raw order of people ``ordered``."""
-    unit = constraint.largest if isinstance(constraint, OneRate) else constraint.largest / 2
-    for share in INNER[:: _less_often(len(population.curves))]:
-        inner = share * unit
-        yield inner, levels_of(population, inner, Goal(inner, constraint, "order"), ordered=ordered)
-
-
-def _kernels(
-    estimate: Population, seen: Population, levels: Levels, constraint: Constraint, never: bool
-) -> tuple[Kernel, ...]:
-    if isinstance(constraint, OneRate):
-        care = CAREFUL if isinstance(constraint, Ratio) else ORDERED
-        return rate_kernels(estimate.curves, seen.curves, levels, constraint, epsilon=NARROW, care=care, never=never)
-    return tuple(
-        ordered_kernel(curve, levels.u[:, g], levels.v[:, g], one_person(own))
-        for g, (curve, own) in enumerate(zip(estimate.curves, seen.curves, strict=True))
-    )
-
-
-def _alignments(known: Plausible) -> Iterator[tuple[str, Alignment]]:
-    """Ways to bring the groups on one scale; a score of few points cannot be shifted."""
-    if not known.bins.tied:
-        yield "shift", alignment(known.bins, known.masses, stretched=False)
-        yield "shift and stretch", alignment(known.bins, known.masses)
-
-
-def _estimates(people: People, known: Plausible) -> Iterator[tuple[str, Population]]:
-    """Estimates of the groups' curves, from those that share nothing to those that share all but a shift."""
-    bins, seen, sizes = known.bins, people.thin, people.class_sizes()
-    made = replace(known.made, floor=0.0)
-    soft = made.masses(bins.counts)
-    masses = {"smooth": made.hard(bins.counts), PLAIN: soft}
-    if not bins.tied:
-        for name, moved in (("shift", False), ("shift and stretch", True)):
-            shared = alike(bins, soft, alignment(bins, soft, stretched=moved))
-            own = known.own[:, :, None]
-            if 0.02 < known.own.mean() < 0.98:
-                masses[f"partly shared, {name}"] = own * soft + (1.0 - own) * shared
-            masses[f"shared, {name}"] = shared
-    fine = _fine(seen)
-    if len(seen.curves) > MANY_GROUPS:
-        masses = {name: each for name, each in masses.items() if name in (PLAIN, *SHARED)}
-    for name, each in masses.items():
-        curves = tuple(_curve(curve, bins, part, fine) for curve, part in zip(seen.curves, each, strict=True))
-        yield name, replace(seen, curves=flattened(curves, sizes, DIP))
-    if people.class_sizes().min() >= ENOUGH:
-        yield "raw", thinned_population(seen, FINE)
-
-
-def _fine(seen: Population) -> FloatArray:
-    """Falling thresholds, all or about FINE of them (of many groups less), that part all people evenly."""
-    every, count = all_thresholds(seen.curves), FINE // _less_often(len(seen.curves))
-    if len(every) > count:
-        below = 1.0 - pooled_share(seen.curves, seen.shares, every)
-        every = every[np.unique(np.append(0, np.searchsorted(below, np.arange(count) / count).clip(0, len(every) - 1)))]
-    return np.asarray(every[::-1])
-
-
-def _curve(curve: RocCurve, bins: Bins, masses: FloatArray, thresholds: FloatArray) -> RocCurve:
-    """The curve of estimated class distributions at falling thresholds, straight between some of them."""
-    fpr, tpr = (np.concatenate(([0.0], line)) for line in bins.rates(masses, thresholds))
-    return straightened(RocCurve(thresholds, fpr, tpr, curve.prior), POINTS)
-
-
-def shifted(known: Population, bins: Bins, moved: Alignment) -> Levels:
-    """Levels of the score that is the original one less a group's shift, on the bins' scale."""
-    people = bins.counts.sum(axis=1)
-    common = ((bins.z - moved.shift[:, None]) / moved.stretch[:, None]).ravel()
-    order = np.argsort(common, kind="stable")
-    weight = np.cumsum(people.ravel()[order])
-    cuts = np.interp(np.arange(1, CUTS) / CUTS, weight / weight[-1], common[order])[::-1]
-    ends = np.append(bins.thresholds, bins.highest)
-    u, v = np.zeros((CUTS + 1, len(people))), np.zeros((CUTS + 1, len(people)))
-    u[-1] = 2.0
-    for g, curve in enumerate(known.curves):
-        at = curve.index_at(np.interp(moved.shift[g] + moved.stretch[g] * cuts, bins.edges, ends))
-        u[1:-1, g], v[1:-1, g] = curve.u[at], (curve.tpr - curve.fpr)[at]
-    moves = np.concatenate(([True], (np.diff(u, axis=0) > 0).any(axis=1)))
-    return Levels(u[moves], v[moves])
+def _paced(curves: Population, way: float) -> IntArray:
+    """(n, groups) stops of a walk some way from the original order to equal pace."""
+    times = []
+    for curve in curves.curves:
+        original = np.stack([other.u[other.index_at(curve.thresholds)] for other in curves.curves], axis=-1)
+        times.append((1.0 - way) * weighted(original, curves.shares) + way * curve.u[1:])
+    return together(times)

@@ -15,18 +15,22 @@ from fairroc.core.estimate import flattened
 from fairroc.core.gap import ROUNDING, pooled_curve
 from fairroc.core.kernel import one_person, ordered_kernel
 from fairroc.core.roc import Population, RocCurve
-from fairroc.fitting.new_people import DIP, Choice, choice, populations
+from fairroc.fitting.new_people import Choice, choice, helps, populations
 from fairroc.fitting.raw_order import is_fair_score, solve_rate
 from fairroc.fitting.solving import Goal, Solution, guides_of, levels_of, solution_of, solve_drawn
 from fairroc.fitting.walking import Walks
 from fairroc.options import Options
 from fairroc.people.people import People
-from fairroc.stats.plausible import Expected, Plausible, expected
+from fairroc.stats.expected import Expected, Figures, figures
+from fairroc.stats.posterior import Posterior
 
 T = TypeVar("T")
 
 LEAST_INNER, TRIES = 0.25, 8
 """Smallest internal epsilon in the order of scores, as a share of epsilon, and how many are tried."""
+
+DIP = 0.4
+"""Blocks of scores that dip farther below the hull, in deviations of the raw curve, are drawn."""
 
 CACHE = 12
 """Solutions and what to expect of them that are remembered: those of the last few epsilons."""
@@ -116,8 +120,8 @@ class Solver:
         best = self.choice.best(epsilon)
         if best.levels is None:
             return None
+        goal = replace(self._goal(epsilon), ties="order")
         inner = min(best.inner_epsilon, epsilon)
-        goal = replace(self._goal(epsilon), ties="draw" if best.drawn else "order")
         return solution_of(self.people.thin, best.levels, best.kernels, goal, inner).changed(curve=best.name)
 
     @property
@@ -147,20 +151,19 @@ class Solver:
     @cached_property
     def choice(self) -> Choice:
         """All candidates of promise="new"."""
-        never = self.options.draw == "never"
-        return choice(self.people, self.constraint, self.known, self.progress, never=never)
+        return choice(self.people, self.constraint, self.options.draw, self.known, self.progress)
 
     # -- what to expect ----------------------------------------------------------------------------------------------
 
     @cached_property
-    def known(self) -> Plausible:
+    def known(self) -> Posterior:
         """Populations that the people may come from."""
         return populations(self.people)
 
     @cached_property
-    def before(self) -> tuple[float, Expected]:
-        """AUC of the original score among the people, and what to expect of it among new ones."""
-        return self.auc_before, expected(self.known, (), self.constraint)
+    def figures_before(self) -> Figures:
+        """What the original score does in the populations that judge."""
+        return figures(self.known, self.known.judges, (), self.constraint)
 
     @cached_property
     def auc_before(self) -> float:
@@ -173,14 +176,20 @@ class Solver:
 
         The AUC is that of the original score among the people, less what a solution is expected to lose.
         """
-        auc, before = self.before
-        found = before if solution is None else self._expected(solution)
-        return replace(found, auc=min(max(auc + found.auc - before.auc, 0.0), 1.0))
+        new, before = self.figures(solution).expected, self.figures_before.expected
+        return replace(new, auc=min(max(self.auc_before + new.auc - before.auc, 0.0), 1.0))
 
-    def _expected(self, solution: Solution) -> Expected:
-        """The same, with the AUC of plausible populations."""
+    def helps(self, solution: Solution) -> bool:
+        """Whether new people's gap is expected to be clearly smaller than with the original score."""
+        return helps(self.figures_before, self.figures(solution))
+
+    def figures(self, solution: Solution | None) -> Figures:
+        """What a solution does in the populations that judge."""
+        if solution is None:
+            return self.figures_before
         kernels = solution.kernels  # kept beside it, so that no others get this number
-        return self.recall(id(kernels), lambda: (expected(self.known, kernels, self.constraint), kernels))[0]
+        known, constraint = self.known, self.constraint
+        return self.recall(id(kernels), lambda: (figures(known, known.judges, kernels, constraint), kernels))[0]
 
     def recall(self, key: Any, make: Callable[[], T]) -> T:
         """What was made last; neighbouring epsilons often end with the same."""

@@ -37,7 +37,7 @@ from fairroc.model.proxy import ProxyTree
 from fairroc.options import Options
 from fairroc.people.small import SmallRule
 from fairroc.people.spread import Family, SpreadRows, read_spread
-from fairroc.stats.plausible import Expected
+from fairroc.stats.expected import Expected
 
 BINS = (16, 32, 64)
 """Cells in each segment: more of them until the AUC moves by less than `MOVED`."""

@@ -13,7 +13,7 @@ from fairroc.core.chain import BoolArray, IntArray
 from fairroc.core.constraint import EqualizedOdds
 from fairroc.core.coupling import Levels
 from fairroc.core.gap import ROUNDING
-from fairroc.core.kernel import TOUCH, walk_kernel
+from fairroc.core.kernel import TOUCH, Kernel, walk_kernel
 from fairroc.core.lowered import lowered
 from fairroc.core.roc import Parts, RocCurve, in_parts, thinned
 from fairroc.core.strand import Strand, at_equal_pace, strands_of
@@ -223,15 +223,31 @@ class Walks:
     ) -> Solution:
         """What a walk with these stops does to the people, who are drawn where ``lines`` are below their own and where
         one score is in several ``parts``, and ``tied`` where one step is to give one fair score."""
-        parts = self.parts if parts is None else parts
-        at = stops.T
-        own = np.stack([(each.curve.tpr - each.curve.fpr)[i] for each, i in zip(parts, at, strict=True)], axis=1)
-        v = own if lines is None else np.stack([(c.tpr - c.fpr)[i] for c, i in zip(lines, at, strict=True)], axis=1)
-        ends = _level_ends(np.any(v < own - TOUCH, axis=1))
-        u = np.stack([each.curve.u[i] for each, i in zip(parts, at[:, ends], strict=True)], axis=1)
-        every = zip(self.curves, parts, at, v[ends].T, strict=True)
-        kernels = tuple(walk_kernel(curve.thresholds, each, i, ends, line, tied=tied) for curve, each, i, line in every)
-        return solution_of(self.people.thin, Levels(u, v[ends]), kernels, goal, inner)
+        levels, make = walked(self.curves, self.parts if parts is None else parts, stops, lines, tied=tied)
+        return solution_of(self.people.thin, levels, make(), goal, inner)
+
+
+def walked(
+    curves: Sequence[RocCurve],
+    parts: Sequence[Parts],
+    stops: IntArray,
+    lines: Sequence[RocCurve] | None = None,
+    *,
+    tied: bool = False,
+) -> tuple[Levels, Callable[[], tuple[Kernel, ...]]]:
+    """Levels of a walk on these curves, and what makes its kernels: people are drawn where ``lines`` are below their
+    own and where one score is in several ``parts``, and ``tied`` where one step is to give one fair score."""
+    at = stops.T
+    own = np.stack([(each.curve.tpr - each.curve.fpr)[i] for each, i in zip(parts, at, strict=True)], axis=1)
+    v = own if lines is None else np.stack([(c.tpr - c.fpr)[i] for c, i in zip(lines, at, strict=True)], axis=1)
+    ends = _level_ends(np.any(v < own - TOUCH, axis=1))
+    u = np.stack([each.curve.u[i] for each, i in zip(parts, at[:, ends], strict=True)], axis=1)
+
+    def make() -> tuple[Kernel, ...]:
+        every = zip(curves, parts, at, v[ends].T, strict=True)
+        return tuple(walk_kernel(curve.thresholds, each, i, ends, line, tied=tied) for curve, each, i, line in every)
+
+    return Levels(u, v[ends]), make
 
 
 def _gradual(strand: Strand, line: RocCurve, parts: Parts) -> Strand:

@@ -18,7 +18,7 @@ from fairroc.fitting.solver import Solver
 from fairroc.options import Options
 from fairroc.people.door import read_people
 from fairroc.people.people import People
-from fairroc.stats.plausible import Expected
+from fairroc.stats.expected import Expected
 from fairroc_studies.harness.outcome import outcome
 from fairroc_studies.harness.people import Part
 from fairroc_studies.problems.synthetic import FAMILIES
@@ -84,7 +84,7 @@ def _new(people: People, judge: _Judge) -> dict[str, Points]:
         known[place] = known.get(place) or point(epsilon, best)
         found.append(known[place] | {"epsilon": epsilon})
     shifted = [point(0.0, candidate) for candidate in made.candidates if candidate.name.startswith("shift, ")]
-    return {"new": found, "shift": shifted, "original": [point(2.0, made.original)]}
+    return {"new": found, "shift": shifted, "original": [point(2.0, made.candidates[0])]}
 
 
 def _fitted(people: People, method: str, judge: _Judge) -> Points:
@@ -101,8 +101,7 @@ def _fitted(people: People, method: str, judge: _Judge) -> Points:
 def _stated(solver: Solver, told: Expected) -> Expected:
     """What a fit states of a candidate: the AUC of the original score among the people, less what is expected to be
     lost."""
-    auc, before = solver.before
-    return replace(told, auc=auc + told.auc - before.auc)
+    return replace(told, auc=solver.auc_before + told.auc - solver.figures_before.expected.auc)
 
 
 def _people(part: Part) -> People:
