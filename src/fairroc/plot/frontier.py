@@ -82,7 +82,7 @@ class FrontierDisplay(Display):
         method: str = "optimal",
         draw: str = "few",
         where: Any = None,
-        promise: str = "fitted",
+        promise: str = "new",
         queries: Any = None,
         bound: bool = True,
         sample_weight: Any = None,
