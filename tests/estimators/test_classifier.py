@@ -38,10 +38,10 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.fixes import parse_version
 from test_metrics import people
 
-from fairroc import FairROC, FairROCClassifier
 from fairroc.errors import DataError, FairrocWarning, UnknownGroupError
 from fairroc.estimators.classifier import POST_PARAMETERS
 from fairroc.estimators.crossfit import SensitiveStratifiedKFold
+from fitted_people import FairROC, FairROCClassifier
 from strategies import SEEDS
 
 pytestmark = pytest.mark.filterwarnings("ignore::fairroc.errors.FairrocWarning")

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairroc import DataError, FairModel, FairROC
+from fairroc import DataError, FairModel
 from fairroc.errors import FairrocWarning
 from fairroc.fitting.held_out import cross_fitted, folds_of, tree_of
 from fairroc.fitting.spread import spread_rows
-from fairroc.options import Options
+from fitted_people import FairROC, fitted_options
 from strategies import SEEDS
 
 pytestmark = pytest.mark.filterwarnings("ignore::fairroc.errors.FairrocWarning")
@@ -170,7 +170,7 @@ def test_new_people_are_promised_less_than_fitted_ones_get():
 
 def test_folds_hold_every_group_and_label_and_trees_follow_the_probabilities():
     s, y, sex, _, r, _ = people(2, 500)
-    options = Options.checked(epsilon=0.05, use_group=False)
+    options = fitted_options(epsilon=0.05, use_group=False)
     rows = spread_rows(s, y, options, sensitive_features=sex, group_probabilities=r)
     folds = folds_of(rows)
     for g in "fm":

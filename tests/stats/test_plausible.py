@@ -14,13 +14,13 @@ from fairroc.core.realised import performance, realise
 from fairroc.core.roc import RocCurve
 from fairroc.fitting.fit import fit_quietly
 from fairroc.fitting.new_people import populations
-from fairroc.options import Options
 from fairroc.people.door import read_people
 from fairroc.people.people import People
 from fairroc.stats.bins import BINS, Bins, bins_of
 from fairroc.stats.borrow import alignment, alike, estimator, own_shares, sampled
 from fairroc.stats.plausible import Plausible, expected
 from fairroc_studies.problems.synthetic import FAMILIES
+from fitted_people import fitted_options
 from strategies import NORMS
 
 
@@ -159,7 +159,7 @@ def test_what_is_expected_is_what_the_populations_do(rows, norm, epsilon):
     """Brute force: realise the fair score in each population and measure it."""
     people, constraint = people_of(rows), equalized_odds(norm)
     known = populations(people)
-    model = fit_quietly(people, Options.checked(epsilon=epsilon, norm=norm), salt=1).model
+    model = fit_quietly(people, fitted_options(epsilon=epsilon, norm=norm), salt=1).model
     found = expected(known, model.kernels, constraint)
     assert np.isfinite([found.gap, found.gap_deviation, found.auc, found.auc_deviation]).all()
     assert 0.0 <= found.gap <= 1.1 * constraint.largest
@@ -182,7 +182,7 @@ def test_expectations_agree_with_the_machine_that_judges_fits():
     """Scores of eleven points: a bin is a score, nothing is approximated but the places that are looked at."""
     people = drawn("tenths", 800, 3)
     known = populations(people)
-    model = fit_quietly(people, Options.checked(epsilon=0.05, draw="all"), salt=1).model
+    model = fit_quietly(people, fitted_options(epsilon=0.05, draw="all"), salt=1).model
     found = expected(known, model.kernels, model.fairness)
     each = np.array([judged(known, model, draw) for draw in range(len(known.draws))])
     assert found.gap == pytest.approx(each[:, 0].mean(), abs=2e-3)
@@ -217,7 +217,7 @@ def test_the_expected_gap_is_near_the_true_one(name):
     truth, off = family.population(), []
     for seed in range(6):
         people = drawn(name, 1000, seed)
-        model = fit_quietly(people, Options.checked(epsilon=0.1), salt=1).model
+        model = fit_quietly(people, fitted_options(epsilon=0.1), salt=1).model
         found = expected(populations(people), model.kernels, model.fairness)
         curves = _known(truth.curves, model)
         realised = [realise(curve, kernel) for curve, kernel in zip(curves, model.kernels, strict=True)]
