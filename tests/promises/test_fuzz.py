@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from fairroc import FairROC
 from fairroc.cli import audit
 from fairroc.errors import ModelFileError
-from fitted_people import FairROC
 from fuzz import commands, driving, files, geometry, models, people
 from fuzz.driving import run, shrunk
 
