@@ -137,7 +137,7 @@ def test_the_command_says_it_once(tmp_path, capsys) -> None:
     table = tmp_path / "people.csv"
     lines = [f"{s},{y},{g}" for s, y, g in zip(ROWS.scores, ROWS.y, ROWS.groups, strict=True)]
     table.write_text("\n".join(["p,y,g", *lines]), encoding="utf-8")
-    how = [str(table), "--score", "p", "--label", "y", "--group", "g", "--epsilon", "0.05"]
+    how = [str(table), "--score", "p", "--label", "y", "--group", "g", "--epsilon", "0.05", "--promise", "fitted"]
     for more, times in (((), 1), (("--draw", "all"), 1), (("--draw", "never"), 0)):
         with warnings.catch_warnings():
             warnings.simplefilter("always")

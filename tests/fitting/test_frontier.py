@@ -179,7 +179,7 @@ def test_the_default_epsilons_go_to_the_gap_of_the_constraint(where, as_ratio) -
 
 
 def test_a_promise_for_the_population_has_no_frontier() -> None:
-    with pytest.raises(DataError, match="'fitted' or 'new' for a frontier"):
+    with pytest.raises(DataError, match="'new' or 'fitted' for a frontier"):
         frontier_rows(normal_rows(0, n=300), promise="population")
 
 

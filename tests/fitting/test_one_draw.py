@@ -180,7 +180,7 @@ def test_the_command_line_says_it(tmp_path, capsys):
     table = tmp_path / "people.csv"
     rows = zip(scores.tolist(), labels.tolist(), groups.tolist(), strict=True)
     table.write_text("p,y,g\n" + "".join(f"{p!r},{int(y)},{g}\n" for p, y, g in rows))
-    words = ["fit", table, "--score", "p", "--label", "y", "--group", "g", "--epsilon", 0.05]
+    words = ["fit", table, "--score", "p", "--label", "y", "--group", "g", "--epsilon", 0.05, "--promise", "fitted"]
     words += ["-o", tmp_path / "model.json"]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FairrocWarning)

@@ -219,7 +219,9 @@ def test_the_estimator_looks_ahead_on_first_access():
     first = post.outlook_
     post.set_params(epsilon=0.3).fit(rows.scores, rows.y, sensitive_features=rows.groups)
     assert post.outlook_ != first
-    sure = FairROC(1.0, salt=1, confidence=0.8).fit(rows.scores, rows.y, sensitive_features=rows.groups)
+    sure = FairROC(1.0, salt=1, promise="population", confidence=0.8).fit(
+        rows.scores, rows.y, sensitive_features=rows.groups
+    )
     assert sure.outlook_.level == 0.8
 
 

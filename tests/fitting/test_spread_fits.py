@@ -192,7 +192,7 @@ def test_folds_hold_every_group_and_label_and_trees_follow_the_probabilities():
         ({"use_group": False}, {"group_probabilities": [None] * 240}, "must not be missing"),
         ({"use_group": False}, {"group_probabilities": [0.5] * 239}, "same number of rows"),
         ({"use_group": False, "method": "froc"}, {}, "method must be 'optimal'"),
-        ({"use_group": False, "promise": "population"}, {}, "promise must be 'fitted' or 'new'"),
+        ({"use_group": False, "promise": "population"}, {}, "promise must be 'new' or 'fitted'"),
         ({"combine": "each", "small_groups": "drop"}, {}, "small_groups must be 'error' or 'merge'"),
         ({"combine": "each", "epsilon": {"sex": 0.1}}, {}, "one number for each attribute"),
         ({"epsilon": {"sex": 0.1}}, {}, "combine='each'"),

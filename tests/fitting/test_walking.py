@@ -253,11 +253,7 @@ def test_own_tolerances_are_kept_without_a_draw():
         assert abs(rates[0][0] - rates[1][0]) <= 0.1 + 1e-9 and abs(rates[0][1] - rates[1][1]) <= 0.2 + 1e-9
 
 
-@pytest.mark.parametrize(
-    "asked",
-    [{"queries": 20}, {"method": "froc"}, {"promise": "new"}],
-    ids=lambda asked: next(iter(asked)),
-)
+@pytest.mark.parametrize("asked", [{"queries": 20}, {"method": "froc"}], ids=lambda asked: next(iter(asked)))
 def test_what_cannot_be_had_without_a_draw_is_refused_before_the_fit(asked):
     with pytest.raises(Exception, match=r"draw must be 'few'"):
         fitted_options(epsilon=0.1, draw="never", **asked)
