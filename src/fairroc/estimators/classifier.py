@@ -444,7 +444,7 @@ class FairROCClassifier(ShowsFit, ClassifierMixin, MetaEstimatorMixin, BaseEstim
         """(n,) one draw of the fair score for each row; high for the second of ``classes_``.
 
         >>> from sklearn.svm import LinearSVC
-        >>> svm = FairROCClassifier(LinearSVC(), draw="all", cv=2).fit(X, y, sensitive_features=sex)
+        >>> svm = FairROCClassifier(LinearSVC(), epsilon=0.1, cv=2).fit(X, y, sensitive_features=sex)
         >>> svm.decision_function(X[:3], sensitive_features=sex[:3], ids=[11, 12, 13]).shape
         (3,)
         """

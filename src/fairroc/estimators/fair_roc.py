@@ -265,7 +265,7 @@ class FairROC(ShowsFit, TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
         Returns: FairROC: the object itself, fitted.
         Raises: DataError
-        >>> FairROC(epsilon=0.1, draw="all").fit(scores, y, sensitive_features=sex).model_.names
+        >>> FairROC(epsilon=0.1).fit(scores, y, sensitive_features=sex).model_.names
         ('f', 'm')
 
         Without the group, once it is fitted; ``p`` stands for what a model of the group gives:
@@ -313,7 +313,7 @@ class FairROC(ShowsFit, TransformerMixin, BaseEstimator):  # type: ignore[misc]
         Raises: DataError
         >>> from fairroc import ScoreCounts
         >>> counts = ScoreCounts.from_table([1, 2] * 2, [60, 90] * 2, [90, 60, 75, 75], sensitive_features=[*"aabb"])
-        >>> FairROC(epsilon=0.05, draw="all").fit_counts(counts).certificate_.gap
+        >>> FairROC(epsilon=0.05, promise="fitted", draw="all").fit_counts(counts).certificate_.gap
         0.05
         """
         if not isinstance(counts, ScoreCounts):
@@ -454,7 +454,7 @@ class FairROC(ShowsFit, TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
         Returns: ndarray of shape (n,): the fair scores; of shape (n, 1) where the scores came as a table.
         Raises: DataError
-        >>> FairROC(epsilon=0.1, draw="all").fit_transform(scores, y, sensitive_features=sex, random_state=0).shape
+        >>> FairROC(epsilon=0.1).fit_transform(scores, y, sensitive_features=sex, random_state=0).shape
         (1000,)
         """
         more = {"control_features": control_features, "group_probabilities": group_probabilities}
@@ -613,7 +613,7 @@ def fit_counts(counts: ScoreCounts, epsilon: float = 0.05, **params: Any) -> Fai
 
     Raises: DataError
     >>> from fairroc import ScoreCounts
-    >>> fit_counts(ScoreCounts.from_rows(scores, y, sensitive_features=sex), draw="all").model_.names
+    >>> fit_counts(ScoreCounts.from_rows(scores, y, sensitive_features=sex), 0.1).model_.names
     ('f', 'm')
     """
     return FairROC(epsilon, **params).fit_counts(counts)

@@ -133,7 +133,8 @@ class Recommended(Part):
 @documented(
     setup=f"""{PEOPLE}
 >>> from fairroc import frontier
->>> found = frontier(scores, y, sensitive_features=sex, epsilons=[0, 0.1, 0.5], draw="all")"""
+>>> how = {{"promise": "fitted", "draw": "all"}}
+>>> found = frontier(scores, y, sensitive_features=sex, epsilons=[0, 0.1, 0.5], **how)"""
 )
 @dataclass(frozen=True, slots=True, repr=False)
 class Frontier(Result):
@@ -295,7 +296,8 @@ def frontier(
 
     Returns: Frontier: one point for each epsilon; printed, it is a table.
     Raises: DataError
-    >>> found = frontier(scores, y, sensitive_features=sex, epsilons=[0, 0.1, 0.5], draw="all")
+    >>> how = {"promise": "fitted", "draw": "all"}
+    >>> found = frontier(scores, y, sensitive_features=sex, epsilons=[0, 0.1, 0.5], **how)
     >>> [round(point.auc, 2) for point in found.points], found.points[-1].unchanged
     ([0.68, 0.73, 0.7], True)
     """
