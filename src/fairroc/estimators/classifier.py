@@ -400,8 +400,8 @@ class FairROCClassifier(ShowsFit, ClassifierMixin, MetaEstimatorMixin, BaseEstim
 
         Returns: dict of str to ndarray of shape (n,): probabilities.
         Raises: NotFittedError, DataError
-        >>> blind = FairROCClassifier(LogisticRegression(), use_group=False, cv=3).fit(X, y, sensitive_features=sex)
-        >>> list(blind.group_probabilities(X))
+        >>> blind = FairROCClassifier(LogisticRegression(), 0.2, use_group=False, cv=3)
+        >>> list(blind.fit(X, y, sensitive_features=sex).group_probabilities(X))
         ['m']
         """
         check_is_fitted(self, "postprocessor_")

@@ -285,7 +285,7 @@ class FairROC(ShowsFit, TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
         Within strata:
 
-        >>> inside = FairROC(epsilon=0.1).fit(scores, y, sensitive_features=sex, control_features=age)
+        >>> inside = FairROC(epsilon=0.2).fit(scores, y, sensitive_features=sex, control_features=age)
         >>> inside.transform(scores[:3], sensitive_features=sex[:3], control_features=age[:3], ids=[11, 12, 13]).shape
         (3,)
         """
