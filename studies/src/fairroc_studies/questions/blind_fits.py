@@ -55,7 +55,8 @@ def fitted(known: Known, epsilon: Any = EPSILON, **options: Any) -> FairROC:
     guesses = known.probabilities if options.get("use_group") is False else None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        post = FairROC(epsilon, **{"promise": "fitted", "salt": 1} | options)
+        options.setdefault("promise", "fitted")
+        post = FairROC(epsilon, salt=1, **options)
         return post.fit(known.scores, known.labels, sensitive_features=known.features, group_probabilities=guesses)
 
 

@@ -95,7 +95,8 @@ def halves(part: Part, seed: int) -> Case:
 def fitted(part: Part, epsilon: float, **options: Any) -> FairROC:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        post = FairROC(epsilon, **{"promise": "fitted", "salt": 1} | options)
+        options.setdefault("promise", "fitted")
+        post = FairROC(epsilon, salt=1, **options)
         groups = part.group_names if part.names else part.groups
         return post.fit(part.scores, part.labels, sensitive_features=groups)
 
