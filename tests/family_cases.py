@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fairroc import FairModel, FairROC
+from fairroc import FairModel
+from fitted_people import FairROC
 
 KINDS = ("cells", "each", "strata", "both")
 """Without the group; two attributes each for itself; within strata; without the group within strata."""

@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from fairroc import FairModel, FairROC
+from fairroc import FairModel
 from fairroc.errors import FairrocWarning
 from fairroc.people.small import MERGED
+from fitted_people import FairROC
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,11 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from fairroc import FairModel, FairROC
+from fairroc import FairModel
 from fairroc.core.kernel import Kernel
 from fairroc.core.scale import Scale
 from fairroc.errors import FairrocWarning
 from fairroc.people.small import Regrouped
+from fitted_people import FairROC
 from strategies import POOLS
 
 KEY = "sixteen bytes or more"

@@ -14,8 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fairroc
-from fairroc import FairROC, ScoreCounts, frames
+from fairroc import ScoreCounts, frames
 from fairroc.errors import DataError, FairrocWarning, UnknownGroupError
+from fitted_people import FairROC
 from strategies import POOLS
 
 pa = pytest.importorskip("pyarrow")

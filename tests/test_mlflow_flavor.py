@@ -24,12 +24,13 @@ from mlflow.models.evaluation.evaluator_registry import _model_evaluation_regist
 from sklearn.linear_model import LogisticRegression
 
 import fairroc.mlflow
-from fairroc import DataError, FairModel, FairROC, FairROCClassifier, FairrocError, audit, verify
+from fairroc import DataError, FairModel, FairrocError, audit, verify
 from fairroc.cli.main import main
 from fairroc.datasets import make_scores
 from fairroc.mlflow import flavor
 from fairroc.mlflow.evaluator import figures
 from fairroc.mlflow.scoring import KEY_FILE
+from fitted_people import FairROC, FairROCClassifier
 from spread_cases import spread_case
 
 KEY = "a secret of some length"

@@ -131,10 +131,10 @@ ONE = {"constraint": "equal_opportunity"}
         ({"ratio": 0.8}, "ratio must be None with constraint='equalized_odds': a ratio of two rates .* Got 0.8"),
         ({"draw": "never", "queries": 20}, "draw must be 'few' or 'all' with queries, got 'never'. Leave out queries"),
         ({"draw": "never", "method": "froc"}, "draw must be 'few' or 'all' with method='froc', got 'never'"),
-        ({"draw": "never", "promise": "new"}, "draw must be 'few' with promise='new' and constraint='equalized_odds'"),
+        ({"promise": "fitted", "confidence": 0.9}, "confidence must be left out with promise='fitted', .* got 0.9"),
+        ({"promise": "all"}, "promise must be 'new', 'fitted' or 'population', got 'all'"),
         ({"where": (0, 0.2)}, "where must be None with constraint='equalized_odds': inside a window"),
         ({"epsilon": {"fpr": 0.1, "tpr": 0.2}, "method": "froc"}, "epsilon must be one number for method='froc'"),
-        ({"draw": "all", "promise": "new"}, "draw must be 'few' with promise='new', which chooses whom to draw itself"),
         ({**ONE, "where": (0, 0.2), "draw": "all"}, r"draw must be 'few' or 'never' with where=\(0\.0, 0\.2\)"),
         ({**ONE, "epsilon": 0.1, "ratio": 0.8}, "give either epsilon or ratio, got epsilon 0.1 and ratio 0.8"),
         ({**ONE, "epsilon": {"fpr": 0.1, "tpr": 0.1}}, "epsilon must be one number for a constraint on one rate"),
@@ -163,6 +163,31 @@ ONE = {"constraint": "equal_opportunity"}
 def test_what_does_not_go_together(wrong: dict[str, Any], words: str) -> None:
     with pytest.raises(DataError, match=words):
         Options.checked(**wrong)
+
+
+@pytest.mark.parametrize(
+    ("how", "promise", "confidence"),
+    [
+        ({}, "new", None),
+        ({"draw": "all"}, "new", None),
+        ({"draw": "never"}, "new", None),
+        ({"use_group": False}, "new", None),
+        ({"method": "froc"}, "fitted", None),
+        ({"queries": 20}, "fitted", None),
+        ({"confidence": 0.9}, "population", 0.9),
+        ({"confidence": 0.9, "queries": 20}, "population", 0.9),
+        ({"promise": "population"}, "population", 0.95),
+        ({"promise": "population", "confidence": 0.8}, "population", 0.8),
+    ],
+    ids=str,
+)
+def test_a_promise_left_open_is_what_the_rest_asks_for(
+    how: dict[str, Any], promise: str, confidence: float | None
+) -> None:
+    """For new people where nothing else is asked; and "new" reads as if it was left open."""
+    for given in (how, {"promise": "new"} | how):
+        found = Options.checked(**given)
+        assert (found.promise, found.confidence) == (promise, confidence)
 
 
 def test_tolerances_become_one_epsilon() -> None:

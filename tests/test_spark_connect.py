@@ -20,7 +20,7 @@ warnings.simplefilter("ignore")
 import json
 import numpy as np
 from pyspark.sql import SparkSession
-from fairroc import FairROC, frames
+from fairroc import (frames)
 
 settings = {"spark.ui.enabled": "false", "spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1",
             "spark.sql.shuffle.partitions": "1", "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1"}

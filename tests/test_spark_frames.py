@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 
 import fairroc
-from fairroc import FairROC, ScoreCounts, frames
+from fairroc import ScoreCounts, frames
 from fairroc.errors import DataError
 from fairroc.model.draw import effective_salt, uniforms_from_ids
 from fairroc.people.frames import BITS
+from fitted_people import FairROC
 from java import require_java
 from spread_cases import spread_case
 from sql_cases import case

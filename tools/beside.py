@@ -42,17 +42,17 @@ for groups, rows in sizes:
     score = 1 / (1 + np.exp(-(y * (1 + 0.3 * group) + rng.normal(size=rows))))
     ids = np.arange(rows)
     what = f"{groups} groups, {rows:,} rows"
-    for ties in ("order", "draw"):
-        fit = lambda: FairROC(0.05, ties=ties, salt=1).fit(score, y, sensitive_features=group)
-        post = timed(f"fit, ties {ties}, {what}", fit)
+    for draw in ("few", "all"):
+        fit = lambda: FairROC(0.05, promise="fitted", draw=draw, salt=1).fit(score, y, sensitive_features=group)
+        post = timed(f"fit, draw {draw}, {what}", fit)
         post.transform(score[:10], sensitive_features=group[:10], ids=ids[:10])
-        timed(f"transform, ties {ties}, {what}", lambda: post.transform(score, sensitive_features=group, ids=ids))
+        timed(f"transform, draw {draw}, {what}", lambda: post.transform(score, sensitive_features=group, ids=ids))
     if rows <= 200_000:
         timed(f"audit, {what}", lambda: audit(score, y, sensitive_features=group), times=1)
     timed(f"audit without bootstrap, {what}", lambda: audit(score, y, sensitive_features=group, bootstrap=0))
 weight = rng.uniform(0.5, 1.5, rows)
 weighted = dict(sensitive_features=group, sample_weight=weight)
-timed(f"fit, weights, {what}", lambda: FairROC(0.05, draw="all", salt=1).fit(score, y, **weighted))
+timed(f"fit, weights, {what}", lambda: FairROC(0.05, promise="fitted", draw="all", salt=1).fit(score, y, **weighted))
 print(json.dumps(found))
 """
 STARTS = {"import fairroc": ["-c", "import fairroc"], "fairroc --help": ["-m", "fairroc", "--help"]}

@@ -2,8 +2,9 @@
 New people see a larger gap
 ===========================
 
-A fit to few people follows their luck: its gap is within epsilon on them and larger on everybody else. fairroc says
-so before you find out, and ``promise="new"`` makes epsilon hold for that estimate instead.
+A score fitted to few people (``promise="fitted"``) follows their luck: its gap is within epsilon on them and larger on
+everybody else. fairroc says so before you find out, and its default, ``promise="new"``, makes epsilon hold for that
+estimate instead.
 """
 
 import matplotlib.pyplot as plt

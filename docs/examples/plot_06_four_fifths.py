@@ -18,7 +18,8 @@ shift = np.select([group == "A", group == "B"], [0.6, 0.2], 0.0)
 y = rng.random(n) < 0.25 + 0.1 * (group == "A")
 score = 1 / (1 + np.exp(-(rng.normal(1.4 * y + shift) - 1)))
 
-post = FairROC(constraint="demographic_parity", ratio=0.8, where=(0.05, 1), draw="never", salt=1)
+rule = {"constraint": "demographic_parity", "ratio": 0.8, "where": (0.05, 1)}
+post = FairROC(**rule, promise="fitted", draw="never", salt=1)  # kept among these people, and measured among them
 fair = post.fit(score, y, sensitive_features=group).transform(score, sensitive_features=group)
 
 # %%

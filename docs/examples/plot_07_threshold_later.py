@@ -17,7 +17,7 @@ n = 6000
 group = rng.choice(["A", "B"], n, p=[0.65, 0.35])
 y = rng.random(n) < np.where(group == "A", 0.4, 0.3)
 score = 1 / (1 + np.exp(-(rng.normal(2 * y - 1.2, np.where(group == "A", 1.0, 1.7)))))
-post = FairROC(epsilon=0.05, salt=1).fit(score, y, sensitive_features=group)
+post = FairROC(epsilon=0.05, promise="fitted", salt=1).fit(score, y, sensitive_features=group)
 
 # %%
 figure, axes = plt.subplots(figsize=(5.6, 5.6), layout="constrained")

@@ -4,7 +4,7 @@ The lottery nobody needs
 
 The classic way to bring error rates close is a mixture of thresholds: near the cut-off a coin decides. A fair score
 that is a function of score and group keeps the same epsilon and nearly the same AUC, and all people apart. Where
-epsilon allows it, it is the default; at a smaller epsilon ``draw="never"`` ties neighbouring scores instead.
+epsilon allows it, ``draw="few"`` is that; at a smaller epsilon ``draw="never"`` ties neighbouring scores instead.
 """
 
 import matplotlib.pyplot as plt
@@ -19,9 +19,9 @@ y = rng.random(n) < np.where(group == "A", 0.45, 0.3)
 score = 1 / (1 + np.exp(-rng.normal(np.where(group == "A", 1.8, 1.5) * y - 0.9 + 0.6 * (group == "A"))))
 
 figure, panels = plt.subplots(1, 3, figsize=(11, 4.2), sharex=True, sharey=True, layout="constrained")
-titles = {"all": 'draw="all": the mixture', "few": 'draw="few": the default', "never": 'draw="never"'}
+titles = {"all": 'draw="all": the mixture', "few": 'draw="few"', "never": 'draw="never"'}
 for axes, (draw, title) in zip(panels, titles.items(), strict=True):
-    post = FairROC(epsilon=0.12, draw=draw, salt=1).fit(score, y, sensitive_features=group)
+    post = FairROC(epsilon=0.12, promise="fitted", draw=draw, salt=1).fit(score, y, sensitive_features=group)
     found = post.certificate_
     chance = post.acceptance_rate(score, sensitive_features=group, threshold=0.5)
     for name, colour, style in (("A", "#0072B2", "-"), ("B", "#D55E00", "--")):

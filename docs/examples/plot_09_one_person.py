@@ -19,7 +19,7 @@ n = 12_000
 group = rng.choice(["A", "B"], n, p=[0.65, 0.35])
 y = rng.random(n) < np.where(group == "A", 0.4, 0.3)
 score = 1 / (1 + np.exp(-(rng.normal(2 * y - 1.2 + 0.4 * (group == "A"), np.where(group == "A", 1.0, 1.5)))))
-model = FairROC(epsilon=0.05, salt=1).fit(score, y, sensitive_features=group).model_
+model = FairROC(epsilon=0.05, promise="fitted", salt=1).fit(score, y, sensitive_features=group).model_
 
 # %%
 grid = np.linspace(score.min(), score.max(), 800)

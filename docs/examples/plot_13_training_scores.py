@@ -30,10 +30,11 @@ forest = RandomForestClassifier(40, random_state=0)
 # %%
 # Wrong: scores of the training rows. Right: scores of rows that each fold's model has not seen.
 trained = clone(forest).fit(X, y)
-wrong = FairROC(epsilon=0.1, draw="all", salt=1).fit(trained.predict_proba(X)[:, 1], y, sensitive_features=group)
+how = {"epsilon": 0.1, "promise": "fitted", "draw": "all", "salt": 1}
+wrong = FairROC(**how).fit(trained.predict_proba(X)[:, 1], y, sensitive_features=group)
 wrong_score = wrong.transform(trained.predict_proba(X_new)[:, 1], sensitive_features=group_new, ids=ids)
 
-right = FairROCClassifier(forest, epsilon=0.1, cv=3, draw="all", salt=1).fit(X, y, sensitive_features=group)
+right = FairROCClassifier(forest, cv=3, **how).fit(X, y, sensitive_features=group)
 right_score = right.predict_proba(X_new, sensitive_features=group_new, ids=ids)[:, 1]
 
 # %%

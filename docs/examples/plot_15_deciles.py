@@ -18,7 +18,7 @@ no = {"A": [210, 205, 190, 170, 168, 140, 118, 92, 78, 40], "B": [420, 260, 190,
 counts = ScoreCounts.from_table(
     np.tile(deciles, 2), yes["A"] + yes["B"], no["A"] + no["B"], sensitive_features=np.repeat(["A", "B"], 10)
 )
-post = fit_counts(counts, epsilon=0.05, draw="all", salt=1)
+post = fit_counts(counts, epsilon=0.05, promise="fitted", draw="all", salt=1)
 
 # %%
 # Chance to be selected at "decile 6 or more", before and after.

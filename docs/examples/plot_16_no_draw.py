@@ -20,7 +20,8 @@ score = 1 / (1 + np.exp(-rng.normal(1.6 * y - 0.9 + 0.5 * (group == "A"))))
 
 figure, panels = plt.subplots(1, 3, figsize=(11, 4), sharex=True, sharey=True, layout="constrained")
 for axes, name in zip(panels, ("equalized_odds", "equal_opportunity", "demographic_parity"), strict=True):
-    post = FairROC(epsilon=0.1, constraint=name, draw="never", salt=1).fit(score, y, sensitive_features=group)
+    post = FairROC(epsilon=0.1, constraint=name, promise="fitted", draw="never", salt=1)
+    post.fit(score, y, sensitive_features=group)
     ScoreDisplay.from_estimator(post, score, y, sensitive_features=group).plot(axes, which="map")
     axes.set_title(name.replace("_", " "), loc="left", fontweight="bold")
     axes.label_outer()

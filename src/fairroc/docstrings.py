@@ -98,7 +98,7 @@ PEOPLE = """>>> from fairroc.datasets import make_scores
 >>> scores, y, sex = make_scores()"""
 FITTED = f"""{PEOPLE}
 >>> from fairroc import FairROC
->>> post = FairROC(epsilon=0.1, draw="all").fit(scores, y, sensitive_features=sex)"""
+>>> post = FairROC(epsilon=0.1, promise="fitted", draw="all").fit(scores, y, sensitive_features=sex)"""
 RUN = f"""{PEOPLE}
 >>> from fairroc.froc import run_froc
 >>> run = run_froc(scores, y, sensitive_features=sex, epsilon=0.1)"""

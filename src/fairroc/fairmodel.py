@@ -236,7 +236,8 @@ class FairModel(Result, ModelData):
         Returns: ScoreMap: a row for each straight piece; called with scores, fair scores.
         Raises: DataError, UnknownGroupError
         >>> from fairroc import FairROC
-        >>> exact = FairROC(epsilon=0.1, draw="never").fit(scores, y, sensitive_features=sex).model_
+        >>> never = FairROC(epsilon=0.1, promise="fitted", draw="never")
+        >>> exact = never.fit(scores, y, sensitive_features=sex).model_
         >>> bool(exact.map("f")(0.3) == exact.transform([0.3], sensitive_features=["f"])[0])
         True
         """

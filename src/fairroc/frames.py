@@ -98,7 +98,7 @@ def fit(
     control_features : names of the columns of strata, within which groups are compared.
 
     Raises: DataError
-    >>> fit(frame, score="p", label="y", group="sex", epsilon=0.1, draw="all").model_.names
+    >>> fit(frame, score="p", label="y", group="sex", epsilon=0.1).model_.names
     ('f', 'm')
     """
     post = FairROC(epsilon, **params)
@@ -180,7 +180,7 @@ def transform(
     Returns: data frame: of the same kind, with one more column.
     Raises: DataError, UnknownGroupError
     >>> from fairroc.frames import fit
-    >>> post = fit(frame, score="p", label="y", group="sex", epsilon=0.1, draw="all")
+    >>> post = fit(frame, score="p", label="y", group="sex", epsilon=0.1)
     >>> transform(frame, post, score="p", group="sex", id="person").column_names[-1]
     'p_fair'
     """

@@ -364,21 +364,25 @@ WHERE = Option(
     "for one rate: only at thresholds that select this share of all people; elsewhere the original order stays",
     check_where, metavar="LO:HI", parse="window",
 )  # fmt: skip
-METHOD = Option("method", "optimal", ("optimal", "froc"), "the exact optimum, or the paper's algorithm")
+METHOD = Option(
+    "method", "optimal", ("optimal", "froc"),
+    "the exact optimum, or the paper's algorithm, which is for the fitted people: promise is 'fitted' with it",
+)  # fmt: skip
 NORM = Option("norm", 1, ("1", "inf"), "gap of two groups: |dFPR| + |dTPR|, or the larger of both", check_norm)
 QUERIES = Option(
     "queries", None, (f"2 to {MOST_QUERIES:,}",),
-    f"look at so many equidistant thresholds only; froc does, at {FROC_QUERIES} by default",
+    f"look at so many equidistant thresholds only; froc does, at {FROC_QUERIES} by default. With queries promise is "
+    "'fitted'",
     check_queries, metavar="K", parse="whole",
 )  # fmt: skip
 CONFIDENCE = Option(
     "confidence", None, ("above 0, below 1",),
-    "level of the promise for the population (default there: 0.95); given alone, it asks for that promise",
+    "level of the promise for the population (default there: 0.95); given without a promise, it asks for that one",
     check_confidence, metavar="C", parse="number",
 )  # fmt: skip
 PROMISE = Option(
-    "promise", "fitted", ("fitted", "new", "population"),
-    "for whom epsilon holds: exactly for the fitted people, by estimate for new people, or at some confidence for all",
+    "promise", "new", ("new", "fitted", "population"),
+    "for whom epsilon holds: by estimate for new people, exactly for the fitted people, or at some confidence for all",
 )  # fmt: skip
 KEY = Option("key", None, ("bytes or text",), "secret that the draws of ids depend on", _any, "key_file", "FILE")
 HASH = Option("hash", "xxh64", ("xxh64", "blake2b"), "hash of ids: fast, or slower and cryptographic")
@@ -473,7 +477,7 @@ FRONTIER = (
     Option("ratios", None, ("numbers above 0, at most 1",),
            "for one rate, instead of epsilons: smallest over largest rate at any threshold, at least", check_ratios,
            metavar="R,R,...", parse="numbers"),
-    CONSTRAINT, NORM, METHOD, DRAW, WHERE, replace(PROMISE, values=("fitted", "new"), check=_any),
+    CONSTRAINT, NORM, METHOD, DRAW, WHERE, replace(PROMISE, values=("new", "fitted"), check=_any),
     QUERIES, MISSING, MIN_CLASS_ROWS, SMALL_GROUPS,
 )  # fmt: skip
 REPORT = (
@@ -687,7 +691,7 @@ class Options:
             )
         if self.promise == "population":
             raise DataError(
-                f"promise must be 'fitted' or 'new' with {why}: nothing is known yet that holds for everybody at some "
+                f"promise must be 'new' or 'fitted' with {why}: nothing is known yet that holds for everybody at some "
                 "confidence. Leave confidence out."
             )
         if self.small_groups == "drop":
@@ -732,11 +736,6 @@ class Options:
         if self.draw == "never" and self.queries is not None:
             why = "method='froc'" if self.method == "froc" else "queries"
             raise DataError(f"draw must be 'few' or 'all' with {why}, got 'never'. Leave out {why}, or draw.")
-        if self.draw == "never" and self.promise == "new" and not self.one_rate:
-            raise DataError(
-                "draw must be 'few' with promise='new' and constraint='equalized_odds', got 'never'. Take "
-                "promise='fitted', or a constraint on one rate, such as 'equal_opportunity'."
-            )
 
     def _check_one_rate(self) -> None:
         """Raise where an option makes no sense for one rate."""
@@ -748,29 +747,16 @@ class Options:
             )
 
     def _promised(self) -> Options:
-        """The promise with its confidence; a confidence alone asks for a promise for the population."""
+        """The promise with its confidence. Where it was left at its default, a confidence asks for a promise for the
+        population, and what is not made for new people, the paper's method and queries, for the fitted ones."""
         if self.promise == "fitted" and self.confidence is not None:
-            return replace(self, promise="population")
-        if self.promise == "population" and self.confidence is None:
-            return replace(self, confidence=LEVEL.default)
-        if self.promise == "new":
-            if self.confidence is not None:
-                raise DataError(
-                    f"confidence must be left out with promise='new', which is an estimate, got {self.confidence:g}. "
-                    "Take promise='population' for a promise at some confidence."
-                )
-            for option in (METHOD, QUERIES):
-                if (value := getattr(self, option.name)) != option.default:
-                    raise DataError(
-                        f"{option.name} must be {option.default!r} with promise='new', which takes all scores, "
-                        f"got {value!r}. Leave it out, or take promise='fitted'."
-                    )
-            if self.draw == "all":
-                raise DataError(
-                    "draw must be 'few' with promise='new', which chooses whom to draw itself, got 'all'. Leave it "
-                    "out, or take promise='fitted'."
-                )
-        return self
+            raise DataError(
+                "confidence must be left out with promise='fitted', which holds exactly for the fitted people, got "
+                f"{self.confidence:g}. Take promise='population' for a promise at some confidence."
+            )
+        if self.promise == "population" or self.confidence is not None:
+            return replace(self, promise="population", confidence=self.confidence or LEVEL.default)
+        return replace(self, promise="fitted") if self.queries is not None else self
 
 
 # ---- the table in the documents ----------------------------------------------------------------------------------

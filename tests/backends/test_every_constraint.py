@@ -14,9 +14,10 @@ import pytest
 from test_cli import Run, run
 from test_pipeline import same_bits
 
-from fairroc import FairROC, frames
+from fairroc import frames
 from fairroc.errors import DataError
 from fairroc.model.lookup import Lookup
+from fitted_people import FairROC
 from sql_cases import ONE_RATE, Case, case
 from test_frames import ENGINES, by_id
 

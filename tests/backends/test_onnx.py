@@ -19,10 +19,11 @@ from sklearn.preprocessing import StandardScaler
 from test_cli import Run, run
 from test_pipeline import same_bits
 
-from fairroc import FairModel, FairROC
+from fairroc import FairModel
 from fairroc.errors import DataError
 from fairroc.model.draw import derive_seed
 from fairroc.model.lookup import Lookup
+from fitted_people import FairROC
 from spread_cases import CASES as SPREAD
 from spread_cases import spread_case
 from sql_cases import CASES, KEY, Case, case, fitted, rows_for, with_small

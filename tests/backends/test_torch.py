@@ -18,11 +18,11 @@ from fairroc.errors import DataError, FairrocWarning, UnknownGroupError
 from fairroc.fairmodel import FairModel
 from fairroc.fitting.fit import fit
 from fairroc.model.draw import uniforms_from_ids
-from fairroc.options import Options
 from fairroc.people.counts import ScoreCounts
 from fairroc.people.door import read_people
 from fairroc.people.rows import read_columns
 from fairroc.people.tensors import GroupCodes, is_tensor
+from fitted_people import fitted_options
 
 torch = pytest.importorskip("torch")
 
@@ -72,7 +72,7 @@ def model_of(case, epsilon=0.15, key=None, hash="xxh64"):
     scores, y, g = people(3, pool, groups)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FairrocWarning)
-        options = Options.checked(epsilon=epsilon, norm=norm, draw=draw, queries=queries, hash=hash)
+        options = fitted_options(epsilon=epsilon, norm=norm, draw=draw, queries=queries, hash=hash)
         return FairModel.of(fit(read_people(scores, y, sensitive_features=g), options, salt=7, key=key).model)
 
 
@@ -214,7 +214,7 @@ def test_every_constraint(device, how, pool):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FairrocWarning)
         people_in = read_people(scores, y, sensitive_features=g)
-        model = FairModel.of(fit(people_in, Options.checked(**how), salt=7).model)
+        model = FairModel.of(fit(people_in, fitted_options(**how), salt=7).model)
     scores, groups, ids = new_people(model, case)
     fair = model.transform(scores, sensitive_features=groups, ids=ids)
     tensors = put(scores, device), put(groups, device)

@@ -151,14 +151,14 @@ def shell(*command: object, **environment: str) -> subprocess.CompletedProcess[s
 
 ROLES = ("--score", "p", "--label", "y", "--group", "sex")
 NEW = ("--score", "p", "--group", "sex")
+FITTED = ("--promise", "fitted")
+FIT = (*ROLES, *FITTED)
 
 
 def model_file(folder: Path, *options: object, data: Path | None = None) -> Path:
     """A model fitted by the command line."""
     target = folder / "model.json"
-    assert (
-        main([str(a) for a in ("fit", data or write(folder), *ROLES, "--epsilon", 0.05, *options, "-o", target)]) == 0
-    )
+    assert main([str(a) for a in ("fit", data or write(folder), *FIT, "--epsilon", 0.05, *options, "-o", target)]) == 0
     return target
 
 
@@ -346,7 +346,7 @@ def test_missing_group_as_a_group_all_the_way(tmp_path: Path, run: Run) -> None:
 
 def test_fit_json_holds_the_promised_keys(tmp_path: Path, run: Run) -> None:
     target = tmp_path / "m.json"
-    ran = run("fit", write(tmp_path), *ROLES, "--epsilon", 0.05, "--draw", "all", "--format", "json", "-o", target)
+    ran = run("fit", write(tmp_path), *FIT, "--epsilon", 0.05, "--draw", "all", "--format", "json", "-o", target)
     assert ran.code == 0
     assert ran.err == f"model written to {target}\n"
     found = ran.json
@@ -365,18 +365,18 @@ def test_fit_json_holds_the_promised_keys(tmp_path: Path, run: Run) -> None:
 
 
 def test_fit_text(tmp_path: Path, run: Run) -> None:
-    ran = run("fit", write(tmp_path), *ROLES, "--epsilon", 0.05, "-o", tmp_path / "m.json")
+    ran = run("fit", write(tmp_path), *FIT, "--epsilon", 0.05, "-o", tmp_path / "m.json")
     assert ran.code == 0
     assert f"{expected().gap:.3f}" in ran.out
     assert "No score with a gap of at most 0.05 on these rows has an overall AUC above" in ran.out
     assert ran.out.index("new people (expected)") < ran.out.index("At 95% confidence") < ran.out.index("\ngroup")
-    told = run("fit", write(tmp_path), *ROLES, "--epsilon", 0.05, "--verbose", "-o", tmp_path / "m.json").out
+    told = run("fit", write(tmp_path), *FIT, "--epsilon", 0.05, "--verbose", "-o", tmp_path / "m.json").out
     assert "Ties: " in told and "Ties" not in ran.out
 
 
 def test_fit_norm_inf(tmp_path: Path, run: Run) -> None:
     target = tmp_path / "m.json"
-    ran = run("fit", write(tmp_path), *ROLES, "--epsilon", 0.02, "--norm", "inf", "--format", "json", "-o", target)
+    ran = run("fit", write(tmp_path), *FIT, "--epsilon", 0.02, "--norm", "inf", "--format", "json", "-o", target)
     assert ran.json["norm"] == FairModel.load(target).norm == "inf"
     assert ran.json["gap_before"] == expected(norm="inf").gap
     assert ran.json["gap"] <= 0.02 + 1e-12
@@ -394,7 +394,7 @@ def test_fit_queries(tmp_path: Path, run: Run) -> None:
 @pytest.mark.parametrize(("draw", "ties"), [("all", "draw"), ("few", "order"), ("never", "order")])
 def test_fit_draw(tmp_path: Path, run: Run, draw: str, ties: str) -> None:
     target = tmp_path / "m.json"
-    ran = run("fit", write(tmp_path), *ROLES, "--epsilon", 0.2, "--draw", draw, "--format", "json", "-o", target)
+    ran = run("fit", write(tmp_path), *FIT, "--epsilon", 0.2, "--draw", draw, "--format", "json", "-o", target)
     assert ran.json["ties"] == FairModel.load(target).ties == ties
     assert ran.json["draw"] == FairModel.load(target).draw == draw
     assert ran.json["drawn"] == (draw == "all") and FairModel.load(target).needs_ids == (draw == "all")
@@ -410,7 +410,7 @@ def test_fit_says_when_ids_are_needed_or_no_more(tmp_path: Path, run: Run) -> No
         ("all", f"The model that was in {target} needed no ids; this one needs ids: pass --id ID to transform.\n"),
         ("never", f"The model that was in {target} needed ids; this one needs none: calls may go on passing them.\n"),
     ):
-        ran = run("fit", data, *ROLES, "--epsilon", 0.2, "--draw", draw, "-o", target)
+        ran = run("fit", data, *FIT, "--epsilon", 0.2, "--draw", draw, "-o", target)
         assert ran.code == 0 and (words in ran.err if words else "that was in" not in ran.err)
 
 
@@ -438,7 +438,7 @@ def test_who_stops_the_look_ahead_keeps_the_model(
 
     monkeypatch.setattr("fairroc.fitting.outlook.outlook", interrupt)
     target = tmp_path / "m.json"
-    ran = run("fit", write(tmp_path), *ROLES, "--epsilon", 0.05, "--format", form, "-o", target)
+    ran = run("fit", write(tmp_path), *FIT, "--epsilon", 0.05, "--format", form, "-o", target)
     first, *rest = ran.err.splitlines()
     assert (ran.code, rest) == (130, [f"model written to {target}", "stopped."])
     assert first.startswith("warning: A draw decides for ")
@@ -488,7 +488,7 @@ def test_froc_without_matplotlib(tmp_path: Path, run: Run, monkeypatch: pytest.M
 
 def test_fit_weight_and_pos_label(tmp_path: Path, run: Run) -> None:
     """Weights are row repetitions, for the fit as well."""
-    options = ("--epsilon", 0.05, "--format", "json", "-o", tmp_path / "m.json")
+    options = (*FITTED, "--epsilon", 0.05, "--format", "json", "-o", tmp_path / "m.json")
     words = [{**row, "y": "yes" if row["y"] == "1" else "no"} for row in PEOPLE]
     weighted = run("fit", write(tmp_path, words), *ROLES, "--pos-label", "yes", "--weight", "w", *options).json
     assert FairModel.load(tmp_path / "m.json").record.weighted

@@ -41,7 +41,7 @@ def make_people() -> dict[str, np.ndarray]:
 
 PEOPLE = make_people()
 ROLES = ("--score", "p", "--label", "y")
-BLIND = ("--use-group", "never", "--group", "sex", "--epsilon", "0.1")
+BLIND = ("--use-group", "never", "--group", "sex", "--epsilon", "0.1", "--promise", "fitted")
 EACH = ("--group", "sex", "--group", "race", "--combine", "each")
 STRATA = ("--group", "sex", "--control", "job")
 
@@ -107,7 +107,7 @@ def test_fit_without_the_group(data: Path, tmp_path: Path, run: Any) -> None:
     code, out, err = run("fit", data, *how)
     assert (code, err) == (0, f"model written to {target}\n")
     told = json.loads(out)
-    post = FairROC(0.1, use_group=False).fit(
+    post = FairROC(0.1, promise="fitted", use_group=False).fit(
         PEOPLE["p"], PEOPLE["y"], sensitive_features={"sex": PEOPLE["sex"]}, group_probabilities={"r": PEOPLE["r"]}
     )
     found = post.certificate_
@@ -198,7 +198,7 @@ REFUSED = {
         "--epsilon-of must name every group column once ('sex', 'race'), got 'sex'.",
     ),
     "method": ((*BLIND, "--method", "froc"), "method must be 'optimal' with use_group=False"),
-    "promise": ((*BLIND, "--promise", "population"), "promise must be 'fitted' or 'new' with use_group=False"),
+    "promise": ((*BLIND, "--promise", "population"), "promise must be 'new' or 'fitted' with use_group=False"),
 }
 
 

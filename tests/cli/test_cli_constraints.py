@@ -7,10 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from test_cli import FITTED
 from test_pipeline import normal_rows
 
-from fairroc import FairModel, FairROC
+from fairroc import FairModel
 from fairroc.cli.main import main
+from fitted_people import FairROC
 
 ROWS = normal_rows(62, n=800, digits=2)
 COLUMNS = ["--score", "p", "--label", "y", "--group", "g"]
@@ -43,7 +45,7 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
 )
 def test_fit_is_what_python_fits(table, capsys, tmp_path, flags, asked):
     path = tmp_path / "model.json"
-    assert main(["fit", str(table), *COLUMNS, *flags.split(), "-o", str(path), "--format", "json"]) == 0
+    assert main(["fit", str(table), *COLUMNS, *FITTED, *flags.split(), "-o", str(path), "--format", "json"]) == 0
     told = json.loads(capsys.readouterr().out)
     post = FairROC(**asked).fit(ROWS.scores, ROWS.y, sensitive_features=ROWS.groups)
     found = post.certificate_
@@ -86,15 +88,18 @@ def test_the_text_names_what_is_kept(table, capsys, tmp_path, flags):
         ("--ratio 0.8", "ratio must be None with constraint='equalized_odds'"),
         ("--constraint equal_opportunity --ratio 2", "ratio must be above 0 and at most 1, got 2"),
         ("--constraint equal_opportunity --epsilon 0.1 --where 0.2:0.1", "where must be two rising shares of people"),
-        ("--constraint equal_opportunity --epsilon 0 --draw never", "cannot be kept without draws on these people"),
+        (
+            "--constraint equal_opportunity --epsilon 0 --draw never",
+            "cannot be kept without draws on these people",
+        ),
         ("--epsilon 0.1 --draw never --queries 9", "draw must be 'few' or 'all' with queries, got 'never'"),
         ("--epsilon 0.1 --draw never --method froc", "draw must be 'few' or 'all' with method='froc', got 'never'"),
-        ("--epsilon 0.1 --draw never --promise new", "draw must be 'few' with promise='new' and constraint='eq"),
+        ("--epsilon 0.1 --confidence 0.9", "confidence must be left out with promise='fitted'"),
     ],
 )
 def test_refusals_are_one_line(table, capsys, tmp_path, flags, said):
     path = tmp_path / "model.json"
-    assert main(["fit", str(table), *COLUMNS, *flags.split(), "-o", str(path)]) == 2
+    assert main(["fit", str(table), *COLUMNS, *FITTED, *flags.split(), "-o", str(path)]) == 2
     error = capsys.readouterr().err
     assert said in error
     assert error.count("\n") == 1
@@ -136,6 +141,7 @@ def test_an_offer_without_draws_can_be_taken(table, capsys, tmp_path):
         "fit",
         str(table),
         *COLUMNS,
+        *FITTED,
         "--constraint",
         "demographic_parity",
         "--draw",

@@ -13,13 +13,14 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet
 import pytest
-from test_cli import KEY, PEOPLE, ROLES, Run, model, model_file, run, write
+from test_cli import FIT, KEY, PEOPLE, ROLES, Run, model, model_file, run, write
 
-from fairroc import DataError, FairModel, SmallGroupWarning, choose_threshold, frontier
+from fairroc import DataError, FairModel, SmallGroupWarning, choose_threshold
 from fairroc.cli.main import _parser
 from fairroc.cli.next_step import recommended
 from fairroc.text.frontier import frontier_text, recommended_words
 from fairroc.text.people import epsilon_words
+from fitted_people import frontier
 
 __all__ = ["model", "run"]  # fixtures
 
@@ -39,15 +40,17 @@ def wild(folder: Path) -> Path:
 
 def test_frontier_writes_a_table(tmp_path: Path, run: Run) -> None:
     out = tmp_path / "frontier.csv"
-    ran = run("frontier", write(tmp_path), *ROLES, "--epsilons", "0.1, 0,0.05", "-o", out)
+    ran = run("frontier", write(tmp_path), *FIT, "--epsilons", "0.1, 0,0.05", "-o", out)
     assert ran.code == 0
     assert "AUC at best" in ran.out and "raw order" not in ran.out
     fit = f"fairroc fit {shlex.quote(str(tmp_path / 'd.csv'))} --score p --label y --group sex --epsilon"
     assert ran.err == f"frontier written to {out}\n"
-    assert re.fullmatch(rf"fit at the recommended epsilon:\n  {re.escape(fit)} [\d.]+ -o model.json\n", ran.step)
+    assert re.fullmatch(
+        rf"fit at the recommended epsilon:\n  {re.escape(fit)} [\d.]+ --promise fitted -o model.json\n", ran.step
+    )
     assert (
         "raw order is kept where that is better"
-        in run("frontier", write(tmp_path), *ROLES, "--epsilons", 0, "--verbose").out
+        in run("frontier", write(tmp_path), *FIT, "--epsilons", 0, "--verbose").out
     )
     rows = list(csv.DictReader(io.StringIO(out.read_text(encoding="utf-8"))))
     expected = frontier(SCORES, LABELS, sensitive_features=SEX, epsilons=[0, 0.05, 0.1]).to_columns()
@@ -59,7 +62,7 @@ def test_frontier_writes_a_table(tmp_path: Path, run: Run) -> None:
 
 
 def test_frontier_json_needs_no_file(tmp_path: Path, run: Run) -> None:
-    ran = run("frontier", write(tmp_path), *ROLES, "--norm", "inf", "--epsilons", "0.02", "--format", "json")
+    ran = run("frontier", write(tmp_path), *FIT, "--norm", "inf", "--epsilons", "0.02", "--format", "json")
     expected = frontier(SCORES, LABELS, sensitive_features=SEX, epsilons=0.02, norm="inf")
     assert (ran.code, ran.err) == (0, "")
     assert ran.json == json.loads(json.dumps(expected.to_dict()))
@@ -318,7 +321,7 @@ def test_every_next_step_can_be_pasted(tmp_path: Path, run: Run, monkeypatch: py
 
 def test_next_steps_ask_for_the_same(tmp_path: Path, run: Run) -> None:
     data, path = write(tmp_path), tmp_path / "m.json"
-    asked = ["--constraint", "equal_opportunity", "--draw", "never", "--where", "0:0.5", "--promise", "new"]
+    asked = ["--constraint", "equal_opportunity", "--draw", "never", "--where", "0:0.5", "--promise", "fitted"]
     assert run("fit", data, *ROLES, "--epsilon", 0.5, *asked, "-o", path).code == 0
     moved = write(tmp_path, [{**row, "p": float(row["p"]) ** 3} for row in PEOPLE], "moved.csv")
     ran = run("monitor", moved, *ROLES, "--model", path)
@@ -335,7 +338,7 @@ def test_quiet_and_json_propose_nothing(tmp_path: Path, run: Run) -> None:
 
 
 def test_a_warning_is_one_line_and_says_more_to_who_asks(tmp_path: Path, run: Run) -> None:
-    fit = ("fit", write(tmp_path), *ROLES, "--epsilon", 0, "-o", tmp_path / "m.json")
+    fit = ("fit", write(tmp_path), *FIT, "--epsilon", 0, "-o", tmp_path / "m.json")
     first, second = run(*fit).err.splitlines()
     assert first.startswith("warning: A draw decides for ") and first.endswith(" (--verbose says more)")
     assert second.startswith("model written")

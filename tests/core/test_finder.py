@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairroc import FairROC
 from fairroc.core.finder import Finder
+from fitted_people import FairROC
 
 FINITE = st.floats(min_value=-1e307, max_value=1e307)
 CLOSE = st.integers(-200, 200).map(lambda n: n / 64)

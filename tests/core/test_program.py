@@ -10,13 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from fairroc import FairROC
 from fairroc.core.bound import pooled_bound
 from fairroc.core.chain import area
 from fairroc.core.constraint import ONE_RATE, Difference, EqualizedOdds, Ratio, equalized_odds, own_tolerances
 from fairroc.core.mixture import Mixture, Segment
 from fairroc.core.one_rate import rate_path
 from fairroc.core.program import Cells, Comparison, Line, auc_of, bound_of, envelope, prices_at, refined, solve
+from fitted_people import FairROC
 from strategies import SEEDS
 
 CONSTRAINTS = [

@@ -77,7 +77,8 @@ class Classifier(FairROCClassifier):
 
 def classifier(**how) -> Classifier:
     """Two folds by label: some tables of the checks are too small for folds by group and label."""
-    return Classifier(LogisticRegression(), 0.5, cv=StratifiedKFold(2), draw="all", salt=1, **how)
+    given = {"cv": StratifiedKFold(2), "promise": "fitted", "draw": "all", "salt": 1}
+    return Classifier(LogisticRegression(), 0.5, **given, **how)
 
 
 class Postprocessor(FairROC):
@@ -112,7 +113,7 @@ class Postprocessor(FairROC):
         return super().predict(X.mean(axis=1), sensitive_features=groups_of(X), ids=ids_of(X))
 
 
-@parametrize_with_checks([Postprocessor(0.5, salt=1)])
+@parametrize_with_checks([Postprocessor(0.5, promise="fitted", salt=1)])
 def test_postprocessor(estimator, check) -> None:
     check(estimator)
 

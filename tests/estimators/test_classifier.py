@@ -38,10 +38,10 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.fixes import parse_version
 from test_metrics import people
 
-from fairroc import FairROC, FairROCClassifier
 from fairroc.errors import DataError, FairrocWarning, UnknownGroupError
 from fairroc.estimators.classifier import POST_PARAMETERS
 from fairroc.estimators.crossfit import SensitiveStratifiedKFold
+from fitted_people import FairROC, FairROCClassifier
 from strategies import SEEDS
 
 pytestmark = pytest.mark.filterwarnings("ignore::fairroc.errors.FairrocWarning")
@@ -384,10 +384,10 @@ def test_every_parameter_of_the_post_processor_reaches_it() -> None:
 
 
 def test_a_promise_needs_scores_like_those_of_new_people() -> None:
-    with pytest.raises(DataError, match="promise must be 'fitted' or 'new', and confidence None, with cv=3"):
-        fitted(cv=3, confidence=0.95)
+    with pytest.raises(DataError, match="promise must be 'new' or 'fitted', and confidence None, with cv=3"):
+        fitted(cv=3, promise="population")
     model = LogisticRegression().fit(FRAME, Y)
-    post = fitted(estimator=model, cv="prefit", epsilon=0.25, confidence=0.5).postprocessor_
+    post = fitted(model, 0.25, cv="prefit", promise="population", confidence=0.5).postprocessor_
     assert post.model_.confidence == 0.5 and post.certificate_.allowed < 0.25
 
 

@@ -12,8 +12,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from test_pipeline import normal_rows
 
-from fairroc import FairModel, FairROC, FairROCClassifier
+from fairroc import FairModel
 from fairroc.errors import DataError
+from fitted_people import FairROC, FairROCClassifier
 
 ROWS = normal_rows(61, n=900, digits=2)
 ASKED = [

@@ -18,8 +18,8 @@ from sklearn.utils import get_tags
 from test_pipeline import normal_rows, same_bits
 
 import fairroc.estimators.fair_roc
-from fairroc import FairROC
 from fairroc.errors import DataError, FairrocWarning
+from fitted_people import FairROC
 
 ROWS = normal_rows(61, n=500)
 

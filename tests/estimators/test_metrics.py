@@ -17,10 +17,11 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.svm import LinearSVC
 from test_pipeline import normal_rows, worlds
 
-from fairroc import FairROC, FairROCClassifier, audit
+from fairroc import audit
 from fairroc.errors import DataError
 from fairroc.estimators.crossfit import SensitiveStratifiedKFold
 from fairroc.estimators.metrics import auc_at_gap_score, auc_at_gap_scorer, threshold_gap_score, threshold_gap_scorer
+from fitted_people import FairROC, FairROCClassifier
 from strategies import NORMS
 
 pytestmark = pytest.mark.filterwarnings("ignore::fairroc.errors.FairrocWarning")

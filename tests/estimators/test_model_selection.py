@@ -133,7 +133,7 @@ def test_a_search_takes_the_best_auc_within_the_gap() -> None:
     sex, y = rng.choice(["f", "m"], 600), rng.integers(0, 2, 600)
     X = y[:, None] + np.where(sex == "f", 2.0, 1.0)[:, None] * rng.normal(size=(600, 2))
     search = GridSearchCV(
-        FairROCClassifier(LogisticRegression(), cv=2, draw="all"),
+        FairROCClassifier(LogisticRegression(), cv=2, promise="fitted", draw="all"),
         {"epsilon": [0.02, 0.2, 1.0], "estimator__C": [0.001, 1.0]},
         scoring={"gap": threshold_gap_scorer(), "auc": auc_at_gap_scorer(max_gap=2)},
         refit=best_within_gap(0.3),

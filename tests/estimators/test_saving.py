@@ -32,7 +32,9 @@ HOW = {"sensitive_features": GROUPS, "ids": IDS}
 
 
 def fitted(**how) -> FairROC:
-    return FairROC(**{"epsilon": 0.1, "draw": "all", **how}).fit(SCORES, LABELS, sensitive_features=GROUPS)
+    return FairROC(**{"epsilon": 0.1, "promise": "fitted", "draw": "all", **how}).fit(
+        SCORES, LABELS, sensitive_features=GROUPS
+    )
 
 
 @pytest.mark.parametrize(
@@ -119,7 +121,7 @@ class Own(LogisticRegression):
 def classifier(estimator=None, **how) -> FairROCClassifier:
     base = LogisticRegression() if estimator is None else estimator
     y = how.pop("y", NAMES)
-    given = {"epsilon": 0.1, "draw": "all", "cv": 2, "random_state": 3, **how}
+    given = {"epsilon": 0.1, "promise": "fitted", "draw": "all", "cv": 2, "random_state": 3, **how}
     return FairROCClassifier(base, **given).fit(X, y, sensitive_features=GROUPS)
 
 

@@ -98,8 +98,10 @@ def stored(post, tmp_path):
 def test_a_pickle_holds_no_key_and_asks_for_it(key, tmp_path) -> None:
     fit = {"sensitive_features": GROUPS}
     for post in (
-        FairROC(0.1, draw="all", key=key).fit(SCORES, LABELS, **fit),
-        FairROCClassifier(LogisticRegression(), 0.1, cv=2, draw="all", key=key).fit(SCORES[:, None], LABELS, **fit),
+        FairROC(0.1, promise="fitted", draw="all", key=key).fit(SCORES, LABELS, **fit),
+        FairROCClassifier(LogisticRegression(), 0.1, cv=2, promise="fitted", draw="all", key=key).fit(
+            SCORES[:, None], LABELS, **fit
+        ),
     ):
         draw = "transform" if isinstance(post, FairROC) else "fair_score"
         scores = SCORES if isinstance(post, FairROC) else SCORES[:, None]
@@ -119,7 +121,9 @@ def test_a_pickle_holds_no_key_and_asks_for_it(key, tmp_path) -> None:
 
 
 def test_a_search_in_other_processes_fits_with_the_key() -> None:
-    clf = FairROCClassifier(LogisticRegression(), cv=2, draw="all", key=KEYS[0], salt=1, sensitive_features=0)
+    clf = FairROCClassifier(
+        LogisticRegression(), cv=2, promise="fitted", draw="all", key=KEYS[0], salt=1, sensitive_features=0
+    )
     table = np.column_stack((GROUPS == "a", SCORES)).astype(float)
     found = [
         cross_validate(clf, table, LABELS, cv=2, n_jobs=jobs, return_estimator=True, error_score="raise")
@@ -139,7 +143,7 @@ def test_a_short_key_is_refused(key) -> None:
 
 
 def test_a_key_for_a_keyless_model_is_refused() -> None:
-    post = FairROC(0.1, draw="all").fit(SCORES, LABELS, sensitive_features=GROUPS)
+    post = FairROC(0.1, promise="fitted", draw="all").fit(SCORES, LABELS, sensitive_features=GROUPS)
     for ids in (np.arange(len(SCORES)), [str(i) for i in range(len(SCORES))]):
         for rows in (slice(None), slice(3)):
             how = {"sensitive_features": GROUPS[rows], "ids": ids[rows]}

@@ -68,7 +68,7 @@ def named() -> object:
 
 
 def classifier(estimator=None, epsilon=0.1, **how) -> FairROCClassifier:
-    how = {"cv": 2, "draw": "all", "salt": 1, "use_group": False, **how}
+    how = {"cv": 2, "promise": "fitted", "draw": "all", "salt": 1, "use_group": False, **how}
     return FairROCClassifier(LogisticRegression() if estimator is None else estimator, epsilon, **how)
 
 
@@ -109,7 +109,7 @@ def test_it_equals_scores_and_groups_cross_fitted_by_hand(weighted) -> None:
     how = {"cv": cv, "method": "predict_proba", "params": {"sample_weight": weights} if weighted else {}}
     scores = cross_val_predict(LogisticRegression(), X, Y, **how)[:, 0]
     proxy = cross_val_predict(tree, X, SEX, **how)[:, 1]
-    post = FairROC(0.1, draw="all", salt=1, use_group=False)
+    post = FairROC(0.1, promise="fitted", draw="all", salt=1, use_group=False)
     post.fit(scores, 1 - Y, sensitive_features=SEX, group_probabilities={"m": proxy}, sample_weight=weights)
     assert clf.model_.record.data == post.model_.record.data
     assert (clf.model_.proxy.threshold == post.model_.proxy.threshold).all()
@@ -185,7 +185,7 @@ def test_models_that_are_fitted_already() -> None:
     clf = classifier(base, cv="prefit", group_estimator=LogisticRegression().fit(X, numbers))
     clf.fit(X, Y, sensitive_features=numbers)
     assert list(clf.group_probabilities(X)) == ["7"]
-    post = FairROC(0.1, draw="all", salt=1, use_group=False)
+    post = FairROC(0.1, promise="fitted", draw="all", salt=1, use_group=False)
     proxy = clf.group_estimators_["group"][0].predict_proba(X)[:, 1]
     post.fit(base.predict_proba(X)[:, 1], Y, sensitive_features=numbers, group_probabilities={"7": proxy})
     fair = post.transform(base.predict_proba(X)[:, 1], group_probabilities=proxy, ids=IDS)
@@ -368,7 +368,7 @@ def test_searches_and_pipelines_pass_all_of_it_on() -> None:
 def test_scores_as_a_step_of_a_pipeline_get_probabilities() -> None:
     scores, proxy = blind().base_score(X)[:, None], blind().group_probabilities(X)["m"]
     with config_context(enable_metadata_routing=True):
-        pipe = make_pipeline(StandardScaler(), FairROC(0.1, draw="all", salt=1, use_group=False))
+        pipe = make_pipeline(StandardScaler(), FairROC(0.1, promise="fitted", draw="all", salt=1, use_group=False))
         pipe.fit(scores, Y, sensitive_features=SEX, group_probabilities=proxy)
         fair = pipe.transform(scores, group_probabilities=proxy, ids=IDS)
     assert fair.shape == (N, 1) and len(np.unique(fair)) > 10

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_pipeline import EPSILONS, Rows, acceptance, all_thresholds, even_rows, fitted, normal_rows, worlds
 
-from fairroc import FairROC, FairrocWarning, choose_threshold, frontier
+from fairroc import FairrocWarning, choose_threshold
 from fairroc.cli.main import main
 from fairroc.core.strand import strands_of
 from fairroc.core.walk import best_walk
@@ -25,10 +25,11 @@ from fairroc.fitting.outlook import outlook
 from fairroc.fitting.thresholds import Aim, choose_threshold_of
 from fairroc.model.tables import hanging_shares
 from fairroc.report import page as pages
-from fairroc.report.data import Asked, gather
+from fairroc.report.data import gather
 from fairroc.report.view import cards
 from fairroc.text.certificate import certificate_text, choice_text, fit_text
 from fairroc.text.frontier import frontier_text, recommended_words
+from fitted_people import FairROC, fitted_report, frontier
 from strategies import NORMS
 
 SENTENCE = re.compile(r"A draw decides for (\S+)% of people \((\S+)% of group '(.+)'\)\. Nobody is drawn with (.*)\.")
@@ -136,7 +137,7 @@ def test_the_command_says_it_once(tmp_path, capsys) -> None:
     table = tmp_path / "people.csv"
     lines = [f"{s},{y},{g}" for s, y, g in zip(ROWS.scores, ROWS.y, ROWS.groups, strict=True)]
     table.write_text("\n".join(["p,y,g", *lines]), encoding="utf-8")
-    how = [str(table), "--score", "p", "--label", "y", "--group", "g", "--epsilon", "0.05"]
+    how = [str(table), "--score", "p", "--label", "y", "--group", "g", "--epsilon", "0.05", "--promise", "fitted"]
     for more, times in (((), 1), (("--draw", "all"), 1), (("--draw", "never"), 0)):
         with warnings.catch_warnings():
             warnings.simplefilter("always")
@@ -254,7 +255,7 @@ def test_a_fit_that_draws_nobody_does_not_speak_of_chance() -> None:
         *(post.model_.explain(0.4, name, threshold=0.5, id=3).text for name in ("a", "b")),
         *(str(post.model_.explain(0.4, name, threshold=0.5, id=3)) for name in ("a", "b")),
     ]
-    asked = Asked.checked(epsilon=0.05, draw="never", bootstrap=0)
+    asked = fitted_report(epsilon=0.05, draw="never", bootstrap=0)
     data = gather(done.people, asked)
     shown = pages.page(data)
     body = re.sub(r"(?s)<(script|style)\b.*?</\1>|<[^>]*>", " ", shown)
@@ -268,7 +269,7 @@ def test_a_fit_that_draws_nobody_does_not_speak_of_chance() -> None:
 
 
 def test_the_report_says_who_is_drawn(recwarn) -> None:
-    data = gather(fitted(ROWS, 0.05).people, Asked.checked(epsilon=0.05, bootstrap=0, threshold=0.8))
+    data = gather(fitted(ROWS, 0.05).people, fitted_report(epsilon=0.05, bootstrap=0, threshold=0.8))
     stated, lines = data.certificate, data.fair[data.chosen]
     most = max(stated.groups, key=lambda group: group.randomised_share)
     title, value, note, _ = cards(data)[-1]

@@ -22,7 +22,7 @@ from test_pipeline import (
     worlds,
 )
 
-from fairroc import FairModel, FairROC, ScoreCounts, fit_counts
+from fairroc import FairModel, ScoreCounts
 from fairroc.core.realised import performance, realise
 from fairroc.core.roc import query_thresholds, roc_curve
 from fairroc.errors import DataError, FairrocWarning, SmallGroupWarning
@@ -30,9 +30,9 @@ from fairroc.fitting.certificate import certify
 from fairroc.fitting.fit import Fitted, fit
 from fairroc.fitting.solver import Solver
 from fairroc.fitting.solving import Solution
-from fairroc.options import Options
 from fairroc.people import sample
 from fairroc.people.door import read_people
+from fitted_people import FairROC, fit_counts, fitted_options
 from strategies import NORMS
 
 ROWS = normal_rows(41, n=600)
@@ -76,25 +76,25 @@ def columns_of(rows: Rows):
 )
 def test_wrong_parameters(wrong, words):
     with pytest.raises(DataError, match=words):
-        Options.checked(**{"epsilon": 0.1, "draw": "all", **wrong})
+        fitted_options(**{"epsilon": 0.1, "draw": "all", **wrong})
 
 
 @pytest.mark.parametrize(("came", "kept"), [(np.int64(7), 7), (7.0, 7), (None, None)])
 def test_queries_of_any_whole_kind(came, kept):
-    got = Options.checked(epsilon=0.1, draw="all", queries=came).queries
+    got = fitted_options(epsilon=0.1, draw="all", queries=came).queries
     assert got == kept
     assert type(got) is type(kept)
 
 
 @pytest.mark.parametrize(("came", "kept"), [("inf", "inf"), (float("inf"), "inf"), ("1", 1), (1.0, 1)])
 def test_norms_of_any_spelling(came, kept):
-    assert Options.checked(epsilon=0.1, draw="all", norm=came).norm == kept
+    assert fitted_options(epsilon=0.1, draw="all", norm=came).norm == kept
 
 
 @pytest.mark.parametrize("salt", [2**63, -(2**63) - 1, 1.5, "7"])
 def test_salt_is_checked_when_fitting(salt):
     with pytest.raises(DataError, match=re.escape(f"salt must be a signed 64-bit integer, got {salt!r}")):
-        fit(columns_of(ROWS), Options.checked(epsilon=0.1, draw="all"), salt=salt)
+        fit(columns_of(ROWS), fitted_options(epsilon=0.1, draw="all"), salt=salt)
 
 
 def test_options_and_results_are_frozen():
@@ -121,9 +121,9 @@ def test_small_groups_are_warned_of_with_numbers():
     )
     width = np.sqrt(np.log(40) / 10)
     with pytest.warns(SmallGroupWarning, match=rf"group 'tiny' has 5 rows with label 0.*±{width:.2f} only"):
-        fit(columns_of(small), Options.checked(epsilon=0.1, draw="all"), salt=1)
+        fit(columns_of(small), fitted_options(epsilon=0.1, draw="all"), salt=1)
     with pytest.raises(DataError, match=r"group 'tiny' has 5 rows with label 0.*at least 6 of each label"):
-        fit(columns_of(small), Options.checked(epsilon=0.1, draw="all", min_class_rows=6), salt=1)
+        fit(columns_of(small), fitted_options(epsilon=0.1, draw="all", min_class_rows=6), salt=1)
 
 
 def test_inverted_groups_are_warned_of_with_their_auc():
@@ -132,14 +132,14 @@ def test_inverted_groups_are_warned_of_with_their_auc():
     auc = roc_curve(flipped.scores[mine], flipped.y[mine] == 1).auc
     assert auc < 0.4
     with pytest.warns(FairrocWarning, match=rf"AUC below 0\.5 in group 'b' \({auc:.3f}\)") as said:
-        fit(columns_of(flipped), Options.checked(epsilon=0.1, draw="all"), salt=1)
+        fit(columns_of(flipped), fitted_options(epsilon=0.1, draw="all"), salt=1)
     assert "Nothing is flipped" in said[0].message.detail
 
 
 def test_good_data_is_fitted_without_a_word():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        done = fit(columns_of(ROWS), Options.checked(epsilon=0.1, draw="all"), salt=1)
+        done = fit(columns_of(ROWS), fitted_options(epsilon=0.1, draw="all"), salt=1)
     assert not done.model.unchanged
 
 
@@ -237,7 +237,7 @@ def test_queries_with_raw_order_are_judged_at_all_scores(norm: int | str) -> Non
     labels = rng.random(6000) < 0.4
     scores = labels * np.where(groups == "a", 1.8, 1.0) + rng.normal(size=6000)
     columns = read_people(scores, labels, sensitive_features=groups)
-    fitted = fit(columns, Options.checked(epsilon=0.1, norm=norm, queries=2000, draw="few"), salt=1)
+    fitted = fit(columns, fitted_options(epsilon=0.1, norm=norm, queries=2000, draw="few"), salt=1)
     assert fitted.model.ties == "order"
     gaps = []
     for threshold in np.quantile(scores, np.linspace(0, 1, 301)):
@@ -258,7 +258,7 @@ def test_thinned_curves_keep_the_promise(monkeypatch: pytest.MonkeyPatch) -> Non
     groups = rng.choice(["a", "b"], 8000)
     labels = rng.random(8000) < 0.4
     scores = labels * np.where(groups == "a", 1.8, 1.0) + rng.normal(size=8000)
-    fitted = fit(read_people(scores, labels, sensitive_features=groups), Options.checked(epsilon=0.1, draw="few"))
+    fitted = fit(read_people(scores, labels, sensitive_features=groups), fitted_options(epsilon=0.1, draw="few"))
     assert fitted.model.ties == "order"
     assert fitted.solution is not None
     assert fitted.solution.realised is not fitted.realised
@@ -276,7 +276,7 @@ def test_shares_are_matched_beside_large_ties_of_another_group() -> None:
     labels = rng.random(11000) < np.where(groups == "a", 0.3, 0.5)
     scores = labels * 0.2 + rng.random(11000) * 0.8
     scores[:1000] = 0.5
-    fitted = fit(read_people(scores, labels, sensitive_features=groups), Options.checked(epsilon=0.02, draw="all"))
+    fitted = fit(read_people(scores, labels, sensitive_features=groups), fitted_options(epsilon=0.02, draw="all"))
     above = np.sort(scores[scores > 0.5])[:5]
     for threshold in (0.5, *above):
         rate = FairModel.of(fitted.model).acceptance_rate(scores, sensitive_features=groups, threshold=threshold)
@@ -299,7 +299,7 @@ def test_a_query_model_keeps_the_shares_too(queries: int, draw: str) -> None:
     columns = read_people(scores, labels, sensitive_features=groups)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FairrocWarning)
-        model = FairModel.of(fit(columns, Options.checked(epsilon=0.1, queries=queries, draw=draw), salt=1).model)
+        model = FairModel.of(fit(columns, fitted_options(epsilon=0.1, queries=queries, draw=draw), salt=1).model)
     for threshold in np.sort(scores)[::97]:
         rate = model.acceptance_rate(scores, sensitive_features=groups, threshold=threshold)
         assert abs(rate.mean() - (scores >= threshold).mean()) <= 1 / 2048 + 2 / 3000
@@ -315,7 +315,7 @@ def test_large_ties_hide_nothing_in_thinned_curves(monkeypatch: pytest.MonkeyPat
     for tied in (0, 80, 400):
         scores[:tied] = -0.5
         columns = read_people(scores, labels, sensitive_features=groups)
-        fitted = fit(columns, Options.checked(epsilon=0.15, draw="few"), salt=1)
+        fitted = fit(columns, fitted_options(epsilon=0.15, draw="few"), salt=1)
         assert fitted.performance.gap <= 0.15 + 1e-12
         inner.append(fitted.model.inner_epsilon)
         ordered.append(raw_order(fitted).inner_epsilon)

@@ -23,8 +23,8 @@ from fairroc.fitting.certificate import Certificate, certify
 from fairroc.fitting.fit import Fitted, fit_quietly
 from fairroc.fitting.one_rate import Window, rate_bound
 from fairroc.fitting.outlook import outlook
-from fairroc.options import Options
 from fairroc.people.door import read_people
+from fitted_people import fitted_options
 from oracles import fair_support, one_rate_support, pooled_sandwich
 from strategies import populations
 
@@ -60,7 +60,7 @@ WORLDS = st.one_of(
 
 def made(rows: Rows, how: Asked) -> Fitted:
     people = read_people(rows.scores, rows.y, sensitive_features=rows.groups, sample_weight=rows.weights)
-    done = fit_quietly(people, Options.checked(**how), salt=7)
+    done = fit_quietly(people, fitted_options(**how), salt=7)
     return replace(done, model=FairModel.of(done.model))
 
 
@@ -414,7 +414,7 @@ def test_a_refused_ratio_names_a_window_that_helps() -> None:
     groups, y = np.repeat(["a", "b"], [67, 53]), rng.random(120) < 0.5
     people = read_people(rng.normal(size=120) + y + (groups == "a"), y, sensitive_features=groups)
     for where, helps in ((None, "where=(0.05, 1)"), ((0, 0.5), "where=(0.05, 0.5)"), ((0.1, 0.9), None)):
-        asked = Options.checked(constraint="demographic_parity", ratio=0.999, draw="never", where=where)
+        asked = fitted_options(constraint="demographic_parity", ratio=0.999, draw="never", where=where)
         with pytest.raises(DataError, match="cannot be kept without draws") as error:
             fit_quietly(people, asked)
         assert ("window" in str(error.value)) == (helps is not None)
@@ -427,8 +427,8 @@ def test_a_ratio_for_new_people_is_bounded_where_it_is_looked_at() -> None:
     groups, y = np.repeat(["a", "b"], 300), rng.random(600) < 0.4
     scores = rng.normal(size=600) + 1.5 * y + 0.8 * (groups == "a")
     people = read_people(scores, y, sensitive_features=groups)
-    found = certify(fit_quietly(people, Options.checked(constraint="demographic_parity", ratio=0.7, promise="new")))
-    asked = Options.checked(constraint="demographic_parity", ratio=0.7, where=(0.05, 1)).fairness
+    found = certify(fit_quietly(people, fitted_options(constraint="demographic_parity", ratio=0.7, promise="new")))
+    asked = fitted_options(constraint="demographic_parity", ratio=0.7, where=(0.05, 1)).fairness
     assert isinstance(asked, OneRate)
     assert found.gap_before == threshold_gap(people.exact, asked).value
     assert found.auc <= found.auc_bound == rate_bound(people.exact, found.gap, asked)

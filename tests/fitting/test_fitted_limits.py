@@ -17,10 +17,10 @@ from fairroc.errors import FairrocWarning
 from fairroc.fitting import limits as limits_module
 from fairroc.fitting.fit import Fitted, fit, limits_of
 from fairroc.fitting.limits import DRAWS, SEED, limits
-from fairroc.options import Options
 from fairroc.people.door import read_people
 from fairroc_studies.problems.synthetic import FAMILIES
 from fairroc_studies.questions.promise import population_gap
+from fitted_people import fitted_options
 from strategies import NORMS, SEEDS
 
 HOW = st.sampled_from([{}, {"draw": "all"}, {"draw": "never"}, {"queries": 5}])
@@ -30,7 +30,7 @@ def fitted(rows: Rows, **options) -> Fitted:
     people = read_people(rows.scores, rows.y, sensitive_features=rows.groups, sample_weight=rows.weights)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FairrocWarning)
-        return fit(people, Options.checked(**options), salt=1)
+        return fit(people, fitted_options(**options), salt=1)
 
 
 @settings(max_examples=20)

@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given, settings
 from test_pipeline import DRAW, EPSILONS, Rows, acceptance, all_thresholds, fitted, group_rates, normal_rows, worlds
 
-from fairroc import FairROC, Frontier, frontier
+from fairroc import Frontier
 from fairroc.errors import DataError, FairrocWarning
 from fairroc.fitting.frontier import DEFAULT_EPSILONS, frontier_of, traced
-from fairroc.options import Options
 from fairroc.people.door import read_people
 from fairroc.text.frontier import frontier_text
+from fitted_people import FairROC, fitted_options, frontier
 from strategies import NORMS
 
 pytestmark = pytest.mark.filterwarnings("ignore::fairroc.errors.FairrocWarning")
@@ -92,7 +92,7 @@ def test_solutions_are_not_kept() -> None:
     """Those of fifty epsilons would need gigabytes."""
     rows, seen = normal_rows(0, n=400), []
     people = read_people(rows.scores, rows.y, sensitive_features=rows.groups)
-    options = Options.checked(epsilon=0, draw="all")
+    options = fitted_options(epsilon=0, draw="all")
 
     def keep(epsilon, solution) -> float:
         seen.append(weakref.ref(solution))
@@ -179,7 +179,7 @@ def test_the_default_epsilons_go_to_the_gap_of_the_constraint(where, as_ratio) -
 
 
 def test_a_promise_for_the_population_has_no_frontier() -> None:
-    with pytest.raises(DataError, match="'fitted' or 'new' for a frontier"):
+    with pytest.raises(DataError, match="'new' or 'fitted' for a frontier"):
         frontier_rows(normal_rows(0, n=300), promise="population")
 
 
@@ -324,7 +324,7 @@ def test_a_frame_needs_pandas(monkeypatch) -> None:
 def test_progress_is_told_of_candidates_and_after_every_epsilon() -> None:
     rows, told = normal_rows(0, n=400), []
     columns = read_people(rows.scores, rows.y, sensitive_features=rows.groups)
-    options = Options.checked(epsilon=0, promise="new")
+    options = fitted_options(epsilon=0, promise="new")
     frontier_of(columns, options, epsilons=[0, 0.1, 0.2], progress=lambda *at: told.append(at))
     done = [at for at, _ in told]
     assert {total for _, total in told} == {100} and done == sorted(done) and done[-3:] == [60, 80, 100]

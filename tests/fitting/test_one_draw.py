@@ -12,15 +12,15 @@ import pytest
 from hypothesis import given, settings
 from test_pipeline import normal_rows, worlds
 
-from fairroc import FairROC, ScoreCounts, audit
+from fairroc import ScoreCounts, audit
 from fairroc.errors import DataError, FairrocWarning
 from fairroc.fitting import one_draw as module
 from fairroc.fitting.fit import Fitted, fit
 from fairroc.fitting.one_draw import OneDraw, one_draw
-from fairroc.options import Options
 from fairroc.people.door import read_people
 from fairroc.text.outlook import one_draw_words
 from fairroc_studies.problems.synthetic import FAMILIES
+from fitted_people import FairROC, fitted_options
 from strategies import NORMS
 
 SURE = 4.5
@@ -30,7 +30,7 @@ SURE = 4.5
 def fitted(people, **options) -> Fitted:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FairrocWarning)
-        return fit(people, Options.checked(**options), salt=1)
+        return fit(people, fitted_options(**options), salt=1)
 
 
 def made(rows: int, *, weighted: bool = False, name: str = "income", seed: int = 7):
@@ -180,7 +180,7 @@ def test_the_command_line_says_it(tmp_path, capsys):
     table = tmp_path / "people.csv"
     rows = zip(scores.tolist(), labels.tolist(), groups.tolist(), strict=True)
     table.write_text("p,y,g\n" + "".join(f"{p!r},{int(y)},{g}\n" for p, y, g in rows))
-    words = ["fit", table, "--score", "p", "--label", "y", "--group", "g", "--epsilon", 0.05]
+    words = ["fit", table, "--score", "p", "--label", "y", "--group", "g", "--epsilon", 0.05, "--promise", "fitted"]
     words += ["-o", tmp_path / "model.json"]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FairrocWarning)

@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given, settings
 from test_pipeline import normal_rows, worlds
 
-from fairroc import FairROC
 from fairroc.core.constraint import distance_of, equalized_odds
 from fairroc.core.gap import threshold_gap
 from fairroc.core.realised import performance
@@ -21,12 +20,12 @@ from fairroc.fitting.fit import Fitted, fit, limits_of
 from fairroc.fitting.limits import FEWEST_ROWS
 from fairroc.fitting.outlook import Outlook, outlook
 from fairroc.model.model import expected_rocs
-from fairroc.options import Options
 from fairroc.people.counts import ScoreCounts
 from fairroc.people.door import read_people
 from fairroc.people.people import People
 from fairroc.stats.bands import dkw_widths
 from fairroc_studies.problems.synthetic import FAMILIES
+from fitted_people import FairROC, fitted_options
 from strategies import NORMS
 
 
@@ -37,7 +36,7 @@ def columns_of(rows) -> People:
 def fitted(people, **options) -> Fitted:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FairrocWarning)
-        return fit(people, Options.checked(**options), salt=1)
+        return fit(people, fitted_options(**options), salt=1)
 
 
 def drawn(name: str, rows: int, seed: int) -> People:
@@ -220,14 +219,16 @@ def test_the_estimator_looks_ahead_on_first_access():
     first = post.outlook_
     post.set_params(epsilon=0.3).fit(rows.scores, rows.y, sensitive_features=rows.groups)
     assert post.outlook_ != first
-    sure = FairROC(1.0, salt=1, confidence=0.8).fit(rows.scores, rows.y, sensitive_features=rows.groups)
+    sure = FairROC(1.0, salt=1, promise="population", confidence=0.8).fit(
+        rows.scores, rows.y, sensitive_features=rows.groups
+    )
     assert sure.outlook_.level == 0.8
 
 
 def test_a_small_group_warns_once_and_not_when_looking_ahead():
     rows = normal_rows(3, n=150)
     with pytest.warns(SmallGroupWarning):
-        done = fit(columns_of(rows), Options.checked(epsilon=0.5), salt=1)
+        done = fit(columns_of(rows), fitted_options(epsilon=0.5), salt=1)
     outlook(done)  # a warning would be an error here
 
 

@@ -40,7 +40,8 @@ def columns_of(rows: Rows):
 def fitted(rows: Rows, **options) -> Fitted:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FairrocWarning)
-        done = fit(columns_of(rows), Options.checked(**options), salt=1)
+        asked = {"promise": "population" if "confidence" in options else "fitted"} | options
+        done = fit(columns_of(rows), Options.checked(**asked), salt=1)
         return replace(done, model=FairModel.of(done.model))
 
 
@@ -262,7 +263,10 @@ def test_the_command_line_promises_new_people(table, capsys):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (("--epsilon", 0.1, "--promise", "new", "--draw", "all"), "draw must be 'few' with promise='new'"),
+        (
+            ("--epsilon", 0.1, "--promise", "fitted", "--confidence", 0.9),
+            "confidence must be left out with promise='fit",
+        ),
         (("--epsilon", 0.01, "--confidence", 0.95), "epsilon 0.01 cannot be promised at confidence 0.95"),
     ],
 )

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairroc import DataError, FairModel, FairROC
+from fairroc import DataError, FairModel
 from fairroc.errors import FairrocWarning
 from fairroc.fitting.held_out import cross_fitted, folds_of, tree_of
 from fairroc.fitting.spread import spread_rows
-from fairroc.options import Options
+from fitted_people import FairROC, fitted_options
 from strategies import SEEDS
 
 pytestmark = pytest.mark.filterwarnings("ignore::fairroc.errors.FairrocWarning")
@@ -170,7 +170,7 @@ def test_new_people_are_promised_less_than_fitted_ones_get():
 
 def test_folds_hold_every_group_and_label_and_trees_follow_the_probabilities():
     s, y, sex, _, r, _ = people(2, 500)
-    options = Options.checked(epsilon=0.05, use_group=False)
+    options = fitted_options(epsilon=0.05, use_group=False)
     rows = spread_rows(s, y, options, sensitive_features=sex, group_probabilities=r)
     folds = folds_of(rows)
     for g in "fm":
@@ -192,7 +192,7 @@ def test_folds_hold_every_group_and_label_and_trees_follow_the_probabilities():
         ({"use_group": False}, {"group_probabilities": [None] * 240}, "must not be missing"),
         ({"use_group": False}, {"group_probabilities": [0.5] * 239}, "same number of rows"),
         ({"use_group": False, "method": "froc"}, {}, "method must be 'optimal'"),
-        ({"use_group": False, "promise": "population"}, {}, "promise must be 'fitted' or 'new'"),
+        ({"use_group": False, "promise": "population"}, {}, "promise must be 'new' or 'fitted'"),
         ({"combine": "each", "small_groups": "drop"}, {}, "small_groups must be 'error' or 'merge'"),
         ({"combine": "each", "epsilon": {"sex": 0.1}}, {}, "one number for each attribute"),
         ({"epsilon": {"sex": 0.1}}, {}, "combine='each'"),

@@ -15,12 +15,13 @@ from sklearn.linear_model import LogisticRegression
 from test_pipeline import DRAW, EPSILONS, Rows, acceptance, all_thresholds, fitted, normal_rows, worlds
 from test_proxy import FITS, SCORES, SEX, Y, spread
 
-from fairroc import Choice, FairROC, FairROCClassifier, choose_threshold
+from fairroc import Choice, choose_threshold
 from fairroc.errors import DataError, FairrocWarning, UnknownGroupError
 from fairroc.fitting.thresholds import Aim, choose_threshold_of
 from fairroc.model.families import families_of
 from fairroc.people.door import read_people
 from fairroc.text.certificate import choice_text
+from fitted_people import FairROC, FairROCClassifier
 from strategies import NORMS
 
 pytestmark = pytest.mark.filterwarnings("ignore::fairroc.errors.FairrocWarning")

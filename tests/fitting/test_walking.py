@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_pipeline import EPSILONS, ROUNDING, Rows, acceptance, all_thresholds, fitted, largest_gap, normal_rows, worlds
 
-from fairroc import FairROC, audit, verify
+from fairroc import audit, verify
 from fairroc.core.constraint import equalized_odds
 from fairroc.core.kernel import walk_kernel
 from fairroc.core.realised import realise
@@ -21,8 +21,8 @@ from fairroc.fitting.certificate import certify
 from fairroc.fitting.solver import Solver
 from fairroc.fitting.solving import drawn_share
 from fairroc.fitting.walking import LARGEST_TIE, MERGE_PRICE
-from fairroc.options import Options
 from fairroc.people.door import read_people
+from fitted_people import FairROC, fitted_options
 from oracles import fair_support, fewest_lowered, pooled_sandwich
 from strategies import NORMS, SEEDS
 from walk_cases import even_steps
@@ -123,7 +123,7 @@ def test_no_fewer_people_are_drawn_than_a_program_needs() -> None:
         cells = [(-k, y, g, own[y]) for g, each in enumerate(groups) for k, own in enumerate(each) for y in (0, 1)]
         scores, y, names, weights = np.array([cell for cell in cells if cell[3]]).T
         people = read_people(scores, y, sensitive_features=names, sample_weight=weights)
-        solver, thin = Solver(people, Options.checked(epsilon=0.1)), people.thin
+        solver, thin = Solver(people, fitted_options(epsilon=0.1)), people.thin
         epsilon = (0.9, 0.7)[seed // 2 % 2] * solver.walks.least.walk.gap
         found = solver.walks.lowered(solver._goal(epsilon))
         if found is not None:
@@ -253,12 +253,8 @@ def test_own_tolerances_are_kept_without_a_draw():
         assert abs(rates[0][0] - rates[1][0]) <= 0.1 + 1e-9 and abs(rates[0][1] - rates[1][1]) <= 0.2 + 1e-9
 
 
-@pytest.mark.parametrize(
-    "asked",
-    [{"queries": 20}, {"method": "froc"}, {"promise": "new"}],
-    ids=lambda asked: next(iter(asked)),
-)
+@pytest.mark.parametrize("asked", [{"queries": 20}, {"method": "froc"}], ids=lambda asked: next(iter(asked)))
 def test_what_cannot_be_had_without_a_draw_is_refused_before_the_fit(asked):
     with pytest.raises(Exception, match=r"draw must be 'few'"):
-        Options.checked(epsilon=0.1, draw="never", **asked)
-    assert Options.checked(epsilon=0.1, draw="never").fairness == equalized_odds(1)
+        fitted_options(epsilon=0.1, draw="never", **asked)
+    assert fitted_options(epsilon=0.1, draw="never").fairness == equalized_odds(1)

@@ -23,16 +23,17 @@ from test_pipeline import (
     worlds,
 )
 
-from fairroc import FairModel, FairROC, FairROCClassifier
+from fairroc import FairModel
 from fairroc.core.constraint import equalized_odds
 from fairroc.core.coupling import GROUP_COST
 from fairroc.core.optimal import optimal
 from fairroc.errors import DataError, FairrocWarning
 from fairroc.fitting.certificate import certify
 from fairroc.fitting.fit import Fitted, fit
-from fairroc.options import FROC_QUERIES, Options
+from fairroc.options import FROC_QUERIES
 from fairroc.people.door import read_people
 from fairroc.text.certificate import certificate_text
+from fitted_people import FairROC, FairROCClassifier, fitted_options
 from real_scores import NAMES
 
 STEPS = st.sampled_from([0.0, 0.01, 0.05, 0.3, 1.0])
@@ -45,7 +46,7 @@ def done_by(method: str, rows: Rows, epsilon: float, queries: int | None = None,
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FairrocWarning)
         columns = read_people(rows.scores, rows.y, sensitive_features=rows.groups, sample_weight=rows.weights)
-        options = Options.checked(epsilon=epsilon, method=method, queries=queries, draw=draw)
+        options = fitted_options(epsilon=epsilon, method=method, queries=queries, draw=draw)
         done = fit(columns, options, salt=7)
         return replace(done, model=FairModel.of(done.model))
 
@@ -141,7 +142,7 @@ def test_classifier():
 @pytest.mark.parametrize("norm", ["inf", float("inf")])
 def test_only_norm_1(norm):
     with pytest.raises(DataError, match=r"norm must be 1 for method='froc'.*, got 'inf'\. Take norm=1, or method='opt"):
-        Options.checked(epsilon=0.1, norm=norm, method="froc")
+        fitted_options(epsilon=0.1, norm=norm, method="froc")
 
 
 def test_a_fair_score_stays_as_it_is():

@@ -7,10 +7,10 @@ import pytest
 from test_pipeline import Rows, normal_rows, real_rows
 
 import fairroc.froc
-from fairroc import FairROC
 from fairroc.errors import DataError
 from fairroc.froc import Shift, query_grid, run_froc
 from fairroc.froc.geometry import signed_auc
+from fitted_people import FairROC
 
 ROWS = normal_rows(6, n=900, groups=3)
 

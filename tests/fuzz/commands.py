@@ -45,6 +45,7 @@ WORDS = (
     "demographic_parity",
     "merge",
     "new",
+    "fitted",
     "population",
     "froc",
 )
@@ -177,6 +178,8 @@ def _inputs() -> dict[str, bytes]:
             "label",
             "--epsilon",
             "0.05",
+            "--promise",
+            "fitted",
             "--draw",
             "all",
             "-o",

@@ -74,7 +74,7 @@ class Fits:
     def check(self, people: People) -> str | None:
         scores, labels, groups, mass = people.columns
         weights = None if people.weights is None else mass
-        post = FairROC(salt=3, **people.asked)
+        post = FairROC(**{"promise": "fitted", "salt": 3} | people.asked)
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             warnings.simplefilter("ignore", FairrocWarning)
@@ -150,7 +150,7 @@ def _options(rng: np.random.Generator, slow: bool) -> dict[str, Any]:
     epsilon = float(rng.choice(EPSILONS))
     if slow:
         ways = ({"draw": draw} for draw in ("few", "all", "never"))
-        more: list[dict[str, Any]] = [{}, {}, *ways, {"promise": "new"}, {"norm": "inf"}]
+        more: list[dict[str, Any]] = [{}, {"promise": "new"}, *ways, {"promise": "new"}, {"norm": "inf"}]
         return {"epsilon": epsilon} | more[rng.integers(len(more))]
     if rng.random() < 0.3:
         rates = ("equal_opportunity", "predictive_equality", "demographic_parity")

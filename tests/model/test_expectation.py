@@ -8,12 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_pipeline import normal_rows
 
-from fairroc import FairROC
 from fairroc.core.constraint import equalized_odds
 from fairroc.core.gap import pooled_auc, threshold_gap
 from fairroc.errors import UnknownGroupError
 from fairroc.model.model import expected_people
 from fairroc.people.door import read_people
+from fitted_people import FairROC
 from strategies import NORMS, SEEDS
 
 pytestmark = pytest.mark.filterwarnings("ignore::fairroc.errors.FairrocWarning")

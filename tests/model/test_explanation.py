@@ -11,9 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_pipeline import DRAW, EPSILONS, Rows, even_rows, fitted, normal_rows, worlds
 
-from fairroc import Explanation, FairModel, FairROC
+from fairroc import Explanation, FairModel
 from fairroc.errors import DataError, FairrocWarning, UnknownGroupError
 from fairroc.model.explanation import Outcome, readable
+from fitted_people import FairROC
 from strategies import NORMS, SEEDS
 
 pytestmark = pytest.mark.filterwarnings("ignore::fairroc.errors.FairrocWarning")

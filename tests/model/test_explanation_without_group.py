@@ -7,9 +7,10 @@ import json
 import numpy as np
 import pytest
 
-from fairroc import DataError, FairROC, UnknownGroupError
+from fairroc import DataError, UnknownGroupError
 from fairroc.cli.main import main
 from family_cases import model_of, people
+from fitted_people import FairROC
 
 pytestmark = pytest.mark.filterwarnings("ignore::fairroc.errors.FairrocWarning")
 

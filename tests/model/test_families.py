@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from test_proxy import FITS, RACE, SCORES, SEX, N, Y, spread
 
-from fairroc import FairROC
 from fairroc.core.constraint import distance_of
 from fairroc.core.gap import pooled_auc, threshold_gap
 from fairroc.errors import DataError
 from fairroc.model.families import families_of, treated_rows
+from fitted_people import FairROC
 
 pytestmark = pytest.mark.filterwarnings("ignore::fairroc.errors.FairrocWarning")
 

@@ -11,10 +11,11 @@ import pytest
 from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
-from fairroc import DataError, FairModel, FairROC, ScoreMap, SmallGroupWarning, UnknownGroupError, audit
+from fairroc import DataError, FairModel, ScoreMap, SmallGroupWarning, UnknownGroupError, audit
 from fairroc.model.maps import points_table
 from fairroc.people.door import read_people
 from fairroc.text.maps import points_text
+from fitted_people import FairROC
 
 CONSTRAINTS = ["equalized_odds", "equal_opportunity", "demographic_parity"]
 

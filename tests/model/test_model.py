@@ -256,7 +256,7 @@ def test_uniform_zero_is_best_and_the_last_one_is_worst(model):
 
 def test_missing_groups_are_known_if_they_were_fitted():
     groups = np.where(np.arange(len(ROWS.y)) % 3 == 0, None, ROWS.groups.astype(object))
-    from fairroc import FairROC
+    from fitted_people import FairROC
 
     post = FairROC(epsilon=0.3, draw="all", missing="group", salt=1).fit(ROWS.scores, ROWS.y, sensitive_features=groups)
     assert len(post.model_.names) == 3

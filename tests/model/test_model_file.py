@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from test_pipeline import DATE, DRAW, EPSILONS, Rows, fitted, normal_rows, same_bits, worlds
 
 import sql_cases
-from fairroc import FairModel, FairROC, __version__
+from fairroc import FairModel, __version__
 from fairroc.core.kernel import Kernel
 from fairroc.errors import FairrocWarning, ModelFileError
 from fairroc.fitting.fit import fit
@@ -38,8 +38,8 @@ from fairroc.model.file import (
     dumps,
     pretty,
 )
-from fairroc.options import Options
 from fairroc.people.door import read_people
+from fitted_people import FairROC, fitted_options
 from oracles import place_chance
 from sql_cases import ONE_RATE
 from strategies import NORMS, SEEDS
@@ -113,14 +113,14 @@ def test_the_checksum_is_found_without_parsing():
 def test_salt_is_text_because_json_numbers_lose_64_bits():
     columns = read_people(ROWS.scores, ROWS.y, sensitive_features=ROWS.groups)
     for salt in (2**63 - 1, -(2**63), 0):
-        model = FairModel.of(fit(columns, Options.checked(epsilon=0.1, draw="all"), salt=salt, date=DATE).model)
+        model = FairModel.of(fit(columns, fitted_options(epsilon=0.1, draw="all"), salt=salt, date=DATE).model)
         assert json.loads(model.to_json())["salt"] == str(salt)
         assert FairModel.from_json(model.to_json()).salt == salt
 
 
 def test_two_fits_differ_in_salt_alone():
     columns = read_people(ROWS.scores, ROWS.y, sensitive_features=ROWS.groups)
-    options = Options.checked(epsilon=0.1, draw="all")
+    options = fitted_options(epsilon=0.1, draw="all")
     one, two = (json.loads(dumps(fit(columns, options, date=DATE).model)) for _ in range(2))
     assert {key for key in one if one[key] != two[key]} == {"salt", "checksum"}
     fixed = [dumps(fit(columns, options, salt=5, date=DATE).model) for _ in range(2)]

@@ -44,7 +44,7 @@ FITS = {
 def spread(name: str) -> FairROC:
     """A fit whose model is told something else than the groups that are compared."""
     how, given = FITS[name]
-    return FairROC(**{"epsilon": 0.1, "draw": "all", "salt": 1, **how}).fit(SCORES, Y, **given)
+    return FairROC(**{"epsilon": 0.1, "promise": "fitted", "draw": "all", "salt": 1, **how}).fit(SCORES, Y, **given)
 
 
 def told(name: str) -> dict:
@@ -182,6 +182,6 @@ def test_damage_is_refused_with_words(name) -> None:
 
 
 def test_a_plain_model_must_not_speak_of_a_proxy() -> None:
-    text = FairROC(0.1, draw="all", salt=1).fit(SCORES, Y, sensitive_features=SEX).model_.to_json()
+    text = FairROC(0.1, promise="fitted", draw="all", salt=1).fit(SCORES, Y, sensitive_features=SEX).model_.to_json()
     with pytest.raises(ModelFileError, match="a model that is told the groups it compares says nothing else of them"):
         FairModel.from_json(rewritten(text, put("use_group", False)))

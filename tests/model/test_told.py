@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fairroc import DataError, FairROC
+from fairroc import DataError
 from fairroc.model.draw import HIDDEN, Secret
 from fairroc.model.explanation import inside, told_examples
 from fairroc.model.families import attribute_columns, people_in
 from fairroc.people.spread import Family
 from family_cases import KINDS, model_of, people
+from fitted_people import FairROC
 from spread_cases import CASES, spread_case
 
 

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_cli import PEOPLE, Run, model, run, write
 
-from fairroc import Drift, FairModel, FairROC, audit
+from fairroc import Drift, FairModel, audit
 from fairroc.core.constraint import equalized_odds
 from fairroc.core.gap import threshold_gap
 from fairroc.errors import DataError, ModelFileError
@@ -25,6 +25,7 @@ from fairroc.people.door import read_people
 from fairroc.people.people import People
 from fairroc.stats import two_sample as twosample
 from fairroc.text.drift import drift_text
+from fitted_people import FairROC
 from strategies import SEEDS
 
 __all__ = ["model", "run"]  # fixtures

@@ -179,7 +179,7 @@ def test_what_is_missing_is_named(kind: str, told: dict, words: str) -> None:
 
 
 def test_plain_models_say_nothing_of_families() -> None:
-    from fairroc import FairROC
+    from fitted_people import FairROC
 
     here = people(0, 300)
     model = FairROC(0.2, salt=1).fit(here.scores, here.y, sensitive_features=here.sex).model_

@@ -12,13 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_cli import Run, run
 
-from fairroc import Drift, FairModel, FairROC
+from fairroc import Drift, FairModel
 from fairroc.core import gap as gaps
 from fairroc.core.realised import chances, ordered_place
 from fairroc.people.door import read_people
 from fairroc.stats import bands
 from fairroc.stats import bootstrap as multiplier
 from fairroc.text.drift import drift_text
+from fitted_people import FairROC
 from strategies import SEEDS
 
 __all__ = ["run"]  # a fixture

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairroc import FairModel, FairROC, ScoreCounts, audit, audit_counts, fit_counts
+from fairroc import FairModel, ScoreCounts, audit, audit_counts
 from fairroc.auditing.audit import Settings, audit_people
 from fairroc.core.constraint import distance_of
 from fairroc.core.gap import threshold_gap
@@ -25,12 +25,12 @@ from fairroc.fitting.certificate import certify
 from fairroc.fitting.fit import fit
 from fairroc.fitting.frontier import frontier_of
 from fairroc.model.file import dumps
-from fairroc.options import Options
 from fairroc.people.counts import bin_edges
 from fairroc.people.door import people_of
 from fairroc.people.rows import Columns
 from fairroc.text.audit import audit_text
 from fairroc.text.certificate import certificate_text
+from fitted_people import FairROC, fit_counts, fitted_options
 from oracles import population_of
 from strategies import POOLS, SEEDS, Sample, populations
 from strategies import samples as one_sample
@@ -103,7 +103,7 @@ def same(one: ScoreCounts, other: ScoreCounts) -> bool:
 def test_same_model_as_from_rows(people, options, seed):
     """Byte for byte: curves, groups, fingerprint; and the same warnings and errors."""
     columns = columns_of(people, seed)
-    counts, asked = ScoreCounts.from_columns(columns), Options.checked(**options)
+    counts, asked = ScoreCounts.from_columns(columns), fitted_options(**options)
     rows, cells = (
         outcome(lambda d=d: dumps(fit(d, asked, salt=7, date=DATE).model))
         for d in (people_of(columns), counts.people())
@@ -130,7 +130,7 @@ def test_same_audit_as_of_rows(people, norm, draws, seed):
 @given(ROWS, SEEDS)
 def test_same_frontier_and_certificate_as_of_rows(people, seed):
     columns = columns_of(people, seed)
-    plain = Options.checked(epsilon=0.05, draw="all")
+    plain = fitted_options(epsilon=0.05, draw="all")
     found = []
     for data in (people_of(columns), ScoreCounts.from_columns(columns).people()):
         points, _ = outcome(lambda d=data: frontier_of(d, plain, epsilons=[0, 0.1], bound=False).to_dict())
@@ -387,7 +387,7 @@ def test_fair_score_from_bins_on_the_people_themselves(seed, norm, draw, queries
     """The stated gap and twice the error (once in the largest norm) bound the gap of the rows at any threshold."""
     columns = spread_people(seed, 2, 200)
     cut = ScoreCounts.from_columns(columns).binned(bits)
-    asked = Options.checked(epsilon=0.1, norm=norm, draw=draw, queries=queries)
+    asked = fitted_options(epsilon=0.1, norm=norm, draw=draw, queries=queries)
     fitted = outcome(lambda: fit(cut.people(), asked, salt=1))[0]
     groups = np.array(columns.names)[columns.groups]
     places = np.quantile(columns.scores, np.linspace(0, 1, 40))

@@ -14,14 +14,14 @@ from fairroc import ScoreCounts
 from fairroc.errors import DataError, SmallGroupWarning
 from fairroc.fitting.fit import fit_quietly
 from fairroc.model.file import dumps
-from fairroc.options import Options
 from fairroc.people.door import read_people
 from fairroc.people.people import People, both_labels, refuse_tiny_groups
 from fairroc.people.small import MERGED, REFUSE, Regrouped, SmallGroup, SmallGroups, SmallRule, too_small
+from fitted_people import fitted_options
 from strategies import POOLS, SEEDS
 
 DATE = datetime(2024, 1, 1, tzinfo=UTC)
-EXACT = Options.checked(epsilon=0.1, draw="all")
+EXACT = fitted_options(epsilon=0.1, draw="all")
 BITS = [12, 20, 63]
 
 

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from fairroc.fitting.fit import Fitted, fit
-from fairroc.options import Options
 from fairroc.people.door import read_people
 from fairroc.plot import before_after
+from fitted_people import fitted_options
 
 
 def people(groups: int, *, same: bool = False) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -26,7 +26,7 @@ def people(groups: int, *, same: bool = False) -> tuple[np.ndarray, np.ndarray, 
 def fitted(groups: int, epsilon: float, **how: object) -> Fitted:
     score, label, group = people(groups)
     columns = read_people(score, label, sensitive_features=group)
-    return fit(columns, Options.checked(epsilon=epsilon, **how), salt=1)  # type: ignore[arg-type]
+    return fit(columns, fitted_options(epsilon=epsilon, **how), salt=1)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("draw", ["all", "few", "never"])

@@ -14,22 +14,13 @@ from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 
 import fairroc
-from fairroc import (
-    FairROC,
-    FairROCClassifier,
-    FairROCDisplay,
-    FairrocError,
-    FrontierDisplay,
-    GapDisplay,
-    ScoreDisplay,
-    audit,
-    frontier,
-)
+from fairroc import FairROCDisplay, FairrocError, FrontierDisplay, GapDisplay, ScoreDisplay, audit
 from fairroc.core.constraint import distance_of
 from fairroc.errors import DataError
 from fairroc.plot.display import MOST_POINTS, labels, look, thin_path, thin_peaks
 from fairroc.plot.gap import gap_band
 from fairroc.plot.roc import GroupCurve, band_outline
+from fitted_people import FairROC, FairROCClassifier, frontier
 
 SCORED = [FairROCDisplay, GapDisplay, ScoreDisplay]
 ALL = [*SCORED, FrontierDisplay]

@@ -38,8 +38,6 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 
 from fairroc import (
     FairModel,
-    FairROC,
-    FairROCClassifier,
     FairrocError,
     FairrocWarning,
     ScoreCounts,
@@ -47,9 +45,8 @@ from fairroc import (
     audit_counts,
     choose_threshold,
     count_files,
-    fit_counts,
-    frontier,
 )
+from fitted_people import FairROC, FairROCClassifier, fit_counts, frontier
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden"
 MOST = 12
@@ -254,7 +251,7 @@ CASES: dict[str, Case] = {
     "logits": Case("logits", {"epsilon": 0.05}, True),
     "sizes": Case("sizes", {"epsilon": 0.05}, True),
     "labels": Case("labels", {"epsilon": 0.05, "pos_label": "yes"}, True),
-    "large": Case("large", {"epsilon": 0.2, "confidence": 0.9}),
+    "large": Case("large", {"epsilon": 0.2, "promise": "population", "confidence": 0.9}),
 }
 
 SPELLED = {"two", "two-key", "intersection", "fair", "missing"}
@@ -599,7 +596,7 @@ def _refusals(found: Found) -> None:
         "norm": lambda: FairROC(norm=2).fit(s, y, sensitive_features=g),
         "method": lambda: FairROC(method="best").fit(s, y, sensitive_features=g),
         "froc norm": lambda: FairROC(method="froc", norm="inf").fit(s, y, sensitive_features=g),
-        "confidence": lambda: FairROC(0.05, confidence=0.95).fit(s, y, sensitive_features=g),
+        "confidence": lambda: FairROC(0.05, promise="population").fit(s, y, sensitive_features=g),
         "NaN": lambda: fit(np.where(s > 0.6, np.nan, s), y, sensitive_features=g),
         "missing group": lambda: fit(s, y, sensitive_features=np.where(s > 0.6, None, g)),
         "lengths": lambda: fit(s[1:], y, sensitive_features=g),
@@ -652,14 +649,15 @@ _MODEL = "--model model.json --score p --group sex"
 _KEYED = "--model keyed.json --score p --group sex --id id"
 _ONE = "explain --model model.json --score 0.4213 --group f --threshold 0.5"
 _JSON = "--format json"
+_FITTED = "--promise fitted"
 
 COMMANDS: dict[str, str] = {
-    "fit csv": f"fit people.csv {_NAMES} --epsilon 0.05 -o m.json {_JSON}",
-    "fit parquet": f"fit people.parquet {_NAMES} --group race --epsilon 0.1 --norm inf -o m.json {_JSON}",
-    "fit stream": f"fit people.csv {_NAMES} --group race --weight w --epsilon 0.1 --stream -o m.json {_JSON}",
+    "fit csv": f"fit people.csv {_NAMES} {_FITTED} --epsilon 0.05 -o m.json {_JSON}",
+    "fit parquet": f"fit people.parquet {_NAMES} {_FITTED} --group race --epsilon 0.1 --norm inf -o m.json {_JSON}",
+    "fit stream": f"fit people.csv {_NAMES} {_FITTED} --group race --weight w --epsilon 0.1 --stream -o m.json {_JSON}",
     "fit froc": f"fit people.parquet {_NAMES} --epsilon 0.05 --method froc --queries 30 -o m.json",
-    "fit text": f"fit people.csv {_NAMES} --epsilon 0.05 --key-file key.txt -o m.json",
-    "fit counts": "fit counts.csv --score p --positives n1 --negatives n0 --group sex --epsilon 0.02"
+    "fit text": f"fit people.csv {_NAMES} {_FITTED} --epsilon 0.05 --key-file key.txt -o m.json",
+    "fit counts": f"fit counts.csv --score p --positives n1 --negatives n0 --group sex {_FITTED} --epsilon 0.02"
     f" -o m.json {_JSON}",
     "audit csv": f"audit people.csv {_NAMES} --epsilon 0.1 --threshold 0.5 {_JSON}",
     "audit stream": f"audit people.parquet {_NAMES} --stream --bootstrap 100 {_JSON}",
@@ -676,8 +674,8 @@ COMMANDS: dict[str, str] = {
     "monitor json": f"monitor later.csv {_NAMES} --model model.json {_JSON}",
     "monitor text": f"monitor later.parquet {_MODEL}",
     "monitor quiet": f"monitor people.csv {_NAMES} --model model.json --bootstrap 0",
-    "frontier json": f"frontier people.csv {_NAMES} --epsilons 0,0.05,0.3 -o out.csv {_JSON}",
-    "frontier text": f"frontier people.parquet {_NAMES} --group race --epsilons 0.05,0.2 --draw few --no-bound",
+    "frontier json": f"frontier people.csv {_NAMES} {_FITTED} --epsilons 0,0.05,0.3 -o out.csv {_JSON}",
+    "frontier text": f"frontier people.parquet {_NAMES} --group race {_FITTED} --epsilons 0.05,0.2 --no-bound",
     "sql duckdb": f"sql {_MODEL} --dialect duckdb --id id",
     "sql spark": f"sql {_MODEL} --dialect spark --id name --id-type text -o out.sql {_JSON}",
     "error usage": f"fit people.csv {_NAMES} -o m.json",

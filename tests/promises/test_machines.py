@@ -19,8 +19,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fairroc import FairROC, FairrocError, FairrocWarning, verify
+from fairroc import FairrocError, FairrocWarning, verify
 from fairroc.verifying.files import decisions
+from fitted_people import FairROC
 
 HERE = Path(__file__).resolve().parent
 SEEDS, PARTS = 200, 8

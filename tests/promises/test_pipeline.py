@@ -23,7 +23,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from fairroc import FairModel, FairROC
+from fairroc import FairModel
 from fairroc.core.constraint import equalized_odds
 from fairroc.core.optimal import optimal
 from fairroc.core.scale import GRID
@@ -31,8 +31,8 @@ from fairroc.datasets import load_adult
 from fairroc.errors import DataError, FairrocWarning, UnknownGroupError
 from fairroc.fitting.certificate import certify
 from fairroc.fitting.fit import Fitted, fit
-from fairroc.options import Options
 from fairroc.people.door import read_people
+from fitted_people import FairROC, fitted_options
 from real_scores import NAMES, columns
 from strategies import EPSILONS as ALL_EPSILONS
 from strategies import NORMS, SEEDS, populations
@@ -128,7 +128,7 @@ def fitted(rows: Rows, epsilon: float, norm=1, draw: str = "all", queries: int |
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FairrocWarning)
         columns = read_people(rows.scores, rows.y, sensitive_features=rows.groups, sample_weight=rows.weights)
-        options = Options.checked(epsilon=epsilon, norm=norm, draw=draw, queries=queries)
+        options = fitted_options(epsilon=epsilon, norm=norm, draw=draw, queries=queries)
         done = fit(columns, options, salt=7, date=DATE)
         return replace(done, model=FairModel.of(done.model))
 
@@ -211,7 +211,7 @@ def test_groups_are_within_epsilon_where_the_order_can_be_kept(groups, norm, dra
     """Enough rows for draw='few' to find room."""
     rows = normal_rows(groups, groups=groups, digits=2)
     done = fitted(rows, 0.2, norm, draw)
-    assert done.model.ties == Options.checked(draw=draw).ties
+    assert done.model.ties == fitted_options(draw=draw).ties
     accepted = acceptance(done.model, rows, all_thresholds(done, rows)[::7])
     assert largest_gap(accepted, rows, norm) <= 0.2 + ROUNDING
 
@@ -322,7 +322,7 @@ def test_certificate_where_the_order_can_be_kept(norm, draw):
     """The same with enough rows for draw='few'."""
     rows = normal_rows(3, n=900, groups=3, digits=1)
     done = fitted(rows, 0.3, norm, draw)
-    assert done.model.ties == Options.checked(draw=draw).ties
+    assert done.model.ties == fitted_options(draw=draw).ties
     stated = certify(done)
     accepted = acceptance(done.model, rows, all_thresholds(done, rows))
     assert stated.gap == pytest.approx(largest_gap(accepted, rows, norm), abs=1e-9)
@@ -374,7 +374,7 @@ def test_share_between_the_grid(draw, epsilon, drawn):
     rows = normal_rows(5, n=9000)
     done = fitted(rows, epsilon, draw=draw)
     model = done.model
-    assert model.ties == Options.checked(draw=draw).ties
+    assert model.ties == fitted_options(draw=draw).ties
     assert {0.0: 0, 1.0: 2}.get(certify(done).drawn, 1) == drawn and (done.solution.reason is None)
     for t in np.quantile(rows.scores, np.linspace(0.01, 0.99, 60)):
         assert abs((rows.scores >= t).mean() - acceptance(model, rows, [t]).mean()) <= 2 / GRID
@@ -473,7 +473,7 @@ def test_affine_maps_change_nothing(factor, shift, draw):
     rows = normal_rows(4, n=800, digits=2)
     mapped = Rows(rows.scores * factor + shift, rows.y, rows.groups)
     model, other = (fitted(r, 0.3, draw=draw).model for r in (rows, mapped))
-    assert model.ties == Options.checked(draw=draw).ties
+    assert model.ties == fitted_options(draw=draw).ties
     t = np.unique(rows.scores)[5:-5:9]
     expected, got = acceptance(model, rows, t + 0.003), acceptance(other, mapped, (t + 0.003) * factor + shift)
     assert got == pytest.approx(expected, abs=1e-7)
@@ -512,7 +512,7 @@ def test_names_of_groups_do_not_matter(norm, draw):
     """Other names in the same order: the same bits. Names in another order: the same curves."""
     rows = normal_rows(6, n=1200, groups=3, digits=2)
     base = fitted(rows, 0.25, norm, draw)
-    assert base.model.ties == Options.checked(draw=draw).ties
+    assert base.model.ties == fitted_options(draw=draw).ties
     accepted = acceptance(base.model, rows, np.unique(rows.scores)[::20])
     for names in ({"a": "x", "b": "y", "c": "z"}, {"a": "z", "b": "x", "c": "y"}):
         renamed = Rows(rows.scores, rows.y, np.array([names[g] for g in rows.groups]))

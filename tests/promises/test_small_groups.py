@@ -20,20 +20,7 @@ from sklearn.model_selection import KFold
 from test_cli import Run, run
 from test_pipeline import same_bits
 
-from fairroc import (
-    FairModel,
-    FairROC,
-    FairROCClassifier,
-    ScoreCounts,
-    audit,
-    audit_counts,
-    choose_threshold,
-    count_files,
-    fit_counts,
-    frames,
-    frontier,
-    write_report,
-)
+from fairroc import FairModel, ScoreCounts, audit, audit_counts, choose_threshold, count_files, frames
 from fairroc.errors import DataError, ModelFileError, SmallGroupWarning, UnknownGroupError
 from fairroc.estimators import threshold_gap_scorer
 from fairroc.model.file import _checksum
@@ -41,6 +28,7 @@ from fairroc.people.small import MERGED, Regrouped
 from fairroc.text.audit import audit_text
 from fairroc.text.certificate import certificate_text
 from fairroc.text.frontier import frontier_text
+from fitted_people import FairROC, FairROCClassifier, fit_counts, frontier, write_report
 from strategies import SEEDS
 
 __all__ = ["run"]  # a fixture

@@ -16,8 +16,9 @@ import pandas as pd
 import pytest
 from test_cli import Run, run
 
-from fairroc import DataError, FairROC, write_pack
+from fairroc import DataError, write_pack
 from fairroc.report import pack as module
+from fitted_people import FairROC
 
 __all__ = ["run"]  # a fixture
 

@@ -17,19 +17,16 @@ import numpy as np
 import pytest
 from test_cli import PEOPLE, ROLES, Run, run, write
 
-from fairroc import FairROC, audit, frontier
+from fairroc import audit
 from fairroc.core.constraint import equalized_odds
 from fairroc.core.roc import RocCurve
 from fairroc.errors import DataError, FairrocWarning, SmallGroupWarning
 from fairroc.fitting.fit import fit_quietly
-from fairroc.options import Options
 from fairroc.people.door import read_people
 from fairroc.report import page as module
-from fairroc.report import write_report
 from fairroc.report.data import (
     CELLS,
     MOST_POINTS,
-    Asked,
     ReportData,
     Source,
     crossing_pairs,
@@ -43,6 +40,7 @@ from fairroc.report.figures import axis
 from fairroc.report.page import environment, page, script_json, twin
 from fairroc.report.view import cards
 from fairroc.text.words import short
+from fitted_people import FairROC, fitted_options, fitted_report, frontier, write_report
 
 __all__ = ["run"]  # a fixture
 
@@ -73,7 +71,7 @@ def made(
 ) -> ReportData:
     columns = read_people(scores, y, sensitive_features=groups, sample_weight=weight)
     day = datetime(2026, 1, 2, tzinfo=UTC)
-    return gather(columns, Asked.checked(bootstrap=100, **asked), title="People", source=source, made=day)
+    return gather(columns, fitted_report(bootstrap=100, **asked), title="People", source=source, made=day)
 
 
 @pytest.fixture(scope="module")
@@ -461,7 +459,7 @@ def test_a_score_that_a_fit_keeps_is_drawn_as_it_is() -> None:
     """Whatever the frontier found at that epsilon: promise="new" may keep a score that the fitted people would not."""
     scores, y, groups = people(300)
     counted = read_people(scores, y, sensitive_features=groups)
-    kept, other = (fit_quietly(counted, Options.checked(epsilon=e, draw="all")) for e in (2.0, 0.1))
+    kept, other = (fit_quietly(counted, fitted_options(epsilon=e, draw="all")) for e in (2.0, 0.1))
     assert kept.model.unchanged and other.solution is not None
     grid = threshold_grid(counted, 2, [])
     before = original_lines(counted, grid, equalized_odds(1))
@@ -473,7 +471,7 @@ def test_a_score_that_a_fit_keeps_is_drawn_as_it_is() -> None:
 
 def test_one_bar_runs_over_all_parts() -> None:
     told: list[tuple[int, int]] = []
-    asked = Asked.checked(bootstrap=100, epsilon=0.05, draw="all")
+    asked = fitted_report(bootstrap=100, epsilon=0.05, draw="all")
     scores, y, groups = people()
     gather(read_people(scores, y, sensitive_features=groups), asked, progress=lambda *at: told.append(at))
     done = [at for at, _ in told]

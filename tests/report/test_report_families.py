@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from fairroc import DataError, write_pack, write_report
+from fairroc import DataError, write_pack
 from fairroc.cli.main import main
 from fairroc.report.families import FamilyReport
 from family_cases import KINDS, people
+from fitted_people import write_report
 
 pytestmark = pytest.mark.filterwarnings("ignore::fairroc.errors.FairrocWarning")
 

@@ -12,7 +12,7 @@ import pytest
 
 from browser import require_browser
 from fairroc import audit
-from fairroc.report import write_report
+from fitted_people import write_report
 
 sync_api = pytest.importorskip(
     "playwright.sync_api", reason="the page is tested with playwright, which is not installed"

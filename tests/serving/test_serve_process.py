@@ -20,8 +20,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fairroc import FairModel, FairROC
+from fairroc import FairModel
 from fairroc.cli.main import main
+from fitted_people import FairROC
 
 pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")

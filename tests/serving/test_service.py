@@ -14,10 +14,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairroc import FairModel, FairROC
+from fairroc import FairModel
 from fairroc.cli.main import main
 from fairroc.serving.log import _Lines
 from fairroc.serving.problems import TITLES, Problem
+from fitted_people import FairROC
 from spread_cases import spread_case
 
 httpx = pytest.importorskip("httpx")

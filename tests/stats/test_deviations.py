@@ -18,9 +18,9 @@ from fairroc.core.roc import rates_at
 from fairroc.errors import FairrocWarning
 from fairroc.fitting.fit import fit
 from fairroc.model.model import expected_rocs
-from fairroc.options import Options
 from fairroc.people.door import read_people
 from fairroc.stats.limits import safe_reach
+from fitted_people import fitted_options
 from strategies import NORMS, SEEDS, populations
 
 CORNERS = {1: [(1, 1), (1, -1), (-1, 1), (-1, -1)], "inf": [(1, 0), (-1, 0), (0, 1), (0, -1)]}
@@ -132,7 +132,7 @@ def test_no_fair_score_is_farther_off_than_the_original_rates_are(both, norm, ep
     one, other = both
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FairrocWarning)
-        model = fit(columns_of(one), Options.checked(epsilon=epsilon, norm=norm, **how), salt=1).model
+        model = fit(columns_of(one), fitted_options(epsilon=epsilon, norm=norm, **how), salt=1).model
     first, second = (columns_of(rows).exact.curves for rows in (one, other))
     every = np.unique(np.concatenate([one.scores, other.scores]))
     off = np.array([np.subtract(rates_at(a, every), rates_at(b, every)) for a, b in zip(first, second, strict=True)])
@@ -150,7 +150,7 @@ def test_froc_models_keep_the_theorem_too():
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FairrocWarning)
-        model = fit(columns_of(one), Options.checked(epsilon=0.05, method="froc", queries=20), salt=1).model
+        model = fit(columns_of(one), fitted_options(epsilon=0.05, method="froc", queries=20), salt=1).model
     assert not model.unchanged
     first, second = (columns_of(r).exact.curves for r in (one, other))
     every = np.unique(np.concatenate([one.scores, other.scores]))

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from fairroc.fitting.fit import fit
-from fairroc.options import Options
 from fairroc_studies.harness.outcome import outcome
 from fairroc_studies.paper.rules import counted, expected
 from fairroc_studies.problems.synthetic import FAMILIES
 from fairroc_studies.questions import linearpost, promise, promise_bias, unseen, unseen_fits
 from fairroc_studies.questions.unseen_people import Job, parts
+from fitted_people import fitted_options
 
 
 @pytest.fixture(autouse=True)
@@ -27,7 +27,7 @@ def _own_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_outcome_is_what_the_rules_of_the_paper_measure(epsilon: float) -> None:
     split = parts(Job("recidivism", 300, 0))
     assert split is not None
-    model = fit(counted(split[0]), Options.checked(epsilon=epsilon), salt=0).model
+    model = fit(counted(split[0]), fitted_options(epsilon=epsilon), salt=0).model
     found, curve = outcome(model.kernels, counted(split[1]).exact), expected(model, split[1])
     assert (found.gap, found.auc) == pytest.approx((curve.gap, curve.auc), abs=1e-9)
 
@@ -133,7 +133,7 @@ def test_one_decision_at_the_most_accurate_place() -> None:
     cut = max(np.unique(split[0].scores)[::-1], key=lambda t: ((split[0].scores >= t) == split[0].labels).mean())
     right = (split[1].scores >= cut) == split[1].labels
     assert accuracy == pytest.approx(right.mean(), abs=1e-9) and 0 < gap < 1
-    kernels = fit(post, Options.checked(epsilon=0.05, norm="inf"), salt=0).model.kernels
+    kernels = fit(post, fitted_options(epsilon=0.05, norm="inf"), salt=0).model.kernels
     fairer = linearpost.decision(kernels, post, test)
     assert fairer[1] < gap and 0.5 < fairer[0] < accuracy + 0.02
     assert linearpost.decision(kernels, post, post)[1] <= 0.05 + 1e-9

@@ -21,12 +21,12 @@ from fairroc.fitting.fit import fit
 from fairroc.fitting.limits import Limit
 from fairroc.fitting.one_draw import one_draw
 from fairroc.fitting.outlook import outlook
-from fairroc.options import Options
 from fairroc.people.door import read_people
 from fairroc.text.audit import audit_text
 from fairroc.text.certificate import fit_text, tie_words
 from fairroc.text.people import epsilon_words
 from fairroc.text.words import NAME_WIDTH, beyond, norm_words, short, table
+from fitted_people import fitted_options
 from looking_ahead import a_draw, an_outlook
 
 NUMBER = re.compile(r"-?\d+(?:,\d{3})*(?:\.\d+)?(?:e[+-]\d+)?%?")
@@ -218,7 +218,7 @@ def test_certificate_of_a_real_fit() -> None:
     scores, groups = rng.random(800), rng.choice(["left", "right"], 800)
     labels = rng.random(800) < np.where(groups == "left", scores, 0.5)
     fitted = fit(
-        read_people(scores, labels, sensitive_features=groups), Options.checked(epsilon=0.02, draw="all"), salt=1
+        read_people(scores, labels, sensitive_features=groups), fitted_options(epsilon=0.02, draw="all"), salt=1
     )
     c = certify(fitted)
     o = outlook(fitted)

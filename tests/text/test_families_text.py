@@ -7,13 +7,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from fairroc import FairROC
 from fairroc.fitting.certificate import Certificate, FamilyCertificate, Told
 from fairroc.fitting.outlook import FamilyOutlook, Outlook
 from fairroc.people.small import SmallGroup, SmallGroups
 from fairroc.text.certificate import certificate_text, fit_text
 from fairroc.text.families import PROXY_CAUTION, bound_words, head_lines, told_words
 from fairroc.text.outlook import allowed_by, caution, promise_words, side_by_side
+from fitted_people import FairROC
 from looking_ahead import a_draw
 
 pytestmark = pytest.mark.filterwarnings("ignore::fairroc.errors.FairrocWarning")

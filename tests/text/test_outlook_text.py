@@ -10,7 +10,6 @@ from test_certificate_text import a_certificate, cells
 
 from fairroc.fitting.limits import FEWEST_ROWS
 from fairroc.fitting.new_people import choice
-from fairroc.options import Options
 from fairroc.people.door import read_people
 from fairroc.text.certificate import fit_text
 from fairroc.text.outlook import (
@@ -26,6 +25,7 @@ from fairroc.text.outlook import (
     unchanged_words,
 )
 from fairroc.text.words import Allowed
+from fitted_people import fitted_options
 from looking_ahead import a_draw, an_outlook
 
 HIGH = {"gap_estimate": 0.12345, "epsilon": 0.05}
@@ -197,7 +197,7 @@ def test_every_candidate_has_words():
     rng = np.random.default_rng(5)
     groups, y = rng.choice(["a", "b"], 400), rng.random(400) < 0.4
     scores = rng.normal(1.2 * y + 0.5 * (groups == "a"))
-    found = choice(read_people(scores, y, sensitive_features=groups), Options.checked(epsilon=0.1).fairness)
+    found = choice(read_people(scores, y, sensitive_features=groups), fitted_options(epsilon=0.1).fairness)
     names = {candidate.name for candidate in found.candidates[1:]}
     assert {name for name in names if not name.endswith("of the way")} <= set(CURVES)
 

@@ -13,11 +13,12 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
 import fairroc
-from fairroc import FairROC, FairROCClassifier, GroupCodes, ScoreCounts, choose_threshold, frontier, verify
+from fairroc import GroupCodes, ScoreCounts, choose_threshold, verify
 from fairroc.froc import run_froc
 from fairroc.people.door import read_people
-from fairroc.report.data import Asked, gather
+from fairroc.report.data import gather
 from fairroc.summary import MOST_ROWS, Part, Result, Summary, as_html, as_text, brief, flat, worded
+from fitted_people import FairROC, FairROCClassifier, fitted_report, frontier
 
 pytestmark = pytest.mark.filterwarnings("ignore::fairroc.errors.FairrocWarning")
 
@@ -35,7 +36,7 @@ def shown() -> dict[str, object]:
     audit = fairroc.audit(score, y, sensitive_features=group, epsilon=0.1, threshold=0.5, bootstrap=0)
     two = np.isin(group, ["g01", "g02"])
     some = {"sensitive_features": group[two]}
-    asked = Asked.checked(epsilon=0.3, draw="all", bootstrap=0)
+    asked = fitted_report(epsilon=0.3, draw="all", bootstrap=0)
     return {
         "Audit": audit,
         "Certificate": post.certificate_,
@@ -149,7 +150,7 @@ def test_estimators_show_what_was_fitted_below_their_parameters() -> None:
     post = FairROC(epsilon=0.3, draw="all")
     assert str(post) == repr(post)
     post.fit(score, y, sensitive_features=sex)
-    assert repr(post) == "FairROC(draw='all', epsilon=0.3)"
+    assert repr(post) == "FairROC(draw='all', epsilon=0.3, promise='fitted')"
     assert str(post).splitlines()[1] == "Fitted to 200 rows, 2 groups" and "AUC before" not in str(post)
     bundle = post._repr_mimebundle_()
     assert bundle["text/plain"] == str(post) and "AUC before" not in str(post), "looking computes nothing"

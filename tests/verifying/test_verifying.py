@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import test_golden as golden
 
-from fairroc import FairModel, FairROC, FairrocWarning, ScoreCounts, fit_counts, verify
+from fairroc import FairModel, FairrocWarning, ScoreCounts, verify
 from fairroc.auditing.verify import cells_of
 from fairroc.cli.main import main
 from fairroc.model.file import VERSION
@@ -17,6 +17,7 @@ from fairroc.people.door import read_people
 from fairroc.verifying import check, files
 from fairroc.verifying.law import Everybody, Kernel, around, figures, original, roc_hull
 from fairroc_studies.questions.verify import OPTIONS, WAYS, Rows, fitted, random_rows, sealed, tampered
+from fitted_people import FairROC, fit_counts
 
 pytestmark = pytest.mark.filterwarnings("ignore::fairroc.FairrocWarning")
 

@@ -9,11 +9,12 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from fairroc import DataError, FairModel, FairROC, verify
+from fairroc import DataError, FairModel, verify
 from fairroc.cli.main import main
 from fairroc.verifying.files import checksum
 from fairroc.verifying.spread import cell, leaves
 from family_cases import KINDS, fitted, people
+from fitted_people import FairROC
 
 pytestmark = pytest.mark.filterwarnings("ignore::fairroc.FairrocWarning")
 

@@ -51,7 +51,7 @@ def verify(
     Raises: DataError, ModelFileError
     >>> from fairroc import FairROC
     >>> s, y, g = [1, 2, 3, 4] * 100, [0, 0, 1, 1, 0, 1, 0, 1] * 50, [*"aaaabbbb"] * 50
-    >>> post = FairROC(epsilon=0.1, draw="all").fit(s, y, sensitive_features=g)
+    >>> post = FairROC(epsilon=0.1, promise="fitted", draw="all").fit(s, y, sensitive_features=g)
     >>> verify(post.model_, s, y, sensitive_features=g, certificate=post.proof_).passed
     True
     """

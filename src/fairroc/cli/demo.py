@@ -72,7 +72,7 @@ def run_demo(folder: Path, *, epsilon: float = 0.05, full: bool = False) -> str:
     counted = read_people(known["score"], known["label"], sensitive_features=known["group"])
     with progress_bar(f"fitting the fair score on {known.num_rows:,} people"):
         fitted = fit_quietly(counted, Options.checked(epsilon=epsilon), salt=SALT)
-        for_new = fit_quietly(counted, Options.checked(epsilon=epsilon, promise="new"), salt=SALT)
+        exact = fit_quietly(counted, Options.checked(epsilon=epsilon, promise="fitted"), salt=SALT)
     model = FairModel.of(fitted.model)
     model.save(folder / "model.json")
     fair = model.transform(held_out["score"], sensitive_features=held_out["group"], ids=held_out["id"])
@@ -92,7 +92,7 @@ def run_demo(folder: Path, *, epsilon: float = 0.05, full: bool = False) -> str:
             "",
             *_at_worst(model, held_out, seen),
             "",
-            *_gaps(fitted, for_new, seen),
+            *_gaps(fitted, exact, seen),
             "",
             *_files(folder, picture=_draw(fitted, folder / "roc.png")),
         ]
@@ -140,18 +140,18 @@ def _at_worst(model: FairModel, held_out: pa.Table, seen: People) -> list[str]:
     return [head, *table(["", *names], rows)]
 
 
-def _gaps(fitted: Fitted, for_new: Fitted, seen: People) -> list[str]:
+def _gaps(fitted: Fitted, exact: Fitted, seen: People) -> list[str]:
     """Gaps and AUCs before and after, of the people fitted, expected of new people, and of those held out."""
     from fairroc.text.words import table
 
-    ways = (("original score", fitted, False), ("fair score", fitted, True), ("with --promise new", for_new, True))
+    ways = (("original score", fitted, False), ("fair score", fitted, True), ("with --promise fitted", exact, True))
     return [
         *table(
             ["Largest gap at any threshold", "fitted people", "new people (expected)", "held out", "AUC, held out"],
             [[name, *(f"{value:.3f}" for value in _figures(one, seen, after=after))] for name, one, after in ways],
         ),
         "Gap: how far apart women and men are in false positive rate plus true positive rate at one threshold.",
-        "Epsilon holds for the people fitted. --promise new aims at new people instead.",
+        "Epsilon is for new people, as far as can be told. --promise fitted keeps it for the people fitted instead.",
     ]
 
 
@@ -183,7 +183,7 @@ def _files(folder: Path, *, picture: bool) -> list[str]:
         *(roc if picture else ["  (no roc.png: it needs matplotlib; pip install 'fairroc[plot]')"]),
         "Next:",
         f"  fairroc audit {scores} {ROLES}",
-        f"  fairroc fit {scores} {ROLES} --epsilon 0.1 --promise new -o model.json",
+        f"  fairroc fit {scores} {ROLES} --epsilon 0.1 -o model.json",
     ]
 
 

@@ -75,7 +75,8 @@ def _scores_are(name: str) -> Any:
 EXAMPLE = f"""{PEOPLE}
 >>> X = scores[:, None]
 >>> from sklearn.linear_model import LogisticRegression
->>> clf = FairROCClassifier(LogisticRegression(), epsilon=0.1, draw="all", cv=3).fit(X, y, sensitive_features=sex)"""
+>>> clf = FairROCClassifier(LogisticRegression(), epsilon=0.1, promise="fitted", draw="all", cv=3)
+>>> clf = clf.fit(X, y, sensitive_features=sex)"""
 
 
 @documented(setup=EXAMPLE, raises="NotFittedError, DataError, UnknownGroupError")
@@ -94,8 +95,9 @@ class FairROCClassifier(ShowsFit, ClassifierMixin, MetaEstimatorMixin, BaseEstim
     estimator : classifier
         Has ``predict_proba`` or ``decision_function``.
     epsilon : float in [0, 2], {"fpr": a, "tpr": b}, or one for each attribute
-        At every threshold any two groups' points (fpr, tpr) lie within epsilon of each other, exactly, in expectation
-        over the draw, on the out-of-fold scores. What else can be close, ``constraint`` says.
+        At every threshold any two groups' points (fpr, tpr) lie within epsilon of each other, in expectation over the
+        draw. What else can be close, ``constraint`` says; for whom, ``promise``: the fitted people are those with their
+        out-of-fold scores.
     cv : int, "prefit", splitter or iterable of splits
         An integer makes that many folds, stratified by group and label and shuffled with a fixed seed. "prefit": the
         estimator is fitted already, and all rows given to `fit` (which should be new to it) fit the fair score. A
@@ -128,8 +130,8 @@ class FairROCClassifier(ShowsFit, ClassifierMixin, MetaEstimatorMixin, BaseEstim
         Folds that are fitted at the same time.
     constraint, ratio, method, norm, queries, draw, where, promise, confidence, key, hash, missing, salt
         As for `FairROC`. A promise for the population (``promise="population"``, ``confidence``) needs
-        ``cv="prefit"``: it is about scores of the model that will score new people. ``promise="new"`` takes out-of-fold
-        scores too: it is an estimate, and fold models scatter like the final one.
+        ``cv="prefit"``: it is about scores of the model that will score new people. ``promise="new"``, the default,
+        takes out-of-fold scores too: it is an estimate, and fold models scatter like the final one.
     on_unknown_group
         As for `FairROC`.
     min_class_rows, small_groups
@@ -186,7 +188,7 @@ class FairROCClassifier(ShowsFit, ClassifierMixin, MetaEstimatorMixin, BaseEstim
         queries: int | None = None,
         draw: str = "few",
         where: tuple[float, float] | None = None,
-        promise: str = "fitted",
+        promise: str = "new",
         confidence: float | None = None,
         use_group: bool = True,
         group_estimator: Any = None,
@@ -240,7 +242,7 @@ class FairROCClassifier(ShowsFit, ClassifierMixin, MetaEstimatorMixin, BaseEstim
         check_response(self.response_method)
         if options.promise == "population" and not self._is_prefit:
             raise DataError(
-                f"promise must be 'fitted' or 'new', and confidence None, with cv={self.cv!r}, got "
+                f"promise must be 'new' or 'fitted', and confidence None, with cv={self.cv!r}, got "
                 f"{options.promise!r} at {options.confidence:g}. The promise would be about "
                 "out-of-fold scores, and new people are scored by other models: take cv='prefit' with people the "
                 "estimator has not seen."
@@ -398,8 +400,8 @@ class FairROCClassifier(ShowsFit, ClassifierMixin, MetaEstimatorMixin, BaseEstim
 
         Returns: dict of str to ndarray of shape (n,): probabilities.
         Raises: NotFittedError, DataError
-        >>> blind = FairROCClassifier(LogisticRegression(), use_group=False, cv=3).fit(X, y, sensitive_features=sex)
-        >>> list(blind.group_probabilities(X))
+        >>> blind = FairROCClassifier(LogisticRegression(), 0.2, use_group=False, cv=3)
+        >>> list(blind.fit(X, y, sensitive_features=sex).group_probabilities(X))
         ['m']
         """
         check_is_fitted(self, "postprocessor_")
@@ -442,7 +444,7 @@ class FairROCClassifier(ShowsFit, ClassifierMixin, MetaEstimatorMixin, BaseEstim
         """(n,) one draw of the fair score for each row; high for the second of ``classes_``.
 
         >>> from sklearn.svm import LinearSVC
-        >>> svm = FairROCClassifier(LinearSVC(), draw="all", cv=2).fit(X, y, sensitive_features=sex)
+        >>> svm = FairROCClassifier(LinearSVC(), epsilon=0.1, cv=2).fit(X, y, sensitive_features=sex)
         >>> svm.decision_function(X[:3], sensitive_features=sex[:3], ids=[11, 12, 13]).shape
         (3,)
         """

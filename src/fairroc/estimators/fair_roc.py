@@ -134,8 +134,8 @@ class FairROC(ShowsFit, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     Parameters
     ----------
     epsilon : float in [0, 2], or {"fpr": a, "tpr": b}
-        At every threshold any two groups' points (fpr, tpr) lie within epsilon of each other, exactly, in expectation
-        over the draw, on the fitted people. With two numbers |dFPR| <= a and |dTPR| <= b.
+        At every threshold any two groups' points (fpr, tpr) lie within epsilon of each other, in expectation over the
+        draw; for whom, ``promise`` says. With two numbers |dFPR| <= a and |dTPR| <= b.
     constraint : "equalized_odds", "equal_opportunity", "predictive_equality" or "demographic_parity"
         What must be close at every threshold: both rates; or one alone: TPR, FPR, or the share of people selected. For
         one rate the optimum is exact, groups keep their own AUC, hardly anybody is drawn (docs/guides/constraints.md).
@@ -145,20 +145,22 @@ class FairROC(ShowsFit, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     method : "optimal" or "froc"
         The exact optimum, or the algorithm of the paper that fairroc starts from, made a score: within epsilon too, for
         all pairs of groups, never with a higher group AUC (docs/explanation/froc.md). ``"froc"`` takes ``norm=1`` only.
+        It is for the fitted people: with it, and with ``queries``, ``promise="new"`` becomes ``"fitted"``.
     draw : "few", "never" or "all"
         Who is decided by a draw. "few": nobody where epsilon can be kept without, with all scores kept apart; else as
         few as it takes, or scores that are tied, whichever has more AUC at a price for each person drawn. "never": a
         person's fair score depends on score and group alone; for both rates neighbouring scores are tied where epsilon
         asks for it, for one rate it raises where ties leave a gap above epsilon. "all": everybody inside a block of
-        neighbouring scores that the concave hull merges, which has the largest AUC on the fitted people.
+        neighbouring scores that the concave hull merges, which has the largest AUC on the fitted people. With
+        ``promise="new"`` it limits what is chosen from, and never raises.
     where : (low, high) or None
         For one rate: it must be close only at thresholds that select this share of all people; before and after, the
         original order of people is kept.
-    promise : "fitted", "new" or "population"
-        For whom epsilon holds. "fitted": exactly, for the fitted people; new people see a larger gap. "new": the
-        estimate of new people's gap is at most epsilon, and the estimate of their AUC is the best that does; where
-        nothing reaches epsilon, about the least gap that can be had, with a warning. "population": at some
-        ``confidence``, for everybody; raises if there are too few rows (docs/explanation/unseen.md).
+    promise : "new", "fitted" or "population"
+        For whom epsilon holds. "new": the estimate of new people's gap is at most epsilon, and the estimate of their
+        AUC is the best that does; where nothing reaches epsilon, about the least gap that can be had, with a warning.
+        "fitted": exactly, for the fitted people; new people see a larger gap. "population": at some ``confidence``,
+        for everybody; raises if there are too few rows (docs/explanation/unseen.md).
     use_group : bool
         False: the fair score is made without anybody's group, from ``group_probabilities`` that a model of the group
         gives (or, without them, from the score alone). Groups are needed to fit, and to measure (docs/guides/blind.md).
@@ -225,7 +227,7 @@ class FairROC(ShowsFit, TransformerMixin, BaseEstimator):  # type: ignore[misc]
         queries: int | None = None,
         draw: str = "few",
         where: tuple[float, float] | None = None,
-        promise: str = "fitted",
+        promise: str = "new",
         confidence: float | None = None,
         use_group: bool = True,
         combine: str = "intersection",
@@ -263,7 +265,7 @@ class FairROC(ShowsFit, TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
         Returns: FairROC: the object itself, fitted.
         Raises: DataError
-        >>> FairROC(epsilon=0.1, draw="all").fit(scores, y, sensitive_features=sex).model_.names
+        >>> FairROC(epsilon=0.1).fit(scores, y, sensitive_features=sex).model_.names
         ('f', 'm')
 
         Without the group, once it is fitted; ``p`` stands for what a model of the group gives:
@@ -283,7 +285,7 @@ class FairROC(ShowsFit, TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
         Within strata:
 
-        >>> inside = FairROC(epsilon=0.1).fit(scores, y, sensitive_features=sex, control_features=age)
+        >>> inside = FairROC(epsilon=0.2).fit(scores, y, sensitive_features=sex, control_features=age)
         >>> inside.transform(scores[:3], sensitive_features=sex[:3], control_features=age[:3], ids=[11, 12, 13]).shape
         (3,)
         """
@@ -311,7 +313,7 @@ class FairROC(ShowsFit, TransformerMixin, BaseEstimator):  # type: ignore[misc]
         Raises: DataError
         >>> from fairroc import ScoreCounts
         >>> counts = ScoreCounts.from_table([1, 2] * 2, [60, 90] * 2, [90, 60, 75, 75], sensitive_features=[*"aabb"])
-        >>> FairROC(epsilon=0.05, draw="all").fit_counts(counts).certificate_.gap
+        >>> FairROC(epsilon=0.05, promise="fitted", draw="all").fit_counts(counts).certificate_.gap
         0.05
         """
         if not isinstance(counts, ScoreCounts):
@@ -452,7 +454,7 @@ class FairROC(ShowsFit, TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
         Returns: ndarray of shape (n,): the fair scores; of shape (n, 1) where the scores came as a table.
         Raises: DataError
-        >>> FairROC(epsilon=0.1, draw="all").fit_transform(scores, y, sensitive_features=sex, random_state=0).shape
+        >>> FairROC(epsilon=0.1).fit_transform(scores, y, sensitive_features=sex, random_state=0).shape
         (1000,)
         """
         more = {"control_features": control_features, "group_probabilities": group_probabilities}
@@ -611,7 +613,7 @@ def fit_counts(counts: ScoreCounts, epsilon: float = 0.05, **params: Any) -> Fai
 
     Raises: DataError
     >>> from fairroc import ScoreCounts
-    >>> fit_counts(ScoreCounts.from_rows(scores, y, sensitive_features=sex), draw="all").model_.names
+    >>> fit_counts(ScoreCounts.from_rows(scores, y, sensitive_features=sex), 0.1).model_.names
     ('f', 'm')
     """
     return FairROC(epsilon, **params).fit_counts(counts)

@@ -133,7 +133,8 @@ class Recommended(Part):
 @documented(
     setup=f"""{PEOPLE}
 >>> from fairroc import frontier
->>> found = frontier(scores, y, sensitive_features=sex, epsilons=[0, 0.1, 0.5], draw="all")"""
+>>> how = {{"promise": "fitted", "draw": "all"}}
+>>> found = frontier(scores, y, sensitive_features=sex, epsilons=[0, 0.1, 0.5], **how)"""
 )
 @dataclass(frozen=True, slots=True, repr=False)
 class Frontier(Result):
@@ -267,7 +268,7 @@ def frontier(
     method: str = "optimal",
     draw: str = "few",
     where: Any = None,
-    promise: str = "fitted",
+    promise: str = "new",
     queries: Any = None,
     bound: bool = True,
     sample_weight: Any = None,
@@ -290,12 +291,13 @@ def frontier(
     draw : "few", "never" or "all"
         As in `FairROC`; "all" shows what is possible on these rows at each epsilon, and is fast. With "never" and one
         rate, epsilons that cannot be kept are left out, and a warning says what can.
-    promise : "fitted" or "new"
+    promise : "new" or "fitted"
         As in `FairROC`; a promise for the population cannot be kept at small epsilons, and is refused.
 
     Returns: Frontier: one point for each epsilon; printed, it is a table.
     Raises: DataError
-    >>> found = frontier(scores, y, sensitive_features=sex, epsilons=[0, 0.1, 0.5], draw="all")
+    >>> how = {"promise": "fitted", "draw": "all"}
+    >>> found = frontier(scores, y, sensitive_features=sex, epsilons=[0, 0.1, 0.5], **how)
     >>> [round(point.auc, 2) for point in found.points], found.points[-1].unchanged
     ([0.68, 0.73, 0.7], True)
     """
@@ -377,7 +379,7 @@ def traced(
     wanted = None if epsilons is None else check_epsilons(epsilons)
     if options.confidence is not None:
         raise DataError(
-            "promise must be 'fitted' or 'new' for a frontier, got 'population': no small epsilon can be promised "
+            "promise must be 'new' or 'fitted' for a frontier, got 'population': no small epsilon can be promised "
             "for the population. FairROC(promise='population') says which can."
         )
     refuse_tiny_groups(people, options.min_class_rows)

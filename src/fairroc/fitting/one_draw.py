@@ -89,7 +89,7 @@ def one_draw(fitted: Fitted, draws: int | None = None, *, progress: Progress | N
     >>> from fairroc.people.door import read_people
     >>> scores, y = np.arange(400) % 97, (np.arange(400) * np.tile([1, 3], 200)) % 97 > 48
     >>> people = read_people(scores, y, sensitive_features=np.tile(["a", "b"], 200))
-    >>> found = one_draw(fit(people, Options.checked(epsilon=0.1, draw="all")))
+    >>> found = one_draw(fit(people, Options.checked(epsilon=0.1, promise="fitted", draw="all")))
     >>> found.expected < found.gap < found.upper
     True
     """

@@ -541,7 +541,7 @@ def _check_types(body: dict[str, Any]) -> None:
     _hold(all(0 < rows < 2**63 for rows in people), "'rows' must be above 0 and below 2**63")
     _hold(body["queries"] is None or body["queries"] > 0, "'queries' must be above 0")
     confidence = body.get("confidence")
-    promise = body.get("promise", PROMISE.default)
+    promise = body.get("promise", "fitted")
     _hold(promise in PROMISE.values, f"'promise' must be {' or '.join(map(repr, PROMISE.values))}, not {promise!r}")
     _hold(confidence is None or 0 < confidence < 1, f"'confidence' must lie between 0 and 1, not {confidence!r}")
     kernels = ["kernel" in group for group in body["groups"]]

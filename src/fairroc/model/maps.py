@@ -35,7 +35,7 @@ SETUP = """>>> import numpy as np
 >>> rng = np.random.default_rng(0)
 >>> sex, y = rng.choice(["f", "m"], 1000), rng.integers(0, 2, 1000)
 >>> scores = y + np.where(sex == "f", 1.0, 2.0) * rng.normal(size=1000)
->>> model = FairROC(epsilon=0.1, draw="never").fit(scores, y, sensitive_features=sex).model_
+>>> model = FairROC(epsilon=0.1, promise="fitted", draw="never").fit(scores, y, sensitive_features=sex).model_
 >>> found = model.map("m")"""
 
 

@@ -62,7 +62,7 @@ class FrontierDisplay(Display):
         """Draw a frontier that there is already.
 
         >>> from fairroc import frontier
-        >>> found = frontier(scores, y, sensitive_features=sex, epsilons=[0, 0.1], draw="all", bound=False)
+        >>> found = frontier(scores, y, sensitive_features=sex, epsilons=[0, 0.1], bound=False)
         >>> len(FrontierDisplay.from_frontier(found).line_)
         3
         """
@@ -82,7 +82,7 @@ class FrontierDisplay(Display):
         method: str = "optimal",
         draw: str = "few",
         where: Any = None,
-        promise: str = "fitted",
+        promise: str = "new",
         queries: Any = None,
         bound: bool = True,
         sample_weight: Any = None,
@@ -93,7 +93,7 @@ class FrontierDisplay(Display):
     ) -> Self:
         """Compute the frontier and draw it.
 
-        >>> how = {"epsilons": [0, 0.1], "draw": "all", "bound": False}
+        >>> how = {"epsilons": [0, 0.1], "bound": False}
         >>> FrontierDisplay.from_predictions(scores, y, sensitive_features=sex, **how).bound_line_ is None
         True
         """
@@ -128,7 +128,7 @@ class FrontierDisplay(Display):
         groups, bound : whether to draw the groups' lines, and the bound.
         **kwargs : for all lines of AUCs and shares, as in ``Axes.plot``.
 
-        >>> how = {"epsilons": [0, 0.1], "draw": "all", "bound": False}
+        >>> how = {"epsilons": [0, 0.1], "bound": False}
         >>> display = FrontierDisplay.from_predictions(scores, y, sensitive_features=sex, **how)
         >>> len(display.plot(groups=False).line_)
         1

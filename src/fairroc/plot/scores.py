@@ -160,7 +160,7 @@ class ScoreDisplay(Display):
         family : which groups to show where the model compares several families, such as "sex" or "sex within stratum"
 
         >>> from fairroc import FairROC
-        >>> post = FairROC(epsilon=0.1, draw="all").fit(scores, y, sensitive_features=sex)
+        >>> post = FairROC(epsilon=0.1, promise="fitted", draw="all").fit(scores, y, sensitive_features=sex)
         >>> ScoreDisplay.from_estimator(post, scores, y, sensitive_features=sex).epsilon
         0.1
         """

@@ -46,7 +46,7 @@ def write_report(
     norm: Any = 1,
     draw: str = "few",
     where: Any = None,
-    promise: str = "fitted",
+    promise: str = "new",
     use_group: bool = True,
     combine: str = "intersection",
     threshold: float | None = None,

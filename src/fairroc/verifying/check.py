@@ -103,7 +103,7 @@ class Verification:
     >>> from fairroc import FairROC, verify
     >>> from fairroc.datasets import make_scores
     >>> scores, y, sex = make_scores(400)
-    >>> post = FairROC(epsilon=0.1, draw="all").fit(scores, y, sensitive_features=sex)
+    >>> post = FairROC(epsilon=0.1, promise="fitted", draw="all").fit(scores, y, sensitive_features=sex)
     >>> verify(post.model_, scores, y, sensitive_features=sex).passed
     True
     """

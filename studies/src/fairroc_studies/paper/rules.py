@@ -139,7 +139,7 @@ def fair_score(people: Part, method: str, epsilon: float) -> FairScore | ScoreRu
     The places are all those where some fitted group's rates bend or step, before and after the step: between two of
     them rates are straight in the place, so one of them is most accurate among all thresholds.
     """
-    fitted = fit(counted(people), Options.checked(epsilon=epsilon, **FAIR_SCORES[method]), salt=0)
+    fitted = fit(counted(people), Options.checked(epsilon=epsilon, promise="fitted", **FAIR_SCORES[method]), salt=0)
     if fitted.model.unchanged:
         return as_it_is(people)
     places = all_places(fitted.realised)

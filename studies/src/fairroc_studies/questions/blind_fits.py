@@ -55,6 +55,7 @@ def fitted(known: Known, epsilon: Any = EPSILON, **options: Any) -> FairROC:
     guesses = known.probabilities if options.get("use_group") is False else None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
+        options.setdefault("promise", "fitted")
         post = FairROC(epsilon, salt=1, **options)
         return post.fit(known.scores, known.labels, sensitive_features=known.features, group_probabilities=guesses)
 

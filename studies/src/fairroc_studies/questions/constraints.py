@@ -95,6 +95,7 @@ def halves(part: Part, seed: int) -> Case:
 def fitted(part: Part, epsilon: float, **options: Any) -> FairROC:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
+        options.setdefault("promise", "fitted")
         post = FairROC(epsilon, salt=1, **options)
         groups = part.group_names if part.names else part.groups
         return post.fit(part.scores, part.labels, sensitive_features=groups)

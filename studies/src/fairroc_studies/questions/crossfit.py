@@ -80,7 +80,9 @@ def scores_of(model: Any, X: Array) -> Array:
 def scored(model: Any, fit: People, test: People, seed: int) -> Iterator[tuple[str, People, Array, Array]]:
     """For each arm the people and scores that fit the fair score, and the test people's scores."""
     five = SensitiveStratifiedKFold(5, shuffle=True, random_state=0)
-    folds = FairROCClassifier(model, cv=five, ensemble=True).fit(fit.X, fit.y, sensitive_features=fit.groups)
+    folds = FairROCClassifier(model, cv=five, ensemble=True, promise="fitted").fit(
+        fit.X, fit.y, sensitive_features=fit.groups
+    )
     refitted = clone(model).fit(fit.X, fit.y)
     out_of_fold = np.empty(len(fit.y))
     for fold, (_, rows) in zip(folds.estimators_, five.split(fit.X, fit.y, sensitive_features=fit.groups), strict=True):
@@ -111,7 +113,9 @@ def job(name: str, title: str, seed: int) -> list[Outcome]:
         for arm, people, fit_scores, test_scores in scored(models(seed)[title], fit, test, seed):
             others = Part.named(test_scores, test.y, test.groups)
             for epsilon in EPSILONS:
-                post = FairROC(epsilon, salt=1).fit(fit_scores, people.y, sensitive_features=people.groups)
+                post = FairROC(epsilon, promise="fitted", salt=1).fit(
+                    fit_scores, people.y, sensitive_features=people.groups
+                )
                 found = expected(post.model_, others)
                 done.append(Outcome(name, title, epsilon, arm, seed, found.gap, found.auc))
     return done

@@ -45,7 +45,7 @@ def share(repeats: int, fitted: int, new: int, shift: float, ten: bool) -> list[
     for seed in range(repeats):
         rng = np.random.default_rng([seed, fitted, new])
         score, label, group = people(rng, fitted, 0.0, ten)
-        model = FairROC(epsilon=2.0, salt=1).fit(score, label, sensitive_features=group).model_
+        model = FairROC(epsilon=2.0, promise="fitted", salt=1).fit(score, label, sensitive_features=group).model_
         hits.append(found(model, people(rng, new, shift, ten)))
     return [f"{rate:.1%}" for rate in np.mean(hits, axis=0)]
 

@@ -138,7 +138,8 @@ def fit_row(some: Part, epsilon: float) -> str:
 
 
 def fitted(people: Part, method: str, epsilon: float, queries: int | None = QUERIES) -> Fitted:
-    return fit(counted(people), Options.checked(epsilon=epsilon, method=method, queries=queries, draw="all"), salt=0)
+    asked = Options.checked(epsilon=epsilon, promise="fitted", method=method, queries=queries, draw="all")
+    return fit(counted(people), asked, salt=0)
 
 
 def best_coupling(fair: FairCurves, people: Population, steps: int = 4000) -> float:

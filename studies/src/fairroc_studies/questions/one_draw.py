@@ -139,7 +139,9 @@ def job(name: str, size: int, repetition: int) -> list[Outcome]:
     for epsilon in EPSILONS:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            post = FairROC(epsilon, salt=1).fit(fit.scores, fit.labels, sensitive_features=fit.group_names)
+            post = FairROC(epsilon, promise="fitted", salt=1).fit(
+                fit.scores, fit.labels, sensitive_features=fit.group_names
+            )
         if not post.model_.unchanged:
             for batch, people in batches.items():
                 found = outcome(post.model_, people, rng)

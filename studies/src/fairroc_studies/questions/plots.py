@@ -23,14 +23,16 @@ def displays(people: Any) -> dict[str, Any]:
     """Every Display by the name of its picture."""
     half = np.arange(people.num_rows) % 2 == 0
     known, new = people.filter(half), people.filter(~half)
-    post = FairROC(epsilon=0.05, salt=1).fit(known["score"], known["label"], sensitive_features=known["group"])
+    post = FairROC(epsilon=0.05, promise="fitted", salt=1).fit(
+        known["score"], known["label"], sensitive_features=known["group"]
+    )
     rows = new["score"], new["label"]
     groups = {"sensitive_features": new["group"]}
     return {
         "roc": FairROCDisplay.from_estimator(post, *rows, **groups),
         "gap": GapDisplay.from_estimator(post, *rows, **groups),
         "scores": ScoreDisplay.from_estimator(post, *rows, **groups),
-        "frontier": FrontierDisplay.from_predictions(*rows, **groups),
+        "frontier": FrontierDisplay.from_predictions(*rows, **groups, promise="fitted"),
     }
 
 

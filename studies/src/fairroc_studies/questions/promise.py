@@ -53,7 +53,8 @@ def one(name: str, rows: int, confidence: float | None, estimated: bool, seed: i
         warnings.simplefilter("ignore")
         people = read_people(score, label, sensitive_features=group)
         try:
-            fitted = fit(people, Options.checked(epsilon=EPSILON, confidence=confidence), salt=0)
+            promise = "fitted" if confidence is None else "population"
+            fitted = fit(people, Options.checked(epsilon=EPSILON, promise=promise, confidence=confidence), salt=0)
         except DataError:
             return {"returned": False}
         gap = population_gap(fitted, family)

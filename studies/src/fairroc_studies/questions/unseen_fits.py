@@ -88,7 +88,7 @@ def _new(people: People, judge: _Judge) -> dict[str, Points]:
 
 
 def _fitted(people: People, method: str, judge: _Judge) -> Points:
-    solver = Solver(people, Options.checked(epsilon=0.0, **FITTED[method]))
+    solver = Solver(people, Options.checked(epsilon=0.0, promise="fitted", **FITTED[method]))
     found = []
     for epsilon in EPSILONS:
         solution = solver.at(epsilon)

@@ -74,7 +74,9 @@ def fitted(scores: Any, y: Any, groups: Any, weights: Any = None, **options: Any
     """People with the files of their fit."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        post = FairROC(salt=1, **options).fit(scores, y, sensitive_features=groups, sample_weight=weights)
+        options.setdefault("promise", "fitted")
+        post = FairROC(salt=1, **options)
+        post.fit(scores, y, sensitive_features=groups, sample_weight=weights)
         return Rows(scores, y, groups, weights, post.model_.to_json(), post.proof_)
 
 

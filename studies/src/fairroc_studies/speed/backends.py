@@ -44,7 +44,7 @@ def fitted(groups: int, draw: str) -> FairModel:
     rng = np.random.default_rng(0)
     g, y = rng.integers(0, groups, 40_000), rng.integers(0, 2, 40_000)
     score = 1 / (1 + np.exp(-(1.2 * y + np.linspace(1.0, 1.6, groups)[g] * rng.normal(size=40_000))))
-    return FairROC(epsilon=0.05, draw=draw, salt=7).fit(score, y, sensitive_features=NAMES[g]).model_
+    return FairROC(epsilon=0.05, promise="fitted", draw=draw, salt=7).fit(score, y, sensitive_features=NAMES[g]).model_
 
 
 def exported(model: FairModel, folder: Path, server: str | None) -> None:

@@ -110,13 +110,14 @@ def command(name: str, path: Path, folder: Path) -> list[str]:
         return [sys.executable, "-c", ROC_CURVES, str(path)]
     if name == "help":
         return [sys.executable, "-m", "fairroc", "--help"]
+    fitted = ["--promise", "fitted"]
     more = {
-        "fit": ["--epsilon", "0.05", "-o", str(folder / "model.json")],
-        "fit, draw": ["--epsilon", "0.05", "--draw", "all", "-o", str(folder / "model.json")],
+        "fit": [*fitted, "--epsilon", "0.05", "-o", str(folder / "model.json")],
+        "fit, draw": [*fitted, "--epsilon", "0.05", "--draw", "all", "-o", str(folder / "model.json")],
         "audit": [],
-        "report": ["--epsilon", "0.05", "-o", str(folder / "report.html")],
-        "frontier": ["--epsilons", EPSILONS],
-        "frontier, draw": ["--draw", "all", "--epsilons", EPSILONS],
+        "report": [*fitted, "--epsilon", "0.05", "-o", str(folder / "report.html")],
+        "frontier": [*fitted, "--epsilons", EPSILONS],
+        "frontier, draw": [*fitted, "--draw", "all", "--epsilons", EPSILONS],
     }[name]
     return [sys.executable, "-m", "fairroc", name.partition(",")[0], str(path), *NAMES, *more]
 

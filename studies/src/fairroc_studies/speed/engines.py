@@ -48,7 +48,11 @@ class Numpy:
 
     def fit(self, path: str) -> FairModel:
         table = pq.read_table(path, columns=list(NAMES.values()))
-        return FairROC(salt=0).fit(table["p"].to_numpy(), table["y"].to_numpy(), sensitive_features=table["g"]).model_
+        return (
+            FairROC(promise="fitted", salt=0)
+            .fit(table["p"].to_numpy(), table["y"].to_numpy(), sensitive_features=table["g"])
+            .model_
+        )
 
     def transform(self, path: str, model: FairModel) -> float:
         table = pq.read_table(path, columns=list(USE.values()))
@@ -63,7 +67,7 @@ class Frame:
         self.read, self.total = read, total
 
     def fit(self, path: str) -> FairModel:
-        return frames.fit(self.read(path), **NAMES, salt=0).model_
+        return frames.fit(self.read(path), **NAMES, promise="fitted", salt=0).model_
 
     def transform(self, path: str, model: FairModel) -> float:
         return float(self.total(frames.transform(self.read(path), model, **USE)))

@@ -82,7 +82,7 @@ def model(groups: int, draw: str) -> FairModel:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FairrocWarning)
         counted = read_people(known.scores, known.labels, sensitive_features=known.groups)
-        return FairModel.of(fit(counted, Options.checked(epsilon=0.05, draw=draw), salt=1).model)
+        return FairModel.of(fit(counted, Options.checked(epsilon=0.05, promise="fitted", draw=draw), salt=1).model)
 
 
 def best(call: Callable[[Any], Any], given: Any, device: str, budget: float = 2.0) -> tuple[float, Any]:

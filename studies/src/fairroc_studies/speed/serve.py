@@ -259,7 +259,11 @@ def main() -> int:
     parser.add_argument("--id-type", help="of the service: integer needs less memory")
     asked = parser.parse_args()
     table = people(9000, 0)
-    model = FairROC(salt=0).fit(table["p"].to_numpy(), table["y"].to_numpy(), sensitive_features=table["g"]).model_
+    model = (
+        FairROC(promise="fitted", salt=0)
+        .fit(table["p"].to_numpy(), table["y"].to_numpy(), sensitive_features=table["g"])
+        .model_
+    )
     with tempfile.TemporaryDirectory() as folder:
         model.save(f"{folder}/model.json")
         command = [sys.executable, "-m", "fairroc", "serve", "--model", f"{folder}/model.json", "--port", "0"]

@@ -39,7 +39,7 @@ def fitted(draw: str) -> FairModel:
     rng = np.random.default_rng(0)
     g, y = rng.integers(0, 3, 40_000), rng.integers(0, 2, 40_000)
     score = 1 / (1 + np.exp(-(1.2 * y + np.array([1.0, 1.6, 1.6])[g] * rng.normal(size=40_000))))
-    return FairROC(epsilon=0.05, draw=draw, salt=7).fit(score, y, sensitive_features=GROUPS[g]).model_
+    return FairROC(epsilon=0.05, promise="fitted", draw=draw, salt=7).fit(score, y, sensitive_features=GROUPS[g]).model_
 
 
 def people(rows: int, id_type: str) -> pa.Table:
@@ -161,7 +161,7 @@ def sizes(path: str) -> None:
     columns = {name: rows[name].to_numpy(zero_copy_only=False) for name in ("score", "label", "group")}
     heading = "| dialect | ids | SQL, kB | SQL beside tables, kB | tables as CSV, kB |\n|---|---|---|---|---|"
     for draw in ("few", "all"):
-        post = FairROC(epsilon=0.05, draw=draw, salt=7)
+        post = FairROC(epsilon=0.05, promise="fitted", draw=draw, salt=7)
         model = post.fit(columns["score"], columns["label"], sensitive_features=columns["group"]).model_
         assert model.tables is not None
         print(f"draw={draw!r}: {len(model.tables.cells.row)} cells, {len(model.tables.knots.y)} knots\n{heading}")

@@ -80,7 +80,7 @@ def child(words: list[str]) -> None:
         names = ColumnNames("p", ("sex",), "y")
         counts = streaming.count_table(find_parts(words[1]), names, most=int(words[3]))
         if words[2] != "count":
-            options = Options.checked(epsilon=0.05, queries=int(words[2]) or None)
+            options = Options.checked(epsilon=0.05, promise="fitted", queries=int(words[2]) or None)
             fitting.fit(counts.people(), options)
         error = counts.error
     else:
@@ -104,7 +104,7 @@ def measured(words: list[str]) -> list[float]:
 def tasks(data: str, rows: int, folder: Path) -> dict[str, list[str]]:
     model, stream = str(folder / "model.json"), ["--stream"]
     exact, bins = str(MAX_DISTINCT.default), str(1 << 20)
-    fit = ["fit", data, *NAMES, "--epsilon", "0.05", "-o", model, *stream]
+    fit = ["fit", data, *NAMES, "--epsilon", "0.05", "--promise", "fitted", "-o", model, *stream]
     return {
         "decode": ["decode", data, str(rows)],
         "plain decode": ["plain decode", data, str(rows)],

@@ -69,7 +69,7 @@ class Family:
         part = self.people(self.fitted, 0)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", FairrocWarning)
-            post = FairROC(self.epsilon, draw=self.draw, salt=1)
+            post = FairROC(self.epsilon, promise="fitted", draw=self.draw, salt=1)
             return post.fit(part.scores, part.labels, sensitive_features=part.groups).model_
 
 

@@ -27,7 +27,7 @@ class Post:
     def __init__(
         self, epsilon: float, draw: str = "few", *, threshold: float | None = None, points: int | None = None
     ) -> None:
-        self.post = FairROC(epsilon, draw=draw, salt=1)
+        self.post = FairROC(epsilon, promise="fitted", draw=draw, salt=1)
         self.threshold, self.points = threshold, points
 
     def inputs(self, part: Part) -> tuple[Part, Array]:
@@ -82,7 +82,7 @@ class Binned:
 
     def fit(self, part: Part) -> None:
         counts = ScoreCounts.from_rows(part.scores, part.labels, sensitive_features=part.groups, bits=self.bits)
-        self.post = fit_counts(counts, 0.05, draw="all", salt=1)
+        self.post = fit_counts(counts, 0.05, promise="fitted", draw="all", salt=1)
 
     def size(self) -> dict[str, int]:
         return size_of(self.post.model_)
@@ -122,7 +122,7 @@ def thousand_blocks(blocks: int = 1000) -> FairModel:
     groups, labels, _ = np.repeat(np.array(cells), blocks, axis=0).T.astype(np.int8)
     weights = [1000.0 * width * _density(signal + 1.0 - label * distance) for _, label, distance in cells]
     scores = np.tile(1.0 / (1.0 + np.exp(-signal)), len(cells))
-    post = FairROC(0.05, draw="all", salt=1)
+    post = FairROC(0.05, promise="fitted", draw="all", salt=1)
     return post.fit(scores, labels, sensitive_features=groups, sample_weight=np.concatenate(weights)).model_
 
 
