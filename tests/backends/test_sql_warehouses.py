@@ -95,7 +95,7 @@ def test_the_same_draws_of_thousands_of_ids(duck, dialect, kind):
 @pytest.mark.parametrize("name", ["order", "draw", "columns", "subnormal", "extreme", "neighbours", "nobody drawn"])
 def test_what_the_text_leaves_out_comes_back_bit_for_bit(duck, name):
     tables = case(name).model.tables
-    texts = ",\n".join(definitions(duckdb_writer.Reader(), tables, None))
+    texts = ",\n".join(definitions(duckdb_writer.DuckDB(), tables, None))
     for table, columns in sql_tables(tables).items():
         some = "WHERE draw IS NOT NULL" if table == "outcomes" else ""
         found = duck.execute(f"WITH {texts} SELECT * FROM fairroc_{table} {some} ORDER BY n").fetchnumpy()

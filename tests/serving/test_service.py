@@ -25,8 +25,8 @@ httpx = pytest.importorskip("httpx")
 pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
 
-from fairroc.serving.app import HELD, SMALL, Service, Settings  # noqa: E402
-from fairroc.serving.payload import COLUMNS, fair_scores, parsed, people_of  # noqa: E402
+from fairroc.serving.app import HELD, SMALL, Service  # noqa: E402
+from fairroc.serving.payload import COLUMNS, Settings, fair_scores, parsed, people_of  # noqa: E402
 
 KEY = b"a secret of more than 16 bytes"
 DOCS = Path(__file__).parents[2] / "docs"

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from fairroc.cli.output import progress_bar
 from fairroc.errors import DataError, warn_user
 from fairroc.options import MAX_DISTINCT, Missing
+from fairroc.tables.files import TABLE_SUFFIXES, check_writable, find_parts, load_module, require_columns
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from fairroc.fairmodel import FairModel
     from fairroc.people.counts import ScoreCounts
     from fairroc.people.people import People
     from fairroc.people.rows import TakenColumns
@@ -48,7 +50,6 @@ def read_data(
     """
     from fairroc.people.door import read_people
     from fairroc.people.small import REFUSE
-    from fairroc.tables.files import find_parts
     from fairroc.tables.read import is_large
 
     given = [getattr(arguments, name, None) for name in ("label", "positives", "negatives")]
@@ -101,7 +102,6 @@ def read_pack_rows(arguments: argparse.Namespace) -> PackRows:
     from fairroc.people.rows import take_columns
     from fairroc.report.pack import PackRows
     from fairroc.tables.columns import ColumnNames
-    from fairroc.tables.files import find_parts, require_columns
     from fairroc.tables.read import part_schema
 
     known = part_schema(find_parts(arguments.data)[0]).names
@@ -141,6 +141,16 @@ def read_in_memory(arguments: argparse.Namespace, why: str) -> Rows:
         raise DataError(f"--label must name the column of true labels with {why}, got none.")
     _names(arguments)  # each once
     return _all_rows(arguments)
+
+
+def told_columns(arguments: argparse.Namespace) -> dict[str, Any]:
+    """The columns of what a model is told, by the names that Python's functions have for them."""
+    return {
+        "score": arguments.score,
+        "group": arguments.group or [],
+        "group_probabilities": arguments.group_probability,
+        "control_features": arguments.control,
+    }
 
 
 def read_told(arguments: argparse.Namespace, *, groups: bool = True) -> Rows:
@@ -196,7 +206,6 @@ def _whole_table(
     categories: Sequence[str],
 ) -> Any:
     """The columns of all files that the arguments name; the ``texts`` as they stand."""
-    from fairroc.tables.files import find_parts, load_module
     from fairroc.tables.read import read_table
 
     how: dict[str, Any] = {"numbers": numbers, "categories": categories}
@@ -269,6 +278,21 @@ def named_files(arguments: argparse.Namespace) -> list[str]:
     """The files that the arguments name to be read."""
     given = (getattr(arguments, name, None) for name in ("data", "model", "key"))
     return [name for name in given if name is not None]
+
+
+def check_output(
+    arguments: argparse.Namespace, output: str | Path | None, suffixes: Sequence[str] | None = TABLE_SUFFIXES
+) -> None:
+    """Raise unless a file, if one is named, can be written and is none of those that are read."""
+    if output is not None:
+        check_writable(output, suffixes, read=named_files(arguments))
+
+
+def load_model(arguments: argparse.Namespace) -> FairModel:
+    """The model in the file that --model names."""
+    from fairroc.fairmodel import FairModel
+
+    return FairModel.load(arguments.model)
 
 
 def read_key(arguments: argparse.Namespace) -> bytes | None:

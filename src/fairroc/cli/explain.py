@@ -6,8 +6,8 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from fairroc.cli.arguments import add_format, add_model, add_options, number
-from fairroc.cli.data import read_key
-from fairroc.cli.next_step import NEW, flags, suggest
+from fairroc.cli.data import load_model, read_key
+from fairroc.cli.next_step import NEW, flags, named, suggest
 from fairroc.cli.output import put_result
 from fairroc.errors import DataError
 from fairroc.options import KEY, ON_UNKNOWN_GROUP, POSITIVE_MEANS
@@ -48,13 +48,11 @@ def add_parser(commands: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run it."""
-    from fairroc.fairmodel import FairModel
-
     if arguments.key is not None and arguments.id is None:
         raise DataError("--key-file goes with --id; without an id nothing is drawn.")
     if arguments.id == "":  # transform, too, takes an empty field for a missing id
         raise DataError("--id must not be empty; give the person's id, or leave --id out for an answer without a draw.")
-    model = FairModel.load(arguments.model)
+    model = load_model(arguments)
     _check_told(arguments, model)
     groups = tuple(group or None for group in arguments.group or ())  # an empty field is a missing one, as in CSV files
     controls = None if arguments.control is None else tuple(value or None for value in arguments.control)
@@ -91,9 +89,9 @@ def _check_told(arguments: argparse.Namespace, model: FairModel) -> None:
 
 def _suggest(arguments: argparse.Namespace) -> None:
     """The decision, the draw, or people to come."""
-    groups = [word for group in arguments.group or () for word in ("--group", group)]
+    groups = named("--group", arguments.group)
     groups += ["--group-probability", "PROBABILITY"] * len(arguments.group_probability or ())  # not told again
-    groups += [word for value in arguments.control or () for word in ("--control", value)]
+    groups += named("--control", arguments.control)
     same = flags(arguments, (KEY, ON_UNKNOWN_GROUP, POSITIVE_MEANS))
     person = ("--model", arguments.model, "--score", f"{arguments.score:.15g}", *groups, *same)
     if arguments.threshold is None:
@@ -103,8 +101,8 @@ def _suggest(arguments: argparse.Namespace) -> None:
         suggest(arguments, "see what the draw of this person's id gives", "explain", *person, *drawn)
     else:
         columns = {"--group": "GROUP", "--group-probability": "PROBABILITY", "--control": "STRATUM"}
-        named = [arguments.group, arguments.group_probability, arguments.control]
-        each = [pair for pair, given in zip(columns.items(), named, strict=True) for _ in given or ()]
+        told = [arguments.group, arguments.group_probability, arguments.control]
+        each = [pair for pair, given in zip(columns.items(), told, strict=True) for _ in given or ()]
         known = ("--model", arguments.model, "--score", "SCORE", *(word for pair in each for word in pair))
         suggest(arguments, "watch new people", "monitor", NEW, *known)
 

@@ -14,9 +14,9 @@ from fairroc.cli.arguments import (
     add_tolerances,
     asked_for,
 )
-from fairroc.cli.data import named_files, read_data, read_in_memory, read_key
+from fairroc.cli.data import check_output, read_data, read_in_memory, read_key
 from fairroc.cli.next_step import flags, people_file, suggest, told
-from fairroc.cli.output import as_json, progress_bar, put, say
+from fairroc.cli.output import progress_bar, put_result, say
 from fairroc.errors import DataError, ModelFileError
 from fairroc.options import EPSILON, FIT, KEY, LEVEL, MISSING, POSITIVE_MEANS, Options
 
@@ -50,22 +50,22 @@ def add_parser(commands: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run it."""
-    from fairroc.tables.files import check_writable
     from fairroc.text.certificate import fit_text
 
     word = POSITIVE_MEANS.checked(arguments.positive_means)
     options = Options.checked(**asked_for(arguments, FIT))
     key = read_key(arguments)
     for path in filter(None, (arguments.output, arguments.certificate)):
-        check_writable(path, (".json",), read=named_files(arguments))
+        check_output(arguments, path, (".json",))
     if arguments.certificate is not None and Path(arguments.certificate).resolve() == Path(arguments.output).resolve():
         raise DataError(f"--certificate must be another file than the model, got {arguments.output!r} for both.")
     by_cells = options.is_spread or arguments.control is not None or arguments.group_probability is not None
     model, certificate, ahead, drawn = (_fit_by_cells if by_cells else _fit)(arguments, options, key)
-    if arguments.format == "json":
-        put(as_json(certificate.to_dict() | {"one_draw": drawn.to_dict(), "new_people": ahead.to_dict()}))
-    else:
-        put(fit_text(certificate, ahead, drawn, positive_means=word, verbose=arguments.verbose))
+    put_result(
+        arguments.format,
+        certificate.to_dict() | {"one_draw": drawn.to_dict(), "new_people": ahead.to_dict()},
+        lambda: fit_text(certificate, ahead, drawn, positive_means=word, verbose=arguments.verbose),
+    )
     new = (people_file(arguments), "--model", arguments.output, *told(arguments))
     draws = ["--id", "ID", *flags(arguments, (KEY,))] if model.needs_ids else []
     why = "give people their fair scores" + (" (ID: the column that names people)" if draws else "")

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from fairroc.cli.arguments import add_data, add_options, whole
-from fairroc.cli.data import named_files, read_data
+from fairroc.cli.data import check_output, read_data
 from fairroc.cli.next_step import columns, flags, goal, suggest
 from fairroc.cli.output import progress_bar, put_result, say
 from fairroc.options import EPSILON, QUERIES, check_epsilon
@@ -36,13 +36,12 @@ def run(arguments: argparse.Namespace) -> int:
     from fairroc.froc.run import froc_index, moving_group, paper_run_on
     from fairroc.plot.froc import geometry_figure
     from fairroc.plot.palette import require_matplotlib
-    from fairroc.tables.files import check_writable
     from fairroc.tables.write import written_together
     from fairroc.text.certificate import index_text
 
     check_epsilon(arguments.epsilon)
     require_matplotlib()
-    check_writable(arguments.output, (".png", ".pdf", ".svg"), read=named_files(arguments))
+    check_output(arguments, arguments.output, (".png", ".pdf", ".svg"))
     people = read_data(arguments)
     with progress_bar("running Algorithm 1"):
         done = paper_run_on(people, epsilon=arguments.epsilon, queries=arguments.queries)

@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from fairroc.cli.arguments import add_data, add_options, values
-from fairroc.cli.data import named_files, read_data
+from fairroc.cli.data import check_output, read_data
 from fairroc.cli.next_step import columns, flags, recommended, suggest
 from fairroc.cli.output import progress_bar, put_result, say
 from fairroc.options import FRONTIER, MISSING, POSITIVE_MEANS
@@ -30,14 +30,12 @@ def run(arguments: argparse.Namespace) -> int:
     """Run it."""
     from fairroc.fitting.frontier import frontier_of, frontier_options
     from fairroc.people.small import SmallRule
-    from fairroc.tables.files import check_writable
     from fairroc.tables.write import write_columns
     from fairroc.text.frontier import frontier_text, meanings
 
     word = POSITIVE_MEANS.checked(arguments.positive_means)
     options, epsilons = frontier_options(**values(arguments, FRONTIER))
-    if arguments.output is not None:
-        check_writable(arguments.output, read=named_files(arguments))
+    check_output(arguments, arguments.output)
     people = read_data(arguments, small=SmallRule.of(options))
     with progress_bar("frontier") as show:
         found = frontier_of(people, options, epsilons=epsilons, bound=not arguments.no_bound, progress=show)

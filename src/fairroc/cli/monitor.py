@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from fairroc.cli.arguments import DATA, add_format, add_model, add_options, add_streaming, add_told, values
-from fairroc.cli.data import read_data, read_told, refuse_told
+from fairroc.cli.data import load_model, read_data, read_told, refuse_told
 from fairroc.cli.next_step import NEW, columns, flags, named, suggest, told_flags
 from fairroc.cli.output import progress_bar, put_result
 from fairroc.errors import DataError
@@ -50,12 +50,11 @@ def add_parser(commands: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run it."""
-    from fairroc.fairmodel import FairModel
     from fairroc.monitoring.gap import Watch
     from fairroc.text.drift import drift_text
 
     word = POSITIVE_MEANS.checked(arguments.positive_means)
-    model, watch = FairModel.load(arguments.model), Watch.checked(**values(arguments, MONITOR))
+    model, watch = load_model(arguments), Watch.checked(**values(arguments, MONITOR))
     found = _by_cells(arguments, model) if model.compared else _by_groups(arguments, model, watch)
     put_result(
         arguments.format, found.to_dict(), lambda: drift_text(found, positive_means=word, verbose=arguments.verbose)

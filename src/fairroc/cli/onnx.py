@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from fairroc.cli.arguments import add_format, add_model, add_options, add_probabilities, number
-from fairroc.cli.data import named_files
+from fairroc.cli.data import check_output, load_model, told_columns
 from fairroc.cli.next_step import NEW, known, suggest
 from fairroc.cli.output import as_json, put, say
 from fairroc.options import ON_UNKNOWN_GROUP
@@ -38,17 +38,12 @@ def add_parser(commands: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run it."""
-    from fairroc.fairmodel import FairModel
-    from fairroc.tables.files import check_writable
     from fairroc.tables.write import written_together
 
-    check_writable(arguments.output, (".onnx",), read=named_files(arguments))
-    graph = FairModel.load(arguments.model).to_onnx(
+    check_output(arguments, arguments.output, (".onnx",))
+    graph = load_model(arguments).to_onnx(
         ids=arguments.ids,
-        score=arguments.score,
-        group=arguments.group or [],
-        group_probabilities=arguments.group_probability,
-        control_features=arguments.control,
+        **told_columns(arguments),
         threshold=arguments.threshold,
         on_unknown_group=arguments.on_unknown_group,
     )

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fairroc.cli.arguments import add_data, add_options, add_told_columns, add_tolerances, asked_for, values
-from fairroc.cli.data import named_files, read_data, read_pack_rows, read_told
+from fairroc.cli.data import check_output, load_model, read_data, read_pack_rows, read_told
 from fairroc.cli.next_step import columns, flags, goal, recommended, suggest, told_flags
 from fairroc.cli.output import progress_bar, put_result
 from fairroc.errors import DataError
@@ -73,24 +73,20 @@ def add_parser(commands: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run it."""
-    from fairroc.fairmodel import FairModel
     from fairroc.report.data import Asked, gather
     from fairroc.report.pack import check_asked, write_folder
     from fairroc.report.page import JSON_SUFFIXES, SUFFIXES, begin_page
-    from fairroc.tables.files import check_writable
     from fairroc.tables.write import written_together
 
     if not arguments.use_group or arguments.combine != COMBINE.default or arguments.control or told_flags(arguments):
         return _families(arguments)
     asked = Asked.checked(**asked_for(arguments, REPORT, required=False))
     _check_places(arguments)
-    if arguments.output is not None:
-        check_writable(arguments.output, SUFFIXES, read=named_files(arguments))
-    if arguments.json is not None:
-        check_writable(arguments.json, JSON_SUFFIXES, read=named_files(arguments))
+    check_output(arguments, arguments.output, SUFFIXES)
+    check_output(arguments, arguments.json, JSON_SUFFIXES)
     source = _source(arguments)
     title = Path(arguments.data).name if arguments.title is None else arguments.title
-    model = None if arguments.model is None else FairModel.load(arguments.model)
+    model = None if arguments.model is None else load_model(arguments)
     settings = checked(PACK, values(arguments, PACK))
     labelled = arguments.pack is None or arguments.output is not None or arguments.label is not None
     asked = check_asked(asked, model, settings["selection_rate"], labelled=labelled)
@@ -135,7 +131,6 @@ def _families(arguments: argparse.Namespace) -> int:
     """The page of a fit whose score is not told the groups that it compares."""
     from fairroc.report.families import family_options, gather_families
     from fairroc.report.page import SUFFIXES, write_family_page
-    from fairroc.tables.files import check_writable
 
     for flag in ("pack", "json", "threshold", "category", "unknown", "model", "selection_rate"):
         if getattr(arguments, flag) is not None:
@@ -145,7 +140,7 @@ def _families(arguments: argparse.Namespace) -> int:
             )
     if arguments.output is None or arguments.label is None:
         raise DataError("give -o PAGE, the report to write, and --label, the column of true labels.")
-    check_writable(arguments.output, SUFFIXES, read=named_files(arguments))
+    check_output(arguments, arguments.output, SUFFIXES)
     fits = {option.name for option in FIT} - {CONFIDENCE.name}  # of the page it is that of intervals
     asked = asked_for(arguments, REPORT, required=False)
     options = family_options(**{name: value for name, value in asked.items() if name in fits})

@@ -31,7 +31,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Run it."""
     if missing := [name for name in ("starlette", "uvicorn") if find_spec(name) is None]:
         raise FairrocError(f"the service needs {' and '.join(missing)}; install with: pip install 'fairroc[serve]'.")
-    from fairroc.serving.app import Service, Settings
+    from fairroc.serving.app import Service
+    from fairroc.serving.payload import Settings
     from fairroc.serving.server import listen, serve
 
     asked = checked(OPTIONS, values(arguments, OPTIONS))

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fairroc.cli.arguments import add_format, add_model, add_options, add_told
-from fairroc.cli.data import named_files, read_key
+from fairroc.cli.data import check_output, load_model, read_key, told_columns
 from fairroc.cli.next_step import NEW, known, suggest
 from fairroc.cli.output import as_json, put, say
 from fairroc.errors import DataError
@@ -54,20 +54,13 @@ def add_parser(commands: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run it."""
-    from fairroc.fairmodel import FairModel
-    from fairroc.tables.files import check_writable
-
-    if arguments.output is not None:
-        check_writable(arguments.output, (".sql",), read=named_files(arguments))
-    model = FairModel.load(arguments.model)
+    check_output(arguments, arguments.output, (".sql",))
+    model = load_model(arguments)
     text = model.to_sql(
         arguments.dialect,
         form=arguments.form,
         table=arguments.table,
-        score=arguments.score,
-        group=arguments.group or [],
-        group_probabilities=arguments.group_probability,
-        control_features=arguments.control,
+        **told_columns(arguments),
         id=arguments.id,
         id_type=arguments.id_type,
         column=arguments.column,
@@ -108,11 +101,10 @@ def _tables(model: FairModel, arguments: argparse.Namespace) -> dict[Path, str]:
 
 def _write(arguments: argparse.Namespace, text: str, tables: dict[Path, str]) -> None:
     """All files that are asked for, or none. The SQL of a model with a key is for its owner alone."""
-    from fairroc.tables.files import check_writable
     from fairroc.tables.write import written_together
 
     for file in tables:
-        check_writable(file, None, read=named_files(arguments))
+        check_output(arguments, file, None)
     with written_together() as begin, written_together(private=arguments.key is not None) as begin_sql:
         for file, content in tables.items():
             with begin(file) as sink:

@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from fairroc.cli.arguments import add_data, whole
-from fairroc.cli.data import named_files, read_data
+from fairroc.cli.data import check_output, load_model, read_data
 from fairroc.cli.next_step import NEW, suggest
 from fairroc.cli.output import put_result, say
 from fairroc.errors import DataError
@@ -34,16 +34,13 @@ def add_parser(commands: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run it."""
-    from fairroc.fairmodel import FairModel
     from fairroc.model.maps import points_table
-    from fairroc.tables.files import check_writable
     from fairroc.tables.write import write_columns
     from fairroc.text.maps import points_text
 
     _check_people(arguments)
-    if arguments.output is not None:
-        check_writable(arguments.output, read=named_files(arguments))
-    model = FairModel.load(arguments.model)
+    check_output(arguments, arguments.output)
+    model = load_model(arguments)
     people = None
     if arguments.data is not None:
         people = read_data(arguments, missing="group" if model.missing == "group" else None, small=model.small_rule)

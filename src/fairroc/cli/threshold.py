@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from fairroc.cli.arguments import add_data, add_model, add_options, add_told_columns, values
-from fairroc.cli.data import SPREAD, read_data, read_in_memory
+from fairroc.cli.data import SPREAD, load_model, read_data, read_in_memory
 from fairroc.cli.next_step import flags, suggest
 from fairroc.cli.output import progress_bar, put_result
 from fairroc.options import AIM, ALLOW_OUT_OF_RANGE, ON_UNKNOWN_GROUP, POSITIVE_MEANS, Missing
@@ -35,13 +35,12 @@ def add_parser(commands: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run it."""
-    from fairroc.fairmodel import FairModel
     from fairroc.fitting.thresholds import Aim
     from fairroc.text.certificate import choice_text
 
     word = POSITIVE_MEANS.checked(arguments.positive_means)
     aim = Aim.checked(**values(arguments, AIM))
-    model = FairModel.load(arguments.model)
+    model = load_model(arguments)
     told = (arguments.group if model.use_group else (), arguments.group_probability or (), arguments.control or ())
     model.told_columns(*told)
     choice = (_among_rows if model.compared else _among_people)(arguments, model, aim)

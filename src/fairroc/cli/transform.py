@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from fairroc.cli.arguments import add_format, add_model, add_options, add_told, whole
-from fairroc.cli.data import named_files, read_key
+from fairroc.cli.data import load_model, named_files, read_key, told_columns
 from fairroc.cli.next_step import columns, suggest
 from fairroc.cli.output import progress_bar, put_result
 from fairroc.errors import DataError
@@ -39,10 +39,9 @@ def run(arguments: argparse.Namespace) -> int:
     """Run it."""
     from fairroc.backends.files import check_output, transform_table
     from fairroc.backends.frames import Use
-    from fairroc.fairmodel import FairModel
     from fairroc.tables.columns import ColumnNames
 
-    model = FairModel.load(arguments.model)
+    model = load_model(arguments)
     if model.needs_ids and (arguments.id is None) == (arguments.seed is None):
         raise DataError(
             "give either --id (a column: the same person gets the same fair score every time) or --seed N (one "
@@ -53,13 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
     check_output(arguments.output, named_files(arguments))
     use = Use(
         model,
-        ColumnNames.of(
-            score=arguments.score,
-            group=arguments.group,
-            id=arguments.id if model.needs_ids else None,
-            group_probabilities=arguments.group_probability,
-            control_features=arguments.control,
-        ),
+        ColumnNames.of(**told_columns(arguments), id=arguments.id if model.needs_ids else None),
         arguments.column or f"{arguments.score}_fair",
         key=read_key(arguments),
         on_unknown_group=arguments.on_unknown_group,

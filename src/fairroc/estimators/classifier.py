@@ -19,6 +19,7 @@ from fairroc.core.chain import FloatArray
 from fairroc.docstrings import PEOPLE, documented
 from fairroc.errors import DataError, ModelFileError
 from fairroc.estimators.crossfit import (
+    Folds,
     TrainingRows,
     base_score,
     check_prefit,
@@ -318,38 +319,20 @@ class FairROCClassifier(ShowsFit, ClassifierMixin, MetaEstimatorMixin, BaseEstim
         to_estimator, to_splitter, to_groups = params_to(self, cv, self.estimator, metadata, learns)
         if rows.strata is not None and to_splitter.get("sensitive_features") is not None:
             to_splitter["sensitive_features"] = rows.strata
-        splits = list(cv.split(rows.X, rows.y, **to_splitter))
+        folded = Folds(rows, list(cv.split(rows.X, rows.y, **to_splitter)), self.n_jobs)
         groups = {}
         if not self.use_group:
             groups = group_estimators(self.group_estimator, self.estimator, rows.targets, prefit=False)
-        done = crossfit(
-            self.estimator,
-            rows.X,
-            rows.y,
-            splits,
-            positive=rows.positive,
-            response=self.response_method,
-            fit_params=to_estimator,
-            n_jobs=self.n_jobs,
-        )
+        fitted, scored, scores = crossfit(self.estimator, folded, self.response_method, to_estimator)
         kept: dict[str, Any] = {}
         known = None
         if not self.use_group:
-            models, known = crossfit_groups(
-                groups,
-                rows.X,
-                rows.targets,
-                splits,
-                hidden=hidden,
-                params=to_groups,
-                ensemble=self.ensemble,
-                n_jobs=self.n_jobs,
-            )
+            models, known = crossfit_groups(groups, folded, hidden, to_groups, self.ensemble)
             kept = {"group_models_": models, "hidden_columns_": hidden}
-            warn_seen(done.estimators[0], rows.X, hidden, self.response_method, rows.positive)
-        self._fit_post(post, done.scores, rows, done.rows, known)
+            warn_seen(fitted[0], rows.X, hidden, self.response_method, rows.positive)
+        self._fit_post(post, scores, rows, scored, known)
         if self.ensemble:
-            return kept | {"estimators_": list(done.estimators)}
+            return kept | {"estimators_": list(fitted)}
         return kept | {"estimator_": clone(self.estimator).fit(rows.X, rows.y, **to_estimator)}
 
     def _fit_post(

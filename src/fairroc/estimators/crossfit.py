@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
@@ -329,12 +329,19 @@ Split = tuple[NDArray[np.intp], NDArray[np.intp]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Crossfit:
-    """Fold models, and for each row in ``rows`` the score by the one model that has not seen it."""
+class Folds:
+    """Rows, how they are split, and how many splits are worked on at the same time."""
 
-    estimators: tuple[Any, ...]
-    rows: NDArray[np.intp]
-    scores: FloatArray
+    rows: TrainingRows
+    splits: Sequence[Split]
+    n_jobs: int | None
+
+    def each(self, work: Callable[[Split], tuple[Any, FloatArray]], found: FloatArray) -> tuple[Any, ...]:
+        """The model that each split's work gives; what it says of the split's test rows is put in their places."""
+        done = Parallel(n_jobs=self.n_jobs)(delayed(work)(split) for split in self.splits)
+        for (_, test), (_, part) in zip(self.splits, done, strict=True):
+            found[test] = part
+        return tuple(model for model, _ in done)
 
 
 def check_response(wanted: Any) -> None:
@@ -437,35 +444,17 @@ def params_to(
 
 
 def crossfit(
-    estimator: Any,
-    X: Any,
-    y: NDArray[Any],
-    splits: Iterable[Split],
-    *,
-    positive: Any,
-    response: str = "auto",
-    fit_params: Mapping[str, Any] | None = None,
-    n_jobs: int | None = None,
-) -> Crossfit:
-    """Fit a clone on the training rows of every split and score its test rows.
+    estimator: Any, folds: Folds, response: str, params: Mapping[str, Any]
+) -> tuple[tuple[Any, ...], Rows, FloatArray]:
+    """Fit a clone on the training rows of every split and score its test rows: the models, the rows with a score, and
+    their scores.
 
     Rows that no split tests get no score; a row that two splits test is an error.
     """
-    parts = list(splits)
-    rows = _tested_once(parts, _num_samples(X))
-    work = partial(_fit_and_score, estimator, X, y, positive, response, dict(fit_params or {}))
-    models, scores = out_of_fold(work, parts, np.empty(_num_samples(X)), n_jobs)
-    return Crossfit(models, rows, scores[rows])
-
-
-def out_of_fold(
-    work: Callable[[Split], tuple[Any, FloatArray]], splits: Sequence[Split], found: FloatArray, n_jobs: int | None
-) -> tuple[tuple[Any, ...], FloatArray]:
-    """The model that each split's work gives, and what it says of the split's test rows, put in their places."""
-    done = Parallel(n_jobs=n_jobs)(delayed(work)(split) for split in splits)
-    for (_, test), (_, part) in zip(splits, done, strict=True):
-        found[test] = part
-    return tuple(model for model, _ in done), found
+    n = len(folds.rows.y)
+    rows, scores = _tested_once(folds.splits, n), np.empty(n)
+    models = folds.each(partial(_fit_and_score, estimator, folds.rows, response, params), scores)
+    return models, rows, scores[rows]
 
 
 def taken_params(X: Any, params: Mapping[str, Any], rows: NDArray[np.intp]) -> dict[str, Any]:
@@ -481,13 +470,13 @@ def _by_row(value: Any, n: int) -> bool:
 
 
 def _fit_and_score(
-    estimator: Any, X: Any, y: NDArray[Any], positive: Any, response: str, params: dict[str, Any], split: Split
+    estimator: Any, rows: TrainingRows, response: str, params: Mapping[str, Any], split: Split
 ) -> tuple[Any, FloatArray]:
     estimator, (train, test) = clone(estimator), split
-    X_train, y_train = _safe_split(estimator, X, y, train)
-    X_test, _ = _safe_split(estimator, X, y, test, train)
-    estimator.fit(X_train, y_train, **taken_params(X, params, train))
-    return estimator, base_score(estimator, X_test, response_name(estimator, response), positive)
+    X_train, y_train = _safe_split(estimator, rows.X, rows.y, train)
+    X_test, _ = _safe_split(estimator, rows.X, rows.y, test, train)
+    estimator.fit(X_train, y_train, **taken_params(rows.X, params, train))
+    return estimator, base_score(estimator, X_test, response_name(estimator, response), rows.positive)
 
 
 def _tested_once(splits: Sequence[Split], n: int) -> NDArray[np.intp]:

@@ -17,15 +17,7 @@ from sklearn.utils.validation import _num_samples
 
 from fairroc.core.chain import FloatArray
 from fairroc.errors import DataError, several, warn_user
-from fairroc.estimators.crossfit import (
-    Split,
-    Target,
-    base_score,
-    check_prefit,
-    out_of_fold,
-    response_name,
-    taken_params,
-)
+from fairroc.estimators.crossfit import Folds, Split, Target, base_score, check_prefit, response_name, taken_params
 from fairroc.people.factorise import as_text, named_columns
 from fairroc.tables.files import one_line
 
@@ -131,24 +123,16 @@ def _check(estimator: Any, target: Target, default: bool, prefit: bool) -> None:
 
 
 def crossfit_groups(
-    estimators: Mapping[str, Any],
-    X: Any,
-    targets: Sequence[Target],
-    splits: Sequence[Split],
-    *,
-    hidden: Sequence[Any],
-    params: Mapping[str, Any],
-    ensemble: bool,
-    n_jobs: int | None = None,
+    estimators: Mapping[str, Any], folds: Folds, hidden: tuple[Any, ...], params: Mapping[str, Any], ensemble: bool
 ) -> tuple[tuple[GroupModel, ...], dict[str, FloatArray]]:
     """Fit clones on every split's training rows, and give the probabilities of its test rows; without the hidden
     columns. The models kept are those of the folds, or one that is fitted again."""
-    seen, rows, models, each = without(X, hidden), _num_samples(X), [], []
-    for target in targets:
-        work = partial(_fit, estimators[target.name], seen, target, dict(params), tuple(hidden))
-        kept, found = out_of_fold(work, splits, np.zeros((rows, len(target.groups))), n_jobs)
+    X, everybody, models, each = without(folds.rows.X, hidden), np.arange(len(folds.rows.y)), [], []
+    for target in folds.rows.targets:
+        work = partial(_fit, estimators[target.name], X, target, params, hidden)
+        found = np.zeros((len(everybody), len(target.groups)))
+        kept = folds.each(work, found)
         if not ensemble:
-            everybody = np.arange(rows)
             kept = (work((everybody, everybody[:1]))[0],)
         models.append(GroupModel(target.name, target.groups, True, kept))
         each.append(np.clip(found, 0.0, 1.0))
@@ -156,7 +140,7 @@ def crossfit_groups(
 
 
 def _fit(
-    estimator: Any, X: Any, target: Target, params: dict[str, Any], hidden: tuple[Any, ...], split: Split
+    estimator: Any, X: Any, target: Target, params: Mapping[str, Any], hidden: tuple[Any, ...], split: Split
 ) -> tuple[Any, FloatArray]:
     model, (train, test) = clone(estimator), split
     try:

@@ -9,8 +9,9 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -19,13 +20,12 @@ from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 from starlette.types import Message, Receive, Scope, Send
 
-from fairroc._version import __version__
 from fairroc.fairmodel import FairModel
 from fairroc.model.draw import Secret, read_key_file
 from fairroc.people.rows import LARGEST, known_groups
-from fairroc.serving.describe import facts, known_people, openapi, page
+from fairroc.serving.describe import ALIVE, facts, known_people, openapi, page
 from fairroc.serving.log import event, failure
-from fairroc.serving.payload import Payload, Rules, explained, fair_scores, parsed, people_of
+from fairroc.serving.payload import Payload, Rules, Settings, answer, explanation, fair_scores, parsed, people_of
 from fairroc.serving.problems import Problem, busy
 
 SMALL = 1 << 14
@@ -40,28 +40,9 @@ HELD = 16
 GONE = 499
 """Status in the log of a request whose client went away."""
 
+Endpoint: TypeAlias = Callable[[Request], Awaitable[Response]]
+
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
-
-
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """What a service is started with; paths instead of secrets, so that it can be shown and sent to other processes."""
-
-    model: str
-    key: str | None = None
-    on_unknown_group: str | None = None
-    allow_out_of_range: bool = False
-    id_type: str | None = None
-    max_body: float = 8
-    max_people: int = 100_000
-    timeout: float = 30
-    drain: float = 0
-    log_format: str = "text"
-
-    @property
-    def largest(self) -> int:
-        """Bytes of a body, at most."""
-        return int(self.max_body * 1_000_000)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -85,27 +66,19 @@ class Service:
         key = None if source.key is None else Secret(source.key)
         model.check_key(key)
         known_groups(model.names, settings.on_unknown_group)
-        self.rules = Rules(
-            model,
-            key,
-            settings.on_unknown_group,
-            settings.allow_out_of_range,
-            settings.id_type,
-            settings.max_people,
-        )
         self.checksum: str = json.loads(source.model)["checksum"]
-        self.facts = _json(facts(self.rules, self.checksum))
-        described = openapi(self.rules, self.checksum, settings.max_body)
-        self.openapi, self.page = _json(described), page(described)
+        self.rules = Rules(model, self.checksum, settings, key)
+        described = openapi(self.rules)
+        self.page = page(described)
         self.threads = ThreadPoolExecutor(THREADS, "fairroc")
         self.free = asyncio.Semaphore(THREADS)
-        self.paths = {
-            "/v1/scores": ("POST", self.scores),
-            "/v1/explanations": ("POST", self.explanations),
-            "/v1/model": ("GET", self.model),
-            "/health/live": ("GET", self.live),
+        self.paths: dict[str, tuple[str, Endpoint]] = {
+            "/v1/scores": ("POST", partial(self._work, self.scores)),
+            "/v1/explanations": ("POST", partial(self._work, self.explanations)),
+            "/v1/model": ("GET", partial(_same, _json(facts(self.rules)))),
+            "/health/live": ("GET", partial(_same, _json(ALIVE))),
             "/health/ready": ("GET", self.ready),
-            "/openapi.json": ("GET", self.description),
+            "/openapi.json": ("GET", partial(_same, _json(described))),
             "/docs": ("GET", self.docs),
         }
         self.routes = Starlette(
@@ -121,7 +94,7 @@ class Service:
         rules, n = self.rules, 20
         kinds: dict[str | None, tuple[type, ...]] = {"integer": (int,), "text": (str,), None: (int, str)}
         score = max(rules.model.score_range[0], -LARGEST)
-        for kind in kinds[rules.id_type]:
+        for kind in kinds[self.settings.id_type]:
             ids = [kind(i) for i in range(n)]
             told = {field: [value] * n for field, value in known_people(rules)[0].items()}
             fair_scores(Payload("columns", [score] * n, **told, id=ids), rules)
@@ -162,7 +135,7 @@ class Service:
                 request=mark,
             )
 
-    def _endpoint(self, answer: Callable[[Request], Awaitable[Response]]) -> Callable[[Request], Awaitable[Response]]:
+    def _endpoint(self, answer: Endpoint) -> Endpoint:
         async def endpoint(request: Request) -> Response:
             try:
                 return await answer(request)
@@ -180,32 +153,15 @@ class Service:
 
     # ---- answers ---------------------------------------------------------------------------------------------------
 
-    async def scores(self, request: Request) -> Response:
+    def scores(self, body: bytes) -> tuple[bytes, int]:
         """Fair scores of the people in the body, in the form in which they came."""
+        people = people_of(parsed(body, self.rules), self.rules)
+        fair, notes = fair_scores(people, self.rules)
+        return _json(answer(people, fair.tolist(), notes, self.rules)), len(fair)
 
-        def work(body: bytes) -> tuple[bytes, int]:
-            people = people_of(parsed(body, self.rules), self.rules)
-            fair, notes = fair_scores(people, self.rules)
-            return _json({**_in_form(people, fair.tolist()), "warnings": notes, "model": self.checksum}), len(fair)
-
-        return await self._work(request, work)
-
-    async def explanations(self, request: Request) -> Response:
+    def explanations(self, body: bytes) -> tuple[bytes, int]:
         """What can happen to one person."""
-
-        def work(body: bytes) -> tuple[bytes, int]:
-            found = explained(parsed(body, self.rules), self.rules)
-            return _json({**found.to_dict(), "text": found.text, "model": self.checksum}), 1
-
-        return await self._work(request, work)
-
-    async def model(self, request: Request) -> Response:
-        """What is served."""
-        return _answer(self.facts)
-
-    async def live(self, request: Request) -> Response:
-        """The process answers."""
-        return _answer(_json({"status": "ok", "fairroc": __version__}))
+        return _json(explanation(parsed(body, self.rules), self.rules)), 1
 
     async def ready(self, request: Request) -> Response:
         """New requests are welcome."""
@@ -213,18 +169,14 @@ class Service:
             raise Problem("stopping", "Requests in flight are answered; send new ones elsewhere.")
         return _answer(_json({"status": "ok", "model": self.checksum}))
 
-    async def description(self, request: Request) -> Response:
-        """The service as OpenAPI has it."""
-        return _answer(self.openapi)
-
     async def docs(self, request: Request) -> Response:
-        """The same for people: one page that loads nothing."""
+        """The service described for people: one page that loads nothing."""
         policy = {"content-security-policy": "default-src 'none'; style-src 'unsafe-inline'"}
         return HTMLResponse(self.page, headers=policy)
 
     # ---- bodies and limits -------------------------------------------------------------------------------------------
 
-    async def _work(self, request: Request, work: Callable[[bytes], tuple[bytes, int]]) -> Response:
+    async def _work(self, work: Callable[[bytes], tuple[bytes, int]], request: Request) -> Response:
         """The answer to a body: at once, or in a thread as soon as one is free."""
         _check_type(request.headers)
         chunks: list[bytes] = []
@@ -271,15 +223,6 @@ class Service:
         return b"".join(chunks)
 
 
-def _in_form(people: Payload, fair: list[float]) -> dict[str, Any]:
-    """Fair scores in the form of the request."""
-    if people.form == "columns":
-        return {"fair_scores": fair}
-    ids = people.id or [None] * len(fair)
-    rows = [{"id": one, "fair_score": score} for one, score in zip(ids, fair, strict=True)]
-    return rows[0] if people.form == "one" else {"people": rows}
-
-
 def _check_type(headers: Mapping[str, str]) -> None:
     """Raise unless a body is plain JSON."""
     kind = headers.get("content-type", "").partition(";")[0].strip().lower()
@@ -297,6 +240,11 @@ def _json(data: dict[str, Any]) -> bytes:
 
 def _answer(body: bytes) -> Response:
     return Response(body, media_type="application/json")
+
+
+async def _same(body: bytes, request: Request) -> Response:
+    """The same answer to everybody."""
+    return _answer(body)
 
 
 def _refusal(problem: Problem) -> Response:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
+from dataclasses import replace
 from importlib.resources import files
 from typing import Any
 
@@ -12,25 +13,37 @@ import numpy as np
 from fairroc._version import __version__
 from fairroc.model.explanation import told_examples
 from fairroc.model.file import pretty
-from fairroc.serving.payload import CHANCES, COLUMNS, CONTROL, Payload, Rules, explained, fair_scores
+from fairroc.serving.payload import (
+    CHANCES,
+    COLUMNS,
+    CONTROL,
+    Form,
+    Payload,
+    Rules,
+    answer,
+    explained,
+    explanation,
+    fair_scores,
+)
 from fairroc.serving.problems import TITLES
 
-FORMS = {
+FORMS: dict[Form, str] = {
     "one": "One person.",
     "rows": "Several people, one object for each.",
     "columns": "Several people as columns, which is shorter and faster.",
 }
+ALIVE = {"status": "ok", "fairroc": __version__}
 UNUSED = "Ids may be left out, and are ignored: the model draws nobody."
 NUMBER: dict[str, Any] = {"type": "number"}
 TEXTS: dict[str, Any] = {"type": "array", "items": {"type": "string"}}
 
 
-def facts(rules: Rules, checksum: str) -> dict[str, Any]:
+def facts(rules: Rules) -> dict[str, Any]:
     """What is served: nothing that gives the key away."""
     model = rules.model
     return {
         "fairroc": __version__,
-        "checksum": checksum,
+        "checksum": rules.checksum,
         "fitted": {"by": model.record.package, "date": model.record.date, "rows": model.record.rows},
         "constraint": model.constraint,
         "epsilon": model.epsilon,
@@ -42,9 +55,9 @@ def facts(rules: Rules, checksum: str) -> dict[str, Any]:
         "levels": model.levels,
         "needs_ids": model.needs_ids,
         "keyed": model.key_fingerprint is not None,
-        "id_type": rules.id_type,
-        "on_unknown_group": rules.on_unknown_group,
-        "max_people": rules.max_people,
+        "id_type": rules.settings.id_type,
+        "on_unknown_group": rules.settings.on_unknown_group,
+        "max_people": rules.settings.max_people,
     }
 
 
@@ -66,16 +79,14 @@ def _told_facts(rules: Rules) -> dict[str, Any]:
     return {**told, "compared": compared}
 
 
-def openapi(rules: Rules, checksum: str, max_body: float) -> dict[str, Any]:
+def openapi(rules: Rules) -> dict[str, Any]:
     """The description of all paths."""
     people, shown = _people(rules)
-    asked, answered = _examples(people, rules, checksum)
+    asked, answered = _examples(people, rules)
     person = asked["one"] | {"threshold": people.score[0]}
     if not shown:  # a draw that a secret key decided is nobody's example
         answered, person = {}, {name: value for name, value in person.items() if name != "id"}
-    found = explained(person, rules)
-    explanation = {**found.to_dict(), "text": found.text, "model": checksum}
-    limits = f"A body has {max_body:g} MB at most, and {rules.max_people:,} people."
+    limits = f"A body has {rules.settings.max_body:g} MB at most, and {rules.settings.max_people:,} people."
     same = "id, score and group" if rules.model.needs_ids else "score and group"
     more = limits if rules.model.needs_ids else f"{limits} {UNUSED}"
     title = f"Fair scores of people. The same {same} always get the same fair score."
@@ -86,15 +97,15 @@ def openapi(rules: Rules, checksum: str, max_body: float) -> dict[str, Any]:
             "Without an id nothing is drawn.",
             "Explanation",
             {"one": {"value": person}},
-            {"one": {"value": explanation}},
+            {"one": {"value": explanation(person, rules)}},
         ),
-        "/v1/model": _get("What is served.", facts(rules, checksum)),
-        "/health/live": _get("Whether the process answers.", {"status": "ok", "fairroc": __version__}),
+        "/v1/model": _get("What is served.", facts(rules)),
+        "/health/live": _get("Whether the process answers.", ALIVE),
         "/health/ready": _get(
-            "Whether new requests are welcome; 503 once the service stops.", {"status": "ok", "model": checksum}
+            "Whether new requests are welcome; 503 once the service stops.", {"status": "ok", "model": rules.checksum}
         ),
     }
-    about = f"Fair scores by the model {checksum}, by fairroc {__version__}. {limits}"
+    about = f"Fair scores by the model {rules.checksum}, by fairroc {__version__}. {limits}"
     return {
         "openapi": "3.1.0",
         "info": {"title": "fairroc", "version": __version__, "description": about},
@@ -132,7 +143,7 @@ def _people(rules: Rules) -> tuple[Payload, bool]:
         sure = [score for score in grid if explained({"score": score, **one}, rules).reason in ("order", "unchanged")]
         chosen.append(sure[len(sure) // 2] if sure else grid[len(grid) // 2])
         fixed = fixed and bool(sure)
-    ids: list[Any] = [101, 102] if rules.id_type != "text" else ["a-101", "a-102"]
+    ids: list[Any] = [101, 102] if rules.settings.id_type != "text" else ["a-101", "a-102"]
     columns = {field: [one[field] for one in told] for field in told[0]}
     if model.needs_ids:
         columns["id"] = ids[: len(told)]
@@ -153,28 +164,23 @@ def known_people(rules: Rules) -> list[dict[str, Any]]:
     return found
 
 
-def _examples(people: Payload, rules: Rules, checksum: str) -> tuple[dict[str, Any], dict[str, Any]]:
+def _examples(people: Payload, rules: Rules) -> tuple[dict[str, Any], dict[str, Any]]:
     """Requests in every form, and their answers."""
     fair, notes = fair_scores(people, rules)
     first = ["id"] if rules.model.needs_ids else []
     told = {field: getattr(people, field) for field in (*first, *rules.fields[:-1])}
     rows = [dict(zip(told, row, strict=True)) for row in zip(*told.values(), strict=True)]
-    done = [{"id": row.get("id"), "fair_score": score} for row, score in zip(rows, fair.tolist(), strict=True)]
-    end = {"warnings": notes, "model": checksum}
     asked = {
         "one": rows[0],
         "rows": {"people": rows},
         "columns": {COLUMNS[field]: column for field, column in told.items()},
     }
-    return asked, {
-        "one": done[0] | {"warnings": [], "model": checksum},
-        "rows": {"people": done, **end},
-        "columns": {"fair_scores": fair.tolist(), **end},
-    }
+    answered = {form: answer(replace(people, form=form), fair.tolist(), notes, rules) for form in FORMS}
+    return asked, answered | {"one": answered["one"] | {"warnings": []}}
 
 
 def _named(examples: dict[str, Any]) -> dict[str, Any]:
-    return {name: {"summary": FORMS[name], "value": value} for name, value in examples.items()}
+    return {name: {"summary": FORMS[name], "value": examples[name]} for name in FORMS if name in examples}
 
 
 # ---- OpenAPI ---------------------------------------------------------------------------------------------------------
@@ -201,11 +207,11 @@ def _get(summary: str, example: dict[str, Any]) -> dict[str, Any]:
 
 
 def _schemas(rules: Rules) -> dict[str, Any]:
-    model = rules.model
+    model, most = rules.model, rules.settings.max_people
     whole: dict[str, Any] = {"type": "integer", "minimum": -(2**63), "maximum": 2**64 - 1}
     text: dict[str, Any] = {"type": "string"}
     value = {"type": ["string", "number", "boolean", "null"]}
-    ids: dict[str, Any] = {"integer": whole, "text": text}.get(rules.id_type or "", {"anyOf": [whole, text]})
+    ids: dict[str, Any] = {"integer": whole, "text": text}.get(rules.settings.id_type or "", {"anyOf": [whole, text]})
     several = {"anyOf": [value, {"type": "array", "items": value, "minItems": 1}]}
     listed = f"One of {', '.join(model.names)}; or a list of the values of several columns, in the order of the fit."
     every = {
@@ -219,7 +225,7 @@ def _schemas(rules: Rules) -> dict[str, Any]:
     }
     one = {field: every[field] for field in rules.fields}
     told, needed = list(rules.fields[:-1]), list(rules.needed)
-    columns = {COLUMNS[name]: _array(part, rules.max_people) for name, part in one.items()}
+    columns = {COLUMNS[name]: _array(part, most) for name, part in one.items()}
     fair = {"fair_score": NUMBER, "id": {"type": ["integer", "string", "null"]}}
     end = {"warnings": TEXTS, "model": {"type": "string"}}
     return {
@@ -227,7 +233,7 @@ def _schemas(rules: Rules) -> dict[str, Any]:
         "ScoresRequest": {
             "anyOf": [
                 {"$ref": "#/components/schemas/Person"},
-                _object({"people": _array({"$ref": "#/components/schemas/Person"}, rules.max_people)}, ["people"]),
+                _object({"people": _array({"$ref": "#/components/schemas/Person"}, most)}, ["people"]),
                 _object(columns, [COLUMNS[name] for name in needed]),
             ]
         },

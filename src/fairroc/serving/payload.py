@@ -24,6 +24,8 @@ CONTROL, CHANCES = "control", "group_probabilities"
 COLUMNS = {"score": "scores", "group": "groups", CONTROL: "controls", CHANCES: CHANCES, "id": "ids"}
 """Fields of a person, and what the columns of several people are called."""
 
+Form = Literal["one", "rows", "columns"]
+
 MORE = ("threshold", "positive_means")
 """What an explanation takes beside them."""
 
@@ -32,15 +34,34 @@ NAMED = 10
 
 
 @dataclass(frozen=True, slots=True)
+class Settings:
+    """What a service is started with; paths instead of secrets, so that it can be shown and sent to other processes."""
+
+    model: str
+    key: str | None = None
+    on_unknown_group: str | None = None
+    allow_out_of_range: bool = False
+    id_type: str | None = None
+    max_body: float = 8
+    max_people: int = 100_000
+    timeout: float = 30
+    drain: float = 0
+    log_format: str = "text"
+
+    @property
+    def largest(self) -> int:
+        """Bytes of a body, at most."""
+        return int(self.max_body * 1_000_000)
+
+
+@dataclass(frozen=True, slots=True)
 class Rules:
     """How requests are treated: the model, its key, and what is allowed."""
 
     model: FairModel
+    checksum: str
+    settings: Settings
     key: Secret | None = None
-    on_unknown_group: str | None = None
-    allow_out_of_range: bool = False
-    id_type: str | None = None
-    max_people: int = 100_000
 
     @property
     def fields(self) -> tuple[str, ...]:
@@ -64,7 +85,7 @@ class Rules:
 class Payload:
     """Columns of a request, one value for each person, as JSON has them; None of what the model does not use."""
 
-    form: Literal["one", "rows", "columns"]
+    form: Form
     score: list[Any]
     group: list[Any] | None = None
     control: list[Any] | None = None
@@ -85,8 +106,8 @@ def parsed(body: bytes, rules: Rules) -> dict[str, Any]:
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         if len(fields := dict(pairs)) < len(pairs):
             raise ValueError("an object has a field twice")
-        if next(objects) >= rules.max_people * each:
-            raise _too_many(f"more than {rules.max_people:,}", rules)
+        if next(objects) >= rules.settings.max_people * each:
+            raise _too_many(f"more than {rules.settings.max_people:,}", rules)
         return fields
 
     try:
@@ -140,7 +161,7 @@ def _one(data: Mapping[str, Any], rules: Rules, needed: Sequence[str]) -> Payloa
     return _payload({field: [data[field]] for field in rules.fields if field in data}, "one", rules)
 
 
-def _payload(columns: dict[str, list[Any]], form: Literal["one", "rows"], rules: Rules) -> Payload:
+def _payload(columns: dict[str, list[Any]], form: Form, rules: Rules) -> Payload:
     """People; ids that nobody looks at are only sent back, and anything but whole numbers and texts not even that."""
     if "id" in columns and not rules.model.needs_ids:
         columns["id"] = [one if type(one) in (int, str) else None for one in columns["id"]]
@@ -175,13 +196,13 @@ def _list(data: Mapping[str, Any], field: str, rules: Rules) -> list[Any]:
     found = data[field]
     if type(found) is not list or not found:
         _refuse(f"#/{field}", f"must be a list with at least one value, got {_kind(found)}")
-    if len(found) > rules.max_people:
+    if len(found) > rules.settings.max_people:
         raise _too_many(f"{len(found):,}", rules)
     return found
 
 
 def _too_many(got: str, rules: Rules) -> Problem:
-    words = f"A request may hold {rules.max_people:,} people at most (--max-people), got {got}; send several."
+    words = f"A request may hold {rules.settings.max_people:,} people at most (--max-people), got {got}; send several."
     return Problem("too-many-people", words)
 
 
@@ -209,7 +230,7 @@ def fair_scores(people: Payload, rules: Rules) -> tuple[FloatArray, list[str]]:
     _check_id_type(people, rules)
     try:
         plain = people.group if model.proxy is None and not model.controls else _told(people, rules, 0, n)
-        fair = model.few(people.score, plain, people.id, None, rules.key, rules.on_unknown_group)
+        fair = model.few(people.score, plain, people.id, None, rules.key, rules.settings.on_unknown_group)
         if fair is None:
             columns = _columns(people, rules, 0, n)
             uniforms = model.uniforms(n, ids=people.id, key=rules.key)
@@ -221,6 +242,16 @@ def fair_scores(people: Payload, rules: Rules) -> tuple[FloatArray, list[str]]:
     return fair, _notes(people, rules, columns)
 
 
+def answer(people: Payload, fair: list[float], notes: list[str], rules: Rules) -> dict[str, Any]:
+    """Fair scores in the form of the request."""
+    end = {"warnings": notes, "model": rules.checksum}
+    if people.form == "columns":
+        return {"fair_scores": fair, **end}
+    ids = people.id or [None] * len(fair)
+    rows = [{"id": one, "fair_score": score} for one, score in zip(ids, fair, strict=True)]
+    return (rows[0] if people.form == "one" else {"people": rows}) | end
+
+
 def _columns(people: Payload, rules: Rules, low: int, high: int) -> ScoreColumns:
     """Checked scores and groups of some of the people."""
     model = rules.model
@@ -228,7 +259,7 @@ def _columns(people: Payload, rules: Rules, low: int, high: int) -> ScoreColumns
         people.score[low:high],
         sensitive_features=_told(people, rules, low, high),
         names=model.names,
-        on_unknown_group=rules.on_unknown_group,
+        on_unknown_group=rules.settings.on_unknown_group,
         missing=model.missing,
         small=model.small_groups,
     )
@@ -278,13 +309,13 @@ def _notes(people: Payload, rules: Rules, columns: ScoreColumns) -> list[str]:
     """What `fairroc transform` would warn of, had it these people in a file."""
     model, n, notes = rules.model, len(people.score), []
     try:
-        outside = model.range_note(model.outside(columns.scores), n, rules.allow_out_of_range, many=1)
+        outside = model.range_note(model.outside(columns.scores), n, rules.settings.allow_out_of_range, many=1)
     except DataError as error:
         raise Problem("out-of-range", str(error)) from None
     if outside is not None:
         notes.append(outside)
     if columns.unknown:
-        notes.append(unknown_note(columns.unknown, n, rules.on_unknown_group))
+        notes.append(unknown_note(columns.unknown, n, rules.settings.on_unknown_group))
     if people.id is not None and model.needs_ids and len(set(people.id)) < n:
         notes.append(IdCount().add(model.uniforms(n, ids=people.id, key=rules.key)).note)
     return notes
@@ -292,10 +323,10 @@ def _notes(people: Payload, rules: Rules, columns: ScoreColumns) -> list[str]:
 
 def _check_id_type(people: Payload, rules: Rules) -> None:
     """Raise if ids are not of the type that the service was started for."""
-    wanted = {"integer": int, "text": str, None: None}[rules.id_type] if rules.model.needs_ids else None
+    wanted = {"integer": int, "text": str, None: None}[rules.settings.id_type] if rules.model.needs_ids else None
     if wanted is not None and people.id is not None and not set(map(type, people.id)) <= {wanted}:
         rows = [row for row, one in enumerate(people.id) if type(one) is not wanted]
-        words = f"must be {'an integer' if wanted is int else 'text'} here (--id-type {rules.id_type})"
+        words = f"must be {'an integer' if wanted is int else 'text'} here (--id-type {rules.settings.id_type})"
         raise _problem("invalid-request", [(people.pointer("id", row), words) for row in rows[:NAMED]], len(rows))
 
 
@@ -382,8 +413,14 @@ def explained(data: dict[str, Any], rules: Rules) -> Explanation:
             threshold=limit,
             id=None if people.id is None else people.id[0],
             key=rules.key if "id" in data else None,
-            on_unknown_group=rules.on_unknown_group,
+            on_unknown_group=rules.settings.on_unknown_group,
             **({"positive_means": data["positive_means"]} if "positive_means" in data else {}),
         )
     except DataError as error:
         raise _located(people, rules, error) from None
+
+
+def explanation(data: dict[str, Any], rules: Rules) -> dict[str, Any]:
+    """The same as it is answered."""
+    found = explained(data, rules)
+    return {**found.to_dict(), "text": found.text, "model": rules.checksum}

@@ -19,8 +19,9 @@ import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from fairroc.errors import DataError
-from fairroc.serving.app import Service, Settings, Source
+from fairroc.serving.app import Service, Source
 from fairroc.serving.log import configure, event
+from fairroc.serving.payload import Settings
 from fairroc.serving.problems import Problem, busy
 
 SLACK = 2.0

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from fairroc.backends.sql import common
-from fairroc.backends.sql.buckets import Engine
+from fairroc.backends.sql.buckets import BucketEngine
 from fairroc.backends.sql.common import Ask, Within
 from fairroc.backends.sql.limbs import HASH, LONGEST, LOW, Steps
-from fairroc.backends.sql.lists import Column, read_rows
+from fairroc.backends.sql.lists import RowReader
 
 
-class BigQuery(Engine):
+class BigQuery(RowReader, BucketEngine):
     """GoogleSQL. It has no function that names a type, but refuses operations on others when a query is planned."""
 
     needs = "BigQuery (GoogleSQL)."
@@ -27,10 +27,7 @@ class BigQuery(Engine):
     def number(self, text: str, double: bool) -> str:
         return f"CAST({text} AS {'FLOAT64' if double else 'INT64'})"
 
-    def rows(self, columns: dict[str, Column], following: Sequence[str]) -> str:
-        return read_rows(self.number, self._split, columns, following)
-
-    def _split(self, text: str) -> tuple[str, Callable[[int], str]]:
+    def split(self, text: str) -> tuple[str, Callable[[int], str]]:
         rows = f"(SELECT n, SPLIT(r, ',') AS v FROM UNNEST(SPLIT('{text}', ' ')) AS r WITH OFFSET AS n)"
         return rows, lambda i: f"NULLIF(v[SAFE_OFFSET({i})], '')"
 

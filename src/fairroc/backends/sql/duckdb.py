@@ -1,7 +1,4 @@
-"""The transform in DuckDB's SQL: ASOF joins with three small tables, and XXH64 in 128-bit integers.
-
-Helper columns begin with ``fairroc_``.
-"""
+"""The transform in DuckDB's SQL: ASOF joins with three small tables, and XXH64 in 128-bit integers."""
 
 from __future__ import annotations
 
@@ -9,23 +6,21 @@ from collections.abc import Callable, Iterator, Sequence
 
 from fairroc.backends.sql import common
 from fairroc.backends.sql.common import (
-    AFTER_KNOT,
     IN_ORDER,
     P1,
     P2,
     P3,
     P4,
     P5,
-    PROBABILITIES,
     SCORES,
     Ask,
     Within,
-    cell_text,
     double_quoted,
     place_text,
     single_quoted,
 )
-from fairroc.backends.sql.lists import CELL, LINE, Column, definitions, read_rows
+from fairroc.backends.sql.lists import CELL, LINE, RowReader, definitions
+from fairroc.backends.sql.query import Engine, door, drawn, fixed, hashed, whole
 from fairroc.model.proxy import ProxyTree
 from fairroc.model.tables import LookupTables
 from fairroc.model.xxh64 import MASK
@@ -36,150 +31,119 @@ INTEGERS = "'TINYINT','SMALLINT','INTEGER','BIGINT','HUGEINT','UTINYINT','USMALL
 def write(ask: Ask) -> str:
     """The query, or a table macro around it."""
     source = "query_table(fairroc_source)" if ask.form == "function" else ask.table
-    body = _query(ask, source, ask.model.tables)
+    body = _query(DuckDB(), ask, source, ask.model.tables)
     if ask.form != "function":
-        return ask.heading("DuckDB 1.3 or newer.") + body + "\n"
-    use = f"DuckDB 1.3 or newer. SELECT * FROM {ask.function}('name of a table or view')"
+        return ask.heading(DuckDB.needs) + body + "\n"
+    use = f"{DuckDB.needs} SELECT * FROM {ask.function}('name of a table or view')"
     return (
         ask.heading(use) + f"CREATE OR REPLACE MACRO {double_quoted(ask.function)}(fairroc_source) AS TABLE\n{body};\n"
     )
 
 
-def _query(ask: Ask, source: str, tables: LookupTables | None) -> str:
+def _query(engine: Engine, ask: Ask, source: str, tables: LookupTables | None) -> str:
     """Door, cell, and if anybody is drawn draw, outcome, knot: each a SELECT from the one before."""
+    entry = door(engine, ask, source)
     if tables is None:
-        return _with([_door(ask, source)], _fixed(ask, "fairroc_door", (), "t.fairroc_g", "t.fairroc_s"))
+        return whole([entry], fixed(engine, ask, "fairroc_door", (), "t.fairroc_g", "t.fairroc_s"))
     found = CELL if tables.draws else LINE
     celled = f"""fairroc_celled AS (
   SELECT t.*, {", ".join(f"c.{name} AS fairroc_{name}" for name in found)}
   FROM fairroc_door AS t ASOF LEFT JOIN fairroc_cells AS c
     ON t.fairroc_g = c.g AND t.fairroc_s >= c.low)"""
-    parts = [*definitions(Reader(), tables, ask.stored), _door(ask, source), celled]
+    parts = [*definitions(engine, tables, ask.stored), entry, celled]
     if not tables.draws:
-        return _with(parts, _fixed(ask, "fairroc_celled", LINE, "t.fairroc_origin", IN_ORDER))
-    steps = list(_integer_steps(ask.seed) if ask.id_type == "integer" else _text_steps(ask.seed))
-    names = ["fairroc_celled", *(f"fairroc_hash{i}" for i in range(len(steps)))]
-    parts += [
-        f"{name} AS (SELECT {step} FROM {before})" for name, step, before in zip(names[1:], steps, names, strict=False)
-    ]
-    parts.append(f"""fairroc_placed AS (
+        return whole(parts, fixed(engine, ask, "fairroc_celled", LINE, "t.fairroc_origin", IN_ORDER))
+    steps, uniform = engine.uniform(ask)
+    chain, last = hashed(steps, "fairroc_celled")
+    placed = f"""fairroc_placed AS (
   SELECT t.*, {place_text("o.level", "::DOUBLE")} AS fairroc_place
-  FROM {names[-1]} AS t ASOF LEFT JOIN fairroc_outcomes AS o
-    ON t.fairroc_draw = o.draw AND t.fairroc_u >= o.lower)""")
-    return _with(parts, _drawn(ask))
+  FROM {last} AS t ASOF LEFT JOIN fairroc_outcomes AS o
+    ON t.fairroc_draw = o.draw AND {uniform} >= o.lower)"""
+    own = engine.own([f"fairroc_{name}" for name in ("s", "g", "id", *CELL, "u", "place")])
+    nearest = "ASOF LEFT JOIN fairroc_knots AS k ON t.fairroc_place >= k.y"
+    return whole([*parts, *chain, placed], drawn(engine, ask, own, IN_ORDER, nearest))
 
 
-def _with(parts: Sequence[str], chosen: str) -> str:
-    return "WITH\n" + ",\n".join(parts) + "\n" + chosen
-
-
-def _fixed(ask: Ask, source: str, found: Sequence[str], known: str, fair: str) -> str:
-    """The last SELECT where nobody is drawn."""
-    hidden = ", ".join(f"fairroc_{name}" for name in ("s", "g", *found))
-    return f"""SELECT t.* EXCLUDE ({hidden}), CASE WHEN {known} IS NOT NULL THEN {fair}
-    ELSE error({single_quoted(common.LOST)}) END AS {double_quoted(ask.column)}
-FROM {source} AS t"""
-
-
-def _drawn(ask: Ask) -> str:
-    """The last SELECT where people are drawn."""
-    hidden = ", ".join(f"fairroc_{name}" for name in ("s", "g", "id", *CELL, "u", "place"))
-    return f"""SELECT t.* EXCLUDE ({hidden}), CASE
-    WHEN t.fairroc_draw < 0 THEN {IN_ORDER}
-    WHEN t.fairroc_place > k.y THEN CASE WHEN {AFTER_KNOT} < k.below THEN {AFTER_KNOT} ELSE k.below END
-    WHEN k.score IS NOT NULL THEN k.score
-    ELSE error({single_quoted(common.LOST)}) END AS {double_quoted(ask.column)}
-FROM fairroc_placed AS t ASOF LEFT JOIN fairroc_knots AS k ON t.fairroc_place >= k.y"""
-
-
-class Reader:
+class DuckDB(RowReader, Engine):
     """Text becomes double by a cast from text, since DuckDB reads a plain 0.1 as a decimal number."""
+
+    needs = "DuckDB 1.3 or newer."
+    door = ("s", "g")
+    name = "fairroc_g"
+
+    def quoted(self, name: str) -> str:
+        return double_quoted(name)
+
+    def text(self, text: str) -> str:
+        return single_quoted(text)
 
     def number(self, text: str, double: bool) -> str:
         return f"{text}::{'DOUBLE' if double else 'INTEGER'}"
 
-    def rows(self, columns: dict[str, Column], following: Sequence[str]) -> str:
-        return read_rows(self.number, self._split, columns, following)
-
-    def _split(self, text: str) -> tuple[str, Callable[[int], str]]:
+    def split(self, text: str) -> tuple[str, Callable[[int], str]]:
         rows = f"(SELECT unnest(string_split('{text}', ' ')) AS r, unnest(range({text.count(' ') + 1})) AS n)"
         return f"(SELECT n, string_split(r, ',') AS v FROM {rows})", lambda i: f"nullif(v[{i + 1}], '')"
 
     def latest(self, column: str) -> str:
         return f"last_value({column} IGNORE NULLS)"
 
+    def bytes(self, text: str) -> str:
+        return f"encode({text})"
 
-def _door(ask: Ask, source: str) -> str:
-    """All columns with the checked score, number of the group, and id if one is needed."""
-    score = double_quoted(ask.score)
-    id = "" if ask.id is None else f",\n    {_id(double_quoted(ask.id), ask)} AS fairroc_id"
-    names = [_group_text(double_quoted(name), ask) for name in ask.groups]
-    if ask.model.proxy is not None:
-        names.append(_cell(ask.model.proxy, [double_quoted(name) for name in ask.probabilities]))
-    group = " || ' & ' || ".join(names)
-    unknown, left = (f"error({single_quoted(why)} || fairroc_g)" for why in (common.UNKNOWN, common.LEFT_OUT))
-    known = "\n".join(
-        f"    WHEN encode(fairroc_g) = encode({single_quoted(name)}) THEN {code}"
-        for name, code in {**ask.model.codes, **dict.fromkeys(ask.left_out, left)}.items()
-    )
-    other = unknown if ask.unknown_code is None else ask.unknown_code
-    return f"""fairroc_door AS (SELECT * REPLACE (CASE
-    WHEN fairroc_g IS NULL THEN error({single_quoted(common.GROUP)})
-{known}
-    ELSE {other} END AS fairroc_g)
-  FROM (SELECT *,
-    CASE {_wrong(score, SCORES)}
-      ELSE {_double(score)} END AS fairroc_s,
-    {group} AS fairroc_g{id}
-  FROM {source}))"""
+    def fail(self, message: str, kind: str = "double", name: str | None = None, of: str = "fairroc_s") -> str:
+        return f"error({single_quoted(message)}{'' if name is None else f' || {name}'})"
 
+    def double(self, column: str) -> str:
+        return f"CAST({column} AS DOUBLE)"
 
-def _double(column: str) -> str:
-    return f"CAST({column} AS DOUBLE)"
+    def wrong(self, column: str, must: Within, kind: str = "double") -> str:
+        return f"""WHEN NOT (typeof({column}) IN ({INTEGERS},'DOUBLE','FLOAT') OR typeof({column}) LIKE 'DECIMAL%')
+      THEN {self.fail(must.wrong_type)}
+      WHEN {column} IS NULL OR NOT {self.double(column)} BETWEEN {must.low} AND {must.high}
+      THEN {self.fail(must.wrong_number)}"""
 
+    def score(self, column: str) -> str:
+        return f"CASE {self.wrong(column, SCORES)}\n      ELSE {self.double(column)} END"
 
-def _wrong(column: str, must: Within) -> str:
-    """WHENs of a CASE that stop at what is no such number."""
-    return f"""WHEN NOT (typeof({column}) IN ({INTEGERS},'DOUBLE','FLOAT') OR typeof({column}) LIKE 'DECIMAL%')
-      THEN error({single_quoted(must.wrong_type)})
-      WHEN {column} IS NULL OR NOT {_double(column)} BETWEEN {must.low} AND {must.high}
-      THEN error({single_quoted(must.wrong_number)})"""
+    def cell(self, tree: ProxyTree, columns: Sequence[str]) -> str:
+        named = super().cell(tree, columns)
+        return f"({named})" if columns else named
 
+    def group(self, column: str, ask: Ask) -> str:
+        text = f"CAST({column} AS VARCHAR)"
+        whole = f"nullif(regexp_replace({text}, '\\.0$', ''), 'nan')"
+        truth = f"CASE {text} WHEN 'true' THEN 'True' WHEN 'false' THEN 'False' END"
+        kind = f"typeof({column})"
+        other = ask.named(text, r"'\1\2'")
+        named = (
+            f"CASE WHEN {kind} IN ('DOUBLE','FLOAT') THEN {whole} WHEN {kind} = 'BOOLEAN' THEN {truth} ELSE {other} END"
+        )
+        return named if ask.missing_name is None else f"coalesce({named}, {single_quoted(ask.missing_name)})"
 
-def _cell(tree: ProxyTree, columns: Sequence[str]) -> str:
-    """The name of the cell of checked probabilities."""
-    named = cell_text(tree, [*map(_double, columns)], single_quoted, Reader().number)
-    wrong = "\n      ".join(_wrong(column, PROBABILITIES) for column in columns)
-    return f"(CASE {wrong} ELSE {named} END)" if columns else named
+    def joined(self, names: Sequence[str]) -> str:
+        return " || ' & ' || ".join(names)
 
+    def numbered(self, number: str) -> str:
+        return f"* REPLACE ({number} AS fairroc_g)"
 
-def _group_text(column: str, ask: Ask) -> str:
-    """A group's name as Python would write the value; NULL where it is missing and must not be."""
-    text = f"CAST({column} AS VARCHAR)"
-    whole = f"nullif(regexp_replace({text}, '\\.0$', ''), 'nan')"
-    truth = f"CASE {text} WHEN 'true' THEN 'True' WHEN 'false' THEN 'False' END"
-    kind = f"typeof({column})"
-    other = ask.named(text, r"'\1\2'")
-    named = f"CASE WHEN {kind} IN ('DOUBLE','FLOAT') THEN {whole} WHEN {kind} = 'BOOLEAN' THEN {truth} ELSE {other} END"
-    return named if ask.missing_name is None else f"coalesce({named}, {single_quoted(ask.missing_name)})"
-
-
-def _id(id: str, ask: Ask) -> str:
-    if ask.id_type == "text":
-        return _text_id(id)
-    wide = f"CAST({id} AS HUGEINT)"
-    return f"""CASE WHEN typeof({id}) NOT IN ({INTEGERS}) THEN error({single_quoted(common.INTEGER)})
-      WHEN {id} IS NULL THEN error({single_quoted(common.ID)})
-      WHEN NOT {wide} BETWEEN -9223372036854775808 AND 18446744073709551615 THEN error({single_quoted(common.INTEGER)})
+    def id(self, column: str, ask: Ask) -> str:
+        kind, text, wide = f"typeof({column})", f"CAST({column} AS VARCHAR)", f"CAST({column} AS HUGEINT)"
+        if ask.id_type == "text":
+            return f"""CASE
+      WHEN NOT ({kind} IN ('VARCHAR','UUID') OR {kind} LIKE 'ENUM%') THEN {self.fail(common.TEXT)}
+      WHEN {column} IS NULL OR {text} = '' THEN {self.fail(common.ID)}
+      ELSE {text} END"""
+        return f"""CASE WHEN {kind} NOT IN ({INTEGERS}) THEN {self.fail(common.INTEGER)}
+      WHEN {column} IS NULL THEN {self.fail(common.ID)}
+      WHEN NOT {wide} BETWEEN -9223372036854775808 AND 18446744073709551615 THEN {self.fail(common.INTEGER)}
       ELSE CAST(({wide} + 18446744073709551616) % 18446744073709551616 AS UBIGINT) END"""
 
+    def uniform(self, ask: Ask) -> tuple[Sequence[str], str]:
+        steps = _integer_steps(ask.seed) if ask.id_type == "integer" else _text_steps(ask.seed)
+        return [*steps], "t.fairroc_u"
 
-def _text_id(id: str) -> str:
-    kind = f"typeof({id})"
-    return f"""CASE
-      WHEN NOT ({kind} IN ('VARCHAR','UUID') OR {kind} LIKE 'ENUM%') THEN error({single_quoted(common.TEXT)})
-      WHEN {id} IS NULL OR CAST({id} AS VARCHAR) = '' THEN error({single_quoted(common.ID)})
-      ELSE CAST({id} AS VARCHAR) END"""
+    def own(self, hidden: Sequence[str]) -> str:
+        return f"t.* EXCLUDE ({', '.join(hidden)})"
 
 
 # -- XXH64: every step is the list of a SELECT from the step before; fairroc_u is the running hash --------------------

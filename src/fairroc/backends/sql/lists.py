@@ -95,6 +95,28 @@ class Reader(Protocol):
         """The last value that is not NULL, as a window function without its window; None where windows are slow."""
 
 
+class RowReader(Reader, Protocol):
+    """One that reads row by row, with a window for the row that follows."""
+
+    def split(self, text: str) -> tuple[str, Callable[[int], str]]:
+        """From a table's text to what to select from, and to how its i-th field reads: rows have blanks between them,
+        their numbers commas, and ``n`` numbers them."""
+
+    def rows(self, columns: dict[str, Column], following: Sequence[str]) -> str:
+        rows = zip(*(column.texts() for column in columns.values()), strict=True)
+        source, field = self.split(" ".join(",".join(row).rstrip(",") for row in rows))
+        parts = []
+        for i, (name, column) in enumerate(columns.items()):
+            value = self.number(field(i), column.is_double)
+            if column.default is not None:
+                default = self.number(f"'{column.default!r}'", column.is_double)
+                value = f"COALESCE({value}, {default})"
+            parts.append(f"    {value} AS {name}")
+            if name in following:
+                parts.append(f"    LEAD({value}) OVER (ORDER BY n) AS next_{name}")
+        return "(SELECT n,\n" + ",\n".join(parts) + f"\n  FROM {source})"
+
+
 @dataclass(frozen=True, slots=True)
 class Column:
     """A column of a text: what is not listed is the default, or NULL."""
@@ -133,29 +155,6 @@ def definitions(reader: Reader, tables: LookupTables, stored: Callable[[str], st
   FROM {reader.rows(columns, ("draw", "lower"))})"""
     yield _knots(reader, tables.knots)
     yield _cells(reader, tables)
-
-
-Split = Callable[[str], tuple[str, Callable[[int], str]]]
-"""From a table's text to what to select from, and to how its i-th field reads: rows have blanks between them, their
-numbers commas, and ``n`` numbers them."""
-
-
-def read_rows(
-    number: Callable[[str, bool], str], split: Split, columns: dict[str, Column], following: Sequence[str]
-) -> str:
-    """What `Reader.rows` asks for, row by row, with a window for the row that follows."""
-    rows = zip(*(column.texts() for column in columns.values()), strict=True)
-    source, field = split(" ".join(",".join(row).rstrip(",") for row in rows))
-    parts = []
-    for i, (name, column) in enumerate(columns.items()):
-        value = number(field(i), column.is_double)
-        if column.default is not None:
-            default = number(f"'{column.default!r}'", column.is_double)
-            value = f"COALESCE({value}, {default})"
-        parts.append(f"    {value} AS {name}")
-        if name in following:
-            parts.append(f"    LEAD({value}) OVER (ORDER BY n) AS next_{name}")
-    return "(SELECT n,\n" + ",\n".join(parts) + f"\n  FROM {source})"
 
 
 def _knots(reader: Reader, knots: Scale) -> str:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairroc.backends.sql import common
-from fairroc.backends.sql.common import P1, P2, P3, P4, P5, Ask, cell_text, double_quoted, numbers
+from fairroc.backends.sql.common import P1, P2, P3, P4, P5, Ask, cell_text, double_quoted, numbers, single_quoted
 from fairroc.backends.sql.lists import BELOW, below_differs
 from fairroc.errors import DataError
 from fairroc.model.tables import CellTable, LookupTables
@@ -66,32 +66,34 @@ def _declared(ask: Ask) -> Iterator[str]:
 
 def _door(ask: Ask, groups: list[str], chances: list[str]) -> Iterator[str]:
     """Checks, and the group's name."""
-    yield "  IF score IS NULL OR NOT score BETWEEN -1e307 AND 1e307 THEN"
-    yield f"    RAISE EXCEPTION USING MESSAGE = {_text(common.SCORE)}, ERRCODE = '22023';"
+    yield _stop("score IS NULL OR NOT score BETWEEN -1e307 AND 1e307", common.SCORE)
     if ask.id is not None:
         empty = " OR id = ''" if ask.id_type == "text" else ""
-        yield f"  END IF;\n  IF id IS NULL{empty} THEN"
-        yield f"    RAISE EXCEPTION USING MESSAGE = {_text(common.ID)}, ERRCODE = '22023';"
+        yield _stop(f"id IS NULL{empty}", common.ID)
     if chances:
-        yield f"  END IF;\n  IF NOT coalesce({' AND '.join(f'{name} BETWEEN 0 AND 1' for name in chances)}, false) THEN"
-        yield f"    RAISE EXCEPTION USING MESSAGE = {_text(common.PROBABILITY)}, ERRCODE = '22023';"
+        inside = " AND ".join(f"{name} BETWEEN 0 AND 1" for name in chances)
+        yield _stop(f"NOT coalesce({inside}, false)", common.PROBABILITY)
     missing = ask.missing_name
     texts = [ask.named(name, r"E'\\1\\2'", ' COLLATE "C"') for name in groups]
     parts = [text if missing is None else f"coalesce({text}, {_text(missing)})" for text in texts]
     if ask.model.proxy is not None:
         parts.append(f"({cell_text(ask.model.proxy, chances, _text, lambda limit, _: f'{limit}::double precision')})")
-    yield "  END IF;\n  name := " + " || ' & ' || ".join(parts) + ";"
-    yield "  IF name IS NULL THEN"
-    yield f"    RAISE EXCEPTION USING MESSAGE = {_text(common.GROUP)}, ERRCODE = '22023';\n  END IF;"
+    yield "  name := " + " || ' & ' || ".join(parts) + ";"
+    yield _stop("name IS NULL", common.GROUP)
+
+
+def _stop(where: str, why: str) -> str:
+    return f"  IF {where} THEN\n    {_raised(_text(why))}\n  END IF;"
+
+
+def _raised(message: str) -> str:
+    return f"RAISE EXCEPTION USING MESSAGE = {message}, ERRCODE = '22023';"
 
 
 def _body(ask: Ask, tables: LookupTables | None) -> Iterator[str]:
     """Find the cell, leave with the fair score of who keeps the order, else draw."""
     found = ["c := 0;"] * len(ask.model.names) if tables is None else list(_found(tables.cells))
-    unknown, left = (
-        f"RAISE EXCEPTION USING MESSAGE = {_text(why)} || name, ERRCODE = '22023';"
-        for why in (common.UNKNOWN, common.LEFT_OUT)
-    )
+    unknown, left = (_raised(f"{_text(why)} || name") for why in (common.UNKNOWN, common.LEFT_OUT))
     known = {name: found[code] for name, code in ask.model.codes.items()} | dict.fromkeys(ask.left_out, left)
     for i, (name, one) in enumerate(known.items()):
         yield f'  {"ELSIF" if i else "IF"} name COLLATE "C" = {_text(name)} THEN'
@@ -162,19 +164,21 @@ def _product(a: str, b: str) -> Iterator[str]:
 def _at(values: NDArray[np.generic], index: str) -> str:
     """An entry of a list, or the one value that all have."""
     if len({value.hex() if isinstance(value, float) else value for value in values.tolist()}) == 1:
-        kind = "double precision" if values.dtype.kind == "f" else "integer"
-        return f"'{values.tolist()[0]!r}'::{kind}"
+        return f"'{values.tolist()[0]!r}'::{_kind(values)}"
     return f"({_array(values)})[{index}]"
 
 
 def _array(values: NDArray[np.generic]) -> str:
-    kind = "double precision" if values.dtype.kind == "f" else "integer"
-    return f"'{{{numbers(values)}}}'::{kind}[]"
+    return f"'{{{numbers(values)}}}'::{_kind(values)}[]"
+
+
+def _kind(values: NDArray[np.generic]) -> str:
+    return "double precision" if values.dtype.kind == "f" else "integer"
 
 
 def _text(text: str) -> str:
     """A text in quotes, whatever the server takes a backslash for."""
-    quoted = "'" + text.replace("'", "''") + "'"
+    quoted = single_quoted(text)
     return "E" + quoted.replace("\\", "\\\\") if "\\" in text else quoted
 
 
@@ -211,12 +215,12 @@ def _text_hash(seed: int) -> Iterator[str]:
         yield from _add("h", "w")
     for k in range(4):
         yield f"  w := a{k};"
-        yield from _mixed("h", "w")
+        yield from _mixed()
         yield from _times("h", P1, P4)
     yield f"  ELSE\n  h := {_signed(seed + P5)};\n  END IF;\n  w := n;"
     yield from _add("h", "w")
     yield f"  WHILE at + 8 <= n LOOP\n  w := {_word(0, 8)};"
-    yield from _mixed("h", "w")
+    yield from _mixed()
     yield _turn("h", 27)
     yield from _times("h", P1, P4)
     yield f"  at := at + 8;\n  END LOOP;\n  IF at + 4 <= n THEN\n  w := {_word(0, 4)};"
@@ -233,11 +237,11 @@ def _text_hash(seed: int) -> Iterator[str]:
     yield from _avalanche()
 
 
-def _mixed(h: str, word: str) -> Iterator[str]:
-    yield from _times(word, P2)
-    yield _turn(word, 31)
-    yield from _times(word, P1)
-    yield f"  {h} := {h} # {word};"
+def _mixed() -> Iterator[str]:
+    yield from _times("w", P2)
+    yield _turn("w", 31)
+    yield from _times("w", P1)
+    yield "  h := h # w;"
 
 
 def _avalanche() -> Iterator[str]:

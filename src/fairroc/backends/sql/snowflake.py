@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from fairroc.backends.sql import common
-from fairroc.backends.sql.buckets import Engine
+from fairroc.backends.sql.buckets import BucketEngine
 from fairroc.backends.sql.common import Ask, Within, double_quoted
 from fairroc.backends.sql.limbs import HASH, LONGEST, Steps
-from fairroc.backends.sql.lists import Column, read_rows
+from fairroc.backends.sql.lists import RowReader
 
 KINDS = {"double": "FLOAT", "integer": "NUMBER(38, 0)", "text": "VARCHAR"}
 
 
-class Snowflake(Engine):
+class Snowflake(RowReader, BucketEngine):
     """Names are in quotes, and so in upper case where the table's are."""
 
     needs = "Snowflake."
@@ -34,10 +34,7 @@ class Snowflake(Engine):
     def number(self, text: str, double: bool) -> str:
         return f"CAST({text} AS {KINDS['double' if double else 'integer']})"
 
-    def rows(self, columns: dict[str, Column], following: Sequence[str]) -> str:
-        return read_rows(self.number, self._split, columns, following)
-
-    def _split(self, text: str) -> tuple[str, Callable[[int], str]]:
+    def split(self, text: str) -> tuple[str, Callable[[int], str]]:
         rows = f"(SELECT f.INDEX AS n, f.VALUE::VARCHAR AS r FROM TABLE(FLATTEN(INPUT => SPLIT('{text}', ' '))) AS f)"
         return rows, lambda i: f"NULLIF(SPLIT_PART(r, ',', {i + 1}), '')"
 

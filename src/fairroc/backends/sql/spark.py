@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fairroc.backends.sql import common
-from fairroc.backends.sql.buckets import Engine
+from fairroc.backends.sql.buckets import BucketEngine
 from fairroc.backends.sql.common import Ask, Within
 from fairroc.backends.sql.lists import Column
 
@@ -17,7 +17,7 @@ FEW = 1 << 22
 """Up to so many steps, numbers of single rows are looked for in a list of them."""
 
 
-class Spark(Engine):
+class Spark(BucketEngine):
     """Spark 3.4 or newer."""
 
     needs = "Spark 3.4 or newer."
