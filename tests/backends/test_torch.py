@@ -486,12 +486,12 @@ def equal_counts(found, right):
 
 def device_counts(scores, y, groups, bits):
     """Through the code for devices, on whatever device."""
-    from fairroc.people.counts import _made
+    from fairroc.people.counts import of_groups
 
     rows = door.read_rows(scores, y, groups, None, "error")
     if bits is None:
-        return _made(rows.names, [(*cells, None) for cells in counting.exact_cells(rows)], False, None)
-    return _made(rows.names, [(*c, wide) for c, wide in counting.binned_cells(rows, bits)], False, bits)
+        return of_groups(rows.names, [(*cells, None) for cells in counting.exact_cells(rows)], False, None)
+    return of_groups(rows.names, [(*c, wide) for c, wide in counting.binned_cells(rows, bits)], False, bits)
 
 
 @pytest.mark.parametrize("bits", [None, 12, 16, 24, 40, 63])

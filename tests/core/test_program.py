@@ -49,7 +49,7 @@ def random_cells(seed: int, populations: int = 2, sizes: tuple[int, ...] = (4, 3
     )
 
 
-def other_program(cells: Cells, comparison: Comparison, shares: np.ndarray, monotone: bool) -> float:
+def other_program(cells: Cells, comparison: Comparison, shares: np.ndarray) -> float:
     """The largest AUC by a program of its own: what every level adds, all pairs of groups, all signs."""
     levels, count = len(shares), cells.count
     upto = np.tril(np.ones((levels, levels)))  # level l selects what levels up to it added
@@ -61,12 +61,11 @@ def other_program(cells: Cells, comparison: Comparison, shares: np.ndarray, mono
             for line in _conditions(cells, constraint, epsilon, int(g), int(h)):
                 rows.append(np.kron(upto[level], line[:-1])[None])
                 limits.append(line[-1:])
-    if monotone:
-        for level, (above, below) in product(range(levels), zip(*cells.neighbours, strict=True)):
-            order = np.zeros(count)
-            order[above], order[below] = -1.0, 1.0
-            rows.append(np.kron(upto[level], order)[None])
-            limits.append(np.zeros(1))
+    for level, (above, below) in product(range(levels), zip(*cells.neighbours, strict=True)):
+        order = np.zeros(count)
+        order[above], order[below] = -1.0, 1.0
+        rows.append(np.kron(upto[level], order)[None])
+        limits.append(np.zeros(1))
     t = np.concatenate(([0.0], shares, [1.0]))
     worth = np.kron(((t[2:] - t[:-2]) / 2) @ upto, cells.positives)
     found = linprog(
@@ -99,19 +98,19 @@ def _conditions(cells: Cells, constraint, epsilon: float, g: int, h: int) -> lis
 
 
 @each_constraint
-@given(SEEDS, st.sampled_from([0.0, 0.03, 0.1, 0.5]), st.integers(2, 4), st.booleans())
+@given(SEEDS, st.sampled_from([0.0, 0.03, 0.1, 0.5]), st.integers(2, 4))
 @settings(max_examples=8)
-def test_the_optimum_is_that_of_another_program(constraint, seed, epsilon, groups, monotone):
+def test_the_optimum_is_that_of_another_program(constraint, seed, epsilon, groups):
     cells = random_cells(seed, groups)
     comparison = Comparison(np.arange(groups), constraint, epsilon)
     shares = np.array([0.1, 0.2, 0.45, 0.6, 0.8])
-    found = solve(cells, [comparison], shares, monotone=monotone)
-    assert found.auc(cells) == pytest.approx(other_program(cells, comparison, shares, monotone), abs=1e-8)
+    found = solve(cells, [comparison], shares)
+    assert found.auc(cells) == pytest.approx(other_program(cells, comparison, shares), abs=1e-8)
     assert found.gap(cells, comparison) <= epsilon + 1e-9
     assert found.selected @ cells.people == pytest.approx(shares, abs=1e-8)
     assert (np.diff(found.selected, axis=0) >= 0).all()
     above, below = cells.neighbours
-    assert not monotone or (found.selected[:, above] >= found.selected[:, below]).all()
+    assert (found.selected[:, above] >= found.selected[:, below]).all()
     assert found.chances.sum(axis=1) == pytest.approx(1.0)
 
 
@@ -125,16 +124,16 @@ def test_auc_over_shares_is_the_area_under_the_roc_curve(seed):
 
 
 @each_constraint
-@given(SEEDS, st.sampled_from([0.0, 0.05, 0.3]), st.booleans())
+@given(SEEDS, st.sampled_from([0.0, 0.05, 0.3]))
 @settings(max_examples=6)
-def test_no_selection_exceeds_the_bound_whatever_its_levels(constraint, seed, epsilon, monotone):
+def test_no_selection_exceeds_the_bound_whatever_its_levels(constraint, seed, epsilon):
     cells = random_cells(seed, 3)
     comparison = Comparison(np.arange(3), constraint, epsilon)
     shares = np.linspace(0.05, 0.95, 13)
-    prices = [prices_at(cells, [comparison], share, monotone) for share in shares[::3].tolist()]
-    lines = [one.line(cells, monotone) for one in prices]
+    prices = [prices_at(cells, [comparison], share) for share in shares[::3].tolist()]
+    lines = [one.line(cells) for one in prices]
     for levels in (shares, shares[1::2]):
-        found = solve(cells, [comparison], levels, monotone=monotone)
+        found = solve(cells, [comparison], levels)
         assert found.auc(cells) <= bound_of(lines, cells.prior) + 1e-9
         tpr = found.selected @ cells.positives
         for line in lines:
@@ -157,8 +156,8 @@ def test_prices_bound_finer_cells_too():
     )
     comparison = Comparison(np.arange(2), equalized_odds(1), 0.05)
     shares = np.linspace(0.1, 0.9, 9)
-    prices = [prices_at(coarse, [comparison], share, True) for share in shares.tolist()]
-    bound = bound_of([one.line(fine, True) for one in prices], fine.prior)
+    prices = [prices_at(coarse, [comparison], share) for share in shares.tolist()]
+    bound = bound_of([one.line(fine) for one in prices], fine.prior)
     assert solve(coarse, [comparison], shares).auc(coarse) < solve(fine, [comparison], shares).auc(fine) <= bound + 1e-9
 
 
@@ -213,10 +212,10 @@ def test_equalized_odds_is_that_of_the_closed_form_where_groups_are_known(constr
     _, prices = refined(cells, [comparison], np.linspace(0.05, 0.95, 10), tolerance=1e-8, most=64)
     hulls = [mixture.whole(p).hull for p in range(groups)]
     bound = pooled_bound(hulls, *class_weights(rows), epsilon, constraint).auc
-    assert bound_of([one.line(cells, True) for one in prices], cells.prior) == pytest.approx(bound, abs=1e-6)
+    assert bound_of([one.line(cells) for one in prices], cells.prior) == pytest.approx(bound, abs=1e-6)
     closed = FairROC(epsilon, norm=constraint.norm, draw="all").fit(rows[0], rows[1], sensitive_features=rows[2])
     found = solve(cells, [comparison], closed_shares(closed, rows))
-    assert found.gap(cells, comparison) <= epsilon + 1e-12
+    assert found.gap(cells, comparison) <= epsilon + 1e-11
     assert closed.certificate_.auc - 1e-6 <= found.auc(cells) <= bound + 1e-6
 
 
@@ -248,7 +247,7 @@ def test_one_rate_is_that_of_theorem_c_where_groups_are_known(constraint, seed, 
     hulls, priors = [mixture.whole(p).hull for p in range(3)], mixture.priors[:3]
     path = rate_path(hulls, priors, *weights, epsilon, constraint)
     assert found.auc(cells) == pytest.approx(path_auc(path, weights), abs=1e-6)
-    assert found.gap(cells, comparison) <= epsilon + 1e-12
+    assert found.gap(cells, comparison) <= epsilon + 1e-11
 
 
 def path_auc(path, weights) -> float:

@@ -232,10 +232,7 @@ def test_tables_and_cells(people, seed):
     hits, names = columns.labels[row].astype(int), np.array(columns.names)[columns.groups[row]]
     table = ScoreCounts.from_table(columns.scores[row], hits, 1 - hits, sensitive_features=names)
     assert same(table, whole)
-    back = np.array(columns.names)[::-1]
-    codes = len(back) - 1 - columns.groups[row]
-    ones = np.ones(len(row), dtype=int)
-    assert same(ScoreCounts.from_cells(list(back), codes, hits, columns.scores[row], ones), whole)
+    assert same(ScoreCounts.from_cells(columns.taken(row), np.ones(len(row), dtype=int)), whole)
 
 
 def test_zero_is_zero():
@@ -419,7 +416,8 @@ def test_scores_on_edges_lose_nothing():
     """Deciles and other short binary fractions are edges themselves: such bins are exact, and known to be."""
     counts = ScoreCounts.from_table(np.arange(1, 11), [5] * 10, [6] * 10, sensitive_features=["a"] * 10)
     assert counts.binned(16).error == 0.0 and counts.binned(12).error == pytest.approx(4 / 10)
-    unknown = ScoreCounts.from_cells(["a"], np.zeros(2, int), np.array([0, 1]), np.ones(2), np.ones(2, int), bits=20)
+    cells = Columns(np.ones(2), np.array([False, True]), np.zeros(2, int), ("a",), None)
+    unknown = ScoreCounts.from_cells(cells, np.ones(2, int), bits=20)
     assert unknown.error == 1.0 and unknown.binned(14).error == 1.0
 
 
@@ -470,9 +468,10 @@ def test_files(tmp_path: Path, suffix, kind):
         rows = rows_of(columns) | {"sample_weight": np.linspace(0, 1, len(columns.scores))}
         counts = ScoreCounts.from_rows(**rows)
     if kind == "unknown":
-        cells = columns.groups, columns.labels, bin_edges(columns.scores, 15), np.ones(len(columns.scores), int)
-        counts = ScoreCounts.from_cells(columns.names, *cells, bits=15)
-    counts += ScoreCounts.from_cells(["nobody"], np.zeros(0, int), np.zeros(0), np.zeros(0), np.zeros(0))
+        edges = replace(columns, scores=bin_edges(columns.scores, 15))
+        counts = ScoreCounts.from_cells(edges, np.ones(len(columns.scores), int), bits=15)
+    nobody = Columns(np.zeros(0), np.zeros(0, bool), np.zeros(0, int), ("nobody",), None)
+    counts += ScoreCounts.from_cells(nobody, np.zeros(0, int))
     path = tmp_path / f"counts{suffix}"
     counts.save(path)
     assert same(ScoreCounts.load(path), counts)

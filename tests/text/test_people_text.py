@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from fairroc.core.constraint import Difference, Distance, LpDistance, Ratio, Within, equalized_odds, own_tolerances
+from fairroc.core.constraint import Difference, Distance, LpDistance, Ratio, equalized_odds, own_tolerances
 from fairroc.errors import DataError
 from fairroc.options import IN_PEOPLE, check_positive_means
-from fairroc.text.people import epsilon_words, gap_words, people_words
+from fairroc.text.people import epsilon_words, people_words
 
 SUM = "of 100 positives and of 100 negatives in each group, the differences between two groups in how many are selected"
 EACH = "of 100 people with the same true label in each group, at most 5 more are selected in one group than in another"
@@ -58,12 +58,9 @@ def test_help_says_the_same() -> None:
 
 
 def test_what_is_measured() -> None:
-    assert (
-        gap_words(equalized_odds(1), 0.15404) == f"At the threshold where groups differ most, {SUM} add up to about 15."
-    )
-    window = gap_words(Within(equalized_odds(1), (0, 0.2)), 0.15, "flagged")
-    assert window.startswith("Of all thresholds at which 0% to 20% of people are flagged, at the one where groups ")
-    assert "for every 100 selected in one group about 73 are selected in another" in gap_words(Ratio("tpr"), 0.268)
+    assert people_words(equalized_odds(1), 0.15404, measured=True) == f"{SUM} add up to about 15"
+    words = people_words(Ratio("tpr"), 0.268, measured=True)
+    assert "for every 100 selected in one group about 73 are selected in another" in words
 
 
 @pytest.mark.parametrize(

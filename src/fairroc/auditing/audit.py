@@ -30,6 +30,7 @@ from fairroc.core.gap import ROUNDING, curve_gap, pooled_curve, rate_gaps, thres
 from fairroc.core.roc import Population, RocCurve, rates_at
 from fairroc.docstrings import documented
 from fairroc.errors import DataError, several, warn_all
+from fairroc.model.model import ModelData
 from fairroc.options import (
     AUDIT,
     CONSTRAINT,
@@ -113,6 +114,16 @@ class Settings:
         else:
             refuse_for_one_rate(settings, (NORM,))
         return settings
+
+    @classmethod
+    def of(cls, model: ModelData, **given: Any) -> Settings:
+        """To measure what a model keeps close."""
+        asked: dict[str, Any] = {"constraint": model.constraint, "ratio": model.ratio, "where": model.where}
+        if model.tolerances is not None:
+            asked["epsilon"] = dict(zip(("fpr", "tpr"), model.tolerances, strict=True))
+        elif model.ratio is None:
+            asked |= {"epsilon": model.epsilon, "norm": model.norm}
+        return cls.checked(**asked, **given)
 
     @property
     def distance(self) -> Distance:

@@ -15,12 +15,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fairroc.core.chain import BoolArray, FloatArray, IntArray, concave_hull, inscribed, ranges, running_sums
+from fairroc.core.chain import BoolArray, FloatArray, IntArray, concave_hull, inscribed, ranges
 from fairroc.core.chain import apart as distinct
 from fairroc.core.lattice import apart
 from fairroc.core.optimal import TIGHT
-from fairroc.core.strand import Strand, bend, chosen, through, tightest, under
-from fairroc.core.walk import SUMS, BestWalk, least_walk, walk_through
+from fairroc.core.strand import Strand, chosen, through
+from fairroc.core.walk import Walk, least_walk, walk_through
 
 AREA = float(1 << 46)
 """Areas are whole numbers of 2**-47: ties are ties in whatever order sums are made."""
@@ -196,15 +196,14 @@ def fair(sides: Sequence[Side], stops: IntArray, epsilon: float) -> IntArray:
     return np.asarray(stops[:, far <= epsilon])
 
 
-def best_pair(sides: Sequence[Side], epsilon: float, tie: float, finest: float = FINEST) -> tuple[IntArray, bool]:
-    """(2, n) stops of both sides on about the best walk that skips, none where ties allow none; and whether all pairs
-    of vertices were looked at."""
+def best_pair(sides: Sequence[Side], epsilon: float, tie: float, finest: float = FINEST) -> IntArray:
+    """(2, n) stops of both sides on about the best walk that skips, none where ties allow none."""
     stops, count = _coarse(sides, epsilon)
     cells = cells_of(sides, stops)
     path = cells.stops[:, longest(cells, tie, len(cells.level))]
     if all(len(side.strand.pace) <= count for side in sides):
-        return path, True
-    return refined(sides, path, epsilon, tie, (2.0 / count, finest)), False
+        return path
+    return refined(sides, path, epsilon, tie, (2.0 / count, finest))
 
 
 def refined(
@@ -261,33 +260,10 @@ def _near(sides: Sequence[Side], path: IntArray, spacing: float) -> IntArray:
     return np.stack((key // size, key % size))
 
 
-# -- an upper bound ----------------------------------------------------------------------------------------------------
-
-
-def most_bands(sides: Sequence[Side], epsilon: float) -> float:
-    """What the AUC of no walk of two groups that skips is above, whatever may be tied.
-
-    Were curves straight between positions, every stop could move to an end of its two steps: while all others stay, the
-    area changes in proportion to the moves. So ends of pairs of steps that come within epsilon are cells. What a curve
-    bends between positions, times the whole of the other rate, is added.
-    """
-    for count in COARSE:
-        at = [side.positions(count) for side in sides]
-        lines = [tightest(side.strand, own) for side, own in zip(sides, at, strict=True)]
-        near = np.pad(apart(lines[1], lines[0], slice(None), slice(None)) <= epsilon, 1)
-        i, j = np.nonzero(near[1:, 1:] | near[:-1, 1:] | near[1:, :-1] | near[:-1, :-1])
-        if len(i) <= CELLS:
-            break
-    cells = cells_of(sides, np.stack((at[0][i], at[1][j])))
-    path = cells.stops[:, longest(cells, NO_CAP, len(i))]
-    off = np.sum([bend(side.strand, own) for side, own in zip(sides, at, strict=True)])
-    return _worth(sides, path) + float(off) + SUMS
-
-
 # -- any number of groups ----------------------------------------------------------------------------------------------
 
 
-def best_bands(strands: Sequence[Strand], epsilon: float, largest_tie: float | None = None) -> BestWalk | None:
+def best_bands(strands: Sequence[Strand], epsilon: float, largest_tie: float | None = None) -> Walk | None:
     """About the best walk within epsilon that may skip vertices: scores between two stops become one.
 
     ``largest_tie`` caps the share of a group's people, both labels weighing the same, who share one fair score; people
@@ -295,27 +271,9 @@ def best_bands(strands: Sequence[Strand], epsilon: float, largest_tie: float | N
     epsilon, the score that tells nobody apart if need be. Exact for two groups of few vertices. O(n) for n vertices.
     """
     epsilon, tie = epsilon + TIGHT, NO_CAP if largest_tie is None else 2.0 * largest_tie + TIGHT
-    sides, exact = [Side(strand, (strand.pace,)) for strand in strands], False
-    if len(sides) == 2:
-        path, exact = best_pair(sides, epsilon, tie)
-        stops = path.T
-    else:
-        stops = _turns(sides, epsilon, tie)
-    if not len(stops):
-        return None
-    walk = walk_through(strands, stops)
-    return BestWalk(walk, lambda: walk.auc if exact else _at_most(sides, epsilon))
-
-
-def _at_most(sides: Sequence[Side], epsilon: float) -> float:
-    """What no walk's AUC is above: of three and more groups, what it would be were they not compared at all."""
-    if len(sides) == 2:
-        return most_bands(sides, epsilon)
-    steps = [np.diff(side.strand.rates[:, side.corners], axis=1) for side in sides]
-    fpr, tpr = np.concatenate(steps, axis=1)
-    order = np.argsort(-tpr / (fpr + tpr), kind="stable")
-    rates = np.stack([running_sums(rise[order]) for rise in (fpr, tpr)])
-    return under(rates) + SUMS
+    sides = [Side(strand, (strand.pace,)) for strand in strands]
+    stops = best_pair(sides, epsilon, tie).T if len(sides) == 2 else _turns(sides, epsilon, tie)
+    return walk_through(strands, stops) if len(stops) else None
 
 
 def _turns(sides: Sequence[Side], epsilon: float, tie: float) -> IntArray:
@@ -359,7 +317,7 @@ def _beside(
     at = np.searchsorted(_order(walk.strand.stops), _order(stops[:, rest]))
     pair, path = (walk, sides[g]), np.stack((at, stops[:, g]))
     if anew:
-        found, _ = best_pair(pair, epsilon, tie, FINE)
+        found = best_pair(pair, epsilon, tie, FINE)
         path = found if found.shape[1] and _worth(pair, found) > _worth(pair, path) else path
     else:
         path = refined(pair, path, epsilon, tie, (NEARBY, FINE))

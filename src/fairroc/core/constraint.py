@@ -503,6 +503,7 @@ def _where_at(height: FloatArray, rising: FloatArray, u: FloatArray, side: Liter
     return u[i - 1] + np.clip(share, 0.0, 1.0) * (u[i] - u[i - 1])
 
 
+@dataclass(frozen=True, slots=True)
 class OneRate(Constraint):
     """One rate close: tpr (equal opportunity), fpr (predictive equality) or selection (demographic parity).
 
@@ -510,7 +511,7 @@ class OneRate(Constraint):
     """
 
     rate: RateName
-    window: tuple[float, float] | None
+    window: tuple[float, float] | None = None
 
     NAMES: ClassVar[dict[RateName, str]] = {
         "tpr": "equal_opportunity",
@@ -550,6 +551,18 @@ class OneRate(Constraint):
             return one, sizes.sum(axis=1, keepdims=True)
         return one, sizes[:, 1:] if self.rate == "tpr" else sizes[:, :1]
 
+    @property
+    def at(self) -> int:
+        """Which of two rates is compared where selection rates stand for both."""
+        return 0 if self.rate == "fpr" else 1
+
+    def length(self, fpr: FloatArray, tpr: FloatArray) -> FloatArray:
+        """Of a ratio: what a rate lacks of a whole."""
+        return np.abs((fpr, tpr)[self.at])
+
+    def variance(self, fpr: FloatArray, tpr: FloatArray) -> FloatArray:
+        return (fpr, tpr)[self.at]
+
     def line(self, curve: RocCurve) -> FloatArray:
         """The rate at every point of a group's curve."""
         return self.of(curve.fpr, curve.tpr, curve.prior)
@@ -575,18 +588,9 @@ class OneRate(Constraint):
 class Difference(OneRate):
     """Two groups' rates differ by epsilon at most."""
 
-    rate: RateName
-    window: tuple[float, float] | None = None
-
     @property
     def formula(self) -> str:
         return f"difference of the {self.WORDS[self.rate]}"
-
-    def length(self, fpr: FloatArray, tpr: FloatArray) -> FloatArray:
-        return np.abs(fpr if self.rate == "fpr" else tpr)
-
-    def variance(self, fpr: FloatArray, tpr: FloatArray) -> FloatArray:
-        return fpr if self.rate == "fpr" else tpr
 
     def reach(self, centre: FloatArray, epsilon: float) -> Pair:
         return centre - epsilon / 2, centre + epsilon / 2
@@ -602,19 +606,9 @@ class Difference(OneRate):
 class Ratio(OneRate):
     """The smallest rate over the largest is at least 1 - epsilon; nothing over nothing is 1."""
 
-    rate: RateName
-    window: tuple[float, float] | None = None
-
     @property
     def formula(self) -> str:
         return f"1 - ratio of the {self.WORDS[self.rate]}"
-
-    def length(self, fpr: FloatArray, tpr: FloatArray) -> FloatArray:
-        """Of a rate and a whole: what it lacks of it."""
-        return np.abs(fpr if self.rate == "fpr" else tpr)
-
-    def variance(self, fpr: FloatArray, tpr: FloatArray) -> FloatArray:
-        return fpr if self.rate == "fpr" else tpr
 
     def told(self) -> Constraint:
         """Where few people are selected a ratio of rates is the chance of a few people."""
@@ -622,8 +616,7 @@ class Ratio(OneRate):
         return replace(self, window=(max(low, FEW_SELECTED), max(high, FEW_SELECTED)))
 
     def between(self, one: FloatArray, other: FloatArray) -> FloatArray:
-        at = 0 if self.rate == "fpr" else 1
-        return self.apart(np.minimum(one[at], other[at]), np.maximum(one[at], other[at]))
+        return self.apart(np.minimum(one, other)[self.at], np.maximum(one, other)[self.at])
 
     def apart(self, low: FloatArray, high: FloatArray) -> FloatArray:
         lacks = ratio(np.maximum(high - low - SAME, 0.0), high, 0.0)
@@ -633,8 +626,7 @@ class Ratio(OneRate):
         return np.maximum(self.between(low, other_high), self.between(high, other_low))
 
     def nearest(self, low: FloatArray, high: FloatArray, other_low: FloatArray, other_high: FloatArray) -> FloatArray:
-        at = 0 if self.rate == "fpr" else 1
-        return np.maximum(self.apart(other_high[at], low[at]), self.apart(high[at], other_low[at]))
+        return np.maximum(self.apart(other_high, low), self.apart(high, other_low))[self.at]
 
     def leverage(self, one: FloatArray, other: FloatArray) -> Pair:
         """An error of the smaller rate counts 1 over the larger one, an error of the larger one their ratio times

@@ -1,21 +1,14 @@
 """The normal distribution for whole arrays, to the last digits, without the third of a second that scipy takes to load.
 
-`quantile` is Wichura's algorithm AS 241 (1988, doi:10.2307/2347330), as in Python's `statistics.NormalDist`. `share`
-is interpolated between exact numbers, values and slopes, so closely that nothing is lost.
+`quantile` is Wichura's algorithm AS 241 (1988, doi:10.2307/2347330), as in Python's `statistics.NormalDist`.
 """
 
 from __future__ import annotations
 
-import math
-from functools import cache
-
 import numpy as np
 
-from fairroc.core.chain import FloatArray, running_sums
-from fairroc.core.portable import exp, log
-
-STEPS, FAR = 1024, 9.0
-"""Numbers for each deviation, and where the rest is less than a double can tell from 0 or 1."""
+from fairroc.core.chain import FloatArray
+from fairroc.core.portable import log
 
 CENTRE = (
     (2.50908_09287_30122_6727e3, 3.34305_75583_58812_8105e4, 6.72657_70927_00870_0853e4, 4.59219_53931_54987_1457e4,
@@ -39,32 +32,6 @@ TAIL = (
      7.86869_13114_56132_59100e-4, 1.48753_61290_85061_48525e-2, 1.36929_88092_27358_05310e-1,
      5.99832_20655_58879_37690e-1, 1.0),
 )  # fmt: skip
-
-
-@cache
-def _known() -> tuple[FloatArray, FloatArray]:
-    """Shares below evenly spaced numbers, and how they rise over one step there."""
-    at = np.arange(-2 * STEPS * FAR, 1) / (2 * STEPS)  # up to 0, with the middles between
-    density = exp(-0.5 * at * at) / (math.sqrt(2.0 * math.pi) * STEPS)
-    rise = density[::2]
-    below = running_sums((rise[:-1] + 4.0 * density[1::2] + rise[1:]) / 6.0)  # Simpson's rule: exact to 1e-18 a step
-    below *= 0.5 / below[-1]
-    return np.append(below, 1.0 - below[-2::-1]), np.append(rise, rise[-2::-1])
-
-
-def share(x: FloatArray) -> FloatArray:
-    """Share of a normal distribution below each number.
-
-    >>> share(np.array([0.0, 1.0, -40.0])).round(12).tolist()
-    [0.5, 0.841344746069, 0.0]
-    """
-    below, rise = _known()
-    place = (np.clip(x, -FAR, FAR) + FAR) * STEPS
-    i = np.minimum(place.astype(np.intp), len(below) - 2)
-    t = place - i
-    step = below[i + 1] - below[i]
-    bend = t * (1.0 - t) * ((1.0 - t) * (rise[i] - step) - t * (rise[i + 1] - step))
-    return np.asarray(below[i] + t * step + bend)
 
 
 def quantile(p: FloatArray) -> FloatArray:

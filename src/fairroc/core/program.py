@@ -11,8 +11,8 @@ scores inside a segment. Unknown is ``a[l, c]``, the share of cell c that level 
 
 Levels select fixed shares of people, so the AUC is a linear function of the true positive rates there (`auc_of`). All
 conditions are linear, so on the straight lines between two levels they hold too: at every threshold, not at some. Left
-without the two orders the program falls apart into one for each level, whose prices bound the AUC of every fair score
-that knows no more than score and segment (`Prices`).
+without the order of levels the program falls apart into one for each, whose prices bound the AUC of every fair score
+that rises with the score and knows no more than score and segment (`Prices`).
 """
 
 from __future__ import annotations
@@ -168,15 +168,12 @@ def auc_of(shares: FloatArray, tpr: FloatArray, prior: float) -> float:
     return (area(t, rate) - prior / 2) / (1 - prior)
 
 
-def solve(cells: Cells, comparisons: Sequence[Comparison], shares: FloatArray, *, monotone: bool = True) -> Selection:
-    """The fair selection with the largest AUC: one linear program. ``monotone``: in the score, inside every segment."""
+def solve(cells: Cells, comparisons: Sequence[Comparison], shares: FloatArray) -> Selection:
+    """The fair selection with the largest AUC that rises with the score inside every segment: one linear program."""
     program = _Program(cells, comparisons, shares)
-    program.nest()
-    if monotone:
-        program.order()
     found = program.solved()
     selected = found.x[: len(shares) * cells.count].reshape(len(shares), cells.count)
-    selection = Selection(shares, _in_order(selected, cells, monotone), program.price(found) / (1 - cells.prior))
+    selection = Selection(shares, _in_order(selected, cells), program.price(found) / (1 - cells.prior))
     return _within(selection, cells, comparisons)
 
 
@@ -194,13 +191,12 @@ def _within(selection: Selection, cells: Cells, comparisons: Sequence[Comparison
     return selection
 
 
-def _in_order(selected: FloatArray, cells: Cells, monotone: bool) -> FloatArray:
+def _in_order(selected: FloatArray, cells: Cells) -> FloatArray:
     """Without what rounding leaves: shares between 0 and 1 that rise with the level, and with the score."""
     found = np.clip(selected, 0.0, 1.0)
     found[found < SPARE], found[found > 1 - SPARE] = 0.0, 1.0
-    if monotone:
-        for part in np.split(found, cells.opens[1:], axis=1):
-            np.maximum.accumulate(part[:, ::-1], axis=1, out=part[:, ::-1])
+    for part in np.split(found, cells.opens[1:], axis=1):
+        np.maximum.accumulate(part[:, ::-1], axis=1, out=part[:, ::-1])
     return np.maximum.accumulate(found, axis=0)
 
 
@@ -216,12 +212,11 @@ class Prices:
     people: float
     ends: tuple[tuple[Comparison, FloatArray, FloatArray], ...]
 
-    def line(self, cells: Cells, monotone: bool) -> Line:
+    def line(self, cells: Cells) -> Line:
         """The line that these prices prove, for people by any cells of the same segments.
 
-        By weak duality: with prices for the share of people and for the windows' ends, every cell (of a monotone score:
-        every threshold of a segment) is worth selecting or not by itself. The sum of what is worth it bounds the true
-        positive rate, whatever the prices.
+        By weak duality: with prices for the share of people and for the windows' ends, every segment has a threshold of
+        its own that is worth most. The sum of what these select bounds the true positive rate, whatever the prices.
         """
         worth, height = cells.positives - self.people * cells.people, 0.0
         for comparison, lower, upper in self.ends:
@@ -229,8 +224,7 @@ class Prices:
             price = comparison.factor * upper - lower
             for own, part in zip(price, comparison.coordinates(cells), strict=True):
                 worth = worth - totals(own[:, None] * part)
-        parts = np.split(worth, cells.opens[1:]) if monotone else worth[:, None]
-        best = sum(max(float(np.cumsum(part).max()), 0.0) for part in parts)
+        best = sum(max(float(np.cumsum(part).max()), 0.0) for part in np.split(worth, cells.opens[1:]))
         ends = [comparison.constraint.where or (0.0, 1.0) for comparison, _, _ in self.ends]
         low, high = max((end[0] for end in ends), default=0.0), min((end[1] for end in ends), default=1.0)
         return Line(height + best, self.people, low, high)
@@ -247,13 +241,10 @@ class Line:
     high: float = 1.0
 
 
-def prices_at(cells: Cells, comparisons: Sequence[Comparison], share: float, monotone: bool) -> Prices:
-    """Prices at a share, where nothing but the comparisons (and the order of scores) binds."""
+def prices_at(cells: Cells, comparisons: Sequence[Comparison], share: float) -> Prices:
+    """Prices at a share, where nothing but the comparisons and the order of scores binds."""
     active = [comparison for comparison in comparisons if len(comparison.binds(np.array([share])))]
-    program = _Program(cells, active, np.array([share]))
-    if monotone:
-        program.order()
-    people, ends = program.prices()
+    people, ends = _Program(cells, active, np.array([share])).prices()
     found = []
     for comparison, (lower, upper) in zip(active, ends, strict=True):
         # The prices of a window's two ends cancel in its free lower end: what rounding leaves is taken from the upper.
@@ -296,10 +287,10 @@ def refined(
     Where what is attainable bends in corners, the lines to both sides of a corner meet in it.
     """
     ends = (END, 1.0 - END)
-    known = {share: prices_at(cells, comparisons, share, True) for share in (*ends, *shares.tolist())}
+    known = {share: prices_at(cells, comparisons, share) for share in (*ends, *shares.tolist())}
     while True:
         t = np.array(sorted(known))
-        lines = [known[share].line(cells, True) for share in t.tolist()]
+        lines = [known[share].line(cells) for share in t.tolist()]
         heights = np.array([min(1.0, line.height + line.slope * share) for line, share in zip(lines, t, strict=True)])
         areas, at = _triangles(t, heights, np.array([line.slope for line in lines]))
         worst = np.argsort(-areas, kind="stable")[: max(most + len(ends) - len(t), 0)]
@@ -307,7 +298,7 @@ def refined(
         if areas.sum() <= tolerance or not len(worst):
             return t[1:-1], [known[share] for share in t.tolist()]
         for share in at[worst].tolist():
-            known[share] = prices_at(cells, comparisons, share, True)
+            known[share] = prices_at(cells, comparisons, share)
 
 
 def _triangles(t: FloatArray, heights: FloatArray, slopes: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -331,6 +322,10 @@ class _Program:
         self.height = 0
         for comparison in comparisons:
             self._window(comparison)
+        before = np.arange((self.levels - 1) * self.count)
+        self._pairs(before, before + self.count)  # every level selects what the one before it does
+        above, below = (np.add.outer(self.count * np.arange(self.levels), one).ravel() for one in cells.neighbours)
+        self._pairs(below, above)  # and no less of a cell than of the one below it
 
     def _add(self, row: IntArray, column: IntArray, value: FloatArray, limits: FloatArray) -> None:
         """Rows ``sum of values at columns <= limit``."""
@@ -358,16 +353,6 @@ class _Program:
         row = np.tile(np.arange(len(less)), 2)
         self._add(row, np.concatenate((less, more)), np.repeat([1.0, -1.0], len(less)), np.zeros(len(less)))
 
-    def nest(self) -> None:
-        """Every level selects what the one before it does."""
-        before = np.arange((self.levels - 1) * self.count)
-        self._pairs(before, before + self.count)
-
-    def order(self) -> None:
-        """Every level selects no less of a cell than of the one below it."""
-        above, below = (np.add.outer(self.count * np.arange(self.levels), one).ravel() for one in self.cells.neighbours)
-        self._pairs(below, above)
-
     def solved(self, room: float = 0.0) -> Any:
         """What HiGHS finds: one vertex, whatever way it takes.
 
@@ -382,11 +367,9 @@ class _Program:
         worth = ((t[2:] - t[:-2]) / 2)[:, None] * self.cells.positives
         level = np.repeat(np.arange(self.levels), self.count)
         people = csr_matrix((np.tile(self.cells.people, self.levels), (level, np.arange(own))), (self.levels, columns))
-        rows, limits = None, None
-        if self.entries:
-            row, column, value = (np.concatenate(parts) for parts in zip(*self.entries, strict=True))
-            rows, limits = csr_matrix((value, (row, column)), (self.height, columns)), np.concatenate(self.limits)
-            limits = limits + room * (1.0 + uneven(self.height))
+        row, column, value = (np.concatenate(parts) for parts in zip(*self.entries, strict=True))
+        rows = csr_matrix((value, (row, column)), (self.height, columns))
+        limits = np.concatenate(self.limits) + room * (1.0 + uneven(self.height))
         unit = float(worth.mean())  # next to HiGHS's tolerances, preferences are to be large
         found = linprog(
             np.concatenate((-worth.ravel() / unit - PREFERENCE * uneven(own), np.zeros(self.windows))),
@@ -423,7 +406,7 @@ class _Program:
         ends, per unit of the true positive rate."""
         found = self.solved(ROOM)
         unit = 0.5  # what one level's true positive rate weighs
-        rest = -np.minimum(found.ineqlin.marginals if self.entries else np.empty(0), 0.0) / unit
+        rest = -np.minimum(found.ineqlin.marginals, 0.0) / unit
         prices = []
         for comparison in self.comparisons:
             shape = (len(comparison.coordinates(self.cells)), len(comparison.members), 2)

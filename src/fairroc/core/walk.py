@@ -89,19 +89,6 @@ class LeastGap:
         return self.least()
 
 
-@dataclass(frozen=True, eq=False)
-class BestWalk:
-    """A walk within epsilon that has about the largest pooled AUC; ``most`` finds what no such walk's AUC is above."""
-
-    walk: Walk
-    most: Callable[[], float]
-
-    @cached_property
-    def upper(self) -> float:
-        """No such walk's AUC is above this."""
-        return max(self.walk.auc, self.most())
-
-
 class Sketch:
     """Every group's curve, and some positions on each between which its vertices are passed at a steady pace."""
 
@@ -251,30 +238,21 @@ def _at_least(sketch: Sketch, gap: float) -> float:
 # -- the best walk within epsilon --------------------------------------------------------------------------------------
 
 
-def best_walk(
-    strands: Sequence[Strand], epsilon: float, least: LeastGap | None = None, start: Walk | None = None
-) -> BestWalk | None:
+def best_walk(strands: Sequence[Strand], epsilon: float, start: Walk | None = None) -> Walk | None:
     """The walk with the largest pooled AUC among those within epsilon that keep all scores apart; None where epsilon is
     below the least gap found.
 
     Exact for two groups of at most `FEW_VERTICES`. Of more groups one after the other takes its best way beside the
     rest: from the walk ``start`` on where that keeps epsilon, else from equal pace or from the walk of least gap.
-    ``least`` is what `least_walk` found, if that is known. O(n + positions**2) for n vertices.
+    O(n + positions**2) for n vertices.
     """
     sketch = Sketch(strands, _count(strands, BEST_POSITIONS))
     epsilon += TIGHT
     path = _best_path(sketch, epsilon, start)
     if path is not None:
-        walk = sketch.walk(path)
-    elif sketch.exact:
-        return None
-    else:
-        least = least_walk(strands) if least is None else least
-        if least.walk.gap > epsilon:
-            return None
-        walk = least.walk
-    exact = sketch.exact and len(strands) <= 2
-    return BestWalk(walk, lambda: walk.auc if exact else _at_most(sketch, epsilon))
+        return sketch.walk(path)
+    least = None if sketch.exact else least_walk(strands).walk
+    return None if least is None or least.gap > epsilon else least
 
 
 def most_auc(strands: Sequence[Strand], epsilon: float) -> float | None:

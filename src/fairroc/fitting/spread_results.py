@@ -115,11 +115,11 @@ def certify_spread(found: SpreadFit, model: ModelData) -> Certificate:
     finest = mixture.cells(mixture.finest())
     bound = 1.0
     if grid.prices:
-        bound = bound_of([prices.line(finest, True) for prices in grid.prices], finest.prior)
+        bound = bound_of([prices.line(finest) for prices in grid.prices], finest.prior)
     cells = None
     if not unchanged:
         selection = solve(grid.cells, found.comparisons, grid.shares)
-        unnested = bound_of([prices.line(grid.cells, True) for prices in grid.prices], finest.prior)
+        unnested = bound_of([prices.line(grid.cells) for prices in grid.prices], finest.prior)
         cells = CellFigures(
             len(mixture.segments), grid.cells.count, len(grid.shares), selection.auc(grid.cells), unnested
         )

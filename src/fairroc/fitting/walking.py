@@ -146,8 +146,7 @@ class Walks:
 
         def at(inner: float) -> Solution | None:
             nonlocal last
-            found = best_walk(self.strands, inner, start=last)
-            last = None if found is None else found.walk
+            last = best_walk(self.strands, inner, start=last)
             return None if last is None else self._solution(last.stops, goal, inner)
 
         return self._within(goal, at)
@@ -156,7 +155,7 @@ class Walks:
         """The same where neighbouring scores may become one, and all do between two points that are looked at: so
         nothing is hidden. None where a cap on ties allows none."""
         found = best_bands(self.strands, goal.epsilon, largest_tie)
-        return None if found is None else self._tied(found.walk.stops, goal)
+        return None if found is None else self._tied(found.stops, goal)
 
     def _tied(self, stops: IntArray, goal: Goal) -> Solution:
         """What a walk does to the people whose steps each give one fair score."""
@@ -184,8 +183,7 @@ class Walks:
             if found is None:
                 return None
             strands = strands_of(found, thin.weights0, thin.weights1, self.constraint)
-            best = best_walk(list(map(_gradual, strands, found, parts)), inner, start=last)
-            last = None if best is None else best.walk
+            last = best_walk(list(map(_gradual, strands, found, parts)), inner, start=last)
             return self._solution(pace if last is None else last.stops, goal, inner, found, parts)
 
         return self._within(goal, at)

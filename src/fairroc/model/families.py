@@ -69,12 +69,9 @@ def _families(
             known = merged.get((name, stratum), set())
             there = np.unique(codes[rows]).tolist()
             called = {code: MERGED if MERGED in known and groups[code] not in known else groups[code] for code in there}
-            kept = tuple(sorted(set(called.values())))
-            table = np.full(len(groups), -1, dtype=np.intp)
-            table[there] = [kept.index(called[code]) for code in there]
             own = np.full(len(codes), -1, dtype=np.intp)
-            own[rows] = table[codes[rows]]
-            found.append(Family(name, stratum, kept, own))
+            own[rows] = codes[rows]
+            found.append(Family(name, stratum, groups, own).renamed(called))
     return tuple(found)
 
 
@@ -153,7 +150,7 @@ class Treated:
         """Some of the rows."""
         return replace(
             self,
-            families=tuple(replace(family, codes=family.codes[rows]) for family in self.families),
+            families=tuple(family.taken(rows) for family in self.families),
             columns=ScoreColumns(self.columns.scores[rows], self.columns.groups[rows], 0),
             labels=self.labels[rows],
             weights=None if self.weights is None else self.weights[rows],
@@ -185,10 +182,7 @@ class FamilyPeople(Treated):
 
     def only(self, groups: Sequence[int]) -> Self:
         """The people of some of the groups."""
-        (family,) = self.families
-        table = np.full(len(family.groups), -1, dtype=np.intp)
-        table[list(groups)] = np.arange(len(groups))
-        family = replace(family, groups=tuple(family.groups[g] for g in groups), codes=table[family.codes])
+        family = self.families[0].renamed({g: self.names[g] for g in groups})
         return replace(self, families=(family,)).taken(np.flatnonzero(family.codes >= 0))
 
     def unlabelled(self) -> Self:
@@ -274,14 +268,12 @@ def _family(one: Compared, family: Family | None, treated: Treated, used: BoolAr
     """Those used rows that a family compares, given the family of all rows, if it has any."""
     if family is None:
         family = Family(one.attribute, one.stratum, (), np.full(len(used), -1))
-    known = [group.name for group in one.groups]
-    place = [known.index(name) if name in known else -1 for name in family.groups]
-    group = np.where(used, np.array([*place, -1], dtype=np.intp)[family.codes], -1)
-    there = np.unique(group[group >= 0])
-    lost = np.bincount(family.codes[used & (family.codes >= 0) & (group < 0)], minlength=len(place)).tolist()
-    others = {name: count for name, count in zip(family.groups, lost, strict=True) if count}
-    kept = replace(family, groups=tuple(known[code] for code in there.tolist()), codes=np.searchsorted(there, group))
-    rows = replace(treated, families=(kept,)).taken(np.flatnonzero(group >= 0))
+    family, known = replace(family, codes=np.where(used, family.codes, -1)), {group.name for group in one.groups}
+    counts = np.bincount(family.codes + 1, minlength=len(family.groups) + 1)[1:].tolist()
+    there = [(code, name, count) for code, (name, count) in enumerate(zip(family.groups, counts, strict=True)) if count]
+    others = {name: count for _, name, count in there if name not in known}
+    kept = family.renamed({code: name for code, name, _ in there if name in known})
+    rows = replace(treated, families=(kept,)).taken(np.flatnonzero(kept.codes >= 0))
     return FamilyPeople(treated.model, rows.families, rows.columns, rows.labels, rows.weights, one, others)
 
 

@@ -220,7 +220,7 @@ class ModelData:
         """Number of levels of the fair score (0 for an unchanged score)."""
         return self.kernels[0].table.shape[1] if self.kernels else 0
 
-    @property
+    @cached_property
     def codes(self) -> dict[str, int]:
         """Numbers of the groups whose people the model can treat, by name: the fitted ones, and those merged."""
         return known_groups(self.names, None, self.small_groups)
@@ -354,7 +354,7 @@ class ModelData:
         marks = _plain(ids, (str,)) or _plain(ids, (int,))
         if not values or not names or len(values) != len(names) or not (other is None or other in self.names):
             return None
-        rows = [self._codes.get(name if type(name) is str else str(name), -1) for name in names]
+        rows = [self.codes.get(name if type(name) is str else str(name), -1) for name in names]
         if min(rows) < 0 or not all(-LARGEST <= value <= LARGEST for value in values):
             return None
         if ids is not None and (not marks or len(marks) != len(values) or self.hash != "xxh64" or not _sound(marks)):
@@ -442,10 +442,6 @@ class ModelData:
     def _one_row(self) -> OneRow:
         assert self.tables is not None
         return OneRow(self.tables)
-
-    @cached_property
-    def _codes(self) -> dict[str, int]:
-        return self.codes
 
     @cached_property
     def _seed(self) -> int:

@@ -6,7 +6,6 @@ same score means different things, and guess nobody's group.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -42,18 +41,13 @@ class ProxyTree:
     @cached_property
     def leaves(self) -> IntArray:
         """Nodes that are leaves, from left to right."""
-        return np.array(list(self._leaves(0)), dtype=np.intp)
+        return np.array(self.under(0), dtype=np.intp)
 
     def under(self, node: int) -> list[int]:
         """Leaves below a node, from left to right; a leaf's own."""
-        return list(self._leaves(node))
-
-    def _leaves(self, node: int) -> Iterator[int]:
         if self.column[node] < 0:
-            yield node
-        else:
-            yield from self._leaves(int(self.left[node]))
-            yield from self._leaves(int(self.right[node]))
+            return [node]
+        return [*self.under(int(self.left[node])), *self.under(int(self.right[node]))]
 
     @cached_property
     def names(self) -> tuple[str, ...]:

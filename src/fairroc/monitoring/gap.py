@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -60,9 +60,9 @@ class GroupAucs:
 class _Aucs:
     """AUCs of groups and of all people, as far as there are any."""
 
-    groups: dict[str, GroupAucs]
-    fair: float | None
-    before: float | None
+    groups: dict[str, GroupAucs] = field(default_factory=dict)
+    fair: float | None = None
+    before: float | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -92,21 +92,21 @@ class Watch:
 
 def gap_now(model: ModelData, people: People, watch: Watch, labelled: bool) -> GapNow:
     """Measure new people."""
-    constraint, by_label, treated_as = model.fairness.told(), model.fairness.needs_labels, watch.on_unknown_group
+    by_label, treated_as = model.fairness.needs_labels, watch.on_unknown_group
     enough = _enough(model, people)
     kept = [g for g, name in enumerate(people.names) if enough[g] and (name in model.names or treated_as is not None)]
     if len(kept) < 2:
         return GapNow(None, _too_few(model), {})
     people = people.only(kept)
     rows, seen = people.class_rows(), people if by_label else people.without_labels()
-    noises, hidden = _measured(model, seen, treated_as) if by_label else _unlabelled(model, seen, treated_as)
+    noises, hidden = _measured(model, seen, treated_as)
     both = [g for g, few in enumerate(rows.min(axis=1)) if few] if labelled else []
-    aucs = _Aucs({}, None, None)
+    aucs = _Aucs()
     if len(both) > 1:
         some = people.only(both)
         aucs = _aucs(model, some, noises if by_label else _measured(model, some, treated_as)[0], watch.confidence)
-    widths = None if people.weighted else dkw_reach(constraint, rows, watch.confidence) + hidden
-    found = _Measured(people, seen.thin, noises, hidden, widths, model.epsilon)
+    hidden = hidden if by_label else hidden / 2  # people without labels count in both classes, and are one sample
+    found = _Measured(people, seen.thin, noises, hidden, not people.weighted, model.epsilon)
     return _judged(model, found, aucs, watch)
 
 
@@ -123,13 +123,14 @@ def _too_few(model: ModelData) -> str:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Measured:
-    """Groups' rates of the fair score with their noise; ``curves`` of the people tell weights."""
+    """Groups' rates of the fair score with their noise, where ``banded`` that of DKW too; ``curves`` of the people tell
+    weights."""
 
     people: People
     curves: Population
     noises: list[Noise]
     hidden: float
-    widths: FloatArray | None
+    banded: bool
     epsilon: float
     unbanded: str = "weighted rows need a bootstrap for an interval, and none was asked for"
 
@@ -137,19 +138,23 @@ class _Measured:
 def _judged(model: ModelData, one: _Measured, aucs: _Aucs, watch: Watch) -> GapNow:
     """Gap, interval and answer."""
     constraint, shares, hidden = model.fairness.told(), one.curves.shares, one.hidden
-    noises = one.noises if model.unchanged else _with_ends(one.noises, shares, constraint.where)
-    draws, level = watch.bootstrap, watch.confidence
+    noises, draws, level = one.noises, watch.bootstrap, watch.confidence
+    if not constraint.needs_labels:  # shares of people selected, whatever their labels
+        noises = [replace(noise, curve=replace(noise.curve, prior=0.0)) for noise in noises]
+    noises = noises if model.unchanged else _with_ends(noises, shares, constraint.where)
+    rows = one.people.class_rows()
+    widths = dkw_reach(constraint, rows, level) + hidden if one.banded else None
     errors = bootstrap(noises, constraint, draws=draws, rng=watch.rng, shares=shares) if draws else None
     reach = None if errors is None else errors.reach((1 + level) / 2)
     now = replace(one.curves, curves=tuple(noise.curve for noise in noises))
     places = now.thresholds if model.unchanged else now.curves[0].thresholds[::-1]  # of a changed score all share them
-    limits = gap_limits(noises, one.widths, constraint, level, shares, reach, places)
+    limits = gap_limits(noises, widths, constraint, level, shares, reach, places)
     if not limits.seen:
         return GapNow(None, NO_THRESHOLD, aucs.groups)
     if isinstance(constraint, Ratio) and constraint.where is not None:
         hidden = min(hidden / constraint.where[0], 1.0)  # the largest rate is about the share selected, or more
     interval = gap_interval(limits, errors, level, hidden)
-    method = _method(interval, int(constraint.samples(one.people.class_rows().astype(np.float64))[1].min()))
+    method = _method(interval, int(constraint.samples(rows.astype(np.float64))[1].min()))
     if method is None:
         return GapNow(None, one.unbanded, aucs.groups)
     worst = threshold_gap(now, constraint, places)
@@ -191,58 +196,32 @@ def family_gap(model: ModelData, family: FamilyPeople, watch: Watch, labelled: b
     if len(kept) < 2:
         return replace(found, reason=_too_few(model))
     family = family.only(kept)
-    seen, rows = (family if constraint.needs_labels else family.unlabelled()), family.people.class_rows()
-    noises, hidden = _spread_noises(model, seen, family, constraint.needs_labels)
-    aucs = _Aucs({}, None, None)
-    if labelled and rows.min(axis=1).min() > 0:
-        aucs = _spread_aucs(model, family)
-    known = seen.people
-    measured = _Measured(
-        family.people,
-        known.thin,
-        noises,
-        hidden,
-        dkw_reach(constraint, rows, watch.confidence) + hidden if model.unchanged and not known.weighted else None,
-        one.epsilon,
-        f"{SPREAD_BAND}, and no bootstrap was asked for",
+    seen, people = (family if constraint.needs_labels else family.unlabelled()), family.people
+    noises, hidden = _spread_noises(model, seen, people, constraint.needs_labels)
+    aucs = _Aucs()
+    if labelled and people.class_rows().min() > 0:
+        before = pooled_auc(people.thin.curves, people.thin.weights0, people.thin.weights1)
+        aucs = _Aucs({}, before if model.unchanged else own_auc(family.realised()[-1]), before)
+    banded, unbanded = model.unchanged and not people.weighted, f"{SPREAD_BAND}, and no bootstrap was asked for"
+    now = _judged(
+        model, _Measured(people, seen.people.thin, noises, hidden, banded, one.epsilon, unbanded), aucs, watch
     )
-    now = _judged(model, measured, aucs, watch)
-    if now.check is None:
-        return replace(found, reason=now.reason)
-    check = now.check
-    if not model.unchanged:
-        check = replace(check, interval=replace(check.interval, dkw_reason=SPREAD_BAND))
-    return replace(found, gap=check)
+    if now.check is None or model.unchanged:
+        return replace(found, gap=now.check, reason=now.reason)
+    return replace(found, gap=replace(now.check, interval=replace(now.check.interval, dkw_reason=SPREAD_BAND)))
 
 
-def _spread_noises(
-    model: ModelData, seen: FamilyPeople, family: FamilyPeople, labelled: bool
-) -> tuple[list[Noise], float]:
+def _spread_noises(model: ModelData, seen: FamilyPeople, people: People, labelled: bool) -> tuple[list[Noise], float]:
     """Curves of the fair score of groups, in expectation over the draw, with their noise: as if everybody of a group
     had been drawn once, a group's scores are one sample, whatever segments its people are in."""
     if model.unchanged:
-        noises, hidden = seen.people.noises(thin=True), 0.0 if seen.people.weighted else seen.people.hidden
-    else:
-        realised = seen.realised()[:-1]
-        squared = realised if family.weights is None else seen.realised(power=2)[:-1]
-        sizes = family.people.class_sizes() if labelled else np.repeat(_whole_sizes(family)[:, None], 2, axis=1)
-        noises, hidden = _drawn_noises(realised, squared, seen.people.exact.curves, sizes), 0.0
+        return seen.people.noises(thin=True), 0.0 if people.weighted else seen.people.hidden
+    realised, sizes = seen.realised()[:-1], people.class_sizes()
     if not labelled:
-        noises = [replace(noise, curve=replace(noise.curve, prior=0.0)) for noise in noises]
-    return noises, hidden
-
-
-def _whole_sizes(family: FamilyPeople) -> FloatArray:
-    """(groups,) effective sample size of every group's people, whatever their labels."""
-    mass, squares = family.people.group_masses()
-    return np.asarray(mass**2 / squares)
-
-
-def _spread_aucs(model: ModelData, family: FamilyPeople) -> _Aucs:
-    """AUCs of all of a family's people."""
-    old = family.people.thin
-    before = pooled_auc(old.curves, old.weights0, old.weights1)
-    return _Aucs({}, before if model.unchanged else own_auc(family.realised()[-1]), before)
+        mass, squares = people.group_masses()
+        sizes = np.repeat((mass**2 / squares)[:, None], 2, axis=1)
+    squared = seen.realised(power=2)[:-1] if people.weighted else realised
+    return _drawn_noises(realised, squared, seen.people.exact.curves, sizes), 0.0
 
 
 def segment_aucs(model: ModelData, people: People, watch: Watch) -> dict[str, GroupAucs]:
@@ -256,12 +235,6 @@ def segment_aucs(model: ModelData, people: People, watch: Watch) -> dict[str, Gr
         return {}
     some = people.only(both)
     return _aucs(model, some, _measured(model, some, watch.on_unknown_group)[0], watch.confidence).groups
-
-
-def _unlabelled(model: ModelData, people: People, treated_as: str | None) -> tuple[list[Noise], float]:
-    """Shares of people selected, with noise: people without labels count in both classes, and are one sample."""
-    noises, hidden = _measured(model, people, treated_as)
-    return [replace(noise, curve=replace(noise.curve, prior=0.0)) for noise in noises], hidden / 2
 
 
 def _aucs(model: ModelData, people: People, noises: list[Noise], confidence: float) -> _Aucs:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -165,9 +167,7 @@ class WeightedCells(WeightedSample):
         return float(self.scores[0]), float(self.scores[-1])
 
     def cells(self) -> tuple[FloatArray, BoolArray, FloatArray]:
-        used = [np.flatnonzero(part > 0) for part in (self.negatives, self.positives)]
-        weights = np.concatenate((self.negatives[used[0]], self.positives[used[1]]))
-        return self.scores[np.concatenate(used)], np.repeat([False, True], [len(at) for at in used]), weights
+        return sample.cells_of(self.scores, self.negatives, self.positives)
 
     def sizes(self, heaviest: float) -> FloatArray:
         del heaviest
@@ -175,10 +175,7 @@ class WeightedCells(WeightedSample):
         return np.array([part.sum() ** 2 / max((part**2).sum(), TINY) for part in both])
 
     def not_below(self, low: float) -> WeightedCells:
-        first = np.searchsorted(self.scores, low, side="right")
-        tied = np.concatenate(([0], np.arange(first, len(self.scores)))) if first else np.arange(len(self.scores))
-        both = (np.add.reduceat(part, tied) for part in (self.negatives, self.positives))
-        return WeightedCells(np.maximum(self.scores, low)[tied], *both, points=self.points)
+        return WeightedCells(*_raised(low, self.scores, self.negatives, self.positives), points=self.points)
 
 
 @dataclass(frozen=True, eq=False)
@@ -215,13 +212,9 @@ class TallySample(sample.EvenSample):
 
     def not_below(self, low: float) -> TallySample:
         """All scores below ``low`` raised to it."""
-        first = np.searchsorted(self.scores, low, side="right")
-        if not first or self.scores[0] == low:
+        if self.scores[0] >= low:
             return self
-        tied = np.concatenate(([0], np.arange(first, len(self.scores))))
-        negatives, positives = (np.add.reduceat(part, tied) for part in (self.negatives, self.positives_at))
-        scores = np.concatenate(([low], self.scores[first:]))
-        return TallySample(scores, negatives, positives, points=self.points)
+        return TallySample(*_raised(low, self.scores, self.negatives, self.positives_at), points=self.points)
 
     @cached_property
     def _starts(self) -> IntArray:
@@ -290,6 +283,14 @@ class TallySample(sample.EvenSample):
         return position[kept], positives[kept]
 
 
+def _raised(low: float, scores: FloatArray, *parts: NDArray[Any]) -> Iterator[NDArray[Any]]:
+    """Rising scores with those below ``low`` raised to it, and what is counted at each."""
+    first = max(int(np.searchsorted(scores, low, side="right")), 1)
+    tied = np.concatenate(([0], np.arange(first, len(scores))))
+    yield np.maximum(scores, low)[tied]
+    yield from (np.add.reduceat(part, tied) for part in parts)
+
+
 def _running(counts: NDArray[np.int64]) -> IntArray:
     return np.concatenate(([0], np.cumsum(counts))).astype(np.intp)
 
@@ -301,10 +302,8 @@ def tallied(rows: sample.EvenSample) -> TallySample:
 
 def cells_of(one: sample.EvenSample | WeightedSample) -> tuple[FloatArray, BoolArray, FloatArray]:
     """Scores, labels and weights of rows; people who were counted make one row for each label and distinct score."""
-    if isinstance(one, WeightedSample):
-        return one.cells()
-    scores, *both = one.table()
-    return WeightedCells(scores, *(part.astype(np.float64) for part in both)).cells()
+    scores, labels, weights = one.cells()
+    return scores, labels, weights.astype(np.float64, copy=False)
 
 
 def unlabelled(one: sample.EvenSample | WeightedSample) -> TallySample | WeightedRows:

@@ -142,22 +142,18 @@ class ScoreCounts(Result):
             both, groups = (part.numpy() for part in (rows.labels, rows.groups))
             return cls.from_columns(Columns(rows.scores.numpy(), both, groups, rows.names, None), bits)
         if bits is None:
-            return _made(rows.names, [(*cells, None) for cells in counting.exact_cells(rows)], False, None)
+            return of_groups(rows.names, [(*cells, None) for cells in counting.exact_cells(rows)], False, None)
         binned = counting.binned_cells(rows, int(bits))
-        return _made(rows.names, [(*cells, spread) for cells, spread in binned], False, int(bits))
+        return of_groups(rows.names, [(*cells, spread) for cells, spread in binned], False, int(bits))
 
     @classmethod
     def from_columns(cls, columns: Columns, bits: int | None = None) -> ScoreCounts:
         """Count checked columns. O(n) for most scores and for bins, O(n log n) at worst."""
         if bits is not None:
             return _counted_in_bins(columns, int(bits)) or cls.from_columns(columns).binned(bits)
-        weighted = columns.weights is not None
-        pack = None if weighted else packing(columns.scores)
+        pack = None if columns.weights is not None else packing(columns.scores)
         if pack is None:
-            mass = np.ones(len(columns.scores), dtype=np.int64) if columns.weights is None else columns.weights
-            return cls.from_cells(
-                columns.names, columns.groups, columns.labels, columns.scores, mass, weighted=weighted
-            )
+            return cls.from_cells(columns, np.ones(len(columns.scores), dtype=np.int64))
         parts = []
         for rows in sorted_rows(columns.scores, columns.labels, columns.groups, len(columns.names), pack):
             keys = rows >> 1
@@ -183,37 +179,22 @@ class ScoreCounts(Result):
         table = read_counts(scores, positives, negatives, sensitive_features=sensitive_features, missing=missing)
         weighted = table.negatives.dtype.kind == "f"
         parts = [
-            _cells(table.scores[rows], table.negatives[rows], table.positives[rows])
+            one_group(table.scores[rows], table.negatives[rows], table.positives[rows])
             for rows in rows_by_group(table.groups, len(table.names))
         ]
-        return _made(table.names, parts, weighted, None)
+        return of_groups(table.names, parts, weighted, None)
 
     @classmethod
-    def from_cells(
-        cls,
-        names: Sequence[str],
-        groups: NDArray[Any],
-        labels: NDArray[Any],
-        scores: FloatArray,
-        counts: CountArray,
-        *,
-        weighted: bool = False,
-        bits: int | None = None,
-    ) -> ScoreCounts:
-        """Counts of (group code, label, score) cells in any order, equal ones added up; arrays are trusted.
+    def from_cells(cls, cells: Columns, rows: CountArray, *, bits: int | None = None) -> ScoreCounts:
+        """Counts of (group, label, score) cells in any order, so many rows each or with a weight, equal ones added up.
 
         With ``bits`` the scores are lower edges of such bins already, and what is in a bin is not known.
         """
-        truth, by_group = np.asarray(labels).astype(np.bool_), rows_by_group(np.asarray(groups), len(names))
-        mass = np.asarray(counts, dtype=np.float64 if weighted else np.int64)
-        scores = np.asarray(scores, dtype=np.float64)
-        order = sorted(range(len(names)), key=lambda g: names[g])
-        parts = []
-        for g in order:
-            rows = by_group[g]
-            hit, part = truth[rows], mass[rows]
-            parts.append(_cells(scores[rows], np.where(hit, 0, part), np.where(hit, part, 0)))
-        return _made([names[g] for g in order], parts, weighted, bits)
+        mass, parts = rows if cells.weights is None else cells.weights, []
+        for own in rows_by_group(cells.groups, len(cells.names)):
+            hit, part = cells.labels[own], mass[own]
+            parts.append(one_group(cells.scores[own], np.where(hit, 0, part), np.where(hit, part, 0)))
+        return of_groups(cells.names, parts, cells.weights is not None, bits)
 
     # -- what they say -----------------------------------------------------------------------------------------------
 
@@ -300,7 +281,7 @@ class ScoreCounts(Result):
         names = sorted({name for part in parts for name in part.names})
         codes = [(part, {name: g for g, name in enumerate(part.names)}) for part in parts]
         found = [[(part, code[name]) for part, code in codes if name in code] for name in names]
-        return _made(names, [_together(cells) for cells in found], any(part.weighted for part in parts), bits)
+        return of_groups(names, [_together(cells) for cells in found], any(part.weighted for part in parts), bits)
 
     def regrouped(self, renamed: Mapping[str, str | None]) -> ScoreCounts:
         """The same people with groups under other names, those of one name together, those of None left out.
@@ -312,7 +293,7 @@ class ScoreCounts(Result):
         for g, old in enumerate(self.names):
             found.setdefault(renamed[old], []).append((self, g))
         names = sorted(name for name in found if name is not None)
-        return _made(names, [_together(found[name]) for name in names], self.weighted, self.bits)
+        return of_groups(names, [_together(found[name]) for name in names], self.weighted, self.bits)
 
     def __add__(self, other: ScoreCounts) -> ScoreCounts:
         return self.merge(other) if isinstance(other, ScoreCounts) else NotImplemented
@@ -331,8 +312,8 @@ class ScoreCounts(Result):
         parts = []
         for g, scores in enumerate(self.scores):
             edges = bin_edges(scores, int(bits))
-            parts.append(_cells(edges, self.negatives[g], self.positives[g], (edges != scores) | self._spread(g)))
-        return _made(self.names, parts, self.weighted, int(bits))
+            parts.append(one_group(edges, self.negatives[g], self.positives[g], (edges != scores) | self._spread(g)))
+        return of_groups(self.names, parts, self.weighted, int(bits))
 
     def _spread(self, g: int) -> BoolArray:
         if self.spread is not None:
@@ -377,7 +358,7 @@ class ScoreCounts(Result):
         if any((part < 0).any() for part in columns[1:3]):
             raise DataError("the counts hold a negative number of people; use the original file.")
         rows = rows_by_group(_read_groups(table, names), len(names))
-        return _made(names, [_cells(*(column[part] for column in columns)) for part in rows], weighted, bits)
+        return of_groups(names, [one_group(*(column[part] for column in columns)) for part in rows], weighted, bits)
 
     def save(self, path: str | Path) -> None:
         """Write one Parquet or Arrow file, whole or not at all.
@@ -426,7 +407,7 @@ def _counted_in_bins(columns: Columns, bits: int) -> ScoreCounts | None:
     for (negatives, positives), wide in zip(both, spread, strict=True):
         used = np.flatnonzero(negatives + positives)
         parts.append((edges[used], negatives[used], positives[used], wide[used]))
-    return _made(columns.names, parts, False, bits)
+    return of_groups(columns.names, parts, False, bits)
 
 
 def is_saved(table: Any) -> bool:
@@ -444,10 +425,12 @@ def bin_edges(scores: FloatArray, bits: int) -> FloatArray:
     return with_ranks((ranks(scores) >> drop) << drop)
 
 
-_Part: TypeAlias = tuple[FloatArray, CountArray, CountArray, BoolArray | None]
+Group: TypeAlias = tuple[FloatArray, CountArray, CountArray, BoolArray | None]
 
 
-def _cells(scores: FloatArray, negatives: CountArray, positives: CountArray, spread: BoolArray | None = None) -> _Part:
+def one_group(
+    scores: FloatArray, negatives: CountArray, positives: CountArray, spread: BoolArray | None = None
+) -> Group:
     """Rising distinct scores with what is counted at each; cells of nobody are left out."""
     kept = np.flatnonzero((negatives > 0) | (positives > 0))
     order = kept[np.argsort(scores[kept], kind="stable")]
@@ -460,7 +443,7 @@ def _cells(scores: FloatArray, negatives: CountArray, positives: CountArray, spr
     return ordered[first], negative, positive, wide
 
 
-def _made(names: Iterable[str], parts: Sequence[_Part], weighted: bool, bits: int | None) -> ScoreCounts:
+def of_groups(names: Iterable[str], parts: Sequence[Group], weighted: bool, bits: int | None) -> ScoreCounts:
     """Counts of groups from what is counted in each."""
     kind: type = np.float64 if weighted else np.int64
     known = all(part[3] is not None for part in parts)
@@ -475,12 +458,12 @@ def _made(names: Iterable[str], parts: Sequence[_Part], weighted: bool, bits: in
     )
 
 
-def _together(found: Sequence[tuple[ScoreCounts, int]]) -> _Part:
+def _together(found: Sequence[tuple[ScoreCounts, int]]) -> Group:
     """Cells of several groups, each of some counts and by its number there, as those of one."""
     scores = np.concatenate([part.scores[g] for part, g in found])
     negatives = np.concatenate([part.negatives[g] for part, g in found])
     positives = np.concatenate([part.positives[g] for part, g in found])
-    return _cells(scores, negatives, positives, np.concatenate([part._spread(g) for part, g in found]))
+    return one_group(scores, negatives, positives, np.concatenate([part._spread(g) for part, g in found]))
 
 
 def _joined(parts: Sequence[NDArray[Any]], kind: type) -> NDArray[Any]:

@@ -72,12 +72,8 @@ def regrouped(columns: Columns, small: SmallGroups) -> Columns:
     code = {name: i for i, name in enumerate(names)} | {None: -1}
     table = np.array([code[new[name]] for name in columns.names], dtype=code_dtype(len(columns.names)))
     groups = recode(columns.groups, table)
-    if small.merged_into is not None:
-        return replace(columns, groups=frozen(groups), names=names)
-    kept = groups >= 0
-    weights = None if columns.weights is None else frozen(columns.weights[kept])
-    scores, labels, groups = (frozen(part[kept]) for part in (columns.scores, columns.labels, groups))
-    return Columns(scores, labels, groups, names, weights)
+    renamed = replace(columns, groups=frozen(groups), names=names)
+    return renamed if small.merged_into is not None else renamed.taken(np.flatnonzero(groups >= 0))
 
 
 def people_of(columns: Columns, *, in_order: bool = False) -> People:
@@ -101,10 +97,8 @@ def people_of(columns: Columns, *, in_order: bool = False) -> People:
 
 def people_of_family(family: Family, scores: FloatArray, labels: BoolArray, weights: FloatArray | None) -> People:
     """Those of checked rows whom a family compares."""
-    mine = np.flatnonzero(family.codes >= 0)
-    part = None if weights is None else weights[mine]
-    columns = Columns(scores[mine], labels[mine], family.codes[mine], family.groups, part)
-    return replace(people_of(columns), small=family.small)
+    columns = Columns(scores, labels, family.codes, family.groups, weights)
+    return replace(people_of(columns.taken(np.flatnonzero(family.codes >= 0))), small=family.small)
 
 
 def sensitive_rows(X: Any, given: Any, columns: Any = None, what: str = "sensitive_features") -> Any:

@@ -6,6 +6,7 @@ checks and the names of groups are those of all other ways in, and made here, af
 
 from __future__ import annotations
 
+from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -39,15 +40,7 @@ def mark_columns(names: ColumnNames) -> dict[str, str]:
 def counts_of_cells(table: Any, names: ColumnNames, *, pos_label: Any, missing: Missing) -> ScoreCounts:
     """From an Arrow table of keys and ``rows``; of weighted rows also ``weight`` and ``sound``: how many have one."""
     rows = _whole_numbers(table, "rows")
-    columns = _read(table, table.column("score"), names, rows, pos_label, missing)
-    return ScoreCounts.from_cells(
-        columns.names,
-        columns.groups,
-        columns.labels,
-        columns.scores,
-        rows if columns.weights is None else columns.weights,
-        weighted=columns.weights is not None,
-    )
+    return ScoreCounts.from_cells(_read(table, table.column("score"), names, rows, pos_label, missing), rows)
 
 
 def counts_of_bins(table: Any, names: ColumnNames, bits: int, *, pos_label: Any, missing: Missing) -> ScoreCounts:
@@ -55,15 +48,13 @@ def counts_of_bins(table: Any, names: ColumnNames, bits: int, *, pos_label: Any,
     rows = _whole_numbers(table, "rows")
     columns = _read(table, table.column("low"), names, rows, pos_label, missing)
     high = np.asarray(table.column("high").to_numpy(), dtype=np.float64)
-    if not np.array_equal(bin_edges(columns.scores, bits), bin_edges(high, bits)):
+    edges = bin_edges(columns.scores, bits)
+    if not np.array_equal(edges, bin_edges(high, bits)):
         raise AssertionError("the engine put scores of two bins into one")
-    mass = rows if columns.weights is None else columns.weights
-    parts = []
-    for part, cut in ((columns.scores == high, None), (columns.scores < high, bits)):
-        scores = columns.scores[part] if cut is None else bin_edges(columns.scores[part], bits)
-        cells = columns.groups[part], columns.labels[part], scores, mass[part]
-        parts.append(ScoreCounts.from_cells(columns.names, *cells, weighted=columns.weights is not None, bits=cut))
-    return parts[0].binned(bits).merge(parts[1])
+    one, several = np.flatnonzero(columns.scores == high), np.flatnonzero(columns.scores < high)
+    exact = ScoreCounts.from_cells(columns.taken(one), rows[one])
+    wide = ScoreCounts.from_cells(replace(columns, scores=edges).taken(several), rows[several], bits=bits)
+    return exact.binned(bits).merge(wide)
 
 
 def _read(

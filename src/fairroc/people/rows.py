@@ -54,6 +54,12 @@ class Columns:
     names: tuple[str, ...]  # sorted, every one present
     weights: FloatArray | None  # (n,) finite, >= 0
 
+    def taken(self, rows: NDArray[np.intp]) -> Columns:
+        """Some of the rows."""
+        weights = None if self.weights is None else frozen(self.weights[rows])
+        scores, labels, groups = (frozen(part[rows]) for part in (self.scores, self.labels, self.groups))
+        return Columns(scores, labels, groups, self.names, weights)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TableColumns:

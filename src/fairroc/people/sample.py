@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -97,10 +98,7 @@ class EvenSample(ABC):
     def cells(self) -> tuple[FloatArray, BoolArray, IntArray]:
         """Scores, labels and number of people of every label and distinct score: negatives by rising score, then
         positives. O(n)."""
-        scores, *both = self.table()
-        used = [np.flatnonzero(part) for part in both]
-        numbers = np.concatenate([part[at] for part, at in zip(both, used, strict=True)])
-        return scores[np.concatenate(used)], np.repeat([False, True], [len(at) for at in used]), numbers
+        return cells_of(*self.table())
 
     def between(self, thresholds: FloatArray) -> FloatArray:
         """(k + 1, 2) negatives and positives below, between and from the last of k rising thresholds on. O(n + k)."""
@@ -320,6 +318,15 @@ class CountedSample(EvenSample):
         new = (self.rows[row] >> 1) != (self.rows[row - 1] >> 1)
         kept = np.flatnonzero(new & line.above(edge[owner], *self._rates(row, positives)))
         return row[kept], positives[kept]
+
+
+def cells_of(
+    scores: FloatArray, negatives: NDArray[Any], positives: NDArray[Any]
+) -> tuple[FloatArray, BoolArray, NDArray[Any]]:
+    """One row for each label and score that somebody has, and how many, or their weight: negatives first."""
+    used = [np.flatnonzero(part) for part in (negatives, positives)]
+    mass = np.concatenate((negatives[used[0]], positives[used[1]]))
+    return scores[np.concatenate(used)], np.repeat([False, True], [len(at) for at in used]), mass
 
 
 def thin_points(groups: int) -> int:

@@ -52,6 +52,18 @@ class Family:
         """The attribute, and the stratum it is looked at in."""
         return self.name if self.stratum is None else f"{self.name} within {self.stratum}"
 
+    def renamed(self, called: Mapping[int, str]) -> Family:
+        """With some of its groups only, called so by their numbers; groups of one name are one."""
+        groups = tuple(sorted(set(called.values())))
+        table = np.full(len(self.groups) + 1, -1, dtype=np.intp)  # the last one for the code -1
+        for code, name in called.items():
+            table[code] = groups.index(name)
+        return replace(self, groups=groups, codes=table[self.codes])
+
+    def taken(self, rows: NDArray[Any]) -> Family:
+        """The same of some of the rows."""
+        return replace(self, codes=self.codes[rows])
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SpreadRows:
@@ -113,7 +125,7 @@ class SpreadRows:
             scores=self.scores[rows],
             labels=self.labels[rows],
             weights=None if self.weights is None else self.weights[rows],
-            families=tuple(replace(family, codes=family.codes[rows]) for family in self.families),
+            families=tuple(family.taken(rows) for family in self.families),
             segments=self.segments[rows],
             strata=self.strata[rows],
             probabilities=None if self.probabilities is None else self.probabilities[rows],
@@ -307,19 +319,15 @@ def _small_as_one(rows: SpreadRows) -> SpreadRows:
         least = int(counts[~small].min()) + 1
         small = too_small(counts, least)
     found = SmallRule("merge", least).found(names, counts, counts.sum(axis=1), counts[:, 1])
-    called = [MERGED if few else name for name, few in zip(names, small.tolist(), strict=True)]
-    distinct = tuple(sorted(set(called)))
-    table = np.zeros(len(rows.names), dtype=np.intp)
-    table[there] = [distinct.index(name) for name in called]
-    return replace(rows, segments=table[rows.segments], names=distinct, small=found)
+    called = (MERGED if few else name for name, few in zip(names, small.tolist(), strict=True))
+    known = Family("", None, rows.names, rows.segments).renamed(dict(zip(there.tolist(), called, strict=True)))
+    return replace(rows, segments=np.maximum(known.codes, 0), names=known.groups, small=found)
 
 
 def _with_both_labels(rows: SpreadRows, family: Family) -> Family:
     """Those groups of a family that have some people of both labels."""
     kept = np.flatnonzero(~too_small(rows.counts(family.codes, len(family.groups)), FEWEST_ROWS))
-    table = np.full(len(family.groups) + 1, -1, dtype=np.intp)
-    table[kept] = np.arange(len(kept))
-    return replace(family, groups=tuple(family.groups[code] for code in kept), codes=table[family.codes])
+    return family.renamed({code: family.groups[code] for code in kept.tolist()})
 
 
 def _usable(rows: SpreadRows, family: Family, small: SmallRule) -> Family:
@@ -328,11 +336,9 @@ def _usable(rows: SpreadRows, family: Family, small: SmallRule) -> Family:
     there = np.flatnonzero(counts.sum(axis=1))
     names, counts = [family.groups[code] for code in there], counts[there]
     found = small.found(names, counts, counts.sum(axis=1), counts[:, 1])
-    called = [str((found.renamed(names) if found is not None else {}).get(name, name)) for name in names]
-    groups = tuple(sorted(set(called)))
-    table = np.full(len(family.groups) + 1, -1, dtype=np.intp)  # the last one for the code -1
-    table[there] = [groups.index(name) for name in called]
-    codes = table[family.codes]
+    new = {} if found is None else found.renamed(names)
+    kept = family.renamed({code: str(new.get(name, name)) for code, name in zip(there.tolist(), names, strict=True)})
+    groups = kept.groups
     where = "" if family.stratum is None else f" within {family.stratum!r}"
     if len(groups) < 2:
         way = "Leave this column out" if family.stratum is None else "Take coarser control features"
@@ -343,7 +349,7 @@ def _usable(rows: SpreadRows, family: Family, small: SmallRule) -> Family:
     least = max(1, small.minimum)
     broken = [
         f"group {name!r} of {family.name} has {number_of_rows(int(own.min()))} with label {int(own.argmin())}{where}"
-        for name, own in zip(groups, rows.counts(codes, len(groups)), strict=True)
+        for name, own in zip(groups, rows.counts(kept.codes, len(groups)), strict=True)
         if own.min() < (1 if name == MERGED else least)
     ]
     if broken:
@@ -352,4 +358,4 @@ def _usable(rows: SpreadRows, family: Family, small: SmallRule) -> Family:
             f"{several(broken)}; at least {least} of each label are needed. Take {way}small_groups='merge' "
             "(--small-groups merge), which makes small groups one."
         )
-    return replace(family, groups=groups, codes=codes, small=found)
+    return replace(kept, small=found)

@@ -18,7 +18,7 @@ from fairroc.core.chain import FloatArray
 from fairroc.docstrings import documented
 from fairroc.errors import DataError
 from fairroc.options import MAX_DISTINCT, Missing, check_missing, check_most
-from fairroc.people.counts import ScoreCounts
+from fairroc.people.counts import Group, ScoreCounts, of_groups, one_group
 from fairroc.people.factorise import as_column, as_text, count_codes, cross_names, group_codes, present_values, recode
 from fairroc.people.rows import checked_scores, checked_weights, one_label, positive_labels
 from fairroc.people.tally import CellCounts, Tally
@@ -199,13 +199,9 @@ class _Counting:
         for (group, label), cell in self.cells.items():
             if cell < len(found):
                 parts[" & ".join(group)].append((positive[label], found[cell]))
-        kept = {name: _joined(cells, self.tally.weighted) for name, cells in parts.items()}
-        kept = {name: columns for name, columns in kept.items() if len(columns[0])}
-        scores, negatives, positives, spread = zip(*kept.values(), strict=True) if kept else ((), (), (), ())
-        bits = self.tally.bits
-        return ScoreCounts(
-            tuple(kept), scores, negatives, positives, self.tally.weighted, bits, None if bits is None else spread
-        )
+        kept = {name: _joined(cells) for name, cells in parts.items() if cells}
+        kept = {name: group for name, group in kept.items() if len(group[0])}
+        return of_groups(kept, list(kept.values()), self.tally.weighted, self.tally.bits)
 
     def _positives(self, found: Sequence[CellCounts], pos_label: Any, whole: bool) -> list[bool]:
         """For every label, by its number, whether it is the positive one."""
@@ -262,16 +258,10 @@ def _group_texts(column: Any, what: str, missing: Missing) -> tuple[NDArray[Any]
     return group_codes({what: as_column(column, what)}, missing)
 
 
-def _joined(cells: Sequence[tuple[bool, CellCounts]], weighted: bool) -> tuple[NDArray[Any], ...]:
-    """One group's rising distinct scores with negatives, positives and spread; scores of nobody are left out."""
-    kind: type = np.float64 if weighted else np.int64
-    scores = np.unique(np.concatenate([np.zeros(0), *(cell.scores[cell.counts > 0] for _, cell in cells)]))
-    both: list[NDArray[Any]] = [np.zeros(len(scores), dtype=kind) for _ in range(2)]
-    spread = np.zeros(len(scores), dtype=np.bool_)
-    for positive, cell in cells:
-        used = cell.counts > 0
-        place = np.searchsorted(scores, cell.scores[used])
-        both[int(positive)][place] += cell.counts[used]
-        if cell.spread is not None:
-            spread[place] |= cell.spread[used]
-    return scores, *both, spread
+def _joined(cells: Sequence[tuple[bool, CellCounts]]) -> Group:
+    """One group's rising distinct scores with what is counted at each."""
+    scores, mass = (np.concatenate([getattr(cell, name) for _, cell in cells]) for name in ("scores", "counts"))
+    hit = np.repeat([positive for positive, _ in cells], [len(cell.scores) for _, cell in cells])
+    known = [cell.spread for _, cell in cells if cell.spread is not None]
+    spread = np.concatenate(known) if known else None
+    return one_group(scores, np.where(hit, 0, mass), np.where(hit, mass, 0), spread)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from io import BytesIO
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Self
@@ -17,7 +18,7 @@ from fairroc.errors import DataError
 from fairroc.options import AUDIT, Missing
 from fairroc.plot import source
 from fairroc.plot.palette import GROUPS, require_matplotlib
-from fairroc.plot.source import BeforeAfter
+from fairroc.plot.source import BeforeAfter, Shown
 from fairroc.text.words import flat
 
 if TYPE_CHECKING:
@@ -87,12 +88,27 @@ class Display:
 
 
 @documented(options=AUDIT, setup=FITTED, raises="DataError, FairrocError")
+@dataclass(eq=False, repr=False, kw_only=True)
 class AuditedDisplay(Display):
-    """A Display made from scores, labels and groups, or from a fitted model."""
+    """A Display made from scores, labels and groups, or from a fitted model: of the original score and, if there is
+    one, of the fair score."""
+
+    before: Any
+    after: Any = None
+    epsilon: float | None = None
+    distance: Distance | None = None
+    confidence: float = 0.95
 
     @classmethod
     def from_source(cls, found: BeforeAfter) -> Self:
         """Compute what `plot` draws."""
+        before, after = (None if one is None else cls._seen(one, found) for one in (found.before, found.after))
+        asked = {"epsilon": found.epsilon, "distance": found.distance, "confidence": found.confidence}
+        return cls(before=before, after=after, **asked)
+
+    @staticmethod
+    def _seen(shown: Shown, found: BeforeAfter) -> Any:
+        """What is drawn of one score."""
         raise NotImplementedError
 
     def plot(self, ax: Any = None, **kwargs: Any) -> Self:

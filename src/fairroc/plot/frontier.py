@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from fairroc.docstrings import PEOPLE, documented
-from fairroc.fitting.frontier import Frontier, FrontierPoint, frontier
+from fairroc.fitting.frontier import Frontier, frontier
 from fairroc.options import FRONTIER, Missing
 from fairroc.plot.display import Display, labels, legend, look, tidy
 from fairroc.plot.palette import ORIGINAL, require_matplotlib
+from fairroc.text.frontier import allowed_at
 from fairroc.text.words import where_words
 
 if TYPE_CHECKING:
@@ -171,7 +172,7 @@ class FrontierDisplay(Display):
     def _lines(self, axes: Axes, name: str, groups: bool, given: dict[str, Any]) -> list[Line2D]:
         """One figure of all people and of every group, at every epsilon."""
         points = self.found.points
-        allowed = [_allowed(point) for point in points]
+        allowed = [allowed_at(point) for point in points]
         how = {"color": "black", "linewidth": 2.4, "label": "all people", "zorder": 3, **self._dots(), **given}
         lines = axes.plot(allowed, [getattr(point, name) for point in points], **how)
         for g, label in enumerate(labels([group.group for group in self.found.before.groups]) if groups else []):
@@ -184,15 +185,10 @@ class FrontierDisplay(Display):
         return {"marker": "o", "markersize": 4} if len(self.found.points) == 1 else {}
 
     def _draw_bound(self, axes: Axes) -> Line2D | None:
-        known = [(_allowed(point), point.auc_bound) for point in self.found.points if point.auc_bound is not None]
+        known = [(allowed_at(point), point.auc_bound) for point in self.found.points if point.auc_bound is not None]
         if not known:
             return None
         style: dict[str, Any] = {"color": ORIGINAL, "linestyle": "none", "zorder": 4}
         mark: dict[str, Any] = {"marker": TIP_BELOW, "markersize": 6, "markeredgewidth": 0}
         (line,) = axes.plot(*zip(*known, strict=True), label="bound: no fair score is above", **style, **mark)
         return line
-
-
-def _allowed(point: FrontierPoint) -> float:
-    """The place of a point on the axis."""
-    return point.epsilon if point.ratio is None else point.ratio

@@ -98,20 +98,22 @@ class GapDisplay(AuditedDisplay):
 
     before: GapCurve
     after: GapCurve | None = None
-    epsilon: float | None = None
-    distance: Distance | None = None
-    confidence: float = 0.95
 
-    @classmethod
-    def from_source(cls, found: BeforeAfter) -> Self:
-        """The gap at all thresholds of both scores."""
-        return cls(
-            before=_gap_curve(found.before, found.distance),
-            after=None if found.after is None else _gap_curve(found.after, found.distance),
-            epsilon=found.epsilon,
-            distance=found.distance,
-            confidence=found.confidence,
-        )
+    @staticmethod
+    def _seen(shown: Shown, found: BeforeAfter) -> GapCurve:
+        """The gap at all thresholds."""
+        distance = found.distance
+        thresholds, rates = shown.rates.everywhere()
+        if shown.drawn and distance.where is not None:
+            thresholds, rates = _with_ends(thresholds, rates, selected_at(rates, shown.people), distance.where)
+        told = compared(rates, shown.people, distance)
+        gap, (low, high) = largest_distances(told, distance), (None, None)
+        if shown.reach is not None:
+            low, high = gap_band(told, shown.reach, distance)
+        sure = None if shown.drawn else shown.audit.gap_interval
+        interval = None if sure is None or sure.gap is not None else sure.best  # of other thresholds than these
+        counts = None if distance.where is None else distance.looks(selected_at(rates, shown.people))
+        return GapCurve(thresholds, gap, low, high, steps=not shown.drawn, interval=interval, counts=counts)
 
     def plot(self, ax: Any = None, *, band: bool = True, **kwargs: Any) -> Self:
         """Draw; nothing is computed.
@@ -165,20 +167,6 @@ class GapDisplay(AuditedDisplay):
             fill: dict[str, Any] = {"alpha": 0.15, "linewidth": 0, "zorder": 1, "step": "pre" if curve.steps else None}
             x, low, high = curve.thresholds[kept], curve.low[kept], curve.high[kept]
             self.band_.append(axes.fill_between(x, low, high, color=line.get_color(), **fill))
-
-
-def _gap_curve(shown: Shown, distance: Distance) -> GapCurve:
-    thresholds, rates = shown.rates.everywhere()
-    if shown.drawn and distance.where is not None:
-        thresholds, rates = _with_ends(thresholds, rates, selected_at(rates, shown.people), distance.where)
-    told = compared(rates, shown.people, distance)
-    gap, (low, high) = largest_distances(told, distance), (None, None)
-    if shown.reach is not None:
-        low, high = gap_band(told, shown.reach, distance)
-    found = None if shown.drawn else shown.audit.gap_interval
-    interval = None if found is None or found.gap is not None else found.best  # of other thresholds than these
-    counts = None if distance.where is None else distance.looks(selected_at(rates, shown.people))
-    return GapCurve(thresholds, gap, low, high, steps=not shown.drawn, interval=interval, counts=counts)
 
 
 def _with_ends(

@@ -89,24 +89,19 @@ class FairROCDisplay(AuditedDisplay):
 
     before: Sequence[GroupCurve]
     after: Sequence[GroupCurve] | None = None
-    epsilon: float | None = None
-    distance: Distance | None = None
-    confidence: float = 0.95
 
     def __post_init__(self) -> None:
         self.before = tuple(self.before)
         self.after = None if self.after is None else tuple(self.after)
 
-    @classmethod
-    def from_source(cls, found: BeforeAfter) -> Self:
+    @staticmethod
+    def _seen(shown: Shown, found: BeforeAfter) -> tuple[GroupCurve, ...]:
         """Every group's curve, AUC and band."""
-        return cls(
-            before=_curves(found.before),
-            after=None if found.after is None else _curves(found.after),
-            epsilon=found.epsilon,
-            distance=found.distance,
-            confidence=found.confidence,
-        )
+        curves = []
+        for g, name in enumerate(shown.names):
+            fpr, tpr = shown.rates.curve(g)
+            curves.append(GroupCurve(name, fpr, tpr, area(fpr, tpr), None if shown.widths is None else shown.widths[g]))
+        return tuple(curves)
 
     def plot(
         self, ax: Any = None, *, which: str | None = None, band: bool | None = None, chance: bool = True, **kwargs: Any
@@ -189,15 +184,6 @@ def band_outline(fpr: FloatArray, tpr: FloatArray, widths: Widths) -> FloatArray
     upper, lower = np.stack((fpr - widths[0], tpr + widths[1])), np.stack((fpr + widths[0], tpr - widths[1]))
     parts = ([[0.0, 0.0]], upper.T, [[1.0, 1.0]], lower.T[::-1])
     return np.clip(np.concatenate(parts), 0.0, 1.0)
-
-
-def _curves(shown: Shown) -> tuple[GroupCurve, ...]:
-    found = []
-    for g, name in enumerate(shown.names):
-        fpr, tpr = shown.rates.curve(g)
-        widths = shown.widths
-        found.append(GroupCurve(name, fpr, tpr, area(fpr, tpr), None if widths is None else widths[g]))
-    return tuple(found)
 
 
 # -- a fit in two panels -----------------------------------------------------------------------------------------------

@@ -165,21 +165,14 @@ def from_estimator(
         raise DataError(
             f"family goes with models that compare several families of groups, got {family!r}. Leave it out."
         )
-    settings = Settings.checked(**_asked(model), **asked)
-    pos_label = found.pos_label if pos_label is None else pos_label
+    settings = Settings.of(model, **asked)
+    how = {"sample_weight": sample_weight, "pos_label": found.pos_label if pos_label is None else pos_label}
+    told = {"control_features": control_features, "group_probabilities": group_probabilities}
     if model.compared:
-        told = {"control_features": control_features, "group_probabilities": group_probabilities}
-        return _of_family(found, y, settings, family, sample_weight=sample_weight, pos_label=pos_label, **told)
-    model.told(found.groups, group_probabilities, control_features)
-    people = read_people(
-        found.scores,
-        y,
-        sensitive_features=found.groups,
-        sample_weight=sample_weight,
-        pos_label=pos_label,
-        missing=model.missing,
-        small=model.small_rule,
-    )
+        return _of_family(found, y, settings, family, told, how)
+    model.told(found.groups, **told)
+    how |= {"sensitive_features": found.groups, "missing": model.missing, "small": model.small_rule}
+    people = read_people(found.scores, y, **how)
     model.judge_people(people, found.allow_out_of_range)
     before = _audited(people, settings)
     after = before
@@ -189,16 +182,15 @@ def from_estimator(
     return BeforeAfter(before, after, model.epsilon, settings.distance, settings.confidence, model)
 
 
-def _of_family(found: Opened, y: Any, settings: Settings, title: str | None, **how: Any) -> BeforeAfter:
+def _of_family(
+    found: Opened, y: Any, settings: Settings, title: str | None, told: dict[str, Any], how: dict[str, Any]
+) -> BeforeAfter:
     """The same for groups that the model compares without being told them; of several families, one."""
-    model, scores = found.model, found.scores
+    model, scores, other = found.model, found.scores, found.on_unknown_group
     one = _chosen(model, title)
-    told = {name: how[name] for name in ("control_features", "group_probabilities")}
-    groups = model.told(found.groups if model.use_group else None, **told, rows=row_count(scores))
-    model.read(scores, groups, found.on_unknown_group)
-    other = found.on_unknown_group
-    each = family_people(model, scores, y, sensitive_features=found.groups, on_unknown_group=other, whole=True, **how)
-    family = each[one]
+    model.read(scores, model.told(found.groups if model.use_group else None, **told, rows=row_count(scores)), other)
+    how = {"sensitive_features": found.groups, "on_unknown_group": other, "whole": True} | told | how
+    family = family_people(model, scores, y, **how)[one]
     if family.others:
         raise DataError(
             f"the model compares the groups {several([group.name for group in family.compared.groups], ', ')}, got "
@@ -229,16 +221,6 @@ def _chosen(model: ModelData, title: str | None) -> int:
             f"{several([repr(each) for each in titles], ', ')}, got {title!r}."
         )
     return titles.index(title)
-
-
-def _asked(model: ModelData) -> dict[str, Any]:
-    """What a model keeps close, as an audit is asked for it."""
-    asked = {"constraint": model.constraint, "ratio": model.ratio, "where": model.where}
-    if model.ratio is not None:
-        return asked
-    if model.tolerances is not None:
-        return asked | {"epsilon": dict(zip(("fpr", "tpr"), model.tolerances, strict=True))}
-    return asked | {"epsilon": model.epsilon, "norm": model.norm}
 
 
 def _audited(people: People, settings: Settings) -> Shown:

@@ -212,13 +212,3 @@ def _people(c: Certificate) -> list[list[str]]:
         [g.group, f"{g.rows:,}", f"{g.positives:,}", f"{g.auc_before:.3f}", f"{g.auc:.3f}", percent(g.randomised_share)]
         for g in c.groups
     ]
-
-
-def refuse_pack(model: ModelData | None) -> None:
-    """Raise for a model that a pack cannot be about: its documents are of a score that is told the groups compared."""
-    if model is not None and model.compared:
-        raise DataError(
-            "a pack is about a model that is told the groups it compares, got one of use_group=False, combine='each' "
-            "or control_features. Take write_report (fairroc report -o PAGE) with the same options, the output of "
-            "fairroc fit, and fairroc verify."
-        )

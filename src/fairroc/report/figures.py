@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import Literal, TypeAlias
 
 from fairroc.plot.palette import GRID, GROUPS
-from fairroc.report.data import Lines, ReportData
+from fairroc.report.data import ReportData
 from fairroc.text.report import gap_names
 from fairroc.text.words import short
 
@@ -232,16 +232,14 @@ GROUP_DASHES = (None, "8 3", "2 2.5", "9 3 2 3", "14 4")
 """Dashes of groups, in turn, so that colour is not all that tells them apart; the script has the same."""
 
 
-def roc_figures(data: ReportData) -> tuple[Picture, Picture]:
+def roc_figures(data: ReportData) -> list[Picture]:
     """Every group's curve with its point at the report's threshold: of the original score, and of the fair one."""
-    scores = ((data.before, "original score"), (data.fair[data.chosen], f"fair score, {_allowed(data)}"))
-    return _roc_figure(data, *scores[0]), _roc_figure(data, *scores[1])
-
-
-def _roc_figure(data: ReportData, drawn: Lines, score: str) -> Picture:
-    title = f"ROC curves of {len(data.names)} groups, {score}; dots at score ≥ {data.thresholds[data.start]:.4g}"
-    curves = [((*group.fpr, 0.0), (*group.tpr, 0.0)) for group in drawn.groups]
-    return roc_picture(data.names, curves, title, dot=data.start)
+    found = []
+    for drawn, score in ((data.before, "original score"), (data.fair[data.chosen], f"fair score, {_allowed(data)}")):
+        title = f"ROC curves of {len(data.names)} groups, {score}; dots at score ≥ {data.thresholds[data.start]:.4g}"
+        curves = [((*group.fpr, 0.0), (*group.tpr, 0.0)) for group in drawn.groups]
+        found.append(roc_picture(data.names, curves, title, dot=data.start))
+    return found
 
 
 def roc_picture(

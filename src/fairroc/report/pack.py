@@ -44,7 +44,7 @@ from fairroc.people.factorise import named_columns
 from fairroc.people.people import People
 from fairroc.people.rows import checked_scores, checked_weights, same_length
 from fairroc.report.data import Asked, ReportData, Source, gather
-from fairroc.report.families import FAMILIES, refuse_pack
+from fairroc.report.families import FAMILIES
 from fairroc.report.view import words
 from fairroc.summary import Result, Summary, figure, flat
 from fairroc.tables.write import written_together
@@ -318,7 +318,12 @@ def check_asked(asked: Asked, model: ModelData | None, selection_rate: float | N
     """What is asked for, if it goes together: of a model that is given, by its own constraint."""
     if asked.options.is_spread:
         raise DataError(f"a pack is about scores that are told the groups compared; leave out {FAMILIES}.")
-    refuse_pack(model)
+    if model is not None and model.compared:  # its documents are of a score that is told the groups compared
+        raise DataError(
+            "a pack is about a model that is told the groups it compares, got one of use_group=False, combine='each' "
+            "or control_features. Take write_report (fairroc report -o PAGE) with the same options, the output of "
+            "fairroc fit, and fairroc verify."
+        )
     if selection_rate is not None and asked.settings.threshold is not None:
         raise DataError("give either threshold or selection_rate, got both. Leave one out.")
     if asked.fits and not labelled:
@@ -337,15 +342,7 @@ def _measured(people: People, report: ReportData, model: ModelData | None) -> Me
     found = report.audit
     if model is not None:
         asks = model.fairness.told() if model.promise == "new" else model.fairness
-        settings = replace(
-            Settings.checked(bootstrap=0),
-            norm=float(model.norm),
-            constraint=model.constraint,
-            ratio=model.ratio,
-            tolerances=model.tolerances,
-            where=asks.where,
-        )
-        found = audit_quietly(people, settings)
+        found = audit_quietly(people, replace(Settings.of(model, bootstrap=0), where=asks.where))
     groups = [
         {"group": seen.group, "rows": seen.rows, "positives": seen.positives, "auc": each.auc}
         for seen, each in zip(report.audit.groups, found.groups, strict=True)

@@ -89,63 +89,37 @@ def write_report(
     check_writable(path, SUFFIXES)
     if json is not None:
         check_writable(json, JSON_SUFFIXES)
+    how: dict[str, Any] = {
+        "epsilon": epsilon,
+        "constraint": constraint,
+        "ratio": ratio,
+        "norm": norm,
+        "draw": draw,
+        "where": where,
+        "promise": promise,
+        "missing": missing,
+        "min_class_rows": min_class_rows,
+        "small_groups": small_groups,
+    }
+    known = {"sensitive_features": sensitive_features, "sample_weight": sample_weight, "pos_label": pos_label}
+    told = {"control_features": control_features, "group_probabilities": group_probabilities}
     if not use_group or combine != "intersection" or control_features is not None or group_probabilities is not None:
         if json is not None or threshold is not None:
             raise DataError(f"json and threshold must be left out with {FAMILIES}: their page has neither.")
-        options = family_options(
-            epsilon=epsilon,
-            constraint=constraint,
-            ratio=ratio,
-            norm=norm,
-            draw=draw,
-            where=where,
-            promise=promise,
-            use_group=use_group,
-            combine=combine,
-            missing=missing,
-            min_class_rows=min_class_rows,
-            small_groups=small_groups,
-        )
-        found = gather_families(
-            scores,
-            y,
-            options,
-            title=title,
-            positive_means=POSITIVE_MEANS.checked(positive_means),
-            sensitive_features=sensitive_features,
-            sample_weight=sample_weight,
-            pos_label=pos_label,
-            control_features=control_features,
-            group_probabilities=group_probabilities,
-        )
+        options = family_options(**how, use_group=use_group, combine=combine)
+        means = POSITIVE_MEANS.checked(positive_means)
+        found = gather_families(scores, y, options, title=title, positive_means=means, **known, **told)
         write_family_page(path, found)
         return found
     asked = Asked.checked(
-        epsilon=epsilon,
-        constraint=constraint,
-        ratio=ratio,
-        norm=norm,
-        draw=draw,
-        where=where,
-        promise=promise,
+        **how,
         threshold=threshold,
         confidence=confidence,
         bootstrap=bootstrap,
         random_state=random_state,
-        missing=missing,
-        min_class_rows=min_class_rows,
-        small_groups=small_groups,
         positive_means=positive_means,
     )
-    people = read_people(
-        scores,
-        y,
-        sensitive_features=sensitive_features,
-        sample_weight=sample_weight,
-        pos_label=pos_label,
-        missing=missing,
-        small=asked.settings.small_rule,
-    )
+    people = read_people(scores, y, **known, missing=missing, small=asked.settings.small_rule)
     data = gather(people, asked, title=title)
     write_page(path, data, json)
     return data

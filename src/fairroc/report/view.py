@@ -12,7 +12,7 @@ from fairroc.auditing.findings import Interval
 from fairroc.core.constraint import OneRate
 from fairroc.core.gap import ROUNDING
 from fairroc.fitting.certificate import Certificate
-from fairroc.fitting.frontier import FrontierPoint, left_out_words
+from fairroc.fitting.frontier import left_out_words
 from fairroc.fitting.outlook import Outlook
 from fairroc.options import (
     CONFIDENCE,
@@ -29,7 +29,7 @@ from fairroc.options import (
 from fairroc.report.data import Lines, ReportData, Source
 from fairroc.report.figures import drawn_figure, frontier_figure, gap_figure, roc_figures
 from fairroc.text.certificate import each_rate
-from fairroc.text.frontier import recommended_meaning, recommended_words
+from fairroc.text.frontier import allowed_at, recommended_meaning, recommended_words
 from fairroc.text.outlook import Caution, about, allowed_by, caution, most_drawn, nobody_drawn
 from fairroc.text.people import epsilon_words
 from fairroc.text.report import (
@@ -93,7 +93,7 @@ def words(data: ReportData) -> dict[str, Any]:
         "found": found_words(data),
         "sure": gap_words(data.audit, means),
         "asked": asked_words(data.audit, means),
-        "verdict": _verdict(data),
+        "verdict": verdict_words(data.certificate, data.outlook),
         "costs": " ".join([cost_words(data.certificate, data.outlook, data.frontier, means), *_decided_words(data)]),
         "recommended": [recommended_words(data.frontier), *recommended_meaning(data.frontier, means)],
         "unknown": list(unknowns(data.audit, data.outlook)),
@@ -265,14 +265,8 @@ def _between(ends: Sequence[float] | None, level: str) -> str:
 
 def _caution(data: ReportData) -> Caution | None:
     """What is wrong with the fit for new people."""
-    both = data.certificate, data.outlook
-    return None if both[0] is None or both[1] is None else caution(both[1], allowed_by(both[0]))
-
-
-def _verdict(data: ReportData) -> str:
-    """Whether epsilon is met, and for whom; nothing where none was asked for."""
-    both = data.certificate, data.outlook
-    return "" if both[0] is None or both[1] is None else verdict_words(both[0], both[1])
+    found, ahead = data.certificate, data.outlook
+    return None if found is None or ahead is None else caution(ahead, allowed_by(found))
 
 
 def found_words(data: ReportData) -> str:
@@ -346,11 +340,11 @@ def group_table(data: ReportData) -> Table:
 
 def curve_table(data: ReportData) -> Table:
     """The curves and the gap in numbers, at a few thresholds."""
-    old, new = _both(data)
+    (old, new), groups = _both(data), range(len(data.names))
     rows = [
         [
             f"{data.thresholds[i]:.4g}",
-            *(percent(_overall(data, lines, i)) for lines in (old, new)),
+            *(percent(_of_all(data, [_selected(data, g, lines, i) for g in groups])) for lines in (old, new)),
             *(_ends([getattr(g, rate)[i] for g in lines.groups]) for rate in ("tpr", "fpr") for lines in (old, new)),
             *(figure(lines.gap[i], 3) for lines in (old, new)),
         ]
@@ -359,11 +353,6 @@ def curve_table(data: ReportData) -> Table:
     kinds = (data.positive_means, "TPR", "FPR", "gap")
     head = ["score ≥", *(f"{kind}, {score}" for kind in kinds for score in ("original", "fair"))]
     return Table("Lowest and highest rate of the groups, and the gap, at some thresholds", head, rows, "curves")
-
-
-def _overall(data: ReportData, lines: Lines, at: int) -> float:
-    """Share of all people selected."""
-    return _of_all(data, [_selected(data, g, lines, at) for g in range(len(data.names))])
 
 
 def _ends(rates: Sequence[float]) -> str:
@@ -385,11 +374,6 @@ def price_table(data: ReportData) -> Table:
     caption = f"Fair scores at every {allowed}: expected of new people, exact for the fitted ones"
     head = [title for title in FRONTIER_HEAD if data.draws or title != PEOPLE_DRAWN]
     return Table(caption, (allowed, *head), rows, "frontier")
-
-
-def allowed_at(point: FrontierPoint) -> float:
-    """What a point of the frontier allows: a ratio, or epsilon."""
-    return point.epsilon if point.ratio is None else point.ratio
 
 
 def certificate_tables(found: Certificate | None, ahead: Outlook | None) -> list[Table]:

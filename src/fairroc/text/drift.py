@@ -40,7 +40,7 @@ def drift_text(found: Drift, *, positive_means: str = SELECTED, verbose: bool = 
         [_verdict(found), *(f"As at the fit: {line}" for line in small_lines(found.small_groups))],
         [f"  - {reason}." for reason in found.reasons],
         ["Not certain:", *(f"  - {doubt}." for doubt in found.doubts)] if found.doubts else [],
-        *_gaps(found, positive_means, verbose),
+        *([*([f"By {of}:"] if of else []), *_gap_lines(gap, positive_means, verbose)] for of, gap in _measured(found)),
         _score_lines(found),
         _label_lines(found),
         [_tests(found)],
@@ -53,18 +53,6 @@ def _verdict(found: Drift) -> str:
         return f"DRIFT: {plural(len(found.reasons), 'finding')} in {plural(found.rows, 'row')}."
     doubt = ", but some checks were inconclusive" if found.doubts else ""
     return f"No drift found in {plural(found.rows, 'row')}{doubt}."
-
-
-def _gaps(found: Drift, word: str, verbose: bool) -> list[list[str]]:
-    """The gap, or that of every family of groups that the model compares."""
-    if not found.families:
-        return [] if found.gap is None else [_gap_lines(found.gap, word, verbose)]
-    several = len(found.families) > 1
-    return [
-        [*([f"By {family.title}:"] if several else []), *_gap_lines(family.gap, word, verbose)]
-        for family in found.families
-        if family.gap is not None
-    ]
 
 
 def _gap_lines(gap: GapCheck, word: str, verbose: bool) -> list[str]:
@@ -174,10 +162,9 @@ def reasons(found: Drift, on_unknown_group: str | None, left_out: Sequence[str] 
             f"the model does not know {_unknown(found)}{_left_out(found, left_out)}; fit again with them, or say in "
             "on_unknown_group= (on the command line: --on-unknown-group) whose treatment they get"
         )
-    for by, gap in _measured(found):
+    for of, gap in _measured(found):
         if gap.answer == "outside":
-            low, _ = _interval(gap)
-            first, second = gap.pair
+            (low, _), (first, second), by = _interval(gap), gap.pair, f" by {of}" if of else ""
             told.append(
                 f"{_what(gap)}{by} is {rounded(gap.gap)} between {quoted(first)} and {quoted(second)}, and at least "
                 f"{rounded(low)} in the population these rows were sampled from ({_sure(gap)}): outside {_allowed(gap)}"
@@ -186,12 +173,12 @@ def reasons(found: Drift, on_unknown_group: str | None, left_out: Sequence[str] 
 
 
 def _measured(found: Drift) -> Iterator[tuple[str, GapCheck]]:
-    """All gaps, each with whom it compares where that must be said."""
+    """All gaps, each with whose it is where that must be said."""
     if not found.families and found.gap is not None:
         yield "", found.gap
     for family in found.families:
         if family.gap is not None:
-            yield (f" by {family.title}" if len(found.families) > 1 else ""), family.gap
+            yield (family.title if len(found.families) > 1 else ""), family.gap
 
 
 def doubts(found: Drift, on_unknown_group: str | None, telling: float, measured: bool) -> tuple[str, ...]:

@@ -40,34 +40,14 @@ def size_words(c: Certificate) -> str:
 
 def head_lines(c: Certificate, word: str = SELECTED) -> list[str]:
     """What was asked for, what the score is told, and a warning where that is a proxy."""
-    return [
-        f"{size_words(c)}, {_asked(c, word)}.",
-        *_meaning(c, word),
-        told_words(c),
-        *([PROXY_CAUTION] if is_proxy(c) else []),
-        *_small(c),
-    ]
-
-
-def _asked(c: Certificate, word: str) -> str:
-    """What must be close, and how close."""
-    if not own_epsilons(c.families):
-        return asked_words(c.fairness, c.epsilon, c.ratio, c.tolerances, word)
-    each = ", ".join(f"{family.epsilon:.4g} of {flat(family.title)}" for family in c.families if family.compared)
-    return f"epsilon {each} ({c.fairness.formula})"
-
-
-def _meaning(c: Certificate, word: str) -> list[str]:
-    """Every epsilon in people."""
-    if not own_epsilons(c.families):
-        return [epsilon_words(c.fairness, c.epsilon, word)]
-    kept = [family for family in c.families if family.epsilon is not None]
-    return [f"{flat(family.title)}: {epsilon_words(c.fairness, family.epsilon or 0.0, word)}" for family in kept]
-
-
-def is_proxy(c: Certificate) -> bool:
-    """Whether the score is told something in place of the group."""
-    return any(told.kind == "probability" for told in c.told)
+    asked = asked_words(c.fairness, c.epsilon, c.ratio, c.tolerances, word)
+    meaning = [epsilon_words(c.fairness, c.epsilon, word)]
+    if own_epsilons(c.families):
+        kept = [(flat(family.title), family.epsilon) for family in c.families if family.epsilon is not None]
+        asked = f"epsilon {', '.join(f'{own:.4g} of {name}' for name, own in kept)} ({c.fairness.formula})"
+        meaning = [f"{name}: {epsilon_words(c.fairness, own, word)}" for name, own in kept]
+    proxy = [PROXY_CAUTION] if any(told.kind == "probability" for told in c.told) else []
+    return [f"{size_words(c)}, {asked}.", *meaning, told_words(c), *proxy, *_small(c)]
 
 
 def told_words(c: Certificate) -> str:

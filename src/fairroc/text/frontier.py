@@ -176,4 +176,9 @@ def _point_row(point: FrontierPoint, verbose: bool, drawn: bool) -> list[str]:
     more = [point.auc_bound, point.accuracy, *([point.balanced_accuracy] if verbose else []), point.disparate_impact]
     shares = [percent(point.randomised_share)] if drawn else []
     shown = [*map(rounded, figures), *shares, *(rounded(x, none="–") for x in more)]
-    return [f"{point.epsilon if point.ratio is None else point.ratio:.4g}", *shown]
+    return [f"{allowed_at(point):.4g}", *shown]
+
+
+def allowed_at(point: FrontierPoint) -> float:
+    """What a point of the frontier allows: a ratio, or epsilon."""
+    return point.epsilon if point.ratio is None else point.ratio

@@ -10,15 +10,14 @@ one group than in another.
 >>> print(epsilon_words(Ratio("selection"), 0.005))
 Ratio 0.995: at every threshold, of equally many people in each group, for every 1,000 selected in one group at least \
 995 are selected in any other.
->>> print(gap_words(Ratio("selection"), 0.268))
-At the threshold where groups differ most, of equally many people in each group, for every 100 selected in one group \
-about 73 are selected in another.
+>>> print(people_words(Ratio("selection"), 0.268, measured=True))
+of equally many people in each group, for every 100 selected in one group about 73 are selected in another
 """
 
 from __future__ import annotations
 
 from fairroc.core.constraint import Distance, EqualizedOddsMax, EqualizedOddsSum, OneRate, RateName, Ratio, Within
-from fairroc.text.words import SELECTED, at_which, threshold_words
+from fairroc.text.words import SELECTED, threshold_words
 
 WHOSE: dict[RateName, str] = {"tpr": " with a positive label", "fpr": " with a negative label", "selection": ""}
 """Of whom a rate is taken, after "people"."""
@@ -41,13 +40,6 @@ def epsilon_words(constraint: Distance, epsilon: float, positive_means: str = SE
         name = f"Tolerances {epsilon / kind.fpr:.4g} (FPR) and {epsilon / kind.tpr:.4g} (TPR)"
     where = threshold_words(constraint.where, positive_means)
     return f"{name}: {where}, {people_words(constraint, epsilon, positive_means)}."
-
-
-def gap_words(constraint: Distance, gap: float, positive_means: str = SELECTED) -> str:
-    """What a measured gap means in people, as a sentence."""
-    where = at_which(constraint.where, positive_means)
-    at = f"Of all thresholds{where}, at the one" if where else "At the threshold"
-    return f"{at} where groups differ most, {people_words(constraint, gap, positive_means, measured=True)}."
 
 
 def people_words(constraint: Distance, gap: float, positive_means: str = SELECTED, *, measured: bool = False) -> str:

@@ -104,9 +104,11 @@ def asked_words(audit: Audit, positive_means: str = SELECTED) -> str:
     return f"{words} The original score {verdict}{chance}."
 
 
-def verdict_words(certificate: Certificate, outlook: Outlook) -> str:
-    """Whether new people, and whether the fitted ones, are within epsilon."""
+def verdict_words(certificate: Certificate | None, outlook: Outlook | None) -> str:
+    """Whether new people, and whether the fitted ones, are within epsilon; nothing where none was asked for."""
     c, o = certificate, outlook
+    if c is None or o is None:
+        return ""
     new = f"{beyond(o.gap_estimate, o.epsilon) if o.exceeds else f'{o.gap_estimate:.3f}'} for new people"
     fair = c.gap <= c.epsilon + ROUNDING
     old = f"{f'{c.gap:.3f}' if fair else beyond(c.gap, c.epsilon)} for the fitted people"

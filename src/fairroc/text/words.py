@@ -148,49 +148,39 @@ class Allowed:
     """The attribute whose epsilon it is, where attributes have one each."""
 
     @property
-    def holds(self) -> str:
-        """What holds for some people."""
+    def asked(self) -> str:
+        """What was asked for."""
         if self.ratio is not None:
-            return f"ratio {self.ratio:.4g} holds"
-        if self.of is not None:
-            return "each epsilon holds"
-        return "epsilon holds" if self.tolerances is None else "both tolerances hold"
-
-    @property
-    def kept(self) -> str:
-        """What was kept on some rows."""
-        if self.ratio is not None:
-            return f"ratio {self.ratio:.4g} is kept"
-        if self.of is not None:
-            return "each epsilon is kept"
-        return "epsilon is kept" if self.tolerances is None else "both tolerances are kept"
-
-    @property
-    def whole(self) -> str:
-        """What a gap is within."""
-        if self.ratio is not None:
-            return f"what ratio {self.ratio:.4g} allows"
+            return f"ratio {self.ratio:.4g}"
         if self.of is not None:
             return "each epsilon"
         return "epsilon" if self.tolerances is None else "both tolerances"
 
     @property
+    def holds(self) -> str:
+        """What holds for some people."""
+        return f"{self.asked} {'holds' if self.tolerances is None else 'hold'}"
+
+    @property
+    def whole(self) -> str:
+        """What a gap is within."""
+        return self.asked if self.ratio is None else f"what {self.asked} allows"
+
+    @property
     def limit(self) -> str:
         """What a gap is above, with its number."""
         if self.ratio is not None:
-            return f"what ratio {self.ratio:.4g} allows ({self.epsilon:.4g})"
-        if self.of is not None:
-            return f"epsilon {self.epsilon:.4g} of {self.of}"
-        return f"epsilon {self.epsilon:.4g}" if self.tolerances is None else f"the smaller tolerance {self.epsilon:.4g}"
+            return f"{self.whole} ({self.epsilon:.4g})"
+        if self.tolerances is not None:
+            return f"the smaller tolerance {self.epsilon:.4g}"
+        return f"epsilon {self.epsilon:.4g}{'' if self.of is None else f' of {self.of}'}"
 
     @property
     def out_of_reach(self) -> str:
         """What no score keeps."""
-        if self.ratio is not None:
-            return f"ratio {self.ratio:.4g} is out of reach"
-        if self.of is not None:
-            return f"epsilon {self.epsilon:.4g} of {self.of} is out of reach"
-        return f"epsilon {self.epsilon:.4g} is out of reach" if self.tolerances is None else "they are out of reach"
+        if self.tolerances is not None:
+            return "they are out of reach"
+        return f"{self.limit if self.ratio is None else self.asked} is out of reach"
 
     def more(self, gap: float | None = None) -> str:
         """What to ask for instead, so that a gap is within it."""
@@ -225,12 +215,7 @@ def counted_words(error: float, gap: str) -> str:
 
 def threshold_words(where: tuple[float, float] | None, word: str = SELECTED) -> str:
     """The thresholds that count."""
-    return f"at every threshold{at_which(where, word)}"
-
-
-def at_which(where: tuple[float, float] | None, word: str = SELECTED) -> str:
-    """Which thresholds count, unless all do."""
-    return "" if where is None else f" at which {span_words(where)} are {word}"
+    return "at every threshold" + ("" if where is None else f" at which {span_words(where)} are {word}")
 
 
 def small_lines(small: SmallGroups | None) -> list[str]:
