@@ -28,7 +28,7 @@ from fairroc.core.strand import strands_of, together
 from fairroc.core.walk import best_walk, least_walk
 from fairroc.fitting.one_rate import CAREFUL, ORDERED, rate_kernels
 from fairroc.fitting.solving import Goal, drawn_share, levels_of
-from fairroc.fitting.walking import DRAW_PRICE, LARGEST_TIE, walked
+from fairroc.fitting.walking import DRAW_PRICE, LARGEST_TIE, MERGE_PRICE, walked
 from fairroc.people.people import People
 from fairroc.stats.bins import Bins, bins_of
 from fairroc.stats.expected import Expected, Figures, figures
@@ -60,6 +60,9 @@ SURE, LEAST_HELP = 0.5, 0.01
 
 NARROW = 0.05
 """Ratios are kept for single people too, as if 1 less so much were asked for, where few people are selected."""
+
+BANDS = "bands"
+"""The name of candidates in which neighbouring scores become one."""
 
 Made = tuple[str, float, Levels, Callable[[], tuple[Kernel, ...]]]
 """Name, internal epsilon, levels, and what makes the kernels."""
@@ -105,9 +108,9 @@ class Choice:
         return min((original, *helpful), key=lambda one: self.cost(one, epsilon))
 
     def cost(self, candidate: Candidate, epsilon: float) -> float:
-        """The price of a gap above epsilon and of draws, less AUC."""
-        new = candidate.expected
-        return GAP_PRICE * max(new.gap - epsilon, 0.0) + self.price * candidate.drawn - new.auc
+        """The price of a gap above epsilon, of draws and of scores that become one, less AUC."""
+        new, merged = candidate.expected, candidate.name == BANDS
+        return GAP_PRICE * max(new.gap - epsilon, 0.0) + MERGE_PRICE * merged + self.price * candidate.drawn - new.auc
 
 
 def helps(before: Figures, after: Figures) -> bool:
@@ -185,17 +188,18 @@ class Estimates:
         points = max(WALK_POINTS // len(curves.curves), LEAST_POINTS)
         curves = replace(curves, curves=tuple(thinned(curve, points) for curve in curves.curves))
         strands = strands_of(curves.curves, curves.weights0, curves.weights1, constraint)
-        two = len(strands) == 2
-        least = least_walk(strands) if two else None
-        lowest = BARELY * least.walk.gap if least is not None else np.inf
-        for inner in sorted({max(inner, lowest) for inner in INNER}) if two else ():
-            walk = best_walk(strands, inner, least)
-            if walk is not None:
-                yield self._walk("walk", inner, curves, walk.walk.stops)
-        for inner in INNER if two else BANDED[:: 1 if len(strands) <= FEW_GROUPS else 2]:
+        inners: tuple[float, ...] = BANDED  # with more groups bands are quicker
+        lowest = np.inf
+        if len(strands) == 2:
+            inners, lowest = INNER, BARELY * least_walk(strands).walk.gap
+            for inner in sorted({max(inner, lowest) for inner in inners}):
+                walk = best_walk(strands, inner)
+                if walk is not None:
+                    yield self._walk("walk", inner, curves, walk.stops)
+        for inner in inners:
             bands = best_bands(strands, inner, LARGEST_TIE) if inner < lowest else None
             if bands is not None:
-                yield self._walk("bands", inner, curves, bands.walk.stops, tied=True)
+                yield self._walk(BANDS, inner, curves, bands.stops, tied=True)
 
     def _walk(self, name: str, inner: float, curves: Population, stops: IntArray, *, tied: bool = False) -> Made:
         parts = [in_parts(curve) for curve in curves.curves]
