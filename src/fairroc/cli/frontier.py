@@ -40,7 +40,8 @@ def run(arguments: argparse.Namespace) -> int:
     with progress_bar("frontier") as show:
         found = frontier_of(people, options, epsilons=epsilons, bound=not arguments.no_bound, progress=show)
     if arguments.output is not None:
-        chosen = [i == found.recommended.index for i in range(len(found.points))]
+        best = found.recommended
+        chosen = [best is not None and i == best.index for i in range(len(found.points))]
         told = found.to_columns() | {"recommended": chosen, "meaning": meanings(found, word)}
         write_columns(told, arguments.output)
     put_result(
@@ -51,6 +52,8 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.output is not None:
         say(f"frontier written to {arguments.output}")
     allowed = recommended(found)
+    if not allowed:
+        return 0
     how = flags(arguments, [option for option in FRONTIER[2:] if option is not MISSING])
     goal = (*allowed, *how, "-o", "model.json")
     suggest(arguments, f"fit at the recommended {allowed[0][2:]}", "fit", arguments.data, *columns(arguments), *goal)

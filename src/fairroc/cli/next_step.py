@@ -82,8 +82,11 @@ def goal(arguments: argparse.Namespace) -> list[str]:
 
 
 def recommended(found: Frontier) -> list[str]:
-    """The flag of what a frontier recommends, in few digits; in all where the original score may only just meet it."""
+    """The flag of what a frontier recommends, in few digits; in all where the original score may only just meet it.
+    Nothing where it recommends nothing."""
     best = found.recommended
+    if best is None:
+        return []
     name, value = ("--epsilon", best.epsilon) if best.ratio is None else ("--ratio", best.ratio)
     return [name, f"{value:.15g}" if found.points[best.index].unchanged else f"{value:.4g}"]
 

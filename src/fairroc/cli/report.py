@@ -253,6 +253,8 @@ def _suggest(arguments: argparse.Namespace, data: ReportData) -> None:
     allowed, asked = recommended(data.frontier), goal(arguments)
     if arguments.output is None and not asked:
         return suggest(arguments, "see what a fair score would cost", "frontier", *people)
+    if not asked and not allowed:
+        return None
     what = "pack" if arguments.output is None else "page"
     why = f"fit what the {what} shows" if asked else f"fit at the recommended {allowed[0][2:]}"
     how = flags(arguments, [option for option in REPORT if option in FIT and option not in (EPSILON, RATIO, MISSING)])

@@ -19,7 +19,7 @@ from fairroc.core.roc import Population, RocCurve
 from fairroc.core.scale import Scale, build_scale
 from fairroc.errors import DataError, FairrocWarning, several, warn_all
 from fairroc.fitting.limits import Limits, limits
-from fairroc.fitting.new_people import Candidate
+from fairroc.fitting.new_people import LEAST_HELP
 from fairroc.fitting.solver import Solver
 from fairroc.fitting.solving import Solution, drawn_share, judged_exactly
 from fairroc.model import draw
@@ -34,6 +34,9 @@ TRIES = 5
 
 MANY_DRAWN = 0.05
 """From this share of a group on it is said how nobody would be drawn."""
+
+FAR = 4
+"""Standard errors by which the fitted people's gap may be above the expected one before that is said."""
 
 NEAR = 0.01
 """Stop looking when the limit is short of epsilon by no more than this share."""
@@ -115,7 +118,9 @@ def fit(
 ) -> Fitted:
     """Fit the fair score to people, and warn of what a user should know; ``progress(done, all)`` is told of steps."""
     fitted = fit_quietly(people, options, key=key, salt=salt, date=date, progress=progress)
-    warn_all(fitted.notes)
+    warn_all(
+        (*fitted.notes, *new_people_notes(options, fitted.expected_before, fitted.expected, fitted.model.unchanged))
+    )
     return fitted
 
 
@@ -153,22 +158,53 @@ def fit_quietly(
 
     if options.promise == "new":
         solution = solver.at(options.epsilon)
-        gap = made(0.0, solution).performance.gap
-        return made(gap, solution, _out_of_reach(solver.choice.best(options.epsilon), options))
+        return made(made(0.0, solution).performance.gap, solution)
     return at(options.epsilon) if options.confidence is None else _promised(at, options.epsilon, options.confidence)
 
 
-def _out_of_reach(best: Candidate, options: Options) -> FairrocWarning | None:
-    """A note where the expected gap of new people is above epsilon."""
-    epsilon, more = options.epsilon, "a larger epsilon" if options.tolerances is None else "larger tolerances"
-    if best.expected.gap <= epsilon:
-        return None
-    kept = "The original score is kept, since nothing" if best.levels is None else "Nothing"
-    return FairrocWarning(
-        f"no score that was tried reaches an expected gap of {epsilon:.4g} among new people with these rows: expect "
-        f"about {best.expected.gap:.3f}. Take more rows, or {more if options.ratio is None else 'a smaller ratio'}.",
-        f"{kept} does clearly better. More rows of the smallest group and label would help most.",
+def new_people_notes(options: Options, before: Expected, after: Expected, unchanged: bool) -> list[FairrocWarning]:
+    """One note, or none, where new people are expected to be worse off than with the original score, no better off, or
+    farther apart than epsilon."""
+    was, gap, new = before.gap, after.gap, options.promise == "new"
+    more = "a smaller ratio" if options.ratio is not None else "a larger epsilon"
+    more = more if options.tolerances is None else "larger tolerances"
+    ways = f"Take more rows, or {more}." if new else f"Take promise='new' (--promise new), more rows, or {more}."
+    rows = "More rows of the smallest group and label would help most."
+    if not unchanged and gap > was - LEAST_HELP:
+        how = "worse off" if gap >= was else "hardly better off"
+        return [
+            FairrocWarning(
+                f"new people are expected to be {how} with this fair score: a gap of about {gap:.3f}, where the "
+                f"original score has {was:.3f}. {ways}",
+                f"It follows what is peculiar to these rows. {rows}",
+            )
+        ]
+    if gap <= options.epsilon:
+        return []
+    if not new:
+        words = f"expect a gap of about {gap:.3f} among new people, above epsilon {options.epsilon:.4g}. {ways}"
+        return [FairrocWarning(words, f"Epsilon holds for the people it was promised for. {rows}")]
+    kept = "The original score is kept, since nothing" if unchanged else "Nothing"
+    return [
+        FairrocWarning(
+            f"no score that was tried is worth having that reaches an expected gap of {options.epsilon:.4g} among new "
+            f"people with these rows: expect about {gap:.3f}. {ways}",
+            f"{kept} does clearly better at its price. {rows}",
+        )
+    ]
+
+
+def _unlike(fitted: Fitted) -> list[FairrocWarning]:
+    """One note, or none, where the fitted people's gap is far above what is expected of new people."""
+    gap, new = fitted.performance.gap, fitted.expected
+    if gap <= new.gap + FAR * new.gap_deviation:
+        return []
+    words = (
+        f"these {fitted.people.rows:,} rows have a gap of {gap:.3f}, more than {FAR} standard errors above the "
+        f"{new.gap:.3f} that is expected of all new people: chance alone makes about "
+        f"{fitted.solver.test_gap(fitted.solution):.3f} in so many rows"
     )
+    return [FairrocWarning(f"{words}.", "A test set of new people shows which is right.")]
 
 
 def _model(

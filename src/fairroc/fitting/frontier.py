@@ -22,6 +22,7 @@ from fairroc.errors import DataError, FairrocWarning, warn_all
 from fairroc.fitting.raw_order import NeedsDrawsError
 from fairroc.fitting.solver import Solver
 from fairroc.fitting.solving import BOUND_TOLERANCE, Solution, bound_of, judged_exactly
+from fairroc.fitting.walking import DRAW_PRICE
 from fairroc.options import (
     CONSTRAINT,
     DRAW,
@@ -43,8 +44,8 @@ from fairroc.stats.expected import Expected
 from fairroc.summary import MOST_ROWS, Part, Result, Summary, figure, percent, size, window
 from fairroc.tables.columns import data_frame
 
-DEFAULT_EPSILONS = 21
-"""Epsilons from 0 to the original score's gap where none are named."""
+DEFAULT_EPSILONS, DIGITS = 21, 1e4
+"""Epsilons from 0 to the original score's gap where none are named, rounded up to four digits."""
 
 BOUNDED, COMPARED = 20, 40
 """Per cent of the work, about, by when all bounds are known, and all ways tried; the rest is for single epsilons."""
@@ -105,21 +106,19 @@ class FrontierPoint(Part):
 
 AUC_COST = 0.01
 """What the recommended point of a frontier may cost new people in AUC: of 100 pairs of a positive and a negative, one
-more is ranked the wrong way round."""
+more is ranked the wrong way round. A draw for everybody counts as `DRAW_PRICE`."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Recommended(Part):
-    """Which point of a frontier is recommended, and why.
+    """Which point of a frontier is recommended, and why: of those alone whose epsilon new people are expected to keep.
 
     Attributes
     ----------
     index : its place among the points; ``epsilon`` (and ``ratio``, where one was asked for) are its own.
-    reason : "budget" (of all points that cost new people at most ``auc_cost`` of AUC it leaves the smallest gap among
-        them), "cheapest" (all that narrow new people's gap cost more; this one costs least), "smallest" (none narrows
-        it; this one leaves the smallest), or "unchanged" (the original score meets it already).
-    auc_cost : what new people's AUC was allowed to lose.
-    holds : whether the gap expected among new people is within epsilon.
+    reason : "budget" (of all points that cost at most ``auc_cost`` it leaves new people the smallest gap), "unchanged"
+        (so does the original score) or "cheapest" (all cost more; this one costs least).
+    auc_cost : what new people's AUC was allowed to lose, people who are drawn included.
     """
 
     index: int
@@ -127,7 +126,6 @@ class Recommended(Part):
     ratio: float | None
     reason: str
     auc_cost: float
-    holds: bool
 
 
 @documented(
@@ -187,34 +185,41 @@ class Frontier(Result):
         return fairness(self.constraint, self.norm, None, self.before.ratio is not None, self.where)
 
     @property
-    def recommended(self) -> Recommended:
+    def recommended(self) -> Recommended | None:
         """The point to start from; see `recommend`."""
         return self.recommend()
 
-    def recommend(self, auc_cost: float = AUC_COST) -> Recommended:
-        """The smallest gap among new people that costs them at most ``auc_cost`` of AUC; where all that narrow the gap
-        cost more, the cheapest of these; where none does, the smallest gap, be it the original score's. Of points that
-        do the same, the smallest epsilon that new people can expect to be kept.
+    def recommend(self, auc_cost: float = AUC_COST) -> Recommended | None:
+        """Of the points whose epsilon new people are expected to keep, the smallest gap among these that costs them at
+        most ``auc_cost``; where all cost more, the cheapest. Points that do the same: the smallest epsilon.
+
+        What a point costs is the AUC that new people are expected to lose, and 0.05 times the share of people drawn.
+        None where no point's epsilon is expected to be kept.
 
         Parameters
         ----------
         auc_cost : number of at least 0
-            By how much the AUC that new people can expect may be lower than the original score's.
+            What a point may cost.
 
         Raises: DataError
         >>> found.recommend(auc_cost=0.5).epsilon
-        0.0
+        0.1
         """
-        cost = check_cost("auc_cost", auc_cost)
-        narrower = [point for point in self.points if point.gap_estimate < self.before.gap_estimate]
-        cheap = [point for point in narrower if point.auc_estimate >= self.before.auc_estimate - cost]
-        if narrower and not cheap:
-            best, reason = max(narrower, key=lambda p: (p.auc_estimate, -p.epsilon)), "cheapest"
+        limit = check_cost("auc_cost", auc_cost)
+        held = [point for point in self.points if point.holds]
+        if not held:
+            return None
+        cheap = [point for point in held if self.cost(point) <= limit]
+        if cheap:
+            best = min(cheap, key=lambda point: (round(point.gap_estimate, 9), point.epsilon))
+            reason = "unchanged" if best.unchanged else "budget"
         else:
-            best = min(cheap or self.points, key=lambda p: (round(p.gap_estimate, 9), not p.holds, p.epsilon))
-            met = self.points[0].unchanged and (best.holds or self.promise != "new")
-            reason = "budget" if cheap else "unchanged" if met else "smallest"
-        return Recommended(self.points.index(best), best.epsilon, best.ratio, reason, cost, best.holds)
+            best, reason = min(held, key=lambda point: (self.cost(point), point.epsilon)), "cheapest"
+        return Recommended(self.points.index(best), best.epsilon, best.ratio, reason, limit)
+
+    def cost(self, point: FrontierPoint) -> float:
+        """AUC that new people are expected to lose at a point, and the price of draws."""
+        return self.before.auc_estimate - point.auc_estimate + DRAW_PRICE * point.randomised_share
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, ready for JSON, with the recommended point.
@@ -222,7 +227,8 @@ class Frontier(Result):
         >>> found.to_dict()["rows"]
         1000
         """
-        return plain_data(self) | {"recommended": asdict(self.recommended)}
+        chosen = self.recommended
+        return plain_data(self) | {"recommended": None if chosen is None else asdict(chosen)}
 
     def to_columns(self) -> dict[str, list[Any]]:
         """One row for each epsilon; the groups' AUCs and shares of people drawn in columns ``auc[GROUP]`` and
@@ -284,7 +290,7 @@ def frontier(
     Parameters
     ----------
     epsilons : numbers in [0, 2], optional
-        By default 21 of them, evenly from 0 to the original score's own gap.
+        By default 21 of them, evenly from 0 to the gap at which the original score may stay.
     ratios : numbers above 0 and at most 1, optional
         For a constraint on one rate, instead of epsilons: the smallest ratio of two groups' rates that is allowed. A
         point's epsilon is then what its ratio lacks of 1.
@@ -386,7 +392,8 @@ def traced(
     solver = Solver(people, options, portion(progress, BOUNDED, COMPARED)) if solver is None else solver
     before = _before(people, replace(options, epsilon=0.0), solver)
     if wanted is None:
-        wanted = tuple(np.unique(np.linspace(0.0, before.gap, DEFAULT_EPSILONS)).tolist())
+        most = before.gap_estimate if options.promise == "new" else max(before.gap, before.gap_estimate)
+        wanted = tuple(np.unique(np.ceil(DIGITS * np.linspace(0.0, most, DEFAULT_EPSILONS)) / DIGITS).tolist())
     known = solver.prepare(wanted, bound=bound)
     limits = _bounds(people.thin, options, wanted, known) if bound else [None] * len(wanted)
     portion(progress, 0, BOUNDED)(1, 1)

@@ -10,6 +10,7 @@ is expected to be within epsilon, and unless another's gap is smaller by more th
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -102,20 +103,20 @@ class Choice:
     def best(self, epsilon: float) -> Candidate:
         """The cheapest candidate of those that clearly help, and the original score."""
         original = self.candidates[0]
-        if original.expected.gap <= epsilon:
-            return original
-        helpful = [one for one in self.candidates[1:] if helps(original.figures, one.figures)]
+        helpful = [one for one in self.candidates[1:] if helps(original.figures.gaps, one.figures.gaps)]
         return min((original, *helpful), key=lambda one: self.cost(one, epsilon))
 
     def cost(self, candidate: Candidate, epsilon: float) -> float:
-        """The price of a gap above epsilon, of draws and of scores that become one, less AUC."""
+        """The price of a gap above epsilon (a standard error larger than it is expected, since chance says what is), of
+        draws and of scores that become one, less AUC."""
         new, merged = candidate.expected, candidate.name == BANDS
-        return GAP_PRICE * max(new.gap - epsilon, 0.0) + MERGE_PRICE * merged + self.price * candidate.drawn - new.auc
+        gap = new.gap + new.gap_deviation / math.sqrt(len(candidate.figures.gaps))
+        return GAP_PRICE * max(gap - epsilon, 0.0) + MERGE_PRICE * merged + self.price * candidate.drawn - new.auc
 
 
-def helps(before: Figures, after: Figures) -> bool:
-    """Whether a gap is expected to be smaller by more than the estimate can tell."""
-    smaller = before.gaps - after.gaps
+def helps(before: FloatArray, after: FloatArray) -> bool:
+    """Whether a gap is expected to be smaller by more than the estimate can tell, from both in the same populations."""
+    smaller = before - after
     return float(smaller.mean()) >= max(LEAST_HELP, SURE * float(smaller.std(ddof=1)))
 
 

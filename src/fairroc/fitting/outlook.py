@@ -43,6 +43,9 @@ class Outlook(Result):
     gap_estimate, gap_standard_error : gap expected among new people, and how uncertain it is: mean and deviation over
         populations that the fitted people may come from.
     gap_before_estimate : the same for the original score.
+    helps : whether that is smaller by more than the estimate can tell; False for an unchanged score.
+    test_gap_estimate : the gap that a test set with as many rows as were fitted is expected to show: chance alone makes
+        it larger than the gap among all new people. None where groups are spread over segments.
     auc_estimate, auc_standard_error : AUC expected among new people: the original score's on the fitted people, less
         what the fair score is expected to lose.
     auc_before : of the original score on the fitted people, which is a fair estimate for new ones.
@@ -67,6 +70,8 @@ class Outlook(Result):
     gap_estimate: float
     gap_standard_error: float
     gap_before_estimate: float
+    helps: bool
+    test_gap_estimate: float | None
     auc_estimate: float
     auc_standard_error: float
     auc_before: float
@@ -91,6 +96,8 @@ class Outlook(Result):
             ("upper limit", f"{self.upper:.3f} at {100 * self.level:g}% confidence ({self.method})"),
             ("least certain", f"group '{short(limit.group)}'{label}: {limit.rows:,} rows"),
         ]
+        if self.test_gap_estimate is not None:
+            facts.insert(1, ("in a test set", f"about {self.test_gap_estimate:.3f}, if it has {self.rows:,} rows"))
         head = ["", "before", "after", "±", "fitted people, after"]
         gap = [self.gap_before_estimate, self.gap_estimate, self.gap_standard_error, self.gap]
         auc = [self.auc_before, self.auc_estimate, self.auc_standard_error, self.auc]
@@ -128,6 +135,8 @@ def outlook(fitted: Fitted, confidence: float = LEVEL.default) -> Outlook:
         gap_estimate=new.gap,
         gap_standard_error=new.gap_deviation,
         gap_before_estimate=before.gap,
+        helps=fitted.solution is not None and fitted.solver.helps(fitted.solution),
+        test_gap_estimate=fitted.solver.test_gap(fitted.solution),
         auc_estimate=new.auc,
         auc_standard_error=new.auc_deviation,
         auc_before=fitted.before.auc,

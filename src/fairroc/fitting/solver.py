@@ -7,6 +7,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any, TypeVar
 
+import numpy as np
+
 from fairroc.core.ascent import FINE_GROUPS
 from fairroc.core.bound import Bound
 from fairroc.core.chain import area
@@ -15,7 +17,7 @@ from fairroc.core.estimate import flattened
 from fairroc.core.gap import ROUNDING, pooled_curve
 from fairroc.core.kernel import one_person, ordered_kernel
 from fairroc.core.roc import Population, RocCurve
-from fairroc.fitting.new_people import Choice, choice, helps, populations
+from fairroc.fitting.new_people import SEED, Choice, choice, helps, populations
 from fairroc.fitting.raw_order import is_fair_score, solve_rate
 from fairroc.fitting.solving import Goal, Solution, guides_of, levels_of, solution_of, solve_drawn
 from fairroc.fitting.walking import Walks
@@ -116,13 +118,16 @@ class Solver:
         return None
 
     def _new(self, epsilon: float) -> Solution | None:
-        """The candidate of promise="new" that is best at epsilon."""
+        """The candidate of promise="new" that is best at epsilon; the original score where that may stay."""
+        if self.figures_before.expected.gap <= epsilon:
+            return None
         best = self.choice.best(epsilon)
         if best.levels is None:
             return None
         goal = replace(self._goal(epsilon), ties="order")
         inner = min(best.inner_epsilon, epsilon)
-        return solution_of(self.people.thin, best.levels, best.kernels, goal, inner).changed(curve=best.name)
+        found = solution_of(self.people.thin, best.levels, best.kernels, goal, inner).changed(curve=best.name)
+        return found if self.helps(found) else None  # others judge than chose
 
     @property
     def constraint(self) -> Constraint:
@@ -181,7 +186,13 @@ class Solver:
 
     def helps(self, solution: Solution) -> bool:
         """Whether new people's gap is expected to be clearly smaller than with the original score."""
-        return helps(self.figures_before, self.figures(solution))
+        return helps(self.figures_before.gaps, self.figures(solution).gaps)
+
+    def test_gap(self, solution: Solution | None) -> float:
+        """The gap that a sample of new people as large as the fitted one is expected to show."""
+        sample = self.known.judges.sampled(self.people.class_sizes(), np.random.default_rng(SEED))
+        kernels = () if solution is None else solution.kernels
+        return figures(self.known, sample, kernels, self.constraint).expected.gap
 
     def figures(self, solution: Solution | None) -> Figures:
         """What a solution does in the populations that judge."""

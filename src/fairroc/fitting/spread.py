@@ -30,9 +30,9 @@ from fairroc.fitting.held_out import (
     comparisons_of,
     cross_fitted,
     drawn_family_gaps,
-    drawn_gaps,
     even_shares,
 )
+from fairroc.fitting.new_people import helps
 from fairroc.model.proxy import ProxyTree
 from fairroc.options import Options
 from fairroc.people.small import SmallRule
@@ -269,11 +269,11 @@ def fit_spread_quietly(rows: SpreadRows, options: Options, *, progress: Progress
         return SpreadFit(rows, options, tree, grid, comparisons, None, merged)
     grid = _grid(mixture, comparisons, step)
     if options.promise == "new":
-        solution, notes = _for_new_people(rows, tree, grid, comparisons, options, step)
+        solution = _for_new_people(rows, tree, grid, comparisons, options, step)
     else:
-        solution, notes = _solution(grid, comparisons, options.ties, 1.0, step), ()
-    found = SpreadFit(rows, options, tree, grid, comparisons, solution, notes)
-    return replace(found, notes=(*merged, *notes, *_farther_apart(found)))
+        solution = _solution(grid, comparisons, options.ties, 1.0, step)
+    found = SpreadFit(rows, options, tree, grid, comparisons, solution, merged)
+    return replace(found, notes=(*merged, *_farther_apart(found)))
 
 
 def _farther_apart(found: SpreadFit) -> list[FairrocWarning]:
@@ -468,27 +468,31 @@ def _for_new_people(
     comparisons: Sequence[Comparison],
     options: Options,
     step: _Steps,
-) -> tuple[SpreadSolution, tuple[FairrocWarning, ...]]:
-    """The largest internal epsilon whose expected gap among new people is within epsilon, or the least gap."""
-    tried: list[tuple[float, float]] = []
+) -> SpreadSolution | None:
+    """The largest internal epsilon whose expected gap among new people is within epsilon, or the least gap; the
+    original score (None) where it is within epsilon itself, and where no gap is clearly smaller."""
+    before = drawn_family_gaps(rows, grid.mixture, None, comparisons, DRAWS)
+    if _within(before, comparisons):
+        return None
+    tried: list[tuple[float, float, bool]] = []
     excess = cross_fitted(rows, options, None if tree is None else len(tree.leaves), 1.0).excess
     for share in NEW_INNER:
         ties = "order" if share > 0 else "draw"
         solution = _solution(grid, comparisons, ties, share, step, rough=True)
         each = drawn_family_gaps(rows, grid.mixture, solution.kernels, comparisons, DRAWS, excess)
-        gap = float(each.max(axis=0).mean())
-        own = zip(each.mean(axis=1), comparisons, strict=True) if options.attribute_epsilons else ()  # own limits
-        if gap <= options.epsilon and all(expected <= one.epsilon for expected, one in own):
+        if _within(each, comparisons):
             final = _solution(grid, comparisons, ties, share, step)
-            if drawn_gaps(rows, grid.mixture, final.kernels, comparisons, DRAWS, excess).mean() <= options.epsilon:
-                return final, ()
-        tried.append((gap, share))
-    gap, share = min(tried)
-    solution = _solution(grid, comparisons, "order" if share > 0 else "draw", share, step)
-    more = "a larger epsilon" if options.ratio is None else "a smaller ratio"
-    note = FairrocWarning(
-        f"no score that was tried reaches an expected gap of {options.epsilon:.4g} among new people with these rows: "
-        f"expect about {gap:.3f}. Take more rows, or {more}.",
-        "More rows of the smallest group and label would help most.",
-    )
-    return solution, (note,)
+            if _within(drawn_family_gaps(rows, grid.mixture, final.kernels, comparisons, DRAWS, excess), comparisons):
+                return final
+        largest = each.max(axis=0)
+        tried.append((float(largest.mean()), share, helps(before.max(axis=0), largest)))
+    _, share, better = min(tried)
+    return _solution(grid, comparisons, "order" if share > 0 else "draw", share, step) if better else None
+
+
+def _within(gaps: FloatArray, comparisons: Sequence[Comparison]) -> bool:
+    """Whether expected gaps, from (comparisons, draws) gaps, are within the largest epsilon together, and each within
+    its own."""
+    most = max(one.epsilon for one in comparisons)
+    own = all(gap <= one.epsilon for gap, one in zip(gaps.mean(axis=1), comparisons, strict=True))
+    return own and float(gaps.max(axis=0).mean()) <= most

@@ -19,6 +19,7 @@ from fairroc.fitting.certificate import CellFigures, Certificate, FamilyCertific
 from fairroc.fitting.fit import record_of
 from fairroc.fitting.held_out import drawn_gaps, effective_sizes
 from fairroc.fitting.limits import Limit
+from fairroc.fitting.new_people import helps
 from fairroc.fitting.one_draw import DRAWS, SEED, TAIL, OneDraw
 from fairroc.fitting.outlook import FamilyOutlook, Outlook
 from fairroc.fitting.spread import ROUNDING, SpreadFit, gap_of_family, original_gaps
@@ -235,6 +236,8 @@ def spread_outlook(found: SpreadFit, confidence: float = LEVEL.default) -> Outlo
         gap_estimate=new.gap,
         gap_standard_error=new.gap_deviation,
         gap_before_estimate=before.gap,
+        helps=solution is not None and helps(found.expected_gaps_before.max(axis=0), found.expected_gaps.max(axis=0)),
+        test_gap_estimate=None,
         auc_estimate=new.auc,
         auc_standard_error=new.auc_deviation,
         auc_before=found.before[-1].auc,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -196,7 +196,7 @@ def cards(data: ReportData) -> list[Card]:
         Card(
             f"New people: {gap} expected",
             about(told(ahead.gap_estimate), ahead.gap_standard_error),
-            f"{missed if ahead.exceeds else kept}{few}; {most}; {old}",
+            f"{missed if ahead.exceeds else kept}{few}; {most}; {old}{_test_set(ahead, told)}",
             "bad" if ahead.exceeds or ahead.harms else "good",
         ),
         Card(
@@ -261,6 +261,13 @@ def _of_all(data: ReportData, shares: Sequence[float]) -> float:
 
 def _between(ends: Sequence[float] | None, level: str) -> str:
     return "original score" if ends is None else f"original score; between {ends[0]:.3f} and {ends[1]:.3f}{level}"
+
+
+def _test_set(ahead: Outlook, told: Callable[[float], float]) -> str:
+    """What a test set shows, chance included."""
+    if ahead.test_gap_estimate is None:
+        return ""
+    return f"; a test set of {ahead.rows:,} people shows about {told(ahead.test_gap_estimate):.3f}, chance included"
 
 
 def _caution(data: ReportData) -> Caution | None:

@@ -6,7 +6,7 @@ from fairroc.core.constraint import FEW_SELECTED
 from fairroc.fitting.frontier import Frontier, FrontierPoint, left_out_words
 from fairroc.options import CONSTRAINT
 from fairroc.text.certificate import DRAWN
-from fairroc.text.outlook import most_drawn
+from fairroc.text.outlook import met, most_drawn
 from fairroc.text.people import epsilon_words
 from fairroc.text.words import (
     RATIO_GAPS,
@@ -32,7 +32,7 @@ def frontier_text(found: Frontier, *, positive_means: str = SELECTED, verbose: b
     head = ["ratio" if ratio else "epsilon", "new people: gap", "AUC", "fitted people: gap", "AUC", *["drawn"] * drawn]
     head += ["AUC at best", "accuracy", *(["balanced"] if verbose else []), "disparate impact"]
     lines = table(head, [_point_row(point, verbose, drawn) for point in found.points])
-    marks = [" ", *("*" if i == chosen.index else " " for i in range(len(found.points)))]
+    marks = [" ", *("*" if chosen is not None and i == chosen.index else " " for i in range(len(found.points)))]
     return "\n".join(
         [
             f"{size}, {asked.formula}{how}{_tie_words(found, verbose)}.",
@@ -61,51 +61,39 @@ def meanings(found: Frontier, positive_means: str = SELECTED) -> list[str]:
 
 
 def recommended_meaning(found: Frontier, positive_means: str = SELECTED) -> list[str]:
-    """What the recommended epsilon means in people, and whether for the fitted ones alone; nothing where it is not
-    kept."""
+    """What the recommended epsilon means in people; nothing where none is."""
     chosen = found.recommended
-    words = epsilon_words(found.fairness, chosen.epsilon, positive_means)
-    if chosen.holds:
-        return [words]
-    return [] if found.promise == "new" else [words.replace(":", ", for these people alone:", 1)]
+    return [] if chosen is None else [epsilon_words(found.fairness, chosen.epsilon, positive_means)]
 
 
 def recommended_words(found: Frontier, *, mark: str = "") -> str:
-    """Which row of a frontier is recommended, why, whether new people are expected to be within it, and who is drawn
-    there."""
+    """Which row of a frontier is recommended, why, and who is drawn there."""
     chosen, ratio = found.recommended, found.before.ratio is not None
+    if chosen is None:
+        least = min(point.gap_estimate for point in found.points)
+        more = Allowed(least, 1.0 - least if ratio else None).more(met(least))
+        return f"No row is recommended: none is expected to be kept among new people. Take more rows, or {more}."
     point = found.points[chosen.index]
     name = f"Recommended{mark}: {f'ratio {1 - point.epsilon:.4g}' if ratio else f'epsilon {point.epsilon:.4g}'}"
     auc = f"AUC {rounded(found.before.auc_estimate)} before, {rounded(point.auc_estimate)} after"
     if chosen.reason == "unchanged":
-        return f"{name}. The original score meets it already."
+        return (
+            f"{name}. The original score is expected to keep it among new people, and no row does better within budget."
+        )
     gap = f"{rounded(point.gap_estimate)} among new people ({rounded(found.before.gap_estimate)} before)"
+    draws = ", draws included" if any(each.randomised_share for each in found.points) else ""
     if chosen.reason == "budget":
-        cost = f"cost new people at most {chosen.auc_cost:.4g} of AUC ({auc})"
+        cost = f"are expected to be kept and cost at most {chosen.auc_cost:.4g} of AUC{draws} ({auc})"
         why = f"Of all rows that {cost}, it leaves the smallest gap: {gap}."
-    elif chosen.reason == "cheapest":
-        cost = f"costs new people more than {chosen.auc_cost:.4g} of AUC; this one costs least ({auc})"
-        narrow = all(p.gap_estimate < found.before.gap_estimate for p in found.points)
-        why = f"Every row {'' if narrow else 'that narrows the gap '}{cost}, with a gap of {gap}."
     else:
-        kept = "the original score stays as it is" if point.unchanged else f"this one leaves the smallest: {gap}"
-        return f"{name}. No row is expected to narrow the gap among new people; {kept}."
-    return f"{name}. {why}{_not_kept(found)}{_drawn_there(found)}"
+        cost = f"costs more than {chosen.auc_cost:.4g} of AUC{draws}; this one costs least ({auc})"
+        why = f"Every row that is expected to be kept {cost}, with a gap of {gap}."
+    return f"{name}. {why}{_drawn_there(found, point)}"
 
 
-def _not_kept(found: Frontier) -> str:
-    """That new people's gap is expected to be above the recommended epsilon."""
-    chosen, allowed = found.recommended, Allowed(found.recommended.epsilon, found.recommended.ratio)
-    if chosen.holds:
-        return ""
-    if found.promise == "new":
-        return f" That is above {allowed.limit}, which no score that was tried reaches."
-    return f" That is above {allowed.limit}, which these people alone keep; --promise new aims at new people instead."
-
-
-def _drawn_there(found: Frontier) -> str:
+def _drawn_there(found: Frontier, point: FrontierPoint) -> str:
     """How many people are drawn at the recommended epsilon, beside what would be without."""
-    point, least = found.points[found.recommended.index], found.least_gap_without_draw
+    least = found.least_gap_without_draw
     if not any(each.randomised_share for each in found.points):
         return ""
     words = " Nobody is drawn there"
@@ -157,7 +145,7 @@ def _frontier_notes(found: Frontier, verbose: bool) -> list[str]:
     if found.promise == "new":
         goal = "epsilon" if found.before.ratio is None else "what the ratio allows"
         allowed = "epsilons" if found.before.ratio is None else "ratios"
-        why = "no score that was tried reaches it with these rows, and the least gap found is shown"
+        why = "no score that was tried reaches it with these rows at a price worth paying"
         free = any(point.auc_bound is not None and point.auc > point.auc_bound for point in found.points)
         best = f"AUC at best is that of scores that keep to {goal} on these rows, which is not asked for here."
         return [

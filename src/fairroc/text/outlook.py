@@ -17,18 +17,14 @@ from fairroc.text.words import SELECTED, Allowed, beyond, confidence, flat, shor
 MOST_TIMES = 1000
 """More than so many times the rows is "far more"."""
 
-CURVES = {
-    "smooth": "smooth curves of every group",
-    "soft labels": "curves of every group in which scores tell about both labels",
-    "raw": "the groups' own curves",
-    "raw, ties drawn": "the groups' own curves, with ties drawn",
-    "shared, shift": "one pair of curves, shifted to every group",
-    "shared, shift and stretch": "one pair of curves, shifted and stretched to every group",
-    "partly shared, shift": "the groups' own curves, drawn towards a shared pair that is shifted to every group",
-    "partly shared, shift and stretch": "the groups' own curves, drawn towards a shared pair that is shifted and "
-    "stretched to every group",
+CHOSEN = {
+    "shift": "a shift of each group's scores",
+    "equal pace": "thresholds at which all groups have equal FPR + TPR",
+    "walk": "thresholds for each group that keep the order of all its scores; nobody is drawn",
+    "bands": "thresholds for each group, with neighbouring scores made one; nobody is drawn",
+    "estimate": "the exact method on the curves expected in the population",
 }
-"""What the exact method worked on, for promise="new"; names of `fairroc.fitting.new_people`."""
+"""What promise="new" chooses; names of `fairroc.fitting.new_people`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +75,15 @@ def side_by_side(outlook: Outlook, certificate: Certificate, word: str = SELECTE
     head = "new people (expected)".rjust(middle) + "fitted people".rjust(len(lines[0]) - middle)
     whose = "all" if c.promise == "new" else "new"
     few = f" Ratios of {whose} people: where {o.told_from:.0%} or more are {word}." if o.told_from else ""
-    return [head, *lines, f"±: standard error of the estimate.{few}", *information_lines(c)]
+    return [head, *lines, f"±: standard error of the estimate.{few}", *test_set_lines(o), *information_lines(c)]
+
+
+def test_set_lines(outlook: Outlook) -> list[str]:
+    """What a test set shows, beside what is expected of all new people."""
+    if outlook.test_gap_estimate is None:
+        return []
+    shown = f"{outlook.rows:,} of them is expected to show a gap of about {outlook.test_gap_estimate:.3f}"
+    return [f"New people: all of them together. A test set of {shown}, since chance adds to it."]
 
 
 def nobody_drawn(certificate: Certificate) -> bool:
@@ -99,7 +103,7 @@ def promise_words(certificate: Certificate, outlook: Outlook, *, verbose: bool =
     allowed = allowed_by(c, o)
     if c.promise == "new":
         what = (
-            f"{allowed.out_of_reach} with these rows, so this is about the least gap that can be had"
+            f"{allowed.out_of_reach} with these rows at a price worth paying"
             if o.exceeds
             else f"the gap expected among new people is within {allowed.whole}"
         )
@@ -128,10 +132,8 @@ def chosen_words(certificate: Certificate) -> str:
         return "Chosen: the original score."
     if c.families:
         return f"Chosen: an internal epsilon of {c.inner_epsilon:.4g} for the fitted people."
-    name, _, way = c.curve.rpartition(", ")
-    if way.endswith("of the way"):
-        return f"Chosen: a {name} of the score for each group, {way}."
-    return f"Chosen: the exact method on {CURVES.get(c.curve, c.curve)}."
+    name, comma, way = c.curve.partition(", ")
+    return f"Chosen: {CHOSEN.get(name, name)}{comma}{way}."
 
 
 def unchanged_words(certificate: Certificate, outlook: Outlook) -> str:
@@ -140,7 +142,7 @@ def unchanged_words(certificate: Certificate, outlook: Outlook) -> str:
     if certificate.promise != "new":
         why = f"The score already meets {allowed.whole} (gap {certificate.gap:.3f})"
     elif outlook.exceeds:
-        why = "No score is expected to have a smaller gap among new people"
+        why = "No other score is expected to be clearly better for new people"
     else:
         why = f"The original score's gap among new people is expected to be within {allowed.whole}"
     return f"{why}: it stays as it is."
