@@ -14,6 +14,9 @@ from fairroc.core.roc import RocCurve, all_thresholds, pooled_share, rates_at
 BINS, BINS_MANY = 200, 80
 """Bins of about equally many people, fewer with more than many groups; every score by itself if there are no more."""
 
+LUMP = 0.5
+"""A score that so large a share of a bin's people have is a bin of its own."""
+
 INSIDE = (0.25, 0.75)
 """Where people of a bin stand who have several scores, as shares of the way from its lowest to its highest."""
 
@@ -52,7 +55,8 @@ class Bins:
     @property
     def inside(self) -> FloatArray:
         """(places, k) scores that stand for a bin's people."""
-        return np.stack([self.thresholds + part * (self.tops - self.thresholds) for part in INSIDE])
+        low, high = self.thresholds, self.tops
+        return np.stack([np.where(low < high, (1.0 - part) * low + part * high, low) for part in INSIDE])
 
     def rates(self, masses: FloatArray, thresholds: FloatArray) -> FloatArray:
         """(2, n) shares of both classes with scores from each threshold on, from (2, k) masses; even inside bins."""
@@ -80,9 +84,9 @@ def bins_of(curves: Sequence[RocCurve], shares: FloatArray, sizes: FloatArray) -
     begin = np.arange(len(every))
     if len(every) > count:
         below = 1.0 - pooled_share(curves, shares, every)
-        begin = np.unique(np.searchsorted(below, np.arange(count) / count - 1e-12).clip(0, len(every) - 1))
-        lumps = begin[np.diff(np.append(below, 1.0))[begin] > 0.5 / count]
-        begin = np.unique(np.concatenate(([0], begin, np.minimum(lumps + 1, len(every) - 1))))
+        even = np.searchsorted(below, np.arange(count) / count - 1e-12)
+        lumps = np.flatnonzero(np.diff(np.append(below, 1.0)) > LUMP / count)
+        begin = np.unique(np.concatenate(([0], even, lumps, lumps + 1)).clip(0, len(every) - 1))
     thresholds, tops = every[begin], every[np.append(begin[1:] - 1, len(every) - 1)]
     upto = np.array([rates_at(curve, thresholds) for curve in curves])
     masses = np.maximum(upto - np.concatenate((upto[:, :, 1:], np.zeros((*upto.shape[:2], 1))), axis=2), 0.0)

@@ -29,7 +29,6 @@ from fairroc.core.portable import (
     log_gamma,
     orthonormal,
     product,
-    share_product,
     solved,
     solved_above,
 )
@@ -39,9 +38,9 @@ from fairroc.stats.bins import Bins, fewer
 BENDS = 8
 """Polynomials of the normal score."""
 
-SHIFTS = {0.0: 0.05, 0.05: 0.07, 0.15: 0.12, 0.4: 0.22, 1.0: 0.33, 2.5: 0.21}
-PARTINGS = {0.0: 0.5, 0.05: 0.23, 0.12: 0.18, 0.3: 0.09}
-HIGHER = {0.0: 0.08, 0.1: 0.12, 0.25: 0.2, 0.6: 0.45, 1.2: 0.15}
+SHIFTS = {0.0: 0.05, 0.05: 0.07, 0.15: 0.1, 0.4: 0.29, 1.0: 0.31, 2.5: 0.18}
+PARTINGS = {0.0: 0.49, 0.05: 0.24, 0.12: 0.19, 0.3: 0.08}
+HIGHER = {0.0: 0.09, 0.1: 0.11, 0.25: 0.26, 0.6: 0.34, 1.2: 0.2}
 """Amplitudes of the first s, of the first d and of all higher bends, and how often each is met."""
 
 ALIKE = 0.1
@@ -53,14 +52,14 @@ NOTHING = 1e-3
 FADING = 1.5
 """Amplitudes of higher bends fall with the power of their number."""
 
-STEPS, WEAK, LONGEST = 10, 1.5, 2.0
-"""Newton steps, the amplitude of the weak prior they are taken with, and the longest of them."""
+STEPS, WEAK = 16, 1.5
+"""Newton steps, halved where they lead down, and the amplitude of the weak prior they are taken with."""
 
 ROUNDS = 3
 """How often the common masses are found from the groups, and the groups from these."""
 
-LOOSE = 1e-3
-"""Precision of what is known beforehand of where the groups' middle is."""
+MIDDLE = 1.0
+"""Amplitude of the groups' middle: about none, since the common masses are found from them."""
 
 STRENGTHS = (100.0, 300.0, 1000.0, 3000.0, 10000.0, np.inf)
 """How many people smooth masses may count as, beside those of a class."""
@@ -120,8 +119,7 @@ def posterior(bins: Bins, people: Population, rng: np.random.Generator) -> Poste
     found = departures(bins)
     weighed = weigh(found)
     count = 2 * fewer(DRAWS, len(bins.counts), LEAST_DRAWS)
-    which = _spread_over(weighed.weights, count, rng)
-    smooth = found.masses(_likely(bins, found, weighed.drawn(which, rng), weighed.mean))
+    smooth = found.masses(_likely(bins, found, weighed.drawn(count, rng), weighed.mean))
     masses = _roughened(bins, smooth, found.masses(weighed.mean), rng)
     size = bins.sizes.sum(axis=1)
     positives = rng.standard_gamma(people.priors * size, (count, len(size)))
@@ -198,24 +196,28 @@ def _newton(
     bins: Bins, common: FloatArray, phi: FloatArray, theta: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Departures of every class by damped Newton steps, (groups, 2, bends), with slope and bend of the likelihood."""
-    bends, scale = phi.shape[1], max(float(np.abs(phi).max()), 1e-12)
-    small = phi / scale
-    pairs = (small[:, :, None] * small[:, None, :]).reshape(len(phi), -1)
-    sizes = bins.sizes[..., None] * scale
-    seen = share_product(bins.counts / np.maximum(bins.sizes[..., None], 1e-300), small)
-    prior = np.diag((np.arange(1, bends + 1) ** FADING / WEAK) ** 2)
-    for step in range(STEPS + 1):
-        masses = tilted(common, theta, phi)[0]
-        mean = share_product(masses, small)
-        square = share_product(masses, pairs).reshape(*mean.shape, bends)
-        slope = sizes * (seen - mean)
-        bend = sizes[..., None] * scale * (square - mean[..., :, None] * mean[..., None, :])
-        if step < STEPS:
-            left = slope - product(prior, theta[..., None])[..., 0]
-            change = solved(bend + prior, left[..., None])[..., 0]
-            largest = np.abs(change).max(axis=-1, keepdims=True)
-            theta = theta + change * np.minimum(1.0, LONGEST / np.maximum(largest, 1e-12))
-    return theta, slope, bend
+    pairs = (phi[:, :, None] * phi[:, None, :]).reshape(len(phi), -1)
+    prior = np.diag((np.arange(1, phi.shape[1] + 1) ** FADING / WEAK) ** 2)
+    tried, best = theta, np.full(theta.shape[:-1], -np.inf)
+    for _ in range(STEPS):
+        masses = tilted(common, tried, phi)[0]
+        likely = (bins.counts * log(np.maximum(masses, 1e-300))).sum(axis=-1)
+        likely -= (tried * product(prior, tried[..., None])[..., 0]).sum(axis=-1) / 2
+        better = (likely >= best)[..., None]
+        theta, best = np.where(better, tried, theta), np.maximum(likely, best)
+        slope, bend = _derivatives(bins, masses, phi, pairs)
+        left = slope - product(prior, tried[..., None])[..., 0]
+        change = solved(bend + prior, left[..., None])[..., 0]
+        tried = np.where(better, tried + change, (theta + tried) / 2)
+    return theta, *_derivatives(bins, tilted(common, theta, phi)[0], phi, pairs)
+
+
+def _derivatives(bins: Bins, masses: FloatArray, phi: FloatArray, pairs: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Slope and bend of every class's likelihood, from the masses it is at."""
+    mean, sizes = _sums(masses, phi), bins.sizes[..., None]
+    square = _sums(masses, pairs).reshape(*mean.shape, phi.shape[1])
+    bend = sizes[..., None] * (square - mean[..., :, None] * mean[..., None, :])
+    return _sums(bins.counts, phi) - sizes * mean, bend
 
 
 def _likely(bins: Bins, found: Departures, drawn: FloatArray, mean: FloatArray) -> FloatArray:
@@ -231,6 +233,11 @@ def _likely(bins: Bins, found: Departures, drawn: FloatArray, mean: FloatArray) 
 def _likelihood(bins: Bins, found: Departures, departures: FloatArray) -> FloatArray:
     """(..., groups) logarithm of how likely departures make every group's people."""
     return np.asarray((bins.counts * log(np.maximum(found.masses(departures), 1e-300))).sum(axis=(-2, -1)))
+
+
+def _sums(parts: FloatArray, columns: FloatArray) -> FloatArray:
+    """(..., p) sums of (..., k) parts times (k, p) columns, to the last digit the same everywhere."""
+    return np.asarray(np.add.reduce(np.ascontiguousarray(parts[..., None, :] * columns.T), axis=-1))
 
 
 # ---- how far groups depart, weighed by evidence ----------------------------------------------------------------------
@@ -254,8 +261,8 @@ class Weighed:
     ----------
     found : what the people say.
     precision : (m, 2 bends) of departures from the groups' middle, beforehand.
-    evidence : (m,) its logarithm, but for what all combinations share.
-    weights : (m,) of every combination.
+    evidence, weights : (m,) its logarithm, but for what all combinations have in common; and with how often each is
+        met.
     middle, middle_bend : (m, 2 bends) and (m, 2 bends, 2 bends) the groups' middle, and how well it is known.
     """
 
@@ -278,10 +285,11 @@ class Weighed:
     def _bend(self, which: IntArray) -> FloatArray:
         return _with_precision(self.found.bend, self.precision[which])
 
-    def drawn(self, which: IntArray, rng: np.random.Generator) -> FloatArray:
-        """(draws, groups, 2 bends) departures under some combinations."""
+    def drawn(self, count: int, rng: np.random.Generator) -> FloatArray:
+        """(count, groups, 2 bends) departures."""
         groups, size = self.found.pull.shape
-        noise = rng.standard_normal((len(which), groups + 1, size))
+        which = spread_over(self.weights, count, rng)
+        noise = rng.standard_normal((count, groups + 1, size))
         middle = self.middle[which] + solved_above(cholesky(self.middle_bend[which]), noise[:, -1])
         return self._expected(which, middle) + solved_above(cholesky(self._bend(which)), noise[:, :-1])
 
@@ -291,20 +299,21 @@ def weigh(found: Departures) -> Weighed:
     combinations, often = amplitudes()
     size = found.pull.shape[1]
     first, parting, higher = np.maximum(combinations, NOTHING).T[:, :, None]
-    spread = higher / np.tile(np.arange(1, size // 2 + 1) ** FADING, 2)
+    faded = np.tile(np.arange(1, size // 2 + 1) ** -FADING, 2)
+    spread = higher * faded
     spread[:, :1], spread[:, size // 2 : size // 2 + 1] = first, parting
     precision = 1.0 / spread**2
     bend = _with_precision(found.bend, precision)
     right = np.broadcast_to(np.concatenate((found.bend, found.pull[..., None]), axis=-1), (*bend.shape[:-1], size + 1))
     inside = solved(bend, right)
     kept, pulled = precision[:, None, :, None] * inside[..., :-1], precision[:, None] * inside[..., -1]
-    middle_bend = (kept + np.swapaxes(kept, -1, -2)).sum(axis=1) / 2 + LOOSE * np.eye(size)
+    middle_bend = (kept + np.swapaxes(kept, -1, -2)).sum(axis=1) / 2 + np.diag(1.0 / (MIDDLE * faded) ** 2)
     middle = solved(middle_bend, pulled.sum(axis=1)[..., None])[..., 0]
     evidence = (found.pull * inside[..., -1]).sum(axis=(1, 2)) / 2 + (middle * pulled.sum(axis=1)).sum(axis=-1) / 2
     evidence += len(found.pull) * log(precision).sum(axis=-1) / 2
     evidence -= _half_log_size(bend).sum(axis=-1) + _half_log_size(middle_bend)
     weights = often * exp(evidence - evidence.max())
-    return Weighed(found, precision, evidence, weights / weights.sum(), middle, middle_bend)
+    return Weighed(found, precision, evidence, weights / totals(weights), middle, middle_bend)
 
 
 def _with_precision(bend: FloatArray, precision: FloatArray) -> FloatArray:
@@ -324,7 +333,7 @@ def _roughened(bins: Bins, smooth: FloatArray, mean: FloatArray, rng: np.random.
     """(draws, groups, 2, k) smooth masses, drawn towards the people's own as far as these bear it out."""
     whole = np.maximum(totals(bins.counts), 1e-12)
     masses = smooth * (rng.standard_gamma(whole, (len(smooth), *whole.shape)) / whole)[:, None]
-    strength = np.array(STRENGTHS)[_spread_over(_strengths(bins, mean), len(smooth), rng)]
+    strength = np.array(STRENGTHS)[spread_over(_strengths(bins, mean), len(smooth), rng)]
     rough = np.flatnonzero(np.isfinite(strength))
     known = strength[rough, None, None, None] * smooth[rough] + bins.counts
     masses[rough] = np.maximum(rng.standard_gamma(np.maximum(known, 1e-12)), 1e-300)
@@ -346,7 +355,7 @@ def _strengths(bins: Bins, mean: FloatArray) -> FloatArray:
     return np.asarray(weights / weights.sum())
 
 
-def _spread_over(weights: FloatArray, count: int, rng: np.random.Generator) -> IntArray:
+def spread_over(weights: FloatArray, count: int, rng: np.random.Generator) -> IntArray:
     """So many numbers of things with these weights, each as often as its weight has it, in random order."""
     at = (rng.permutation(count) + 0.5) / count
     return np.asarray(np.searchsorted(np.cumsum(weights), at).clip(0, len(weights) - 1))
