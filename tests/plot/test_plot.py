@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -64,7 +64,6 @@ def test_no_window_is_opened_and_pyplot_stays_out() -> None:
     """A library must not touch pyplot's global state."""
     draw = "test_plot.before_after(test_plot.fitted(2, .2))"
     code = f"import sys, test_plot; {draw}; print('matplotlib.pyplot' in sys.modules)"
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=Path(__file__).parent
-    )
+    env = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=env)
     assert done.stdout.strip() == "False"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -204,7 +204,8 @@ def test_predictions_are_compared_as_asked() -> None:
 
 def test_frontier_of_ratios() -> None:
     scores, y, group = people()
-    how: dict[str, Any] = {"sensitive_features": group, "constraint": "equal_opportunity", "ratios": [0.7, 0.9]}
+    how: dict[str, Any] = {"sensitive_features": group, "promise": "fitted", "constraint": "equal_opportunity"}
+    how["ratios"] = [0.7, 0.9]
     found = FrontierDisplay.from_predictions(scores, y, **how)
     assert found.line_[0].get_xdata().tolist() == [0.9, 0.7]
     assert found.before_.get_xdata()[0] == 1 - frontier(scores, y, bound=False, **how).before.gap
@@ -414,7 +415,8 @@ def test_frontier_lines_are_the_frontiers(groups: int) -> None:
     assert shown.axes_[1].get_ylabel() == "share of people drawn" and len(shown.axes_) == 2
     assert [line.get_ydata().tolist() for line in shown.drawn_line_] == drawn
     assert all(line.get_xdata().tolist() == table["epsilon"] for line in shown.drawn_line_)
-    again = FrontierDisplay.from_predictions(scores, y, sensitive_features=group, epsilons=[0, 0.1, 0.3])
+    how: dict[str, Any] = {"sensitive_features": group, "promise": "fitted", "epsilons": [0, 0.1, 0.3]}
+    again = FrontierDisplay.from_predictions(scores, y, **how)
     assert again.found == found
     assert len(again.plot(groups=False, bound=False).line_) == 1 and again.bound_line_ is None
 
@@ -427,7 +429,8 @@ def test_the_share_drawn_has_axes_where_there_are_some_for_it() -> None:
         shown = FrontierDisplay.from_frontier(found, ax=given)
         assert (len(shown.line_), len(shown.drawn_line_)) == (3, lines)
         assert shown._repr_png_() is None
-    never = FrontierDisplay.from_predictions(scores, y, sensitive_features=group, epsilons=[0, 0.1], draw="never")
+    how: dict[str, Any] = {"sensitive_features": group, "promise": "fitted", "epsilons": [0, 0.1]}
+    never = FrontierDisplay.from_predictions(scores, y, **how, draw="never")
     assert len(never.axes_) == 1 and never.drawn_line_ == [] and never._repr_png_() is not None
 
 
@@ -526,9 +529,8 @@ def test_pyplot_stays_out_and_matplotlib_is_loaded_late() -> None:
         "print('matplotlib' in sys.modules)\n"
         "import test_plot_displays as t; [t.draw(d) for d in t.ALL]; print('matplotlib.pyplot' in sys.modules)"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=Path(__file__).parent
-    )
+    env = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=env)
     assert done.stdout.split() == ["False", "False"]
 
 

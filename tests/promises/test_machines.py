@@ -19,9 +19,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fairroc import FairrocError, FairrocWarning, verify
+from fairroc import FairROC, FairrocError, FairrocWarning, verify
 from fairroc.verifying.files import decisions
-from fitted_people import FairROC
 
 HERE = Path(__file__).resolve().parent
 SEEDS, PARTS = 200, 8
@@ -89,7 +88,7 @@ def fitted(seed: int) -> Any:
         {"use_group": False},
         {"use_group": False, "promise": "new"},
         {"combine": "each"},
-        {"confidence": 0.9},
+        {"promise": "population", "confidence": 0.9},
         {"method": "froc", "queries": 25},
     ]
     options = kinds[int(rng.integers(len(kinds)))]
@@ -108,7 +107,8 @@ def fitted(seed: int) -> Any:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", FairrocWarning)
-            post = FairROC(salt=1, **options).fit(scores, y, sensitive_features=groups, sample_weight=weights, **more)
+            post = FairROC(**{"promise": "fitted", "salt": 1} | options)
+            post.fit(scores, y, sensitive_features=groups, sample_weight=weights, **more)
     except FairrocError as error:
         return [options, str(error)]
     body = json.loads(post.model_.to_json())
@@ -142,11 +142,11 @@ def test_the_same_people_get_the_same_model_on_other_processors(part: int) -> No
 
 def test_a_second_fit_decides_the_same_and_verify_says_so() -> None:
     scores, y, code, *_ = people(0)
-    posts = [FairROC(0.05).fit(scores, y, sensitive_features=code) for _ in range(2)]
+    posts = [FairROC(0.05, promise="fitted").fit(scores, y, sensitive_features=code) for _ in range(2)]
     found = [verify(post.model_, scores, y, sensitive_features=code) for post in posts]
     assert posts[0].model_.salt != posts[1].model_.salt and found[0].decisions == found[1].decisions
     assert f"Decisions {found[0].decisions} " in str(found[0]) and len(found[0].to_dict()["decisions"]) == 16
-    other = FairROC(0.06).fit(scores, y, sensitive_features=code)
+    other = FairROC(0.06, promise="fitted").fit(scores, y, sensitive_features=code)
     assert verify(other.model_, scores, y, sensitive_features=code).decisions != found[0].decisions
 
 

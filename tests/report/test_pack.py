@@ -73,7 +73,7 @@ def read(folder: Path, without: Collection[str] = ()) -> dict[str, Any]:
 @pytest.fixture(scope="module")
 def fitted(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
     folder = tmp_path_factory.mktemp("packs") / "pack"
-    _, found = made(folder, epsilon=0.05, draw="all", threshold=0.6)
+    _, found = made(folder, epsilon=0.05, promise="fitted", draw="all", threshold=0.6)
     return folder, found
 
 

@@ -435,19 +435,24 @@ def test_every_axis_has_ticks() -> None:
     assert axis("epsilon", 0.0, 5e-324).ticks == (0.0,)
 
 
-@pytest.mark.parametrize("promise", ["new", "population"])
+@pytest.mark.parametrize(
+    ("promise", "asked", "flags"),
+    [
+        ("new", "", ""),
+        ("fitted", ', promise="fitted"', "--promise fitted "),
+        ("population", ', promise="population", confidence=0.9', "--promise population --confidence 0.9 "),
+    ],
+)
 @pytest.mark.filterwarnings("ignore::fairroc.errors.FairrocWarning")
-def test_the_promise_goes_into_the_fit_and_its_commands(promise: str) -> None:
+def test_the_promise_goes_into_the_fit_and_its_commands(promise: str, asked: str, flags: str) -> None:
     scores, y, groups = people(1000)
     shown = made(scores, y, groups, epsilon=0.25, promise=promise, confidence=0.9)
     found = shown.certificate
-    assert found is not None and (found.promise, found.confidence) == (promise, 0.9 if promise != "new" else None)
+    assert found is not None and (found.promise, found.confidence) == (promise, 0.9 if "confidence" in asked else None)
     text = Reader(page(shown)).text
-    sure = promise == "population"
-    assert f'FairROC(epsilon=0.25, promise="{promise}"{", confidence=0.9" * sure})' in text
+    assert f"FairROC(epsilon=0.25{asked})" in text
     source = Source("people.csv", "p", "y", ("sex",))
-    command = f"--epsilon 0.25 --promise {promise}{' --confidence 0.9' * sure} -o model.json"
-    assert command in Reader(page(replace(shown, source=source))).text
+    assert f"--epsilon 0.25 {flags}-o model.json" in Reader(page(replace(shown, source=source))).text
     post = FairROC(epsilon=0.25, promise=promise, confidence=found.confidence).fit(scores, y, sensitive_features=groups)
     i = shown.start
     chance = post.acceptance_rate(scores, sensitive_features=groups, threshold=shown.thresholds[i])
@@ -483,7 +488,10 @@ def test_commands_have_the_epsilon_asked_for() -> None:
     scores, y, groups = people()
     source = Source("people.csv", "p", "y", ("sex",))
     words = Reader(page(made(scores, y, groups, source=source, epsilon=0.1234567, norm="inf"))).text
-    assert "--epsilon 0.1234567 --norm inf -o model.json" in words and "--epsilon 0.1234567 --norm inf\n" in words
+    assert (
+        "--epsilon 0.1234567 --norm inf --promise fitted -o model.json" in words
+        and "--epsilon 0.1234567 --norm inf\n" in words
+    )
 
 
 # ---- doors ---------------------------------------------------------------------------------------------------
@@ -494,7 +502,9 @@ def test_write_report(tmp_path: Path) -> None:
     out = tmp_path / "r.html"
     found = write_report(out, scores, y, sensitive_features=groups, epsilon=0.1, norm="inf", draw="all", bootstrap=100)
     assert found.options.norm == "inf"
-    assert 'FairROC(epsilon=0.1, norm="inf", draw="all")' in Reader(out.read_text(encoding="utf-8")).text
+    assert (
+        'FairROC(epsilon=0.1, norm="inf", draw="all", promise="fitted")' in Reader(out.read_text(encoding="utf-8")).text
+    )
 
 
 @pytest.mark.parametrize(
@@ -631,7 +641,7 @@ def test_the_page_names_the_constraint_and_its_commands_ask_for_it() -> None:
         "gap (1 - ratio of the selection rate)",
         "largest difference of the TPR",
         "grey: thresholds that do not count",
-        'FairROC(ratio=0.8, constraint="demographic_parity", where=(0.1, 0.4))',
+        'FairROC(ratio=0.8, constraint="demographic_parity", where=(0.1, 0.4), promise="fitted")',
     ):
         assert part in words, part
     assert [card.title for card in cards(shown)][::2] == [
@@ -642,13 +652,13 @@ def test_the_page_names_the_constraint_and_its_commands_ask_for_it() -> None:
     assert cards(shown)[2].value.endswith(f"{1 - shown.certificate.gap:.3f}")  # type: ignore[union-attr]
     source = Source("people.csv", "p", "y", ("sex",))
     words = Reader(page(replace(shown, source=source))).text
-    assert "--ratio 0.8 --constraint demographic_parity --where 0.1:0.4 -o model.json" in words
+    assert "--ratio 0.8 --constraint demographic_parity --where 0.1:0.4 --promise fitted -o model.json" in words
     assert "--ratio 0.8 --constraint demographic_parity --where 0.1:0.4\n" in words
     assert "selected" not in Reader(page(replace(shown, positive_means="let in"))).text
     own = made(scores, y, groups, epsilon={"fpr": 0.2, "tpr": 0.1}, source=source)
-    assert "--epsilon-fpr 0.2 --epsilon-tpr 0.1 -o model.json" in Reader(page(own)).text
+    assert "--epsilon-fpr 0.2 --epsilon-tpr 0.1 --promise fitted -o model.json" in Reader(page(own)).text
     assert cards(own)[2].note == "within both tolerances"
-    assert 'FairROC(epsilon={"fpr": 0.2, "tpr": 0.1})' in Reader(page(replace(own, source=None))).text
+    assert 'FairROC(epsilon={"fpr": 0.2, "tpr": 0.1}, promise="fitted")' in Reader(page(replace(own, source=None))).text
 
 
 def test_epsilons_that_need_draws_are_left_out_of_the_page() -> None:
