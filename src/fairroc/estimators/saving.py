@@ -132,15 +132,7 @@ def write_classifier(path: str | Path, saved: SavedClassifier, *, base: bool) ->
 
 def _groups_told(saved: SavedClassifier) -> dict[str, Any]:
     """What is told of the models of the group."""
-    models = [
-        {
-            "name": model.name,
-            "groups": list(model.groups),
-            "coded": model.coded,
-            "models": [_described(each) for each in model.models],
-        }
-        for model in saved.groups
-    ]
+    models = [vars(model) | {"models": [_described(each) for each in model.models]} for model in saved.groups]
     return {"models": models, "hidden": list(saved.hidden), "learner": saved.learner}
 
 
