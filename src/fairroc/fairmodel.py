@@ -92,12 +92,11 @@ class FairModel(Result, ModelData):
         (3,)
         """
         if is_tensor(scores):
-            from fairroc.backends.torch import told, transform
+            from fairroc.backends.torch import NewRows, told, transform
 
             features = told(self, scores, sensitive_features, group_probabilities, control_features)
-            fair: FloatArray = transform(
-                self, scores, features, ids, random_state, key, on_unknown_group, allow_out_of_range
-            )
+            rows = NewRows(self, scores, features, on_unknown_group, allow_out_of_range)
+            fair: FloatArray = transform(rows, ids, random_state, key)
             return fair
         sensitive_features = self.told(sensitive_features, group_probabilities, control_features, row_count(scores))
         few = self.few(scores, sensitive_features, ids, random_state, key, on_unknown_group)
@@ -160,10 +159,11 @@ class FairModel(Result, ModelData):
         """
         limit = check_threshold(threshold)
         if is_tensor(scores):
-            from fairroc.backends.torch import acceptance_rate, told
+            from fairroc.backends.torch import NewRows, acceptance_rate, told
 
             features = told(self, scores, sensitive_features, group_probabilities, control_features)
-            rate: FloatArray = acceptance_rate(self, scores, features, limit, on_unknown_group, allow_out_of_range)
+            rows = NewRows(self, scores, features, on_unknown_group, allow_out_of_range)
+            rate: FloatArray = acceptance_rate(rows, limit)
             return rate
         sensitive_features = self.told(sensitive_features, group_probabilities, control_features, row_count(scores))
         return self.rates(self.read(scores, sensitive_features, on_unknown_group, allow_out_of_range), limit)

@@ -108,7 +108,7 @@ def transformed(model, scores, groups, way, *, ids=None, random_state=None, key=
         return model.transform(scores, sensitive_features=groups, ids=ids, random_state=random_state, key=key)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(models, "fuses", lambda device: False)
-        columns = models.read(model, scores, groups, None)
+        columns = models.NewRows(model, scores, groups, None).read()
         draws = models.draws_on_device(model, columns.scores, ids, random_state, key)
         return models.fair_on_device(model, columns, draws)
 
@@ -131,7 +131,7 @@ def test_fair_scores_and_rates(device, case, monkeypatch):
         rate = model.acceptance_rate(scores, sensitive_features=groups, threshold=threshold)
         found = [model.acceptance_rate(tensors[0], sensitive_features=tensors[1], threshold=threshold)]
         if not model.unchanged:
-            found.append(models.rate_on_device(model, models.read(model, *tensors, None), threshold))
+            found.append(models.rate_on_device(model, models.NewRows(model, *tensors, None).read(), threshold))
         assert all(same_bits(part, rate, device) for part in found)
     chosen = model.predict(tensors[0], sensitive_features=tensors[1], threshold=0.5, ids=put(ids, device))
     assert chosen.dtype == torch.int64 and chosen.device.type == device
@@ -152,17 +152,17 @@ for case in (tests.CASES[1], tests.CASES[6], tests.CASES[14]):
     part = np.random.default_rng(0).choice(len(scores), 400, replace=False)
     scores, groups, ids = scores[part], groups[part], ids[part]
     rows = torch.tensor(scores), torch.tensor(groups)
-    fair = models._on_device(model, *rows, (torch.tensor(ids), None, None), None)
+    fair = models._on_device(models.NewRows(model, *rows, None), torch.tensor(ids), None, None)
     assert fair.numpy().tobytes() == model.transform(scores, sensitive_features=groups, ids=ids).tobytes()
     usual = fused.PER_CELL, fused.PER_START, fused.PER_KNOT, fused.FAR
     few = 0.02  # buckets, all of them crowded
     for sizes in ((few, few, few, usual[3]), (few, few, few, 0)):  # no cell has a node if none fits
         fused.PER_CELL, fused.PER_START, fused.PER_KNOT, fused.FAR = sizes
         fused.fused_lookup.cache_clear()
-        assert models._on_device(model, *rows, (torch.tensor(ids), None, None), None).equal(fair)
+        assert models._on_device(models.NewRows(model, *rows, None), torch.tensor(ids), None, None).equal(fair)
     fused.PER_CELL, fused.PER_START, fused.PER_KNOT, fused.FAR = usual
     fused.fused_lookup.cache_clear()
-    fair = models._on_device(model, rows[0], rows[1].to(torch.int8), (None, 3, None), None)
+    fair = models._on_device(models.NewRows(model, rows[0], rows[1].to(torch.int8), None), None, 3, None)
     assert fair.numpy().tobytes() == model.transform(scores, sensitive_features=groups, random_state=3).tobytes()
     columns = tests.door.raw_scores(*rows, model.names, None)
     draws = torch.zeros(len(scores), dtype=torch.float64)

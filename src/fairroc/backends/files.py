@@ -52,10 +52,8 @@ def check_output(output: str, read: Sequence[str] = ()) -> None:
                 "one file in it for every file that is read."
             )
         check_writable(output, read=read)
-    elif folder.is_dir():
-        check_writable(folder / "table", None)
     else:
-        check_writable(folder, None)
+        check_writable(folder / "table" if folder.is_dir() else folder, None)
 
 
 def transform_table(use: Use, data: str, output: str, *, progress: Progress | None = None) -> tuple[int, int]:

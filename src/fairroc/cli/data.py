@@ -115,7 +115,7 @@ def read_pack_rows(arguments: argparse.Namespace) -> PackRows:
     names = ColumnNames(arguments.score, tuple(arguments.group), None, arguments.weight)
     texts = list(dict.fromkeys((*arguments.group, *named.values())))
     wanted = list(dict.fromkeys((*names.all, *texts)))
-    table = _whole_table(arguments, wanted, texts, names.numbers, texts)
+    table = _whole_table(arguments, wanted, texts, numbers=names.numbers, categories=texts)
     taken = take_columns(table, names)
     categories = {name: table.column(column) for name, column in named.items()}
     return PackRows(taken.score, taken.group, classify(categories, arguments.unknown or ()), taken.weight)
@@ -183,7 +183,7 @@ def _all_rows(arguments: argparse.Namespace) -> Rows:
     texts = [*groups, *controls]
     kept = texts if arguments.pos_label is None else [*texts, *labels]  # '1' and 'TRUE' as they stand
     coded = [name for name in (*texts, *labels) if name not in numbers]
-    table = _whole_table(arguments, [*numbers, *labels, *texts], kept, numbers, coded)
+    table = _whole_table(arguments, [*numbers, *labels, *texts], kept, numbers=numbers, categories=coded)
 
     def by_name(columns: Sequence[str]) -> dict[str, Any] | None:
         return {name: table.column(name) for name in columns} or None
@@ -198,17 +198,10 @@ def _all_rows(arguments: argparse.Namespace) -> Rows:
     return table.column(arguments.score), None if arguments.label is None else table.column(arguments.label), how
 
 
-def _whole_table(
-    arguments: argparse.Namespace,
-    wanted: Sequence[str],
-    texts: Sequence[str],
-    numbers: Sequence[str],
-    categories: Sequence[str],
-) -> Any:
-    """The columns of all files that the arguments name; the ``texts`` as they stand."""
+def _whole_table(arguments: argparse.Namespace, wanted: Sequence[str], texts: Sequence[str], **how: Any) -> Any:
+    """The columns of all files that the arguments name, as `read_table` has them."""
     from fairroc.tables.read import read_table
 
-    how: dict[str, Any] = {"numbers": numbers, "categories": categories}
     with progress_bar("reading"):
         tables = [read_table(part.path, wanted, texts, **how) for part in find_parts(arguments.data)]
         return tables[0] if len(tables) == 1 else load_module("pyarrow").concat_tables(tables)

@@ -18,6 +18,9 @@ from fairroc.options import KEY, ON_UNKNOWN_GROUP
 if TYPE_CHECKING:
     from fairroc.fairmodel import FairModel
 
+SAME = ("form", "table", "id", "id_type", "column", "function", "on_unknown_group")
+"""Arguments that `FairModel.to_sql` takes by the same names, beside columns."""
+
 
 def add_parser(commands: Any) -> None:
     """Add the command."""
@@ -58,16 +61,10 @@ def run(arguments: argparse.Namespace) -> int:
     model = load_model(arguments)
     text = model.to_sql(
         arguments.dialect,
-        form=arguments.form,
-        table=arguments.table,
         **told_columns(arguments),
-        id=arguments.id,
-        id_type=arguments.id_type,
-        column=arguments.column,
-        function=arguments.function,
+        **{name: getattr(arguments, name) for name in SAME},
         tables=None if arguments.tables is None else arguments.function,
         key=read_key(arguments),
-        on_unknown_group=arguments.on_unknown_group,
     )
     if arguments.output is None and arguments.format == "text":
         _check_printable(text)

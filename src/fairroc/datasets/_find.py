@@ -139,9 +139,7 @@ def _on_disk(file: Original, local: Path, verify: bool) -> bytes:
 def data_folder() -> Path:
     """FAIRROC_DATA, or fairroc's folder in the user's cache."""
     chosen = os.environ.get("FAIRROC_DATA")
-    if chosen:
-        return Path(chosen).expanduser()
-    return cache_folder()
+    return Path(chosen).expanduser() if chosen else cache_folder()
 
 
 def cache_folder() -> Path:

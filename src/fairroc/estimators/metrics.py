@@ -169,9 +169,8 @@ class FairScorer:
         ['control_features', 'ids', 'sample_weight', 'sensitive_features']
         """
         request = MetadataRequest(owner=self)
-        request.score.add_request(param="sensitive_features", alias=True)
-        request.score.add_request(param="control_features", alias=True)
-        request.score.add_request(param="ids", alias=True)
+        for name in ("sensitive_features", "control_features", "ids"):
+            request.score.add_request(param=name, alias=True)
         request.score.add_request(param="sample_weight", alias=self.sample_weight_request)
         return request
 

@@ -132,15 +132,7 @@ def write_classifier(path: str | Path, saved: SavedClassifier, *, base: bool) ->
 
 def _groups_told(saved: SavedClassifier) -> dict[str, Any]:
     """What is told of the models of the group."""
-    models = [
-        {
-            "name": model.name,
-            "groups": list(model.groups),
-            "coded": model.coded,
-            "models": [_described(each) for each in model.models],
-        }
-        for model in saved.groups
-    ]
+    models = [vars(model) | {"models": [_described(each) for each in model.models]} for model in saved.groups]
     return {"models": models, "hidden": list(saved.hidden), "learner": saved.learner}
 
 
@@ -157,11 +149,12 @@ def read_classifier(
         if kind.itemsize > WIDEST:
             raise ValueError("labels too long")
         classes, positive = np.array(labels["labels"], dtype=kind), int(labels["positive"])
-        ensemble, described, params = bool(told["ensemble"]), list(told["models"]), dict(manifest["params"])
+        ensemble, params = bool(told["ensemble"]), dict(manifest["params"])
         post, inside = dict(manifest["post"]), bool(told["saved"])
         sound = kind.kind in KINDS and classes.shape == (2,) and positive in (0, 1) and inside == (BASE in parts)
-        sound = sound and set(post) == POST and bool(described)
-        others, each_described, hidden, learner = _told_of_groups(manifest)
+        sound = sound and set(post) == POST and bool(told["models"])
+        others, described, hidden, learner = _told_of_groups(manifest)
+        described = [list(told["models"]), *described]
     except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise ModelFileError(f"'{path}' lacks or garbles a field ({error!r}); use the original file.") from None
     if not sound:
@@ -175,45 +168,42 @@ def read_classifier(
             raise DataError(f"base must be left out: '{path}' holds the base estimator, and another one came with it.")
         bundle = _loaded(parts[BASE], path, trusted)
         wanted = {"models", "params"} | ({"groups"} if others else set())
-        if (
-            not isinstance(bundle, dict)
-            or set(bundle) != wanted
-            or len(bundle["models"]) != len(described)
-            or [len(each) for each in bundle.get("groups", [])] != [len(each) for each in each_described]
-        ):
+        known = isinstance(bundle, dict) and set(bundle) == wanted
+        found = [bundle["models"], *bundle.get("groups", [])] if known else []
+        if [*map(len, found)] != [*map(len, described)]:
             raise ModelFileError(
                 f"'{path}', {BASE}: other base models than {MANIFEST} tells of; use the original file."
             )
-        models, params = tuple(bundle["models"]), params | bundle["params"]
-        learned = [tuple(each) for each in bundle.get("groups", [])]
+        params |= bundle["params"]
     else:
-        models = _given(base, path, described)
-        learned = _groups_given(
-            groups, path, {one.name: len(told) for one, told in zip(others, each_described, strict=True)}
-        )
-    _check_models(models, described, classes, path)
-    known = tuple(replace(one, models=found) for one, found in zip(others, learned, strict=True))
-    for one, told in zip(known, each_described, strict=True):
+        numbers = {one.name: len(told) for one, told in zip(others, described[1:], strict=True)}
+        found = [_given(base, path, described[0]), *_groups_given(groups, path, numbers)]
+    models, *learned = map(tuple, found)
+    _check_models(models, described[0], classes, path)
+    others = tuple(replace(one, models=each) for one, each in zip(others, learned, strict=True))
+    for one, told in zip(others, described[1:], strict=True):
         _check_group_models(one, told, path)
-    return SavedClassifier(model, params, classes, positive, ensemble, models, post, known, hidden, learner)
+    return SavedClassifier(model, params, classes, positive, ensemble, models, post, others, hidden, learner)
 
 
-def _told_of_groups(manifest: Mapping[str, Any]) -> tuple[list[GroupModel], list[list[Any]], tuple[Any, ...], str]:
+def _told_of_groups(
+    manifest: Mapping[str, Any],
+) -> tuple[tuple[GroupModel, ...], list[list[Any]], tuple[Any, ...], str]:
     """What a manifest tells of models of the group, which are not there yet: all but these, what each is, the columns
     that they do not see, and what their estimator was."""
     if "groups" not in manifest:
-        return [], [], (), "default"
+        return (), [], (), "default"
     told = manifest["groups"]
-    models = [
+    models = tuple(
         GroupModel(str(one["name"]), tuple(map(str, one["groups"])), bool(one["coded"]), ()) for one in told["models"]
-    ]
+    )
     described = [list(one["models"]) for one in told["models"]]
     if not models or told["learner"] not in LEARNERS or not all(described):
         raise ValueError("models of the group")
     return models, described, tuple(told["hidden"]), told["learner"]
 
 
-def _groups_given(groups: Any, path: str | Path, names: dict[str, int]) -> list[tuple[Any, ...]]:
+def _groups_given(groups: Any, path: str | Path, names: dict[str, int]) -> list[Sequence[Any]]:
     """The fitted models of the group that the user kept: so many by attribute."""
     found = groups if isinstance(groups, Mapping) else {}
     if {name: len(models) for name, models in found.items()} != names:
@@ -222,18 +212,13 @@ def _groups_given(groups: Any, path: str | Path, names: dict[str, int]) -> list[
             f"group_estimators must be the models of the group as in group_estimators_, by attribute ({wanted}): "
             f"'{path}' was saved with base=False and holds none."
         )
-    return [tuple(found[name]) for name in names]
+    return [found[name] for name in names]
 
 
 def _check_group_models(model: GroupModel, described: list[Any], path: str | Path) -> None:
-    for each, told in zip(model.models, described, strict=True):
-        if (found := _described(each)) != told:
-            raise DataError(
-                f"the models of {model.name} must be those that '{path}' was saved with ({told}), got another "
-                f"({found})."
-            )
-        if getattr(each, "classes_", None) is None:
-            raise DataError(f"the models of {model.name} must be fitted, got one that is not.")
+    _check_same(model.models, described, f"the models of {model.name} must be those", path)
+    if any(getattr(each, "classes_", None) is None for each in model.models):
+        raise DataError(f"the models of {model.name} must be fitted, got one that is not.")
 
 
 # ---- parts ---------------------------------------------------------------------------------------------------------
@@ -366,14 +351,17 @@ def _described(model: Any) -> dict[str, Any]:
 
 
 def _check_models(models: Sequence[Any], described: list[Any], classes: NDArray[Any], path: str | Path) -> None:
-    for model, told in zip(models, described, strict=True):
-        found, known = _described(model), getattr(model, "classes_", None)
-        if found != told:
-            raise DataError(
-                f"the base estimator must be the one that '{path}' was saved with ({told}), got another ({found})."
-            )
+    _check_same(models, described, "the base estimator must be the one", path)
+    for model in models:
+        known = getattr(model, "classes_", None)
         if known is None or list(known) != classes.tolist():
             raise DataError(
                 f"the base estimator must be fitted to the labels {classes.tolist()}, got "
                 f"{'one that is not fitted' if known is None else list(known)}."
             )
+
+
+def _check_same(models: Sequence[Any], described: list[Any], must: str, path: str | Path) -> None:
+    for model, told in zip(models, described, strict=True):
+        if (found := _described(model)) != told:
+            raise DataError(f"{must} that '{path}' was saved with ({told}), got another ({found}).")

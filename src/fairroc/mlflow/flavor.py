@@ -6,7 +6,7 @@ import inspect
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from importlib import import_module
@@ -117,14 +117,17 @@ def save_model(
     ...     load_model(f"{folder}/model").model_.names
     ('f', 'm')
     """
+    asked = {name: value for name, value in locals().items() if name in USUAL}
     target = Path(path)
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise DataError(f"path must be a new folder, but '{path}' is there already; name another.")
-    how = {"score": score, "group": group, "id": id, "id_type": id_type, "trusted": trusted}
-    how |= {"group_probabilities": group_probabilities, "control_features": control_features}
-    told = {"data": data, "label": label, "input_example": input_example, "signature": signature}
-    with _ready(model, **how, **told, pip_requirements=pip_requirements) as write:
+    with _ready(model, asked) as write:
         write(target, mlflow_model)
+
+
+OWN = inspect.signature(save_model).parameters
+USUAL = {name: one.default for name, one in OWN.items() if one.kind is one.KEYWORD_ONLY and name != "mlflow_model"}
+"""How a model is stored, as `save_model` takes it, and its defaults."""
 
 
 @documented(setup=SETUP, raises="DataError, FairrocError")
@@ -151,13 +154,12 @@ def log_model(model: Any, name: str = "model", *, registered_model_name: str | N
     ...     print(log_model(post, group="sex").model_uri)
     """
     log = _mlflow("mlflow.models").Model.log
-    mine = set(inspect.signature(save_model).parameters) - {"model", "path", "mlflow_model"}
     its = set(inspect.signature(log).parameters)
-    if unknown := sorted(set(how) - mine - (its - {"artifact_path", "flavor", "kwargs"})):
+    if unknown := sorted(set(how) - set(USUAL) - (its - {"artifact_path", "flavor", "kwargs"})):
         raise TypeError(f"log_model() got an unexpected keyword argument '{unknown[0]}'")
-    shared = {key: value for key, value in how.items() if key not in mine}
+    shared = {key: value for key, value in how.items() if key not in USUAL}
     shared["params"] = {**asked_of(_fair_part(model)), **(shared.get("params") or {})}
-    with _ready(model, **{key: value for key, value in how.items() if key in mine}) as write:
+    with _ready(model, {key: how.get(key, value) for key, value in USUAL.items()}) as write:
 
         def save(*, path: str, mlflow_model: Any, validate_serving_input: bool) -> None:
             write(Path(path), mlflow_model)
@@ -220,27 +222,18 @@ def load_model(
 
 
 @contextmanager
-def _ready(
-    model: Any,
-    *,
-    data: Any = None,
-    label: str = "label",
-    input_example: Any = None,
-    signature: Any = None,
-    pip_requirements: Any = None,
-    **how: Any,
-) -> Iterator[Callable[[Path, Any], None]]:
+def _ready(model: Any, asked: Mapping[str, Any]) -> Iterator[Callable[[Path, Any], None]]:
     """All that is stored, in a folder that goes away: what is wrong is said before MLflow hears of the model. What is
-    given writes it to the folder of an MLflow model."""
+    given writes it to the folder of an MLflow model; ``asked`` are the parameters of `save_model`."""
     pyfunc, entities = _mlflow("mlflow.pyfunc"), _mlflow("mlflow.models")
-    use = _use(model, **how)
+    use, data = _use(model, asked), asked["data"]
     if data is not None and _fair_part(model).compared:
         raise DataError(
             "data must be left out for models with use_group=False, combine='each' or control_features: what is stored "
             "of it compares the groups that a model is told. Write a report with fairroc.write_report, and log it."
         )
     scorer = Scorer(_estimator(model), use)
-    example = _example(scorer, data) if input_example is None else input_example
+    example = _example(scorer, data) if asked["input_example"] is None else asked["input_example"]
     columns = _columns(scorer, example)
     _try(scorer, example)
     with TemporaryDirectory() as temporary:
@@ -254,7 +247,7 @@ def _ready(
         else:
             scorer.estimator.save(folder / MODEL)
         if data is not None:
-            _tell(scorer, data, label, beside)
+            _tell(scorer, data, asked["label"], beside)
 
         def write(path: Path, about: Any) -> None:
             found = entities.Model() if about is None else about
@@ -264,9 +257,9 @@ def _ready(
                 loader_module="fairroc.mlflow",
                 data_path=str(folder),
                 mlflow_model=found,
-                signature=_signature(columns, scorer) if signature is None else signature,
+                signature=_signature(columns, scorer) if asked["signature"] is None else asked["signature"],
                 input_example=example,
-                pip_requirements=_requirements(use) if pip_requirements is None else pip_requirements,
+                pip_requirements=_requirements(use) if asked["pip_requirements"] is None else asked["pip_requirements"],
                 model_config={"key_file": ""} if _fair_part(model).key_fingerprint else None,  # it may be given later
             )
             for file in sorted(beside.iterdir()):
@@ -294,18 +287,9 @@ def _estimator(model: Any) -> Scored:
     return FairROC(**asked_of(model))._restored(model) if isinstance(model, FairModel) else model
 
 
-def _use(
-    model: Any,
-    *,
-    score: str = "score",
-    group: Any = "group",
-    id: str | None = "id",
-    id_type: str = "integer",
-    trusted: Sequence[str] | None = None,
-    group_probabilities: Any = None,
-    control_features: Any = None,
-) -> Use:
+def _use(model: Any, asked: Mapping[str, Any]) -> Use:
     """How the model will be used, checked."""
+    id, id_type, group, chances = (asked[name] for name in ("id", "id_type", "group", "group_probabilities"))
     fair, is_classifier = _fair_part(model), isinstance(model, FairROCClassifier)
     if id_type not in ID_TYPES:
         raise DataError(f"id_type must be 'integer' or 'text', got {id_type!r}.")
@@ -318,20 +302,20 @@ def _use(
     if fair.use_group and not names and not (is_classifier and model.sensitive_features is not None):
         raise DataError("group must name the column of the groups, or several, got none.")
     own = fair.probability_columns
-    told, strata = names_of(group_probabilities), names_of(control_features)
+    told, strata = names_of(chances), names_of(asked["control_features"])
     if is_classifier:
         if told:
             raise DataError("group_probabilities must be None for a classifier, which finds them from its features.")
         fair.told_columns(names or (("group",) if fair.use_group else ()), own, strata)
     else:
-        told = fair.told_columns(names, own if group_probabilities is None else told, strata)[1]
+        told = fair.told_columns(names, own if chances is None else told, strata)[1]
     used = Use(
         type(model).__name__,
-        None if is_classifier else score,
+        None if is_classifier else asked["score"],
         names,
         id,
         id_type,
-        trusted=tuple(trusted or ()),
+        trusted=tuple(asked["trusted"] or ()),
         group_probabilities=told,
         control_features=strata,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
 from typing import Any
@@ -61,87 +62,68 @@ def _leaf(tree: ProxyTree, columns: list[Tensor], rows: int, device: Any) -> Ten
     return leaf if leaf.ndim else leaf.expand(rows).contiguous()
 
 
-def transform(
-    model: ModelData,
-    scores: Tensor,
-    features: Any,
-    ids: Any,
-    random_state: Any,
-    key: bytes | str | None,
-    on_unknown_group: str | None,
-    allow_out_of_range: bool = False,
-) -> Tensor:
+@dataclass(frozen=True, slots=True, eq=False)
+class NewRows:
+    """Rows that a model is asked about: scores, what it is told beside them, and what is allowed."""
+
+    model: ModelData
+    scores: Tensor
+    features: Any
+    on_unknown_group: str | None
+    allow_out_of_range: bool = False
+
+    def read(self) -> TensorColumns:
+        """Check scores and groups against the fitted ones."""
+        model, other = self.model, self.on_unknown_group
+        columns = read_scores(self.scores, self.features, model.names, other, model.missing, model.small_groups)
+        warn_unknown(columns.unknown, len(columns.scores), other)
+        self.judge_range(columns.scores)
+        return columns
+
+    def judge_range(self, scores: Tensor) -> None:
+        """Warn of scores outside of the range of the fitted ones, or raise where they are most."""
+        if len(scores) >= SOME:
+            (least, most), (low, high) = load_torch().stack(scores.aminmax()).tolist(), self.model.wide_range
+            if least < low or most > high:
+                outside = int(((scores < low) | (scores > high)).sum())
+                self.model.judge_range(outside, len(scores), self.allow_out_of_range)
+
+    def read_host(self) -> ScoreColumns:
+        """The same of tensors on the host, as arrays."""
+        if isinstance(self.features, GroupCodes):
+            columns = self.read()
+            return ScoreColumns(columns.scores.numpy(), columns.groups.numpy(), columns.unknown)
+        scores, features = host_array(self.scores, "scores"), host_features(self.features)
+        return self.model.read(scores, features, self.on_unknown_group, self.allow_out_of_range)
+
+
+def transform(rows: NewRows, ids: Any, random_state: Any, key: bytes | str | None) -> Tensor:
     """Fair scores. Those on the host are looked up by numpy in the same memory."""
-    if scores.device.type != "cpu":
-        return _on_device(model, scores, features, (ids, random_state, key), on_unknown_group, allow_out_of_range)
-    ids = host_array(ids, "ids") if is_tensor(ids) and model.needs_ids else ids
-    columns = _read_host(model, scores, features, on_unknown_group, allow_out_of_range)
-    fair = model.drawn(columns, ids, random_state, key)
-    return load_torch().from_numpy(fair)
+    if rows.scores.device.type != "cpu":
+        return _on_device(rows, ids, random_state, key)
+    ids = host_array(ids, "ids") if is_tensor(ids) and rows.model.needs_ids else ids
+    return load_torch().from_numpy(rows.model.drawn(rows.read_host(), ids, random_state, key))
 
 
-def acceptance_rate(
-    model: ModelData,
-    scores: Tensor,
-    features: Any,
-    threshold: float,
-    on_unknown_group: str | None,
-    allow_out_of_range: bool = False,
-) -> Tensor:
+def acceptance_rate(rows: NewRows, threshold: float) -> Tensor:
     """Probability, over the draw, that the fair score reaches the threshold."""
-    if scores.device.type != "cpu":
-        return rate_on_device(model, read(model, scores, features, on_unknown_group, allow_out_of_range), threshold)
-    columns = _read_host(model, scores, features, on_unknown_group, allow_out_of_range)
-    return load_torch().from_numpy(model.rates(columns, threshold))
+    if rows.scores.device.type != "cpu":
+        return rate_on_device(rows.model, rows.read(), threshold)
+    return load_torch().from_numpy(rows.model.rates(rows.read_host(), threshold))
 
 
-def read(
-    model: ModelData, scores: Tensor, features: Any, on_unknown_group: str | None, allow_out_of_range: bool = False
-) -> TensorColumns:
-    """Check scores and groups of new rows against the fitted ones."""
-    columns = read_scores(scores, features, model.names, on_unknown_group, model.missing, model.small_groups)
-    warn_unknown(columns.unknown, len(columns.scores), on_unknown_group)
-    _judge_range(model, columns.scores, allow_out_of_range)
-    return columns
-
-
-def _judge_range(model: ModelData, scores: Tensor, allowed: bool) -> None:
-    """Warn of scores outside of the range of the fitted ones, or raise where they are most."""
-    if len(scores) >= SOME:
-        (least, most), (low, high) = load_torch().stack(scores.aminmax()).tolist(), model.wide_range
-        if least < low or most > high:
-            model.judge_range(int(((scores < low) | (scores > high)).sum()), len(scores), allowed)
-
-
-def _read_host(
-    model: ModelData, scores: Tensor, features: Any, on_unknown_group: str | None, allowed: bool
-) -> ScoreColumns:
-    """The same of tensors on the host, as arrays."""
-    if isinstance(features, GroupCodes):
-        columns = read(model, scores, features, on_unknown_group, allowed)
-        return ScoreColumns(columns.scores.numpy(), columns.groups.numpy(), columns.unknown)
-    return model.read(host_array(scores, "scores"), host_features(features), on_unknown_group, allowed)
-
-
-def _on_device(
-    model: ModelData,
-    scores: Tensor,
-    features: Any,
-    source: tuple[Any, Any, Any],
-    on_unknown_group: str | None,
-    allowed: bool = False,
-) -> Tensor:
+def _on_device(rows: NewRows, *source: Any) -> Tensor:
     """Fair scores. Where one kernel can also check the rows, they are read only if it found a wrong one."""
-    draws = fair = columns = None
-    if model.tables is not None and fuses(scores.device):
-        columns = raw_scores(scores, features, model.names, on_unknown_group, model.small_groups)
+    model, draws, fair, columns = rows.model, None, None, None
+    if model.tables is not None and fuses(rows.scores.device):
+        columns = raw_scores(rows.scores, rows.features, model.names, rows.on_unknown_group, model.small_groups)
     if columns is not None:
         draws = draws_on_device(model, columns.scores, *source)
         fair = _fused(model, columns, draws)
     if fair is not None and columns is not None:
-        _judge_range(model, columns.scores, allowed)
+        rows.judge_range(columns.scores)
         return fair
-    columns = read(model, scores, features, on_unknown_group, allowed)
+    columns = rows.read()
     return fair_on_device(model, columns, draws_on_device(model, columns.scores, *source) if draws is None else draws)
 
 
