@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fairroc.core.chain import BoolArray, FloatArray, IntArray, area, freeze, merged, ratio, running_sums
+from fairroc.core.chain import BoolArray, FloatArray, Frozen, IntArray, area, merged, ratio, running_sums
 from fairroc.core.constraint import Constraint, Rates
 from fairroc.core.gap import Lines, RateGaps, farthest, pooled_curve, widest_ranges
 from fairroc.core.kernel import Kernel
@@ -24,7 +24,7 @@ MOST = 1 << 16
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class RealisedRoc:
+class RealisedRoc(Frozen):
     """Accepted shares of one group as functions of the place y.
 
     The sum of two polygonal lines: ``own`` over the knots ``y`` (a doubled knot is a step), for people who land in
@@ -35,9 +35,6 @@ class RealisedRoc:
     y: FloatArray
     own: FloatArray
     even: FloatArray
-
-    def __post_init__(self) -> None:
-        freeze(self.y, self.own, self.even)
 
     def at(self, y: FloatArray, *, closed: bool = True) -> FloatArray:
         """(len(y), 3) shares of people with a place <= y (``closed``) or < y."""

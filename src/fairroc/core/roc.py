@@ -14,11 +14,11 @@ from fairroc.core.chain import (
     BoolArray,
     Chain,
     FloatArray,
+    Frozen,
     IntArray,
     apart,
     area,
     concave_hull,
-    freeze,
     inscribed,
     merged,
     running_sums,
@@ -31,7 +31,7 @@ area of 1 / (3 * 256^2) = 5e-6 at most; samples of millions of people have fewer
 
 
 @dataclass(frozen=True, eq=False)
-class RocCurve:
+class RocCurve(Frozen):
     """The ROC curve of one group.
 
     ``(fpr[j], tpr[j])`` are the rates of ``score >= thresholds[j - 1]``; index 0 is the point (0, 0) above all
@@ -50,17 +50,13 @@ class RocCurve:
     tpr: FloatArray
     prior: float
 
-    def __post_init__(self) -> None:
-        freeze(self.thresholds, self.fpr, self.tpr)
-
     def index_at(self, thresholds: FloatArray) -> IntArray:
         """Index of the point of ``score >= t``, for any thresholds."""
         return len(self.thresholds) - np.searchsorted(self.thresholds[::-1], thresholds, side="left")
 
     def share_at(self, thresholds: FloatArray) -> FloatArray:
         """Share of the group's people with ``score >= t``, for any thresholds."""
-        share: FloatArray = self.share[self.index_at(thresholds)]
-        return share
+        return np.asarray(self.share[self.index_at(thresholds)])
 
     @cached_property
     def share(self) -> FloatArray:
@@ -295,5 +291,4 @@ def curve_from_counts(values: FloatArray, negative: FloatArray, positive: FloatA
 
 def _cumulated(steps: FloatArray) -> FloatArray:
     total = np.concatenate(([0.0], np.cumsum(steps)))
-    share: FloatArray = total / total[-1]
-    return share
+    return np.asarray(total / total[-1])

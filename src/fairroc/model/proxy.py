@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from fairroc.core.chain import FloatArray, IntArray, freeze
+from fairroc.core.chain import FloatArray, Frozen, IntArray
 
 
 @dataclass(frozen=True, eq=False)
-class ProxyTree:
+class ProxyTree(Frozen):
     """A binary tree over columns of probabilities.
 
     Node i sends rows with ``probability[column[i]] <= threshold[i]`` to node ``left[i]``, all others to ``right[i]``;
@@ -34,9 +34,6 @@ class ProxyTree:
     threshold: FloatArray
     left: IntArray
     right: IntArray
-
-    def __post_init__(self) -> None:
-        freeze(self.column, self.threshold, self.left, self.right)
 
     @cached_property
     def leaves(self) -> IntArray:

@@ -506,5 +506,4 @@ def _read_groups(table: Any, names: Sequence[str]) -> NDArray[np.intp]:
     code, found = {name: g for g, name in enumerate(names)}, coded.dictionary.to_pylist()
     if not set(found) <= set(code):
         raise DataError("the counts name a group that their own list of groups lacks; use the original file.")
-    codes: NDArray[np.intp] = np.array([code[name] for name in found], dtype=np.intp)[codes_of(coded)]
-    return codes
+    return np.asarray(np.array([code[name] for name in found], dtype=np.intp)[codes_of(coded)])

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from fairroc.auditing.audit import Settings
-from fairroc.core.chain import FloatArray, freeze
+from fairroc.core.chain import FloatArray, Frozen
 from fairroc.core.constraint import Distance
 from fairroc.docstrings import PEOPLE, documented
 from fairroc.errors import DataError
@@ -34,7 +34,7 @@ SIDES = ((-1.0, GROUPS[0], "negatives, downwards"), (1.0, GROUPS[1], "positives,
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Histogram:
+class Histogram(Frozen):
     """Shares of people by score.
 
     Attributes
@@ -46,9 +46,6 @@ class Histogram:
     edges: FloatArray
     shares: FloatArray
 
-    def __post_init__(self) -> None:
-        freeze(self.edges, self.shares)
-
     @property
     def density(self) -> FloatArray:
         """(groups, 2, bins) share divided by the bin's width."""
@@ -56,6 +53,7 @@ class Histogram:
 
 
 @documented(setup=PEOPLE, raises="DataError, FairrocError")
+@dataclass(eq=False, repr=False, kw_only=True)
 class ScoreDisplay(Display):
     """Distribution of the score in every group: positives upwards, negatives downwards; before and after. For a model
     that draws nobody also the map from the one to the other, a line for each group.
@@ -87,24 +85,12 @@ class ScoreDisplay(Display):
     [-0.5, 0.5, 1.5, 2.5, 3.5, 4.5, 5.5]
     """
 
-    fill_: list[PolyCollection]
-
-    def __init__(
-        self,
-        *,
-        names: tuple[str, ...],
-        before: Histogram,
-        after: Histogram | None = None,
-        epsilon: float | None = None,
-        distance: Distance | None = None,
-        maps: tuple[ScoreMap, ...] = (),
-    ) -> None:
-        self.names = names
-        self.before = before
-        self.after = after
-        self.epsilon = epsilon
-        self.distance = distance
-        self.maps = maps
+    names: tuple[str, ...]
+    before: Histogram
+    after: Histogram | None = None
+    epsilon: float | None = None
+    distance: Distance | None = None
+    maps: tuple[ScoreMap, ...] = ()
 
     @classmethod
     def from_predictions(
@@ -212,7 +198,7 @@ class ScoreDisplay(Display):
             )
         if which is None and self.maps and (ax is None or np.size(ax) == 3):
             shown = (*shown, "map")
-        self.fill_ = []
+        self.fill_: list[PolyCollection] = []
         size = 5.0, 1.2 + 1.0 * max(len(self.names), 3 if "map" in shown else 2)
         for axes, score in zip(self._begin(ax, len(shown), size, same=False), shown, strict=True):
             tidy(axes)
