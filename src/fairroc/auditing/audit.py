@@ -128,7 +128,7 @@ class Settings:
     @property
     def distance(self) -> Distance:
         """How far apart two groups are, by what is asked for."""
-        return distance_asked(self.constraint, self.norm, self.tolerances, self.ratio is not None, self.where)
+        return distance_asked(self)
 
     def check_unlabelled(self) -> None:
         """Raise if this cannot be measured of people without labels."""

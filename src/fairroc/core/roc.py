@@ -136,7 +136,8 @@ def roc_curve(scores: FloatArray, labels: BoolArray, weights: FloatArray | None 
     ascending = scores[order]
     first = np.flatnonzero(np.concatenate(([True], ascending[1:] != ascending[:-1])))
     # Each class is summed by itself: a difference of sums would lose a class of far smaller weight.
-    negative, positive = (np.add.reduceat(part[order], first) for part in _by_class(labels, weights))
+    both = np.where(labels, 0.0, weights), np.where(labels, weights, 0.0)
+    negative, positive = (np.add.reduceat(part[order], first) for part in both)
     return curve_from_counts(ascending[first], negative, positive)
 
 
@@ -273,12 +274,6 @@ def in_parts(curve: RocCurve, widest: float = 2.0) -> Parts:
         for rate in (curve.fpr, curve.tpr)
     )
     return Parts(RocCurve(-np.arange(len(step), dtype=np.float64), fpr, tpr, curve.prior), begins)
-
-
-def _by_class(labels: BoolArray, weights: FloatArray | None) -> tuple[FloatArray, FloatArray]:
-    """Weight of every row as a negative and as a positive; one of the two is 0."""
-    mass = np.ones(len(labels)) if weights is None else weights
-    return np.where(labels, 0.0, mass), np.where(labels, mass, 0.0)
 
 
 def curve_from_counts(values: FloatArray, negative: FloatArray, positive: FloatArray) -> RocCurve:
