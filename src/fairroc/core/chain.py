@@ -318,11 +318,9 @@ def vertex_shares(curves: Sequence[Chain], before: FloatArray, after: FloatArray
     for g, curve in enumerate(curves):
         low, high = before[:, g], after[:, g]
         first = np.searchsorted(curve.u, low, side="right")
-        count = np.maximum(np.searchsorted(curve.u, high, side="left") - first, 0)
-        step = np.repeat(np.arange(len(low)), count)
-        vertex = curve.u[first[step] + np.arange(len(step)) - np.repeat(np.cumsum(count) - count, count)]
+        step, vertex = ranges(first, np.maximum(np.searchsorted(curve.u, high, side="left"), first))
         steps.append(step)
-        shares.append((vertex - low[step]) / (high[step] - low[step]))
+        shares.append((curve.u[vertex] - low[step]) / (high[step] - low[step]))
     step, share = np.concatenate(steps), np.concatenate(shares)
     order = np.lexsort((share, step))
     step, share = step[order], share[order]

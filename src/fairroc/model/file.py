@@ -380,11 +380,11 @@ def _short(number: float) -> int | float:
 
 def _model_from_data(body: dict[str, Any]) -> ModelData:
     _check_types(body)
-    groups = tuple(GroupRecord(g["name"], g["rows"], g["positives"]) for g in body["groups"])
+    spread, groups = (
+        _spread_from_data(body),
+        _groups_from_data(body["groups"], 1 if "compared" in body else 2, "groups"),
+    )
     names = [group.name for group in groups]
-    spread, least = _spread_from_data(body), 1 if "compared" in body else 2
-    _hold(len(names) >= least and len(set(names)) == len(names), "groups must be two or more with different names")
-    _hold(all(0 < group.positives < group.rows for group in groups), "groups must hold people of both labels")
     _hold(body["norm"] in NORMS, "norm must be 1 or 'inf'")
     _hold(body["ties"] in DONE, f"ties must be {' or '.join(map(repr, DONE))}")
     for option in (METHOD, HASH, MISSING):
@@ -444,12 +444,18 @@ def _compared_from_data(data: dict[str, Any], largest: float) -> Compared:
     _hold(all(isinstance(text, str) for text in texts), "attributes and strata must have names")
     epsilon = float(_floats([data["epsilon"]], "epsilon")[0])
     _hold(0 <= epsilon <= largest, "an attribute's epsilon must not be above the largest")
-    groups = tuple(GroupRecord(g["name"], g["rows"], g["positives"]) for g in data["groups"])
-    names = {group.name for group in groups}
-    _hold(2 <= len(groups) == len(names), "compared groups must be two or more with different names")
+    return Compared(
+        data["attribute"], data["stratum"], epsilon, _groups_from_data(data["groups"], 2, "compared groups")
+    )
+
+
+def _groups_from_data(data: list[dict[str, Any]], least: int, what: str) -> tuple[GroupRecord, ...]:
+    groups = tuple(GroupRecord(g["name"], g["rows"], g["positives"]) for g in data)
+    different = len({group.name for group in groups}) == len(groups)
+    _hold(different and len(groups) >= least, f"{what} must be two or more with different names")
     whole = all(type(g.rows) is int and type(g.positives) is int and isinstance(g.name, str) for g in groups)
     _hold(whole and all(0 < g.positives < g.rows < 2**63 for g in groups), "groups must hold people of both labels")
-    return Compared(data["attribute"], data["stratum"], epsilon, groups)
+    return groups
 
 
 def _proxy_from_data(data: dict[str, Any]) -> ProxyTree:

@@ -46,6 +46,18 @@ class ProxyTree(Frozen):
             return [node]
         return [*self.under(int(self.left[node])), *self.under(int(self.right[node]))]
 
+    def bounds(self, leaf: int) -> dict[int, tuple[float, float]]:
+        """Of columns that matter to a leaf, by number: above what its probabilities lie, and up to what."""
+        found: dict[int, tuple[float, float]] = {}
+        node, target = 0, int(self.leaves[leaf])
+        while node != target:
+            column, cut, left = int(self.column[node]), float(self.threshold[node]), int(self.left[node])
+            low, high = found.get(column, (0.0, 1.0))
+            below = target in self.under(left)
+            found[column] = (low, min(high, cut)) if below else (max(low, cut), high)
+            node = left if below else int(self.right[node])
+        return found
+
     @cached_property
     def names(self) -> tuple[str, ...]:
         """What the leaves are called, from left to right; in the order of the alphabet too."""

@@ -433,10 +433,6 @@ class Step:
     before: str
     after: str | None = None
 
-    @property
-    def with_epsilon(self) -> bool:
-        return self.after is not None
-
     def command(self, epsilon: str) -> str:
         """The whole of it."""
         return self.before if self.after is None else f"{self.before}{epsilon}{self.after}"
