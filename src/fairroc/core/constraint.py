@@ -611,7 +611,8 @@ class Ratio(OneRate):
         return replace(self, window=(max(low, FEW_SELECTED), max(high, FEW_SELECTED)))
 
     def between(self, one: FloatArray, other: FloatArray) -> FloatArray:
-        return self.apart(np.minimum(one, other)[self.at], np.maximum(one, other)[self.at])
+        one, other = one[self.at], other[self.at]
+        return self.apart(np.minimum(one, other), np.maximum(one, other))
 
     def apart(self, low: FloatArray, high: FloatArray) -> FloatArray:
         lacks = ratio(np.maximum(high - low - SAME, 0.0), high, 0.0)
@@ -621,7 +622,8 @@ class Ratio(OneRate):
         return np.maximum(self.between(low, other_high), self.between(high, other_low))
 
     def nearest(self, low: FloatArray, high: FloatArray, other_low: FloatArray, other_high: FloatArray) -> FloatArray:
-        return np.maximum(self.apart(other_high, low), self.apart(high, other_low))[self.at]
+        at = self.at
+        return np.maximum(self.apart(other_high[at], low[at]), self.apart(high[at], other_low[at]))
 
     def leverage(self, one: FloatArray, other: FloatArray) -> Pair:
         """An error of the smaller rate counts 1 over the larger one, an error of the larger one their ratio times

@@ -612,21 +612,12 @@ def _kernel_from_data(data: dict[str, Any], levels: int, name: str) -> Kernel:
         table[i, first : first + len(chances)] = chances
     hold(bool(np.isfinite(table).all() and (table >= 0).all()), "probabilities must be finite and not negative")
     hold(bool((np.abs(table.sum(axis=1) - 1) <= SUM_TOLERANCE).all()), "table rows must sum to one")
-    kernel = Kernel(
-        thresholds=_floats(data["thresholds"], name),
-        ceiling=float(_floats([data["ceiling"]], name)[0]),
-        row=_ints(data["row"]),
-        table=table,
-        first=_ints(data["first"]),
-        last=_ints(data["last"]),
-        start=_floats(data["start"], name),
-        stop=_floats(data["stop"], name),
-        ordered=_flags(data["ordered"]),
-        transported=_flags(data["transported"]),
-    )
+    columns: dict[str, Any] = {field: _floats(data[field], name) for field in ("thresholds", "start", "stop")}
+    columns |= {field: _ints(data[field]) for field in ("row", "first", "last")}
+    columns |= {field: _flags(data[field]) for field in ("ordered", "transported")}
+    kernel = Kernel(**columns, ceiling=float(_floats([data["ceiling"]], name)[0]), table=table)
     blocks = len(kernel.thresholds)
-    columns = (kernel.row, kernel.first, kernel.last, kernel.start, kernel.stop, kernel.ordered, kernel.transported)
-    hold(blocks > 0 and all(len(column) == blocks for column in columns), "blocks need one entry in every list")
+    hold(blocks > 0 and all(len(own) == blocks for own in columns.values()), "blocks need one entry in every list")
     hold(bool((np.diff(kernel.thresholds) < 0).all()), "thresholds must fall strictly")
     hold(kernel.ceiling >= kernel.thresholds[0], "the ceiling is too low")
     hold(bool(((kernel.row >= 0) & (kernel.row < len(table))).all()), "a block names no row of the table")

@@ -205,7 +205,8 @@ class TallySample(sample.EvenSample):
         """All scores below ``low`` raised to it."""
         if self.scores[0] >= low:
             return self
-        return TallySample(*_raised(low, self.scores, self.negatives, self.positives_at), points=self.points)
+        scores, negatives, positives = _raised(low, self.scores, self.negatives, self.positives_at)
+        return TallySample(scores, negatives, positives, points=self.points)
 
     @cached_property
     def _starts(self) -> IntArray:

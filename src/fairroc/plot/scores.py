@@ -16,7 +16,7 @@ from fairroc.errors import DataError
 from fairroc.model.maps import ScoreMap, corners, score_maps
 from fairroc.options import Missing
 from fairroc.plot import source
-from fairroc.plot.display import ROOMY, Display, labels, legend, look, thin_path, tidy, title_of, which_scores
+from fairroc.plot.display import ROOMY, Display, labels, legend, look, thin_path, tidy, title_of, titled, which_scores
 from fairroc.plot.palette import GROUPS, require_matplotlib
 from fairroc.plot.source import BeforeAfter, RateLines
 
@@ -207,7 +207,7 @@ class ScoreDisplay(Display):
                 continue
             found = self.before if score == "before" or self.after is None else self.after
             self._draw(axes, found, kwargs)
-            self._title(axes, title_of(score, self.epsilon, self.distance))
+            titled(axes, title_of(score, self.epsilon, self.distance))
             axes.set(xlabel="score", ylim=(len(self.names) - 0.45, -0.55))
             named = axes is self.ax_ or not self._own
             axes.set_yticks(range(len(self.names)), labels(self.names) if named else [""] * len(self.names))
@@ -219,9 +219,6 @@ class ScoreDisplay(Display):
             legend(home, small=True, handles=self.line_[:2][::-1], ncols=2, **how)
         return self
 
-    def _title(self, axes: Axes, words: str) -> None:
-        axes.set_title(words, loc="left", fontsize="medium", fontweight="bold")
-
     def _draw_maps(self, axes: Axes, kwargs: dict[str, Any]) -> None:
         low, high = self.before.edges[[0, -1]].tolist()
         axes.plot([low, high], [low, high], color="0.8", linewidth=1, label="as it was")
@@ -229,7 +226,7 @@ class ScoreDisplay(Display):
             x, y = corners(one, max(low, one.lowest), high if one.lowest == -np.inf else min(high, one.score[-1]))
             some = thin_path(x, y)
             self.line_ += axes.plot(x[some], y[some], **{**look(g), "linewidth": 1.8, "label": name, **kwargs})
-        self._title(axes, "The map: nobody is drawn")
+        titled(axes, "The map: nobody is drawn")
         axes.set(xlabel="original score", ylabel="fair score")
         legend(axes, small=len(self.maps) > ROOMY, loc="upper left")
 
