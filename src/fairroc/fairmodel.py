@@ -520,5 +520,5 @@ def check_people(
     return replace(
         found,
         reasons=reasons(found, other, model.left_out),
-        doubts=doubts(found, other, TELLING, measured=labelled or not model.fairness.needs_labels),
+        doubts=tuple(doubts(found, other, TELLING, labelled or not model.fairness.needs_labels)),
     )

@@ -46,7 +46,7 @@ def test_the_bound_lies_in_an_independent_sandwich(weighted, epsilon, norm):
 def test_many_epsilons_at_once_are_the_single_ones_to_the_last_digit(weighted, norm):
     epsilons, constraint = np.arange(7) / 15, equalized_odds(norm)
     for epsilon, found in zip(epsilons, pooled_bounds(*weighted, epsilons, constraint, 1e-4), strict=True):
-        alone = pooled_bound(*weighted, epsilon, constraint, 1e-4)
+        alone = pooled_bound(*weighted, epsilon, constraint, tolerance=1e-4)
         assert (found.auc, found.tuples.tolist()) == (alone.auc, alone.tuples.tolist())
 
 

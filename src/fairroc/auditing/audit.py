@@ -128,7 +128,7 @@ class Settings:
     @property
     def distance(self) -> Distance:
         """How far apart two groups are, by what is asked for."""
-        return distance_asked(self.constraint, self.norm, self.tolerances, self.ratio is not None, self.where)
+        return distance_asked(self)
 
     def check_unlabelled(self) -> None:
         """Raise if this cannot be measured of people without labels."""
@@ -360,12 +360,15 @@ def _interval(
 
 def _bands(people: People, noises: list[Noise], draws: Draws | None, settings: Settings) -> tuple[Band, ...]:
     """The bands of all groups' FPR and TPR; draws of other rates do not tell them."""
-    level, count = settings.confidence, len(noises)
+    level = settings.confidence
     if draws is not None and noises[0].seen(settings.distance) is not noises[0]:
         draws = bootstrap_draws(noises, distance_of(1.0), draws=settings.bootstrap, rng=settings.rng)
-    safe = _rows_of(None if people.weighted else dkw_widths(people.class_rows(), level), count)
-    sharp = _rows_of(None if draws is None else draws.widths(level), count)
-    return tuple(Band(*both) for both in zip(safe, sharp, strict=True))
+    safe = None if people.weighted else dkw_widths(people.class_rows(), level).tolist()
+    sharp = None if draws is None else draws.widths(level).tolist()
+    each = range(len(noises))
+    return tuple(
+        Band(*(None if known is None else (known[g][0], known[g][1]) for known in (safe, sharp))) for g in each
+    )
 
 
 def gap_interval(limits: GapLimits, draws: Draws | None, level: float, hidden: float = 0.0) -> GapInterval:
@@ -383,10 +386,6 @@ def gap_interval(limits: GapLimits, draws: Draws | None, level: float, hidden: f
         bootstrap_reason=NOT_ASKED if draws is None else None,
         draws=0 if draws is None else len(draws.off),
     )
-
-
-def _rows_of(widths: FloatArray | None, count: int) -> Sequence[Interval | None]:
-    return [None] * count if widths is None else [(float(fpr), float(tpr)) for fpr, tpr in widths]
 
 
 def _why_no_auc_interval(people: People) -> str | None:

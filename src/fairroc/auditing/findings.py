@@ -17,14 +17,13 @@ from fairroc.summary import Part, Result, Summary, Titled, figure, short, size, 
 Interval: TypeAlias = tuple[float, float]
 
 
-def distance_asked(
-    constraint: str, norm: float, tolerances: Interval | None, as_ratio: bool, where: Interval | None
-) -> Distance:
+def distance_asked(asked: Any) -> Distance:
     """How far apart two groups are by what an audit was asked to compare; of both rates, in any L-p norm."""
-    if constraint != CONSTRAINT.default:
-        return fairness(constraint, 1, None, as_ratio, where)
-    found = distance_of(norm) if tolerances is None else fairness(constraint, "inf", tolerances)
-    return found if where is None else Within(found, where)
+    if asked.constraint != CONSTRAINT.default:
+        return fairness(asked.constraint, 1, None, asked.ratio is not None, asked.where)
+    own = asked.tolerances
+    found = distance_of(asked.norm) if own is None else fairness(asked.constraint, "inf", own)
+    return found if asked.where is None else Within(found, asked.where)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -261,7 +260,7 @@ class Audit(Result):
     @property
     def distance(self) -> Distance:
         """How far apart two groups are, by what was asked for."""
-        return distance_asked(self.constraint, self.norm, self.tolerances, self.ratio is not None, self.where)
+        return distance_asked(self)
 
     @property
     def smallest_ratio(self) -> float | None:

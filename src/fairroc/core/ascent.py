@@ -15,7 +15,7 @@ from itertools import accumulate
 
 import numpy as np
 
-from fairroc.core.chain import FEW_GROUPS, MANY_GROUPS, BoolArray, Chain, FloatArray, area, concave_hull, ratio
+from fairroc.core.chain import FEW_GROUPS, MANY_GROUPS, BoolArray, Chain, FloatArray, area, concave_hull, ranges, ratio
 from fairroc.core.constraint import EqualizedOdds
 from fairroc.core.optimal import TIGHT, FairCurves, fair_rows, heights, pooled_area, within
 from fairroc.core.portable import weighted
@@ -42,8 +42,8 @@ def _moves(u: FloatArray) -> FloatArray:
 def spaced(u: FloatArray, spacing: float = SPACING) -> FloatArray:
     """Add levels on the line so that no group moves farther than ``spacing`` at once."""
     parts = np.maximum(np.ceil(_moves(u) / spacing), 1).astype(np.intp)
-    step = np.repeat(np.arange(len(parts)), parts)
-    share = (np.arange(len(step)) - np.repeat(np.cumsum(parts) - parts, parts)) / parts[step]
+    step, part = ranges(np.zeros_like(parts), parts)
+    share = part / parts[step]
     return np.concatenate((u[step] + share[:, None] * (u[step + 1] - u[step]), u[-1:]))
 
 

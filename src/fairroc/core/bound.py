@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
@@ -114,9 +115,7 @@ def pooled_bound(
     weights1: FloatArray,
     epsilon: float,
     constraint: EqualizedOdds,
-    tolerance: float | None = None,
-    *,
-    priced: bool = False,
+    **how: Any,
 ) -> Bound:
     """Sandwich the pooled attainable region between attained points and supporting lines.
 
@@ -127,7 +126,7 @@ def pooled_bound(
     >>> [round(pooled_bound([good, poor], half, half, e, equalized_odds(1)).auc, 3) for e in (0.0, 0.1, 2.0)]
     [0.6, 0.655, 0.825]
     """
-    return pooled_bounds(hulls, weights0, weights1, np.array([epsilon]), constraint, tolerance, priced=priced)[0]
+    return pooled_bounds(hulls, weights0, weights1, np.array([epsilon]), constraint, **how)[0]
 
 
 def pooled_bounds(

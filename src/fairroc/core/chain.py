@@ -9,9 +9,9 @@ constraint (`fairroc.core.constraint`).
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import reduce
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,15 +40,23 @@ SHIFT = 8.0
 """Distance of two groups' numbers in one sorted array: more than any of them spans."""
 
 
+class Frozen:
+    """Base of dataclasses whose arrays are read-only."""
+
+    __slots__ = ()
+
+    def __post_init__(self) -> None:
+        own: Any = self
+        values = (getattr(self, field.name) for field in fields(own))
+        freeze(*(value for value in values if isinstance(value, np.ndarray)))
+
+
 @dataclass(frozen=True, slots=True, eq=False)
-class Chain:
+class Chain(Frozen):
     """A concave polygonal line ``v = V(u)``; ``u`` strictly increasing, arrays read-only."""
 
     u: FloatArray
     v: FloatArray
-
-    def __post_init__(self) -> None:
-        freeze(self.u, self.v)
 
     def at(self, u: FloatArray) -> FloatArray:
         """V(u), constant beyond the ends."""
@@ -224,8 +232,7 @@ def _turns_right(x: FloatArray, y: FloatArray) -> BoolArray:
     dx, dy = np.diff(x), np.diff(y)
     cross = dx[:-1] * dy[1:] - dy[:-1] * dx[1:]
     length = np.abs(dx) + np.abs(dy)
-    right: BoolArray = cross < -STRAIGHT * length[:-1] * length[1:]
-    return right
+    return np.asarray(cross < -STRAIGHT * length[:-1] * length[1:])
 
 
 def _hull_scan(x: FloatArray, y: FloatArray, keep: IntArray) -> IntArray:
@@ -311,11 +318,9 @@ def vertex_shares(curves: Sequence[Chain], before: FloatArray, after: FloatArray
     for g, curve in enumerate(curves):
         low, high = before[:, g], after[:, g]
         first = np.searchsorted(curve.u, low, side="right")
-        count = np.maximum(np.searchsorted(curve.u, high, side="left") - first, 0)
-        step = np.repeat(np.arange(len(low)), count)
-        vertex = curve.u[first[step] + np.arange(len(step)) - np.repeat(np.cumsum(count) - count, count)]
+        step, vertex = ranges(first, np.maximum(np.searchsorted(curve.u, high, side="left"), first))
         steps.append(step)
-        shares.append((vertex - low[step]) / (high[step] - low[step]))
+        shares.append((curve.u[vertex] - low[step]) / (high[step] - low[step]))
     step, share = np.concatenate(steps), np.concatenate(shares)
     order = np.lexsort((share, step))
     step, share = step[order], share[order]

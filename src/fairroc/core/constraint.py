@@ -30,9 +30,9 @@ from fairroc.core.chain import (
     Chain,
     Chains,
     FloatArray,
+    Frozen,
     chain_through,
     crossings,
-    freeze,
     ratio,
     spread,
     vertex_shares,
@@ -63,7 +63,7 @@ SAME = 1e-15
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Rates:
+class Rates(Frozen):
     """Every group's rates at some places; the last axis has the groups.
 
     ``priors`` are the groups' shares of positives, ``shares`` their shares of all people.
@@ -74,9 +74,6 @@ class Rates:
     priors: FloatArray
     shares: FloatArray
 
-    def __post_init__(self) -> None:
-        freeze(self.fpr, self.tpr, self.priors, self.shares)
-
     @property
     def selection(self) -> FloatArray:
         """Share of every group's people selected."""
@@ -85,8 +82,7 @@ class Rates:
     @property
     def selected(self) -> FloatArray:
         """Share of all people selected."""
-        found: FloatArray = weighted(self.selection, self.shares)
-        return found
+        return np.asarray(weighted(self.selection, self.shares))
 
 
 class Distance(ABC):
@@ -283,8 +279,7 @@ class EqualizedOdds(Constraint):
     def gap(self, u: FloatArray, v: FloatArray) -> FloatArray:
         """(levels,) largest distance between two groups' points, from (levels, groups) coordinates."""
         first, second = self.axes(u, v)
-        found: FloatArray = np.maximum(spread(first.T), spread(second.T))
-        return found
+        return np.asarray(np.maximum(spread(first.T), spread(second.T)))
 
     # -- the ball ------------------------------------------------------------------------------------------------------
 
@@ -616,7 +611,8 @@ class Ratio(OneRate):
         return replace(self, window=(max(low, FEW_SELECTED), max(high, FEW_SELECTED)))
 
     def between(self, one: FloatArray, other: FloatArray) -> FloatArray:
-        return self.apart(np.minimum(one, other)[self.at], np.maximum(one, other)[self.at])
+        one, other = one[self.at], other[self.at]
+        return self.apart(np.minimum(one, other), np.maximum(one, other))
 
     def apart(self, low: FloatArray, high: FloatArray) -> FloatArray:
         lacks = ratio(np.maximum(high - low - SAME, 0.0), high, 0.0)
@@ -626,7 +622,8 @@ class Ratio(OneRate):
         return np.maximum(self.between(low, other_high), self.between(high, other_low))
 
     def nearest(self, low: FloatArray, high: FloatArray, other_low: FloatArray, other_high: FloatArray) -> FloatArray:
-        return np.maximum(self.apart(other_high, low), self.apart(high, other_low))[self.at]
+        at = self.at
+        return np.maximum(self.apart(other_high[at], low[at]), self.apart(high[at], other_low[at]))
 
     def leverage(self, one: FloatArray, other: FloatArray) -> Pair:
         """An error of the smaller rate counts 1 over the larger one, an error of the larger one their ratio times

@@ -14,7 +14,7 @@ from itertools import pairwise
 import numpy as np
 
 from fairroc.core.ascent import FINE_GROUPS, SPACING, ascend, spaced, take_turns, thinned_levels
-from fairroc.core.chain import FloatArray, IntArray, area, freeze, ratio, vertex_shares
+from fairroc.core.chain import FloatArray, Frozen, IntArray, area, ratio, vertex_shares
 from fairroc.core.constraint import EqualizedOdds
 from fairroc.core.optimal import FairCurves, fair_rows, heights, pooled_area, within
 from fairroc.core.portable import uneven, weighted
@@ -45,7 +45,7 @@ GUIDE_COST = 1e-4
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Levels:
+class Levels(Frozen):
     """Tuples of points of all groups, ordered from the strictest threshold to the mildest.
 
     ``u[i, g] = fpr + tpr`` and ``v[i, g] = tpr - fpr`` of group g at level i; row 0 is (0, 0), the last row is
@@ -54,9 +54,6 @@ class Levels:
 
     u: FloatArray
     v: FloatArray
-
-    def __post_init__(self) -> None:
-        freeze(self.u, self.v)
 
     @property
     def fpr(self) -> FloatArray:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fairroc.core.chain import BoolArray, FloatArray, IntArray, freeze
+from fairroc.core.chain import BoolArray, FloatArray, Frozen, IntArray
 from fairroc.core.kernel import PIECE, Kernel
 from fairroc.core.program import Cells
 from fairroc.core.realised import RealisedRoc, drawn_shares, realise, summed
@@ -29,7 +29,7 @@ SAME = 1e-12
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Segment:
+class Segment(Frozen):
     """The people of one segment by their scores.
 
     Attributes
@@ -42,12 +42,9 @@ class Segment:
     thresholds: FloatArray
     masses: FloatArray
 
-    def __post_init__(self) -> None:
-        freeze(self.thresholds, self.masses)
-
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Mixture:
+class Mixture(Frozen):
     """All segments with everybody in them; the last of the populations is everybody.
 
     Attributes
@@ -59,9 +56,6 @@ class Mixture:
     segments: tuple[Segment, ...]
     priors: FloatArray
     person: float
-
-    def __post_init__(self) -> None:
-        freeze(self.priors)
 
     @property
     def everybody(self) -> int:
@@ -151,22 +145,10 @@ def drawn_kernels(mixture: Mixture, cuts: Sequence[IntArray], chances: FloatArra
     """Everybody of a cell is drawn, by the same (C, levels) chances."""
     found = []
     for own, (ends, table) in zip(mixture.segments, _blocks(cuts, chances), strict=True):
-        count = len(ends)
-        nowhere = np.full(count, -1, dtype=np.intp)
-        found.append(
-            Kernel(
-                thresholds=own.thresholds[ends - 1],
-                ceiling=float(own.thresholds[0]),
-                row=np.arange(count),
-                table=table,
-                first=nowhere,
-                last=nowhere.copy(),
-                start=np.zeros(count),
-                stop=np.ones(count),
-                ordered=np.zeros(count, dtype=np.bool_),
-                transported=np.ones(count, dtype=np.bool_),
-            )
-        )
+        blocks = _Blocks(own.thresholds, table.shape[1])
+        for end, row in zip(ends.tolist(), table, strict=True):
+            blocks.draw(end, row)
+        found.append(blocks.kernel())
     return tuple(found)
 
 

@@ -58,8 +58,7 @@ def heights(curves: Sequence[Chain], u: FloatArray) -> FloatArray:
 
 def within(fair: FairCurves, u: FloatArray) -> BoolArray:
     """Which rows of positions on the fair curves are fair, up to rounding."""
-    fits: BoolArray = fair.constraint.gap(u, heights(fair.curves, u)) <= 2 * fair.radius + TIGHT
-    return fits
+    return np.asarray(fair.constraint.gap(u, heights(fair.curves, u)) <= 2 * fair.radius + TIGHT)
 
 
 def fair_rows(fair: FairCurves, u: FloatArray) -> FloatArray:

@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from fairroc.core.chain import FloatArray, IntArray, area, freeze, ratio, totals
+from fairroc.core.chain import FloatArray, Frozen, IntArray, area, ratio, totals
 from fairroc.core.constraint import Constraint, Ratio
 from fairroc.core.portable import uneven, weighted
 
@@ -50,7 +50,7 @@ EXCESS = 1e-14
 
 
 @dataclass(frozen=True, eq=False)
-class Cells:
+class Cells(Frozen):
     """People by cells, segment by segment, inside a segment by falling score.
 
     Attributes
@@ -68,9 +68,6 @@ class Cells:
     positives: FloatArray
     prior: float
     opens: IntArray
-
-    def __post_init__(self) -> None:
-        freeze(self.rates, self.priors, self.people, self.positives, self.opens)
 
     @property
     def count(self) -> int:
@@ -96,8 +93,7 @@ class Comparison:
         fpr, tpr = np.eye(2)
         ways = np.stack([self.constraint.corners(fpr, tpr, prior) for prior in cells.priors[self.members]], axis=1)
         rates = cells.rates[self.members]
-        found: FloatArray = ways[..., :1] * rates[:, 0] + ways[..., 1:] * rates[:, 1]
-        return found
+        return np.asarray(ways[..., :1] * rates[:, 0] + ways[..., 1:] * rates[:, 1])
 
     def binds(self, shares: FloatArray) -> IntArray:
         """Levels at which it must hold."""
@@ -115,7 +111,7 @@ class Comparison:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Selection:
+class Selection(Frozen):
     """What levels select: a solution of the program.
 
     Attributes
@@ -128,9 +124,6 @@ class Selection:
     shares: FloatArray
     selected: FloatArray
     price: float = 0.0
-
-    def __post_init__(self) -> None:
-        freeze(self.shares, self.selected)
 
     @property
     def chances(self) -> FloatArray:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fairroc.core.chain import BoolArray, FloatArray, IntArray, area, freeze, merged, ratio, running_sums
+from fairroc.core.chain import BoolArray, FloatArray, Frozen, IntArray, area, merged, ranges, ratio, running_sums
 from fairroc.core.constraint import Constraint, Rates
 from fairroc.core.gap import Lines, RateGaps, farthest, pooled_curve, widest_ranges
 from fairroc.core.kernel import Kernel
@@ -24,7 +24,7 @@ MOST = 1 << 16
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class RealisedRoc:
+class RealisedRoc(Frozen):
     """Accepted shares of one group as functions of the place y.
 
     The sum of two polygonal lines: ``own`` over the knots ``y`` (a doubled knot is a step), for people who land in
@@ -35,9 +35,6 @@ class RealisedRoc:
     y: FloatArray
     own: FloatArray
     even: FloatArray
-
-    def __post_init__(self) -> None:
-        freeze(self.y, self.own, self.even)
 
     def at(self, y: FloatArray, *, closed: bool = True) -> FloatArray:
         """(len(y), 3) shares of people with a place <= y (``closed``) or < y."""
@@ -144,10 +141,8 @@ def _masses(curve: RocCurve, begin: IntArray, end: IntArray) -> FloatArray:
 def _own_parts(kernel: Kernel) -> tuple[IntArray, IntArray]:
     """All (block, level) pairs in which a block has a part of its own."""
     placed = np.flatnonzero(kernel.first >= 0)
-    count = kernel.last[placed] - kernel.first[placed] + 1
-    block = np.repeat(placed, count)
-    level = kernel.first[block] + np.arange(len(block)) - np.repeat(np.cumsum(count) - count, count)
-    return block, level
+    owner, level = ranges(kernel.first[placed], kernel.last[placed] + 1)
+    return placed[owner], level
 
 
 Knots = tuple[FloatArray, IntArray, FloatArray]
@@ -158,9 +153,8 @@ Knots = tuple[FloatArray, IntArray, FloatArray]
 def _steps(curve: RocCurve, kernel: Kernel, ends: IntArray) -> Knots:
     """People in raw order: each score makes a step at its place (a doubled knot, the second one gaining)."""
     blocks = np.flatnonzero(kernel.ordered)
-    count = ends[blocks + 1] - ends[blocks]
-    block = np.repeat(blocks, count)
-    score = ends[block] + np.arange(len(block)) - np.repeat(np.cumsum(count) - count, count)
+    owner, score = ranges(ends[blocks], ends[blocks + 1])
+    block = blocks[owner]
     level = kernel.first[block]
     place = level + ordered_place(kernel, block, curve.thresholds[score])
     gain = np.zeros((3, 2 * len(block)))

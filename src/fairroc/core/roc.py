@@ -14,11 +14,11 @@ from fairroc.core.chain import (
     BoolArray,
     Chain,
     FloatArray,
+    Frozen,
     IntArray,
     apart,
     area,
     concave_hull,
-    freeze,
     inscribed,
     merged,
     running_sums,
@@ -31,7 +31,7 @@ area of 1 / (3 * 256^2) = 5e-6 at most; samples of millions of people have fewer
 
 
 @dataclass(frozen=True, eq=False)
-class RocCurve:
+class RocCurve(Frozen):
     """The ROC curve of one group.
 
     ``(fpr[j], tpr[j])`` are the rates of ``score >= thresholds[j - 1]``; index 0 is the point (0, 0) above all
@@ -50,17 +50,13 @@ class RocCurve:
     tpr: FloatArray
     prior: float
 
-    def __post_init__(self) -> None:
-        freeze(self.thresholds, self.fpr, self.tpr)
-
     def index_at(self, thresholds: FloatArray) -> IntArray:
         """Index of the point of ``score >= t``, for any thresholds."""
         return len(self.thresholds) - np.searchsorted(self.thresholds[::-1], thresholds, side="left")
 
     def share_at(self, thresholds: FloatArray) -> FloatArray:
         """Share of the group's people with ``score >= t``, for any thresholds."""
-        share: FloatArray = self.share[self.index_at(thresholds)]
-        return share
+        return np.asarray(self.share[self.index_at(thresholds)])
 
     @cached_property
     def share(self) -> FloatArray:
@@ -140,7 +136,8 @@ def roc_curve(scores: FloatArray, labels: BoolArray, weights: FloatArray | None 
     ascending = scores[order]
     first = np.flatnonzero(np.concatenate(([True], ascending[1:] != ascending[:-1])))
     # Each class is summed by itself: a difference of sums would lose a class of far smaller weight.
-    negative, positive = (np.add.reduceat(part[order], first) for part in _by_class(labels, weights))
+    both = np.where(labels, 0.0, weights), np.where(labels, weights, 0.0)
+    negative, positive = (np.add.reduceat(part[order], first) for part in both)
     return curve_from_counts(ascending[first], negative, positive)
 
 
@@ -279,12 +276,6 @@ def in_parts(curve: RocCurve, widest: float = 2.0) -> Parts:
     return Parts(RocCurve(-np.arange(len(step), dtype=np.float64), fpr, tpr, curve.prior), begins)
 
 
-def _by_class(labels: BoolArray, weights: FloatArray | None) -> tuple[FloatArray, FloatArray]:
-    """Weight of every row as a negative and as a positive; one of the two is 0."""
-    mass = np.ones(len(labels)) if weights is None else weights
-    return np.where(labels, 0.0, mass), np.where(labels, mass, 0.0)
-
-
 def curve_from_counts(values: FloatArray, negative: FloatArray, positive: FloatArray) -> RocCurve:
     """Curve from rising distinct scores with the weight of negatives and of positives at each."""
     used = (negative > 0) | (positive > 0)
@@ -295,5 +286,4 @@ def curve_from_counts(values: FloatArray, negative: FloatArray, positive: FloatA
 
 def _cumulated(steps: FloatArray) -> FloatArray:
     total = np.concatenate(([0.0], np.cumsum(steps)))
-    share: FloatArray = total / total[-1]
-    return share
+    return np.asarray(total / total[-1])

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from fairroc.core.chain import FEW_GROUPS, FloatArray, freeze, inner_slope, ratio
+from fairroc.core.chain import FEW_GROUPS, FloatArray, Frozen, inner_slope, ratio
 from fairroc.core.doubles import first_true, positive_ranks, with_ranks
 from fairroc.core.finder import Finder
 from fairroc.core.realised import RealisedRoc, all_places, pooled_lines, two_sided
@@ -27,7 +27,7 @@ SAME_SHARE = 1e-13
 
 
 @dataclass(frozen=True, eq=False)
-class Scale:
+class Scale(Frozen):
     """A falling polygonal line from places y (0 = best) to scores.
 
     At every original score t on the grid but the highest, ``score >= t`` holds for exactly the places that make up
@@ -37,9 +37,6 @@ class Scale:
 
     y: FloatArray
     score: FloatArray
-
-    def __post_init__(self) -> None:
-        freeze(self.y, self.score)
 
     @cached_property
     def finder(self) -> Finder:
@@ -131,8 +128,7 @@ def _landmarks(curve: RocCurve, grid: int) -> tuple[FloatArray, FloatArray]:
 def _next_above(falling: FloatArray, scores: FloatArray) -> FloatArray:
     """The scores just above given scores: next to a large tie the share must be matched from both sides."""
     above = len(falling) - np.searchsorted(falling[::-1], scores, side="right")
-    neighbours: FloatArray = falling[above[above > 0] - 1]
-    return neighbours
+    return np.asarray(falling[above[above > 0] - 1])
 
 
 def _places(realised: Sequence[RealisedRoc], group_shares: FloatArray, accepted: FloatArray) -> FloatArray:
@@ -148,5 +144,4 @@ def _places(realised: Sequence[RealisedRoc], group_shares: FloatArray, accepted:
     begin = np.maximum(after - 1, 0)
     share = ratio(accepted - SAME_SHARE - both[begin], both[after] - both[begin], 0.0)
     low, high = y[begin // 2], y[after // 2]
-    found: FloatArray = np.clip(low + share * (high - low), low, high)
-    return found
+    return np.asarray(np.clip(low + share * (high - low), low, high))

@@ -16,7 +16,7 @@ from itertools import combinations
 
 import numpy as np
 
-from fairroc.core.chain import IntArray, freeze
+from fairroc.core.chain import Frozen, IntArray
 from fairroc.core.lattice import best_path, least_path, most_area
 from fairroc.core.optimal import TIGHT
 from fairroc.core.strand import (
@@ -57,7 +57,7 @@ MANY_GROUPS = 32
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Walk:
+class Walk(Frozen):
     """A score without a draw.
 
     Attributes
@@ -71,9 +71,6 @@ class Walk:
     stops: IntArray
     gap: float
     auc: float
-
-    def __post_init__(self) -> None:
-        freeze(self.stops)
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,7 +16,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from fairroc.core.chain import BoolArray, Chain, FloatArray, IntArray, freeze, meet
+from fairroc.core.chain import BoolArray, Chain, FloatArray, Frozen, IntArray, meet
 from fairroc.core.optimal import FairCurves, optimal
 from fairroc.core.roc import RocCurve, all_thresholds, rates_at
 from fairroc.docstrings import RUN, documented
@@ -77,7 +77,7 @@ CUTS = (Shift.CUT_LEFT, Shift.CUT_RIGHT, Shift.CUT_ONLY, Shift.CUT_NEAREST)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Transport:
+class Transport(Frozen):
     """Algorithm 1 on two curves of k queries.
 
     Attributes
@@ -95,9 +95,6 @@ class Transport:
     cuts: IntArray
     clipped: BoolArray
     projected: BoolArray
-
-    def __post_init__(self) -> None:
-        freeze(self.points, self.shift, self.cuts, self.clipped, self.projected)
 
 
 @documented()
@@ -176,7 +173,7 @@ def algorithm_1(roc_up: FloatArray, roc_down: FloatArray, epsilon: float) -> Tra
 
 @documented(setup=RUN)
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Froc(Result):
+class Froc(Frozen, Result):
     """The paper's method on m groups and k thresholds. Arrays (m, k, ...) are by group and query.
 
     Attributes
@@ -203,10 +200,6 @@ class Froc(Result):
     order: IntArray
     epsilon: float
     step: float
-
-    def __post_init__(self) -> None:
-        freeze(self.thresholds, self.queries, self.points, self.shift, self.cuts, self.clipped, self.projected)
-        freeze(self.order)
 
     @property
     def gap(self) -> FloatArray:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fairroc.core.chain import BoolArray, FloatArray, freeze
+from fairroc.core.chain import BoolArray, FloatArray, Frozen
 from fairroc.core.optimal import optimal
 from fairroc.core.roc import PlaLoss, RocCurve, pla_loss
 from fairroc.docstrings import RUN, documented
@@ -58,7 +58,7 @@ class GroupDiagnostics(Part):
 
 @documented(setup=RUN)
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Diagnostics(Result):
+class Diagnostics(Frozen, Result):
     """The whole run.
 
     Attributes
@@ -85,9 +85,6 @@ class Diagnostics(Result):
     two_cuts: BoolArray
     segments: int
     groups: tuple[GroupDiagnostics, ...]
-
-    def __post_init__(self) -> None:
-        freeze(self.gap, self.fpr_slopes, self.tpr_slopes, self.between, self.two_cuts)
 
 
 def diagnose(done: Froc, curves: Sequence[RocCurve], queries: int | None = None) -> Diagnostics:

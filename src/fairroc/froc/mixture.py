@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fairroc.core.chain import BoolArray, FloatArray, IntArray, concave_hull, freeze, ratio
+from fairroc.core.chain import BoolArray, FloatArray, Frozen, IntArray, concave_hull, ratio
 from fairroc.core.portable import weighted
 from fairroc.docstrings import documented
 from fairroc.froc.geometry import SAME, turned, with_ends
@@ -28,7 +28,7 @@ EXAMPLE = """>>> import numpy as np
 >>> mixture = triangle_mixture(queries, queries, thresholds)"""
 )
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Mixture(Result):
+class Mixture(Frozen, Result):
     """For point i: use ``thresholds[i, c]`` with probability ``weights[i, c]``.
 
     +inf rejects everyone and -inf accepts everyone. Weights are not negative, rows sum to one. ``error`` is the L1
@@ -41,9 +41,6 @@ class Mixture(Result):
     thresholds: FloatArray
     weights: FloatArray
     error: FloatArray
-
-    def __post_init__(self) -> None:
-        freeze(self.thresholds, self.weights, self.error)
 
     def acceptance(self, scores: FloatArray) -> FloatArray:
         """(n, k) probability that classifier i accepts a person with a score.

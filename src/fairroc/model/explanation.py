@@ -271,15 +271,8 @@ def _cell(model: ModelData, record: GroupRecord, probabilities: Any) -> Cell | N
     if tree is None:
         return None
     known = probabilities_of(probabilities, tree.columns)[0] if tree.columns else np.empty(0)
-    bounds: dict[str, tuple[float, float]] = {}
-    node = 0
-    while (column := int(tree.column[node])) >= 0:
-        low, high = bounds.get(tree.columns[column], (-np.inf, np.inf))
-        cut = float(tree.threshold[node])
-        left = known[column] <= cut
-        bounds[tree.columns[column]] = (low, min(high, cut)) if left else (max(low, cut), high)
-        node = int((tree.left if left else tree.right)[node])
-    told = tuple((name, max(low, 0.0), min(high, 1.0)) for name, (low, high) in bounds.items())
+    bounds = tree.bounds(int(tree.leaf(known[None])[0]))
+    told = tuple((tree.columns[column], low, high) for column, (low, high) in bounds.items())
     return Cell(record.name, record.rows, told)
 
 
@@ -368,15 +361,8 @@ def told_examples(model: ModelData) -> list[Told]:
 
 def inside(tree: ProxyTree, leaf: int) -> list[float]:
     """Probabilities that lead to a leaf, in few digits where that will do."""
-    low, high = np.zeros(len(tree.columns)), np.ones(len(tree.columns))
-    node, target = 0, int(tree.leaves[leaf])
-    while node != target:
-        left, column, cut = int(tree.left[node]), tree.column[node], tree.threshold[node]
-        if target in tree.under(left):
-            high[column], node = min(high[column], cut), left
-        else:
-            low[column], node = max(low[column], cut), int(tree.right[node])
-    middle = (low + high) / 2
+    bounds = tree.bounds(leaf)
+    middle = np.array([sum(bounds.get(column, (0.0, 1.0))) / 2 for column in range(len(tree.columns))])
     short = np.array([float(f"{one:.2g}") for one in middle.tolist()])
     found: list[float] = (short if tree.leaf(short[None])[0] == leaf else middle).tolist()
     return found

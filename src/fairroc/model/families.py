@@ -243,8 +243,8 @@ def family_people(
     rows = len(as_column(scores, "scores"))
     told = model.told(sensitive_features if model.use_group else None, group_probabilities, control_features, rows)
     y, pos_label = (np.zeros(rows, dtype=np.int8), None) if y is None else (y, pos_label)
-    how = {"sample_weight": sample_weight, "pos_label": pos_label, "missing": "group", "whole": whole}
-    columns = read_columns(scores, y, sensitive_features=told, **how)
+    how = {"sensitive_features": told, "sample_weight": sample_weight, "missing": "group", "whole": whole}
+    columns = read_columns(scores, y, pos_label=pos_label, **how)
     known, other = model.codes, None if on_unknown_group is None else model.codes[on_unknown_group]
     table = [known.get(name, -1 if other is None else other) for name in columns.names]
     segments = np.array(table, dtype=np.intp)[columns.groups]

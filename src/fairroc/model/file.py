@@ -380,11 +380,11 @@ def _short(number: float) -> int | float:
 
 def _model_from_data(body: dict[str, Any]) -> ModelData:
     _check_types(body)
-    groups = tuple(GroupRecord(g["name"], g["rows"], g["positives"]) for g in body["groups"])
+    spread, groups = (
+        _spread_from_data(body),
+        _groups_from_data(body["groups"], 1 if "compared" in body else 2, "groups"),
+    )
     names = [group.name for group in groups]
-    spread, least = _spread_from_data(body), 1 if "compared" in body else 2
-    _hold(len(names) >= least and len(set(names)) == len(names), "groups must be two or more with different names")
-    _hold(all(0 < group.positives < group.rows for group in groups), "groups must hold people of both labels")
     _hold(body["norm"] in NORMS, "norm must be 1 or 'inf'")
     _hold(body["ties"] in DONE, f"ties must be {' or '.join(map(repr, DONE))}")
     for option in (METHOD, HASH, MISSING):
@@ -444,12 +444,18 @@ def _compared_from_data(data: dict[str, Any], largest: float) -> Compared:
     _hold(all(isinstance(text, str) for text in texts), "attributes and strata must have names")
     epsilon = float(_floats([data["epsilon"]], "epsilon")[0])
     _hold(0 <= epsilon <= largest, "an attribute's epsilon must not be above the largest")
-    groups = tuple(GroupRecord(g["name"], g["rows"], g["positives"]) for g in data["groups"])
-    names = {group.name for group in groups}
-    _hold(2 <= len(groups) == len(names), "compared groups must be two or more with different names")
+    return Compared(
+        data["attribute"], data["stratum"], epsilon, _groups_from_data(data["groups"], 2, "compared groups")
+    )
+
+
+def _groups_from_data(data: list[dict[str, Any]], least: int, what: str) -> tuple[GroupRecord, ...]:
+    groups = tuple(GroupRecord(g["name"], g["rows"], g["positives"]) for g in data)
+    different = len({group.name for group in groups}) == len(groups)
+    _hold(different and len(groups) >= least, f"{what} must be two or more with different names")
     whole = all(type(g.rows) is int and type(g.positives) is int and isinstance(g.name, str) for g in groups)
     _hold(whole and all(0 < g.positives < g.rows < 2**63 for g in groups), "groups must hold people of both labels")
-    return Compared(data["attribute"], data["stratum"], epsilon, groups)
+    return groups
 
 
 def _proxy_from_data(data: dict[str, Any]) -> ProxyTree:
@@ -606,21 +612,12 @@ def _kernel_from_data(data: dict[str, Any], levels: int, name: str) -> Kernel:
         table[i, first : first + len(chances)] = chances
     hold(bool(np.isfinite(table).all() and (table >= 0).all()), "probabilities must be finite and not negative")
     hold(bool((np.abs(table.sum(axis=1) - 1) <= SUM_TOLERANCE).all()), "table rows must sum to one")
-    kernel = Kernel(
-        thresholds=_floats(data["thresholds"], name),
-        ceiling=float(_floats([data["ceiling"]], name)[0]),
-        row=_ints(data["row"]),
-        table=table,
-        first=_ints(data["first"]),
-        last=_ints(data["last"]),
-        start=_floats(data["start"], name),
-        stop=_floats(data["stop"], name),
-        ordered=_flags(data["ordered"]),
-        transported=_flags(data["transported"]),
-    )
+    columns: dict[str, Any] = {field: _floats(data[field], name) for field in ("thresholds", "start", "stop")}
+    columns |= {field: _ints(data[field]) for field in ("row", "first", "last")}
+    columns |= {field: _flags(data[field]) for field in ("ordered", "transported")}
+    kernel = Kernel(**columns, ceiling=float(_floats([data["ceiling"]], name)[0]), table=table)
     blocks = len(kernel.thresholds)
-    columns = (kernel.row, kernel.first, kernel.last, kernel.start, kernel.stop, kernel.ordered, kernel.transported)
-    hold(blocks > 0 and all(len(column) == blocks for column in columns), "blocks need one entry in every list")
+    hold(blocks > 0 and all(len(own) == blocks for own in columns.values()), "blocks need one entry in every list")
     hold(bool((np.diff(kernel.thresholds) < 0).all()), "thresholds must fall strictly")
     hold(kernel.ceiling >= kernel.thresholds[0], "the ceiling is too low")
     hold(bool(((kernel.row >= 0) & (kernel.row < len(table))).all()), "a block names no row of the table")

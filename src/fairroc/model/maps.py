@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from fairroc.core.chain import FloatArray, area, freeze, merged
+from fairroc.core.chain import FloatArray, Frozen, area, merged
 from fairroc.core.doubles import first_true
 from fairroc.core.portable import weighted
 from fairroc.core.realised import Performance, performance, widest
@@ -41,7 +41,7 @@ SETUP = """>>> import numpy as np
 
 @documented(setup=SETUP, raises="DataError")
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class ScoreMap(Result):
+class ScoreMap(Frozen, Result):
     """How the score of one group's people becomes the fair one where nobody is drawn: one row for each straight piece.
 
     The fair score of s is ``(s - score[i]) * slope[i] + fair[i]``, where row i is the last one with ``score[i] <= s``,
@@ -68,9 +68,6 @@ class ScoreMap(Result):
     slope: FloatArray
     lowest: float
 
-    def __post_init__(self) -> None:
-        freeze(self.score, self.fair, self.slope)
-
     def _summary(self) -> Summary:
         return Summary(f"ScoreMap: {len(self.score):,} rows", [], HEAD, shown(self), noun="rows: to_columns() has all")
 
@@ -78,8 +75,7 @@ class ScoreMap(Result):
         """Fair scores of this group's scores."""
         s = np.maximum(np.asarray(scores, dtype=np.float64), self.lowest)
         row = np.maximum(np.searchsorted(self.score, s, side="right") - 1, 0)
-        fair: FloatArray = (s - self.score[row]) * self.slope[row] + self.fair[row]
-        return fair
+        return np.asarray((s - self.score[row]) * self.slope[row] + self.fair[row])
 
     def to_columns(self) -> dict[str, list[Any]]:
         """One row for each piece; ``points`` are fair score minus score where it begins, in twelve digits.

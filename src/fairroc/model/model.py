@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairroc.core.chain import FloatArray, IntArray, freeze
+from fairroc.core.chain import FloatArray, Frozen, IntArray
 from fairroc.core.constraint import Constraint, Norm
 from fairroc.core.kernel import Kernel
 from fairroc.core.realised import RealisedRoc, all_points, realise
@@ -509,7 +509,7 @@ model file is no list of its people. With large ties by themselves there are at 
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Reference:
+class Reference(Frozen):
     """The scores of one group's fitted people.
 
     Attributes
@@ -528,9 +528,6 @@ class Reference:
     sizes: FloatArray
     auc: float
     fair_auc: float
-
-    def __post_init__(self) -> None:
-        freeze(self.edges, self.counts, self.sizes)
 
     @property
     def borders(self) -> FloatArray:

@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from fairroc.core.chain import FloatArray, IntArray, freeze
+from fairroc.core.chain import FloatArray, Frozen, IntArray
 
 
 @dataclass(frozen=True, eq=False)
-class ProxyTree:
+class ProxyTree(Frozen):
     """A binary tree over columns of probabilities.
 
     Node i sends rows with ``probability[column[i]] <= threshold[i]`` to node ``left[i]``, all others to ``right[i]``;
@@ -35,9 +35,6 @@ class ProxyTree:
     left: IntArray
     right: IntArray
 
-    def __post_init__(self) -> None:
-        freeze(self.column, self.threshold, self.left, self.right)
-
     @cached_property
     def leaves(self) -> IntArray:
         """Nodes that are leaves, from left to right."""
@@ -48,6 +45,18 @@ class ProxyTree:
         if self.column[node] < 0:
             return [node]
         return [*self.under(int(self.left[node])), *self.under(int(self.right[node]))]
+
+    def bounds(self, leaf: int) -> dict[int, tuple[float, float]]:
+        """Of columns that matter to a leaf, by number: above what its probabilities lie, and up to what."""
+        found: dict[int, tuple[float, float]] = {}
+        node, target = 0, int(self.leaves[leaf])
+        while node != target:
+            column, cut, left = int(self.column[node]), float(self.threshold[node]), int(self.left[node])
+            low, high = found.get(column, (0.0, 1.0))
+            below = target in self.under(left)
+            found[column] = (low, min(high, cut)) if below else (max(low, cut), high)
+            node = left if below else int(self.right[node])
+        return found
 
     @cached_property
     def names(self) -> tuple[str, ...]:

@@ -16,10 +16,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from fairroc.core.chain import BoolArray, FloatArray, IntArray, freeze, inner_slope, ranges, ratio
+from fairroc.core.chain import BoolArray, FloatArray, Frozen, IntArray, inner_slope, ranges, ratio
 from fairroc.core.doubles import first_true
 from fairroc.core.kernel import Kernel
 from fairroc.core.realised import ordered_place
@@ -31,7 +33,7 @@ NOTHING = 1e-12
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class CellTable:
+class CellTable(Frozen):
     """(C,) cells of all groups, group by group, by rising scores.
 
     ``opens`` has the number of each group's first cell, which has no lower end; any other begins at ``origin``. Where
@@ -49,9 +51,6 @@ class CellTable:
     begin: FloatArray
     end: FloatArray
 
-    def __post_init__(self) -> None:
-        freeze(self.group, self.origin, self.value, self.slope, self.row, self.first, self.last, self.begin, self.end)
-
     def starts(self) -> list[FloatArray]:
         """For each group, where its cells begin; the first one at minus infinity."""
         lists = [part.copy() for part in np.split(self.origin, self.opens[1:])]
@@ -61,16 +60,13 @@ class CellTable:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class OutcomeTable:
+class OutcomeTable(Frozen):
     """(O,) outcomes, row by row of the draws that cells name; inside a row from u = 0 up to u = 1 without gaps."""
 
     row: IntArray
     lower: FloatArray
     upper: FloatArray
     level: IntArray
-
-    def __post_init__(self) -> None:
-        freeze(self.row, self.lower, self.upper, self.level)
 
     @property
     def width(self) -> FloatArray:
@@ -154,22 +150,17 @@ def lookup_tables(kernels: Sequence[Kernel], scale: Scale) -> LookupTables:
     parts = [_segments(kernel, scale) for kernel in kernels]
     opens = np.cumsum([0, *(len(part.start) for part in parts)])
     rows = np.cumsum([0, *(len(kernel.table) for kernel in kernels)])
-    of_kernel = [
-        (part.block, kernel, before) for part, kernel, before in zip(parts, kernels, rows.tolist(), strict=False)
-    ]
+
+    def of_blocks(name: str) -> NDArray[Any]:
+        return np.concatenate([getattr(kernel, name)[part.block] for part, kernel in zip(parts, kernels, strict=True)])
+
     slope = np.concatenate([part.slope for part in parts])
     drawn = np.isnan(slope)
-    all_rows = np.concatenate([kernel.row[block] + before for block, kernel, before in of_kernel])
+    all_rows = of_blocks("row") + np.repeat(rows[:-1], np.diff(opens))
     used, row = np.unique(all_rows[drawn], return_inverse=True)
     cell_row = np.full(len(drawn), -1, dtype=np.intp)
     cell_row[drawn] = row
-    first, last = (
-        np.where(drawn, np.concatenate([getattr(kernel, name)[block] for block, kernel, _ in of_kernel]), -1)
-        for name in ("first", "last")
-    )
-    begin, end = (
-        np.concatenate([getattr(kernel, name)[block] for block, kernel, _ in of_kernel]) for name in ("start", "stop")
-    )
+    first, last = (np.where(drawn, of_blocks(name), -1) for name in ("first", "last"))
     chances = tuple(kernel.table for kernel in kernels)
     return LookupTables(
         CellTable(
@@ -181,8 +172,8 @@ def lookup_tables(kernels: Sequence[Kernel], scale: Scale) -> LookupTables:
             row=cell_row,
             first=first,
             last=last,
-            begin=np.where(first >= 0, begin, 0.0),
-            end=np.where(last >= 0, end, 1.0),
+            begin=np.where(first >= 0, of_blocks("start"), 0.0),
+            end=np.where(last >= 0, of_blocks("stop"), 1.0),
         ),
         outcome_table(chances, used),
         scale,
@@ -264,8 +255,7 @@ def _segments(kernel: Kernel, scale: Scale) -> _Segments:
 def ordered_blocks(kernel: Kernel) -> BoolArray:
     """Which blocks keep the raw order, in one level."""
     level = (kernel.table > 0).argmax(axis=1)[kernel.row]
-    found: BoolArray = kernel.ordered & (level == kernel.first)
-    return found
+    return np.asarray(kernel.ordered & (level == kernel.first))
 
 
 def _knot_scores(kernel: Kernel, blocks: IntArray, scale: Scale) -> tuple[FloatArray, IntArray]:
@@ -291,5 +281,4 @@ def _knot_scores(kernel: Kernel, blocks: IntArray, scale: Scale) -> tuple[FloatA
 
 def _reaches(kernel: Kernel, block: IntArray, scores: FloatArray, y: FloatArray) -> BoolArray:
     """Whether scores have a place up to y; it holds for all scores above one for which it holds."""
-    found: BoolArray = kernel.first[block] + ordered_place(kernel, block, scores) <= y
-    return found
+    return np.asarray(kernel.first[block] + ordered_place(kernel, block, scores) <= y)

@@ -12,6 +12,7 @@ from fairroc.core.chain import FloatArray
 from fairroc.model.families import FamilyPeople
 from fairroc.model.model import ModelData, Reference
 from fairroc.monitoring.drift import (
+    PSI_LEVELS,
     Drift,
     DriftTest,
     FamilyGap,
@@ -19,7 +20,6 @@ from fairroc.monitoring.drift import (
     ScoreShift,
     Status,
     UnknownGroup,
-    psi_level,
 )
 from fairroc.monitoring.gap import GapNow, GroupAucs, Watch, family_gap, gap_now, segment_aucs
 from fairroc.people.people import People
@@ -332,4 +332,5 @@ def _stability(found: GroupDrift, seen: Seen, confidence: float) -> GroupDrift:
     coarse = psi_bins(fitted)
     index = psi(*(np.bincount(coarse, part).astype(np.float64) for part in (fitted, inside)))
     expected, limit = psi_by_chance(int(coarse.max()) + 1, *seen.sizes(None), confidence)
-    return replace(found, psi=index, psi_level=psi_level(index), psi_expected=expected, psi_limit=limit)
+    level = next((word for most, word in PSI_LEVELS if index < most), "large")
+    return replace(found, psi=index, psi_level=level, psi_expected=expected, psi_limit=limit)

@@ -248,8 +248,3 @@ class Drift(Result):
         """
         found = {"drifted": self.drifted, **plain_data(self)}
         return found if self.families else {k: v for k, v in found.items() if k not in ("segments", "families")}
-
-
-def psi_level(psi: float) -> str:
-    """The customary word for an index."""
-    return next((word for limit, word in PSI_LEVELS if psi < limit), "large")

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairroc.core.chain import BoolArray, FloatArray, IntArray, freeze, ranges
+from fairroc.core.chain import BoolArray, FloatArray, Frozen, IntArray, ranges
 from fairroc.core.roc import RocCurve, curve_from_counts, roc_curve, thinned
 from fairroc.people import sample
 from fairroc.stats.bands import Noise, weighted_noise
@@ -20,7 +20,7 @@ TINY = np.finfo(float).tiny
 
 
 @dataclass(frozen=True, eq=False)
-class WeightedSample(ABC):
+class WeightedSample(Frozen, ABC):
     """People known by weighted rows. A rate is a sum of weights, so its last digits depend on the rows' order: rows
     keep the order they came in, cells are summed by rising score."""
 
@@ -112,9 +112,6 @@ class WeightedRows(WeightedSample):
     labels: BoolArray
     weights: FloatArray
 
-    def __post_init__(self) -> None:
-        freeze(self.scores, self.labels, self.weights)
-
     @cached_property
     def curve(self) -> RocCurve:
         return roc_curve(self.scores, self.labels, self.weights)
@@ -150,9 +147,6 @@ class WeightedCells(WeightedSample):
     scores: FloatArray
     negatives: FloatArray
     positives: FloatArray
-
-    def __post_init__(self) -> None:
-        freeze(self.scores, self.negatives, self.positives)
 
     @cached_property
     def curve(self) -> RocCurve:
@@ -195,9 +189,6 @@ class TallySample(sample.EvenSample):
     positives_at: NDArray[np.int64]
     top: float | None = None
 
-    def __post_init__(self) -> None:
-        freeze(self.scores, self.negatives, self.positives_at)
-
     @property
     def people(self) -> int:
         return int(self._starts[-1])
@@ -214,7 +205,8 @@ class TallySample(sample.EvenSample):
         """All scores below ``low`` raised to it."""
         if self.scores[0] >= low:
             return self
-        return TallySample(*_raised(low, self.scores, self.negatives, self.positives_at), points=self.points)
+        scores, negatives, positives = _raised(low, self.scores, self.negatives, self.positives_at)
+        return TallySample(scores, negatives, positives, points=self.points)
 
     @cached_property
     def _starts(self) -> IntArray:
@@ -314,10 +306,3 @@ def unlabelled(one: sample.EvenSample | WeightedSample) -> TallySample | Weighte
         return WeightedRows(np.tile(scores, 2), labels, np.tile(weights, 2), points=one.points)
     scores, negatives, positives = one.table()
     return TallySample(scores, negatives + positives, negatives + positives, points=one.points)
-
-
-def tally_rows(scores: FloatArray, labels: BoolArray, points: int) -> TallySample:
-    """Rows of one group by distinct score. O(n log n)."""
-    values, place = np.unique(scores + 0.0, return_inverse=True)
-    both = np.bincount(2 * place + labels, minlength=2 * len(values)).reshape(-1, 2)
-    return TallySample(values, both[:, 0].copy(), both[:, 1].copy(), points=points)

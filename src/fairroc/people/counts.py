@@ -110,28 +110,19 @@ class ScoreCounts(Result):
         """
         if bits is not None:
             _check_bits(bits)
+        features, weight = sensitive_features, sample_weight
+        if door.are_on_host(scores, features):
+            scores, y, features, weight = door.host_rows(scores, y, features, weight)
         if is_tensor(scores):
-            return cls._from_tensors(scores, y, sensitive_features, sample_weight, pos_label, missing, bits)
-        columns = read_columns(
-            scores,
-            y,
-            sensitive_features=sensitive_features,
-            sample_weight=sample_weight,
-            pos_label=pos_label,
-            missing=missing,
-            whole=False,
-        )
-        return cls.from_columns(columns, bits)
+            return cls._from_tensors(scores, y, features, weight, pos_label, missing, bits)
+        how: dict[str, Any] = {"pos_label": pos_label, "missing": missing, "whole": False}
+        return cls.from_columns(read_columns(scores, y, sensitive_features=features, sample_weight=weight, **how), bits)
 
     @classmethod
     def _from_tensors(
         cls, scores: Any, y: Any, features: Any, weight: Any, pos_label: Any, missing: Missing, bits: int | None
     ) -> ScoreCounts:
-        """Count tensors where they are; those on the host by numpy, in the same memory."""
-        if door.are_on_host(scores, features):
-            scores, y, features, weight = door.host_rows(scores, y, features, weight)
-            how: dict[str, Any] = {"pos_label": pos_label, "missing": missing, "bits": bits}
-            return cls.from_rows(scores, y, sensitive_features=features, sample_weight=weight, **how)
+        """Count tensors where they are."""
         if weight is not None:
             raise DataError(
                 "sample_weight must be left out with GroupCodes and for rows counted on a device: sums of weights "
@@ -506,5 +497,4 @@ def _read_groups(table: Any, names: Sequence[str]) -> NDArray[np.intp]:
     code, found = {name: g for g, name in enumerate(names)}, coded.dictionary.to_pylist()
     if not set(found) <= set(code):
         raise DataError("the counts name a group that their own list of groups lacks; use the original file.")
-    codes: NDArray[np.intp] = np.array([code[name] for name in found], dtype=np.intp)[codes_of(coded)]
-    return codes
+    return np.asarray(np.array([code[name] for name in found], dtype=np.intp)[codes_of(coded)])

@@ -12,7 +12,7 @@ import numpy as np
 from fairroc.core.chain import BoolArray, FloatArray
 from fairroc.errors import DataError
 from fairroc.options import Missing
-from fairroc.people.cells import WeightedRows, tally_rows
+from fairroc.people.cells import WeightedRows
 from fairroc.people.counts import ScoreCounts
 from fairroc.people.factorise import as_column, code_dtype, frozen, recode, rows_by_group
 from fairroc.people.people import People, both_labels
@@ -86,10 +86,9 @@ def people_of(columns: Columns, *, in_order: bool = False) -> People:
         rows = sorted_rows(columns.scores, columns.labels, columns.groups, count, pack)
         samples = [CountedSample(part, pack, points=points) for part in rows]
         return People(columns.names, tuple(samples))
-    each = rows_by_group(columns.groups, count)
     if weights is None:
-        tallies = [tally_rows(columns.scores[rows], columns.labels[rows], points) for rows in each]
-        return People(columns.names, tuple(tallies))
+        return ScoreCounts.from_columns(columns).people(whole=False)
+    each = rows_by_group(columns.groups, count)
     parts = [(columns.scores[rows] + 0.0, columns.labels[rows], weights[rows]) for rows in each]  # -0.0 is 0.0
     kept = tuple(WeightedRows(*part, points=points) for part in parts)
     return People(columns.names, kept, weighted=columns.weights is not None)

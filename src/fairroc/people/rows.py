@@ -279,12 +279,7 @@ def _scores(column: Column) -> FloatArray:
 
 def _weights(column: Column, whole: bool = True) -> FloatArray:
     what = "sample_weight (on the command line: --weight)"
-    weights = _numbers(column, what, "Pass one number per row.")
-    if weights.min() < 0:
-        raise DataError(
-            f"{what} must be >= 0, but {(weights < 0).sum()} of {len(weights)} are negative; "
-            "a weight of 0 leaves a row out."
-        )
+    weights = _from_zero(_numbers(column, what, "Pass one number per row."), what, "a weight of 0 leaves a row out.")
     if whole and weights.max() == 0:
         raise DataError(f"{what} must hold a weight above zero, but all are zero; leave it out for equal weights.")
     if weights.max() > LARGEST / len(weights):
@@ -295,13 +290,17 @@ def _weights(column: Column, whole: bool = True) -> FloatArray:
 def _counts(column: Column, name: str) -> FloatArray:
     what = f"{name} (on the command line: --{name})"
     counts = _numbers(column, what, "Pass the number of people with each score and group.")
-    if counts.min() < 0:
-        raise DataError(
-            f"{what} must be >= 0, but {(counts < 0).sum()} of {len(counts)} are negative; they count people."
-        )
+    _from_zero(counts, what, "they count people.")
     if counts.sum() > MOST_PEOPLE:
         raise DataError(f"{what} must sum to 2**48 at most, so that all sums are exact; divide them by some number.")
     return counts
+
+
+def _from_zero(numbers: FloatArray, what: str, why: str) -> FloatArray:
+    """The same numbers, if none is negative."""
+    if numbers.min() < 0:
+        raise DataError(f"{what} must be >= 0, but {(numbers < 0).sum()} of {len(numbers)} are negative; {why}")
+    return numbers
 
 
 def _numbers(column: Column, what: str, advice: str) -> FloatArray:

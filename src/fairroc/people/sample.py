@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairroc.core.chain import BoolArray, FloatArray, IntArray, apart, concave_hull, freeze, ranges
+from fairroc.core.chain import BoolArray, FloatArray, Frozen, IntArray, apart, concave_hull, ranges
 from fairroc.core.roc import RocCurve
 from fairroc.people.sorting import Packing
 from fairroc.stats.bands import Noise, even_noise
@@ -29,7 +29,7 @@ LOOK, CHUNK = 1 << 17, 1 << 12
 
 
 @dataclass(frozen=True, eq=False)
-class EvenSample(ABC):
+class EvenSample(Frozen, ABC):
     """People of equal weight by rising score: what is common to rows and to counts of rows.
 
     A position p stands for the threshold that accepts all people but the first p; it is one where a new score begins,
@@ -229,9 +229,6 @@ class CountedSample(EvenSample):
     rows: NDArray[np.int64]
     pack: Packing
 
-    def __post_init__(self) -> None:
-        freeze(self.rows)
-
     @property
     def people(self) -> int:
         return len(self.rows)
@@ -255,8 +252,7 @@ class CountedSample(EvenSample):
         return self.pack.scores(self.rows[at] >> 1)
 
     def _several(self, at: IntArray) -> BoolArray:
-        found: BoolArray = (self.rows[at[1:] - 1] >> 1) > (self.rows[at[:-1]] >> 1)
-        return found
+        return np.asarray((self.rows[at[1:] - 1] >> 1) > (self.rows[at[:-1]] >> 1))
 
     @cached_property
     def _whole(self) -> IntArray | None:
@@ -344,8 +340,7 @@ class Lines:
     def above(self, edge: IntArray, fpr: FloatArray, tpr: FloatArray) -> BoolArray:
         """Whether points lie above their edges."""
         x, y = self.fpr[edge], self.tpr[edge]
-        found: BoolArray = (self.fpr[edge - 1] - x) * (tpr - y) > (self.tpr[edge - 1] - y) * (fpr - x)
-        return found
+        return np.asarray((self.fpr[edge - 1] - x) * (tpr - y) > (self.tpr[edge - 1] - y) * (fpr - x))
 
 
 def _hull(fpr: FloatArray, tpr: FloatArray) -> IntArray:

@@ -126,8 +126,7 @@ REFUSE = SmallRule()
 def too_small(class_rows: NDArray[Any], minimum: int) -> BoolArray:
     """(groups,) whether a class has fewer than ``minimum`` rows of positive weight, or none: what a fit or an audit
     refuses."""
-    found: BoolArray = np.asarray(class_rows).min(axis=1) < max(1, minimum)
-    return found
+    return np.asarray(np.asarray(class_rows).min(axis=1) < max(1, minimum))
 
 
 def plain_data(result: Any) -> dict[str, Any]:

@@ -174,24 +174,17 @@ def read_spread(
     use_group: bool = True,
     control_features: Any = None,
     group_probabilities: Any = None,
-    sample_weight: Any = None,
-    pos_label: Any = None,
     missing: Missing = "error",
     small: SmallRule = REFUSE,
+    **how: Any,
 ) -> SpreadRows:
     """Check the columns to fit on. ``each``: every attribute is compared for itself; else their intersections are.
+    Weights and positive label are given as `read_columns` takes them.
 
     Without the use of groups every stratum is a segment, until `SpreadRows.segmented` makes more by the probabilities;
     else segments are the intersections of control features and attributes.
     """
-    columns = read_columns(
-        scores,
-        y,
-        sensitive_features=sensitive_features,
-        sample_weight=sample_weight,
-        pos_label=pos_label,
-        missing=missing,
-    )
+    columns = read_columns(scores, y, sensitive_features=sensitive_features, missing=missing, **how)
     n = len(columns.scores)
     attributes = feature_columns(sensitive_features, "sensitive_features")
     controls = {} if control_features is None else feature_columns(control_features, "control_features")
@@ -202,9 +195,7 @@ def read_spread(
     if controls:
         codes, strata_names = group_codes(controls, missing, MAKE_A_GROUP)
         strata = codes.astype(np.intp)
-    found = {}
-    for what, column in attributes.items():
-        found[feature_name(what)] = group_codes({what: column}, missing)
+    found = {feature_name(what): group_codes({what: column}, missing) for what, column in attributes.items()}
     if not each:
         found = {" & ".join(found): (columns.groups, columns.names)}
     families = [

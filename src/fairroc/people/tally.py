@@ -132,8 +132,7 @@ class Tally:
     def _bins(self, rank: NDArray[np.int64]) -> NDArray[np.int64]:
         """Place of every rank's bin in the table; below zero where its octave has none."""
         high = rank >> (MANTISSA - self._fine)
-        place: NDArray[np.int64] = high + self._shift[high >> self._fine]
-        return place
+        return np.asarray(high + self._shift[high >> self._fine])
 
     # -- exact counts --------------------------------------------------------------------------------------------
 

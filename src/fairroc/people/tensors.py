@@ -283,8 +283,7 @@ def host_array(tensor: Tensor, what: str) -> NDArray[Any]:
     column = on_device(tensor, what, torch.device("cpu"))
     if what == "scores":
         column = _reals(column)
-    array: NDArray[Any] = (column.to(torch.float64) if column.dtype == torch.bfloat16 else column).numpy()
-    return array
+    return np.asarray((column.to(torch.float64) if column.dtype == torch.bfloat16 else column).numpy())
 
 
 def host_features(features: Any) -> Any:

@@ -63,11 +63,10 @@ class Display:
         ``same`` scale upwards or their own."""
         require_matplotlib()
         from matplotlib.axes import Axes
-        from matplotlib.figure import Figure
 
         self._own = ax is None
         if self._own:
-            figure = Figure(figsize=(size[0] * count, size[1]), layout="constrained")
+            figure = new_figure(size[0] * count, size[1])
             found = tuple(figure.subplots(1, count, squeeze=False, sharex=True, sharey=same)[0])
         else:
             found = (ax,) if isinstance(ax, Axes) else tuple(np.ravel(np.asarray(ax, dtype=object)))
@@ -103,7 +102,7 @@ class AuditedDisplay(Display):
     def from_source(cls, found: BeforeAfter) -> Self:
         """Compute what `plot` draws."""
         before, after = (None if one is None else cls._seen(one, found) for one in (found.before, found.after))
-        asked = {"epsilon": found.epsilon, "distance": found.distance, "confidence": found.confidence}
+        asked: dict[str, Any] = {"epsilon": found.epsilon, "distance": found.distance, "confidence": found.confidence}
         return cls(before=before, after=after, **asked)
 
     @staticmethod
@@ -257,6 +256,26 @@ def look(g: int) -> dict[str, Any]:
     """Colour and line style of group number ``g``; 32 pairs before one comes again."""
     turn = g // len(GROUPS)
     return {"color": GROUPS[g % len(GROUPS)], "linestyle": STYLES[(g + turn) % len(STYLES)]}
+
+
+def new_figure(width: float, height: float) -> Figure:
+    """A figure that pyplot knows nothing of."""
+    require_matplotlib()
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def titled(axes: Axes, words: str) -> None:
+    """A title in bold, above the left end."""
+    axes.set_title(words, loc="left", fontsize="medium", fontweight="bold")
+
+
+def square(axes: Axes) -> None:
+    """The unit square of rates."""
+    axes.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), xlabel="false positive rate")
+    axes.set_box_aspect(1)
+    tidy(axes)
 
 
 def tidy(axes: Axes) -> None:

@@ -10,7 +10,8 @@ import numpy as np
 from fairroc.froc.algorithm import Froc, Shift
 from fairroc.froc.geometry import NormBoundary, cut_shift, join, norm_boundary, with_ends
 from fairroc.froc.run import WORDS
-from fairroc.plot.palette import GROUPS, require_matplotlib
+from fairroc.plot.display import new_figure, tidy
+from fairroc.plot.palette import GROUPS
 from fairroc.text.words import short
 
 if TYPE_CHECKING:
@@ -26,10 +27,7 @@ def geometry_figure(done: Froc, group: int, index: int, names: Sequence[str] | N
     Left the whole ROC square, right the surroundings of the norm boundary. ``group`` is the one that moves, ``index``
     counts from 0, ``names`` are those of all groups.
     """
-    require_matplotlib()
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(10, 5.4), layout="constrained")
+    figure = new_figure(10, 5.4)
     whole, near = figure.subplots(1, 2)
     below = int(done.below[group, index])
     centre = done.points[below, index]
@@ -50,7 +48,7 @@ def geometry_figure(done: Froc, group: int, index: int, names: Sequence[str] | N
     for axes in (whole, near):
         axes.set_xlabel("false positive rate")
         axes.set_box_aspect(1)
-        axes.spines[["top", "right"]].set_visible(False)
+        tidy(axes)
     return figure
 
 

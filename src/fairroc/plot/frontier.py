@@ -9,7 +9,7 @@ import numpy as np
 from fairroc.docstrings import PEOPLE, documented
 from fairroc.fitting.frontier import Frontier, frontier
 from fairroc.options import FRONTIER, Missing
-from fairroc.plot.display import Display, labels, legend, look, tidy
+from fairroc.plot.display import Display, labels, legend, look, new_figure, tidy
 from fairroc.plot.palette import ORIGINAL, require_matplotlib
 from fairroc.text.frontier import allowed_at
 from fairroc.text.words import where_words
@@ -161,10 +161,7 @@ class FrontierDisplay(Display):
         """Axes of the AUC, and of the share drawn where there is room for it and anybody is."""
         if ax is not None or not any(point.randomised_share for point in self.found.points):
             return self._begin(ax, 1 if ax is None else np.size(ax), (7.8, 4.4))
-        require_matplotlib()
-        from matplotlib.figure import Figure
-
-        figure = Figure(figsize=(7.8, 6.6), layout="constrained")
+        figure = new_figure(7.8, 6.6)
         axes = self._begin(figure.subplots(2, 1, sharex=True, height_ratios=(3, 2)), 2, (7.8, 6.6))
         self._own = True
         return axes

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from fairroc.core.chain import BoolArray, FloatArray, freeze
+from fairroc.core.chain import BoolArray, FloatArray, Frozen
 from fairroc.core.constraint import Distance
 from fairroc.docstrings import PEOPLE, documented
 from fairroc.plot.display import STYLES, AuditedDisplay, allowed_words, legend, thin_peaks, tidy
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class GapCurve:
+class GapCurve(Frozen):
     """The largest distance of two groups at every threshold: of their (fpr, tpr), or of one rate.
 
     Attributes
@@ -43,9 +43,6 @@ class GapCurve:
     steps: bool
     interval: tuple[float, float] | None = None
     counts: BoolArray | None = None
-
-    def __post_init__(self) -> None:
-        freeze(self.thresholds, self.gap)
 
     @property
     def largest(self) -> float:

@@ -21,9 +21,11 @@ from fairroc.plot.display import (
     labels,
     legend,
     look,
+    new_figure,
+    square,
     thin_path,
-    tidy,
     title_of,
+    titled,
     which_scores,
 )
 from fairroc.plot.gap import largest_distances
@@ -130,12 +132,8 @@ class FairROCDisplay(AuditedDisplay):
             if chance:
                 axes.plot([0, 1], [0, 1], color=CHANCE, linewidth=1, zorder=0, label="_chance")
             self._draw(axes, self._curves(score), banded, kwargs)
-            axes.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), xlabel="false positive rate")
-            axes.set_box_aspect(1)
-            axes.set_title(
-                title_of(score, self.epsilon, self.distance), loc="left", fontsize="medium", fontweight="bold"
-            )
-            tidy(axes)
+            square(axes)
+            titled(axes, title_of(score, self.epsilon, self.distance))
         self.ax_.set_ylabel("true positive rate")
         self._explain(scores)
         return self
@@ -207,9 +205,7 @@ def before_after(fitted: Fitted) -> Figure:
             "before_after draws fits whose model is told the groups that it compares. For use_group=False, "
             "combine='each' and control_features take FairROCDisplay.from_estimator."
         )
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(10, 5.9), layout="constrained")
+    figure = new_figure(10, 5.9)
     model, raw = fitted.model, fitted.raw
     scores = all_thresholds(raw.curves)[::-1]
     selected = pooled_share(raw.curves, raw.shares, scores)
@@ -254,7 +250,5 @@ def _panel(
         arrowprops={"arrowstyle": "-", "color": "0.5", "linewidth": 0.8},
         fontsize=10,
     )
-    axes.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), xlabel="false positive rate")
-    axes.set_box_aspect(1)
-    tidy(axes)
+    square(axes)
     legend(axes, small=False, loc="lower right", title="group (AUC)")

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from fairroc.auditing.audit import Settings
-from fairroc.core.chain import FloatArray, freeze
+from fairroc.core.chain import FloatArray, Frozen
 from fairroc.core.constraint import Distance
 from fairroc.docstrings import PEOPLE, documented
 from fairroc.errors import DataError
 from fairroc.model.maps import ScoreMap, corners, score_maps
 from fairroc.options import Missing
 from fairroc.plot import source
-from fairroc.plot.display import ROOMY, Display, labels, legend, look, thin_path, tidy, title_of, which_scores
+from fairroc.plot.display import ROOMY, Display, labels, legend, look, thin_path, tidy, title_of, titled, which_scores
 from fairroc.plot.palette import GROUPS, require_matplotlib
 from fairroc.plot.source import BeforeAfter, RateLines
 
@@ -34,7 +34,7 @@ SIDES = ((-1.0, GROUPS[0], "negatives, downwards"), (1.0, GROUPS[1], "positives,
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Histogram:
+class Histogram(Frozen):
     """Shares of people by score.
 
     Attributes
@@ -46,9 +46,6 @@ class Histogram:
     edges: FloatArray
     shares: FloatArray
 
-    def __post_init__(self) -> None:
-        freeze(self.edges, self.shares)
-
     @property
     def density(self) -> FloatArray:
         """(groups, 2, bins) share divided by the bin's width."""
@@ -56,6 +53,7 @@ class Histogram:
 
 
 @documented(setup=PEOPLE, raises="DataError, FairrocError")
+@dataclass(eq=False, repr=False, kw_only=True)
 class ScoreDisplay(Display):
     """Distribution of the score in every group: positives upwards, negatives downwards; before and after. For a model
     that draws nobody also the map from the one to the other, a line for each group.
@@ -87,24 +85,12 @@ class ScoreDisplay(Display):
     [-0.5, 0.5, 1.5, 2.5, 3.5, 4.5, 5.5]
     """
 
-    fill_: list[PolyCollection]
-
-    def __init__(
-        self,
-        *,
-        names: tuple[str, ...],
-        before: Histogram,
-        after: Histogram | None = None,
-        epsilon: float | None = None,
-        distance: Distance | None = None,
-        maps: tuple[ScoreMap, ...] = (),
-    ) -> None:
-        self.names = names
-        self.before = before
-        self.after = after
-        self.epsilon = epsilon
-        self.distance = distance
-        self.maps = maps
+    names: tuple[str, ...]
+    before: Histogram
+    after: Histogram | None = None
+    epsilon: float | None = None
+    distance: Distance | None = None
+    maps: tuple[ScoreMap, ...] = ()
 
     @classmethod
     def from_predictions(
@@ -212,7 +198,7 @@ class ScoreDisplay(Display):
             )
         if which is None and self.maps and (ax is None or np.size(ax) == 3):
             shown = (*shown, "map")
-        self.fill_ = []
+        self.fill_: list[PolyCollection] = []
         size = 5.0, 1.2 + 1.0 * max(len(self.names), 3 if "map" in shown else 2)
         for axes, score in zip(self._begin(ax, len(shown), size, same=False), shown, strict=True):
             tidy(axes)
@@ -221,7 +207,7 @@ class ScoreDisplay(Display):
                 continue
             found = self.before if score == "before" or self.after is None else self.after
             self._draw(axes, found, kwargs)
-            self._title(axes, title_of(score, self.epsilon, self.distance))
+            titled(axes, title_of(score, self.epsilon, self.distance))
             axes.set(xlabel="score", ylim=(len(self.names) - 0.45, -0.55))
             named = axes is self.ax_ or not self._own
             axes.set_yticks(range(len(self.names)), labels(self.names) if named else [""] * len(self.names))
@@ -233,9 +219,6 @@ class ScoreDisplay(Display):
             legend(home, small=True, handles=self.line_[:2][::-1], ncols=2, **how)
         return self
 
-    def _title(self, axes: Axes, words: str) -> None:
-        axes.set_title(words, loc="left", fontsize="medium", fontweight="bold")
-
     def _draw_maps(self, axes: Axes, kwargs: dict[str, Any]) -> None:
         low, high = self.before.edges[[0, -1]].tolist()
         axes.plot([low, high], [low, high], color="0.8", linewidth=1, label="as it was")
@@ -243,7 +226,7 @@ class ScoreDisplay(Display):
             x, y = corners(one, max(low, one.lowest), high if one.lowest == -np.inf else min(high, one.score[-1]))
             some = thin_path(x, y)
             self.line_ += axes.plot(x[some], y[some], **{**look(g), "linewidth": 1.8, "label": name, **kwargs})
-        self._title(axes, "The map: nobody is drawn")
+        titled(axes, "The map: nobody is drawn")
         axes.set(xlabel="original score", ylabel="fair score")
         legend(axes, small=len(self.maps) > ROOMY, loc="upper left")
 

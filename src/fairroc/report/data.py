@@ -206,6 +206,27 @@ class Source:
     counts: tuple[str, str] | None = None  # columns of positives and negatives, instead of a label
 
 
+@dataclass(frozen=True, slots=True, repr=False)
+class Made(Result):
+    """What a page or a folder is called, when and by what it was made, and of which rows."""
+
+    title: str
+    made: str
+    package: str
+    source: Source | None
+
+    def _facts(self) -> dict[str, Any]:
+        """The same, ready for JSON."""
+        source = None if self.source is None else asdict(self.source)
+        return {"title": self.title, "made": self.made, "package": self.package, "source": source}
+
+
+def made_now(title: str, source: Source | None, now: datetime | None = None) -> dict[str, Any]:
+    """The fields of `Made`."""
+    day = (datetime.now(UTC) if now is None else now).strftime("%Y-%m-%d")
+    return {"title": title, "made": day, "package": f"fairroc {__version__}", "source": source}
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Asked:
     """What a report was asked for, checked; unless it ``fits``, no epsilon was named."""
@@ -236,7 +257,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class ReportData(Result):
+class ReportData(Made):
     """All that a page shows.
 
     Attributes
@@ -253,10 +274,6 @@ class ReportData(Result):
     chosen : index among the frontier's points of the epsilon asked for, else of one in the middle.
     """
 
-    title: str
-    made: str
-    package: str
-    source: Source | None
     options: Options
     small: SmallRule
     weighted: bool
@@ -327,10 +344,7 @@ class ReportData(Result):
         return {
             "format": FORMAT,
             "version": VERSION,
-            "title": self.title,
-            "made": self.made,
-            "package": self.package,
-            "source": None if self.source is None else asdict(self.source),
+            **self._facts(),
             "asked": asked | goal | {"threshold": self.threshold, "positive_means": self.positive_means},
             "groups": list(self.names),
             "priors": list(self.priors),
@@ -436,10 +450,7 @@ def gather(
     warn_all(kept.values())
     shares = tuple(people.exact.shares.tolist())
     return ReportData(
-        title=title,
-        made=(datetime.now(UTC) if made is None else made).strftime("%Y-%m-%d"),
-        package=f"fairroc {__version__}",
-        source=source,
+        **made_now(title, source, made),
         options=options,
         small=asked.settings.small_rule,
         weighted=people.weighted,

@@ -4,10 +4,8 @@ for itself, or within strata. It stands still: no sliders, no script."""
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
 from typing import Any
 
-from fairroc._version import __version__
 from fairroc.core.realised import all_points
 from fairroc.errors import DataError
 from fairroc.fitting.certificate import Certificate
@@ -17,14 +15,13 @@ from fairroc.fitting.spread import SpreadFit, fit_spread, spread_rows
 from fairroc.fitting.spread_results import certify_spread, spread_model, spread_one_draw, spread_outlook
 from fairroc.model.model import ModelData
 from fairroc.options import LEVEL, POSITIVE_MEANS, Options
-from fairroc.report.data import Source
+from fairroc.report.data import Made, Source, made_now
 from fairroc.report.figures import roc_picture
 from fairroc.report.view import Table
 from fairroc.stats.bootstrap import Progress, portion
-from fairroc.summary import Result, Summary, size
+from fairroc.summary import Summary, size
 from fairroc.text.families import bound_words, cell_words, told_words
-from fairroc.text.family_report import legal_caution, limits
-from fairroc.text.report import meaning_words
+from fairroc.text.report import family_limits, legal_caution, meaning_words
 from fairroc.text.words import percent
 
 FAMILIES = "use_group=False, combine='each', control_features and group_probabilities"
@@ -48,7 +45,7 @@ class FamilyCurves:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class FamilyReport(Result):
+class FamilyReport(Made):
     """All that the page of a fit shows whose score is not told the groups that it compares.
 
     Attributes
@@ -59,10 +56,6 @@ class FamilyReport(Result):
     model : what was fitted.
     """
 
-    title: str
-    made: str
-    package: str
-    source: Source | None
     options: Options
     certificate: Certificate
     outlook: Outlook
@@ -86,10 +79,7 @@ class FamilyReport(Result):
         Returns: dict: plain data.
         """
         return {
-            "title": self.title,
-            "made": self.made,
-            "package": self.package,
-            "source": None if self.source is None else asdict(self.source),
+            **self._facts(),
             "certificate": self.certificate.to_dict(),
             "new_people": self.outlook.to_dict(),
             "one_draw": self.one_draw.to_dict(),
@@ -129,10 +119,7 @@ def gather_families(
     told(2, 3)
     drawn = spread_one_draw(found, model)
     return FamilyReport(
-        title=title,
-        made=datetime.now(UTC).strftime("%Y-%m-%d"),
-        package=f"fairroc {__version__}",
-        source=source,
+        **made_now(title, source),
         options=options,
         certificate=certificate,
         outlook=ahead,
@@ -193,7 +180,7 @@ def view_families(data: FamilyReport) -> dict[str, Any]:
             for family in data.curves
         ],
         "groups": Table("Groups compared, fitted people", PEOPLE, _people(c), named=True),
-        "limits": list(limits(c, ahead, data.one_draw, data.columns)),
+        "limits": list(family_limits(c, ahead, data.one_draw, data.columns)),
     }
 
 

@@ -16,7 +16,6 @@ import re
 import shutil
 from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass, replace
-from datetime import UTC, datetime
 from functools import cache
 from itertools import zip_longest
 from pathlib import Path
@@ -24,7 +23,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fairroc._version import __version__
 from fairroc.auditing.audit import Settings, audit_quietly
 from fairroc.auditing.impact import (
     Classification,
@@ -43,10 +41,10 @@ from fairroc.people.door import read_people
 from fairroc.people.factorise import named_columns
 from fairroc.people.people import People
 from fairroc.people.rows import checked_scores, checked_weights, same_length
-from fairroc.report.data import Asked, ReportData, Source, gather
+from fairroc.report.data import Asked, Made, ReportData, Source, gather, made_now
 from fairroc.report.families import FAMILIES
 from fairroc.report.view import words
-from fairroc.summary import Result, Summary, figure, flat
+from fairroc.summary import Summary, figure, flat
 from fairroc.tables.write import written_together
 from fairroc.text.words import RATES, asked_words, percent
 
@@ -84,7 +82,7 @@ class PackRows:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class PackData(Result):
+class PackData(Made):
     """All that a pack holds; ``write_pack`` returns it.
 
     Attributes
@@ -99,10 +97,6 @@ class PackData(Result):
     command, files : what was run, and the files read with their SHA-256; None and empty in Python.
     """
 
-    title: str
-    made: str
-    package: str
-    source: Source | None
     rows: int
     weighted: bool
     report: ReportData | None
@@ -142,7 +136,7 @@ class PackData(Result):
             "format": FORMAT,
             "version": VERSION,
             **{name: getattr(self, name) for name in ("title", "made", "package", "command")},
-            "source": None if self.source is None else asdict(self.source),
+            "source": self._facts()["source"],
             "categories": list(self.columns),
             "unknown": list(self.unknown),
             **{
@@ -292,10 +286,7 @@ def gather_pack(
     worst = [each for score in every for each in worst_ratios(rows.parts, score, exclude_below=exclude_below)]
     places = {of.by: place for place, of in enumerate(rows.parts)}
     return PackData(
-        title=title,
-        made=datetime.now(UTC).strftime("%Y-%m-%d"),
-        package=f"fairroc {__version__}",
-        source=source,
+        **made_now(title, source),
         rows=len(scores),
         weighted=rows.weights is not None,
         report=None if seen is None else seen[1],

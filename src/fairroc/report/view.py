@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from fairroc.auditing.findings import Interval
 from fairroc.core.constraint import OneRate
 from fairroc.core.gap import ROUNDING
 from fairroc.fitting.certificate import Certificate
@@ -28,6 +27,7 @@ from fairroc.options import (
 )
 from fairroc.report.data import Lines, ReportData, Source
 from fairroc.report.figures import drawn_figure, frontier_figure, gap_figure, roc_figures
+from fairroc.summary import span
 from fairroc.text.certificate import each_rate
 from fairroc.text.frontier import allowed_at, recommended_meaning, recommended_words
 from fairroc.text.outlook import Caution, about, allowed_by, caution, most_drawn, nobody_drawn
@@ -338,7 +338,13 @@ def group_table(data: ReportData) -> Table:
     for found, rates in zip(data.audit.groups, data.before.groups, strict=True):
         width = band_width(found)
         known = "–" if width >= 1 else f"±{width:.3f}"
-        cells = [f"{found.rows:,}", f"{found.positives:,}", figure(found.auc, 3), _span(found.auc_interval), known]
+        cells = [
+            f"{found.rows:,}",
+            f"{found.positives:,}",
+            figure(found.auc, 3),
+            span(found.auc_interval) or "–",
+            known,
+        ]
         rows.append([found.group, *cells, figure(rates.tpr[at], 3), figure(rates.fpr[at], 3)])
     head = ["group", "rows", "positives", "AUC", f"AUC between{level}", "rates known to", "TPR", "FPR"]
     caption = f"Groups: original score; TPR and FPR at score ≥ {data.thresholds[at]:.4g}"
@@ -417,10 +423,6 @@ def certificate_tables(found: Certificate | None, ahead: Outlook | None) -> list
     ]
 
 
-def _span(interval: Interval | None) -> str:
-    return "–" if interval is None else f"{interval[0]:.3f} to {interval[1]:.3f}"
-
-
 # -- how to deploy: the exact commands, or the same in Python ----------------------------------------------------------
 
 HOW = (CONSTRAINT, NORM, DRAW, WHERE, PROMISE, CONFIDENCE)
@@ -437,10 +439,6 @@ class Step:
     words: str
     before: str
     after: str | None = None
-
-    @property
-    def with_epsilon(self) -> bool:
-        return self.after is not None
 
     def command(self, epsilon: str) -> str:
         """The whole of it."""

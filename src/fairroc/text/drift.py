@@ -181,12 +181,8 @@ def _measured(found: Drift) -> Iterator[tuple[str, GapCheck]]:
             yield (family.title if len(found.families) > 1 else ""), family.gap
 
 
-def doubts(found: Drift, on_unknown_group: str | None, telling: float, measured: bool) -> tuple[str, ...]:
+def doubts(found: Drift, on_unknown_group: str | None, telling: float, measured: bool) -> Iterator[str]:
     """What could not be checked or told; ``measured``: the gap was to be."""
-    return tuple(_doubts(found, on_unknown_group, telling, measured))
-
-
-def _doubts(found: Drift, on_unknown_group: str | None, telling: float, measured: bool) -> Iterator[str]:
     if any(group.status == "not checked" for group in found.groups):
         yield NO_REFERENCE
     if not any(test.what == "shares" for test in found.tests):

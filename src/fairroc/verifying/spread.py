@@ -199,25 +199,21 @@ def family_gap(
     family: Family, kernels: dict[str, Kernel], measure: Measure, progress: Progress | None = None
 ) -> Fraction:
     """The gap of a family at all thresholds, of the original score where there are no kernels."""
-    names = list(family.groups)
     parts = [
         (g, segment, _group(segment, people))
-        for g, name in enumerate(names)
-        for segment, people in family.groups[name].items()
+        for g, own in enumerate(family.groups.values())
+        for segment, people in own.items()
         if any(person.weight > 0 for person in people)
     ]
     if not kernels:
-        whole = [
-            GroupPeople(name, 0, 0, tuple(c for g, _, own in parts if names[g] == name for c in own.cells))
-            for name in names
-        ]
-        everybody = Everybody.of(whole)
+        cells = [tuple(c for h, _, own in parts if h == g for c in own.cells) for g in range(len(family.groups))]
+        everybody = Everybody.of([GroupPeople("", 0, 0, own) for own in cells])
         return figures(original(everybody), everybody, measure, progress).gap
     each = Everybody.of([own for *_, own in parts])
-    totals = [(0, 0)] * len(names)
+    totals = [(0, 0)] * len(family.groups)
     for (g, *_), own in zip(parts, each.totals, strict=True):
         totals[g] = (totals[g][0] + own[0], totals[g][1] + own[1])
-    lines: list[list[Line]] = [[] for _ in names]
+    lines: list[list[Line]] = [[] for _ in totals]
     for (g, segment, _), scores, masses in zip(parts, each.scores, each.masses, strict=True):
         lines[g].append(kernels[segment].law(scores, masses, totals[g]))
     return figures([summed(own) for own in lines], Everybody([], [], totals), measure, progress).gap
