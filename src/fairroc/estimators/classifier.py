@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -31,6 +32,7 @@ from fairroc.estimators.crossfit import (
     read_training_rows,
     response_name,
     splitter,
+    taken,
 )
 from fairroc.estimators.fair_roc import FairROC, SecretParameter, ShowsFit, keep_parameters
 from fairroc.estimators.groups import (
@@ -260,15 +262,16 @@ class FairROCClassifier(ShowsFit, ClassifierMixin, MetaEstimatorMixin, BaseEstim
             options=post.checked_options(),
             control_features=strata,
         )
-        hidden = () if self.use_group else hidden_columns(X, sensitive_features, self.sensitive_features)
+        if not self.use_group:
+            rows = replace(rows, hidden=hidden_columns(X, sensitive_features, self.sensitive_features))
         if self._is_prefit:
-            kept = self._fit_prefit(rows, post, fit_params, hidden)
+            kept = self._fit_prefit(rows, post, fit_params)
         else:
             weights = None if rows.weights is None else rows.weights.copy()  # checked weights cannot be written to
             metadata = {**fit_params, "sensitive_features": given, "sample_weight": weights}
             if strata is not None:
                 metadata["control_features"] = strata
-            kept = self._fit_on_folds(rows, post, metadata, hidden)
+            kept = self._fit_on_folds(rows, post, metadata)
         for name in FITTED:
             self.__dict__.pop(name, None)
         return self._keep(kept, post, rows.classes, rows.positive)
@@ -287,9 +290,7 @@ class FairROCClassifier(ShowsFit, ClassifierMixin, MetaEstimatorMixin, BaseEstim
     def _is_prefit(self) -> bool:
         return isinstance(self.cv, str) and self.cv == "prefit"
 
-    def _fit_prefit(
-        self, rows: TrainingRows, post: FairROC, fit_params: dict[str, Any], hidden: tuple[Any, ...]
-    ) -> dict[str, Any]:
+    def _fit_prefit(self, rows: TrainingRows, post: FairROC, fit_params: dict[str, Any]) -> dict[str, Any]:
         """Fit the post-processor to the scores of a fitted estimator; give back the model to keep."""
         check_prefit(self.estimator)
         if fit_params:
@@ -303,16 +304,14 @@ class FairROCClassifier(ShowsFit, ClassifierMixin, MetaEstimatorMixin, BaseEstim
         if not self.use_group:
             found = group_estimators(self.group_estimator, None, rows.targets, prefit=True)
             models = tuple(GroupModel(t.name, t.groups, False, (found[t.name],)) for t in rows.targets)
-            seen = without(rows.X, hidden)
+            seen = without(rows.X, rows.hidden)
             known = probability_columns(models, [model.probabilities(seen) for model in models])
-            kept |= {"group_models_": models, "hidden_columns_": hidden}
-            warn_seen(self.estimator, rows.X, hidden, response, rows.positive)
-        self._fit_post(post, scores, rows, np.arange(len(scores)), known)
+            kept |= {"group_models_": models, "hidden_columns_": rows.hidden}
+            warn_seen(self.estimator, rows.X, rows.hidden, response, rows.positive)
+        post.fit(scores, **rows.of(np.arange(len(scores))), group_probabilities=known)
         return kept
 
-    def _fit_on_folds(
-        self, rows: TrainingRows, post: FairROC, metadata: dict[str, Any], hidden: tuple[Any, ...]
-    ) -> dict[str, Any]:
+    def _fit_on_folds(self, rows: TrainingRows, post: FairROC, metadata: dict[str, Any]) -> dict[str, Any]:
         """Fit the post-processor to out-of-fold scores; give back the models to keep."""
         cv = check_cv(splitter(self.cv, self.missing, self.combine), rows.y, classifier=True)
         learns = None if self.use_group else self._learns_groups
@@ -327,33 +326,13 @@ class FairROCClassifier(ShowsFit, ClassifierMixin, MetaEstimatorMixin, BaseEstim
         kept: dict[str, Any] = {}
         known = None
         if not self.use_group:
-            models, known = crossfit_groups(groups, folded, hidden, to_groups, self.ensemble)
-            kept = {"group_models_": models, "hidden_columns_": hidden}
-            warn_seen(fitted[0], rows.X, hidden, self.response_method, rows.positive)
-        self._fit_post(post, scores, rows, scored, known)
+            models, known = crossfit_groups(groups, folded, to_groups, self.ensemble)
+            kept = {"group_models_": models, "hidden_columns_": rows.hidden}
+            warn_seen(fitted[0], rows.X, rows.hidden, self.response_method, rows.positive)
+        post.fit(scores, **rows.of(scored), group_probabilities=taken(known, scored))
         if self.ensemble:
             return kept | {"estimators_": list(fitted)}
         return kept | {"estimator_": clone(self.estimator).fit(rows.X, rows.y, **to_estimator)}
-
-    def _fit_post(
-        self,
-        post: FairROC,
-        scores: FloatArray,
-        rows: TrainingRows,
-        scored: NDArray[np.intp],
-        known: dict[str, FloatArray] | None,
-    ) -> None:
-        """Fit the post-processor to those rows that have scores."""
-        spread = rows.controls is not None or bool(rows.targets)
-        groups = {name: part[scored] for name, part in rows.attributes.items()} if spread else rows.groups[scored]
-        post.fit(
-            scores,
-            rows.hits[scored],
-            sensitive_features=groups,
-            sample_weight=None if rows.weights is None else rows.weights[scored],
-            control_features=_taken(rows.controls, scored),
-            group_probabilities=_taken(known, scored),
-        )
 
     @property
     def _learns_groups(self) -> Any:
@@ -685,7 +664,3 @@ class FairROCClassifier(ShowsFit, ClassifierMixin, MetaEstimatorMixin, BaseEstim
         if threshold is not None:
             return threshold
         return 0.5 if response_name(self._models()[0], self.response_method) == "predict_proba" else 0.0
-
-
-def _taken(columns: Mapping[str, NDArray[Any]] | None, rows: NDArray[np.intp]) -> dict[str, NDArray[Any]] | None:
-    return None if columns is None else {name: column[rows] for name, column in columns.items()}

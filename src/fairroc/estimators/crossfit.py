@@ -209,6 +209,22 @@ class TrainingRows:
     attributes: dict[str, NDArray[np.str_]]  # sensitive columns by name
     controls: dict[str, NDArray[np.str_]] | None
     targets: tuple[Target, ...]  # whom models of the group tell apart
+    hidden: tuple[Any, ...] = ()  # columns of X that hold the groups, which these models do not see
+
+    def of(self, rows: Rows) -> dict[str, Any]:
+        """Some rows as `FairROC.fit` takes them beside their scores."""
+        spread = self.controls is not None or bool(self.targets)
+        return {
+            "y": self.hits[rows],
+            "sensitive_features": taken(self.attributes, rows) if spread else self.groups[rows],
+            "sample_weight": None if self.weights is None else self.weights[rows],
+            "control_features": taken(self.controls, rows),
+        }
+
+
+def taken(columns: Mapping[str, NDArray[Any]] | None, rows: Rows) -> dict[str, NDArray[Any]] | None:
+    """Some rows of columns by name, where there are any."""
+    return None if columns is None else {name: column[rows] for name, column in columns.items()}
 
 
 def read_training_rows(

@@ -123,13 +123,14 @@ def _check(estimator: Any, target: Target, default: bool, prefit: bool) -> None:
 
 
 def crossfit_groups(
-    estimators: Mapping[str, Any], folds: Folds, hidden: tuple[Any, ...], params: Mapping[str, Any], ensemble: bool
+    estimators: Mapping[str, Any], folds: Folds, params: Mapping[str, Any], ensemble: bool
 ) -> tuple[tuple[GroupModel, ...], dict[str, FloatArray]]:
     """Fit clones on every split's training rows, and give the probabilities of its test rows; without the hidden
     columns. The models kept are those of the folds, or one that is fitted again."""
-    X, everybody, models, each = without(folds.rows.X, hidden), np.arange(len(folds.rows.y)), [], []
-    for target in folds.rows.targets:
-        work = partial(_fit, estimators[target.name], X, target, params, hidden)
+    rows, everybody, models, each = folds.rows, np.arange(len(folds.rows.y)), [], []
+    X = without(rows.X, rows.hidden)
+    for target in rows.targets:
+        work = partial(_fit, estimators[target.name], X, target, params, rows.hidden)
         found = np.zeros((len(everybody), len(target.groups)))
         kept = folds.each(work, found)
         if not ensemble:
