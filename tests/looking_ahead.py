@@ -15,6 +15,8 @@ CALM: dict[str, Any] = {
     "gap_estimate": 0.04321,
     "gap_standard_error": 0.01234,
     "gap_before_estimate": 0.32109,
+    "helps": True,
+    "test_gap_estimate": 0.05678,
     "auc_estimate": 0.84876,
     "auc_standard_error": 0.00876,
     "auc_before": 0.87654,

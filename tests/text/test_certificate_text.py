@@ -239,7 +239,7 @@ def test_words_of_our_own_are_for_who_asks() -> None:
     for changes in (
         {},
         {"ties": "order", "draw": "few"},
-        {"promise": "new", "curve": "smooth"},
+        {"promise": "new", "curve": "walk"},
         {"loss": PlaLoss(0.25, 0.5)},
     ):
         brief = text_of(a_certificate(**changes), verbose=False)

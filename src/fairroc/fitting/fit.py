@@ -344,7 +344,7 @@ def _many_drawn(solution: Solution, names: Sequence[str], solver: Solver) -> Fai
     plain = options.promise == "fitted" and options.queries is None and options.tolerances is None
     least = solver.least_gap_without_draw if plain else None
     least = None if least is None or least <= options.epsilon else least
-    ways = ways_without_draw(options.promise, least, queried=options.queries is not None)
+    ways = ways_without_draw(least, queried=options.queries is not None)
     return FairrocWarning(
         drawn_words(drawn_share(judged, solution.kernels), names[most], shares[most], ways),
         "Without a draw neighbouring scores share one fair score where epsilon asks for it.",
@@ -357,13 +357,11 @@ def drawn_words(whole: float, group: str, most: float, ways: str | None) -> str:
     return whom if ways is None else f"{whom} Nobody is drawn with {ways}."
 
 
-def ways_without_draw(promise: str, least: float | None, *, queried: bool, more: str = "") -> str:
+def ways_without_draw(least: float | None, *, queried: bool, more: str = "") -> str:
     """What to ask for so that nobody is drawn; ``least``: the epsilon from which draw='few' does, if that is known."""
     ways = "draw='never' (--draw never)"
     if queried:
         ways = "method='optimal', no queries and draw='never' (--method optimal --draw never)"
-    elif promise == "new":
-        ways = "promise='fitted' and draw='never' (--promise fitted --draw never)"
     return ways if least is None else f"{ways} or from an epsilon of {math.ceil(1000 * least) / 1000:g} on{more}"
 
 

@@ -123,7 +123,7 @@ def many_drawn_words(c: Certificate) -> list[str]:
         return []
     queried = c.method == "froc" or c.groups[0].pla_loss is not None
     known = None if queried or c.tolerances else least
-    ways = ways_without_draw(c.promise, known, queried=queried, more=" with draw='few'")
+    ways = ways_without_draw(known, queried=queried, more=" with draw='few'")
     return [drawn_words(c.drawn, group, share, None if least is None else ways)]
 
 
