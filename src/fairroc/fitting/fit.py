@@ -118,9 +118,8 @@ def fit(
 ) -> Fitted:
     """Fit the fair score to people, and warn of what a user should know; ``progress(done, all)`` is told of steps."""
     fitted = fit_quietly(people, options, key=key, salt=salt, date=date, progress=progress)
-    warn_all(
-        (*fitted.notes, *new_people_notes(options, fitted.expected_before, fitted.expected, fitted.model.unchanged))
-    )
+    new = new_people_notes(options, fitted.expected_before, fitted.expected, fitted.model.unchanged)
+    warn_all((*fitted.notes, *new, *_unlike(fitted)))
     return fitted
 
 
