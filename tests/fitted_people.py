@@ -14,6 +14,7 @@ FITTED: dict[str, Any] = {"promise": "fitted"}
 FairROC = partial(fairroc.FairROC, **FITTED)
 FairROCClassifier = partial(fairroc.FairROCClassifier, **FITTED)
 fit_counts = partial(fairroc.fit_counts, **FITTED)
+frames_fit = partial(fairroc.frames.fit, **FITTED)
 frontier = partial(fairroc.frontier, **FITTED)
 write_report = partial(fairroc.write_report, **FITTED)
 fitted_options = partial(Options.checked, **FITTED)

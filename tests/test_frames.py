@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import fairroc
 from fairroc import ScoreCounts, frames
 from fairroc.errors import DataError, FairrocWarning, UnknownGroupError
-from fitted_people import FairROC
+from fitted_people import FairROC, frames_fit
 from strategies import POOLS
 
 pa = pytest.importorskip("pyarrow")
@@ -157,7 +157,7 @@ class TestEngines:
     def test_the_model_and_the_fair_scores_are_those_of_arrays(self, engine, spec) -> None:
         table, truth = spec.table, fitted(spec)
         frame = ENGINES[engine](table)
-        post = frames.fit(frame, **spec.names, **spec.params)
+        post = frames_fit(frame, **spec.names, **spec.params)
         assert undated(post.model_) == undated(truth.model_)
 
         fair = frames.transform(frame, truth.model_, score="p", group=spec.group, id="id", key=spec.key)
@@ -235,7 +235,7 @@ class TestEngines:
         with pytest.raises(DataError) as told:
             FairROC().fit(table.column("p"), table.column("y"), sensitive_features=features)
         with pytest.raises(DataError) as came:
-            frames.fit(ENGINES[engine](table), score="p", label="y", group="race")
+            frames_fit(ENGINES[engine](table), score="p", label="y", group="race")
         assert listed(came) == listed(told)
 
     @pytest.mark.parametrize("value", [None, float("nan"), -1.0, float("inf")])
@@ -255,7 +255,7 @@ class TestEngines:
         sensitive = {"sex": table.column("sex"), "race": table.column("race")}
         truth = FairROC(**how).fit(table.column("p"), table.column("y"), sensitive_features=sensitive)
         assert "1 & (missing)" in truth.model_.names
-        post = frames.fit(ENGINES[engine](table), **names, **how)
+        post = frames_fit(ENGINES[engine](table), **names, **how)
         assert undated(post.model_) == undated(truth.model_)
         fair = frames.transform(ENGINES[engine](table), post, score="p", group=["sex", "race"], id="id")
         expected = truth.transform(table.column("p"), sensitive_features=sensitive, ids=table.column("id"))
@@ -264,7 +264,7 @@ class TestEngines:
     def test_transform_refuses_at_once(self, engine) -> None:
         table = people(4, "fine", 60, 2, "plain")
         frame = ENGINES[engine](table)
-        post = frames.fit(frame, score="p", label="y", group="sex", epsilon=0.0, key=KEY, draw="all")
+        post = frames_fit(frame, score="p", label="y", group="sex", epsilon=0.0, key=KEY, draw="all")
         how = {"score": "p", "group": "sex", "id": "id"}
         with pytest.raises(DataError, match="already has a column 'w'"):
             frames.transform(frame, post, **how, column="w")
@@ -278,7 +278,7 @@ class TestEngines:
     def test_unknown_groups_and_missing_ids(self, engine) -> None:
         table = people(5, "fine", 60, 3, "plain")
         known = table.filter(pa.compute.not_equal(table.column("race"), "group 2"))
-        post = frames.fit(known, score="p", label="y", group="race", epsilon=0.0, salt=2, draw="all")
+        post = frames_fit(known, score="p", label="y", group="race", epsilon=0.0, salt=2, draw="all")
         names = {"score": "p", "group": "race", "id": "id"}
         with pytest.raises(UnknownGroupError, match="'group 2'"):
             collected(frames.transform(ENGINES[engine](table), post, **names))
@@ -300,7 +300,7 @@ class TestEngines:
         with pytest.raises(DataError, match="named twice: 'sex'"):
             frames.counts(frame, score="p", label="y", group=["sex", "sex"])
         with pytest.raises(DataError, match="scores must be real numbers"):
-            frames.fit(frame, score="race", label="y", group="sex")
+            frames_fit(frame, score="race", label="y", group="sex")
 
 
 def listed(error) -> str:
@@ -310,7 +310,7 @@ def listed(error) -> str:
 
 def test_what_is_no_frame() -> None:
     with pytest.raises(DataError, match="must be a table of pandas"):
-        frames.fit([[1, 2]], score="p", label="y", group="g")
+        frames_fit([[1, 2]], score="p", label="y", group="g")
 
 
 @pytest.mark.parametrize("option", [{"cells": 10}, {"bits": 20}])
@@ -325,7 +325,7 @@ def test_options_of_spark_are_refused_elsewhere(option):
 def test_a_lazy_polars_frame_stays_lazy_and_reads_only_what_it_needs() -> None:
     pl = pytest.importorskip("polars")
     table = people(7, "fine", 100, 2, "plain")
-    post = frames.fit(table, score="p", label="y", group="sex", epsilon=0.0)
+    post = frames_fit(table, score="p", label="y", group="sex", epsilon=0.0)
     lazy = frames.transform(to_lazy(table), post, score="p", group="sex", id="id")
     only = lazy.select("p_fair", "id").filter(pl.col("id") < 5).collect()
     whole = lazy.collect().filter(pl.col("id") < 5).select("p_fair", "id")
@@ -340,7 +340,7 @@ def test_a_duckdb_relation_can_be_queried_again_joined_and_transformed_again() -
     connection.execute("CREATE TABLE fair AS SELECT 1 AS x; CREATE TABLE people AS SELECT 2 AS x")
     rows = connection.sql("SELECT i AS id, sin(i) AS p, i % 2 AS y, i % 3 AS g FROM range(5000) t(i)")
     names = {"score": "p", "group": "g", "id": "id"}
-    post = frames.fit(rows, score="p", label="y", group="g", epsilon=0.01)
+    post = frames_fit(rows, score="p", label="y", group="g", epsilon=0.01)
     fair = frames.transform(rows, post, **names)
     again = frames.transform(fair, post, **names, column="again")
     assert again.filter("again = p_fair").count("*").fetchall() == [(5000,)]
@@ -360,8 +360,8 @@ def test_categories_that_nobody_is_in(engine) -> None:
     frame["race"] = pd.Categorical(frame["race"], categories=texts)
     small = pl.from_arrow(table).with_columns(pl.col("race").cast(pl.Enum(texts)))
     kinds = {"pandas": frame, "polars": small, "lazy": small.lazy(), "dask": dd.from_pandas(frame, npartitions=2)}
-    post = frames.fit(kinds[engine], score="p", label="y", group=["race", "sex"], epsilon=0.0, salt=1, draw="all")
-    truth = frames.fit(table, score="p", label="y", group=["race", "sex"], epsilon=0.0, salt=1, draw="all")
+    post = frames_fit(kinds[engine], score="p", label="y", group=["race", "sex"], epsilon=0.0, salt=1, draw="all")
+    truth = frames_fit(table, score="p", label="y", group=["race", "sex"], epsilon=0.0, salt=1, draw="all")
     assert undated(post.model_) == undated(truth.model_)
     fair = frames.transform(kinds[engine], post, score="p", group=["race", "sex"], id="id")
     expected = frames.transform(table, truth, score="p", group=["race", "sex"], id="id")
@@ -372,7 +372,7 @@ def test_a_lazy_frame_does_not_show_the_key() -> None:
     rows = pa.table(
         {"p": [0.1, 0.9, 0.4, 0.6] * 50, "y": [0, 1] * 100, "g": ["f", "f", "m", "m"] * 50, "i": range(200)}
     )
-    model = frames.fit(rows, score="p", label="y", group="g", key=KEY)
+    model = frames_fit(rows, score="p", label="y", group="g", key=KEY)
     plan = frames.transform(to_dask(rows), model, score="p", group="g", id="i", key=KEY)
     assert "p_fair" in plan.expr.tree_repr() and KEY not in plan.expr.tree_repr()
     assert KEY not in repr(plan) and KEY not in str(plan.dask)

@@ -20,7 +20,7 @@ warnings.simplefilter("ignore")
 import json
 import numpy as np
 from pyspark.sql import SparkSession
-from fairroc import (frames)
+from fairroc import FairROC, frames
 
 settings = {"spark.ui.enabled": "false", "spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1",
             "spark.sql.shuffle.partitions": "1", "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1"}
@@ -41,8 +41,8 @@ p = (y + (1 + g) * rng.normal(size=600)).round(2)
 rows = [(i, "fm"[a], int(b), float(c)) for i, (a, b, c) in enumerate(zip(g, y, p))]
 people = session.createDataFrame(rows, "id bigint, sex string, y int, p double")
 names = {"score": "p", "group": "sex"}
-post = frames.fit(people, **names, label="y", epsilon=0.1, salt=1)
-local = FairROC(epsilon=0.1, salt=1).fit(p, y, sensitive_features=np.array(["f", "m"])[g])
+post = frames.fit(people, **names, label="y", epsilon=0.1, promise="fitted", salt=1)
+local = FairROC(epsilon=0.1, promise="fitted", salt=1).fit(p, y, sensitive_features=np.array(["f", "m"])[g])
 bodies = [json.loads(one.model_.to_json()) for one in (post, local)]
 for body in bodies:
     del body["fit"], body["checksum"]

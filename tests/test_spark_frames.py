@@ -15,7 +15,7 @@ from fairroc import ScoreCounts, frames
 from fairroc.errors import DataError
 from fairroc.model.draw import effective_salt, uniforms_from_ids
 from fairroc.people.frames import BITS
-from fitted_people import FairROC
+from fitted_people import FairROC, frames_fit
 from java import require_java
 from spread_cases import spread_case
 from sql_cases import case
@@ -87,7 +87,7 @@ def test_the_model_and_the_fair_scores_are_those_of_arrays(session, table, group
     frame, (scores, y, features) = cluster_frame(session, table), arrays(table, {"group": group})
     known = {"epsilon": epsilon, "salt": 3, "key": key, "draw": "all", "pos_label": "yes" if "yes" in y else None}
     truth = FairROC(**known).fit(scores, y, sensitive_features=features)
-    post = frames.fit(frame, score="p", label="y", group=group, **known)
+    post = frames_fit(frame, score="p", label="y", group=group, **known)
     assert undated(post.model_) == undated(truth.model_)
 
     fair = frames.transform(frame, post, score="p", group=group, id="id")
@@ -103,7 +103,7 @@ def test_frames_know_spark(session) -> None:
     scores, y, features = arrays(table, {"group": "race"})
     names = {"score": "a.b`c", "label": "y", "group": "race"}
     truth = FairROC(0.01, salt=1).fit(scores, y, sensitive_features=features)
-    post = frames.fit(frame, **names, epsilon=0.01, salt=1)
+    post = frames_fit(frame, **names, epsilon=0.01, salt=1)
     assert undated(post.model_) == undated(truth.model_)
     audited = fairroc.audit(scores, y, sensitive_features=features, bootstrap=0)
     assert frames.audit(frame, **names, bootstrap=0) == audited
@@ -198,7 +198,7 @@ def test_the_same_errors_as_arrays(session, column, values) -> None:
         FairROC().fit(table.column("p"), table.column("y"), sensitive_features=table.column("race"))
     for bits in (None, 20) if column == "p" else (None,):
         with pytest.raises(DataError) as came:
-            frames.fit(frame, **names, bits=bits)
+            frames_fit(frame, **names, bits=bits)
         assert listed(came) == listed(told)
 
 
@@ -207,7 +207,7 @@ def test_what_is_refused(session) -> None:
 
     table = people(9, "fine", 60, 3, "plain")
     frame = cluster_frame(session, table)
-    post = frames.fit(table.filter(pa.compute.not_equal(table.column("race"), "group 2")), **NAMES, epsilon=0.0, salt=2)
+    post = frames_fit(table.filter(pa.compute.not_equal(table.column("race"), "group 2")), **NAMES, epsilon=0.0, salt=2)
     names = {"score": "p", "group": "race", "id": "id"}
     with pytest.raises(PythonException, match="the model knows the groups 'group 0', 'group 1'"):
         frames.transform(frame, post, **names).toArrow()
@@ -218,9 +218,9 @@ def test_what_is_refused(session) -> None:
     with pytest.raises(DataError, match="already has a column 'w'"):
         frames.transform(frame, post, **names, column="w")
     with pytest.raises(DataError, match="no column 'q'"):
-        frames.fit(frame, **NAMES | {"score": "q"})
+        frames_fit(frame, **NAMES | {"score": "q"})
     with pytest.raises(DataError, match="scores must be real numbers, but the column 'race' holds string"):
-        frames.fit(frame, **NAMES | {"score": "race"})
+        frames_fit(frame, **NAMES | {"score": "race"})
     with pytest.raises(DataError, match="bits must be None or a whole number from 12 to 63"):
         frames.counts(frame, **NAMES, bits=64)
 
