@@ -23,7 +23,6 @@ from fairroc.options import Options
 from fairroc.people.counts import ScoreCounts
 from fairroc.people.door import read_people
 from fairroc.people.people import People
-from fairroc.stats.expected import Expected
 from fairroc_studies.problems.synthetic import FAMILIES
 from strategies import NORMS
 

@@ -118,7 +118,7 @@ def fit(
 ) -> Fitted:
     """Fit the fair score to people, and warn of what a user should know; ``progress(done, all)`` is told of steps."""
     fitted = fit_quietly(people, options, key=key, salt=salt, date=date, progress=progress)
-    new = new_people_notes(options, fitted.expected_before, fitted.expected, fitted.model.unchanged)
+    new = new_people_notes(options, fitted.expected_before.gap, fitted.expected.gap, fitted.model.unchanged)
     warn_all((*fitted.notes, *new, *_unlike(fitted)))
     return fitted
 
@@ -161,10 +161,10 @@ def fit_quietly(
     return at(options.epsilon) if options.confidence is None else _promised(at, options.epsilon, options.confidence)
 
 
-def new_people_notes(options: Options, before: Expected, after: Expected, unchanged: bool) -> list[FairrocWarning]:
-    """One note, or none, where new people are expected to be worse off than with the original score, no better off, or
-    farther apart than epsilon."""
-    was, gap, new = before.gap, after.gap, options.promise == "new"
+def new_people_notes(options: Options, was: float, gap: float, unchanged: bool) -> list[FairrocWarning]:
+    """One note, or none, where new people's gap is expected to be larger than with the original score, no smaller, or
+    above epsilon."""
+    new = options.promise == "new"
     more = "a smaller ratio" if options.ratio is not None else "a larger epsilon"
     more = more if options.tolerances is None else "larger tolerances"
     ways = f"Take more rows, or {more}." if new else f"Take promise='new' (--promise new), more rows, or {more}."

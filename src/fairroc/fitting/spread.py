@@ -22,6 +22,7 @@ from fairroc.core.program import Cells, Comparison, Prices, refined, solve
 from fairroc.core.realised import RealisedRoc, all_places, all_points, own_auc
 from fairroc.core.roc import RocCurve
 from fairroc.errors import DataError, FairrocWarning, SmallGroupWarning, warn_all
+from fairroc.fitting.fit import new_people_notes
 from fairroc.fitting.held_out import (
     CELL_ROWS,
     LEVELS,
@@ -120,6 +121,7 @@ class SpreadFit:
     """All that a fit found; `fairroc.fitting.spread_results` makes model, certificate and outlook of it.
 
     ``solution`` is None where the original score is fair already. ``notes`` are the warnings a user should see.
+    ``judged_by`` is the excess that promise="new" was judged by.
     """
 
     rows: SpreadRows
@@ -129,6 +131,7 @@ class SpreadFit:
     comparisons: tuple[Comparison, ...]
     solution: SpreadSolution | None
     notes: tuple[FairrocWarning, ...]
+    judged_by: float | None = None
 
     @property
     def compared(self) -> list[tuple[Family, IntArray]]:
@@ -155,9 +158,7 @@ class SpreadFit:
     @cached_property
     def excess(self) -> float:
         """How much more the fit follows chance than a fixed score; promise="new" was judged by that at epsilon."""
-        if self.options.promise != "new":
-            return self.held_out.excess
-        return cross_fitted(self.rows, self.options, self.leaves, 1.0).excess
+        return self.held_out.excess if self.judged_by is None else self.judged_by
 
     @cached_property
     def expected(self) -> Expected:
@@ -244,7 +245,8 @@ def spread_rows(
 def fit_spread(rows: SpreadRows, options: Options, *, progress: Progress | None = None) -> SpreadFit:
     """Fit, and warn of what a user should know; ``progress(done, all)`` is told of steps."""
     found = fit_spread_quietly(rows, options, progress=progress)
-    warn_all(found.notes)
+    was, gap = (float(gaps.max(axis=0).mean()) for gaps in (found.expected_gaps_before, found.expected_gaps))
+    warn_all((*found.notes, *new_people_notes(options, was, gap, found.solution is None)))
     return found
 
 
@@ -269,10 +271,10 @@ def fit_spread_quietly(rows: SpreadRows, options: Options, *, progress: Progress
         return SpreadFit(rows, options, tree, grid, comparisons, None, merged)
     grid = _grid(mixture, comparisons, step)
     if options.promise == "new":
-        solution = _for_new_people(rows, tree, grid, comparisons, options, step)
+        solution, excess = _for_new_people(rows, tree, grid, comparisons, options, step)
     else:
-        solution = _solution(grid, comparisons, options.ties, 1.0, step)
-    found = SpreadFit(rows, options, tree, grid, comparisons, solution, merged)
+        solution, excess = _solution(grid, comparisons, options.ties, 1.0, step), None
+    found = SpreadFit(rows, options, tree, grid, comparisons, solution, merged, excess)
     return replace(found, notes=(*merged, *_farther_apart(found)))
 
 
@@ -468,12 +470,13 @@ def _for_new_people(
     comparisons: Sequence[Comparison],
     options: Options,
     step: _Steps,
-) -> SpreadSolution | None:
+) -> tuple[SpreadSolution | None, float | None]:
     """The largest internal epsilon whose expected gap among new people is within epsilon, or the least gap; the
-    original score (None) where it is within epsilon itself, and where no gap is clearly smaller."""
+    original score (None) where it is within epsilon itself, and where no gap is clearly smaller. With the excess that
+    gaps were judged by."""
     before = drawn_family_gaps(rows, grid.mixture, None, comparisons, DRAWS)
     if _within(before, comparisons):
-        return None
+        return None, None
     tried: list[tuple[float, float, bool]] = []
     excess = cross_fitted(rows, options, None if tree is None else len(tree.leaves), 1.0).excess
     for share in NEW_INNER:
@@ -483,11 +486,13 @@ def _for_new_people(
         if _within(each, comparisons):
             final = _solution(grid, comparisons, ties, share, step)
             if _within(drawn_family_gaps(rows, grid.mixture, final.kernels, comparisons, DRAWS, excess), comparisons):
-                return final
+                return final, excess
         largest = each.max(axis=0)
         tried.append((float(largest.mean()), share, helps(before.max(axis=0), largest)))
     _, share, better = min(tried)
-    return _solution(grid, comparisons, "order" if share > 0 else "draw", share, step) if better else None
+    if not better:
+        return None, excess
+    return _solution(grid, comparisons, "order" if share > 0 else "draw", share, step), excess
 
 
 def _within(gaps: FloatArray, comparisons: Sequence[Comparison]) -> bool:
