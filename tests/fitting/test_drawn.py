@@ -127,10 +127,12 @@ def test_nobody_is_warned_of_what_was_asked_for(how) -> None:
     assert warned(**how)[1] == []
 
 
-def test_new_people_are_promised_what_can_be_had() -> None:
+def test_new_people_can_do_without_a_draw() -> None:
     rows = normal_rows(3, n=900)
     said = [each for epsilon in (0.02, 0.05) for each in warned(rows, epsilon=epsilon, promise="new")[1]]
-    assert all(each.endswith("promise='fitted' and draw='never' (--promise fitted --draw never).") for each in said)
+    assert all(each.endswith("Nobody is drawn with draw='never' (--draw never).") for each in said)
+    post, said = warned(rows, epsilon=0.02, promise="new", draw="never")
+    assert not said and not post.model_.needs_ids and not post.model_.unchanged
 
 
 def test_the_command_says_it_once(tmp_path, capsys) -> None:

@@ -181,7 +181,9 @@ def test_every_number_of_a_certificate_is_the_results() -> None:
     assert rows["b"] == ["3,457", "0.810", "0.830", "0.840", "72.0%", "62.5%", "9.5%"]
     assert "47 levels" in text_of(a_certificate())
     ahead = 3 + 4 + 5  # limits, one draw, who is least certain
-    counted = 3 + 5 + 5 + 7 + 7 + 2 + 2 + 1 + ahead  # head, all people, groups, drawn, bound, levels: none besides
+    counted = (
+        3 + 5 + 2 + 5 + 7 + 7 + 2 + 2 + 1 + ahead
+    )  # head, all people, a test set, groups, drawn, bound, levels: none besides
     assert len(numbers("\n".join(lines))) == counted
 
 

@@ -267,7 +267,7 @@ def _test_set(ahead: Outlook, told: Callable[[float], float]) -> str:
     """What a test set shows, chance included."""
     if ahead.test_gap_estimate is None:
         return ""
-    return f"; a test set of {ahead.rows:,} people shows about {told(ahead.test_gap_estimate):.3f}, chance included"
+    return f"; a test set of {ahead.rows:,} people shows about {told(ahead.test_gap_estimate):.3f}: more than there is"
 
 
 def _caution(data: ReportData) -> Caution | None:

@@ -83,7 +83,7 @@ def test_set_lines(outlook: Outlook) -> list[str]:
     if outlook.test_gap_estimate is None:
         return []
     shown = f"{outlook.rows:,} of them is expected to show a gap of about {outlook.test_gap_estimate:.3f}"
-    return [f"New people: all of them together. A test set of {shown}, since chance adds to it."]
+    return [f"New people: all of them together. A test set of {shown}: a sample shows more than there is."]
 
 
 def nobody_drawn(certificate: Certificate) -> bool:
