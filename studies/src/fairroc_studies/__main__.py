@@ -30,7 +30,6 @@ STUDIES = {
     "linearpost": "questions.linearpost",
     "one-draw": "questions.one_draw",
     "plots": "questions.plots",
-    "promises": "questions.promises",
     "new": "questions.new",
     "prior": "questions.prior",
     "verify": "questions.verify",

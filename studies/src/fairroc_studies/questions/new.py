@@ -25,7 +25,6 @@ from fairroc_studies.questions.new_families import HARM, TRUTH, Job
 from fairroc_studies.questions.new_fits import EPSILON, PATH, RIVALS, SLOW_ROWS, Found, before, gathered
 from fairroc_studies.questions.new_people import everybody, real_sets
 
-SECTIONS = ("harm", "truth", "real", "level")
 POINTS = PATH[:2]
 """Epsilons that a user is taken to ask for."""
 GAPS = (0.05, 0.075, 0.1, 0.125, 0.15, 0.2, 0.25, 0.3)
@@ -63,11 +62,14 @@ class Study:
     size: Size
     tree: Path | None
     workers: int
+    rivals: Sequence[str] = ()
 
-    def found(self, jobs: Sequence[Job], methods: Callable[[Job], Sequence[str]]) -> dict[tuple[str, int], list[Found]]:
-        """For every set or family and size the points of all seeds that have any."""
+    def found(
+        self, jobs: Sequence[Job], methods: Callable[[Job], Sequence[str]], *, beside: bool = True
+    ) -> dict[tuple[str, int], list[Found]]:
+        """For every set or family and size the points of all seeds that have any; ``beside`` those of older sources."""
         made = gathered([(job, method) for job in jobs for method in methods(job)], self.workers)
-        if self.tree is not None:
+        if self.tree is not None and beside:
             for job, points in before([job for job in jobs if made[job]], self.tree, self.workers).items():
                 made[job] |= points
         places: dict[tuple[str, int], list[Found]] = {}
@@ -76,18 +78,16 @@ class Study:
                 places.setdefault((job.people, job.rows), []).append(found)
         return places
 
-    def real(self, sections: Sequence[str] = RIVALS) -> dict[tuple[str, int], list[Found]]:
+    def real(self, rivals: Sequence[str] = (), *, beside: bool = False) -> dict[tuple[str, int], list[Found]]:
         """The same of all sets of real scores."""
-        rivals = [name for name in RIVALS if name in sections]
-        jobs = [
-            Job(n, r, k) for k in range(self.size.splits) for r in self.size.rows for n in self.size.sets or real_sets()
-        ]
+        names, size = self.size.sets or real_sets(), self.size
+        jobs = [Job(name, rows, seed) for seed in range(size.splits) for rows in size.rows for name in names]
 
         def methods(job: Job) -> list[str]:
             slow = job.seed == 0 and job.rows == SLOW_ROWS
             return ["new", *(name for name in rivals if slow or name != "error-parity")]
 
-        return self.found(jobs, methods)
+        return self.found(jobs, methods, beside=beside)
 
 
 def at(found: Found, method: str, field: str, epsilon: float = EPSILON) -> float:
@@ -142,7 +142,7 @@ def _harm_line(places: dict[tuple[str, int], list[Found]], method: str) -> list[
 def truth_section(study: Study) -> str:
     size = study.size
     jobs = [Job(name, rows, seed) for name in TRUTH for rows in size.truth for seed in range(size.seeds)]
-    places = study.found(jobs, lambda job: ("new",))
+    places = study.found(jobs, lambda job: ("new",), beside=False)
     body, every = [], []
     for name in TRUTH:
         line = [name]
@@ -158,8 +158,7 @@ def truth_section(study: Study) -> str:
     head = ["family", *(f"{rows_name(rows)} rows" for rows in size.truth), "original score: stated (true)"]
     parts = [table(head, body)]
     if every:
-        off = np.abs(every)
-        parts.append(f"From 1,000 rows on: {np.mean(every):+.3f} on average, {off.max():.3f} at most.")
+        parts.append(f"From 1,000 rows on: {np.mean(every):+.3f} on average, {np.abs(every).max():.3f} at most.")
     return "\n\n".join([*parts, table(LIMITS, [_limits(places, rows) for rows in size.truth])])
 
 
@@ -186,7 +185,7 @@ def classes(places: dict[tuple[str, int], list[Found]]) -> Iterator[tuple[list[s
 
 def real_section(study: Study) -> str:
     body = []
-    for line, sets in classes(study.real(())):
+    for line, sets in classes(study.real()):
         for method, epsilons in (("original", (EPSILON,)), ("new", POINTS)):
             off = [
                 np.mean(
@@ -237,7 +236,7 @@ def gain(each: Sequence[Found], method: str, epsilon: float | None) -> tuple[flo
 
 
 def level_section(study: Study) -> str:
-    places = study.real()
+    places = study.real(study.rivals, beside=True)
     points, against = [], []
     for line, sets in classes(places):
         methods = [name for name in TITLES if any(name in found for _, each in sets for found in each)]
@@ -278,27 +277,25 @@ def _against(sets: Sequence[tuple[str, list[Found]]], method: str) -> list[str]:
     return [*cells, "; ".join(behind)]
 
 
+SECTIONS = {"harm": harm_section, "truth": truth_section, "real": real_section, "level": level_section}
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", nargs="+", choices=SECTIONS, default=SECTIONS)
+    parser.add_argument("--only", nargs="+", choices=SECTIONS, default=list(SECTIONS))
     parser.add_argument("--quick", action="store_true", help="few people, sets and seeds")
     parser.add_argument("--seeds", type=int, default=Size.seeds, help="samples of each family")
     parser.add_argument("--splits", type=int, default=Size.splits, help="of each set of real scores")
     parser.add_argument("--before", type=Path, metavar="SRC", help="sources of an older fairroc")
+    parser.add_argument("--rivals", nargs="*", choices=RIVALS, default=RIVALS[:2], help="error-parity is slow")
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--page", type=Path, default=DOCS / "results" / "new-people.md")
     chosen = parser.parse_args(arguments)
     study = Study(
         QUICK if chosen.quick else Size(seeds=chosen.seeds, splits=chosen.splits), chosen.before, chosen.workers
     )
-    made: dict[str, Callable[[Study], str]] = {
-        "harm": harm_section,
-        "truth": truth_section,
-        "real": real_section,
-        "level": level_section,
-    }
-    for name in SECTIONS:
+    for name, section in SECTIONS.items():
         if name in chosen.only:
-            text = made[name](study)
+            text = section(study)
             print(f"{text}\n", flush=True)
             update(chosen.page, {name: text}, "new-people.md")

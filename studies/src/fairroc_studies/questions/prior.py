@@ -34,6 +34,8 @@ STEPS, HALF = 300, 0.5
 """Steps of expectation and maximisation; and how much of a source each weight counts as beforehand."""
 NEAR = 0.05
 """Weights that foretell sets less well by no more than this, in nats a set, agree with those that do best."""
+TEXTS = (posterior.__name__, everybody.__module__, read.__module__)
+"""Modules that decide what comes out."""
 PARTS = {
     "first s (both labels alike)": posterior.SHIFTS,
     "first d (labels apart)": posterior.PARTINGS,
@@ -87,7 +89,7 @@ def learned(evidence: Array, counts: Array) -> Weights:
 def evidences(name: str) -> dict[str, list[float]]:
     """By rows the evidence of all combinations of amplitudes, for a set and samples of it."""
     people = everybody(name)
-    kept = key("evidence", name, people.scores, people.cells, source_digest(__name__))
+    kept = key("evidence", name, people.scores, people.cells, source_digest(*TEXTS))
     found: dict[str, list[float]] = Store().rows(kept, lambda: dict(_evidences(name)))
     return found
 
@@ -186,9 +188,9 @@ of the best combination of amplitudes would be 0.
 
 {foretold}
 
-The library's weights and the learned ones {agree}: sources that were left out are foretold by the library's at
-{held:.2f}, by what the others teach at {best:.2f}, by flat weights at {flat:.2f} (nats a set; within {NEAR:g} counts as
-the same). The library's weights were learned from all these sources, so its figure is a little too kind."""
+The library's weights and the learned ones {agree}: what the library holds foretells the sources at {held:.2f} nats a
+set, what the other sources teach at {best:.2f}, flat weights at {flat:.2f} (within {NEAR:g} counts as the same). The
+library's weights came from all these sources, so that its figure is a little too kind."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
