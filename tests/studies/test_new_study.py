@@ -62,7 +62,7 @@ def test_people_are_split_the_same_for_a_seed_and_too_few_are_none() -> None:
     one, again, other = (new_people.split(Job("made, up", 300, seed)) for seed in (1, 1, 2))
     assert one and again and other and (one[0].rows, one[1].rows) == (300, 2200)
     assert (one[0].scores == again[0].scores).all() and (one[0].scores != other[0].scores).any()
-    assert new_people.split(Job("made, up", 2490, 0)) is None
+    assert new_people.split(Job("made, up", 2490, 0)) is None and new_people.split(Job("made, up", 2500, 0)) is None
     assert [new_people.source(name) for name in ("adult by race & sex", "adult_lr", "adult-race, logistic")] == [
         "adult"
     ] * 3

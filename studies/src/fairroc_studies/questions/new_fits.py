@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 
-import fairroc_studies
 from fairroc.errors import FairrocError
 from fairroc.fitting.fit import Fitted, limits_of
 from fairroc.stats.expected import figures
@@ -148,7 +147,7 @@ def before(jobs: Sequence[Job], tree: Path, workers: int) -> dict[Job, Found]:
 @contextmanager
 def older(tree: Path, asked: str) -> Iterator[subprocess.Popen[str]]:
     """A process with the older sources, which waits for jobs."""
-    home = Path(fairroc_studies.__file__).parents[1]
+    home = Path(new_child.__file__).parents[2]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, (tree, home))), "OMP_NUM_THREADS": "1"}
     call = [sys.executable, "-P", new_child.__file__, asked]
     with subprocess.Popen(call, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child:

@@ -49,7 +49,12 @@ def source(name: str) -> str:
 def split(job: Job) -> tuple[Part, Part] | None:
     """People of a real set to fit to, and others to measure on; None if they are too few."""
     people = everybody(job.people)
+    if people.rows <= job.rows:
+        return None
     order = np.random.default_rng([job.seed, job.rows]).permutation(people.rows)
     parts = people.take(order[: job.rows]), people.take(order[job.rows : job.rows + NEW_PEOPLE])
-    enough = all(part.totals.min() >= least for part, least in zip(parts, (LEAST, LEAST_NEW), strict=True))
-    return parts if people.rows > job.rows and enough else None
+    enough = [
+        len(part.totals) == 2 * people.count and part.totals.min() >= least
+        for part, least in zip(parts, (LEAST, LEAST_NEW), strict=True)
+    ]
+    return parts if all(enough) else None
