@@ -108,17 +108,17 @@ def test_paths_are_compared_at_equal_gap() -> None:
     assert new.gain(each, "rival", 0.05) == pytest.approx((0.70 - 0.72, 4.1e-5), abs=1e-6)
     value, error = new.gain(each, "rival", 0.1)
     assert value == pytest.approx(0.78 - (0.74 + 0.06 * 0.18 / 0.38)) and error < 1e-4
-    assert new.gain(each, "rival", None)[0] < 0  # along the path it is above, at all gaps
+    assert new.gain(each, "rival", None)[0] < 0  # along the path it is below at all gaps
     assert np.isnan(new.gain(seeds("rival", (0.2, 0.7)), "rival", 0.05)[0])
     cells = new._against([("bad", each), ("far", seeds("rival", (0.2, 0.7)))], "rival")
-    assert cells[0] == "2" and cells[1] == "-20.0 ± nan (1 out of reach)" and "bad (0.05) -20.0 ± 0.1" in cells[-1]
+    assert cells[0] == "2" and cells[1] == "-20.0 ± nan (1 out of reach)" and "bad (0.05) -20.0 ± 0.0; bad (path)" in cells[-1]
     assert new._against([("even", seeds("rival", (0.1, 0.7009), (0.3, 0.7809)))], "rival")[-1] == ""
 
 
 def test_the_study_writes_its_page(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    few = dict(list(HARM.items())[:2])
+    few = dict(list(HARM.items())[1:3])
     size = new.Size((300,), (300,), 2, ("made, up",), (300,), 2)
     for name, value in {"HARM": few, "TRUTH": few, "QUICK": size, "RIVALS": new.RIVALS[:1]}.items():
         monkeypatch.setattr(new, name, value)
