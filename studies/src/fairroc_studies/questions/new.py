@@ -291,9 +291,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--page", type=Path, default=DOCS / "results" / "new-people.md")
     chosen = parser.parse_args(arguments)
-    study = Study(
-        QUICK if chosen.quick else Size(seeds=chosen.seeds, splits=chosen.splits), chosen.before, chosen.workers
-    )
+    size = QUICK if chosen.quick else Size(seeds=chosen.seeds, splits=chosen.splits)
+    study = Study(size, chosen.before, chosen.workers, chosen.rivals)
     for name, section in SECTIONS.items():
         if name in chosen.only:
             text = section(study)
