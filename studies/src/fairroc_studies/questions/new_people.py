@@ -32,7 +32,8 @@ def _title(name: str, by: tuple[str, ...]) -> str:
 def everybody(name: str) -> Part:
     """All people of a set, in random order; kept once they are found."""
     kept = key("everybody", name, source_digest(draws_people.__name__))
-    return Part(**Store().arrays(kept, lambda: _everybody(name)))
+    found = Store().arrays(kept, lambda: _everybody(name))
+    return Part.named(*(found[field] for field in FIELDS))
 
 
 def _everybody(name: str) -> dict[str, Array]:
