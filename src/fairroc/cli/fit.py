@@ -17,7 +17,7 @@ from fairroc.cli.arguments import (
 from fairroc.cli.data import check_output, read_data, read_in_memory, read_key
 from fairroc.cli.next_step import flags, people_file, suggest, told
 from fairroc.cli.output import progress_bar, put_result, say
-from fairroc.errors import DataError, ModelFileError
+from fairroc.errors import DataError, ModelFileError, warn_all
 from fairroc.options import EPSILON, FIT, KEY, LEVEL, MISSING, POSITIVE_MEANS, Options
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _fit(arguments: argparse.Namespace, options: Options, key: bytes | None) -> Found:
     """By the closed form."""
     from fairroc.fitting.certificate import certificate_text, certify
-    from fairroc.fitting.fit import fit
+    from fairroc.fitting.fit import fit_quietly
     from fairroc.fitting.one_draw import one_draw
     from fairroc.fitting.outlook import outlook
     from fairroc.people.small import SmallRule
@@ -85,7 +85,8 @@ def _fit(arguments: argparse.Namespace, options: Options, key: bytes | None) -> 
 
     people = read_data(arguments, small=SmallRule.of(options))
     with progress_bar("fitting") as show:
-        fitted = fit(people, options, key=key, progress=show)
+        fitted = fit_quietly(people, options, key=key, progress=show)
+    warn_all(fitted.notes)  # what is to be said of new people stands in the text
     _write(fitted.model, arguments)
     with progress_bar(LOOKING) as show:
         ahead = outlook(fitted, options.confidence or LEVEL.default)
@@ -100,7 +101,7 @@ def _fit(arguments: argparse.Namespace, options: Options, key: bytes | None) -> 
 
 def _fit_by_cells(arguments: argparse.Namespace, options: Options, key: bytes | None) -> Found:
     """By the linear program: without the group, by several attributes each for itself, within strata."""
-    from fairroc.fitting.spread import fit_spread, spread_rows
+    from fairroc.fitting.spread import fit_spread_quietly, spread_rows
     from fairroc.fitting.spread_results import certify_spread, spread_model, spread_one_draw, spread_outlook
 
     why = "--use-group never, --combine each and --control"
@@ -114,8 +115,9 @@ def _fit_by_cells(arguments: argparse.Namespace, options: Options, key: bytes | 
     with progress_bar("checking"):
         rows = spread_rows(scores, y, options, **how)
     with progress_bar("fitting") as show:
-        found = fit_spread(rows, options, progress=show)
+        found = fit_spread_quietly(rows, options, progress=show)
         model = spread_model(found, key=key)
+    warn_all(found.notes)
     _write(model, arguments)
     with progress_bar(LOOKING) as show:
         ahead = spread_outlook(found)

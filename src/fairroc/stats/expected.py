@@ -15,8 +15,8 @@ from fairroc.core.realised import chances
 from fairroc.stats.bins import Bins
 from fairroc.stats.posterior import Populations, Posterior
 
-PLACES = (0.5, 1.0)
-"""Places inside every level at which groups are compared."""
+PLACES, ALL_PLACES = 2, 128
+"""Places inside every level at which groups are compared, and in all levels together; at least so many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,8 @@ def figures(known: Posterior, among: Populations, kernels: Sequence[Kernel], con
 def selected(kernel: Kernel, bins: Bins) -> FloatArray:
     """(k, places) probability that people of each bin are placed at or before each place: those of one score stand at
     one place where the kernel keeps their order."""
-    levels = np.arange(kernel.table.shape[1])
-    places = np.sort(np.concatenate([levels + inside for inside in PLACES]))
+    levels = kernel.table.shape[1]
+    each = max(PLACES, ALL_PLACES // levels)
+    places = np.arange(1, each * levels + 1) / each
     parts = [chances(kernel, scores, places) for scores in bins.inside]
     return np.asarray(sum(parts) / len(parts))
