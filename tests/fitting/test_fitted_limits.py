@@ -19,7 +19,6 @@ from fairroc.fitting.fit import Fitted, fit, limits_of
 from fairroc.fitting.limits import DRAWS, SEED, limits
 from fairroc.people.door import read_people
 from fairroc_studies.problems.synthetic import FAMILIES
-from fairroc_studies.questions.promise import population_gap
 from fitted_people import fitted_options
 from strategies import NORMS, SEEDS
 
@@ -136,7 +135,7 @@ def test_the_limits_hold_about_as_often_as_they_say(name):
     for seed in range(40):
         scores, labels, groups = family.draw(800, np.random.default_rng([seed, 7]))
         done = fitted(Rows(scores, labels, groups), epsilon=0.1)
-        found, true = limits_of(done, 0.9), population_gap(done, family)
+        found, true = limits_of(done, 0.9), family.outcome(done.model.kernels).gap
         held += true <= found.bootstrap
         near += true <= done.performance.gap + 0.5 * (found.bootstrap - done.performance.gap)
         safe += true <= found.dkw

@@ -70,7 +70,7 @@ def test_documents_name_studies_that_exist() -> None:
         for file in files
         for name in re.findall(r"python -m fairroc_studies ([a-z]+(?:-[a-z]+)*)", file.read_text(encoding="utf-8"))
     }
-    assert {"bench", "draws", "unseen"} <= named <= set(STUDIES)
+    assert {"bench", "draws", "new"} <= named <= set(STUDIES)
 
 
 def test_the_list_and_a_name_that_is_none() -> None:

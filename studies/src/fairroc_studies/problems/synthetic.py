@@ -9,7 +9,10 @@ import numpy as np
 from scipy.special import expit, logit
 from scipy.stats import gamma, norm, t
 
+from fairroc.core.kernel import Kernel
+from fairroc.core.realised import Performance
 from fairroc.core.roc import Population, RocCurve
+from fairroc_studies.harness.outcome import outcome
 from fairroc_studies.harness.people import Array, Part
 
 FINE = np.linspace(-8.0, 10.0, 9001)
@@ -64,13 +67,14 @@ class Group:
 
 @dataclass(frozen=True)
 class Family:
-    """Groups, the number of even steps that scores are rounded to (None: not at all), and the shape of the logits of
-    every class, around its mean."""
+    """Groups, the number of even steps that scores are rounded to (None: not at all), the shape of the logits of every
+    class, around its mean, and the deviation of normal noise that is added to rounded scores."""
 
     name: str
     groups: tuple[Group, ...]
     steps: int | None = None
     shape: Shape = NORMAL
+    jitter: float = 0.0
 
     def draw(self, rows: int, rng: np.random.Generator) -> tuple[Array, Array, Array]:
         """Scores, labels and groups of so many people."""
@@ -82,7 +86,9 @@ class Family:
                 break
         table = np.array([[g.negative, g.positive] for g in self.groups])[group, label.astype(int)]
         score = expit(table[:, 0] + table[:, 1] * self.shape.draw(rng, rows))
-        return score if self.steps is None else np.round(score * self.steps) / self.steps, label, group
+        if self.steps is not None:
+            score = np.round(score * self.steps) / self.steps + self.jitter * rng.standard_normal(rows)
+        return score, label, group
 
     def population(self, at: Sequence[Array] = ()) -> Population:
         """The exact curves, on a fine grid of thresholds, and the groups' weights; each group ``at`` further ones."""
@@ -93,6 +99,10 @@ class Family:
         curves = tuple(self._curve(g, extra) for g, extra in zip(self.groups, more, strict=True))
         return Population(curves, negatives / negatives.sum(), positives / positives.sum(), shares)
 
+    def outcome(self, kernels: Sequence[Kernel]) -> Performance:
+        """Gap and AUC of a fair score in the population, exactly; without kernels of the original score."""
+        return outcome(kernels, self.population([kernel.thresholds for kernel in kernels]))
+
     def _curve(self, group: Group, extra: Array) -> RocCurve:
         if self.steps is None:
             thresholds = np.unique(np.concatenate((expit(self.shape.logits), extra[(extra > 0) & (extra < 1)])))
@@ -100,10 +110,13 @@ class Family:
         else:
             thresholds = np.arange(self.steps + 1) / self.steps
             cuts = np.concatenate(([-np.inf], logit(thresholds[1:] - 0.5 / self.steps)))
-        rates = [
-            np.append(0.0, self.shape.tail((cuts - mean) / spread)[::-1])
-            for mean, spread in (group.negative, group.positive)
-        ]
+        tails = [self.shape.tail((cuts - mean) / spread) for mean, spread in (group.negative, group.positive)]
+        if self.jitter:
+            lumps = thresholds
+            thresholds = np.unique(np.concatenate((np.linspace(lumps[0] - 0.5, lumps[-1] + 0.5, len(FINE)), extra)))
+            above = norm.sf((thresholds[:, None] - lumps) / self.jitter)
+            tails = [above @ -np.diff(tail, append=0.0) for tail in tails]
+        rates = [np.append(0.0, tail[::-1]) for tail in tails]
         for rate in rates:
             rate[-1] = 1.0
         return RocCurve(thresholds[::-1].copy(), rates[0], rates[1], group.positives)

@@ -6,11 +6,11 @@ from functools import cache
 
 import numpy as np
 
+from fairroc.datasets import load_compas
 from fairroc_studies.harness.people import Array, Part
 from fairroc_studies.problems.held_out import NAMES, held_out
 from fairroc_studies.problems.registry import load
 from fairroc_studies.problems.scores import score_files
-from fairroc_studies.questions.promises import deciles
 
 MOST_ROWS = 20_000
 """Of larger sets so many people are taken, at random."""
@@ -43,7 +43,9 @@ def pair(name: str) -> Part:
     if name in files:
         return files[name]
     if name == DECILES:
-        return Part.named(*deciles())
+        compas = load_compas(filtered=True)
+        race = np.where(np.array(compas["race"].to_pylist()) == "African-American", "African-American", "other")
+        return Part.named(compas["decile_score"].to_numpy(), compas["label"].to_numpy(), race)
     problem, model = name.split(", ")
     people = held_out(problem, 0)
     return _part(people[model], people["label"], people["group"], 2)

@@ -289,7 +289,7 @@ CURVE = """\
 Each cell: the largest EO over all thresholds / AUC of all people. error-parity makes one decision, not a score; here it
 is refitted for 39 ratios of the two costs, its EO is the largest of its 39 points and its AUC the area under straight
 lines through them. fairroc's EO is taken at {grid}, that of the other scores at every score. fairroc works on raw
-curves here; [its default for small samples](../explanation/unseen.md) is compared elsewhere.
+curves here; [`promise="new"`](../explanation/unseen.md), the default, is compared elsewhere.
 oxonfair's score is the base score plus the offsets that were fitted for one decision, aif360's is mixed for equal cost:
 neither sets out to bound the EO at other thresholds. Where ε leaves no room for the raw order, "few" draws as well,
 and the two rows agree."""
