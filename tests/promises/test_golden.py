@@ -227,6 +227,7 @@ class Case:
 CASES: dict[str, Case] = {
     "two": Case("two", {"epsilon": 0.05}, True),
     "two-zero-draw": Case("two", {"epsilon": 0.0, "draw": "all"}),
+    "two-new": Case("two", {"epsilon": 0.1, "promise": "new"}),
     "two-never": Case("two", {"epsilon": 0.05, "draw": "never"}),
     "two-zero-order": Case("two", {"epsilon": 0.0, "draw": "few"}),
     "two-key": Case("two", {"epsilon": 0.2, "key": "a secret key of some length"}, key="a secret key of some length"),
@@ -239,8 +240,10 @@ CASES: dict[str, Case] = {
     "three-never": Case("three", {"epsilon": 0.1, "norm": "inf", "draw": "never"}),
     "three-froc": Case("three", {"epsilon": 0.2, "method": "froc", "queries": 25}),
     "five": Case("five", {"epsilon": 0.05, "norm": "inf"}, True),
+    "five-new": Case("five", {"epsilon": 0.1, "promise": "new"}),
     "five-draw": Case("five", {"epsilon": 0.05, "draw": "all"}),
     "ties": Case("ties", {"epsilon": 0.05}, True),
+    "ties-new": Case("ties", {"epsilon": 0.05, "promise": "new", "draw": "never"}),
     "ties-draw": Case("ties", {"epsilon": 0.01, "draw": "all"}),
     "binary": Case("binary", {"epsilon": 0.05}, True),
     "perfect": Case("perfect", {"epsilon": 0.05}, True),

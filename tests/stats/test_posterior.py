@@ -16,7 +16,6 @@ from fairroc.people.people import People
 from fairroc.stats.bins import BINS, Bins, bins_of
 from fairroc.stats.expected import figures
 from fairroc.stats.posterior import (
-    FADING,
     MIDDLE,
     STEPS,
     WEAK,
@@ -120,7 +119,7 @@ def test_evidence_and_means_are_those_of_the_joint_normal_distribution(seed, gro
     for precision in weighed.precision:
         prior = np.diag(precision)
         whole = np.zeros((groups + 1, size, groups + 1, size))
-        whole[0, :, 0] = groups * prior + np.diag((np.tile(np.arange(1, size // 2 + 1), 2) ** FADING / MIDDLE) ** 2)
+        whole[0, :, 0] = groups * prior + np.diag((np.tile(np.arange(1, size // 2 + 1), 2) ** 1.5 / MIDDLE) ** 2)
         for g in range(groups):
             whole[0, :, g + 1] = whole[g + 1, :, 0] = -prior
             whole[g + 1, :, g + 1] = prior + bend[g]

@@ -49,9 +49,6 @@ ALIKE = 0.1
 NOTHING = 1e-3
 """The amplitude that stands for none: far below what any sample can tell."""
 
-FADING = 1.5
-"""Amplitudes of higher bends fall with the power of their number."""
-
 STEPS, WEAK = 16, 1.5
 """Newton steps, halved where they lead down, and the amplitude of the weak prior they are taken with."""
 
@@ -197,7 +194,7 @@ def _newton(
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Departures of every class by damped Newton steps, (groups, 2, bends), with slope and bend of the likelihood."""
     pairs = (phi[:, :, None] * phi[:, None, :]).reshape(len(phi), -1)
-    prior = np.diag((np.arange(1, phi.shape[1] + 1) ** FADING / WEAK) ** 2)
+    prior = np.diag(1.0 / (WEAK * _fading(phi.shape[1])) ** 2)
     tried, best = theta, np.full(theta.shape[:-1], -np.inf)
     for _ in range(STEPS):
         masses = tilted(common, tried, phi)[0]
@@ -233,6 +230,12 @@ def _likely(bins: Bins, found: Departures, drawn: FloatArray, mean: FloatArray) 
 def _likelihood(bins: Bins, found: Departures, departures: FloatArray) -> FloatArray:
     """(..., groups) logarithm of how likely departures make every group's people."""
     return np.asarray((bins.counts * log(np.maximum(found.masses(departures), 1e-300))).sum(axis=(-2, -1)))
+
+
+def _fading(bends: int) -> FloatArray:
+    """How much smaller than the first amplitudes of bends are: their number to the power of -1.5."""
+    number = np.arange(1.0, bends + 1)
+    return np.asarray(1.0 / (number * np.sqrt(number)))
 
 
 def _sums(parts: FloatArray, columns: FloatArray) -> FloatArray:
@@ -299,7 +302,7 @@ def weigh(found: Departures) -> Weighed:
     combinations, often = amplitudes()
     size = found.pull.shape[1]
     first, parting, higher = np.maximum(combinations, NOTHING).T[:, :, None]
-    faded = np.tile(np.arange(1, size // 2 + 1) ** -FADING, 2)
+    faded = np.tile(_fading(size // 2), 2)
     spread = higher * faded
     spread[:, :1], spread[:, size // 2 : size // 2 + 1] = first, parting
     precision = 1.0 / spread**2
