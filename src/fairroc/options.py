@@ -635,6 +635,15 @@ class AsksFor(Protocol):
     def where(self) -> tuple[float, float] | None: ...
 
 
+KEPT = ("constraint", "norm", "ratio", "tolerances", "where")
+"""Names of these."""
+
+
+def same(one: Any, *names: str) -> dict[str, Any]:
+    """Fields that another object repeats, by their names."""
+    return {name: getattr(one, name) for name in names}
+
+
 def fairness_of(asked: AsksFor) -> Constraint:
     """The constraint that was asked for, as geometry."""
     return fairness(asked.constraint, asked.norm, asked.tolerances, asked.ratio is not None, asked.where)
@@ -696,6 +705,11 @@ class Options:
             )
         if self.small_groups == "drop":
             raise DataError(f"small_groups must be 'error' or 'merge' with {why}, got 'drop'.")
+
+    def remembered(self) -> dict[str, Any]:
+        """What a model repeats."""
+        how = ("epsilon", "method", "queries", "draw", "hash", "missing", "promise", "confidence", "use_group")
+        return same(self, *KEPT, *how, "combine")
 
     @property
     def measure(self) -> Constraint:

@@ -34,6 +34,7 @@ from fairroc.model.model import ModelData
 from fairroc.options import (
     AUDIT,
     CONSTRAINT,
+    KEPT,
     MIN_CLASS_ROWS,
     NORM,
     RATIO,
@@ -42,6 +43,7 @@ from fairroc.options import (
     checked,
     refuse_for_both_rates,
     refuse_for_one_rate,
+    same,
     tolerated,
 )
 from fairroc.people.cells import WeightedSample
@@ -255,8 +257,8 @@ def audit_quietly(people: People, settings: Settings, *, progress: Progress | No
     gap, limit = threshold_gap(population, settings.distance), settings.epsilon
     interval, draws = _interval(people, population, noises, settings, progress)
     found = Audit(
+        **same(settings, *KEPT),
         rows=people.rows,
-        norm=settings.norm,
         auc=None,
         gap=gap.value,
         gap_threshold=gap.threshold,
@@ -276,10 +278,6 @@ def audit_quietly(people: People, settings: Settings, *, progress: Progress | No
         else decide(people.names, population.curves, settings.threshold, labelled=people.labelled),
         count_error=people.error,
         small_groups=people.small,
-        constraint=settings.constraint,
-        ratio=settings.ratio,
-        tolerances=settings.tolerances,
-        where=settings.where,
         rates=rate_gaps(population.curves, labelled=people.labelled, thresholds=population.thresholds),
     )
     if limit is not None:

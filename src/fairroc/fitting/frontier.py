@@ -35,6 +35,7 @@ from fairroc.options import (
     check_epsilons,
     checked,
     fairness,
+    same,
 )
 from fairroc.people.door import read_people
 from fairroc.people.people import People, refuse_tiny_groups
@@ -413,17 +414,11 @@ def traced(
     if not points:
         raise refused[wanted[-1]]
     done = Frontier(
-        norm=options.norm,
-        method=options.method,
-        ties=options.ties,
+        **same(options, "norm", "method", "ties", "promise", "constraint", "draw", "where"),
         rows=people.rows,
         before=before,
         points=tuple(points),
         small_groups=people.small,
-        promise=options.promise,
-        constraint=options.constraint,
-        draw=options.draw,
-        where=options.where,
         left_out=tuple(refused),
         reached=min((error.reached for error in refused.values()), default=None),
         least_gap_without_draw=solver.least_gap_without_draw,

@@ -21,7 +21,7 @@ from fairroc.docstrings import FITTED, documented
 from fairroc.errors import DataError
 from fairroc.model.families import Treated, treated_rows
 from fairroc.model.model import ModelData, expected_rocs, warn_unknown
-from fairroc.options import AIM, CONSTRAINT, checked, fairness_of
+from fairroc.options import AIM, CONSTRAINT, KEPT, checked, fairness_of, same
 from fairroc.people.cells import cells_of
 from fairroc.people.door import read_people
 from fairroc.people.people import People
@@ -505,10 +505,7 @@ def _chosen(
     overall: ThresholdRates,
     groups: Iterable[ThresholdRates],
 ) -> Choice:
-    kept: dict[str, Any] = {
-        name: getattr(model, name) for name in ("constraint", "norm", "ratio", "tolerances", "where")
-    }
-    kept["draws_nobody"] = not model.needs_ids
+    kept = same(model, *KEPT) | {"draws_nobody": not model.needs_ids}
     return Choice(aim.rule, aim.target, aim.cost_fp, aim.cost_fn, threshold, gap, overall, tuple(groups), **kept)
 
 
