@@ -209,16 +209,8 @@ def audit(
     )
     if y is None:
         settings.check_unlabelled()
-    people = read_people(
-        scores,
-        y,
-        sensitive_features=sensitive_features,
-        sample_weight=sample_weight,
-        pos_label=pos_label,
-        missing=missing,
-        small=settings.small_rule,
-        whole=y is not None,
-    )
+    known = {"sensitive_features": sensitive_features, "sample_weight": sample_weight, "pos_label": pos_label}
+    people = read_people(scores, y, **known, missing=missing, small=settings.small_rule, whole=y is not None)
     return audit_people(people, settings)
 
 

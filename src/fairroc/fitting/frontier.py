@@ -322,15 +322,8 @@ def frontier(
         min_class_rows=min_class_rows,
         small_groups=small_groups,
     )
-    people = read_people(
-        scores,
-        y,
-        sensitive_features=sensitive_features,
-        sample_weight=sample_weight,
-        pos_label=pos_label,
-        missing=missing,
-        small=SmallRule.of(options),
-    )
+    known = {"sensitive_features": sensitive_features, "sample_weight": sample_weight, "pos_label": pos_label}
+    people = read_people(scores, y, **known, missing=missing, small=SmallRule.of(options))
     return frontier_of(people, options, epsilons=wanted, bound=bound)
 
 

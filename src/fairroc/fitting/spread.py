@@ -204,13 +204,11 @@ def spread_rows(
     y: Any,
     options: Options,
     *,
-    sensitive_features: Any,
-    sample_weight: Any = None,
-    pos_label: Any = None,
     control_features: Any = None,
     group_probabilities: Any = None,
+    **known: Any,
 ) -> SpreadRows:
-    """Check columns and options together."""
+    """Check columns and options together; ``known`` are the others, as `read_spread` takes them."""
     options.check_spread()
     if group_probabilities is not None and options.use_group:
         raise DataError(
@@ -222,13 +220,11 @@ def spread_rows(
     rows = read_spread(
         scores,
         y,
-        sensitive_features=sensitive_features,
+        **known,
         each=options.combine == "each",
         use_group=options.use_group,
         control_features=control_features,
         group_probabilities=group_probabilities,
-        sample_weight=sample_weight,
-        pos_label=pos_label,
         missing=options.missing,
         small=SmallRule.of(options),
     )

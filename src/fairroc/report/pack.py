@@ -232,15 +232,10 @@ def write_pack(
     rows = PackRows(scores, sensitive_features, classify(named if found is None else found, unknown), sample_weight)
     seen = None
     if y is not None:
-        people = read_people(
-            scores,
-            y,
-            sensitive_features=sensitive_features,
-            sample_weight=sample_weight,
-            pos_label=pos_label,
-            missing=asked.options.missing if model is None else model.missing,
-            small=asked.settings.small_rule if model is None else model.small_rule,
-        )
+        known = {"sensitive_features": sensitive_features, "sample_weight": sample_weight, "pos_label": pos_label}
+        missing = asked.options.missing if model is None else model.missing
+        small = asked.settings.small_rule if model is None else model.small_rule
+        people = read_people(scores, y, **known, missing=missing, small=small)
         seen = people, gather(people, asked, title=title, page=False)
     how: dict[str, Any] = {"model": model, "threshold": asked.settings.threshold, "unknown": unknown, "title": title}
     data = gather_pack(rows, seen, **how, **settings)
