@@ -24,7 +24,7 @@ from fairroc.fitting.certificate import (
     Told,
 )
 from fairroc.fitting.fit import record_of
-from fairroc.fitting.held_out import drawn_gaps, effective_sizes
+from fairroc.fitting.held_out import drawn_family_gaps, effective_sizes
 from fairroc.fitting.limits import Limit
 from fairroc.fitting.new_people import helps
 from fairroc.fitting.one_draw import DRAWS, SEED, TAIL, OneDraw
@@ -204,10 +204,10 @@ def spread_outlook(found: SpreadFit, confidence: float = LEVEL.default) -> Outlo
     """Look ahead."""
     new, before, solution = found.expected, found.expected_before, found.solution
     if solution is None:
-        draws = drawn_gaps(found.rows, found.grid.mixture, None, found.comparisons, UPPER_DRAWS)
+        each = drawn_family_gaps(found.rows, found.grid.mixture, None, found.comparisons, UPPER_DRAWS)
     else:
-        draws = found.drawn_family_gaps(UPPER_DRAWS).max(axis=0)
-    upper = float(np.quantile(draws, confidence))
+        each = found.drawn_family_gaps(UPPER_DRAWS)
+    upper = float(np.quantile(each.max(axis=0), confidence))
     gaps = original_gaps(found.grid.mixture, found.comparisons) if solution is None else solution.gaps
     return Outlook(
         epsilon=found.options.epsilon,
