@@ -41,6 +41,7 @@ from fairroc.options import (
     SMALL_GROUPS,
     SmallTreatment,
     checked,
+    refuse,
     refuse_for_both_rates,
     refuse_for_one_rate,
     same,
@@ -140,12 +141,8 @@ class Settings:
                 "Pass y (on the command line: --label), or take constraint='demographic_parity' (--constraint "
                 "demographic_parity), which compares the shares of people selected."
             )
-        for option in (MIN_CLASS_ROWS, SMALL_GROUPS):
-            if (value := getattr(self, option.name)) != option.default:
-                raise DataError(
-                    f"{option.name} must be {option.default!r} without labels, as a group is small by its rows of "
-                    f"each label, got {value!r}. Leave it out."
-                )
+        why = "without labels, as a group is small by its rows of each label"
+        refuse(self, (MIN_CLASS_ROWS, SMALL_GROUPS), why)
 
     @property
     def small_rule(self) -> SmallRule:
