@@ -105,24 +105,23 @@ def check_where(where: Any) -> tuple[float, float]:
 
 def check_epsilons(epsilons: Any) -> tuple[float, ...]:
     """Return distinct epsilons, rising, from one number or several."""
-    found = tuple(sorted({check_epsilon(epsilon) for epsilon in _several(epsilons)}))
-    if not found:
-        raise DataError("epsilons must hold at least one number in [0, 2], got none; leave it out for a default grid.")
-    return found
+    lacking = "epsilons must hold at least one number in [0, 2], got none; leave it out for a default grid."
+    return _several(epsilons, check_epsilon, lacking)
 
 
 def check_ratios(ratios: Any) -> tuple[float, ...]:
     """Return distinct ratios, falling, from one number or several."""
-    found = tuple(sorted({check_ratio(ratio) for ratio in _several(ratios)}, reverse=True))
-    if not found:
-        raise DataError("ratios must hold at least one number above 0 and at most 1, got none. Try [0.8, 0.9, 1].")
-    return found
+    lacking = "ratios must hold at least one number above 0 and at most 1, got none. Try [0.8, 0.9, 1]."
+    return _several(ratios, check_ratio, lacking)[::-1]
 
 
-def _several(numbers: Any) -> Iterable[Any]:
-    """One number, an array or any other collection as a collection."""
+def _several(numbers: Any, check: Callable[[Any], float], lacking: str) -> tuple[float, ...]:
+    """The distinct ones of one number, an array or any other collection, rising; ``lacking``: what to say of none."""
     several = numbers.tolist() if hasattr(numbers, "tolist") else numbers
-    return several if isinstance(several, Iterable) and not isinstance(several, str) else [several]
+    each = several if isinstance(several, Iterable) and not isinstance(several, str) else [several]
+    if not (found := tuple(sorted({check(one) for one in each}))):
+        raise DataError(lacking)
+    return found
 
 
 def check_norm(norm: Any) -> Norm:
@@ -596,14 +595,16 @@ def fairness(
     return equalized_odds(norm) if tolerances is None else own_tolerances(*tolerances)
 
 
-def refuse_for_one_rate(asked: Any, options: Iterable[Option]) -> None:
-    """Raise where an option makes no sense for one rate."""
+def refuse(asked: Any, options: Iterable[Option], why: str) -> None:
+    """Raise where an option is not at its default."""
     for option in options:
         if (value := getattr(asked, option.name)) != option.default:
-            raise DataError(
-                f"{option.name} must be {option.default!r} with constraint={asked.constraint!r}, which looks at one "
-                f"rate and at all scores, got {value!r}. Leave it out."
-            )
+            raise DataError(f"{option.name} must be {option.default!r} {why}, got {value!r}. Leave it out.")
+
+
+def refuse_for_one_rate(asked: Any, options: Iterable[Option]) -> None:
+    """Raise where an option makes no sense for one rate."""
+    refuse(asked, options, f"with constraint={asked.constraint!r}, which looks at one rate and at all scores")
 
 
 def refuse_for_both_rates(asked: Any, options: Iterable[Option]) -> None:
@@ -633,6 +634,15 @@ class AsksFor(Protocol):
     def ratio(self) -> float | None: ...
     @property
     def where(self) -> tuple[float, float] | None: ...
+
+
+KEPT = ("constraint", "norm", "ratio", "tolerances", "where")
+"""Names of these."""
+
+
+def same(one: Any, *names: str) -> dict[str, Any]:
+    """Fields that another object repeats, by their names."""
+    return {name: getattr(one, name) for name in names}
 
 
 def fairness_of(asked: AsksFor) -> Constraint:
@@ -681,9 +691,7 @@ class Options:
     def check_spread(self) -> None:
         """Raise where an option makes no sense for groups that are spread over segments."""
         why = "use_group=False, combine='each' and control_features"
-        for option in (METHOD, QUERIES):
-            if (value := getattr(self, option.name)) != option.default:
-                raise DataError(f"{option.name} must be {option.default!r} with {why}, got {value!r}. Leave it out.")
+        refuse(self, (METHOD, QUERIES), f"with {why}")
         if self.draw == "never":
             raise DataError(
                 f"draw must be 'few' or 'all' with {why}, got 'never': cells of people are partly selected there. Take "
@@ -696,6 +704,11 @@ class Options:
             )
         if self.small_groups == "drop":
             raise DataError(f"small_groups must be 'error' or 'merge' with {why}, got 'drop'.")
+
+    def remembered(self) -> dict[str, Any]:
+        """What a model repeats."""
+        how = ("epsilon", "method", "queries", "draw", "hash", "missing", "promise", "confidence", "use_group")
+        return same(self, *KEPT, *how, "combine")
 
     @property
     def measure(self) -> Constraint:

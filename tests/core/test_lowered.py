@@ -77,7 +77,7 @@ def test_no_fewer_people_are_drawn_than_a_program_needs_and_seldom_more() -> Non
     for seed in range(16):
         curves = [stepped(own) for own in even_steps(seed, 8 if seed % 2 else 10)]
         own = strands(curves, (half, half), constraint)
-        epsilon = (0.9, 0.7)[seed // 2 % 2] * least_walk(own).walk.gap
+        epsilon = (0.9, 0.7)[seed // 2 % 2] * least_walk(own).gap
         people = [np.diff(curve.share) / 2 for curve in curves]
         found = lowered(curves, at_equal_pace(own), constraint, epsilon, np.full(2, 5.0))
         drawn = 0.0

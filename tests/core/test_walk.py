@@ -14,7 +14,7 @@ from fairroc.core import walk as walks
 from fairroc.core.constraint import equalized_odds
 from fairroc.core.roc import roc_curve
 from fairroc.core.strand import at_equal_pace, together
-from fairroc.core.walk import MANY_GROUPS, best_walk, least_walk, most_auc, walk_through
+from fairroc.core.walk import MANY_GROUPS, best_walk, least_bound, least_walk, most_auc, walk_through
 from oracles import all_walks, best_on_lattice, judged_walks
 from strategies import SEEDS
 from walk_cases import (
@@ -42,17 +42,22 @@ def every_walk(curves, weights, constraint):
     return judged_walks(all_walks(steps, False), curves, weights, scale_of(constraint))
 
 
+def lower_bound(own):
+    """What no walk's gap is below."""
+    return least_bound(own, least_walk(own).gap)
+
+
 @settings(max_examples=80, deadline=None)
 @given(st.lists(small_curves(6), min_size=2, max_size=2), weights_of(2), CONSTRAINT, EPSILON)
 def test_two_groups_get_the_best_of_all_walks(curves, weights, constraint, epsilon):
     """The least gap, and the largest AUC within epsilon, are those of all walks."""
     gaps, aucs = every_walk(curves, weights, constraint)
     own = strands(curves, weights, constraint)
-    least = least_walk(own)
-    assert_walk(least.walk, curves, weights, constraint)
-    assert keeps_apart(least.walk)
-    assert abs(least.walk.gap - gaps.min()) <= ROUNDING
-    assert abs(least.lower - gaps.min()) <= ROUNDING
+    least, lower = least_walk(own), lower_bound(own)
+    assert_walk(least, curves, weights, constraint)
+    assert keeps_apart(least)
+    assert abs(least.gap - gaps.min()) <= ROUNDING
+    assert abs(lower - gaps.min()) <= ROUNDING
     best, fair = best_walk(own, epsilon + ROUNDING), aucs[gaps <= epsilon + 2 * ROUNDING]
     assert (best is None) == (len(fair) == 0) == (most_auc(own, epsilon + ROUNDING) is None)
     if best is not None:
@@ -69,11 +74,11 @@ def test_three_groups_lie_between_their_bounds(curves, weights, constraint, epsi
     gaps, aucs = every_walk(curves, weights, constraint)
     own = strands(curves, weights, constraint)
     least, best = least_walk(own), best_walk(own, epsilon)
-    assert_walk(least.walk, curves, weights, constraint)
-    assert keeps_apart(least.walk)
-    assert least.lower - ROUNDING <= gaps.min() <= least.walk.gap + ROUNDING
+    assert_walk(least, curves, weights, constraint)
+    assert keeps_apart(least)
+    assert lower_bound(own) - ROUNDING <= gaps.min() <= least.gap + ROUNDING
     if best is None:
-        assert least.walk.gap > epsilon
+        assert least.gap > epsilon
         return
     assert_walk(best, curves, weights, constraint, epsilon)
     assert keeps_apart(best)
@@ -86,15 +91,15 @@ def test_very_many_groups_go_at_equal_pace(constraint):
     """Their walks keep all scores apart, and what is stated of them holds: of the gap, and of the best within it."""
     curves, weights = random_curves(5, (7,) * (MANY_GROUPS + 2))
     own = strands(curves, weights, constraint)
-    least = least_walk(own)
-    assert_walk(least.walk, curves, weights, constraint)
-    assert keeps_apart(least.walk) and 0 < least.lower <= least.walk.gap
+    least, lower = least_walk(own), lower_bound(own)
+    assert_walk(least, curves, weights, constraint)
+    assert keeps_apart(least) and 0 < lower <= least.gap
     pairs = ([own[0], other] for other in own[1:])
-    assert least.walk.gap >= max(least_walk(pair).lower for pair in pairs) - ROUNDING
-    best = best_walk(own, least.walk.gap, start=least.walk)
-    assert_walk(best, curves, weights, constraint, least.walk.gap)
-    assert keeps_apart(best) and best.auc >= least.walk.auc - TOLD
-    assert best_walk(own, 0.5 * least.lower) is None and most_auc(own, 0.0) is None
+    assert least.gap >= max(lower_bound(pair) for pair in pairs) - ROUNDING
+    best = best_walk(own, least.gap, start=least)
+    assert_walk(best, curves, weights, constraint, least.gap)
+    assert keeps_apart(best) and best.auc >= least.auc - TOLD
+    assert best_walk(own, 0.5 * lower) is None and most_auc(own, 0.0) is None
 
 
 def test_groups_that_find_no_better_way_stay(monkeypatch):
@@ -116,7 +121,7 @@ def test_three_groups_nearly_always_get_the_least_gap():
         curves = [stepped([*rng.integers(0, 4, (2, 2)).tolist(), (1, 1)]) for _ in range(3)]
         weights = (np.full(3, 1 / 3), np.full(3, 1 / 3))
         gaps, _ = every_walk(curves, weights, CONSTRAINTS[0])
-        found += least_walk(strands(curves, weights, CONSTRAINTS[0])).walk.gap <= gaps.min() + ROUNDING
+        found += least_walk(strands(curves, weights, CONSTRAINTS[0])).gap <= gaps.min() + ROUNDING
     assert found >= 57
 
 
@@ -127,10 +132,10 @@ def test_larger_curves_equal_a_lattice_cell_by_cell(seed, constraint, factor):
     curves, weights = random_curves(seed, (25, 40))
     own = strands(curves, weights, constraint)
     least = least_walk(own)
-    epsilon = factor * least.walk.gap
+    epsilon = factor * least.gap
     gap, auc = best_on_lattice(*curves, weights, distances(*curves, constraint), epsilon + 1e-14, False)
     best = best_walk(own, epsilon)
-    assert abs(least.walk.gap - gap) <= ROUNDING
+    assert abs(least.gap - gap) <= ROUNDING
     assert best is not None
     assert best.auc == pytest.approx(auc, abs=TOLD)
     assert_walk(best, curves, weights, constraint, epsilon)
@@ -143,20 +148,20 @@ def test_few_positions_keep_their_bounds(seed, constraint, factor, count):
     curves, weights = random_curves(seed, (300, 500))
     own = strands(curves, weights, constraint)
     exact = least_walk(own)
-    epsilon = factor * exact.walk.gap
+    epsilon = factor * exact.gap
     most = best_walk(own, epsilon)
     with pytest.MonkeyPatch.context() as patch:
         for name, value in (("FEW_VERTICES", 0), ("LEAST_POSITIONS", count), ("BEST_POSITIONS", count)):
             patch.setattr(walks, name, value)
-        least = least_walk(own)
+        least, lower = least_walk(own), lower_bound(own)
         best, bound = best_walk(own, epsilon), most_auc(own, epsilon)
-    assert_walk(least.walk, curves, weights, constraint)
-    assert keeps_apart(least.walk)
-    assert least.lower - ROUNDING <= exact.walk.gap <= least.walk.gap + ROUNDING
-    assert least.walk.gap - least.lower <= 12 / count + 0.02
+    assert_walk(least, curves, weights, constraint)
+    assert keeps_apart(least)
+    assert lower - ROUNDING <= exact.gap <= least.gap + ROUNDING
+    assert least.gap - lower <= 12 / count + 0.02
     assert most.auc <= bound
     if best is None:
-        assert least.walk.gap > epsilon
+        assert least.gap > epsilon
         return
     assert_walk(best, curves, weights, constraint, epsilon)
     assert keeps_apart(best)
@@ -175,7 +180,7 @@ def test_what_is_lost_falls_with_the_positions(monkeypatch):
         monkeypatch.setattr(walks, "LEAST_POSITIONS", count)
         monkeypatch.setattr(walks, "BEST_POSITIONS", count)
         least, best = least_walk(own), best_walk(own, 0.25)
-        widths.append(least.walk.gap - least.lower)
+        widths.append(least.gap - lower_bound(own))
         losses.append(most_auc(own, 0.25) - best.auc)
     assert widths[0] > widths[2]
     assert widths[2] <= 2e-3
@@ -190,16 +195,16 @@ def test_more_groups_keep_their_bounds(seed, constraint, groups):
     sizes = np.random.default_rng(seed).integers(5, 150, groups).tolist()
     curves, weights = random_curves(seed, sizes)
     own = strands(curves, weights, constraint)
-    least = least_walk(own)
-    assert_walk(least.walk, curves, weights, constraint)
-    assert keeps_apart(least.walk)
-    assert least.lower <= least.walk.gap <= walk_through(own, at_equal_pace(own)).gap
-    assert best_walk(own, 0.999 * least.lower) is None
-    for epsilon in (least.walk.gap, 1.2 * least.walk.gap, 2.0):
+    least, lower = least_walk(own), lower_bound(own)
+    assert_walk(least, curves, weights, constraint)
+    assert keeps_apart(least)
+    assert lower <= least.gap <= walk_through(own, at_equal_pace(own)).gap
+    assert best_walk(own, 0.999 * lower) is None
+    for epsilon in (least.gap, 1.2 * least.gap, 2.0):
         best = best_walk(own, epsilon)
         assert_walk(best, curves, weights, constraint, epsilon)
         assert keeps_apart(best)
-        assert least.walk.auc - TOLD <= best.auc <= most_auc(own, epsilon)
+        assert least.auc - TOLD <= best.auc <= most_auc(own, epsilon)
 
 
 def test_many_vertices_of_more_groups_are_passed_at_a_steady_pace(monkeypatch):
@@ -208,13 +213,13 @@ def test_many_vertices_of_more_groups_are_passed_at_a_steady_pace(monkeypatch):
     curves, weights = random_curves(4, (3000, 1500, 2500))
     own = strands(curves, weights, equalized_odds(1))
     least = least_walk(own)
-    assert_walk(least.walk, curves, weights, equalized_odds(1))
-    assert keeps_apart(least.walk)
-    assert least.lower <= least.walk.gap <= least.lower + 0.01
-    best = best_walk(own, 1.1 * least.walk.gap)
-    assert_walk(best, curves, weights, equalized_odds(1), 1.1 * least.walk.gap)
+    assert_walk(least, curves, weights, equalized_odds(1))
+    assert keeps_apart(least)
+    assert lower_bound(own) <= least.gap <= lower_bound(own) + 0.01
+    best = best_walk(own, 1.1 * least.gap)
+    assert_walk(best, curves, weights, equalized_odds(1), 1.1 * least.gap)
     assert keeps_apart(best)
-    assert least.walk.auc < best.auc <= most_auc(own, 1.1 * least.walk.gap)
+    assert least.auc < best.auc <= most_auc(own, 1.1 * least.gap)
 
 
 @settings(max_examples=25, deadline=None)
@@ -223,7 +228,7 @@ def test_more_epsilon_never_costs_auc(seed, constraint):
     """The best AUC rises with epsilon from the least gap on; below it there is no walk."""
     curves, weights = random_curves(seed, (60, 45))
     own = strands(curves, weights, constraint)
-    gap = least_walk(own).walk.gap
+    gap = least_walk(own).gap
     assert best_walk(own, gap - ROUNDING) is None
     aucs = [best_walk(own, epsilon).auc for epsilon in (gap, 1.1 * gap, 1.5 * gap, 2.0)]
     assert (np.diff(aucs) >= -TOLD).all()
@@ -238,7 +243,7 @@ def test_half_the_distance_at_equal_pace_is_a_lower_bound(seed, constraint):
     lines = [np.interp(u, curve.u, curve.tpr - curve.fpr) for curve in curves]
     apart = np.abs(lines[0] - lines[1]).max() / 2
     weight = 1.0 if constraint.norm == 1 else min(scale_of(constraint))
-    assert least_walk(strands(curves, weights, constraint)).walk.gap >= weight * apart - ROUNDING
+    assert least_walk(strands(curves, weights, constraint)).gap >= weight * apart - ROUNDING
 
 
 @pytest.mark.parametrize("constraint", CONSTRAINTS)
@@ -249,7 +254,7 @@ def test_equal_curves_need_no_gap(constraint):
     for groups in (2, 3):
         shares = tuple(w[:groups] / w[:groups].sum() for w in weights)
         own = strands(curves[:groups], shares, constraint)
-        assert least_walk(own).walk.gap == 0.0
+        assert least_walk(own).gap == 0.0
         best = best_walk(own, 0.0)
         assert best.auc == pytest.approx(curves[0].auc, abs=TOLD)
         assert len(best.stops) == len(curves[0].fpr)
@@ -262,8 +267,8 @@ def test_perfect_useless_and_tied_groups():
     half = (np.full(2, 0.5), np.full(2, 0.5))
     for norm, beside_tied, beside_chance in ((1, 1.0, 1.0), ("inf", 1.0, 0.5)):
         one, two = (strands([perfect, other], half, equalized_odds(norm)) for other in (tied, chance))
-        assert least_walk(one).walk.gap == beside_tied
-        assert least_walk(two).walk.gap == pytest.approx(beside_chance, abs=1e-12)
+        assert least_walk(one).gap == beside_tied
+        assert least_walk(two).gap == pytest.approx(beside_chance, abs=1e-12)
         assert best_walk(one, 0.9) is None
     both_tied = strands([tied, tied], half, equalized_odds(1))
     assert best_walk(both_tied, 0.0).stops.tolist() == [[0, 0], [1, 1]]

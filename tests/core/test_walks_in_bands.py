@@ -153,7 +153,7 @@ def test_more_epsilon_never_costs_auc_nor_does_skipping(seed, constraint):
     """The AUC rises with epsilon, from the score that tells nobody apart; it is no less than where nobody is tied."""
     curves, weights = random_curves(seed, (40, 60))
     own = strands(curves, weights, constraint)
-    gap = least_walk(own).walk.gap
+    gap = least_walk(own).gap
     aucs = [best_bands(own, epsilon).auc for epsilon in (0.0, gap / 2, gap, 2.0)]
     assert aucs[0] >= 0.5 - TOLD
     assert (np.diff(aucs) >= -TOLD).all()

@@ -124,7 +124,7 @@ def test_no_fewer_people_are_drawn_than_a_program_needs() -> None:
         scores, y, names, weights = np.array([cell for cell in cells if cell[3]]).T
         people = read_people(scores, y, sensitive_features=names, sample_weight=weights)
         solver, thin = Solver(people, fitted_options(epsilon=0.1)), people.thin
-        epsilon = (0.9, 0.7)[seed // 2 % 2] * solver.walks.least.walk.gap
+        epsilon = (0.9, 0.7)[seed // 2 % 2] * solver.walks.least.gap
         found = solver.walks.lowered(solver._goal(epsilon))
         if found is not None:
             shares = [np.diff(curve.share) * own for curve, own in zip(thin.curves, thin.shares, strict=True)]

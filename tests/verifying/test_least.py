@@ -53,7 +53,7 @@ def test_of_two_groups_it_is_the_bottleneck_of_all_pairs_and_what_the_fit_finds(
     found = least.least_gap(lines, measure)
     assert found.lower <= exact <= found.upper <= found.lower + Fraction(1, 1 << 33) and found.passed == 0
     half = (np.full(2, 0.5), np.full(2, 0.5))
-    assert abs(least_walk(strands([stepped(own) for own in groups], half, constraint)).walk.gap - exact) < 1e-12
+    assert abs(least_walk(strands([stepped(own) for own in groups], half, constraint)).gap - exact) < 1e-12
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(least, "CELLS", 0)
         by_hand = least.least_gap(lines, measure)

@@ -34,14 +34,17 @@ from fairroc.model.model import ModelData
 from fairroc.options import (
     AUDIT,
     CONSTRAINT,
+    KEPT,
     MIN_CLASS_ROWS,
     NORM,
     RATIO,
     SMALL_GROUPS,
     SmallTreatment,
     checked,
+    refuse,
     refuse_for_both_rates,
     refuse_for_one_rate,
+    same,
     tolerated,
 )
 from fairroc.people.cells import WeightedSample
@@ -138,12 +141,8 @@ class Settings:
                 "Pass y (on the command line: --label), or take constraint='demographic_parity' (--constraint "
                 "demographic_parity), which compares the shares of people selected."
             )
-        for option in (MIN_CLASS_ROWS, SMALL_GROUPS):
-            if (value := getattr(self, option.name)) != option.default:
-                raise DataError(
-                    f"{option.name} must be {option.default!r} without labels, as a group is small by its rows of "
-                    f"each label, got {value!r}. Leave it out."
-                )
+        why = "without labels, as a group is small by its rows of each label"
+        refuse(self, (MIN_CLASS_ROWS, SMALL_GROUPS), why)
 
     @property
     def small_rule(self) -> SmallRule:
@@ -207,16 +206,8 @@ def audit(
     )
     if y is None:
         settings.check_unlabelled()
-    people = read_people(
-        scores,
-        y,
-        sensitive_features=sensitive_features,
-        sample_weight=sample_weight,
-        pos_label=pos_label,
-        missing=missing,
-        small=settings.small_rule,
-        whole=y is not None,
-    )
+    known = {"sensitive_features": sensitive_features, "sample_weight": sample_weight, "pos_label": pos_label}
+    people = read_people(scores, y, **known, missing=missing, small=settings.small_rule, whole=y is not None)
     return audit_people(people, settings)
 
 
@@ -255,8 +246,8 @@ def audit_quietly(people: People, settings: Settings, *, progress: Progress | No
     gap, limit = threshold_gap(population, settings.distance), settings.epsilon
     interval, draws = _interval(people, population, noises, settings, progress)
     found = Audit(
+        **same(settings, *KEPT),
         rows=people.rows,
-        norm=settings.norm,
         auc=None,
         gap=gap.value,
         gap_threshold=gap.threshold,
@@ -276,10 +267,6 @@ def audit_quietly(people: People, settings: Settings, *, progress: Progress | No
         else decide(people.names, population.curves, settings.threshold, labelled=people.labelled),
         count_error=people.error,
         small_groups=people.small,
-        constraint=settings.constraint,
-        ratio=settings.ratio,
-        tolerances=settings.tolerances,
-        where=settings.where,
         rates=rate_gaps(population.curves, labelled=people.labelled, thresholds=population.thresholds),
     )
     if limit is not None:

@@ -17,9 +17,9 @@ from fairroc.backends.frames import Use
 from fairroc.core.chain import FloatArray
 from fairroc.errors import DataError
 from fairroc.model.draw import IdCount
-from fairroc.model.model import warn_unknown
+from fairroc.model.model import checked_columns, warn_unknown
 from fairroc.options import generator_from_state
-from fairroc.people.rows import ScoreColumns, TakenColumns, read_scores
+from fairroc.people.rows import ScoreColumns, TakenColumns
 from fairroc.tables.columns import as_arrow, ids_from_text, numbers_from_text
 from fairroc.tables.files import (
     Part,
@@ -203,14 +203,7 @@ class _Work:
         use, model = self.use, self.use.model
         taken = _first(converted, rows.num_rows)
         ids = taken.id
-        columns = read_scores(
-            taken.score,
-            sensitive_features=use.told(taken),
-            names=model.names,
-            on_unknown_group=use.on_unknown_group,
-            missing=model.missing,
-            small=model.small_groups,
-        )
+        columns = checked_columns(model, taken.score, use.told(taken), use.on_unknown_group)
         return columns, None if ids is None else model.uniforms(rows.num_rows, ids=ids, key=use.key)
 
 

@@ -10,7 +10,7 @@ from fairroc.cli.data import load_model, read_key
 from fairroc.cli.next_step import NEW, flags, named, suggest
 from fairroc.cli.output import put_result
 from fairroc.errors import DataError
-from fairroc.options import KEY, ON_UNKNOWN_GROUP, POSITIVE_MEANS
+from fairroc.options import KEY, ON_UNKNOWN_GROUP, POSITIVE_MEANS, same
 
 if TYPE_CHECKING:
     from fairroc.fairmodel import FairModel
@@ -60,14 +60,11 @@ def run(arguments: argparse.Namespace) -> int:
     found = model.explain(
         arguments.score,
         None if not groups else groups if len(groups) > 1 else groups[0],
-        threshold=arguments.threshold,
+        **same(arguments, "threshold", "on_unknown_group", "positive_means", "verbose"),
         id=None if arguments.id is None else _id(arguments.id),
         key=read_key(arguments),
-        on_unknown_group=arguments.on_unknown_group,
-        positive_means=arguments.positive_means,
         control_features=controls,
         group_probabilities=None if told is None else tuple(told),
-        verbose=arguments.verbose,
     )
     put_result(arguments.format, found.to_dict(), lambda: found.text)
     _suggest(arguments)

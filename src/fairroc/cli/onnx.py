@@ -10,7 +10,7 @@ from fairroc.cli.arguments import add_format, add_model, add_options, add_probab
 from fairroc.cli.data import check_output, load_model, told_columns
 from fairroc.cli.next_step import NEW, known, suggest
 from fairroc.cli.output import as_json, put, say
-from fairroc.options import ON_UNKNOWN_GROUP
+from fairroc.options import ON_UNKNOWN_GROUP, same
 
 
 def add_parser(commands: Any) -> None:
@@ -41,12 +41,8 @@ def run(arguments: argparse.Namespace) -> int:
     from fairroc.tables.write import written_together
 
     check_output(arguments, arguments.output, (".onnx",))
-    graph = load_model(arguments).to_onnx(
-        ids=arguments.ids,
-        **told_columns(arguments),
-        threshold=arguments.threshold,
-        on_unknown_group=arguments.on_unknown_group,
-    )
+    asked = same(arguments, "ids", "threshold", "on_unknown_group")
+    graph = load_model(arguments).to_onnx(**told_columns(arguments), **asked)
     with written_together() as begin, begin(Path(arguments.output)) as sink:
         sink.write(graph.SerializeToString())
     inputs, outputs = ([one.name for one in part] for part in (graph.graph.input, graph.graph.output))

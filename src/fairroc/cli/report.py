@@ -26,6 +26,7 @@ from fairroc.options import (
     RATIO,
     REPORT,
     checked,
+    same,
 )
 
 if TYPE_CHECKING:
@@ -175,12 +176,8 @@ def _source(arguments: argparse.Namespace) -> Source:
     from fairroc.report.data import Source
 
     return Source(
-        data=arguments.data,
-        score=arguments.score,
-        label=arguments.label,
+        **same(arguments, "data", "score", "label", "weight", "pos_label"),
         groups=tuple(arguments.group),
-        weight=arguments.weight,
-        pos_label=arguments.pos_label,
         counts=None if arguments.positives is None else (arguments.positives, arguments.negatives),
     )
 

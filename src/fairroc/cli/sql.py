@@ -13,7 +13,7 @@ from fairroc.cli.data import check_output, load_model, read_key, told_columns
 from fairroc.cli.next_step import NEW, known, suggest
 from fairroc.cli.output import as_json, put, say
 from fairroc.errors import DataError
-from fairroc.options import KEY, ON_UNKNOWN_GROUP
+from fairroc.options import KEY, ON_UNKNOWN_GROUP, same
 
 if TYPE_CHECKING:
     from fairroc.fairmodel import FairModel
@@ -62,7 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
     text = model.to_sql(
         arguments.dialect,
         **told_columns(arguments),
-        **{name: getattr(arguments, name) for name in SAME},
+        **same(arguments, *SAME),
         tables=None if arguments.tables is None else arguments.function,
         key=read_key(arguments),
     )

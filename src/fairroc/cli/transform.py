@@ -10,7 +10,7 @@ from fairroc.cli.data import load_model, named_files, read_key, told_columns
 from fairroc.cli.next_step import columns, suggest
 from fairroc.cli.output import progress_bar, put_result
 from fairroc.errors import DataError
-from fairroc.options import ALLOW_OUT_OF_RANGE, KEY, ON_UNKNOWN_GROUP
+from fairroc.options import ALLOW_OUT_OF_RANGE, KEY, ON_UNKNOWN_GROUP, same
 
 
 def add_parser(commands: Any) -> None:
@@ -55,9 +55,7 @@ def run(arguments: argparse.Namespace) -> int:
         ColumnNames.of(**told_columns(arguments), id=arguments.id if model.needs_ids else None),
         arguments.column or f"{arguments.score}_fair",
         key=read_key(arguments),
-        on_unknown_group=arguments.on_unknown_group,
-        seed=arguments.seed,
-        allow_out_of_range=arguments.allow_out_of_range,
+        **same(arguments, "on_unknown_group", "seed", "allow_out_of_range"),
     )
     with progress_bar("transforming, MB") as show:
         rows, unknown = transform_table(use, arguments.data, arguments.output, progress=show)

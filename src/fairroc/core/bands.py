@@ -279,7 +279,7 @@ def best_bands(strands: Sequence[Strand], epsilon: float, largest_tie: float | N
 def _turns(sides: Sequence[Side], epsilon: float, tie: float) -> IntArray:
     """(n, groups) stops: from fair stops of the walk of least gap, one group after the other moves beside the rest."""
     strands = [side.strand for side in sides]
-    stops = _fair_stops(sides, least_walk(strands).walk.stops, epsilon, tie)
+    stops = _fair_stops(sides, least_walk(strands).stops, epsilon, tie)
     for turn in range(min(MOST_MOVES // len(sides), TURNS) if len(stops) else 0):
         before = worth = through(strands, stops).auc
         for g in range(len(sides)):

@@ -52,15 +52,11 @@ class Frozen:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Chain(Frozen):
-    """A concave polygonal line ``v = V(u)``; ``u`` strictly increasing, arrays read-only."""
+class Turned(Frozen):
+    """Points by ``u = fpr + tpr`` and ``v = tpr - fpr``."""
 
     u: FloatArray
     v: FloatArray
-
-    def at(self, u: FloatArray) -> FloatArray:
-        """V(u), constant beyond the ends."""
-        return np.interp(u, self.u, self.v)
 
     @property
     def fpr(self) -> FloatArray:
@@ -69,6 +65,15 @@ class Chain(Frozen):
     @property
     def tpr(self) -> FloatArray:
         return (self.u + self.v) / 2
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Chain(Turned):
+    """A concave polygonal line ``v = V(u)``; ``u`` strictly increasing, arrays read-only."""
+
+    def at(self, u: FloatArray) -> FloatArray:
+        """V(u), constant beyond the ends."""
+        return np.interp(u, self.u, self.v)
 
     @property
     def auc(self) -> float:

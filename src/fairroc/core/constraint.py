@@ -245,13 +245,18 @@ class Constraint(Distance):
         return np.abs(self.corners(np.array([1.0, 0.0]), np.array([0.0, 1.0]))), sizes
 
     def measured(self, rates: Rates) -> FloatArray:
+        return self.inside(rates, self.everywhere(rates.fpr, rates.tpr, rates.priors))
+
+    def everywhere(self, fpr: FloatArray, tpr: FloatArray, priors: FloatArray) -> FloatArray:
+        """(...,) largest distance between two groups at every place, in a window or not; the last axis has the
+        groups."""
         low = high = None
-        for g in range(rates.fpr.shape[-1]):
-            own = self.corners(rates.fpr[..., g], rates.tpr[..., g], rates.priors[..., g])
+        for g in range(fpr.shape[-1]):
+            own = self.corners(fpr[..., g], tpr[..., g], priors[..., g])
             low = own if low is None else np.minimum(low, own)
             high = own if high is None else np.maximum(high, own)
         assert low is not None and high is not None  # there are groups
-        return self.inside(rates, self.apart(low, high).max(axis=0))
+        return np.asarray(self.apart(low, high).max(axis=0))
 
 
 class EqualizedOdds(Constraint):

@@ -14,7 +14,7 @@ from itertools import pairwise
 import numpy as np
 
 from fairroc.core.ascent import FINE_GROUPS, SPACING, ascend, spaced, take_turns, thinned_levels
-from fairroc.core.chain import FloatArray, Frozen, IntArray, area, ratio, vertex_shares
+from fairroc.core.chain import FloatArray, IntArray, Turned, area, ratio, vertex_shares
 from fairroc.core.constraint import EqualizedOdds
 from fairroc.core.optimal import FairCurves, fair_rows, heights, pooled_area, within
 from fairroc.core.portable import uneven, weighted
@@ -45,23 +45,12 @@ GUIDE_COST = 1e-4
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Levels(Frozen):
+class Levels(Turned):
     """Tuples of points of all groups, ordered from the strictest threshold to the mildest.
 
     ``u[i, g] = fpr + tpr`` and ``v[i, g] = tpr - fpr`` of group g at level i; row 0 is (0, 0), the last row is
     (1, 1). Both rates rise with i in every group; each group's points lie on a concave line.
     """
-
-    u: FloatArray
-    v: FloatArray
-
-    @property
-    def fpr(self) -> FloatArray:
-        return (self.u - self.v) / 2
-
-    @property
-    def tpr(self) -> FloatArray:
-        return (self.u + self.v) / 2
 
     def gap(self, constraint: EqualizedOdds) -> float:
         """Largest distance between two groups at one level, and so at any threshold."""

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from fairroc.core.chain import BoolArray, FloatArray, IntArray, freeze, ratio
+from fairroc.core.chain import BoolArray, FloatArray, Frozen, IntArray, ratio
 from fairroc.core.roc import Parts, RocCurve
 
 TOUCH = 1e-13
@@ -35,7 +35,7 @@ FEW = 3.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Kernel:
+class Kernel(Frozen):
     """One group's map from scores to levels: blocks of scores, and a table of probabilities.
 
     Block b holds the scores ``thresholds[b] <= s < thresholds[b - 1]``; block 0 also all above, the last block all
@@ -63,10 +63,6 @@ class Kernel:
     stop: FloatArray
     ordered: BoolArray
     transported: BoolArray
-
-    def __post_init__(self) -> None:
-        freeze(self.thresholds, self.row, self.table, self.first, self.last, self.start, self.stop)
-        freeze(self.ordered, self.transported)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ lattice. More groups are split in two, each side's walk being a sequence of boxe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -73,19 +73,6 @@ class Walk(Frozen):
     auc: float
 
 
-@dataclass(frozen=True, eq=False)
-class LeastGap:
-    """A walk that keeps all scores apart and has about the least gap; ``least`` finds what no such gap is below."""
-
-    walk: Walk
-    least: Callable[[], float]
-
-    @cached_property
-    def lower(self) -> float:
-        """No such walk's gap is below this."""
-        return self.least()
-
-
 class Sketch:
     """Every group's curve, and some positions on each between which its vertices are passed at a steady pace."""
 
@@ -120,16 +107,14 @@ def walk_through(strands: Sequence[Strand], stops: IntArray) -> Walk:
 # -- the least gap -----------------------------------------------------------------------------------------------------
 
 
-def least_walk(strands: Sequence[Strand]) -> LeastGap:
-    """The least gap of a score that draws nobody and keeps all scores apart, and a walk that has it.
+def least_walk(strands: Sequence[Strand]) -> Walk:
+    """A walk with the least gap of a score that draws nobody and keeps all scores apart.
 
-    Exact for two groups of at most `FEW_VERTICES`; else between ``lower`` and the walk's gap.
+    Exact for two groups of at most `FEW_VERTICES`; else about the least, and not below `least_bound`.
     O(n + positions**2) for n vertices.
     """
     sketch = Sketch(strands, _count(strands, LEAST_POSITIONS))
-    path = _least_path(sketch)
-    walk = sketch.walk(path)
-    return LeastGap(walk, lambda: _at_least(sketch, walk.gap))
+    return sketch.walk(_least_path(sketch))
 
 
 def _count(strands: Sequence[Strand], positions: int) -> int:
@@ -213,6 +198,11 @@ def _splits(groups: int) -> Iterator[tuple[list[int], list[int]]]:
             yield sides
 
 
+def least_bound(strands: Sequence[Strand], gap: float) -> float:
+    """What the gap of no walk is below that keeps all scores apart; ``gap`` is attained."""
+    return _at_least(Sketch(strands, _count(strands, LEAST_POSITIONS)), gap)
+
+
 def _at_least(sketch: Sketch, gap: float) -> float:
     """What no walk's gap is below: the largest least gap of two groups, farthest pairs first. ``gap`` is attained."""
     if sketch.exact and len(sketch.strands) == 2 and np.isfinite(gap):
@@ -248,7 +238,7 @@ def best_walk(strands: Sequence[Strand], epsilon: float, start: Walk | None = No
     path = _best_path(sketch, epsilon, start)
     if path is not None:
         return sketch.walk(path)
-    least = None if sketch.exact else least_walk(strands).walk
+    least = None if sketch.exact else least_walk(strands)
     return None if least is None or least.gap > epsilon else least
 
 

@@ -17,7 +17,7 @@ from fairroc.fitting.fit import Fitted
 from fairroc.fitting.solving import bound_of, drawn_share, proof_of
 from fairroc.froc.diagnostics import FrocReport, froc_report
 from fairroc.model.file import checksum_in, dumps, sealed
-from fairroc.options import COMBINE, CONSTRAINT, DRAW, fairness_of
+from fairroc.options import COMBINE, CONSTRAINT, DRAW, KEPT, fairness_of, same
 from fairroc.people.small import SmallGroups, plain_data
 from fairroc.summary import Part, Result, Summary, Titled, figure, percent, short, size, window
 
@@ -88,6 +88,12 @@ class CellFigures(Part):
     auc_cells: float
     auc_unnested: float
 
+
+OF_MODEL = (
+    *(*KEPT, "epsilon", "method", "ties", "inner_epsilon", "unchanged", "levels", "curve", "promise", "confidence"),
+    *("draw", "use_group", "combine"),
+)
+"""Fields that a certificate repeats of the model."""
 
 OF_FAMILIES = ("use_group", "combine", "families", "cells", "told")
 """Fields that say something of fits by cells alone."""
@@ -222,14 +228,8 @@ def certify(fitted: Fitted) -> Certificate:
     least = fitted.solver.least_gap_without_draw
     without = None if least is None else fitted.solver.walks.most_auc(fitted.target)
     return Certificate(
-        epsilon=model.epsilon,
-        norm=model.norm,
-        method=model.method,
-        ties=model.ties,
-        inner_epsilon=model.inner_epsilon,
-        unchanged=model.unchanged,
+        **same(model, *OF_MODEL),
         rows=model.record.rows,
-        levels=model.levels,
         auc_before=fitted.before.auc,
         auc=done.auc,
         auc_bound=bound,
@@ -238,20 +238,12 @@ def certify(fitted: Fitted) -> Certificate:
         groups=tuple(_group(fitted, g, fair, report) for g, fair in enumerate(_fair_aucs(fitted))),
         froc=report,
         count_error=fitted.people.error,
-        curve=model.curve,
-        promise=model.promise,
-        confidence=model.confidence,
         allowed=fitted.target,
         small_groups=fitted.people.small,
         ties_reason=None if fitted.solution is None else fitted.solution.reason,
-        constraint=model.constraint,
-        ratio=model.ratio,
-        tolerances=model.tolerances,
-        draw=model.draw,
         drawn=0.0 if model.unchanged else drawn_share(raw, model.kernels),
         least_gap_without_draw=least,
         auc_bound_without_draw=None if without is None else min(without, bound),
-        where=model.where,
         rates_before=before,
         rates=realised_gaps(fitted.realised) if fitted.realised else before,
         seconds=time.perf_counter() - begin,

@@ -218,30 +218,18 @@ def _model(
 ) -> ModelData:
     counts = zip(people.names, *people.group_counts(), strict=True)
     return ModelData(
-        epsilon=options.epsilon,
-        norm=options.norm,
-        method=options.method,
+        **options.remembered(),
         ties=options.ties if solution is None else solution.ties,
         inner_epsilon=min(target, options.epsilon) if solution is None else solution.inner_epsilon,
-        queries=options.queries,
         groups=tuple(GroupRecord(name, int(n), int(positives)) for name, n, positives in counts),
         kernels=() if solution is None else solution.kernels,
         scale=None if solution is None else scale_of(people, solution),
         record=record,
         salt=salt,
-        missing=options.missing,
-        hash=options.hash,
         key_fingerprint=fingerprint,
         references=_references(people, solution),
         curve="raw" if solution is None else solution.curve,
-        promise=options.promise,
-        confidence=options.confidence,
         small_groups=None if people.small is None else people.small.known,
-        constraint=options.constraint,
-        ratio=options.ratio,
-        draw=options.draw,
-        where=options.where,
-        tolerances=options.tolerances,
     )
 
 

@@ -35,6 +35,7 @@ from fairroc.options import (
     check_epsilons,
     checked,
     fairness,
+    same,
 )
 from fairroc.people.door import read_people
 from fairroc.people.people import People, refuse_tiny_groups
@@ -321,15 +322,8 @@ def frontier(
         min_class_rows=min_class_rows,
         small_groups=small_groups,
     )
-    people = read_people(
-        scores,
-        y,
-        sensitive_features=sensitive_features,
-        sample_weight=sample_weight,
-        pos_label=pos_label,
-        missing=missing,
-        small=SmallRule.of(options),
-    )
+    known = {"sensitive_features": sensitive_features, "sample_weight": sample_weight, "pos_label": pos_label}
+    people = read_people(scores, y, **known, missing=missing, small=SmallRule.of(options))
     return frontier_of(people, options, epsilons=wanted, bound=bound)
 
 
@@ -413,17 +407,11 @@ def traced(
     if not points:
         raise refused[wanted[-1]]
     done = Frontier(
-        norm=options.norm,
-        method=options.method,
-        ties=options.ties,
+        **same(options, "norm", "method", "ties", "promise", "constraint", "draw", "where"),
         rows=people.rows,
         before=before,
         points=tuple(points),
         small_groups=people.small,
-        promise=options.promise,
-        constraint=options.constraint,
-        draw=options.draw,
-        where=options.where,
         left_out=tuple(refused),
         reached=min((error.reached for error in refused.values()), default=None),
         least_gap_without_draw=solver.least_gap_without_draw,

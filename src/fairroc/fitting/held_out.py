@@ -71,18 +71,6 @@ def even_shares(mixture: Mixture, levels: int) -> FloatArray:
     return np.unique(found[(found > 1e-6) & (found < 1 - 1e-6)])
 
 
-def drawn_gaps(
-    rows: SpreadRows,
-    mixture: Mixture,
-    kernels: Sequence[Kernel] | None,
-    comparisons: Sequence[Comparison],
-    draws: int,
-    excess: float = 1.0,
-) -> FloatArray:
-    """(draws,) the largest gap in every population of `drawn_family_gaps`."""
-    return np.asarray(drawn_family_gaps(rows, mixture, kernels, comparisons, draws, excess).max(axis=0))
-
-
 def drawn_family_gaps(
     rows: SpreadRows,
     mixture: Mixture,
@@ -115,9 +103,8 @@ def drawn_family_gaps(
     found = np.zeros((len(comparisons), draws))
     for gaps, one in zip(found, comparisons, strict=True):
         told = one.constraint.told()
-        fpr, tpr = (rates[:, one.members, label].transpose(1, 0, 2) for label in (0, 1))
-        corners = [told.corners(fpr[g], tpr[g], prior) for g, prior in enumerate(mixture.priors[one.members])]
-        distance = told.apart(np.min(corners, axis=0), np.max(corners, axis=0)).max(axis=0)
+        fpr, tpr = (rates[:, one.members, label].transpose(0, 2, 1) for label in (0, 1))
+        distance = told.everywhere(fpr, tpr, mixture.priors[one.members])
         selected = (1 - everyone) * rates[:, -1, 0] + everyone * rates[:, -1, 1]
         gaps[:] = np.where(told.looks(selected), distance, 0.0).max(axis=-1)
     return found
@@ -263,8 +250,7 @@ def cross_fitted(
 def _level_gap(rates: FloatArray, one: Comparison, shares: FloatArray, priors: FloatArray) -> float:
     """Largest distance at levels, from (levels, groups, 2) rates."""
     own = rates[one.binds(shares)][:, one.members]
-    corners = [one.constraint.corners(own[:, g, 0], own[:, g, 1], prior) for g, prior in enumerate(priors[one.members])]
-    return float(one.constraint.apart(np.min(corners, axis=0), np.max(corners, axis=0)).max(initial=0.0))
+    return float(one.constraint.everywhere(own[..., 0], own[..., 1], priors[one.members]).max(initial=0.0))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -192,7 +192,7 @@ class Estimates:
         inners: tuple[float, ...] = BANDED  # with more groups bands are quicker
         lowest = np.inf
         if len(strands) == 2:
-            inners, lowest = INNER, BARELY * least_walk(strands).walk.gap
+            inners, lowest = INNER, BARELY * least_walk(strands).gap
             for inner in sorted({max(inner, lowest) for inner in inners}):
                 walk = best_walk(strands, inner)
                 if walk is not None:

@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from fairroc.core.chain import BoolArray, FloatArray, IntArray, area, chain_through, freeze, merged
+from fairroc.core.chain import BoolArray, FloatArray, IntArray, area, chain_through, merged
 from fairroc.core.constraint import OneRate, Ratio
 from fairroc.core.coupling import Levels, prune
 from fairroc.core.gap import ROUNDING
@@ -60,9 +60,6 @@ class Window(Levels):
     end: IntArray
     before: FloatArray
     after: FloatArray
-
-    def __post_init__(self) -> None:
-        freeze(self.u, self.v, self.begin, self.end, self.before, self.after)
 
 
 def levels_of_rate(population: Population, inner: float, constraint: OneRate, seen: Population | None = None) -> Levels:

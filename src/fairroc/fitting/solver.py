@@ -145,7 +145,7 @@ class Solver:
     @property
     def least_gap_without_draw(self) -> float | None:
         """About the least gap of a score that draws nobody and keeps all different scores of a group apart."""
-        return self.walks.least.walk.gap if isinstance(self.constraint, EqualizedOdds) else None
+        return self.walks.least.gap if isinstance(self.constraint, EqualizedOdds) else None
 
     @cached_property
     def population(self) -> Population:

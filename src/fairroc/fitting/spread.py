@@ -20,7 +20,7 @@ from fairroc.core.kernel import Kernel
 from fairroc.core.mixture import Mixture, drawn_kernels, ordered_kernels
 from fairroc.core.program import Cells, Comparison, Prices, refined, solve
 from fairroc.core.realised import RealisedRoc, all_places, all_points, own_auc
-from fairroc.core.roc import RocCurve
+from fairroc.core.roc import RocCurve, rates_at
 from fairroc.errors import DataError, FairrocWarning, SmallGroupWarning, warn_all
 from fairroc.fitting.fit import new_people_notes
 from fairroc.fitting.held_out import (
@@ -204,13 +204,11 @@ def spread_rows(
     y: Any,
     options: Options,
     *,
-    sensitive_features: Any,
-    sample_weight: Any = None,
-    pos_label: Any = None,
     control_features: Any = None,
     group_probabilities: Any = None,
+    **known: Any,
 ) -> SpreadRows:
-    """Check columns and options together."""
+    """Check columns and options together; ``known`` are the others, as `read_spread` takes them."""
     options.check_spread()
     if group_probabilities is not None and options.use_group:
         raise DataError(
@@ -222,13 +220,11 @@ def spread_rows(
     rows = read_spread(
         scores,
         y,
-        sensitive_features=sensitive_features,
+        **known,
         each=options.combine == "each",
         use_group=options.use_group,
         control_features=control_features,
         group_probabilities=group_probabilities,
-        sample_weight=sample_weight,
-        pos_label=pos_label,
         missing=options.missing,
         small=SmallRule.of(options),
     )
@@ -432,10 +428,9 @@ def distances(
 ) -> FloatArray:
     """Largest distance of two groups at places, before and after the step at each; 0 outside of the window."""
     fpr, tpr = all_points(realised, y)
-    corners = [constraint.corners(fpr[:, g], tpr[:, g], prior) for g, prior in enumerate(priors)]
-    found = constraint.apart(np.min(corners, axis=0), np.max(corners, axis=0)).max(axis=0)
+    found = constraint.everywhere(fpr, tpr, priors)
     if constraint.where is None:
-        return np.asarray(found)
+        return found
     selected = np.stack(
         [everybody.lines(y, np.full(len(y), after), (2,))[0] for after in (False, True)], axis=1
     ).ravel()
@@ -448,13 +443,8 @@ def original_gaps(mixture: Mixture, comparisons: Sequence[Comparison]) -> tuple[
     found = []
     whole = mixture.whole(mixture.everybody)
     for one in comparisons:
-        curves = [mixture.whole(int(p)) for p in one.members]
-        index = [curve.index_at(thresholds) for curve in curves]
-        fpr = np.stack([curve.fpr[at] for curve, at in zip(curves, index, strict=True)], axis=1)
-        tpr = np.stack([curve.tpr[at] for curve, at in zip(curves, index, strict=True)], axis=1)
-        priors = mixture.priors[one.members]
-        corners = [one.constraint.corners(fpr[:, g], tpr[:, g], prior) for g, prior in enumerate(priors)]
-        distance = one.constraint.apart(np.min(corners, axis=0), np.max(corners, axis=0)).max(axis=0)
+        fpr, tpr = np.stack([rates_at(mixture.whole(int(p)), thresholds) for p in one.members], axis=-1)
+        distance = one.constraint.everywhere(fpr, tpr, mixture.priors[one.members])
         looks = one.constraint.looks(whole.share_at(thresholds))
         found.append(float(distance[looks].max(initial=0.0)))
     return tuple(found)

@@ -15,9 +15,16 @@ from fairroc.core.program import bound_of, solve
 from fairroc.core.realised import own_auc, realise
 from fairroc.core.realised import rate_gaps as realised_gaps
 from fairroc.core.scale import build_scale
-from fairroc.fitting.certificate import CellFigures, Certificate, FamilyCertificate, GroupCertificate, Told
+from fairroc.fitting.certificate import (
+    OF_MODEL,
+    CellFigures,
+    Certificate,
+    FamilyCertificate,
+    GroupCertificate,
+    Told,
+)
 from fairroc.fitting.fit import record_of
-from fairroc.fitting.held_out import drawn_gaps, effective_sizes
+from fairroc.fitting.held_out import drawn_family_gaps, effective_sizes
 from fairroc.fitting.limits import Limit
 from fairroc.fitting.new_people import helps
 from fairroc.fitting.one_draw import DRAWS, SEED, TAIL, OneDraw
@@ -25,7 +32,7 @@ from fairroc.fitting.outlook import FamilyOutlook, Outlook
 from fairroc.fitting.spread import ROUNDING, SpreadFit, gap_of_family, original_gaps
 from fairroc.model import draw
 from fairroc.model.model import Compared, FitRecord, GroupRecord, ModelData, Reference, reference_of
-from fairroc.options import LEVEL
+from fairroc.options import LEVEL, same
 from fairroc.people.cells import WeightedRows
 from fairroc.people.rows import ScoreColumns
 from fairroc.stats.bands import dkw_widths
@@ -50,30 +57,17 @@ def spread_model(
     if solution is not None:
         scale = build_scale([found.before[-1]], [solution.realised[-1]], np.ones(1))
     return ModelData(
-        epsilon=options.epsilon,
-        norm=options.norm,
-        method=options.method,
+        **options.remembered(),
         ties=options.ties if solution is None else solution.ties,
         inner_epsilon=options.epsilon if solution is None else min(solution.inner, options.epsilon),
-        queries=None,
         groups=_records(found, rows.segments, rows.names),
         kernels=() if solution is None else solution.kernels,
         scale=scale,
         record=_record(found, date),
         salt=salt,
-        missing=options.missing,
-        hash=options.hash,
         key_fingerprint=None if key is None else draw.key_fingerprint(salt, key),
         references=_references(found),
-        promise=options.promise,
         small_groups=None if rows.small is None else rows.small.known,
-        constraint=options.constraint,
-        ratio=options.ratio,
-        draw=options.draw,
-        where=options.where,
-        tolerances=options.tolerances,
-        use_group=options.use_group,
-        combine=options.combine,
         controls=rows.controls,
         compared=compared,
         proxy=found.tree,
@@ -127,33 +121,19 @@ def certify_spread(found: SpreadFit, model: ModelData) -> Certificate:
     gap = max(family.gap for family in held)
     small = next((family.small for family, _ in found.compared if family.small is not None), found.rows.small)
     return Certificate(
-        epsilon=options.epsilon,
-        norm=options.norm,
-        method=options.method,
-        ties=model.ties,
-        inner_epsilon=model.inner_epsilon,
-        unchanged=unchanged,
+        **same(model, *OF_MODEL),
         rows=found.rows.rows,
-        levels=model.levels,
         auc_before=found.before[-1].auc,
         auc=auc,
         auc_bound=max(bound, auc),
         gap_before=max(family.gap_before for family in held),
         gap=options.epsilon if options.epsilon < gap <= options.epsilon + ROUNDING else gap,
         groups=_groups(found),
-        promise=options.promise,
         allowed=options.epsilon if options.promise != "new" else gap,
         small_groups=small,
-        constraint=options.constraint,
-        ratio=options.ratio,
-        tolerances=options.tolerances,
-        draw=options.draw,
         drawn=0.0 if solution is None else min(sum(mixture.drawn(solution.kernels, -1)), 1.0),
-        where=options.where,
         rates_before=_rates(found, before=True),
         rates=_rates(found, before=unchanged),
-        use_group=options.use_group,
-        combine=options.combine,
         families=families,
         cells=cells,
         told=_told(found),
@@ -224,10 +204,10 @@ def spread_outlook(found: SpreadFit, confidence: float = LEVEL.default) -> Outlo
     """Look ahead."""
     new, before, solution = found.expected, found.expected_before, found.solution
     if solution is None:
-        draws = drawn_gaps(found.rows, found.grid.mixture, None, found.comparisons, UPPER_DRAWS)
+        each = drawn_family_gaps(found.rows, found.grid.mixture, None, found.comparisons, UPPER_DRAWS)
     else:
-        draws = found.drawn_family_gaps(UPPER_DRAWS).max(axis=0)
-    upper = float(np.quantile(draws, confidence))
+        each = found.drawn_family_gaps(UPPER_DRAWS)
+    upper = float(np.quantile(each.max(axis=0), confidence))
     gaps = original_gaps(found.grid.mixture, found.comparisons) if solution is None else solution.gaps
     return Outlook(
         epsilon=found.options.epsilon,

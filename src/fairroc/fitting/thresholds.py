@@ -21,7 +21,7 @@ from fairroc.docstrings import FITTED, documented
 from fairroc.errors import DataError
 from fairroc.model.families import Treated, treated_rows
 from fairroc.model.model import ModelData, expected_rocs, warn_unknown
-from fairroc.options import AIM, CONSTRAINT, checked, fairness_of
+from fairroc.options import AIM, CONSTRAINT, KEPT, checked, fairness_of, same
 from fairroc.people.cells import cells_of
 from fairroc.people.door import read_people
 from fairroc.people.people import People
@@ -344,30 +344,13 @@ def choose_threshold(
     model = model_of(model_or_estimator)
     if on_unknown_group is None:
         on_unknown_group = getattr(model_or_estimator, "on_unknown_group", None)
+    known = {"sensitive_features": sensitive_features, "sample_weight": sample_weight, "pos_label": pos_label}
     if model.compared:
-        treated = treated_rows(
-            model,
-            scores,
-            y,
-            sensitive_features=sensitive_features,
-            control_features=control_features,
-            group_probabilities=group_probabilities,
-            sample_weight=sample_weight,
-            pos_label=pos_label,
-            on_unknown_group=on_unknown_group,
-        )
+        told = {"control_features": control_features, "group_probabilities": group_probabilities}
+        treated = treated_rows(model, scores, y, **known, **told, on_unknown_group=on_unknown_group)
         return choose_spread_threshold(treated, aim)
     model.told(sensitive_features, group_probabilities, control_features)  # raises where it is told too much
-    people = read_people(
-        scores,
-        y,
-        sensitive_features=sensitive_features,
-        sample_weight=sample_weight,
-        pos_label=pos_label,
-        missing=model.missing,
-        small=model.small_rule,
-        in_order=True,
-    )
+    people = read_people(scores, y, **known, missing=model.missing, small=model.small_rule, in_order=True)
     if allow_out_of_range is None:
         allow_out_of_range = getattr(model_or_estimator, "allow_out_of_range", False)
     how: dict[str, Any] = {"on_unknown_group": on_unknown_group, "allow_out_of_range": allow_out_of_range}
@@ -505,10 +488,7 @@ def _chosen(
     overall: ThresholdRates,
     groups: Iterable[ThresholdRates],
 ) -> Choice:
-    kept: dict[str, Any] = {
-        name: getattr(model, name) for name in ("constraint", "norm", "ratio", "tolerances", "where")
-    }
-    kept["draws_nobody"] = not model.needs_ids
+    kept = same(model, *KEPT) | {"draws_nobody": not model.needs_ids}
     return Choice(aim.rule, aim.target, aim.cost_fp, aim.cost_fn, threshold, gap, overall, tuple(groups), **kept)
 
 

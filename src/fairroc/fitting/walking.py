@@ -17,7 +17,7 @@ from fairroc.core.kernel import TOUCH, Kernel, walk_kernel
 from fairroc.core.lowered import lowered
 from fairroc.core.roc import Parts, RocCurve, in_parts, thinned
 from fairroc.core.strand import Strand, at_equal_pace, strands_of
-from fairroc.core.walk import LeastGap, Walk, best_walk, least_walk, most_auc
+from fairroc.core.walk import Walk, best_walk, least_walk, most_auc
 from fairroc.fitting.solving import Goal, Solution, bound_of, drawn_share, solution_of
 from fairroc.people.people import People
 
@@ -85,13 +85,13 @@ class Walks:
         return strands_of([each.curve for each in parts], thin.weights0, thin.weights1, self.constraint)
 
     @cached_property
-    def least(self) -> LeastGap:
-        """The least gap of a score that draws nobody and keeps all different scores of a group apart."""
+    def least(self) -> Walk:
+        """A walk with the least gap of a score that draws nobody and keeps all different scores of a group apart."""
         return least_walk(self.strands)
 
     def most_auc(self, epsilon: float) -> float | None:
         """What the AUC of no such score exceeds, at all distinct scores; None where epsilon is below the least gap."""
-        if self.least.walk.gap > epsilon + ROUNDING:
+        if self.least.gap > epsilon + ROUNDING:
             return None
         exact = self.people.exact
         strands = strands_of(exact.curves, exact.weights0, exact.weights1, self.constraint)
@@ -101,7 +101,7 @@ class Walks:
         """Nobody is drawn where that keeps all scores apart. Else of bands that tie few people, walks on lowered
         curves, and other scores with draws, what is `worth` most; and of larger ties too, where that draws many."""
         found = self.undrawn(goal, LARGEST_TIE)
-        if found is not None and self.least.walk.gap <= goal.epsilon:
+        if found is not None and self.least.gap <= goal.epsilon:
             return found
         best = max((one for one in (found, *self._lowered(goal), *drawn()) if one is not None), key=self.worth)
         if drawn_share(self.people.thin, best.kernels) <= LARGEST_TIE:
@@ -159,7 +159,7 @@ class Walks:
 
     def _tied(self, stops: IntArray, goal: Goal) -> Solution:
         """What a walk does to the people whose steps each give one fair score."""
-        least = self.least.walk.gap
+        least = self.least.gap
         words = (
             f"neighbouring scores share one fair score, so that nobody is drawn: {len(stops) - 1:,} different fair "
             f"scores are left (nobody is drawn and all scores stay apart from an epsilon of {least:.3f} on)"

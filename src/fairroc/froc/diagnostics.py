@@ -13,6 +13,7 @@ from fairroc.core.roc import PlaLoss, RocCurve, pla_loss
 from fairroc.docstrings import RUN, documented
 from fairroc.froc.algorithm import CUTS, Froc, Shift, coherent_curves, paper_run
 from fairroc.froc.geometry import FROC_CONSTRAINT, SAME, join, signed_auc, upper_hull, with_ends
+from fairroc.options import same
 from fairroc.summary import Part, Result
 
 
@@ -243,9 +244,7 @@ def _report_group(done: Froc, stated: Diagnostics, g: int, name: str) -> FrocGro
         auc_queries=figures.auc_before,
         auc_points=figures.auc_after,
         auc_curve=figures.auc_score,
-        auc_optimal=figures.auc_optimal,
-        losses=figures.losses,
-        **{count: getattr(figures, count) for count in counts},
+        **same(figures, "auc_optimal", "losses", *counts),
         moved=int(moved.sum()),
         assumption_42=int((stated.between & stated.two_cuts)[g][moved].sum()),
         not_between=_places(~stated.between[g]),

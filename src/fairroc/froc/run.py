@@ -222,14 +222,8 @@ def run_froc(
     >>> run.acceptance([0.9, 0.3], sensitive_features=["a", "a"], index=2).round(2).tolist()
     [0.7, 0.5]
     """
-    people = read_people(
-        scores,
-        y,
-        sensitive_features=sensitive_features,
-        sample_weight=sample_weight,
-        pos_label=pos_label,
-        missing=missing,
-    )
+    known = {"sensitive_features": sensitive_features, "sample_weight": sample_weight, "pos_label": pos_label}
+    people = read_people(scores, y, **known, missing=missing)
     for name, value, words in (
         ("pairs", pairs, get_args(Pairs)),
         ("crossing", crossing, get_args(Crossing)),

@@ -14,7 +14,7 @@ from fairroc.errors import DataError, UnknownGroupError
 from fairroc.model.model import Compared, GroupRecord, ModelData, check_threshold
 from fairroc.model.proxy import ProxyTree
 from fairroc.model.tables import ordered_blocks
-from fairroc.options import CONSTRAINT
+from fairroc.options import CONSTRAINT, KEPT, same
 from fairroc.people.factorise import as_column, group_codes, sensitive_columns
 from fairroc.people.rows import ScoreColumns
 from fairroc.people.spread import named_features, probabilities_of
@@ -202,8 +202,7 @@ def explain(
         score=value,
         group=None if hidden else name,
         treated_as=None if hidden else record.name,
-        epsilon=model.epsilon,
-        norm=model.norm,
+        **same(model, *KEPT, "epsilon"),
         rows=model.record.rows,
         group_rows=None if hidden else record.rows,
         outside=None if model.unchanged else _outside(model.kernels[g], value),
@@ -217,11 +216,7 @@ def explain(
         hangs_on_draw=None if acceptance is None else 0 < acceptance < 1,
         draw=None if id is None else _draw(model, row, limit, id, key),
         merged=name != record.name and not row.unknown and not hidden,
-        constraint=model.constraint,
-        ratio=model.ratio,
-        tolerances=model.tolerances,
         draws_nobody=not model.needs_ids,
-        where=model.where,
         attributes=_attributes(model, groups),
         stratum=stratum,
         compared=tuple(one for one in model.compared if one.stratum in (None, stratum)),

@@ -20,7 +20,7 @@ from fairroc.core.mixture import Mixture
 from fairroc.core.realised import RealisedRoc, all_points
 from fairroc.errors import DataError, several
 from fairroc.model.model import Compared, ModelData, people_of_steps, steps_of
-from fairroc.options import Missing
+from fairroc.options import Missing, same
 from fairroc.people.door import people_of_family, read_people
 from fairroc.people.factorise import as_column, group_codes
 from fairroc.people.people import People
@@ -204,13 +204,8 @@ def treated_rows(
 ) -> Treated:
     """Check people whose groups are known, to be compared as the model's fit compared them; weights and positive label
     as `read_columns` takes them."""
-    families = families_of(
-        sensitive_features,
-        control_features,
-        each=model.combine == "each",
-        missing=model.missing,
-        compared=model.compared,
-    )
+    each, known = model.combine == "each", same(model, "missing", "compared")
+    families = families_of(sensitive_features, control_features, each=each, **known)
     columns = read_columns(scores, y, sensitive_features=sensitive_features, missing=model.missing, **how)
     told = model.told(
         sensitive_features if model.use_group else None,

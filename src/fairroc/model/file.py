@@ -34,6 +34,7 @@ from fairroc.options import (
     SMALL_GROUPS,
     WHERE,
     Options,
+    same,
 )
 from fairroc.people.rows import LARGEST
 from fairroc.people.small import Regrouped
@@ -71,7 +72,7 @@ def dumps(model: ModelData) -> str:
         "format": FORMAT,
         "version": VERSION,
         "fit": asdict(model.record),
-        **{name: getattr(model, name) for name in PLAIN},
+        **same(model, *PLAIN),
         "salt": str(model.salt),
         "key_fingerprint": model.key_fingerprint,
         "unchanged": model.unchanged,
@@ -95,9 +96,7 @@ def _spread_to_data(model: ModelData) -> dict[str, Any]:
     if not model.compared:
         return {}
     return {
-        "use_group": model.use_group,
-        "combine": model.combine,
-        "controls": model.controls,
+        **same(model, "use_group", "combine", "controls"),
         "compared": [asdict(compared) for compared in model.compared],
         "proxy": None if model.proxy is None else model.proxy.to_data(),
     }
@@ -401,9 +400,9 @@ def _model_from_data(body: dict[str, Any]) -> ModelData:
     else:
         kernels = tuple(_kernel_from_data(g["kernel"], levels, g["name"]) for g in body["groups"])
         scale = _scale_from_data(body["scale"], levels)
-    same = ("norm", "method", "ties", "queries", "missing", "hash", "key_fingerprint")
+    plain = ("norm", "method", "ties", "queries", "missing", "hash", "key_fingerprint")
     return ModelData(
-        **{name: body[name] for name in same},
+        **{name: body[name] for name in plain},
         **asked,
         **spread,
         epsilon=float(body["epsilon"]),
@@ -489,7 +488,7 @@ def _asked_from_data(body: dict[str, Any]) -> dict[str, Any]:
     except DataError as error:
         raise ModelFileError(f"the model file breaks a rule: {error} Use the original file or refit.") from None
     _hold(asked.epsilon == body["epsilon"], "epsilon must be what the ratio or the tolerances say")
-    return {name: getattr(asked, name) for name in ("constraint", "ratio", "draw", "where", "tolerances")}
+    return same(asked, "constraint", "ratio", "draw", "where", "tolerances")
 
 
 _TYPES: dict[str, tuple[type, ...]] = {

@@ -294,14 +294,7 @@ class ModelData:
         allow_out_of_range: bool = False,
     ) -> ScoreColumns:
         """Check scores and groups of new rows against the fitted ones."""
-        columns = read_scores(
-            scores,
-            sensitive_features=sensitive_features,
-            names=self.names,
-            on_unknown_group=on_unknown_group,
-            missing=self.missing,
-            small=self.small_groups,
-        )
+        columns = checked_columns(self, scores, sensitive_features, on_unknown_group)
         warn_unknown(columns.unknown, len(columns.scores), on_unknown_group)
         if len(columns.scores) >= SOME:
             self.judge_range(self.outside(columns.scores), len(columns.scores), allow_out_of_range)
@@ -472,6 +465,14 @@ def warn_unknown(unknown: int, rows: int, group: str | None) -> None:
     """Warn if some rows are of groups that were not fitted and got the treatment of another."""
     if unknown:
         warn_user(unknown_note(unknown, rows, group))
+
+
+def checked_columns(
+    model: ModelData, scores: Any, sensitive_features: Any, on_unknown_group: str | None
+) -> ScoreColumns:
+    """Scores and groups of new rows, checked by what a model knows; nothing is warned of."""
+    how: dict[str, Any] = {"names": model.names, "missing": model.missing, "small": model.small_groups}
+    return read_scores(scores, sensitive_features=sensitive_features, on_unknown_group=on_unknown_group, **how)
 
 
 def unknown_note(unknown: int, rows: int, group: str | None) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -279,7 +279,7 @@ def _group(
         )
     if seen is None:
         return found
-    shifts = {
+    shifts: dict[str, Any] = {
         what: _shift(seen, label, level) if _comparable(seen, label, labelled) else None
         for what, label in CLASSES.items()
     }
@@ -290,9 +290,7 @@ def _group(
         _stability(found, seen, confidence),
         status=status,
         rows_needed=rows_to_see(TELLING, level, seen.sizes(None)[0]) if blind else None,
-        scores=shifts["scores"],
-        negatives=shifts["negatives"],
-        positives=shifts["positives"],
+        **shifts,
         below=seen.below,
         above=seen.above,
         outside_expected=seen.rows * 2.0 / (seen.sizes(None)[0] + 1.0),

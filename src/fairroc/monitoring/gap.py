@@ -35,7 +35,7 @@ from fairroc.core.roc import Population, RocCurve
 from fairroc.model.families import FamilyPeople
 from fairroc.model.model import ModelData, treated
 from fairroc.monitoring.drift import Answer, FamilyGap, GapCheck
-from fairroc.options import MONITOR, checked
+from fairroc.options import KEPT, MONITOR, checked, same
 from fairroc.people.people import SMALL_CLASS, People
 from fairroc.stats.auc import auc_interval
 from fairroc.stats.bands import Noise, dkw_reach, gap_limits
@@ -161,10 +161,10 @@ def _judged(model: ModelData, one: _Measured, aucs: _Aucs, watch: Watch) -> GapN
     gap, (low, high), names = worst.value, getattr(interval, method), one.people.names
     answer = _answer(one.epsilon, low, high)
     check = GapCheck(
+        **same(model, *KEPT) | {"where": constraint.where},
         gap=gap,
         pair=(names[worst.pair[0]], names[worst.pair[1]]),
         epsilon=one.epsilon,
-        norm=model.norm,
         answer=answer,
         method=method,
         interval=interval,
@@ -174,10 +174,6 @@ def _judged(model: ModelData, one: _Measured, aucs: _Aucs, watch: Watch) -> GapN
         groups=names,
         auc=aucs.fair,
         auc_before=aucs.before,
-        constraint=model.constraint,
-        ratio=model.ratio,
-        tolerances=model.tolerances,
-        where=constraint.where,
         smallest_ratio=None if model.ratio is None else 1.0 - gap,
     )
     return GapNow(check, None, aucs.groups)

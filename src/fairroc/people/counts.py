@@ -451,10 +451,8 @@ def of_groups(names: Iterable[str], parts: Sequence[Group], weighted: bool, bits
 
 def _together(found: Sequence[tuple[ScoreCounts, int]]) -> Group:
     """Cells of several groups, each of some counts and by its number there, as those of one."""
-    scores = np.concatenate([part.scores[g] for part, g in found])
-    negatives = np.concatenate([part.negatives[g] for part, g in found])
-    positives = np.concatenate([part.positives[g] for part, g in found])
-    return one_group(scores, negatives, positives, np.concatenate([part._spread(g) for part, g in found]))
+    cells = [(part.scores[g], part.negatives[g], part.positives[g], part._spread(g)) for part, g in found]
+    return one_group(*map(np.concatenate, zip(*cells, strict=True)))
 
 
 def _joined(parts: Sequence[NDArray[Any]], kind: type) -> NDArray[Any]:

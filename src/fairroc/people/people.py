@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairroc.core.chain import FloatArray
-from fairroc.core.roc import Population, curve_from_counts, query_thresholds, thinned
+from fairroc.core.roc import Population, curve_from_counts, query_thresholds
 from fairroc.errors import DataError, SmallGroupWarning, number_of_rows, several
 from fairroc.people.cells import WeightedRows, WeightedSample, tallied, unlabelled
 from fairroc.people.sample import EvenSample, thin_points
@@ -269,13 +269,6 @@ def _ways_out(people: People, by_hand: str) -> str:
             "small_groups='drop' (--small-groups drop), or merge them with a larger group."
         )
     return f"{by_hand}, or let fits and audits do it: small_groups='merge' (--small-groups merge) or 'drop'."
-
-
-def thinned_population(population: Population, count: int) -> Population:
-    """The population with about ``count`` points on every curve; the same object where none has more."""
-    if all(len(curve.thresholds) <= count for curve in population.curves):
-        return population
-    return replace(population, curves=tuple(thinned(curve, count) for curve in population.curves))
 
 
 def _classes(people: People) -> list[tuple[str, int, int]]:

@@ -154,16 +154,8 @@ class AuditedDisplay(Display):
             bootstrap=bootstrap,
             random_state=random_state,
         )
-        found = source.from_predictions(
-            scores,
-            y,
-            sensitive_features=sensitive_features,
-            fair_scores=fair_scores,
-            settings=settings,
-            sample_weight=sample_weight,
-            pos_label=pos_label,
-            missing=missing,
-        )
+        known = {"sensitive_features": sensitive_features, "sample_weight": sample_weight, "pos_label": pos_label}
+        found = source.from_predictions(scores, y, fair_scores=fair_scores, settings=settings, **known, missing=missing)
         return cls.from_source(found).plot(ax, **kwargs)
 
     @classmethod
@@ -201,20 +193,10 @@ class AuditedDisplay(Display):
         True
         """
         require_matplotlib()
-        found = source.from_estimator(
-            estimator,
-            X,
-            y,
-            sensitive_features=sensitive_features,
-            sample_weight=sample_weight,
-            pos_label=pos_label,
-            confidence=confidence,
-            bootstrap=bootstrap,
-            random_state=random_state,
-            control_features=control_features,
-            group_probabilities=group_probabilities,
-            family=family,
-        )
+        known = {"sensitive_features": sensitive_features, "sample_weight": sample_weight, "pos_label": pos_label}
+        told = {"control_features": control_features, "group_probabilities": group_probabilities}
+        asked = {"confidence": confidence, "bootstrap": bootstrap, "random_state": random_state}
+        found = source.from_estimator(estimator, X, y, **known, told=told, asked=asked, family=family)
         return cls.from_source(found).plot(ax, **kwargs)
 
 

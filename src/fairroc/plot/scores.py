@@ -151,20 +151,10 @@ class ScoreDisplay(Display):
         0.1
         """
         require_matplotlib()
-        found = source.from_estimator(
-            estimator,
-            X,
-            y,
-            sensitive_features=sensitive_features,
-            sample_weight=sample_weight,
-            pos_label=pos_label,
-            confidence=0.95,
-            bootstrap=0,
-            random_state=0,
-            control_features=control_features,
-            group_probabilities=group_probabilities,
-            family=family,
-        )
+        known = {"sensitive_features": sensitive_features, "sample_weight": sample_weight, "pos_label": pos_label}
+        told = {"control_features": control_features, "group_probabilities": group_probabilities}
+        asked = {"confidence": 0.95, "bootstrap": 0, "random_state": 0}
+        found = source.from_estimator(estimator, X, y, **known, told=told, asked=asked, family=family)
         return cls._of(found, bins).plot(ax, **kwargs)
 
     @classmethod

@@ -150,15 +150,15 @@ def from_estimator(
     X: Any,
     y: Any,
     *,
-    sensitive_features: Any,
-    sample_weight: Any,
-    pos_label: Any,
-    control_features: Any,
-    group_probabilities: Any,
     family: str | None,
-    **asked: Any,
+    sensitive_features: Any,
+    pos_label: Any,
+    told: dict[str, Any],
+    asked: dict[str, Any],
+    **how: Any,
 ) -> BeforeAfter:
-    """The scores a fitted model works on, and its fair score in expectation over the draw, ``asked`` for as audits."""
+    """The scores a fitted model works on, and its fair score in expectation over the draw, ``asked`` for as audits.
+    ``told`` are control features and probabilities of the groups."""
     found = opened(estimator, X, sensitive_features)
     model = found.model
     if family is not None and not model.compared:
@@ -166,8 +166,7 @@ def from_estimator(
             f"family goes with models that compare several families of groups, got {family!r}. Leave it out."
         )
     settings = Settings.of(model, **asked)
-    how = {"sample_weight": sample_weight, "pos_label": found.pos_label if pos_label is None else pos_label}
-    told = {"control_features": control_features, "group_probabilities": group_probabilities}
+    how["pos_label"] = found.pos_label if pos_label is None else pos_label
     if model.compared:
         return _of_family(found, y, settings, family, told, how)
     model.told(found.groups, **told)

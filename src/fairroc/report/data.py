@@ -27,7 +27,7 @@ from fairroc.fitting.outlook import Outlook, outlook
 from fairroc.fitting.solving import Solution
 from fairroc.model.model import ModelData
 from fairroc.model.tables import hanging_shares
-from fairroc.options import AUDIT, FIT, POSITIVE_MEANS, REPORT, Options, checked
+from fairroc.options import AUDIT, FIT, POSITIVE_MEANS, REPORT, Options, checked, same
 from fairroc.people.people import People
 from fairroc.people.small import SmallRule
 from fairroc.plot.source import FairRates, ScoreRates
@@ -338,7 +338,7 @@ class ReportData(Made):
 
     def to_dict(self) -> dict[str, Any]:
         """Every number that the page shows, none rounded, ready for JSON (``schema.json`` in this package)."""
-        asked = {name: getattr(self.options, name) for name in ASKED}
+        asked = same(self.options, *ASKED)
         goal = {} if self.certificate is not None else {"epsilon": None, "ratio": None, "tolerances": None}
         points = self.frontier.points
         return {
@@ -377,12 +377,7 @@ class ReportData(Made):
             "words": gap_names(asked) | {"selected": self.positive_means},
             "corners": self._corners(),
             "labels": [short(name) or "(no name)" for name in self.names],
-            "priors": self.priors,
-            "shares": self.shares,
-            "thresholds": self.thresholds,
-            "rows": self.rows,
-            "start": self.start,
-            "chosen": self.chosen,
+            **same(self, "priors", "shares", "thresholds", "rows", "start", "chosen"),
             "units": UNITS,
             "draws": self.draws,
             "before": self._in_units(self.before, drawn=False),

@@ -36,7 +36,7 @@ from fairroc.auditing.impact import (
 from fairroc.docstrings import PEOPLE, documented
 from fairroc.errors import DataError
 from fairroc.model.model import ModelData, expected_people
-from fairroc.options import PACK, POS_LABEL, checked
+from fairroc.options import KEPT, PACK, POS_LABEL, checked, same
 from fairroc.people.door import read_people
 from fairroc.people.factorise import named_columns
 from fairroc.people.people import People
@@ -135,13 +135,11 @@ class PackData(Made):
         return {
             "format": FORMAT,
             "version": VERSION,
-            **{name: getattr(self, name) for name in ("title", "made", "package", "command")},
+            **same(self, "title", "made", "package", "command"),
             "source": self._facts()["source"],
             "categories": list(self.columns),
             "unknown": list(self.unknown),
-            **{
-                name: getattr(self, name) for name in ("rows", "weighted", "exclude_below", "selection_rate", "decided")
-            },
+            **same(self, "rows", "weighted", "exclude_below", "selection_rate", "decided"),
             "medians": self.medians,
             "tables": [asdict(table) for table in self.tables],
             "worst": [asdict(each) for each in self.worst],
@@ -167,7 +165,7 @@ def _model_facts(model: ModelData, given: bool) -> dict[str, Any]:
     """What a pack tells of a model: nothing that draws depend on."""
     names = ("epsilon", "ratio", "tolerances", "constraint", "norm", "where", "promise", "confidence", "method", "ties")
     return {
-        **{name: getattr(model, name) for name in (*names, "draw", "curve", "levels", "unchanged", "hash")},
+        **same(model, *names, "draw", "curve", "levels", "unchanged", "hash"),
         "draws_nobody": not model.needs_ids,
         "secret_key": model.key_fingerprint is not None,
         "given": given,
@@ -234,15 +232,10 @@ def write_pack(
     rows = PackRows(scores, sensitive_features, classify(named if found is None else found, unknown), sample_weight)
     seen = None
     if y is not None:
-        people = read_people(
-            scores,
-            y,
-            sensitive_features=sensitive_features,
-            sample_weight=sample_weight,
-            pos_label=pos_label,
-            missing=asked.options.missing if model is None else model.missing,
-            small=asked.settings.small_rule if model is None else model.small_rule,
-        )
+        known = {"sensitive_features": sensitive_features, "sample_weight": sample_weight, "pos_label": pos_label}
+        missing = asked.options.missing if model is None else model.missing
+        small = asked.settings.small_rule if model is None else model.small_rule
+        people = read_people(scores, y, **known, missing=missing, small=small)
         seen = people, gather(people, asked, title=title, page=False)
     how: dict[str, Any] = {"model": model, "threshold": asked.settings.threshold, "unknown": unknown, "title": title}
     data = gather_pack(rows, seen, **how, **settings)
@@ -323,9 +316,9 @@ def check_asked(asked: Asked, model: ModelData | None, selection_rate: float | N
         return asked
     if asked.fits:
         raise DataError("give either a model or epsilon (or ratio), which fits another one, got both. Leave one out.")
-    same = {name: getattr(model, name) for name in ("constraint", "ratio", "tolerances", "where")}
-    settings = replace(asked.settings, norm=float(model.norm), **same)
-    return replace(asked, settings=settings, options=replace(asked.options, norm=model.norm, **same))
+    kept = same(model, *KEPT)
+    settings = replace(asked.settings, **kept | {"norm": float(model.norm)})
+    return replace(asked, settings=settings, options=replace(asked.options, **kept))
 
 
 def _measured(people: People, report: ReportData, model: ModelData | None) -> Measured:

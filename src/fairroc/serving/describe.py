@@ -13,6 +13,7 @@ import numpy as np
 from fairroc._version import __version__
 from fairroc.model.explanation import told_examples
 from fairroc.model.file import pretty
+from fairroc.options import same
 from fairroc.serving.payload import (
     CHANCES,
     COLUMNS,
@@ -45,19 +46,12 @@ def facts(rules: Rules) -> dict[str, Any]:
         "fairroc": __version__,
         "checksum": rules.checksum,
         "fitted": {"by": model.record.package, "date": model.record.date, "rows": model.record.rows},
-        "constraint": model.constraint,
-        "epsilon": model.epsilon,
-        "ratio": model.ratio,
-        "norm": model.norm,
-        "promise": model.promise,
+        **same(model, "constraint", "epsilon", "ratio", "norm", "promise"),
         "groups": [group.name for group in model.groups],
         **_told_facts(rules),
-        "levels": model.levels,
-        "needs_ids": model.needs_ids,
+        **same(model, "levels", "needs_ids"),
         "keyed": model.key_fingerprint is not None,
-        "id_type": rules.settings.id_type,
-        "on_unknown_group": rules.settings.on_unknown_group,
-        "max_people": rules.settings.max_people,
+        **same(rules.settings, "id_type", "on_unknown_group", "max_people"),
     }
 
 
@@ -67,12 +61,7 @@ def _told_facts(rules: Rules) -> dict[str, Any]:
     if not model.compared:
         return {}
     compared = [
-        {
-            "attribute": one.attribute,
-            "stratum": one.stratum,
-            "epsilon": one.epsilon,
-            "groups": [group.name for group in one.groups],
-        }
+        same(one, "attribute", "stratum", "epsilon") | {"groups": [group.name for group in one.groups]}
         for one in model.compared
     ]
     told = {"use_group": model.use_group, CHANCES: list(rules.chances), "controls": model.controls}

@@ -15,8 +15,8 @@ from fairroc.errors import DataError, UnknownGroupError, several
 from fairroc.fairmodel import FairModel
 from fairroc.model.draw import IdCount, Secret
 from fairroc.model.explanation import Explanation
-from fairroc.model.model import unknown_note
-from fairroc.people.rows import LARGEST, ScoreColumns, checked_scores, read_scores
+from fairroc.model.model import checked_columns, unknown_note
+from fairroc.people.rows import LARGEST, ScoreColumns, checked_scores
 from fairroc.people.spread import probabilities_of
 from fairroc.serving.problems import Problem
 
@@ -254,15 +254,8 @@ def answer(people: Payload, fair: list[float], notes: list[str], rules: Rules) -
 
 def _columns(people: Payload, rules: Rules, low: int, high: int) -> ScoreColumns:
     """Checked scores and groups of some of the people."""
-    model = rules.model
-    return read_scores(
-        people.score[low:high],
-        sensitive_features=_told(people, rules, low, high),
-        names=model.names,
-        on_unknown_group=rules.settings.on_unknown_group,
-        missing=model.missing,
-        small=model.small_groups,
-    )
+    told = _told(people, rules, low, high)
+    return checked_columns(rules.model, people.score[low:high], told, rules.settings.on_unknown_group)
 
 
 def _told(people: Payload, rules: Rules, low: int, high: int) -> Any:

@@ -18,7 +18,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from fairroc.core.chain import BoolArray, FloatArray, IntArray, freeze, totals
+from fairroc.core.chain import BoolArray, FloatArray, Frozen, IntArray, totals
 from fairroc.core.constraint import Constraint, Distance, OneRate, Pair
 from fairroc.core.gap import FEW_PAIRED, ROUNDING, counted, peaks, ranged, side_by_side
 from fairroc.core.portable import log
@@ -29,7 +29,7 @@ PAIRS = 1 << 10
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Noise:
+class Noise(Frozen):
     """How uncertain a group's curve is: what each row weighs in its class.
 
     Attributes
@@ -43,9 +43,6 @@ class Noise:
     curve: RocCurve
     squares: FloatArray
     scale: FloatArray
-
-    def __post_init__(self) -> None:
-        freeze(self.squares, self.scale)
 
     @property
     def rates(self) -> FloatArray:

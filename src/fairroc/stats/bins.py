@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fairroc.core.chain import FEW_GROUPS, MANY_GROUPS, FloatArray, freeze, totals
+from fairroc.core.chain import FEW_GROUPS, MANY_GROUPS, FloatArray, Frozen, totals
 from fairroc.core.normal import quantile
 from fairroc.core.roc import RocCurve, all_thresholds, pooled_share, rates_at
 
@@ -22,7 +22,7 @@ INSIDE = (0.25, 0.75)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Bins:
+class Bins(Frozen):
     """People in bins of the score, the lowest first.
 
     Attributes
@@ -37,9 +37,6 @@ class Bins:
     tops: FloatArray
     people: FloatArray
     counts: FloatArray
-
-    def __post_init__(self) -> None:
-        freeze(self.thresholds, self.tops, self.people, self.counts)
 
     @property
     def z(self) -> FloatArray:

@@ -18,7 +18,7 @@ from functools import partial
 
 import numpy as np
 
-from fairroc.core.chain import FloatArray, IntArray, freeze, ratio, totals
+from fairroc.core.chain import FloatArray, Frozen, IntArray, ratio, totals
 from fairroc.core.constraint import EDGE, Distance
 from fairroc.core.gap import FEW_PAIRED
 from fairroc.stats.bands import Noise, group_pairs, leverages
@@ -54,7 +54,7 @@ def portion(progress: Progress | None, begin: int, end: int) -> Progress:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Grid:
+class Grid(Frozen):
     """Falling thresholds down to the lowest score, with every group's rates there and the variance of each step.
 
     Attributes
@@ -69,12 +69,9 @@ class Grid:
     steps: FloatArray
     hidden: FloatArray
 
-    def __post_init__(self) -> None:
-        freeze(self.rates, self.steps, self.hidden)
-
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Draws:
+class Draws(Frozen):
     """Largest errors seen in every draw, over the grid, and what the grid may have missed of them.
 
     Attributes
@@ -89,9 +86,6 @@ class Draws:
     off: FloatArray
     missed_cells: FloatArray
     missed_off: FloatArray
-
-    def __post_init__(self) -> None:
-        freeze(self.cells, self.off, self.missed_cells, self.missed_off)
 
     def widths(self, confidence: float) -> FloatArray:
         """(groups, 2) half widths of bands that hold for all thresholds, groups and classes at once."""

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from fairroc.core.chain import FloatArray, IntArray, freeze, ratio
+from fairroc.core.chain import FloatArray, Frozen, IntArray, ratio
 from fairroc.core.constraint import Constraint
 from fairroc.core.portable import dot, exp, product, share_product
 from fairroc.stats.bands import Noise, dkw_widths
@@ -33,7 +33,7 @@ of n people are is then a Beta(k + 1/2, n - k + 1/2) number, by which Jeffreys's
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Mixture:
+class Mixture(Frozen):
     """One group's people, in steps of falling score, and what the fair score does to them at some places.
 
     Attributes
@@ -52,9 +52,6 @@ class Mixture:
     variance: FloatArray
     person: FloatArray
     prior: float
-
-    def __post_init__(self) -> None:
-        freeze(self.rates, self.chance, self.mass, self.variance, self.person)
 
     def at(self, places: IntArray) -> Mixture:
         """The same people at some of the places."""

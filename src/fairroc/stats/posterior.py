@@ -20,7 +20,7 @@ from itertools import product as combinations
 
 import numpy as np
 
-from fairroc.core.chain import FloatArray, IntArray, freeze, totals
+from fairroc.core.chain import FloatArray, Frozen, IntArray, totals
 from fairroc.core.portable import (
     cholesky,
     dot,
@@ -70,14 +70,11 @@ DRAWS, LEAST_DRAWS = 64, 16
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Populations:
+class Populations(Frozen):
     """Some populations: (draws, groups, 2, k) masses of the bins, and (draws, groups) shares of positives."""
 
     masses: FloatArray
     priors: FloatArray
-
-    def __post_init__(self) -> None:
-        freeze(self.masses, self.priors)
 
     def sampled(self, sizes: FloatArray, rng: np.random.Generator) -> Populations:
         """Samples of so many people of every group and label, one from each population."""
@@ -88,7 +85,7 @@ class Populations:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Posterior:
+class Posterior(Frozen):
     """What is known of the population.
 
     Attributes
@@ -106,9 +103,6 @@ class Posterior:
     weights0: FloatArray
     weights1: FloatArray
     shares: FloatArray
-
-    def __post_init__(self) -> None:
-        freeze(self.mean, self.shifted, self.weights0, self.weights1, self.shares)
 
 
 def posterior(bins: Bins, people: Population, rng: np.random.Generator) -> Posterior:

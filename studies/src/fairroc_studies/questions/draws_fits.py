@@ -18,6 +18,7 @@ from unittest.mock import patch
 
 import numpy as np
 
+from fairroc.core.walk import least_bound
 from fairroc.fitting import walking
 from fairroc.fitting.solver import Solver
 from fairroc.options import Options
@@ -104,8 +105,9 @@ def least(name: str, by: tuple[str, ...]) -> list[Any]:
 
     def made() -> list[float]:
         known = read_people(columns["scores"], columns["labels"], sensitive_features=columns["groups"])
-        found = Solver(known, Options.checked(epsilon=0.0, promise="fitted")).walks.least
-        return [reached(people.scores, people).gap, found.lower, found.walk.gap]
+        walks = Solver(known, Options.checked(epsilon=0.0, promise="fitted")).walks
+        gap = walks.least.gap
+        return [reached(people.scores, people).gap, least_bound(walks.strands, gap), gap]
 
     return [f"{name} by {' × '.join(by) or 'race'}", len(people.names), people.rows, *_kept(made, columns)]
 
