@@ -167,7 +167,7 @@ def measures() -> list[Measure]:
     return [
         Measure("modules at the top level", "54", "at most 10", len(list(WHEEL.glob("*.py"))), 10),
         Measure("modules in src", "198", "130", len(wheel), 205, goal=130),
-        Measure("code lines in src", "32,570", "20,000", code(WHEEL), 33_351, goal=20_000),
+        Measure("code lines in src", "32,570", "20,000", code(WHEEL), 32_570, goal=20_000),
         Measure("non-empty lines of templates and scripts", "1,037", "", template_lines(), 1_037),
         Measure("code lines in tests", "33,000", "20,000", code(ROOT / "tests"), 34_900, goal=20_000),
         Measure("code lines in studies", "11,000", "7,000", code(STUDIES), 11_000, goal=7_000),

@@ -151,7 +151,8 @@ def _gaps(fitted: Fitted, exact: Fitted, seen: People) -> list[str]:
             [[name, *(f"{value:.3f}" for value in _figures(one, seen, after=after))] for name, one, after in ways],
         ),
         "Gap: how far apart women and men are in false positive rate plus true positive rate at one threshold.",
-        "Epsilon is for new people, as far as can be told. --promise fitted keeps it for the people fitted instead.",
+        f"Epsilon is for all new people; of {fitted.people.rows:,} of them expect a gap of "
+        f"{fitted.solver.test_gap(fitted.solution):.3f}. --promise fitted keeps it for those fitted.",
     ]
 
 
