@@ -53,7 +53,7 @@ FLAGS = {
     "audit": "--epsilon --norm --threshold --bootstrap --confidence --constraint --ratio --where --stream --weight "
     "--pos-label --min-class-rows --small-groups --max-distinct --missing",
     "fit": "--epsilon --norm --draw --constraint --ratio --where --promise --method --stream --queries "
-    "--small-groups --confidence --draw --epsilon-fpr --epsilon-tpr",
+    "--small-groups --confidence --epsilon-fpr --epsilon-tpr",
     "transform": "--seed --id --column --on-unknown-group --stream --key-file",
     "threshold": "--cost-fp --cost-fn --selection-rate --precision --recall --allow-out-of-range",
     "explain": "--threshold --id --score --group",
