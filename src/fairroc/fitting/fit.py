@@ -157,7 +157,11 @@ def fit_quietly(
 
     if options.promise == "new":
         solution = solver.at(options.epsilon)
-        return made(made(0.0, solution).performance.gap, solution)
+        draft = made(0.0, solution)
+        fitted = made(draft.performance.gap, solution)
+        known = ("performance", "realised", "before")  # of the same people and the same score
+        vars(fitted).update({name: value for name, value in vars(draft).items() if name in known})
+        return fitted
     return at(options.epsilon) if options.confidence is None else _promised(at, options.epsilon, options.confidence)
 
 
