@@ -44,6 +44,9 @@ MIXER = np.uint64(0x9E3779B97F4A7C15)
 NOTHING = 1e-20
 """A column that others explain but for so small a share of its square adds rounding alone."""
 
+HALF_LOG_CIRCLE = 0.91893853320467274178
+"""Half the logarithm of two pi."""
+
 HALF_ROOT = 0.70710678118654752440
 """The square root of one half: where a fraction below it is doubled."""
 
@@ -214,16 +217,6 @@ def log(x: Any) -> FloatArray:
     return np.asarray(power * LN2_HIGH + (2.0 * (s + s * total) + power * LN2_LOW))
 
 
-def power(x: Any, exponent: float) -> FloatArray:
-    """Positive numbers to any power."""
-    return exp(exponent * log(x))
-
-
-def logistic(x: FloatArray) -> FloatArray:
-    """The share that goes with a logarithm of odds; beyond 30 as there."""
-    return np.asarray(1.0 / (1.0 + exp(-np.clip(x, -30.0, 30.0))))
-
-
 def log_gamma(x: FloatArray) -> FloatArray:
     """The logarithm of the gamma function of positive numbers, by Stirling's series from 8 on.
 
@@ -238,4 +231,4 @@ def log_gamma(x: FloatArray) -> FloatArray:
     inverse = 1.0 / grown
     square = inverse * inverse
     series = inverse * (1 / 12 - square * (1 / 360 - square * (1 / 1260 - square / 1680)))
-    return np.asarray((grown - 0.5) * log(grown) - grown + 0.5 * math.log(2.0 * math.pi) + series - log(factor))
+    return np.asarray((grown - 0.5) * log(grown) - grown + HALF_LOG_CIRCLE + series - log(factor))
