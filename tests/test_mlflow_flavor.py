@@ -31,6 +31,7 @@ from fairroc.mlflow import flavor
 from fairroc.mlflow.evaluator import figures
 from fairroc.mlflow.scoring import KEY_FILE
 from fitted_people import FairROC, FairROCClassifier
+from refusals import refuses
 from spread_cases import spread_case
 
 KEY = "a secret of some length"
@@ -97,12 +98,10 @@ def test_the_key_is_given_where_a_model_is_loaded(
     fair, key_file = keyed.transform(SCORES, **HOW), folder / "fairroc.key"
     with pytest.raises(DataError, match=rf"{keyed.model_.key_fingerprint}.*does not store.*{KEY_FILE}.*key_file"):
         mlflow.pyfunc.load_model(logged.model_uri)
-    with pytest.raises(DataError, match="files of estimators hold none"):
-        fairroc.mlflow.load_model(logged.model_uri).transform(SCORES, **HOW)
+    refuses("files of estimators hold none", fairroc.mlflow.load_model(logged.model_uri).transform, SCORES, **HOW)
     for how in ({"key": KEY}, {"key_file": key_file}):
         assert (fairroc.mlflow.load_model("models:/fair/1", **how).transform(SCORES, **HOW) == fair).all()
-    with pytest.raises(DataError, match="either key or key_file"):
-        fairroc.mlflow.load_model(logged.model_uri, key=KEY, key_file=key_file)
+    refuses("either key or key_file", fairroc.mlflow.load_model, logged.model_uri, key=KEY, key_file=key_file)
     there = mlflow.pyfunc.load_model(logged.model_uri, model_config={"key_file": str(key_file)})
     monkeypatch.setenv(KEY_FILE, str(key_file))
     for found in (there, mlflow.pyfunc.load_model("models:/fair/1")):
@@ -110,8 +109,7 @@ def test_the_key_is_given_where_a_model_is_loaded(
     assert (fairroc.mlflow.load_model(logged.model_uri).transform(SCORES, **HOW) == fair).all()
     key_file.with_name("other.key").write_text("another secret of some length")
     monkeypatch.setenv(KEY_FILE, str(key_file.with_name("other.key")))
-    with pytest.raises(DataError, match="got one of"):
-        mlflow.pyfunc.load_model(logged.model_uri)
+    refuses("got one of", mlflow.pyfunc.load_model, logged.model_uri)
 
 
 def test_what_is_wrong_with_rows_is_said(folder: Path, tmp_path: Path) -> None:
@@ -232,20 +230,17 @@ def test_what_cannot_be_logged_is_refused(
             fairroc.mlflow.save_model(model, tmp_path / "m", **how)
     assert not list(tmp_path.iterdir())
     logged = len(mlflow.search_logged_models(output_format="list"))
-    with pytest.raises(DataError, match="id_type must be"):
-        fairroc.mlflow.log_model(keyed, group="sex", id_type="float")
+    refuses("id_type must be", fairroc.mlflow.log_model, keyed, group="sex", id_type="float")
     with pytest.raises(TypeError, match="unexpected keyword argument 'colour'"):
         fairroc.mlflow.log_model(keyed, group="sex", colour="red")
     assert len(mlflow.search_logged_models(output_format="list")) == logged
     fairroc.mlflow.save_model(keyed, tmp_path / "m", group="sex")
-    with pytest.raises(DataError, match="path must be a new folder"):
-        fairroc.mlflow.save_model(keyed, tmp_path / "m", group="sex")
+    refuses("path must be a new folder", fairroc.mlflow.save_model, keyed, tmp_path / "m", group="sex")
     (tmp_path / "m" / "data" / "fairroc" / "use.json").write_text("{}")
     with pytest.raises(FairrocError, match=r"what fairroc.mlflow.log_model wrote"):
         fairroc.mlflow.load_model(tmp_path / "m")
     mlflow.pyfunc.save_model(tmp_path / "other", loader_module="json", pip_requirements=["x"])
-    with pytest.raises(DataError, match=r"must be a model that fairroc.mlflow logged"):
-        fairroc.mlflow.load_model(tmp_path / "other")
+    refuses(r"must be a model that fairroc.mlflow logged", fairroc.mlflow.load_model, tmp_path / "other")
     monkeypatch.setattr(flavor, "find_spec", lambda name: None)
     with pytest.raises(FairrocError, match=r"pip install 'fairroc\[mlflow\]'"):
         fairroc.mlflow.log_model(keyed, group="sex")

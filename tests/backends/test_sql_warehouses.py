@@ -19,7 +19,7 @@ from fairroc.backends.sql import duckdb as duckdb_writer
 from fairroc.backends.sql.dbt import seed_properties
 from fairroc.backends.sql.limbs import LONGEST
 from fairroc.backends.sql.lists import csv_files, definitions, sql_tables
-from fairroc.errors import DataError
+from refusals import refuses
 from sql_cases import KEY, WILD, Case, case, fitted, hard_ids, rows_for, with_small
 
 pytest.importorskip("sqlglot")
@@ -408,10 +408,8 @@ def test_what_a_macro_cannot_be():
         ({"score": 'a"b'}, "without quotes and braces"),
         ({"dialect": "postgres"}, "form for postgres"),
     ):
-        with pytest.raises(DataError, match=message):
-            model.to_sql(**{"dialect": "bigquery", "form": "dbt", **how})
-    with pytest.raises(DataError, match="tables must be None for postgres"):
-        model.to_sql("postgres", tables="fair")
+        refuses(message, model.to_sql, **{"dialect": "bigquery", "form": "dbt", **how})
+    refuses("tables must be None for postgres", model.to_sql, "postgres", tables="fair")
 
 
 def test_the_command_writes_tables(tmp_path, run: Run):

@@ -42,6 +42,7 @@ from fairroc.errors import DataError, FairrocWarning, UnknownGroupError
 from fairroc.estimators.classifier import POST_PARAMETERS
 from fairroc.estimators.crossfit import SensitiveStratifiedKFold
 from fitted_people import FairROC, FairROCClassifier
+from refusals import refuses
 from strategies import SEEDS
 
 pytestmark = pytest.mark.filterwarnings("ignore::fairroc.errors.FairrocWarning")
@@ -265,10 +266,8 @@ def test_groups_as_columns_of_a_frame(make) -> None:
     for columns in ("f", ["f"], 3):
         clf = classifier(base, sensitive_features=columns).fit(table, Y)
         assert np.array_equal(clf.fair_score(new, ids=IDS), expected)
-    with pytest.raises(DataError, match="sensitive_features must be given"):
-        by_call.predict(new)
-    with pytest.raises(DataError, match="no column 'sex'"):
-        by_call.predict(new, sensitive_features="sex")
+    refuses("sensitive_features must be given", by_call.predict, new)
+    refuses("no column 'sex'", by_call.predict, new, sensitive_features="sex")
 
 
 def test_sparse_rows_lists_and_two_columns_of_groups() -> None:

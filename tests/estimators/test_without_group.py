@@ -38,6 +38,7 @@ from fairroc.estimators import (
     threshold_gap_score,
     threshold_gap_scorer,
 )
+from refusals import refuses
 
 KEY = "a secret of some length"
 RNG = np.random.default_rng(8)
@@ -533,12 +534,10 @@ def test_models_that_are_not_the_saved_ones_are_refused(tmp_path: Path) -> None:
         ({"group": clf.group_estimators_["group"][:1]}, "group_estimators must be the models of the group"),
         ({"sex": clf.group_estimators_["group"]}, r"by attribute \(2 for 'group'\)"),
     ):
-        with pytest.raises(DataError, match=words):
-            FairROCClassifier.load(tmp_path / "c.zip", base=clf.estimators_, group_estimators=models)
+        refuses(words, FairROCClassifier.load, tmp_path / "c.zip", base=clf.estimators_, group_estimators=models)
     strange = classifier(group_estimator=Own()).fit(X, Y, sensitive_features=SEX)
     strange.save(tmp_path / "d.zip")
-    with pytest.raises(DataError, match=r"trusted must name every type .* holds test_saving.Own"):
-        FairROCClassifier.load(tmp_path / "d.zip")
+    refuses(r"trusted must name every type .* holds test_saving.Own", FairROCClassifier.load, tmp_path / "d.zip")
     again = FairROCClassifier.load(tmp_path / "d.zip", trusted=[Own])
     assert (again.fair_score(X, ids=IDS) == strange.fair_score(X, ids=IDS)).all()
 

@@ -404,15 +404,6 @@ def test_another_process_draws_the_same():
     assert done.stdout.strip() == str(draws([1, "a"], key="k" * 16).tolist())
 
 
-def test_numpy_ids_load_no_frame_library():
-    code = (
-        "import sys, numpy as np; from fairroc.model.draw import uniforms_from_ids as u; u(np.arange(3), salt=7);"
-        "u([1, 2], salt=7); print(sorted({'narwhals', 'pandas', 'polars', 'pyarrow'} & set(sys.modules)))"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
-
-
 # ---- refusals ----------------------------------------------------------------------------------------------
 
 MISSING = [

@@ -21,6 +21,7 @@ from fairroc.plot.display import MOST_POINTS, labels, look, thin_path, thin_peak
 from fairroc.plot.gap import gap_band
 from fairroc.plot.roc import GroupCurve, band_outline
 from fitted_people import FairROC, FairROCClassifier, frontier
+from refusals import refuses
 
 SCORED = [FairROCDisplay, GapDisplay, ScoreDisplay]
 ALL = [*SCORED, FrontierDisplay]
@@ -320,12 +321,9 @@ def test_which_score_on_which_axes(display: Any, post: FairROC) -> None:
     assert found.plot(Figure().subplots()).ax_.get_title("left") == titles[1]
     assert found.plot(which="before").ax_.get_title("left") == titles[0]
     assert before is not after and len(found.axes_) == 1
-    with pytest.raises(DataError, match="ax must be 1 matplotlib Axes, or None"):
-        found.plot(pair, which="before")
-    with pytest.raises(DataError, match=r"which must be 'before', 'after'.* or None, got 'both'"):
-        found.plot(which="both")
-    with pytest.raises(DataError, match="which='after' needs a fair score"):
-        draw(display, which="after")
+    refuses("ax must be 1 matplotlib Axes, or None", found.plot, pair, which="before")
+    refuses(r"which must be 'before', 'after'.* or None, got 'both'", found.plot, which="both")
+    refuses("which='after' needs a fair score", draw, display, which="after")
 
 
 @pytest.mark.parametrize("weighted", [False, True])
