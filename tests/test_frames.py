@@ -303,8 +303,7 @@ def listed(error) -> str:
 
 
 def test_what_is_no_frame() -> None:
-    with pytest.raises(DataError, match="must be a table of pandas"):
-        frames_fit([[1, 2]], score="p", label="y", group="g")
+    refuses("must be a table of pandas", frames_fit, [[1, 2]], score="p", label="y", group="g")
 
 
 @pytest.mark.parametrize("option", [{"cells": 10}, {"bits": 20}])

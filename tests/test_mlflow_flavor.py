@@ -200,8 +200,7 @@ def test_a_logged_classifier_takes_its_features(folder: Path, tmp_path: Path) ->
     )  # a matrix, with the groups in it
     rows = pd.DataFrame({"0": (SEX == "f").astype(float), "1": WORK["a"], "id": WORK["id"]})
     how = {"group": None, "input_example": rows[:2]}
-    with pytest.raises(DataError, match=r"trusted=\['test_mlflow_flavor.Own'\]"):
-        fairroc.mlflow.save_model(own, tmp_path / "t", **how)
+    refuses(r"trusted=\['test_mlflow_flavor.Own'\]", fairroc.mlflow.save_model, own, tmp_path / "t", **how)
     assert not (tmp_path / "t").exists()
     fairroc.mlflow.save_model(own, tmp_path / "t", trusted=["test_mlflow_flavor.Own"], **how)
     again = fairroc.mlflow.load_model(tmp_path / "t", key=KEY)
@@ -357,8 +356,7 @@ def test_the_evaluator_takes_a_model_and_says_what_it_lacks(folder: Path, regist
         ({"group": "race"}, "must name the group by a column of the data .*got 'race'; there are sex, id"),
         ({"colour": "red"}, r"evaluator_config must hold 'group', 'weight' and parameters of audit.*colour"),
     ):
-        with pytest.raises(DataError, match=told):
-            evaluated(PEOPLE, predictions="score", config=config)
+        refuses(told, evaluated, PEOPLE, predictions="score", config=config)
     with pytest.raises(MlflowException, match="could not be evaluated"):  # it stays out where nobody asks for it
         evaluated(PEOPLE, predictions="score", config={"group": None})
     pair = np.column_stack((1 - SCORES, SCORES))
@@ -421,8 +419,7 @@ def test_columns_that_do_not_fit_a_model_of_cells(tmp_path: Path) -> None:
         ({"control_features": "town"}, r"control_features \(--control\) must name 2 columns"),
         ({"data": PEOPLE}, "data must be left out for models with use_group=False"),
     ):
-        with pytest.raises(DataError, match=message):
-            flavor.save_model(some.model, tmp_path / "model", **some.roles | wrong)
+        refuses(message, flavor.save_model, some.model, tmp_path / "model", **some.roles | wrong)
     flavor.save_model(some.model, tmp_path / "usual", score="p", control_features=["town", "job"])
     text = json.loads(next((tmp_path / "usual").rglob("use.json")).read_text(encoding="utf-8"))
     assert text["group_probabilities"] == ["r"] and text["group"] == []

@@ -196,8 +196,7 @@ def test_columns_that_the_last_step_names() -> None:
     ).fit(X, y)
     score = threshold_gap_scorer()
     assert score(pipe, X, y) == pytest.approx(score(pipe, X, y, sensitive_features=X["f"]))
-    with pytest.raises(DataError, match="sensitive_features must be given"):
-        score(LogisticRegression().fit(X, y), X, y)
+    refuses("sensitive_features must be given", score, LogisticRegression().fit(X, y), X, y)
 
 
 def test_labels_must_be_those_of_the_fit() -> None:

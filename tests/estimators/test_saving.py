@@ -188,8 +188,7 @@ def test_the_base_estimator_can_stay_with_the_user(tmp_path: Path, monkeypatch: 
         (LogisticRegression().fit(X[:, :1], NAMES), "must be the one that .* was saved with"),
         (LogisticRegression().fit(X, LABELS), r"must be fitted to the labels \['no', 'yes'\]"),
     ):
-        with pytest.raises(DataError, match=told):
-            FairROCClassifier.load(tmp_path / "c.zip", base=base)
+        refuses(told, FairROCClassifier.load, tmp_path / "c.zip", base=base)
     with pytest.raises(DataError, match=r"cv must be a number, text or None .* got KFold.*set_params\(cv=...\)"):
         classifier(cv=KFold(2)).save(tmp_path / "c.zip", base=False)
 
@@ -203,8 +202,7 @@ def test_what_skops_cannot_save_changes_no_file(tmp_path: Path) -> None:
 
 def test_what_is_no_classifier_file_is_refused(tmp_path: Path) -> None:
     clf, path = classifier(), tmp_path / "c.zip"
-    with pytest.raises(DataError, match=r"must end in one of \.zip"):
-        clf.save(tmp_path / "c.pickle")
+    refuses(r"must end in one of \.zip", clf.save, tmp_path / "c.pickle")
     with pytest.raises(ModelFileError, match="no classifier file"):
         FairROCClassifier.load(path)
     clf.model_.save(path)

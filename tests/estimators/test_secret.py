@@ -149,8 +149,7 @@ def test_a_key_for_a_keyless_model_is_refused() -> None:
                 post.model_.transform(SCORES[rows], key=KEYS[0], **how)
     with pytest.raises(DataError, match="fitted without a key"):
         post.set_params(key=KEYS[0]).transform(SCORES, sensitive_features=GROUPS, ids=np.arange(len(SCORES)))
-    with pytest.raises(DataError, match="fitted without a key"):
-        post.model_.to_sql("duckdb", key=KEYS[0])
+    refuses("fitted without a key", post.model_.to_sql, "duckdb", key=KEYS[0])
 
 
 def test_the_class_attribute() -> None:

@@ -120,8 +120,7 @@ def test_an_unchanged_score_has_one_row() -> None:
     found = model.map("a")
     assert found(scores).tolist() == scores.tolist()
     assert found.to_columns() == {"group": ["a"], "score": [0.0], "fair_score": [0.0], "slope": [1.0], "points": [0.0]}
-    with pytest.raises(DataError, match="points must be left out with a model that leaves every score as it is"):
-        model.map("a", points=5)
+    refuses("points must be left out with a model that leaves every score as it is", model.map, "a", points=5)
 
 
 def test_intersections_strata_and_merged_groups() -> None:

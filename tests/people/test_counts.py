@@ -262,8 +262,7 @@ def test_parts_with_one_text_label():
     for label, positives in (("yes", 1), ("no", 0)):
         counts = ScoreCounts.from_rows([0.5], [label], sensitive_features=["a"], pos_label="yes")
         assert counts.positives[0].tolist() == [positives]
-    with pytest.raises(DataError, match="y holds 'no'; pass pos_label="):
-        ScoreCounts.from_rows([0.5], ["no"], sensitive_features=["a"])
+    refuses("y holds 'no'; pass pos_label=", ScoreCounts.from_rows, [0.5], ["no"], sensitive_features=["a"])
 
 
 def test_fractions_are_weights():
@@ -291,8 +290,7 @@ def test_fractions_are_weights():
 )
 def test_bad_tables(change, words):
     table = {"scores": [1, 2], "positives": [1, 2], "negatives": [3, 4], "sensitive_features": ["a", "b"]} | change
-    with pytest.raises(DataError, match=words):
-        ScoreCounts.from_table(**table)
+    refuses(words, ScoreCounts.from_table, **table)
 
 
 @pytest.mark.parametrize("use", [fit_counts, audit_counts])

@@ -230,8 +230,7 @@ def test_missing_in_one_of_two_columns() -> None:
 @pytest.mark.parametrize("rows", [[("a", "b")] * 4, [["a", "b"]] * 4, pa.array([["a"]] * 4), pd.Series([["a"]] * 4)])
 def test_rows_of_groups_are_ambiguous(rows: Any) -> None:
     message = r"sensitive_features must hold one plain value per row, .* pass several columns as a data frame"
-    with pytest.raises(DataError, match=message):
-        read(sensitive_features=rows)
+    refuses(message, read, sensitive_features=rows)
 
 
 @pytest.mark.parametrize("make", [list, lambda values: np.array(values, dtype=object), np.array, pl_object])
@@ -324,8 +323,7 @@ def test_float32_is_widened_exactly() -> None:
     ],
 )
 def test_bad_scores(scores: Any, message: str) -> None:
-    with pytest.raises(DataError, match=message):
-        read(scores)
+    refuses(message, read, scores)
 
 
 # ---------------------------------------------------------------- labels
@@ -384,8 +382,7 @@ def test_label_kinds(y: Any, pos_label: Any) -> None:
     ],
 )
 def test_bad_labels(y: Any, pos_label: Any, message: str) -> None:
-    with pytest.raises(DataError, match=message):
-        read(y=y, pos_label=pos_label)
+    refuses(message, read, y=y, pos_label=pos_label)
 
 
 # ---------------------------------------------------------------- groups, sizes and weights that are refused
@@ -530,13 +527,11 @@ def test_read_scores_accepts_an_empty_batch(empty: Any) -> None:
         assert columns.scores.shape == columns.groups.shape == (0,) and columns.unknown == 0
         assert columns.scores.dtype == np.float64 and columns.groups.dtype == np.int8
         assert not columns.groups.flags.writeable and not columns.scores.flags.writeable
-        with pytest.raises(DataError, match="the columns must hold at least one row, got none"):
-            read(empty, empty, features)
+        refuses("the columns must hold at least one row, got none", read, empty, empty, features)
 
 
 def test_an_empty_batch_is_still_checked() -> None:
-    with pytest.raises(DataError, match="got scores 0, sensitive_features 1"):
-        read_scores([], sensitive_features=["a"], names=["a", "b"])
+    refuses("got scores 0, sensitive_features 1", read_scores, [], sensitive_features=["a"], names=["a", "b"])
     with pytest.raises(DataError, match="missing must be 'error' or 'group', got 'drop'"):
         read_scores([], sensitive_features=[], names=["a", "b"], missing="drop")  # type: ignore[arg-type]
     with pytest.raises(DataError, match="on_unknown_group must name a group of the model, got 'c'"):
@@ -546,8 +541,7 @@ def test_an_empty_batch_is_still_checked() -> None:
 
 
 def test_read_scores_checks_scores_and_lengths() -> None:
-    with pytest.raises(DataError, match="got scores 1, sensitive_features 4"):
-        read_scores([1], sensitive_features=GROUPS, names=["a", "b"])
+    refuses("got scores 1, sensitive_features 4", read_scores, [1], sensitive_features=GROUPS, names=["a", "b"])
     with pytest.raises(DataError, match="scores must not be missing, but 1 of 4 are"):
         read_scores([1, 2, 3, None], sensitive_features=GROUPS, names=["a", "b"])
 
@@ -565,15 +559,13 @@ def test_take_columns(make: Any) -> None:
     assert texts(read(taken.score, LABELS, taken.group)) == [f"{text} & x" for text in GROUPS]
     assert taken.label is None and len(taken.id) == 4
     message = r"^no column 'sexe'; columns: 'p', 'y', 'sex', 'race', 'w'\. Did you mean 'sex'\?$"
-    with pytest.raises(DataError, match=message):
-        take_columns(frame, ColumnNames.of(score="p", group="sexe"))
+    refuses(message, take_columns, frame, ColumnNames.of(score="p", group="sexe"))
 
 
 def test_take_columns_refuses() -> None:
     with pytest.raises(DataError, match=r"the frame must be an eager table .* got LazyFrame; convert or collect it"):
         take_columns(pl.LazyFrame({"p": SCORES}), ColumnNames.of(score="p", group="p"))
-    with pytest.raises(DataError, match=r"the frame must be an eager table .* got list"):
-        take_columns(SCORES, ColumnNames.of(score="p", group="p"))
+    refuses(r"the frame must be an eager table .* got list", take_columns, SCORES, ColumnNames.of(score="p", group="p"))
     with pytest.raises(DataError, match=r"^the same group column is named twice: 'q'; name it once\.$"):
         take_columns(pl.DataFrame({"p": SCORES, "q": GROUPS}), ColumnNames.of(score="p", group=["q", "p", "q"]))
     with pytest.raises(DataError, match="every column name must be unique; rename"):
@@ -623,5 +615,4 @@ def test_tiny_groups_are_refused() -> None:
         r"at least 5 of each label are needed\. .*, pass min_class_rows=1 to go on regardless, "
         r"or let fits and audits do it: small_groups='merge' \(--small-groups merge\) or 'drop'\.$"
     )
-    with pytest.raises(DataError, match=message):
-        refuse_tiny_groups(columns, 5)
+    refuses(message, refuse_tiny_groups, columns, 5)

@@ -621,8 +621,7 @@ def test_nothing_is_left_where_something_fails(tmp_path: Path, monkeypatch: pyte
     with monkeypatch.context() as patch:
         patch.setattr("fairroc.tables.files.os.fsync", full)
         for folder in (tmp_path / "a" / "b", tmp_path / "there"):
-            with pytest.raises(DataError, match="disk is full"):
-                write(STUDY, folder, command="c", date="2026-01-01")
+            refuses("disk is full", write, STUDY, folder, command="c", date="2026-01-01")
     assert [path.name for path in tmp_path.rglob("*")] == ["there"]
 
 
